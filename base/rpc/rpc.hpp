@@ -1,0 +1,149 @@
+// Request/response messages over TCP and Unix sockets. The frame is documented in docs/formats/frame.md.
+//
+// One Reactor is one thread running one event loop; every callback of its connections, listeners and timers runs there, so
+// the state they share needs no lock. All member functions of Connection and Listener are called on the reactor's thread;
+// post() brings other threads in. This header does not include Asio.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace weft::rpc {
+
+using Duration = std::chrono::nanoseconds;
+
+/// Message numbers are assigned by the protocols above (runtime/protocol); 0 is reserved for the handshake.
+using MessageType = std::uint16_t;
+
+/// Where to listen or connect: "host:port" or "unix:/path".
+struct Endpoint {
+  std::string text;
+  static Result<Endpoint> parse(std::string_view text);  // invalid_argument with the expected form
+};
+
+/// What one message carries. `header` is a flat Cap'n Proto message; `bulk` pieces follow the frame raw, sent straight from their
+/// owners' memory; descriptors travel on Unix sockets only.
+struct Payload {
+  Buffer header;
+  std::vector<SharedBytes> bulk;
+  std::vector<Fd> fds;
+};
+
+/// A received message. The bulk bytes were read straight into one fresh buffer.
+struct Message {
+  MessageType type = 0;
+  Buffer header;
+  Buffer bulk;
+  std::vector<Fd> fds;
+};
+
+/// Bounds on what a peer may send; exceeding one closes the connection with Code::corrupt.
+struct Limits {
+  std::size_t max_header = 64u << 20;
+  std::size_t max_bulk = 1u << 30;
+  std::size_t max_fds = 64;
+  std::size_t max_queued = 256u << 20;   // bytes waiting to be sent; more fails the send with resource_exhausted
+  std::size_t max_requests = 4096;       // requests of the peer being served at once
+  Duration handshake_timeout = std::chrono::seconds(10);
+};
+
+class Connection;
+using ConnectionPtr = std::shared_ptr<Connection>;
+
+/// Answers one request exactly once; dropping it unanswered answers with Code::internal. May outlive the connection (the answer
+/// is then discarded). Reactor thread only.
+class Responder {
+ public:
+  class Impl;
+  explicit Responder(std::shared_ptr<Impl> impl);
+  Responder(Responder&&) noexcept;
+  Responder& operator=(Responder&&) noexcept;
+  ~Responder();
+  void reply(Payload payload);
+  void fail(const Error& error);
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+/// What a connection does with what arrives. Reactor thread; must not block.
+struct Handler {
+  std::function<void(const ConnectionPtr&, Message, Responder)> on_request;
+  std::function<void(const ConnectionPtr&, Message)> on_notify;
+  /// Called once, after every outstanding request failed. The error says why (orderly close: Code::cancelled).
+  std::function<void(const ConnectionPtr&, const Error&)> on_close;
+};
+
+using Reply = std::function<void(Result<Message>)>;
+
+/// A symmetrical, ordered channel: both sides may send requests and notifications at any time.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  virtual ~Connection() = default;
+  /// `reply` is called exactly once: with the answer, the peer's error, deadline_exceeded, or unavailable when the connection ends.
+  virtual void request(MessageType type, Payload payload, Duration deadline, Reply reply) = 0;
+  /// One way. Silently dropped when the connection is already closed.
+  virtual void notify(MessageType type, Payload payload) = 0;
+  /// Sends what is queued (bounded by a second), then closes. Idempotent.
+  virtual void close() = 0;
+  /// "127.0.0.1:4711" or "unix".
+  virtual const std::string& peer() const = 0;
+  /// Anything the owner wants to keep with the connection.
+  std::shared_ptr<void> context;
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// The bound address with the real port when 0 was asked for.
+  virtual const Endpoint& endpoint() const = 0;
+  virtual void close() = 0;
+};
+
+/// A timer handle; destroying or cancelling it stops the callback. Reactor thread only.
+class Timer {
+ public:
+  virtual ~Timer() = default;
+};
+
+/// One thread, one event loop.
+class Reactor {
+ public:
+  /// Starts the thread.
+  static std::unique_ptr<Reactor> start(std::string name);
+  virtual ~Reactor() = default;  // stop()s
+
+  /// Runs `task` on the reactor's thread soon. Any thread.
+  virtual void post(std::function<void()> task) = 0;
+  /// Runs `task` on the reactor's thread and waits for it. Not from the reactor's thread.
+  void run(std::function<void()> task);
+  /// Ends the loop and joins the thread; pending callbacks are dropped. Any thread but the reactor's; idempotent.
+  virtual void stop() = 0;
+
+  // Reactor thread only from here on.
+
+  virtual std::unique_ptr<Timer> after(Duration delay, std::function<void()> task) = 0;
+  /// Connects and shakes hands (protocol magic and version, software version; version_mismatch names both sides).
+  virtual void connect(const Endpoint& endpoint, Duration deadline, Handler handler, Limits limits,
+                       std::function<void(Result<ConnectionPtr>)> done) = 0;
+  /// A connection over an already connected socket (socketpair of a child process). Shakes hands like connect().
+  virtual void adopt(Fd socket, Duration deadline, Handler handler, Limits limits,
+                     std::function<void(Result<ConnectionPtr>)> done) = 0;
+  /// Accepts and shakes hands; `accepted` gives each new connection its handler.
+  virtual Result<std::unique_ptr<Listener>> listen(const Endpoint& endpoint, Limits limits,
+                                                   std::function<Handler(const ConnectionPtr&)> accepted) = 0;
+};
+
+/// Blocking calls for threads that are not the reactor's (drivers, command line, tasks).
+Result<ConnectionPtr> connect(Reactor& reactor, const Endpoint& endpoint, Duration deadline, Handler handler = {}, Limits limits = {});
+Result<Message> call(Reactor& reactor, const ConnectionPtr& connection, MessageType type, Payload payload, Duration deadline);
+
+}  // namespace weft::rpc

@@ -1,0 +1,12 @@
+# Everything comes from Debian packages (scripts/setup names them).
+find_package(Threads REQUIRED)
+find_package(CapnProto 0.9 REQUIRED)  # control messages, plans, journal records (serialisation only)
+find_package(fmt 9 REQUIRED)          # text formatting
+find_package(tomlplusplus REQUIRED)   # configuration files
+find_package(CLI11 REQUIRED)          # command lines
+find_path(WEFT_ASIO_INCLUDE asio.hpp REQUIRED)          # sockets, timers (used by base/rpc only)
+find_package(tl-expected REQUIRED)    # Result<T>
+find_package(tsl-robin-map REQUIRED)  # hash maps where speed counts
+find_library(WEFT_LZ4_LIBRARY lz4 REQUIRED)             # compression of spills and transfers
+find_library(WEFT_ISAL_LIBRARY isal REQUIRED)           # CRC32C
+find_library(WEFT_XXHASH_LIBRARY xxhash REQUIRED)       # hashing

@@ -1,0 +1,66 @@
+# weft_library(storage SOURCES a.cpp b.cpp [DEPENDS weft::base …] [PRIVATE_DEPENDS …]): target weft_storage, alias weft::storage.
+function(weft_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(weft_${name} STATIC ${arg_SOURCES})
+  add_library(weft::${name} ALIAS weft_${name})
+  target_include_directories(weft_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine/api>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
+    $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/weft>)
+  target_compile_features(weft_${name} PUBLIC cxx_std_20)
+  target_link_libraries(weft_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS} $<BUILD_INTERFACE:weft_flags>)
+  set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY WEFT_LIBRARIES weft_${name})
+endfunction()
+
+# weft_interface(operators [DEPENDS …]): a header-only part of a layer.
+function(weft_interface name)
+  cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
+  add_library(weft_${name} INTERFACE)
+  add_library(weft::${name} ALIAS weft_${name})
+  target_include_directories(weft_${name} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine/api>
+    $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/weft>)
+  target_link_libraries(weft_${name} INTERFACE ${arg_DEPENDS})
+  set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY WEFT_LIBRARIES weft_${name})
+endfunction()
+
+# weft_capnp(target schema.capnp …): compiles schemas of the current folder into <build>/generated and adds them to the target.
+# Included as "<folder>/schema.capnp.h", by .cpp files only.
+function(weft_capnp target)
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  foreach(schema ${ARGN})
+    set(output "${PROJECT_BINARY_DIR}/generated/${folder}/${schema}")
+    add_custom_command(
+      OUTPUT "${output}.c++" "${output}.h"
+      COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/generated/${folder}"
+      COMMAND capnp compile --src-prefix=${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}
+              -oc++:${PROJECT_BINARY_DIR}/generated "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
+      DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
+      COMMENT "Compiling ${folder}/${schema}" VERBATIM)
+    target_sources(${target} PRIVATE "${output}.c++" "${output}.h")
+    set_source_files_properties("${output}.c++" PROPERTIES COMPILE_OPTIONS -w)
+  endforeach()
+  target_link_libraries(${target} PUBLIC CapnProto::capnp)
+endfunction()
+
+# weft_program(wordcount SOURCES … DEPENDS …): a program in <build>/bin.
+function(weft_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} weft_flags)
+endfunction()
+
+# weft_test(base_test SOURCES … DEPENDS … [LABELS …] [TIMEOUT s]): a GoogleTest program, its tests registered with CTest one by one.
+function(weft_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main weft_flags)
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+endfunction()

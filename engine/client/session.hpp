@@ -1,0 +1,64 @@
+// Where a job runs: the embedded engine, a private cluster of worker processes, or a standing cluster. The API (engine/api) talks to
+// this interface only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/master/core.hpp"
+#include "engine/plan/plan.hpp"
+#include "runtime/executor/task.hpp"
+
+namespace weft::client {
+
+/// What every job program understands besides its own options (declared with CLI11 in engine/api/main.cpp).
+struct RunOptions {
+  std::string job_name;
+  std::vector<std::string> arguments;  // argv[1..], as executors get them
+  std::string cluster;                 // --cluster HOST:PORT
+  std::uint32_t workers = 0;           // --workers N: private cluster
+  std::uint32_t threads = 0;           // --threads N: task slots in all, embedded; per worker with --workers (0: cores, shared out)
+  std::uint64_t memory_bytes = 0;      // --memory: budget per executor or of the embedded engine (0: a quarter of the machine's)
+  std::uint32_t partitions = 0;        // --partitions: default number of reduce partitions (0: chosen by the driver)
+  std::string scheduler = "fifo";      // --scheduler (embedded and private cluster)
+  std::string user, pool;
+  int priority = 0;
+  std::chrono::nanoseconds task_timeout{0};  // --task-timeout
+  std::uint32_t max_attempts = 4;      // --max-attempts
+  std::string temporary_directory;     // --tmp (default $TMPDIR, /tmp)
+  bool quiet = false;                  // --quiet: no progress
+};
+
+/// One job's connection to where it runs. Used by the driver's thread.
+class Session {
+ public:
+  virtual ~Session() = default;  // ends the job when still open; a private cluster with it
+
+  /// Runs a part of the plan to its end and returns the target stages' results, per target, per task. Blocks; progress goes to the
+  /// reporter. The error is the job's, with its causal chain; the session is over then.
+  virtual Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) = 0;
+  /// Records the value of an action or broadcast for executors that replay the definition.
+  virtual Result<void> record(ActionId action, ByteView value) = 0;
+  /// Ends the job in good order.
+  virtual Result<void> close() = 0;
+  virtual master::JobStatus status() = 0;
+  /// Task slots the job may expect; the default number of reduce partitions is derived from it.
+  virtual std::uint32_t parallelism() = 0;
+};
+
+/// In this process, on threads. `program` must outlive the session.
+Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtime::JobProgram& program);
+/// Starts a master and N worker processes on loopback; they end with this process, whatever ends it.
+Result<std::unique_ptr<Session>> open_private_cluster(const RunOptions& options);
+/// Submits to a running master, uploading this binary when it is not known there.
+Result<std::unique_ptr<Session>> open_cluster(const RunOptions& options);
+
+/// When this process was started by weft in another role (worker of a private cluster, executor), plays that role and returns its exit code;
+/// otherwise nothing. The executor runs `define` through `program` with the original arguments.
+std::optional<int> internal_role(int argc, char** argv, const std::function<std::unique_ptr<runtime::JobProgram>()>& program);
+
+}  // namespace weft::client

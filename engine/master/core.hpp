@@ -1,0 +1,58 @@
+// The JobMaster core: a deterministic state machine without I/O (no socket, file, thread, clock or random source). Driven by three
+// shells: the server, the embedded engine, and a simulated one. One thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/master/events.hpp"
+#include "schedulers/scheduler.hpp"
+
+namespace weft::master {
+
+struct CoreOptions {
+  std::uint32_t max_failures_per_node = 0;          // consecutive failures before a node is excluded; 0: derived
+  Time heartbeat_timeout = std::chrono::seconds(10);// a silent worker is lost; 0: never
+  std::uint64_t max_result_bytes = 256u << 20;      // of one action
+  std::size_t finished_jobs_kept = 1000;
+};
+
+enum class JobState : std::uint8_t { running, finished, failed, killed };
+
+struct StageStatus {
+  StageId id;
+  std::string name;
+  std::uint32_t tasks = 0, finished = 0, running = 0, failed_attempts = 0;
+  bool waiting = false;  // for its inputs
+};
+
+struct JobStatus {
+  JobId id;
+  std::string name, user, pool;
+  JobState state = JobState::running;
+  std::string error;  // one line; empty unless failed or killed
+  Time submitted{0}, ended{0};
+  std::vector<StageStatus> stages;
+  Counters counters;  // of winning attempts only
+  std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
+};
+
+class Core {
+ public:
+  Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options);
+  ~Core();
+
+  /// Applies one event and appends the commands it leads to. A refusal changes nothing and says why.
+  Result<void> apply(Time now, Event event, std::vector<Command>& commands);
+
+  Result<JobStatus> job(JobId id) const;
+  std::vector<JobStatus> jobs() const;              // by id; without stages
+  const sched::ClusterView& view() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::master

@@ -1,0 +1,163 @@
+// What goes into the JobMaster core and what comes out. Plain values; nothing here does I/O.
+//
+// Events are total: in any state each is applied or refused with a reason, never a crash. Applying the same events to two cores gives
+// the same commands, byte for byte.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "engine/plan/plan.hpp"
+#include "schedulers/view.hpp"
+#include "shuffle/task_shuffle.hpp"
+
+namespace weft::master {
+
+/// Time as the core sees it: since an arbitrary epoch of its shell (virtual in the simulator). Never goes back.
+using Time = std::chrono::nanoseconds;
+
+using Counters = std::map<std::string, std::int64_t>;
+
+// ---- events -------------------------------------------------------------------------------------------------------
+
+struct JobSubmitted {
+  JobId job;                // chosen by the shell; must be new
+  std::string name;
+  std::string user;
+  std::string pool;         // also queue
+  int priority = 0;         // larger first
+  std::optional<Time> deadline;
+  sched::Resources demand;  // of every task unless the stage says otherwise
+  std::uint32_t max_attempts = 4;
+  Time task_timeout{0};     // 0: none; enforced by the worker
+};
+struct PlanExtended {
+  JobId job;
+  plan::PlanPart part;
+};
+/// The driver is done with the job (orderly).
+struct JobClosed {
+  JobId job;
+};
+struct JobKilled {
+  JobId job;
+  std::string reason;  // "killed by alice", "driver lost"
+};
+
+struct WorkerJoined {
+  NodeId node;  // chosen by the shell; must be new
+  std::string name;
+  std::string host;
+  std::string rack;
+  std::string data_address;  // where its store serves other workers
+  sched::Resources capacity; // Resources::cpu is the number of slots
+  std::map<std::string, std::string> attributes;
+};
+struct WorkerHeartbeat {
+  NodeId node;
+  sched::Resources used;     // as measured, for the view only
+};
+/// The connection is gone, or the worker said goodbye.
+struct WorkerLost {
+  NodeId node;
+  std::string reason;
+};
+
+struct TaskStarted {
+  AttemptId attempt;
+  NodeId node;
+};
+struct TaskFinished {
+  AttemptId attempt;
+  NodeId node;
+  std::vector<shuffle::PartitionSize> output;  // OutputKind::shuffle
+  Buffer result;                               // OutputKind::result
+  Counters counters;
+  std::uint64_t input_bytes = 0;
+  std::uint64_t input_records = 0;
+};
+enum class FailureKind : std::uint8_t {
+  user_code = 0,      // threw; counts against the task's attempts
+  crashed = 1,        // the executor died under it
+  timed_out = 2,
+  fetch_failed = 3,   // a map output is gone; does not count against this task
+  environment = 4,    // disk full, executor could not start, …; counts
+  plan_mismatch = 5,  // fatal for the job
+  killed = 6,         // as the core asked
+};
+struct TaskFailed {
+  AttemptId attempt;
+  NodeId node;
+  FailureKind kind = FailureKind::user_code;
+  std::string message;  // with input position
+  std::optional<shuffle::FetchFailure> fetch;
+};
+struct TimerFired {
+  std::uint64_t timer = 0;
+};
+
+using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskStarted,
+                           TaskFinished, TaskFailed, TimerFired>;
+
+// ---- commands -----------------------------------------------------------------------------------------------------
+
+struct LaunchTask {
+  NodeId node;
+  AttemptId attempt;
+  plan::TaskSpec spec;
+  std::vector<ShuffleId> inputs;  // shuffles it reads; their locations were sent to the node before
+  Time timeout{0};
+  std::string stage_name;
+};
+struct KillTask {
+  NodeId node;
+  AttemptId attempt;
+  std::string reason;
+};
+/// The complete table of a finished shuffle (sent to a node before the first launch there that reads it, and again when it changed).
+struct ShuffleLocations {
+  NodeId node;
+  JobId job;
+  ShuffleId shuffle;
+  std::vector<shuffle::MapOutput> outputs;  // by map
+};
+struct ReleaseShuffle {
+  NodeId node;
+  JobId job;
+  ShuffleId shuffle;
+};
+/// The job is over: end its executors on the node, drop its segments.
+struct ReleaseJob {
+  NodeId node;
+  JobId job;
+};
+struct ActionFinished {
+  JobId job;
+  ActionId action;
+  std::vector<std::vector<Buffer>> results;  // per target, per task
+};
+/// The job failed or was killed; every later event of it is refused.
+struct JobFailed {
+  JobId job;
+  Error error;
+};
+struct JobFinished {
+  JobId job;
+};
+struct SetTimer {
+  std::uint64_t timer = 0;
+  Time at{0};
+};
+
+using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ReleaseShuffle, ReleaseJob, ActionFinished, JobFailed,
+                             JobFinished, SetTimer>;
+
+}  // namespace weft::master

@@ -1,0 +1,80 @@
+// The plan: what the master knows of a job. Stages cut at shuffles, their tasks, and where their data comes from and goes.
+// No closures: an executor finds those by stage id in its own run of the job's definition.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "storage/split.hpp"
+
+namespace weft::plan {
+
+/// How the tasks of a branch get their input.
+enum class BranchKind : std::uint8_t {
+  splits = 0,    // task i reads splits[i] (files), or generates partition i when the group is empty
+  shuffles = 1,  // task i reads partition i of every shuffle in `partitioned`
+};
+
+/// A stage whose input is a union has one branch per member; its tasks are numbered branch after branch.
+struct Branch {
+  BranchKind kind = BranchKind::splits;
+  std::uint32_t tasks = 0;
+  std::vector<storage::SplitGroup> splits;  // BranchKind::splits of files: one per task; else empty
+  std::vector<ShuffleId> partitioned;       // read at the task's own partition; all have `tasks` partitions
+  std::vector<ShuffleId> broadcast;         // read whole by every task (one partition)
+};
+
+enum class OutputKind : std::uint8_t {
+  shuffle = 0,  // a segment with `partitions` partitions, readable as ShuffleId{stage id}
+  result = 1,   // bytes for the driver: an action's partial result, or the name of a written file
+};
+
+struct Stage {
+  StageId id;
+  std::string name;                    // "reduce_by_key (wordcount.cpp:14)"
+  std::vector<std::string> operators;  // fused chain in order, as the user wrote it
+  std::vector<Branch> branches;
+  OutputKind output = OutputKind::shuffle;
+  std::uint32_t partitions = 0;        // of the shuffle
+  std::uint64_t fingerprint = 0;       // of everything the closures depend on; an executor must arrive at the same
+
+  std::uint32_t task_count() const;
+};
+
+/// What one task of a stage is to do, derived from the stage: the part of the plan that travels with a launch.
+struct TaskSpec {
+  std::uint32_t branch = 0;
+  std::uint32_t partition = 0;  // within the branch
+  std::uint32_t output_partitions = 0;
+  storage::SplitGroup splits;
+  std::uint64_t fingerprint = 0;
+};
+TaskSpec task_spec(const Stage& stage, std::uint32_t task_index);
+
+/// Stages handed to the master for one action: everything not handed over before that the target needs, and the target last.
+struct PlanPart {
+  ActionId action;
+  std::vector<Stage> stages;             // in id order
+  std::vector<StageId> targets;          // stages with OutputKind::result whose outputs the driver waits for
+  std::vector<ShuffleId> released;       // no later stage of this job reads these (lineage may still recompute them)
+};
+
+/// Checks a part against the stages known so far: cycles, missing inputs, partition-count mismatches, unknown or repeated stages,
+/// results that are read as shuffles. The error names the operator.
+Result<void> validate(const PlanPart& part, const std::vector<const Stage*>& known);
+
+/// The stage graph for people: indented text, or Graphviz.
+std::string explain_text(const std::vector<const Stage*>& stages);
+std::string explain_dot(const std::vector<const Stage*>& stages);
+
+/// Cap'n Proto (plan.capnp). Decoding bounds everything and validates nothing more.
+Buffer encode(const PlanPart& part);
+Result<PlanPart> decode_part(ByteView bytes);
+Buffer encode(const TaskSpec& spec);
+Result<TaskSpec> decode_spec(ByteView bytes);
+
+}  // namespace weft::plan

@@ -1,0 +1,100 @@
+// What a task's code sees, and how the executor finds that code. The typed API (engine/api) builds StageBody objects; the
+// executor and the embedded engine run them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "runtime/operators/memory.hpp"
+#include "shuffle/task_shuffle.hpp"
+#include "storage/split.hpp"
+
+namespace weft::runtime {
+
+/// Thrown inside a task when it was asked to stop (kill, timeout, fenced). Never caught by operators.
+struct TaskCancelled {};
+/// Carries an Error through user-facing frames (operators throw it, the task runner turns it into a task failure).
+struct TaskError {
+  Error error;
+};
+/// Throws TaskError when the result failed, otherwise its value.
+template <class T>
+T value_or_throw(Result<T>&& result) {
+  if (!result) throw TaskError{std::move(result).error()};
+  if constexpr (!std::is_void_v<T>) return std::move(result).value();
+}
+
+using Counters = std::map<std::string, std::int64_t>;
+
+/// One running attempt. Owned by the task runner, used by one thread (the flags are read by it and set by others).
+struct TaskContext {
+  AttemptId attempt;
+  std::uint32_t branch = 0;
+  std::uint32_t partition = 0;
+  std::uint32_t output_partitions = 0;
+  const storage::SplitGroup* splits = nullptr;
+  std::uint64_t seed = 0;                   // of (job, stage, task), equal for every attempt
+
+  shuffle::TaskShuffle* shuffle = nullptr;
+  OperatorContext operators;                // memory, spill space, stop flag
+
+  Counters counters;
+  std::uint64_t input_bytes = 0;
+  std::uint64_t input_records = 0;
+
+  /// Where the source is now, for error messages: "part-3.txt at byte 1048576". Set cheaply by sources; read on failure,
+  /// possibly from a signal handler (plain pointers and numbers only).
+  const char* position_path = nullptr;
+  std::uint64_t position_offset = 0;
+
+  void check_stop() const {
+    if (operators.stop->load(std::memory_order_relaxed)) throw TaskCancelled{};
+  }
+};
+
+/// The context of the task this thread runs, for user counters and samplers; null outside tasks.
+TaskContext* current_task();
+
+/// The code of one stage. Immutable once defined; run() is called from many threads at once.
+class StageBody {
+ public:
+  virtual ~StageBody() = default;
+  /// Runs one task: writes its segment through context.shuffle, or returns the result bytes (stages with OutputKind::result).
+  /// May throw anything.
+  virtual Buffer run(TaskContext& context) const = 0;
+};
+
+/// The job's own definition, as the executor needs it.
+class JobProgram {
+ public:
+  virtual ~JobProgram() = default;
+  /// The body of a stage; waits until define() has come so far. `values` are the recorded values of the actions before the stage.
+  /// plan_mismatch when the fingerprint differs, or the definition ended without such a stage.
+  virtual Result<const StageBody*> stage(StageId id, std::uint64_t fingerprint) = 0;
+  /// Hands over the recorded value of an action (or broadcast); the n-th call for n = 0, 1, …
+  virtual void provide(ActionId action, Buffer value) = 0;
+};
+
+/// How one attempt ended.
+struct TaskOutcome {
+  enum class Kind : std::uint8_t { finished, user_code, fetch_failed, environment, plan_mismatch, cancelled };
+  Kind kind = Kind::finished;
+  std::string message;  // unless finished; includes the input position
+  std::optional<shuffle::FetchFailure> fetch;
+  Buffer result;
+  std::vector<shuffle::PartitionSize> output;
+};
+
+/// Runs `body` under the context on the calling thread and turns whatever it throws into an outcome.
+TaskOutcome run_task(const StageBody& body, TaskContext& context);
+
+}  // namespace weft::runtime

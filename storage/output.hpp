@@ -1,0 +1,57 @@
+// Job output that appears all at once. Attempts write private files below a hidden sibling of the output directory; the
+// driver renames the winners to part-NNNNN, adds _SUCCESS, syncs, and renames the directory into place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+namespace weft::storage {
+
+/// Driver side of one output directory.
+class OutputDirectory {
+ public:
+  /// Checks that `path` can be created: already_exists unless `overwrite`, not_found when the parent is missing, io when not
+  /// writable. Creates the hidden work directory (`.NAME.weft-<token>` beside it). `token` is unique per run.
+  static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token);
+
+  OutputDirectory(OutputDirectory&&) noexcept;
+  OutputDirectory& operator=(OutputDirectory&&) noexcept;
+  /// Removes the work directory unless committed.
+  ~OutputDirectory();
+
+  const std::string& path() const { return path_; }
+  const std::string& work_directory() const { return work_; }
+
+  /// Publishes `attempt_files[i]` (names inside the work directory; empty: this part has no file) as part-<i>. After
+  /// success the output is complete and synced; on failure nothing is visible.
+  Result<void> commit(const std::vector<std::string>& attempt_files);
+
+ private:
+  OutputDirectory() = default;
+  std::string path_;
+  std::string work_;
+  bool overwrite_ = false;
+};
+
+/// Executor side: one attempt's file. Buffered, large sequential writes. One thread.
+class OutputFile {
+ public:
+  static Result<std::unique_ptr<OutputFile>> create(const std::string& work_directory, std::string name);
+  ~OutputFile();  // removes the file unless closed
+  Result<void> append(ByteView bytes);
+  Result<void> close();
+  const std::string& name() const;
+  std::uint64_t bytes() const;
+
+ private:
+  class Impl;
+  explicit OutputFile(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::storage

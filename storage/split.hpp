@@ -1,0 +1,39 @@
+// Input splits: which bytes of which file a task reads. Record boundaries are found by the reader, not by the splitter: a text
+// split owns every line that *starts* in [offset, offset + length); fixed-size records are cut at whole records.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace weft::storage {
+
+/// A piece of one input file. `hosts` names the nodes that hold it, best first; empty means anywhere.
+struct Split {
+  std::string path;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::vector<std::string> hosts;
+};
+
+/// What one task reads: one piece of a large file or many small files together.
+using SplitGroup = std::vector<Split>;
+
+struct SplitOptions {
+  std::uint64_t target_bytes = 32u << 20;  // wanted size of a group
+  std::uint64_t min_groups = 1;            // split further when the input has fewer (never below 64 KiB a piece)
+  std::uint64_t record_bytes = 0;          // 0: text lines; otherwise cut at multiples and refuse a file whose size is none
+};
+
+/// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order without duplicates.
+/// A plain path that does not exist, a pattern without a match and an unreadable file are errors that name it. "file://" is stripped;
+/// other schemes are refused. An empty directory is an empty input.
+Result<std::vector<std::string>> expand_inputs(std::span<const std::string> inputs);
+
+/// Cuts the files into groups of about target_bytes. Empty files give no split. Zero groups for zero bytes.
+Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options);
+
+}  // namespace weft::storage
