@@ -1,6 +1,5 @@
 # Everything comes from Debian packages (scripts/setup names them).
 find_package(Threads REQUIRED)
-find_package(CapnProto 0.9 REQUIRED)  # control messages, plans, journal records (serialisation only)
 find_package(fmt 9 REQUIRED)          # text formatting
 find_package(tomlplusplus REQUIRED)   # configuration files
 find_package(CLI11 REQUIRED)          # command lines
@@ -10,3 +9,7 @@ find_package(tsl-robin-map REQUIRED)  # hash maps where speed counts
 find_library(WEFT_LZ4_LIBRARY lz4 REQUIRED)             # compression of spills and transfers
 find_library(WEFT_ISAL_LIBRARY isal REQUIRED)           # CRC32C
 find_library(WEFT_XXHASH_LIBRARY xxhash REQUIRED)       # hashing
+# Cap'n Proto: control messages, plans, journal records (serialisation only). Its own CMake package needs C and OpenSSL; the two libraries do.
+find_program(WEFT_CAPNP_COMPILER capnp REQUIRED)
+find_library(WEFT_CAPNP_LIBRARY capnp REQUIRED)
+find_library(WEFT_KJ_LIBRARY kj REQUIRED)

@@ -35,14 +35,14 @@ function(weft_capnp target)
     add_custom_command(
       OUTPUT "${output}.c++" "${output}.h"
       COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/generated/${folder}"
-      COMMAND capnp compile --src-prefix=${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}
+      COMMAND ${WEFT_CAPNP_COMPILER} compile --src-prefix=${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}
               -oc++:${PROJECT_BINARY_DIR}/generated "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
       DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
       COMMENT "Compiling ${folder}/${schema}" VERBATIM)
     target_sources(${target} PRIVATE "${output}.c++" "${output}.h")
     set_source_files_properties("${output}.c++" PROPERTIES COMPILE_OPTIONS -w)
   endforeach()
-  target_link_libraries(${target} PUBLIC CapnProto::capnp)
+  target_link_libraries(${target} PRIVATE ${WEFT_CAPNP_LIBRARY} ${WEFT_KJ_LIBRARY})
 endfunction()
 
 # weft_program(wordcount SOURCES … DEPENDS …): a program in <build>/bin.
