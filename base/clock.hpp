@@ -1,0 +1,36 @@
+// Time as a parameter: whoever needs it is handed a Clock (or, in sans-I/O code, a TimePoint), so tests and simulations own it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+namespace weft {
+
+using Duration = std::chrono::nanoseconds;
+/// Nanoseconds since an arbitrary origin that never moves (steady clock). Not comparable between machines.
+using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Never goes backwards. Any thread; does not block.
+  virtual TimePoint now() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  TimePoint now() const override { return std::chrono::steady_clock::now(); }
+};
+
+/// Stands still until told otherwise.
+class ManualClock final : public Clock {
+ public:
+  explicit ManualClock(TimePoint start = TimePoint{}) : now_(start.time_since_epoch().count()) {}
+  TimePoint now() const override { return TimePoint(Duration(now_.load(std::memory_order_acquire))); }
+  void advance(Duration by) { now_.fetch_add(by.count(), std::memory_order_acq_rel); }
+
+ private:
+  std::atomic<Duration::rep> now_;
+};
+
+}  // namespace weft
