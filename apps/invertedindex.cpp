@@ -1,0 +1,51 @@
+// Lists for every word the files it occurs in: "word<TAB>file file …", files in order.
+//
+//   invertedindex --input docs/ --output index
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <weft/weft.h>
+
+namespace {
+
+struct Options {
+  std::vector<std::string> input;
+  std::string output;
+};
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("--input", options.input, "Text file, directory or glob pattern (repeatable)")->required();
+  app.add_option("--output", options.output, "Directory for the index")->required();
+}
+
+void define(weft::Flow& flow, const Options& options) {
+  flow.read_text(options.input)
+      .flat_map([](std::string_view line) { return weft::words(line); })
+      .map([](std::string_view word) { return std::pair(word, weft::input_path()); })
+      .distinct()
+      .group_by_key()
+      .map([](auto&& entry) {
+        auto& [word, paths] = entry;
+        std::vector<std::string> files;
+        for (std::string_view path : paths) files.emplace_back(path);
+        std::sort(files.begin(), files.end());
+        std::string line(word);
+        char separator = '\t';
+        for (const std::string& file : files) {
+          line += separator;
+          line += file;
+          separator = ' ';
+        }
+        return line;
+      })
+      .write_text(options.output);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return weft::main<Options>(argc, argv, "Lists the files in which each word occurs", declare, define);
+}
