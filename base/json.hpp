@@ -1,0 +1,61 @@
+// Writes JSON (RFC 8259) into a string. Any bytes may be given as text: what is not valid UTF-8 becomes U+FFFD.
+//
+//   JsonWriter json;
+//   json.begin_object().key("jobs").begin_array().value(1).value("two").end_array().end_object();
+//   json.text();   // {"jobs":[1,"two"]}
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// `text` as a JSON string literal, quotes included.
+std::string json_quoted(std::string_view text);
+
+/// Commas and nesting are kept by the writer; a misuse (value without key in an object, unbalanced end) is asserted.
+class JsonWriter {
+ public:
+  JsonWriter& begin_object();
+  JsonWriter& end_object();
+  JsonWriter& begin_array();
+  JsonWriter& end_array();
+  JsonWriter& key(std::string_view name);
+
+  JsonWriter& value(std::string_view text);
+  JsonWriter& value(const char* text) { return value(std::string_view(text)); }
+  JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
+  JsonWriter& value(std::same_as<bool> auto flag) { return literal(flag ? "true" : "false"); }
+  /// Infinities and NaN have no JSON form and become null.
+  JsonWriter& value(double number);
+  template <std::integral T>
+  requires(!std::same_as<T, bool> && !std::same_as<T, char>) JsonWriter& value(T number) { return literal(std::to_string(number)); }
+  JsonWriter& null() { return literal("null"); }
+
+  /// key(name) and value(v) in one.
+  template <class T>
+  JsonWriter& member(std::string_view name, const T& content) {
+    return key(name).value(content);
+  }
+
+  /// Complete once every begin has its end.
+  const std::string& text() const { return text_; }
+
+ private:
+  enum class Scope : std::uint8_t { object, array };
+
+  JsonWriter& literal(std::string_view text);
+  void before_value();
+  void begin(char open, Scope scope);
+  void end(char close, Scope scope);
+
+  std::string text_;
+  std::vector<Scope> scopes_;
+  bool first_ = true;       // nothing in the innermost scope yet
+  bool after_key_ = false;  // a key waits for its value
+};
+
+}  // namespace weft

@@ -1,0 +1,81 @@
+#include "base/log.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <ctime>
+
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+
+namespace weft {
+namespace {
+
+// The one process-wide setting of weft: a log line must reach the operator from wherever it is written.
+std::atomic<LogLevel> process_level{LogLevel::warn};
+std::atomic<int> process_fd{2};
+
+std::string utc_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  tm utc{};
+  ::gmtime_r(&now.tv_sec, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
+                     utc.tm_min, utc.tm_sec, now.tv_nsec / 1'000'000);
+}
+
+bool has_control(std::string_view text) {
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\t') return true;
+  }
+  return false;
+}
+
+void write_line(std::string_view line) {
+  while (::write(process_fd.load(std::memory_order_relaxed), line.data(), line.size()) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+Result<LogLevel> parse_log_level(std::string_view text) {
+  for (const auto level : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {
+    if (text == log_level_name(level)) return level;
+  }
+  return fail(Code::invalid_argument, fmt::format("'{}' is not a log level (debug, info, warn, error, off)", escaped(text)));
+}
+
+std::string_view log_level_name(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return "debug";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::warn:
+      return "warn";
+    case LogLevel::error:
+      return "error";
+    case LogLevel::off:
+      return "off";
+  }
+  return "unknown";
+}
+
+void configure_logging(LogLevel level, int fd) {
+  process_fd.store(fd, std::memory_order_relaxed);
+  process_level.store(level, std::memory_order_relaxed);
+}
+
+bool Log::enabled(LogLevel level) { return level >= process_level.load(std::memory_order_relaxed); }
+
+void Log::write(LogLevel level, fmt::string_view format, fmt::format_args args) const {
+  if (!enabled(level)) return;
+  const int saved_errno = errno;
+  std::string text = fmt::vformat(format, args);
+  if (has_control(text)) text = escaped(text);
+  write_line(fmt::format("{} {:<5} {}: {}\n", utc_now(), log_level_name(level), component_, text));
+  errno = saved_errno;
+}
+
+}  // namespace weft
