@@ -12,10 +12,12 @@
 namespace weft::master {
 
 struct CoreOptions {
-  std::uint32_t max_failures_per_node = 0;          // consecutive failures before a node is excluded; 0: derived
-  Time heartbeat_timeout = std::chrono::seconds(10);// a silent worker is lost; 0: never
-  std::uint64_t max_result_bytes = 256u << 20;      // of one action
+  std::uint32_t max_failures_per_node = 0;            // consecutive failures before a node is excluded; 0: derived
+  Time heartbeat_timeout = std::chrono::seconds(10);  // a silent worker is lost; 0: never
+  std::uint64_t max_result_bytes = 256u << 20;        // of one action
   std::size_t finished_jobs_kept = 1000;
+  Time exclusion = std::chrono::minutes(2);  // how long a node that keeps failing gets no tasks
+  double rack_uplink_bytes_per_second = 0;   // for the view; 0: not known
 };
 
 enum class JobState : std::uint8_t { running, finished, failed, killed };
@@ -25,6 +27,7 @@ struct StageStatus {
   std::string name;
   std::uint32_t tasks = 0, finished = 0, running = 0, failed_attempts = 0;
   bool waiting = false;  // for its inputs
+  std::string reason;    // the last thing said about why a task of it does not run (weft job explain); empty when none
 };
 
 struct JobStatus {
@@ -47,7 +50,7 @@ class Core {
   Result<void> apply(Time now, Event event, std::vector<Command>& commands);
 
   Result<JobStatus> job(JobId id) const;
-  std::vector<JobStatus> jobs() const;              // by id; without stages
+  std::vector<JobStatus> jobs() const;  // by id; without stages
   const sched::ClusterView& view() const;
 
  private:

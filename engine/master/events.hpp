@@ -1,7 +1,7 @@
 // What goes into the JobMaster core and what comes out. Plain values; nothing here does I/O.
 //
-// Events are total: in any state each is applied or refused with a reason, never a crash. Applying the same events to two cores gives
-// the same commands, byte for byte.
+// Events are total: in any state each is applied or refused with a reason, never a crash. Applying the same events to two cores
+// gives the same commands, byte for byte.
 #pragma once
 
 #include <chrono>
@@ -29,15 +29,16 @@ using Counters = std::map<std::string, std::int64_t>;
 // ---- events -------------------------------------------------------------------------------------------------------
 
 struct JobSubmitted {
-  JobId job;                // chosen by the shell; must be new
+  JobId job;  // chosen by the shell; must be new
   std::string name;
   std::string user;
-  std::string pool;         // also queue
-  int priority = 0;         // larger first
+  std::string pool;  // also queue
+  int priority = 0;  // larger first
   std::optional<Time> deadline;
   sched::Resources demand;  // of every task unless the stage says otherwise
   std::uint32_t max_attempts = 4;
-  Time task_timeout{0};     // 0: none; enforced by the worker
+  Time task_timeout{0};  // 0: none; enforced by the worker
+  sched::JobHints hints{};
 };
 struct PlanExtended {
   JobId job;
@@ -57,13 +58,16 @@ struct WorkerJoined {
   std::string name;
   std::string host;
   std::string rack;
-  std::string data_address;  // where its store serves other workers
-  sched::Resources capacity; // Resources::cpu is the number of slots
+  std::string data_address;   // where its store serves other workers
+  sched::Resources capacity;  // Resources::cpu is the number of slots
   std::map<std::string, std::string> attributes;
+  std::vector<sched::CapacityStep> forecast{};  // empty: constant
 };
 struct WorkerHeartbeat {
   NodeId node;
-  sched::Resources used;     // as measured, for the view only
+  sched::Resources used;                        // as measured, for the view only
+  double cross_rack_rate = 0;                   // bytes per second it moves over its rack's uplink
+  std::vector<sched::CapacityStep> forecast{};  // empty: as said before
 };
 /// The connection is gone, or the worker said goodbye.
 struct WorkerLost {
@@ -85,8 +89,8 @@ struct TaskFinished {
   std::uint64_t input_records = 0;
 };
 enum class FailureKind : std::uint8_t {
-  user_code = 0,      // threw; counts against the task's attempts
-  crashed = 1,        // the executor died under it
+  user_code = 0,  // threw; counts against the task's attempts
+  crashed = 1,    // the executor died under it
   timed_out = 2,
   fetch_failed = 3,   // a map output is gone; does not count against this task
   environment = 4,    // disk full, executor could not start, …; counts
@@ -122,7 +126,8 @@ struct KillTask {
   AttemptId attempt;
   std::string reason;
 };
-/// The complete table of a finished shuffle (sent to a node before the first launch there that reads it, and again when it changed).
+/// The complete table of a finished shuffle (sent to a node before the first launch there that reads it, and again when it
+/// changed).
 struct ShuffleLocations {
   NodeId node;
   JobId job;

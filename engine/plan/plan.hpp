@@ -9,6 +9,7 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "schedulers/resources.hpp"
 #include "storage/split.hpp"
 
 namespace weft::plan {
@@ -39,8 +40,10 @@ struct Stage {
   std::vector<std::string> operators;  // fused chain in order, as the user wrote it
   std::vector<Branch> branches;
   OutputKind output = OutputKind::shuffle;
-  std::uint32_t partitions = 0;        // of the shuffle
-  std::uint64_t fingerprint = 0;       // of everything the closures depend on; an executor must arrive at the same
+  std::uint32_t partitions = 0;            // of the shuffle
+  std::uint64_t fingerprint = 0;           // of everything the closures depend on; an executor must arrive at the same
+  sched::Resources demand{};               // of each task; all zero: the job's
+  sched::Time estimated_task_duration{0};  // zero: not known
 
   std::uint32_t task_count() const;
 };
@@ -58,9 +61,9 @@ TaskSpec task_spec(const Stage& stage, std::uint32_t task_index);
 /// Stages handed to the master for one action: everything not handed over before that the target needs, and the target last.
 struct PlanPart {
   ActionId action;
-  std::vector<Stage> stages;             // in id order
-  std::vector<StageId> targets;          // stages with OutputKind::result whose outputs the driver waits for
-  std::vector<ShuffleId> released;       // no later stage of this job reads these (lineage may still recompute them)
+  std::vector<Stage> stages;        // in id order
+  std::vector<StageId> targets;     // stages with OutputKind::result whose outputs the driver waits for
+  std::vector<ShuffleId> released;  // no later stage of this job reads these (lineage may still recompute them)
 };
 
 /// Checks a part against the stages known so far: cycles, missing inputs, partition-count mismatches, unknown or repeated stages,

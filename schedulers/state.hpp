@@ -1,0 +1,49 @@
+// The writing side of the ClusterView: used by the master core, and by tests of policies. Keeps every index in step.
+// Callers pass ids that exist; the core checks events before it comes here.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedulers/view.hpp"
+
+namespace weft::sched {
+
+class ClusterState final : public ClusterView {
+ public:
+  void set_now(Time now) { now_ = now; }
+  HostId intern_host(const std::string& name);
+
+  /// `node.host`, `node.rack` are filled from the names.
+  NodeInfo& add_node(NodeInfo node, const std::string& host, const std::string& rack, double uplink_capacity);
+  /// Its running attempts must have been vacated.
+  void remove_node(NodeId id);
+  void exclude(NodeId id, std::optional<Time> until);
+  NodeInfo& mutable_node(NodeId id) { return nodes_.at(id); }
+  void set_cross_rack_rate(NodeId id, double bytes_per_second);
+
+  JobInfo& add_job(JobInfo job);
+  /// No task of it may be running.
+  void remove_job(JobId id);
+  JobInfo& mutable_job(JobId id) { return jobs_.at(id); }
+
+  /// `hosts[i]`: where the input of task i lies. All tasks are blocked until set_ready().
+  StageInfo& add_stage(JobInfo& job, StageInfo stage, std::uint32_t tasks, const std::vector<std::vector<HostId>>& hosts);
+  /// Blocked tasks become pending, or pending ones blocked.
+  void set_ready(JobInfo& job, StageInfo& stage, bool ready);
+  /// Any change of a task's state goes through here (a pending task of a stage that is not ready becomes blocked).
+  void set_task(JobInfo& job, StageInfo& stage, std::uint32_t task, TaskState state);
+  /// For a pending task, where it must not go from now on.
+  void set_avoid(StageInfo& stage, std::uint32_t task, std::optional<NodeId> avoid);
+  void preplace(StageInfo& stage, std::uint32_t task, std::optional<NodeId> node);
+
+  void occupy(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
+  void vacate(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
+
+ private:
+  void update_free(const NodeInfo& node);
+  void count_pending(JobInfo& job, StageInfo& stage, std::int64_t change);
+};
+
+}  // namespace weft::sched

@@ -1,0 +1,74 @@
+#include "schedulers/view.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::sched {
+
+namespace {
+template <class Map, class Key>
+const typename Map::mapped_type* find(const Map& map, const Key& key) {
+  auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+}  // namespace
+
+std::string to_string(const Resources& resources) {
+  return fmt::format("cpu {:g}, memory {:g}, disk {:g}, network {:g}", resources.cpu, resources.memory, resources.disk,
+                     resources.network);
+}
+
+const NodeInfo* ClusterView::node(NodeId id) const { return find(nodes_, id); }
+const RackInfo* ClusterView::rack(RackId id) const { return find(racks_, id); }
+const JobInfo* ClusterView::job(JobId id) const { return find(jobs_, id); }
+
+const StageInfo* ClusterView::stage(JobId job_id, StageId stage_id) const {
+  const JobInfo* info = job(job_id);
+  return info == nullptr ? nullptr : info->stage(stage_id);
+}
+
+const TaskInfo* ClusterView::task(const TaskId& id) const {
+  const StageInfo* info = stage(id.job, id.stage);
+  return info == nullptr || id.index >= info->tasks.size() ? nullptr : &info->tasks[id.index];
+}
+
+std::optional<HostId> ClusterView::host_named(const std::string& name) const {
+  const HostId* id = find(host_ids_, name);
+  return id == nullptr ? std::nullopt : std::optional(*id);
+}
+
+const std::string& ClusterView::host_name(HostId id) const {
+  static const std::string kUnknown = "?";
+  return id.value() < host_names_.size() ? host_names_[id.value()] : kUnknown;
+}
+
+std::optional<RackId> ClusterView::rack_of(HostId host) const {
+  const RackId* rack_id = find(host_racks_, host);
+  return rack_id == nullptr ? std::nullopt : std::optional(*rack_id);
+}
+
+int ClusterView::distance(NodeId a, NodeId b) const {
+  const NodeInfo* left = node(a);
+  const NodeInfo* right = node(b);
+  if (left == nullptr || right == nullptr) return sched::distance(Locality::any);
+  if (a == b || left->host == right->host) return sched::distance(Locality::node);
+  return sched::distance(left->rack == right->rack ? Locality::rack : Locality::any);
+}
+
+std::optional<std::string> ClusterView::why_not(const TaskId& id, NodeId node_id) const {
+  const NodeInfo* where = node(node_id);
+  if (where == nullptr) return fmt::format("there is no node {}", node_id.value());
+  const StageInfo* info = stage(id.job, id.stage);
+  const TaskInfo* what = task(id);
+  if (what == nullptr) return fmt::format("there is no {}", weft::to_string(id));
+  if (what->state == TaskState::running) return fmt::format("{} is running already", weft::to_string(id));
+  if (what->state == TaskState::finished) return fmt::format("{} is finished", weft::to_string(id));
+  if (what->state == TaskState::blocked || !info->ready) return fmt::format("{} waits for its inputs", weft::to_string(id));
+  if (!where->usable()) return fmt::format("{} is excluded after repeated failures", where->name);
+  if (what->avoid == node_id) return fmt::format("{} failed on {} and goes to another node", weft::to_string(id), where->name);
+  if (!fits(info->demand, where->used, where->capacity)) {
+    return fmt::format("{} has no room: wants {}; free is {}", where->name, to_string(info->demand), to_string(where->free()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft::sched
