@@ -1,0 +1,246 @@
+// The example applications as programs, against serial references, embedded and on private worker processes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+#include <sstream>
+
+#include "tests/reference/reference.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
+
+std::vector<std::string> sorted(std::vector<std::string> lines) {
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+/// Text with everything that makes line and word splitting go wrong.
+std::vector<std::string> awkward_texts() {
+  std::string long_line;
+  for (int i = 0; i < 150'000; ++i) long_line += "token" + std::to_string(i % 1000) + " ";
+  std::string one_word(1'200'000, 'x');
+  return {
+      "the quick brown fox\njumps over the lazy dog\n",
+      "",                                         // empty file
+      "no final newline",                         //
+      "\n\n\n",                                   // only empty lines
+      "windows line\r\nanother\r\n\r\nlast\r\n",  //
+      "lone\rcarriage return \r\n",               //
+      "bad \xff\xfe utf8 \xc3\x28 \x80\n" + std::string("nul\0inside word\n", 16),
+      long_line + "\nshort\n",  // over 1 MiB
+      one_word,                 // a word over 1 MiB, no newline at all
+      "\t tabs\vand\fothers  \n   \n",
+  };
+}
+
+/// Many words over few kinds of length, long enough for several splits.
+std::string random_text(unsigned seed, int words) {
+  std::mt19937 random(seed);
+  std::string text;
+  for (int i = 0; i < words; ++i) {
+    text += "w" + std::to_string(static_cast<int>(std::exponential_distribution<>(0.003)(random)));
+    text += random() % 9 == 0 ? '\n' : ' ';
+  }
+  return text;
+}
+
+class AppsTest : public testing::TestWithParam<std::string> {
+ protected:
+  ProcessResult launch(std::vector<std::string> command) {
+    command[0] = program(command[0]);
+    std::istringstream mode(GetParam());
+    for (std::string word; mode >> word;) command.push_back(word);
+    return run(command);
+  }
+
+  /// Writes the texts as input/text-NN and returns their paths.
+  std::vector<std::string> write_inputs(const std::vector<std::string>& texts) {
+    fs::create_directory(scratch_ / "input");
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const std::string number = std::to_string(i);
+      paths.push_back(scratch_ / ("input/text-" + std::string(2 - number.size(), '0') + number));
+      write_file(paths.back(), texts[i]);
+    }
+    return paths;
+  }
+
+  ScratchDirectory scratch_;
+};
+
+TEST_P(AppsTest, WordcountOfAwkwardTextEqualsTheReference) {
+  const auto texts = awkward_texts();
+  write_inputs(texts);
+  const auto result = launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), reference::wordcount(texts));
+  EXPECT_TRUE(fs::exists(scratch_ / "out/_SUCCESS"));
+  EXPECT_EQ(entries(scratch_.path()), (std::vector<std::string>{"input", "out"}));
+}
+
+TEST_P(AppsTest, WordcountOfSeveralSplitsEqualsTheReference) {
+  const std::vector<std::string> texts{random_text(1, 300'000), random_text(2, 300'000)};
+  const auto paths = write_inputs(texts);
+  const auto result = launch({"wordcount", "--input", paths[0], "--input", scratch_ / "input/*1", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), reference::wordcount(texts));
+}
+
+TEST_P(AppsTest, NoFilesGiveAnEmptyResult) {
+  fs::create_directory(scratch_ / "input");
+  const auto result = launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(part_lines(scratch_ / "out").empty());
+  EXPECT_TRUE(fs::exists(scratch_ / "out/_SUCCESS"));
+}
+
+TEST_P(AppsTest, GrepKeepsTheMatchingLines) {
+  const auto texts = awkward_texts();
+  write_inputs(texts);
+  const auto result =
+      launch({"grep", "--fixed", "--pattern", "an", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), sorted(reference::grep_fixed(texts, "an")));
+}
+
+TEST_P(AppsTest, InvertedIndexListsTheFilesOfEachWord) {
+  const auto texts = awkward_texts();
+  const auto paths = write_inputs(texts);
+  const auto result = launch({"invertedindex", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), reference::inverted_index(paths, texts));
+}
+
+TEST_P(AppsTest, JoinsOfEveryKindEqualTheReference) {
+  std::mt19937 random(7);
+  std::string left, right;
+  for (int i = 0; i < 700; ++i) left += "k" + std::to_string(random() % 300) + "\tl" + std::to_string(i) + "\n";
+  for (int i = 0; i < 500; ++i) right += "k" + std::to_string(random() % 400) + "\tr" + std::to_string(i) + "\tx\n";
+  left += "only-a-key\n";
+  write_file(scratch_ / "left", left);
+  write_file(scratch_ / "right", right);
+  for (const std::string how : {"inner", "left", "right", "full", "semi", "anti"}) {
+    SCOPED_TRACE(how);
+    const auto result =
+        launch({"join", "--left", scratch_ / "left", "--right", scratch_ / "right", "--output", scratch_ / how, "--how", how});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(sorted(part_lines(scratch_ / how)), reference::join(left, right, how));
+  }
+  const auto counted = launch({"join", "--left", scratch_ / "left", "--right", scratch_ / "right", "--output", scratch_ / "counts",
+                               "--aggregate", "count", "--broadcast"});
+  ASSERT_EQ(counted.exit_code, 0) << counted.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "counts")), reference::join_count(left, right));
+}
+
+TEST_P(AppsTest, TerasortSortsWhatItGeneratedAndValidates) {
+  const auto generated = launch({"terasort", "gen", "--records", "30000", "--output", scratch_ / "unsorted"});
+  ASSERT_EQ(generated.exit_code, 0) << generated.err;
+  const std::string records = part_bytes(scratch_ / "unsorted");
+  ASSERT_EQ(records.size(), 3'000'000U);
+  const auto before = launch({"terasort", "validate", "--input", scratch_ / "unsorted"});
+  EXPECT_NE(before.exit_code, 0);
+
+  const auto result = launch({"terasort", "sort", "--input", scratch_ / "unsorted", "--output", scratch_ / "sorted"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(part_bytes(scratch_ / "sorted") == reference::terasort(records));
+
+  const auto after = launch({"terasort", "validate", "--input", scratch_ / "sorted"});
+  ASSERT_EQ(after.exit_code, 0) << after.err;
+  EXPECT_NE(after.out.find("records 30000\n"), std::string::npos) << after.out;
+  EXPECT_NE(before.out.find("checksum"), std::string::npos);
+  EXPECT_EQ(before.out, after.out);
+}
+
+TEST_P(AppsTest, PagerankEqualsTheReference) {
+  std::mt19937 random(11);
+  std::string edges;
+  for (int i = 0; i < 2000; ++i) edges += "n" + std::to_string(random() % 200) + "\tn" + std::to_string(random() % 220) + "\n";
+  write_file(scratch_ / "edges", edges);
+  const auto result =
+      launch({"pagerank", "--input", scratch_ / "edges", "--output", scratch_ / "ranks", "--iterations", "5", "--tolerance", "1e-12"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto expected = reference::pagerank(edges, 5, 0.85);
+  const auto lines = sorted(part_lines(scratch_ / "ranks"));
+  ASSERT_EQ(lines.size(), expected.nodes.size());
+  std::vector<std::pair<std::string, double>> ranks;
+  for (const std::string& line : lines) ranks.emplace_back(line.substr(0, line.find('\t')), std::stod(line.substr(line.find('\t') + 1)));
+  std::sort(ranks.begin(), ranks.end());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    EXPECT_EQ(ranks[i].first, expected.nodes[i]);
+    EXPECT_NEAR(ranks[i].second, expected.ranks[i], 1e-4 * expected.ranks[i]);
+  }
+}
+
+// ---- bad input ----------------------------------------------------------------------------------------------------
+
+/// One line on standard error that mentions all of `words`, and a non-zero exit.
+void expect_one_line_error(const ProcessResult& result, const std::vector<std::string>& words) {
+  EXPECT_NE(result.exit_code, 0);
+  std::vector<std::string> errors;
+  std::istringstream all(result.err);
+  for (std::string line; std::getline(all, line);)
+    if (line.find(": ") != std::string::npos && line.rfind("weft: ", 0) != 0 && line.rfind("  ", 0) != 0) errors.push_back(line);
+  ASSERT_FALSE(errors.empty()) << result.err;
+  for (const std::string& word : words) EXPECT_NE(errors.back().find(word), std::string::npos) << word << " in: " << result.err;
+}
+
+TEST_P(AppsTest, MissingInputIsNamed) {
+  const auto result = launch({"wordcount", "--input", scratch_ / "nowhere.txt", "--output", scratch_ / "out"});
+  expect_one_line_error(result, {"nowhere.txt"});
+  EXPECT_TRUE(entries(scratch_.path()).empty());
+}
+
+TEST_P(AppsTest, ExistingOutputIsKeptUnlessOverwriteIsGiven) {
+  write_inputs({"a b a\n"});
+  fs::create_directory(scratch_ / "out");
+  write_file(scratch_ / "out/precious", "data");
+  const auto refused = launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  expect_one_line_error(refused, {"out", "--overwrite"});
+  EXPECT_EQ(read_file(scratch_ / "out/precious"), "data");
+
+  const auto result = launch({"wordcount", "--overwrite", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), (std::vector<std::string>{"a\t2", "b\t1"}));
+  EXPECT_FALSE(fs::exists(scratch_ / "out/precious"));
+}
+
+TEST_P(AppsTest, UnknownOptionIsNamed) {
+  const auto result = launch({"wordcount", "--inptu", "x", "--output", "y"});
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_NE((result.err + result.out).find("--in"), std::string::npos);
+}
+
+TEST_P(AppsTest, RecordsThatDoNotFitTheFileAreRefused) {
+  write_inputs({std::string(150, 'x')});
+  const auto result = launch({"terasort", "sort", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  expect_one_line_error(result, {"text-00", "100"});
+  EXPECT_FALSE(fs::exists(scratch_ / "out"));
+}
+
+TEST_P(AppsTest, AUserExceptionNamesTaskPositionAndMessage) {
+  write_inputs({"a\tb\nno tab here\n"});
+  const auto result = launch({"pagerank", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  expect_one_line_error(result, {"expected from<TAB>to", "text-00"});
+  EXPECT_EQ(entries(scratch_.path()), (std::vector<std::string>{"input"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, AppsTest, testing::Values("--quiet", "--quiet --workers 2"),
+                         [](const auto& info) { return info.param == "--quiet" ? "Embedded" : "TwoWorkers"; });
+
+TEST(Cluster, NoMasterAtTheAddressIsAOneLineError) {
+  ScratchDirectory scratch;
+  write_file(scratch / "text", "a b\n");
+  const auto result =
+      run({program("wordcount"), "--cluster", "127.0.0.1:1", "--input", scratch / "text", "--output", scratch / "out"});
+  expect_one_line_error(result, {"127.0.0.1:1"});
+}
+
+}  // namespace
+}  // namespace weft::test
