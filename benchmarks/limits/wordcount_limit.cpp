@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -18,46 +19,58 @@
 
 namespace {
 
+/// A word with its first eight bytes at hand: words up to that length are compared without touching the text.
+struct Word {
+  std::uint64_t prefix;
+  const char* text;
+  std::uint32_t length;
+  std::uint32_t hash;
+};
+
 struct Slot {
-  const char* word = nullptr;
-  std::uint32_t length = 0;
-  std::uint32_t tag = 0;
+  Word word{};
   std::uint64_t count = 0;
 };
 
-std::uint64_t load_up_to_8(const char* p, std::size_t n) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, p, n);
-  return value;
-}
-
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a ^ 0x9E3779B97F4A7C15ULL) * (b ^ 0xE7037ED1A0B428DBULL);
+  const auto product = static_cast<unsigned __int128>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-std::uint64_t hash_word(const char* p, std::size_t n) {
-  std::uint64_t h = n;
-  for (; n > 8; p += 8, n -= 8) h = mix(h, load_up_to_8(p, 8));
-  return mix(h, load_up_to_8(p, n));
+/// `readable` bytes may be read at p (for the single wide load).
+Word make_word(const char* p, std::size_t length, std::size_t readable) {
+  std::uint64_t prefix = 0;
+  if (readable >= 8) {
+    std::memcpy(&prefix, p, 8);
+    if (length < 8) prefix &= (std::uint64_t{1} << (8 * length)) - 1;
+  } else {
+    std::memcpy(&prefix, p, std::min<std::size_t>(length, 8));
+  }
+  std::uint64_t hash = mix(prefix ^ 0x9E3779B97F4A7C15ULL, 0xE7037ED1A0B428DBULL + length);
+  for (std::size_t i = 8; i < length; i += 8) {
+    std::uint64_t next = 0;
+    std::memcpy(&next, p + i, std::min<std::size_t>(length - i, 8));
+    hash = mix(hash ^ next, 0x8EBC6AF09C88C6E3ULL);
+  }
+  return {prefix, p, static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(hash >> 17)};
+}
+
+bool same(const Word& a, const Word& b) {
+  return a.prefix == b.prefix && a.length == b.length && (a.length <= 8 || std::memcmp(a.text + 8, b.text + 8, a.length - 8) == 0);
 }
 
 class Table {
  public:
   Table() : slots_(1 << 16) {}
-  void add(const char* word, std::uint32_t length, std::uint64_t hash, std::uint64_t count) {
-    const auto tag = static_cast<std::uint32_t>(hash);
-    std::size_t i = (hash >> 32) & (slots_.size() - 1);
-    while (true) {
-      Slot& slot = slots_[i];
-      if (slot.word == nullptr) break;
-      if (slot.tag == tag && slot.length == length && std::memcmp(slot.word, word, length) == 0) {
-        slot.count += count;
-        return;
-      }
-      i = (i + 1) & (slots_.size() - 1);
+  void prefetch(const Word& word) const { __builtin_prefetch(&slots_[word.hash & (slots_.size() - 1)]); }
+  void add(const Word& word, std::uint64_t count) {
+    std::size_t i = word.hash & (slots_.size() - 1);
+    for (; slots_[i].count != 0; i = (i + 1) & (slots_.size() - 1)) {
+      if (!same(slots_[i].word, word)) continue;
+      slots_[i].count += count;
+      return;
     }
-    slots_[i] = {word, length, tag, count};
+    slots_[i] = {word, count};
     if (++used_ * 2 > slots_.size()) grow();
   }
   const std::vector<Slot>& slots() const { return slots_; }
@@ -65,11 +78,12 @@ class Table {
  private:
   void grow() {
     std::vector<Slot> old(slots_.size() * 4);
+    ::madvise(old.data(), old.size() * sizeof(Slot), MADV_HUGEPAGE);
     old.swap(slots_);
     for (const Slot& slot : old) {
-      if (slot.word == nullptr) continue;
-      std::size_t i = (hash_word(slot.word, slot.length) >> 32) & (slots_.size() - 1);
-      while (slots_[i].word != nullptr) i = (i + 1) & (slots_.size() - 1);
+      if (slot.count == 0) continue;
+      std::size_t i = slot.word.hash & (slots_.size() - 1);
+      while (slots_[i].count != 0) i = (i + 1) & (slots_.size() - 1);
       slots_[i] = slot;
     }
   }
@@ -79,15 +93,23 @@ class Table {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-void count(const char* p, const char* end, Table& table) {
+/// Words wait in a short queue while the cache lines of their slots arrive.
+void count(const char* p, const char* end, const char* readable_end, Table& table) {
+  constexpr std::size_t kQueue = 32;
+  Word queue[kQueue];
+  std::size_t n = 0;
   while (true) {
     while (p < end && is_space(*p)) ++p;
-    if (p == end) return;
-    const char* word = p;
+    if (p == end) break;
+    const char* start = p;
     while (p < end && !is_space(*p)) ++p;
-    const auto length = static_cast<std::size_t>(p - word);
-    table.add(word, static_cast<std::uint32_t>(length), hash_word(word, length), 1);
+    Word& next = queue[n % kQueue];
+    if (n >= kQueue) table.add(next, 1);
+    next = make_word(start, static_cast<std::size_t>(p - start), static_cast<std::size_t>(readable_end - start));
+    table.prefetch(next);
+    ++n;
   }
+  for (std::size_t i = n < kQueue ? 0 : n - kQueue; i < n; ++i) table.add(queue[i % kQueue], 1);
 }
 
 }  // namespace
@@ -112,7 +134,7 @@ int main(int argc, char** argv) {
   std::vector<Table> local(threads);
   std::vector<std::thread> workers;
   for (std::size_t i = 0; i < threads; ++i)
-    workers.emplace_back([&, i] { count(text + cuts[i], text + cuts[i + 1], local[i]); });
+    workers.emplace_back([&, i] { count(text + cuts[i], text + cuts[i + 1], text + size, local[i]); });
   for (auto& worker : workers) worker.join();
   workers.clear();
 
@@ -122,14 +144,13 @@ int main(int argc, char** argv) {
       Table merged;
       for (const Table& table : local)
         for (const Slot& slot : table.slots())
-          if (slot.word != nullptr && slot.tag % threads == part)
-            merged.add(slot.word, slot.length, hash_word(slot.word, slot.length), slot.count);
+          if (slot.count != 0 && (slot.word.hash >> 24) % threads == part) merged.add(slot.word, slot.count);
       std::string& output = outputs[part];
       for (const Slot& slot : merged.slots()) {
-        if (slot.word == nullptr) continue;
+        if (slot.count == 0) continue;
         char number[24];
         const auto end = std::to_chars(number, number + sizeof number, slot.count).ptr;
-        output.append(slot.word, slot.length).append(1, '\t').append(number, end).append(1, '\n');
+        output.append(slot.word.text, slot.word.length).append(1, '\t').append(number, end).append(1, '\n');
       }
     });
   }
