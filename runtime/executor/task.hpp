@@ -14,24 +14,12 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
 #include "shuffle/task_shuffle.hpp"
 #include "storage/split.hpp"
 
 namespace weft::runtime {
-
-/// Thrown inside a task when it was asked to stop (kill, timeout, fenced). Never caught by operators.
-struct TaskCancelled {};
-/// Carries an Error through user-facing frames (operators throw it, the task runner turns it into a task failure).
-struct TaskError {
-  Error error;
-};
-/// Throws TaskError when the result failed, otherwise its value.
-template <class T>
-T value_or_throw(Result<T>&& result) {
-  if (!result) throw TaskError{std::move(result).error()};
-  if constexpr (!std::is_void_v<T>) return std::move(result).value();
-}
 
 using Counters = std::map<std::string, std::int64_t>;
 

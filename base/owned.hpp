@@ -1,0 +1,110 @@
+// Owned<T>: the type that holds a record of type T after the memory behind its views is gone. string_view becomes string,
+// pairs, tuples, optionals, arrays and vectors change with their parts, everything else stays what it is.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/fields.hpp"
+
+namespace weft {
+
+/// Specialise for further view types: `using type = …; static type from(T value);`
+template <class T>
+struct OwnedType {
+  using type = T;
+  static type from(T value) { return value; }
+};
+
+template <class T>
+using Owned = typename OwnedType<T>::type;
+
+/// A copy of the record that owns all it refers to.
+template <class T>
+Owned<T> to_owned(T value) {
+  return OwnedType<T>::from(std::move(value));
+}
+
+template <>
+struct OwnedType<std::string_view> {
+  using type = std::string;
+  static type from(std::string_view text) { return std::string(text); }
+};
+
+template <class A, class B>
+struct OwnedType<std::pair<A, B>> {
+  using type = std::pair<Owned<A>, Owned<B>>;
+  static type from(std::pair<A, B> value) { return type(to_owned(std::move(value.first)), to_owned(std::move(value.second))); }
+};
+
+template <class... T>
+struct OwnedType<std::tuple<T...>> {
+  using type = std::tuple<Owned<T>...>;
+  static type from(std::tuple<T...> value) {
+    return std::apply([](T&... part) { return type(to_owned(std::move(part))...); }, value);
+  }
+};
+
+template <class T>
+struct OwnedType<std::optional<T>> {
+  using type = std::optional<Owned<T>>;
+  static type from(std::optional<T> value) { return value ? type(to_owned(std::move(*value))) : type(); }
+};
+
+template <class T, std::size_t N>
+struct OwnedType<std::array<T, N>> {
+  using type = std::array<Owned<T>, N>;
+  static type from(std::array<T, N> value) {
+    return std::apply([](auto&... part) { return type{to_owned(std::move(part))...}; }, value);
+  }
+};
+
+template <class T, class Allocator>
+struct OwnedType<std::vector<T, Allocator>> {
+  using type = std::conditional_t<std::is_same_v<T, Owned<T>>, std::vector<T, Allocator>, std::vector<Owned<T>>>;
+  static type from(std::vector<T, Allocator> value) {
+    if constexpr (std::is_same_v<T, Owned<T>>) {
+      return value;
+    } else {
+      type owned;
+      owned.reserve(value.size());
+      for (T& element : value) owned.push_back(to_owned(std::move(element)));
+      return owned;
+    }
+  }
+};
+
+namespace detail {
+template <class T>
+struct HoldsView;
+template <class... F>
+struct HoldsView<std::tuple<F&...>> {
+  static constexpr bool value = (HoldsView<std::remove_cv_t<F>>::value || ...);
+};
+template <class T>
+struct HoldsView {
+  static constexpr bool test() {
+    if constexpr (std::is_array_v<T>) {
+      return HoldsView<std::remove_cv_t<std::remove_extent_t<T>>>::value;
+    } else if constexpr (!std::is_same_v<T, Owned<T>>) {
+      return true;
+    } else if constexpr (PlainAggregate<T>) {
+      return HoldsView<decltype(fields_of(std::declval<T&>()))>::value;
+    } else {
+      return false;
+    }
+  }
+  static constexpr bool value = test();
+};
+}  // namespace detail
+
+/// Records of type T refer to memory they don't own. A plain struct with a string_view field does, and Owned<T> cannot help it.
+template <class T>
+inline constexpr bool kHoldsViews = detail::HoldsView<T>::value;
+
+}  // namespace weft

@@ -1,0 +1,78 @@
+// Values<V>: the values of one key, as a single-pass range over records that may be in memory or on disk.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+#include "base/codec.hpp"
+
+namespace weft::runtime {
+
+/// Where values come from: encoded, one after another.
+class ValueSource {
+ public:
+  virtual ~ValueSource() = default;
+  /// False at the end. The bytes are valid until the next call.
+  virtual bool next(ByteView& value) = 0;
+};
+
+/// A light handle; copies share the position. Valid while the operator's emit() call runs. Views in a value are valid until the
+/// next value is read.
+template <Encodable V>
+class Values {
+ public:
+  using value_type = V;
+
+  explicit Values(ValueSource& source) : source_(&source) {}
+
+  /// The next value, or nothing at the end.
+  std::optional<V> next() {
+    ByteView bytes;
+    if (!source_->next(bytes)) return std::nullopt;
+    Decoder in(bytes);
+    return Codec<V>::decode(in);
+  }
+
+  class Iterator {
+   public:
+    using value_type = V;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+
+    Iterator() = default;
+    explicit Iterator(Values values) : source_(values.source_) { ++*this; }
+    const V& operator*() const { return *value_; }
+    const V* operator->() const { return &*value_; }
+    Iterator& operator++() {
+      value_ = Values(*source_).next();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const Iterator& it, std::default_sentinel_t) { return !it.value_.has_value(); }
+
+   private:
+    ValueSource* source_ = nullptr;
+    std::optional<V> value_;
+  };
+
+  Iterator begin() const { return Iterator(*this); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  ValueSource* source_;
+};
+
+}  // namespace weft::runtime
+
+/// Reads the rest of the values into a vector.
+template <class V>
+struct weft::OwnedType<weft::runtime::Values<V>> {
+  using type = std::vector<Owned<V>>;
+  static type from(runtime::Values<V> values) {
+    type owned;
+    while (auto value = values.next()) owned.push_back(to_owned(std::move(*value)));
+    return owned;
+  }
+};
