@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/plan/plan.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string output_of(const Stage& stage) {
+  if (stage.output == OutputKind::result) return "result for the driver";
+  return fmt::format("shuffle {} ({})", stage.id.value(), counted(stage.partitions, "partition"));
+}
+
+void append_inputs(std::string& text, const Branch& branch) {
+  if (branch.kind == BranchKind::splits) {
+    std::uint64_t bytes = 0, pieces = 0;
+    for (const auto& group : branch.splits) {
+      for (const auto& split : group) bytes += split.length, ++pieces;
+    }
+    text += branch.splits.empty() ? fmt::format("    in   {} generated\n", counted(branch.tasks, "partition"))
+                                  : fmt::format("    in   {}, {} bytes\n", counted(pieces, "split"), bytes);
+  }
+  for (ShuffleId input : branch.partitioned) text += fmt::format("    in   shuffle {}\n", input.value());
+  for (ShuffleId input : branch.broadcast) text += fmt::format("    in   shuffle {} (broadcast)\n", input.value());
+}
+
+/// For a double-quoted Graphviz string.
+std::string quoted(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string explain_text(const std::vector<const Stage*>& stages) {
+  std::string text;
+  for (const Stage* stage : stages) {
+    text += fmt::format("stage {}: {} ({})\n", stage->id.value(), stage->name, counted(stage->task_count(), "task"));
+    for (const Branch& branch : stage->branches) append_inputs(text, branch);
+    if (!stage->operators.empty()) text += fmt::format("    run  {}\n", fmt::join(stage->operators, " | "));
+    text += fmt::format("    out  {}\n", output_of(*stage));
+  }
+  return text;
+}
+
+std::string explain_dot(const std::vector<const Stage*>& stages) {
+  std::string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n";
+  for (const Stage* stage : stages) {
+    std::string label = fmt::format("stage {}: {}", stage->id.value(), quoted(stage->name));
+    for (const std::string& name : stage->operators) label += "\\n" + quoted(name);
+    label += "\\n" + counted(stage->task_count(), "task");
+    text += fmt::format("  s{} [label=\"{}\"{}];\n", stage->id.value(), label,
+                        stage->output == OutputKind::result ? ", style=bold" : "");
+    for (const Branch& branch : stage->branches) {
+      for (ShuffleId input : branch.partitioned) text += fmt::format("  s{} -> s{};\n", input.value(), stage->id.value());
+      for (ShuffleId input : branch.broadcast) {
+        text += fmt::format("  s{} -> s{} [style=dashed, label=\"broadcast\"];\n", input.value(), stage->id.value());
+      }
+    }
+  }
+  return text + "}\n";
+}
+
+}  // namespace weft::plan

@@ -1,0 +1,58 @@
+# The plan on the wire and in the journal. Fields are only ever added.
+@0xd3a1c5f0b7e94a21;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("weft::plan::wire");
+
+struct Split {
+  path @0 :Text;
+  offset @1 :UInt64;
+  length @2 :UInt64;
+  hosts @3 :List(Text);
+}
+
+struct SplitGroup {
+  splits @0 :List(Split);
+}
+
+struct Branch {
+  kind @0 :UInt8;
+  tasks @1 :UInt32;
+  splits @2 :List(SplitGroup);
+  partitioned @3 :List(UInt32);
+  broadcast @4 :List(UInt32);
+}
+
+struct Resources {
+  cpu @0 :Float64;
+  memory @1 :Float64;
+  disk @2 :Float64;
+  network @3 :Float64;
+}
+
+struct Stage {
+  id @0 :UInt32;
+  name @1 :Text;
+  operators @2 :List(Text);
+  branches @3 :List(Branch);
+  output @4 :UInt8;
+  partitions @5 :UInt32;
+  fingerprint @6 :UInt64;
+  demand @7 :Resources;
+  estimatedTaskNanos @8 :Int64;
+}
+
+struct PlanPart {
+  action @0 :UInt32;
+  stages @1 :List(Stage);
+  targets @2 :List(UInt32);
+  released @3 :List(UInt32);
+}
+
+struct TaskSpec {
+  branch @0 :UInt32;
+  partition @1 :UInt32;
+  outputPartitions @2 :UInt32;
+  splits @3 :List(Split);
+  fingerprint @4 :UInt64;
+}
