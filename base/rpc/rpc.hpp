@@ -45,13 +45,15 @@ struct Message {
   std::vector<Fd> fds;
 };
 
-/// Bounds on what a peer may send; exceeding one closes the connection with Code::corrupt.
+/// Bounds on what a peer may send, and on what is sent. A peer that exceeds one of the first three is disconnected (Code::corrupt);
+/// a message of ours that does is refused (Code::resource_exhausted).
 struct Limits {
   std::size_t max_header = 64u << 20;
   std::size_t max_bulk = 1u << 30;
   std::size_t max_fds = 64;
-  std::size_t max_queued = 256u << 20;   // bytes waiting to be sent; more fails the send with resource_exhausted
-  std::size_t max_requests = 4096;       // requests of the peer being served at once
+  std::size_t max_queued =
+      256u << 20;                   // bytes waiting to be sent; more fails a request or reply, and ends the connection on a notify
+  std::size_t max_requests = 4096;  // requests of the peer being served at once; more are answered with resource_exhausted
   Duration handshake_timeout = std::chrono::seconds(10);
 };
 
@@ -78,17 +80,20 @@ class Responder {
 struct Handler {
   std::function<void(const ConnectionPtr&, Message, Responder)> on_request;
   std::function<void(const ConnectionPtr&, Message)> on_notify;
-  /// Called once, after every outstanding request failed. The error says why (orderly close: Code::cancelled).
+  /// Called once, after every outstanding request failed. The error says why: Code::cancelled when either side called close(),
+  /// unavailable when the peer is gone, corrupt when it sent nonsense.
   std::function<void(const ConnectionPtr&, const Error&)> on_close;
 };
 
 using Reply = std::function<void(Result<Message>)>;
 
-/// A symmetrical, ordered channel: both sides may send requests and notifications at any time.
+/// A symmetrical, ordered channel: both sides may send requests and notifications at any time. It lives until one side closes
+/// it or the reactor stops, whoever holds the pointer.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   virtual ~Connection() = default;
-  /// `reply` is called exactly once: with the answer, the peer's error, deadline_exceeded, or unavailable when the connection ends.
+  /// `reply` is called exactly once: with the answer, the peer's error, deadline_exceeded, or unavailable when the connection ends;
+  /// never from within request() itself.
   virtual void request(MessageType type, Payload payload, Duration deadline, Reply reply) = 0;
   /// One way. Silently dropped when the connection is already closed.
   virtual void notify(MessageType type, Payload payload) = 0;
@@ -125,6 +130,7 @@ class Reactor {
   virtual void post(std::function<void()> task) = 0;
   /// Runs `task` on the reactor's thread and waits for it. Not from the reactor's thread.
   void run(std::function<void()> task);
+  virtual bool in_thread() const = 0;
   /// Ends the loop and joins the thread; pending callbacks are dropped. Any thread but the reactor's; idempotent.
   virtual void stop() = 0;
 
@@ -143,7 +149,8 @@ class Reactor {
 };
 
 /// Blocking calls for threads that are not the reactor's (drivers, command line, tasks).
-Result<ConnectionPtr> connect(Reactor& reactor, const Endpoint& endpoint, Duration deadline, Handler handler = {}, Limits limits = {});
+Result<ConnectionPtr> connect(Reactor& reactor, const Endpoint& endpoint, Duration deadline, Handler handler = {},
+                              Limits limits = {});
 Result<Message> call(Reactor& reactor, const ConnectionPtr& connection, MessageType type, Payload payload, Duration deadline);
 
 }  // namespace weft::rpc

@@ -1,0 +1,73 @@
+#include "base/rpc/acceptor.hpp"
+
+#include <cerrno>
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.hpp"
+
+namespace weft::rpc {
+namespace {
+
+constexpr int kAcceptsPerTurn = 64;
+constexpr Duration kPause = std::chrono::milliseconds(100);
+
+std::string with_real_port(const EndpointParts& parts, int fd) {
+  const auto text = local_address(fd).to_string();
+  const bool v6 = parts.host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", v6 ? "[" : "", parts.host, v6 ? "]" : "", text.substr(text.rfind(':') + 1));
+}
+
+bool worth_another_accept(int error) { return error == EINTR || error == ECONNABORTED || error == EPROTO; }
+bool out_of_resources(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
+}  // namespace
+
+Acceptor::Acceptor(Loop& loop, std::function<void(Fd)> accepted) : loop_(loop), accepted_(std::move(accepted)) {}
+
+Result<void> Acceptor::open(const Endpoint& endpoint) {
+  WEFT_ASSIGN(const auto parts, split_endpoint(endpoint.text));
+  WEFT_ASSIGN(const auto addresses, resolve_blocking(parts));
+  Result<Fd> listening = fail(Code::unavailable, fmt::format("{} has no address", endpoint.text));
+  for (const auto& address : addresses) {
+    listening = listen_on(address);
+    if (listening) break;
+  }
+  if (!listening) return fail(std::move(listening).error());
+  unix_path_ = parts.path;
+  endpoint_.text = parts.path.empty() ? with_real_port(parts, listening->get()) : endpoint.text;
+  watch_ = loop_.watch(
+      std::move(*listening), [this] { on_readable(); }, [] {});
+  watch_->await_readable();
+  return {};
+}
+
+void Acceptor::close() {
+  if (watch_ == nullptr) return;
+  watch_.reset();
+  pause_.reset();
+  if (!unix_path_.empty()) ::unlink(unix_path_.c_str());
+}
+
+void Acceptor::on_readable() {
+  for (int turn = 0; turn < kAcceptsPerTurn; ++turn) {
+    Fd socket(::accept4(watch_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.valid()) {
+      disable_delay(socket.get());
+      accepted_(std::move(socket));
+      continue;
+    }
+    if (worth_another_accept(errno)) continue;
+    if (!out_of_resources(errno)) break;
+    Log("rpc").warn("{}: cannot accept connections: {}", endpoint_.text, errno_error("accept", errno).message());
+    pause_ = loop_.after(kPause, [this] { watch_->await_readable(); });
+    return;
+  }
+  watch_->await_readable();
+}
+
+}  // namespace weft::rpc

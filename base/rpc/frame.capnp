@@ -1,0 +1,20 @@
+# What weft itself puts into the headers of frames. See docs/formats/frame.md.
+@0xb7c9b1f0a55d3e21;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("weft::rpc::wire");
+
+# The first frame of each side. Readable by every version of the protocol: fields may be added, never changed.
+struct Hello {
+  software @0 :Text;  # "weft 0.1.0"
+}
+
+# The header of an error reply: the failure, then its causes, outermost first.
+struct ErrorReply {
+  chain @0 :List(Link);
+
+  struct Link {
+    code @0 :UInt8;  # weft::Code
+    message @1 :Text;
+  }
+}

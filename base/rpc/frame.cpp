@@ -1,0 +1,146 @@
+#include "base/rpc/frame.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "base/assert.hpp"
+#include "base/crc32c.hpp"
+#include "base/rpc/capnp.hpp"
+#include "base/rpc/frame.capnp.h"
+#include "base/text.hpp"
+
+#ifndef WEFT_VERSION
+#define WEFT_VERSION "0.1.0"
+#endif
+
+namespace weft::rpc {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "frames are little-endian and are copied as they are");
+
+constexpr std::array<char, 4> kMagic{'W', 'E', 'F', 'T'};
+constexpr std::size_t kVersionAt = 4, kKindAt = 5, kTypeAt = 6, kRequestAt = 8, kHeaderAt = 16, kFdsAt = 20, kFlagsAt = 22;
+constexpr std::size_t kBulkAt = 24, kReservedAt = 32, kCrcAt = 36;
+constexpr std::size_t kMaxChain = 32;
+constexpr std::size_t kMaxMessage = 64u << 10;
+
+template <class T>
+void put(FixedPart& fixed, std::size_t at, T value) {
+  std::memcpy(fixed.data() + at, &value, sizeof value);
+}
+
+template <class T>
+T get(std::span<const std::byte, kFixedSize> fixed, std::size_t at) {
+  T value;
+  std::memcpy(&value, fixed.data() + at, sizeof value);
+  return value;
+}
+
+std::uint32_t checksum(std::span<const std::byte, kFixedSize> fixed, ByteView header) {
+  return crc32c(header, crc32c(fixed.first<kCrcAt>()));
+}
+
+bool known(FrameKind kind) { return kind >= FrameKind::hello && kind <= FrameKind::goodbye; }
+
+Code known_code(std::uint8_t value) {
+  return value >= static_cast<std::uint8_t>(Code::invalid_argument) && value <= static_cast<std::uint8_t>(Code::internal)
+             ? static_cast<Code>(value)
+             : Code::internal;
+}
+
+}  // namespace
+
+FixedPart encode_head(const FrameHead& head, ByteView header) {
+  WEFT_ASSERT(header.size() == head.header_length);
+  FixedPart fixed{};
+  put(fixed, 0, kMagic);
+  put(fixed, kVersionAt, head.version);
+  put(fixed, kKindAt, head.kind);
+  put(fixed, kTypeAt, head.type);
+  put(fixed, kRequestAt, head.request_id);
+  put(fixed, kHeaderAt, head.header_length);
+  put(fixed, kFdsAt, head.fd_count);
+  put(fixed, kBulkAt, head.bulk_length);
+  put(fixed, kCrcAt, checksum(fixed, header));
+  return fixed;
+}
+
+Result<void> check_magic(ByteView start) {
+  const std::size_t length = std::min(start.size(), kMagic.size());
+  if (length == 0 || std::memcmp(start.data(), kMagic.data(), length) == 0) return {};
+  const auto quoted = escaped(as_chars(start.first(std::min<std::size_t>(start.size(), 16))));
+  return fail(Code::corrupt, fmt::format("the peer does not speak weft's protocol (it sent \"{}\")", quoted));
+}
+
+Result<FrameHead> decode_head(std::span<const std::byte, kFixedSize> fixed) {
+  WEFT_TRY(check_magic(fixed));
+  FrameHead head;
+  head.version = get<std::uint8_t>(fixed, kVersionAt);
+  head.kind = get<FrameKind>(fixed, kKindAt);
+  head.type = get<MessageType>(fixed, kTypeAt);
+  head.request_id = get<std::uint64_t>(fixed, kRequestAt);
+  head.header_length = get<std::uint32_t>(fixed, kHeaderAt);
+  head.fd_count = get<std::uint16_t>(fixed, kFdsAt);
+  head.bulk_length = get<std::uint64_t>(fixed, kBulkAt);
+  if (head.version != kProtocolVersion && head.kind != FrameKind::hello) {
+    return fail(Code::version_mismatch,
+                fmt::format("frame of protocol {}, this side speaks protocol {}", head.version, kProtocolVersion));
+  }
+  if (!known(head.kind)) return fail(Code::corrupt, fmt::format("frame of unknown kind {}", static_cast<unsigned>(head.kind)));
+  if (get<std::uint16_t>(fixed, kFlagsAt) != 0) return fail(Code::corrupt, "frame with unknown flags");
+  if (get<std::uint32_t>(fixed, kReservedAt) != 0) return fail(Code::corrupt, "frame with its reserved field in use");
+  return head;
+}
+
+Result<void> check_sum(std::span<const std::byte, kFixedSize> fixed, ByteView header) {
+  if (get<std::uint32_t>(fixed, kCrcAt) == checksum(fixed, header)) return {};
+  return fail(Code::corrupt, "frame with a wrong checksum");
+}
+
+std::string software_version() { return "weft " WEFT_VERSION; }
+
+Buffer encode_hello(std::string_view software) {
+  capnp::MallocMessageBuilder message;
+  const std::string text(software);
+  message.initRoot<wire::Hello>().setSoftware(capnp::Text::Reader(text.c_str(), text.size()));
+  return flatten(message);
+}
+
+Result<std::string> decode_hello(ByteView header) {
+  return read_message<wire::Hello>(header, "handshake", [](wire::Hello::Reader hello) -> Result<std::string> {
+    return escaped(text_view(hello.getSoftware()).substr(0, 200));
+  });
+}
+
+Buffer encode_error(const Error& error) {
+  std::vector<const Error*> links;
+  for (const Error* link = &error; link != nullptr && links.size() < kMaxChain; link = link->cause()) links.push_back(link);
+  capnp::MallocMessageBuilder message;
+  auto chain = message.initRoot<wire::ErrorReply>().initChain(static_cast<unsigned>(links.size()));
+  for (unsigned i = 0; i < links.size(); ++i) {
+    const std::string text = links[i]->message().substr(0, kMaxMessage);
+    chain[i].setCode(static_cast<std::uint8_t>(links[i]->code()));
+    chain[i].setMessage(capnp::Text::Reader(text.c_str(), text.size()));
+  }
+  return flatten(message);
+}
+
+Error decode_error(ByteView header) {
+  auto decoded = read_message<wire::ErrorReply>(header, "error reply", [](wire::ErrorReply::Reader reply) -> Result<Error> {
+    const auto chain = reply.getChain();
+    const auto size = std::min<unsigned>(chain.size(), kMaxChain);
+    if (size == 0) return fail(Code::corrupt, "error reply without an error");
+    const auto code = [&](unsigned i) { return known_code(chain[i].getCode()); };
+    const auto text = [&](unsigned i) { return std::string(text_view(chain[i].getMessage())); };
+    Error error(code(size - 1), text(size - 1));
+    for (unsigned i = size - 1; i-- > 0;) error = std::move(error).wrap(code(i), text(i));
+    return error;
+  });
+  return decoded ? std::move(decoded).value() : std::move(decoded).error();
+}
+
+}  // namespace weft::rpc

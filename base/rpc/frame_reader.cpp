@@ -1,0 +1,129 @@
+#include "base/rpc/frame_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include <fmt/core.h>
+
+#include "base/assert.hpp"
+#include "base/text.hpp"
+
+namespace weft::rpc {
+namespace {
+
+constexpr std::size_t kReceiveBuffer = 64u << 10;
+constexpr std::size_t kFirstHeaderStep = 1u << 20;
+
+Error too_large(std::string_view what, std::uint64_t size, std::uint64_t bound) {
+  return Error(Code::corrupt, fmt::format("frame with {} of {}, more than the {} allowed", what, size, bound));
+}
+
+}  // namespace
+
+FrameReader::FrameReader(Bounds bounds) : bounds_(bounds), buffer_(kReceiveBuffer) {}
+
+std::array<MutableBytes, 2> FrameReader::space() {
+  const std::size_t kept = end_ - begin_;  // less than a fixed part: next() took everything else
+  if (begin_ != 0 && kept != 0) std::memmove(buffer_.data(), buffer_.data() + begin_, kept);
+  begin_ = 0;
+  end_ = kept;
+  MutableBytes direct;
+  if (part_ == Part::header) direct = frame_.header.span().subspan(filled_);
+  if (part_ == Part::bulk) direct = frame_.bulk.span().subspan(filled_);
+  direct_ = direct.size();
+  return {direct, buffer_.span().subspan(end_)};
+}
+
+void FrameReader::received(std::size_t bytes, std::vector<Fd> fds) {
+  const std::size_t direct = std::min(bytes, direct_);
+  filled_ += direct;
+  direct_ = 0;
+  end_ += bytes - direct;
+  WEFT_ASSERT(end_ <= buffer_.size());
+  for (auto& fd : fds) fds_.push_back(std::move(fd));
+}
+
+Result<std::optional<Frame>> FrameReader::next() {
+  try {
+    return advance();
+  } catch (const std::bad_alloc&) {
+    return fail(Code::resource_exhausted, "no memory for a received message");
+  }
+}
+
+Result<std::optional<Frame>> FrameReader::advance() {
+  if (part_ == Part::fixed) {
+    WEFT_ASSIGN(const bool complete, take_fixed());
+    if (!complete) return std::nullopt;
+  }
+  if (part_ == Part::header) {
+    WEFT_ASSIGN(const bool complete, take_header());
+    if (!complete) return std::nullopt;
+  }
+  if (!take_bulk()) return std::nullopt;
+  part_ = Part::fixed;
+  return std::exchange(frame_, Frame{});
+}
+
+Result<bool> FrameReader::take_fixed() {
+  const auto bytes = buffered();
+  WEFT_TRY(check_magic(bytes));
+  if (bytes.size() < kFixedSize) return false;
+  std::copy_n(bytes.begin(), kFixedSize, fixed_.begin());
+  WEFT_ASSIGN(frame_.head, decode_head(fixed_));
+  const auto& head = frame_.head;
+  if (head.header_length > bounds_.max_header) return fail(too_large("a header", head.header_length, bounds_.max_header));
+  if (head.bulk_length > bounds_.max_bulk) return fail(too_large("a bulk", head.bulk_length, bounds_.max_bulk));
+  if (head.fd_count > bounds_.max_fds) return fail(too_large("a number of descriptors", head.fd_count, bounds_.max_fds));
+  begin_ += kFixedSize;
+  if (head.header_length != 0) frame_.header = Buffer(std::min<std::size_t>(head.header_length, kFirstHeaderStep));
+  filled_ = 0;
+  part_ = Part::header;
+  return true;
+}
+
+Result<bool> FrameReader::take_header() {
+  fill(frame_.header);
+  while (filled_ == frame_.header.size() && filled_ < frame_.head.header_length) {
+    Buffer larger(std::min<std::size_t>(frame_.head.header_length, filled_ * 2));
+    std::memcpy(larger.data(), frame_.header.data(), filled_);
+    frame_.header = std::move(larger);
+    fill(frame_.header);
+  }
+  if (filled_ < frame_.head.header_length) return false;
+  WEFT_TRY(check_sum(fixed_, frame_.header.view()));
+  WEFT_TRY(take_fds());
+  if (frame_.head.bulk_length != 0) frame_.bulk = Buffer(frame_.head.bulk_length);
+  filled_ = 0;
+  part_ = Part::bulk;
+  return true;
+}
+
+bool FrameReader::take_bulk() {
+  fill(frame_.bulk);
+  return filled_ == frame_.bulk.size();
+}
+
+/// Descriptors arrive no later than the first byte of their frame, in the order of frames.
+Result<void> FrameReader::take_fds() {
+  if (fds_.size() > kMaxFdsPerFrame * 2) return fail(Code::corrupt, "descriptors that no frame announced");
+  if (frame_.head.fd_count > fds_.size()) {
+    return fail(Code::corrupt, fmt::format("frame with {} descriptors came with {}", frame_.head.fd_count, fds_.size()));
+  }
+  for (unsigned i = 0; i < frame_.head.fd_count; ++i) {
+    frame_.fds.push_back(std::move(fds_.front()));
+    fds_.pop_front();
+  }
+  return {};
+}
+
+void FrameReader::fill(Buffer& destination) {
+  const std::size_t step = std::min(end_ - begin_, destination.size() - filled_);
+  if (step == 0) return;
+  std::memcpy(destination.data() + filled_, buffer_.data() + begin_, step);
+  filled_ += step;
+  begin_ += step;
+}
+
+}  // namespace weft::rpc

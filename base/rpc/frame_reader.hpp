@@ -1,0 +1,66 @@
+// Cuts a stream of bytes and descriptors into frames. Does no I/O: the caller fills the space it offers.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/rpc/frame.hpp"
+
+namespace weft::rpc {
+
+struct Frame {
+  FrameHead head;
+  Buffer header;
+  Buffer bulk;
+  std::vector<Fd> fds;
+};
+
+/// Small frames pass through one receive buffer; the rest of a large header or bulk is received straight into its place.
+class FrameReader {
+ public:
+  struct Bounds {
+    std::size_t max_header = 0;
+    std::size_t max_bulk = 0;
+    std::size_t max_fds = 0;
+  };
+
+  explicit FrameReader(Bounds bounds);
+  /// For the frames after those already returned.
+  void set_bounds(Bounds bounds) { bounds_ = bounds; }
+
+  /// Where the next bytes go, in this order; the second is never empty. Only after next() returned nothing.
+  std::array<MutableBytes, 2> space();
+  /// `bytes` of space() were filled; `fds` came with them.
+  void received(std::size_t bytes, std::vector<Fd> fds = {});
+  /// The next whole frame, or nothing when more bytes are needed. After an error the stream is of no more use.
+  /// Nothing is allocated for a length above the bounds; a header's memory grows with the bytes that really arrive; a bulk's is
+  /// allocated (not touched) when the checksum of the frame was right.
+  Result<std::optional<Frame>> next();
+  /// Part of a frame has arrived.
+  bool within_frame() const { return part_ != Part::fixed || begin_ != end_; }
+
+ private:
+  enum class Part : std::uint8_t { fixed, header, bulk };
+
+  Result<std::optional<Frame>> advance();
+  Result<bool> take_fixed();
+  Result<bool> take_header();
+  bool take_bulk();
+  Result<void> take_fds();
+  void fill(Buffer& destination);
+  ByteView buffered() const { return buffer_.view().subspan(begin_, end_ - begin_); }
+
+  Bounds bounds_;
+  Buffer buffer_;
+  std::size_t begin_ = 0, end_ = 0;  // received and not yet taken
+  Part part_ = Part::fixed;
+  FixedPart fixed_{};
+  Frame frame_;             // under construction
+  std::size_t filled_ = 0;  // bytes of the current part in its place
+  std::size_t direct_ = 0;  // size of the first span that space() gave
+  std::deque<Fd> fds_;      // arrived, not yet claimed by a frame
+};
+
+}  // namespace weft::rpc

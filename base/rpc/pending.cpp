@@ -1,0 +1,58 @@
+#include "base/rpc/pending.hpp"
+
+#include <algorithm>
+
+namespace weft::rpc {
+
+void PendingRequests::add(std::uint64_t id, TimePoint deadline, Reply reply) {
+  if (heap_.size() > 1024 && heap_.size() > 2 * waiting_.size()) drop_answered();
+  waiting_.emplace(id, std::move(reply));
+  heap_.push_back({deadline, id});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+std::optional<Reply> PendingRequests::take(std::uint64_t id) {
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end()) return std::nullopt;
+  Reply reply = std::move(found->second);
+  waiting_.erase(found);
+  return reply;
+}
+
+std::vector<Reply> PendingRequests::take_expired(TimePoint now) {
+  std::vector<Reply> expired;
+  while (!heap_.empty() && heap_.front().at <= now) {
+    if (auto reply = take(heap_.front().id)) expired.push_back(std::move(*reply));
+    pop();
+  }
+  return expired;
+}
+
+std::vector<Reply> PendingRequests::take_all() {
+  std::vector<std::pair<std::uint64_t, Reply>> in_order;
+  for (auto& [id, reply] : waiting_) in_order.emplace_back(id, std::move(reply));
+  waiting_.clear();
+  heap_.clear();
+  std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Reply> replies;
+  for (auto& [id, reply] : in_order) replies.push_back(std::move(reply));
+  return replies;
+}
+
+std::optional<TimePoint> PendingRequests::earliest_deadline() {
+  while (!heap_.empty() && !waiting_.contains(heap_.front().id)) pop();
+  if (heap_.empty()) return std::nullopt;
+  return heap_.front().at;
+}
+
+void PendingRequests::drop_answered() {
+  std::erase_if(heap_, [this](const Due& due) { return !waiting_.contains(due.id); });
+  std::make_heap(heap_.begin(), heap_.end());
+}
+
+void PendingRequests::pop() {
+  std::pop_heap(heap_.begin(), heap_.end());
+  heap_.pop_back();
+}
+
+}  // namespace weft::rpc

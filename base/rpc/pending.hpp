@@ -1,0 +1,38 @@
+// Requests waiting for their replies, and their deadlines.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/rpc/rpc.hpp"
+
+namespace weft::rpc {
+
+/// Constant time per request: deadlines of answered requests stay in the heap until they pass or outnumber the living.
+class PendingRequests {
+ public:
+  void add(std::uint64_t id, TimePoint deadline, Reply reply);
+  /// The reply function of an answered request; nothing when it is unknown (too late, or never was).
+  std::optional<Reply> take(std::uint64_t id);
+  std::vector<Reply> take_expired(TimePoint now);
+  std::vector<Reply> take_all();
+  /// Of a request still waiting; nothing when there is none.
+  std::optional<TimePoint> earliest_deadline();
+
+ private:
+  struct Due {
+    TimePoint at;
+    std::uint64_t id;
+    bool operator<(const Due& other) const { return at > other.at; }  // earliest on top
+  };
+
+  void drop_answered();
+  void pop();
+
+  std::unordered_map<std::uint64_t, Reply> waiting_;
+  std::vector<Due> heap_;
+};
+
+}  // namespace weft::rpc

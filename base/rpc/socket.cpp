@@ -1,0 +1,245 @@
+#include "base/rpc/socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/assert.hpp"
+#include "base/rpc/frame.hpp"
+#include "base/text.hpp"
+
+namespace weft::rpc {
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+/// The error code of getaddrinfo, 0 when `list` was filled.
+int look_up(const std::string& host, const std::string& port, int flags, AddressList& list) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
+  list.reset(found);
+  return error;
+}
+
+Error broken(const char* what, int error) {
+  if (error == EPIPE || error == ECONNRESET) return Error(Code::unavailable, "the peer is gone (connection reset)");
+  return Error(Code::unavailable, errno_error(what, error).to_string());
+}
+
+bool try_connect(const Address& address) {
+  const Fd probe(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return ::connect(probe.get(), address.get(), address.size) == 0 || errno != ECONNREFUSED;
+}
+
+bool bind_to(int fd, const Address& address) {
+  if (::bind(fd, address.get(), address.size) == 0) return true;
+  if (errno != EADDRINUSE || address.family() != AF_UNIX) return false;
+  if (try_connect(address)) {
+    errno = EADDRINUSE;
+    return false;
+  }
+  ::unlink(reinterpret_cast<const sockaddr_un*>(address.get())->sun_path);
+  return ::bind(fd, address.get(), address.size) == 0;
+}
+
+using Control = std::array<std::byte, CMSG_SPACE(sizeof(int) * kMaxFdsPerFrame)>;
+
+std::vector<Fd> take_fds(msghdr& message) {
+  std::vector<Fd> fds;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      fds.emplace_back(fd);
+    }
+  }
+  return fds;
+}
+
+void attach_fds(msghdr& message, std::span<const Fd> fds, Control& control) {
+  WEFT_ASSERT(fds.size() <= kMaxFdsPerFrame);
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+  cmsghdr* part = CMSG_FIRSTHDR(&message);
+  part->cmsg_level = SOL_SOCKET;
+  part->cmsg_type = SCM_RIGHTS;
+  part->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+  for (std::size_t i = 0; i < fds.size(); ++i) {
+    const int fd = fds[i].get();
+    std::memcpy(CMSG_DATA(part) + i * sizeof(int), &fd, sizeof fd);
+  }
+}
+
+}  // namespace
+
+Address Address::of(const void* address, std::size_t size) {
+  Address result;
+  result.size = static_cast<socklen_t>(std::min(size, sizeof result.storage));
+  std::memcpy(&result.storage, address, result.size);
+  return result;
+}
+
+std::optional<Address> Address::numeric(const std::string& host, const std::string& port) {
+  AddressList list(nullptr, &::freeaddrinfo);
+  if (look_up(host, port, AI_NUMERICHOST | AI_NUMERICSERV, list) != 0) return std::nullopt;
+  return of(list->ai_addr, list->ai_addrlen);
+}
+
+Address Address::unix_path(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  WEFT_ASSERT(path.size() < sizeof address.sun_path);
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return of(&address, sizeof address);
+}
+
+std::string Address::to_string() const {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (family() == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(&storage);
+    return fmt::format("{}:{}", ::inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text), ntohs(v4->sin_port));
+  }
+  if (family() == AF_INET6) {
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&storage);
+    return fmt::format("[{}]:{}", ::inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text), ntohs(v6->sin6_port));
+  }
+  const auto* local = reinterpret_cast<const sockaddr_un*>(&storage);
+  const bool named = family() == AF_UNIX && size > sizeof local->sun_family && local->sun_path[0] != '\0';
+  return named ? fmt::format("unix:{}", local->sun_path) : "unix";
+}
+
+Result<EndpointParts> split_endpoint(std::string_view text) {
+  const auto refuse = [&](std::string_view why) {
+    return fail(Code::invalid_argument,
+                fmt::format("'{}' is not an address: {} (write HOST:PORT or unix:/path)", escaped(text), why));
+  };
+  if (text.starts_with("unix:")) {
+    const auto path = text.substr(5);
+    if (path.empty() || path.find('\0') != std::string_view::npos) return refuse("no path");
+    if (path.size() >= sizeof(sockaddr_un::sun_path)) return refuse("the path is longer than 107 bytes");
+    return EndpointParts{std::string(path), {}, {}};
+  }
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) return refuse("no port");
+  auto host = text.substr(0, colon);
+  const auto port = text.substr(colon + 1);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return refuse("an IPv6 address needs brackets");
+  }
+  if (host.empty()) return refuse("no host");
+  if (host.find_first_of(std::string_view(" \t\r\n/\0", 6)) != std::string_view::npos) return refuse("no such host name");
+  if (!parse_number<std::uint16_t>(port)) return refuse("the port is not a number up to 65535");
+  return EndpointParts{{}, std::string(host), std::string(port)};
+}
+
+Result<void> make_non_blocking(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return fail(errno_error("cannot set up a socket", errno));
+  return {};
+}
+
+Result<Fd> open_socket(int family) {
+  Fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return fail(errno_error("cannot create a socket", errno));
+  disable_delay(fd.get());
+  return fd;
+}
+
+Result<Fd> listen_on(const Address& address) {
+  WEFT_ASSIGN(Fd fd, open_socket(address.family()));
+  const int on = 1;
+  if (address.family() != AF_UNIX) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (!bind_to(fd.get(), address) || ::listen(fd.get(), SOMAXCONN) != 0) {
+    return fail(errno_error(fmt::format("cannot listen on {}", address.to_string()), errno));
+  }
+  return fd;
+}
+
+Result<std::vector<Address>> resolve_blocking(const EndpointParts& parts) {
+  if (!parts.path.empty()) return std::vector<Address>{Address::unix_path(parts.path)};
+  AddressList list(nullptr, &::freeaddrinfo);
+  if (const int error = look_up(parts.host, parts.port, AI_NUMERICSERV | AI_PASSIVE, list); error != 0) {
+    return fail(Code::unavailable, fmt::format("cannot resolve host '{}': {}", parts.host, ::gai_strerror(error)));
+  }
+  std::vector<Address> addresses;
+  for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
+    addresses.push_back(Address::of(entry->ai_addr, entry->ai_addrlen));
+  }
+  return addresses;
+}
+
+Address local_address(int fd) {
+  Address address;
+  address.size = sizeof address.storage;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address.storage), &address.size) != 0) address = {};
+  return address;
+}
+
+Address peer_address(int fd) {
+  Address address;
+  address.size = sizeof address.storage;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address.storage), &address.size) != 0) address = {};
+  return address;
+}
+
+void disable_delay(int fd) {
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // refused by Unix sockets, which have no delay
+}
+
+Result<Received> receive(int fd, std::span<const iovec> into, bool with_fds) {
+  alignas(cmsghdr) Control control;
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(into.data());
+  message.msg_iovlen = into.size();
+  if (with_fds) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+  }
+  ssize_t got = -1;
+  do {
+    got = ::recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Received{};
+  if (got < 0) return fail(broken("cannot receive", errno));
+  Received received{got == 0 ? Received::State::end : Received::State::data, static_cast<std::size_t>(got), {}};
+  if (with_fds) received.fds = take_fds(message);
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    return fail(Code::resource_exhausted, "cannot take the peer's descriptors: too many open files (raise the limit, ulimit -n)");
+  }
+  return received;
+}
+
+Result<std::size_t> send(int fd, std::span<const iovec> pieces, std::span<const Fd> fds) {
+  alignas(cmsghdr) Control control;
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(pieces.data());
+  message.msg_iovlen = pieces.size();
+  if (!fds.empty()) attach_fds(message, fds, control);
+  ssize_t put = -1;
+  do {
+    put = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (put < 0 && errno == EINTR);
+  if (put >= 0) return static_cast<std::size_t>(put);
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
+  return fail(broken("cannot send", errno));
+}
+
+}  // namespace weft::rpc

@@ -1,0 +1,65 @@
+// The system calls of sockets, with errors as values. Non-blocking throughout.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace weft::rpc {
+
+/// A socket address of any family.
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  static Address of(const void* address, std::size_t size);
+  /// From a numeric IPv4 or IPv6 address.
+  static std::optional<Address> numeric(const std::string& host, const std::string& port);
+  static Address unix_path(const std::string& path);
+
+  int family() const { return storage.ss_family; }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  /// "127.0.0.1:4711", "[::1]:4711", "unix:/path" or "unix".
+  std::string to_string() const;
+};
+
+/// An endpoint's text, taken apart. Exactly one of `path` and (`host`, `port`) is given.
+struct EndpointParts {
+  std::string path;
+  std::string host, port;
+};
+Result<EndpointParts> split_endpoint(std::string_view text);
+
+Result<void> make_non_blocking(int fd);
+/// A new non-blocking stream socket of the family.
+Result<Fd> open_socket(int family);
+/// Bound and listening. A Unix path that no process listens on any more is taken over.
+Result<Fd> listen_on(const Address& address);
+/// The addresses of a name. Blocks.
+Result<std::vector<Address>> resolve_blocking(const EndpointParts& parts);
+
+Address local_address(int fd);
+Address peer_address(int fd);
+
+/// Turns off the delay of small segments on TCP; nothing on others.
+void disable_delay(int fd);
+
+/// What one receive gave.
+struct Received {
+  enum class State { data, end, would_block } state = State::would_block;
+  std::size_t bytes = 0;
+  std::vector<Fd> fds;
+};
+/// unavailable when the connection broke, resource_exhausted when the process could not take the descriptors.
+Result<Received> receive(int fd, std::span<const iovec> into, bool with_fds);
+/// Bytes taken; 0 when the socket is full. unavailable when the connection broke.
+Result<std::size_t> send(int fd, std::span<const iovec> pieces, std::span<const Fd> fds);
+
+}  // namespace weft::rpc

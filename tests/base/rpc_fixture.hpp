@@ -1,0 +1,108 @@
+// A reactor with a server and a client on it, over TCP, a Unix socket or a socketpair.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "base/file.hpp"
+#include "base/rpc/rpc.hpp"
+
+namespace weft::rpc::testing {
+
+inline constexpr Duration kLong = std::chrono::seconds(30);
+
+inline Payload text_payload(std::string_view text) { return {Buffer::copy_of(as_bytes(text)), {}, {}}; }
+inline std::string text_of(const Message& message) { return std::string(as_chars(message.header.view())); }
+
+/// A value other threads wait for.
+template <class T>
+class Awaited {
+ public:
+  void set(T value) {
+    const std::lock_guard lock(mutex_);
+    value_ = std::move(value);
+    changed_.notify_all();
+  }
+  /// Waits; fails the test and returns a default when it never comes.
+  T get() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, kLong, [this] { return value_.has_value(); })) {
+      ADD_FAILURE() << "nothing came";
+      std::abort();
+    }
+    return std::move(*value_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<T> value_;
+};
+
+/// Answers requests with their own header and bulk.
+inline Handler echo_handler() {
+  Handler handler;
+  handler.on_request = [](const ConnectionPtr&, Message message, Responder responder) {
+    Payload payload;
+    payload.header = std::move(message.header);
+    payload.bulk.emplace_back(std::move(message.bulk));
+    payload.fds = std::move(message.fds);
+    responder.reply(std::move(payload));
+  };
+  return handler;
+}
+
+enum class Transport { tcp, unix_socket };
+
+inline std::string transport_name(const ::testing::TestParamInfo<Transport>& info) {
+  return info.param == Transport::tcp ? "tcp" : "unix";
+}
+
+class RpcTest : public ::testing::TestWithParam<Transport> {
+ protected:
+  RpcTest() : directory_(std::move(TempDir::create()).value()), reactor_(Reactor::start("test")) {}
+  ~RpcTest() override { reactor_->stop(); }
+
+  Endpoint any_endpoint() const {
+    return GetParam() == Transport::tcp ? Endpoint{"127.0.0.1:0"} : Endpoint{"unix:" + (directory_.path() / "socket").string()};
+  }
+
+  /// Starts a server whose connections get `handler`; remembers the last one in server_.
+  void serve(Handler handler, Limits limits = {}) {
+    reactor_->run([&] {
+      auto listener = reactor_->listen(any_endpoint(), limits, [this, handler](const ConnectionPtr& connection) {
+        server_ = connection;
+        return handler;
+      });
+      ASSERT_TRUE(listener.has_value()) << listener.error().to_string();
+      listener_ = std::move(*listener);
+      endpoint_ = listener_->endpoint();
+    });
+  }
+
+  ConnectionPtr connect_client(Handler handler = {}, Limits limits = {}) {
+    auto connection = rpc::connect(*reactor_, endpoint_, kLong, std::move(handler), limits);
+    EXPECT_TRUE(connection.has_value()) << connection.error().to_string();
+    return connection ? *connection : nullptr;
+  }
+
+  Result<Message> call(const ConnectionPtr& connection, Payload payload, Duration deadline = kLong) {
+    return rpc::call(*reactor_, connection, 7, std::move(payload), deadline);
+  }
+
+  TempDir directory_;
+  Endpoint endpoint_;
+  std::unique_ptr<Reactor> reactor_;
+  std::unique_ptr<Listener> listener_;
+  ConnectionPtr server_;  // reactor's thread
+};
+
+}  // namespace weft::rpc::testing
