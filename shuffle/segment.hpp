@@ -30,8 +30,8 @@ struct PartitionSize {
 };
 
 struct SealedSegment {
-  Fd fd;                  // readable from offset 0, sealed against writing when a memfd
-  std::uint64_t size = 0; // whole file
+  Fd fd;                   // readable from offset 0, sealed against writing when a memfd
+  std::uint64_t size = 0;  // whole file
   std::vector<PartitionSize> partitions;
 };
 
@@ -67,5 +67,10 @@ class Segment {
 
 /// Code::corrupt when the bytes do not match the extent's checksum.
 Result<void> verify(ByteView bytes, const Extent& extent);
+
+namespace detail {
+/// A file in `directory` that is gone when its last descriptor is closed.
+Result<Fd> unlinked_file(const std::string& directory);
+}  // namespace detail
 
 }  // namespace weft::shuffle

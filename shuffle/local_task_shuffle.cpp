@@ -1,0 +1,46 @@
+#include "shuffle/local_task_shuffle.hpp"
+
+#include <string>
+
+namespace weft::shuffle {
+
+Result<std::unique_ptr<SegmentWriter>> LocalTaskShuffle::create_segment(std::uint32_t partitions) {
+  if (store_.prefers_disk()) return SegmentWriter::on_disk(store_.directory(), partitions);
+  return SegmentWriter::in_memory(partitions);
+}
+
+Result<void> LocalTaskShuffle::commit(SealedSegment segment) {
+  const SegmentKey key{attempt_.task.job, ShuffleId(attempt_.task.stage.value()), attempt_.task.index, attempt_.attempt};
+  return store_.put(key, std::move(segment));
+}
+
+Result<void> LocalTaskShuffle::read(ShuffleId shuffle, std::uint32_t partition, const ExtentVisitor& visit) {
+  failure_.reset();
+  const auto outputs = lookup_(shuffle);
+  if (!outputs) return fail(Code::internal, "shuffle " + std::to_string(shuffle.value()) + " is read before it is complete");
+  for (const MapOutput& output : *outputs) WEFT_TRY(read_map(shuffle, output, partition, visit));
+  return {};
+}
+
+Result<void> LocalTaskShuffle::read_map(ShuffleId shuffle, const MapOutput& output, std::uint32_t partition,
+                                        const ExtentVisitor& visit) {
+  auto segment = store_.get({attempt_.task.job, shuffle, output.map, output.attempt});
+  if (!segment) return lost(shuffle, output, std::move(segment).error());
+  if (partition >= (*segment)->partitions())
+    return fail(Code::internal, "partition " + std::to_string(partition) + " of a shuffle with " +
+                                    std::to_string((*segment)->partitions()) + " partitions is read");
+  for (const Extent& extent : (*segment)->extents(partition)) {
+    const ByteView bytes = (*segment)->bytes(extent);
+    if (auto good = verify(bytes, extent); !good) return lost(shuffle, output, std::move(good).error());
+    WEFT_TRY(visit(bytes, extent.records));
+  }
+  return {};
+}
+
+tl::unexpected<Error> LocalTaskShuffle::lost(ShuffleId shuffle, const MapOutput& output, Error why) {
+  failure_ = FetchFailure{shuffle, output.map, output.attempt, output.node};
+  return fail(std::move(why).wrap(Code::unavailable, "output of map " + std::to_string(output.map) + " of shuffle " +
+                                                         std::to_string(shuffle.value()) + " cannot be read"));
+}
+
+}  // namespace weft::shuffle

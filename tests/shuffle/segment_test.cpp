@@ -1,0 +1,173 @@
+#include "shuffle/segment.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/random.hpp"
+
+namespace weft::shuffle {
+namespace {
+
+struct Piece {
+  std::string bytes;
+  std::uint32_t records;
+  bool operator==(const Piece&) const = default;
+};
+using Contents = std::map<std::uint32_t, std::vector<Piece>>;
+
+SealedSegment write_random(SegmentWriter& writer, Random& random, std::uint32_t partitions, Contents& expected) {
+  const std::size_t lengths[] = {1, 100, 5'000, 32'768, 65'536, 200'000};
+  for (int i = 0; i < 200; ++i) {
+    const auto partition = static_cast<std::uint32_t>(random.below(partitions));
+    Piece piece{std::string(random.below(lengths[random.below(6)]) + 1, '\0'), static_cast<std::uint32_t>(random.below(1000))};
+    for (auto& c : piece.bytes) c = static_cast<char>(random());
+    EXPECT_TRUE(writer.append(partition, as_bytes(piece.bytes), piece.records));
+    expected[partition].push_back(std::move(piece));
+  }
+  auto sealed = writer.seal();
+  EXPECT_TRUE(sealed) << sealed.error().to_string();
+  return std::move(*sealed);
+}
+
+Contents contents(const Segment& segment) {
+  Contents found;
+  for (std::uint32_t p = 0; p < segment.partitions(); ++p)
+    for (const Extent& extent : segment.extents(p)) {
+      EXPECT_TRUE(verify(segment.bytes(extent), extent));
+      found[p].push_back({std::string(as_chars(segment.bytes(extent))), extent.records});
+    }
+  return found;
+}
+
+TEST(Segment, ReadsBackWhatWasWrittenInMemoryAndOnDisk) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(std::string("seed ") + std::to_string(seed));
+    Random random(seed);
+    const auto partitions = static_cast<std::uint32_t>(1 + random.below(50));
+    auto writer = seed % 2 != 0 ? SegmentWriter::in_memory(partitions) : SegmentWriter::on_disk(dir->path(), partitions);
+    ASSERT_TRUE(writer);
+    Contents expected;
+    SealedSegment sealed = write_random(**writer, random, partitions, expected);
+    std::vector<PartitionSize> sizes(partitions);
+    for (const auto& [p, pieces] : expected)
+      for (const auto& piece : pieces) {
+        sizes[p].bytes += piece.bytes.size();
+        sizes[p].records += piece.records;
+      }
+    for (std::uint32_t p = 0; p < partitions; ++p) {
+      EXPECT_EQ(sealed.partitions[p].bytes, sizes[p].bytes);
+      EXPECT_EQ(sealed.partitions[p].records, sizes[p].records);
+    }
+    auto segment = Segment::open(std::move(sealed.fd));
+    ASSERT_TRUE(segment) << segment.error().to_string();
+    EXPECT_EQ((*segment)->partitions(), partitions);
+    EXPECT_EQ((*segment)->size(), sealed.size);
+    EXPECT_EQ(contents(**segment), expected);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(dir->path()));
+}
+
+TEST(Segment, WithoutAnyExtentIsValid) {
+  auto writer = SegmentWriter::in_memory(3);
+  ASSERT_TRUE(writer);
+  auto sealed = (*writer)->seal();
+  ASSERT_TRUE(sealed);
+  auto segment = Segment::open(std::move(sealed->fd));
+  ASSERT_TRUE(segment);
+  EXPECT_TRUE((*segment)->extents(2).empty());
+}
+
+TEST(Segment, InMemoryCannotBeWrittenOnceSealed) {
+  auto writer = SegmentWriter::in_memory(1);
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE((*writer)->append(0, as_bytes("abc"), 1));
+  auto sealed = (*writer)->seal();
+  ASSERT_TRUE(sealed);
+  EXPECT_LT(::pwrite(sealed->fd.get(), "x", 1, 0), 0);
+  EXPECT_NE(::ftruncate(sealed->fd.get(), 0), 0);
+}
+
+TEST(Segment, RefusesImpossiblePartitionCounts) {
+  EXPECT_EQ(SegmentWriter::in_memory(0).error().code(), Code::invalid_argument);
+  EXPECT_EQ(SegmentWriter::in_memory(1u << 25).error().code(), Code::invalid_argument);
+}
+
+std::string small_segment() {
+  auto writer = SegmentWriter::in_memory(4);
+  for (std::uint32_t i = 0; i < 9; ++i)
+    EXPECT_TRUE((*writer)->append(i % 3, as_bytes(std::string("record ") + std::to_string(i)), 1));
+  auto sealed = (*writer)->seal();
+  std::string bytes(sealed->size, '\0');
+  EXPECT_EQ(::pread(sealed->fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+Result<std::shared_ptr<const Segment>> open_bytes(const std::string& bytes) {
+  Fd fd(::memfd_create("test", MFD_CLOEXEC));
+  EXPECT_TRUE(write_all(fd.get(), as_bytes(bytes)));
+  return Segment::open(std::move(fd));
+}
+
+bool damage_is_noticed(const std::string& bytes) {
+  auto segment = open_bytes(bytes);
+  if (!segment) return segment.error().code() == Code::corrupt || segment.error().code() == Code::version_mismatch;
+  for (std::uint32_t p = 0; p < (*segment)->partitions(); ++p)
+    for (const Extent& extent : (*segment)->extents(p))
+      if (!verify((*segment)->bytes(extent), extent)) return true;
+  return false;
+}
+
+TEST(Segment, EveryFlippedBitIsDetected) {
+  const std::string good = small_segment();
+  ASSERT_FALSE(damage_is_noticed(good));
+  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
+    ASSERT_TRUE(damage_is_noticed(bad)) << "bit " << bit << " of " << good.size() * 8;
+  }
+}
+
+TEST(Segment, EveryTruncationIsDetected) {
+  const std::string good = small_segment();
+  for (std::size_t size = 0; size < good.size(); ++size) ASSERT_TRUE(damage_is_noticed(good.substr(0, size))) << size;
+  ASSERT_TRUE(damage_is_noticed(good + "x"));
+}
+
+TEST(Segment, AnotherVersionIsNamed) {
+  std::string bytes = small_segment();
+  bytes[8] = 9;
+  auto segment = open_bytes(bytes);
+  ASSERT_FALSE(segment);
+  EXPECT_EQ(segment.error().code(), Code::version_mismatch);
+  EXPECT_NE(segment.error().message().find("version 9"), std::string::npos);
+}
+
+TEST(Segment, AFullDiskIsResourceExhausted) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  if (::mount("tmpfs", dir->path().c_str(), "tmpfs", 0, "size=256k") != 0) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  {
+    auto writer = SegmentWriter::on_disk(dir->path(), 1);
+    ASSERT_TRUE(writer);
+    const std::string block(100'000, 'x');
+    Result<void> last;
+    for (int i = 0; i < 10 && last; ++i) last = (*writer)->append(0, as_bytes(block), 1);
+    ASSERT_FALSE(last);
+    EXPECT_EQ(last.error().code(), Code::resource_exhausted);
+  }
+  ::umount(dir->path().c_str());
+}
+
+}  // namespace
+}  // namespace weft::shuffle

@@ -1,0 +1,226 @@
+#include "shuffle/store.hpp"
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "shuffle/local_task_shuffle.hpp"
+
+namespace weft::shuffle {
+namespace {
+
+void wait_until(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the condition never came true";
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+SealedSegment make_segment(const std::string& text, Result<std::unique_ptr<SegmentWriter>> writer = SegmentWriter::in_memory(2)) {
+  EXPECT_TRUE(writer);
+  EXPECT_TRUE((*writer)->append(0, as_bytes(text), 1));
+  EXPECT_TRUE((*writer)->append(1, as_bytes("end"), 1));
+  auto sealed = (*writer)->seal();
+  EXPECT_TRUE(sealed);
+  return std::move(*sealed);
+}
+
+SegmentKey key(std::uint64_t job, std::uint32_t shuffle, std::uint32_t map, std::uint32_t attempt = 0) {
+  return {JobId(job), ShuffleId(shuffle), map, attempt};
+}
+
+std::string first_text(const Segment& segment) { return std::string(as_chars(segment.bytes(segment.extents(0)[0]))); }
+
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto dir = TempDir::create();
+    ASSERT_TRUE(dir);
+    dir_.emplace(std::move(*dir));
+  }
+  std::unique_ptr<Store> open(std::uint64_t budget) {
+    auto store = Store::open(dir_->path() / "store", budget);
+    EXPECT_TRUE(store) << store.error().to_string();
+    return std::move(*store);
+  }
+  std::optional<TempDir> dir_;
+};
+
+TEST_F(StoreTest, FindsWhatWasPutUntilItIsReleased) {
+  auto store = open(1u << 30);
+  ASSERT_TRUE(store->put(key(1, 2, 3), make_segment("a")));
+  ASSERT_TRUE(store->put(key(1, 2, 4), make_segment("b")));
+  ASSERT_TRUE(store->put(key(1, 3, 0), make_segment("c")));
+  ASSERT_TRUE(store->put(key(2, 2, 0), make_segment("d")));
+  EXPECT_EQ(store->put(key(1, 2, 3), make_segment("a")).error().code(), Code::already_exists);
+  EXPECT_EQ(first_text(**store->get(key(1, 2, 4))), "b");
+  EXPECT_EQ(store->get(key(1, 2, 3, 1)).error().code(), Code::not_found);
+  store->release(JobId(1), ShuffleId(2));
+  EXPECT_EQ(store->get(key(1, 2, 3)).error().code(), Code::not_found);
+  EXPECT_EQ(first_text(**store->get(key(1, 3, 0))), "c");
+  store->release(JobId(1));
+  EXPECT_EQ(store->get(key(1, 3, 0)).error().code(), Code::not_found);
+  EXPECT_EQ(first_text(**store->get(key(2, 2, 0))), "d");
+  EXPECT_EQ(store->stats().segments, 1u);
+}
+
+TEST_F(StoreTest, MovesTheOldestToDiskWhenOverBudgetAndStillServesIt) {
+  auto store = open(1u << 20);
+  const std::string block(300'000, 'x');
+  std::shared_ptr<const Segment> held;
+  for (std::uint32_t map = 0; map < 8; ++map) {
+    ASSERT_TRUE(store->put(key(1, 0, map), make_segment(block + std::to_string(map))));
+    if (map == 0) held = *store->get(key(1, 0, 0));
+  }
+  wait_until([&] { return store->stats().memory_bytes <= 1u << 20; });
+  EXPECT_GT(store->stats().disk_bytes, 1'000'000u);
+  EXPECT_EQ(store->stats().disk_bytes, store->stats().evicted_bytes);
+  EXPECT_EQ(first_text(*held), block + "0");  // a reader keeps what it has
+  for (std::uint32_t map = 0; map < 8; ++map) {
+    auto segment = store->get(key(1, 0, map));
+    ASSERT_TRUE(segment);
+    EXPECT_EQ(first_text(**segment), block + std::to_string(map));
+    for (const Extent& extent : (*segment)->extents(0)) EXPECT_TRUE(verify((*segment)->bytes(extent), extent));
+  }
+  store->release(JobId(1));
+  EXPECT_EQ(store->stats().memory_bytes + store->stats().disk_bytes + store->stats().segments, 0u);
+}
+
+TEST_F(StoreTest, PrefersDiskWhenMemoryIsNearlyUsedUp) {
+  auto store = open(1u << 20);
+  EXPECT_FALSE(store->prefers_disk());
+  ASSERT_TRUE(store->put(key(1, 0, 0), make_segment(std::string(1'000'000, 'x'))));
+  EXPECT_TRUE(store->prefers_disk());
+  ASSERT_TRUE(store->put(key(1, 0, 1), make_segment("on disk", SegmentWriter::on_disk(store->directory(), 2))));
+  EXPECT_EQ(first_text(**store->get(key(1, 0, 1))), "on disk");
+  EXPECT_GT(store->stats().disk_bytes, 0u);
+}
+
+TEST_F(StoreTest, HoldsMoreSegmentsThanTheProcessMayOpenFiles) {
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  // The store raises the soft limit, so the hard one has to go down as well; a root process gets it back afterwards.
+  const rlimit hard{300, 300};
+  if (::geteuid() != 0) GTEST_SKIP() << "restoring the hard limit needs root";
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &hard), 0);
+  {
+    auto store = open(1u << 30);
+    for (std::uint32_t map = 0; map < 1000; ++map) {
+      wait_until([&] { return store->put(key(1, 0, map), make_segment(std::string("m") + std::to_string(map))).has_value(); });
+      if (map % 50 == 0) wait_until([&] { return store->get(key(1, 0, map / 2)).has_value(); });
+    }
+    for (std::uint32_t map = 0; map < 1000; ++map) {
+      auto segment = store->get(key(1, 0, map));
+      ASSERT_TRUE(segment) << segment.error().to_string();
+      ASSERT_EQ(first_text(**segment), std::string("m") + std::to_string(map));
+    }
+  }
+  ::setrlimit(RLIMIT_NOFILE, &old);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_->path() / "store"));
+}
+
+TEST_F(StoreTest, NeverSharesItsDirectoryAndRemovesLeftovers) {
+  auto store = open(1 << 20);
+  EXPECT_EQ(Store::open(dir_->path() / "store", 1).error().code(), Code::already_exists);
+  store.reset();
+  ASSERT_TRUE(write_file(dir_->path() / "store" / "weft-segment-7", "left behind"));
+  ASSERT_TRUE(write_file(dir_->path() / "store" / "precious", "somebody else's"));
+  store = open(1 << 20);
+  EXPECT_FALSE(std::filesystem::exists(dir_->path() / "store" / "weft-segment-7"));
+  EXPECT_TRUE(std::filesystem::exists(dir_->path() / "store" / "precious"));
+}
+
+TEST_F(StoreTest, RefusesWhenMemoryIsOverBudgetAndTheDiskIsFull) {
+  ASSERT_TRUE(std::filesystem::create_directory(dir_->path() / "store"));
+  if (::mount("tmpfs", (dir_->path() / "store").c_str(), "tmpfs", 0, "size=64k") != 0)
+    GTEST_SKIP() << "mounting a small tmpfs needs root";
+  {
+    auto store = open(1u << 20);
+    std::optional<Error> error;
+    std::uint32_t map = 0;
+    wait_until([&] {
+      auto put = store->put(key(1, 0, map++), make_segment(std::string(200'000, 'x')));
+      if (!put) error = put.error();
+      return error.has_value();
+    });
+    EXPECT_EQ(error->code(), Code::resource_exhausted);
+    EXPECT_TRUE(store->get(key(1, 0, 0)));
+  }
+  ::umount((dir_->path() / "store").c_str());
+}
+
+TEST_F(StoreTest, ServesManyThreads) {
+  auto store = open(2u << 20);
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < 4; ++t)
+    threads.emplace_back([&store, t] {
+      for (std::uint32_t map = 0; map < 60; ++map) {
+        EXPECT_TRUE(store->put(key(t, 0, map), make_segment(std::string(50'000, 'x') + std::to_string(map))));
+        auto segment = store->get(key(t, 0, map / 2));
+        ASSERT_TRUE(segment);
+        EXPECT_EQ(first_text(**segment).substr(50'000), std::to_string(map / 2));
+        if (map == 40) store->release(JobId(t + 100));
+      }
+      store->release(JobId(t));
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(store->stats().segments, 0u);
+}
+
+AttemptId attempt(std::uint32_t stage, std::uint32_t index) { return {{JobId(1), StageId(stage), index}, 0}; }
+
+TEST_F(StoreTest, ATaskReadsAPartitionMapAfterMap) {
+  auto store = open(1u << 30);
+  auto outputs = std::make_shared<std::vector<MapOutput>>();
+  const auto lookup = [&](ShuffleId) { return std::shared_ptr<const std::vector<MapOutput>>(outputs); };
+  for (std::uint32_t map = 0; map < 3; ++map) {
+    LocalTaskShuffle task(*store, attempt(5, map), lookup);
+    auto writer = task.create_segment(2);
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE((*writer)->append(1, as_bytes(std::string("a") + std::to_string(map)), 1));
+    ASSERT_TRUE((*writer)->append(0, as_bytes("no"), 1));
+    ASSERT_TRUE((*writer)->append(1, as_bytes(std::string("b") + std::to_string(map)), 1));
+    ASSERT_TRUE(task.commit(std::move(*(*writer)->seal())));
+    outputs->push_back({map, 0, NodeId(0)});
+  }
+  LocalTaskShuffle reader(*store, attempt(6, 0), lookup);
+  std::string read;
+  const auto visit = [&](ByteView bytes, std::uint32_t) {
+    read += as_chars(bytes);
+    return Result<void>();
+  };
+  ASSERT_TRUE(reader.read(ShuffleId(5), 1, visit));
+  EXPECT_EQ(read, "a0b0a1b1a2b2");
+  EXPECT_FALSE(reader.fetch_failure());
+  EXPECT_EQ(reader.read(ShuffleId(5), 7, visit).error().code(), Code::internal);
+
+  outputs->push_back({3, 2, NodeId(9)});
+  const auto lost = reader.read(ShuffleId(5), 1, visit);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code(), Code::unavailable);
+  ASSERT_TRUE(reader.fetch_failure());
+  EXPECT_EQ(reader.fetch_failure()->map, 3u);
+  EXPECT_EQ(reader.fetch_failure()->map_attempt, 2u);
+  EXPECT_EQ(reader.fetch_failure()->node, NodeId(9));
+}
+
+TEST_F(StoreTest, AVisitorsErrorEndsTheReadAndIsNoFetchFailure) {
+  auto store = open(1u << 30);
+  auto outputs = std::make_shared<std::vector<MapOutput>>(1);
+  ASSERT_TRUE(store->put(key(1, 5, 0), make_segment("x")));
+  LocalTaskShuffle reader(*store, attempt(6, 0), [&](ShuffleId) { return outputs; });
+  const auto ended =
+      reader.read(ShuffleId(5), 0, [](ByteView, std::uint32_t) -> Result<void> { return fail(Code::cancelled, "no"); });
+  EXPECT_EQ(ended.error().code(), Code::cancelled);
+  EXPECT_FALSE(reader.fetch_failure());
+}
+
+}  // namespace
+}  // namespace weft::shuffle
