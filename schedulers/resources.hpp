@@ -34,6 +34,12 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
+/// Finite and not negative.
+inline bool valid(const Resources& r) {
+  auto one = [](double x) { return x >= 0 && x <= 1e300; };
+  return one(r.cpu) && one(r.memory) && one(r.disk) && one(r.network);
+}
+
 /// Whether `demand` fits beside `used` in `capacity`. Sums of fractions are compared with a relative slack of 1e-9.
 inline bool fits(const Resources& demand, const Resources& used, const Resources& capacity) {
   auto one = [](double want, double taken, double all) { return want <= 0 || all == 0 || want + taken <= all * (1 + 1e-9); };

@@ -32,6 +32,8 @@ class ShuffleSizes {
   // Kept by the core.
   void add(std::uint32_t map, NodeId node, const std::vector<std::uint64_t>& sizes);
   void remove(std::uint32_t map);
+  /// The node is gone; its outputs were removed.
+  void forget(NodeId node) { by_node_.erase(node), node_bytes_.erase(node); }
 
  private:
   struct Row {

@@ -53,8 +53,8 @@ enum class TaskState : std::uint8_t { blocked = 0, pending = 1, running = 2, fin
 /// One task; kept small, there may be millions.
 struct TaskInfo {
   TaskState state = TaskState::blocked;
-  std::uint16_t failures = 0;  // counted ones
-  std::uint16_t fetch_failures = 0;
+  std::uint16_t failures = 0;       // counted ones
+  std::uint16_t losses = 0;         // attempts lost through no fault of the task
   std::uint32_t attempts = 0;       // started so far; the running or winning one is attempts - 1
   NodeId node;                      // of the running or winning attempt
   std::optional<NodeId> avoid;      // where it failed last; must not go there while another node could take it

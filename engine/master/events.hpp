@@ -120,6 +120,7 @@ struct LaunchTask {
   std::vector<ShuffleId> inputs;  // shuffles it reads; their locations were sent to the node before
   Time timeout{0};
   std::string stage_name;
+  std::string reason;  // the scheduler's
 };
 struct KillTask {
   NodeId node;

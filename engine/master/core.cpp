@@ -1,0 +1,117 @@
+#include "engine/master/core.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/master/core_impl.hpp"
+
+namespace weft::master {
+
+Core::Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options)
+    : impl_(std::make_unique<Impl>(std::move(scheduler), options)) {}
+Core::~Core() = default;
+
+Result<void> Core::apply(Time now, Event event, std::vector<Command>& commands) {
+  return impl_->apply(now, std::move(event), commands);
+}
+Result<JobStatus> Core::job(JobId id) const { return impl_->job(id); }
+std::vector<JobStatus> Core::jobs() const { return impl_->jobs(); }
+const sched::ClusterView& Core::view() const { return impl_->view(); }
+
+Core::Impl::Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options)
+    : scheduler_(std::move(scheduler)), options_(options) {}
+
+Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& commands) {
+  const Time before = state_.now();
+  state_.set_now(std::max(before, now));
+  commands_ = &commands;
+  work_ = timer_ = false;
+  triggered_.reset();
+  Result<void> applied = std::visit([this](auto&& alternative) { return on(std::move(alternative)); }, std::move(event));
+  if (applied) {
+    while (!doomed_.empty()) {
+      auto [id, error] = std::move(*doomed_.begin());
+      doomed_.erase(doomed_.begin());
+      if (auto job = jobs_.find(id); job != jobs_.end()) end_job(job->second, JobState::failed, &error);
+    }
+    run_scheduler();
+  } else {
+    state_.set_now(before);
+  }
+  commands_ = nullptr;
+  return applied;
+}
+
+void Core::Impl::run_scheduler() {
+  using Kind = sched::Trigger::Kind;
+  if (timer_) scheduler_->schedule(state_, {Kind::timer, {}}, *this);
+  if (work_) {
+    scheduler_->schedule(state_, {Kind::work, {}}, *this);
+  } else if (triggered_) {
+    scheduler_->schedule(state_, {Kind::node, *triggered_}, *this);
+  }
+}
+
+void Core::Impl::trigger_node(NodeId node) {
+  if (triggered_ && *triggered_ != node) work_ = true;
+  triggered_ = node;
+}
+
+void Core::Impl::notify(sched::Notice notice) { scheduler_->on_event(state_, notice); }
+
+void Core::Impl::set_timer(Timer::Purpose purpose, NodeId node, Time at) {
+  const std::uint64_t id = next_timer_++;
+  timers_[id] = {purpose, node, at};
+  emit(SetTimer{id, at});
+}
+
+JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
+  JobStatus status;
+  status.id = job.spec.job;
+  status.name = job.spec.name;
+  status.user = job.spec.user;
+  status.pool = job.spec.pool;
+  status.submitted = job.info->submitted;
+  status.counters = job.counters;
+  status.shuffle_bytes = job.shuffle_bytes;
+  status.input_bytes = job.input_bytes;
+  status.input_records = job.input_records;
+  if (!with_stages) return status;
+  for (const auto& [id, stage] : job.stages) {
+    const sched::StageInfo& info = *stage.info;
+    StageStatus& out = status.stages.emplace_back();
+    out.id = id;
+    out.name = stage.plan.name;
+    out.tasks = static_cast<std::uint32_t>(info.tasks.size());
+    out.finished = info.finished;
+    out.running = info.running;
+    out.failed_attempts = info.failed_attempts;
+    out.waiting = stage.active && !info.ready;
+    if (out.waiting) {
+      out.reason = "its inputs are not complete";
+    } else if (!info.pending.empty()) {
+      out.reason = info.held ? info.held->text : job.info->held ? job.info->held->text : std::string();
+    }
+  }
+  return status;
+}
+
+Result<JobStatus> Core::Impl::job(JobId id) const {
+  if (auto job = jobs_.find(id); job != jobs_.end()) return status_of(job->second, true);
+  if (auto ended = ended_.find(id); ended != ended_.end()) return ended->second;
+  return fail(Code::not_found, fmt::format("there is no job {}", id.value()));
+}
+
+std::vector<JobStatus> Core::Impl::jobs() const {
+  std::vector<JobStatus> all;
+  for (const auto& [id, status] : ended_) {
+    all.push_back(status);
+    all.back().stages.clear();
+  }
+  for (const auto& [id, job] : jobs_) all.push_back(status_of(job, false));
+  std::sort(all.begin(), all.end(), [](const JobStatus& a, const JobStatus& b) { return a.id < b.id; });
+  return all;
+}
+
+}  // namespace weft::master

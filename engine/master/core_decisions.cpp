@@ -1,0 +1,101 @@
+// What schedulers decide, checked. A wrong decision is refused, recorded as the stage's reason, and changes nothing else.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/master/core_impl.hpp"
+
+namespace weft::master {
+
+Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view reason) {
+  if (auto wrong = state_.why_not(id, node)) {
+    auto refused = fail(Code::invalid_argument, fmt::format("launch refused: {}", *wrong));
+    hold(id.job, id.stage, refused.value().message());
+    return refused;
+  }
+  JobRecord& job = jobs_.at(id.job);
+  StageRecord& stage = job.stages.at(id.stage);
+  const TaskRef task{&job, &stage, id.index};
+  sched::TaskInfo& info = task.info();
+  state_.set_task(*job.info, *stage.info, id.index, sched::TaskState::running);
+  const std::uint32_t attempt = info.attempts++;
+  info.node = node;
+  info.launched = state_.now();
+  state_.occupy(node, {id, attempt}, *job.info, stage.info->demand);
+  job.nodes.insert(node);
+
+  LaunchTask command;
+  command.node = node;
+  command.attempt = {id, attempt};
+  command.spec = plan::task_spec(stage.plan, id.index);
+  const plan::Branch& branch = stage.plan.branches[command.spec.branch];
+  command.inputs = branch.partitioned;
+  command.inputs.insert(command.inputs.end(), branch.broadcast.begin(), branch.broadcast.end());
+  for (ShuffleId input : command.inputs) send_locations(job, job.stages.at(StageId(input.value())), node);
+  command.timeout = job.spec.task_timeout;
+  command.stage_name = stage.plan.name;
+  command.reason = reason;
+  emit(std::move(command));
+  notify({sched::Notice::Kind::task_launched, id.job, id.stage, id.index, node});
+  return {};
+}
+
+Result<void> Core::Impl::preempt(const AttemptId& attempt, std::string_view reason) {
+  const sched::TaskInfo* info = state_.task(attempt.task);
+  if (info == nullptr || info->state != sched::TaskState::running || info->attempts - 1 != attempt.attempt) {
+    auto refused = fail(Code::invalid_argument, fmt::format("preemption refused: {} is not running", to_string(attempt)));
+    hold(attempt.task.job, attempt.task.stage, refused.value().message());
+    return refused;
+  }
+  JobRecord& job = jobs_.at(attempt.task.job);
+  const TaskRef task{&job, &job.stages.at(attempt.task.stage), attempt.task.index};
+  emit(KillTask{info->node, attempt, fmt::format("preempted: {}", reason)});
+  state_.vacate(info->node, attempt, *job.info, task.stage->info->demand);
+  state_.set_task(*job.info, *task.stage->info, task.index, sched::TaskState::pending);
+  hold(job.spec.job, attempt.task.stage, fmt::format("preempted: {}", reason));
+  return {};
+}
+
+Result<void> Core::Impl::preplace(const TaskId& id, NodeId node, std::string_view reason) {
+  const sched::TaskInfo* info = state_.task(id);
+  std::string wrong;
+  if (info == nullptr) {
+    wrong = fmt::format("there is no {}", to_string(id));
+  } else if (info->state == sched::TaskState::running || info->state == sched::TaskState::finished) {
+    wrong = fmt::format("{} is launched already", to_string(id));
+  } else if (state_.node(node) == nullptr) {
+    wrong = fmt::format("there is no node {}", node.value());
+  } else if (info->preplaced == node) {
+    wrong = fmt::format("{} is placed on {} already", to_string(id), node_name(node));
+  } else {
+    state_.preplace(*jobs_.at(id.job).stages.at(id.stage).info, id.index, node);
+    return {};
+  }
+  auto refused = fail(Code::invalid_argument, fmt::format("placement refused: {} ({})", wrong, reason));
+  hold(id.job, id.stage, refused.value().message());
+  return refused;
+}
+
+void Core::Impl::hold(JobId job_id, std::optional<StageId> stage_id, std::string_view reason) {
+  auto job = jobs_.find(job_id);
+  if (job == jobs_.end()) return;
+  std::optional<sched::Reason>* held = &job->second.info->held;
+  if (stage_id) {
+    auto stage = job->second.stages.find(*stage_id);
+    if (stage == job->second.stages.end()) return;
+    held = &stage->second.info->held;
+  }
+  if (!*held) *held = sched::Reason{};
+  (*held)->at = state_.now();
+  if ((*held)->text != reason) (*held)->text = reason;
+}
+
+void Core::Impl::wake_at(Time at) {
+  at = std::max(at, state_.now() + Time(1));  // time must pass between two calls
+  for (const auto& [id, timer] : timers_) {
+    if (timer.purpose == Timer::Purpose::scheduler && timer.at <= at) return;
+  }
+  set_timer(Timer::Purpose::scheduler, {}, at);
+}
+
+}  // namespace weft::master

@@ -1,0 +1,166 @@
+// The core's inside: what it keeps beyond the ClusterView, and the steps events are made of. Split over core_*.cpp by subject.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/master/core.hpp"
+#include "schedulers/state.hpp"
+
+namespace weft::master {
+
+struct StageRecord {
+  plan::Stage plan;
+  sched::StageInfo* info = nullptr;
+  std::vector<StageId> inputs;     // each once
+  std::optional<ActionId> action;  // result stages of an action that is not finished
+  bool active = false;             // somebody waits for it: its missing tasks are to run once its inputs are complete
+  bool released = false;           // the driver will not read it again
+  bool dropped = false;            // complete, but its segments were given up; recomputed when lineage asks for it
+  std::vector<Buffer> results;
+  std::vector<bool> counted;                       // tasks whose counters are in the job's already (a recomputed map counts once)
+  std::uint32_t table_version = 1;                 // of the location table; grows with each lost output
+  std::map<NodeId, std::uint32_t> sent;            // table version each node has
+  std::map<NodeId, std::uint32_t> fetch_failures;  // of outputs on a node
+
+  std::string title() const;
+};
+
+struct ActionRecord {
+  std::vector<StageId> targets;
+  std::uint64_t bytes = 0;
+};
+
+struct JobRecord {
+  JobSubmitted spec;
+  sched::JobInfo* info = nullptr;
+  std::map<StageId, StageRecord> stages;
+  std::set<StageId> open;             // with unfinished tasks
+  std::set<StageId> release_pending;  // released, segments still held
+  std::map<ActionId, ActionRecord> actions;
+  std::set<ActionId> seen_actions;
+  std::set<NodeId> nodes;  // live ones that were given something of it
+  Counters counters;
+  std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
+};
+
+/// A running attempt's records. Valid until the job ends.
+struct TaskRef {
+  JobRecord* job;
+  StageRecord* stage;
+  std::uint32_t index;
+  sched::TaskInfo& info() const { return stage->info->tasks[index]; }
+  TaskId id() const { return {job->spec.job, stage->plan.id, index}; }
+  AttemptId attempt() const { return {id(), info().attempts - 1}; }
+};
+
+class Core::Impl final : public sched::Decisions {
+ public:
+  Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options);
+
+  Result<void> apply(Time now, Event event, std::vector<Command>& commands);
+  Result<JobStatus> job(JobId id) const;
+  std::vector<JobStatus> jobs() const;
+  const sched::ClusterView& view() const { return state_; }
+
+  // Decisions, valid while schedule() runs.
+  Result<void> launch(const TaskId& task, NodeId node, std::string_view reason) override;
+  Result<void> preempt(const AttemptId& attempt, std::string_view reason) override;
+  Result<void> preplace(const TaskId& task, NodeId node, std::string_view reason) override;
+  void hold(JobId job, std::optional<StageId> stage, std::string_view reason) override;
+  void wake_at(Time at) override;
+
+ private:
+  // Events (core_jobs.cpp, core_tasks.cpp, core_nodes.cpp). Each checks everything before it changes anything.
+  Result<void> on(JobSubmitted event);
+  Result<void> on(PlanExtended event);
+  Result<void> on(JobClosed event);
+  Result<void> on(JobKilled event);
+  Result<void> on(WorkerJoined event);
+  Result<void> on(WorkerHeartbeat event);
+  Result<void> on(WorkerLost event);
+  Result<void> on(TaskStarted event);
+  Result<void> on(TaskFinished event);
+  Result<void> on(TaskFailed event);
+  Result<void> on(TimerFired event);
+
+  // Jobs.
+  Result<JobRecord*> running_job(JobId id);
+  void add_stage(JobRecord& job, plan::Stage stage);
+  void end_job(JobRecord& job, JobState state, const Error* error);
+  void doom(JobRecord& job, Error error);
+  void finish_actions(JobRecord& job);
+  JobStatus status_of(const JobRecord& job, bool with_stages) const;
+
+  // Stages and shuffles (core_shuffles.cpp).
+  /// Works out again which stages are active and ready, revives what lineage needs, drops what nobody needs.
+  void refresh(JobRecord& job);
+  void set_ready(JobRecord& job, StageRecord& stage, bool ready);
+  void stage_complete(JobRecord& job, StageRecord& stage);
+  void lose_output(JobRecord& job, StageRecord& stage, std::uint32_t map);
+  bool lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node);
+  void revive(JobRecord& job, StageRecord& stage);
+  void drop_released(JobRecord& job);
+  void drop(JobRecord& job, StageRecord& stage);
+  void send_locations(JobRecord& job, StageRecord& stage, NodeId node);
+
+  // Tasks.
+  Result<TaskRef> running_task(const AttemptId& attempt, NodeId node);
+  void vacate(const TaskRef& task);
+  void requeue(const TaskRef& task, std::optional<NodeId> avoid);
+  void count_failure(const TaskRef& task, FailureKind kind, std::string message);
+  void lose_attempt(const TaskRef& task, std::string why);
+  void fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message);
+  void store_output(const TaskRef& task, const TaskFinished& event);
+  void store_result(const TaskRef& task, Buffer result);
+  void add_counters(const TaskRef& task, const TaskFinished& event);
+
+  // Nodes.
+  void lose_node(NodeId node, const std::string& reason);
+  void node_failed(NodeId node);
+  bool another_node(const sched::StageInfo& stage, NodeId than) const;
+  void lift_avoidance(sched::StageInfo& stage);
+  void lift_avoidance();
+  std::string node_name(NodeId node) const;
+
+  // Timers.
+  struct Timer {
+    enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler };
+    Purpose purpose;
+    NodeId node;
+    Time at;
+  };
+  void set_timer(Timer::Purpose purpose, NodeId node, Time at);
+
+  void run_scheduler();
+  void trigger_node(NodeId node);
+  void trigger_work() { work_ = true; }
+  void notify(sched::Notice notice);
+  template <class C>
+  void emit(C command) {
+    commands_->emplace_back(std::in_place_type<C>, std::move(command));
+  }
+
+  std::unique_ptr<sched::Scheduler> scheduler_;
+  CoreOptions options_;
+  sched::ClusterState state_;
+  std::map<JobId, JobRecord> jobs_;
+  std::map<JobId, JobStatus> ended_;  // the latest finished_jobs_kept
+  std::deque<JobId> ended_order_;
+  std::map<JobId, Error> doomed_;  // to fail at the end of this event
+  std::set<NodeId> seen_nodes_;
+  std::map<NodeId, std::uint32_t> node_failures_;  // consecutive
+  std::map<std::uint64_t, Timer> timers_;
+  std::uint64_t next_timer_ = 1;
+  std::vector<Command>* commands_ = nullptr;  // of the event being applied
+  bool work_ = false;                         // what the scheduler is to look at afterwards
+  std::optional<NodeId> triggered_;
+  bool timer_ = false;
+  std::vector<std::uint64_t> sizes_;  // scratch
+};
+
+}  // namespace weft::master

@@ -1,0 +1,218 @@
+// Jobs and their plans: submission, extension, actions, and the ends a job can have.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "engine/master/core_impl.hpp"
+
+namespace weft::master {
+
+namespace {
+
+std::string_view state_name(JobState state) {
+  switch (state) {
+    case JobState::running:
+      return "running";
+    case JobState::finished:
+      return "finished";
+    case JobState::failed:
+      return "failed";
+    case JobState::killed:
+      return "killed";
+  }
+  return "?";
+}
+
+std::vector<StageId> inputs_of(const plan::Stage& stage) {
+  std::vector<StageId> inputs;
+  for (const auto& branch : stage.branches) {
+    for (ShuffleId input : branch.partitioned) inputs.emplace_back(input.value());
+    for (ShuffleId input : branch.broadcast) inputs.emplace_back(input.value());
+  }
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  return inputs;
+}
+
+}  // namespace
+
+std::string StageRecord::title() const {
+  return plan.name.empty() ? fmt::format("stage {}", plan.id.value()) : fmt::format("stage {} ({})", plan.id.value(), plan.name);
+}
+
+Result<JobRecord*> Core::Impl::running_job(JobId id) {
+  if (auto found = jobs_.find(id); found != jobs_.end()) return &found->second;
+  if (auto ended = ended_.find(id); ended != ended_.end()) {
+    return fail(Code::cancelled, fmt::format("job {} is over ({})", id.value(), state_name(ended->second.state)));
+  }
+  return fail(Code::not_found, fmt::format("there is no job {}", id.value()));
+}
+
+Result<void> Core::Impl::on(JobSubmitted event) {
+  if (jobs_.contains(event.job) || ended_.contains(event.job)) {
+    return fail(Code::already_exists, fmt::format("there is a job {} already", event.job.value()));
+  }
+  if (!sched::valid(event.demand)) return fail(Code::invalid_argument, "a job's demand must be finite and not negative");
+  if (event.max_attempts == 0) return fail(Code::invalid_argument, "a job needs at least one attempt per task");
+  if (!(std::isfinite(event.hints.weight) && event.hints.weight > 0))
+    return fail(Code::invalid_argument, "a job's weight must be positive");
+  if (event.demand.cpu == 0) event.demand.cpu = 1;
+  sched::JobInfo info;
+  info.id = event.job;
+  info.name = event.name;
+  info.user = event.user;
+  info.pool = event.pool;
+  info.priority = event.priority;
+  info.submitted = state_.now();
+  info.deadline = event.deadline;
+  info.demand = event.demand;
+  info.hints = event.hints;
+  JobRecord& job = jobs_[event.job];
+  job.info = &state_.add_job(std::move(info));
+  job.spec = std::move(event);
+  notify({.kind = sched::Notice::Kind::job_arrived, .job = job.spec.job});
+  return {};
+}
+
+Result<void> Core::Impl::on(PlanExtended event) {
+  WEFT_ASSIGN(JobRecord * job, running_job(event.job));
+  std::vector<const plan::Stage*> known;
+  for (const auto& [id, stage] : job->stages) known.push_back(&stage.plan);
+  WEFT_TRY(plan::validate(event.part, known));
+  if (job->seen_actions.contains(event.part.action)) {
+    return fail(Code::already_exists, fmt::format("action {} was submitted before", event.part.action.value()));
+  }
+  for (const auto& stage : event.part.stages) {
+    if (!sched::valid(stage.demand))
+      return fail(Code::invalid_argument, fmt::format("{}: its demand is not a number of resources", stage.name));
+  }
+  const ActionId action = event.part.action;
+  job->seen_actions.insert(action);
+  job->actions[action].targets = event.part.targets;
+  std::sort(event.part.stages.begin(), event.part.stages.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  for (auto& stage : event.part.stages) add_stage(*job, std::move(stage));
+  for (StageId target : event.part.targets) job->stages.at(target).action = action;
+  for (ShuffleId shuffle : event.part.released) {
+    job->stages.at(StageId(shuffle.value())).released = true;
+    job->release_pending.insert(StageId(shuffle.value()));
+  }
+  refresh(*job);
+  finish_actions(*job);
+  return {};
+}
+
+void Core::Impl::add_stage(JobRecord& job, plan::Stage stage) {
+  const std::uint32_t tasks = stage.task_count();
+  sched::StageInfo info;
+  info.id = stage.id;
+  info.name = stage.name;
+  info.demand = stage.demand == sched::Resources() ? job.info->demand : stage.demand;
+  if (info.demand.cpu == 0) info.demand.cpu = job.info->demand.cpu;
+  if (stage.estimated_task_duration > Time(0)) info.estimated_duration = stage.estimated_task_duration;
+  info.parents = inputs_of(stage);
+  info.reads_shuffle = !info.parents.empty();
+  info.writes_shuffle = stage.output == plan::OutputKind::shuffle;
+  if (info.writes_shuffle) info.output = sched::ShuffleSizes(tasks, stage.partitions);
+
+  std::vector<std::vector<sched::HostId>> hosts;
+  std::vector<std::uint64_t> bytes;
+  for (const auto& branch : stage.branches) {
+    for (std::uint32_t i = 0; i < branch.tasks; ++i) {
+      auto& of_task = hosts.emplace_back();
+      auto& size = bytes.emplace_back(0);
+      if (branch.splits.empty()) continue;
+      for (const auto& split : branch.splits[i]) {
+        size += split.length;
+        for (const auto& host : split.hosts) of_task.push_back(state_.intern_host(host));
+      }
+    }
+  }
+  StageRecord& record = job.stages[stage.id];
+  record.inputs = info.parents;
+  record.info = &state_.add_stage(*job.info, std::move(info), tasks, hosts);
+  for (std::uint32_t i = 0; i < tasks; ++i) record.info->tasks[i].input_bytes = bytes[i];
+  record.counted.resize(tasks);
+  if (stage.output == plan::OutputKind::result) record.results.resize(tasks);
+  if (tasks > 0) job.open.insert(stage.id);
+  for (StageId input : record.inputs) {  // read after all
+    job.stages.at(input).released = false;
+    job.release_pending.erase(input);
+  }
+  record.plan = std::move(stage);
+  notify({.kind = sched::Notice::Kind::stage_added, .job = job.spec.job, .stage = record.plan.id});
+}
+
+void Core::Impl::finish_actions(JobRecord& job) {
+  for (auto action = job.actions.begin(); action != job.actions.end();) {
+    const auto& targets = action->second.targets;
+    const bool done =
+        std::all_of(targets.begin(), targets.end(), [&job](StageId id) { return job.stages.at(id).info->complete(); });
+    if (!done) {
+      ++action;
+      continue;
+    }
+    ActionFinished finished{job.spec.job, action->first, {}};
+    for (StageId id : targets) {
+      StageRecord& stage = job.stages.at(id);
+      finished.results.push_back(std::move(stage.results));
+      stage.results.clear();
+      stage.action.reset();
+    }
+    emit(std::move(finished));
+    action = job.actions.erase(action);
+  }
+}
+
+Result<void> Core::Impl::on(JobClosed event) {
+  WEFT_ASSIGN(JobRecord * job, running_job(event.job));
+  end_job(*job, JobState::finished, nullptr);
+  return {};
+}
+
+Result<void> Core::Impl::on(JobKilled event) {
+  WEFT_ASSIGN(JobRecord * job, running_job(event.job));
+  const Error error(Code::cancelled, event.reason.empty() ? std::string("killed") : std::move(event.reason));
+  end_job(*job, JobState::killed, &error);
+  return {};
+}
+
+void Core::Impl::doom(JobRecord& job, Error error) { doomed_.try_emplace(job.spec.job, std::move(error)); }
+
+void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
+  const JobId id = job.spec.job;
+  const std::string reason = error == nullptr ? "the job is over" : error->to_string();
+  JobStatus status = status_of(job, true);
+  for (NodeId node : job.nodes) {
+    const auto& running = state_.mutable_node(node).running;
+    for (auto attempt = running.lower_bound(AttemptId{TaskId{id, StageId(0), 0}, 0});
+         attempt != running.end() && attempt->task.job == id;) {
+      const AttemptId killed = *attempt++;
+      emit(KillTask{node, killed, reason});
+      vacate({&job, &job.stages.at(killed.task.stage), killed.task.index});
+    }
+  }
+  for (NodeId node : job.nodes) emit(ReleaseJob{node, id});
+  if (error != nullptr) {
+    emit(JobFailed{id, *error});
+  } else {
+    emit(JobFinished{id});
+  }
+  status.state = state;
+  status.error = error == nullptr ? "" : error->to_string();
+  status.ended = state_.now();
+  for (auto& stage : status.stages) stage.running = 0, stage.waiting = false, stage.reason.clear();
+  notify({.kind = sched::Notice::Kind::job_ended, .job = id});
+  state_.remove_job(id);
+  doomed_.erase(id);
+  jobs_.erase(id);
+  ended_.emplace(id, std::move(status));
+  ended_order_.push_back(id);
+  if (ended_order_.size() > options_.finished_jobs_kept) {
+    ended_.erase(ended_order_.front());
+    ended_order_.pop_front();
+  }
+  trigger_work();
+}
+
+}  // namespace weft::master

@@ -1,0 +1,159 @@
+// Workers: joining, silence, loss, exclusion; and the timers behind them.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "engine/master/core_impl.hpp"
+
+namespace weft::master {
+
+Result<void> Core::Impl::on(WorkerJoined event) {
+  if (seen_nodes_.contains(event.node))
+    return fail(Code::already_exists, fmt::format("there was a node {} already", event.node.value()));
+  if (!sched::valid(event.capacity) || event.capacity.cpu == 0) {
+    return fail(Code::invalid_argument,
+                fmt::format("worker {} has no usable capacity ({})", event.name, to_string(event.capacity)));
+  }
+  seen_nodes_.insert(event.node);
+  sched::NodeInfo node;
+  node.id = event.node;
+  node.name = std::move(event.name);
+  node.capacity = event.capacity;
+  node.attributes = std::move(event.attributes);
+  node.forecast = std::move(event.forecast);
+  node.joined = node.last_heard = state_.now();
+  state_.add_node(std::move(node), event.host, event.rack, options_.rack_uplink_bytes_per_second);
+  if (options_.heartbeat_timeout > Time(0))
+    set_timer(Timer::Purpose::heartbeat, event.node, state_.now() + options_.heartbeat_timeout);
+  notify({.kind = sched::Notice::Kind::node_joined, .node = event.node});
+  trigger_node(event.node);
+  return {};
+}
+
+Result<void> Core::Impl::on(WorkerHeartbeat event) {
+  if (state_.node(event.node) == nullptr) {
+    return fail(Code::not_found, fmt::format("node {} is not known (any more); it must register again", event.node.value()));
+  }
+  sched::NodeInfo& node = state_.mutable_node(event.node);
+  node.last_heard = state_.now();
+  node.measured = event.used;
+  if (!event.forecast.empty()) node.forecast = std::move(event.forecast);
+  if (std::isfinite(event.cross_rack_rate) && event.cross_rack_rate >= 0)
+    state_.set_cross_rack_rate(event.node, event.cross_rack_rate);
+  trigger_node(event.node);
+  return {};
+}
+
+Result<void> Core::Impl::on(WorkerLost event) {
+  if (state_.node(event.node) == nullptr)
+    return fail(Code::not_found, fmt::format("node {} is not known (any more)", event.node.value()));
+  lose_node(event.node, event.reason.empty() ? "connection lost" : event.reason);
+  return {};
+}
+
+void Core::Impl::lose_node(NodeId id, const std::string& reason) {
+  const std::string why = fmt::format("worker {} was lost: {}", node_name(id), reason);
+  notify({.kind = sched::Notice::Kind::node_left, .node = id});
+  const std::set<AttemptId> running = state_.mutable_node(id).running;
+  for (const AttemptId& attempt : running) {
+    JobRecord& job = jobs_.at(attempt.task.job);
+    const TaskRef task{&job, &job.stages.at(attempt.task.stage), attempt.task.index};
+    ++task.stage->info->failed_attempts;
+    vacate(task);
+    lose_attempt(task, why);
+  }
+  for (auto& [job_id, job] : jobs_) {
+    job.nodes.erase(id);
+    for (auto& [stage_id, stage] : job.stages) {
+      stage.sent.erase(id);
+      lose_outputs_on(job, stage, id);
+      for (bool more = true; more;) {  // promises of this node
+        auto promised = stage.info->preplaced.find(id);
+        more = promised != stage.info->preplaced.end();
+        if (more) state_.preplace(*stage.info, *promised->second.begin(), std::nullopt);
+      }
+    }
+    refresh(job);
+  }
+  node_failures_.erase(id);
+  std::erase_if(timers_,
+                [id](const auto& entry) { return entry.second.purpose != Timer::Purpose::scheduler && entry.second.node == id; });
+  state_.remove_node(id);
+  lift_avoidance();
+  trigger_work();
+}
+
+std::string Core::Impl::node_name(NodeId id) const {
+  const sched::NodeInfo* node = state_.node(id);
+  return node == nullptr || node->name.empty() ? fmt::format("node {}", id.value()) : node->name;
+}
+
+bool Core::Impl::another_node(const sched::StageInfo& stage, NodeId than) const {
+  return std::any_of(state_.nodes().begin(), state_.nodes().end(), [&](const auto& entry) {
+    return entry.first != than && entry.second.usable() && sched::fits(stage.demand, {}, entry.second.capacity);
+  });
+}
+
+void Core::Impl::lift_avoidance(sched::StageInfo& stage) {
+  std::vector<std::uint32_t> lifted;
+  for (const auto& [node, tasks] : stage.pending.avoiding()) {
+    if (state_.node(node) != nullptr && another_node(stage, node)) continue;
+    lifted.insert(lifted.end(), tasks.begin(), tasks.end());
+  }
+  for (std::uint32_t task : lifted) state_.set_avoid(stage, task, std::nullopt);
+}
+
+void Core::Impl::lift_avoidance() {
+  for (auto& [id, job] : jobs_) {
+    for (StageId stage : job.info->runnable) lift_avoidance(*job.stages.at(stage).info);
+  }
+}
+
+void Core::Impl::node_failed(NodeId id) {
+  const sched::NodeInfo* node = state_.node(id);
+  if (node == nullptr || !node->usable()) return;
+  std::uint32_t limit = options_.max_failures_per_node;
+  if (limit == 0) limit = std::max(3u, static_cast<std::uint32_t>(std::min(node->capacity.cpu, 1e6)));
+  if (++node_failures_[id] < limit) return;
+  const bool last = std::none_of(state_.nodes().begin(), state_.nodes().end(),
+                                 [id](const auto& entry) { return entry.first != id && entry.second.usable(); });
+  if (last) return;  // better a bad node than none
+  node_failures_.erase(id);
+  state_.exclude(id, state_.now() + options_.exclusion);
+  set_timer(Timer::Purpose::exclusion, id, state_.now() + options_.exclusion);
+  lift_avoidance();
+  trigger_work();
+}
+
+Result<void> Core::Impl::on(TimerFired event) {
+  auto found = timers_.find(event.timer);
+  if (found == timers_.end()) return fail(Code::not_found, fmt::format("there is no timer {}", event.timer));
+  const Timer timer = found->second;
+  if (state_.now() < timer.at) {  // early: ask again
+    emit(SetTimer{event.timer, timer.at});
+    return {};
+  }
+  timers_.erase(found);
+  switch (timer.purpose) {
+    case Timer::Purpose::scheduler:
+      timer_ = true;
+      break;
+    case Timer::Purpose::exclusion:
+      state_.exclude(timer.node, std::nullopt);
+      if (state_.free_nodes().contains(timer.node)) trigger_work();
+      break;
+    case Timer::Purpose::heartbeat: {
+      const Time due = state_.node(timer.node)->last_heard + options_.heartbeat_timeout;
+      if (state_.now() < due) {
+        set_timer(Timer::Purpose::heartbeat, timer.node, due);
+      } else {
+        using Seconds = std::chrono::duration<double>;
+        lose_node(timer.node, fmt::format("not heard of for {:.1f} s", Seconds(options_.heartbeat_timeout).count()));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace weft::master

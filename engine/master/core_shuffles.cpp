@@ -1,0 +1,126 @@
+// Which stages run, and which map outputs are held: readiness, lineage, release, location tables.
+//
+// A stage's inputs always have smaller ids (validated), so one pass from the last stage to the first settles everything: a result
+// stage is active until its action is finished, any other one while an active stage lacks its output.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/master/core_impl.hpp"
+
+namespace weft::master {
+
+void Core::Impl::refresh(JobRecord& job) {
+  std::set<StageId> wanted;
+  for (auto position = job.open.end(); position != job.open.begin();) {
+    --position;
+    StageRecord& stage = job.stages.at(*position);
+    stage.active = stage.action.has_value() || wanted.contains(stage.plan.id);
+    bool ready = stage.active;
+    if (stage.active) {
+      for (StageId input_id : stage.inputs) {
+        StageRecord& input = job.stages.at(input_id);
+        if (input.released) job.release_pending.insert(input_id);
+        if (input.dropped) revive(job, input);  // enters job.open before `position`: visited next
+        if (input.info->complete()) continue;
+        wanted.insert(input_id);
+        ready = false;
+      }
+    }
+    set_ready(job, stage, ready);
+  }
+  drop_released(job);
+}
+
+void Core::Impl::set_ready(JobRecord& job, StageRecord& stage, bool ready) {
+  if (stage.info->ready == ready) return;
+  state_.set_ready(*job.info, *stage.info, ready);
+  if (!ready) return;
+  lift_avoidance(*stage.info);
+  notify({.kind = sched::Notice::Kind::stage_ready, .job = job.spec.job, .stage = stage.plan.id});
+  trigger_work();
+}
+
+void Core::Impl::stage_complete(JobRecord& job, StageRecord& stage) {
+  job.open.erase(stage.plan.id);
+  stage.active = false;
+  set_ready(job, stage, false);
+  notify({.kind = sched::Notice::Kind::stage_complete, .job = job.spec.job, .stage = stage.plan.id});
+  refresh(job);
+  finish_actions(job);
+}
+
+void Core::Impl::lose_output(JobRecord& job, StageRecord& stage, std::uint32_t map) {
+  stage.info->output.remove(map);
+  state_.set_task(*job.info, *stage.info, map, sched::TaskState::pending);  // blocked until refresh() finds the stage active
+  ++stage.table_version;
+  job.open.insert(stage.plan.id);
+  trigger_work();
+}
+
+bool Core::Impl::lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node) {
+  if (stage.dropped || !stage.info->output.by_node().contains(node)) return false;
+  bool lost = false;
+  for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
+    if (stage.info->tasks[map].state != sched::TaskState::finished || stage.info->tasks[map].node != node) continue;
+    lose_output(job, stage, map);
+    lost = true;
+  }
+  stage.info->output.forget(node);
+  return lost;
+}
+
+void Core::Impl::revive(JobRecord& job, StageRecord& stage) {
+  stage.dropped = false;
+  stage.info->output = sched::ShuffleSizes(static_cast<std::uint32_t>(stage.info->tasks.size()), stage.plan.partitions);
+  for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) lose_output(job, stage, map);
+}
+
+void Core::Impl::drop_released(JobRecord& job) {
+  for (auto pending = job.release_pending.begin(); pending != job.release_pending.end();) {
+    StageRecord& stage = job.stages.at(*pending);
+    const auto& readers = stage.info->children;
+    const bool needed =
+        stage.active || std::any_of(readers.begin(), readers.end(), [&job](StageId id) { return job.stages.at(id).active; });
+    if (needed) {
+      ++pending;
+      continue;
+    }
+    drop(job, stage);
+    pending = job.release_pending.erase(pending);
+  }
+}
+
+void Core::Impl::drop(JobRecord& job, StageRecord& stage) {
+  if (stage.dropped) return;
+  std::set<NodeId> holders;
+  for (const auto& [node, sizes] : stage.info->output.by_node()) holders.insert(node);
+  for (const auto& [node, version] : stage.sent) holders.insert(node);
+  for (NodeId node : holders) emit(ReleaseShuffle{node, job.spec.job, ShuffleId(stage.plan.id.value())});
+  stage.sent.clear();
+  ++stage.table_version;
+  if (stage.info->complete()) {
+    stage.dropped = !stage.info->tasks.empty();
+  } else {  // half made and wanted by nobody
+    for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
+      if (stage.info->tasks[map].state == sched::TaskState::finished) lose_output(job, stage, map);
+    }
+  }
+  stage.info->output =
+      sched::ShuffleSizes(static_cast<std::uint32_t>(stage.dropped ? 0 : stage.info->tasks.size()), stage.plan.partitions);
+}
+
+void Core::Impl::send_locations(JobRecord& job, StageRecord& stage, NodeId node) {
+  auto [sent, first] = stage.sent.try_emplace(node, 0);
+  if (sent->second == stage.table_version) return;
+  sent->second = stage.table_version;
+  ShuffleLocations table{node, job.spec.job, ShuffleId(stage.plan.id.value()), {}};
+  table.outputs.reserve(stage.info->tasks.size());
+  for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
+    const auto& task = stage.info->tasks[map];
+    table.outputs.push_back({map, task.attempts - 1, task.node});
+  }
+  emit(std::move(table));
+}
+
+}  // namespace weft::master

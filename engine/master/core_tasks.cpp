@@ -1,0 +1,229 @@
+// Attempts: how they end, what is counted, fencing.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "engine/master/core_impl.hpp"
+
+namespace weft::master {
+
+namespace {
+
+/// Times a task may be lost through no fault of its own (workers gone, inputs gone) before the job is given up.
+constexpr std::uint16_t kMaxLosses = 20;
+/// Fetch failures of one node's outputs of a shuffle before all of them are taken for lost.
+constexpr std::uint32_t kMaxFetchFailures = 4;
+
+Code code_of(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::timed_out:
+      return Code::deadline_exceeded;
+    case FailureKind::fetch_failed:
+      return Code::unavailable;
+    case FailureKind::environment:
+      return Code::io;
+    case FailureKind::plan_mismatch:
+      return Code::plan_mismatch;
+    case FailureKind::killed:
+      return Code::cancelled;
+    case FailureKind::user_code:
+    case FailureKind::crashed:
+      break;
+  }
+  return Code::user_code;
+}
+
+std::string_view kind_name(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::user_code:
+      return "the task failed";
+    case FailureKind::crashed:
+      return "its process crashed";
+    case FailureKind::timed_out:
+      return "it took too long";
+    case FailureKind::fetch_failed:
+      return "an input was lost";
+    case FailureKind::environment:
+      return "the worker could not run it";
+    case FailureKind::plan_mismatch:
+      return "the program builds another plan";
+    case FailureKind::killed:
+      return "it was stopped";
+  }
+  return "unknown failure";
+}
+
+std::string message_or(std::string message, FailureKind kind) {
+  return message.empty() ? std::string(kind_name(kind)) : std::move(message);
+}
+
+}  // namespace
+
+Result<TaskRef> Core::Impl::running_task(const AttemptId& attempt, NodeId node) {
+  WEFT_ASSIGN(JobRecord * job, running_job(attempt.task.job));
+  auto stage = job->stages.find(attempt.task.stage);
+  if (stage == job->stages.end() || attempt.task.index >= stage->second.info->tasks.size()) {
+    return fail(Code::not_found, fmt::format("there is no {}", to_string(attempt.task)));
+  }
+  const TaskRef ref{job, &stage->second, attempt.task.index};
+  const sched::TaskInfo& task = ref.info();
+  if (attempt.attempt >= task.attempts) return fail(Code::not_found, fmt::format("{} was never started", to_string(attempt)));
+  if (task.state == sched::TaskState::running && task.attempts - 1 == attempt.attempt && task.node == node) return ref;
+  if (task.state == sched::TaskState::running) {
+    return fail(Code::cancelled,
+                fmt::format("{} is fenced: attempt {} runs on {}", to_string(attempt), task.attempts - 1, node_name(task.node)));
+  }
+  return fail(Code::cancelled, fmt::format("{} is fenced: it is not running any more", to_string(attempt)));
+}
+
+Result<void> Core::Impl::on(TaskStarted event) {
+  WEFT_TRY(running_task(event.attempt, event.node));
+  state_.mutable_node(event.node).last_heard = state_.now();
+  return {};
+}
+
+void Core::Impl::vacate(const TaskRef& task) {
+  state_.vacate(task.info().node, task.attempt(), *task.job->info, task.stage->info->demand);
+  trigger_node(task.info().node);
+}
+
+Result<void> Core::Impl::on(TaskFinished event) {
+  WEFT_ASSIGN(const TaskRef task, running_task(event.attempt, event.node));
+  state_.mutable_node(event.node).last_heard = state_.now();
+  StageRecord& stage = *task.stage;
+  const bool writes = stage.plan.output == plan::OutputKind::shuffle;
+  if (writes && event.output.size() != stage.plan.partitions) {
+    vacate(task);
+    count_failure(task, FailureKind::environment,
+                  fmt::format("it reported {} output partitions instead of {}", event.output.size(), stage.plan.partitions));
+    return {};
+  }
+  vacate(task);
+  sched::TaskInfo& info = task.info();
+  info.ended = state_.now();
+  stage.info->observed_total += info.ended - info.launched;
+  ++stage.info->observed_count;
+  stage.info->input_bytes += event.input_bytes;
+  info.input_bytes = event.input_bytes;
+  node_failures_.erase(event.node);
+  if (info.avoid && info.failures > 0) node_failed(*info.avoid);  // what failed there went well here
+  info.avoid.reset();
+  add_counters(task, event);
+  if (writes) store_output(task, event);
+  state_.set_task(*task.job->info, *stage.info, task.index, sched::TaskState::finished);
+  if (!writes) store_result(task, std::move(event.result));
+  notify({sched::Notice::Kind::task_finished, task.job->spec.job, stage.plan.id, task.index, event.node});
+  if (stage.info->complete() && !doomed_.contains(task.job->spec.job)) stage_complete(*task.job, stage);
+  return {};
+}
+
+void Core::Impl::add_counters(const TaskRef& task, const TaskFinished& event) {
+  if (task.stage->counted[task.index]) return;
+  task.stage->counted[task.index] = true;
+  JobRecord& job = *task.job;
+  for (const auto& [name, value] : event.counters) {
+    auto& sum = job.counters[name];
+    if (__builtin_add_overflow(sum, value, &sum))
+      sum = value < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+  }
+  job.input_bytes += event.input_bytes;
+  job.input_records += event.input_records;
+  for (const auto& partition : event.output) job.shuffle_bytes += partition.bytes;
+}
+
+void Core::Impl::store_output(const TaskRef& task, const TaskFinished& event) {
+  sizes_.clear();
+  for (const auto& partition : event.output) sizes_.push_back(partition.bytes);
+  task.stage->info->output.add(task.index, event.node, sizes_);
+}
+
+void Core::Impl::store_result(const TaskRef& task, Buffer result) {
+  auto action = task.stage->action ? task.job->actions.find(*task.stage->action) : task.job->actions.end();
+  if (action == task.job->actions.end()) return;
+  action->second.bytes += result.size();
+  if (action->second.bytes > options_.max_result_bytes) {
+    return doom(*task.job, Error(Code::resource_exhausted,
+                                 fmt::format("{}: its results exceed {} bytes; write them to files, or ask for fewer",
+                                             task.stage->title(), options_.max_result_bytes)));
+  }
+  task.stage->results[task.index] = std::move(result);
+}
+
+Result<void> Core::Impl::on(TaskFailed event) {
+  auto found = running_task(event.attempt, event.node);
+  if (!found) {
+    if (event.kind == FailureKind::killed && found.error().code() == Code::cancelled) return {};  // as we asked
+    return fail(std::move(found).error());
+  }
+  const TaskRef task = *found;
+  state_.mutable_node(event.node).last_heard = state_.now();
+  ++task.stage->info->failed_attempts;
+  vacate(task);
+  task.info().ended = state_.now();
+  notify({sched::Notice::Kind::task_failed, task.job->spec.job, task.stage->plan.id, task.index, event.node});
+  std::string message = message_or(std::move(event.message), event.kind);
+  if (event.kind == FailureKind::fetch_failed && event.fetch) {
+    fetch_failed(task, *event.fetch, message);
+  } else if (event.kind == FailureKind::killed) {
+    lose_attempt(task, std::move(message));
+  } else {
+    count_failure(task, event.kind, std::move(message));
+  }
+  return {};
+}
+
+void Core::Impl::requeue(const TaskRef& task, std::optional<NodeId> avoid) {
+  sched::TaskInfo& info = task.info();
+  if (avoid && !another_node(*task.stage->info, *avoid)) avoid.reset();
+  info.avoid = avoid;
+  state_.set_task(*task.job->info, *task.stage->info, task.index, sched::TaskState::pending);
+  trigger_work();
+}
+
+void Core::Impl::count_failure(const TaskRef& task, FailureKind kind, std::string message) {
+  sched::TaskInfo& info = task.info();
+  const std::string where = node_name(info.node);
+  ++info.failures;
+  if (kind == FailureKind::environment) node_failed(info.node);
+  requeue(task, info.node);
+  const std::uint32_t allowed = task.job->spec.max_attempts;
+  if (kind != FailureKind::plan_mismatch && info.failures < allowed) return;
+  Error error(code_of(kind), std::move(message));
+  if (kind == FailureKind::plan_mismatch) {
+    return doom(*task.job, std::move(error).wrap(fmt::format("{} task {} on {}", task.stage->title(), task.index, where)));
+  }
+  doom(*task.job, std::move(error).wrap(
+                      fmt::format("{} task {} failed {}; last on {}", task.stage->title(), task.index,
+                                  info.failures == 1 ? std::string("once") : fmt::format("{} times", info.failures), where)));
+}
+
+void Core::Impl::lose_attempt(const TaskRef& task, std::string why) {
+  const std::string where = node_name(task.info().node);
+  requeue(task, std::nullopt);
+  if (++task.info().losses < kMaxLosses) return;
+  doom(*task.job,
+       Error(Code::unavailable, std::move(why))
+           .wrap(fmt::format("{} task {} was lost {} times; last on {}", task.stage->title(), task.index, kMaxLosses, where)));
+}
+
+void Core::Impl::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message) {
+  JobRecord& job = *task.job;
+  lose_attempt(task, message);
+  auto found = job.stages.find(StageId(fetch.shuffle.value()));
+  if (found == job.stages.end()) return;
+  StageRecord& source = found->second;
+  if (source.plan.output != plan::OutputKind::shuffle || source.dropped || fetch.map >= source.info->tasks.size()) return;
+  const sched::TaskInfo& map = source.info->tasks[fetch.map];
+  if (map.state != sched::TaskState::finished || map.node != fetch.node || map.attempts - 1 != fetch.map_attempt)
+    return;  // known already
+  lose_output(job, source, fetch.map);
+  if (++source.fetch_failures[fetch.node] >= kMaxFetchFailures) {
+    lose_outputs_on(job, source, fetch.node);
+    source.fetch_failures.erase(fetch.node);
+    node_failed(fetch.node);
+  }
+  refresh(job);
+}
+
+}  // namespace weft::master

@@ -1,0 +1,401 @@
+#include "engine/master/core.hpp"
+
+#include "tests/engine/master/core_driver.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace test;
+using ::testing::Test;
+
+std::string text(const Buffer& buffer) { return std::string(as_chars(buffer.view())); }
+
+TEST(Core, RunsMapsThenReducesAndReportsResultsPerTask) {
+  Driver d;
+  d.join(1, 2);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 3, 2), result(reader(1, {0}, 2, 0))})));
+  EXPECT_EQ(d.running.size(), 2u);  // slots
+  EXPECT_EQ(d.launches(1), 0u);     // no child before its parents
+  EXPECT_EQ(d.drain(), 5u);
+  ASSERT_EQ(d.all<ActionFinished>().size(), 1u);
+  const auto& results = d.last<ActionFinished>()->results;
+  ASSERT_EQ(results.size(), 1u);
+  ASSERT_EQ(results[0].size(), 2u);
+  EXPECT_EQ(text(results[0][1]), "r1");
+  auto status = d.core.job(JobId(1)).value();
+  EXPECT_EQ(status.counters.at("tasks"), 5);
+  EXPECT_EQ(status.shuffle_bytes, 600u);
+  EXPECT_EQ(status.input_records, 35u);
+  ASSERT_TRUE(d.apply(JobClosed{JobId(1)}));
+  EXPECT_EQ(d.all<ReleaseJob>().size(), 1u);
+  EXPECT_EQ(d.all<JobFinished>().size(), 1u);
+  EXPECT_EQ(d.core.job(JobId(1))->state, JobState::finished);
+  EXPECT_FALSE(d.apply(JobClosed{JobId(1)}));
+}
+
+TEST(Core, SendsLocationsBeforeTheFirstReaderOnANodeAndOnlyOnce) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 3), result(reader(1, {0}, 3, 0))})));
+  d.drain();
+  ASSERT_EQ(d.all<ShuffleLocations>().size(), 1u);
+  EXPECT_EQ(d.last<ShuffleLocations>()->outputs.size(), 2u);
+  bool told = false;
+  for (const auto& command : d.commands) {
+    if (std::holds_alternative<ShuffleLocations>(command)) told = true;
+    if (const auto* launch = std::get_if<LaunchTask>(&command); launch != nullptr && launch->attempt.task.stage == StageId(1)) {
+      EXPECT_TRUE(told);
+      EXPECT_EQ(launch->inputs, std::vector{ShuffleId(0)});
+    }
+  }
+}
+
+TEST(Core, CompletesStagesWithoutTasks) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 0, 0))})));
+  ASSERT_NE(d.last<ActionFinished>(), nullptr);
+  ASSERT_EQ(d.last<ActionFinished>()->results.size(), 1u);
+  EXPECT_TRUE(d.last<ActionFinished>()->results[0].empty());
+  ASSERT_TRUE(d.extend(1, part(1, {source(1, 0, 2), result(reader(2, {1}, 2, 0))})));
+  EXPECT_EQ(d.drain(), 2u);  // the reducers still run, over nothing
+  EXPECT_TRUE(d.last<ShuffleLocations>()->outputs.empty());
+  EXPECT_EQ(d.all<ActionFinished>().size(), 2u);
+}
+
+TEST(Core, RetriesOnAnotherNodeWhenThereIsOne) {
+  Driver d;
+  d.join(1, 1);
+  d.join(2, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  const AttemptId first = d.running_attempt(1, 0, 0);
+  const NodeId where = d.running.at(first);
+  ASSERT_TRUE(d.fail_task(first));
+  const AttemptId second = d.running_attempt(1, 0, 0);
+  EXPECT_EQ(second.attempt, 1u);
+  EXPECT_NE(d.running.at(second), where);
+}
+
+TEST(Core, WaitsForAnotherNodeThatIsBusyRatherThanRetryOnTheSameOne) {
+  Driver d;
+  d.join(1, 2);
+  d.join(2, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 3, 0))})));
+  AttemptId on_one{}, on_two{};
+  for (const auto& [attempt, node] : d.running) (node == NodeId(1) ? on_one : on_two) = attempt;
+  ASSERT_TRUE(d.fail_task(on_one));
+  EXPECT_FALSE(d.is_running(1, 0, on_one.task.index));
+  ASSERT_TRUE(d.finish(on_two));
+  EXPECT_EQ(d.running.at(d.running_attempt(1, 0, on_one.task.index)), NodeId(2));
+}
+
+TEST(Core, RetriesOnTheSameNodeWhenTheOtherOneLeaves) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  d.join(2, 1);
+  d.submit(2);
+  ASSERT_TRUE(d.extend(2, part(0, {result(source(0, 1, 0))})));  // keeps node 2 busy
+  ASSERT_TRUE(d.fail_task(d.running_attempt(1, 0, 0)));
+  EXPECT_FALSE(d.is_running(1, 0, 0));
+  ASSERT_TRUE(d.lose(2));
+  EXPECT_TRUE(d.is_running(1, 0, 0));
+}
+
+TEST(Core, FailsTheJobAfterTheLastAttemptWithTheWholeStory) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1, 3);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 2, 0))})));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(d.fail_task(d.running_attempt(1, 0, 0), FailureKind::user_code, "bad line 7"));
+  ASSERT_NE(d.last<JobFailed>(), nullptr);
+  EXPECT_EQ(d.last<JobFailed>()->error.to_string(), "stage 0 (source0) task 0 failed 3 times; last on worker-1: bad line 7");
+  EXPECT_EQ(d.last<JobFailed>()->error.code(), Code::user_code);
+  EXPECT_EQ(d.all<ReleaseJob>().size(), 1u);
+  EXPECT_EQ(d.core.job(JobId(1))->state, JobState::failed);
+  EXPECT_FALSE(d.extend(1, part(1, {})));
+}
+
+TEST(Core, FailsTheJobAtOnceOnAnotherPlan) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  ASSERT_TRUE(d.fail_task(d.running_attempt(1, 0, 0), FailureKind::plan_mismatch, "fingerprint"));
+  EXPECT_EQ(d.last<JobFailed>()->error.code(), Code::plan_mismatch);
+}
+
+TEST(Core, RefusesLateAttemptsWithAReason) {
+  Driver d;
+  d.join(1, 1);
+  d.join(2, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  const AttemptId zombie = d.running_attempt(1, 0, 0);
+  const NodeId its_node = d.running.at(zombie);
+  ASSERT_TRUE(d.lose(its_node.value()));
+  d.running.erase(zombie);
+  const AttemptId current = d.running_attempt(1, 0, 0);
+  auto late = d.finish(zombie, its_node);
+  ASSERT_FALSE(late);
+  EXPECT_NE(late.error().message().find("fenced"), std::string::npos);
+  EXPECT_FALSE(d.finish(current, its_node));  // right attempt, wrong node
+  ASSERT_TRUE(d.finish(current));
+  EXPECT_FALSE(d.finish(current, NodeId(2)));  // twice
+  EXPECT_EQ(d.all<ActionFinished>().size(), 1u);
+  EXPECT_EQ(d.core.job(JobId(1))->counters.at("tasks"), 1);
+}
+
+TEST(Core, RedoesTheMapOutputsOfALostWorkerAndThoseOnly) {
+  Driver d;
+  d.join(1, 1);
+  d.join(2, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 4, 1), result(reader(1, {0}, 1, 0))})));
+  while (d.launches(1) == 0) ASSERT_TRUE(d.finish(d.running.begin()->first));
+  const AttemptId reduce = d.running_attempt(1, 1, 0);
+  const NodeId other = d.running.at(reduce) == NodeId(1) ? NodeId(2) : NodeId(1);
+  const std::size_t before = d.launches(0);
+  ASSERT_TRUE(d.lose(other.value()));
+  ASSERT_TRUE(d.fail_fetch(reduce, 0, 0, 0, other));
+  d.drain();
+  EXPECT_EQ(d.launches(0) - before, 2u);
+  EXPECT_EQ(d.all<ActionFinished>().size(), 1u);
+  EXPECT_EQ(d.all<ShuffleLocations>().size(), 2u);           // the table changed
+  EXPECT_EQ(d.core.job(JobId(1))->counters.at("tasks"), 5);  // recomputed maps count once
+}
+
+TEST(Core, RecomputesLineageRecursivelyThroughReleasedShuffles) {
+  Driver d;
+  d.join(1, 4);
+  d.join(2, 4);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 2), reader(1, {0}, 2, 2), result(reader(2, {1}, 2, 0))}, {0})));
+  d.drain();
+  EXPECT_EQ(d.all<ReleaseShuffle>().size(), 2u);  // shuffle 0, on both nodes
+  EXPECT_EQ(d.launches(0), 2u);
+  ASSERT_TRUE(d.lose(1));
+  ASSERT_TRUE(d.lose(2));
+  d.join(3, 4);
+  EXPECT_TRUE(d.running.empty());  // nobody waits for shuffle 1
+  ASSERT_TRUE(d.extend(1, part(1, {result(reader(3, {1}, 2, 0))})));
+  d.drain();
+  EXPECT_EQ(d.launches(0), 4u);
+  EXPECT_EQ(d.launches(1), 4u);
+  EXPECT_EQ(d.launches(2), 2u);  // its result is with the driver
+  EXPECT_EQ(d.all<ActionFinished>().size(), 2u);
+  EXPECT_EQ(d.last<ReleaseShuffle>()->node, NodeId(3));  // given up again
+}
+
+TEST(Core, AFetchFailureRedoesTheMapWithoutCountingAgainstTheReader) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1, 1);  // one attempt only
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 1), result(reader(1, {0}, 1, 0))})));
+  while (d.launches(1) == 0) ASSERT_TRUE(d.finish(d.running.begin()->first));
+  ASSERT_TRUE(d.fail_fetch(d.running_attempt(1, 1, 0), 0, 1, 0, NodeId(1)));
+  EXPECT_EQ(d.running_attempt(1, 0, 1).attempt, 1u);
+  EXPECT_FALSE(d.is_running(1, 1, 0));
+  d.drain();
+  EXPECT_EQ(d.all<ActionFinished>().size(), 1u);
+}
+
+TEST(Core, GivesUpAReaderThatNeverGetsItsInput) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 1, 1), result(reader(1, {0}, 1, 0))})));
+  int failures = 0;
+  while (d.all<JobFailed>().empty()) {
+    ASSERT_LT(failures, 100);
+    if (d.is_running(1, 1, 0)) {
+      const auto map_attempt = static_cast<std::uint32_t>(d.launches(0)) - 1;
+      ASSERT_TRUE(d.fail_fetch(d.running_attempt(1, 1, 0), 0, 0, map_attempt, NodeId(1)));
+      ++failures;
+    } else {
+      ASSERT_TRUE(d.finish(d.running_attempt(1, 0, 0)));
+    }
+  }
+  EXPECT_EQ(failures, 20);
+}
+
+TEST(Core, KillingAJobKillsItsTasksAndFreesTheirSlots) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1);
+  d.submit(2);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 2, 0))})));
+  ASSERT_TRUE(d.extend(2, part(0, {result(source(0, 1, 0))})));
+  const AttemptId victim = d.running_attempt(1, 0, 0);
+  ASSERT_TRUE(d.apply(JobKilled{JobId(1), "killed by alice"}));
+  EXPECT_EQ(d.last<KillTask>()->attempt, victim);
+  EXPECT_EQ(d.last<JobFailed>()->error.code(), Code::cancelled);
+  EXPECT_TRUE(d.is_running(2, 0, 0));
+  EXPECT_EQ(d.core.job(JobId(1))->error, "killed by alice");
+  TaskFailed confirmation;
+  confirmation.attempt = victim;
+  confirmation.node = NodeId(1);
+  confirmation.kind = FailureKind::killed;
+  EXPECT_TRUE(d.apply(std::move(confirmation)));  // as asked: no error, no effect
+}
+
+TEST(Core, TakesASilentWorkerForLost) {
+  CoreOptions options;
+  options.heartbeat_timeout = std::chrono::seconds(10);
+  Driver d(options);
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  const auto* timer = d.last<SetTimer>();
+  ASSERT_NE(timer, nullptr);
+  EXPECT_EQ(timer->at, std::chrono::seconds(10));
+  d.now = std::chrono::seconds(6);
+  ASSERT_TRUE(d.apply(WorkerHeartbeat{NodeId(1), {}}));
+  d.now = std::chrono::seconds(10);
+  ASSERT_TRUE(d.apply(TimerFired{timer->timer}));
+  EXPECT_NE(d.core.view().node(NodeId(1)), nullptr);
+  const auto again = *d.last<SetTimer>();
+  EXPECT_EQ(again.at, std::chrono::seconds(16));
+  EXPECT_FALSE(d.apply(TimerFired{12345}));
+  d.now = std::chrono::seconds(16);
+  ASSERT_TRUE(d.apply(TimerFired{again.timer}));
+  EXPECT_EQ(d.core.view().node(NodeId(1)), nullptr);
+  EXPECT_FALSE(d.apply(WorkerHeartbeat{NodeId(1), {}}));
+  d.running.clear();
+  d.join(2, 1);
+  d.drain();
+  EXPECT_EQ(d.all<ActionFinished>().size(), 1u);
+}
+
+TEST(Core, AnEarlyTimerIsAskedForAgain) {
+  Driver d;
+  d.join(1, 1);
+  const auto timer = *d.last<SetTimer>();
+  ASSERT_TRUE(d.apply(TimerFired{timer.timer}));
+  EXPECT_EQ(d.last<SetTimer>()->timer, timer.timer);
+  EXPECT_EQ(d.last<SetTimer>()->at, timer.at);
+}
+
+TEST(Core, ExcludesANodeThatKeepsFailingForAWhile) {
+  CoreOptions options;
+  options.max_failures_per_node = 2;
+  options.exclusion = std::chrono::minutes(1);
+  options.heartbeat_timeout = Time(0);
+  Driver d(options);
+  d.join(1, 1);
+  d.join(2, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 6, 0))})));
+  for (int i = 0; i < 2; ++i) {
+    for (const auto& [attempt, node] : std::map(d.running)) {
+      if (node != NodeId(1)) continue;
+      ASSERT_TRUE(d.fail_task(attempt, FailureKind::environment, "disk full"));
+    }
+  }
+  ASSERT_FALSE(d.core.view().node(NodeId(1))->usable());
+  EXPECT_EQ(d.running.size(), 1u);
+  const auto timer = *d.last<SetTimer>();
+  EXPECT_EQ(timer.at, std::chrono::minutes(1));
+  d.now = timer.at;
+  ASSERT_TRUE(d.apply(TimerFired{timer.timer}));
+  EXPECT_TRUE(d.core.view().node(NodeId(1))->usable());
+  EXPECT_EQ(d.running.size(), 2u);
+}
+
+TEST(Core, NeverExcludesTheLastNode) {
+  CoreOptions options;
+  options.max_failures_per_node = 1;
+  Driver d(options);
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  ASSERT_TRUE(d.fail_task(d.running_attempt(1, 0, 0), FailureKind::environment));
+  EXPECT_TRUE(d.is_running(1, 0, 0));
+}
+
+TEST(Core, BoundsTheResultsOfAnAction) {
+  CoreOptions options;
+  options.max_result_bytes = 5;
+  Driver d(options);
+  d.join(1, 4);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 3, 0))})));
+  ASSERT_TRUE(d.finish(d.running_attempt(1, 0, 0)));
+  ASSERT_TRUE(d.finish(d.running_attempt(1, 0, 1)));
+  ASSERT_TRUE(d.finish(d.running_attempt(1, 0, 2)));
+  ASSERT_NE(d.last<JobFailed>(), nullptr);
+  EXPECT_EQ(d.last<JobFailed>()->error.code(), Code::resource_exhausted);
+  EXPECT_NE(d.last<JobFailed>()->error.message().find("source0"), std::string::npos);
+}
+
+TEST(Core, RunsIterationsOverSeveralPartsAndReleasesOldOnes) {
+  Driver d;
+  d.join(1, 2);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 2), result(reader(1, {0}, 2, 0))})));
+  d.drain();
+  std::uint32_t previous = 0;
+  for (std::uint32_t round = 1; round <= 20; ++round) {
+    const std::uint32_t next = round * 2;
+    ASSERT_TRUE(d.extend(1, part(round, {reader(next, {previous}, 2, 2), result(reader(next + 1, {next}, 2, 0))}, {previous})));
+    EXPECT_EQ(d.drain(), 4u);
+    EXPECT_EQ(d.all<ReleaseShuffle>().size(), round);
+    previous = next;
+  }
+  EXPECT_EQ(d.all<ActionFinished>().size(), 21u);
+}
+
+TEST(Core, RefusesNonsenseWithoutChangingAnything) {
+  Driver d;
+  EXPECT_FALSE(d.extend(9, part(0, {})));
+  EXPECT_FALSE(d.apply(JobClosed{JobId(9)}));
+  EXPECT_FALSE(d.apply(WorkerLost{NodeId(9), ""}));
+  EXPECT_FALSE(d.apply(TaskStarted{{}, {}}));
+  EXPECT_FALSE(d.apply(TaskFinished{}));
+  EXPECT_FALSE(d.apply(TaskFailed{}));
+  WorkerJoined slotless;
+  slotless.node = NodeId(1);
+  EXPECT_FALSE(d.apply(std::move(slotless)));
+  d.submit(1);
+  JobSubmitted twice;
+  twice.job = JobId(1);
+  EXPECT_FALSE(d.apply(std::move(twice)));
+  EXPECT_FALSE(d.extend(1, part(0, {result(reader(1, {0}, 2, 0))})));  // unknown input
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  EXPECT_FALSE(d.extend(1, part(0, {result(source(1, 1, 0))})));  // same action again
+  EXPECT_TRUE(d.commands.empty());
+  EXPECT_EQ(d.core.job(JobId(1))->stages.size(), 1u);
+}
+
+TEST(Core, AWrongNumberOfPartitionsIsAFailureOfTheAttempt) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1, 1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 1, 2), result(reader(1, {0}, 2, 0))})));
+  TaskFinished event;
+  event.attempt = d.running_attempt(1, 0, 0);
+  event.node = NodeId(1);
+  event.output.resize(5);
+  ASSERT_TRUE(d.apply(std::move(event)));
+  EXPECT_NE(d.last<JobFailed>(), nullptr);
+}
+
+TEST(Core, ExplainsWhyAStageDoesNotRun) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 1), result(reader(1, {0}, 1, 0))})));
+  const auto status = d.core.job(JobId(1)).value();
+  EXPECT_TRUE(status.stages[1].waiting);
+  EXPECT_EQ(status.stages[1].reason, "its inputs are not complete");
+  ASSERT_TRUE(d.apply(WorkerHeartbeat{NodeId(1), {}}));
+}
+
+}  // namespace
+}  // namespace weft::master
