@@ -42,6 +42,4 @@ void define(weft::Flow& flow, const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return weft::main<Options>(argc, argv, "Keeps the lines that match a pattern", declare, define);
-}
+int main(int argc, char** argv) { return weft::main<Options>(argc, argv, "Keeps the lines that match a pattern", declare, define); }

@@ -1,8 +1,8 @@
 // Joins two tables on their key and optionally aggregates.
 //
 // Rows are tab-separated lines whose first column is the key, or fixed-size records (--record-bytes) that start with the key
-// (--key-bytes). The joined row is key, the left row's other columns, the right row's other columns; a side without partner is empty.
-// semi and anti give the left rows.
+// (--key-bytes). The joined row is key, the left row's other columns, the right row's other columns; a side without partner is
+// empty. semi and anti give the left rows.
 //
 //   join --left users.tsv --right orders.tsv --output joined --how left
 //   join --left users.tsv --right orders.tsv --output totals --aggregate sum --column 1
@@ -46,8 +46,10 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--aggregate", options.aggregate, "Per key: count the joined rows, or sum --column of the right table")
       ->transform(CLI::CheckedTransformer(aggregates));
   app.add_option("--column", options.column, "Column of the right table to sum; the key is column 0")->check(CLI::PositiveNumber);
-  auto* record = app.add_option("--record-bytes", options.record_bytes, "Rows are records of this size")->check(CLI::PositiveNumber);
-  auto* key = app.add_option("--key-bytes", options.key_bytes, "Size of the key at the start of a record")->check(CLI::PositiveNumber);
+  auto* record =
+      app.add_option("--record-bytes", options.record_bytes, "Rows are records of this size")->check(CLI::PositiveNumber);
+  auto* key =
+      app.add_option("--key-bytes", options.key_bytes, "Size of the key at the start of a record")->check(CLI::PositiveNumber);
   record->needs(key);
   key->needs(record);
   app.add_flag("--broadcast", options.broadcast, "Send the right table to every task instead of partitioning both");
@@ -73,14 +75,16 @@ weft::Dataset<Row> read_table(weft::Flow& flow, const std::vector<std::string>& 
 double number_at(std::string_view rest, std::size_t index) {
   for (std::size_t i = 1; i < index; ++i) {
     const auto tab = rest.find('\t');
-    if (tab == std::string_view::npos) throw std::invalid_argument("a row of the right table has no column " + std::to_string(index));
+    if (tab == std::string_view::npos)
+      throw std::invalid_argument("a row of the right table has no column " + std::to_string(index));
     rest.remove_prefix(tab + 1);
   }
   rest = rest.substr(0, rest.find('\t'));
   double value = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   if (error != std::errc() || end != rest.data() + rest.size())
-    throw std::invalid_argument("column " + std::to_string(index) + " of the right table is not a number: '" + std::string(rest) + "'");
+    throw std::invalid_argument("column " + std::to_string(index) + " of the right table is not a number: '" + std::string(rest) +
+                                "'");
   return value;
 }
 
@@ -94,8 +98,9 @@ std::string joined_line(const std::string& key, const std::optional<std::string>
   return line;
 }
 
-void write_result(const weft::Dataset<std::pair<std::string, std::pair<std::optional<std::string>, std::optional<std::string>>>>& joined,
-                  const Options& options) {
+void write_result(
+    const weft::Dataset<std::pair<std::string, std::pair<std::optional<std::string>, std::optional<std::string>>>>& joined,
+    const Options& options) {
   switch (options.aggregate) {
     case Aggregate::none:
       joined.map([](const auto& row) { return joined_line(row.first, row.second.first, row.second.second, '\t'); })

@@ -36,7 +36,8 @@ void declare_gen(CLI::App& app, Generate& options) {
   app.add_option("--seed", options.seed, "Other seeds give other records")->capture_default_str();
 }
 
-/// Record number `index`: ten pseudo-random key bytes (printable, as in the benchmark's ASCII mode), the number in hexadecimal, filler.
+/// Record number `index`: ten pseudo-random key bytes (printable, as in the benchmark's ASCII mode), the number in hexadecimal,
+/// filler.
 Record make_record(std::uint64_t seed, std::uint64_t index) {
   Record record;
   weft::Random random(seed, index);
@@ -79,8 +80,8 @@ void declare_validate(CLI::App& app, Validate& options) {
   app.add_option("--input", options.input, "Directory of part files in order")->required();
 }
 
-/// What one task saw of the part files; neighbours are compared by the driver. The checksum is a sum of record hashes: independent of
-/// order, so that the input of a sort has the same.
+/// What one task saw of the part files; neighbours are compared by the driver. The checksum is a sum of record hashes: independent
+/// of order, so that the input of a sort has the same.
 struct Piece {
   std::uint64_t records = 0;
   std::uint64_t checksum = 0;
@@ -114,7 +115,8 @@ void validate(weft::Flow& flow, const Validate& options) {
   }
   flow.on_driver([&] { std::printf("records %" PRIu64 "\nchecksum %016" PRIx64 "\n", total.records, total.checksum); });
   if (total.disorders > 0)
-    throw std::runtime_error("not sorted: " + std::to_string(total.disorders) + " records are smaller than the one before; run terasort sort");
+    throw std::runtime_error("not sorted: " + std::to_string(total.disorders) +
+                             " records are smaller than the one before; run terasort sort");
 }
 
 }  // namespace

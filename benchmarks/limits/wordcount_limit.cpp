@@ -2,11 +2,6 @@
 // input, tables merged by hash halves, one direct write. No engine, no failure handling: the limit that weft is measured against.
 //
 //   wordcount_limit FILE OUTPUT [THREADS]
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -16,6 +11,11 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace {
 

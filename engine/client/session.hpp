@@ -1,5 +1,5 @@
-// Where a job runs: the embedded engine, a private cluster of worker processes, or a standing cluster. The API (engine/api) talks to
-// this interface only.
+// Where a job runs: the embedded engine, a private cluster of worker processes, or a standing cluster. The API (engine/api) talks
+// to this interface only.
 #pragma once
 
 #include <chrono>
@@ -28,9 +28,9 @@ struct RunOptions {
   std::string user, pool;
   int priority = 0;
   std::chrono::nanoseconds task_timeout{0};  // --task-timeout
-  std::uint32_t max_attempts = 4;      // --max-attempts
-  std::string temporary_directory;     // --tmp (default $TMPDIR, /tmp)
-  bool quiet = false;                  // --quiet: no progress
+  std::uint32_t max_attempts = 4;            // --max-attempts
+  std::string temporary_directory;           // --tmp (default $TMPDIR, /tmp)
+  bool quiet = false;                        // --quiet: no progress
 };
 
 /// One job's connection to where it runs. Used by the driver's thread.
@@ -57,8 +57,8 @@ Result<std::unique_ptr<Session>> open_private_cluster(const RunOptions& options)
 /// Submits to a running master, uploading this binary when it is not known there.
 Result<std::unique_ptr<Session>> open_cluster(const RunOptions& options);
 
-/// When this process was started by weft in another role (worker of a private cluster, executor), plays that role and returns its exit code;
-/// otherwise nothing. The executor runs `define` through `program` with the original arguments.
+/// When this process was started by weft in another role (worker of a private cluster, executor), plays that role and returns its
+/// exit code; otherwise nothing. The executor runs `define` through `program` with the original arguments.
 std::optional<int> internal_role(int argc, char** argv, const std::function<std::unique_ptr<runtime::JobProgram>()>& program);
 
 }  // namespace weft::client

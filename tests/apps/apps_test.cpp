@@ -1,10 +1,10 @@
 // The example applications as programs, against serial references, embedded and on private worker processes.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <random>
 #include <sstream>
+
+#include <gtest/gtest.h>
 
 #include "tests/reference/reference.hpp"
 #include "tests/support/process.hpp"
@@ -104,8 +104,7 @@ TEST_P(AppsTest, NoFilesGiveAnEmptyResult) {
 TEST_P(AppsTest, GrepKeepsTheMatchingLines) {
   const auto texts = awkward_texts();
   write_inputs(texts);
-  const auto result =
-      launch({"grep", "--fixed", "--pattern", "an", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  const auto result = launch({"grep", "--fixed", "--pattern", "an", "--input", scratch_ / "input", "--output", scratch_ / "out"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(sorted(part_lines(scratch_ / "out")), sorted(reference::grep_fixed(texts, "an")));
 }
@@ -163,14 +162,15 @@ TEST_P(AppsTest, PagerankEqualsTheReference) {
   std::string edges;
   for (int i = 0; i < 2000; ++i) edges += "n" + std::to_string(random() % 200) + "\tn" + std::to_string(random() % 220) + "\n";
   write_file(scratch_ / "edges", edges);
-  const auto result =
-      launch({"pagerank", "--input", scratch_ / "edges", "--output", scratch_ / "ranks", "--iterations", "5", "--tolerance", "1e-12"});
+  const auto result = launch(
+      {"pagerank", "--input", scratch_ / "edges", "--output", scratch_ / "ranks", "--iterations", "5", "--tolerance", "1e-12"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto expected = reference::pagerank(edges, 5, 0.85);
   const auto lines = sorted(part_lines(scratch_ / "ranks"));
   ASSERT_EQ(lines.size(), expected.nodes.size());
   std::vector<std::pair<std::string, double>> ranks;
-  for (const std::string& line : lines) ranks.emplace_back(line.substr(0, line.find('\t')), std::stod(line.substr(line.find('\t') + 1)));
+  for (const std::string& line : lines)
+    ranks.emplace_back(line.substr(0, line.find('\t')), std::stod(line.substr(line.find('\t') + 1)));
   std::sort(ranks.begin(), ranks.end());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     EXPECT_EQ(ranks[i].first, expected.nodes[i]);

@@ -1,14 +1,14 @@
-// kill -9 of a worker or of an executor at a random moment of WordCount and TeraSort on three workers: the output stays right, nothing stays
-// behind. Seeds are printed; WEFT_LONG=1 runs fifty of each.
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <unistd.h>
-
+// kill -9 of a worker or of an executor at a random moment of WordCount and TeraSort on three workers: the output stays right,
+// nothing stays behind. Seeds are printed; WEFT_LONG=1 runs fifty of each.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <random>
 #include <thread>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "tests/reference/reference.hpp"
 #include "tests/support/process.hpp"
@@ -40,7 +40,8 @@ class KillTest : public testing::Test {
     tag_ = std::to_string(::getpid()) + "-" + std::to_string(seed);
     Process job(command, {.environment = {{"WEFT_TEST_TAG", tag_}}, .deadline = std::chrono::seconds(90)});
     const auto moment = Clock::now() + delay;
-    eventually([&] { return !job.running() || (Clock::now() >= moment && !with_role(tag_, role).empty()); }, std::chrono::seconds(60));
+    eventually([&] { return !job.running() || (Clock::now() >= moment && !with_role(tag_, role).empty()); },
+               std::chrono::seconds(60));
     const auto victims = with_role(tag_, role);
     if (!victims.empty()) {
       ::kill(victims[random() % victims.size()], SIGKILL);
@@ -89,8 +90,8 @@ TEST_F(KillTest, WordcountSurvivesTheLossOfAnyProcessAtAnyMoment) {
 TEST_F(KillTest, TerasortSurvivesTheLossOfAnyProcessAtAnyMoment) {
   ASSERT_EQ(run({program("terasort"), "gen", "--quiet", "--records", "200000", "--output", scratch_ / "unsorted"}).exit_code, 0);
   const std::string expected = reference::terasort(part_bytes(scratch_ / "unsorted"));
-  const std::vector<std::string> base{program("terasort"), "sort",    "--quiet",  "--workers", "3",
-                                      "--input",           scratch_ / "unsorted", "--output"};
+  const std::vector<std::string> base{program("terasort"),   "sort",    "--quiet", "--workers", "3", "--input",
+                                      scratch_ / "unsorted", "--output"};
   auto usual_command = base;
   usual_command.push_back(scratch_ / "usual");
   const auto start = Clock::now();

@@ -127,7 +127,8 @@ std::vector<std::string> join_count(const std::string& left, const std::string& 
 std::string terasort(const std::string& records) {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < records.size(); i += 100) all.push_back(records.substr(i, 100));
-  std::stable_sort(all.begin(), all.end(), [](const std::string& a, const std::string& b) { return a.compare(0, 10, b, 0, 10) < 0; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const std::string& a, const std::string& b) { return a.compare(0, 10, b, 0, 10) < 0; });
   std::string result;
   for (const std::string& record : all) result += record;
   return result;

@@ -1,11 +1,5 @@
 #include "tests/support/process.hpp"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +7,12 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace weft::test {
 
@@ -86,7 +86,9 @@ ProcessResult Process::wait() {
 std::string Process::out_so_far() const { return read_file(directory_ / "out"); }
 std::string Process::err_so_far() const { return read_file(directory_ / "err"); }
 
-ProcessResult run(const std::vector<std::string>& command, const ProcessOptions& options) { return Process(command, options).wait(); }
+ProcessResult run(const std::vector<std::string>& command, const ProcessOptions& options) {
+  return Process(command, options).wait();
+}
 
 bool eventually(const std::function<bool()>& condition, std::chrono::seconds deadline) {
   const auto end = std::chrono::steady_clock::now() + deadline;

@@ -1,0 +1,22 @@
+// A job of many tasks that do nothing: what a task costs.   noop [--tasks N]
+#include <cstdint>
+
+#include <weft/weft.h>
+
+namespace {
+
+struct Options {
+  std::uint32_t tasks = 1;
+};
+
+void declare(CLI::App& app, Options& options) { app.add_option("--tasks", options.tasks, "Tasks to run")->capture_default_str(); }
+
+void define(weft::Flow& flow, const Options& options) {
+  flow.generate(
+          options.tasks, [](std::uint64_t index) { return index; }, options.tasks)
+      .count();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return weft::main<Options>(argc, argv, "Runs tasks that do nothing", declare, define); }

@@ -1,0 +1,197 @@
+// The embedded engine: the master core in the driver's thread, threads instead of workers.
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "engine/client/crash_guard.hpp"
+#include "engine/client/embedded_slots.hpp"
+#include "engine/client/machine.hpp"
+#include "engine/client/progress.hpp"
+#include "engine/client/session.hpp"
+#include "schedulers/scheduler.hpp"
+
+namespace weft::client {
+
+namespace {
+
+constexpr JobId kJob{1};
+constexpr NodeId kNode{1};
+constexpr Duration kWait = std::chrono::milliseconds(100);   // at most between two looks at timeouts and progress
+constexpr Duration kTimeoutGrace = std::chrono::seconds(2);  // for a task that was asked to stop
+constexpr Duration kPatience = std::chrono::seconds(2);      // for all tasks at the end
+constexpr std::uint64_t kSmallestTaskMemory = std::uint64_t{4} << 20;
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+class EmbeddedSession final : public Session {
+ public:
+  EmbeddedSession(const RunOptions& options, std::unique_ptr<sched::Scheduler> scheduler, TempDir directory,
+                  std::shared_ptr<Slots> slots, std::uint32_t count)
+      : options_(options),
+        directory_(std::move(directory)),
+        slots_(std::move(slots)),
+        count_(count),
+        core_(std::move(scheduler), master::CoreOptions{.heartbeat_timeout = master::Time(0)}),
+        guard_(slots_->mailbox().fd()),
+        progress_(options.job_name, options.quiet),
+        started_(SystemClock().now()) {}
+
+  ~EmbeddedSession() override {
+    const bool crashed = CrashGuard::crash().task != nullptr;
+    if (slots_->finish(crashed ? Duration(0) : kPatience)) return;
+    // A user function does not return. Its thread cannot be ended, so the process must end before static destructors run.
+    std::atexit([] { ::_exit(EXIT_FAILURE); });
+  }
+
+  Result<void> begin() {
+    slots_->start();
+    master::WorkerJoined node;
+    node.node = kNode;
+    node.name = "local";
+    node.host = host_name();
+    node.rack = "default";
+    node.capacity.cpu = count_;
+    WEFT_TRY(apply(std::move(node)));
+    master::JobSubmitted job;
+    job.job = kJob;
+    job.name = options_.job_name;
+    job.user = options_.user;
+    job.pool = options_.pool;
+    job.priority = options_.priority;
+    job.demand.cpu = 1;
+    job.max_attempts = options_.max_attempts;
+    job.task_timeout = options_.task_timeout;
+    return apply(std::move(job));
+  }
+
+  Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override {
+    const ActionId action = part.action;
+    finished_.reset();
+    WEFT_TRY(apply(master::PlanExtended{kJob, std::move(part)}));
+    while (!finished_ && !failed_) {
+      for (master::Event& event : slots_->mailbox().take(next_wait())) {
+        if (auto applied = apply(std::move(event)); !applied && failed_) break;
+      }
+      WEFT_TRY(check_crash());
+      WEFT_TRY(check_timeouts());
+      fire_timers();
+      if (const TimePoint now = SystemClock().now(); progress_.due(now)) progress_.update(now, status());
+    }
+    if (failed_) return fail(*failed_);
+    if (finished_->action != action) return fail(Code::internal, "the core finished another action than the one asked for");
+    return std::move(finished_->results);
+  }
+
+  Result<void> record(ActionId, ByteView) override { return {}; }  // nothing replays this process's definition
+
+  Result<void> close() override {
+    progress_.finish(SystemClock().now(), status());
+    return apply(master::JobClosed{kJob});
+  }
+
+  master::JobStatus status() override {
+    auto job = core_.job(kJob);
+    return job ? std::move(*job) : master::JobStatus{};
+  }
+  std::uint32_t parallelism() override { return count_; }
+
+ private:
+  master::Time now() const { return SystemClock().now() - started_; }
+
+  /// Refused events are late news of fenced attempts; nothing else can be refused here but a plan.
+  Result<void> apply(master::Event event) {
+    commands_.clear();
+    WEFT_TRY(core_.apply(now(), std::move(event), commands_));
+    for (master::Command& command : commands_) std::visit([this](auto& what) { carry_out(what); }, command);
+    return {};
+  }
+
+  void carry_out(master::LaunchTask& launch) { slots_->launch(std::move(launch)); }
+  void carry_out(const master::KillTask& kill) { slots_->stop(kill.attempt); }
+  void carry_out(master::ShuffleLocations& table) { slots_->set_locations(table.shuffle, std::move(table.outputs)); }
+  void carry_out(const master::ReleaseShuffle& release) { slots_->store().release(release.job, release.shuffle); }
+  void carry_out(const master::ReleaseJob& release) { slots_->store().release(release.job); }
+  void carry_out(master::ActionFinished& action) { finished_ = std::move(action); }
+  void carry_out(const master::JobFailed& failure) { failed_ = failure.error; }
+  void carry_out(const master::JobFinished&) {}
+  void carry_out(const master::SetTimer& timer) { timers_.emplace(timer.at, timer.timer); }
+
+  Duration next_wait() const {
+    if (timers_.empty()) return kWait;
+    return std::clamp<Duration>(timers_.begin()->first - now(), Duration(0), kWait);
+  }
+
+  void fire_timers() {
+    while (!timers_.empty() && timers_.begin()->first <= now()) {
+      const auto timer = timers_.begin()->second;
+      timers_.erase(timers_.begin());
+      (void)apply(master::TimerFired{timer});
+    }
+  }
+
+  Result<void> check_crash() {
+    const CrashGuard::Crash crash = CrashGuard::crash();
+    if (crash.task == nullptr) return {};
+    std::string position;
+    if (crash.task->position_path != nullptr)
+      position = fmt::format(" (reading {} at byte {})", crash.task->position_path, crash.task->position_offset);
+    return fail(
+        Code::user_code,
+        fmt::format("a user function of stage {} task {} crashed with signal {} ({}){}; --workers 1 isolates crashes and retries",
+                    slots_->stage_name(crash.task->attempt), crash.task->attempt.task.index, crash.signal,
+                    ::sigdescr_np(crash.signal), position));
+  }
+
+  Result<void> check_timeouts() {
+    const auto overdue = slots_->check_timeouts(SystemClock().now(), kTimeoutGrace);
+    if (!overdue) return {};
+    return fail(
+        Code::deadline_exceeded,
+        fmt::format("stage {} task {} ran longer than --task-timeout {}s and does not stop{}; --workers 1 can kill and retry it",
+                    overdue->stage_name, overdue->attempt.task.index, std::chrono::duration<double>(overdue->limit).count(),
+                    overdue->position));
+  }
+
+  const RunOptions options_;
+  const TempDir directory_;
+  const std::shared_ptr<Slots> slots_;
+  const std::uint32_t count_;
+  master::Core core_;
+  const CrashGuard guard_;
+  Progress progress_;
+  const TimePoint started_;
+  std::vector<master::Command> commands_;
+  std::multimap<master::Time, std::uint64_t> timers_;
+  std::optional<master::ActionFinished> finished_;
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtime::JobProgram& program) {
+  WEFT_ASSIGN(auto scheduler, sched::make_scheduler(options.scheduler));
+  WEFT_ASSIGN(auto directory, TempDir::create("weft-", options.temporary_directory));
+  const std::uint32_t count = options.threads > 0 ? options.threads : available_cores();
+  const std::uint64_t budget = options.memory_bytes > 0 ? options.memory_bytes : default_memory_budget();
+  bound_private_memory(budget);
+  // Half for what tasks hold, half for what they hand to each other.
+  WEFT_ASSIGN(auto store, shuffle::Store::open((directory.path() / "shuffle").string(), budget / 2));
+  Slots::Settings settings;
+  settings.count = count;
+  settings.memory_per_task = std::max(budget / 2 / count, kSmallestTaskMemory);
+  settings.spill_directory = directory.path().string();
+  settings.node = kNode;
+  auto slots = std::make_shared<Slots>(std::move(settings), std::move(store), program);
+  auto session = std::make_unique<EmbeddedSession>(options, std::move(scheduler), std::move(directory), std::move(slots), count);
+  WEFT_TRY(session->begin());
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+}  // namespace weft::client

@@ -1,0 +1,205 @@
+#include "engine/client/embedded_slots.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/assert.hpp"
+#include "engine/client/crash_guard.hpp"
+
+namespace weft::client {
+
+Mailbox::Mailbox() : event_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { WEFT_ASSERT(event_fd_.valid()); }
+
+void Mailbox::post(master::Event event) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = events_.empty();
+    events_.push_back(std::move(event));
+  }
+  const std::uint64_t one = 1;
+  if (first) [[maybe_unused]]
+    const auto ignored = ::write(event_fd_.get(), &one, sizeof one);
+}
+
+std::vector<master::Event> Mailbox::take(Duration timeout) {
+  pollfd wait{event_fd_.get(), POLLIN, 0};
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(std::max(timeout, Duration(0))).count();
+  ::poll(&wait, 1, static_cast<int>(std::min<std::int64_t>(milliseconds, 60'000)));
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto ignored = ::read(event_fd_.get(), &count, sizeof count);
+  const std::lock_guard lock(mutex_);
+  return std::exchange(events_, {});
+}
+
+Slots::Slots(Settings settings, std::unique_ptr<shuffle::Store> store, runtime::JobProgram& program)
+    : settings_(std::move(settings)), store_(std::move(store)), program_(program), slots_(settings_.count) {}
+
+void Slots::start() {
+  for (Slot& slot : slots_) threads_.emplace_back([self = shared_from_this(), &slot] { self->work(slot); });
+}
+
+void Slots::launch(master::LaunchTask task) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(task));
+  }
+  changed_.notify_one();
+}
+
+void Slots::stop(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const auto& task) { return task.attempt == attempt; });
+  if (queued != queue_.end()) {
+    queue_.erase(queued);
+    mailbox_.post(master::TaskFailed{attempt, settings_.node, master::FailureKind::killed, "killed before it started", {}});
+  }
+  for (Slot& slot : slots_)
+    if (slot.task && slot.task->attempt == attempt) slot.stop = true;
+}
+
+void Slots::set_locations(ShuffleId shuffle, std::vector<shuffle::MapOutput> outputs) {
+  const std::lock_guard lock(mutex_);
+  locations_[shuffle] = std::make_shared<const std::vector<shuffle::MapOutput>>(std::move(outputs));
+}
+
+std::shared_ptr<const std::vector<shuffle::MapOutput>> Slots::locations(ShuffleId shuffle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = locations_.find(shuffle);
+  return found == locations_.end() ? nullptr : found->second;
+}
+
+std::optional<Slots::Overdue> Slots::check_timeouts(TimePoint now, Duration grace) {
+  const std::lock_guard lock(mutex_);
+  for (Slot& slot : slots_) {
+    if (!slot.task || slot.task->timeout <= Duration(0) || now - slot.started < slot.task->timeout) continue;
+    if (!slot.timed_out) {
+      slot.timed_out = now;
+      slot.stop = true;
+    } else if (now - *slot.timed_out >= grace) {
+      std::string position;
+      if (slot.context.position_path != nullptr) position = fmt::format(" (reading {})", slot.context.position_path);
+      return Overdue{slot.task->attempt, slot.task->stage_name, slot.task->timeout, position};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string Slots::stage_name(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  for (const Slot& slot : slots_)
+    if (slot.task && slot.task->attempt == attempt) return slot.task->stage_name;
+  return {};
+}
+
+bool Slots::finish(Duration patience) {
+  std::unique_lock lock(mutex_);
+  closing_ = true;
+  queue_.clear();
+  for (Slot& slot : slots_) slot.stop = true;
+  changed_.notify_all();
+  const auto all_ended = [this] { return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.ended; }); };
+  const bool ended = changed_.wait_for(lock, patience, all_ended);
+  lock.unlock();
+  for (std::thread& thread : threads_) ended ? thread.join() : thread.detach();
+  threads_.clear();
+  return ended;
+}
+
+void Slots::work(Slot& slot) {
+  const CrashGuard::Stack stack;
+  while (next(slot)) run(slot);
+  {
+    const std::lock_guard lock(mutex_);
+    slot.ended = true;
+  }
+  changed_.notify_all();
+}
+
+bool Slots::next(Slot& slot) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+  if (closing_) return false;
+  slot.task = std::move(queue_.front());
+  queue_.pop_front();
+  slot.started = SystemClock().now();
+  slot.timed_out.reset();
+  slot.stop = false;
+  return true;
+}
+
+void Slots::run(Slot& slot) {
+  const master::LaunchTask& task = *slot.task;
+  mailbox_.post(master::TaskStarted{task.attempt, settings_.node});
+
+  runtime::MemoryGrant memory(settings_.memory_per_task);
+  shuffle::LocalTaskShuffle shuffle(*store_, task.attempt, [this](ShuffleId id) { return locations(id); });
+  runtime::TaskContext& context = slot.context;
+  context = runtime::TaskContext{};
+  context.attempt = task.attempt;
+  context.branch = task.spec.branch;
+  context.partition = task.spec.partition;
+  context.output_partitions = task.spec.output_partitions;
+  context.splits = &task.spec.splits;
+  context.seed = runtime::task_seed(task.attempt.task);
+  context.shuffle = &shuffle;
+  context.operators = {&memory, settings_.spill_directory, &slot.stop, 0};
+
+  runtime::TaskOutcome outcome;
+  const auto body = program_.stage(task.attempt.task.stage, task.spec.fingerprint);
+  if (body) {
+    outcome = runtime::run_task(**body, context);
+  } else {
+    outcome.kind = runtime::TaskOutcome::Kind::plan_mismatch;
+    outcome.message = body.error().to_string();
+  }
+  master::Event event = report(slot, std::move(outcome));
+  {
+    const std::lock_guard lock(mutex_);
+    slot.task.reset();
+  }
+  mailbox_.post(std::move(event));
+}
+
+master::Event Slots::report(Slot& slot, runtime::TaskOutcome outcome) {
+  using Kind = runtime::TaskOutcome::Kind;
+  const AttemptId attempt = slot.task->attempt;
+  if (outcome.kind == Kind::finished) {
+    return master::TaskFinished{attempt,
+                                settings_.node,
+                                std::move(outcome.output),
+                                std::move(outcome.result),
+                                std::move(slot.context.counters),
+                                slot.context.input_bytes,
+                                slot.context.input_records};
+  }
+  master::TaskFailed failed{attempt, settings_.node, master::FailureKind::user_code, std::move(outcome.message), outcome.fetch};
+  switch (outcome.kind) {
+    case Kind::fetch_failed:
+      failed.kind = master::FailureKind::fetch_failed;
+      break;
+    case Kind::environment:
+      failed.kind = master::FailureKind::environment;
+      break;
+    case Kind::plan_mismatch:
+      failed.kind = master::FailureKind::plan_mismatch;
+      break;
+    case Kind::cancelled:
+      failed.kind = master::FailureKind::killed;
+      break;
+    default:
+      break;
+  }
+  const std::lock_guard lock(mutex_);
+  if (outcome.kind == Kind::cancelled && slot.timed_out) {
+    failed.kind = master::FailureKind::timed_out;
+    failed.message = fmt::format("ran longer than --task-timeout {}s", std::chrono::duration<double>(slot.task->timeout).count());
+  }
+  return failed;
+}
+
+}  // namespace weft::client

@@ -1,0 +1,103 @@
+// The embedded engine's task slots: threads that run one task at a time against an in-process shuffle store.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/fd.hpp"
+#include "engine/master/events.hpp"
+#include "runtime/executor/task.hpp"
+#include "shuffle/local_task_shuffle.hpp"
+#include "shuffle/store.hpp"
+
+namespace weft::client {
+
+/// Events on their way from the slots to the driver's thread.
+class Mailbox {
+ public:
+  Mailbox();
+  void post(master::Event event);
+  /// Everything posted so far; waits until there is something, a crash is announced, or `timeout` has passed.
+  std::vector<master::Event> take(Duration timeout);
+  int fd() const { return event_fd_.get(); }
+
+ private:
+  Fd event_fd_;
+  std::mutex mutex_;
+  std::vector<master::Event> events_;
+};
+
+/// What the slots' threads share. Kept alive by them, so that a task that never ends cannot touch freed memory.
+class Slots : public std::enable_shared_from_this<Slots> {
+ public:
+  struct Settings {
+    std::uint32_t count = 1;
+    std::uint64_t memory_per_task = 0;
+    std::string spill_directory;
+    NodeId node;
+  };
+
+  Slots(Settings settings, std::unique_ptr<shuffle::Store> store, runtime::JobProgram& program);
+  void start();
+
+  void launch(master::LaunchTask task);
+  /// Asks the attempt to stop; one that has not started is dropped and reported as killed.
+  void stop(const AttemptId& attempt);
+  void set_locations(ShuffleId shuffle, std::vector<shuffle::MapOutput> outputs);
+  shuffle::Store& store() { return *store_; }
+  Mailbox& mailbox() { return mailbox_; }
+
+  struct Overdue {
+    AttemptId attempt;
+    std::string stage_name;
+    Duration limit;
+    std::string position;
+  };
+  /// Asks tasks past their time limit to stop; returns one that was asked `grace` ago and still runs.
+  std::optional<Overdue> check_timeouts(TimePoint now, Duration grace);
+  std::string stage_name(const AttemptId& attempt);
+
+  /// Asks everything to stop and waits; false when some task still runs after `patience` (its thread is abandoned).
+  bool finish(Duration patience);
+
+ private:
+  struct Slot {
+    std::optional<master::LaunchTask> task;  // while running
+    TimePoint started{};
+    std::optional<TimePoint> timed_out;
+    std::atomic<bool> stop{false};
+    runtime::TaskContext context;
+    bool ended = false;
+  };
+
+  void work(Slot& slot);
+  bool next(Slot& slot);
+  void run(Slot& slot);
+  master::Event report(Slot& slot, runtime::TaskOutcome outcome);
+  std::shared_ptr<const std::vector<shuffle::MapOutput>> locations(ShuffleId shuffle);
+
+  const Settings settings_;
+  const std::unique_ptr<shuffle::Store> store_;
+  runtime::JobProgram& program_;
+  Mailbox mailbox_;
+
+  std::mutex mutex_;  // everything below
+  std::condition_variable changed_;
+  std::deque<master::LaunchTask> queue_;
+  std::map<ShuffleId, std::shared_ptr<const std::vector<shuffle::MapOutput>>> locations_;
+  std::deque<Slot> slots_;
+  std::vector<std::thread> threads_;
+  bool closing_ = false;
+};
+
+}  // namespace weft::client

@@ -1,0 +1,54 @@
+#include "engine/client/machine.hpp"
+
+#include <algorithm>
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+
+namespace weft::client {
+
+namespace {
+
+constexpr std::uint64_t kSlack = std::uint64_t{1} << 30;
+
+/// The address-space reservations of sanitizers count as private memory.
+constexpr bool kSanitized =
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    true;
+#else
+    false;
+#endif
+
+}  // namespace
+
+std::uint32_t available_cores() {
+  cpu_set_t cpus;
+  if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 1;
+  return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&cpus)));
+}
+
+std::uint64_t machine_memory() {
+  const auto physical =
+      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  const auto group = read_file("/sys/fs/cgroup/memory.max");
+  if (!group) return physical;
+  return std::min(physical, parse_number<std::uint64_t>(trim(*group)).value_or(physical));  // "max": no limit
+}
+
+std::uint64_t default_memory_budget() { return machine_memory() / 4; }
+
+void bound_private_memory(std::uint64_t budget) {
+  if (kSanitized) return;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  const std::uint64_t wanted = std::max(budget + kSlack, machine_memory() / 10 * 9);
+  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= wanted) return;
+  limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
+  ::setrlimit(RLIMIT_DATA, &limit);
+}
+
+}  // namespace weft::client

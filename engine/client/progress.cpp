@@ -1,0 +1,71 @@
+#include "engine/client/progress.hpp"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+
+namespace weft::client {
+
+namespace {
+
+constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
+constexpr auto kPlainInterval = std::chrono::seconds(1);
+
+void print(const std::string& text) { [[maybe_unused]] const auto ignored = ::write(2, text.data(), text.size()); }
+
+std::string failures(const master::StageStatus& stage) {
+  return stage.failed_attempts == 0 ? "" : fmt::format(", {} failed attempts", stage.failed_attempts);
+}
+
+}  // namespace
+
+Progress::Progress(std::string job_name, bool quiet)
+    : name_(std::move(job_name)), quiet_(quiet), terminal_(::isatty(2) == 1), started_(SystemClock().now()) {
+  next_ = started_ + kTerminalInterval;
+}
+
+Progress::~Progress() { clear_line(); }
+
+void Progress::clear_line() {
+  if (line_shown_) print("\r\033[K");
+  line_shown_ = false;
+}
+
+void Progress::report_finished_stages(TimePoint now, const master::JobStatus& status) {
+  for (const master::StageStatus& stage : status.stages) {
+    if (stage.finished != stage.tasks || !reported_.insert(stage.id).second) continue;
+    clear_line();
+    print(fmt::format("{}: stage {} {}: {} tasks done after {}{}\n", name_, stage.id.value(), stage.name, stage.tasks,
+                      human_duration(now - started_), failures(stage)));
+  }
+}
+
+void Progress::update(TimePoint now, const master::JobStatus& status) {
+  if (quiet_) return;
+  next_ = now + (terminal_ ? Duration(kTerminalInterval) : Duration(kPlainInterval));
+  report_finished_stages(now, status);
+  if (!terminal_) return;
+  std::string line;
+  for (const master::StageStatus& stage : status.stages) {
+    if (stage.running == 0) continue;
+    line += fmt::format("{}stage {} {}: {}/{} tasks, {} running{}", line.empty() ? "" : " | ", stage.id.value(), stage.name,
+                        stage.finished, stage.tasks, stage.running, failures(stage));
+  }
+  if (line.empty()) return;
+  clear_line();
+  print(line.substr(0, 160));
+  line_shown_ = true;
+}
+
+void Progress::finish(TimePoint now, const master::JobStatus& status) {
+  if (quiet_) return;
+  report_finished_stages(now, status);
+  clear_line();
+  print(fmt::format("{}: finished in {}: {} records, {} read, {} shuffled\n", name_, human_duration(now - started_),
+                    status.input_records, human_bytes(status.input_bytes), human_bytes(status.shuffle_bytes)));
+}
+
+}  // namespace weft::client

@@ -1,0 +1,119 @@
+#include "runtime/executor/task.hpp"
+
+#include <exception>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "base/hash.hpp"
+
+namespace weft::runtime {
+
+namespace {
+
+thread_local TaskContext* running_task = nullptr;
+
+/// Marks the context as this thread's for as long as the task runs.
+class Current {
+ public:
+  explicit Current(TaskContext& context) { running_task = &context; }
+  ~Current() { running_task = nullptr; }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+};
+
+/// Passes everything on and remembers the sizes of what was committed, for the task's report.
+class CommitRecorder final : public shuffle::TaskShuffle {
+ public:
+  explicit CommitRecorder(shuffle::TaskShuffle& inner) : inner_(inner) {}
+
+  Result<std::unique_ptr<shuffle::SegmentWriter>> create_segment(std::uint32_t partitions) override {
+    return inner_.create_segment(partitions);
+  }
+  Result<void> commit(shuffle::SealedSegment segment) override {
+    std::vector<shuffle::PartitionSize> sizes = segment.partitions;
+    WEFT_TRY(inner_.commit(std::move(segment)));
+    output_ = std::move(sizes);
+    return {};
+  }
+  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const shuffle::ExtentVisitor& visit) override {
+    return inner_.read(shuffle, partition, visit);
+  }
+  std::optional<shuffle::FetchFailure> fetch_failure() const override { return inner_.fetch_failure(); }
+  std::vector<shuffle::PartitionSize> take_output() { return std::move(output_); }
+
+ private:
+  shuffle::TaskShuffle& inner_;
+  std::vector<shuffle::PartitionSize> output_;
+};
+
+TaskOutcome failure(TaskOutcome::Kind kind, std::string message, const TaskContext& context) {
+  TaskOutcome outcome;
+  outcome.kind = kind;
+  outcome.message = std::move(message);
+  if (context.position_path != nullptr)
+    outcome.message += fmt::format(" (reading {} at byte {})", context.position_path, context.position_offset);
+  return outcome;
+}
+
+TaskOutcome from_error(const Error& error, const TaskContext& context) {
+  if (const auto fetch = context.shuffle != nullptr ? context.shuffle->fetch_failure() : std::nullopt) {
+    TaskOutcome outcome;
+    outcome.kind = TaskOutcome::Kind::fetch_failed;
+    outcome.message = error.to_string();
+    outcome.fetch = fetch;
+    return outcome;
+  }
+  switch (error.code()) {
+    case Code::cancelled:
+      return failure(TaskOutcome::Kind::cancelled, error.to_string(), context);
+    case Code::plan_mismatch:
+      return failure(TaskOutcome::Kind::plan_mismatch, error.to_string(), context);
+    case Code::user_code:
+    case Code::invalid_argument:
+      return failure(TaskOutcome::Kind::user_code, error.to_string(), context);
+    default:
+      return failure(TaskOutcome::Kind::environment, error.to_string(), context);
+  }
+}
+
+TaskOutcome guarded_run(const StageBody& body, TaskContext& context) {
+  try {
+    TaskOutcome outcome;
+    outcome.result = body.run(context);
+    return outcome;
+  } catch (const TaskCancelled&) {
+    return failure(TaskOutcome::Kind::cancelled, "stopped on request", context);
+  } catch (const TaskError& fault) {
+    return from_error(fault.error, context);
+  } catch (const std::bad_alloc&) {
+    return failure(TaskOutcome::Kind::user_code,
+                   "out of memory: the process may hold no more; allocate less in user functions or give --memory", context);
+  } catch (const std::exception& exception) {
+    return failure(TaskOutcome::Kind::user_code, fmt::format("exception: {}", exception.what()), context);
+  } catch (...) {
+    return failure(TaskOutcome::Kind::user_code, "an exception that is no std::exception", context);
+  }
+}
+
+}  // namespace
+
+std::uint64_t task_seed(const TaskId& task) { return hash_combine(mix64(task.stage.value()), task.index); }
+
+TaskContext* current_task() { return running_task; }
+
+TaskOutcome run_task(const StageBody& body, TaskContext& context) {
+  shuffle::TaskShuffle* const given = context.shuffle;
+  CommitRecorder recorder(*given);
+  context.shuffle = &recorder;
+  TaskOutcome outcome;
+  {
+    const Current current(context);
+    outcome = guarded_run(body, context);
+  }
+  context.shuffle = given;
+  if (outcome.kind == TaskOutcome::Kind::finished) outcome.output = recorder.take_output();
+  return outcome;
+}
+
+}  // namespace weft::runtime
