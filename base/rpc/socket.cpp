@@ -144,7 +144,7 @@ Result<EndpointParts> split_endpoint(std::string_view text) {
     return refuse("an IPv6 address needs brackets");
   }
   if (host.empty()) return refuse("no host");
-  if (host.find_first_of(std::string_view(" \t\r\n/\0", 6)) != std::string_view::npos) return refuse("no such host name");
+  if (host.find_first_of(std::string_view(" \t\r\n/[]\0", 8)) != std::string_view::npos) return refuse("no such host name");
   if (!parse_number<std::uint16_t>(port)) return refuse("the port is not a number up to 65535");
   return EndpointParts{{}, std::string(host), std::string(port)};
 }

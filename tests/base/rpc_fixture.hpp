@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,14 +32,18 @@ class Awaited {
     value_ = std::move(value);
     changed_.notify_all();
   }
-  /// Waits; fails the test and returns a default when it never comes.
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    value_.reset();
+  }
+  /// Waits; ends the test program when it never comes.
   T get() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, kLong, [this] { return value_.has_value(); })) {
       ADD_FAILURE() << "nothing came";
       std::abort();
     }
-    return std::move(*value_);
+    return *value_;
   }
 
  private:
@@ -75,11 +80,11 @@ class RpcTest : public ::testing::TestWithParam<Transport> {
     return GetParam() == Transport::tcp ? Endpoint{"127.0.0.1:0"} : Endpoint{"unix:" + (directory_.path() / "socket").string()};
   }
 
-  /// Starts a server whose connections get `handler`; remembers the last one in server_.
+  /// Starts a server whose connections get `handler`; accepted_ has the first one.
   void serve(Handler handler, Limits limits = {}) {
     reactor_->run([&] {
       auto listener = reactor_->listen(any_endpoint(), limits, [this, handler](const ConnectionPtr& connection) {
-        server_ = connection;
+        accepted_.set(connection);
         return handler;
       });
       ASSERT_TRUE(listener.has_value()) << listener.error().to_string();
@@ -102,7 +107,7 @@ class RpcTest : public ::testing::TestWithParam<Transport> {
   Endpoint endpoint_;
   std::unique_ptr<Reactor> reactor_;
   std::unique_ptr<Listener> listener_;
-  ConnectionPtr server_;  // reactor's thread
+  Awaited<ConnectionPtr> accepted_;
 };
 
 }  // namespace weft::rpc::testing

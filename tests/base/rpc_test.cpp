@@ -47,8 +47,9 @@ TEST_P(RpcTest, BothSidesMayAsk) {
   serve({});
   const auto client = connect_client(echo_handler());
   Awaited<std::string> answer;
+  const auto server = accepted_.get();
   reactor_->post([&] {
-    server_->request(1, text_payload("to the client"), kLong, [&](Result<Message> reply) { answer.set(text_of(reply.value())); });
+    server->request(1, text_payload("to the client"), kLong, [&](Result<Message> reply) { answer.set(text_of(reply.value())); });
   });
   EXPECT_EQ(answer.get(), "to the client");
 }
