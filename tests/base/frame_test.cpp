@@ -1,0 +1,150 @@
+// The frame reader on its own, with random and mutated input, and the send queue.
+#include <cstring>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "base/rpc/capnp.hpp"
+#include "base/rpc/pending.hpp"
+#include "base/rpc/send_queue.hpp"
+#include "tests/fuzz/frame_input.hpp"
+
+namespace weft::rpc::testing {
+namespace {
+
+constexpr FrameReader::Bounds kBounds{4u << 20, 4u << 20, 8};
+
+std::string random_text(Random& random, std::size_t size) {
+  std::string text(size, '\0');
+  for (auto& c : text) c = static_cast<char>(random());
+  return text;
+}
+
+/// A stream of valid frames as the send queue makes them, taken out in odd portions.
+std::string valid_stream(Random& random, std::size_t frames) {
+  SendQueue queue;
+  for (std::size_t i = 0; i < frames; ++i) {
+    FrameHead head;
+    head.kind = static_cast<FrameKind>(1 + random.below(6));
+    head.type = static_cast<MessageType>(random());
+    head.request_id = random();
+    Payload payload;
+    if (head.kind == FrameKind::hello) payload.header = encode_hello("weft test");
+    if (head.kind == FrameKind::error) payload.header = encode_error(Error(Code::io, "x").wrap("y"));
+    if (head.kind == FrameKind::request) payload.header = Buffer::copy_of(as_bytes(random_text(random, random.below(3000))));
+    for (std::uint64_t k = random.below(4); k > 0; --k) {
+      payload.bulk.emplace_back(Buffer::copy_of(as_bytes(random_text(random, random.below(2000)))));
+    }
+    queue.push(head, std::move(payload));
+  }
+  std::string stream;
+  while (!queue.empty()) {
+    std::string offered;
+    for (const auto& piece : queue.batch().pieces) offered.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+    EXPECT_FALSE(offered.empty());
+    offered.resize(1 + random.below(offered.size()));  // the kernel takes only part
+    queue.sent(offered.size());
+    stream += offered;
+  }
+  EXPECT_EQ(queue.bytes(), 0u);
+  return stream;
+}
+
+TEST(Frame, TheReaderFindsWhatTheQueueSentHoweverItIsCut) {
+  Random random(7);
+  for (int round = 0; round < 200; ++round) {
+    const std::size_t frames = 1 + random.below(20);
+    const auto stream = valid_stream(random, frames);
+    const auto fed = feed(as_bytes(stream), 1 + random.below(5000), kBounds);
+    EXPECT_FALSE(fed.refused) << "round " << round;
+    EXPECT_EQ(fed.frames, frames) << "round " << round;
+  }
+}
+
+TEST(Frame, RandomBytesNeverCrashTheReader) {
+  Random random(8);
+  for (int round = 0; round < 2000; ++round) {
+    const auto stream = (round % 2 == 0 ? std::string("WEFT\x01") : std::string()) + random_text(random, random.below(500));
+    feed(as_bytes(stream), 1 + random.below(100), kBounds);
+  }
+}
+
+TEST(Frame, MutatedFramesAreRefusedOrReadButNeverCrash) {
+  Random random(9);
+  std::size_t refused = 0;
+  constexpr int kRounds = 3000;
+  for (int round = 0; round < kRounds; ++round) {
+    auto stream = valid_stream(random, 1 + random.below(3));
+    for (std::uint64_t k = 1 + random.below(4); k > 0; --k) {
+      const auto at = random.below(std::min<std::size_t>(stream.size(), kFixedSize + 40));
+      stream[at] = static_cast<char>(static_cast<unsigned char>(stream[at]) ^ (1u << random.below(8)));
+    }
+    if (feed(as_bytes(stream), 1 + random.below(3000), kBounds).refused) ++refused;
+  }
+  EXPECT_GT(refused, kRounds / 4u);
+}
+
+TEST(Frame, MalformedHeadersOfOurOwnMessagesAreErrors) {
+  Random random(10);
+  const Buffer good_error = encode_error(Error(Code::io, "inner").wrap("outer"));
+  const Buffer good_hello = encode_hello("weft 1");
+  for (int round = 0; round < 5000; ++round) {
+    Buffer bytes = Buffer::copy_of(round % 2 == 0 ? good_error.view() : good_hello.view());
+    for (std::uint64_t k = 1 + random.below(6); k > 0; --k)
+      bytes.data()[random.below(bytes.size())] = static_cast<std::byte>(random());
+    if (random.chance(0.2)) bytes.truncate(random.below(bytes.size()));
+    static_cast<void>(decode_error(bytes.view()).to_string());
+    static_cast<void>(decode_hello(bytes.view()));
+  }
+}
+
+TEST(Frame, AnUnalignedMessageIsRead) {
+  const Buffer message = encode_hello("weft aligned");
+  Buffer shifted(message.size() + 1);
+  std::memcpy(shifted.data() + 1, message.data(), message.size());
+  EXPECT_EQ(decode_hello(shifted.view().subspan(1)).value(), "weft aligned");
+}
+
+TEST(Frame, ALongChainOfErrorsIsCut) {
+  Error error(Code::io, std::string(100'000, 'x'));
+  for (int i = 0; i < 100; ++i) error = std::move(error).wrap("level");
+  const auto decoded = decode_error(encode_error(error).view());
+  int levels = 0;
+  for (const Error* link = &decoded; link != nullptr; link = link->cause()) ++levels;
+  EXPECT_EQ(levels, 32);
+}
+
+TEST(Frame, TheLayoutIsTheDocumentedOne) {
+  FrameHead head;
+  head.kind = FrameKind::request;
+  head.type = 0x0201;
+  head.request_id = 0x1807060504030201;
+  head.header_length = 3;
+  head.fd_count = 5;
+  head.bulk_length = 0x0102;
+  const auto fixed = encode_head(head, as_bytes("abc"));
+  const unsigned char expected[36] = {'W', 'E', 'F', 'T', 1, 2, 1, 2, 1, 2, 3, 4, 5, 6, 7, 0x18, 3, 0, 0, 0, 5, 0, 0, 0, 2, 1};
+  EXPECT_EQ(std::memcmp(fixed.data(), expected, sizeof expected), 0);
+}
+
+TEST(PendingRequests, ExpireInOrderAndOnlyOnce) {
+  PendingRequests pending;
+  const TimePoint start{};
+  int called = 0;
+  for (std::uint64_t id = 0; id < 5000; ++id) {
+    pending.add(id, start + Duration(1000 + static_cast<Duration::rep>(id * 7919 % 5000)),
+                [&](const Result<Message>&) { ++called; });
+    EXPECT_EQ(id % 10 != 0 && !pending.take(id).has_value(), false);
+  }
+  EXPECT_FALSE(pending.take(1).has_value());
+  EXPECT_EQ(pending.earliest_deadline().value(), start + Duration(1000));
+  EXPECT_EQ(pending.take_expired(start + Duration(1000)).size(), 1u);
+  EXPECT_GT(pending.earliest_deadline().value(), start + Duration(1000));
+  EXPECT_EQ(pending.take_expired(start + Duration(10'000)).size(), 499u);
+  EXPECT_FALSE(pending.earliest_deadline().has_value());
+  EXPECT_TRUE(pending.take_all().empty());
+}
+
+}  // namespace
+}  // namespace weft::rpc::testing
