@@ -22,6 +22,24 @@ struct AnyField {
       const;  // NOLINT(google-explicit-constructor): the point
 };
 
+/// Converts to bases of T only, so that it initialises T exactly when T has one.
+template <class T>
+struct AnyBase {
+  template <class U>
+  requires(!std::same_as<std::remove_cv_t<U>, T> && std::is_base_of_v<U, T>) operator U()
+      const;  // NOLINT(google-explicit-constructor): the point
+};
+
+template <class T>
+inline constexpr bool kHasTupleSize = requires {
+  std::tuple_size<T>::value;
+};
+
+template <class T>
+inline constexpr bool kHasBase = requires {
+  T{std::declval<AnyBase<T>>()};
+};
+
 template <class T, std::size_t>
 using AnyFieldAt = AnyField<T>;
 
@@ -78,10 +96,9 @@ inline constexpr std::size_t kFieldCount = count_fields<T, initialisers<T>()>();
 
 /// An aggregate whose fields can be enumerated (std::array has elements instead). A class without fields counts when it is empty.
 template <class T>
-concept PlainAggregate = std::is_class_v<T> && std::is_aggregate_v<T> && std::is_default_constructible_v<T> && !requires {
-  std::tuple_size<T>::value;
-}
-&&detail::kFieldCount<T> <= detail::kMaxFields && (detail::kFieldCount<T> > 0 || std::is_empty_v<T>);
+concept PlainAggregate =
+    std::is_class_v<T> && std::is_aggregate_v<T> && std::is_default_constructible_v<T> && !detail::kHasTupleSize<T> &&
+    !detail::kHasBase<T> && detail::kFieldCount<T> <= detail::kMaxFields && (detail::kFieldCount<T> > 0 || std::is_empty_v<T>);
 
 // clang-format off
 /// References to the fields of `v`, in order.
