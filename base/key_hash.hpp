@@ -2,6 +2,7 @@
 // keys agree, on every machine.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -27,19 +28,87 @@ std::uint64_t scalar_bits(T value) {
   return bits;
 }
 
+/// Up to 16 bytes as two words, zero-padded.
+struct ShortBytes {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  friend bool operator==(const ShortBytes&, const ShortBytes&) = default;
+};
+
+inline constexpr std::size_t kShortBytes = 16;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !(defined(__x86_64__) || defined(__aarch64__))
+/// `size` is at most 16.
+inline ShortBytes load_short(const std::byte* bytes, std::size_t size) {
+  std::array<std::uint64_t, 2> words{};
+  if (size != 0) std::memcpy(words.data(), bytes, size);
+  return {words[0], words[1]};
+}
+#else
+namespace detail {
+inline constexpr auto kKeepLow = [] {
+  std::array<std::array<std::uint64_t, 2>, 17> masks{};
+  for (std::size_t size = 0; size <= 16; ++size) {
+    masks[size][0] = size >= 8 ? ~0ULL : (1ULL << (8 * size)) - 1;
+    masks[size][1] = size == 16 ? ~0ULL : size > 8 ? (1ULL << (8 * (size - 8))) - 1 : 0;
+  }
+  return masks;
+}();
+}  // namespace detail
+
+/// `size` is at most 16. Reads 16 bytes at once and drops what is too much, unless that could touch the next page: a branch per
+/// length would be mispredicted on every third word of a text. The empty asm keeps the compiler from reasoning about bounds.
+inline ShortBytes load_short(const std::byte* bytes, std::size_t size) {
+  std::array<std::uint64_t, 2> words{};
+  if ((reinterpret_cast<std::uintptr_t>(bytes) & 4095U) <= 4096 - kShortBytes) [[likely]] {
+    const std::byte* from = bytes;
+    __asm__("" : "+r"(from) : "m"(*reinterpret_cast<const char(*)[]>(bytes)));  // NOLINT(modernize-avoid-c-arrays)
+    std::memcpy(words.data(), from, kShortBytes);
+    const auto& keep = detail::kKeepLow[size];
+    return {words[0] & keep[0], words[1] & keep[1]};
+  }
+  if (size != 0) std::memcpy(words.data(), bytes, size);
+  return {words[0], words[1]};
+}
+#endif
+
+namespace detail {
+/// Both halves of a 128-bit product, folded (the mixing step of wyhash).
+inline std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+[[gnu::noinline]] inline std::uint64_t hash_long(const std::byte* bytes, std::size_t size) { return hash64(ByteView(bytes, size)); }
+}  // namespace detail
+
+inline std::uint64_t hash_short(ShortBytes words, std::size_t size) {
+  const std::uint64_t mixed = detail::fold_multiply(words.low ^ 0xa0761d6478bd642fULL, words.high ^ 0xe7037ed1a0b428dbULL);
+  return detail::fold_multiply(mixed ^ 0x8ebc6af09c88c6e3ULL, size ^ 0x589965cc75374cc3ULL);
+}
+
+/// The hash of a key with these encoded bytes (a text: its characters).
+inline std::uint64_t hash_key_bytes(ByteView bytes) {
+  if (bytes.size() > kShortBytes) return detail::hash_long(bytes.data(), bytes.size());
+  return hash_short(load_short(bytes.data(), bytes.size()), bytes.size());
+}
+
+/// The hash of a key that is a number.
+inline std::uint64_t hash_key_bits(std::uint64_t bits) { return mix64(bits + 0x9e3779b97f4a7c15ULL); }  // 0 must not hash to 0
+
 /// 64 good bits; equal for keys whose encoded bytes are equal.
 template <class K>
 std::uint64_t key_hash(const K& key) {
   WEFT_REQUIRE_CODEC(K);
   if constexpr (TextLike<K>) {
-    return hash64(std::string_view(key));
+    return hash_key_bytes(as_bytes(key));
   } else if constexpr (ScalarKey<K>) {
-    return mix64(scalar_bits(key) + 0x9e3779b97f4a7c15ULL);  // 0 must not hash to 0
+    return hash_key_bits(scalar_bits(key));
   } else {
     thread_local Encoder scratch;
     scratch.clear();
     Codec<K>::encode(key, scratch);
-    return hash64(scratch.view());
+    return hash_key_bytes(scratch.view());
   }
 }
 

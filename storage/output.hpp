@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/fd.hpp"
 #include "base/result.hpp"
 
 namespace weft::storage {
@@ -35,7 +36,11 @@ class OutputDirectory {
   OutputDirectory() = default;
   std::string path_;
   std::string work_;
+  void discard();
+  Result<void> name_parts(const std::vector<std::string>& attempt_files);
+
   bool overwrite_ = false;
+  Fd lock_;  // held while this run lives, so that others don't take the work directory for a leftover
 };
 
 /// Executor side: one attempt's file. Buffered, large sequential writes. One thread.

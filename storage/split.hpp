@@ -28,9 +28,9 @@ struct SplitOptions {
   std::uint64_t record_bytes = 0;          // 0: text lines; otherwise cut at multiples and refuse a file whose size is none
 };
 
-/// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order without duplicates.
-/// A plain path that does not exist, a pattern without a match and an unreadable file are errors that name it. "file://" is stripped;
-/// other schemes are refused. An empty directory is an empty input.
+/// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order without
+/// duplicates. A plain path that does not exist, a pattern without a match and an unreadable file are errors that name it.
+/// "file://" is stripped; other schemes are refused. An empty directory is an empty input.
 Result<std::vector<std::string>> expand_inputs(std::span<const std::string> inputs);
 
 /// Cuts the files into groups of about target_bytes. Empty files give no split. Zero groups for zero bytes.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <type_traits>
 
 #include "base/codec.hpp"
 
@@ -15,5 +16,16 @@ concept Aggregation = requires(const A& agg, typename A::Acc& acc, const typenam
   agg.merge(acc, other);
 }
 &&Encodable<typename A::Acc>;
+
+/// Accumulators that hold memory of their own (strings, vectors): it is estimated by the encoded size.
+template <class Acc>
+inline constexpr bool kGrowingAcc = !std::is_trivially_copyable_v<Acc>;
+
+template <Encodable T>
+std::size_t encoded_bytes(const T& value, Encoder& scratch) {
+  scratch.clear();
+  Codec<T>::encode(value, scratch);
+  return scratch.size();
+}
 
 }  // namespace weft::runtime

@@ -3,21 +3,75 @@
 
 #include <functional>
 
-#include "base/codec.hpp"
-#include "runtime/operators/fault.hpp"
+#include "runtime/operators/record_sorter.hpp"
+#include "runtime/operators/sort_prefix.hpp"
 
 namespace weft::runtime {
+
+/// How encoded records of type T compare: by key_of(record) under `less`. Records are decoded for it, views at no cost.
+template <class T, class KeyFn, class Less>
+class TypedOrder {
+ public:
+  using Key = std::remove_cvref_t<std::invoke_result_t<KeyFn&, const T&>>;
+  static constexpr bool kAscending = runtime::kAscending<Less, Key>;
+  static constexpr bool kDescending = runtime::kDescending<Less, Key>;
+  static constexpr bool kPrefixDecides = (kAscending || kDescending) && SortPrefix<Key>::kDecides;
+
+  TypedOrder(KeyFn key_of, Less less) : key_of_(std::move(key_of)), less_(std::move(less)) {}
+
+  std::uint64_t prefix_of(const T& record) {
+    if constexpr (kAscending) {
+      return SortPrefix<Key>::of(std::invoke(key_of_, record));
+    } else if constexpr (kDescending) {
+      return ~SortPrefix<Key>::of(std::invoke(key_of_, record));
+    } else {
+      return 0;
+    }
+  }
+  std::uint64_t prefix(ByteView record) {
+    if constexpr (kAscending || kDescending) {
+      return prefix_of(read(record));
+    } else {
+      return 0;
+    }
+  }
+  bool less(ByteView a, ByteView b) {
+    const T x = read(a);
+    const T y = read(b);
+    return static_cast<bool>(std::invoke(less_, std::invoke(key_of_, x), std::invoke(key_of_, y)));
+  }
+  static T read(ByteView record) {
+    Decoder in(record);
+    return Codec<T>::decode(in);
+  }
+
+ private:
+  [[no_unique_address]] KeyFn key_of_;
+  [[no_unique_address]] Less less_;
+};
 
 /// Sorts by key_of(record) under `less`. With std::less<> or std::greater<> on numbers, texts or pairs/tuples that begin with one,
 /// most comparisons are of one word. A comparator that is no strict weak order gives some order, never a crash.
 template <Encodable T, class KeyFn = std::identity, class Less = std::less<>>
 class ExternalSorter {
  public:
-  explicit ExternalSorter(OperatorContext& context, KeyFn key_of = {}, Less less = {});
-  void add(const T& record);
+  explicit ExternalSorter(OperatorContext& context, KeyFn key_of = {}, Less less = {})
+      : sorter_(context, "sort", TypedOrder<T, KeyFn, Less>(std::move(key_of), std::move(less))) {}
+
+  void add(const T& record) {
+    Codec<T>::encode(record, sorter_.begin());
+    sorter_.end(sorter_.order().prefix_of(record));
+  }
+
   /// emit(T&&) in order; views in the record are valid during the call. Once, last.
   template <class Emit>
-  void drain(Emit&& emit);
+  void drain(Emit&& emit) {
+    sorter_.finish();
+    while (sorter_.next()) emit(TypedOrder<T, KeyFn, Less>::read(sorter_.record()));
+  }
+
+ private:
+  RecordSorter<TypedOrder<T, KeyFn, Less>> sorter_;
 };
 
 }  // namespace weft::runtime

@@ -3,6 +3,7 @@
 
 #include "base/codec.hpp"
 #include "runtime/operators/fault.hpp"
+#include "runtime/operators/keyed_sorter.hpp"
 #include "runtime/operators/values.hpp"
 
 namespace weft::runtime {
@@ -10,22 +11,59 @@ namespace weft::runtime {
 template <Encodable K, Encodable V>
 class Grouper {
  public:
-  explicit Grouper(OperatorContext& context);
-  void add(const K& key, const V& value);
+  explicit Grouper(OperatorContext& context) : sorter_(context, "group by key") {}
+
+  void add(const K& key, const V& value) { sorter_.add(key, value); }
+
   /// emit(const K&, Values<V>&) once per key; what emit leaves unread is skipped. Once, last.
   template <class Emit>
-  void drain(Emit&& emit);
+  void drain(Emit&& emit) {
+    sorter_.finish();
+    while (sorter_.next_group()) {
+      const K key = sorter_.key();
+      Values<V> values(sorter_);
+      emit(key, values);
+    }
+  }
+
+ private:
+  KeyedSorter<K> sorter_;
 };
 
 template <Encodable K, Encodable L, Encodable R>
 class CoGrouper {
  public:
-  explicit CoGrouper(OperatorContext& context);
-  void add_left(const K& key, const L& value);
-  void add_right(const K& key, const R& value);
+  explicit CoGrouper(OperatorContext& context) : left_(context, "cogroup"), right_(context, "cogroup") {}
+
+  void add_left(const K& key, const L& value) { left_.add(key, value); }
+  void add_right(const K& key, const R& value) { right_.add(key, value); }
+
   /// emit(const K&, Values<L>&, Values<R>&) once per key of either side. Once, last.
   template <class Emit>
-  void drain(Emit&& emit);
+  void drain(Emit&& emit) {
+    left_.finish();
+    right_.finish();
+    NoValues none;
+    bool left = left_.next_group();
+    bool right = right_.next_group();
+    while (left || right) {
+      const int order = !right ? -1 : !left ? 1 : left_.compare_group(right_);
+      const K key = order <= 0 ? left_.key() : right_.key();
+      Values<L> left_values(order <= 0 ? static_cast<ValueSource&>(left_) : none);
+      Values<R> right_values(order >= 0 ? static_cast<ValueSource&>(right_) : none);
+      emit(key, left_values, right_values);
+      if (order <= 0) left = left_.next_group();
+      if (order >= 0) right = right_.next_group();
+    }
+  }
+
+ private:
+  struct NoValues final : ValueSource {
+    bool next(ByteView&) override { return false; }
+  };
+
+  KeyedSorter<K> left_;
+  KeyedSorter<K> right_;
 };
 
 }  // namespace weft::runtime

@@ -4,21 +4,61 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "base/codec.hpp"
 #include "runtime/operators/fault.hpp"
 #include "shuffle/segment.hpp"
 
 namespace weft::runtime {
 
-/// One thread. Memory: about a quarter of the grant, whatever the number of partitions.
+/// One thread. Memory: at most about a quarter of the grant (but 512 bytes per partition in any case), taken as buffers grow.
 class PartitionedWriter {
  public:
   PartitionedWriter(OperatorContext& context, shuffle::SegmentWriter& segment, std::uint32_t partitions);
+  ~PartitionedWriter();
+  PartitionedWriter(const PartitionedWriter&) = delete;
+  PartitionedWriter& operator=(const PartitionedWriter&) = delete;
+
   template <class T>
-  void write(std::uint32_t partition, const T& record);
+  void write(std::uint32_t partition, const T& record) {
+    Codec<T>::encode(record, begin(partition));
+    end(partition);
+  }
+
+  /// Where to encode one record of `partition`; end(partition) follows. A partition that does not exist is a user error (a custom
+  /// partitioner).
+  Encoder& begin(std::uint32_t partition) {
+    if (partition >= buffers_.size()) [[unlikely]]
+      no_such(partition);
+    return buffers_[partition].bytes;
+  }
+  void end(std::uint32_t partition) {
+    PartitionBuffer& buffer = buffers_[partition];
+    ++buffer.records;
+    if (buffer.bytes.size() >= flush_bytes_) [[unlikely]]
+      flush(partition);
+    poll_();
+  }
+
   /// Appends what is still buffered. Sealing the segment stays with its owner.
   void finish();
-  std::uint32_t partitions() const;
+  std::uint32_t partitions() const { return static_cast<std::uint32_t>(buffers_.size()); }
+
+ private:
+  struct PartitionBuffer {
+    Encoder bytes;
+    std::uint32_t records = 0;
+  };
+
+  void flush(std::uint32_t partition);
+  [[noreturn]] void no_such(std::uint32_t partition) const;
+
+  OperatorContext& context_;
+  shuffle::SegmentWriter& segment_;
+  StopPoll poll_;
+  std::vector<PartitionBuffer> buffers_;
+  std::size_t flush_bytes_;
+  std::uint64_t taken_ = 0;
 };
 
 }  // namespace weft::runtime

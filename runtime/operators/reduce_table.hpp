@@ -1,8 +1,13 @@
-// Reduce side of an aggregation: merges accumulators by key. Any number of keys; spills by hash bits.
+// Reduce side of an aggregation: merges accumulators by key. Any number of keys: when memory is refused, the table is spilled into
+// 16 parts by hash; each part is reduced on its own afterwards, and split again by other bits of the hash if it must.
 #pragma once
 
+#include <array>
+#include <optional>
+
 #include "runtime/operators/aggregation.hpp"
-#include "runtime/operators/fault.hpp"
+#include "runtime/operators/aggregation_table.hpp"
+#include "runtime/operators/spill.hpp"
 
 namespace weft::runtime {
 
@@ -10,13 +15,136 @@ template <Encodable K, Aggregation Agg>
 class ReduceTable {
  public:
   using Acc = typename Agg::Acc;
-  ReduceTable(OperatorContext& context, Agg agg);
-  void merge(const K& key, const Acc& acc);
-  /// For aggregations without a map-side combiner: init() or add().
-  void add(const K& key, const typename Agg::Value& value);
+  using Value = typename Agg::Value;
+
+  ReduceTable(OperatorContext& context, Agg agg) : ReduceTable(context, std::move(agg), 0) {}
+  ~ReduceTable() { account_.give_back(grown_); }
+
+  void merge(const K& key, const Acc& acc) {
+    put(
+        key, [&](Acc& mine) { agg_.merge(mine, acc); }, [&]() -> Acc { return acc; });
+    if constexpr (kGrowingAcc<Acc>) account_growth(encoded_bytes(acc, scratch_));
+  }
+
+  /// For aggregations without a map-side combiner.
+  void add(const K& key, const Value& value) {
+    put(
+        key, [&](Acc& mine) { agg_.add(mine, value); }, [&]() -> Acc { return agg_.init(value); });
+    if constexpr (kGrowingAcc<Acc> && Encodable<Value>) {
+      account_growth(encoded_bytes(value, scratch_));
+    } else if constexpr (kGrowingAcc<Acc>) {
+      account_growth(sizeof(Value));
+    }
+  }
+
   /// emit(const K&, Acc&) once per key; a string_view key is valid during the call. Once, last.
   template <class Emit>
-  void drain(Emit&& emit);
+  void drain(Emit&& emit) {
+    if (!spill_) {
+      table_.for_each([&](typename Table::Entry entry) {
+        poll_();
+        const K key = entry.key();
+        emit(key, entry.acc());
+      });
+      table_.release();
+      return;
+    }
+    spill_table();
+    table_.release();
+    std::array<SpillRun, kFanOut> parts;
+    for (std::size_t i = 0; i < kFanOut; ++i) parts[i] = spill_->writers[i].finish();
+    for (SpillRun& part : parts) {
+      if (part.records != 0) drain_part(std::move(part), emit);
+    }
+  }
+
+ private:
+  using Table = AggregationTable<K, Acc>;
+  static constexpr std::size_t kFanOut = 16;
+  static constexpr unsigned kMaxLevel = 16;  // no hash bits are left then
+
+  struct Spill {
+    Spill(OperatorContext& context, std::size_t block_bytes) : file(context) {
+      writers.reserve(kFanOut);
+      for (std::size_t i = 0; i < kFanOut; ++i) writers.emplace_back(file, block_bytes);
+    }
+    SpillFile file;
+    std::vector<SpillWriter> writers;
+  };
+
+  ReduceTable(OperatorContext& context, Agg agg, unsigned level)
+      : account_(context, "aggregation by key"), table_(account_), agg_(std::move(agg)), poll_(context), level_(level) {}
+
+  template <class Found, class Make>
+  void put(const K& key, Found&& found, Make&& make) {
+    poll_();
+    const auto ref = table_.ref(key);
+    if (table_.upsert(ref, found, make)) [[likely]]
+      return;
+    spill_table();
+    if (!table_.upsert(ref, found, make)) {
+      table_.release();
+      if (!table_.upsert(ref, found, make)) account_.exhausted(Table::entry_bytes(ref));
+    }
+  }
+
+  void account_growth(std::size_t bytes) {
+    if (account_.try_take(bytes)) {
+      grown_ += bytes;
+      return;
+    }
+    // The sum of what was merged overestimates; look again before giving up.
+    account_.give_back(std::exchange(grown_, 0));
+    std::size_t real = 0;
+    table_.for_each([&](typename Table::Entry entry) { real += encoded_bytes(entry.acc(), scratch_); });
+    if (real <= account_.limit() / 2 && account_.try_take(real)) {
+      grown_ = real;
+    } else if (table_.size() > 1) {
+      spill_table();
+    } else if (real > account_.limit()) {
+      account_.exhausted(real);
+    }
+  }
+
+  std::size_t part_of(std::uint64_t hash) const { return mix64(hash + (level_ + 1) * 0x9e3779b97f4a7c15ULL) >> 60; }
+
+  void spill_table() {
+    if (level_ == kMaxLevel) account_.exhausted(account_.used());
+    if (!spill_) spill_.emplace(account_.context(), account_.block_bytes());
+    table_.for_each([&](typename Table::Entry entry) {
+      poll_();
+      SpillWriter& writer = spill_->writers[part_of(entry.hash())];
+      Encoder& out = writer.begin();
+      entry.encode_key(out);
+      Codec<Acc>::encode(entry.acc(), out);
+      writer.end();
+    });
+    table_.clear();
+    account_.give_back(std::exchange(grown_, 0));
+  }
+
+  template <class Emit>
+  void drain_part(SpillRun part, Emit& emit) {
+    ReduceTable reduced(account_.context(), agg_, level_ + 1);
+    SpillReader reader(spill_->file, std::move(part));
+    ByteView record;
+    while (reader.next(record)) {
+      Decoder in(record);
+      const K key = Codec<K>::decode(in);
+      const Acc acc = Codec<Acc>::decode(in);
+      reduced.merge(key, acc);
+    }
+    reduced.drain(emit);
+  }
+
+  Account account_;
+  Table table_;
+  Agg agg_;
+  StopPoll poll_;
+  Encoder scratch_;
+  std::optional<Spill> spill_;
+  std::uint64_t grown_ = 0;  // estimate of what the accumulators hold
+  unsigned level_;
 };
 
 }  // namespace weft::runtime

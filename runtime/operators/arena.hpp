@@ -1,0 +1,62 @@
+// Memory for many small things that are dropped together. Addresses are stable; chunks are reused after clear().
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "runtime/operators/account.hpp"
+
+namespace weft::runtime {
+
+class Arena {
+ public:
+  static constexpr std::size_t kAlignment = 8;
+
+  explicit Arena(Account& account) : account_(account), chunk_bytes_(account.chunk_bytes()) {}
+  ~Arena() { release(); }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  /// `size` is rounded up to a multiple of 8. Null when the account refuses.
+  std::byte* try_allocate(std::size_t size) {
+    size = (size + (kAlignment - 1)) & ~(kAlignment - 1);
+    if (size > static_cast<std::size_t>(end_ - cursor_) && !next_chunk(size)) [[unlikely]]
+      return nullptr;
+    return std::exchange(cursor_, cursor_ + size);
+  }
+
+  /// Forgets the contents; ordinary chunks are kept (and stay accounted), oversized ones are freed.
+  void clear();
+  /// Forgets the contents and frees everything.
+  void release();
+  std::size_t allocated() const;
+
+  /// Visits what was allocated, in order of allocation; nothing straddles two pieces.
+  template <class Visit>
+  void for_each_piece(Visit&& visit) {
+    if (chunks_.empty()) return;
+    chunks_[current_].used = static_cast<std::size_t>(cursor_ - chunks_[current_].data.get());
+    for (std::size_t i = 0; i <= current_; ++i) visit(chunks_[i].data.get(), chunks_[i].data.get() + chunks_[i].used);
+  }
+
+ private:
+  struct Chunk {
+    std::unique_ptr<std::byte[]> data;  // aligned to 16 by operator new
+    std::size_t size = 0;
+    std::size_t used = 0;
+  };
+
+  bool next_chunk(std::size_t size);
+  void enter(std::size_t chunk);
+
+  Account& account_;
+  std::size_t chunk_bytes_;
+  std::vector<Chunk> chunks_;
+  std::size_t current_ = 0;
+  std::byte* cursor_ = nullptr;
+  std::byte* end_ = nullptr;
+};
+
+}  // namespace weft::runtime

@@ -1,0 +1,46 @@
+@0xd3a1f0c25b7e9846;
+# Map output between workers: message 300 on a worker's data port. docs/formats/segment.md tells the story.
+
+struct FetchBlocks {
+  job @0 :UInt64;
+  shuffle @1 :UInt32;
+  partition @2 :UInt32;
+  maps @3 :List(MapAttempt);
+  # Where to go on: index into maps, and number of extents of that map to pass over.
+  firstMap @4 :UInt32;
+  firstExtent @5 :UInt32;
+  maxBytes @6 :UInt64;
+  # Wanted size of the reply; one larger extent is sent all the same.
+  acceptLz4 @7 :Bool;
+
+  struct MapAttempt {
+    map @0 :UInt32;
+    attempt @1 :UInt32;
+  }
+}
+
+struct Blocks {
+  extents @0 :List(Extent);
+  # Their stored bytes are the bulk, in this order.
+  complete @1 :Bool;
+  nextMap @2 :UInt32;
+  nextExtent @3 :UInt32;
+  # Unless complete.
+  lost @4 :Bool;
+  lostMap @5 :UInt32;
+  # Index into the request's maps; the server cannot serve this one (then there are no extents).
+  reason @6 :Text;
+
+  struct Extent {
+    map @0 :UInt32;
+    # Index into the request's maps, ascending.
+    records @1 :UInt32;
+    rawLength @2 :UInt64;
+    storedLength @3 :UInt64;
+    # The same unless compressed.
+    crc32c @4 :UInt32;
+    # Of the raw bytes.
+    compressed @5 :Bool;
+    # An LZ4 block.
+  }
+}

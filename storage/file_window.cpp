@@ -1,0 +1,82 @@
+#include "storage/file_window.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace weft::storage {
+namespace {
+
+constexpr std::size_t kWindowBytes = 256u << 10;
+constexpr std::size_t kReadAhead = 4u << 10;  // past the promised end, where usually one line ends
+
+tl::unexpected<Error> shrank(const std::string& path, std::uint64_t size, std::uint64_t promised) {
+  return fail(Code::io, "input " + path + " changed while the job ran: it ends at byte " + std::to_string(size) +
+                            ", it was at least " + std::to_string(promised) + " bytes long");
+}
+
+}  // namespace
+
+Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std::uint64_t end) {
+  path_ = path;
+  offset_ = offset;
+  promised_ = end;
+  begin_ = end_ = reinterpret_cast<const char*>(buffer_.data());
+  // O_NONBLOCK: a FIFO put in the file's place must not block the task.
+  fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd_.valid()) return fail(errno_error("cannot read input " + path, errno));
+  struct stat info {};
+  if (::fstat(fd_.get(), &info) != 0) return fail(errno_error("cannot read input " + path, errno));
+  if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path + " is not a regular file");
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (size < promised_) return shrank(path_, size, promised_);
+  return {};
+}
+
+std::size_t FileWindow::wanted() const {
+  const std::uint64_t at = offset_ + size();
+  if (at >= promised_) return std::max<std::size_t>(kReadAhead, size());  // a long last line: twice as much each time
+  return static_cast<std::size_t>(std::min<std::uint64_t>(kWindowBytes, promised_ - at + kReadAhead));
+}
+
+/// Moves what is unconsumed to the front, of a larger buffer when it fills this one.
+Result<void> FileWindow::make_room() {
+  const std::size_t kept = size();
+  const std::size_t needed = std::max(std::min(wanted(), kWindowBytes), kReadAhead);
+  if (kept + needed <= buffer_.size()) {
+    if (kept != 0) std::memmove(buffer_.data(), begin_, kept);
+  } else {
+    try {
+      Buffer larger(kept == 0 ? needed : std::max(2 * kept, kept + needed));
+      if (kept != 0) std::memcpy(larger.data(), begin_, kept);
+      buffer_ = std::move(larger);
+    } catch (const std::bad_alloc&) {
+      return fail(Code::resource_exhausted, "input " + path_ + " has a record of more than " + std::to_string(kept) +
+                                                " bytes at byte " + std::to_string(offset_) + "; there is no memory for it");
+    }
+  }
+  begin_ = reinterpret_cast<const char*>(buffer_.data());
+  end_ = begin_ + kept;
+  return {};
+}
+
+Result<bool> FileWindow::more() {
+  WEFT_TRY(make_room());
+  const std::uint64_t at = offset_ + size();
+  const std::size_t room = std::min(buffer_.size() - size(), std::max(wanted(), kReadAhead));
+  ssize_t count = 0;
+  do {
+    count = ::pread(fd_.get(), const_cast<char*>(end_), room, static_cast<off_t>(at));
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return fail(errno_error("cannot read input " + path_ + " at byte " + std::to_string(at), errno));
+  if (count == 0 && at < promised_) return shrank(path_, at, promised_);
+  end_ += count;
+  return count != 0;
+}
+
+}  // namespace weft::storage

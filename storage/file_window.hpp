@@ -1,0 +1,52 @@
+// A window that slides over a regular file: what the record readers look at.
+//
+// Bytes are copied with pread, not mapped. Measured here on cached files: pread in pieces of 64–256 KiB gives 8 GB/s because the
+// window stays in the CPU's cache, a mapping 4.5 GB/s populated and less when it faults page by page. And a file that shrinks
+// while it is mapped kills the process with SIGBUS; pread just comes back short, which becomes an error that names the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace weft::storage {
+
+/// One thread. May be opened again and again; the memory is kept.
+class FileWindow {
+ public:
+  /// Starts at `offset`. The file must be regular and reach to `end` at least: bytes up to there are promised, those after it are
+  /// readable as well. Errors name the path.
+  Result<void> open(const std::string& path, std::uint64_t offset, std::uint64_t end);
+
+  /// Read but not consumed. Views die with the next more() or open().
+  const char* begin() const { return begin_; }
+  const char* end() const { return end_; }
+  std::size_t size() const { return static_cast<std::size_t>(end_ - begin_); }
+  /// Where in the file begin() is.
+  std::uint64_t offset() const { return offset_; }
+  void consume_to(const char* position) {
+    offset_ += static_cast<std::uint64_t>(position - begin_);
+    begin_ = position;
+  }
+
+  /// Adds at least one byte after end(); false at the end of the file. Unconsumed bytes are kept, in more memory where needed.
+  Result<bool> more();
+
+ private:
+  Result<void> make_room();
+  std::size_t wanted() const;
+
+  std::string path_;
+  Fd fd_;
+  Buffer buffer_;
+  const char* begin_ = nullptr;
+  const char* end_ = nullptr;
+  std::uint64_t offset_ = 0;  // of begin_
+  std::uint64_t promised_ = 0;
+};
+
+}  // namespace weft::storage

@@ -1,0 +1,101 @@
+// expand_inputs(): from what the user wrote to the files to read.
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+
+#include <dirent.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "storage/split.hpp"
+
+namespace weft::storage {
+namespace {
+
+Error unreadable(const std::string& path, int code) { return errno_error("cannot read input " + path, code); }
+
+class Expansion {
+ public:
+  Result<void> add_input(const std::string& written) {
+    WEFT_ASSIGN(const std::string path, local_path(written));
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0) return add(path, info);  // also a name that merely looks like a pattern
+    const int code = errno;
+    if (path.find_first_of("*?[{") == std::string::npos) return fail(unreadable(path, code));
+    return add_pattern(path);
+  }
+  std::vector<std::string> finish() && {
+    std::sort(files_.begin(), files_.end());
+    files_.erase(std::unique(files_.begin(), files_.end()), files_.end());
+    return std::move(files_);
+  }
+
+ private:
+  static Result<std::string> local_path(std::string_view written) {
+    if (written.empty()) return fail(Code::invalid_argument, "an input path is empty");
+    if (const auto scheme = written.find("://"); scheme != std::string_view::npos && written.find('/') == scheme + 1) {
+      if (!written.starts_with("file://"))
+        return fail(Code::invalid_argument,
+                    "input " + std::string(written) + ": only local files can be read (a path, or file://PATH)");
+      written.remove_prefix(7);
+    }
+    return std::string(written);
+  }
+
+  Result<void> add_pattern(const std::string& pattern) {
+    glob_t matches{};
+    const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&matches, &::globfree);
+    const int status = ::glob(pattern.c_str(), GLOB_BRACE, nullptr, &matches);
+    if (status == GLOB_NOMATCH) return fail(Code::not_found, "no input matches the pattern " + pattern);
+    if (status != 0) return fail(Code::io, "cannot expand the input pattern " + pattern);
+    for (std::size_t i = 0; i < matches.gl_pathc; ++i) WEFT_TRY(add_existing(matches.gl_pathv[i]));
+    return {};
+  }
+
+  Result<void> add_existing(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return fail(unreadable(path, errno));
+    return add(path, info);
+  }
+
+  Result<void> add(const std::string& path, const struct stat& info) {
+    if (S_ISDIR(info.st_mode)) return add_directory(path, info);
+    if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path + " is not a regular file or directory");
+    if (::access(path.c_str(), R_OK) != 0) return fail(unreadable(path, errno));
+    // Absolute, because executors may run in another directory.
+    files_.push_back(std::filesystem::absolute(path).lexically_normal());
+    return {};
+  }
+
+  Result<void> add_directory(const std::string& path, const struct stat& info) {
+    const auto same = [&](const struct stat& above) { return above.st_dev == info.st_dev && above.st_ino == info.st_ino; };
+    if (std::any_of(above_.begin(), above_.end(), same)) return {};  // a symbolic link to a directory we are in
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
+    if (!directory) return fail(unreadable(path, errno));
+    above_.push_back(info);
+    while (true) {
+      errno = 0;
+      const dirent* entry = ::readdir(directory.get());
+      if (entry == nullptr) break;
+      if (entry->d_name[0] != '.' && entry->d_name[0] != '_') WEFT_TRY(add_existing(path + "/" + entry->d_name));
+    }
+    if (errno != 0) return fail(unreadable(path, errno));
+    above_.pop_back();
+    return {};
+  }
+
+  std::vector<std::string> files_;
+  std::vector<struct stat> above_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_inputs(std::span<const std::string> inputs) {
+  Expansion expansion;
+  for (const std::string& input : inputs) WEFT_TRY(expansion.add_input(input));
+  return std::move(expansion).finish();
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,183 @@
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.hpp"
+#include "storage/output.hpp"
+
+namespace weft::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot_write(const std::string& path, int code) { return errno_error("cannot write output " + path, code); }
+
+std::string work_prefix(const fs::path& output) { return std::string(".") + output.filename().native() + ".weft-"; }
+
+std::string part_name(std::size_t index) {
+  char name[32];
+  std::snprintf(name, sizeof name, "part-%05zu", index);
+  return name;
+}
+
+Result<void> sync_path(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) return fail(cannot_write(path, errno));
+  return {};
+}
+
+/// Locks the directory if it is still the one at `path`; otherwise an invalid descriptor.
+Fd lock_directory(const std::string& path, int how) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid() || ::flock(fd.get(), how) != 0) return {};
+  struct stat ours {};
+  struct stat there {};
+  if (::fstat(fd.get(), &ours) != 0 || ::stat(path.c_str(), &there) != 0 || ours.st_ino != there.st_ino) return {};
+  return fd;
+}
+
+/// Runs that died (their lock is free) leave work directories; nobody else will ever look at them.
+void remove_stale_siblings(const fs::path& output) {
+  std::error_code error;
+  for (fs::directory_iterator entry(output.parent_path(), error), end; !error && entry != end; entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(work_prefix(output))) continue;
+    std::error_code ignored;
+    if (lock_directory(entry->path(), LOCK_EX | LOCK_NB).valid()) fs::remove_all(entry->path(), ignored);
+  }
+}
+
+Result<void> check_target(const fs::path& path, bool overwrite) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return {};
+  if (!overwrite) return fail(Code::already_exists, "output " + path.string() + " exists; remove it, or use --overwrite");
+  if (!S_ISDIR(info.st_mode))
+    return fail(Code::already_exists, "output " + path.string() + " exists and is no directory; it is not overwritten");
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (!error && std::mismatch(path.begin(), path.end(), here.begin(), here.end()).first == path.end())
+    return fail(Code::invalid_argument, "output " + path.string() + " holds the current directory; it is not overwritten");
+  return {};
+}
+
+/// Makes `work` the directory at `path`; what was there (overwrite only) is at `work` afterwards.
+Result<void> publish(const std::string& work, const std::string& path, bool overwrite) {
+  if (::renameat2(AT_FDCWD, work.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return {};
+  int code = errno;
+  if (code == EEXIST && overwrite) {
+    if (::renameat2(AT_FDCWD, work.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return {};
+    code = errno;
+  }
+  if (code == EEXIST) return fail(Code::already_exists, "output " + path + " was created by somebody else while the job ran");
+  if (code != EINVAL && code != ENOSYS) return fail(cannot_write(path, code));
+  // A file system without these flags (NFS): two steps.
+  const std::string aside = path + ".weft-replaced";  // never taken for a leftover
+  if (overwrite && ::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) return fail(cannot_write(path, errno));
+  if (::rename(work.c_str(), path.c_str()) != 0) {
+    code = errno;
+    if (overwrite) static_cast<void>(::rename(aside.c_str(), path.c_str()));
+    return fail(cannot_write(path, code));
+  }
+  if (overwrite) static_cast<void>(::rename(aside.c_str(), work.c_str()));
+  return {};
+}
+
+}  // namespace
+
+Result<OutputDirectory> OutputDirectory::prepare(std::string path, bool overwrite, std::string token) {
+  if (path.empty()) return fail(Code::invalid_argument, "the output path is empty");
+  fs::path target = fs::absolute(path).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();
+  if (!target.has_filename()) return fail(Code::invalid_argument, "output " + path + " is the root directory");
+  WEFT_TRY(check_target(target, overwrite));
+  std::error_code error;
+  if (!fs::is_directory(target.parent_path(), error))
+    return fail(Code::not_found,
+                "cannot write output " + target.string() + ": the directory " + target.parent_path().string() + " does not exist");
+  remove_stale_siblings(target);
+
+  OutputDirectory output;
+  output.path_ = target;
+  output.overwrite_ = overwrite;
+  for (int attempt = 0; attempt < 8 && !output.lock_.valid(); ++attempt) {
+    output.work_ = (target.parent_path() / (work_prefix(target) + token)).string() +
+                   (attempt == 0 ? std::string() : std::string("-") + std::to_string(attempt));
+    if (::mkdir(output.work_.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      const int code = errno;
+      output.work_.clear();
+      return fail(cannot_write(output.path_, code));
+    }
+    output.lock_ = lock_directory(output.work_, LOCK_EX);  // another run may just have taken it for a stale one and removed it
+  }
+  if (!output.lock_.valid()) return fail(Code::io, "cannot create a work directory for output " + output.path_);
+  return output;
+}
+
+OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept
+    : path_(std::move(other.path_)),
+      work_(std::exchange(other.work_, {})),
+      overwrite_(other.overwrite_),
+      lock_(std::move(other.lock_)) {}
+
+OutputDirectory& OutputDirectory::operator=(OutputDirectory&& other) noexcept {
+  if (this != &other) {
+    discard();
+    path_ = std::move(other.path_);
+    work_ = std::exchange(other.work_, {});
+    overwrite_ = other.overwrite_;
+    lock_ = std::move(other.lock_);
+  }
+  return *this;
+}
+
+OutputDirectory::~OutputDirectory() { discard(); }
+
+void OutputDirectory::discard() {
+  std::error_code ignored;
+  if (!work_.empty()) fs::remove_all(work_, ignored);
+  work_.clear();
+  lock_.reset();
+}
+
+Result<void> OutputDirectory::commit(const std::vector<std::string>& attempt_files) {
+  WEFT_TRY(name_parts(attempt_files));
+  WEFT_TRY(sync_path(work_));
+  WEFT_TRY(publish(work_, path_, overwrite_));
+  discard();  // the directory that was overwritten, if any
+  return sync_path(fs::path(path_).parent_path());
+}
+
+/// Leaves exactly the winners under their final names, and _SUCCESS, in the work directory, all synced.
+Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt_files) {
+  const fs::path work(work_);
+  std::set<std::string> kept;
+  for (std::size_t i = 0; i < attempt_files.size(); ++i) {
+    const std::string& file = attempt_files[i];
+    if (file.empty()) continue;
+    if (file.find('/') != std::string::npos) return fail(Code::internal, "output part " + file + " is not in the work directory");
+    const fs::path part = work / part_name(i);
+    WEFT_TRY(sync_path(work / file));
+    if (::rename((work / file).c_str(), part.c_str()) != 0) return fail(cannot_write(part, errno));
+    kept.insert(part.filename());
+  }
+  std::error_code error;
+  for (fs::directory_iterator entry(work, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;  // losers of races between attempts
+    if (!kept.contains(entry->path().filename())) fs::remove_all(entry->path(), ignored);
+  }
+  const Fd success(::open((work / "_SUCCESS").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!success.valid() || ::fsync(success.get()) != 0) return fail(cannot_write(path_, errno));
+  return {};
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,85 @@
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.hpp"
+#include "base/file.hpp"
+#include "storage/output.hpp"
+
+namespace weft::storage {
+namespace {
+
+constexpr std::size_t kBufferBytes = 256u << 10;
+
+}  // namespace
+
+class OutputFile::Impl {
+ public:
+  Impl(Fd fd, std::string path, std::string name)
+      : fd_(std::move(fd)), path_(std::move(path)), name_(std::move(name)), buffer_(kBufferBytes) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (fd_.valid()) ::unlink(path_.c_str());
+  }
+
+  Result<void> append(ByteView bytes) {
+    bytes_ += bytes.size();
+    if (used_ + bytes.size() > kBufferBytes) {
+      WEFT_TRY(flush());
+      if (bytes.size() >= kBufferBytes) return write(bytes);
+    }
+    if (!bytes.empty()) std::memcpy(buffer_.data() + used_, bytes.data(), bytes.size());
+    used_ += bytes.size();
+    return {};
+  }
+
+  Result<void> close() {
+    WEFT_TRY(flush());
+    const int fd = fd_.release();
+    if (::close(fd) == 0) return {};
+    const int code = errno;
+    ::unlink(path_.c_str());
+    return fail(errno_error("cannot write " + path_, code));
+  }
+
+  const std::string& name() const { return name_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  Result<void> flush() {
+    const std::size_t size = std::exchange(used_, 0);
+    return write({buffer_.data(), size});
+  }
+  Result<void> write(ByteView bytes) {
+    if (auto written = write_all(fd_.get(), bytes); !written)
+      return fail(std::move(written).error().wrap("writing output " + path_));
+    return {};
+  }
+
+  Fd fd_;
+  std::string path_;
+  std::string name_;
+  Buffer buffer_;
+  std::size_t used_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+OutputFile::OutputFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+OutputFile::~OutputFile() = default;
+
+Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& work_directory, std::string name) {
+  std::string path = work_directory + "/" + name;
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd.valid()) return fail(errno_error("cannot create output " + path, errno));
+  return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Impl>(std::move(fd), std::move(path), std::move(name))));
+}
+
+Result<void> OutputFile::append(ByteView bytes) { return impl_->append(bytes); }
+Result<void> OutputFile::close() { return impl_->close(); }
+const std::string& OutputFile::name() const { return impl_->name(); }
+std::uint64_t OutputFile::bytes() const { return impl_->bytes(); }
+
+}  // namespace weft::storage

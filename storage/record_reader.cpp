@@ -1,0 +1,13 @@
+#include "storage/record_reader.hpp"
+
+namespace weft::storage {
+
+Result<void> RecordReader::start(const Split& split, std::size_t record_bytes) {
+  if (record_bytes == 0) return fail(Code::invalid_argument, "records of 0 bytes cannot be read");
+  if (split.offset % record_bytes != 0 || split.length % record_bytes != 0)
+    return fail(Code::invalid_argument,
+                "input " + split.path + " does not hold whole records of " + std::to_string(record_bytes) + " bytes");
+  return window_.open(split.path, split.offset, split.offset + split.length);
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,23 @@
+#include "storage/text_reader.hpp"
+
+namespace weft::storage {
+
+Result<bool> TextReader::start(const Split& split) {
+  const std::uint64_t stop = split.offset + split.length;
+  if (split.length == 0) return false;
+  // A line starts at `offset` exactly when the byte before it ends one; so looking begins at that byte.
+  WEFT_TRY(window_.open(split.path, split.offset == 0 ? 0 : split.offset - 1, stop));
+  if (split.offset == 0) return true;
+  while (window_.offset() + 1 < stop) {
+    WEFT_ASSIGN(const bool more, window_.more());
+    if (!more) return false;
+    if (const void* newline = std::memchr(window_.begin(), '\n', window_.size())) {
+      window_.consume_to(static_cast<const char*>(newline) + 1);
+      return window_.offset() < stop;
+    }
+    window_.consume_to(window_.end());
+  }
+  return false;  // a line of the split before reaches past this one
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "runtime/operators/grouper.hpp"
+#include "runtime/operators/joiner.hpp"
+#include "tests/runtime/operators/operators_fixture.hpp"
+
+namespace weft::runtime {
+namespace {
+
+class Grouping : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Grants, Grouping, ::testing::Values(4U << 10, 64U << 10, 64U << 20));
+
+TEST_P(Grouping, groups_hold_their_values_in_order_of_arrival) {
+  Random random(31);
+  TestContext test(GetParam());
+  std::map<std::string, std::vector<int>> expected;
+  Grouper<std::string_view, int> grouper(test.context);
+  for (int i = 0; i < 20000; ++i) {
+    const std::string key = random.chance(0.3) ? "the large group" : random_word(random, 2000);
+    expected[key].push_back(i);
+    grouper.add(key, i);
+  }
+  std::map<std::string, std::vector<int>> groups;
+  grouper.drain([&](std::string_view key, Values<int>& values) {
+    auto [group, fresh] = groups.emplace(key, std::vector<int>());
+    EXPECT_TRUE(fresh);
+    for (const int value : values) group->second.push_back(value);
+  });
+  EXPECT_EQ(groups, expected);
+}
+
+TEST_P(Grouping, unread_values_are_skipped_and_values_can_be_kept) {
+  TestContext test(GetParam());
+  Grouper<int, std::string_view> grouper(test.context);
+  for (int i = 0; i < 3000; ++i) grouper.add(i % 30, std::to_string(i));
+  int groups = 0;
+  grouper.drain([&](int key, Values<std::string_view>& values) {
+    ++groups;
+    if (key % 3 == 0) return;
+    if (key % 3 == 1) {
+      EXPECT_EQ(values.next(), std::to_string(key));
+      return;
+    }
+    const std::vector<std::string> kept = to_owned(values);
+    ASSERT_EQ(kept.size(), 100U);
+    EXPECT_EQ(kept[99], std::to_string(99 * 30 + key));
+  });
+  EXPECT_EQ(groups, 30);
+}
+
+TEST_P(Grouping, cogroup_pairs_the_groups_of_both_sides) {
+  using Group = std::pair<std::vector<int>, std::vector<std::string>>;
+  Random random(32);
+  TestContext test(GetParam());
+  std::map<std::tuple<int, std::string>, Group> expected;
+  CoGrouper<std::tuple<int, std::string>, int, std::string> cogrouper(test.context);
+  for (int i = 0; i < 10000; ++i) {
+    const std::tuple<int, std::string> key(static_cast<int>(random.below(3)), random_word(random, 300));
+    if (random.chance(0.5)) {
+      expected[key].first.push_back(i);
+      cogrouper.add_left(key, i);
+    } else {
+      expected[key].second.push_back(std::to_string(i));
+      cogrouper.add_right(key, std::to_string(i));
+    }
+  }
+  std::map<std::tuple<int, std::string>, Group> groups;
+  cogrouper.drain([&](const auto& key, Values<int>& left, Values<std::string>& right) {
+    EXPECT_TRUE(groups.emplace(key, Group(to_owned(left), to_owned(right))).second);
+  });
+  EXPECT_EQ(groups, expected);
+}
+
+using Row = std::tuple<std::string, std::optional<int>, std::optional<std::string>>;
+
+std::vector<Row> nested_loop_join(JoinKind kind, const std::vector<std::pair<std::string, int>>& left,
+                                  const std::vector<std::pair<std::string, std::string>>& right) {
+  std::vector<Row> rows;
+  std::vector<bool> matched(right.size());
+  for (const auto& [key, value] : left) {
+    bool found = false;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      if (right[i].first != key) continue;
+      found = matched[i] = true;
+      if (kind != JoinKind::semi && kind != JoinKind::anti) rows.emplace_back(key, value, right[i].second);
+    }
+    const bool alone = kind == JoinKind::left || kind == JoinKind::full || kind == JoinKind::anti;
+    if (found ? kind == JoinKind::semi : alone) rows.emplace_back(key, value, std::nullopt);
+  }
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (!matched[i] && (kind == JoinKind::right || kind == JoinKind::full))
+      rows.emplace_back(right[i].first, std::nullopt, right[i].second);
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+std::vector<Row> joined(TestContext& test, JoinKind kind, const std::vector<std::pair<std::string, int>>& left,
+                        const std::vector<std::pair<std::string, std::string>>& right) {
+  std::vector<Row> rows;
+  const auto emit = [&](std::string_view key, const int* l, const std::string_view* r) {
+    rows.emplace_back(key, l != nullptr ? std::optional(*l) : std::nullopt,
+                      r != nullptr ? std::optional(std::string(*r)) : std::nullopt);
+  };
+  Joiner<std::string_view, int, std::string_view> joiner(test.context, kind);
+  for (const auto& [key, value] : right) joiner.add_right(key, value);
+  for (const auto& [key, value] : left) joiner.add_left(key, value, emit);
+  joiner.finish(emit);
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+class Joining : public ::testing::TestWithParam<std::tuple<JoinKind, std::uint64_t>> {};
+INSTANTIATE_TEST_SUITE_P(KindsAndGrants, Joining,
+                         ::testing::Combine(::testing::Values(JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full,
+                                                              JoinKind::semi, JoinKind::anti),
+                                            ::testing::Values(4U << 10, 24U << 10, 64U << 20)));
+
+TEST_P(Joining, equals_nested_loops) {
+  const auto [kind, grant] = GetParam();
+  for (std::uint64_t seed = 40; seed < 46; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    std::vector<std::pair<std::string, int>> left;
+    std::vector<std::pair<std::string, std::string>> right;
+    const std::uint64_t keys = 1 + random.below(400);
+    for (std::uint64_t i = random.below(1500); i > 0; --i) left.emplace_back(random_word(random, keys), static_cast<int>(i));
+    for (std::uint64_t i = random.below(1500); i > 0; --i) right.emplace_back(random_word(random, keys), std::to_string(i) + "r");
+    TestContext test(grant);
+    EXPECT_TRUE(joined(test, kind, left, right) == nested_loop_join(kind, left, right));
+    EXPECT_EQ(test.grant.used(), 0U);
+  }
+}
+
+TEST(Joiner, a_key_whose_groups_exceed_memory_on_both_sides_gives_every_pair) {
+  TestContext test(8U << 10);
+  std::vector<std::pair<std::string, int>> left;
+  std::vector<std::pair<std::string, std::string>> right;
+  for (int i = 0; i < 600; ++i) left.emplace_back("key", i);
+  for (int i = 0; i < 700; ++i) right.emplace_back("key", std::to_string(i) + std::string(30, 'v'));
+  left.emplace_back("other", 1);
+  EXPECT_TRUE(joined(test, JoinKind::full, left, right) == nested_loop_join(JoinKind::full, left, right));
+  EXPECT_GT(test.context.spilled_bytes, 0U);
+}
+
+TEST(Joiner, joins_number_keys_in_memory_without_spilling) {
+  TestContext test(1U << 20);
+  Joiner<std::int64_t, std::string, double> joiner(test.context, JoinKind::inner);
+  for (int i = 0; i < 100; ++i) joiner.add_right(i, i / 2.0);
+  double sum = 0;
+  const auto emit = [&](std::int64_t key, const std::string* left, const double* right) {
+    EXPECT_EQ(*left, std::to_string(key));
+    sum += *right;
+  };
+  for (int i = 50; i < 150; ++i) joiner.add_left(i, std::to_string(i), emit);
+  joiner.finish(emit);
+  EXPECT_EQ(sum, (50 + 99) * 50 / 4.0);
+  EXPECT_FALSE(joiner.sorts());
+  EXPECT_EQ(test.context.spilled_bytes, 0U);
+}
+
+TEST(Joiner, refuses_a_record_larger_than_the_grant) {
+  TestContext test(8U << 10);
+  Joiner<int, int, std::string> joiner(test.context, JoinKind::inner);
+  EXPECT_EQ(error_code_of([&] { joiner.add_right(1, std::string(10000, 'x')); }), Code::resource_exhausted);
+}
+
+}  // namespace
+}  // namespace weft::runtime

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "runtime/operators/external_sorter.hpp"
+#include "tests/runtime/operators/operators_fixture.hpp"
+
+namespace weft::runtime {
+namespace {
+
+class Sorting : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Grants, Sorting, ::testing::Values(4U << 10, 32U << 10, 64U << 20));
+
+/// The sorter and std::stable_sort agree.
+template <class T, class KeyFn = std::identity, class Less = std::less<>>
+void expect_sorted_like_stable_sort(std::uint64_t grant, std::vector<T> records, KeyFn key_of = {}, Less less = {}) {
+  TestContext test(grant);
+  ExternalSorter<T, KeyFn, Less> sorter(test.context, key_of, less);
+  for (const T& record : records) sorter.add(record);
+  std::vector<T> sorted;
+  sorter.drain([&](T&& record) { sorted.push_back(std::move(record)); });
+  std::stable_sort(records.begin(), records.end(),
+                   [&](const T& a, const T& b) { return less(std::invoke(key_of, a), std::invoke(key_of, b)); });
+  EXPECT_TRUE(sorted == records);
+  if (grant <= 4U << 10) {
+    EXPECT_GT(test.context.spilled_bytes, 0U);
+  }
+}
+
+TEST_P(Sorting, numbers_of_every_kind) {
+  Random random(21);
+  std::vector<std::int32_t> ints;
+  std::vector<std::uint64_t> longs;
+  std::vector<double> doubles;
+  for (int i = 0; i < 8000; ++i) {
+    ints.push_back(static_cast<std::int32_t>(random()));
+    longs.push_back(random() >> random.below(64));
+    doubles.push_back((random.uniform() - 0.5) * static_cast<double>(random.below(1000000)));
+  }
+  expect_sorted_like_stable_sort(GetParam(), ints);
+  expect_sorted_like_stable_sort(GetParam(), ints, std::identity{}, std::greater<>{});
+  expect_sorted_like_stable_sort(GetParam(), longs);
+  expect_sorted_like_stable_sort(GetParam(), doubles);
+  expect_sorted_like_stable_sort(GetParam(), doubles, std::identity{}, std::greater<>{});
+}
+
+TEST_P(Sorting, texts_with_common_prefixes_and_zero_bytes) {
+  Random random(22);
+  std::vector<std::string> words;
+  for (int i = 0; i < 6000; ++i) words.push_back(random_word(random, 500).insert(0, random.chance(0.5) ? "a common start " : ""));
+  expect_sorted_like_stable_sort(GetParam(), words);
+  expect_sorted_like_stable_sort(GetParam(), words, std::identity{}, std::greater<>{});
+}
+
+TEST_P(Sorting, equal_keys_keep_their_order_across_runs_and_merge_passes) {
+  Random random(23);
+  std::vector<std::pair<std::string, int>> records;
+  for (int i = 0; i < 8000; ++i) records.emplace_back(std::string(random.below(4), 'k'), i);
+  expect_sorted_like_stable_sort(GetParam(), records, [](const auto& record) { return record.first; });
+  expect_sorted_like_stable_sort(GetParam(), records, [](const auto& record) { return record.first.size(); });
+  expect_sorted_like_stable_sort(GetParam(), records, [](const auto&) { return 0; });
+  expect_sorted_like_stable_sort(GetParam(), records);
+}
+
+TEST_P(Sorting, custom_comparators_and_byte_arrays) {
+  Random random(24);
+  std::vector<std::array<unsigned char, 12>> keys(5000);
+  for (auto& key : keys) {
+    for (auto& byte : key) byte = static_cast<unsigned char>(random.below(3) * 127);
+  }
+  expect_sorted_like_stable_sort(GetParam(), keys);
+  expect_sorted_like_stable_sort(GetParam(), keys, std::identity{}, [](const auto& a, const auto& b) { return a[3] < b[3]; });
+}
+
+TEST_P(Sorting, a_senseless_comparator_loses_nothing) {
+  TestContext test(GetParam());
+  auto random = std::make_shared<Random>(25);
+  const auto senseless = [random](int, int) { return random->chance(0.5); };
+  ExternalSorter<int, std::identity, decltype(senseless)> sorter(test.context, {}, senseless);
+  for (int i = 0; i < 5000; ++i) sorter.add(i);
+  std::vector<int> out;
+  sorter.drain([&](int value) { out.push_back(value); });
+  std::sort(out.begin(), out.end());
+  ASSERT_EQ(out.size(), 5000U);
+  for (int i = 0; i < 5000; ++i) EXPECT_EQ(out[static_cast<std::size_t>(i)], i);
+}
+
+TEST(ExternalSorter, decodes_views_and_sorts_nothing) {
+  TestContext test(1U << 20);
+  ExternalSorter<std::string_view> nothing(test.context);
+  nothing.drain([](std::string_view) { FAIL(); });
+  ExternalSorter<std::pair<std::string_view, int>> sorter(test.context);
+  sorter.add({"b", 1});
+  sorter.add({"a", 2});
+  std::string order;
+  sorter.drain([&](std::pair<std::string_view, int>&& record) { order += record.first; });
+  EXPECT_EQ(order, "ab");
+}
+
+TEST(ExternalSorter, refuses_a_record_larger_than_the_grant_and_stops_when_asked_to) {
+  TestContext test(8U << 10);
+  ExternalSorter<std::string> sorter(test.context);
+  sorter.add("small");
+  EXPECT_EQ(error_code_of([&] { sorter.add(std::string(9000, 'x')); }), Code::resource_exhausted);
+  test.stop = true;
+  EXPECT_THROW(
+      {
+        for (int i = 0; i < 10000; ++i) sorter.add("x");
+      },
+      TaskCancelled);
+}
+
+TEST(ExternalSorter, says_which_directory_cannot_take_its_spills) {
+  TestContext test(4U << 10);
+  test.context.spill_directory = "/nonexistent/spills";
+  ExternalSorter<int> sorter(test.context);
+  try {
+    for (int i = 0; i < 10000; ++i) sorter.add(i);
+    FAIL();
+  } catch (const TaskError& error) {
+    EXPECT_NE(error.error.to_string().find("/nonexistent/spills"), std::string::npos);
+  }
+}
+
+TEST(SpillFile, returns_what_was_written_compressed_or_not) {
+  TestContext test(1U << 20);
+  Random random(26);
+  SpillFile file(test.context);
+  SpillWriter writer(file, 4096);
+  std::vector<std::string> records;
+  for (int i = 0; i < 3000; ++i) {
+    std::string record(i == 1500 ? 100000 : random.below(60), 'r');
+    if (i % 2 == 0) {
+      for (char& c : record) c = static_cast<char>(random.below(256));
+    }
+    writer.write(as_bytes(record));
+    records.push_back(std::move(record));
+  }
+  SpillReader reader(file, writer.finish());
+  ByteView record;
+  for (const std::string& expected : records) {
+    ASSERT_TRUE(reader.next(record));
+    EXPECT_EQ(as_chars(record), expected);
+  }
+  EXPECT_FALSE(reader.next(record));
+}
+
+TEST(SpillFile, detects_every_damaged_byte_and_a_truncated_file) {
+  TestContext test(1U << 20);
+  SpillFile file(test.context);
+  const std::string text =
+      "a block that is compressed, compressed, compressed, compressed, compressed, compressed, compressed, compressed";
+  const SpillBlock block = file.append(as_bytes(text));
+  ASSERT_LT(block.stored, block.size);
+  Encoder space;
+  for (std::uint64_t at = 0; at < block.stored; ++at) {
+    char byte = 0;
+    ASSERT_EQ(::pread(file.fd().get(), &byte, 1, static_cast<off_t>(at)), 1);
+    const char damaged = static_cast<char>(byte ^ 0x10);
+    ASSERT_EQ(::pwrite(file.fd().get(), &damaged, 1, static_cast<off_t>(at)), 1);
+    EXPECT_EQ(error_code_of([&] { file.read(block, space); }), Code::corrupt);
+    ASSERT_EQ(::pwrite(file.fd().get(), &byte, 1, static_cast<off_t>(at)), 1);
+  }
+  EXPECT_EQ(as_chars(file.read(block, space)), text);
+  ASSERT_EQ(::ftruncate(file.fd().get(), static_cast<off_t>(block.stored - 1)), 0);
+  EXPECT_EQ(error_code_of([&] { file.read(block, space); }), Code::corrupt);
+}
+
+}  // namespace
+}  // namespace weft::runtime
