@@ -72,7 +72,7 @@ struct FetchOptions {
   std::uint32_t attempts = 4;                                        // in a row without progress
   std::chrono::nanoseconds backoff = std::chrono::milliseconds(50);  // before the second attempt; doubles
   std::chrono::nanoseconds reply_deadline = std::chrono::seconds(10);
-  std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // of a whole fetch, counted from its start
+  std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // without any progress
   std::uint64_t reply_bytes = 4u << 20;                          // what one reply should hold; bounds the time the reactor is busy
   std::uint32_t in_flight = 8;                                   // fetches at once; more wait in line
   bool accept_lz4 = true;
