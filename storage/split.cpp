@@ -34,7 +34,7 @@ class Cutter {
 
   void add(const std::string& path, std::uint64_t size) {
     if (size >= target_) return cut(path, size);
-    const std::uint64_t cost = std::max(size, std::min(kCostOfOpening, target_));
+    const std::uint64_t cost = std::max(size, kCostOfOpening);
     if (cost_ + cost > target_) close();
     open_.push_back({path, 0, size, {}});
     cost_ += cost;
@@ -73,7 +73,7 @@ Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, 
   for (const std::string& file : files) {
     WEFT_ASSIGN(const std::uint64_t size, input_size(file, options.record_bytes));
     sizes.push_back(size);
-    total += size;
+    if (size != 0) total += std::max(size, kCostOfOpening);
   }
   const std::uint64_t fair = total / std::max<std::uint64_t>(options.min_groups, 1);
   const std::uint64_t target = std::max(std::min(std::max<std::uint64_t>(options.target_bytes, 1), fair), kSmallestPiece);

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/random.hpp"
+#include "storage/split.hpp"
+
+namespace weft::storage {
+namespace {
+
+using Paths = std::vector<std::string>;
+
+class InputsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto dir = TempDir::create();
+    ASSERT_TRUE(dir);
+    dir_.emplace(std::move(*dir));
+  }
+  std::string at(const std::string& name) const { return dir_->path() / name; }
+  std::string add(const std::string& name, std::size_t size = 1) {
+    std::filesystem::create_directories(std::filesystem::path(at(name)).parent_path());
+    EXPECT_TRUE(write_file(at(name), std::string(size, 'x')));
+    return at(name);
+  }
+  static Result<Paths> expand(const Paths& inputs) { return expand_inputs(inputs); }
+  std::optional<TempDir> dir_;
+};
+
+TEST_F(InputsTest, DirectoriesAreReadRecursivelyWithoutHiddenNames) {
+  const Paths expected = {add("in/a"), add("in/b/c"), add("in/b/d/e")};
+  add("in/_SUCCESS");
+  add("in/.hidden");
+  add("in/_logs/x");
+  std::filesystem::create_directory_symlink(at("in"), at("in/b/loop"));
+  EXPECT_EQ(*expand({at("in")}), expected);
+  EXPECT_EQ(*expand({at("in/"), at("in/a"), std::string("file://") + at("in/b/c")}), expected);
+}
+
+TEST_F(InputsTest, PatternsNamesAndMixturesAreSortedWithoutDuplicates) {
+  const Paths expected = {add("x1"), add("x2"), add("y[1]")};
+  EXPECT_EQ(*expand({at("x?"), at("y[1]"), at("x*"), at("x2")}), expected);
+  EXPECT_EQ(*expand({at("{x2,x1}")}), (Paths{at("x1"), at("x2")}));
+  EXPECT_EQ(*expand({add("_explicit")}), Paths{at("_explicit")});
+}
+
+TEST_F(InputsTest, NothingIsAnEmptyInput) {
+  std::filesystem::create_directory(at("empty"));
+  EXPECT_EQ(*expand({at("empty")}), Paths{});
+  EXPECT_EQ(*expand({}), Paths{});
+  EXPECT_TRUE(split_files(Paths{}, {})->empty());
+  EXPECT_TRUE(split_files(Paths{add("zero", 0)}, {})->empty());
+}
+
+TEST_F(InputsTest, ErrorsNameTheInput) {
+  const auto expect = [&](const std::string& input, Code code) {
+    const auto result = expand({input});
+    ASSERT_FALSE(result) << input;
+    EXPECT_EQ(result.error().code(), code) << input;
+    EXPECT_NE(result.error().to_string().find(input), std::string::npos) << result.error().to_string();
+  };
+  expect(at("missing"), Code::not_found);
+  expect(at("missing*"), Code::not_found);
+  expect("hdfs://host/path", Code::invalid_argument);
+  expect("/dev/null", Code::invalid_argument);
+  ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0600), 0);
+  expect(at("fifo"), Code::invalid_argument);
+  std::filesystem::create_symlink(at("nowhere"), at("dangling"));
+  expect(at("dangling"), Code::not_found);
+  EXPECT_EQ(expand({""}).error().code(), Code::invalid_argument);
+}
+
+TEST_F(InputsTest, AnUnreadableDirectoryIsAnError) {
+  if (::geteuid() != 0) GTEST_SKIP() << "changing the user needs root";
+  std::filesystem::create_directory(at("closed"));
+  std::filesystem::permissions(at("closed"), std::filesystem::perms::none);
+  std::filesystem::permissions(dir_->path(), std::filesystem::perms::all);
+  ASSERT_EQ(::seteuid(65534), 0);
+  const auto result = expand({at("closed")});
+  ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().to_string().find("Permission denied"), std::string::npos);
+}
+
+std::uint64_t bytes_of(const SplitGroup& group) {
+  std::uint64_t bytes = 0;
+  for (const Split& split : group) bytes += split.length;
+  return bytes;
+}
+
+TEST_F(InputsTest, SplitsCoverEveryFileExactlyOnceInOrder) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(std::string("seed ") + std::to_string(seed));
+    Random random(seed);
+    const std::uint64_t record = random.chance(0.5) ? 1 + random.below(200) : 0;
+    Paths files;
+    std::vector<std::uint64_t> sizes;
+    for (auto n = random.below(12); n > 0; --n) {
+      sizes.push_back(random.below(random.chance(0.3) ? 3'000'000 : 50'000) * (record != 0 ? record : 1) / (record > 9 ? 40 : 1));
+      if (record != 0) sizes.back() -= sizes.back() % record;
+      files.push_back(at(std::string("f") + std::to_string(files.size() + 100)));
+      std::filesystem::remove(files.back());
+      ASSERT_TRUE(write_file(files.back(), ""));
+      std::filesystem::resize_file(files.back(), sizes.back());
+    }
+    SplitOptions options{1 + random.below(2'000'000), 1 + random.below(8), record};
+    const auto groups = split_files(files, options);
+    ASSERT_TRUE(groups) << groups.error().to_string();
+    std::size_t file = 0;
+    std::uint64_t offset = 0;
+    for (const auto& group : *groups) {
+      ASSERT_FALSE(group.empty());
+      for (const Split& split : group) {
+        while (offset == sizes[file]) ++file, offset = 0;
+        ASSERT_EQ(split.path, files[file]);
+        ASSERT_EQ(split.offset, offset);
+        ASSERT_GT(split.length, 0u);
+        ASSERT_EQ(record != 0 ? split.length % record : 0, 0u);
+        offset += split.length;
+      }
+      ASSERT_LE(bytes_of(group), std::max<std::uint64_t>(options.target_bytes, 64u << 10) + std::max<std::uint64_t>(record, 4096));
+    }
+    while (file < sizes.size() && offset == sizes[file]) ++file, offset = 0;
+    ASSERT_EQ(file, sizes.size());
+  }
+}
+
+TEST_F(InputsTest, SmallFilesShareATask) {
+  Paths files;
+  for (int i = 100; i < 300; ++i) files.push_back(add(std::string("small/") + std::to_string(i), 1000));
+  const auto groups = split_files(files, {});
+  ASSERT_TRUE(groups);
+  EXPECT_EQ(groups->size(), 1u);
+  EXPECT_EQ(groups->front().size(), 200u);
+}
+
+TEST_F(InputsTest, ALargeFileFeedsAsManyTasksAsWanted) {
+  const std::string file = add("large", 0);
+  std::filesystem::resize_file(file, 8u << 20);
+  const auto groups = split_files(Paths{file}, {.target_bytes = 32u << 20, .min_groups = 4});
+  ASSERT_TRUE(groups);
+  EXPECT_EQ(groups->size(), 4u);
+  const auto tiny = split_files(Paths{add("tiny", 100'000)}, {.min_groups = 64});
+  EXPECT_EQ(tiny->size(), 2u);  // never below 64 KiB a piece
+}
+
+TEST_F(InputsTest, AFileOfBrokenRecordsIsRefused) {
+  const auto result = split_files(Paths{add("broken", 250)}, {.record_bytes = 100});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), Code::invalid_argument);
+  EXPECT_NE(result.error().message().find("broken has 250 bytes"), std::string::npos);
+}
+
+TEST_F(InputsTest, AFileThatVanishedIsNamed) {
+  const auto result = split_files(Paths{at("vanished")}, {});
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().to_string().find("vanished"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::storage

@@ -1,0 +1,177 @@
+#include "storage/output.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+
+namespace weft::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto dir = TempDir::create();
+    ASSERT_TRUE(dir);
+    dir_.emplace(std::move(*dir));
+  }
+  std::string at(const std::string& name) const { return dir_->path() / name; }
+  static std::string write(const OutputDirectory& output, const std::string& name, const std::string& text) {
+    auto file = OutputFile::create(output.work_directory(), name);
+    EXPECT_TRUE(file) << file.error().to_string();
+    EXPECT_TRUE((*file)->append(as_bytes(text)));
+    EXPECT_EQ((*file)->bytes(), text.size());
+    EXPECT_TRUE((*file)->close());
+    return name;
+  }
+  static std::set<std::string> names(const fs::path& directory) {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(directory)) found.insert(entry.path().filename());
+    return found;
+  }
+  std::set<std::string> names() const { return names(dir_->path()); }
+  using Names = std::set<std::string>;
+  std::optional<TempDir> dir_;
+};
+
+TEST_F(OutputTest, AppearsCompleteAtCommitAndNotBefore) {
+  auto output = OutputDirectory::prepare(at("out/"), false, "run1");
+  ASSERT_TRUE(output) << output.error().to_string();
+  EXPECT_EQ(output->path(), at("out"));
+  const auto first = write(*output, "s1-t0-a1", "zero");
+  write(*output, "s1-t1-a0", "a loser");
+  const auto third = write(*output, "s1-t2-a0", std::string(1'000'000, 'x'));
+  EXPECT_FALSE(fs::exists(at("out")));
+  ASSERT_TRUE(output->commit({first, "", third}));
+  EXPECT_EQ(names(at("out")), (Names{"part-00000", "part-00002", "_SUCCESS"}));
+  EXPECT_EQ(*read_file(at("out/part-00000")), "zero");
+  EXPECT_EQ(fs::file_size(at("out/part-00002")), 1'000'000u);
+  EXPECT_EQ(names(), Names{"out"});
+}
+
+TEST_F(OutputTest, AbandonedOutputLeavesNothing) {
+  {
+    auto output = OutputDirectory::prepare(at("out"), false, "run1");
+    ASSERT_TRUE(output);
+    write(*output, "x", "x");
+    OutputDirectory moved = std::move(*output);
+    auto file = OutputFile::create(moved.work_directory(), "unfinished");
+    ASSERT_TRUE(file);
+    file->reset();
+    EXPECT_EQ(names(moved.work_directory()), Names{"x"});
+  }
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(OutputTest, AFailedCommitShowsNothing) {
+  {
+    auto output = OutputDirectory::prepare(at("out"), false, "run1");
+    ASSERT_TRUE(output);
+    write(*output, "x", "x");
+    EXPECT_FALSE(output->commit({"x", "never written"}));
+    EXPECT_FALSE(fs::exists(at("out")));
+  }
+  EXPECT_EQ(names(), Names{});
+}
+
+TEST_F(OutputTest, ExistingOutputIsRefusedUnlessOverwritten) {
+  fs::create_directory(at("out"));
+  ASSERT_TRUE(write_file(at("out/part-00000"), "old"));
+  auto refused = OutputDirectory::prepare(at("out"), false, "run1");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::already_exists);
+  EXPECT_NE(refused.error().message().find("--overwrite"), std::string::npos);
+  auto output = OutputDirectory::prepare(at("out"), true, "run2");
+  ASSERT_TRUE(output);
+  EXPECT_EQ(*read_file(at("out/part-00000")), "old");
+  ASSERT_TRUE(output->commit({write(*output, "x", "new")}));
+  EXPECT_EQ(*read_file(at("out/part-00000")), "new");
+  EXPECT_EQ(names(), Names{"out"});
+}
+
+TEST_F(OutputTest, OutputThatAppearsMeanwhileIsNotTouched) {
+  auto output = OutputDirectory::prepare(at("out"), false, "run1");
+  ASSERT_TRUE(output);
+  fs::create_directory(at("out"));
+  const auto result = output->commit({write(*output, "x", "new")});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), Code::already_exists);
+  EXPECT_EQ(names(at("out")), Names{});
+}
+
+TEST_F(OutputTest, FilesAndThePlaceWeAreInAreNeverOverwritten) {
+  ASSERT_TRUE(write_file(at("file"), "precious"));
+  EXPECT_FALSE(OutputDirectory::prepare(at("file"), true, "t"));
+  EXPECT_FALSE(OutputDirectory::prepare(fs::current_path(), true, "t"));
+  EXPECT_FALSE(OutputDirectory::prepare(fs::current_path().parent_path(), true, "t"));
+  EXPECT_FALSE(OutputDirectory::prepare("/", true, "t"));
+  EXPECT_EQ(*read_file(at("file")), "precious");
+}
+
+TEST_F(OutputTest, AMissingParentIsNamed) {
+  auto output = OutputDirectory::prepare(at("no/such/out"), false, "t");
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().code(), Code::not_found);
+  EXPECT_NE(output.error().message().find(at("no/such")), std::string::npos);
+}
+
+TEST_F(OutputTest, NoPermissionIsClear) {
+  if (::geteuid() != 0) GTEST_SKIP() << "changing the user needs root";
+  fs::permissions(dir_->path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+  ASSERT_EQ(::seteuid(65534), 0);
+  auto output = OutputDirectory::prepare(at("out"), false, "t");
+  ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().code(), Code::io);
+  EXPECT_NE(output.error().to_string().find("Permission denied"), std::string::npos);
+}
+
+TEST_F(OutputTest, WorkOfRunsThatDiedIsRemovedAndThatOfLivingOnesIsNot) {
+  auto living = OutputDirectory::prepare(at("out"), false, "living");
+  ASSERT_TRUE(living);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto output = OutputDirectory::prepare(at("out"), false, "dying");
+    ::_exit(output && OutputFile::create(output->work_directory(), "x") ? 0 : 1);  // as if killed: no destructor runs
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  ASSERT_TRUE(fs::exists(at(".out.weft-dying")));
+  auto next = OutputDirectory::prepare(at("out"), false, "next");
+  ASSERT_TRUE(next);
+  EXPECT_EQ(names(), (Names{".out.weft-living", ".out.weft-next"}));
+  auto twin = OutputDirectory::prepare(at("out"), false, "next");
+  ASSERT_TRUE(twin);
+  EXPECT_NE(twin->work_directory(), next->work_directory());
+}
+
+TEST_F(OutputTest, AFullDiskIsResourceExhaustedAndLeavesNothing) {
+  if (::mount("tmpfs", dir_->path().c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  {
+    auto output = OutputDirectory::prepare(at("out"), false, "t");
+    ASSERT_TRUE(output);
+    auto file = OutputFile::create(output->work_directory(), "x");
+    ASSERT_TRUE(file);
+    Result<void> last;
+    for (int i = 0; i < 100 && last; ++i) last = (*file)->append(as_bytes(std::string(100'000, 'x')));
+    ASSERT_FALSE(last);
+    EXPECT_EQ(last.error().code(), Code::resource_exhausted);
+    EXPECT_NE(last.error().to_string().find(output->work_directory()), std::string::npos);
+  }
+  EXPECT_EQ(names(), Names{});
+  ::umount(dir_->path().c_str());
+}
+
+}  // namespace
+}  // namespace weft::storage
