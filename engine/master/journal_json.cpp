@@ -1,0 +1,127 @@
+// Events as lines of the event log.
+#include "base/json.hpp"
+#include "engine/master/journal.hpp"
+
+namespace weft::master {
+
+namespace {
+
+std::string_view kind_name(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::user_code:
+      return "user_code";
+    case FailureKind::crashed:
+      return "crashed";
+    case FailureKind::timed_out:
+      return "timed_out";
+    case FailureKind::fetch_failed:
+      return "fetch_failed";
+    case FailureKind::environment:
+      return "environment";
+    case FailureKind::plan_mismatch:
+      return "plan_mismatch";
+    case FailureKind::killed:
+      return "killed";
+  }
+  return "unknown";
+}
+
+void add(JsonWriter& json, const sched::Resources& resources) {
+  json.begin_object().member("cpu", resources.cpu).member("memory", resources.memory);
+  json.member("disk", resources.disk).member("network", resources.network).end_object();
+}
+
+void add(JsonWriter& json, const AttemptId& id, NodeId node) {
+  json.member("job", id.task.job.value()).member("stage", id.task.stage.value()).member("task", id.task.index);
+  json.member("attempt", id.attempt).member("node", node.value());
+}
+
+void add(JsonWriter& json, const plan::Stage& stage) {
+  json.begin_object().member("stage", stage.id.value()).member("name", stage.name).member("tasks", stage.task_count());
+  json.member("output", stage.output == plan::OutputKind::shuffle ? "shuffle" : "result").member("partitions", stage.partitions);
+  json.key("operators").begin_array();
+  for (const auto& name : stage.operators) json.value(name);
+  json.end_array().key("inputs").begin_array();
+  for (const auto& branch : stage.branches) {
+    for (ShuffleId input : branch.partitioned) json.value(input.value());
+    for (ShuffleId input : branch.broadcast) json.value(input.value());
+  }
+  json.end_array().end_object();
+}
+
+void add(JsonWriter& json, const JobSubmitted& event) {
+  json.member("event", "job_submitted").member("job", event.job.value()).member("name", event.name).member("user", event.user);
+  json.member("pool", event.pool).member("priority", event.priority).member("max_attempts", event.max_attempts);
+  if (event.deadline) json.member("deadline_ns", event.deadline->count());
+  json.member("task_timeout_ns", event.task_timeout.count()).key("demand");
+  add(json, event.demand);
+  json.member("weight", event.hints.weight);
+}
+void add(JsonWriter& json, const PlanExtended& event) {
+  json.member("event", "plan_extended").member("job", event.job.value()).member("action", event.part.action.value());
+  json.key("stages").begin_array();
+  for (const auto& stage : event.part.stages) add(json, stage);
+  json.end_array().key("targets").begin_array();
+  for (StageId target : event.part.targets) json.value(target.value());
+  json.end_array().key("released").begin_array();
+  for (ShuffleId shuffle : event.part.released) json.value(shuffle.value());
+  json.end_array();
+}
+void add(JsonWriter& json, const JobClosed& event) { json.member("event", "job_closed").member("job", event.job.value()); }
+void add(JsonWriter& json, const JobKilled& event) {
+  json.member("event", "job_killed").member("job", event.job.value()).member("reason", event.reason);
+}
+void add(JsonWriter& json, const WorkerJoined& event) {
+  json.member("event", "worker_joined").member("node", event.node.value()).member("name", event.name).member("host", event.host);
+  json.member("rack", event.rack).member("data_address", event.data_address).key("capacity");
+  add(json, event.capacity);
+  json.key("attributes").begin_object();
+  for (const auto& [key, value] : event.attributes) json.member(key, value);
+  json.end_object();
+}
+void add(JsonWriter& json, const WorkerHeartbeat& event) {
+  json.member("event", "worker_heartbeat")
+      .member("node", event.node.value())
+      .member("cross_rack_rate", event.cross_rack_rate)
+      .key("used");
+  add(json, event.used);
+}
+void add(JsonWriter& json, const WorkerLost& event) {
+  json.member("event", "worker_lost").member("node", event.node.value()).member("reason", event.reason);
+}
+void add(JsonWriter& json, const TaskStarted& event) {
+  json.member("event", "task_started");
+  add(json, event.attempt, event.node);
+}
+void add(JsonWriter& json, const TaskFinished& event) {
+  json.member("event", "task_finished");
+  add(json, event.attempt, event.node);
+  std::uint64_t bytes = 0, records = 0;
+  for (const auto& partition : event.output) bytes += partition.bytes, records += partition.records;
+  json.member("input_bytes", event.input_bytes).member("input_records", event.input_records);
+  json.member("output_bytes", bytes).member("output_records", records).member("result_bytes", event.result.size());
+  json.key("counters").begin_object();
+  for (const auto& [name, value] : event.counters) json.member(name, value);
+  json.end_object();
+}
+void add(JsonWriter& json, const TaskFailed& event) {
+  json.member("event", "task_failed");
+  add(json, event.attempt, event.node);
+  json.member("kind", kind_name(event.kind)).member("message", event.message);
+  if (!event.fetch) return;
+  json.key("fetch").begin_object().member("shuffle", event.fetch->shuffle.value()).member("map", event.fetch->map);
+  json.member("map_attempt", event.fetch->map_attempt).member("node", event.fetch->node.value()).end_object();
+}
+void add(JsonWriter& json, const TimerFired& event) { json.member("event", "timer_fired").member("timer", event.timer); }
+
+}  // namespace
+
+std::string event_json(Time at, const Event& event) {
+  JsonWriter json;
+  json.begin_object().member("time_ns", at.count());
+  std::visit([&json](const auto& alternative) { add(json, alternative); }, event);
+  json.end_object();
+  return json.text();
+}
+
+}  // namespace weft::master
