@@ -122,6 +122,7 @@ class Core::Impl final : public sched::Decisions {
   // Nodes.
   void lose_node(NodeId node, const std::string& reason);
   void node_failed(NodeId node);
+  void exclude(NodeId node);
   bool another_node(const sched::StageInfo& stage, NodeId than) const;
   void lift_avoidance(sched::StageInfo& stage);
   void lift_avoidance();

@@ -115,7 +115,12 @@ void Core::Impl::node_failed(NodeId id) {
   if (node == nullptr || !node->usable()) return;
   std::uint32_t limit = options_.max_failures_per_node;
   if (limit == 0) limit = std::max(3u, static_cast<std::uint32_t>(std::min(node->capacity.cpu, 1e6)));
-  if (++node_failures_[id] < limit) return;
+  if (++node_failures_[id] >= limit) exclude(id);
+}
+
+void Core::Impl::exclude(NodeId id) {
+  const sched::NodeInfo* node = state_.node(id);
+  if (node == nullptr || !node->usable()) return;
   const bool last = std::none_of(state_.nodes().begin(), state_.nodes().end(),
                                  [id](const auto& entry) { return entry.first != id && entry.second.usable(); });
   if (last) return;  // better a bad node than none

@@ -12,7 +12,7 @@ namespace {
 
 /// Times a task may be lost through no fault of its own (workers gone, inputs gone) before the job is given up.
 constexpr std::uint16_t kMaxLosses = 20;
-/// Fetch failures of one node's outputs of a shuffle before all of them are taken for lost.
+/// Fetch failures of a live node's outputs of a shuffle before all of them are taken for lost and the node is excluded.
 constexpr std::uint32_t kMaxFetchFailures = 4;
 
 Code code_of(FailureKind kind) {
@@ -214,14 +214,15 @@ void Core::Impl::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& 
   if (found == job.stages.end()) return;
   StageRecord& source = found->second;
   if (source.plan.output != plan::OutputKind::shuffle || source.dropped || fetch.map >= source.info->tasks.size()) return;
-  const sched::TaskInfo& map = source.info->tasks[fetch.map];
+  sched::TaskInfo& map = source.info->tasks[fetch.map];
   if (map.state != sched::TaskState::finished || map.node != fetch.node || map.attempts - 1 != fetch.map_attempt)
     return;  // known already
+  if (another_node(*source.info, fetch.node)) map.avoid = fetch.node;
   lose_output(job, source, fetch.map);
   if (++source.fetch_failures[fetch.node] >= kMaxFetchFailures) {
     lose_outputs_on(job, source, fetch.node);
     source.fetch_failures.erase(fetch.node);
-    node_failed(fetch.node);
+    exclude(fetch.node);  // it runs tasks, but nobody can read what they wrote
   }
   refresh(job);
 }

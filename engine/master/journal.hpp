@@ -26,9 +26,9 @@ Result<JournalEntry> decode_event(ByteView payload);
 std::string event_json(Time at, const Event& event);
 
 enum class SyncPolicy : std::uint8_t {
-  never = 0,      // the operating system writes when it likes: survives a crash of this process only
+  never = 0,       // the operating system writes when it likes: survives a crash of this process only
   on_request = 1,  // on sync(): group commit is the caller's
-  each = 2,       // after every append
+  each = 2,        // after every append
 };
 
 /// Appends records. One thread. After a failed append the journal is unusable (every later call fails): the file may end in half a

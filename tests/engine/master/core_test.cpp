@@ -206,6 +206,26 @@ TEST(Core, AFetchFailureRedoesTheMapWithoutCountingAgainstTheReader) {
   EXPECT_EQ(d.all<ActionFinished>().size(), 1u);
 }
 
+TEST(Core, RedoesUnreadableMapsElsewhereAndExcludesTheirNode) {
+  Driver d;
+  d.join(1, 8);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 6, 1), result(reader(1, {0}, 1, 0))})));
+  d.join(2, 1);
+  for (std::uint32_t map = 0; map < 6; ++map) ASSERT_TRUE(d.finish(d.running_attempt(1, 0, map)));
+  for (std::uint32_t map = 0; map < 4; ++map) {
+    ASSERT_TRUE(d.fail_fetch(d.running_attempt(1, 1, 0), 0, map, 0, NodeId(1)));
+    if (map == 3) break;
+    const AttemptId again = d.running_attempt(1, 0, map);
+    EXPECT_EQ(d.running.at(again), NodeId(2));
+    ASSERT_TRUE(d.finish(again));
+  }
+  EXPECT_FALSE(d.core.view().node(NodeId(1))->usable());
+  d.drain();  // maps 3, 4 and 5 on node 2
+  EXPECT_EQ(d.launches(0), 12u);
+  EXPECT_EQ(d.all<ActionFinished>().size(), 1u);
+}
+
 TEST(Core, GivesUpAReaderThatNeverGetsItsInput) {
   Driver d;
   d.join(1, 1);

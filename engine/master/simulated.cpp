@@ -1,0 +1,274 @@
+#include "engine/master/simulated.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace weft::master {
+
+SimulatedCluster::SimulatedCluster(SimulatedOptions options)
+    : options_(std::move(options)),
+      random_(options_.seed),
+      core_(sched::make_scheduler(options_.scheduler).value(), options_.core),
+      journal_(memory_journal(journal_bytes_)) {
+  for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
+  if (options_.between_deaths > Time(0)) at(Time(random_.between(1, 2 * options_.between_deaths.count())), Death{});
+}
+
+Result<void> SimulatedCluster::apply(Event event) {
+  std::vector<Command> commands;
+  auto applied = apply_journaled(core_, *journal_, now_, std::move(event), commands);
+  check(applied || commands.empty(), "a refused event gave commands");
+  forget_lost_nodes();
+  for (const Command& command : commands) {
+    command_log_ += to_text(command);
+    command_log_ += '\n';
+    std::visit([this](const auto& alternative) { carry_out(alternative); }, command);
+  }
+  return applied;
+}
+
+void SimulatedCluster::check(bool good, std::string what) {
+  if (!good) violations_.push_back(fmt::format("at {} ns: {}", now_.count(), what));
+}
+
+NodeId SimulatedCluster::add_node() {
+  const NodeId id(next_node_++);
+  nodes_[id];
+  WorkerJoined event;
+  event.node = id;
+  event.name = fmt::format("worker-{}", id.value());
+  event.host = fmt::format("host-{}", id.value());
+  event.rack = fmt::format("rack-{}", id.value() % options_.racks);
+  event.capacity.cpu = options_.slots;
+  auto joined = apply(std::move(event));
+  check(joined.has_value(), "a new node was refused");
+  at(now_ + options_.heartbeat, Heartbeat{id});
+  return id;
+}
+
+JobId SimulatedCluster::submit(JobSubmitted job) {
+  job.job = JobId(next_job_++);
+  const JobId id = job.job;
+  auto submitted = apply(std::move(job));
+  check(submitted.has_value(), "a new job was refused");
+  return id;
+}
+
+void SimulatedCluster::extend(JobId job, plan::PlanPart part) {
+  for (const auto& stage : part.stages) {
+    (stage.output == plan::OutputKind::shuffle ? maps_ : targets_)[job][stage.id] = stage.task_count();
+  }
+  const auto key = std::pair(job, part.action);
+  waiting_.insert(key);
+  if (auto extended = apply(PlanExtended{job, std::move(part)}); !extended) {
+    waiting_.erase(key);
+    check(over_.contains(job), "a plan was refused: " + extended.error().to_string());
+  }
+}
+
+void SimulatedCluster::kill(JobId job, std::string reason) { (void)apply(JobKilled{job, std::move(reason)}); }
+void SimulatedCluster::close(JobId job) { (void)apply(JobClosed{job}); }
+
+bool SimulatedCluster::run(Time limit) {
+  while (!waiting_.empty()) {
+    if (now_ > limit || !step()) return false;
+  }
+  return true;
+}
+
+bool SimulatedCluster::step() {
+  if (agenda_.empty()) return false;
+  auto next = agenda_.extract(agenda_.begin());
+  now_ = std::max(now_, next.key().first);
+  std::visit([this](const auto& alternative) { happen(alternative); }, next.mapped());
+  return true;
+}
+
+// ---- what happens in the world --------------------------------------------------------------------------------------
+
+void SimulatedCluster::happen(const TaskEnd& end) {
+  Node& node = nodes_.at(end.node);
+  auto found = node.running.find(end.attempt);
+  if (found == node.running.end()) return;
+  if (!node.alive && !found->second.fenced) return at(now_ + options_.heartbeat, end);  // stalled until the core gives it up
+  Running task = std::move(found->second);
+  node.running.erase(found);
+  if (!task.fenced) --node.busy;
+  Event event = outcome(end.node, end.attempt, task);
+  const bool finished = std::holds_alternative<TaskFinished>(event);
+  const bool is_target = targets_[end.attempt.task.job].contains(end.attempt.task.stage);
+  if (finished && !is_target) {
+    node.store.insert(
+        {end.attempt.task.job, ShuffleId(end.attempt.task.stage.value()), end.attempt.task.index, end.attempt.attempt});
+  }
+  const bool accepted = apply(std::move(event)).has_value();
+  check(!(accepted && finished && task.fenced), fmt::format("the fenced {} was accepted", to_string(end.attempt)));
+  check(accepted || task.fenced, fmt::format("the end of {} was refused", to_string(end.attempt)));
+  if (!accepted) ++zombies_refused_;
+  if (accepted && finished && is_target) {
+    check(committed_.insert(end.attempt.task).second, fmt::format("{} was committed twice", to_string(end.attempt.task)));
+  }
+  if (finished && random_.chance(options_.loss_rate)) {
+    node.store.erase(
+        {end.attempt.task.job, ShuffleId(end.attempt.task.stage.value()), end.attempt.task.index, end.attempt.attempt});
+  }
+}
+
+Event SimulatedCluster::outcome(NodeId node, const AttemptId& attempt, const Running& task) {
+  TaskFailed failed;
+  failed.attempt = attempt;
+  failed.node = node;
+  if ((failed.fetch = missing_input(task))) {
+    failed.kind = FailureKind::fetch_failed;
+    failed.message = fmt::format("map {} of shuffle {} is not there", failed.fetch->map, failed.fetch->shuffle.value());
+    return failed;
+  }
+  if (random_.chance(options_.failure_rate)) {
+    failed.message = "simulated exception";
+    return failed;
+  }
+  TaskFinished finished;
+  finished.attempt = attempt;
+  finished.node = node;
+  const std::uint64_t stable = attempt.task.stage.value() * 1000 + attempt.task.index;
+  for (std::uint32_t i = 0; i < task.launch.spec.output_partitions; ++i) finished.output.push_back({stable + i, 1});
+  if (task.launch.spec.output_partitions == 0) finished.result = Buffer::copy_of(as_bytes(std::to_string(stable)));
+  finished.counters["tasks"] = 1;
+  return finished;
+}
+
+std::optional<shuffle::FetchFailure> SimulatedCluster::missing_input(const Running& task) const {
+  for (const auto& table : task.tables) {
+    for (const auto& output : table.outputs) {
+      const auto node = nodes_.find(output.node);
+      const bool there = node != nodes_.end() && node->second.alive &&
+                         node->second.store.contains({table.job, table.shuffle, output.map, output.attempt});
+      if (!there) return shuffle::FetchFailure{table.shuffle, output.map, output.attempt, output.node};
+    }
+  }
+  return std::nullopt;
+}
+
+void SimulatedCluster::happen(const Heartbeat& beat) {
+  const Node& node = nodes_.at(beat.node);
+  if (!node.alive || !node.known) return;
+  check(apply(WorkerHeartbeat{beat.node, {}}).has_value(), "a heartbeat of a known node was refused");
+  at(now_ + options_.heartbeat, beat);
+}
+
+void SimulatedCluster::happen(const Death& death) {
+  std::vector<NodeId> alive;
+  for (const auto& [id, node] : nodes_) {
+    if (node.alive && node.known) alive.push_back(id);
+  }
+  if (!alive.empty()) kill_node(alive[random_.below(alive.size())], random_.chance(options_.silent_deaths));
+  add_node();
+  at(now_ + Time(random_.between(1, 2 * options_.between_deaths.count())), death);
+}
+
+void SimulatedCluster::kill_node(NodeId id, bool silently) {
+  Node& node = nodes_.at(id);
+  node.alive = false;
+  node.store.clear();
+  if (!silently) check(apply(WorkerLost{id, "simulated death"}).has_value(), "the loss of a known node was refused");
+}
+
+void SimulatedCluster::happen(const TimerFired& timer) { (void)apply(timer); }
+
+void SimulatedCluster::forget_lost_nodes() {
+  for (auto& [id, node] : nodes_) {
+    if (!node.known || core_.view().node(id) != nullptr) continue;
+    node.known = false;
+    fence(node);
+  }
+}
+
+/// The attempts of a lost node: most are gone, some go on as zombies.
+void SimulatedCluster::fence(Node& node) {
+  for (auto task = node.running.begin(); task != node.running.end();) {
+    task->second.fenced = true;
+    task = random_.chance(options_.zombies) ? std::next(task) : node.running.erase(task);
+  }
+  node.busy = 0;
+}
+
+// ---- commands -------------------------------------------------------------------------------------------------------
+
+void SimulatedCluster::carry_out(const LaunchTask& command) {
+  Node& node = nodes_.at(command.node);
+  const TaskId task = command.attempt.task;
+  check(node.known, fmt::format("{} was launched on a lost node", to_string(command.attempt)));
+  check(!over_.contains(task.job), fmt::format("{} was launched after the end of its job", to_string(command.attempt)));
+  check(started_.insert(command.attempt).second, fmt::format("{} was launched twice", to_string(command.attempt)));
+  check(++node.busy <= options_.slots, fmt::format("node {} is given more than it has slots", command.node.value()));
+  Running running{command, {}, false};
+  for (ShuffleId input : command.inputs) {
+    auto table = node.tables.find({task.job, input});
+    if (table == node.tables.end()) {
+      check(false, fmt::format("{} was launched without the locations of shuffle {}", to_string(command.attempt), input.value()));
+      continue;
+    }
+    for (const auto& output : table->second.outputs) {
+      const auto holder = nodes_.find(output.node);
+      check(holder != nodes_.end() && holder->second.known,
+            fmt::format("{} is to read from a lost node", to_string(command.attempt)));
+    }
+    running.tables.push_back(table->second);
+  }
+  node.running.emplace(command.attempt, std::move(running));
+  const Time duration(random_.between(options_.shortest_task.count(), options_.longest_task.count()));
+  at(now_ + duration, TaskEnd{command.node, command.attempt});
+}
+
+void SimulatedCluster::carry_out(const KillTask& command) {
+  Node& node = nodes_.at(command.node);
+  auto found = node.running.find(command.attempt);
+  if (found == node.running.end()) return;
+  if (!found->second.fenced) --node.busy;
+  found->second.fenced = true;
+  if (!random_.chance(options_.zombies)) node.running.erase(found);
+}
+
+void SimulatedCluster::carry_out(const ShuffleLocations& command) {
+  const std::uint32_t maps = maps_[command.job][StageId(command.shuffle.value())];
+  check(command.outputs.size() == maps, fmt::format("the table of shuffle {} is not complete", command.shuffle.value()));
+  nodes_.at(command.node).tables[{command.job, command.shuffle}] = command;
+}
+
+void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
+  Node& node = nodes_.at(command.node);
+  std::erase_if(node.store, [&](const Output& output) { return output.job == command.job && output.shuffle == command.shuffle; });
+  node.tables.erase({command.job, command.shuffle});
+}
+
+void SimulatedCluster::carry_out(const ReleaseJob& command) {
+  Node& node = nodes_.at(command.node);
+  std::erase_if(node.store, [&](const Output& output) { return output.job == command.job; });
+  std::erase_if(node.tables, [&](const auto& entry) { return entry.first.first == command.job; });
+}
+
+void SimulatedCluster::carry_out(const ActionFinished& command) {
+  const auto key = std::pair(command.job, command.action);
+  check(waiting_.erase(key) == 1, fmt::format("action {} was finished twice or never asked for", command.action.value()));
+  auto& kept = results_[key];
+  for (const auto& target : command.results) {
+    auto& list = kept.emplace_back();
+    for (const auto& result : target) list.push_back(Buffer::copy_of(result.view()));
+  }
+}
+
+void SimulatedCluster::carry_out(const JobFailed& command) {
+  check(over_.insert(command.job).second, "a job ended twice");
+  failures_.emplace(command.job, command.error);
+  std::erase_if(waiting_, [&](const auto& key) { return key.first == command.job; });
+}
+
+void SimulatedCluster::carry_out(const JobFinished& command) {
+  check(over_.insert(command.job).second, "a job ended twice");
+  std::erase_if(waiting_, [&](const auto& key) { return key.first == command.job; });
+}
+
+void SimulatedCluster::carry_out(const SetTimer& command) { at(command.at, TimerFired{command.timer}); }
+
+}  // namespace weft::master

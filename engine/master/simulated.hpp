@@ -1,0 +1,141 @@
+// A shell of the core without machines: virtual time, simulated nodes with slots, task durations and faults from one seed. Carries
+// out every command and checks that the core keeps its promises. For tests; the same seed gives the same run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/random.hpp"
+#include "engine/master/core.hpp"
+#include "engine/master/journal.hpp"
+
+namespace weft::master {
+
+struct SimulatedOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t nodes = 3;
+  std::uint32_t slots = 2;
+  std::uint32_t racks = 1;
+  Time shortest_task = std::chrono::milliseconds(10);
+  Time longest_task = std::chrono::milliseconds(100);
+  double failure_rate = 0;     // of attempts, in user code
+  double loss_rate = 0;        // of finished map outputs: silently gone, found by a reader
+  Time between_deaths{0};      // mean time between deaths of nodes; 0: never. A fresh node replaces each
+  double silent_deaths = 0.5;  // share of deaths only noticed by the missing heartbeat
+  double zombies = 0.5;        // share of dead or killed attempts that go on and report
+  Time heartbeat = std::chrono::milliseconds(500);
+  std::string scheduler = "fifo";
+  CoreOptions core;
+};
+
+class SimulatedCluster {
+ public:
+  explicit SimulatedCluster(SimulatedOptions options);
+
+  JobId submit(JobSubmitted job);
+  void extend(JobId job, plan::PlanPart part);
+  void kill(JobId job, std::string reason);
+  void close(JobId job);
+  void kill_node(NodeId node, bool silently);
+  NodeId add_node();
+
+  /// Runs until every action asked for is finished or its job failed; false when `limit` of virtual time passes first.
+  bool run(Time limit);
+  bool step();  // one happening; false when nothing is left to happen
+
+  Core& core() { return core_; }
+  Time now() const { return now_; }
+  const std::map<std::pair<JobId, ActionId>, std::vector<std::vector<Buffer>>>& results() const { return results_; }
+  const std::map<JobId, Error>& failures() const { return failures_; }
+  /// Broken promises of the core, in words; empty when all is well.
+  const std::vector<std::string>& violations() const { return violations_; }
+  const std::string& journal() const { return journal_bytes_; }
+  /// Every command, a line each.
+  const std::string& command_log() const { return command_log_; }
+  std::uint64_t zombies_refused() const { return zombies_refused_; }
+
+ private:
+  struct Output {
+    JobId job;
+    ShuffleId shuffle;
+    std::uint32_t map = 0, attempt = 0;
+    friend auto operator<=>(const Output&, const Output&) = default;
+  };
+  struct Running {
+    LaunchTask launch;
+    std::vector<ShuffleLocations> tables;  // as known at the launch
+    bool fenced = false;                   // the core gave it up; it may report nevertheless
+  };
+  struct Node {
+    std::set<Output> store;
+    std::map<std::pair<JobId, ShuffleId>, ShuffleLocations> tables;
+    std::map<AttemptId, Running> running;
+    std::uint32_t busy = 0;  // attempts that are not fenced
+    bool alive = true;       // of the world
+    bool known = true;       // to the core
+  };
+  struct TaskEnd {
+    NodeId node;
+    AttemptId attempt;
+  };
+  struct Heartbeat {
+    NodeId node;
+  };
+  struct Death {};
+  using Happening = std::variant<TaskEnd, Heartbeat, Death, TimerFired>;
+
+  void at(Time when, Happening happening) { agenda_.emplace(std::pair(when, sequence_++), std::move(happening)); }
+  Result<void> apply(Event event);
+  void check(bool good, std::string what);
+
+  void happen(const TaskEnd& end);
+  void happen(const Heartbeat& beat);
+  void happen(const Death& death);
+  void happen(const TimerFired& timer);
+  Event outcome(NodeId node, const AttemptId& attempt, const Running& task);
+  std::optional<shuffle::FetchFailure> missing_input(const Running& task) const;
+  void forget_lost_nodes();
+  void fence(Node& node);
+
+  void carry_out(const LaunchTask& command);
+  void carry_out(const KillTask& command);
+  void carry_out(const ShuffleLocations& command);
+  void carry_out(const ReleaseShuffle& command);
+  void carry_out(const ReleaseJob& command);
+  void carry_out(const ActionFinished& command);
+  void carry_out(const JobFailed& command);
+  void carry_out(const JobFinished& command);
+  void carry_out(const SetTimer& command);
+
+  SimulatedOptions options_;
+  Random random_;
+  Core core_;
+  std::string journal_bytes_, command_log_;
+  std::unique_ptr<Journal> journal_;
+  Time now_{0};
+  std::map<std::pair<Time, std::uint64_t>, Happening> agenda_;
+  std::uint64_t sequence_ = 0;
+  std::map<NodeId, Node> nodes_;
+  std::uint32_t next_node_ = 1;
+  std::uint64_t next_job_ = 1;
+  std::map<JobId, std::map<StageId, std::uint32_t>> maps_;     // tasks per stage
+  std::map<JobId, std::map<StageId, std::uint32_t>> targets_;  // result stages: tasks
+  std::set<AttemptId> started_;
+  std::set<TaskId> committed_;  // tasks of result stages
+  std::set<std::pair<JobId, ActionId>> waiting_;
+  std::map<std::pair<JobId, ActionId>, std::vector<std::vector<Buffer>>> results_;
+  std::map<JobId, Error> failures_;
+  std::set<JobId> over_;
+  std::vector<std::string> violations_;
+  std::uint64_t zombies_refused_ = 0;
+};
+
+/// A command in words, complete: equal text, equal command.
+std::string to_text(const Command& command);
+
+}  // namespace weft::master

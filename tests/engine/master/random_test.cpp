@@ -1,0 +1,280 @@
+// Properties over many seeds: any faults leave a correct run, any order of events leaves a consistent core, the same events give
+// the same commands.
+#include <fmt/format.h>
+
+#include "engine/master/simulated.hpp"
+#include "tests/engine/master/core_driver.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace test;
+
+/// A random DAG: sources, then readers of earlier shuffles, then result stages of the last ones.
+plan::PlanPart random_part(Random& random, std::uint32_t action, std::uint32_t& next_stage, std::vector<plan::Stage>& shuffles) {
+  std::vector<plan::Stage> stages;
+  const auto small = [&random](std::uint64_t most) { return static_cast<std::uint32_t>(random.below(most)); };
+  const std::uint32_t count = 1 + small(4);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t partitions = 1 + small(4);
+    plan::Stage stage;
+    if (shuffles.empty() || random.chance(0.3)) {
+      stage = source(next_stage++, small(6), partitions);
+    } else {
+      const plan::Stage& input = shuffles[random.below(shuffles.size())];
+      stage = reader(next_stage++, {input.id.value()}, input.partitions, partitions);
+      for (const auto& other : shuffles) {
+        if (other.id != input.id && other.partitions == input.partitions && random.chance(0.5))
+          stage.branches[0].partitioned.emplace_back(other.id.value());
+        if (other.partitions == 1 && random.chance(0.3)) stage.branches[0].broadcast.emplace_back(other.id.value());
+      }
+      if (random.chance(0.2)) stage.branches.push_back({plan::BranchKind::splits, small(3), {}, {}, {}});  // a union
+    }
+    shuffles.push_back(stage);
+    stages.push_back(std::move(stage));
+  }
+  const plan::Stage& last = shuffles.back();
+  stages.push_back(result(reader(next_stage++, {last.id.value()}, last.partitions, 0)));
+  plan::PlanPart made = part(action, std::move(stages));
+  if (random.chance(0.5) && shuffles.size() > 1) {
+    const std::size_t gone = random.below(shuffles.size());
+    made.released.emplace_back(shuffles[gone].id.value());
+    shuffles.erase(shuffles.begin() + static_cast<std::ptrdiff_t>(gone));
+  }
+  return made;
+}
+
+SimulatedOptions faulty(std::uint64_t seed) {
+  Random random(seed);
+  SimulatedOptions options;
+  options.seed = seed;
+  options.nodes = 1 + static_cast<std::uint32_t>(random.below(5));
+  options.slots = 1 + static_cast<std::uint32_t>(random.below(3));
+  options.racks = 1 + static_cast<std::uint32_t>(random.below(3));
+  options.failure_rate = random.chance(0.5) ? 0.05 : 0;
+  options.loss_rate = random.chance(0.5) ? 0.05 : 0;
+  if (random.chance(0.7)) options.between_deaths = std::chrono::milliseconds(random.between(1000, 6000));
+  options.core.heartbeat_timeout = std::chrono::seconds(2);
+  return options;
+}
+
+/// Several jobs with several actions each, on a cluster with faults. Returns the cluster for what is to be looked at.
+std::unique_ptr<SimulatedCluster> run_jobs(std::uint64_t seed) {
+  auto cluster = std::make_unique<SimulatedCluster>(faulty(seed));
+  Random random(seed + 1);
+  struct Job {
+    JobId id;
+    std::uint32_t next_stage = 0;
+    std::vector<plan::Stage> shuffles;
+  };
+  std::vector<Job> jobs(1 + random.below(3));
+  for (auto& job : jobs) {
+    JobSubmitted event;
+    event.priority = static_cast<int>(random.below(2));
+    event.max_attempts = 8;
+    job.id = cluster->submit(std::move(event));
+  }
+  for (std::uint32_t action = 0; action < 3; ++action) {
+    for (auto& job : jobs) cluster->extend(job.id, random_part(random, action, job.next_stage, job.shuffles));
+    EXPECT_TRUE(cluster->run(std::chrono::hours(1))) << "seed " << seed << ": stuck in action " << action;
+    if (::testing::Test::HasFailure()) return cluster;
+  }
+  for (auto& job : jobs) cluster->close(job.id);
+  return cluster;
+}
+
+TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
+  std::uint64_t zombies = 0, finished = 0, failed = 0;
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+    auto cluster = run_jobs(seed);
+    ASSERT_TRUE(cluster->violations().empty()) << "seed " << seed << ": " << cluster->violations().front();
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    for (const auto& [job, error] : cluster->failures()) {
+      ++failed;
+      ASSERT_EQ(error.code(), Code::unavailable) << "seed " << seed << ": " << error.to_string();  // lost 20 times
+    }
+    for (const auto& [key, results] : cluster->results()) {
+      for (const auto& target : results) {
+        for (const auto& result : target) ASSERT_FALSE(result.empty()) << "seed " << seed;
+      }
+    }
+    finished += cluster->results().size();
+    zombies += cluster->zombies_refused();
+    ASSERT_EQ(cluster->core().view().used(), sched::Resources()) << "seed " << seed;
+    for (const auto& [id, node] : cluster->core().view().nodes()) ASSERT_TRUE(node.running.empty()) << "seed " << seed;
+    ASSERT_TRUE(cluster->core().view().runnable_jobs().empty()) << "seed " << seed;
+  }
+  EXPECT_GT(zombies, 0u);
+  EXPECT_GT(finished, 1000u);
+  EXPECT_LT(failed, finished / 50);
+}
+
+TEST(SimulatedRuns, TheSameSeedGivesTheSameJournalAndCommands) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    auto first = run_jobs(seed);
+    auto second = run_jobs(seed);
+    ASSERT_EQ(first->journal(), second->journal()) << "seed " << seed;
+    ASSERT_EQ(first->command_log(), second->command_log()) << "seed " << seed;
+  }
+}
+
+TEST(SimulatedRuns, AReplayedJournalGivesTheSameCommands) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    auto cluster = run_jobs(seed);
+    auto recovered = read_journal(as_bytes(cluster->journal()));
+    ASSERT_TRUE(recovered) << "seed " << seed << ": " << recovered.error().to_string();
+    ASSERT_FALSE(recovered->warning);
+    Core core(sched::make_scheduler("fifo").value(), faulty(seed).core);
+    std::vector<Command> commands;
+    auto replayed = replay(std::move(recovered->entries), core, commands);
+    ASSERT_TRUE(replayed) << "seed " << seed << ": " << replayed.error().to_string();
+    std::string log;
+    for (const auto& command : commands) log += to_text(command) + '\n';
+    ASSERT_EQ(log, cluster->command_log()) << "seed " << seed;
+  }
+}
+
+/// Events of any kind with small random ids: most are nonsense.
+Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, std::uint64_t& job) {
+  const auto small = [&random](std::uint64_t most) { return static_cast<std::uint32_t>(random.below(most)); };
+  const AttemptId attempt{TaskId{JobId(random.below(job + 1)), StageId(small(6)), small(5)}, small(4)};
+  const NodeId where(small(node + 2));
+  switch (random.below(12)) {
+    case 0: {
+      JobSubmitted event;
+      event.job = JobId(random.chance(0.5) ? ++job : random.below(job + 1));
+      event.max_attempts = small(5);
+      event.priority = static_cast<int>(random.between(-1, 1));
+      if (random.chance(0.1)) event.demand.cpu = -1;
+      if (random.chance(0.1)) event.demand.memory = 1e9;
+      return event;
+    }
+    case 1: {
+      std::vector<plan::Stage> stages;
+      for (std::uint32_t i = 0, count = small(4); i < count; ++i) {
+        auto stage =
+            random.chance(0.5) ? source(small(6), small(4), small(3)) : reader(small(6), {small(6)}, 1 + small(2), 1 + small(2));
+        stages.push_back(random.chance(0.4) ? result(std::move(stage)) : std::move(stage));
+      }
+      auto made = part(random.chance(0.8) ? action++ : small(action + 1), std::move(stages));
+      if (random.chance(0.3)) made.released.emplace_back(small(6));
+      return PlanExtended{JobId(random.below(job + 1)), std::move(made)};
+    }
+    case 2:
+      return random.chance(0.1) ? Event(JobClosed{JobId(random.below(job + 1))}) : Event(TaskStarted{attempt, where});
+    case 3:
+      return random.chance(0.1) ? Event(JobKilled{JobId(random.below(job + 1)), "x"}) : Event(TaskStarted{attempt, where});
+    case 4: {
+      WorkerJoined event;
+      event.node = random.chance(0.5) ? NodeId(++node) : where;
+      event.host = fmt::format("h{}", small(3));
+      event.rack = fmt::format("r{}", small(2));
+      event.capacity.cpu = static_cast<double>(small(4));
+      return event;
+    }
+    case 5:
+      return random.chance(0.3) ? Event(WorkerLost{where, ""}) : Event(WorkerHeartbeat{where, {}});
+    case 6:
+      return TimerFired{random.below(20)};
+    case 7: {
+      TaskFailed event;
+      event.attempt = attempt;
+      event.node = where;
+      event.kind = static_cast<FailureKind>(small(8));
+      if (random.chance(0.5)) event.fetch = shuffle::FetchFailure{ShuffleId(small(6)), small(5), small(4), NodeId(small(node + 2))};
+      return event;
+    }
+    default: {
+      TaskFinished event;
+      event.attempt = attempt;
+      event.node = where;
+      event.output.resize(small(4));
+      return event;
+    }
+  }
+}
+
+/// The core's indexes against a recount from scratch.
+void check_view(const sched::ClusterView& view, std::uint64_t seed) {
+  std::size_t running = 0;
+  for (const auto& [id, node] : view.nodes()) {
+    running += node.running.size();
+    ASSERT_LE(node.used.cpu, node.capacity.cpu + 1e-6) << "seed " << seed;
+    ASSERT_EQ(view.free_nodes().contains(id), node.usable() && node.used.cpu < node.capacity.cpu - 1e-9) << "seed " << seed;
+  }
+  std::size_t tasks_running = 0;
+  for (const auto& [id, job] : view.jobs()) {
+    std::uint64_t pending = 0;
+    for (const auto& [stage_id, stage] : job.stages) {
+      std::uint32_t counts[4] = {0, 0, 0, 0};
+      for (std::uint32_t i = 0; i < stage.tasks.size(); ++i) {
+        ++counts[static_cast<std::size_t>(stage.tasks[i].state)];
+        ASSERT_EQ(stage.pending.contains(i), stage.tasks[i].state == sched::TaskState::pending) << "seed " << seed;
+      }
+      ASSERT_EQ(counts[1], stage.pending.count()) << "seed " << seed;
+      ASSERT_EQ(counts[2], stage.running) << "seed " << seed;
+      ASSERT_EQ(counts[3], stage.finished) << "seed " << seed;
+      ASSERT_TRUE(stage.ready || counts[1] == 0) << "seed " << seed;
+      ASSERT_EQ(job.runnable.contains(stage_id), counts[1] > 0) << "seed " << seed;
+      pending += counts[1];
+      tasks_running += counts[2];
+    }
+    ASSERT_EQ(job.pending, pending) << "seed " << seed;
+    ASSERT_EQ(view.runnable_jobs().contains({job.priority, job.submitted, id}), pending > 0) << "seed " << seed;
+  }
+  ASSERT_EQ(running, tasks_running) << "seed " << seed;
+}
+
+TEST(RandomEvents, AnyOrderIsAppliedOrRefusedAndDeterministic) {
+  std::size_t accepted = 0, refused = 0;
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    CoreOptions options;
+    options.finished_jobs_kept = 2;
+    options.max_failures_per_node = 2;
+    Core first(sched::make_scheduler("fifo").value(), options);
+    Core second(sched::make_scheduler("fifo").value(), options);
+    Random random(seed);
+    std::uint32_t action = 0, node = 0;
+    std::uint64_t job = 0;
+    std::vector<Command> first_commands, second_commands;
+    for (int i = 0; i < 150; ++i) {
+      // Half of the time something true: the end of a running attempt.
+      Event event = random_event(random, action, node, job);
+      if (random.chance(0.4)) {
+        for (const auto& [id, info] : first.view().nodes()) {
+          if (info.running.empty() || random.chance(0.5)) continue;
+          TaskFinished finished;
+          finished.attempt = *info.running.begin();
+          finished.node = id;
+          finished.output.resize(first.view().stage(finished.attempt.task.job, finished.attempt.task.stage)->output.partitions());
+          event = std::move(finished);
+          break;
+        }
+      }
+      const Time now(i * 1'000'000'000LL);
+      const auto copy = decode_event(encode_event(now, event).view());
+      ASSERT_TRUE(copy) << "seed " << seed;
+      const std::size_t before = first_commands.size();
+      auto one = first.apply(now, std::move(event), first_commands);
+      auto two = second.apply(now, std::move(const_cast<JournalEntry&>(*copy).event), second_commands);
+      ASSERT_EQ(one.has_value(), two.has_value()) << "seed " << seed;
+      (one ? accepted : refused) += 1;
+      if (!one) {
+        ASSERT_EQ(first_commands.size(), before) << "seed " << seed;
+        ASSERT_FALSE(one.error().message().empty());
+        ASSERT_EQ(one.error().to_string(), two.error().to_string()) << "seed " << seed;
+      }
+      check_view(first.view(), seed);
+      if (HasFatalFailure()) return;
+    }
+    ASSERT_EQ(first_commands.size(), second_commands.size());
+    for (std::size_t i = 0; i < first_commands.size(); ++i)
+      ASSERT_EQ(to_text(first_commands[i]), to_text(second_commands[i])) << "seed " << seed;
+  }
+  std::printf("%zu events accepted, %zu refused\n", accepted, refused);
+  EXPECT_GT(accepted, 50000u);
+  EXPECT_GT(refused, 50000u);
+}
+
+}  // namespace
+}  // namespace weft::master
