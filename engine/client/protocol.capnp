@@ -1,0 +1,135 @@
+# Between clients (drivers, the command line) and the master: message numbers 200-299.
+@0xb0d1f2a7c3e84956;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("weft::client::wire");
+
+struct Hash {
+  high @0 :UInt64;
+  low @1 :UInt64;
+}
+
+struct Submit {
+  name @0 :Text;
+  program @1 :Text;
+  arguments @2 :List(Text);
+  directory @3 :Text;
+  sameBinary @4 :Bool;            # private cluster: the workers' own program
+  binary @5 :Hash;                # otherwise
+  memoryBytes @6 :UInt64;
+  user @7 :Text;
+  pool @8 :Text;
+  priority @9 :Int32;
+  maxAttempts @10 :UInt32;
+  taskTimeout @11 :Int64;         # nanoseconds, 0: none
+}
+
+struct Submitted {
+  job @0 :UInt64;
+  binaryKnown @1 :Bool;
+  slots @2 :UInt32;               # of the cluster now
+}
+
+struct Upload {
+  binary @0 :Hash;
+  offset @1 :UInt64;
+  total @2 :UInt64;               # the bytes at the offset follow as bulk
+}
+
+struct Job {
+  job @0 :UInt64;
+}
+
+struct Value {
+  job @0 :UInt64;
+  action @1 :UInt32;              # the value follows as bulk
+}
+
+struct Poll {
+  job @0 :UInt64;
+  action @1 :UInt32;
+  wait @2 :Int64;                 # nanoseconds
+}
+
+struct Results {
+  sizes @0 :List(UInt64);         # per task; the bytes follow as bulk, one after the other
+}
+
+struct PollReply {
+  status @0 :Status;
+  finished @1 :Bool;              # the action
+  results @2 :List(Results);      # per target
+}
+
+struct Stage {
+  id @0 :UInt32;
+  name @1 :Text;
+  tasks @2 :UInt32;
+  finished @3 :UInt32;
+  running @4 :UInt32;
+  failedAttempts @5 :UInt32;
+  waiting @6 :Bool;
+  reason @7 :Text;                # why nothing of it runs
+}
+
+struct Counter {
+  name @0 :Text;
+  value @1 :Int64;
+}
+
+struct Status {
+  id @0 :UInt64;
+  name @1 :Text;
+  user @2 :Text;
+  pool @3 :Text;
+  state @4 :UInt8;
+  error @5 :Text;
+  submitted @6 :Int64;            # nanoseconds since the master started
+  ended @7 :Int64;
+  stages @8 :List(Stage);
+  counters @9 :List(Counter);
+  shuffleBytes @10 :UInt64;
+  inputBytes @11 :UInt64;
+  inputRecords @12 :UInt64;
+}
+
+struct JobList {
+  jobs @0 :List(Status);
+  now @1 :Int64;
+}
+
+struct Kill {
+  job @0 :UInt64;
+  reason @1 :Text;
+}
+
+struct LogWanted {
+  job @0 :UInt64;
+  maxBytes @1 :UInt64;            # of each worker's log, from its end
+}
+
+struct Log {
+  node @0 :Text;
+  bytes @1 :UInt64;               # follow as bulk, one log after the other
+  error @2 :Text;                 # why there is none
+}
+
+struct Logs {
+  logs @0 :List(Log);
+}
+
+struct Node {
+  id @0 :UInt32;
+  name @1 :Text;
+  host @2 :Text;
+  rack @3 :Text;
+  address @4 :Text;
+  slots @5 :UInt32;
+  running @6 :UInt32;
+  excluded @7 :Bool;
+  heard @8 :Int64;                # nanoseconds ago
+}
+
+struct NodeList {
+  nodes @0 :List(Node);
+}

@@ -1,0 +1,124 @@
+// Between clients (drivers, the command line) and the master: message numbers 200 to 299. All are requests by the client.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/hash.hpp"
+#include "base/ids.hpp"
+#include "base/rpc/rpc.hpp"
+#include "engine/master/core.hpp"
+
+namespace weft::client {
+
+enum ClientMessage : rpc::MessageType {
+  kSubmitJob = 200,     // Submit -> Submitted; the job dies with the connection
+  kUploadBinary = 201,  // Upload and bytes -> nothing; in order of the offsets
+  kRunPart = 202,       // JobRequest and an encoded plan::PlanPart as bulk -> nothing
+  kPoll = 203,          // Poll -> PollReply; answered when the action ended, the status changed, or the wait is over
+  kRecordValue = 204,   // ValueRecord and bytes -> nothing
+  kCloseJob = 205,      // JobRequest -> nothing
+  kListJobs = 210,      // nothing -> JobList, without stages
+  kJobStatus = 211,     // JobRequest -> JobList of one
+  kKillJob = 212,       // KillRequest -> nothing
+  kJobLogs = 213,       // LogsWanted -> JobLogs
+  kListNodes = 214,     // nothing -> vector<NodeStatus>
+};
+
+/// The most of a binary that is uploaded at a time.
+inline constexpr std::uint64_t kUploadChunkBytes = 1u << 20;
+
+struct Submit {
+  std::string name;
+  std::string program;                 // argv[0]
+  std::vector<std::string> arguments;  // argv[1..]
+  std::string directory;               // the driver's working directory
+  bool same_binary = false;            // private cluster: the workers' own program
+  Hash128 binary;                      // otherwise
+  std::uint64_t memory_bytes = 0;      // of an executor; 0: the worker's choice
+  std::string user, pool;
+  int priority = 0;
+  std::uint32_t max_attempts = 4;
+  Duration task_timeout{0};
+};
+struct Submitted {
+  JobId job;
+  bool binary_known = false;
+  std::uint32_t slots = 0;  // of the cluster now
+};
+struct Upload {
+  Hash128 binary;
+  std::uint64_t offset = 0;
+  std::uint64_t total = 0;
+};
+struct JobRequest {
+  JobId job;
+};
+struct ValueRecord {
+  JobId job;
+  ActionId action;
+};
+struct Poll {
+  JobId job;
+  ActionId action;
+  Duration wait{0};
+};
+struct PollReply {
+  master::JobStatus status;
+  bool finished = false;                     // the action; otherwise look at status.state
+  std::vector<std::vector<Buffer>> results;  // per target, per task
+};
+struct JobList {
+  std::vector<master::JobStatus> jobs;
+  Duration now{0};  // on the master's clock, as the times in the jobs
+};
+struct KillRequest {
+  JobId job;
+  std::string reason;
+};
+struct LogsWanted {
+  JobId job;
+  std::uint64_t max_bytes = 0;  // of each worker's log, from its end
+};
+struct JobLog {
+  std::string node;
+  std::string error;  // why there is none
+  Buffer text;
+};
+struct NodeStatus {
+  NodeId id;
+  std::string name, host, rack, address;
+  std::uint32_t slots = 0, running = 0;
+  bool excluded = false;
+  Duration heard{0};  // ago
+};
+
+rpc::Payload encode(const Submit& message);
+rpc::Payload encode(const Submitted& message);
+rpc::Payload encode(const Upload& message, SharedBytes bytes);
+rpc::Payload encode(const JobRequest& message, SharedBytes bytes = {});
+rpc::Payload encode(const ValueRecord& message, SharedBytes bytes);
+rpc::Payload encode(const Poll& message);
+rpc::Payload encode(PollReply message);
+rpc::Payload encode(const JobList& message);
+rpc::Payload encode(const KillRequest& message);
+rpc::Payload encode(const LogsWanted& message);
+rpc::Payload encode(std::vector<JobLog> logs);
+rpc::Payload encode(const std::vector<NodeStatus>& nodes);
+
+// Bulk bytes that follow a message stay in it, unless the result holds them.
+Result<Submit> decode_submit(const rpc::Message& message);
+Result<Submitted> decode_submitted(const rpc::Message& message);
+Result<Upload> decode_upload(const rpc::Message& message);
+Result<JobRequest> decode_job_request(const rpc::Message& message);
+Result<ValueRecord> decode_value_record(const rpc::Message& message);
+Result<Poll> decode_poll(const rpc::Message& message);
+Result<PollReply> decode_poll_reply(const rpc::Message& message);
+Result<JobList> decode_job_list(const rpc::Message& message);
+Result<KillRequest> decode_kill(const rpc::Message& message);
+Result<LogsWanted> decode_logs_wanted(const rpc::Message& message);
+Result<std::vector<JobLog>> decode_logs(const rpc::Message& message);
+Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message);
+
+}  // namespace weft::client

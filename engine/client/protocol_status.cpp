@@ -1,0 +1,204 @@
+// Status, results, logs, nodes.
+#include "engine/client/protocol.hpp"
+#include "engine/client/wire.hpp"
+
+namespace weft::client {
+
+namespace {
+
+void write(wire::Status::Builder out, const master::JobStatus& status) {
+  out.setId(status.id.value());
+  out.setName(text(status.name));
+  out.setUser(text(status.user));
+  out.setPool(text(status.pool));
+  out.setState(static_cast<std::uint8_t>(status.state));
+  out.setError(text(status.error));
+  out.setSubmitted(status.submitted.count());
+  out.setEnded(status.ended.count());
+  auto stages = out.initStages(count(status.stages.size()));
+  for (unsigned i = 0; i < stages.size(); ++i) {
+    const master::StageStatus& stage = status.stages[i];
+    stages[i].setId(stage.id.value());
+    stages[i].setName(text(stage.name));
+    stages[i].setTasks(stage.tasks);
+    stages[i].setFinished(stage.finished);
+    stages[i].setRunning(stage.running);
+    stages[i].setFailedAttempts(stage.failed_attempts);
+    stages[i].setWaiting(stage.waiting);
+    stages[i].setReason(text(stage.reason));
+  }
+  auto counters = out.initCounters(count(status.counters.size()));
+  unsigned i = 0;
+  for (const auto& [name, value] : status.counters) {
+    counters[i].setName(text(name));
+    counters[i++].setValue(value);
+  }
+  out.setShuffleBytes(status.shuffle_bytes);
+  out.setInputBytes(status.input_bytes);
+  out.setInputRecords(status.input_records);
+}
+
+Result<master::JobStatus> read(wire::Status::Reader in) {
+  master::JobStatus status;
+  status.id = JobId(in.getId());
+  status.name = string(in.getName());
+  status.user = string(in.getUser());
+  status.pool = string(in.getPool());
+  if (in.getState() > static_cast<std::uint8_t>(master::JobState::killed)) return fail(Code::corrupt, "unknown state of a job");
+  status.state = static_cast<master::JobState>(in.getState());
+  status.error = string(in.getError());
+  status.submitted = Duration(in.getSubmitted());
+  status.ended = Duration(in.getEnded());
+  for (auto stage : in.getStages()) {
+    status.stages.push_back({StageId(stage.getId()), string(stage.getName()), stage.getTasks(), stage.getFinished(),
+                             stage.getRunning(), stage.getFailedAttempts(), stage.getWaiting(), string(stage.getReason())});
+  }
+  for (auto counter : in.getCounters()) status.counters[string(counter.getName())] = counter.getValue();
+  status.shuffle_bytes = in.getShuffleBytes();
+  status.input_bytes = in.getInputBytes();
+  status.input_records = in.getInputRecords();
+  return status;
+}
+
+}  // namespace
+
+rpc::Payload encode(PollReply message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::PollReply>();
+  write(out.initStatus(), message.status);
+  out.setFinished(message.finished);
+  auto results = out.initResults(count(message.results.size()));
+  std::vector<SharedBytes> bulk;
+  for (unsigned target = 0; target < results.size(); ++target) {
+    auto sizes = results[target].initSizes(count(message.results[target].size()));
+    for (unsigned task = 0; task < sizes.size(); ++task) {
+      Buffer& result = message.results[target][task];
+      sizes.set(task, result.size());
+      if (!result.empty()) bulk.emplace_back(std::move(result));
+    }
+  }
+  return {rpc::flatten(builder), std::move(bulk), {}};
+}
+
+Result<PollReply> decode_poll_reply(const rpc::Message& message) {
+  return rpc::read_message<wire::PollReply>(message.header.view(), "progress of a job", [&](auto in) -> Result<PollReply> {
+    PollReply reply;
+    WEFT_ASSIGN(reply.status, read(in.getStatus()));
+    reply.finished = in.getFinished();
+    BulkPieces pieces(message.bulk.view());
+    for (auto target : in.getResults()) {
+      auto& results = reply.results.emplace_back();
+      for (const std::uint64_t size : target.getSizes()) {
+        WEFT_ASSIGN(auto result, pieces.take(size));
+        results.push_back(std::move(result));
+      }
+    }
+    return reply;
+  });
+}
+
+rpc::Payload encode(const JobList& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::JobList>();
+  auto jobs = out.initJobs(count(message.jobs.size()));
+  for (unsigned i = 0; i < jobs.size(); ++i) write(jobs[i], message.jobs[i]);
+  out.setNow(message.now.count());
+  return payload(builder);
+}
+
+Result<JobList> decode_job_list(const rpc::Message& message) {
+  return rpc::read_message<wire::JobList>(message.header.view(), "list of jobs", [](auto in) -> Result<JobList> {
+    JobList list;
+    for (auto job : in.getJobs()) {
+      WEFT_ASSIGN(auto status, read(job));
+      list.jobs.push_back(std::move(status));
+    }
+    list.now = Duration(in.getNow());
+    return list;
+  });
+}
+
+rpc::Payload encode(const KillRequest& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Kill>();
+  out.setJob(message.job.value());
+  out.setReason(text(message.reason));
+  return payload(builder);
+}
+
+Result<KillRequest> decode_kill(const rpc::Message& message) {
+  return rpc::read_message<wire::Kill>(message.header.view(), "request to kill a job", [](auto in) -> Result<KillRequest> {
+    return KillRequest{JobId(in.getJob()), string(in.getReason())};
+  });
+}
+
+rpc::Payload encode(const LogsWanted& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::LogWanted>();
+  out.setJob(message.job.value());
+  out.setMaxBytes(message.max_bytes);
+  return payload(builder);
+}
+
+Result<LogsWanted> decode_logs_wanted(const rpc::Message& message) {
+  return rpc::read_message<wire::LogWanted>(message.header.view(), "request for logs", [](auto in) -> Result<LogsWanted> {
+    return LogsWanted{JobId(in.getJob()), in.getMaxBytes()};
+  });
+}
+
+rpc::Payload encode(std::vector<JobLog> logs) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Logs>().initLogs(count(logs.size()));
+  std::vector<SharedBytes> bulk;
+  for (unsigned i = 0; i < out.size(); ++i) {
+    out[i].setNode(text(logs[i].node));
+    out[i].setError(text(logs[i].error));
+    out[i].setBytes(logs[i].text.size());
+    if (!logs[i].text.empty()) bulk.emplace_back(std::move(logs[i].text));
+  }
+  return {rpc::flatten(builder), std::move(bulk), {}};
+}
+
+Result<std::vector<JobLog>> decode_logs(const rpc::Message& message) {
+  return rpc::read_message<wire::Logs>(message.header.view(), "logs of a job", [&](auto in) -> Result<std::vector<JobLog>> {
+    std::vector<JobLog> logs;
+    BulkPieces pieces(message.bulk.view());
+    for (auto log : in.getLogs()) {
+      WEFT_ASSIGN(auto bytes, pieces.take(log.getBytes()));
+      logs.push_back({string(log.getNode()), string(log.getError()), std::move(bytes)});
+    }
+    return logs;
+  });
+}
+
+rpc::Payload encode(const std::vector<NodeStatus>& nodes) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::NodeList>().initNodes(count(nodes.size()));
+  for (unsigned i = 0; i < out.size(); ++i) {
+    const NodeStatus& node = nodes[i];
+    out[i].setId(node.id.value());
+    out[i].setName(text(node.name));
+    out[i].setHost(text(node.host));
+    out[i].setRack(text(node.rack));
+    out[i].setAddress(text(node.address));
+    out[i].setSlots(node.slots);
+    out[i].setRunning(node.running);
+    out[i].setExcluded(node.excluded);
+    out[i].setHeard(node.heard.count());
+  }
+  return payload(builder);
+}
+
+Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message) {
+  return rpc::read_message<wire::NodeList>(message.header.view(), "list of nodes", [](auto in) -> Result<std::vector<NodeStatus>> {
+    std::vector<NodeStatus> nodes;
+    for (auto node : in.getNodes()) {
+      nodes.push_back({NodeId(node.getId()), string(node.getName()), string(node.getHost()), string(node.getRack()),
+                       string(node.getAddress()), node.getSlots(), node.getRunning(), node.getExcluded(),
+                       Duration(node.getHeard())});
+    }
+    return nodes;
+  });
+}
+
+}  // namespace weft::client
