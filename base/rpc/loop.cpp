@@ -63,6 +63,7 @@ class Loop::Impl {
     while (!members.empty()) (*members.begin())->end();
   }
 
+  std::thread::id thread_id;  // set before anything runs
   std::unordered_set<Member*> members;
   bool ended_in_loop = false;  // loop's thread
   std::mutex mutex;            // guards the next three
@@ -168,7 +169,9 @@ class TimerHandle final : public Timer {
  public:
   explicit TimerHandle(std::shared_ptr<Timed<Owner>> state) : state_(std::move(state)) {}
   ~TimerHandle() override {
-    if (state_ != nullptr && state_->timer) state_->end();
+    if (state_ == nullptr || !state_->timer) return;
+    WEFT_ASSERT(std::this_thread::get_id() == state_->owner.thread_id);  // cancelling elsewhere would be a race
+    state_->end();
   }
 
  private:
@@ -208,6 +211,7 @@ Loop::Loop(std::string name) : impl_(std::make_shared<Impl>()) {
     impl->io.run();
   });
   thread_id_ = thread_.get_id();
+  impl_->thread_id = thread_id_;
   go.set_value();
 }
 
@@ -216,8 +220,9 @@ Loop::~Loop() { shut_down({}); }
 void Loop::post(Task task) { impl_->post(std::move(task)); }
 
 void Loop::shut_down(Task last) {
-  if (!thread_.joinable()) return;
   WEFT_ASSERT(!in_thread());
+  const std::lock_guard once(shut_down_mutex_);
+  if (!thread_.joinable()) return;
   asio::post(impl_->io, [impl = impl_.get(), last = std::move(last)] {
     {
       const std::lock_guard lock(impl->mutex);
@@ -249,6 +254,7 @@ std::unique_ptr<Watch> Loop::watch(Fd fd, Task readable, Task writable) {
 
 std::unique_ptr<Timer> Loop::after(Duration delay, Task task) {
   if (impl_->ended_in_loop) return std::make_unique<TimerHandle<Impl>>(nullptr);
+  WEFT_ASSERT(in_thread());
   auto state = std::make_shared<Timed<Impl>>(*impl_, delay, std::move(task));
   state->start();
   return std::make_unique<TimerHandle<Impl>>(std::move(state));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,6 +47,7 @@ class Loop {
  private:
   class Impl;
   std::shared_ptr<Impl> impl_;
+  std::mutex shut_down_mutex_;
   std::thread thread_;
   std::thread::id thread_id_;
 };

@@ -337,6 +337,28 @@ TEST_P(RpcEndTest, TimersRunInOrderAndCanBeCancelled) {
   });
 }
 
+TEST_P(RpcEndTest, WhatIsHeldMayOutliveTheReactor) {
+  serve(echo_handler());
+  const auto client = connect_client();
+  const auto server = accepted_.get();
+  std::unique_ptr<Timer> timer;
+  bool fired = false, replied = false;
+  reactor_->run([&] {
+    timer = reactor_->after(std::chrono::hours(1), [&] { fired = true; });
+    client->request(1, {}, kLong, [&](const Result<Message>&) { replied = true; });
+  });
+  reactor_->stop();
+  reactor_->stop();
+  reactor_->post([&] { fired = true; });
+  const bool replied_before = replied;  // the answer may have come before the end
+  client->close();
+  client->request(1, {}, kLong, [&](const Result<Message>&) { fired = true; });
+  timer.reset();
+  listener_.reset();
+  EXPECT_FALSE(fired);
+  EXPECT_EQ(replied, replied_before);
+}
+
 TEST_P(RpcEndTest, ManyThreadsMayCallAtOnce) {
   serve(echo_handler());
   const auto client = connect_client();
