@@ -82,14 +82,14 @@ class Unpacker {
 
   Result<void> add(Blocks::Extent::Reader extent) {
     if (extent.getMap() < fetch_.next_map || extent.getMap() >= fetch_.request.maps.size()) return damaged("unknown map");
+    if (extent.getMap() != fetch_.next_map) fetch_.next_extent = 0;
+    fetch_.next_map = extent.getMap();  // from here on it is this map's fault
     if (extent.getStoredLength() > bulk_.size()) return damaged("extents are longer than the bytes that came");
     const ByteView stored = bulk_.first(extent.getStoredLength());
     bulk_ = bulk_.subspan(stored.size());
     WEFT_ASSIGN(const ByteView raw, extent.getCompressed() ? decompress(stored, extent.getRawLength()) : Result<ByteView>(stored));
     if (raw.size() != extent.getRawLength() || crc32c(raw) != extent.getCrc32c()) return damaged("checksum mismatch");
     WEFT_TRY(fetch_.writer->append(extent.getMap(), raw, extent.getRecords()));
-    if (extent.getMap() != fetch_.next_map) fetch_.next_extent = 0;
-    fetch_.next_map = extent.getMap();
     ++fetch_.next_extent;
     return {};
   }

@@ -1,0 +1,339 @@
+#include "shuffle/transfer.hpp"
+
+#include <future>
+#include <map>
+#include <mutex>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/random.hpp"
+
+namespace weft::shuffle {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr JobId kJob{7};
+constexpr ShuffleId kShuffle{3};
+using Pieces = std::vector<std::string>;
+
+/// Segments by map, some of them made to lie.
+class FakeStore final : public Store {
+ public:
+  bool prefers_disk() const override { return false; }
+  const std::string& directory() const override { return directory_; }
+  Result<void> put(const SegmentKey& key, SealedSegment sealed) override {
+    auto segment = Segment::open(std::move(sealed.fd));
+    EXPECT_TRUE(segment) << segment.error().to_string();
+    const std::lock_guard lock(mutex_);
+    segments_[key] = *segment;
+    return {};
+  }
+  Result<std::shared_ptr<const Segment>> get(const SegmentKey& key) const override {
+    const std::lock_guard lock(mutex_);
+    ++gets_;
+    const auto found = segments_.find(key);
+    if (found == segments_.end()) return fail(Code::not_found, "no such map output");
+    return found->second;
+  }
+  void release(JobId, ShuffleId) override {}
+  void release(JobId) override {}
+  StoreStats stats() const override { return {}; }
+  int gets() const {
+    const std::lock_guard lock(mutex_);
+    return gets_;
+  }
+
+ private:
+  std::string directory_;
+  mutable std::mutex mutex_;
+  mutable int gets_ = 0;
+  std::map<SegmentKey, std::shared_ptr<const Segment>> segments_;
+};
+
+/// One worker that serves and one that fetches, each with a reactor, over TCP.
+class TransferTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    server_reactor_ = rpc::Reactor::start("server");
+    client_reactor_ = rpc::Reactor::start("client");
+  }
+  void TearDown() override {
+    client_reactor_->run([&] { fetcher_.reset(); });
+    if (listener_) server_reactor_->run([&] { listener_.reset(); });
+    client_reactor_->stop();
+    server_reactor_->stop();
+  }
+
+  void serve(Compression compression = Compression::automatic) {
+    server_.emplace(store_, compression);
+    listen([this] { return server_->handler(); });
+  }
+  void listen(std::function<rpc::Handler()> handler, const std::string& where = "127.0.0.1:0") {
+    server_reactor_->run([&] {
+      auto listener =
+          server_reactor_->listen({where}, transfer_limits(), [handler](const rpc::ConnectionPtr&) { return handler(); });
+      ASSERT_TRUE(listener) << listener.error().to_string();
+      listener_ = std::move(*listener);
+      address_ = listener_->endpoint().text;
+    });
+  }
+
+  void put(std::uint32_t map, std::uint32_t partition, const Pieces& pieces, std::uint32_t attempt = 0) {
+    auto writer = SegmentWriter::in_memory(partition + 2);
+    ASSERT_TRUE(writer);
+    for (const auto& piece : pieces) {
+      ASSERT_TRUE((*writer)->append(partition, as_bytes(piece), static_cast<std::uint32_t>(piece.size() / 10)));
+      ASSERT_TRUE((*writer)->append(partition + 1, as_bytes("of another partition"), 1));
+    }
+    auto sealed = (*writer)->seal();
+    ASSERT_TRUE(sealed);
+    ASSERT_TRUE(store_.put({kJob, kShuffle, map, attempt}, std::move(*sealed)));
+  }
+
+  std::future<std::shared_ptr<FetchOutcome>> start(std::uint32_t partition, std::vector<MapAttempt> maps,
+                                                   std::string address = {}) {
+    auto promise = std::make_shared<std::promise<std::shared_ptr<FetchOutcome>>>();
+    auto future = promise->get_future();
+    client_reactor_->run([&] {
+      if (!fetcher_) fetcher_ = std::make_unique<BlockFetcher>(*client_reactor_, options_);
+      FetchRequest request{address.empty() ? address_ : address, kJob, kShuffle, partition, std::move(maps)};
+      fetcher_->fetch(std::move(request),
+                      [promise](FetchOutcome outcome) { promise->set_value(std::make_shared<FetchOutcome>(std::move(outcome))); });
+    });
+    return future;
+  }
+  std::shared_ptr<FetchOutcome> fetch(std::uint32_t partition, std::vector<MapAttempt> maps, std::string address = {}) {
+    return start(partition, std::move(maps), std::move(address)).get();
+  }
+
+  static std::vector<Pieces> pieces_of(FetchOutcome& outcome) {
+    EXPECT_TRUE(outcome.blocks) << outcome.blocks.error().to_string();
+    EXPECT_FALSE(outcome.lost);
+    std::vector<Pieces> found;
+    if (!outcome.blocks) return found;
+    auto segment = Segment::open(std::move(outcome.blocks->fd));
+    EXPECT_TRUE(segment);
+    for (std::uint32_t i = 0; i < (*segment)->partitions(); ++i) {
+      found.emplace_back();
+      for (const Extent& extent : (*segment)->extents(i)) {
+        EXPECT_TRUE(verify((*segment)->bytes(extent), extent));
+        EXPECT_EQ(extent.records, extent.length / 10);
+        found.back().emplace_back(as_chars((*segment)->bytes(extent)));
+      }
+    }
+    return found;
+  }
+
+  FakeStore store_;
+  FetchOptions options_;
+  std::unique_ptr<rpc::Reactor> server_reactor_;
+  std::unique_ptr<rpc::Reactor> client_reactor_;
+  std::optional<BlockServer> server_;
+  std::unique_ptr<rpc::Listener> listener_;
+  std::unique_ptr<BlockFetcher> fetcher_;
+  std::string address_;
+};
+
+std::string random_piece(Random& random) {
+  static constexpr std::size_t kLongest[] = {10, 1'000, 20'000, 100'000, 1'000'000};
+  std::string piece(1 + random.below(kLongest[random.below(random.chance(0.1) ? 5 : 4)]), 'x');
+  if (random.chance(0.5))
+    for (auto& c : piece) c = static_cast<char>(random());
+  return piece;
+}
+
+TEST_F(TransferTest, BringsEveryExtentInOrderWhateverTheCompressionAndReplySize) {
+  for (const auto compression : {Compression::automatic, Compression::always, Compression::never}) {
+    for (const std::uint64_t reply_bytes : {std::uint64_t{1}, std::uint64_t{4} << 20}) {
+      Random random(reply_bytes + static_cast<std::uint64_t>(compression));
+      options_.reply_bytes = reply_bytes;
+      client_reactor_->run([&] { fetcher_.reset(); });
+      serve(compression);
+      std::vector<Pieces> expected;
+      std::vector<MapAttempt> maps;
+      for (std::uint32_t map = 0; map < 20; ++map) {
+        Pieces pieces;
+        for (auto n = random.below(12); n > 0; --n) pieces.push_back(random_piece(random));
+        put(map, 4, pieces, map % 3);
+        expected.push_back(std::move(pieces));
+        maps.push_back({map, map % 3});
+      }
+      auto outcome = fetch(4, maps);
+      EXPECT_TRUE(pieces_of(*outcome) == expected);
+    }
+  }
+}
+
+TEST_F(TransferTest, ManyTinyExtentsAndManyFetchesAtOnce) {
+  serve();
+  for (std::uint32_t map = 0; map < 30; ++map) put(map, 0, Pieces(2'000, std::string("0123456789") + std::to_string(map)));
+  std::vector<std::future<std::shared_ptr<FetchOutcome>>> futures;
+  for (std::uint32_t map = 0; map < 30; ++map) futures.push_back(start(0, {{map, 0}, {(map + 1) % 30, 0}}));
+  for (std::uint32_t map = 0; map < 30; ++map) {
+    auto outcome = futures[map].get();
+    const auto pieces = pieces_of(*outcome);
+    ASSERT_EQ(pieces.size(), 2u);
+    EXPECT_EQ(pieces[0], Pieces(2'000, std::string("0123456789") + std::to_string(map)));
+    EXPECT_EQ(pieces[1].size(), 2'000u);
+  }
+}
+
+TEST_F(TransferTest, AMissingMapIsNamedAtOnce) {
+  serve();
+  options_.backoff = 1h;  // a retry would hang the test
+  put(0, 0, {"a"});
+  put(1, 0, {"b"}, 2);
+  auto outcome = fetch(0, {{0, 0}, {1, 1}, {2, 0}});
+  ASSERT_FALSE(outcome->blocks);
+  EXPECT_EQ(outcome->blocks.error().code(), Code::not_found);
+  EXPECT_EQ(outcome->lost, (MapAttempt{1, 1}));
+  EXPECT_NE(outcome->blocks.error().to_string().find("map 1"), std::string::npos);
+}
+
+/// A segment one of whose extents has a flipped bit: the index keeps the checksum of the good bytes.
+SealedSegment damaged_segment(const std::string& good) {
+  auto writer = SegmentWriter::in_memory(1);
+  EXPECT_TRUE((*writer)->append(0, as_bytes(good), 1));
+  auto sealed = (*writer)->seal();
+  std::string bytes(sealed->size, '\0');
+  EXPECT_EQ(::pread(sealed->fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  bytes[16 + good.size() / 2] ^= 4;
+  FILE* file = std::tmpfile();
+  Fd fd(::dup(::fileno(file)));
+  std::fclose(file);
+  EXPECT_TRUE(write_all(fd.get(), as_bytes(bytes)));
+  return {std::move(fd), bytes.size(), {}};
+}
+
+TEST_F(TransferTest, ADamagedBlockIsNeverDelivered) {
+  for (const auto compression : {Compression::never, Compression::always}) {
+    options_.backoff = 1ms;
+    serve(compression);
+    put(0, 0, {"good"});
+    ASSERT_TRUE(store_.put({kJob, kShuffle, 1, 0}, damaged_segment(std::string(50'000, 'x'))));
+    const int before = store_.gets();
+    auto outcome = fetch(0, {{0, 0}, {1, 0}});
+    ASSERT_FALSE(outcome->blocks);
+    EXPECT_EQ(outcome->blocks.error().code(), Code::corrupt);
+    EXPECT_EQ(outcome->lost, (MapAttempt{1, 0}));
+    EXPECT_GT(store_.gets() - before, 3) << "it should have been tried again";
+  }
+}
+
+TEST_F(TransferTest, ReachesNobody) {
+  options_.backoff = 1ms;
+  serve();
+  const std::string address = address_;
+  server_reactor_->run([&] { listener_.reset(); });
+  auto outcome = fetch(0, {{5, 1}}, address);
+  ASSERT_FALSE(outcome->blocks);
+  EXPECT_EQ(outcome->blocks.error().code(), Code::unavailable);
+  EXPECT_EQ(outcome->lost, (MapAttempt{5, 1}));
+  EXPECT_NE(outcome->blocks.error().to_string().find(address), std::string::npos);
+  EXPECT_EQ(fetch(0, {{5, 1}}, "nonsense")->blocks.error().code(), Code::invalid_argument);
+  EXPECT_EQ(fetch(0, {})->blocks.error().code(), Code::invalid_argument);
+}
+
+TEST_F(TransferTest, ResumesWhenThePeerClosesInTheMiddle) {
+  options_.backoff = 1ms;
+  options_.reply_bytes = 1;  // 64 KiB: many replies
+  server_.emplace(store_, Compression::never);
+  auto served = std::make_shared<int>(0);
+  listen([this, served] {
+    rpc::Handler handler;
+    handler.on_request = [this, served](const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
+      if (++*served % 3 == 0) return connection->close();  // answers every third request by hanging up
+      server_->serve(connection, message, std::move(responder));
+    };
+    return handler;
+  });
+  Pieces pieces;
+  for (char c = 'a'; c <= 'z'; ++c) pieces.emplace_back(50'000, c);
+  put(0, 0, pieces);
+  put(1, 0, pieces);
+  auto outcome = fetch(0, {{0, 0}, {1, 0}});
+  EXPECT_TRUE(pieces_of(*outcome) == (std::vector<Pieces>{pieces, pieces}));
+  EXPECT_GT(*served, 26);
+}
+
+TEST_F(TransferTest, ASilentPeerMeetsTheDeadline) {
+  options_.attempts = 2;
+  options_.backoff = 1ms;
+  options_.reply_deadline = 50ms;
+  auto kept = std::make_shared<std::vector<rpc::Responder>>();
+  listen([kept] {
+    rpc::Handler handler;
+    handler.on_request = [kept](const rpc::ConnectionPtr&, rpc::Message, rpc::Responder responder) {
+      kept->push_back(std::move(responder));
+    };
+    return handler;
+  });
+  auto outcome = fetch(0, {{0, 0}});
+  ASSERT_FALSE(outcome->blocks);
+  EXPECT_EQ(outcome->blocks.error().code(), Code::deadline_exceeded);
+  server_reactor_->run([&] { kept->clear(); });
+}
+
+TEST_F(TransferTest, ForgettingAPeerEndsItsFetches) {
+  options_.reply_deadline = 1h;
+  options_.backoff = 1h;
+  auto asked = std::make_shared<std::promise<void>>();
+  auto kept = std::make_shared<std::vector<rpc::Responder>>();
+  listen([kept, asked] {
+    rpc::Handler handler;
+    handler.on_request = [kept, asked](const rpc::ConnectionPtr&, rpc::Message, rpc::Responder responder) {
+      kept->push_back(std::move(responder));
+      asked->set_value();
+    };
+    return handler;
+  });
+  auto future = start(0, {{0, 0}});
+  asked->get_future().wait();
+  client_reactor_->run([&] { fetcher_->forget(address_); });
+  EXPECT_FALSE(future.get()->blocks);
+  server_reactor_->run([&] { kept->clear(); });
+}
+
+TEST_F(TransferTest, NonsenseInRepliesAndRequestsIsRefused) {
+  options_.backoff = 1ms;
+  const auto answer = std::make_shared<std::string>();
+  listen([answer] {
+    rpc::Handler handler;
+    handler.on_request = [answer](const rpc::ConnectionPtr&, rpc::Message, rpc::Responder responder) {
+      responder.reply({Buffer::copy_of(as_bytes(*answer)), {}, {}});
+    };
+    return handler;
+  });
+  for (const std::string& text : {std::string(), std::string("garbage!"), std::string(64, '\xff'), std::string(16, '\0')}) {
+    server_reactor_->run([&] { *answer = text; });
+    auto outcome = fetch(0, {{0, 0}});
+    ASSERT_FALSE(outcome->blocks);
+    EXPECT_EQ(outcome->blocks.error().code(), Code::corrupt);
+  }
+  client_reactor_->run([&] { fetcher_.reset(); });
+
+  serve();
+  auto connection = rpc::connect(*client_reactor_, {address_}, 10s);
+  ASSERT_TRUE(connection);
+  const auto ask = [&](rpc::MessageType type, std::string_view header) {
+    auto reply = rpc::call(*client_reactor_, *connection, type, {Buffer::copy_of(as_bytes(header)), {}, {}}, 10s);
+    return reply ? std::optional<Code>() : reply.error().code();
+  };
+  EXPECT_EQ(ask(kFetchBlocks, "garbage!"), Code::corrupt);
+  EXPECT_EQ(ask(kFetchBlocks, ""), Code::corrupt);
+  EXPECT_EQ(ask(kFetchBlocks, std::string(16, '\0')), Code::corrupt);
+  EXPECT_EQ(ask(1, ""), Code::invalid_argument);
+}
+
+TEST_F(TransferTest, ASegmentWithFewerPartitionsIsRefused) {
+  serve();
+  put(0, 0, {"a"});
+  EXPECT_EQ(fetch(77, {{0, 0}})->blocks.error().code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace weft::shuffle
