@@ -1,8 +1,8 @@
 // Text, JSON, logging and configuration.
 #include "base/text.hpp"
 
+#include <cctype>
 #include <limits>
-#include <regex>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -117,9 +117,15 @@ TEST(Log, WritesOneLinePerEventFromTheLevelUp) {
     configure_logging(LogLevel::warn);
   }
   const auto text = read_file(path).value();
-  EXPECT_TRUE(std::regex_match(
-      text, std::regex(R"((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) info  tester: shown 2\n[^\n]* error tester: two\\nlines x\n)")))
-      << text;
+  const auto lines = split(text, '\n');
+  ASSERT_EQ(lines.size(), 3u) << text;
+  constexpr std::string_view kTime = "0000-00-00T00:00:00.000Z";
+  EXPECT_EQ(lines[0].substr(kTime.size()), " info  tester: shown 2");
+  EXPECT_EQ(lines[1].substr(kTime.size()), " error tester: two\\nlines x");
+  EXPECT_EQ(lines[2], "");
+  for (std::size_t i = 0; i < kTime.size(); ++i) {
+    EXPECT_TRUE(kTime[i] == '0' ? std::isdigit(static_cast<unsigned char>(text[i])) != 0 : text[i] == kTime[i]) << text;
+  }
   EXPECT_EQ(parse_log_level("warn").value(), LogLevel::warn);
   EXPECT_FALSE(parse_log_level("loud").has_value());
 }
