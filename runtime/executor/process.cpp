@@ -1,0 +1,186 @@
+#include "runtime/executor/process.hpp"
+
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "runtime/executor/crash_notes.hpp"
+#include "runtime/executor/task_pool.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr std::size_t kMaxQueued = 2u << 30;
+constexpr std::uint64_t kEventBulk = 64u << 20;  // result bytes per message
+
+/// The process's one executor. All its members but report() run on the reactor's thread; it is never destroyed, because
+/// task threads may be deep in user code when the process ends.
+class Executor {
+ public:
+  Executor(rpc::Reactor& reactor, std::unique_ptr<JobProgram> program) : reactor_(reactor), program_(std::move(program)) {}
+
+  rpc::Handler handler() {
+    rpc::Handler handler;
+    handler.on_notify = [this](const rpc::ConnectionPtr& connection, rpc::Message message) {
+      on_notify(connection, std::move(message));
+    };
+    handler.on_close = [](const rpc::ConnectionPtr&, const Error&) { _exit(0); };
+    return handler;
+  }
+
+ private:
+  void on_notify(const rpc::ConnectionPtr& connection, rpc::Message message) {
+    connection_ = connection;
+    if (Result<void> done = dispatch(message); !done) {
+      fmt::print(stderr, "executor: {}\n", done.error().to_string());
+      _exit(3);
+    }
+  }
+
+  Result<void> dispatch(rpc::Message& message) {
+    if (message.type == protocol::kSetup) return set_up(message);
+    if (!pool_) return fail(Code::corrupt, "the worker sent something before the set-up");
+    switch (message.type) {
+      case protocol::kValue:
+        return provide(message);
+      case protocol::kLaunch: {
+        WEFT_ASSIGN(protocol::Launches launches, protocol::decode_launches(message));
+        pool_->launch(std::move(launches));
+        return {};
+      }
+      case protocol::kStop: {
+        WEFT_ASSIGN(const AttemptId attempt, protocol::decode_stop(message));
+        note_positions();
+        pool_->stop(attempt);
+        return {};
+      }
+      case protocol::kForget: {
+        WEFT_ASSIGN(const ShuffleId shuffle, protocol::decode_locate(message));
+        link_->forget(shuffle);
+        return {};
+      }
+      default:
+        return fail(Code::corrupt, fmt::format("the worker sent an unknown message ({})", message.type));
+    }
+  }
+
+  Result<void> set_up(rpc::Message& message) {
+    if (pool_ || message.fds.size() != 1) return fail(Code::corrupt, "the set-up is repeated or lacks its descriptor");
+    WEFT_ASSIGN(protocol::ExecutorSetup setup, protocol::decode_setup(message));
+    WEFT_ASSIGN(page_, protocol::PositionPage::attach(message.fds.front()));
+    install_crash_notes(page_);
+    link_ = std::make_unique<WorkerLink>(reactor_, connection_, setup.node);
+    pool_ = std::make_unique<TaskPool>(std::move(setup), *program_, *link_,
+                                       [this](protocol::Event event) { report(std::move(event)); });
+    return {};
+  }
+
+  Result<void> provide(rpc::Message& message) {
+    WEFT_ASSIGN(const ActionId action, protocol::decode_value(message));
+    program_->provide(action, std::move(message.bulk));
+    return {};
+  }
+
+  /// Task threads. Events that pile up while the reactor is busy go out in one message.
+  void report(protocol::Event event) {
+    std::lock_guard lock(mutex_);
+    ended_.push_back(std::move(event));
+    if (ended_.size() == 1) reactor_.post([this] { flush(); });
+  }
+
+  void flush() {
+    std::vector<protocol::Event> events;
+    {
+      std::lock_guard lock(mutex_);
+      events.swap(ended_);
+    }
+    std::vector<protocol::Event> batch;
+    std::uint64_t bytes = 0;
+    for (protocol::Event& event : events) {
+      bytes += event.result.size();
+      batch.push_back(std::move(event));
+      if (bytes < kEventBulk) continue;
+      connection_->notify(protocol::kEvents, protocol::encode(std::exchange(batch, {})));
+      bytes = 0;
+    }
+    if (!batch.empty()) connection_->notify(protocol::kEvents, protocol::encode(std::move(batch)));
+  }
+
+  rpc::Reactor& reactor_;
+  std::unique_ptr<JobProgram> program_;
+  rpc::ConnectionPtr connection_;
+  protocol::PositionPage page_;
+  std::unique_ptr<WorkerLink> link_;
+  std::unique_ptr<TaskPool> pool_;
+  std::mutex mutex_;
+  std::vector<protocol::Event> ended_;
+};
+
+/// User code that allocates without bound gets std::bad_alloc instead of the machine's last page.
+void limit_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const char* text = std::getenv(kDataLimitVariable);
+  const auto bytes = parse_number<std::uint64_t>(text != nullptr ? text : "");
+  if (!bytes || *bytes == 0) return;
+  const rlimit limit{*bytes, *bytes};
+  setrlimit(RLIMIT_DATA, &limit);
+#endif
+}
+
+/// Every mapped segment costs a descriptor.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+[[noreturn]] void sleep_until_closed() {
+  for (;;) pause();
+}
+
+}  // namespace
+
+std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgram>()>& program) {
+  const char* role = std::getenv(kRoleVariable);
+  if (role == nullptr || std::string_view(role) != "executor") return std::nullopt;
+  const char* number = std::getenv(kExecutorFdVariable);
+  const auto fd = parse_number<int>(number != nullptr ? number : "");
+  if (!fd || *fd < 0 || fcntl(*fd, F_SETFD, FD_CLOEXEC) != 0) {
+    fmt::print(stderr, "executor: WEFT_EXECUTOR_FD names no open descriptor; executors are started by workers only\n");
+    return 2;
+  }
+  // What user code starts must not take itself for an executor.
+  for (const char* name : {kRoleVariable, kExecutorFdVariable}) unsetenv(name);
+  signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit();
+  limit_memory();
+
+  std::unique_ptr<JobProgram> job = program();
+  if (!job) return 2;
+  auto* reactor = rpc::Reactor::start("weft-executor").release();
+  auto* executor = new Executor(*reactor, std::move(job));
+  rpc::Limits limits;
+  limits.max_queued = kMaxQueued;
+  reactor->post([=, socket = std::make_shared<Fd>(*fd)] {
+    reactor->adopt(std::move(*socket), 30s, executor->handler(), limits, [](Result<rpc::ConnectionPtr> connected) {
+      if (connected) return;
+      fmt::print(stderr, "executor: {}\n", connected.error().to_string());
+      _exit(2);
+    });
+  });
+  sleep_until_closed();
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,119 @@
+#include "runtime/executor/task_pool.hpp"
+
+#include <algorithm>
+
+#include "runtime/executor/crash_notes.hpp"
+#include "runtime/executor/worker_shuffle.hpp"
+
+namespace weft::runtime {
+namespace {
+
+protocol::EventKind kind_of(TaskOutcome::Kind kind) {
+  switch (kind) {
+    case TaskOutcome::Kind::finished:
+      return protocol::EventKind::finished;
+    case TaskOutcome::Kind::user_code:
+      return protocol::EventKind::user_code;
+    case TaskOutcome::Kind::fetch_failed:
+      return protocol::EventKind::fetch_failed;
+    case TaskOutcome::Kind::environment:
+      return protocol::EventKind::environment;
+    case TaskOutcome::Kind::plan_mismatch:
+      return protocol::EventKind::plan_mismatch;
+    case TaskOutcome::Kind::cancelled:
+      return protocol::EventKind::killed;
+  }
+  return protocol::EventKind::environment;
+}
+
+protocol::Event failed(const AttemptId& attempt, protocol::EventKind kind, std::string message) {
+  protocol::Event event;
+  event.attempt = attempt;
+  event.kind = kind;
+  event.message = std::move(message);
+  return event;
+}
+
+}  // namespace
+
+void TaskPool::launch(protocol::Launches launches) {
+  std::lock_guard lock(mutex_);
+  for (protocol::Launch& launch : launches.launches) {
+    auto task = std::make_shared<Task>();
+    task->launch = std::move(launch);
+    task->prefer_disk = launches.prefer_disk;
+    tasks_[task->launch.attempt] = task;
+    queue_.push_back(std::move(task));
+  }
+  while (threads_ < setup_.slots && idle_ < queue_.size()) {
+    std::thread([this, slot = threads_] { serve(slot); }).detach();
+    ++threads_, ++idle_;
+  }
+  work_.notify_all();
+}
+
+void TaskPool::stop(const AttemptId& attempt) {
+  std::lock_guard lock(mutex_);
+  if (auto found = tasks_.find(attempt); found != tasks_.end()) found->second->stop.store(true, std::memory_order_relaxed);
+}
+
+void TaskPool::serve(std::uint32_t slot) {
+  for (;;) {
+    std::shared_ptr<Task> task;
+    {
+      std::unique_lock lock(mutex_);
+      work_.wait(lock, [&] { return !queue_.empty(); });
+      task = std::move(queue_.front());
+      queue_.pop_front();
+      --idle_;
+    }
+    protocol::Event event = run(*task, slot);
+    {
+      std::lock_guard lock(mutex_);
+      tasks_.erase(task->launch.attempt);
+      ++idle_;
+    }
+    report_(std::move(event));
+  }
+}
+
+protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
+  const protocol::Launch& launch = task.launch;
+  if (task.stop.load(std::memory_order_relaxed))
+    return failed(launch.attempt, protocol::EventKind::killed, "stopped before it began");
+
+  MemoryGrant grant(setup_.memory_bytes / std::max<std::uint32_t>(1, setup_.slots));
+  WorkerShuffle shuffle(worker_, launch.attempt, task.prefer_disk ? setup_.segment_directory : std::string(), task.stop);
+  TaskContext context;
+  context.attempt = launch.attempt;
+  context.branch = launch.branch;
+  context.partition = launch.partition;
+  context.output_partitions = launch.output_partitions;
+  context.splits = &launch.splits;
+  context.seed = task_seed(launch.attempt.task);
+  context.shuffle = &shuffle;
+  context.operators.memory = &grant;
+  context.operators.spill_directory = setup_.spill_directory;
+  context.operators.stop = &task.stop;
+
+  const CrashNote note(slot, context);
+  auto body = program_.stage(launch.attempt.task.stage, launch.fingerprint);
+  if (!body) {
+    const bool mismatch = body.error().code() == Code::plan_mismatch;
+    return failed(launch.attempt, mismatch ? protocol::EventKind::plan_mismatch : protocol::EventKind::user_code,
+                  body.error().to_string());
+  }
+  TaskOutcome outcome = run_task(**body, context);
+
+  protocol::Event event = failed(launch.attempt, kind_of(outcome.kind), std::move(outcome.message));
+  event.fetch = outcome.fetch;
+  if (event.kind == protocol::EventKind::fetch_failed && !event.fetch) event.fetch = shuffle.fetch_failure();
+  event.result = std::move(outcome.result);
+  event.output = outcome.output.empty() ? shuffle.committed() : std::move(outcome.output);
+  event.counters = std::move(context.counters);
+  event.input_bytes = context.input_bytes;
+  event.input_records = context.input_records;
+  return event;
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,105 @@
+#include "runtime/executor/worker_link.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kLocalDeadline = 60s;   // answers out of the worker's memory
+constexpr auto kFetchDeadline = 180s;  // the worker's own deadlines towards the other node are shorter
+constexpr std::size_t kMappedSegments = 1024;
+
+}  // namespace
+
+Result<rpc::Message> WorkerLink::call(protocol::ExecutorMessage type, rpc::Payload payload, Duration deadline) {
+  return rpc::call(reactor_, connection_, type, std::move(payload), deadline);
+}
+
+Result<void> WorkerLink::commit(const AttemptId& attempt, shuffle::SealedSegment segment) {
+  rpc::Payload payload = protocol::encode(protocol::Commit{attempt, segment.size, std::move(segment.partitions)});
+  payload.fds.push_back(std::move(segment.fd));
+  WEFT_TRY(call(protocol::kCommit, std::move(payload), kLocalDeadline));
+  return {};
+}
+
+Result<std::vector<shuffle::MapOutput>> WorkerLink::locate(ShuffleId shuffle) {
+  WEFT_ASSIGN(rpc::Message answer, call(protocol::kLocate, protocol::encode_locate(shuffle), kLocalDeadline));
+  return protocol::decode_located(answer);
+}
+
+Result<WorkerLink::Blocks> WorkerLink::fetch(const protocol::BlocksWanted& wanted) {
+  WEFT_ASSIGN(rpc::Message answer, call(protocol::kFetch, protocol::encode(wanted), kFetchDeadline));
+  WEFT_ASSIGN(protocol::FetchedBlocks fetched, protocol::decode_fetched(answer));
+  if (fetched.failed) return Blocks{nullptr, fetched.lost, std::move(fetched.error)};
+  if (answer.fds.size() != 1) return fail(Code::corrupt, "the worker's answer lacks the fetched blocks");
+  WEFT_ASSIGN(auto segment, shuffle::Segment::open(std::move(answer.fds.front())));
+  if (segment->partitions() != wanted.maps.size()) return fail(Code::corrupt, "the worker fetched other blocks than asked for");
+  return Blocks{std::move(segment), 0, {}};
+}
+
+std::shared_ptr<const shuffle::Segment> WorkerLink::cached(const Key& key) {
+  std::lock_guard lock(mutex_);
+  auto found = mapped_.find(key);
+  if (found == mapped_.end()) return nullptr;
+  by_age_.splice(by_age_.end(), by_age_, found->second.age);
+  return found->second.segment;
+}
+
+void WorkerLink::keep(const Key& key, std::shared_ptr<const shuffle::Segment> segment) {
+  std::lock_guard lock(mutex_);
+  if (mapped_.contains(key)) return;
+  if (mapped_.size() >= kMappedSegments) {
+    mapped_.erase(by_age_.front());
+    by_age_.pop_front();
+  }
+  mapped_.emplace(key, Entry{std::move(segment), by_age_.insert(by_age_.end(), key)});
+}
+
+void WorkerLink::forget(ShuffleId shuffle) {
+  std::lock_guard lock(mutex_);
+  auto at = mapped_.lower_bound(Key{shuffle, 0, 0});
+  while (at != mapped_.end() && at->first.shuffle == shuffle) {
+    by_age_.erase(at->second.age);
+    at = mapped_.erase(at);
+  }
+}
+
+Result<void> WorkerLink::open(ShuffleId shuffle, std::span<const shuffle::MapOutput> maps, std::span<const std::size_t> missing,
+                              std::vector<std::shared_ptr<const shuffle::Segment>>& out) {
+  protocol::SegmentsWanted wanted{shuffle, {}};
+  for (std::size_t index : missing) wanted.maps.push_back(maps[index]);
+  WEFT_ASSIGN(rpc::Message answer, call(protocol::kOpenSegments, protocol::encode(wanted), kLocalDeadline));
+  WEFT_ASSIGN(const std::vector<bool> found, protocol::decode_opened(answer));
+  const auto descriptors = static_cast<std::size_t>(std::count(found.begin(), found.end(), true));
+  if (found.size() != missing.size() || descriptors != answer.fds.size())
+    return fail(Code::corrupt, "the worker's answer does not fit the segments asked for");
+  auto next = answer.fds.begin();
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    if (!found[i]) continue;
+    const shuffle::MapOutput& map = maps[missing[i]];
+    auto segment = shuffle::Segment::open(std::move(*next++));
+    if (!segment) continue;  // a segment that cannot be read is as good as lost
+    out[missing[i]] = *segment;
+    keep(Key{shuffle, map.map, map.attempt}, std::move(*segment));
+  }
+  return {};
+}
+
+Result<std::vector<std::shared_ptr<const shuffle::Segment>>> WorkerLink::segments(ShuffleId shuffle,
+                                                                                  std::span<const shuffle::MapOutput> maps) {
+  std::vector<std::shared_ptr<const shuffle::Segment>> out(maps.size());
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    out[i] = cached(Key{shuffle, maps[i].map, maps[i].attempt});
+    if (!out[i]) missing.push_back(i);
+  }
+  for (std::size_t from = 0; from < missing.size(); from += protocol::kSegmentsPerRequest) {
+    const std::size_t count = std::min(protocol::kSegmentsPerRequest, missing.size() - from);
+    WEFT_TRY(open(shuffle, maps, std::span(missing).subspan(from, count), out));
+  }
+  return out;
+}
+
+}  // namespace weft::runtime

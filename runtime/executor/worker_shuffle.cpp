@@ -1,0 +1,104 @@
+#include "runtime/executor/worker_shuffle.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace weft::runtime {
+namespace {
+
+constexpr std::size_t kWindow = 256;              // maps whose local segments are opened together
+constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch, and so of what a task holds per node
+
+}  // namespace
+
+struct WorkerShuffle::Remote {
+  std::shared_ptr<const shuffle::Segment> blocks;
+  std::uint32_t next = 0;  // of its "partitions", each a map, the next to visit
+};
+
+Result<std::unique_ptr<shuffle::SegmentWriter>> WorkerShuffle::create_segment(std::uint32_t partitions) {
+  if (!disk_directory_.empty()) return shuffle::SegmentWriter::on_disk(disk_directory_, partitions);
+  return shuffle::SegmentWriter::in_memory(partitions);
+}
+
+Result<void> WorkerShuffle::commit(shuffle::SealedSegment segment) {
+  committed_ = segment.partitions;
+  return worker_.commit(attempt_, std::move(segment));
+}
+
+Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, const shuffle::ExtentVisitor& visit) {
+  WEFT_ASSIGN(const std::vector<shuffle::MapOutput> outputs, worker_.locate(shuffle));
+  for (std::size_t from = 0; from < outputs.size(); from += kWindow)
+    WEFT_TRY(read_window(shuffle, partition, Window(outputs).subspan(from, std::min(kWindow, outputs.size() - from)), visit));
+  return {};
+}
+
+Result<void> WorkerShuffle::read_window(ShuffleId shuffle, std::uint32_t partition, Window window,
+                                        const shuffle::ExtentVisitor& visit) {
+  std::vector<shuffle::MapOutput> here;
+  for (const auto& map : window)
+    if (map.node == worker_.node()) here.push_back(map);
+  WEFT_ASSIGN(const auto segments, worker_.segments(shuffle, here));
+  std::map<NodeId, Remote> remotes;
+  auto segment = segments.begin();
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    if (stop_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the task was asked to stop");
+    if (window[i].node == worker_.node())
+      WEFT_TRY(read_local(shuffle, partition, window[i], *segment++, visit));
+    else
+      WEFT_TRY(read_remote(shuffle, partition, window.subspan(i), remotes[window[i].node], visit));
+  }
+  return {};
+}
+
+Result<void> WorkerShuffle::read_local(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map,
+                                       const std::shared_ptr<const shuffle::Segment>& segment,
+                                       const shuffle::ExtentVisitor& visit) {
+  if (!segment) return lost(shuffle, map, "this worker's store has it no more");
+  if (partition >= segment->partitions())
+    return fail(Code::internal, fmt::format("shuffle {} has {} partitions, partition {} was asked for", shuffle.value(),
+                                            segment->partitions(), partition));
+  for (const shuffle::Extent& extent : segment->extents(partition)) {
+    const ByteView bytes = segment->bytes(extent);
+    if (auto intact = shuffle::verify(bytes, extent); !intact) return lost(shuffle, map, intact.error().to_string());
+    WEFT_TRY(visit(bytes, extent.records));
+  }
+  return {};
+}
+
+Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote) {
+  const NodeId node = rest.front().node;
+  remote = {};
+  protocol::BlocksWanted wanted{shuffle, partition, {}};
+  for (const auto& map : rest)
+    if (map.node == node && wanted.maps.size() < maps_per_fetch_) wanted.maps.push_back(map);
+  auto blocks = worker_.fetch(wanted);
+  if (!blocks) return lost(shuffle, rest.front(), blocks.error().to_string());
+  if (!blocks->segment) {
+    const std::size_t index = std::min<std::size_t>(blocks->lost, wanted.maps.size() - 1);
+    return lost(shuffle, wanted.maps[index], std::move(blocks->error));
+  }
+  const std::uint64_t bytes_per_map = blocks->segment->size() / wanted.maps.size() + 1;
+  maps_per_fetch_ = std::clamp<std::size_t>(kFetchBytes / bytes_per_map, 2, kWindow);
+  remote.blocks = std::move(blocks->segment);
+  return {};
+}
+
+Result<void> WorkerShuffle::read_remote(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote,
+                                        const shuffle::ExtentVisitor& visit) {
+  if (!remote.blocks || remote.next >= remote.blocks->partitions()) WEFT_TRY(refill(shuffle, partition, rest, remote));
+  for (const shuffle::Extent& extent : remote.blocks->extents(remote.next))
+    WEFT_TRY(visit(remote.blocks->bytes(extent), extent.records));
+  ++remote.next;
+  return {};
+}
+
+Result<void> WorkerShuffle::lost(ShuffleId shuffle, const shuffle::MapOutput& map, std::string why) {
+  failure_ = shuffle::FetchFailure{shuffle, map.map, map.attempt, map.node};
+  return fail(Error(Code::unavailable, std::move(why))
+                  .wrap(fmt::format("the output of map {} (attempt {}) of shuffle {} on node {} is lost", map.map, map.attempt,
+                                    shuffle.value(), map.node.value())));
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,49 @@
+// The shuffle as a task of an executor sees it: its worker's store by mapping, other nodes' blocks through its worker.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "runtime/executor/worker_link.hpp"
+
+namespace weft::runtime {
+
+class WorkerShuffle final : public shuffle::TaskShuffle {
+ public:
+  /// `disk_directory` is where the segment goes; empty: memory.
+  WorkerShuffle(WorkerLink& worker, const AttemptId& attempt, std::string disk_directory, const std::atomic<bool>& stop)
+      : worker_(worker), attempt_(attempt), disk_directory_(std::move(disk_directory)), stop_(stop) {}
+
+  Result<std::unique_ptr<shuffle::SegmentWriter>> create_segment(std::uint32_t partitions) override;
+  Result<void> commit(shuffle::SealedSegment segment) override;
+  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const shuffle::ExtentVisitor& visit) override;
+  std::optional<shuffle::FetchFailure> fetch_failure() const override { return failure_; }
+
+  /// Of the committed segment.
+  const std::vector<shuffle::PartitionSize>& committed() const { return committed_; }
+
+ private:
+  /// The fetched blocks of one node: those of a run of its maps, visited in order.
+  struct Remote;
+  using Window = std::span<const shuffle::MapOutput>;
+
+  Result<void> read_window(ShuffleId shuffle, std::uint32_t partition, Window window, const shuffle::ExtentVisitor& visit);
+  Result<void> read_local(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map,
+                          const std::shared_ptr<const shuffle::Segment>& segment, const shuffle::ExtentVisitor& visit);
+  Result<void> read_remote(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote,
+                           const shuffle::ExtentVisitor& visit);
+  /// Fetches the next blocks of the node that has rest.front().
+  Result<void> refill(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote);
+  /// Records the lost map output and returns Code::unavailable.
+  Result<void> lost(ShuffleId shuffle, const shuffle::MapOutput& map, std::string why);
+
+  WorkerLink& worker_;
+  AttemptId attempt_;
+  std::string disk_directory_;
+  const std::atomic<bool>& stop_;
+  std::vector<shuffle::PartitionSize> committed_;
+  std::optional<shuffle::FetchFailure> failure_;
+  std::size_t maps_per_fetch_ = 8;  // adapted to the size of the blocks
+};
+
+}  // namespace weft::runtime

@@ -1,0 +1,58 @@
+# Between a worker and its executors, over a Unix socket pair (message numbers 1-99).
+@0xff4832d3bd41b2e8;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("weft::protocol::wire");
+using Task = import "task.capnp";
+
+struct Setup {
+  job @0 :UInt64;
+  node @1 :UInt32;
+  slots @2 :UInt32;
+  memoryBytes @3 :UInt64;
+  spillDirectory @4 :Text;
+  segmentDirectory @5 :Text;
+}
+
+struct Value {
+  action @0 :UInt32;
+}
+
+struct Stop {
+  attempt @0 :Task.Attempt;
+}
+
+struct Commit {
+  attempt @0 :Task.Attempt;
+  size @1 :UInt64;
+  partitions @2 :List(Task.PartitionSize);
+}
+
+struct Locate {
+  shuffle @0 :UInt32;
+}
+
+struct Located {
+  outputs @0 :List(Task.MapOutput);
+}
+
+struct OpenSegments {
+  shuffle @0 :UInt32;
+  maps @1 :List(Task.MapOutput);
+}
+
+struct Opened {
+  found @0 :List(Bool);           # a descriptor follows for each that is true
+}
+
+struct Fetch {
+  shuffle @0 :UInt32;
+  partition @1 :UInt32;
+  maps @2 :List(Task.MapOutput);  # all on one node
+}
+
+struct Fetched {
+  failed @0 :Bool;                # no descriptor follows
+  lost @1 :UInt32;                # index into the request's list: the first that could not be had
+  error @2 :Text;
+}

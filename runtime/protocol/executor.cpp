@@ -1,0 +1,154 @@
+#include "runtime/protocol/executor.hpp"
+
+#include "runtime/protocol/executor.capnp.h"
+#include "runtime/protocol/wire.hpp"
+
+namespace weft::protocol {
+namespace {
+
+unsigned count(std::size_t items) { return static_cast<unsigned>(items); }
+
+}  // namespace
+
+rpc::Payload encode(const ExecutorSetup& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Setup>();
+  out.setJob(message.job.value());
+  out.setNode(message.node.value());
+  out.setSlots(message.slots);
+  out.setMemoryBytes(message.memory_bytes);
+  out.setSpillDirectory(text(message.spill_directory));
+  out.setSegmentDirectory(text(message.segment_directory));
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode_value(ActionId action, SharedBytes bytes) {
+  capnp::MallocMessageBuilder builder;
+  builder.initRoot<wire::Value>().setAction(action.value());
+  rpc::Payload payload{rpc::flatten(builder), {}, {}};
+  if (!bytes.bytes.empty()) payload.bulk.push_back(std::move(bytes));
+  return payload;
+}
+
+rpc::Payload encode_stop(const AttemptId& attempt) {
+  capnp::MallocMessageBuilder builder;
+  protocol::write(builder.initRoot<wire::Stop>().initAttempt(), attempt);
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode(const Commit& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Commit>();
+  protocol::write(out.initAttempt(), message.attempt);
+  out.setSize(message.size);
+  write_list(out.initPartitions(count(message.partitions.size())), message.partitions);
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode_locate(ShuffleId shuffle) {
+  capnp::MallocMessageBuilder builder;
+  builder.initRoot<wire::Locate>().setShuffle(shuffle.value());
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode_located(const std::vector<shuffle::MapOutput>& outputs) {
+  capnp::MallocMessageBuilder builder;
+  write_list(builder.initRoot<wire::Located>().initOutputs(count(outputs.size())), outputs);
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode(const SegmentsWanted& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::OpenSegments>();
+  out.setShuffle(message.shuffle.value());
+  write_list(out.initMaps(count(message.maps.size())), message.maps);
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode_opened(const std::vector<bool>& found) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Opened>().initFound(count(found.size()));
+  for (unsigned i = 0; i < out.size(); ++i) out.set(i, found[i]);
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode(const BlocksWanted& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Fetch>();
+  out.setShuffle(message.shuffle.value());
+  out.setPartition(message.partition);
+  write_list(out.initMaps(count(message.maps.size())), message.maps);
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode(const FetchedBlocks& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Fetched>();
+  out.setFailed(message.failed);
+  out.setLost(message.lost);
+  out.setError(text(message.error));
+  return {rpc::flatten(builder), {}, {}};
+}
+
+Result<ExecutorSetup> decode_setup(const rpc::Message& message) {
+  return rpc::read_message<wire::Setup>(message.header.view(), "executor set-up", [](auto in) -> Result<ExecutorSetup> {
+    return ExecutorSetup{JobId(in.getJob()),  NodeId(in.getNode()),           in.getSlots(),
+                         in.getMemoryBytes(), string(in.getSpillDirectory()), string(in.getSegmentDirectory())};
+  });
+}
+
+Result<ActionId> decode_value(const rpc::Message& message) {
+  return rpc::read_message<wire::Value>(message.header.view(), "action value",
+                                        [](auto in) -> Result<ActionId> { return ActionId(in.getAction()); });
+}
+
+Result<AttemptId> decode_stop(const rpc::Message& message) {
+  return rpc::read_message<wire::Stop>(message.header.view(), "stop of a task",
+                                       [](auto in) -> Result<AttemptId> { return protocol::read(in.getAttempt()); });
+}
+
+Result<Commit> decode_commit(const rpc::Message& message) {
+  return rpc::read_message<wire::Commit>(message.header.view(), "commit of a segment", [](auto in) -> Result<Commit> {
+    return Commit{protocol::read(in.getAttempt()), in.getSize(), read_list(in.getPartitions())};
+  });
+}
+
+Result<ShuffleId> decode_locate(const rpc::Message& message) {
+  return rpc::read_message<wire::Locate>(message.header.view(), "question for a shuffle",
+                                         [](auto in) -> Result<ShuffleId> { return ShuffleId(in.getShuffle()); });
+}
+
+Result<std::vector<shuffle::MapOutput>> decode_located(const rpc::Message& message) {
+  return rpc::read_message<wire::Located>(
+      message.header.view(), "table of a shuffle",
+      [](auto in) -> Result<std::vector<shuffle::MapOutput>> { return read_list(in.getOutputs()); });
+}
+
+Result<SegmentsWanted> decode_segments_wanted(const rpc::Message& message) {
+  return rpc::read_message<wire::OpenSegments>(message.header.view(), "request for segments",
+                                               [](auto in) -> Result<SegmentsWanted> {
+                                                 return SegmentsWanted{ShuffleId(in.getShuffle()), read_list(in.getMaps())};
+                                               });
+}
+
+Result<std::vector<bool>> decode_opened(const rpc::Message& message) {
+  return rpc::read_message<wire::Opened>(message.header.view(), "answer with segments", [](auto in) -> Result<std::vector<bool>> {
+    std::vector<bool> found;
+    for (bool item : in.getFound()) found.push_back(item);
+    return found;
+  });
+}
+
+Result<BlocksWanted> decode_blocks_wanted(const rpc::Message& message) {
+  return rpc::read_message<wire::Fetch>(message.header.view(), "request for blocks", [](auto in) -> Result<BlocksWanted> {
+    return BlocksWanted{ShuffleId(in.getShuffle()), in.getPartition(), read_list(in.getMaps())};
+  });
+}
+
+Result<FetchedBlocks> decode_fetched(const rpc::Message& message) {
+  return rpc::read_message<wire::Fetched>(message.header.view(), "answer with blocks", [](auto in) -> Result<FetchedBlocks> {
+    return FetchedBlocks{in.getFailed(), in.getLost(), string(in.getError())};
+  });
+}
+
+}  // namespace weft::protocol

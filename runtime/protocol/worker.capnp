@@ -1,0 +1,97 @@
+# Between workers and their master (message numbers 100-199).
+@0xd1a159c313b869f7;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("weft::protocol::wire");
+using Task = import "task.capnp";
+
+struct Attribute {
+  name @0 :Text;
+  value @1 :Text;
+}
+
+struct Register {
+  name @0 :Text;
+  host @1 :Text;
+  rack @2 :Text;
+  dataAddress @3 :Text;
+  slots @4 :UInt32;
+  memoryBytes @5 :UInt64;
+  attributes @6 :List(Attribute);
+}
+
+struct Registered {
+  node @0 :UInt32;
+  heartbeatNanoseconds @1 :Int64;
+}
+
+struct Heartbeat {
+  cpu @0 :Float64;
+  memory @1 :Float64;
+  storeMemoryBytes @2 :UInt64;
+  storeDiskBytes @3 :UInt64;
+}
+
+struct JobSetup {
+  job @0 :UInt64;
+  name @1 :Text;
+  program @2 :Text;               # argv[0]
+  arguments @3 :List(Text);
+  directory @4 :Text;             # the driver's working directory
+  memoryBytes @5 :UInt64;         # of its executor; 0: the worker's choice
+  sameBinary @6 :Bool;            # private cluster: the executor is the worker's own program
+  binaryHigh @7 :UInt64;
+  binaryLow @8 :UInt64;
+}
+
+struct NodeAddress {
+  node @0 :UInt32;
+  name @1 :Text;
+  address @2 :Text;
+}
+
+struct Command {
+  union {
+    setup @0 :JobSetup;
+    value :group {
+      job @1 :UInt64;
+      action @2 :UInt32;
+      bytes @3 :UInt64;           # this many of the bulk bytes, in order of the commands
+    }
+    launch @4 :Task.Launch;
+    kill :group {
+      attempt @5 :Task.Attempt;
+      reason @6 :Text;
+    }
+    locations :group {
+      locationsJob @7 :UInt64;
+      shuffle @8 :UInt32;
+      outputs @9 :List(Task.MapOutput);
+      nodes @10 :List(NodeAddress);
+    }
+    releaseShuffle :group {
+      releasedJob @11 :UInt64;
+      releasedShuffle @12 :UInt32;
+    }
+    releaseJob @13 :UInt64;
+  }
+}
+
+struct Commands {
+  commands @0 :List(Command);
+}
+
+struct BinaryRequest {
+  high @0 :UInt64;
+  low @1 :UInt64;
+  offset @2 :UInt64;
+}
+
+struct BinaryChunk {
+  total @0 :UInt64;
+}
+
+struct LogRequest {
+  job @0 :UInt64;
+  maxBytes @1 :UInt64;            # of the end of the log
+}

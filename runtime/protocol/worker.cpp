@@ -1,0 +1,113 @@
+#include "runtime/protocol/worker.hpp"
+
+#include "runtime/protocol/wire.hpp"
+#include "runtime/protocol/worker.capnp.h"
+
+namespace weft::protocol {
+
+rpc::Payload encode(const Register& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Register>();
+  out.setName(text(message.name));
+  out.setHost(text(message.host));
+  out.setRack(text(message.rack));
+  out.setDataAddress(text(message.data_address));
+  out.setSlots(message.slots);
+  out.setMemoryBytes(message.memory_bytes);
+  auto attributes = out.initAttributes(static_cast<unsigned>(message.attributes.size()));
+  unsigned i = 0;
+  for (const auto& [name, value] : message.attributes) {
+    attributes[i].setName(text(name));
+    attributes[i++].setValue(text(value));
+  }
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode(const Registered& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Registered>();
+  out.setNode(message.node.value());
+  out.setHeartbeatNanoseconds(message.heartbeat.count());
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode(const Heartbeat& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Heartbeat>();
+  out.setCpu(message.cpu);
+  out.setMemory(message.memory);
+  out.setStoreMemoryBytes(message.store_memory_bytes);
+  out.setStoreDiskBytes(message.store_disk_bytes);
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode(const BinaryRequest& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::BinaryRequest>();
+  out.setHigh(message.binary.high);
+  out.setLow(message.binary.low);
+  out.setOffset(message.offset);
+  return {rpc::flatten(builder), {}, {}};
+}
+
+rpc::Payload encode(const BinaryChunk& message, SharedBytes bytes) {
+  capnp::MallocMessageBuilder builder;
+  builder.initRoot<wire::BinaryChunk>().setTotal(message.total);
+  rpc::Payload payload{rpc::flatten(builder), {}, {}};
+  payload.bulk.push_back(std::move(bytes));
+  return payload;
+}
+
+rpc::Payload encode(const LogRequest& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::LogRequest>();
+  out.setJob(message.job.value());
+  out.setMaxBytes(message.max_bytes);
+  return {rpc::flatten(builder), {}, {}};
+}
+
+Result<Register> decode_register(const rpc::Message& message) {
+  return rpc::read_message<wire::Register>(message.header.view(), "registration", [](auto in) -> Result<Register> {
+    Register made{string(in.getName()),
+                  string(in.getHost()),
+                  string(in.getRack()),
+                  string(in.getDataAddress()),
+                  in.getSlots(),
+                  in.getMemoryBytes(),
+                  {}};
+    for (auto attribute : in.getAttributes()) made.attributes[string(attribute.getName())] = string(attribute.getValue());
+    return made;
+  });
+}
+
+Result<Registered> decode_registered(const rpc::Message& message) {
+  return rpc::read_message<wire::Registered>(message.header.view(), "answer to a registration", [](auto in) -> Result<Registered> {
+    return Registered{NodeId(in.getNode()), Duration(in.getHeartbeatNanoseconds())};
+  });
+}
+
+Result<Heartbeat> decode_heartbeat(const rpc::Message& message) {
+  return rpc::read_message<wire::Heartbeat>(message.header.view(), "heartbeat", [](auto in) -> Result<Heartbeat> {
+    return Heartbeat{in.getCpu(), in.getMemory(), in.getStoreMemoryBytes(), in.getStoreDiskBytes()};
+  });
+}
+
+Result<BinaryRequest> decode_binary_request(const rpc::Message& message) {
+  return rpc::read_message<wire::BinaryRequest>(message.header.view(), "request for a binary",
+                                                [](auto in) -> Result<BinaryRequest> {
+                                                  return BinaryRequest{{in.getHigh(), in.getLow()}, in.getOffset()};
+                                                });
+}
+
+Result<BinaryChunk> decode_binary_chunk(const rpc::Message& message) {
+  return rpc::read_message<wire::BinaryChunk>(message.header.view(), "piece of a binary",
+                                              [](auto in) -> Result<BinaryChunk> { return BinaryChunk{in.getTotal()}; });
+}
+
+Result<LogRequest> decode_log_request(const rpc::Message& message) {
+  return rpc::read_message<wire::LogRequest>(message.header.view(), "request for a log", [](auto in) -> Result<LogRequest> {
+    return LogRequest{JobId(in.getJob()), in.getMaxBytes()};
+  });
+}
+
+}  // namespace weft::protocol

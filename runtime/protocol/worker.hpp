@@ -1,0 +1,114 @@
+// Between workers and their master: message numbers 100 to 199.
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "runtime/protocol/task.hpp"
+
+namespace weft::protocol {
+
+enum WorkerMessage : rpc::MessageType {
+  kRegister = 100,     // request, worker to master: Register -> Registered; first on every connection
+  kHeartbeat = 101,    // notification, worker to master: Heartbeat
+  kTaskEvents = 102,   // notification, worker to master: vector<Event>; as soon as tasks end
+  kCommands = 103,     // notification, master to worker: vector<Command>, to be carried out in order
+  kFetchBinary = 104,  // request, worker to master: BinaryRequest -> BinaryChunk and its bytes as bulk
+  kReadLog = 105,      // request, master to worker: LogRequest -> the end of the job's log as bulk
+};
+
+/// The most a binary is moved at a time.
+inline constexpr std::uint64_t kBinaryChunkBytes = 1u << 20;
+
+struct Register {
+  std::string name, host, rack, data_address;
+  std::uint32_t slots = 0;
+  std::uint64_t memory_bytes = 0;
+  std::map<std::string, std::string> attributes;
+};
+
+struct Registered {
+  NodeId node;
+  Duration heartbeat{0};
+};
+
+struct Heartbeat {
+  double cpu = 0, memory = 0;  // used by tasks, as measured
+  std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;
+};
+
+/// What a worker needs to start executors of a job. Precedes everything else about the job.
+struct JobSetup {
+  JobId job;
+  std::string name;
+  std::string program;  // argv[0]
+  std::vector<std::string> arguments;
+  std::string directory;           // the driver's working directory; entered when it exists
+  std::uint64_t memory_bytes = 0;  // of an executor; 0: the worker's choice
+  bool same_binary = false;        // private cluster: the worker's own program
+  Hash128 binary;                  // otherwise
+};
+/// The recorded value of an action, for executors that replay the definition. In order of the actions.
+struct ActionValue {
+  JobId job;
+  ActionId action;
+  SharedBytes bytes;
+};
+struct Kill {
+  AttemptId attempt;
+  std::string reason;
+};
+struct NodeAddress {
+  NodeId node;
+  std::string name;
+  std::string address;
+};
+/// The complete table of a finished shuffle, replacing an earlier one, and where the nodes in it serve their blocks.
+struct Locations {
+  JobId job;
+  ShuffleId shuffle;
+  std::vector<shuffle::MapOutput> outputs;
+  std::vector<NodeAddress> nodes;
+};
+struct ReleaseShuffle {
+  JobId job;
+  ShuffleId shuffle;
+};
+struct ReleaseJob {
+  JobId job;
+};
+
+using Command = std::variant<JobSetup, ActionValue, Launch, Kill, Locations, ReleaseShuffle, ReleaseJob>;
+
+struct BinaryRequest {
+  Hash128 binary;
+  std::uint64_t offset = 0;
+};
+struct BinaryChunk {
+  std::uint64_t total = 0;  // size of the whole file; the bytes at the offset follow as bulk
+};
+struct LogRequest {
+  JobId job;
+  std::uint64_t max_bytes = 0;
+};
+
+rpc::Payload encode(const Register& message);
+rpc::Payload encode(const Registered& message);
+rpc::Payload encode(const Heartbeat& message);
+rpc::Payload encode(const std::vector<Command>& commands);
+rpc::Payload encode(const BinaryRequest& message);
+rpc::Payload encode(const BinaryChunk& message, SharedBytes bytes);
+rpc::Payload encode(const LogRequest& message);
+
+Result<Register> decode_register(const rpc::Message& message);
+Result<Registered> decode_registered(const rpc::Message& message);
+Result<Heartbeat> decode_heartbeat(const rpc::Message& message);
+Result<std::vector<Command>> decode_commands(const rpc::Message& message);
+Result<BinaryRequest> decode_binary_request(const rpc::Message& message);
+Result<BinaryChunk> decode_binary_chunk(const rpc::Message& message);
+Result<LogRequest> decode_log_request(const rpc::Message& message);
+
+}  // namespace weft::protocol

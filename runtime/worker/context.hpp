@@ -1,0 +1,34 @@
+// What the parts of a worker share. One per registration thread: everything here belongs to the worker's reactor thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
+#include "runtime/protocol/worker.hpp"
+#include "runtime/worker/options.hpp"
+#include "shuffle/store.hpp"
+#include "shuffle/transfer.hpp"
+
+namespace weft::runtime {
+
+struct WorkerContext {
+  rpc::Reactor& reactor;
+  rpc::Reactor& chores;  // slow things: releasing memory, removing directories, writing segments to disk
+  WorkerOptions options;
+  std::string directory;
+  shuffle::Store* store = nullptr;
+  shuffle::BlockFetcher* fetcher = nullptr;
+  NodeId self{};                                               // as registered now
+  std::map<NodeId, protocol::NodeAddress> nodes{};             // that serve map outputs
+  std::function<void(std::vector<protocol::Event>)> report{};  // to the master
+  Log log{"worker"};
+
+  std::string log_path(JobId job) const;
+  std::string job_directory(JobId job) const;
+};
+
+}  // namespace weft::runtime

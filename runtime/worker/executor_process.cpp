@@ -1,0 +1,264 @@
+#include "runtime/worker/executor_process.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "runtime/executor/process.hpp"
+#include "runtime/worker/spawn.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kStartDeadline = 30s;
+constexpr auto kStopGrace = 2s;  // between asking an attempt to stop and killing its process
+constexpr auto kReapInterval = 2ms;
+constexpr int kReapPolls = 500;  // then the process is killed
+
+/// Address space the tasks' own budget does not count: the program itself, thread stacks, transfers, the allocator's slack.
+std::uint64_t data_limit(const protocol::ExecutorSetup& setup) {
+  return setup.memory_bytes + setup.memory_bytes / 2 + (512u << 20) + std::uint64_t{setup.slots} * (16u << 20);
+}
+
+std::string where(const protocol::PositionPage::Position& position) {
+  return position.path.empty() ? std::string() : fmt::format(" at {} at byte {}", escaped(position.path), position.offset);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ExecutorProcess>> ExecutorProcess::start(rpc::Reactor& reactor, ExecutorStart start, Callbacks callbacks) {
+  std::unique_ptr<ExecutorProcess> made(new ExecutorProcess(reactor, std::move(start), std::move(callbacks)));
+  WEFT_TRY(made->spawn_process());
+  return made;
+}
+
+Result<void> ExecutorProcess::spawn_process() {
+  WEFT_ASSIGN(page_, protocol::PositionPage::create(start_.setup.slots, page_fd_));
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return fail(errno_error("cannot create a socket pair for the executor", errno));
+  Fd ours(ends[0]);
+  const Fd theirs(ends[1]);
+  const Fd log(open(start_.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!log.valid()) return fail(errno_error(fmt::format("cannot write the log {}", start_.log_path), errno));
+  struct stat info {};
+  if (fstat(log.get(), &info) == 0) log_start_ = static_cast<std::uint64_t>(info.st_size);
+
+  SpawnOptions options;
+  options.path = start_.path;
+  options.arguments = start_.arguments;
+  options.environment = {fmt::format("{}=executor", kRoleVariable), fmt::format("{}={}", kExecutorFdVariable, kExecutorFd),
+                         fmt::format("{}={}", kDataLimitVariable, data_limit(start_.setup))};
+  options.directory = start_.directory;
+  options.output = log.get();
+  options.inherited = theirs.get();
+  WEFT_ASSIGN(pid_, spawn(options));
+  shake_hands(std::move(ours));
+  return {};
+}
+
+void ExecutorProcess::shake_hands(Fd socket) {
+  rpc::Limits limits;
+  limits.max_queued = 2u << 30;
+  reactor_.adopt(std::move(socket), kStartDeadline, handler(), limits,
+                 [this, alive = std::weak_ptr(alive_)](Result<rpc::ConnectionPtr> connected) {
+                   if (alive.expired()) return;
+                   if (!connected) return closed(connected.error().to_string());
+                   connection_ = std::move(*connected);
+                   if (ending_) return connection_->close();
+                   rpc::Payload setup = protocol::encode(start_.setup);
+                   setup.fds.push_back(std::move(page_fd_));
+                   connection_->notify(protocol::kSetup, std::move(setup));
+                   set_up_ = true;
+                   for (auto& [type, payload] : std::exchange(waiting_, {})) connection_->notify(type, std::move(payload));
+                 });
+}
+
+rpc::Handler ExecutorProcess::handler() {
+  rpc::Handler handler;
+  std::weak_ptr<bool> alive = alive_;
+  handler.on_request = [this, alive](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
+    if (!alive.expired()) callbacks_.on_request(std::move(message), std::move(responder));
+  };
+  handler.on_notify = [this, alive](const rpc::ConnectionPtr& connection, rpc::Message message) {
+    if (alive.expired()) return;
+    auto events = message.type == protocol::kEvents ? protocol::decode_events(message)
+                                                    : fail(Code::corrupt, "the executor sent an unknown message");
+    if (events) return on_events(std::move(*events));
+    trouble_ = events.error().to_string();
+    connection->close();
+  };
+  handler.on_close = [this, alive](const rpc::ConnectionPtr&, const Error& error) {
+    if (!alive.expired()) closed(error.code() == Code::corrupt ? error.to_string() : "");
+  };
+  return handler;
+}
+
+ExecutorProcess::~ExecutorProcess() {
+  if (connection_) connection_->close();
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+void ExecutorProcess::send(protocol::ExecutorMessage type, rpc::Payload payload) {
+  if (set_up_)
+    connection_->notify(type, std::move(payload));
+  else
+    waiting_.emplace_back(type, std::move(payload));
+}
+
+void ExecutorProcess::launch(protocol::Launches launches) {
+  for (const protocol::Launch& launch : launches.launches) {
+    Running& running = running_[launch.attempt];
+    running.stage_name = launch.stage_name;
+    running.timeout = launch.timeout;
+    if (launch.timeout <= Duration(0)) continue;
+    running.timer = reactor_.after(launch.timeout, [this, attempt = launch.attempt] {
+      auto found = running_.find(attempt);
+      if (found == running_.end()) return;
+      found->second.timed_out = true;
+      stop_attempt(attempt, found->second);
+    });
+  }
+  send(protocol::kLaunch, protocol::encode(launches));
+}
+
+void ExecutorProcess::provide(ActionId action, SharedBytes value) {
+  send(protocol::kValue, protocol::encode_value(action, std::move(value)));
+}
+
+void ExecutorProcess::forget(ShuffleId shuffle) { send(protocol::kForget, protocol::encode_locate(shuffle)); }
+
+void ExecutorProcess::kill(const AttemptId& attempt, const std::string& reason) {
+  auto found = running_.find(attempt);
+  if (found == running_.end() || found->second.asked_to_stop) return;
+  found->second.reason = reason;
+  stop_attempt(attempt, found->second);
+}
+
+void ExecutorProcess::stop_attempt(const AttemptId& attempt, Running& running) {
+  running.asked_to_stop = true;
+  send(protocol::kStop, protocol::encode_stop(attempt));
+  running.timer = reactor_.after(kStopGrace, [this, attempt] {
+    if (pid_ <= 0 || !running_.contains(attempt)) return;
+    blamed_ = to_string(attempt);
+    ::kill(pid_, SIGKILL);
+  });
+}
+
+void ExecutorProcess::on_events(std::vector<protocol::Event> events) {
+  std::vector<protocol::Event> accepted;
+  for (protocol::Event& event : events) {
+    auto found = running_.find(event.attempt);
+    if (found == running_.end()) continue;
+    const Running& running = found->second;
+    if (running.timed_out && event.kind == protocol::EventKind::killed) {
+      const auto position = page_.find(event.attempt);
+      event.kind = protocol::EventKind::timed_out;
+      event.message = fmt::format("ran longer than the task timeout of {}{}", format_duration(running.timeout),
+                                  position ? where(*position) : "");
+    }
+    running_.erase(found);
+    accepted.push_back(std::move(event));
+  }
+  callbacks_.on_events(std::move(accepted));
+}
+
+void ExecutorProcess::end() {
+  ending_ = true;
+  if (connection_) connection_->close();
+  if (!closing_) closed("");
+}
+
+void ExecutorProcess::check() {
+  if (!closing_ && pid_ > 0 && waitpid(pid_, &status_, WNOHANG) == pid_) {
+    pid_ = -1;
+    closed("");
+  }
+}
+
+void ExecutorProcess::closed(const std::string& why) {
+  if (trouble_.empty()) trouble_ = why;
+  if (std::exchange(closing_, true)) return;
+  reap();
+}
+
+void ExecutorProcess::reap() {
+  if (pid_ > 0 && waitpid(pid_, &status_, WNOHANG) == pid_) pid_ = -1;
+  if (pid_ > 0) {
+    if (++polls_ == kReapPolls || (ending_ && polls_ == kReapPolls / 5)) ::kill(pid_, SIGKILL);
+    reap_timer_ = reactor_.after(kReapInterval, [this] { reap(); });
+    return;
+  }
+  if (connection_) connection_->close();
+  const std::string how = describe_exit(status_);
+  std::vector<protocol::Event> events;
+  for (const auto& [attempt, running] : running_) events.push_back(verdict(attempt, running, how));
+  running_.clear();
+  const std::weak_ptr<bool> alive = alive_;
+  if (!events.empty()) callbacks_.on_events(std::move(events));
+  if (alive.expired()) return;
+  const auto gone = callbacks_.on_gone;
+  gone();
+}
+
+protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running& running, const std::string& how) const {
+  protocol::Event event;
+  event.attempt = attempt;
+  const auto position = page_.find(attempt);
+  const std::string at = position ? where(*position) : "";
+  if (running.timed_out) {
+    event.kind = protocol::EventKind::timed_out;
+    event.message = fmt::format("ran longer than the task timeout of {}{} and did not stop when asked; its executor was killed",
+                                format_duration(running.timeout), at);
+  } else if (running.asked_to_stop || ending_) {
+    event.kind = protocol::EventKind::killed;
+    event.message = running.reason.empty() ? "the job ended" : running.reason;
+  } else if (!blamed_.empty()) {
+    event.kind = protocol::EventKind::killed;
+    event.message = fmt::format("its executor was killed because {} did not stop when asked", blamed_);
+  } else if (!set_up_) {
+    const std::string line = last_line(start_.log_path, log_start_);
+    event.kind = protocol::EventKind::environment;
+    event.message = fmt::format("the executor did not start ({}{}){}{}", how, trouble_.empty() ? "" : "; " + trouble_,
+                                line.empty() ? "" : ": ", line);
+  } else if (page_.knows_culprit() && !(position && position->died_here)) {
+    event.kind = protocol::EventKind::killed;
+    event.message = fmt::format("its executor was ended by another task ({})", how);
+  } else {
+    const std::string line = last_line(start_.log_path, log_start_);
+    event.kind = protocol::EventKind::crashed;
+    event.message = fmt::format("the executor died of {} while running {}{}{}{}", how, running.stage_name, at,
+                                line.empty() ? "" : "; its last line of output: ", line);
+    if (!trouble_.empty()) event.message += "; " + trouble_;
+  }
+  return event;
+}
+
+std::string last_line(const std::string& path, std::uint64_t from) {
+  constexpr std::uint64_t kMost = 4096;
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (!file.valid() || fstat(file.get(), &info) != 0) return {};
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (size <= from) return {};
+  const std::uint64_t start = size - from > kMost ? size - kMost : from;
+  std::string text(size - start, '\0');
+  const ssize_t got = pread(file.get(), text.data(), text.size(), static_cast<off_t>(start));
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  const std::string_view trimmed = trim(text);
+  const auto newline = trimmed.rfind('\n');
+  return escaped((newline == std::string_view::npos ? trimmed : trimmed.substr(newline + 1)).substr(0, 300));
+}
+
+}  // namespace weft::runtime

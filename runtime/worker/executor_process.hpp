@@ -1,0 +1,96 @@
+// One executor: its process, its socket, and the attempts it was given. Whatever happens to it, every attempt ends in an event.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/rpc/rpc.hpp"
+#include "runtime/protocol/executor.hpp"
+#include "runtime/protocol/position_page.hpp"
+
+namespace weft::runtime {
+
+struct ExecutorStart {
+  std::string path;                    // of the binary
+  std::vector<std::string> arguments;  // argv
+  std::string directory;               // working directory
+  std::string log_path;                // stdout and stderr are appended to it
+  protocol::ExecutorSetup setup;
+};
+
+/// Reactor thread only.
+class ExecutorProcess {
+ public:
+  struct Callbacks {
+    std::function<void(std::vector<protocol::Event>)> on_events;
+    std::function<void(rpc::Message, rpc::Responder)> on_request;
+    /// The process is gone and reaped; every attempt it had was reported. May destroy this object.
+    std::function<void()> on_gone;
+  };
+
+  /// Starts the process; what is sent before it answers waits. The error says why the binary cannot be executed.
+  static Result<std::unique_ptr<ExecutorProcess>> start(rpc::Reactor& reactor, ExecutorStart start, Callbacks callbacks);
+  ~ExecutorProcess();  // kills the process if it still runs
+
+  pid_t pid() const { return pid_; }
+  std::size_t running() const { return running_.size(); }
+  void launch(protocol::Launches launches);
+  void provide(ActionId action, SharedBytes value);
+  void forget(ShuffleId shuffle);
+  /// Asks the attempt to stop; the process is killed when it does not in time.
+  void kill(const AttemptId& attempt, const std::string& reason);
+  /// No more attempts: closes the socket, on which the process ends.
+  void end();
+  /// Notices a process that died without its socket closing. Called now and then.
+  void check();
+
+ private:
+  struct Running {
+    std::string stage_name;
+    Duration timeout{0};
+    bool timed_out = false, asked_to_stop = false;
+    std::string reason;  // of the request to stop
+    std::unique_ptr<rpc::Timer> timer;
+  };
+
+  ExecutorProcess(rpc::Reactor& reactor, ExecutorStart start, Callbacks callbacks)
+      : reactor_(reactor), start_(std::move(start)), callbacks_(std::move(callbacks)) {}
+  Result<void> spawn_process();
+  void shake_hands(Fd socket);
+  rpc::Handler handler();
+  void send(protocol::ExecutorMessage type, rpc::Payload payload);
+  void on_events(std::vector<protocol::Event> events);
+  void stop_attempt(const AttemptId& attempt, Running& running);
+  void closed(const std::string& why);
+  void reap();
+  protocol::Event verdict(const AttemptId& attempt, const Running& running, const std::string& how) const;
+
+  rpc::Reactor& reactor_;
+  ExecutorStart start_;
+  Callbacks callbacks_;
+  pid_t pid_ = -1;  // -1: reaped
+  int status_ = 0;
+  bool closing_ = false, ending_ = false, set_up_ = false;
+  int polls_ = 0;
+  std::string trouble_;  // why the socket closed, when it was not the process's end
+  std::string blamed_;   // the attempt for whose sake the process was killed
+  std::uint64_t log_start_ = 0;
+  protocol::PositionPage page_;
+  Fd page_fd_;
+  rpc::ConnectionPtr connection_;
+  std::vector<std::pair<protocol::ExecutorMessage, rpc::Payload>> waiting_;  // until the connection stands
+  std::map<AttemptId, Running> running_;
+  std::unique_ptr<rpc::Timer> reap_timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+/// The last line of the file past `from`, fit for a one-line message; empty when there is none.
+std::string last_line(const std::string& path, std::uint64_t from);
+
+}  // namespace weft::runtime

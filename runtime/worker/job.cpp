@@ -1,0 +1,125 @@
+#include "runtime/worker/job.hpp"
+
+#include <filesystem>
+
+#include <fmt/core.h>
+
+namespace weft::runtime {
+
+std::string WorkerContext::log_path(JobId job) const { return fmt::format("{}/logs/job-{}.log", directory, job.value()); }
+std::string WorkerContext::job_directory(JobId job) const { return fmt::format("{}/jobs/{}", directory, job.value()); }
+
+void WorkerJob::prepare(BinaryCache& binaries, const rpc::ConnectionPtr& master) {
+  std::error_code error;
+  std::filesystem::create_directories(worker_.job_directory(setup_.job), error);
+  if (error) {
+    binary_error_ = fmt::format("cannot create {}: {}", worker_.job_directory(setup_.job), error.message());
+    return;
+  }
+  if (setup_.same_binary) {
+    binary_path_ = "/proc/self/exe";
+    return;
+  }
+  binaries.get(setup_.binary, master, [weak = weak_from_this()](Result<std::string> path) {
+    const auto self = weak.lock();
+    if (!self) return;
+    if (path)
+      self->binary_path_ = *path;
+    else
+      self->binary_error_ = path.error().to_string();
+    self->launch(std::exchange(self->waiting_, {}));
+  });
+}
+
+void WorkerJob::refuse(std::vector<protocol::Launch> launches, const std::string& why) {
+  std::vector<protocol::Event> events;
+  for (const protocol::Launch& launch : launches) {
+    protocol::Event& event = events.emplace_back();
+    event.attempt = launch.attempt;
+    event.kind = protocol::EventKind::environment;
+    event.message = why;
+  }
+  if (!events.empty()) worker_.report(std::move(events));
+}
+
+ExecutorStart WorkerJob::executor_start() const {
+  ExecutorStart start;
+  start.path = binary_path_;
+  start.arguments = setup_.arguments;
+  start.arguments.insert(start.arguments.begin(), setup_.program);
+  start.directory = setup_.directory;
+  start.log_path = worker_.log_path(setup_.job);
+  start.setup.job = setup_.job;
+  start.setup.node = worker_.self;
+  start.setup.slots = worker_.options.slots;
+  start.setup.memory_bytes = setup_.memory_bytes > 0 ? setup_.memory_bytes : worker_.options.memory_bytes;
+  start.setup.spill_directory = worker_.job_directory(setup_.job);
+  start.setup.segment_directory = worker_.store->directory();
+  return start;
+}
+
+void WorkerJob::launch(std::vector<protocol::Launch> launches) {
+  if (launches.empty() || ended_) return;
+  if (!binary_error_.empty()) return refuse(std::move(launches), binary_error_);
+  if (binary_path_.empty()) {
+    std::move(launches.begin(), launches.end(), std::back_inserter(waiting_));
+    return;
+  }
+  if (!executor_) {
+    ExecutorProcess::Callbacks callbacks;
+    callbacks.on_events = [this](std::vector<protocol::Event> events) { worker_.report(std::move(events)); };
+    callbacks.on_request = [this](rpc::Message message, rpc::Responder responder) {
+      on_request(std::move(message), std::move(responder));
+    };
+    callbacks.on_gone = [this] {
+      // Called from within the executor: it is destroyed when it has returned.
+      worker_.reactor.post([gone = std::shared_ptr<ExecutorProcess>(std::move(executor_))] {});
+      if (on_end_) worker_.reactor.post(std::exchange(on_end_, nullptr));
+    };
+    auto started = ExecutorProcess::start(worker_.reactor, executor_start(), std::move(callbacks));
+    if (!started) return refuse(std::move(launches), started.error().to_string());
+    executor_ = std::move(*started);
+    worker_.log.info("job {}: started executor {} of {}", setup_.job.value(), executor_->pid(), setup_.name);
+    for (const auto& [action, value] : values_) executor_->provide(action, value);
+  }
+  executor_->launch({worker_.store->prefers_disk(), std::move(launches)});
+}
+
+void WorkerJob::provide(ActionId action, SharedBytes value) {
+  if (executor_) executor_->provide(action, value);
+  values_[action] = std::move(value);
+}
+
+void WorkerJob::kill(const protocol::Kill& kill) {
+  if (executor_) executor_->kill(kill.attempt, kill.reason);
+  const auto waits = std::erase_if(waiting_, [&](const auto& launch) { return launch.attempt == kill.attempt; });
+  if (waits == 0) return;
+  protocol::Event event;
+  event.attempt = kill.attempt;
+  event.kind = protocol::EventKind::killed;
+  event.message = kill.reason;
+  std::vector<protocol::Event> events;
+  events.push_back(std::move(event));
+  worker_.report(std::move(events));
+}
+
+void WorkerJob::set_locations(protocol::Locations locations) { tables_[locations.shuffle] = std::move(locations.outputs); }
+
+void WorkerJob::release(ShuffleId shuffle) {
+  tables_.erase(shuffle);
+  if (executor_) executor_->forget(shuffle);
+}
+
+void WorkerJob::end(std::function<void()> done) {
+  ended_ = true;
+  waiting_.clear();
+  if (!executor_) return worker_.reactor.post(std::move(done));
+  on_end_ = std::move(done);
+  executor_->end();
+}
+
+void WorkerJob::check() {
+  if (executor_) executor_->check();
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,55 @@
+// A job as one worker knows it: its program, the values its definition waits for, where its shuffles lie, and its executor.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/worker/binary_cache.hpp"
+#include "runtime/worker/context.hpp"
+#include "runtime/worker/executor_process.hpp"
+
+namespace weft::runtime {
+
+/// Reactor thread only.
+class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
+ public:
+  WorkerJob(WorkerContext& worker, protocol::JobSetup setup) : worker_(worker), setup_(std::move(setup)) {}
+
+  /// Makes the program ready; launches wait for it.
+  void prepare(BinaryCache& binaries, const rpc::ConnectionPtr& master);
+  void launch(std::vector<protocol::Launch> launches);
+  void provide(ActionId action, SharedBytes value);
+  void kill(const protocol::Kill& kill);
+  void set_locations(protocol::Locations locations);
+  void release(ShuffleId shuffle);
+  /// Ends the executor; `done` is called, later, when it is gone.
+  void end(std::function<void()> done);
+  /// Looks after the executor; called now and then.
+  void check();
+  std::size_t running() const { return executor_ ? executor_->running() : 0; }
+
+ private:
+  void start_executor();
+  void refuse(std::vector<protocol::Launch> launches, const std::string& why);
+  void on_request(rpc::Message message, rpc::Responder responder);
+  void commit(rpc::Message message, rpc::Responder responder);
+  Result<rpc::Payload> locate(const rpc::Message& message) const;
+  Result<rpc::Payload> open_segments(const rpc::Message& message) const;
+  void fetch(const rpc::Message& message, rpc::Responder responder);
+  ExecutorStart executor_start() const;
+
+  WorkerContext& worker_;
+  protocol::JobSetup setup_;
+  std::string binary_path_;  // empty: not ready
+  std::string binary_error_;
+  std::vector<protocol::Launch> waiting_;  // for the program
+  std::map<ActionId, SharedBytes> values_;
+  std::map<ShuffleId, std::vector<shuffle::MapOutput>> tables_;
+  std::unique_ptr<ExecutorProcess> executor_;
+  bool ended_ = false;
+  std::function<void()> on_end_;
+};
+
+}  // namespace weft::runtime

@@ -1,0 +1,113 @@
+// The questions of a job's executor about the shuffle.
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "runtime/worker/job.hpp"
+
+namespace weft::runtime {
+namespace {
+
+Fd duplicate(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+
+void answer(rpc::Responder responder, Result<rpc::Payload> payload) {
+  if (payload)
+    responder.reply(std::move(*payload));
+  else
+    responder.fail(payload.error());
+}
+
+}  // namespace
+
+void WorkerJob::on_request(rpc::Message message, rpc::Responder responder) {
+  switch (message.type) {
+    case protocol::kCommit:
+      return commit(std::move(message), std::move(responder));
+    case protocol::kLocate:
+      return answer(std::move(responder), locate(message));
+    case protocol::kOpenSegments:
+      return answer(std::move(responder), open_segments(message));
+    case protocol::kFetch:
+      return fetch(message, std::move(responder));
+    default:
+      return responder.fail(Error(Code::invalid_argument, fmt::format("unknown request {}", message.type)));
+  }
+}
+
+void WorkerJob::commit(rpc::Message message, rpc::Responder responder) {
+  auto commit = protocol::decode_commit(message);
+  if (!commit) return responder.fail(commit.error());
+  if (message.fds.size() != 1 || commit->attempt.task.job != setup_.job || ended_)
+    return responder.fail(Error(Code::invalid_argument, "a commit carries one descriptor, of a segment of its own running job"));
+  const TaskId& task = commit->attempt.task;
+  const shuffle::SegmentKey key{task.job, ShuffleId(task.stage.value()), task.index, commit->attempt.attempt};
+  auto put = [store = worker_.store, key,
+              segment = std::make_shared<shuffle::SealedSegment>(
+                  shuffle::SealedSegment{std::move(message.fds.front()), commit->size, std::move(commit->partitions)})] {
+    return store->put(key, std::move(*segment));
+  };
+  if (!worker_.store->prefers_disk()) {
+    auto done = put();
+    return done ? responder.reply({}) : responder.fail(done.error());
+  }
+  // Short of memory: putting one segment may mean writing others to disk.
+  worker_.chores.post([put, &reactor = worker_.reactor, shared = std::make_shared<rpc::Responder>(std::move(responder))]() mutable {
+    auto done = put();
+    reactor.post([done, shared = std::move(shared)] { done ? shared->reply({}) : shared->fail(done.error()); });
+  });
+}
+
+Result<rpc::Payload> WorkerJob::locate(const rpc::Message& message) const {
+  WEFT_ASSIGN(const ShuffleId shuffle, protocol::decode_locate(message));
+  auto found = tables_.find(shuffle);
+  if (found == tables_.end())
+    return fail(Code::unavailable, fmt::format("the worker has no table of shuffle {} (released, or never sent)", shuffle.value()));
+  return protocol::encode_located(found->second);
+}
+
+Result<rpc::Payload> WorkerJob::open_segments(const rpc::Message& message) const {
+  WEFT_ASSIGN(const protocol::SegmentsWanted wanted, protocol::decode_segments_wanted(message));
+  if (wanted.maps.size() > protocol::kSegmentsPerRequest) return fail(Code::invalid_argument, "too many segments at a time");
+  std::vector<bool> found;
+  std::vector<Fd> descriptors;
+  for (const shuffle::MapOutput& map : wanted.maps) {
+    auto segment = worker_.store->get({setup_.job, wanted.shuffle, map.map, map.attempt});
+    Fd copy = segment ? duplicate((*segment)->fd()) : Fd();
+    found.push_back(copy.valid());
+    if (copy.valid()) descriptors.push_back(std::move(copy));
+  }
+  rpc::Payload payload = protocol::encode_opened(found);
+  payload.fds = std::move(descriptors);
+  return payload;
+}
+
+void WorkerJob::fetch(const rpc::Message& message, rpc::Responder responder) {
+  auto wanted = protocol::decode_blocks_wanted(message);
+  if (!wanted) return responder.fail(wanted.error());
+  if (wanted->maps.empty()) return responder.fail(Error(Code::invalid_argument, "no blocks were asked for"));
+  auto node = worker_.nodes.find(wanted->maps.front().node);
+  if (node == worker_.nodes.end())
+    return responder.fail(Error(Code::unavailable, fmt::format("node {} is not known", wanted->maps.front().node.value())));
+
+  shuffle::FetchRequest request{node->second.address, setup_.job, wanted->shuffle, wanted->partition, {}};
+  for (const shuffle::MapOutput& map : wanted->maps) request.maps.push_back({map.map, map.attempt});
+  auto shared = std::make_shared<rpc::Responder>(std::move(responder));
+  auto maps = request.maps;
+  worker_.fetcher->fetch(std::move(request),
+                         [shared, maps = std::move(maps), name = node->second.name](shuffle::FetchOutcome outcome) {
+                           protocol::FetchedBlocks fetched;
+                           rpc::Payload payload;
+                           if (outcome.blocks) {
+                             payload = protocol::encode(fetched);
+                             payload.fds.push_back(std::move(outcome.blocks->fd));
+                           } else {
+                             fetched.failed = true;
+                             fetched.error = fmt::format("cannot fetch from {}: {}", name, outcome.blocks.error().to_string());
+                             while (outcome.lost && fetched.lost + 1 < maps.size() && maps[fetched.lost] != *outcome.lost)
+                               ++fetched.lost;
+                             payload = protocol::encode(fetched);
+                           }
+                           shared->reply(std::move(payload));
+                         });
+}
+
+}  // namespace weft::runtime

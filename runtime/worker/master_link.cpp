@@ -1,0 +1,135 @@
+#include "runtime/worker/master_link.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kConnectDeadline = 5s;
+constexpr auto kRegisterDeadline = 10s;
+constexpr Duration kFirstBackoff = 100ms;
+constexpr Duration kLongestBackoff = 5s;
+constexpr std::uint64_t kEventBulk = 64u << 20;  // result bytes per message
+
+}  // namespace
+
+rpc::Handler MasterLink::handler() {
+  rpc::Handler handler;
+  const std::weak_ptr<bool> alive = alive_;
+  handler.on_request = [this, alive](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
+    if (alive.expired()) return;
+    if (message.type != protocol::kReadLog) return responder.fail(Error(Code::invalid_argument, "unknown request"));
+    auto request = protocol::decode_log_request(message);
+    if (!request) return responder.fail(request.error());
+    callbacks_.on_read_log(*request, std::move(responder));
+  };
+  handler.on_notify = [this, alive](const rpc::ConnectionPtr& connection, rpc::Message message) {
+    if (alive.expired()) return;
+    auto commands = message.type == protocol::kCommands ? protocol::decode_commands(message)
+                                                        : fail(Code::corrupt, "the master sent an unknown message");
+    if (commands) return callbacks_.on_commands(std::move(*commands));
+    log_.warn("{}; disconnecting", commands.error().to_string());
+    connection->close();
+  };
+  handler.on_close = [this, alive](const rpc::ConnectionPtr& connection, const Error& error) {
+    if (!alive.expired() && connection == connection_) lost(error);
+  };
+  return handler;
+}
+
+void MasterLink::connect() {
+  if (closed_) return;
+  rpc::Limits limits;
+  limits.max_queued = 2u << 30;
+  reactor_.connect(master_, kConnectDeadline, handler(), limits, [this, alive = std::weak_ptr(alive_)](auto connected) {
+    if (alive.expired()) return;
+    if (closed_) {
+      if (connected) (*connected)->close();
+    } else if (connected) {
+      register_worker(std::move(*connected));
+    } else {
+      lost(connected.error());
+    }
+  });
+}
+
+void MasterLink::register_worker(rpc::ConnectionPtr connection) {
+  connection_ = std::move(connection);
+  connection_->request(protocol::kRegister, protocol::encode(registration_), kRegisterDeadline,
+                       [this, alive = std::weak_ptr(alive_), to = connection_](Result<rpc::Message> answer) {
+                         if (alive.expired() || to != connection_) return;
+                         auto decoded = answer ? protocol::decode_registered(*answer) : fail(std::move(answer).error());
+                         if (decoded) return registered(*decoded);
+                         log_.warn("the master refused the registration: {}", decoded.error().to_string());
+                         to->close();
+                       });
+}
+
+void MasterLink::registered(const protocol::Registered& answer) {
+  registered_ = true;
+  failures_ = 0;
+  heartbeat_ = std::clamp<Duration>(answer.heartbeat, 10ms, 60s);
+  events_.clear();
+  log_.info("registered with {} as node {}", master_.text, answer.node.value());
+  callbacks_.on_registered(answer.node);
+  beat();
+}
+
+void MasterLink::lost(const Error& error) {
+  if (closed_) return;
+  connection_.reset();
+  timer_.reset();
+  registered_ = false;
+  events_.clear();
+  const bool final = !persistent_ || error.code() == Code::version_mismatch;
+  if (final) closed_ = true;
+  callbacks_.on_lost(error, final);
+  if (final || closed_) return;
+  const Duration wait = std::min(kLongestBackoff, kFirstBackoff * (std::int64_t{1} << std::min(failures_, 10u)));
+  ++failures_;
+  log_.warn("no connection to the master at {} ({}); trying again in {}", master_.text, error.to_string(), format_duration(wait));
+  timer_ = reactor_.after(wait, [this] { connect(); });
+}
+
+void MasterLink::beat() {
+  const protocol::Heartbeat heartbeat = callbacks_.heartbeat();
+  if (!registered_) return;
+  connection_->notify(protocol::kHeartbeat, protocol::encode(heartbeat));
+  timer_ = reactor_.after(heartbeat_, [this] { beat(); });
+}
+
+void MasterLink::report(std::vector<protocol::Event> events) {
+  if (!registered_) return;
+  std::move(events.begin(), events.end(), std::back_inserter(events_));
+  if (std::exchange(flush_posted_, true)) return;
+  reactor_.post([this, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) flush();
+  });
+}
+
+void MasterLink::flush() {
+  flush_posted_ = false;
+  if (!registered_) return;
+  std::vector<protocol::Event> batch;
+  std::uint64_t bytes = 0;
+  for (protocol::Event& event : std::exchange(events_, {})) {
+    bytes += event.result.size();
+    batch.push_back(std::move(event));
+    if (bytes < kEventBulk) continue;
+    connection_->notify(protocol::kTaskEvents, protocol::encode(std::exchange(batch, {})));
+    bytes = 0;
+  }
+  if (!batch.empty()) connection_->notify(protocol::kTaskEvents, protocol::encode(std::move(batch)));
+}
+
+void MasterLink::close() {
+  closed_ = true;
+  registered_ = false;
+  timer_.reset();
+  if (connection_) connection_->close();
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,64 @@
+// A worker's connection to its master: registers, reports, obeys; and comes back, with patience, when the master was away.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
+#include "runtime/protocol/worker.hpp"
+
+namespace weft::runtime {
+
+/// Reactor thread only.
+class MasterLink {
+ public:
+  struct Callbacks {
+    std::function<void(NodeId)> on_registered;
+    std::function<void(std::vector<protocol::Command>)> on_commands;
+    std::function<void(protocol::LogRequest, rpc::Responder)> on_read_log;
+    std::function<protocol::Heartbeat()> heartbeat;  // also the moment to look after things
+    /// The registration is void. With `final`, it will not come back: another version, or a private cluster's end.
+    std::function<void(const Error&, bool final)> on_lost;
+  };
+
+  MasterLink(rpc::Reactor& reactor, rpc::Endpoint master, protocol::Register registration, bool persistent, Callbacks callbacks)
+      : reactor_(reactor),
+        master_(std::move(master)),
+        registration_(std::move(registration)),
+        persistent_(persistent),
+        callbacks_(std::move(callbacks)) {}
+
+  void connect();
+  /// Sends the events soon, together with those of this turn of the loop. Dropped when there is no registration.
+  void report(std::vector<protocol::Event> events);
+  const rpc::ConnectionPtr& connection() const { return connection_; }
+  void close();
+
+ private:
+  void register_worker(rpc::ConnectionPtr connection);
+  void registered(const protocol::Registered& answer);
+  void lost(const Error& error);
+  void beat();
+  void flush();
+  rpc::Handler handler();
+
+  rpc::Reactor& reactor_;
+  rpc::Endpoint master_;
+  protocol::Register registration_;
+  bool persistent_;
+  Callbacks callbacks_;
+  rpc::ConnectionPtr connection_;
+  bool registered_ = false, closed_ = false, flush_posted_ = false;
+  std::uint32_t failures_ = 0;  // in a row
+  Duration heartbeat_{0};
+  std::vector<protocol::Event> events_;
+  std::unique_ptr<rpc::Timer> timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Log log_{"worker"};
+};
+
+}  // namespace weft::runtime

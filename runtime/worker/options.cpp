@@ -1,0 +1,55 @@
+#include "runtime/worker/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "base/rpc/rpc.hpp"
+
+namespace weft::runtime {
+namespace {
+
+std::uint64_t machine_memory() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
+}
+
+}  // namespace
+
+void declare(Config& config, WorkerOptions& options) {
+  config.text("worker.master", options.master, "Address of the master");
+  config.text("worker.name", options.name, "Name in listings (empty: host and process id)");
+  config.text("worker.host", options.host, "This machine, as inputs name it (empty: its host name)");
+  config.text("worker.rack", options.rack, "Rack of this machine, for locality");
+  config.integer("worker.slots", options.slots, "Tasks at a time (0: one per core)", 0, 4096);
+  config.size("worker.memory", options.memory_bytes, "Memory of an executor's tasks together (0: a quarter of the machine's)");
+  config.size("worker.store", options.store_bytes, "Map outputs kept in memory; more goes to disk (0: a quarter of the machine's)");
+  config.text("worker.directory", options.directory, "Work directory for spills, logs and binaries (empty: a temporary one)");
+  config.text("worker.listen", options.listen, "Address where other workers fetch map outputs (port 0: any)");
+  config.text("worker.advertise", options.advertise, "Host name of that address for others (empty: as in listen)");
+}
+
+Result<void> complete(WorkerOptions& options) {
+  if (options.host.empty()) options.host = machine_name();
+  if (options.name.empty()) options.name = fmt::format("{}-{}", options.host, getpid());
+  if (options.slots == 0) options.slots = std::max(1u, std::thread::hardware_concurrency());
+  if (options.slots > 4096) return fail(Code::invalid_argument, "a worker has at most 4096 slots");
+  if (options.memory_bytes == 0) options.memory_bytes = machine_memory() / 4;
+  if (options.store_bytes == 0) options.store_bytes = machine_memory() / 4;
+  WEFT_TRY(rpc::Endpoint::parse(options.master));
+  WEFT_TRY(rpc::Endpoint::parse(options.listen));
+  if (options.advertise.empty()) {
+    const std::string host = options.listen.substr(0, options.listen.rfind(':'));
+    options.advertise = host == "0.0.0.0" || host == "[::]" ? machine_name() : host;
+  }
+  return {};
+}
+
+}  // namespace weft::runtime

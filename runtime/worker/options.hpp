@@ -1,0 +1,35 @@
+// The settings of a worker: from the command line, a TOML file, or the driver of a private cluster.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+#include "base/result.hpp"
+
+namespace weft::runtime {
+
+struct WorkerOptions {
+  std::string master = "127.0.0.1:7077";
+  std::string name;  // default: <host>-<pid>
+  std::string host;  // default: this machine's name; what splits' hosts are compared with
+  std::string rack = "default";
+  std::uint32_t slots = 0;             // tasks at a time; 0: one per core
+  std::uint64_t memory_bytes = 0;      // of an executor's tasks together; 0: a quarter of the machine's
+  std::uint64_t store_bytes = 0;       // map outputs kept in memory; 0: a quarter of the machine's
+  std::string directory;               // work directory; empty: a temporary one, removed at the end
+  std::string listen = "127.0.0.1:0";  // where other workers fetch blocks
+  std::string advertise;               // host part of the address told to them; default: that of `listen`
+  std::map<std::string, std::string> attributes;
+  bool private_cluster = false;  // ends with its master instead of waiting for it
+};
+
+/// The keys of the file given by `weft worker --config`.
+void declare(Config& config, WorkerOptions& options);
+
+/// Fills what was left to defaults and checks the rest.
+Result<void> complete(WorkerOptions& options);
+
+}  // namespace weft::runtime

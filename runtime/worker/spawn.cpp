@@ -1,0 +1,120 @@
+#include "runtime/worker/spawn.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <map>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace weft::runtime {
+namespace {
+
+constexpr int kFirstInherited = 3;
+constexpr int kAboveInherited = 16;
+
+std::vector<std::string> merged_environment(const std::vector<std::string>& changes) {
+  std::vector<std::string> merged = changes;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool replaced = std::any_of(changes.begin(), changes.end(), [&](const std::string& change) {
+      return change.size() > name.size() && change.starts_with(name) && change[name.size()] == '=';
+    });
+    if (!replaced) merged.emplace_back(text);
+  }
+  return merged;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+/// Everything the child needs, made before the fork: between fork and exec only async-signal-safe calls are allowed.
+struct Child {
+  const SpawnOptions& options;
+  char** arguments;
+  char** environment;
+  int null_input, output, inherited, error_pipe;
+  pid_t parent;
+
+  [[noreturn]] void run() const {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
+    if (options.own_group) setpgid(0, 0);
+    if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) {
+      // The driver's directory need not exist here; paths in tasks are the driver's business.
+    }
+    dup2(null_input, 0);
+    if (output >= 0) dup2(output, 1), dup2(output, 2);
+    if (inherited >= 0) dup2(inherited, kFirstInherited);
+    execve(options.path.c_str(), arguments, environment);
+    const int error = errno;
+    [[maybe_unused]] const auto written = write(error_pipe, &error, sizeof error);
+    _exit(127);
+  }
+};
+
+/// A copy of the descriptor out of the way of 0 to 3, close-on-exec.
+Fd aside(int fd) { return Fd(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, kAboveInherited)); }
+
+}  // namespace
+
+Result<pid_t> spawn(const SpawnOptions& options) {
+  const std::vector<std::string> variables = merged_environment(options.environment);
+  std::vector<char*> arguments = pointers(options.arguments);
+  std::vector<char*> environment = pointers(variables);
+
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(errno_error("cannot start a process", errno));
+  Fd read_end(ends[0]);
+  Fd low_end(ends[1]);
+  Fd write_end = aside(low_end.get());
+  const Fd null_file(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Fd null_input = aside(null_file.get());
+  const Fd output = aside(options.output);
+  const Fd inherited = aside(options.inherited);
+  const bool have_all = write_end.valid() && null_input.valid() && (options.output < 0 || output.valid()) &&
+                        (options.inherited < 0 || inherited.valid());
+  if (!have_all) return fail(errno_error("cannot start a process", errno));
+
+  const Child child{options,      arguments.data(), environment.data(), null_input.get(),
+                    output.get(), inherited.get(),  write_end.get(),    getpid()};
+  const pid_t pid = fork();
+  if (pid < 0) return fail(errno_error("cannot start a process", errno));
+  if (pid == 0) child.run();
+  write_end.reset();
+  low_end.reset();
+
+  int error = 0;
+  ssize_t got;
+  do got = read(read_end.get(), &error, sizeof error);
+  while (got < 0 && errno == EINTR);
+  if (got <= 0) return pid;
+  waitpid(pid, nullptr, 0);
+  return fail(errno_error(fmt::format("cannot execute {}", options.path), error));
+}
+
+std::string describe_exit(int status) {
+  if (WIFSIGNALED(status)) {
+    const char* name = sigabbrev_np(WTERMSIG(status));
+    return fmt::format("signal {} (SIG{})", WTERMSIG(status), name != nullptr ? name : "?");
+  }
+  return fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+}  // namespace weft::runtime

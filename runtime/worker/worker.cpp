@@ -1,0 +1,289 @@
+#include "runtime/worker/worker.hpp"
+
+#include <condition_variable>
+#include <csignal>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "runtime/worker/job.hpp"
+#include "runtime/worker/master_link.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr std::size_t kLogsKept = 100;
+constexpr std::uint64_t kMostLogBytes = 4u << 20;
+constexpr auto kEndDeadline = 5s;
+
+/// The end of a file, at most `most` bytes; empty when there is no file.
+Buffer tail(const std::string& path, std::uint64_t most) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (!file.valid() || fstat(file.get(), &info) != 0) return {};
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  Buffer text(std::min(size, most));
+  const ssize_t got = pread(file.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
+  text.truncate(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+class WorkerImpl final : public Worker {
+ public:
+  explicit WorkerImpl(WorkerOptions options)
+      : chores_(rpc::Reactor::start("weft-chores")),
+        reactor_(rpc::Reactor::start("weft-worker")),
+        context_{*reactor_, *chores_, std::move(options), {}} {}
+
+  ~WorkerImpl() override {
+    end_everything();
+    reactor_->run([this] {
+      if (link_) link_->close();
+      link_.reset();
+      if (listener_) listener_->close();
+      jobs_.clear();
+      ending_.clear();
+      fetcher_.reset();
+    });
+    reactor_->stop();
+    chores_->stop();
+    store_.reset();
+  }
+
+  Result<void> begin() {
+    raise_descriptor_limit();
+    WEFT_TRY(prepare_directories());
+    WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes));
+    context_.store = store_.get();
+    WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(context_.options.listen));
+    WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse(context_.options.master));
+    Result<void> began;
+    reactor_->run([&] { began = begin_serving(listen, master); });
+    return began;
+  }
+
+  const std::string& data_address() const override { return data_address_; }
+
+  Error wait() override {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return end_.has_value(); });
+    return *end_;
+  }
+  void stop() override { finish(Error(Code::cancelled, "stopped")); }
+
+ private:
+  static void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+
+  Result<void> prepare_directories() {
+    if (context_.options.directory.empty()) {
+      WEFT_ASSIGN(TempDir made, TempDir::create("weft-worker-"));
+      temporary_.emplace(std::move(made));
+      context_.directory = temporary_->path();
+    } else {
+      context_.directory = std::filesystem::absolute(context_.options.directory);
+    }
+    std::error_code error;
+    std::filesystem::remove_all(context_.directory + "/jobs", error);  // of an earlier worker
+    for (const char* name : {"", "/jobs", "/logs", "/binaries"}) {
+      std::filesystem::create_directories(context_.directory + name, error);
+      if (error) return fail(Code::io, fmt::format("cannot create {}{}: {}", context_.directory, name, error.message()));
+    }
+    return {};
+  }
+
+  Result<void> begin_serving(const rpc::Endpoint& listen, const rpc::Endpoint& master) {
+    server_ = std::make_unique<shuffle::BlockServer>(*store_);
+    fetcher_ = std::make_unique<shuffle::BlockFetcher>(*reactor_);
+    context_.fetcher = fetcher_.get();
+    binaries_ = std::make_unique<BinaryCache>(*reactor_, context_.directory + "/binaries");
+    WEFT_ASSIGN(listener_, reactor_->listen(listen, shuffle::transfer_limits(), [this](const rpc::ConnectionPtr&) {
+      rpc::Handler handler = server_->handler();
+      handler.on_close = [this, inner = handler.on_close](const rpc::ConnectionPtr& connection, const Error& error) {
+        if (inner) inner(connection, error);
+        if (error.code() == Code::corrupt)
+          context_.log.warn("data port: {} sent nonsense: {}", connection->peer(), error.to_string());
+      };
+      return handler;
+    }));
+    const std::string& bound = listener_->endpoint().text;
+    data_address_ = context_.options.advertise + bound.substr(bound.rfind(':'));
+
+    protocol::Register registration{
+        context_.options.name,  context_.options.host,         context_.options.rack,      data_address_,
+        context_.options.slots, context_.options.memory_bytes, context_.options.attributes};
+    MasterLink::Callbacks callbacks;
+    callbacks.on_registered = [this](NodeId node) { context_.self = node; };
+    callbacks.on_commands = [this](std::vector<protocol::Command> commands) { obey(std::move(commands)); };
+    callbacks.on_read_log = [this](protocol::LogRequest request, rpc::Responder responder) {
+      rpc::Payload payload;
+      payload.bulk.emplace_back(tail(context_.log_path(request.job), std::min(request.max_bytes, kMostLogBytes)));
+      responder.reply(std::move(payload));
+    };
+    callbacks.heartbeat = [this] { return look_after(); };
+    callbacks.on_lost = [this](const Error& error, bool final) {
+      drop_all_jobs();
+      if (final) finish(error);
+    };
+    link_ = std::make_unique<MasterLink>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
+                                         std::move(callbacks));
+    context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
+    link_->connect();
+    return {};
+  }
+
+  protocol::Heartbeat look_after() {
+    protocol::Heartbeat heartbeat;
+    for (const auto& [id, job] : jobs_) {
+      job->check();
+      heartbeat.cpu += static_cast<double>(job->running());
+    }
+    const shuffle::StoreStats stats = store_->stats();
+    heartbeat.store_memory_bytes = stats.memory_bytes;
+    heartbeat.store_disk_bytes = stats.disk_bytes;
+    heartbeat.memory = static_cast<double>(stats.memory_bytes);
+    return heartbeat;
+  }
+
+  /// Carries the commands out in order; launches for one job in a row go to its executor in one message.
+  void obey(std::vector<protocol::Command> commands) {
+    std::vector<protocol::Launch> launches;
+    auto pass_on = [&] {
+      if (launches.empty()) return;
+      const JobId job = launches.front().attempt.task.job;
+      if (auto found = jobs_.find(job); found != jobs_.end())
+        found->second->launch(std::exchange(launches, {}));
+      else
+        launches.clear();
+    };
+    for (protocol::Command& command : commands) {
+      if (auto* launch = std::get_if<protocol::Launch>(&command)) {
+        if (!launches.empty() && launches.front().attempt.task.job != launch->attempt.task.job) pass_on();
+        launches.push_back(std::move(*launch));
+        continue;
+      }
+      pass_on();
+      std::visit([this](auto& what) { carry_out(what); }, command);
+    }
+    pass_on();
+  }
+
+  void carry_out(protocol::Launch&) {}
+  void carry_out(protocol::JobSetup& setup) {
+    const JobId id = setup.job;
+    auto job = std::make_shared<WorkerJob>(context_, std::move(setup));
+    jobs_[id] = job;
+    job->prepare(*binaries_, link_->connection());
+  }
+  void carry_out(protocol::ActionValue& value) {
+    if (auto found = jobs_.find(value.job); found != jobs_.end()) found->second->provide(value.action, std::move(value.bytes));
+  }
+  void carry_out(protocol::Kill& kill) {
+    if (auto found = jobs_.find(kill.attempt.task.job); found != jobs_.end()) found->second->kill(kill);
+  }
+  void carry_out(protocol::Locations& locations) {
+    for (protocol::NodeAddress& node : locations.nodes) context_.nodes[node.node] = std::move(node);
+    if (auto found = jobs_.find(locations.job); found != jobs_.end()) found->second->set_locations(std::move(locations));
+  }
+  void carry_out(protocol::ReleaseShuffle& release) {
+    if (auto found = jobs_.find(release.job); found != jobs_.end()) found->second->release(release.shuffle);
+    chores_->post([store = store_.get(), release] { store->release(release.job, release.shuffle); });
+  }
+  void carry_out(protocol::ReleaseJob& release) { end_job(release.job); }
+
+  void end_job(JobId id) {
+    auto found = jobs_.find(id);
+    if (found == jobs_.end()) return;
+    auto job = std::move(found->second);
+    jobs_.erase(found);
+    ending_.insert(job);
+    std::weak_ptr<WorkerJob> weak = job;
+    job->end([this, weak, id] {
+      ending_.erase(weak.lock());
+      chores_->post([store = store_.get(), directory = context_.job_directory(id), id] {
+        store->release(id);
+        std::error_code ignored;
+        std::filesystem::remove_all(directory, ignored);
+      });
+      forget_old_log(id);
+      if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();
+    });
+  }
+
+  void forget_old_log(JobId id) {
+    logs_.push_back(id);
+    if (logs_.size() <= kLogsKept) return;
+    unlink(context_.log_path(logs_.front()).c_str());
+    logs_.erase(logs_.begin());
+  }
+
+  void drop_all_jobs() {
+    while (!jobs_.empty()) end_job(jobs_.begin()->first);
+    context_.nodes.clear();
+  }
+
+  /// Ends the executors and gives them a moment to go.
+  void end_everything() {
+    reactor_->run([this] { drop_all_jobs(); });
+    const auto deadline = std::chrono::steady_clock::now() + kEndDeadline;
+    std::unique_lock lock(ended_mutex_);
+    for (bool gone = false; !gone && std::chrono::steady_clock::now() < deadline;) {
+      reactor_->run([&] { gone = ending_.empty(); });
+      if (!gone) all_ended_.wait_for(lock, 5ms);
+    }
+  }
+
+  void finish(Error error) {
+    std::lock_guard lock(mutex_);
+    if (!end_) end_.emplace(std::move(error));
+    ended_.notify_all();
+  }
+
+  std::optional<TempDir> temporary_;
+  std::unique_ptr<shuffle::Store> store_;
+  std::unique_ptr<rpc::Reactor> chores_;
+  std::unique_ptr<rpc::Reactor> reactor_;
+  WorkerContext context_;
+  std::string data_address_;
+
+  // Reactor thread.
+  std::unique_ptr<shuffle::BlockServer> server_;
+  std::unique_ptr<shuffle::BlockFetcher> fetcher_;
+  std::unique_ptr<rpc::Listener> listener_;
+  std::unique_ptr<BinaryCache> binaries_;
+  std::unique_ptr<MasterLink> link_;
+  std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
+  std::set<std::shared_ptr<WorkerJob>> ending_;
+  std::vector<JobId> logs_;
+
+  std::mutex mutex_;  // guards end_
+  std::condition_variable ended_;
+  std::optional<Error> end_;
+  std::mutex ended_mutex_;
+  std::condition_variable all_ended_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
+  signal(SIGPIPE, SIG_IGN);
+  WEFT_TRY(complete(options));
+  auto worker = std::make_unique<WorkerImpl>(std::move(options));
+  WEFT_TRY(worker->begin());
+  return std::unique_ptr<Worker>(std::move(worker));
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,29 @@
+// The worker daemon: keeps the shuffle store, runs jobs' tasks in executors, serves map outputs to other workers, and does what its
+// master says. A library, so that `weft worker` and the workers of a private cluster are the same thing.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "runtime/worker/options.hpp"
+
+namespace weft::runtime {
+
+class Worker {
+ public:
+  /// Opens store and data port and begins to look for the master. Errors: directory not usable, port in use, bad option.
+  static Result<std::unique_ptr<Worker>> start(WorkerOptions options);
+  /// Ends executors, says goodbye, removes its directories.
+  virtual ~Worker() = default;
+
+  /// "host:port" where other workers fetch.
+  virtual const std::string& data_address() const = 0;
+  /// Blocks until the worker cannot go on (its master is of another version; a private cluster has ended) or stop() was called.
+  /// The error is empty-handed (Code::cancelled) after stop().
+  virtual Error wait() = 0;
+  /// Any thread; also from a signal-handling thread.
+  virtual void stop() = 0;
+};
+
+}  // namespace weft::runtime
