@@ -45,6 +45,8 @@ std::string patched(std::string bytes, std::size_t at, unsigned char value) {
 
 class HostileTest : public RpcTest {
  protected:
+  ~HostileTest() override { reactor_->stop(); }  // before closed_ goes: a socket that the test drops is noticed late
+
   void serve_and_watch(Limits limits = {}) {
     Handler handler = echo_handler();
     handler.on_close = [this](const ConnectionPtr&, const Error& error) { closed_.set(error); };
