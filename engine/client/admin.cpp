@@ -1,0 +1,63 @@
+#include "engine/client/admin.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::client {
+
+namespace {
+constexpr Duration kConnectDeadline = std::chrono::seconds(5);
+constexpr Duration kCallDeadline = std::chrono::seconds(15);
+}  // namespace
+
+Admin::Admin() : reactor_(rpc::Reactor::start("admin")) {}
+
+Admin::~Admin() {
+  if (connection_) reactor_->run([this] { connection_->close(); });
+  reactor_->stop();
+}
+
+Result<std::unique_ptr<Admin>> Admin::connect(const std::string& master) {
+  WEFT_ASSIGN(const auto endpoint, rpc::Endpoint::parse(master));
+  std::unique_ptr<Admin> admin(new Admin());
+  auto connection = rpc::connect(*admin->reactor_, endpoint, kConnectDeadline);
+  if (!connection) {
+    return fail(
+        std::move(connection)
+            .error()
+            .wrap(fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master", master)));
+  }
+  admin->connection_ = std::move(*connection);
+  return admin;
+}
+
+Result<rpc::Message> Admin::call(rpc::MessageType type, rpc::Payload payload) {
+  return rpc::call(*reactor_, connection_, type, std::move(payload), kCallDeadline);
+}
+
+Result<JobList> Admin::jobs() {
+  WEFT_ASSIGN(const auto message, call(kListJobs, {}));
+  return decode_job_list(message);
+}
+
+Result<JobList> Admin::job(JobId id) {
+  WEFT_ASSIGN(const auto message, call(kJobStatus, encode(JobRequest{id})));
+  WEFT_ASSIGN(auto list, decode_job_list(message));
+  if (list.jobs.size() != 1) return fail(Code::corrupt, "the master answered with another number of jobs than one");
+  return list;
+}
+
+Result<void> Admin::kill(JobId id, const std::string& reason) {
+  return call(kKillJob, encode(KillRequest{id, reason})).map([](auto&&) {});
+}
+
+Result<std::vector<JobLog>> Admin::logs(JobId id, std::uint64_t max_bytes) {
+  WEFT_ASSIGN(const auto message, call(kJobLogs, encode(LogsWanted{id, max_bytes})));
+  return decode_logs(message);
+}
+
+Result<std::vector<NodeStatus>> Admin::nodes() {
+  WEFT_ASSIGN(const auto message, call(kListNodes, {}));
+  return decode_nodes(message);
+}
+
+}  // namespace weft::client

@@ -1,0 +1,34 @@
+// Questions and orders to a running master, for the command line.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/rpc/rpc.hpp"
+#include "engine/client/protocol.hpp"
+
+namespace weft::client {
+
+/// One connection to a master. Blocking calls with deadlines; one thread.
+class Admin {
+ public:
+  /// `unavailable` names the address when no master answers there.
+  static Result<std::unique_ptr<Admin>> connect(const std::string& master);
+  ~Admin();
+
+  Result<JobList> jobs();
+  Result<JobList> job(JobId id);  // of one, with stages
+  Result<void> kill(JobId id, const std::string& reason);
+  Result<std::vector<JobLog>> logs(JobId id, std::uint64_t max_bytes);
+  Result<std::vector<NodeStatus>> nodes();
+
+ private:
+  Admin();
+  Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload);
+
+  std::unique_ptr<rpc::Reactor> reactor_;
+  rpc::ConnectionPtr connection_;
+};
+
+}  // namespace weft::client

@@ -1,0 +1,176 @@
+#include "engine/client/cluster_session.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/fd.hpp"
+#include "engine/client/progress.hpp"
+#include "engine/client/protocol.hpp"
+#include "engine/client/stop_signal.hpp"
+
+namespace weft::client {
+
+namespace {
+
+constexpr Duration kConnectDeadline = std::chrono::seconds(5);
+constexpr Duration kCallDeadline = std::chrono::seconds(30);
+constexpr Duration kPollWait = std::chrono::milliseconds(250);
+constexpr Duration kSlotsDeadline = std::chrono::seconds(20);
+constexpr std::uint64_t kMaxBinaryBytes = std::uint64_t{2} << 30;
+
+class ClusterSession final : public Session {
+ public:
+  ClusterSession(const RunOptions& options, ClusterSessionOptions cluster)
+      : options_(options),
+        cluster_(std::move(cluster)),
+        reactor_(rpc::Reactor::start("driver")),
+        progress_(options.job_name, options.quiet) {}
+
+  ~ClusterSession() override {
+    if (connection_) reactor_->run([this] { connection_->close(); });
+    reactor_->stop();
+  }
+
+  Result<void> open() {
+    auto connection = rpc::connect(*reactor_, cluster_.master, kConnectDeadline);
+    if (!connection) {
+      return fail(std::move(connection)
+                      .error()
+                      .wrap(fmt::format("no weft master answers at {}; start one with `weft master` or correct --cluster",
+                                        cluster_.master.text)));
+    }
+    connection_ = std::move(*connection);
+    return submit();
+  }
+
+  Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override {
+    const ActionId action = part.action;
+    WEFT_TRY(call(kRunPart, encode(JobRequest{job_}, SharedBytes(plan::encode(part)))));
+    while (true) {
+      WEFT_ASSIGN(PollReply reply, poll(action));
+      const TimePoint now = SystemClock().now();
+      if (progress_.due(now)) progress_.update(now, status_);
+      if (status_.state != master::JobState::running) return fail(Code::user_code, status_.error);
+      if (reply.finished) return std::move(reply.results);
+      if (cluster_.check) WEFT_TRY(cluster_.check());
+      if (stop_.requested()) return fail(Code::cancelled, "stopped by a signal; the job was killed");
+    }
+  }
+
+  Result<void> record(ActionId action, ByteView value) override {
+    return call(kRecordValue, encode(ValueRecord{job_, action}, SharedBytes(Buffer::copy_of(value)))).map([](auto&&) {});
+  }
+
+  Result<void> close() override {
+    WEFT_TRY(poll(ActionId{}));
+    progress_.finish(SystemClock().now(), status_);
+    return call(kCloseJob, encode(JobRequest{job_})).map([](auto&&) {});
+  }
+
+  master::JobStatus status() override { return status_; }
+  std::uint32_t parallelism() override { return std::max(1U, slots_); }
+
+ private:
+  Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload) {
+    auto answer = rpc::call(*reactor_, connection_, type, std::move(payload), kCallDeadline);
+    if (!answer && answer.error().code() == Code::unavailable)
+      return fail(std::move(answer).error().wrap(fmt::format("lost the master at {}", cluster_.master.text)));
+    return answer;
+  }
+
+  Result<PollReply> poll(ActionId action) {
+    WEFT_ASSIGN(const auto message, call(kPoll, encode(Poll{job_, action, kPollWait})));
+    WEFT_ASSIGN(auto reply, decode_poll_reply(message));
+    status_ = reply.status;
+    return reply;
+  }
+
+  Result<void> submit() {
+    WEFT_TRY(wait_for_slots());
+    Submit submit;
+    submit.name = options_.job_name;
+    std::error_code ignored;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+    submit.program = program.string();
+    submit.arguments = options_.arguments;
+    submit.directory = std::filesystem::current_path(ignored).string();
+    submit.same_binary = cluster_.same_binary;
+    if (!submit.same_binary) {
+      WEFT_ASSIGN(submit.binary, hash_file("/proc/self/exe"));
+    }
+    submit.memory_bytes = options_.memory_bytes;
+    submit.user = options_.user;
+    submit.pool = options_.pool;
+    submit.priority = options_.priority;
+    submit.max_attempts = options_.max_attempts;
+    submit.task_timeout = options_.task_timeout;
+    WEFT_ASSIGN(const auto message, call(kSubmitJob, encode(submit)));
+    WEFT_ASSIGN(const Submitted submitted, decode_submitted(message));
+    job_ = submitted.job;
+    slots_ = submitted.slots;
+    if (!submit.same_binary && !submitted.binary_known) WEFT_TRY(upload(submit.binary));
+    return {};
+  }
+
+  Result<void> wait_for_slots() {
+    const TimePoint end = SystemClock().now() + kSlotsDeadline;
+    while (cluster_.wait_for_slots > 0) {
+      WEFT_ASSIGN(const auto message, call(kListNodes, {}));
+      WEFT_ASSIGN(const auto nodes, decode_nodes(message));
+      std::uint32_t slots = 0;
+      for (const NodeStatus& node : nodes) slots += node.slots;
+      if (slots >= cluster_.wait_for_slots) return {};
+      if (cluster_.check) WEFT_TRY(cluster_.check());
+      if (SystemClock().now() > end) return fail(Code::deadline_exceeded, "the private cluster's workers did not come up in time");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return {};
+  }
+
+  Result<void> upload(const Hash128& hash) {
+    const Fd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    if (!file.valid()) return fail(errno_error("cannot read this program's own file", errno));
+    const auto size = static_cast<std::uint64_t>(std::max<off_t>(0, ::lseek(file.get(), 0, SEEK_END)));
+    if (size > kMaxBinaryBytes) return fail(Code::invalid_argument, "this program's file is larger than 2 GiB; strip it");
+    for (std::uint64_t offset = 0; offset < size;) {
+      Buffer chunk(std::min(kUploadChunkBytes, size - offset));
+      const ssize_t got = ::pread(file.get(), chunk.data(), chunk.size(), static_cast<off_t>(offset));
+      if (got != static_cast<ssize_t>(chunk.size())) return fail(errno_error("cannot read this program's own file", errno));
+      const Upload piece{hash, offset, size};
+      offset += chunk.size();
+      WEFT_TRY(call(kUploadBinary, encode(piece, SharedBytes(std::move(chunk)))));
+    }
+    return {};
+  }
+
+  const RunOptions options_;
+  const ClusterSessionOptions cluster_;
+  const StopSignal stop_;
+  std::unique_ptr<rpc::Reactor> reactor_;
+  rpc::ConnectionPtr connection_;
+  JobId job_;
+  std::uint32_t slots_ = 0;
+  master::JobStatus status_;
+  Progress progress_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> open_cluster_session(const RunOptions& options, ClusterSessionOptions cluster) {
+  auto session = std::make_unique<ClusterSession>(options, std::move(cluster));
+  WEFT_TRY(session->open());
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+Result<std::unique_ptr<Session>> open_cluster(const RunOptions& options) {
+  WEFT_ASSIGN(auto master, rpc::Endpoint::parse(options.cluster));
+  return open_cluster_session(options, {std::move(master), false, 0, {}});
+}
+
+}  // namespace weft::client

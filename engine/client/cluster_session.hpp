@@ -1,0 +1,22 @@
+// A job on a master behind a socket: a standing cluster, or the private one of this process.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/rpc/rpc.hpp"
+#include "engine/client/session.hpp"
+
+namespace weft::client {
+
+struct ClusterSessionOptions {
+  rpc::Endpoint master;
+  bool same_binary = false;             // the workers run this very program: nothing to upload
+  std::uint32_t wait_for_slots = 0;     // do not start before the cluster has so many (private cluster)
+  std::function<Result<void>()> check;  // asked between polls whether the cluster itself is well; may be empty
+};
+
+/// Connects and submits. `unavailable` names the address when no master answers there.
+Result<std::unique_ptr<Session>> open_cluster_session(const RunOptions& options, ClusterSessionOptions cluster);
+
+}  // namespace weft::client

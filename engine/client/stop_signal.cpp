@@ -1,0 +1,47 @@
+#include "engine/client/stop_signal.hpp"
+
+#include <atomic>
+
+#include <signal.h>
+#include <time.h>
+
+namespace weft::client {
+
+namespace {
+
+// Reached from a signal handler, hence process-wide.
+std::atomic<bool> stop_requested{false};
+struct sigaction previous_interrupt {};
+struct sigaction previous_terminate {};
+
+extern "C" void on_stop(int number) {
+  if (stop_requested.exchange(true)) {
+    ::signal(number, SIG_DFL);
+    ::raise(number);
+  }
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  struct sigaction action {};
+  action.sa_handler = on_stop;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, &previous_interrupt);
+  ::sigaction(SIGTERM, &action, &previous_terminate);
+}
+
+StopSignal::~StopSignal() {
+  ::sigaction(SIGINT, &previous_interrupt, nullptr);
+  ::sigaction(SIGTERM, &previous_terminate, nullptr);
+  stop_requested.store(false);
+}
+
+bool StopSignal::requested() const { return stop_requested.load(); }
+
+void StopSignal::wait() const {
+  const timespec tick{0, 50'000'000};
+  while (!requested()) ::nanosleep(&tick, nullptr);
+}
+
+}  // namespace weft::client
