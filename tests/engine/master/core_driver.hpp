@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "engine/master/core.hpp"
@@ -14,7 +15,7 @@ namespace weft::master::test {
 inline plan::Stage source(std::uint32_t id, std::uint32_t tasks, std::uint32_t partitions) {
   plan::Stage stage;
   stage.id = StageId(id);
-  stage.name = "source" + std::to_string(id);
+  stage.name = fmt::format("source{}", id);
   stage.branches.push_back({plan::BranchKind::splits, tasks, {}, {}, {}});
   stage.partitions = partitions;
   return stage;
@@ -23,7 +24,7 @@ inline plan::Stage source(std::uint32_t id, std::uint32_t tasks, std::uint32_t p
 inline plan::Stage reader(std::uint32_t id, std::vector<std::uint32_t> inputs, std::uint32_t tasks, std::uint32_t partitions) {
   plan::Stage stage;
   stage.id = StageId(id);
-  stage.name = "reader" + std::to_string(id);
+  stage.name = fmt::format("reader{}", id);
   plan::Branch branch{plan::BranchKind::shuffles, tasks, {}, {}, {}};
   for (std::uint32_t input : inputs) branch.partitioned.emplace_back(input);
   stage.branches.push_back(std::move(branch));
@@ -61,8 +62,8 @@ class Driver {
   void join(std::uint32_t node, double slots, std::string host = "") {
     WorkerJoined event;
     event.node = NodeId(node);
-    event.name = "worker-" + std::to_string(node);
-    event.host = host.empty() ? "host-" + std::to_string(node) : host;
+    event.name = fmt::format("worker-{}", node);
+    event.host = host.empty() ? fmt::format("host-{}", node) : host;
     event.rack = "rack-0";
     event.capacity.cpu = slots;
     ASSERT_TRUE(apply(std::move(event)));
@@ -97,7 +98,7 @@ class Driver {
     event.node = node;
     const auto partitions = core_partitions(attempt.task);
     event.output.assign(partitions, {100, 10});
-    event.result = Buffer::copy_of(as_bytes("r" + std::to_string(attempt.task.index)));
+    event.result = Buffer::copy_of(as_bytes(fmt::format("r{}", attempt.task.index)));
     event.counters["tasks"] = 1;
     event.input_records = 7;
     auto applied = apply(std::move(event));
