@@ -59,16 +59,17 @@ inline constexpr auto kKeepLow = [] {
 /// `size` is at most 16. Reads 16 bytes at once and drops what is too much, unless that could touch the next page: a branch per
 /// length would be mispredicted on every third word of a text. The empty asm keeps the compiler from reasoning about bounds.
 inline ShortBytes load_short(const std::byte* bytes, std::size_t size) {
-  std::array<std::uint64_t, 2> words{};
+  ShortBytes words;
   if ((reinterpret_cast<std::uintptr_t>(bytes) & 4095U) <= 4096 - kShortBytes) [[likely]] {
     const std::byte* from = bytes;
     __asm__("" : "+r"(from) : "m"(*reinterpret_cast<const char(*)[]>(bytes)));  // NOLINT(modernize-avoid-c-arrays)
-    std::memcpy(words.data(), from, kShortBytes);
+    std::memcpy(&words.low, from, sizeof words.low);
+    std::memcpy(&words.high, from + sizeof words.low, sizeof words.high);
     const auto& keep = detail::kKeepLow[size];
-    return {words[0] & keep[0], words[1] & keep[1]};
+    return {words.low & keep[0], words.high & keep[1]};
   }
-  if (size != 0) std::memcpy(words.data(), bytes, size);
-  return {words[0], words[1]};
+  if (size != 0) std::memcpy(&words, bytes, size);
+  return words;
 }
 #endif
 

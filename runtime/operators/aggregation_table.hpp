@@ -57,6 +57,15 @@ class AggregationTable {
     }
   }
 
+  /// Starts loading what upsert() will look at.
+  void prefetch_slot(std::uint64_t hash) const { __builtin_prefetch(slots_.get() + (hash & mask_)); }
+  /// Worth it only when the slot has arrived.
+  void prefetch_entry(std::uint64_t hash) const {
+    const std::byte* entry = address(slots_[hash & mask_]);
+    __builtin_prefetch(entry);
+    __builtin_prefetch(entry + kTail + kShortBytes - 1);  // it may straddle two lines
+  }
+
   /// Null when the key is not there.
   Acc* find(const typename Form::Ref& key) {
     std::byte* entry = find_entry(key);
@@ -157,7 +166,7 @@ class AggregationTable {
     give_back_slots();
     slots_ = std::move(grown);
     mask_ = mask;
-    max_size_ = count - count * 3 / 8;
+    max_size_ = count / 2;
     return true;
   }
 

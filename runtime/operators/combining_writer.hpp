@@ -4,6 +4,7 @@
 #include "runtime/operators/aggregation.hpp"
 #include "runtime/operators/aggregation_table.hpp"
 #include "runtime/operators/partitioned_writer.hpp"
+#include "runtime/operators/pending_upserts.hpp"
 
 namespace weft::runtime {
 
@@ -35,6 +36,9 @@ class CombiningWriter {
       return pass_through(key, value);
     ++added_;
     const auto ref = table_.ref(key);
+    if constexpr (kWaits) {
+      if (pending_.useful(table_, ref)) return pending_.push(table_, ref, value, Apply{this});
+    }
     if (!upsert(ref, value)) [[unlikely]] {
       flush();
       if (!upsert(ref, value)) pass_through(key, value);  // larger than the whole table
@@ -44,6 +48,7 @@ class CombiningWriter {
 
   /// Writes what is left (and calls out.finish()).
   void finish() {
+    if constexpr (kWaits) pending_.drain(Apply{this});
     flush();
     table_.release();
     out_.finish();
@@ -55,7 +60,22 @@ class CombiningWriter {
   static constexpr std::uint64_t kPassFactor = 4;
   static constexpr std::size_t kJudgeAt = 1U << 17;  // distinct keys; the table has left the cache by then
 
-  bool upsert(const typename KeyForm<K>::Ref& ref, const Value& value) {
+  using Ref = typename KeyForm<K>::Ref;
+  using Pending = PendingUpserts<K, Acc, Value>;
+  static constexpr bool kWaits = Pending::kPossible && !kGrowingAcc<Acc>;
+
+  /// An update that has waited; the table was large a moment ago, so an empty one takes it.
+  struct Apply {
+    CombiningWriter* self;
+    void operator()(const Ref& ref, const Value& value) const {
+      if (self->upsert(ref, value)) [[likely]]
+        return;
+      self->flush();
+      if (!self->upsert(ref, value)) self->account_.exhausted(AggregationTable<K, Acc>::entry_bytes(ref));
+    }
+  };
+
+  bool upsert(const Ref& ref, const Value& value) {
     const std::size_t before = table_.size();
     const bool fits = table_.upsert(
         ref, [&](Acc& acc) { agg_.add(acc, value); }, [&]() -> Acc { return agg_.init(value); });
@@ -88,6 +108,12 @@ class CombiningWriter {
   }
 
   void pass_through(const K& key, const Value& value) {
+    if constexpr (kWaits) {
+      if (!pending_.empty()) [[unlikely]] {  // older ones first
+        pending_.drain(Apply{this});
+        flush();
+      }
+    }
     if (pass_ != 0) --pass_;
     std::uint32_t partition = 0;
     if constexpr (std::is_same_v<Partitioner, HashPartitioner>) {
@@ -113,6 +139,7 @@ class CombiningWriter {
 
   Account account_;
   AggregationTable<K, Acc> table_;
+  Pending pending_;
   PartitionedWriter& out_;
   Partitioner partitioner_;
   Agg agg_;

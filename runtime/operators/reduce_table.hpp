@@ -7,6 +7,7 @@
 
 #include "runtime/operators/aggregation.hpp"
 #include "runtime/operators/aggregation_table.hpp"
+#include "runtime/operators/pending_upserts.hpp"
 #include "runtime/operators/spill.hpp"
 
 namespace weft::runtime {
@@ -21,15 +22,20 @@ class ReduceTable {
   ~ReduceTable() { account_.give_back(grown_); }
 
   void merge(const K& key, const Acc& acc) {
-    put(
-        key, [&](Acc& mine) { agg_.merge(mine, acc); }, [&]() -> Acc { return acc; });
-    if constexpr (kGrowingAcc<Acc>) account_growth(encoded_bytes(acc, scratch_));
+    poll_();
+    const Ref ref = table_.ref(key);
+    if constexpr (kWaits) {
+      if (pending_.useful(table_, ref)) return pending_.push(table_, ref, acc, MergeNow{this});
+    }
+    merge_now(ref, acc);
   }
 
   /// For aggregations without a map-side combiner.
   void add(const K& key, const Value& value) {
+    poll_();
+    if constexpr (kWaits) pending_.drain(MergeNow{this});
     put(
-        key, [&](Acc& mine) { agg_.add(mine, value); }, [&]() -> Acc { return agg_.init(value); });
+        table_.ref(key), [&](Acc& mine) { agg_.add(mine, value); }, [&]() -> Acc { return agg_.init(value); });
     if constexpr (kGrowingAcc<Acc> && Encodable<Value>) {
       account_growth(encoded_bytes(value, scratch_));
     } else if constexpr (kGrowingAcc<Acc>) {
@@ -40,6 +46,7 @@ class ReduceTable {
   /// emit(const K&, Acc&) once per key; a string_view key is valid during the call. Once, last.
   template <class Emit>
   void drain(Emit&& emit) {
+    if constexpr (kWaits) pending_.drain(MergeNow{this});
     if (!spill_) {
       table_.for_each([&](typename Table::Entry entry) {
         poll_();
@@ -60,6 +67,9 @@ class ReduceTable {
 
  private:
   using Table = AggregationTable<K, Acc>;
+  using Ref = typename Table::Form::Ref;
+  using Pending = PendingUpserts<K, Acc, Acc>;
+  static constexpr bool kWaits = Pending::kPossible && !kGrowingAcc<Acc>;
   static constexpr std::size_t kFanOut = 16;
   static constexpr unsigned kMaxLevel = 16;  // no hash bits are left then
 
@@ -75,17 +85,25 @@ class ReduceTable {
   ReduceTable(OperatorContext& context, Agg agg, unsigned level)
       : account_(context, "aggregation by key"), table_(account_), agg_(std::move(agg)), poll_(context), level_(level) {}
 
+  struct MergeNow {
+    ReduceTable* self;
+    void operator()(const Ref& key, const Acc& acc) const { self->merge_now(key, acc); }
+  };
+
+  void merge_now(const Ref& key, const Acc& acc) {
+    put(
+        key, [&](Acc& mine) { agg_.merge(mine, acc); }, [&]() -> Acc { return acc; });
+    if constexpr (kGrowingAcc<Acc>) account_growth(encoded_bytes(acc, scratch_));
+  }
+
   template <class Found, class Make>
-  void put(const K& key, Found&& found, Make&& make) {
-    poll_();
-    const auto ref = table_.ref(key);
-    if (table_.upsert(ref, found, make)) [[likely]]
+  void put(const Ref& key, Found&& found, Make&& make) {
+    if (table_.upsert(key, found, make)) [[likely]]
       return;
     spill_table();
-    if (!table_.upsert(ref, found, make)) {
-      table_.release();
-      if (!table_.upsert(ref, found, make)) account_.exhausted(Table::entry_bytes(ref));
-    }
+    if (table_.upsert(key, found, make)) return;
+    table_.release();
+    if (!table_.upsert(key, found, make)) account_.exhausted(Table::entry_bytes(key));
   }
 
   void account_growth(std::size_t bytes) {
@@ -140,6 +158,7 @@ class ReduceTable {
   Account account_;
   Table table_;
   Agg agg_;
+  Pending pending_;
   StopPoll poll_;
   Encoder scratch_;
   std::optional<Spill> spill_;

@@ -20,6 +20,9 @@ struct ScalarForm {
     return {hash_key_bits(bits), bits};
   }
 
+  /// The reference holds the whole key.
+  static bool self_contained(const Ref&) { return true; }
+
   // In memory: the word.
   static constexpr std::size_t kHeader = sizeof(std::uint64_t);
   static std::size_t tail_bytes(const Ref&) { return 0; }
@@ -69,6 +72,8 @@ struct BytesForm {
     const ShortBytes words = load_short(bytes.data(), bytes.size());
     return {hash_short(words, bytes.size()), bytes.data(), bytes.size(), words};
   }
+
+  static bool self_contained(const Ref& key) { return key.size <= kShortBytes; }
 
   // In memory: size and half of the hash in the header, the bytes in the tail.
   static constexpr std::size_t kHeader = 2 * sizeof(std::uint32_t);

@@ -183,6 +183,48 @@ TEST_P(WithGrant, growing_accumulators_keep_every_value) {
   EXPECT_EQ(lists, expected);
 }
 
+/// Keeps the last value: shows whether updates of a key overtake each other.
+struct Last {
+  using Value = std::int64_t;
+  using Acc = std::int64_t;
+  Acc init(Value value) const { return value; }
+  void add(Acc& acc, Value value) const { acc = value; }
+  void merge(Acc& acc, Acc other) const { acc = other; }
+};
+
+TEST(ReduceTable, updates_of_a_key_in_a_large_table_stay_in_order) {
+  for (const std::uint64_t grant : {2U << 20, 64U << 20}) {
+    constexpr std::uint64_t kSeed = 15;
+    SCOPED_TRACE("seed " + std::to_string(kSeed));
+    Random random(kSeed);
+    TestContext test(grant);
+    MemorySegment segment;
+    PartitionedWriter out(test.context, segment, 1);
+    CombiningWriter<std::string_view, Last> combiner(test.context, out, HashPartitioner{1}, Last{});
+    ReduceTable<std::string_view, Last> table(test.context, Last{});
+    std::map<std::string, std::int64_t> expected;
+    for (std::int64_t i = 0; i < 400000; ++i) {
+      const std::uint64_t number = random.chance(0.5) ? random.below(60000) : random.below(50);
+      const std::string key = std::to_string(number) + (number % 9 == 0 ? " with a long tail behind it" : "");
+      expected[key] = i;
+      table.merge(key, i);
+      combiner.add(key, i);
+    }
+    std::map<std::string, std::int64_t> last;
+    table.drain([&](std::string_view key, std::int64_t& value) { last.emplace(key, value); });
+    EXPECT_TRUE(last == expected);
+    combiner.finish();
+    last.clear();
+    for (const auto& piece : segment.pieces[0]) {
+      for (Decoder in(piece.bytes); !in.empty();) {
+        const auto [key, value] = decode<std::pair<std::string, std::int64_t>>(in);
+        last[key] = value;
+      }
+    }
+    EXPECT_TRUE(last == expected);
+  }
+}
+
 TEST(ReduceTable, names_itself_and_its_budget_when_one_accumulator_outgrows_the_grant) {
   TestContext test(16U << 10);
   ReduceTable<int, Concatenate> table(test.context, Concatenate{});
