@@ -1,0 +1,37 @@
+// Uploaded job programs by the hash of their content.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/hash.hpp"
+#include "base/result.hpp"
+
+namespace weft::master {
+
+/// One thread.
+class BinaryStore {
+ public:
+  /// `directory` exists; programs found in it are offered after their content was checked.
+  explicit BinaryStore(std::string directory) : directory_(std::move(directory)) {}
+
+  bool knows(const Hash128& binary);
+  /// One piece of an upload, in order of the offsets; the last one is checked against the hash. A program known already is accepted
+  /// and dropped. Several may upload the same.
+  Result<void> write(const Hash128& binary, std::uint64_t offset, std::uint64_t total, ByteView bytes);
+  struct Piece {
+    Buffer bytes;
+    std::uint64_t total = 0;
+  };
+  Result<Piece> read(const Hash128& binary, std::uint64_t offset, std::uint64_t most) const;
+
+ private:
+  std::string path(const Hash128& binary) const;
+
+  std::string directory_;
+  std::map<Hash128, std::uint64_t> sizes_;  // of the complete ones
+};
+
+}  // namespace weft::master

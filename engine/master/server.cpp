@@ -1,0 +1,199 @@
+#include "engine/master/server.hpp"
+
+#include <csignal>
+
+#include <fmt/core.h>
+
+#include "engine/master/server_impl.hpp"
+#include "schedulers/scheduler.hpp"
+
+namespace weft::master {
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  auto server = std::make_unique<ServerImpl>(std::move(options));
+  WEFT_TRY(server->begin());
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+ServerImpl::~ServerImpl() {
+  if (!reactor_) return;
+  reactor_->run([this] {
+    if (listener_) listener_->close();
+    for (auto& [id, node] : nodes_) node.connection->close();
+    timers_.clear();
+    for (auto& [id, job] : jobs_) job.waiting.clear();
+  });
+  reactor_->stop();
+}
+
+Result<void> ServerImpl::begin() {
+  WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(options_.listen));
+  std::string directory = options_.directory;
+  if (directory.empty()) {
+    WEFT_ASSIGN(TempDir made, TempDir::create("weft-master-"));
+    temporary_.emplace(std::move(made));
+    directory = temporary_->path();
+  }
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return fail(Code::io, fmt::format("cannot create {}: {}", directory, error.message()));
+  binaries_ = std::make_unique<BinaryStore>(directory);
+
+  started_ = SystemClock().now();
+  reactor_ = rpc::Reactor::start("weft-master");
+  Result<void> began;
+  reactor_->run([&] {
+    began = open_core();
+    if (!began) return;
+    rpc::Limits limits;
+    limits.max_queued = std::size_t{2} << 30;
+    auto listener = reactor_->listen(listen, limits, [this](const rpc::ConnectionPtr&) { return handler(); });
+    if (!listener) {
+      began = fail(std::move(listener).error());
+      return;
+    }
+    listener_ = std::move(*listener);
+    address_ = listener_->endpoint().text;
+  });
+  return began;
+}
+
+Result<void> ServerImpl::open_core() {
+  WEFT_ASSIGN(auto scheduler, sched::make_scheduler(options_.scheduler));
+  core_ = std::make_unique<Core>(std::move(scheduler), options_.core);
+  return options_.journal.empty() ? Result<void>() : recover();
+}
+
+/// A restarted master keeps the history; what ran when the last one ended has lost its driver and its workers.
+Result<void> ServerImpl::recover() {
+  auto recovered = read_journal_file(options_.journal);
+  if (!recovered && recovered.error().code() != Code::not_found) return fail(std::move(recovered).error());
+  if (!recovered) recovered = Recovered{};
+  if (recovered->warning) log_.warn("{}", *recovered->warning);
+  WEFT_ASSIGN(journal_, file_journal(options_.journal, SyncPolicy::never, recovered->valid_bytes));
+  if (recovered->entries.empty()) return {};
+
+  started_ -= recovered->entries.back().at;
+  for (const JournalEntry& entry : recovered->entries) {
+    if (const auto* job = std::get_if<JobSubmitted>(&entry.event)) next_job_ = std::max(next_job_, job->job.value() + 1);
+    if (const auto* node = std::get_if<WorkerJoined>(&entry.event)) next_node_ = std::max(next_node_, node->node.value() + 1);
+  }
+  std::vector<Command> commands;
+  WEFT_TRY(replay(std::move(recovered->entries), *core_, commands));
+  for (Command& command : commands)
+    if (auto* timer = std::get_if<SetTimer>(&command)) carry_out(*timer);
+  std::vector<NodeId> nodes;
+  for (const auto& [id, node] : core_->view().nodes()) nodes.push_back(id);
+  std::vector<JobId> jobs;
+  for (const auto& [id, job] : core_->view().jobs()) jobs.push_back(id);
+  for (JobId id : jobs) WEFT_TRY(apply(JobKilled{id, "the master was restarted"}));
+  for (NodeId id : nodes) WEFT_TRY(apply(WorkerLost{id, "the master was restarted"}));
+  return {};
+}
+
+Result<void> ServerImpl::apply(Event event) {
+  if (failed_) return fail(Code::unavailable, "the master's journal failed; the master must be restarted");
+  std::vector<Command> commands;
+  if (journal_) {
+    const std::uint64_t before = journal_->size();
+    auto applied = apply_journaled(*core_, *journal_, now(), std::move(event), commands);
+    if (!applied && applied.error().code() == Code::io && journal_->size() == before) {
+      failed_ = true;
+      log_.error("{}", applied.error().to_string());
+      if (options_.on_fatal) options_.on_fatal(applied.error());
+    }
+    if (!applied) return applied;
+  } else {
+    WEFT_TRY(core_->apply(now(), std::move(event), commands));
+  }
+  for (Command& command : commands) std::visit([this](auto& what) { carry_out(what); }, command);
+  return {};
+}
+
+void ServerImpl::carry_out(LaunchTask& launch) {
+  Node* node = prepared(launch.node, launch.attempt.task.job);
+  if (node == nullptr) return;
+  send(*node, launch.node,
+       protocol::Launch{launch.attempt, launch.spec.branch, launch.spec.partition, launch.spec.output_partitions,
+                        std::move(launch.spec.splits), launch.spec.fingerprint, launch.timeout, std::move(launch.stage_name)});
+}
+
+void ServerImpl::carry_out(KillTask& kill) {
+  if (auto node = nodes_.find(kill.node); node != nodes_.end())
+    send(node->second, node->first, protocol::Kill{kill.attempt, std::move(kill.reason)});
+}
+
+void ServerImpl::carry_out(ShuffleLocations& table) {
+  Node* node = prepared(table.node, table.job);
+  if (node == nullptr) return;
+  std::set<NodeId> holders;
+  for (const shuffle::MapOutput& output : table.outputs) holders.insert(output.node);
+  protocol::Locations locations{table.job, table.shuffle, std::move(table.outputs), {}};
+  for (NodeId id : holders)
+    if (auto holder = nodes_.find(id); holder != nodes_.end())
+      locations.nodes.push_back({id, holder->second.info.name, holder->second.info.data_address});
+  send(*node, table.node, std::move(locations));
+}
+
+void ServerImpl::carry_out(ReleaseShuffle& release) {
+  if (auto node = nodes_.find(release.node); node != nodes_.end())
+    send(node->second, node->first, protocol::ReleaseShuffle{release.job, release.shuffle});
+}
+
+void ServerImpl::carry_out(ReleaseJob& release) {
+  auto node = nodes_.find(release.node);
+  if (node == nodes_.end() || node->second.prepared.erase(release.job) == 0) return;
+  send(node->second, node->first, protocol::ReleaseJob{release.job});
+}
+
+void ServerImpl::carry_out(ActionFinished& action) {
+  auto job = jobs_.find(action.job);
+  if (job == jobs_.end()) return;
+  job->second.finished[action.action] = std::move(action.results);
+  answer_polls(action.job, false);
+}
+
+void ServerImpl::carry_out(JobFailed& failure) {
+  log_.info("job {}: {}", failure.job.value(), failure.error.to_string());
+  end_job(failure.job);
+}
+
+void ServerImpl::carry_out(JobFinished& finished) { end_job(finished.job); }
+
+void ServerImpl::end_job(JobId id) {
+  answer_polls(id, true);
+  jobs_.erase(id);
+}
+
+void ServerImpl::carry_out(SetTimer& timer) {
+  const Duration wait = std::max(Duration(0), timer.at - now());
+  timers_[timer.timer] = reactor_->after(wait, [this, id = timer.timer] {
+    const auto fired = timers_.extract(id);
+    (void)apply(TimerFired{id});
+  });
+}
+
+rpc::Handler ServerImpl::handler() {
+  rpc::Handler handler;
+  handler.on_request = [this](const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
+    on_request(connection, std::move(message), std::move(responder));
+  };
+  handler.on_notify = [this](const rpc::ConnectionPtr& connection, rpc::Message message) {
+    on_notify(connection, std::move(message));
+  };
+  handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) { on_close(connection, error); };
+  return handler;
+}
+
+void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
+  if (message.type == client::kPoll) return on_poll(message, std::move(responder));
+  if (message.type == client::kJobLogs) return on_job_logs(message, std::move(responder));
+  Result<rpc::Payload> answer = message.type == protocol::kRegister      ? on_register(connection, message)
+                                : message.type == protocol::kFetchBinary ? on_fetch_binary(message)
+                                                                         : on_client_request(connection, message);
+  if (answer) return responder.reply(std::move(*answer));
+  responder.fail(answer.error());
+}
+
+}  // namespace weft::master

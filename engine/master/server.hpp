@@ -1,0 +1,37 @@
+// The master server: the core behind a socket. Workers and clients connect to one port; one reactor thread feeds what they send to
+// the core as events and carries its commands out. Used by `weft master` and, inside the driver, by a private cluster.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "engine/master/core.hpp"
+
+namespace weft::master {
+
+struct ServerOptions {
+  std::string listen = "127.0.0.1:7077";
+  std::string scheduler = "fifo";
+  std::string journal;    // file of accepted events, continued when it exists; empty: none is kept
+  std::string directory;  // uploaded programs; empty: a temporary one
+  Duration heartbeat = std::chrono::milliseconds(500);
+  CoreOptions core;
+  /// Called once, on the server's thread, when the master cannot go on (its journal failed). Must not destroy the server.
+  std::function<void(const Error&)> on_fatal;
+};
+
+class Server {
+ public:
+  /// Serves until destroyed. Errors: port in use or address not ours, unknown scheduler, journal damaged or of another version.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options);
+  virtual ~Server() = default;
+  /// "host:port" as bound.
+  virtual const std::string& address() const = 0;
+};
+
+}  // namespace weft::master

@@ -1,0 +1,115 @@
+// The server's parts: what it knows of workers and jobs beyond the core. Everything runs on its reactor's thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
+#include "engine/client/protocol.hpp"
+#include "engine/master/binary_store.hpp"
+#include "engine/master/journal.hpp"
+#include "engine/master/server.hpp"
+#include "runtime/protocol/worker.hpp"
+
+namespace weft::master {
+
+class ServerImpl final : public Server {
+ public:
+  explicit ServerImpl(ServerOptions options) : options_(std::move(options)) {}
+  ~ServerImpl() override;
+  Result<void> begin();
+  const std::string& address() const override { return address_; }
+
+ private:
+  struct Node {
+    protocol::Register info;
+    rpc::ConnectionPtr connection;
+    std::set<JobId> prepared;  // it has the set-up and the values so far
+    std::vector<protocol::Command> outbox;
+    bool flush_posted = false;
+    Time heard{0};
+  };
+  /// A client's poll that waits for something to tell.
+  struct Waiting {
+    std::uint64_t id = 0;
+    client::Poll poll;
+    std::shared_ptr<rpc::Responder> responder;
+    std::unique_ptr<rpc::Timer> timer;
+  };
+  struct Job {
+    client::Submit submit;
+    rpc::ConnectionPtr driver;
+    std::map<ActionId, SharedBytes> values;
+    std::uint64_t value_bytes = 0;
+    std::map<ActionId, std::vector<std::vector<Buffer>>> finished;  // until the driver has asked
+    std::vector<Waiting> waiting;
+  };
+
+  // server.cpp: events in, commands out.
+  Result<void> recover();
+  Result<void> open_core();
+  Time now() const { return SystemClock().now() - started_; }
+  Result<void> apply(Event event);
+  void carry_out(LaunchTask& launch);
+  void carry_out(KillTask& kill);
+  void carry_out(ShuffleLocations& table);
+  void carry_out(ReleaseShuffle& release);
+  void carry_out(ReleaseJob& release);
+  void carry_out(ActionFinished& action);
+  void carry_out(JobFailed& failure);
+  void carry_out(JobFinished& finished);
+  void carry_out(SetTimer& timer);
+  void end_job(JobId id);
+  rpc::Handler handler();
+  void on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
+
+  // server_workers.cpp
+  void on_notify(const rpc::ConnectionPtr& connection, rpc::Message message);
+  void on_close(const rpc::ConnectionPtr& connection, const Error& error);
+  Result<rpc::Payload> on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message);
+  Result<rpc::Payload> on_fetch_binary(const rpc::Message& message);
+  Result<void> on_worker_message(NodeId id, Node& node, const rpc::Message& message);
+  void on_task_event(NodeId node, protocol::Event event);
+  Node* prepared(NodeId id, JobId job);
+  void send(Node& node, NodeId id, protocol::Command command);
+  void flush(NodeId id);
+
+  // server_clients.cpp
+  Result<rpc::Payload> on_client_request(const rpc::ConnectionPtr& connection, const rpc::Message& message);
+  Result<rpc::Payload> on_submit(const rpc::ConnectionPtr& connection, const rpc::Message& message);
+  Result<rpc::Payload> on_upload(const rpc::Message& message);
+  Result<rpc::Payload> on_run_part(const rpc::Message& message);
+  Result<rpc::Payload> on_record_value(const rpc::Message& message);
+  Result<rpc::Payload> on_list_nodes();
+  void on_poll(const rpc::Message& message, rpc::Responder responder);
+  void on_job_logs(const rpc::Message& message, rpc::Responder responder);
+  std::optional<Result<rpc::Payload>> poll_answer(const client::Poll& poll, bool final);
+  void answer_polls(JobId id, bool final);
+  Result<Job*> running_job(JobId id);
+
+  ServerOptions options_;
+  TimePoint started_{};
+  std::optional<TempDir> temporary_;
+  std::unique_ptr<BinaryStore> binaries_;
+  std::unique_ptr<Core> core_;
+  std::unique_ptr<Journal> journal_;
+  bool failed_ = false;
+  std::map<NodeId, Node> nodes_;
+  std::map<JobId, Job> jobs_;  // running ones
+  std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;
+  std::uint32_t next_node_ = 1;
+  std::uint64_t next_job_ = 1;
+  std::uint64_t next_poll_ = 1;
+  std::string address_;
+  std::unique_ptr<rpc::Listener> listener_;
+  Log log_{"master"};
+  std::unique_ptr<rpc::Reactor> reactor_;
+};
+
+}  // namespace weft::master

@@ -1,0 +1,157 @@
+// The server's side of its workers.
+#include <fmt/core.h>
+
+#include "engine/master/server_impl.hpp"
+
+namespace weft::master {
+namespace {
+
+/// What a connection is, once it has registered; client connections have none.
+struct WorkerTag {
+  NodeId node;
+};
+
+FailureKind kind_of(protocol::EventKind kind) {
+  switch (kind) {
+    case protocol::EventKind::crashed:
+      return FailureKind::crashed;
+    case protocol::EventKind::timed_out:
+      return FailureKind::timed_out;
+    case protocol::EventKind::fetch_failed:
+      return FailureKind::fetch_failed;
+    case protocol::EventKind::environment:
+      return FailureKind::environment;
+    case protocol::EventKind::plan_mismatch:
+      return FailureKind::plan_mismatch;
+    case protocol::EventKind::killed:
+      return FailureKind::killed;
+    case protocol::EventKind::finished:
+    case protocol::EventKind::user_code:
+      break;
+  }
+  return FailureKind::user_code;
+}
+
+}  // namespace
+
+Result<rpc::Payload> ServerImpl::on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
+  if (connection->context) return fail(Code::invalid_argument, "this worker is registered already");
+  WEFT_ASSIGN(protocol::Register info, protocol::decode_register(message));
+  const NodeId id(next_node_++);
+  WorkerJoined joined;
+  joined.node = id;
+  joined.name = info.name;
+  joined.host = info.host;
+  joined.rack = info.rack;
+  joined.data_address = info.data_address;
+  joined.capacity.cpu = info.slots;
+  joined.attributes = info.attributes;
+  log_.info("worker {} at {} joined as node {} with {} slots", info.name, connection->peer(), id.value(), info.slots);
+  Node& node = nodes_[id];
+  node.info = std::move(info);
+  node.connection = connection;
+  node.heard = now();
+  if (auto applied = apply(std::move(joined)); !applied) {
+    nodes_.erase(id);
+    return fail(std::move(applied).error());
+  }
+  connection->context = std::make_shared<WorkerTag>(WorkerTag{id});
+  return protocol::encode(protocol::Registered{id, options_.heartbeat});
+}
+
+Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::Message& message) {
+  WEFT_ASSIGN(const protocol::BinaryRequest request, protocol::decode_binary_request(message));
+  WEFT_ASSIGN(BinaryStore::Piece piece, binaries_->read(request.binary, request.offset, protocol::kBinaryChunkBytes));
+  return protocol::encode(protocol::BinaryChunk{piece.total}, SharedBytes(std::move(piece.bytes)));
+}
+
+void ServerImpl::on_notify(const rpc::ConnectionPtr& connection, rpc::Message message) {
+  const auto tag = std::static_pointer_cast<WorkerTag>(connection->context);
+  auto node = tag ? nodes_.find(tag->node) : nodes_.end();
+  Result<void> done = node == nodes_.end() ? fail(Code::invalid_argument, "a message of a peer that is not registered")
+                                           : on_worker_message(node->first, node->second, message);
+  if (done) return;
+  log_.warn("{}: {}; disconnecting", connection->peer(), done.error().to_string());
+  connection->close();
+}
+
+Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Message& message) {
+  node.heard = now();
+  if (message.type == protocol::kHeartbeat) {
+    WEFT_ASSIGN(const protocol::Heartbeat heartbeat, protocol::decode_heartbeat(message));
+    WorkerHeartbeat event;
+    event.node = id;
+    event.used.cpu = heartbeat.cpu;
+    event.used.memory = heartbeat.memory;
+    return apply(std::move(event));  // refused when the core gave the node up: it must register again
+  }
+  if (message.type != protocol::kTaskEvents) return fail(Code::corrupt, fmt::format("unknown message {}", message.type));
+  WEFT_ASSIGN(std::vector<protocol::Event> events, protocol::decode_events(message));
+  for (protocol::Event& event : events) on_task_event(id, std::move(event));
+  return {};
+}
+
+void ServerImpl::on_task_event(NodeId node, protocol::Event event) {
+  const AttemptId attempt = event.attempt;
+  Event made;
+  if (event.kind == protocol::EventKind::finished) {
+    made = TaskFinished{attempt,
+                        node,
+                        std::move(event.output),
+                        std::move(event.result),
+                        std::move(event.counters),
+                        event.input_bytes,
+                        event.input_records};
+  } else {
+    log_.info("{} on {}: {}", to_string(attempt), nodes_.at(node).info.name, event.message);
+    made = TaskFailed{attempt, node, kind_of(event.kind), std::move(event.message), event.fetch};
+  }
+  if (auto applied = apply(std::move(made)); !applied) log_.debug("{}: {}", to_string(attempt), applied.error().to_string());
+}
+
+void ServerImpl::on_close(const rpc::ConnectionPtr& connection, const Error& error) {
+  if (error.code() == Code::corrupt) log_.warn("{} sent nonsense and was disconnected: {}", connection->peer(), error.to_string());
+  if (const auto tag = std::static_pointer_cast<WorkerTag>(std::exchange(connection->context, nullptr))) {
+    auto node = nodes_.find(tag->node);
+    if (node == nodes_.end()) return;
+    const std::string why = error.code() == Code::cancelled ? "it left" : error.to_string();
+    log_.info("worker {} is gone: {}", node->second.info.name, why);
+    nodes_.erase(node);
+    (void)apply(WorkerLost{tag->node, why});  // refused when the core had given it up before
+    return;
+  }
+  std::vector<JobId> orphans;
+  for (const auto& [id, job] : jobs_)
+    if (job.driver == connection) orphans.push_back(id);
+  for (JobId id : orphans) (void)apply(JobKilled{id, "its driver was lost"});
+}
+
+/// The node, after it was sent what it needs to start executors of the job.
+ServerImpl::Node* ServerImpl::prepared(NodeId id, JobId job_id) {
+  auto found = nodes_.find(id);
+  auto job = jobs_.find(job_id);
+  if (found == nodes_.end() || job == jobs_.end()) return nullptr;
+  Node& node = found->second;
+  if (!node.prepared.insert(job_id).second) return &node;
+  const client::Submit& submit = job->second.submit;
+  send(node, id,
+       protocol::JobSetup{job_id, submit.name, submit.program, submit.arguments, submit.directory, submit.memory_bytes,
+                          submit.same_binary, submit.binary});
+  for (const auto& [action, value] : job->second.values) send(node, id, protocol::ActionValue{job_id, action, value});
+  return &node;
+}
+
+void ServerImpl::send(Node& node, NodeId id, protocol::Command command) {
+  node.outbox.push_back(std::move(command));
+  if (std::exchange(node.flush_posted, true)) return;
+  reactor_->post([this, id] { flush(id); });
+}
+
+void ServerImpl::flush(NodeId id) {
+  auto node = nodes_.find(id);
+  if (node == nodes_.end()) return;
+  node->second.flush_posted = false;
+  node->second.connection->notify(protocol::kCommands, protocol::encode(std::exchange(node->second.outbox, {})));
+}
+
+}  // namespace weft::master
