@@ -20,6 +20,9 @@ class Random {
     for (auto& word : state_) word = split_mix(seed);
   }
 
+  /// The `stream`-th of many independent generators of one seed.
+  constexpr Random(std::uint64_t seed, std::uint64_t stream) : Random(seed ^ (stream + 1) * 0xd1342543de82ef95ULL) {}
+
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
 

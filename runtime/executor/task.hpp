@@ -35,6 +35,11 @@ struct TaskContext {
   shuffle::TaskShuffle* shuffle = nullptr;
   OperatorContext operators;  // memory, spill space, stop flag
 
+  /// Not 0: only a sample of the records is wanted. Sources read about this much, in windows, and say which share of their input it
+  /// was.
+  std::uint64_t sample_bytes = 0;
+  double sampled_share = 0;  // 0: everything was read
+
   Counters counters;
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
@@ -43,6 +48,7 @@ struct TaskContext {
   /// possibly from a signal handler (plain pointers and numbers only).
   const char* position_path = nullptr;
   std::uint64_t position_offset = 0;
+  storage::SplitGroup reading;  // what position_path points into
 
   void check_stop() const {
     if (operators.stop->load(std::memory_order_relaxed)) throw TaskCancelled{};

@@ -1,0 +1,250 @@
+#include "driver.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "base/hash.hpp"
+#include "storage/split.hpp"
+#include "weft/failure.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::uint64_t kMaxValueBytes = 256u << 20;
+
+template <class T>
+T value_or_fail(weft::Result<T>&& result) {
+  if (!result) throw JobFailure(std::move(result).error());
+  if constexpr (!std::is_void_v<T>) return std::move(result).value();
+}
+
+std::string run_token() {
+  const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  std::string text = to_string(hash128(as_bytes(std::to_string(getpid()) + "/" + std::to_string(now))));
+  text.resize(12);
+  return text;
+}
+
+}  // namespace
+
+DriverGraph::DriverGraph(DriverSettings settings) : settings_(std::move(settings)) {}
+
+DriverGraph::~DriverGraph() {
+  session_.reset();  // no task runs any more when the outputs' work directories go
+}
+
+void DriverGraph::abandon() {
+  session_.reset();
+  outputs_.clear();
+  static auto* const kept = new std::vector<std::unique_ptr<Entry>>;
+  for (auto& entry : entries_) kept->push_back(std::move(entry));
+  entries_.clear();
+}
+
+StageId DriverGraph::add(StageDraft draft) {
+  const StageId id(static_cast<std::uint32_t>(entries_.size()));
+  auto entry = std::make_unique<Entry>();
+  entry->draft = std::move(draft);
+  entries_.push_back(std::move(entry));
+  return id;
+}
+
+ShuffleRef DriverGraph::add_shuffle(StageDraft draft) {
+  return std::make_shared<const ShuffleHandle>(ShuffleId(add(std::move(draft)).value()), released_);
+}
+
+Buffer DriverGraph::act(StageDraft draft, const Combine& combine) {
+  const StageId target = add(std::move(draft));
+  if (!on_driver()) throw PlanEndsHere{};
+  std::vector<std::vector<Buffer>> results = run({target});
+  Buffer value;
+  try {
+    value = combine(results.at(0));
+  } catch (const runtime::TaskError& fault) {
+    throw JobFailure(fault.error);
+  }
+  record(ActionId(next_action_++), value);
+  return value;
+}
+
+Buffer DriverGraph::value(const std::function<Buffer()>& make) {
+  Buffer value = make();
+  if (value.size() > kMaxValueBytes) {
+    throw JobFailure(
+        Error(Code::resource_exhausted, "a broadcast value is larger than 256 MiB; make it a dataset and join with it"));
+  }
+  record(ActionId(next_action_++), value);
+  return value;
+}
+
+void DriverGraph::record(ActionId action, const Buffer& value) {
+  if (!on_driver()) return;
+  if (session_) {
+    value_or_fail(session_->record(action, value.view()));
+  } else {
+    recorded_.push_back(Buffer::copy_of(value.view()));
+  }
+}
+
+std::string DriverGraph::open_output(const std::string& path) {
+  const ActionId action(next_action_++);
+  if (!on_driver()) return {};
+  std::string full = std::filesystem::absolute(path).lexically_normal().string();
+  while (full.size() > 1 && full.back() == '/') full.pop_back();
+  if (outputs_.contains(path))
+    throw JobFailure(Error(Code::already_exists, "two outputs have the path " + path + "; give each its own"));
+  auto output = storage::OutputDirectory::prepare(full, settings_.overwrite, run_token());
+  if (!output) throw JobFailure(std::move(output).error());
+  const std::string work = output->work_directory();
+  outputs_.emplace(path, std::move(*output));
+  record(action, Buffer::copy_of(as_bytes(work)));
+  return work;
+}
+
+void DriverGraph::add_sink(StageDraft draft, const std::string& path) { sinks_.push_back({add(std::move(draft)), path}); }
+
+std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs) {
+  std::vector<std::string> files = value_or_fail(storage::expand_inputs(inputs));
+  if (settings_.absolute_paths) {
+    for (std::string& file : files) file = std::filesystem::absolute(file).string();
+  }
+  return files;
+}
+
+weft::Result<const runtime::StageBody*> DriverGraph::stage(StageId id, std::uint64_t fingerprint) {
+  if (id.value() >= entries_.size()) return fail(Code::plan_mismatch, "the job has no stage " + std::to_string(id.value()));
+  const Entry& entry = *entries_[id.value()];
+  if (entry.stage.fingerprint != fingerprint)
+    return fail(Code::plan_mismatch, "stage " + entry.stage.name + " was planned differently");
+  return entry.draft.body.get();
+}
+
+std::uint32_t DriverGraph::parallelism() { return std::max(1u, on_driver() ? session().parallelism() : settings_.explain_with); }
+
+client::Session& DriverGraph::session() {
+  if (!session_) {
+    session_ = value_or_fail(settings_.open_session(*this));
+    for (std::uint32_t i = 0; i < recorded_.size(); ++i) value_or_fail(session_->record(ActionId(i), recorded_[i].view()));
+    recorded_.clear();
+  }
+  return *session_;
+}
+
+plan::Branch DriverGraph::plan_branch(const Origin& origin) {
+  plan::Branch branch;
+  for (const ShuffleRef& shuffle : origin.partitioned) branch.partitioned.push_back(shuffle->id());
+  for (const ShuffleRef& shuffle : origin.broadcast) branch.broadcast.push_back(shuffle->id());
+  if (origin.kind == Origin::Kind::shuffles) {
+    branch.kind = plan::BranchKind::shuffles;
+    branch.tasks = entries_[branch.partitioned.at(0).value()]->stage.partitions;
+    return branch;
+  }
+  if (origin.kind == Origin::Kind::files) {
+    storage::SplitOptions options;
+    options.min_groups = 2 * parallelism();
+    options.record_bytes = origin.record_bytes;
+    branch.splits = value_or_fail(storage::split_files(origin.files, options));
+    if (branch.splits.empty()) branch.splits.emplace_back();  // no bytes: one task that finds nothing
+  } else {
+    const std::uint64_t chosen = origin.tasks > 0 ? origin.tasks : std::min<std::uint64_t>(origin.count, 2 * parallelism());
+    const std::uint64_t tasks = std::max<std::uint64_t>(chosen, 1);
+    branch.splits.resize(tasks);
+    std::uint64_t from = 0;
+    for (std::uint64_t i = 0; i < tasks; ++i) {
+      const std::uint64_t length = origin.count / tasks + (i < origin.count % tasks ? 1 : 0);
+      branch.splits[i].push_back({"", from, length, {}});
+      from += length;
+    }
+  }
+  branch.tasks = static_cast<std::uint32_t>(branch.splits.size());
+  return branch;
+}
+
+void DriverGraph::plan_stage(Entry& entry) {
+  if (std::exchange(entry.is_planned, true)) return;
+  plan::Stage& stage = entry.stage;
+  const auto here = std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e.get() == &entry; });
+  stage.id = StageId(static_cast<std::uint32_t>(here - entries_.begin()));
+  stage.name = entry.draft.name;
+  stage.operators = entry.draft.lineage.operators;
+  stage.output = entry.draft.output;
+  stage.fingerprint = stage_fingerprint(entry.draft);
+  for (const Origin& origin : entry.draft.lineage.branches) stage.branches.push_back(plan_branch(origin));
+  if (stage.output == plan::OutputKind::result) return;
+  stage.partitions = entry.draft.partitions;
+  if (stage.partitions == kOnePerTask) stage.partitions = stage.task_count();
+  if (stage.partitions == kDefaultPartitions)
+    stage.partitions = settings_.partitions > 0 ? settings_.partitions : 2 * parallelism();
+}
+
+void DriverGraph::need(StageId id, std::vector<bool>& wanted) const {
+  const Entry& entry = *entries_.at(id.value());
+  if (entry.submitted || wanted[id.value()]) return;
+  wanted[id.value()] = true;
+  for (const Origin& origin : entry.draft.lineage.branches) {
+    for (const ShuffleRef& shuffle : origin.partitioned) need(StageId(shuffle->id().value()), wanted);
+    for (const ShuffleRef& shuffle : origin.broadcast) need(StageId(shuffle->id().value()), wanted);
+  }
+}
+
+std::vector<ShuffleId> DriverGraph::take_released() {
+  std::vector<ShuffleId> released;
+  for (ShuffleId id : std::exchange(*released_, {})) {
+    if (entries_[id.value()]->submitted) released.push_back(id);
+  }
+  std::sort(released.begin(), released.end());
+  return released;
+}
+
+std::vector<std::vector<Buffer>> DriverGraph::run(std::vector<StageId> targets) {
+  std::vector<bool> wanted(entries_.size(), false);
+  for (StageId target : targets) need(target, wanted);
+  plan::PlanPart part;
+  part.action = ActionId(next_action_);
+  part.targets = std::move(targets);
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!wanted[i]) continue;
+    plan_stage(*entries_[i]);
+    part.stages.push_back(entries_[i]->stage);
+  }
+  part.released = take_released();
+  for (const plan::Stage& stage : part.stages) entries_[stage.id.value()]->submitted = true;
+  auto results = value_or_fail(session().run(std::move(part)));
+  // What only these stages read is not needed any more; the next part says so.
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i]) entries_[i]->draft.lineage.branches.clear();
+  }
+  return results;
+}
+
+void DriverGraph::finish() {
+  if (!sinks_.empty()) {
+    std::vector<StageId> targets;
+    for (const Sink& sink : sinks_) targets.push_back(sink.stage);
+    const std::vector<std::vector<Buffer>> results = run(std::move(targets));
+    for (std::size_t i = 0; i < sinks_.size(); ++i) {
+      std::vector<std::string> files;
+      for (const Buffer& name : results.at(i)) files.emplace_back(as_chars(name.view()));
+      value_or_fail(outputs_.at(sinks_[i].path).commit(files));
+    }
+  }
+  if (session_) value_or_fail(session_->close());
+}
+
+std::vector<const plan::Stage*> DriverGraph::planned() {
+  std::vector<const plan::Stage*> stages;
+  for (const auto& entry : entries_) {
+    plan_stage(*entry);
+    stages.push_back(&entry->stage);
+  }
+  return stages;
+}
+
+std::optional<master::JobStatus> DriverGraph::status() {
+  if (!session_) return std::nullopt;
+  return session_->status();
+}
+
+}  // namespace weft::detail

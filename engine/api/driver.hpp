@@ -1,0 +1,87 @@
+// The driver's side of a definition: plans stages, runs parts of the plan for actions, commits outputs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/client/session.hpp"
+#include "storage/output.hpp"
+#include "weft/detail/graph.hpp"
+
+namespace weft::detail {
+
+/// Stops the definition when only the plan is wanted and it needs a value that only a run could give.
+struct PlanEndsHere {};
+
+struct DriverSettings {
+  std::uint32_t partitions = 0;  // 0: twice the parallelism
+  bool overwrite = false;
+  bool absolute_paths = false;     // workers run in other directories
+  std::uint32_t explain_with = 0;  // plan for this parallelism and run nothing
+  std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;
+};
+
+/// The driver's thread uses it; stage() is called by task threads while the driver waits in a session.
+class DriverGraph final : public Graph, public runtime::JobProgram {
+ public:
+  explicit DriverGraph(DriverSettings settings);
+  ~DriverGraph() override;
+
+  ShuffleRef add_shuffle(StageDraft draft) override;
+  Buffer act(StageDraft draft, const Combine& combine) override;
+  Buffer value(const std::function<Buffer()>& make) override;
+  std::string open_output(const std::string& path) override;
+  void add_sink(StageDraft draft, const std::string& path) override;
+  std::vector<std::string> expand(std::span<const std::string> inputs) override;
+  bool on_driver() const override { return settings_.explain_with == 0; }
+
+  Result<const runtime::StageBody*> stage(StageId id, std::uint64_t fingerprint) override;
+  void provide(ActionId, Buffer) override {}
+
+  /// The definition has ended: runs the sinks, publishes their outputs, ends the session. Throws JobFailure.
+  void finish();
+  /// The job has failed: ends the session, removes the outputs' work directories. A task that would not stop may still run, so its
+  /// code is kept.
+  void abandon();
+  /// All stages so far, planned.
+  std::vector<const plan::Stage*> planned();
+  /// What the session knows of the job; nothing when no session was needed.
+  std::optional<master::JobStatus> status();
+
+ private:
+  struct Entry {
+    StageDraft draft;
+    plan::Stage stage;
+    bool is_planned = false;
+    bool submitted = false;
+  };
+  struct Sink {
+    StageId stage;
+    std::string path;
+  };
+
+  StageId add(StageDraft draft);
+  void plan_stage(Entry& entry);
+  plan::Branch plan_branch(const Origin& origin);
+  void need(StageId id, std::vector<bool>& wanted) const;
+  std::vector<std::vector<Buffer>> run(std::vector<StageId> targets);
+  std::vector<ShuffleId> take_released();
+  client::Session& session();
+  void record(ActionId action, const Buffer& value);
+  std::uint32_t parallelism();
+
+  DriverSettings settings_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<Sink> sinks_;
+  std::map<std::string, storage::OutputDirectory> outputs_;
+  ShuffleHandle::Released released_ = std::make_shared<std::vector<ShuffleId>>();
+  std::vector<Buffer> recorded_;  // until a session is there to tell
+  std::uint32_t next_action_ = 0;
+  std::unique_ptr<client::Session> session_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,59 @@
+#include "weft/detail/graph.hpp"
+
+#include "base/hash.hpp"
+
+namespace weft::detail {
+namespace {
+
+void absorb(Lineage& lineage, std::string_view text) { lineage.fingerprint = hash_combine(lineage.fingerprint, hash64(text)); }
+
+}  // namespace
+
+Lineage Lineage::then(std::string name, std::string_view type) const {
+  Lineage next = *this;
+  absorb(next, name);
+  absorb(next, type);
+  next.operators.push_back(std::move(name));
+  return next;
+}
+
+Lineage Lineage::with_broadcast(const ShuffleRef& shuffle) const {
+  Lineage next = *this;
+  for (Origin& branch : next.branches) branch.broadcast.push_back(shuffle);
+  next.fingerprint = hash_combine(next.fingerprint, shuffle->id().value());
+  return next;
+}
+
+Lineage Lineage::of(Origin origin, std::string name, std::string_view type) {
+  Lineage lineage;
+  absorb(lineage, name);
+  absorb(lineage, type);
+  for (const ShuffleRef& shuffle : origin.partitioned)
+    lineage.fingerprint = hash_combine(lineage.fingerprint, shuffle->id().value());
+  lineage.branches.push_back(std::move(origin));
+  lineage.operators.push_back(std::move(name));
+  return lineage;
+}
+
+Lineage Lineage::joined(const Lineage& first, const Lineage& second, std::string name) {
+  Lineage lineage = first;
+  lineage.branches.insert(lineage.branches.end(), second.branches.begin(), second.branches.end());
+  lineage.operators.insert(lineage.operators.end(), second.operators.begin(), second.operators.end());
+  lineage.fingerprint = hash_combine(lineage.fingerprint, second.fingerprint);
+  absorb(lineage, name);
+  lineage.operators.push_back(std::move(name));
+  return lineage;
+}
+
+std::uint64_t stage_fingerprint(const StageDraft& draft) {
+  std::uint64_t hash = hash_combine(draft.lineage.fingerprint, static_cast<std::uint64_t>(draft.output));
+  return hash_combine(hash, draft.partitions);
+}
+
+std::string operator_name(std::string_view what, const std::source_location& where) {
+  std::string_view file = where.file_name();
+  if (const auto slash = file.rfind('/'); slash != std::string_view::npos) file.remove_prefix(slash + 1);
+  return std::string(what) + " (" + std::string(file) + ":" + std::to_string(where.line()) + ")";
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,44 @@
+#include "weft/run.hpp"
+
+#include "driver.hpp"
+#include "weft/failure.hpp"
+
+namespace weft {
+namespace {
+
+LocalReport report_of(const master::JobStatus& status) { return {status.counters, status.input_records, status.input_bytes}; }
+
+}  // namespace
+
+Result<LocalReport> run_locally(const std::function<void(Flow&)>& define, const LocalOptions& options) {
+  client::RunOptions run;
+  run.job_name = "local";
+  run.threads = options.threads;
+  run.memory_bytes = options.memory_bytes;
+  run.max_attempts = options.max_attempts;
+  run.quiet = true;
+
+  detail::DriverSettings settings;
+  settings.partitions = options.partitions;
+  settings.overwrite = options.overwrite;
+  settings.open_session = [run](runtime::JobProgram& program) { return client::open_embedded(run, program); };
+  auto graph = std::make_shared<detail::DriverGraph>(std::move(settings));
+  try {
+    Flow flow(graph);
+    define(flow);
+    graph->finish();
+    const auto status = graph->status();
+    return status ? report_of(*status) : LocalReport{};
+  } catch (const JobFailure& failure) {
+    graph->abandon();
+    return fail(failure.error());
+  } catch (const runtime::TaskError& fault) {
+    graph->abandon();
+    return fail(fault.error);
+  } catch (const std::exception& fault) {
+    graph->abandon();
+    return fail(Code::user_code, fault.what());
+  }
+}
+
+}  // namespace weft

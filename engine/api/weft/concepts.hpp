@@ -1,0 +1,89 @@
+// What operators ask of user functions. A function of the wrong type fails one of these by name: "no matching function …
+// constraints not satisfied … MapFunction<F, T>". User functions are called as const from several threads at once: a lambda must
+// not be `mutable`.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+#include "base/codec.hpp"
+
+namespace weft {
+
+/// f(record) returns something: the new record.
+template <class F, class T>
+concept MapFunction = std::invocable<const F&, T&&> &&(!std::is_void_v<std::invoke_result_t<const F&, T&&>>);
+
+/// f(record) says whether to keep it.
+template <class F, class T>
+concept PredicateFunction = std::predicate<const F&, const T&>;
+
+/// f(record) returns a range: the new records.
+template <class F, class T>
+concept FlatMapFunction = MapFunction<F, T> && std::ranges::input_range<std::invoke_result_t<const F&, T&&>>;
+
+namespace detail {
+template <class Out>
+struct EmitProbe {
+  void operator()(Out) const {}
+};
+template <class T>
+struct RecordsProbe {
+  using value_type = T;
+  template <class F>
+  void operator()(F&&) const {}
+};
+template <class T>
+struct PairTraits : std::false_type {};
+template <class K, class V>
+struct PairTraits<std::pair<K, V>> : std::true_type {
+  using Key = K;
+  using Value = V;
+};
+}  // namespace detail
+
+/// f(record, emit) calls emit(new record) any number of times.
+template <class F, class T, class Out>
+concept EmitFunction = std::invocable < const F&,
+        T&&, const detail::EmitProbe<Out>
+& > ;
+
+/// f(records, emit) calls records(visit) to see every record of the task, and emit(new record) any number of times.
+template <class F, class T, class Out>
+concept PartitionFunction = std::invocable < const F&,
+        detail::RecordsProbe<T>,
+const detail::EmitProbe<Out>& > ;
+
+/// A record that operators "by key" accept: std::pair<Key, Value>.
+template <class T>
+concept KeyValue = detail::PairTraits<T>::value;
+template <KeyValue T>
+using KeyOf = typename detail::PairTraits<T>::Key;
+template <KeyValue T>
+using ValueOf = typename detail::PairTraits<T>::Value;
+
+/// f(a, b) makes one value of two. Must be associative; applied in any grouping.
+template <class F, class V>
+concept ReduceFunction = requires(const F& f, Owned<V> acc, const Owned<V>& other) {
+  { std::invoke(f, std::move(acc), other) } -> std::convertible_to<Owned<V>>;
+};
+
+/// add(acc, value): changes the accumulator in place or returns the new one.
+template <class F, class Acc, class V>
+concept AddFunction = std::invocable<const F&, Acc&, const V&> &&
+    (std::is_void_v<std::invoke_result_t<const F&, Acc&, const V&>> ||
+     std::convertible_to<std::invoke_result_t<const F&, Acc&, const V&>, Acc>);
+
+/// f(record) gives the key to sort by.
+template <class F, class T>
+concept SortKeyFunction =
+    std::invocable<const F&, const T&> && std::totally_ordered<std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>>;
+
+/// less(a, b), a strict weak order.
+template <class F, class T>
+concept LessFunction = std::predicate<const F&, const T&, const T&>;
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+// What user functions may ask of the task they run in: counters, and where the record came from.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft {
+
+/// A counter of the job, summed over the tasks that succeeded. Use it inside user functions: weft::counter("bad lines").add(1).
+class Counter {
+ public:
+  explicit Counter(std::int64_t* value) : value_(value) {}
+  void add(std::int64_t n = 1) const { *value_ += n; }
+
+ private:
+  std::int64_t* value_;  // of the running task
+};
+
+/// Valid during one call of a user function. Cheap when called again with the same name. Throws std::logic_error outside of tasks.
+Counter counter(std::string_view name);
+
+/// The path of the file that the current record comes from; empty behind a shuffle. Valid during the task. Throws std::logic_error
+/// outside of tasks.
+std::string_view input_path();
+
+}  // namespace weft

@@ -1,0 +1,178 @@
+// What ends a dataset: values for the driver (collect, count, first, reduce) and files (write_text, write_records).
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/output.hpp"
+#include "weft/concepts.hpp"
+#include "weft/detail/chain.hpp"
+#include "weft/detail/stage.hpp"
+#include "weft/text.hpp"
+
+namespace weft::detail {
+
+inline constexpr std::uint64_t kMaxResultBytes = 256u << 20;
+
+/// Thrown through the chain by a task that needs no more records.
+struct EnoughRecords {};
+
+[[noreturn]] void result_too_large(std::string_view name);
+
+inline Buffer to_buffer(const Encoder& encoder) { return Buffer::copy_of(encoder.view()); }
+
+template <class D>
+StageDraft result_stage(const D& in, std::string name, std::string_view type) {
+  StageDraft draft;
+  draft.lineage = in.lineage().then(name, type);
+  draft.name = std::move(name);
+  draft.output = plan::OutputKind::result;
+  return draft;
+}
+
+/// The first `limit` records of each task, one after the other, task after task.
+template <class D>
+Buffer gather(const D& in, std::string name, std::uint64_t limit) {
+  using T = Owned<typename D::Record>;
+  WEFT_REQUIRE_CODEC(T);
+  StageDraft draft = result_stage(in, name, type_name<T>());
+  draft.body = make_body([chain = in.chain(), name, limit](TaskContext& context) {
+    Encoder out;
+    std::uint64_t left = limit;
+    try {
+      if (left == 0) throw EnoughRecords{};
+      chain.run(context, [&](typename D::Record&& record) {
+        if constexpr (Encodable<typename D::Record>) {
+          encode(record, out);
+        } else {
+          encode(to_owned(std::move(record)), out);
+        }
+        if (out.size() > kMaxResultBytes) result_too_large(name);
+        if (--left == 0) throw EnoughRecords{};
+      });
+    } catch (const EnoughRecords&) {
+    }
+    return to_buffer(out);
+  });
+  return in.graph()->act(std::move(draft), [name](std::vector<Buffer>& results) {
+    Encoder all;
+    for (const Buffer& result : results) {
+      all.append(result.view());
+      if (all.size() > kMaxResultBytes) result_too_large(name);
+    }
+    return to_buffer(all);
+  });
+}
+
+template <class D>
+auto collect(const D& in, std::string name, std::uint64_t limit) {
+  using T = Owned<typename D::Record>;
+  const Buffer value = gather(in, std::move(name), limit);
+  std::vector<T> records;
+  for (Decoder decoder(value.view()); !decoder.empty() && records.size() < limit;) records.push_back(decode<T>(decoder));
+  return records;
+}
+
+template <class D>
+std::uint64_t count(const D& in, std::string name) {
+  StageDraft draft = result_stage(in, std::move(name), type_name<typename D::Record>());
+  draft.body = make_body([chain = in.chain()](TaskContext& context) {
+    std::uint64_t records = 0;
+    chain.run(context, [&](typename D::Record&&) { ++records; });
+    Encoder out;
+    encode(records, out);
+    return to_buffer(out);
+  });
+  const Buffer value = in.graph()->act(std::move(draft), [](std::vector<Buffer>& results) {
+    std::uint64_t total = 0;
+    for (const Buffer& result : results) {
+      Decoder decoder(result.view());
+      total += decode<std::uint64_t>(decoder);
+    }
+    Encoder out;
+    encode(total, out);
+    return to_buffer(out);
+  });
+  Decoder decoder(value.view());
+  return decode<std::uint64_t>(decoder);
+}
+
+/// Folds records into an optional accumulator.
+template <class Acc, class F>
+void fold(std::optional<Acc>& acc, Acc record, const F& function) {
+  if (acc) {
+    acc = static_cast<Acc>(std::invoke(function, std::move(*acc), std::as_const(record)));
+  } else {
+    acc = std::move(record);
+  }
+}
+
+template <class D, class F>
+std::optional<Owned<typename D::Record>> reduce(const D& in, F function, std::string name) {
+  using T = Owned<typename D::Record>;
+  WEFT_REQUIRE_CODEC(T);
+  StageDraft draft = result_stage(in, std::move(name), type_name<std::pair<T, F>>());
+  draft.body = make_body([chain = in.chain(), function](TaskContext& context) {
+    std::optional<T> acc;
+    chain.run(context, [&](typename D::Record&& record) { fold(acc, to_owned(std::move(record)), function); });
+    Encoder out;
+    encode(acc, out);
+    return to_buffer(out);
+  });
+  const Buffer value = in.graph()->act(std::move(draft), [function](std::vector<Buffer>& results) {
+    std::optional<T> acc;
+    for (const Buffer& result : results) {
+      Decoder decoder(result.view());
+      if (auto part = decode<std::optional<T>>(decoder)) fold(acc, std::move(*part), function);
+    }
+    Encoder out;
+    encode(acc, out);
+    return to_buffer(out);
+  });
+  Decoder decoder(value.view());
+  return decode<std::optional<T>>(decoder);
+}
+
+/// One file per task, written through a buffer. print(buffer, record) appends the record.
+template <class D, class Print>
+void write_files(const D& in, const std::string& path, std::string name, std::string_view type, Print print) {
+  const std::string work = in.graph()->open_output(path);
+  StageDraft draft = result_stage(in, std::move(name), type);
+  draft.body = make_body([chain = in.chain(), work, print](TaskContext& context) {
+    constexpr std::size_t kFlushBytes = 256u << 10;
+    auto file = value_or_throw(storage::OutputFile::create(work, "task-" + std::to_string(context.attempt.task.stage.value()) +
+                                                                     "-" + std::to_string(context.attempt.task.index) + "-" +
+                                                                     std::to_string(context.attempt.attempt)));
+    std::string buffer;
+    buffer.reserve(kFlushBytes + 4096);
+    chain.run(context, [&](typename D::Record&& record) {
+      print(buffer, record);
+      if (buffer.size() >= kFlushBytes) {
+        value_or_throw(file->append(as_bytes(buffer)));
+        buffer.clear();
+      }
+    });
+    value_or_throw(file->append(as_bytes(buffer)));
+    value_or_throw(file->close());
+    return Buffer::copy_of(as_bytes(file->name()));
+  });
+  in.graph()->add_sink(std::move(draft), path);
+}
+
+/// Records as bare bytes, one after another: text as it is, everything else as its fixed-size encoding without padding.
+template <class T>
+concept RawRecord = std::convertible_to<const T&, std::string_view> || is_flat<T>();
+
+template <RawRecord T>
+void append_raw(std::string& buffer, const T& record) {
+  if constexpr (std::convertible_to<const T&, std::string_view>) {
+    buffer.append(std::string_view(record));
+  } else {
+    buffer.append(reinterpret_cast<const char*>(&record), sizeof(T));
+  }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,210 @@
+// Fused chains: each node pushes its records into a sink, inlined into one loop per task.
+//
+// A chain has `Record` and `template run(context, sink)`, which calls sink(Record&&) for every record of the task. Chains are
+// immutable and run on many threads at once. Views in a record live during the push only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "base/random.hpp"
+#include "runtime/executor/task.hpp"
+
+namespace weft::detail {
+
+using runtime::TaskContext;
+
+template <class F, class... A>
+using ResultOf = std::remove_cvref_t<std::invoke_result_t<F, A...>>;
+
+/// Calls something that lives longer than the call. One indirect call.
+template <class T>
+class SinkRef {
+ public:
+  template <class F>
+  explicit SinkRef(F& sink)
+      : object_(&sink), call_([](void* object, T&& record) { (*static_cast<F*>(object))(std::move(record)); }) {}
+  void operator()(T&& record) const { call_(object_, std::move(record)); }
+
+ private:
+  void* object_;
+  void (*call_)(void*, T&&);
+};
+
+/// A chain of which only the record type is known: one indirect call per record.
+template <class T>
+class Erased {
+ public:
+  using Record = T;
+
+  template <class Chain>
+  explicit Erased(Chain chain) : source_(std::make_shared<const Model<Chain>>(std::move(chain))) {}
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    source_->run(context, SinkRef<T>(sink));
+  }
+
+ private:
+  struct Source {
+    virtual ~Source() = default;
+    virtual void run(TaskContext& context, SinkRef<T> sink) const = 0;
+  };
+  template <class Chain>
+  struct Model final : Source {
+    explicit Model(Chain c) : chain(std::move(c)) {}
+    void run(TaskContext& context, SinkRef<T> sink) const override { chain.run(context, sink); }
+    Chain chain;
+  };
+  std::shared_ptr<const Source> source_;
+};
+
+template <class Chain, class F>
+struct Map {
+  using Record = ResultOf<const F&, typename Chain::Record&&>;
+  Chain input;
+  F function;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    input.run(context, [&](typename Chain::Record&& record) { sink(Record(std::invoke(function, std::move(record)))); });
+  }
+};
+
+template <class Chain, class F>
+struct Filter {
+  using Record = typename Chain::Record;
+  Chain input;
+  F predicate;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    input.run(context, [&](Record&& record) {
+      if (std::invoke(predicate, std::as_const(record))) sink(std::move(record));
+    });
+  }
+};
+
+/// A container returned by value may be emptied; the elements of a view belong to somebody else.
+template <class Range>
+inline constexpr bool kMayMoveElements = !std::is_reference_v<Range> && !std::ranges::view<std::remove_cvref_t<Range>> &&
+                                         !std::ranges::borrowed_range<std::remove_cvref_t<Range>>;
+
+template <class Chain, class F>
+struct FlatMap {
+  using Range = std::invoke_result_t<const F&, typename Chain::Record&&>;
+  using Record = std::ranges::range_value_t<Range>;
+  Chain input;
+  F function;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    input.run(context, [&](typename Chain::Record&& record) {
+      Range&& range = std::invoke(function, std::move(record));
+      for (auto&& element : range) {
+        if constexpr (kMayMoveElements<Range>) {
+          sink(Record(std::move(element)));
+        } else {
+          sink(Record(std::forward<decltype(element)>(element)));
+        }
+      }
+    });
+  }
+};
+
+/// What flat_map and map_partitions hand to the user: emit(record).
+template <class Out, class Sink>
+class Emit {
+ public:
+  explicit Emit(Sink& sink) : sink_(&sink) {}
+  void operator()(Out record) const { (*sink_)(std::move(record)); }
+
+ private:
+  Sink* sink_;
+};
+
+template <class Out, class Chain, class F>
+struct FlatMapEmit {
+  using Record = Out;
+  Chain input;
+  F function;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    const Emit<Out, std::remove_reference_t<Sink>> emit(sink);
+    input.run(context, [&](typename Chain::Record&& record) { std::invoke(function, std::move(record), emit); });
+  }
+};
+
+/// The records of one task, for map_partitions: records([](T record) { … }) visits each once, in order.
+template <class Chain>
+class Records {
+ public:
+  using value_type = typename Chain::Record;
+  Records(const Chain& chain, TaskContext& context) : chain_(&chain), context_(&context) {}
+  template <class F>
+  void operator()(F&& visit) const {
+    chain_->run(*context_, [&](value_type&& record) { visit(std::move(record)); });
+  }
+
+ private:
+  const Chain* chain_;
+  TaskContext* context_;
+};
+
+template <class Out, class Chain, class F>
+struct MapPartitions {
+  using Record = Out;
+  Chain input;
+  F function;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    const Emit<Out, std::remove_reference_t<Sink>> emit(sink);
+    std::invoke(function, Records<Chain>(input, context), emit);
+  }
+};
+
+/// The first chain's branches come first. Branch numbers are relative to the dataset that a chain belongs to.
+template <class First, class Second>
+struct Union {
+  using Record = typename First::Record;
+  First first;
+  Second second;
+  std::uint32_t first_branches;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    if (context.branch < first_branches) {
+      first.run(context, sink);
+    } else {
+      const std::uint32_t branch = std::exchange(context.branch, context.branch - first_branches);
+      second.run(context, sink);
+      context.branch = branch;
+    }
+  }
+};
+
+/// Keeps each record with the same probability; the same ones in every attempt.
+template <class Chain>
+struct Sample {
+  using Record = typename Chain::Record;
+  Chain input;
+  double fraction;
+  std::uint64_t seed;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    Random random(hash_combine(seed, hash_combine(context.branch, context.partition)));
+    input.run(context, [&](Record&& record) {
+      if (random.chance(fraction)) sink(std::move(record));
+    });
+  }
+};
+
+}  // namespace weft::detail

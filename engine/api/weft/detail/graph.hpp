@@ -1,0 +1,111 @@
+// What operators build: stages and where their data comes from. One Graph per run of a job's definition; the driver's runs the
+// stages, a replay (in an executor) only keeps their code. Not a template: everything typed is behind runtime::StageBody.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "engine/plan/plan.hpp"
+#include "runtime/executor/task.hpp"
+
+namespace weft::detail {
+
+/// Keeps a shuffle alive: while a dataset or a stage that has not run yet holds one, the shuffle may be read. The last one gone
+/// reports the shuffle as released.
+class ShuffleHandle {
+ public:
+  using Released = std::shared_ptr<std::vector<ShuffleId>>;
+  ShuffleHandle(ShuffleId id, Released released) : id_(id), released_(std::move(released)) {}
+  ~ShuffleHandle() { released_->push_back(id_); }
+  ShuffleHandle(const ShuffleHandle&) = delete;
+  ShuffleHandle& operator=(const ShuffleHandle&) = delete;
+  ShuffleId id() const { return id_; }
+
+ private:
+  ShuffleId id_;
+  Released released_;
+};
+using ShuffleRef = std::shared_ptr<const ShuffleHandle>;
+
+/// Where the records of a branch come from. Exactly one of files, records and shuffles is meant.
+struct Origin {
+  enum class Kind : std::uint8_t { files, range, shuffles };
+  Kind kind = Kind::range;
+  std::vector<std::string> files;  // expanded; the driver only
+  std::uint64_t record_bytes = 0;  // 0: text
+  std::uint64_t count = 0;         // Kind::range: [0, count) cut into `tasks` pieces (0: chosen by the driver)
+  std::uint32_t tasks = 0;
+  std::vector<ShuffleRef> partitioned;
+  std::vector<ShuffleRef> broadcast;
+};
+
+/// How a dataset comes about since the last shuffle: the branches (several after a union), the fused operators, and a hash of all
+/// that.
+struct Lineage {
+  std::vector<Origin> branches;
+  std::vector<std::string> operators;
+  std::uint64_t fingerprint = 0;
+
+  /// One more operator; `type` tells what its code depends on.
+  Lineage then(std::string name, std::string_view type) const;
+  /// The same, with a shuffle that every task reads whole.
+  Lineage with_broadcast(const ShuffleRef& shuffle) const;
+  static Lineage of(Origin origin, std::string name, std::string_view type);
+  static Lineage joined(const Lineage& first, const Lineage& second, std::string name);
+};
+
+inline constexpr std::uint32_t kDefaultPartitions = 0;
+inline constexpr std::uint32_t kOnePerTask = UINT32_MAX;  // as many partitions as the stage has tasks (cache)
+
+struct StageDraft {
+  std::string name;
+  Lineage lineage;
+  plan::OutputKind output = plan::OutputKind::shuffle;
+  std::uint32_t partitions = kDefaultPartitions;
+  std::unique_ptr<const runtime::StageBody> body;
+};
+
+/// Equal in all processes that run the same definition in the same way.
+std::uint64_t stage_fingerprint(const StageDraft& draft);
+
+/// Makes an action's value of its tasks' results (task order).
+using Combine = std::function<Buffer(std::vector<Buffer>& results)>;
+
+class Graph {
+ public:
+  virtual ~Graph() = default;
+
+  /// A stage that writes a shuffle. Nothing runs yet.
+  virtual ShuffleRef add_shuffle(StageDraft draft) = 0;
+  /// Runs the stage and what it needs; the value is recorded for replays.
+  virtual Buffer act(StageDraft draft, const Combine& combine) = 0;
+  /// A value made by the driver and recorded for replays.
+  virtual Buffer value(const std::function<Buffer()>& make) = 0;
+  /// The work directory of the output `path`.
+  virtual std::string open_output(const std::string& path) = 0;
+  /// A stage whose tasks return names of files in the work directory of `path`; run when the definition has ended.
+  virtual void add_sink(StageDraft draft, const std::string& path) = 0;
+  /// The files that `inputs` stand for; a replay never looks.
+  virtual std::vector<std::string> expand(std::span<const std::string> inputs) = 0;
+  /// True where the job's own output belongs (not in replays, not when only explaining).
+  virtual bool on_driver() const = 0;
+};
+
+/// "map (wordcount.cpp:14)".
+std::string operator_name(std::string_view what, const std::source_location& where);
+
+/// The compiler's name of T: the same in every process of one binary.
+template <class T>
+constexpr std::string_view type_name() {
+  return __PRETTY_FUNCTION__;
+}
+
+}  // namespace weft::detail

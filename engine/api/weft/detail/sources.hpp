@@ -1,0 +1,138 @@
+// Where chains begin: files, vectors and generated records.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/record_reader.hpp"
+#include "storage/text_reader.hpp"
+#include "weft/concepts.hpp"
+#include "weft/detail/stage.hpp"
+
+namespace weft::detail {
+
+/// When keys are sampled, a split is read in this many evenly spaced windows.
+inline constexpr std::uint64_t kSampleWindows = 8;
+
+/// The splits of the running task, or some windows of them when only a sample is wanted.
+std::vector<storage::Split> splits_to_read(TaskContext& context, std::uint64_t record_bytes);
+
+/// Polls the stop flag every now and then, and tells where the task is.
+class SourceProgress {
+ public:
+  explicit SourceProgress(TaskContext& context) : context_(context) {}
+  ~SourceProgress() { context_.input_records += records_; }
+  SourceProgress(const SourceProgress&) = delete;
+  SourceProgress& operator=(const SourceProgress&) = delete;
+
+  void enter(const storage::Split& split) {
+    context_.position_path = split.path.c_str();
+    context_.position_offset = split.offset;
+  }
+  void at(std::uint64_t offset) { context_.position_offset = offset; }
+  void count() {
+    if ((++records_ & 1023) == 0) context_.check_stop();
+  }
+  void leave(const storage::Split& split) {
+    context_.input_bytes += split.length;
+    context_.position_path = nullptr;
+  }
+
+ private:
+  TaskContext& context_;
+  std::uint64_t records_ = 0;
+};
+
+/// Lines of text, as views of the reader's memory.
+struct TextSource {
+  using Record = std::string_view;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    // Kept by the context, so that a failure can still name the path after the stack is unwound.
+    context.reading = splits_to_read(context, 1);
+    storage::TextReader reader;
+    SourceProgress progress(context);
+    for (const storage::Split& split : context.reading) {
+      progress.enter(split);
+      value_or_throw(reader.for_each_line(
+          split, [&](std::uint64_t offset) { progress.at(offset); },
+          [&](std::string_view line) {
+            progress.count();
+            sink(std::move(line));
+          }));
+      progress.leave(split);
+    }
+  }
+};
+
+/// Records of a fixed size, as views.
+struct FixedSource {
+  using Record = std::string_view;
+  std::uint64_t record_bytes;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    context.reading = splits_to_read(context, record_bytes);
+    storage::RecordReader reader;
+    SourceProgress progress(context);
+    for (const storage::Split& split : context.reading) {
+      progress.enter(split);
+      value_or_throw(reader.for_each_record(
+          split, record_bytes, [&](std::uint64_t offset) { progress.at(offset); },
+          [&](ByteView record) {
+            progress.count();
+            sink(as_chars(record));
+          }));
+      progress.leave(split);
+    }
+  }
+};
+
+/// Visits the task's share of [0, count), or windows of it when only a sample is wanted.
+template <class Visit>
+void visit_range(TaskContext& context, Visit&& visit) {
+  if (context.splits == nullptr || context.splits->empty()) return;
+  constexpr std::uint64_t kWindow = 1000;
+  const std::uint64_t first = context.splits->front().offset, length = context.splits->front().length;
+  const bool sampled = context.sample_bytes > 0 && length > 2 * kWindow * kSampleWindows;
+  const std::uint64_t windows = sampled ? kSampleWindows : 1, window = sampled ? kWindow : length;
+  if (sampled) context.sampled_share = static_cast<double>(windows * window) / static_cast<double>(length);
+  for (std::uint64_t w = 0; w < windows; ++w) {
+    const std::uint64_t from = first + length / windows * w;
+    for (std::uint64_t i = from; i < from + window; ++i) {
+      if ((i & 1023) == 0) context.check_stop();
+      ++context.input_records;
+      visit(i);
+    }
+  }
+}
+
+template <class T>
+struct VectorSource {
+  using Record = T;
+  std::shared_ptr<const std::vector<T>> records;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    visit_range(context, [&](std::uint64_t i) { sink(T((*records)[i])); });
+  }
+};
+
+template <class F>
+struct GenerateSource {
+  using Record = std::remove_cvref_t<std::invoke_result_t<const F&, std::uint64_t>>;
+  F function;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    visit_range(context, [&](std::uint64_t i) { sink(Record(std::invoke(function, i))); });
+  }
+};
+
+}  // namespace weft::detail

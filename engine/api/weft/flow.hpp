@@ -1,0 +1,151 @@
+// Flow: what a job's definition builds its datasets from.
+//
+// `define(Flow&, const Options&)` must be deterministic: executors run it again to find the code of their stages. Values of actions
+// and of broadcast() are recorded by the driver and handed to them, so a program may act on those. What must happen once only
+// (printing, reading a clock or a file) belongs into broadcast() or on_driver().
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/dataset.hpp"
+#include "weft/detail/sources.hpp"
+
+namespace weft {
+
+/// A value made by the driver, the same in every task. Cheap to copy; capture it by value.
+template <class T>
+class Broadcast {
+ public:
+  explicit Broadcast(std::shared_ptr<const T> value) : value_(std::move(value)) {}
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return value_.get(); }
+
+ private:
+  std::shared_ptr<const T> value_;
+};
+
+/// Files, directories (recursively; names beginning with '.' or '_' are skipped) and glob patterns.
+class Paths {
+ public:
+  Paths(std::string path) : paths_{std::move(path)} {}                 // NOLINT(google-explicit-constructor)
+  Paths(const char* path) : paths_{path} {}                            // NOLINT(google-explicit-constructor)
+  Paths(std::vector<std::string> paths) : paths_(std::move(paths)) {}  // NOLINT(google-explicit-constructor)
+  Paths(std::initializer_list<std::string> paths) : paths_(paths) {}
+  const std::vector<std::string>& list() const { return paths_; }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+class Flow {
+  using Where = std::source_location;
+
+ public:
+  explicit Flow(std::shared_ptr<detail::Graph> graph) : graph_(std::move(graph)) {}
+  Flow(const Flow&) = delete;
+  Flow& operator=(const Flow&) = delete;
+
+  /// Lines, without "\n" or "\r\n", as views.
+  Dataset<std::string_view, detail::TextSource> read_text(const Paths& paths, Where where = Where::current()) {
+    return from_files(paths, 0, "read_text", where, detail::TextSource{});
+  }
+
+  /// Records of a fixed size, as views.
+  Dataset<std::string_view, detail::FixedSource> read_records(const Paths& paths, std::uint64_t record_bytes,
+                                                              Where where = Where::current()) {
+    check_record_bytes(record_bytes);
+    return from_files(paths, record_bytes, "read_records", where, detail::FixedSource{record_bytes});
+  }
+  template <std::size_t N>
+  auto read_records(const Paths& paths, Where where = Where::current()) {
+    return read_records(paths, N, where);
+  }
+  /// Records as write_records writes them; T has a fixed size and no padding.
+  template <class T>
+  requires(detail::is_flat<T>()) auto read_records(const Paths& paths, Where where = Where::current()) {
+    const auto bytes = from_files(paths, sizeof(T), "read_records", where, detail::FixedSource{sizeof(T)});
+    return bytes.map(
+        [](std::string_view record) {
+          Decoder in(as_bytes(record));
+          return decode<T>(in);
+        },
+        where);
+  }
+
+  template <class T>
+  auto from_vector(std::vector<T> records, std::uint32_t partitions = 0, Where where = Where::current()) {
+    const std::uint64_t count = records.size();
+    return from_range(count, partitions, "from_vector", where,
+                      detail::VectorSource<T>{std::make_shared<const std::vector<T>>(std::move(records))});
+  }
+
+  /// f(0), f(1), …, f(count - 1).
+  template <class F>
+  requires std::invocable<const F&, std::uint64_t> &&
+      (!std::is_void_v<std::invoke_result_t<const F&, std::uint64_t>>)auto generate(std::uint64_t count, F f,
+                                                                                    std::uint32_t partitions = 0,
+                                                                                    Where where = Where::current()) {
+    return from_range(count, partitions, "generate", where, detail::GenerateSource<F>{std::move(f)});
+  }
+
+  /// Runs `make` on the driver only; tasks get the value.
+  template <std::invocable F>
+  auto broadcast(F make) {
+    using T = Owned<std::remove_cvref_t<std::invoke_result_t<F>>>;
+    WEFT_REQUIRE_CODEC(T);
+    const Buffer value = graph_->value([&] {
+      Encoder out;
+      encode(T(std::invoke(make)), out);
+      return detail::to_buffer(out);
+    });
+    Decoder in(value.view());
+    return Broadcast<T>(std::make_shared<const T>(decode<T>(in)));
+  }
+
+  /// Runs `f` on the driver only: for printing and other effects.
+  template <std::invocable F>
+  void on_driver(F f) {
+    if (graph_->on_driver()) std::invoke(f);
+  }
+
+ private:
+  static void check_record_bytes(std::uint64_t bytes);
+
+  template <class Chain>
+  Dataset<typename Chain::Record, Chain> from_files(const Paths& paths, std::uint64_t record_bytes, std::string_view what,
+                                                    const Where& where, Chain chain) {
+    detail::Origin origin;
+    origin.kind = detail::Origin::Kind::files;
+    origin.files = graph_->expand(paths.list());
+    origin.record_bytes = record_bytes;
+    return start(std::move(origin), what, where, std::move(chain));
+  }
+
+  template <class Chain>
+  Dataset<typename Chain::Record, Chain> from_range(std::uint64_t count, std::uint32_t partitions, std::string_view what,
+                                                    const Where& where, Chain chain) {
+    detail::Origin origin;
+    origin.count = count;
+    origin.tasks = partitions;
+    return start(std::move(origin), what, where, std::move(chain));
+  }
+
+  template <class Chain>
+  Dataset<typename Chain::Record, Chain> start(detail::Origin origin, std::string_view what, const Where& where, Chain chain) {
+    return Dataset<typename Chain::Record, Chain>(
+        graph_, detail::Lineage::of(std::move(origin), detail::operator_name(what, where), detail::type_name<Chain>()),
+        std::move(chain));
+  }
+
+  std::shared_ptr<detail::Graph> graph_;
+};
+
+}  // namespace weft

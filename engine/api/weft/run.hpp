@@ -1,0 +1,31 @@
+// Running a definition from inside of a program or a test, in this process: no command line, no output on the terminal.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/result.hpp"
+#include "weft/flow.hpp"
+
+namespace weft {
+
+struct LocalOptions {
+  std::uint32_t threads = 0;       // 0: all cores
+  std::uint32_t partitions = 0;    // default number of partitions of shuffles; 0: twice the threads
+  std::uint64_t memory_bytes = 0;  // 0: a quarter of the machine's
+  std::uint32_t max_attempts = 4;
+  bool overwrite = false;
+};
+
+struct LocalReport {
+  std::map<std::string, std::int64_t> counters;
+  std::uint64_t input_records = 0, input_bytes = 0;
+};
+
+/// Runs the definition to its end. The error is what a job program would print; exceptions of the definition itself become errors
+/// too.
+Result<LocalReport> run_locally(const std::function<void(Flow&)>& define, const LocalOptions& options = {});
+
+}  // namespace weft

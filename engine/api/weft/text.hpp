@@ -1,0 +1,134 @@
+// Text in and out of records: words(line), and how write_text prints a record.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace weft {
+
+/// The runs of bytes other than space, \t, \n, \v, \f and \r in a text, as views of it. A lazy range: nothing is stored.
+class words {
+ public:
+  explicit words(std::string_view text) : begin_(text.data()), end_(text.data() + text.size()) {}
+
+  class Iterator {
+   public:
+    using value_type = std::string_view;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::forward_iterator_tag;
+    using iterator_category = std::input_iterator_tag;
+    using reference = std::string_view;
+
+    Iterator() = default;
+    Iterator(const char* at, const char* end) : last_(at), end_(end) { ++*this; }
+    std::string_view operator*() const { return {first_, static_cast<std::size_t>(last_ - first_)}; }
+    Iterator& operator++() {
+      const char* at = last_;
+      while (at != end_ && is_space(*at)) ++at;
+      first_ = at;
+      while (at != end_ && !is_space(*at)) ++at;
+      last_ = at;
+      return *this;
+    }
+    Iterator operator++(int) { return std::exchange(*this, Iterator(*this).operator++()); }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.first_ == b.first_; }
+    friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.first_ == it.last_; }
+
+   private:
+    static bool is_space(char c) { return kSpace[static_cast<unsigned char>(c)]; }
+
+    const char* first_ = nullptr;
+    const char* last_ = nullptr;
+    const char* end_ = nullptr;
+  };
+
+  Iterator begin() const { return {begin_, end_}; }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  static constexpr std::array<bool, 256> kSpace = [] {
+    std::array<bool, 256> table{};
+    for (unsigned char c : {' ', '\t', '\n', '\v', '\f', '\r'}) table[c] = true;
+    return table;
+  }();
+
+  const char* begin_;
+  const char* end_;
+};
+
+/// How a record becomes a line. Text is written as it is, numbers in their shortest form (bool as 0 or 1), the parts of pairs and
+/// tuples with a tab between them, an absent optional as nothing. Specialise for own types: `static void append(std::string& line,
+/// const T& value)`.
+template <class T>
+struct LineFormat {};
+
+template <class T>
+concept LineFormattable = requires(std::string& line, const T& value) {
+  LineFormat<T>::append(line, value);
+};
+
+template <class T>
+requires std::convertible_to<const T&, std::string_view>
+struct LineFormat<T> {
+  static void append(std::string& line, const T& value) { line.append(std::string_view(value)); }
+};
+
+template <class T>
+requires std::is_arithmetic_v<T>
+struct LineFormat<T> {
+  static void append(std::string& line, T value) {
+    if constexpr (std::same_as<T, bool>) {
+      line.push_back(value ? '1' : '0');
+    } else if constexpr (std::same_as<T, char>) {
+      line.push_back(value);
+    } else {
+      std::array<char, 64> digits;
+      const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+      line.append(digits.data(), error == std::errc() ? static_cast<std::size_t>(end - digits.data()) : 0);
+    }
+  }
+};
+
+template <std::size_t N>
+struct LineFormat<std::array<char, N>> {
+  static void append(std::string& line, const std::array<char, N>& value) { line.append(value.data(), N); }
+};
+
+template <LineFormattable A, LineFormattable B>
+struct LineFormat<std::pair<A, B>> {
+  static void append(std::string& line, const std::pair<A, B>& value) {
+    LineFormat<A>::append(line, value.first);
+    line.push_back('\t');
+    LineFormat<B>::append(line, value.second);
+  }
+};
+
+template <LineFormattable... T>
+struct LineFormat<std::tuple<T...>> {
+  static void append(std::string& line, const std::tuple<T...>& value) {
+    bool first = true;
+    const auto part = [&]<class P>(const P& p) {
+      if (!std::exchange(first, false)) line.push_back('\t');
+      LineFormat<P>::append(line, p);
+    };
+    std::apply([&](const T&... parts) { (part(parts), ...); }, value);
+  }
+};
+
+template <LineFormattable T>
+struct LineFormat<std::optional<T>> {
+  static void append(std::string& line, const std::optional<T>& value) {
+    if (value) LineFormat<T>::append(line, *value);
+  }
+};
+
+}  // namespace weft
