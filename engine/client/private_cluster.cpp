@@ -1,0 +1,183 @@
+// --workers N: a master in the driver and N worker processes of the same program, which end with the driver, whatever ends it.
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "engine/client/cluster_session.hpp"
+#include "engine/client/machine.hpp"
+#include "engine/client/roles.hpp"
+#include "engine/master/server.hpp"
+#include "runtime/worker/executor_process.hpp"
+#include "runtime/worker/spawn.hpp"
+
+namespace weft::client {
+
+namespace {
+
+constexpr Duration kEndPatience = std::chrono::seconds(6);
+constexpr auto kStaleAge = std::chrono::seconds(10);
+constexpr std::string_view kPrefix = "weft-private-";
+constexpr std::uint32_t kMostWorkers = 256;
+
+/// Removes directories of drivers that were killed: their lock is free.
+void remove_stale(const std::filesystem::path& parent) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
+    if (!at->path().filename().string().starts_with(kPrefix)) continue;
+    std::error_code ignored;
+    const auto written = at->last_write_time(ignored);
+    if (ignored || std::filesystem::file_time_type::clock::now() - written < kStaleAge) continue;  // perhaps not locked yet
+    const Fd lock(::open((at->path() / "lock").c_str(), O_RDWR | O_CLOEXEC));
+    if (!lock.valid() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    std::filesystem::remove_all(at->path(), ignored);
+  }
+}
+
+struct Child {
+  pid_t pid = -1;  // -1: reaped
+  std::string name;
+  std::string log_path;
+};
+
+class PrivateCluster {
+ public:
+  static Result<std::unique_ptr<PrivateCluster>> start(const RunOptions& options) {
+    if (options.workers == 0 || options.workers > kMostWorkers)
+      return fail(Code::invalid_argument, fmt::format("--workers takes a number from 1 to {}", kMostWorkers));
+    const std::filesystem::path parent = options.temporary_directory.empty() ? std::filesystem::temp_directory_path()
+                                                                             : std::filesystem::path(options.temporary_directory);
+    remove_stale(parent);
+    WEFT_ASSIGN(TempDir directory, TempDir::create(std::string(kPrefix), parent));
+    std::unique_ptr<PrivateCluster> cluster(new PrivateCluster(std::move(directory)));
+    WEFT_TRY(cluster->begin(options));
+    return cluster;
+  }
+
+  ~PrivateCluster() {
+    server_.reset();  // on which the workers end
+    const TimePoint deadline = SystemClock().now() + kEndPatience;
+    for (Child& child : children_) {
+      while (child.pid > 0 && !reap(child)) {
+        if (SystemClock().now() > deadline) ::kill(child.pid, SIGKILL);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+    spawner_->stop();
+  }
+
+  const std::string& address() const { return server_->address(); }
+  std::uint32_t slots() const { return slots_ * static_cast<std::uint32_t>(children_.size()); }
+
+  /// Until all are up none may be missing; later it takes the loss of all to end the job.
+  Result<void> check() {
+    std::size_t alive = 0;
+    for (Child& child : children_) {
+      if (child.pid > 0 && !reap(child)) {
+        ++alive;
+      } else if (!complete_) {
+        const std::string line = runtime::last_line(child.log_path, 0);
+        return fail(Code::unavailable,
+                    fmt::format("{} of the private cluster did not start{}{}", child.name, line.empty() ? "" : ": ", line));
+      }
+    }
+    if (alive == 0) return fail(Code::unavailable, "all workers of the private cluster died");
+    return {};
+  }
+  void set_complete() { complete_ = true; }
+
+ private:
+  explicit PrivateCluster(TempDir directory) : directory_(std::move(directory)), spawner_(rpc::Reactor::start("weft-spawner")) {}
+
+  Result<void> begin(const RunOptions& options) {
+    lock_ = Fd(::open((directory_.path() / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock_.valid() || ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
+      return fail(errno_error("cannot lock " + directory_.path().string(), errno));
+    master::ServerOptions server;
+    server.listen = "127.0.0.1:0";
+    server.scheduler = options.scheduler;
+    server.directory = directory_.path() / "master";
+    WEFT_ASSIGN(server_, master::Server::start(std::move(server)));
+    slots_ = options.threads > 0 ? options.threads : std::max(1U, available_cores() / options.workers);
+    Result<void> spawned;
+    // From a thread that lives as long as the cluster: children die with the thread that started them.
+    spawner_->run([&] {
+      for (std::uint32_t i = 0; i < options.workers && spawned; ++i) spawned = spawn_worker(options, i + 1);
+    });
+    return spawned;
+  }
+
+  Result<void> spawn_worker(const RunOptions& options, std::uint32_t number) {
+    const std::uint64_t share = default_memory_budget() / options.workers;
+    Child child{-1, fmt::format("worker-{}", number), directory_.path() / fmt::format("worker-{}.log", number)};
+    const Fd log(::open(child.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (!log.valid()) return fail(errno_error("cannot write " + child.log_path, errno));
+    runtime::SpawnOptions spawn;
+    spawn.path = "/proc/self/exe";
+    spawn.arguments = {fmt::format("{} (weft {})", options.job_name, child.name)};
+    spawn.environment = worker_environment({
+        fmt::format("worker.master={}", server_->address()),
+        fmt::format("worker.name={}", child.name),
+        fmt::format("worker.slots={}", slots_),
+        fmt::format("worker.memory={}", options.memory_bytes > 0 ? options.memory_bytes : share),
+        fmt::format("worker.store={}", share),
+        fmt::format("worker.directory={}", (directory_.path() / child.name).string()),
+    });
+    spawn.output = log.get();
+    spawn.own_group = true;
+    WEFT_ASSIGN(child.pid, runtime::spawn(spawn));
+    children_.push_back(std::move(child));
+    return {};
+  }
+
+  static bool reap(Child& child) {
+    if (::waitpid(child.pid, nullptr, WNOHANG) == 0) return false;
+    child.pid = -1;
+    return true;
+  }
+
+  TempDir directory_;
+  Fd lock_;
+  std::unique_ptr<rpc::Reactor> spawner_;
+  std::unique_ptr<master::Server> server_;
+  std::vector<Child> children_;
+  std::uint32_t slots_ = 1;  // of each worker
+  bool complete_ = false;
+};
+
+/// The job's session, and the cluster that goes away after it.
+class PrivateSession final : public Session {
+ public:
+  PrivateSession(std::unique_ptr<PrivateCluster> cluster, std::unique_ptr<Session> session)
+      : cluster_(std::move(cluster)), session_(std::move(session)) {}
+
+  Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override { return session_->run(std::move(part)); }
+  Result<void> record(ActionId action, ByteView value) override { return session_->record(action, value); }
+  Result<void> close() override { return session_->close(); }
+  master::JobStatus status() override { return session_->status(); }
+  std::uint32_t parallelism() override { return session_->parallelism(); }
+
+ private:
+  std::unique_ptr<PrivateCluster> cluster_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> open_private_cluster(const RunOptions& options) {
+  WEFT_ASSIGN(auto cluster, PrivateCluster::start(options));
+  WEFT_ASSIGN(auto master, rpc::Endpoint::parse(cluster->address()));
+  ClusterSessionOptions settings{std::move(master), true, cluster->slots(), [at = cluster.get()] { return at->check(); }};
+  WEFT_ASSIGN(auto session, open_cluster_session(options, std::move(settings)));
+  cluster->set_complete();
+  return std::unique_ptr<Session>(std::make_unique<PrivateSession>(std::move(cluster), std::move(session)));
+}
+
+}  // namespace weft::client

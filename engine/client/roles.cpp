@@ -1,0 +1,52 @@
+#include "engine/client/roles.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "engine/client/session.hpp"
+#include "runtime/executor/process.hpp"
+#include "runtime/worker/worker.hpp"
+
+namespace weft::client {
+
+namespace {
+
+constexpr const char* kSettingsVariable = "WEFT_WORKER_SETTINGS";
+
+/// A worker of a private cluster: ends when its driver does.
+Result<void> run_worker() {
+  const char* variable = std::getenv(kSettingsVariable);
+  if (variable == nullptr) return fail(Code::invalid_argument, "WEFT_ROLE=worker is for the workers of private clusters only");
+  runtime::WorkerOptions options;
+  options.private_cluster = true;
+  Config config;
+  runtime::declare(config, options);
+  for (std::string_view setting : split(variable, '\n')) WEFT_TRY(config.set(setting));
+  ::unsetenv(kSettingsVariable);
+  WEFT_ASSIGN(const auto worker, runtime::Worker::start(std::move(options)));
+  (void)worker->wait();
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> worker_environment(const std::vector<std::string>& settings) {
+  return {fmt::format("{}=worker", runtime::kRoleVariable), fmt::format("{}={}", kSettingsVariable, join(settings, "\n"))};
+}
+
+std::optional<int> internal_role(int, char**, const std::function<std::unique_ptr<runtime::JobProgram>()>& program) {
+  const char* role = std::getenv(runtime::kRoleVariable);
+  if (role == nullptr) return std::nullopt;
+  if (std::string_view(role) != "worker") return runtime::run_if_executor(program);
+  auto ended = run_worker();
+  if (ended) return EXIT_SUCCESS;
+  fmt::print(stderr, "weft worker: {}\n", ended.error().to_string());
+  return EXIT_FAILURE;
+}
+
+}  // namespace weft::client
