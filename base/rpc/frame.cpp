@@ -12,10 +12,7 @@
 #include "base/rpc/capnp.hpp"
 #include "base/rpc/frame.capnp.h"
 #include "base/text.hpp"
-
-#ifndef WEFT_VERSION
-#define WEFT_VERSION "0.1.0"
-#endif
+#include "base/version.hpp"
 
 namespace weft::rpc {
 namespace {
@@ -101,7 +98,7 @@ Result<void> check_sum(std::span<const std::byte, kFixedSize> fixed, ByteView he
   return fail(Code::corrupt, "frame with a wrong checksum");
 }
 
-std::string software_version() { return "weft " WEFT_VERSION; }
+std::string software_version() { return "weft " + std::string(version()); }
 
 Buffer encode_hello(std::string_view software) {
   capnp::MallocMessageBuilder message;

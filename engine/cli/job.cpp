@@ -1,0 +1,93 @@
+// weft job list|status|counters|logs|kill
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "engine/cli/commands.hpp"
+#include "engine/cli/job_text.hpp"
+#include "engine/client/admin.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+struct Options {
+  std::string master = "127.0.0.1:7077";
+  std::uint64_t job = 0;
+  bool json = false;
+  std::string log_bytes = "64KiB";
+  std::string reason;
+};
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+Result<void> list(const Options& options) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto jobs, admin->jobs());
+  print(options.json ? jobs_json(jobs) : jobs_table(jobs));
+  return {};
+}
+
+Result<void> status(const Options& options) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto found, admin->job(JobId(options.job)));
+  print(options.json ? job_json(found.jobs[0], found.now) : job_text(found.jobs[0], found.now));
+  return {};
+}
+
+Result<void> counters(const Options& options) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto found, admin->job(JobId(options.job)));
+  print(options.json ? counters_json(found.jobs[0]) : counters_table(found.jobs[0]));
+  return {};
+}
+
+Result<void> logs(const Options& options) {
+  WEFT_ASSIGN(const std::uint64_t bytes, parse_size(options.log_bytes));
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto pieces, admin->logs(JobId(options.job), bytes));
+  print(options.json ? logs_json(pieces) : logs_text(pieces));
+  return {};
+}
+
+Result<void> kill(const Options& options) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  std::string reason = options.reason;
+  if (reason.empty()) {
+    const char* user = std::getenv("USER");
+    reason = fmt::format("killed by {}", user != nullptr ? user : std::to_string(::getuid()));
+  }
+  WEFT_TRY(admin->kill(JobId(options.job), reason));
+  print(fmt::format("job {} killed\n", options.job));
+  return {};
+}
+
+}  // namespace
+
+void add_job(CLI::App& app, Action& action) {
+  CLI::App* job = app.add_subcommand("job", "Look at jobs, read their logs, kill them");
+  job->require_subcommand(1);
+  auto options = std::make_shared<Options>();
+  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const Options&), bool of_one) {
+    CLI::App* command = job->add_subcommand(name, help);
+    add_master_option(*command, options->master);
+    if (of_one) command->add_option("job", options->job, "The job's number (weft job list)")->required();
+    command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
+    return command;
+  };
+  const auto json = [&](CLI::App* command) { command->add_flag("--json", options->json, "As JSON"); };
+  json(add("list", "All jobs, the newest last", list, false));
+  json(add("status", "One job with its stages", status, true));
+  json(add("counters", "The counters of a job's finished tasks", counters, true));
+  CLI::App* log = add("logs", "What a job's tasks wrote to standard output and error, per worker", logs, true);
+  json(log);
+  log->add_option("--bytes", options->log_bytes, "Of each worker's log, from its end")->capture_default_str();
+  add("kill", "End a job", kill, true)->add_option("--reason", options->reason, "Told to its driver");
+}
+
+}  // namespace weft::cli

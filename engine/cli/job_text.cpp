@@ -1,0 +1,128 @@
+#include "engine/cli/job_text.hpp"
+
+#include <fmt/format.h>
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "engine/cli/table.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+const char* state_name(master::JobState state) {
+  switch (state) {
+    case master::JobState::running:
+      return "running";
+    case master::JobState::finished:
+      return "finished";
+    case master::JobState::failed:
+      return "failed";
+    case master::JobState::killed:
+      return "killed";
+  }
+  return "unknown";
+}
+
+Duration age(const master::JobStatus& job, Duration now) {
+  return (job.state == master::JobState::running ? now : job.ended) - job.submitted;
+}
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
+  json.begin_object().member("id", job.id.value()).member("name", job.name).member("user", job.user).member("pool", job.pool);
+  json.member("state", state_name(job.state)).member("error", job.error);
+  json.member("submitted_seconds_ago", seconds(now - job.submitted)).member("seconds", seconds(age(job, now)));
+  json.member("input_bytes", job.input_bytes).member("input_records", job.input_records).member("shuffle_bytes", job.shuffle_bytes);
+}
+
+std::string stage_state(const master::StageStatus& stage) {
+  if (stage.finished == stage.tasks) return "done";
+  if (stage.running > 0) return "running";
+  return stage.waiting ? "waiting for its input" : "pending";
+}
+
+}  // namespace
+
+std::string jobs_table(const client::JobList& jobs) {
+  Table table({"JOB", "NAME", "USER", "STATE", "TIME", "INPUT", "SHUFFLED", "ERROR"});
+  for (const master::JobStatus& job : jobs.jobs) {
+    table.add({std::to_string(job.id.value()), job.name, job.user, state_name(job.state), human_duration(age(job, jobs.now)),
+               human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes), job.error});
+  }
+  return table.text();
+}
+
+std::string jobs_json(const client::JobList& jobs) {
+  JsonWriter json;
+  json.begin_array();
+  for (const master::JobStatus& job : jobs.jobs) {
+    write_job(json, job, jobs.now);
+    json.end_object();
+  }
+  json.end_array();
+  return json.text() + "\n";
+}
+
+std::string job_text(const master::JobStatus& job, Duration now) {
+  std::string text = fmt::format("job {} {} ({}), user {}, {} for {}\n", job.id.value(), job.name, state_name(job.state), job.user,
+                                 job.state == master::JobState::running ? "running" : "ran", human_duration(age(job, now)));
+  if (!job.error.empty()) text += fmt::format("error: {}\n", escaped(job.error));
+  text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
+                      human_bytes(job.shuffle_bytes));
+  Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "STATE", "REASON"});
+  for (const master::StageStatus& stage : job.stages) {
+    table.add({std::to_string(stage.id.value()), stage.name, std::to_string(stage.tasks), std::to_string(stage.finished),
+               std::to_string(stage.running), std::to_string(stage.failed_attempts), stage_state(stage), stage.reason});
+  }
+  return text + table.text();
+}
+
+std::string job_json(const master::JobStatus& job, Duration now) {
+  JsonWriter json;
+  write_job(json, job, now);
+  json.key("stages").begin_array();
+  for (const master::StageStatus& stage : job.stages) {
+    json.begin_object().member("id", stage.id.value()).member("name", stage.name).member("tasks", stage.tasks);
+    json.member("finished", stage.finished).member("running", stage.running).member("failed_attempts", stage.failed_attempts);
+    json.member("state", stage_state(stage)).member("reason", stage.reason).end_object();
+  }
+  json.end_array().end_object();
+  return json.text() + "\n";
+}
+
+std::string counters_table(const master::JobStatus& job) {
+  Table table({"COUNTER", "VALUE"});
+  for (const auto& [name, value] : job.counters) table.add({name, std::to_string(value)});
+  return table.text();
+}
+
+std::string counters_json(const master::JobStatus& job) {
+  JsonWriter json;
+  json.begin_object();
+  for (const auto& [name, value] : job.counters) json.member(name, value);
+  json.end_object();
+  return json.text() + "\n";
+}
+
+std::string logs_text(const std::vector<client::JobLog>& logs) {
+  std::string text;
+  for (const client::JobLog& log : logs) {
+    text += fmt::format("== {} ==\n", log.node);
+    text += log.error.empty() ? std::string(as_chars(log.text.view())) : fmt::format("({})\n", log.error);
+    if (!text.ends_with('\n')) text += '\n';
+  }
+  return text;
+}
+
+std::string logs_json(const std::vector<client::JobLog>& logs) {
+  JsonWriter json;
+  json.begin_array();
+  for (const client::JobLog& log : logs)
+    json.begin_object().member("node", log.node).member("error", log.error).member("text", as_chars(log.text.view())).end_object();
+  json.end_array();
+  return json.text() + "\n";
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,20 @@
+// Jobs as text for people and as JSON for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/client/protocol.hpp"
+
+namespace weft::cli {
+
+std::string jobs_table(const client::JobList& jobs);
+std::string jobs_json(const client::JobList& jobs);
+std::string job_text(const master::JobStatus& job, Duration now);
+std::string job_json(const master::JobStatus& job, Duration now);
+std::string counters_table(const master::JobStatus& job);
+std::string counters_json(const master::JobStatus& job);
+std::string logs_text(const std::vector<client::JobLog>& logs);
+std::string logs_json(const std::vector<client::JobLog>& logs);
+
+}  // namespace weft::cli

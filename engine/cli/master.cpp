@@ -1,0 +1,57 @@
+// weft master
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include "base/file.hpp"
+#include "engine/cli/commands.hpp"
+#include "engine/client/stop_signal.hpp"
+#include "engine/master/server.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+struct Options {
+  master::ServerOptions server;
+  std::string port_file;
+};
+
+Result<void> run(Options options) {
+  const client::StopSignal stop;
+  std::atomic<bool> broken{false};
+  std::optional<Error> why;  // written before `broken` is
+  options.server.on_fatal = [&](const Error& error) {
+    why = error;
+    broken = true;
+  };
+  WEFT_ASSIGN(auto server, master::Server::start(options.server));
+  std::printf("weft master listens on %s\n", server->address().c_str());
+  std::fflush(stdout);
+  if (!options.port_file.empty()) WEFT_TRY(write_file(options.port_file, server->address() + "\n"));
+  while (!stop.requested() && !broken) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  server.reset();
+  if (why) return fail(*why);
+  return {};
+}
+
+}  // namespace
+
+void add_master(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  master::ServerOptions& server = options->server;
+  CLI::App* command = app.add_subcommand("master", "Run a master: it takes jobs and gives their tasks to workers");
+  command->add_option("--listen", server.listen, "HOST:PORT to listen on; port 0 takes any")->capture_default_str();
+  command->add_option("--scheduler", server.scheduler, "Scheduler, with options: NAME or 'NAME(key=value,…)'")
+      ->capture_default_str();
+  command->add_option("--journal", server.journal, "File of accepted events; continued when it exists (default: none is kept)");
+  command->add_option("--directory", server.directory, "Where uploaded programs are kept (default: a temporary directory)");
+  command->add_option("--port-file", options->port_file, "Write the address to this file once bound");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::cli

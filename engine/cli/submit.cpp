@@ -1,0 +1,43 @@
+// weft submit BINARY -- ARGS: runs a job program with --cluster. The program is the driver; it stays in the foreground.
+#include <cerrno>
+#include <memory>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "engine/cli/commands.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+struct Options {
+  std::string master = "127.0.0.1:7077";
+  std::string binary;
+  std::vector<std::string> arguments;
+};
+
+Result<void> submit(const Options& options) {
+  std::vector<std::string> words{options.binary};
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  words.insert(words.end(), {"--cluster", options.master});
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
+  return fail(errno_error("cannot run " + options.binary, errno));
+}
+
+}  // namespace
+
+void add_submit(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("submit", "Run a job program on the cluster: weft submit BINARY -- ARGUMENTS");
+  add_master_option(*command, options->master);
+  command->add_option("binary", options->binary, "The job program")->required();
+  command->add_option("arguments", options->arguments, "Its arguments, after --");
+  command->callback([options, &action] { action = [options] { return submit(*options); }; });
+}
+
+}  // namespace weft::cli

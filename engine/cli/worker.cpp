@@ -1,0 +1,77 @@
+// weft worker
+#include "runtime/worker/worker.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include "base/config.hpp"
+#include "base/text.hpp"
+#include "engine/cli/commands.hpp"
+#include "engine/client/stop_signal.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+struct Options {
+  runtime::WorkerOptions worker;
+  std::string config;
+  std::vector<std::string> settings;  // command-line options as "worker.key=value": they override the file
+};
+
+Result<void> run(Options options) {
+  Config config;
+  runtime::declare(config, options.worker);
+  if (!options.config.empty()) WEFT_TRY(config.load_file(options.config));
+  for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting));
+
+  const client::StopSignal stop;
+  WEFT_ASSIGN(const auto worker, runtime::Worker::start(options.worker));
+  std::jthread watcher([&](const std::stop_token& ended) {
+    while (!ended.stop_requested()) {
+      if (stop.requested()) return worker->stop();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+  Error why = worker->wait();
+  watcher.request_stop();
+  if (why.code() == Code::cancelled) return {};
+  return fail(std::move(why));
+}
+
+}  // namespace
+
+void add_worker(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("worker", "Run tasks on this machine for a master");
+  const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
+    return command->add_option_function<std::string>(
+        flag, [options, key](const std::string& value) { options->settings.push_back(key + "=" + value); }, help);
+  };
+  setting("--master", "worker.master", "HOST:PORT of the master (default 127.0.0.1:7077)")->envname("WEFT_MASTER");
+  setting("--slots", "worker.slots", "Tasks at a time (default: one per core)");
+  setting("--memory", "worker.memory", "Memory of an executor's tasks together (default: a quarter of the machine's)");
+  setting("--store-memory", "worker.store", "Map outputs kept in memory (default: a quarter of the machine's)");
+  setting("--directory", "worker.directory", "Work directory (default: a temporary one)");
+  setting("--listen", "worker.listen", "HOST:PORT where other workers fetch map outputs (default 127.0.0.1:0)");
+  setting("--advertise", "worker.advertise", "Host name or address that other workers should use for this one");
+  setting("--name", "worker.name", "Name in listings (default: HOST-PID)");
+  setting("--rack", "worker.rack", "Rack of this machine (default: default)");
+  command->add_option("--config", options->config, "Settings file (TOML); options override it")->check(CLI::ExistingFile);
+  command->add_flag_callback(
+      "--print-config",
+      [] {
+        runtime::WorkerOptions defaults;
+        Config config;
+        runtime::declare(config, defaults);
+        std::fputs(config.describe().c_str(), stdout);
+        throw CLI::Success();
+      },
+      "Print all settings with their documentation");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::cli
