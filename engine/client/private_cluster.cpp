@@ -43,6 +43,7 @@ void remove_stale(const std::filesystem::path& parent) {
 
 struct Child {
   pid_t pid = -1;  // -1: reaped
+  int status = 0;
   std::string name;
   std::string log_path;
 };
@@ -56,8 +57,8 @@ class PrivateCluster {
                                                                              : std::filesystem::path(options.temporary_directory);
     remove_stale(parent);
     WEFT_ASSIGN(TempDir directory, TempDir::create(std::string(kPrefix), parent));
-    std::unique_ptr<PrivateCluster> cluster(new PrivateCluster(std::move(directory)));
-    WEFT_TRY(cluster->begin(options));
+    std::unique_ptr<PrivateCluster> cluster(new PrivateCluster(options, std::move(directory)));
+    WEFT_TRY(cluster->begin());
     return cluster;
   }
 
@@ -76,16 +77,24 @@ class PrivateCluster {
   const std::string& address() const { return server_->address(); }
   std::uint32_t slots() const { return slots_ * static_cast<std::uint32_t>(children_.size()); }
 
-  /// Until all are up none may be missing; later it takes the loss of all to end the job.
+  /// A worker that was killed is replaced, a few times; one that gives up is an error until all were up once.
   Result<void> check() {
     std::size_t alive = 0;
-    for (Child& child : children_) {
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+      Child& child = children_[i];
       if (child.pid > 0 && !reap(child)) {
+        ++alive;
+      } else if (WIFSIGNALED(child.status) && replacements_ > 0) {
+        --replacements_;
+        Result<Child> started;
+        spawner_->run([&] { started = spawn_worker(++last_number_); });
+        if (!started) return fail(std::move(started).error());
+        child = std::move(*started);
         ++alive;
       } else if (!complete_) {
         const std::string line = runtime::last_line(child.log_path, 0);
-        return fail(Code::unavailable,
-                    fmt::format("{} of the private cluster did not start{}{}", child.name, line.empty() ? "" : ": ", line));
+        return fail(Code::unavailable, fmt::format("{} of the private cluster did not start ({}){}{}", child.name,
+                                                   runtime::describe_exit(child.status), line.empty() ? "" : ": ", line));
       }
     }
     if (alive == 0) return fail(Code::unavailable, "all workers of the private cluster died");
@@ -94,61 +103,70 @@ class PrivateCluster {
   void set_complete() { complete_ = true; }
 
  private:
-  explicit PrivateCluster(TempDir directory) : directory_(std::move(directory)), spawner_(rpc::Reactor::start("weft-spawner")) {}
+  PrivateCluster(RunOptions options, TempDir directory)
+      : options_(std::move(options)), directory_(std::move(directory)), spawner_(rpc::Reactor::start("weft-spawner")) {}
 
-  Result<void> begin(const RunOptions& options) {
+  Result<void> begin() {
     lock_ = Fd(::open((directory_.path() / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!lock_.valid() || ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
       return fail(errno_error("cannot lock " + directory_.path().string(), errno));
     master::ServerOptions server;
     server.listen = "127.0.0.1:0";
-    server.scheduler = options.scheduler;
+    server.scheduler = options_.scheduler;
     server.directory = directory_.path() / "master";
     WEFT_ASSIGN(server_, master::Server::start(std::move(server)));
-    slots_ = options.threads > 0 ? options.threads : std::max(1U, available_cores() / options.workers);
+    slots_ = options_.threads > 0 ? options_.threads : std::max(1U, available_cores() / options_.workers);
     Result<void> spawned;
     // From a thread that lives as long as the cluster: children die with the thread that started them.
     spawner_->run([&] {
-      for (std::uint32_t i = 0; i < options.workers && spawned; ++i) spawned = spawn_worker(options, i + 1);
+      while (spawned && children_.size() < options_.workers) {
+        auto child = spawn_worker(++last_number_);
+        if (child)
+          children_.push_back(std::move(*child));
+        else
+          spawned = fail(std::move(child).error());
+      }
     });
     return spawned;
   }
 
-  Result<void> spawn_worker(const RunOptions& options, std::uint32_t number) {
-    const std::uint64_t share = default_memory_budget() / options.workers;
-    Child child{-1, fmt::format("worker-{}", number), directory_.path() / fmt::format("worker-{}.log", number)};
+  Result<Child> spawn_worker(std::uint32_t number) {
+    const std::uint64_t share = default_memory_budget() / options_.workers;
+    Child child{-1, 0, fmt::format("worker-{}", number), directory_.path() / fmt::format("worker-{}.log", number)};
     const Fd log(::open(child.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (!log.valid()) return fail(errno_error("cannot write " + child.log_path, errno));
     runtime::SpawnOptions spawn;
     spawn.path = "/proc/self/exe";
-    spawn.arguments = {fmt::format("{} (weft {})", options.job_name, child.name)};
+    spawn.arguments = {fmt::format("{} (weft {})", options_.job_name, child.name)};
     spawn.environment = worker_environment({
         fmt::format("worker.master={}", server_->address()),
         fmt::format("worker.name={}", child.name),
         fmt::format("worker.slots={}", slots_),
-        fmt::format("worker.memory={}", options.memory_bytes > 0 ? options.memory_bytes : share),
+        fmt::format("worker.memory={}", options_.memory_bytes > 0 ? options_.memory_bytes : share),
         fmt::format("worker.store={}", share),
         fmt::format("worker.directory={}", (directory_.path() / child.name).string()),
     });
     spawn.output = log.get();
     spawn.own_group = true;
     WEFT_ASSIGN(child.pid, runtime::spawn(spawn));
-    children_.push_back(std::move(child));
-    return {};
+    return child;
   }
 
   static bool reap(Child& child) {
-    if (::waitpid(child.pid, nullptr, WNOHANG) == 0) return false;
+    if (::waitpid(child.pid, &child.status, WNOHANG) == 0) return false;
     child.pid = -1;
     return true;
   }
 
+  const RunOptions options_;
   TempDir directory_;
   Fd lock_;
   std::unique_ptr<rpc::Reactor> spawner_;
   std::unique_ptr<master::Server> server_;
   std::vector<Child> children_;
   std::uint32_t slots_ = 1;  // of each worker
+  std::uint32_t last_number_ = 0;
+  std::uint32_t replacements_ = 8;
   bool complete_ = false;
 };
 
