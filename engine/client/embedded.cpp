@@ -12,6 +12,7 @@
 #include "engine/client/machine.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/session.hpp"
+#include "engine/client/stop_signal.hpp"
 #include "schedulers/scheduler.hpp"
 
 namespace weft::client {
@@ -80,6 +81,7 @@ class EmbeddedSession final : public Session {
         if (auto applied = apply(std::move(event)); !applied && failed_) break;
       }
       WEFT_TRY(check_crash());
+      if (stop_.requested()) return fail(Code::cancelled, "stopped by a signal; no output was written");
       WEFT_TRY(check_timeouts());
       fire_timers();
       if (const TimePoint now = SystemClock().now(); progress_.due(now)) progress_.update(now, status());
@@ -165,6 +167,7 @@ class EmbeddedSession final : public Session {
   const std::uint32_t count_;
   master::Core core_;
   const CrashGuard guard_;
+  const StopSignal stop_;
   Progress progress_;
   const TimePoint started_;
   std::vector<master::Command> commands_;

@@ -1,7 +1,8 @@
 // The classic classes, over the same plan as the dataflow operators:
 //
 //   struct Count : weft::Mapper<std::string_view, std::string, std::uint64_t> {
-//     void map(const std::string_view& line, Emit emit) override { for (auto word : weft::words(line)) emit(std::string(word), 1); }
+//     void map(const std::string_view& line, Emit emit) override { for (auto word : weft::words(line)) emit(std::string(word), 1);
+//     }
 //   };
 //   struct Sum : weft::Reducer<std::string, std::uint64_t, std::pair<std::string, std::uint64_t>> { … };
 //   weft::MapReduce<Count, Sum>().combiner<SumCombiner>().run(flow.read_text(paths)).write_text(output);
@@ -24,7 +25,8 @@ template <class... Args>
 class EmitTo {
  public:
   template <class F>
-  explicit EmitTo(F& target) : object_(&target), call_([](void* object, Args... args) { (*static_cast<F*>(object))(std::move(args)...); }) {}
+  explicit EmitTo(F& target)
+      : object_(&target), call_([](void* object, Args... args) { (*static_cast<F*>(object))(std::move(args)...); }) {}
   void operator()(Args... args) const { call_(object_, std::move(args)...); }
 
  private:
@@ -87,15 +89,19 @@ class Partitioner {
 struct Absent {};
 
 template <class M, class R, class C = Absent, class P = Absent>
-  requires std::copy_constructible<M> && std::copy_constructible<R>
+requires std::copy_constructible<M> && std::copy_constructible<R>
 class MapReduce {
   using K = typename M::Key;
   using V = typename M::Value;
-  static_assert(std::same_as<K, typename R::Key> && std::same_as<V, typename R::Value>, "the reducer must take the mapper's keys and values");
+  static_assert(std::same_as<K, typename R::Key> && std::same_as<V, typename R::Value>,
+                "the reducer must take the mapper's keys and values");
 
  public:
   explicit MapReduce(M mapper = {}, R reducer = {}, C combiner = {}, P partitioner = {})
-      : mapper_(std::move(mapper)), reducer_(std::move(reducer)), combiner_(std::move(combiner)), partitioner_(std::move(partitioner)) {}
+      : mapper_(std::move(mapper)),
+        reducer_(std::move(reducer)),
+        combiner_(std::move(combiner)),
+        partitioner_(std::move(partitioner)) {}
 
   template <std::derived_from<Combiner<K, V>> Other>
   auto combiner(Other other = {}) const {
@@ -160,9 +166,10 @@ class MapReduce {
     if constexpr (std::same_as<P, Absent>) {
       return mapped.group_by_key(HashPartitions{reducers_}, where);
     } else {
-      return mapped.group_by_key(
-          partition_by([partitioner = partitioner_](const K& key, std::uint32_t count) { return partitioner.partition(key, count); }, reducers_),
-          where);
+      return mapped.group_by_key(partition_by([partitioner = partitioner_](
+                                                  const K& key, std::uint32_t count) { return partitioner.partition(key, count); },
+                                              reducers_),
+                                 where);
     }
   }
 

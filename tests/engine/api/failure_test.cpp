@@ -1,0 +1,104 @@
+// What goes wrong in jobs, and what is said about it.
+#include <atomic>
+
+#include <gtest/gtest.h>
+#include <weft/weft.h>
+
+#include "tests/support/process.hpp"
+
+namespace weft::test {
+namespace {
+
+Error error_of(const std::function<void(Flow&)>& define, const LocalOptions& options = {.threads = 2}) {
+  const auto report = run_locally(define, options);
+  EXPECT_FALSE(report) << "the job succeeded";
+  return report ? Error(Code::internal, "no error") : report.error();
+}
+
+bool mentions(const Error& error, const std::string& text) { return error.to_string().find(text) != std::string::npos; }
+
+TEST(Failure, OfAUserFunctionNamesOperatorTaskPositionAndMessage) {
+  const ScratchDirectory scratch;
+  write_file(scratch / "in", "one\ntwo\nthree\n");
+  const Error error = error_of([&](Flow& flow) {
+    flow.read_text(scratch / "in")
+        .map([](std::string_view line) {
+          if (line == "three") throw std::runtime_error("three is too many");
+          return line.size();
+        })
+        .write_text(scratch / "out");
+  });
+  EXPECT_EQ(error.code(), Code::user_code);
+  for (const char* part : {"three is too many", "write_text (failure_test.cpp:", "/in at byte 8", "task 0"}) {
+    EXPECT_TRUE(mentions(error, part)) << part << " is not in: " << error.to_string();
+  }
+  EXPECT_EQ(entries(scratch.path()), std::vector<std::string>{"in"}) << "output or a work directory was left behind";
+}
+
+TEST(Failure, IsRetriedAsOftenAsAsked) {
+  auto tries = std::make_shared<std::atomic<int>>(0);
+  const auto flaky = [&](int failures) {
+    return [tries, failures](Flow& flow) {
+      (void)flow
+          .generate(1,
+                    [tries, failures](std::uint64_t i) {
+                      if (tries->fetch_add(1) < failures) throw 42;
+                      return i;
+                    })
+          .count();
+    };
+  };
+  EXPECT_TRUE(run_locally(flaky(3), {.threads = 1}));
+  EXPECT_EQ(tries->load(), 4);
+  *tries = 0;
+  EXPECT_TRUE(mentions(error_of(flaky(1000), {.threads = 1, .max_attempts = 2}), "no std::exception"));
+  EXPECT_EQ(tries->load(), 2);
+}
+
+TEST(Failure, OfAnExistingOutputComesBeforeAnythingRuns) {
+  const ScratchDirectory scratch;
+  write_file(scratch / "out", "precious");
+  bool ran = false;
+  const Error error = error_of([&](Flow& flow) {
+    flow.from_vector(std::vector<int>{1}).write_text(scratch / "out");
+    ran = true;
+  });
+  EXPECT_EQ(error.code(), Code::already_exists);
+  EXPECT_FALSE(ran);
+  EXPECT_EQ(read_file(scratch / "out"), "precious");
+}
+
+TEST(Failure, OfTheDefinitionLeavesNoOutput) {
+  const ScratchDirectory scratch;
+  const Error error = error_of([&](Flow& flow) {
+    flow.from_vector(std::vector<int>{1}).write_text(scratch / "out");
+    throw std::runtime_error("changed my mind");
+  });
+  EXPECT_TRUE(mentions(error, "changed my mind"));
+  EXPECT_TRUE(entries(scratch.path()).empty());
+}
+
+TEST(Failure, OfMissingInputNamesIt) {
+  EXPECT_EQ(error_of([](Flow& flow) { (void)flow.read_text("/no/such/file").count(); }).code(), Code::not_found);
+}
+
+TEST(Failure, OfAPartitionerThatLeavesTheRange) {
+  const Error error = error_of([](Flow& flow) {
+    (void)flow.from_vector(std::vector<std::pair<int, int>>{{1, 1}})
+        .reduce_by_key(std::plus<>(), partition_by([](int, std::uint32_t count) { return count; }))
+        .count();
+  });
+  EXPECT_TRUE(mentions(error, "partitioner")) << error.to_string();
+}
+
+TEST(Failure, OfTwoOutputsWithOnePath) {
+  const ScratchDirectory scratch;
+  const Error error = error_of([&](Flow& flow) {
+    flow.from_vector(std::vector<int>{1}).write_text(scratch / "out");
+    flow.from_vector(std::vector<int>{2}).write_text(scratch / "out");
+  });
+  EXPECT_EQ(error.code(), Code::already_exists);
+}
+
+}  // namespace
+}  // namespace weft::test
