@@ -1,0 +1,80 @@
+// A standing cluster of real processes for tests: one master, some workers, all marked so that leftovers can be found.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/support/process.hpp"
+
+namespace weft::test {
+
+inline std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
+
+class Cluster {
+ public:
+  explicit Cluster(int workers, std::vector<std::string> master_options = {}) : tag_(std::to_string(getpid())) {
+    std::vector<std::string> command{program("weft"), "master", "--listen", "127.0.0.1:0", "--port-file", scratch_ / "port"};
+    command.insert(command.end(), master_options.begin(), master_options.end());
+    master_ = std::make_unique<Process>(command, options());
+    EXPECT_TRUE(eventually([&] { return !read_file(scratch_ / "port").empty(); })) << master_->err_so_far();
+    address_ = read_file(scratch_ / "port");
+    address_.erase(address_.find_last_not_of('\n') + 1);
+    for (int i = 0; i < workers; ++i) add_worker();
+    EXPECT_TRUE(has_nodes(workers));
+  }
+
+  void add_worker() {
+    const std::string name = "w" + std::to_string(workers_.size() + 1);
+    workers_.push_back(std::make_unique<Process>(
+        std::vector<std::string>{program("weft"), "worker", "--master", address_, "--slots", "2", "--name", name}, options()));
+  }
+  bool has_nodes(int count) {
+    return eventually([&] {
+      const std::string nodes = admin({"node", "list", "--json"}).out;
+      int found = 0;
+      for (std::size_t at = nodes.find("\"name\""); at != std::string::npos; at = nodes.find("\"name\"", at + 1)) ++found;
+      return found == count;
+    });
+  }
+
+  const std::string& address() const { return address_; }
+  Process& master() { return *master_; }
+  Process& worker(std::size_t index) { return *workers_.at(index); }
+  ScratchDirectory& scratch() { return scratch_; }
+
+  ProcessResult admin(std::vector<std::string> words) const {
+    words.insert(words.begin(), program("weft"));
+    words.insert(words.end(), {"--master", address_});
+    return run(words, {.deadline = std::chrono::seconds(30)});
+  }
+  std::vector<std::string> job(std::vector<std::string> words) const {
+    words.insert(words.begin(), program("cluster_probe"));
+    words.insert(words.end(), {"--quiet", "--cluster", address_});
+    return words;
+  }
+  ProcessOptions options() const { return {.environment = {{"WEFT_TEST_TAG", tag_}}}; }
+  std::vector<int> processes() const { return processes_with("WEFT_TEST_TAG", tag_); }
+
+ private:
+  std::string tag_;
+  ScratchDirectory scratch_;
+  std::unique_ptr<Process> master_;
+  std::vector<std::unique_ptr<Process>> workers_;
+  std::string address_;
+};
+
+/// What the probe's sums print.
+inline std::string expected_sums(std::uint64_t records) {
+  std::vector<std::uint64_t> sums(1000);
+  for (std::uint64_t i = 0; i < records; ++i) sums[i % 1000] += i;
+  std::string text;
+  for (std::size_t key = 0; key < sums.size(); ++key) text += std::to_string(key) + " " + std::to_string(sums[key]) + "\n";
+  return text;
+}
+
+}  // namespace weft::test

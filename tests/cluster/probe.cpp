@@ -1,0 +1,111 @@
+// A job program for the cluster tests: does what it is told, well or badly.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+namespace {
+
+struct Options {
+  std::string mode;
+  std::string input;
+  std::string marker;  // a file that exists once a task has reached the point of interest
+  std::uint32_t tasks = 4;
+  std::uint64_t records = 100000;
+};
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("mode", options.mode, "noop, sums, iterate, throw, segfault, exit, loop, allocate, once or wait")->required();
+  app.add_option("--input", options.input, "Text for the modes that read");
+  app.add_option("--marker", options.marker, "File to create when a task has begun");
+  app.add_option("--tasks", options.tasks, "Tasks of the first stage");
+  app.add_option("--records", options.records, "Records in all");
+}
+
+/// True for the first caller among all processes.
+bool mark(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file >= 0) close(file);
+  return file >= 0;
+}
+
+std::uint64_t misbehave(const Options& options, std::uint64_t i) {
+  if (options.mode == "throw") throw std::runtime_error("record " + std::to_string(i) + " is bad");
+  if (options.mode == "segfault") raise(SIGSEGV);
+  if (options.mode == "exit") _exit(3);
+  if (options.mode == "once" && mark(options.marker)) raise(SIGKILL);
+  if (options.mode == "loop")
+    for (volatile bool forever = true; forever;) mark(options.marker);
+  if (options.mode == "wait") {
+    mark(options.marker);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  if (options.mode == "allocate") {
+    static std::vector<std::vector<char>> hoard;
+    while (true) hoard.emplace_back(std::size_t{16} << 20, 'x');
+  }
+  return i;
+}
+
+/// Sums by key, printed in order: every record crosses a shuffle.
+void sums(weft::Flow& flow, const Options& options) {
+  auto rows = flow.generate(
+                      options.records,
+                      [options](std::uint64_t i) {
+                        weft::counter("generated").add(1);
+                        return std::pair(i % 1000, misbehave(options, i));
+                      },
+                      options.tasks)
+                  .reduce_by_key(std::plus<>())
+                  .collect();
+  std::map<std::uint64_t, std::uint64_t> sorted(rows.begin(), rows.end());
+  for (const auto& [key, sum] : sorted)
+    std::printf("%llu %llu\n", static_cast<unsigned long long>(key), static_cast<unsigned long long>(sum));
+}
+
+/// Program logic between actions: executors must follow it by recorded values.
+void iterate(weft::Flow& flow, const Options& options) {
+  std::uint64_t limit = options.records;
+  int rounds = 0;
+  while (limit > 1) {
+    limit = flow.generate(
+                    limit, [](std::uint64_t i) { return i; }, options.tasks)
+                .filter([limit](std::uint64_t i) { return i < limit / 2; })
+                .count();
+    ++rounds;
+  }
+  std::printf("rounds %d\n", rounds);
+}
+
+void define(weft::Flow& flow, const Options& options) {
+  if (options.mode == "noop") {
+    const auto count = flow.generate(
+                               options.tasks, [](std::uint64_t i) { return i; }, options.tasks)
+                           .count();
+    std::printf("count %llu\n", static_cast<unsigned long long>(count));
+  } else if (options.mode == "iterate") {
+    iterate(flow, options);
+  } else if (!options.input.empty()) {
+    const auto count =
+        flow.read_text({options.input}).map([options](std::string_view line) { return misbehave(options, line.size()); }).count();
+    std::printf("count %llu\n", static_cast<unsigned long long>(count));
+  } else {
+    sums(flow, options);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return weft::main<Options>(argc, argv, "Job of the cluster tests", declare, define); }
