@@ -53,7 +53,7 @@ class ClusterSession final : public Session {
     const ActionId action = part.action;
     WEFT_TRY(call(kRunPart, encode(JobRequest{job_}, SharedBytes(plan::encode(part)))));
     while (true) {
-      WEFT_ASSIGN(PollReply reply, poll(action));
+      WEFT_ASSIGN(PollReply reply, poll(action, kPollWait));
       const TimePoint now = SystemClock().now();
       if (progress_.due(now)) progress_.update(now, status_);
       if (status_.state != master::JobState::running) return fail(Code::user_code, status_.error);
@@ -68,7 +68,7 @@ class ClusterSession final : public Session {
   }
 
   Result<void> close() override {
-    WEFT_TRY(poll(ActionId{}));
+    WEFT_TRY(poll(ActionId{}, Duration(0)));
     progress_.finish(SystemClock().now(), status_);
     return call(kCloseJob, encode(JobRequest{job_})).map([](auto&&) {});
   }
@@ -84,8 +84,8 @@ class ClusterSession final : public Session {
     return answer;
   }
 
-  Result<PollReply> poll(ActionId action) {
-    WEFT_ASSIGN(const auto message, call(kPoll, encode(Poll{job_, action, kPollWait})));
+  Result<PollReply> poll(ActionId action, Duration wait) {
+    WEFT_ASSIGN(const auto message, call(kPoll, encode(Poll{job_, action, wait})));
     WEFT_ASSIGN(auto reply, decode_poll_reply(message));
     status_ = reply.status;
     return reply;
