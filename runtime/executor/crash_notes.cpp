@@ -4,6 +4,8 @@
 #include <csignal>
 #include <memory>
 
+#include <signal.h>
+
 namespace weft::runtime {
 namespace {
 
@@ -33,9 +35,14 @@ void on_fatal(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0) raise(signal);
 }
 
-/// A stack overflow leaves no stack to note it on; each task thread has a spare one.
+/// A stack overflow leaves no stack to note it on; each task thread has a spare one. It also takes the fatal signals, which the
+/// reactor's thread, from which it was started, keeps blocked.
 struct SpareStack {
   SpareStack() : memory(new std::byte[kStackBytes]) {
+    sigset_t fatal;
+    sigemptyset(&fatal);
+    for (int number : kFatal) sigaddset(&fatal, number);
+    pthread_sigmask(SIG_UNBLOCK, &fatal, nullptr);
     stack_t stack{};
     stack.ss_sp = memory.get();
     stack.ss_size = kStackBytes;

@@ -1,6 +1,7 @@
 // A standing cluster of real processes for tests: one master, some workers, all marked so that leftovers can be found.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,7 +51,7 @@ class Cluster {
   ProcessResult admin(std::vector<std::string> words) const {
     words.insert(words.begin(), program("weft"));
     words.insert(words.end(), {"--master", address_});
-    return run(words, {.deadline = std::chrono::seconds(30)});
+    return run(words, {.environment = {}, .deadline = std::chrono::seconds(30)});
   }
   std::vector<std::string> job(std::vector<std::string> words) const {
     words.insert(words.begin(), program("cluster_probe"));
@@ -73,7 +74,8 @@ inline std::string expected_sums(std::uint64_t records) {
   std::vector<std::uint64_t> sums(1000);
   for (std::uint64_t i = 0; i < records; ++i) sums[i % 1000] += i;
   std::string text;
-  for (std::size_t key = 0; key < sums.size(); ++key) text += std::to_string(key) + " " + std::to_string(sums[key]) + "\n";
+  for (std::size_t key = 0; key < std::min<std::uint64_t>(records, sums.size()); ++key)
+    text += std::to_string(key) + " " + std::to_string(sums[key]) + "\n";
   return text;
 }
 

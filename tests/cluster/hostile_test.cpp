@@ -70,7 +70,7 @@ TEST(HostilePeers, SendingMalformedMessagesGetErrorsAndTheMasterGoesOn) {
     rpc::Payload request{Buffer::copy_of(as_bytes(body)), {}, {}};
     auto answer =
         rpc::call(*reactor, *connection, static_cast<rpc::MessageType>(type), std::move(request), std::chrono::seconds(10));
-    if (type != client::kListJobs && type != client::kListNodes) EXPECT_FALSE(answer.has_value()) << "type " << type;
+    EXPECT_EQ(answer.has_value(), type == client::kListJobs || type == client::kListNodes) << "type " << type;
     reactor->run([&] {
       (*connection)->notify(static_cast<rpc::MessageType>(type == 0 ? 1 : type), {Buffer::copy_of(as_bytes(body)), {}, {}});
       (*connection)->close();
