@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "driver.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/session.hpp"
@@ -136,7 +137,7 @@ class CommandLine {
   using Define = std::function<void(Flow&)>;
 
   CommandLine(std::string name, const std::string& description) : name_(std::move(name)), app_(description, name_) {
-    app_.set_version_flag("--version", name_ + " (weft 0.1.0)");
+    app_.set_version_flag("--version", name_ + " (weft " + std::string(version()) + ")");
     app_.get_formatter()->column_width(34);
     declare_common(app_, common_);
   }

@@ -232,7 +232,7 @@ TEST_P(AppsTest, AUserExceptionNamesTaskPositionAndMessage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, AppsTest, testing::Values("--quiet", "--quiet --workers 2"),
-                         [](const auto& info) { return info.param == "--quiet" ? "Embedded" : "TwoWorkers"; });
+                         [](const auto& mode) { return mode.param == "--quiet" ? "Embedded" : "TwoWorkers"; });
 
 TEST(Cluster, NoMasterAtTheAddressIsAOneLineError) {
   ScratchDirectory scratch;
