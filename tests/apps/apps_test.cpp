@@ -127,10 +127,10 @@ TEST_P(AppsTest, JoinsOfEveryKindEqualTheReference) {
   write_file(scratch_ / "right", right);
   for (const std::string how : {"inner", "left", "right", "full", "semi", "anti"}) {
     SCOPED_TRACE(how);
-    const auto result =
-        launch({"join", "--left", scratch_ / "left", "--right", scratch_ / "right", "--output", scratch_ / how, "--how", how});
+    const auto result = launch(
+        {"join", "--left", scratch_ / "left", "--right", scratch_ / "right", "--output", scratch_ / (how + "-join"), "--how", how});
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_EQ(sorted(part_lines(scratch_ / how)), reference::join(left, right, how));
+    EXPECT_EQ(sorted(part_lines(scratch_ / (how + "-join"))), reference::join(left, right, how));
   }
   const auto counted = launch({"join", "--left", scratch_ / "left", "--right", scratch_ / "right", "--output", scratch_ / "counts",
                                "--aggregate", "count", "--broadcast"});
