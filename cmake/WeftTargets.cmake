@@ -60,6 +60,7 @@ function(weft_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>) # they are built more often than they run
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest $<TARGET_NAME_IF_EXISTS:GTest::gmock> GTest::gtest_main weft_flags)
   if("threads" IN_LIST arg_LABELS)
     if(NOT TARGET tests_of_threads)
