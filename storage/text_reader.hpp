@@ -59,8 +59,11 @@ Result<void> TextReader::for_each_line(const Split& split, Position&& position, 
     const char* line = window_.begin();
     const char* const end = window_.end();
     std::uint64_t offset = window_.offset();
-    while (const auto* newline =
-               static_cast<const char*>(std::memchr(line + searched, '\n', static_cast<std::size_t>(end - line) - searched))) {
+    const auto end_of_line = [&]() -> const char* {
+      if (line + searched == end) return nullptr;  // also the empty window before the first read
+      return static_cast<const char*>(std::memchr(line + searched, '\n', static_cast<std::size_t>(end - line) - searched));
+    };
+    while (const char* newline = end_of_line()) {
       if (offset >= stop) return {};
       position(offset);
       if (!emit(fn, line, newline)) return {};
