@@ -44,6 +44,7 @@ TEST_F(BadUserCode, ThatThrowsIsReportedWithTheInputPosition) {
 }
 
 TEST_F(BadUserCode, ThatCrashesIsReportedWithItsSignalAndInputPosition) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer takes the signal or the memory";
   write_file(scratch_ / "lines", "one\ntwo\nthree\n");
   const auto result = probe({"segfault", "--input", scratch_ / "lines"});
   EXPECT_EQ(result.exit_code, 1);
@@ -72,6 +73,7 @@ TEST_F(BadUserCode, ThatNeverEndsIsStoppedByTheTaskTimeout) {
 }
 
 TEST_F(BadUserCode, ThatAllocatesWithoutBoundFailsAlone) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer takes the signal or the memory";
   const auto result = probe({"allocate", "--tasks", "1", "--memory", "64MiB", "--max-attempts", "1"}, "1");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(result.err.find("memory"), std::string::npos) << result.err;
