@@ -58,6 +58,7 @@ void Acceptor::on_readable() {
     Fd socket(::accept4(watch_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
       disable_delay(socket.get());
+      notice_dead_peers(socket.get());
       accepted_(std::move(socket));
       continue;
     }

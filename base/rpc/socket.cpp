@@ -159,6 +159,7 @@ Result<Fd> open_socket(int family) {
   Fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return fail(errno_error("cannot create a socket", errno));
   disable_delay(fd.get());
+  notice_dead_peers(fd.get());
   return fd;
 }
 
@@ -202,6 +203,16 @@ Address peer_address(int fd) {
 void disable_delay(int fd) {
   const int on = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // refused by Unix sockets, which have no delay
+}
+
+void notice_dead_peers(int fd) {
+  const int on = 1, idle_seconds = 15, interval_seconds = 5, probes = 3;
+  const unsigned unanswered_milliseconds = 30'000;
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_seconds, sizeof interval_seconds);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_milliseconds, sizeof unanswered_milliseconds);
 }
 
 Result<Received> receive(int fd, std::span<const iovec> into, bool with_fds) {

@@ -50,6 +50,8 @@ Address peer_address(int fd);
 
 /// Turns off the delay of small segments on TCP; nothing on others.
 void disable_delay(int fd);
+/// Lets TCP find out within half a minute that the other machine is gone. Does nothing to Unix sockets.
+void notice_dead_peers(int fd);
 
 /// What one receive gave.
 struct Received {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/hash.hpp"
+#include "base/log.hpp"
 #include "storage/split.hpp"
 #include "weft/failure.hpp"
 
@@ -88,22 +89,34 @@ void DriverGraph::record(ActionId action, const Buffer& value) {
   }
 }
 
+namespace {
+
+/// One name for each directory, however it is written.
+std::string full_path(const std::string& path) {
+  std::string full = std::filesystem::absolute(path).lexically_normal().string();
+  while (full.size() > 1 && full.back() == '/') full.pop_back();
+  return full;
+}
+
+}  // namespace
+
 std::string DriverGraph::open_output(const std::string& path) {
   const ActionId action(next_action_++);
   if (!on_driver()) return {};
-  std::string full = std::filesystem::absolute(path).lexically_normal().string();
-  while (full.size() > 1 && full.back() == '/') full.pop_back();
-  if (outputs_.contains(path))
+  const std::string full = full_path(path);
+  if (outputs_.contains(full))
     throw JobFailure(Error(Code::already_exists, "two outputs have the path " + path + "; give each its own"));
   auto output = storage::OutputDirectory::prepare(full, settings_.overwrite, run_token());
   if (!output) throw JobFailure(std::move(output).error());
   const std::string work = output->work_directory();
-  outputs_.emplace(path, std::move(*output));
+  outputs_.emplace(full, std::move(*output));
   record(action, Buffer::copy_of(as_bytes(work)));
   return work;
 }
 
-void DriverGraph::add_sink(StageDraft draft, const std::string& path) { sinks_.push_back({add(std::move(draft)), path}); }
+void DriverGraph::add_sink(StageDraft draft, const std::string& path) {
+  sinks_.push_back({add(std::move(draft)), full_path(path)});
+}
 
 std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs) {
   std::vector<std::string> files = value_or_fail(storage::expand_inputs(inputs));
@@ -230,7 +243,10 @@ void DriverGraph::finish() {
       value_or_fail(outputs_.at(sinks_[i].path).commit(files));
     }
   }
-  if (session_) value_or_fail(session_->close());
+  if (!session_) return;
+  // The outputs are published: a master that is lost only now cannot make this a failure.
+  if (const auto closed = session_->close(); !closed)
+    Log("driver").warn("the job's end could not be told: {}", closed.error().to_string());
 }
 
 std::vector<const plan::Stage*> DriverGraph::planned() {

@@ -118,7 +118,7 @@ class EmbeddedSession final : public Session {
   void carry_out(master::LaunchTask& launch) { slots_->launch(std::move(launch)); }
   void carry_out(const master::KillTask& kill) { slots_->stop(kill.attempt); }
   void carry_out(master::ShuffleLocations& table) { slots_->set_locations(table.shuffle, std::move(table.outputs)); }
-  void carry_out(const master::ReleaseShuffle& release) { slots_->store().release(release.job, release.shuffle); }
+  void carry_out(const master::ReleaseShuffle& release) { slots_->release(release.job, release.shuffle); }
   void carry_out(const master::ReleaseJob& release) { slots_->store().release(release.job); }
   void carry_out(master::ActionFinished& action) { finished_ = std::move(action); }
   void carry_out(const master::JobFailed& failure) { failed_ = failure.error; }

@@ -67,6 +67,12 @@ void Slots::set_locations(ShuffleId shuffle, std::vector<shuffle::MapOutput> out
   locations_[shuffle] = std::make_shared<const std::vector<shuffle::MapOutput>>(std::move(outputs));
 }
 
+void Slots::release(JobId job, ShuffleId shuffle) {
+  store_->release(job, shuffle);
+  const std::lock_guard lock(mutex_);
+  locations_.erase(shuffle);
+}
+
 std::shared_ptr<const std::vector<shuffle::MapOutput>> Slots::locations(ShuffleId shuffle) {
   const std::lock_guard lock(mutex_);
   const auto found = locations_.find(shuffle);
@@ -145,7 +151,6 @@ void Slots::run(Slot& slot) {
   context.partition = task.spec.partition;
   context.output_partitions = task.spec.output_partitions;
   context.splits = &task.spec.splits;
-  context.seed = runtime::task_seed(task.attempt.task);
   context.shuffle = &shuffle;
   context.operators = {&memory, settings_.spill_directory, &slot.stop, 0};
 

@@ -54,6 +54,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
   /// Asks the attempt to stop; one that has not started is dropped and reported as killed.
   void stop(const AttemptId& attempt);
   void set_locations(ShuffleId shuffle, std::vector<shuffle::MapOutput> outputs);
+  void release(JobId job, ShuffleId shuffle);
   shuffle::Store& store() { return *store_; }
   Mailbox& mailbox() { return mailbox_; }
 

@@ -164,8 +164,10 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   // What user code starts must not take itself for an executor.
   for (const char* name : {kRoleVariable, kExecutorFdVariable}) unsetenv(name);
   signal(SIGPIPE, SIG_IGN);
+  setvbuf(stdout, nullptr, _IOLBF, 0);  // the log shows what tasks print when they print it, and a crash loses none of it
   raise_descriptor_limit();
   limit_memory();
+  unsetenv(kDataLimitVariable);
 
   std::unique_ptr<JobProgram> job = program();
   if (!job) return 2;

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/hash.hpp"
-
 namespace weft::runtime {
 
 namespace {
@@ -81,6 +79,9 @@ TaskOutcome guarded_run(const StageBody& body, TaskContext& context) {
   try {
     TaskOutcome outcome;
     outcome.result = body.run(context);
+    // User code may have swallowed weft's own exceptions by a catch (...): what it made of the rest does not count.
+    if (context.shuffle->fetch_failure()) return from_error(Error(Code::unavailable, "a map output could not be read"), context);
+    if (context.operators.stop->load(std::memory_order_relaxed)) throw TaskCancelled{};
     return outcome;
   } catch (const TaskCancelled&) {
     return failure(TaskOutcome::Kind::cancelled, "stopped on request", context);
@@ -97,8 +98,6 @@ TaskOutcome guarded_run(const StageBody& body, TaskContext& context) {
 }
 
 }  // namespace
-
-std::uint64_t task_seed(const TaskId& task) { return hash_combine(mix64(task.stage.value()), task.index); }
 
 TaskContext* current_task() { return running_task; }
 

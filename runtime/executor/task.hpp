@@ -30,7 +30,6 @@ struct TaskContext {
   std::uint32_t partition = 0;
   std::uint32_t output_partitions = 0;
   const storage::SplitGroup* splits = nullptr;
-  std::uint64_t seed = 0;  // of (job, stage, task), equal for every attempt
 
   shuffle::TaskShuffle* shuffle = nullptr;
   OperatorContext operators;  // memory, spill space, stop flag
@@ -54,9 +53,6 @@ struct TaskContext {
     if (operators.stop->load(std::memory_order_relaxed)) throw TaskCancelled{};
   }
 };
-
-/// The seed of everything random in a task: the same for every attempt and every run of the job.
-std::uint64_t task_seed(const TaskId& task);
 
 /// The context of the task this thread runs, for user counters and samplers; null outside tasks.
 TaskContext* current_task();

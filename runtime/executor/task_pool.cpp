@@ -90,7 +90,6 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   context.partition = launch.partition;
   context.output_partitions = launch.output_partitions;
   context.splits = &launch.splits;
-  context.seed = task_seed(launch.attempt.task);
   context.shuffle = &shuffle;
   context.operators.memory = &grant;
   context.operators.spill_directory = setup_.spill_directory;

@@ -11,7 +11,7 @@
 
 namespace weft::runtime {
 
-/// One thread. Memory: at most about a quarter of the grant (but 512 bytes per partition in any case), taken as buffers grow.
+/// One thread. Memory: at most about a quarter of the grant (but 512 bytes per partition in any case).
 class PartitionedWriter {
  public:
   PartitionedWriter(OperatorContext& context, shuffle::SegmentWriter& segment, std::uint32_t partitions);

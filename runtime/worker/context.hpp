@@ -17,7 +17,7 @@ namespace weft::runtime {
 
 struct WorkerContext {
   rpc::Reactor& reactor;
-  rpc::Reactor& chores;  // slow things: releasing memory, removing directories, writing segments to disk
+  rpc::Reactor& chores;  // slow things: removing directories, putting segments into a full store
   WorkerOptions options;
   std::string directory;
   shuffle::Store* store = nullptr;

@@ -61,6 +61,7 @@ Result<void> ExecutorProcess::spawn_process() {
   options.directory = start_.directory;
   options.output = log.get();
   options.inherited = theirs.get();
+  options.own_group = true;  // an interrupt from the terminal is for the worker; it ends its executors in good order
   WEFT_ASSIGN(pid_, spawn(options));
   shake_hands(std::move(ours));
   return {};

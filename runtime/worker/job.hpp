@@ -31,7 +31,6 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::size_t running() const { return executor_ ? executor_->running() : 0; }
 
  private:
-  void start_executor();
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
   void on_request(rpc::Message message, rpc::Responder responder);
   void commit(rpc::Message message, rpc::Responder responder);

@@ -200,7 +200,7 @@ class WorkerImpl final : public Worker {
   }
   void carry_out(protocol::ReleaseShuffle& release) {
     if (auto found = jobs_.find(release.job); found != jobs_.end()) found->second->release(release.shuffle);
-    chores_->post([store = store_.get(), release] { store->release(release.job, release.shuffle); });
+    store_->release(release.job, release.shuffle);  // here, so that it cannot overtake a commit that comes later
   }
   void carry_out(protocol::ReleaseJob& release) { end_job(release.job); }
 
@@ -213,8 +213,9 @@ class WorkerImpl final : public Worker {
     std::weak_ptr<WorkerJob> weak = job;
     job->end([this, weak, id] {
       ending_.erase(weak.lock());
-      chores_->post([store = store_.get(), directory = context_.job_directory(id), id] {
-        store->release(id);
+      if (jobs_.contains(id)) return;  // given again by a master that came back
+      store_->release(id);
+      chores_->post([directory = context_.job_directory(id)] {
         std::error_code ignored;
         std::filesystem::remove_all(directory, ignored);
       });

@@ -145,7 +145,7 @@ class Dataset {
     return detail::group_locally(*this, detail::operator_name("group_locally", where));
   }
 
-  /// pair<K, pair<Values<L>, Values<R>>> for every key of either side. Read the left values before the right ones.
+  /// pair<K, pair<Values<L>, Values<R>>> for every key of either side.
   template <class R, class Other, Partitioning<KeyOf<T>> P = HashPartitions>
   requires SameKey<T, R>
   auto cogroup(const Dataset<R, Other>& right, P how = {}, Where where = Where::current()) const {
