@@ -2,11 +2,12 @@
 //
 //   grep --pattern 'error|fatal' --input logs/ --output matches
 #include <memory>
-#include <regex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <regex.h>
 #include <weft/weft.h>
 
 namespace {
@@ -27,16 +28,41 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--invert", options.invert, "Keep the lines that do not match");
 }
 
+/// A compiled POSIX extended expression. Its matcher does not recurse, so lines may have any length.
+class Expression {
+ public:
+  explicit Expression(const std::string& pattern) {
+    const int error = ::regcomp(&compiled_, pattern.c_str(), REG_EXTENDED);
+    if (error == 0) return;
+    char reason[200] = {};
+    ::regerror(error, &compiled_, reason, sizeof reason);
+    throw std::invalid_argument("--pattern '" + pattern + "': " + reason);
+  }
+  ~Expression() { ::regfree(&compiled_); }
+  Expression(const Expression&) = delete;
+  Expression& operator=(const Expression&) = delete;
+
+  bool matches(std::string_view line) const {
+    regmatch_t range{0, static_cast<regoff_t>(line.size())};
+    return ::regexec(&compiled_, line.empty() ? "" : line.data(), 1, &range, REG_STARTEND) == 0;
+  }
+
+ private:
+  regex_t compiled_{};
+};
+
 void define(weft::Flow& flow, const Options& options) {
+  auto lines = flow.read_text(options.input);
+  if (options.fixed) {
+    lines
+        .filter(
+            [options](std::string_view line) { return (line.find(options.pattern) != std::string_view::npos) != options.invert; })
+        .write_text(options.output);
+    return;
+  }
   // Compiled here once, so that a bad pattern ends the job before it starts.
-  const auto expression = std::make_shared<const std::regex>(options.fixed ? std::string() : options.pattern,
-                                                             std::regex::extended | std::regex::optimize);
-  const auto matches = [expression, options](std::string_view line) {
-    if (options.fixed) return line.find(options.pattern) != std::string_view::npos;
-    return std::regex_search(line.begin(), line.end(), *expression);
-  };
-  flow.read_text(options.input)
-      .filter([matches, invert = options.invert](std::string_view line) { return matches(line) != invert; })
+  const auto expression = std::make_shared<const Expression>(options.pattern);
+  lines.filter([expression, invert = options.invert](std::string_view line) { return expression->matches(line) != invert; })
       .write_text(options.output);
 }
 

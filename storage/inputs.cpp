@@ -65,8 +65,17 @@ class Expansion {
     if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path + " is not a regular file or directory");
     if (::access(path.c_str(), R_OK) != 0) return fail(unreadable(path, errno));
     // Absolute, because executors may run in another directory.
-    files_.push_back(std::filesystem::absolute(path).lexically_normal());
+    files_.push_back(absolute(path));
     return {};
+  }
+
+  /// ".." behind a symbolic link means the parent of where the link leads: only the file system can tell.
+  static std::string absolute(const std::filesystem::path& path) {
+    const std::filesystem::path full = std::filesystem::absolute(path);
+    if (std::find(full.begin(), full.end(), "..") == full.end()) return full.lexically_normal();
+    std::error_code error;
+    const std::filesystem::path parent = std::filesystem::canonical(full.parent_path(), error);
+    return error ? full.string() : (parent / full.filename()).string();
   }
 
   Result<void> add_directory(const std::string& path, const struct stat& info) {

@@ -42,7 +42,7 @@ class StandingCluster {
  public:
   explicit StandingCluster(const Setting& setting)
       : port_file_(setting.data + "/master.port"),
-        master_({setting.program("weft"), "master", "--listen", "127.0.0.1:0", "--port-file", port_file_}) {
+        master_({setting.program("weft"), "master", "--listen", "127.0.0.1:0", "--port-file", port_file_, "--log", "warn"}) {
     for (int tries = 0; tries < 1000 && address_.empty(); ++tries) {
       ::usleep(10'000);
       std::ifstream(port_file_) >> address_;
@@ -50,8 +50,8 @@ class StandingCluster {
     if (address_.find(':') == std::string::npos) address_ = "127.0.0.1:" + address_;
     for (int i = 0; i < 2; ++i) {
       const std::string directory = setting.data + "/worker" + std::to_string(i);
-      workers_.push_back(std::make_unique<Background>(
-          Command{setting.program("weft"), "worker", "--master", address_, "--slots", "1", "--directory", directory}));
+      workers_.push_back(std::make_unique<Background>(Command{setting.program("weft"), "worker", "--master", address_, "--slots",
+                                                              "1", "--directory", directory, "--log", "warn"}));
     }
   }
   ~StandingCluster() { fs::remove(port_file_); }

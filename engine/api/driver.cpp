@@ -103,7 +103,12 @@ std::string full_path(const std::string& path) {
 std::string DriverGraph::open_output(const std::string& path) {
   const ActionId action(next_action_++);
   if (!on_driver()) return {};
+  if (path.empty()) throw JobFailure(Error(Code::invalid_argument, "the path of an output is empty; name a directory"));
   const std::string full = full_path(path);
+  for (const std::string& input : inputs_) {
+    if (input.starts_with(full + "/"))
+      throw JobFailure(Error(Code::invalid_argument, "output " + path + " holds the input " + input + "; write somewhere else"));
+  }
   if (outputs_.contains(full))
     throw JobFailure(Error(Code::already_exists, "two outputs have the path " + path + "; give each its own"));
   auto output = storage::OutputDirectory::prepare(full, settings_.overwrite, run_token());
@@ -123,6 +128,7 @@ std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs
   if (settings_.absolute_paths) {
     for (std::string& file : files) file = std::filesystem::absolute(file).string();
   }
+  inputs_.insert(files.begin(), files.end());
   return files;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -77,7 +78,8 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   DriverSettings settings_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<Sink> sinks_;
-  std::map<std::string, storage::OutputDirectory> outputs_;
+  std::map<std::string, storage::OutputDirectory> outputs_;  // by full path
+  std::set<std::string> inputs_;
   ShuffleHandle::Released released_ = std::make_shared<std::vector<ShuffleId>>();
   std::vector<Buffer> recorded_;  // until a session is there to tell
   std::uint32_t next_action_ = 0;

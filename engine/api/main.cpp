@@ -47,8 +47,11 @@ void declare_common(CLI::App& app, CommonOptions& options) {
   auto* cluster = app.add_option("--cluster", run.cluster, "Run on the cluster whose master is at HOST:PORT")->group(kGroup);
   app.add_option("--workers", run.workers, "Run on this many private worker processes instead of threads of this one")
       ->excludes(cluster)
+      ->check(CLI::Range(1, 256))
       ->group(kGroup);
-  app.add_option("--threads", run.threads, "Tasks at a time (per worker with --workers)")->group(kGroup);
+  app.add_option("--threads", run.threads, "Tasks at a time (per worker with --workers; default: one per core)")
+      ->check(CLI::Range(1, 1024))
+      ->group(kGroup);
   app.add_option_function<std::string>(
          "--memory", [&run](const std::string& text) { run.memory_bytes = parse_size(text).value_or(0); },
          "Memory budget, such as 512MiB")
@@ -257,6 +260,7 @@ int Programs::main(int argc, char** argv) const {
   try {
     auto line = std::make_shared<CommandLine>(name, description_);
     for (const Job& job : jobs_) line->add(job.name, job.description, job.declare, job.define);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
     if (const auto role = client::internal_role(argc, argv, [&] { return replay(line, argc, argv); })) return *role;
     if (const auto ended = line->parse(argc, argv)) return *ended;
     return run_job(*line);

@@ -76,7 +76,18 @@ void add_job(CLI::App& app, Action& action) {
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const Options&), bool of_one) {
     CLI::App* command = job->add_subcommand(name, help);
     add_master_option(*command, options->master);
-    if (of_one) command->add_option("job", options->job, "The job's number (weft job list)")->required();
+    if (of_one) {
+      command
+          ->add_option_function<std::string>(
+              "job",
+              [options](const std::string& id) {
+                const auto number = parse_number<std::uint64_t>(id);
+                if (!number) throw CLI::ValidationError("job", "'" + id + "' is no job number; weft job list shows them");
+                options->job = *number;
+              },
+              "The job's number (weft job list)")
+          ->required();
+    }
     command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
     return command;
   };

@@ -13,6 +13,7 @@ namespace {
 std::atomic<bool> stop_requested{false};
 struct sigaction previous_interrupt {};
 struct sigaction previous_terminate {};
+struct sigaction previous_hangup {};
 
 extern "C" void on_stop(int number) {
   if (stop_requested.exchange(true)) {
@@ -29,11 +30,13 @@ StopSignal::StopSignal() {
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, &previous_interrupt);
   ::sigaction(SIGTERM, &action, &previous_terminate);
+  ::sigaction(SIGHUP, &action, &previous_hangup);
 }
 
 StopSignal::~StopSignal() {
   ::sigaction(SIGINT, &previous_interrupt, nullptr);
   ::sigaction(SIGTERM, &previous_terminate, nullptr);
+  ::sigaction(SIGHUP, &previous_hangup, nullptr);
   stop_requested.store(false);
 }
 

@@ -51,6 +51,17 @@ std::string random_text(unsigned seed, int words) {
   return text;
 }
 
+/// One line on standard error that mentions all of `words`, and a non-zero exit.
+void expect_one_line_error(const ProcessResult& result, const std::vector<std::string>& words) {
+  EXPECT_NE(result.exit_code, 0);
+  std::vector<std::string> errors;
+  std::istringstream all(result.err);
+  for (std::string line; std::getline(all, line);)
+    if (line.find(": ") != std::string::npos && line.rfind("weft: ", 0) != 0 && line.rfind("  ", 0) != 0) errors.push_back(line);
+  ASSERT_FALSE(errors.empty()) << result.err;
+  for (const std::string& word : words) EXPECT_NE(errors.back().find(word), std::string::npos) << word << " in: " << result.err;
+}
+
 class AppsTest : public testing::TestWithParam<std::string> {
  protected:
   ProcessResult launch(std::vector<std::string> command) {
@@ -107,6 +118,34 @@ TEST_P(AppsTest, GrepKeepsTheMatchingLines) {
   const auto result = launch({"grep", "--fixed", "--pattern", "an", "--input", scratch_ / "input", "--output", scratch_ / "out"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(sorted(part_lines(scratch_ / "out")), sorted(reference::grep_fixed(texts, "an")));
+}
+
+TEST_P(AppsTest, GrepMatchesExpressionsOnLinesOfAnyLength) {
+  const std::string long_match = "a" + std::string(300'000, 'x') + "b";
+  write_inputs({long_match + "\nab\nba\n\n" + std::string(100'000, 'a') + "\n"});
+  const auto result = launch({"grep", "--pattern", "^a.*b$", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(part_lines(scratch_ / "out"), (std::vector<std::string>{long_match, "ab"}));
+  const auto refused = launch({"grep", "--pattern", "(", "--input", scratch_ / "input", "--output", scratch_ / "none"});
+  expect_one_line_error(refused, {"--pattern"});
+}
+
+TEST_P(AppsTest, AnOutputThatHoldsTheInputIsRefused) {
+  write_inputs({"a b a\n"});
+  const auto result = launch({"wordcount", "--overwrite", "--input", scratch_ / "input", "--output", scratch_ / "input"});
+  expect_one_line_error(result, {"input", "write somewhere else"});
+  EXPECT_EQ(read_file(scratch_ / "input/text-00"), "a b a\n");
+}
+
+TEST_P(AppsTest, ParentsOfLinkedDirectoriesAreThoseOfTheTarget) {
+  fs::create_directories(scratch_ / "real/dir");
+  fs::create_directories(scratch_ / "other");
+  write_file(scratch_ / "real/f", "right\n");
+  write_file(scratch_ / "other/f", "wrong\n");
+  fs::create_symlink(scratch_ / "real/dir", scratch_ / "other/link");
+  const auto result = launch({"wordcount", "--input", scratch_ / "other/link/../f", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(part_lines(scratch_ / "out"), (std::vector<std::string>{"right\t1"}));
 }
 
 TEST_P(AppsTest, InvertedIndexListsTheFilesOfEachWord) {
@@ -179,17 +218,6 @@ TEST_P(AppsTest, PagerankEqualsTheReference) {
 }
 
 // ---- bad input ----------------------------------------------------------------------------------------------------
-
-/// One line on standard error that mentions all of `words`, and a non-zero exit.
-void expect_one_line_error(const ProcessResult& result, const std::vector<std::string>& words) {
-  EXPECT_NE(result.exit_code, 0);
-  std::vector<std::string> errors;
-  std::istringstream all(result.err);
-  for (std::string line; std::getline(all, line);)
-    if (line.find(": ") != std::string::npos && line.rfind("weft: ", 0) != 0 && line.rfind("  ", 0) != 0) errors.push_back(line);
-  ASSERT_FALSE(errors.empty()) << result.err;
-  for (const std::string& word : words) EXPECT_NE(errors.back().find(word), std::string::npos) << word << " in: " << result.err;
-}
 
 TEST_P(AppsTest, MissingInputIsNamed) {
   const auto result = launch({"wordcount", "--input", scratch_ / "nowhere.txt", "--output", scratch_ / "out"});
