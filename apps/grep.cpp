@@ -43,8 +43,10 @@ class Expression {
   Expression& operator=(const Expression&) = delete;
 
   bool matches(std::string_view line) const {
-    regmatch_t range{0, static_cast<regoff_t>(line.size())};
-    return ::regexec(&compiled_, line.empty() ? "" : line.data(), 1, &range, REG_STARTEND) == 0;
+    thread_local std::string text;  // regexec wants a final NUL, even with REG_STARTEND under a sanitizer
+    text.assign(line);
+    regmatch_t range{0, static_cast<regoff_t>(text.size())};
+    return ::regexec(&compiled_, text.c_str(), 1, &range, REG_STARTEND) == 0;
   }
 
  private:
