@@ -1,165 +1,332 @@
-// WordCount as one would write it by hand for this machine: two threads, mapped input, open addressing with keys left in the
-// input, tables merged by hash halves, one direct write. No engine, no failure handling: the limit that weft is measured against.
+// WordCount as one would write it by hand for this machine: two threads that read pieces of the file into a buffer the second-level
+// cache holds, find words with vector instructions, count them in open-addressing tables with the keys inside, add the two threads'
+// tables up by halves of the hash, and write one file per half. No engine, no failure handling: what weft is measured against.
 //
-//   wordcount_limit FILE OUTPUT [THREADS]
+//   wordcount_limit FILE OUTPUT-DIRECTORY [THREADS]
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "benchmarks/limits/space_mask.hpp"
+#include "benchmarks/limits/word_table.hpp"
+
+namespace limits {
 namespace {
 
-/// A word with its first eight bytes at hand: words up to that length are compared without touching the text.
-struct Word {
-  std::uint64_t prefix;
-  const char* text;
-  std::uint32_t length;
-  std::uint32_t hash;
-};
+constexpr std::size_t kParts = 2;
 
-struct Slot {
-  Word word{};
-  std::uint64_t count = 0;
-};
-
-__extension__ using Wide = unsigned __int128;
-
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  const auto product = static_cast<Wide>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+[[noreturn]] void fail(const char* what) {
+  std::perror(what);
+  std::exit(1);
 }
 
-/// `readable` bytes may be read at p (for the single wide load).
-Word make_word(const char* p, std::size_t length, std::size_t readable) {
-  std::uint64_t prefix = 0;
-  if (readable >= 8) {
-    std::memcpy(&prefix, p, 8);
-    if (length < 8) prefix &= (std::uint64_t{1} << (8 * length)) - 1;
-  } else {
-    std::memcpy(&prefix, p, std::min<std::size_t>(length, 8));
-  }
-  std::uint64_t hash = mix(prefix ^ 0x9E3779B97F4A7C15ULL, 0xE7037ED1A0B428DBULL + length);
-  for (std::size_t i = 8; i < length; i += 8) {
-    std::uint64_t next = 0;
-    std::memcpy(&next, p + i, std::min<std::size_t>(length - i, 8));
-    hash = mix(hash ^ next, 0x8EBC6AF09C88C6E3ULL);
-  }
-  return {prefix, p, static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(hash >> 17)};
-}
+// ---- counting -----------------------------------------------------------------------------------------------------
 
-bool same(const Word& a, const Word& b) {
-  return a.prefix == b.prefix && a.length == b.length && (a.length <= 8 || std::memcmp(a.text + 8, b.text + 8, a.length - 8) == 0);
-}
-
-class Table {
+/// Words of one kind on their way into their table: looked up some words after the cache line of their slot was asked for.
+template <class Word>
+class Counter {
  public:
-  Table() : slots_(1 << 16) {}
-  void prefetch(const Word& word) const { __builtin_prefetch(&slots_[word.hash & (slots_.size() - 1)]); }
-  void add(const Word& word, std::uint64_t count) {
-    std::size_t i = word.hash & (slots_.size() - 1);
-    for (; slots_[i].count != 0; i = (i + 1) & (slots_.size() - 1)) {
-      if (!same(slots_[i].word, word)) continue;
-      slots_[i].count += count;
-      return;
-    }
-    slots_[i] = {word, count};
-    if (++used_ * 2 > slots_.size()) grow();
+  void add(const Word& word) {
+    table_.prefetch(word);
+    waiting_[size_++] = word;
   }
-  const std::vector<Slot>& slots() const { return slots_; }
+  bool full() const { return size_ == kWaiting; }
+  template <class Keep>
+  void drain(const Keep& keep) {
+    for (std::size_t i = 0; i < size_; ++i) table_.add(waiting_[i], 1, keep);
+    size_ = 0;
+    table_.reserve(kWaiting);
+  }
+  WordTable<Word>& table() { return table_; }
 
  private:
-  void grow() {
-    std::vector<Slot> old(slots_.size() * 4);
-    ::madvise(old.data(), old.size() * sizeof(Slot), MADV_HUGEPAGE);
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.count == 0) continue;
-      std::size_t i = slot.word.hash & (slots_.size() - 1);
-      while (slots_[i].count != 0) i = (i + 1) & (slots_.size() - 1);
-      slots_[i] = slot;
-    }
+  static constexpr std::size_t kWaiting = 32;
+  std::array<Word, kWaiting> waiting_;
+  std::size_t size_ = 0;
+  WordTable<Word> table_ = empty_table();
+  static WordTable<Word> empty_table() {
+    WordTable<Word> table;
+    table.reserve(1 << 15);
+    return table;
   }
-  std::vector<Slot> slots_;
+};
+
+/// Keeps long words after the buffer they came in is read over.
+class Arena {
+ public:
+  LongWord keep(const LongWord& word) {
+    if (word.size > blocks_.back().size() - used_) add_block(word.size);
+    char* place = blocks_.back().data() + used_;
+    std::memcpy(place, word.place, word.size);
+    used_ += word.size;
+    return {word.hashed, place, word.size};
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 16 << 20;
+  void add_block(std::size_t needed) {
+    blocks_.emplace_back(needed > kBlock ? needed : kBlock);
+    used_ = 0;
+  }
+  std::vector<HugeArray<char>> blocks_ = std::vector<HugeArray<char>>(1);
   std::size_t used_ = 0;
 };
 
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+/// The counts of the words whose hash falls into one part.
+struct Part {
+  Counter<ShortWord> short_words;
+  Counter<MediumWord> medium_words;
+  Counter<LongWord> long_words;
 
-/// Words wait in a short queue while the cache lines of their slots arrive.
-void count(const char* p, const char* end, const char* readable_end, Table& table) {
-  constexpr std::size_t kQueue = 32;
-  Word queue[kQueue];
-  std::size_t n = 0;
-  while (true) {
-    while (p < end && is_space(*p)) ++p;
-    if (p == end) break;
-    const char* start = p;
-    while (p < end && !is_space(*p)) ++p;
-    Word& next = queue[n % kQueue];
-    if (n >= kQueue) table.add(next, 1);
-    next = make_word(start, static_cast<std::size_t>(p - start), static_cast<std::size_t>(readable_end - start));
-    table.prefetch(next);
-    ++n;
+  void add_all(Part& other) {
+    short_words.table().add_all(other.short_words.table());
+    medium_words.table().add_all(other.medium_words.table());
+    long_words.table().add_all(other.long_words.table());
   }
-  for (std::size_t i = n < kQueue ? 0 : n - kQueue; i < n; ++i) table.add(queue[i % kQueue], 1);
+};
+
+class WordCounts {
+ public:
+  void add(const char* p, std::size_t length) {
+    if (length <= ShortWord::kMax) {
+      add(ShortWord::at(p, length), &Part::short_words);
+    } else if (length <= MediumWord::kMax) {
+      add(MediumWord::at(p, length), &Part::medium_words);
+    } else {
+      add(LongWord::at(p, length), &Part::long_words);
+    }
+  }
+  /// Looks up everything that waits.
+  void drain() {
+    for (Part& part : parts_) {
+      part.short_words.drain(kSame);
+      part.medium_words.drain(kSame);
+      part.long_words.drain([this](const LongWord& word) { return arena_.keep(word); });
+    }
+  }
+  Part& part(std::size_t i) { return parts_[i]; }
+
+ private:
+  static constexpr auto kSame = [](const auto& word) { return word; };
+  template <class Word>
+  void add(const Word& word, Counter<Word> Part::*kind) {
+    Counter<Word>& counter = parts_[word.hash() >> 63].*kind;
+    counter.add(word);
+    if (!counter.full()) return;
+    if constexpr (std::is_same_v<Word, LongWord>) {
+      counter.drain([this](const LongWord& kept) { return arena_.keep(kept); });
+    } else {
+      counter.drain(kSame);
+    }
+  }
+  std::array<Part, kParts> parts_;
+  Arena arena_;
+};
+
+// ---- reading ------------------------------------------------------------------------------------------------------
+
+/// The file in pieces. A word belongs to the piece it starts in.
+class Pieces {
+ public:
+  explicit Pieces(const char* path) : fd_(::open(path, O_RDONLY)) {
+    struct stat info {};
+    if (fd_ < 0 || ::fstat(fd_, &info) != 0) fail(path);
+    size_ = static_cast<std::size_t>(info.st_size);
+  }
+  ~Pieces() { ::close(fd_); }
+  Pieces(const Pieces&) = delete;
+  Pieces& operator=(const Pieces&) = delete;
+
+  /// The next piece nobody has taken: white space first, whole words, white space last, and readable bytes behind. Empty at the
+  /// end.
+  std::string_view next(std::vector<char>& buffer) {
+    const std::size_t begin = next_.fetch_add(kPiece);
+    if (begin >= size_) return {};
+    const std::size_t end = std::min(begin + kPiece, size_);
+    buffer.resize(std::max(buffer.size(), kPiece + 2 * kStep));
+    buffer[0] = ' ';
+    const std::size_t lead = begin == 0 ? 0 : 1;  // the byte before tells whether the first word started earlier
+    std::size_t used = 1 - lead + read(begin - lead, end - begin + lead, buffer.data() + 1 - lead);
+    for (std::size_t at = end; at < size_ && !is_space(buffer[used - 1]);) {  // to the end of the last word
+      if (buffer.size() < used + 2 * kStep) buffer.resize(buffer.size() * 2);
+      const std::size_t more = read(at, std::min(kStep, size_ - at), buffer.data() + used);
+      used += std::min(more, length_of_word(buffer.data() + used, more) + 1);
+      at += more;
+    }
+    std::memset(buffer.data() + used, ' ', kStep);
+    return skip_first_word({buffer.data(), used + 1});
+  }
+
+ private:
+  static constexpr std::size_t kPiece = 256 << 10;
+  static constexpr std::size_t kStep = 128;
+  std::size_t read(std::size_t at, std::size_t bytes, char* out) const {
+    for (std::size_t done = 0; done < bytes;) {
+      const ssize_t n = ::pread(fd_, out + done, bytes - done, static_cast<off_t>(at + done));
+      if (n <= 0) fail("read");
+      done += static_cast<std::size_t>(n);
+    }
+    return bytes;
+  }
+  static std::size_t length_of_word(const char* text, std::size_t bytes) {
+    return static_cast<std::size_t>(std::find_if(text, text + bytes, is_space) - text);
+  }
+  static std::string_view skip_first_word(std::string_view text) { return text.substr(length_of_word(text.data(), text.size())); }
+  int fd_;
+  std::size_t size_ = 0;
+  std::atomic<std::size_t> next_{0};
+};
+
+// ---- finding words ------------------------------------------------------------------------------------------------
+
+/// Finds where words start and end, some kilobytes of text at a time: the positions are written out first and used in a second
+/// loop, so that no branch depends on how long a word is.
+class WordFinder {
+ public:
+  /// Text as Pieces gives it: it starts and ends with white space.
+  template <class Visit>
+  void for_each_word(std::string_view text, const Visit& visit) {
+    std::uint64_t before = 1;
+    std::size_t left = 0;  // 1: a word started and did not end yet; its start is edges_[0]
+    for (std::size_t at = 0; at < text.size(); at += 64 * kBlocks) {
+      const std::size_t blocks = std::min(kBlocks, (text.size() - at + 63) / 64);
+      space_masks_(text.data() + at, blocks, masks_.data());
+      const std::size_t edges = find_edges(blocks, at, before, left);
+      for (std::size_t i = 0; i + 1 < edges; i += 2) visit(text.data() + edges_[i], std::size_t{edges_[i + 1]} - edges_[i]);
+      left = edges % 2;
+      if (left != 0) edges_[0] = edges_[edges - 1];
+    }
+  }
+
+ private:
+  static constexpr std::size_t kBlocks = 64;
+  /// Appends to the first `size` edges; `before` is 1 when the byte before is white space.
+  std::size_t find_edges(std::size_t blocks, std::size_t base, std::uint64_t& before, std::size_t size) {
+    for (std::size_t i = 0; i < blocks; ++i, base += 64) {
+      const std::uint64_t spaces = masks_[i];
+      std::uint64_t changes = spaces ^ (spaces << 1 | before);
+      before = spaces >> 63;
+      // Eight at a time whether there are as many or not: cheaper than a branch that cannot be foreseen.
+      const auto count = static_cast<std::size_t>(std::popcount(changes));
+      for (std::size_t j = 0; j < count; j += 8) {
+        for (std::size_t k = 0; k < 8; ++k) {
+          edges_[size + j + k] = static_cast<std::uint32_t>(base) + static_cast<std::uint32_t>(std::countr_zero(changes));
+          changes &= changes - 1;
+        }
+      }
+      size += count;
+    }
+    return size;
+  }
+  SpaceMasks space_masks_ = choose_space_masks();
+  std::array<std::uint64_t, kBlocks> masks_;
+  std::array<std::uint32_t, 64 * kBlocks + 16> edges_;
+};
+
+// ---- output -------------------------------------------------------------------------------------------------------
+
+/// Lines "word<TAB>count" through one large buffer.
+class Output {
+ public:
+  explicit Output(const std::string& path) : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644)) {
+    if (fd_ < 0) fail(path.c_str());
+  }
+  ~Output() {
+    flush();
+    ::close(fd_);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  template <class Word>
+  void line(const Word& word, std::uint64_t count) {
+    if (word.length() + kNumber > buffer_.size() - used_) flush();
+    if (word.length() + kNumber > buffer_.size()) buffer_.resize(word.length() + kNumber);
+    char* out = buffer_.data() + used_;
+    std::memcpy(out, word.text(), word.length());
+    out += word.length();
+    *out++ = '\t';
+    out = std::to_chars(out, out + 20, count).ptr;
+    *out++ = '\n';
+    used_ = static_cast<std::size_t>(out - buffer_.data());
+  }
+
+ private:
+  static constexpr std::size_t kNumber = 24;
+  void flush() {
+    for (std::size_t done = 0; done < used_;) {
+      const ssize_t n = ::write(fd_, buffer_.data() + done, used_ - done);
+      if (n < 0) fail(path_.c_str());
+      done += static_cast<std::size_t>(n);
+    }
+    used_ = 0;
+  }
+  std::string path_;
+  int fd_;
+  std::vector<char> buffer_ = std::vector<char>(512 << 10);
+  std::size_t used_ = 0;
+};
+
+// ---- the program --------------------------------------------------------------------------------------------------
+
+void count_pieces(Pieces& pieces, WordCounts& counts) {
+  std::vector<char> buffer;
+  const auto finder = std::make_unique<WordFinder>();
+  for (std::string_view text = pieces.next(buffer); !text.empty(); text = pieces.next(buffer)) {
+    finder->for_each_word(text, [&](const char* word, std::size_t length) { counts.add(word, length); });
+    counts.drain();  // long words still point into the buffer
+  }
+}
+
+void merge_and_write(std::size_t part, std::vector<WordCounts>& counts, const std::string& path) {
+  Part& sum = counts[0].part(part);
+  for (std::size_t i = 1; i < counts.size(); ++i) sum.add_all(counts[i].part(part));
+  Output output(path);
+  const auto line = [&output](const auto& word, std::uint64_t count) { output.line(word, count); };
+  sum.short_words.table().for_each(line);
+  sum.medium_words.table().for_each(line);
+  sum.long_words.table().for_each(line);
+}
+
+/// Calls work(0) to work(n - 1), each on one of `threads` threads.
+template <class Work>
+void in_parallel(std::size_t threads, std::size_t n, const Work& work) {
+  std::vector<std::thread> running;
+  for (std::size_t t = 0; t < threads; ++t)
+    running.emplace_back([&, t] {
+      for (std::size_t i = t; i < n; i += threads) work(i);
+    });
+  for (std::thread& thread : running) thread.join();
 }
 
 }  // namespace
+}  // namespace limits
 
 int main(int argc, char** argv) {
-  if (argc < 3) return std::fprintf(stderr, "usage: wordcount_limit FILE OUTPUT [THREADS]\n"), 2;
+  using namespace limits;
+  if (argc < 3) return std::fprintf(stderr, "usage: wordcount_limit FILE OUTPUT-DIRECTORY [THREADS]\n"), 2;
   const std::size_t threads = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 2;
-  const int in = ::open(argv[1], O_RDONLY);
-  struct stat info {};
-  if (in < 0 || ::fstat(in, &info) != 0) return std::perror(argv[1]), 1;
-  const auto size = static_cast<std::size_t>(info.st_size);
-  const char* text = static_cast<const char*>(::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, in, 0));
-  if (text == MAP_FAILED) return std::perror("mmap"), 1;
-
-  std::vector<std::size_t> cuts(threads + 1, size);
-  cuts[0] = 0;
-  for (std::size_t i = 1; i < threads; ++i) {
-    std::size_t cut = size / threads * i;
-    while (cut < size && !is_space(text[cut])) ++cut;
-    cuts[i] = cut;
-  }
-  std::vector<Table> local(threads);
-  std::vector<std::thread> workers;
-  for (std::size_t i = 0; i < threads; ++i)
-    workers.emplace_back([&, i] { count(text + cuts[i], text + cuts[i + 1], text + size, local[i]); });
-  for (auto& worker : workers) worker.join();
-  workers.clear();
-
-  std::vector<std::string> outputs(threads);
-  for (std::size_t part = 0; part < threads; ++part) {
-    workers.emplace_back([&, part] {
-      Table merged;
-      for (const Table& table : local)
-        for (const Slot& slot : table.slots())
-          if (slot.count != 0 && (slot.word.hash >> 24) % threads == part) merged.add(slot.word, slot.count);
-      std::string& output = outputs[part];
-      for (const Slot& slot : merged.slots()) {
-        if (slot.count == 0) continue;
-        char number[24];
-        const auto end = std::to_chars(number, number + sizeof number, slot.count).ptr;
-        output.append(slot.word.text, slot.word.length).append(1, '\t').append(number, end).append(1, '\n');
-      }
-    });
-  }
-  for (auto& worker : workers) worker.join();
-
-  std::FILE* out = std::fopen(argv[2], "wb");
-  if (out == nullptr) return std::perror(argv[2]), 1;
-  for (const std::string& output : outputs) std::fwrite(output.data(), 1, output.size(), out);
-  return std::fclose(out) == 0 ? 0 : 1;
+  Pieces pieces(argv[1]);
+  std::vector<WordCounts> counts(threads);
+  in_parallel(threads, threads, [&](std::size_t i) { count_pieces(pieces, counts[i]); });
+  std::filesystem::create_directories(argv[2]);
+  in_parallel(threads, kParts,
+              [&](std::size_t part) { merge_and_write(part, counts, std::string(argv[2]) + "/part-" + std::to_string(part)); });
+  std::_Exit(0);  // giving the tables back page by page would only cost time
 }
