@@ -12,17 +12,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "benchmarks/limits/files.hpp"
 #include "benchmarks/limits/space_mask.hpp"
 #include "benchmarks/limits/word_table.hpp"
 
@@ -30,11 +25,6 @@ namespace limits {
 namespace {
 
 constexpr std::size_t kParts = 2;
-
-[[noreturn]] void fail(const char* what) {
-  std::perror(what);
-  std::exit(1);
-}
 
 // ---- counting -----------------------------------------------------------------------------------------------------
 
@@ -144,28 +134,23 @@ class WordCounts {
 /// The file in pieces. A word belongs to the piece it starts in.
 class Pieces {
  public:
-  explicit Pieces(const char* path) : fd_(::open(path, O_RDONLY)) {
-    struct stat info {};
-    if (fd_ < 0 || ::fstat(fd_, &info) != 0) fail(path);
-    size_ = static_cast<std::size_t>(info.st_size);
-  }
-  ~Pieces() { ::close(fd_); }
-  Pieces(const Pieces&) = delete;
-  Pieces& operator=(const Pieces&) = delete;
+  explicit Pieces(const char* path) : file_(path) {}
 
   /// The next piece nobody has taken: white space first, whole words, white space last, and readable bytes behind. Empty at the
   /// end.
   std::string_view next(std::vector<char>& buffer) {
-    const std::size_t begin = next_.fetch_add(kPiece);
-    if (begin >= size_) return {};
-    const std::size_t end = std::min(begin + kPiece, size_);
+    const std::size_t begin = next_.fetch_add(kPiece), size = file_.size();
+    if (begin >= size) return {};
+    const std::size_t end = std::min(begin + kPiece, size);
     buffer.resize(std::max(buffer.size(), kPiece + 2 * kStep));
     buffer[0] = ' ';
     const std::size_t lead = begin == 0 ? 0 : 1;  // the byte before tells whether the first word started earlier
-    std::size_t used = 1 - lead + read(begin - lead, end - begin + lead, buffer.data() + 1 - lead);
-    for (std::size_t at = end; at < size_ && !is_space(buffer[used - 1]);) {  // to the end of the last word
+    file_.read(begin - lead, end - begin + lead, buffer.data() + 1 - lead);
+    std::size_t used = end - begin + 1;
+    for (std::size_t at = end; at < size && !is_space(buffer[used - 1]);) {  // to the end of the last word
       if (buffer.size() < used + 2 * kStep) buffer.resize(buffer.size() * 2);
-      const std::size_t more = read(at, std::min(kStep, size_ - at), buffer.data() + used);
+      const std::size_t more = std::min(kStep, size - at);
+      file_.read(at, more, buffer.data() + used);
       used += std::min(more, length_of_word(buffer.data() + used, more) + 1);
       at += more;
     }
@@ -176,20 +161,11 @@ class Pieces {
  private:
   static constexpr std::size_t kPiece = 256 << 10;
   static constexpr std::size_t kStep = 128;
-  std::size_t read(std::size_t at, std::size_t bytes, char* out) const {
-    for (std::size_t done = 0; done < bytes;) {
-      const ssize_t n = ::pread(fd_, out + done, bytes - done, static_cast<off_t>(at + done));
-      if (n <= 0) fail("read");
-      done += static_cast<std::size_t>(n);
-    }
-    return bytes;
-  }
   static std::size_t length_of_word(const char* text, std::size_t bytes) {
     return static_cast<std::size_t>(std::find_if(text, text + bytes, is_space) - text);
   }
   static std::string_view skip_first_word(std::string_view text) { return text.substr(length_of_word(text.data(), text.size())); }
-  int fd_;
-  std::size_t size_ = 0;
+  InputFile file_;
   std::atomic<std::size_t> next_{0};
 };
 
@@ -239,51 +215,19 @@ class WordFinder {
   std::array<std::uint32_t, 64 * kBlocks + 16> edges_;
 };
 
-// ---- output -------------------------------------------------------------------------------------------------------
-
-/// Lines "word<TAB>count" through one large buffer.
-class Output {
- public:
-  explicit Output(const std::string& path) : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644)) {
-    if (fd_ < 0) fail(path.c_str());
-  }
-  ~Output() {
-    flush();
-    ::close(fd_);
-  }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-
-  template <class Word>
-  void line(const Word& word, std::uint64_t count) {
-    if (word.length() + kNumber > buffer_.size() - used_) flush();
-    if (word.length() + kNumber > buffer_.size()) buffer_.resize(word.length() + kNumber);
-    char* out = buffer_.data() + used_;
-    std::memcpy(out, word.text(), word.length());
-    out += word.length();
-    *out++ = '\t';
-    out = std::to_chars(out, out + 20, count).ptr;
-    *out++ = '\n';
-    used_ = static_cast<std::size_t>(out - buffer_.data());
-  }
-
- private:
-  static constexpr std::size_t kNumber = 24;
-  void flush() {
-    for (std::size_t done = 0; done < used_;) {
-      const ssize_t n = ::write(fd_, buffer_.data() + done, used_ - done);
-      if (n < 0) fail(path_.c_str());
-      done += static_cast<std::size_t>(n);
-    }
-    used_ = 0;
-  }
-  std::string path_;
-  int fd_;
-  std::vector<char> buffer_ = std::vector<char>(512 << 10);
-  std::size_t used_ = 0;
-};
-
 // ---- the program --------------------------------------------------------------------------------------------------
+
+template <class Word>
+void write_line(const Word& word, std::uint64_t count, OutputFile& output) {
+  constexpr std::size_t kNumber = 24;
+  char* out = output.room(word.length() + kNumber);
+  std::memcpy(out, word.text(), word.length());
+  out += word.length();
+  *out++ = '\t';
+  out = std::to_chars(out, out + kNumber, count).ptr;
+  *out++ = '\n';
+  output.advance(out);
+}
 
 void count_pieces(Pieces& pieces, WordCounts& counts) {
   std::vector<char> buffer;
@@ -297,22 +241,11 @@ void count_pieces(Pieces& pieces, WordCounts& counts) {
 void merge_and_write(std::size_t part, std::vector<WordCounts>& counts, const std::string& path) {
   Part& sum = counts[0].part(part);
   for (std::size_t i = 1; i < counts.size(); ++i) sum.add_all(counts[i].part(part));
-  Output output(path);
-  const auto line = [&output](const auto& word, std::uint64_t count) { output.line(word, count); };
+  OutputFile output(path);
+  const auto line = [&output](const auto& word, std::uint64_t count) { write_line(word, count, output); };
   sum.short_words.table().for_each(line);
   sum.medium_words.table().for_each(line);
   sum.long_words.table().for_each(line);
-}
-
-/// Calls work(0) to work(n - 1), each on one of `threads` threads.
-template <class Work>
-void in_parallel(std::size_t threads, std::size_t n, const Work& work) {
-  std::vector<std::thread> running;
-  for (std::size_t t = 0; t < threads; ++t)
-    running.emplace_back([&, t] {
-      for (std::size_t i = t; i < n; i += threads) work(i);
-    });
-  for (std::thread& thread : running) thread.join();
 }
 
 }  // namespace
@@ -325,8 +258,6 @@ int main(int argc, char** argv) {
   Pieces pieces(argv[1]);
   std::vector<WordCounts> counts(threads);
   in_parallel(threads, threads, [&](std::size_t i) { count_pieces(pieces, counts[i]); });
-  std::filesystem::create_directories(argv[2]);
-  in_parallel(threads, kParts,
-              [&](std::size_t part) { merge_and_write(part, counts, std::string(argv[2]) + "/part-" + std::to_string(part)); });
+  in_parallel(threads, kParts, [&](std::size_t part) { merge_and_write(part, counts, part_path(argv[2], part)); });
   std::_Exit(0);  // giving the tables back page by page would only cost time
 }
