@@ -14,7 +14,7 @@ Result<void> LocalTaskShuffle::commit(SealedSegment segment) {
   return store_.put(key, std::move(segment));
 }
 
-Result<void> LocalTaskShuffle::read(ShuffleId shuffle, std::uint32_t partition, const ExtentVisitor& visit) {
+Result<void> LocalTaskShuffle::read(ShuffleId shuffle, std::uint32_t partition, const BlockVisitor& visit) {
   failure_.reset();
   const auto outputs = lookup_(shuffle);
   if (!outputs) return fail(Code::internal, "shuffle " + std::to_string(shuffle.value()) + " is read before it is complete");
@@ -23,18 +23,13 @@ Result<void> LocalTaskShuffle::read(ShuffleId shuffle, std::uint32_t partition, 
 }
 
 Result<void> LocalTaskShuffle::read_map(ShuffleId shuffle, const MapOutput& output, std::uint32_t partition,
-                                        const ExtentVisitor& visit) {
+                                        const BlockVisitor& visit) {
   auto segment = store_.get({attempt_.task.job, shuffle, output.map, output.attempt});
   if (!segment) return lost(shuffle, output, std::move(segment).error());
   if (partition >= (*segment)->partitions())
     return fail(Code::internal, "partition " + std::to_string(partition) + " of a shuffle with " +
                                     std::to_string((*segment)->partitions()) + " partitions is read");
-  for (const Extent& extent : (*segment)->extents(partition)) {
-    const ByteView bytes = (*segment)->bytes(extent);
-    if (auto good = verify(bytes, extent); !good) return lost(shuffle, output, std::move(good).error());
-    WEFT_TRY(visit(bytes, extent.records));
-  }
-  return {};
+  return visit_extents(*segment, partition, visit, [&](Error why) { return lost(shuffle, output, std::move(why)); });
 }
 
 tl::unexpected<Error> LocalTaskShuffle::lost(ShuffleId shuffle, const MapOutput& output, Error why) {

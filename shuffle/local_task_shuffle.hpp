@@ -23,11 +23,11 @@ class LocalTaskShuffle final : public TaskShuffle {
 
   Result<std::unique_ptr<SegmentWriter>> create_segment(std::uint32_t partitions) override;
   Result<void> commit(SealedSegment segment) override;
-  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const ExtentVisitor& visit) override;
+  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const BlockVisitor& visit) override;
   std::optional<FetchFailure> fetch_failure() const override { return failure_; }
 
  private:
-  Result<void> read_map(ShuffleId shuffle, const MapOutput& output, std::uint32_t partition, const ExtentVisitor& visit);
+  Result<void> read_map(ShuffleId shuffle, const MapOutput& output, std::uint32_t partition, const BlockVisitor& visit);
   tl::unexpected<Error> lost(ShuffleId shuffle, const MapOutput& output, Error why);
 
   Store& store_;

@@ -1,9 +1,11 @@
 #include "shuffle/segment.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -36,6 +38,14 @@ class Mapped final : public Segment {
     return {extents_.data() + first_[partition], extents_.data() + first_[partition + 1]};
   }
   ByteView bytes(const Extent& extent) const override { return {data_ + extent.offset, extent.length}; }
+  bool in_memory() const override { return in_memory_; }
+
+  void forget(const Extent& extent) const override {
+    constexpr std::uint64_t kAround = 64u << 10;  // a fault maps the cached pages around it, too
+    const std::uint64_t from = extent.offset / kAround * kAround;
+    const std::uint64_t to = std::min(size_, (extent.offset + extent.length + kAround - 1) / kAround * kAround);
+    ::madvise(const_cast<std::byte*>(data_) + from, to - from, MADV_DONTNEED);
+  }
 
  private:
   Result<format::Footer> read_footer() {
@@ -81,7 +91,13 @@ class Mapped final : public Segment {
            entry.length <= end - entry.offset && (extents_.empty() || extents_.back().partition <= entry.partition);
   }
 
+  static bool is_sealed_memory(int fd) {
+    const int seals = ::fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_WRITE) != 0;
+  }
+
   Fd fd_;
+  const bool in_memory_ = is_sealed_memory(fd_.get());
   const std::byte* data_;
   std::uint64_t size_;
   std::vector<Extent> extents_;

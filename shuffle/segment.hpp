@@ -63,6 +63,10 @@ class Segment {
   virtual std::span<const Extent> extents(std::uint32_t partition) const = 0;
   /// The bytes of an extent, unverified.
   virtual ByteView bytes(const Extent& extent) const = 0;
+  /// In a sealed memfd; otherwise in a file.
+  virtual bool in_memory() const = 0;
+  /// The extent is not needed soon: its pages leave this process's resident set (of a file, they stay in the page cache).
+  virtual void forget(const Extent& extent) const = 0;
 };
 
 /// Code::corrupt when the bytes do not match the extent's checksum.

@@ -29,8 +29,33 @@ struct MapOutput {
   NodeId node;
 };
 
-/// Visits one extent's verified bytes; the view is valid during the call only. Returning an error ends the read with it.
-using ExtentVisitor = std::function<Result<void>(ByteView bytes, std::uint32_t records)>;
+/// One extent, verified. The bytes are valid during the visit; longer for who keeps a copy of `owner`.
+struct Block {
+  ByteView bytes;
+  std::uint32_t records = 0;
+  std::shared_ptr<const void> owner;  // null: the bytes cannot outlive the visit
+  std::uint64_t cost = 0;             // memory that `owner` holds and nobody else accounts for
+};
+
+/// Returning an error ends the read with it.
+using BlockVisitor = std::function<Result<void>(const Block&)>;
+
+/// Verifies and visits all extents of one partition of a segment of this machine's store. lost(error) makes the error of a damaged
+/// one.
+template <class Lost>
+Result<void> visit_extents(const std::shared_ptr<const Segment>& segment, std::uint32_t partition, const BlockVisitor& visit,
+                           Lost&& lost) {
+  Block block;
+  if (segment->in_memory()) block.owner = segment;  // the store accounts for it
+  for (const Extent& extent : segment->extents(partition)) {
+    block.bytes = segment->bytes(extent);
+    block.records = extent.records;
+    if (auto intact = verify(block.bytes, extent); !intact) return lost(std::move(intact).error());
+    WEFT_TRY(visit(block));
+    if (!segment->in_memory()) segment->forget(extent);
+  }
+  return {};
+}
 
 /// Belongs to one attempt and its thread; blocking, every wait bounded.
 class TaskShuffle {
@@ -41,9 +66,9 @@ class TaskShuffle {
   virtual Result<std::unique_ptr<SegmentWriter>> create_segment(std::uint32_t partitions) = 0;
   /// Hands the sealed segment to the store under this attempt's id; the task may end right after.
   virtual Result<void> commit(SealedSegment segment) = 0;
-  /// Visits all extents of `partition`, map after map in ascending order. On a lost or corrupt block the error is
+  /// Visits all blocks of `partition`, map after map in ascending order. On a lost or corrupt block the error is
   /// Code::unavailable and fetch_failure() tells which.
-  virtual Result<void> read(ShuffleId shuffle, std::uint32_t partition, const ExtentVisitor& visit) = 0;
+  virtual Result<void> read(ShuffleId shuffle, std::uint32_t partition, const BlockVisitor& visit) = 0;
   virtual std::optional<FetchFailure> fetch_failure() const = 0;
 };
 

@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@ namespace weft::storage {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256u << 10;
+// The output is synced before it appears. Writing back starts in pieces of this size while the task still runs, so that the driver
+// has little to wait for (256 MiB at once: 0.13 s on a fast local disk).
+constexpr std::uint64_t kWriteBackBytes = 8u << 20;
 
 }  // namespace
 
@@ -56,7 +60,14 @@ class OutputFile::Impl {
   Result<void> write(ByteView bytes) {
     if (auto written = write_all(fd_.get(), bytes); !written)
       return fail(std::move(written).error().wrap("writing output " + path_));
+    written_ += bytes.size();
+    if (written_ - started_ >= kWriteBackBytes) start_write_back();
     return {};
+  }
+  /// Only a hint: file systems that cannot do it don't, and failures show in the sync.
+  void start_write_back() {
+    const auto from = static_cast<off_t>(std::exchange(started_, written_));
+    ::sync_file_range(fd_.get(), from, static_cast<off_t>(written_) - from, SYNC_FILE_RANGE_WRITE);
   }
 
   Fd fd_;
@@ -65,6 +76,8 @@ class OutputFile::Impl {
   Buffer buffer_;
   std::size_t used_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t written_ = 0;
+  std::uint64_t started_ = 0;  // up to here writing back has begun
 };
 
 OutputFile::OutputFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

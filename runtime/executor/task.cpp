@@ -34,7 +34,7 @@ class CommitRecorder final : public shuffle::TaskShuffle {
     output_ = std::move(sizes);
     return {};
   }
-  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const shuffle::ExtentVisitor& visit) override {
+  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const shuffle::BlockVisitor& visit) override {
     return inner_.read(shuffle, partition, visit);
   }
   std::optional<shuffle::FetchFailure> fetch_failure() const override { return inner_.fetch_failure(); }

@@ -27,7 +27,7 @@ Result<void> WorkerShuffle::commit(shuffle::SealedSegment segment) {
   return worker_.commit(attempt_, std::move(segment));
 }
 
-Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, const shuffle::ExtentVisitor& visit) {
+Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, const shuffle::BlockVisitor& visit) {
   WEFT_ASSIGN(const std::vector<shuffle::MapOutput> outputs, worker_.locate(shuffle));
   for (std::size_t from = 0; from < outputs.size(); from += kWindow)
     WEFT_TRY(read_window(shuffle, partition, Window(outputs).subspan(from, std::min(kWindow, outputs.size() - from)), visit));
@@ -35,7 +35,7 @@ Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, con
 }
 
 Result<void> WorkerShuffle::read_window(ShuffleId shuffle, std::uint32_t partition, Window window,
-                                        const shuffle::ExtentVisitor& visit) {
+                                        const shuffle::BlockVisitor& visit) {
   std::vector<shuffle::MapOutput> here;
   for (const auto& map : window)
     if (map.node == worker_.node()) here.push_back(map);
@@ -53,18 +53,12 @@ Result<void> WorkerShuffle::read_window(ShuffleId shuffle, std::uint32_t partiti
 }
 
 Result<void> WorkerShuffle::read_local(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map,
-                                       const std::shared_ptr<const shuffle::Segment>& segment,
-                                       const shuffle::ExtentVisitor& visit) {
+                                       const std::shared_ptr<const shuffle::Segment>& segment, const shuffle::BlockVisitor& visit) {
   if (!segment) return lost(shuffle, map, "this worker's store has it no more");
   if (partition >= segment->partitions())
     return fail(Code::internal, fmt::format("shuffle {} has {} partitions, partition {} was asked for", shuffle.value(),
                                             segment->partitions(), partition));
-  for (const shuffle::Extent& extent : segment->extents(partition)) {
-    const ByteView bytes = segment->bytes(extent);
-    if (auto intact = shuffle::verify(bytes, extent); !intact) return lost(shuffle, map, intact.error().to_string());
-    WEFT_TRY(visit(bytes, extent.records));
-  }
-  return {};
+  return shuffle::visit_extents(segment, partition, visit, [&](const Error& why) { return lost(shuffle, map, why.to_string()); });
 }
 
 Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote) {
@@ -86,10 +80,10 @@ Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, W
 }
 
 Result<void> WorkerShuffle::read_remote(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote,
-                                        const shuffle::ExtentVisitor& visit) {
+                                        const shuffle::BlockVisitor& visit) {
   if (!remote.blocks || remote.next >= remote.blocks->partitions()) WEFT_TRY(refill(shuffle, partition, rest, remote));
   for (const shuffle::Extent& extent : remote.blocks->extents(remote.next))
-    WEFT_TRY(visit(remote.blocks->bytes(extent), extent.records));
+    WEFT_TRY(visit({remote.blocks->bytes(extent), extent.records, remote.blocks, remote.blocks->size()}));
   ++remote.next;
   return {};
 }

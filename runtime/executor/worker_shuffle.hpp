@@ -16,7 +16,7 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
 
   Result<std::unique_ptr<shuffle::SegmentWriter>> create_segment(std::uint32_t partitions) override;
   Result<void> commit(shuffle::SealedSegment segment) override;
-  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const shuffle::ExtentVisitor& visit) override;
+  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const shuffle::BlockVisitor& visit) override;
   std::optional<shuffle::FetchFailure> fetch_failure() const override { return failure_; }
 
   /// Of the committed segment.
@@ -27,11 +27,11 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
   struct Remote;
   using Window = std::span<const shuffle::MapOutput>;
 
-  Result<void> read_window(ShuffleId shuffle, std::uint32_t partition, Window window, const shuffle::ExtentVisitor& visit);
+  Result<void> read_window(ShuffleId shuffle, std::uint32_t partition, Window window, const shuffle::BlockVisitor& visit);
   Result<void> read_local(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map,
-                          const std::shared_ptr<const shuffle::Segment>& segment, const shuffle::ExtentVisitor& visit);
+                          const std::shared_ptr<const shuffle::Segment>& segment, const shuffle::BlockVisitor& visit);
   Result<void> read_remote(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote,
-                           const shuffle::ExtentVisitor& visit);
+                           const shuffle::BlockVisitor& visit);
   /// Fetches the next blocks of the node that has rest.front().
   Result<void> refill(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote);
   /// Records the lost map output and returns Code::unavailable.

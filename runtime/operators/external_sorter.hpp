@@ -13,23 +13,20 @@ template <class T, class KeyFn, class Less>
 class TypedOrder {
  public:
   using Key = std::remove_cvref_t<std::invoke_result_t<KeyFn&, const T&>>;
-  static constexpr bool kAscending = runtime::kAscending<Less, Key>;
-  static constexpr bool kDescending = runtime::kDescending<Less, Key>;
-  static constexpr bool kPrefixDecides = (kAscending || kDescending) && SortPrefix<Key>::kDecides;
+  using Prefix = OrderPrefix<Key, Less>;
+  static constexpr bool kPrefixDecides = Prefix::kDecides;
 
   TypedOrder(KeyFn key_of, Less less) : key_of_(std::move(key_of)), less_(std::move(less)) {}
 
   std::uint64_t prefix_of(const T& record) {
-    if constexpr (kAscending) {
-      return SortPrefix<Key>::of(std::invoke(key_of_, record));
-    } else if constexpr (kDescending) {
-      return ~SortPrefix<Key>::of(std::invoke(key_of_, record));
+    if constexpr (Prefix::kKnown) {
+      return Prefix::of(std::invoke(key_of_, record));
     } else {
       return 0;
     }
   }
   std::uint64_t prefix(ByteView record) {
-    if constexpr (kAscending || kDescending) {
+    if constexpr (Prefix::kKnown) {
       return prefix_of(read(record));
     } else {
       return 0;
@@ -61,6 +58,18 @@ class ExternalSorter {
   void add(const T& record) {
     Codec<T>::encode(record, sorter_.begin());
     sorter_.end(sorter_.order().prefix_of(record));
+  }
+
+  /// The encoded records of one block. They stay where they are if `owner` (may be null) keeps them alive and the grant has `cost`
+  /// bytes for holding it.
+  void add_block(ByteView records, const std::shared_ptr<const void>& owner, std::uint64_t cost) {
+    const bool borrowed = sorter_.borrow(owner, cost);
+    for (Decoder in(records); !in.empty();) {
+      const std::byte* begin = in.position();
+      const std::uint64_t prefix = sorter_.order().prefix_of(Codec<T>::decode(in));
+      const ByteView record(begin, in.position());
+      borrowed ? sorter_.add_borrowed(prefix, record) : sorter_.add(prefix, record);
+    }
   }
 
   /// emit(T&&) in order; views in the record are valid during the call. Once, last.

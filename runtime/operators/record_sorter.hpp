@@ -10,6 +10,7 @@
 #include "runtime/operators/arena.hpp"
 #include "runtime/operators/run_merger.hpp"
 #include "runtime/operators/sort_entries.hpp"
+#include "runtime/operators/sort_entry.hpp"
 #include "runtime/operators/spill.hpp"
 
 namespace weft::runtime {
@@ -29,15 +30,25 @@ class RecordSorter {
     scratch_.clear();
     return scratch_;
   }
-  void end(std::uint64_t prefix) {
-    poll_();
-    const ByteView record = scratch_.view();
-    if (store(prefix, record)) [[likely]]
-      return;
-    spill();
-    if (store(prefix, record)) return;
-    release_memory();  // perhaps the kept chunks are in the way
-    if (!store(prefix, record)) account_.exhausted(record.size() + 3 * kFirstEntries * sizeof(SortEntry));
+  void end(std::uint64_t prefix) { add(prefix, scratch_.view()); }
+
+  /// Copies the record.
+  void add(std::uint64_t prefix, ByteView record) {
+    add_with([&] { return store(prefix, record); }, record);
+  }
+
+  /// True: records that `owner` keeps alive may be added by add_borrowed() until the next call. Its `cost` is taken from the grant
+  /// for as long as it is held. False (always without an owner): they must be copied.
+  bool borrow(const std::shared_ptr<const void>& owner, std::uint64_t cost) {
+    if (!owner) return false;
+    if (!owners_.empty() && owners_.back().keep == owner) return true;
+    if (owners_.size() >= kMostOwners || cost > account_.limit() / 2 || !account_.try_take(cost)) return false;
+    owners_.push_back({owner, cost});
+    return true;
+  }
+  /// Refers to the record where it is.
+  void add_borrowed(std::uint64_t prefix, ByteView record) {
+    add_with([&] { return refer(prefix, record); }, record);
   }
 
   /// Writes what is in memory as a run and frees the memory.
@@ -61,31 +72,66 @@ class RecordSorter {
   bool next() {
     poll_();
     if (merger_) return merger_->next();
+    prefetch(position_ + kAhead);
     return ++position_ <= entries_.size();
   }
-  ByteView record() const { return merger_ ? merger_->record() : bytes_of(entries_[position_ - 1]); }
+  ByteView record() const { return merger_ ? merger_->record() : entries_[position_ - 1].record(); }
   std::uint64_t prefix() const { return merger_ ? merger_->prefix() : entries_[position_ - 1].prefix; }
   Order& order() { return order_; }
 
  private:
   static constexpr std::size_t kFirstEntries = 8;
+  static constexpr std::size_t kMostOwners = 4096;  // each may be a mapping and a descriptor
+  static constexpr std::size_t kAhead = 16;         // sorted records are anywhere in memory: fetched this long before they are used
 
-  static ByteView bytes_of(const SortEntry& entry) {
-    std::uint32_t size;
-    std::memcpy(&size, entry.record, sizeof size);
-    return {entry.record + sizeof size, size};
+  struct Owner {
+    std::shared_ptr<const void> keep;
+    std::uint64_t cost;
+  };
+
+  template <class Store>
+  void add_with(Store&& stored, ByteView record) {
+    poll_();
+    if (stored()) [[likely]]
+      return;
+    spill();
+    if (stored()) return;
+    release_entries();  // perhaps the kept chunks are in the way
+    if (!stored()) account_.exhausted(record.size() + 3 * kFirstEntries * sizeof(SortEntry));
   }
 
+  bool room_for_entry() { return entries_.size() < entries_.capacity() || grow_entries(); }
+
   bool store(std::uint64_t prefix, ByteView record) {
-    if (record.size() > UINT32_MAX) return false;
-    if (entries_.size() == entries_.capacity() && !grow_entries()) return false;
-    std::byte* stored = arena_.try_allocate(sizeof(std::uint32_t) + record.size());
+    if (record.size() > UINT32_MAX || !room_for_entry()) return false;
+    const bool is_long = record.size() >= SortEntry::kLong;
+    std::byte* stored = arena_.try_allocate(record.size() + (is_long ? sizeof(LongRecord) : 0));
     if (stored == nullptr) return false;
-    const auto size = static_cast<std::uint32_t>(record.size());
-    std::memcpy(stored, &size, sizeof size);
-    if (size != 0) std::memcpy(stored + sizeof size, record.data(), size);
-    entries_.push_back({prefix, stored});
+    std::byte* bytes = is_long ? stored + sizeof(LongRecord) : stored;
+    if (!record.empty()) std::memcpy(bytes, record.data(), record.size());
+    enter(prefix, is_long ? stored : nullptr, {bytes, record.size()});
     return true;
+  }
+
+  bool refer(std::uint64_t prefix, ByteView record) {
+    if (record.size() > UINT32_MAX || !room_for_entry()) return false;
+    std::byte* header = nullptr;
+    if (record.size() >= SortEntry::kLong) {
+      header = arena_.try_allocate(sizeof(LongRecord));
+      if (header == nullptr) return false;
+    }
+    enter(prefix, header, record);
+    return true;
+  }
+
+  void enter(std::uint64_t prefix, std::byte* long_header, ByteView record) {
+    if (long_header != nullptr) [[unlikely]] {
+      const LongRecord header{record.data(), record.size()};
+      std::memcpy(long_header, &header, sizeof header);
+      entries_.push(SortEntry::of(prefix, long_header, SortEntry::kLong));
+    } else {
+      entries_.push(SortEntry::of(prefix, record.data(), record.size()));
+    }
   }
 
   /// Twice the entries, or a little more when there is no memory for that. The sort needs as much again.
@@ -104,11 +150,20 @@ class RecordSorter {
     poll_.now();
     if (entries_.size() < 2) return;
     const std::unique_ptr<SortEntry[]> scratch(new SortEntry[entries_.size()]);
-    sort_entries(entries_.data(), scratch.get(), entries_.size(), Order::kPrefixDecides,
-                 [&](const SortEntry& a, const SortEntry& b) {
-                   poll_();
-                   return order_.less(bytes_of(a), bytes_of(b));
-                 });
+    sort_entries<Order::kPrefixDecides>(entries_.data(), scratch.get(), entries_.size(),
+                                        [&](const SortEntry& a, const SortEntry& b) {
+                                          poll_();
+                                          return order_.less(a.record(), b.record());
+                                        });
+  }
+
+  /// Inlined by force: GCC takes a function that only prefetches for one without effect, and drops the calls.
+  [[gnu::always_inline]] void prefetch(std::size_t position) const {
+    if (position >= entries_.size()) return;
+    const std::byte* record = entries_[position].address();
+    __builtin_prefetch(record);
+    __builtin_prefetch(record + 64);
+    __builtin_prefetch(record + 128);
   }
 
   void spill() {
@@ -116,16 +171,29 @@ class RecordSorter {
     sort();
     if (!file_) file_ = std::make_unique<SpillFile>(account_.context());
     SpillWriter writer(*file_, account_.block_bytes());
-    for (const SortEntry& entry : entries_) writer.write(bytes_of(entry));
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      prefetch(i + kAhead);
+      writer.write(entries_[i].record());
+    }
     runs_.push_back(writer.finish());
     entries_.clear();
     arena_.clear();
+    if (owners_.size() > 1) drop_owners(owners_.size() - 1);  // more records of the last one may follow
   }
 
-  void release_memory() {
+  void release_entries() {
     arena_.release();
-    entries_ = std::vector<SortEntry>();
+    entries_.release();
     account_.give_back(std::exchange(taken_, 0));
+  }
+  void release_memory() {
+    release_entries();
+    drop_owners(owners_.size());
+  }
+  void drop_owners(std::size_t count) {
+    const auto end = owners_.begin() + static_cast<std::ptrdiff_t>(count);
+    for (auto owner = owners_.begin(); owner != end; ++owner) account_.give_back(owner->cost);
+    owners_.erase(owners_.begin(), end);
   }
 
   /// Each run that is read holds a block.
@@ -158,8 +226,9 @@ class RecordSorter {
   Order order_;
   StopPoll poll_;
   Encoder scratch_;
-  std::vector<SortEntry> entries_;
+  SortEntries entries_;
   std::uint64_t taken_ = 0;  // for entries_
+  std::vector<Owner> owners_;
   std::unique_ptr<SpillFile> file_;
   std::vector<SpillRun> runs_;
   std::optional<RunMerger<Order>> merger_;

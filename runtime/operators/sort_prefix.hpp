@@ -90,4 +90,20 @@ template <class Less, class Key>
 inline constexpr bool kDescending =
     std::is_same_v<Less, std::greater<>> || std::is_same_v<Less, std::greater<Key>> || std::is_same_v<Less, std::ranges::greater>;
 
+/// The prefix under the order of `Less`: less(a, b) implies of(a) <= of(b). All are equal under comparators that it does not know.
+template <class Key, class Less>
+struct OrderPrefix {
+  static constexpr bool kKnown = kAscending<Less, Key> || kDescending<Less, Key>;
+  static constexpr bool kDecides = kKnown && SortPrefix<Key>::kDecides;
+  static std::uint64_t of(const Key& key) {
+    if constexpr (kAscending<Less, Key>) {
+      return SortPrefix<Key>::of(key);
+    } else if constexpr (kDescending<Less, Key>) {
+      return ~SortPrefix<Key>::of(key);
+    } else {
+      return 0;
+    }
+  }
+};
+
 }  // namespace weft::runtime

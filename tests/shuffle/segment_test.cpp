@@ -13,6 +13,7 @@
 
 #include "base/file.hpp"
 #include "base/random.hpp"
+#include "shuffle/task_shuffle.hpp"
 
 namespace weft::shuffle {
 namespace {
@@ -167,6 +168,32 @@ TEST(Segment, AFullDiskIsResourceExhausted) {
     EXPECT_EQ(last.error().code(), Code::resource_exhausted);
   }
   ::umount(dir->path().c_str());
+}
+
+TEST(Segment, ABlockInMemoryMayBeKeptAndOneOnDiskIsForgottenAfterTheVisit) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  for (const bool memory : {true, false}) {
+    auto writer = memory ? SegmentWriter::in_memory(2) : SegmentWriter::on_disk(dir->path(), 2);
+    ASSERT_TRUE(writer);
+    Random random(4);
+    Contents expected;
+    auto segment = Segment::open(write_random(**writer, random, 2, expected).fd);
+    ASSERT_TRUE(segment);
+    EXPECT_EQ((*segment)->in_memory(), memory);
+    for (int round = 0; round < 2; ++round) {  // what was forgotten can be read again
+      std::vector<Piece> seen;
+      std::vector<std::shared_ptr<const void>> owners;
+      const auto visit = [&](const Block& block) -> Result<void> {
+        seen.push_back({std::string(as_chars(block.bytes)), block.records});
+        if (block.owner) owners.push_back(block.owner);
+        return {};
+      };
+      ASSERT_TRUE(visit_extents(*segment, 1, visit, [](Error why) { return fail(std::move(why)); }));
+      EXPECT_EQ(seen, expected[1]);
+      EXPECT_EQ(owners.size(), memory ? seen.size() : 0);
+    }
+  }
 }
 
 }  // namespace

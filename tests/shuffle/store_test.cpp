@@ -192,8 +192,8 @@ TEST_F(StoreTest, ATaskReadsAPartitionMapAfterMap) {
   }
   LocalTaskShuffle reader(*store, attempt(6, 0), lookup);
   std::string read;
-  const auto visit = [&](ByteView bytes, std::uint32_t) {
-    read += as_chars(bytes);
+  const auto visit = [&](const Block& block) {
+    read += as_chars(block.bytes);
     return Result<void>();
   };
   ASSERT_TRUE(reader.read(ShuffleId(5), 1, visit));
@@ -216,8 +216,7 @@ TEST_F(StoreTest, AVisitorsErrorEndsTheReadAndIsNoFetchFailure) {
   auto outputs = std::make_shared<std::vector<MapOutput>>(1);
   ASSERT_TRUE(store->put(key(1, 5, 0), make_segment("x")));
   LocalTaskShuffle reader(*store, attempt(6, 0), [&](ShuffleId) { return outputs; });
-  const auto ended =
-      reader.read(ShuffleId(5), 0, [](ByteView, std::uint32_t) -> Result<void> { return fail(Code::cancelled, "no"); });
+  const auto ended = reader.read(ShuffleId(5), 0, [](const Block&) -> Result<void> { return fail(Code::cancelled, "no"); });
   EXPECT_EQ(ended.error().code(), Code::cancelled);
   EXPECT_FALSE(reader.fetch_failure());
 }

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <string>
 
 #include <fcntl.h>
@@ -85,6 +87,105 @@ TEST_P(Sorting, a_senseless_comparator_loses_nothing) {
   std::sort(out.begin(), out.end());
   ASSERT_EQ(out.size(), 5000U);
   for (int i = 0; i < 5000; ++i) EXPECT_EQ(out[static_cast<std::size_t>(i)], i);
+}
+
+/// Blocks of `per_block` encoded records. What is not lent is overwritten after the call; what is lent only the sorter keeps.
+template <class T>
+void add_blocks(ExternalSorter<T>& sorter, const std::vector<T>& records, std::size_t per_block) {
+  std::shared_ptr<Encoder> block;
+  for (std::size_t low = 0, number = 0; low < records.size(); low += per_block, ++number) {
+    block = std::make_shared<Encoder>();
+    for (std::size_t i = low; i < std::min(low + per_block, records.size()); ++i) encode(records[i], *block);
+    const std::shared_ptr<const void> owner = number % 3 == 2 ? nullptr : block;
+    const std::size_t middle = block->size() / 2;
+    sorter.add_block(block->view(), owner, number % 3 == 1 ? middle : 0);
+    if (!owner) std::memset(const_cast<std::byte*>(block->view().data()), 0xee, block->size());
+  }
+}
+
+TEST_P(Sorting, blocks_that_are_lent_or_not_in_the_order_they_came) {
+  Random random(27);
+  std::vector<std::pair<std::string, int>> records;
+  for (int i = 0; i < 9000; ++i) records.emplace_back(random_word(random, 300), i);
+  for (const std::size_t per_block : {1U, 7U, 400U}) {
+    TestContext test(GetParam());
+    ExternalSorter<std::pair<std::string, int>> sorter(test.context);
+    add_blocks(sorter, records, per_block);
+    std::vector<std::pair<std::string, int>> sorted;
+    sorter.drain([&](std::pair<std::string, int>&& record) { sorted.push_back(std::move(record)); });
+    auto expected = records;
+    std::stable_sort(expected.begin(), expected.end());
+    EXPECT_TRUE(sorted == expected) << per_block;
+  }
+}
+
+TEST_P(Sorting, many_records_around_every_size_of_bucket) {
+  Random random(28);
+  for (const std::size_t count : {2U, 39U, 40U, 41U, 255U, 3000U}) {
+    for (const unsigned bits : {1U, 7U, 9U, 33U, 64U}) {
+      std::vector<std::pair<std::uint64_t, int>> records;
+      for (std::size_t i = 0; i < count; ++i) records.emplace_back(random() >> (64 - bits), static_cast<int>(random.below(3)));
+      TestContext test(GetParam());
+      ExternalSorter<std::pair<std::uint64_t, int>> sorter(test.context);
+      for (const auto& record : records) sorter.add(record);
+      std::vector<std::pair<std::uint64_t, int>> sorted;
+      sorter.drain([&](std::pair<std::uint64_t, int>&& record) { sorted.push_back(record); });
+      std::sort(records.begin(), records.end());
+      EXPECT_TRUE(sorted == records) << count << " records of " << bits << " bits";
+    }
+  }
+}
+
+TEST(ExternalSorter, takes_records_longer_than_an_entry_can_say) {
+  for (const std::uint64_t grant : {1U << 20, 64U << 20}) {
+    TestContext test(grant);
+    ExternalSorter<std::string_view> sorter(test.context);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < 40; ++i) texts.emplace_back(65520 + i, static_cast<char>('z' - i % 20));
+    for (std::size_t i = 0; i < texts.size(); i += 2) {
+      sorter.add(texts[i]);
+      auto block = std::make_shared<Encoder>();
+      encode(std::string_view(texts[i + 1]), *block);
+      sorter.add_block(block->view(), block, 0);
+    }
+    std::vector<std::string> sorted;
+    sorter.drain([&](std::string_view text) { sorted.emplace_back(text); });
+    std::stable_sort(texts.begin(), texts.end());
+    EXPECT_TRUE(sorted == texts) << grant;
+  }
+}
+
+TEST(ExternalSorter, holds_a_lent_block_only_if_its_grant_can_bear_the_cost) {
+  TestContext test(1U << 20);
+  auto block = std::make_shared<Encoder>();
+  for (int i = 0; i < 100; ++i) encode(i, *block);
+  ExternalSorter<int> sorter(test.context);
+  sorter.add_block(block->view(), block, 10U << 20);
+  EXPECT_EQ(block.use_count(), 1) << "too dear: copied";
+  const std::uint64_t before = test.grant.used();
+  sorter.add_block(block->view(), block, 100'000);
+  EXPECT_EQ(block.use_count(), 2);
+  EXPECT_GE(test.grant.used(), before + 100'000);
+  sorter.add_block(block->view(), block, 100'000);
+  EXPECT_LT(test.grant.used(), before + 200'000) << "the same block costs once";
+  int count = 0;
+  sorter.drain([&](int value) { EXPECT_EQ(value, count++ / 3); });
+  EXPECT_EQ(count, 300);
+}
+
+TEST(ExternalSorter, lets_go_of_lent_blocks_when_it_spills) {
+  TestContext test(64U << 10);
+  ExternalSorter<int> sorter(test.context);
+  std::vector<std::weak_ptr<Encoder>> blocks;
+  for (int i = 0; i < 200; ++i) {
+    auto block = std::make_shared<Encoder>();
+    for (int k = 0; k < 100; ++k) encode(k, *block);
+    sorter.add_block(block->view(), block, 0);
+    blocks.push_back(block);
+  }
+  EXPECT_GT(test.context.spilled_bytes, 0U);
+  const auto held = std::count_if(blocks.begin(), blocks.end(), [](const auto& block) { return !block.expired(); });
+  EXPECT_LT(held, 20);
 }
 
 TEST(ExternalSorter, decodes_views_and_sorts_nothing) {

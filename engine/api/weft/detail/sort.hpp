@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,20 +77,20 @@ Buffer write_samples(TaskContext& context, const Chain& chain, const KeyFn& key_
 /// Keys that cut the sampled records into kQuantiles parts of equal weight, in order.
 template <class K, class Less>
 Buffer write_quantiles(TaskContext& context, ShuffleId samples) {
-  std::vector<WeightedKey<K>> keys;
+  const auto key_of = [](const WeightedKey<K>& key) -> const Owned<K>& { return key.second; };
+  runtime::ExternalSorter<WeightedKey<K>, decltype(key_of), Less> sorter(context.operators, key_of);
   double total = 0;
-  read_shuffle<WeightedKey<K>>(context, samples, 0, [&](WeightedKey<K>&& key) {
+  read_shuffle<WeightedKey<K>>(context, samples, 0, [&](const WeightedKey<K>& key) {
     total += key.first;
-    keys.push_back(std::move(key));
+    sorter.add(key);
   });
-  std::stable_sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return Less()(a.second, b.second); });
   return write_segment(context, [&](runtime::PartitionedWriter& out) {
     double passed = 0;
     std::size_t next = 1;
-    for (const WeightedKey<K>& key : keys) {
+    sorter.drain([&](const WeightedKey<K>& key) {
       passed += key.first;
       for (; next < kQuantiles && passed >= total * static_cast<double>(next) / kQuantiles; ++next) out.write(0, key.second);
-    }
+    });
     out.finish();
   });
 }
@@ -105,16 +106,28 @@ class RangeRouter {
     std::size_t count = 0;
     for (std::size_t i = 1; i < partitions && !keys.empty(); ++i, ++count) encode(keys[keys.size() * i / partitions], storage_);
     Decoder in(storage_.view());
-    while (count-- > 0) splitters_.push_back(decode<K>(in));  // views into storage_
+    for (std::size_t i = 0; i < count; ++i) splitters_.push_back(decode<K>(in));  // views into storage_
+    prefixes_.resize(std::bit_ceil(count + 1) - 1, UINT64_MAX);
+    for (std::size_t i = 0; i < count; ++i) prefixes_[i] = Prefix::of(splitters_[i]);
   }
 
   std::uint32_t operator()(const K& key) const {
-    return static_cast<std::uint32_t>(std::upper_bound(splitters_.begin(), splitters_.end(), key, Less()) - splitters_.begin());
+    const std::uint64_t prefix = Prefix::of(key);
+    std::size_t smaller = 0;  // splitters with a smaller prefix; no branch depends on the key
+    for (std::size_t half = (prefixes_.size() + 1) / 2; half > 0; half /= 2)
+      smaller += prefixes_[smaller + half - 1] < prefix ? half : 0;
+    if (smaller == splitters_.size() || prefixes_[smaller] != prefix) return static_cast<std::uint32_t>(smaller);
+    const auto first = splitters_.begin();
+    return static_cast<std::uint32_t>(
+        std::upper_bound(first + static_cast<std::ptrdiff_t>(smaller), splitters_.end(), key, Less()) - first);
   }
 
  private:
+  using Prefix = runtime::OrderPrefix<K, Less>;
+
   Encoder storage_;
   std::vector<K> splitters_;
+  std::vector<std::uint64_t> prefixes_;  // of the splitters; padded to one less than a power of two
 };
 
 template <class T, class KeyFn, class Less>
@@ -126,7 +139,8 @@ struct SortRead {
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     runtime::ExternalSorter<T, KeyFn, Less> sorter(context.operators, key_of);
-    read_shuffle<T>(context, shuffle, context.partition, [&](const T& record) { sorter.add(record); });
+    read_blocks(context, shuffle, context.partition,
+                [&](const shuffle::Block& block) { sorter.add_block(block.bytes, block.owner, block.cost); });
     sorter.drain([&](T&& record) { sink(std::move(record)); });
   }
 };

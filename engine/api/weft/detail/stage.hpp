@@ -62,15 +62,23 @@ Buffer write_segment(TaskContext& context, Fill&& fill) {
   return {};
 }
 
-/// Decodes all records of one partition of a shuffle.
-template <class T, class Visit>
-void read_shuffle(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, Visit&& visit) {
-  const shuffle::ExtentVisitor each = [&](ByteView bytes, std::uint32_t) -> weft::Result<void> {
+/// Visits the blocks of encoded records of one partition of a shuffle.
+template <class Visit>
+void read_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, Visit&& visit) {
+  const shuffle::BlockVisitor each = [&](const shuffle::Block& block) -> weft::Result<void> {
     context.check_stop();
-    for (Decoder in(bytes); !in.empty();) visit(Codec<T>::decode(in));
+    visit(block);
     return {};
   };
   value_or_throw(context.shuffle->read(shuffle, partition, each));
+}
+
+/// Decodes all records of one partition of a shuffle.
+template <class T, class Visit>
+void read_shuffle(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, Visit&& visit) {
+  read_blocks(context, shuffle, partition, [&](const shuffle::Block& block) {
+    for (Decoder in(block.bytes); !in.empty();) visit(Codec<T>::decode(in));
+  });
 }
 
 /// The partition of a shuffle that belongs to the running task.
