@@ -10,11 +10,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "driver.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/session.hpp"
+#include "engine/client/stage_stats.hpp"
 #include "replay.hpp"
 #include "weft/failure.hpp"
 
@@ -29,6 +31,7 @@ struct CommonOptions {
   client::RunOptions run;
   bool overwrite = false;
   std::string explain;  // "", "text", "dot"
+  std::string stats;    // file for the figures of the stages; empty: none
 };
 
 /// CLI11 validators that accept what `parse` does.
@@ -84,6 +87,7 @@ void declare_common(CLI::App& app, CommonOptions& options) {
   app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->group(kGroup);
   app.add_flag("--overwrite", options.overwrite, "Replace outputs that exist")->group(kGroup);
   app.add_flag("--quiet", run.quiet, "No progress on stderr")->group(kGroup);
+  app.add_option("--stats", options.stats, "Write to this file (JSON) what each stage read and shuffled")->group(kGroup);
   app.add_flag("--explain{text}", options.explain, "Print the stages (=dot for Graphviz) and run nothing")
       ->check(CLI::IsMember({"text", "dot"}))
       ->group(kGroup);
@@ -216,6 +220,13 @@ void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete)
   }
 }
 
+/// The job has succeeded and its outputs are there: trouble with this file is told, and no more.
+void write_stats(const std::string& path, const CommandLine& line, const std::optional<master::JobStatus>& status) {
+  if (path.empty()) return;
+  const auto written = write_file(path, client::stage_stats_json(status.value_or(master::JobStatus{})));
+  if (!written) complain(line.name(), "--stats: " + written.error().to_string(), 0);
+}
+
 int run_job(const CommandLine& line) {
   auto graph = std::make_shared<detail::DriverGraph>(driver_settings(line.common()));
   const bool explain_only = !line.common().explain.empty();
@@ -226,6 +237,7 @@ int run_job(const CommandLine& line) {
       explain(*graph, line, true);
     } else {
       graph->finish();
+      write_stats(line.common().stats, line, graph->status());
     }
     return 0;
   } catch (const detail::PlanEndsHere&) {

@@ -86,7 +86,8 @@ std::string job_json(const master::JobStatus& job, Duration now) {
   for (const master::StageStatus& stage : job.stages) {
     json.begin_object().member("id", stage.id.value()).member("name", stage.name).member("tasks", stage.tasks);
     json.member("finished", stage.finished).member("running", stage.running).member("failed_attempts", stage.failed_attempts);
-    json.member("state", stage_state(stage)).member("reason", stage.reason).end_object();
+    json.member("state", stage_state(stage)).member("reason", stage.reason);
+    json.member("input_bytes", stage.input_bytes).member("shuffle_bytes", stage.shuffle_bytes).end_object();
   }
   json.end_array().end_object();
   return json.text() + "\n";

@@ -70,6 +70,8 @@ struct Stage {
   failedAttempts @5 :UInt32;
   waiting @6 :Bool;
   reason @7 :Text;                # why nothing of it runs
+  inputBytes @8 :UInt64;
+  shuffleBytes @9 :UInt64;
 }
 
 struct Counter {

@@ -26,6 +26,8 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
     stages[i].setFailedAttempts(stage.failed_attempts);
     stages[i].setWaiting(stage.waiting);
     stages[i].setReason(text(stage.reason));
+    stages[i].setInputBytes(stage.input_bytes);
+    stages[i].setShuffleBytes(stage.shuffle_bytes);
   }
   auto counters = out.initCounters(count(status.counters.size()));
   unsigned i = 0;
@@ -51,7 +53,8 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
   status.ended = Duration(in.getEnded());
   for (auto stage : in.getStages()) {
     status.stages.push_back({StageId(stage.getId()), string(stage.getName()), stage.getTasks(), stage.getFinished(),
-                             stage.getRunning(), stage.getFailedAttempts(), stage.getWaiting(), string(stage.getReason())});
+                             stage.getRunning(), stage.getFailedAttempts(), stage.getWaiting(), string(stage.getReason()),
+                             stage.getInputBytes(), stage.getShuffleBytes()});
   }
   for (auto counter : in.getCounters()) status.counters[string(counter.getName())] = counter.getValue();
   status.shuffle_bytes = in.getShuffleBytes();

@@ -87,6 +87,8 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
     out.finished = info.finished;
     out.running = info.running;
     out.failed_attempts = info.failed_attempts;
+    out.input_bytes = stage.input_bytes;
+    out.shuffle_bytes = stage.shuffle_bytes;
     out.waiting = stage.active && !info.ready;
     if (out.waiting) {
       out.reason = "its inputs are not complete";

@@ -28,6 +28,7 @@ struct StageStatus {
   std::uint32_t tasks = 0, finished = 0, running = 0, failed_attempts = 0;
   bool waiting = false;  // for its inputs
   std::string reason;    // the last thing said about why a task of it does not run (weft job explain); empty when none
+  std::uint64_t input_bytes = 0, shuffle_bytes = 0;  // read from files, written to its shuffle
 };
 
 struct JobStatus {

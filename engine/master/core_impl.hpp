@@ -22,10 +22,11 @@ struct StageRecord {
   bool released = false;           // the driver will not read it again
   bool dropped = false;            // complete, but its segments were given up; recomputed when lineage asks for it
   std::vector<Buffer> results;
-  std::vector<bool> counted;                       // tasks whose counters are in the job's already (a recomputed map counts once)
-  std::uint32_t table_version = 1;                 // of the location table; grows with each lost output
-  std::map<NodeId, std::uint32_t> sent;            // table version each node has
-  std::map<NodeId, std::uint32_t> fetch_failures;  // of outputs on a node
+  std::vector<bool> counted;                         // tasks whose counters are in the job's already (a recomputed map counts once)
+  std::uint64_t input_bytes = 0, shuffle_bytes = 0;  // of the counted tasks
+  std::uint32_t table_version = 1;                   // of the location table; grows with each lost output
+  std::map<NodeId, std::uint32_t> sent;              // table version each node has
+  std::map<NodeId, std::uint32_t> fetch_failures;    // of outputs on a node
 
   std::string title() const;
 };

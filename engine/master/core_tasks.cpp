@@ -127,9 +127,13 @@ void Core::Impl::add_counters(const TaskRef& task, const TaskFinished& event) {
     if (__builtin_add_overflow(sum, value, &sum))
       sum = value < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
   }
+  std::uint64_t shuffled = 0;
+  for (const auto& partition : event.output) shuffled += partition.bytes;
+  task.stage->input_bytes += event.input_bytes;
+  task.stage->shuffle_bytes += shuffled;
   job.input_bytes += event.input_bytes;
   job.input_records += event.input_records;
-  for (const auto& partition : event.output) job.shuffle_bytes += partition.bytes;
+  job.shuffle_bytes += shuffled;
 }
 
 void Core::Impl::store_output(const TaskRef& task, const TaskFinished& event) {

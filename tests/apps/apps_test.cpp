@@ -239,6 +239,17 @@ TEST_P(AppsTest, ExistingOutputIsKeptUnlessOverwriteIsGiven) {
   EXPECT_FALSE(fs::exists(scratch_ / "out/precious"));
 }
 
+TEST_P(AppsTest, StatsSayWhatEachStageReadAndShuffled) {
+  write_inputs({"a b a\n", "b\n"});  // 8 bytes
+  const std::string stats = scratch_ / "stats.json";
+  const auto result = launch({"wordcount", "--stats", stats, "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string json = read_file(stats);
+  EXPECT_NE(json.find("\"input_bytes\":8,\"shuffle_bytes\":"), std::string::npos) << json;
+  EXPECT_EQ(json.find("\"input_bytes\":8,\"shuffle_bytes\":0}"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"input_bytes\":0,\"shuffle_bytes\":0}"), std::string::npos) << json;
+}
+
 TEST_P(AppsTest, UnknownOptionIsNamed) {
   const auto result = launch({"wordcount", "--inptu", "x", "--output", "y"});
   EXPECT_NE(result.exit_code, 0);
