@@ -13,3 +13,4 @@ find_library(WEFT_XXHASH_LIBRARY xxhash REQUIRED)       # hashing
 find_program(WEFT_CAPNP_COMPILER capnp REQUIRED)
 find_library(WEFT_CAPNP_LIBRARY capnp REQUIRED)
 find_library(WEFT_KJ_LIBRARY kj REQUIRED)
+find_package(benchmark QUIET) # Google Benchmark: the operator benchmarks, which are left out without it

@@ -8,9 +8,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "benchmarks/e2e/memory_probe.hpp"
 
 namespace weft::bench {
 
@@ -35,25 +36,27 @@ int spawn(const Command& command) {
 Timing time_command(const Command& command) {
   const auto start = std::chrono::steady_clock::now();
   const int pid = spawn(command);
+  MemoryProbe memory(pid);
   int status = 0;
-  rusage usage{};
-  ::wait4(pid, &status, 0, &usage);
+  ::waitpid(pid, &status, 0);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   if (status != 0) {
     std::fprintf(stderr, "bench: failed:");
     for (const std::string& word : command) std::fprintf(stderr, " %s", word.c_str());
     std::fprintf(stderr, "\n");
     std::exit(1);
   }
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  return {elapsed.count(), static_cast<double>(usage.ru_maxrss) / 1024};
+  return {elapsed.count(), memory.stop_mib()};
 }
 
-std::vector<std::vector<Timing>> alternate(const std::vector<Command>& commands, int rounds, const Command& before) {
+std::vector<std::vector<Timing>> alternate(const std::vector<Command>& commands, int rounds,
+                                           const std::function<void(std::size_t)>& around) {
   std::vector<std::vector<Timing>> timings(commands.size());
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < commands.size(); ++i) {
-      if (!before.empty()) time_command(before);
+      if (around) around(i);
       timings[i].push_back(time_command(commands[i]));
+      if (around) around(i);
     }
   }
   return timings;

@@ -1,6 +1,7 @@
 // Running and timing whole programs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,7 @@ namespace weft::bench {
 
 struct Timing {
   double seconds = 0;
-  double peak_mib = 0;  // largest resident set of the process or of one it waited for
+  double peak_mib = 0;  // see MemoryProbe
 };
 
 using Command = std::vector<std::string>;
@@ -16,9 +17,10 @@ using Command = std::vector<std::string>;
 /// Runs to the end; prints the program's errors and exits when it fails.
 Timing time_command(const Command& command);
 
-/// Runs `set-up, command` for each command in turn, `rounds` times, and returns the timings of each: alternating, so that a drift
-/// of the machine touches all alike. `before` runs ahead of each.
-std::vector<std::vector<Timing>> alternate(const std::vector<Command>& commands, int rounds, const Command& before);
+/// Runs each command in turn, `rounds` times, and returns the timings of each: alternating, so that a drift of the machine touches
+/// all alike. `around(i)` is called before and after each run of command i.
+std::vector<std::vector<Timing>> alternate(const std::vector<Command>& commands, int rounds,
+                                           const std::function<void(std::size_t)>& around = {});
 
 double median_seconds(std::vector<Timing> timings);
 double max_mib(const std::vector<Timing>& timings);
