@@ -10,6 +10,7 @@
 
 #include "base/codec.hpp"
 #include "base/hash.hpp"
+#include "base/wide_load.hpp"
 
 namespace weft {
 
@@ -37,14 +38,6 @@ struct ShortBytes {
 
 inline constexpr std::size_t kShortBytes = 16;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !(defined(__x86_64__) || defined(__aarch64__))
-/// `size` is at most 16.
-inline ShortBytes load_short(const std::byte* bytes, std::size_t size) {
-  std::array<std::uint64_t, 2> words{};
-  if (size != 0) std::memcpy(words.data(), bytes, size);
-  return {words[0], words[1]};
-}
-#else
 namespace detail {
 inline constexpr auto kKeepLow = [] {
   std::array<std::array<std::uint64_t, 2>, 17> masks{};
@@ -56,13 +49,11 @@ inline constexpr auto kKeepLow = [] {
 }();
 }  // namespace detail
 
-/// `size` is at most 16. Reads 16 bytes at once and drops what is too much, unless that could touch the next page: a branch per
-/// length would be mispredicted on every third word of a text. The empty asm keeps the compiler from reasoning about bounds.
+/// `size` is at most 16. Reads 16 bytes at once and drops what is too much.
 inline ShortBytes load_short(const std::byte* bytes, std::size_t size) {
   ShortBytes words;
-  if ((reinterpret_cast<std::uintptr_t>(bytes) & 4095U) <= 4096 - kShortBytes) [[likely]] {
-    const std::byte* from = bytes;
-    __asm__("" : "+r"(from) : "m"(*reinterpret_cast<const char(*)[]>(bytes)));  // NOLINT(modernize-avoid-c-arrays)
+  if (may_load<kShortBytes>(bytes, size)) [[likely]] {
+    const std::byte* from = unbounded(bytes);
     std::memcpy(&words.low, from, sizeof words.low);
     std::memcpy(&words.high, from + sizeof words.low, sizeof words.high);
     const auto& keep = detail::kKeepLow[size];
@@ -71,7 +62,6 @@ inline ShortBytes load_short(const std::byte* bytes, std::size_t size) {
   if (size != 0) std::memcpy(&words, bytes, size);
   return words;
 }
-#endif
 
 namespace detail {
 /// Both halves of a 128-bit product, folded (the mixing step of wyhash).

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -13,13 +15,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/whitespace.hpp"
+
 namespace weft {
 
 /// The runs of bytes other than space, \t, \n, \v, \f and \r in a text, as views of it. A lazy range: nothing is stored.
 class words {
  public:
-  explicit words(std::string_view text) : begin_(text.data()), end_(text.data() + text.size()) {}
+  explicit words(std::string_view text) : text_(text) {}
 
+  /// Looks at 64 bytes at a time: of a block it keeps one bit per byte where a word begins or has just ended.
   class Iterator {
    public:
     using value_type = std::string_view;
@@ -29,14 +34,14 @@ class words {
     using reference = std::string_view;
 
     Iterator() = default;
-    Iterator(const char* at, const char* end) : last_(at), end_(end) { ++*this; }
+    explicit Iterator(std::string_view text) : block_(text.data()), left_(text.size()) {
+      load();
+      ++*this;
+    }
     std::string_view operator*() const { return {first_, static_cast<std::size_t>(last_ - first_)}; }
     Iterator& operator++() {
-      const char* at = last_;
-      while (at != end_ && is_space(*at)) ++at;
-      first_ = at;
-      while (at != end_ && !is_space(*at)) ++at;
-      last_ = at;
+      first_ = next_edge();
+      last_ = next_edge();
       return *this;
     }
     Iterator operator++(int) { return std::exchange(*this, Iterator(*this).operator++()); }
@@ -44,25 +49,39 @@ class words {
     friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.first_ == it.last_; }
 
    private:
-    static bool is_space(char c) { return kSpace[static_cast<unsigned char>(c)]; }
+    static constexpr std::size_t kBlock = 64;
+
+    void load() {
+      const std::uint64_t word = ~whitespace_mask(block_, left_);
+      edges_ = word ^ (word << 1 | (in_word_ ? 1 : 0));
+      in_word_ = word >> (kBlock - 1) != 0;
+    }
+    /// The end of the text when there is none.
+    const char* next_edge() {
+      while (edges_ == 0) [[unlikely]] {
+          if (left_ <= kBlock) return block_ + left_;
+          block_ += kBlock;
+          left_ -= kBlock;
+          load();
+        }
+      const char* edge = block_ + std::countr_zero(edges_);
+      edges_ &= edges_ - 1;
+      return edge;
+    }
 
     const char* first_ = nullptr;
     const char* last_ = nullptr;
-    const char* end_ = nullptr;
+    const char* block_ = nullptr;
+    std::size_t left_ = 0;  // of the text, from block_ on
+    std::uint64_t edges_ = 0;
+    bool in_word_ = false;  // the last byte of the block belongs to a word
   };
 
-  Iterator begin() const { return {begin_, end_}; }
+  Iterator begin() const { return Iterator(text_); }
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  static constexpr std::array<bool, 256> kSpace = [] {
-    std::array<bool, 256> table{};
-    for (unsigned char c : {' ', '\t', '\n', '\v', '\f', '\r'}) table[c] = true;
-    return table;
-  }();
-
-  const char* begin_;
-  const char* end_;
+  std::string_view text_;
 };
 
 /// How a record becomes a line. Text is written as it is, numbers in their shortest form (bool as 0 or 1), the parts of pairs and

@@ -28,6 +28,26 @@ TEST(Words, AreWhatLiesBetweenWhitespace) {
   EXPECT_EQ(words_of(std::string_view("a\0b", 3)), std::vector<std::string>{std::string("a\0b", 3)});
 }
 
+TEST(Words, OfAnyTextAreThoseOfACharacterLoop) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 5'000; ++round) {
+    std::string text(random() % 300, 'x');
+    const unsigned spacing = 1 + random() % 80;
+    for (char& c : text) c = random() % spacing == 0 ? " \t\n\v\f\r"[random() % 6] : static_cast<char>(33 + random() % 200);
+    std::vector<std::string> expected;
+    bool inside = false;
+    for (char c : text) {
+      const bool space = std::string_view(" \t\n\v\f\r").find(c) != std::string_view::npos;
+      if (!space && !inside) expected.emplace_back();
+      if (!space) expected.back() += c;
+      inside = !space;
+    }
+    ASSERT_EQ(words_of(text), expected);
+  }
+}
+
 TEST(LineFormat, PrintsTextNumbersAndTheirCombinations) {
   EXPECT_EQ(line_of(std::string("x y")), "x y");
   EXPECT_EQ(line_of(-17), "-17");
