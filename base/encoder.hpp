@@ -51,6 +51,12 @@ class Encoder {
     if (size != 0) std::memcpy(grow(size), bytes, size);
   }
   void append(ByteView bytes) { append(bytes.data(), bytes.size()); }
+  /// `size` is at most 16, and 16 bytes may be read at `bytes`.
+  void append_short(const void* bytes, std::size_t size) {
+    grow(16);
+    std::memcpy(data_ + size_ - 16, bytes, 16);
+    size_ -= 16 - size;
+  }
   template <class T>
   void append_value(T value) {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -29,41 +29,25 @@ std::uint64_t scalar_bits(T value) {
   return bits;
 }
 
-/// Up to 16 bytes as two words, zero-padded.
+inline constexpr std::size_t kShortBytes = 15;
+
+/// Up to 15 bytes as two words, zero-padded, with their number in the uppermost byte: equal exactly when the bytes are.
 struct ShortBytes {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
+  std::uint64_t head = 0;
+  std::uint64_t tail = 0;
   friend bool operator==(const ShortBytes&, const ShortBytes&) = default;
 };
 
-inline constexpr std::size_t kShortBytes = 16;
-
 namespace detail {
-inline constexpr auto kKeepLow = [] {
-  std::array<std::array<std::uint64_t, 2>, 17> masks{};
-  for (std::size_t size = 0; size <= 16; ++size) {
-    masks[size][0] = size >= 8 ? ~0ULL : (1ULL << (8 * size)) - 1;
-    masks[size][1] = size == 16 ? ~0ULL : size > 8 ? (1ULL << (8 * (size - 8))) - 1 : 0;
+inline constexpr auto kKeepShort = [] {
+  std::array<ShortBytes, kShortBytes + 1> masks{};
+  for (std::size_t size = 0; size <= kShortBytes; ++size) {
+    masks[size].head = size >= 8 ? ~0ULL : (1ULL << (8 * size)) - 1;
+    masks[size].tail = size > 8 ? (1ULL << (8 * (size - 8))) - 1 : 0;
   }
   return masks;
 }();
-}  // namespace detail
 
-/// `size` is at most 16. Reads 16 bytes at once and drops what is too much.
-inline ShortBytes load_short(const std::byte* bytes, std::size_t size) {
-  ShortBytes words;
-  if (may_load<kShortBytes>(bytes, size)) [[likely]] {
-    const std::byte* from = unbounded(bytes);
-    std::memcpy(&words.low, from, sizeof words.low);
-    std::memcpy(&words.high, from + sizeof words.low, sizeof words.high);
-    const auto& keep = detail::kKeepLow[size];
-    return {words.low & keep[0], words.high & keep[1]};
-  }
-  if (size != 0) std::memcpy(&words, bytes, size);
-  return words;
-}
-
-namespace detail {
 /// Both halves of a 128-bit product, folded (the mixing step of wyhash).
 inline std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
@@ -73,15 +57,27 @@ inline std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) {
 [[gnu::noinline]] inline std::uint64_t hash_long(const std::byte* bytes, std::size_t size) { return hash64(ByteView(bytes, size)); }
 }  // namespace detail
 
-inline std::uint64_t hash_short(ShortBytes words, std::size_t size) {
-  const std::uint64_t mixed = detail::fold_multiply(words.low ^ 0xa0761d6478bd642fULL, words.high ^ 0xe7037ed1a0b428dbULL);
-  return detail::fold_multiply(mixed ^ 0x8ebc6af09c88c6e3ULL, size ^ 0x589965cc75374cc3ULL);
+/// `size` is at most 15. Reads 16 bytes at once and drops what is too much.
+inline ShortBytes load_short(const std::byte* bytes, std::size_t size) {
+  std::array<std::uint64_t, 2> words{};
+  const std::uint64_t length = static_cast<std::uint64_t>(size) << 56;
+  if (may_load<sizeof words>(bytes, size)) [[likely]] {
+    std::memcpy(words.data(), unbounded(bytes), sizeof words);
+    const ShortBytes& keep = detail::kKeepShort[size];
+    return {words[0] & keep.head, (words[1] & keep.tail) | length};
+  }
+  if (size != 0) std::memcpy(words.data(), bytes, size);
+  return {words[0], words[1] | length};
+}
+
+inline std::uint64_t hash_short(ShortBytes bytes) {
+  return detail::fold_multiply(bytes.head ^ 0xa0761d6478bd642fULL, bytes.tail ^ 0xe7037ed1a0b428dbULL);
 }
 
 /// The hash of a key with these encoded bytes (a text: its characters).
 inline std::uint64_t hash_key_bytes(ByteView bytes) {
   if (bytes.size() > kShortBytes) return detail::hash_long(bytes.data(), bytes.size());
-  return hash_short(load_short(bytes.data(), bytes.size()), bytes.size());
+  return hash_short(load_short(bytes.data(), bytes.size()));
 }
 
 /// The hash of a key that is a number.

@@ -23,9 +23,9 @@ struct Split {
 using SplitGroup = std::vector<Split>;
 
 struct SplitOptions {
-  std::uint64_t target_bytes = 32u << 20;  // wanted size of a group
-  std::uint64_t min_groups = 1;            // split further when the input has fewer (never below 64 KiB a piece)
-  std::uint64_t record_bytes = 0;          // 0: text lines; otherwise cut at multiples and refuse a file whose size is none
+  std::uint64_t target_bytes = 128u << 20;  // largest wanted size of a group
+  std::uint64_t min_groups = 1;             // split further when the input has fewer (never below 64 KiB a piece)
+  std::uint64_t record_bytes = 0;           // 0: text lines; otherwise cut at multiples and refuse a file whose size is none
 };
 
 /// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order without

@@ -162,7 +162,7 @@ plan::Branch DriverGraph::plan_branch(const Origin& origin) {
   }
   if (origin.kind == Origin::Kind::files) {
     storage::SplitOptions options;
-    options.min_groups = 2 * parallelism();
+    options.min_groups = 4 * parallelism();
     options.record_bytes = origin.record_bytes;
     branch.splits = value_or_fail(storage::split_files(origin.files, options));
     if (branch.splits.empty()) branch.splits.emplace_back();  // no bytes: one task that finds nothing

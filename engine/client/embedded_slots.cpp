@@ -37,7 +37,11 @@ std::vector<master::Event> Mailbox::take(Duration timeout) {
 }
 
 Slots::Slots(Settings settings, std::unique_ptr<shuffle::Store> store, runtime::JobProgram& program)
-    : settings_(std::move(settings)), store_(std::move(store)), program_(program), slots_(settings_.count) {}
+    : settings_(std::move(settings)),
+      store_(std::move(store)),
+      program_(program),
+      pages_(settings_.memory_per_task * settings_.count),
+      slots_(settings_.count) {}
 
 void Slots::start() {
   for (Slot& slot : slots_) threads_.emplace_back([self = shared_from_this(), &slot] { self->work(slot); });
@@ -152,7 +156,10 @@ void Slots::run(Slot& slot) {
   context.output_partitions = task.spec.output_partitions;
   context.splits = &task.spec.splits;
   context.shuffle = &shuffle;
-  context.operators = {&memory, settings_.spill_directory, &slot.stop, 0};
+  context.operators.memory = &memory;
+  context.operators.pages = &pages_;
+  context.operators.spill_directory = settings_.spill_directory;
+  context.operators.stop = &slot.stop;
 
   runtime::TaskOutcome outcome;
   const auto body = program_.stage(task.attempt.task.stage, task.spec.fingerprint);

@@ -92,6 +92,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   context.splits = &launch.splits;
   context.shuffle = &shuffle;
   context.operators.memory = &grant;
+  context.operators.pages = &pages_;
   context.operators.spill_directory = setup_.spill_directory;
   context.operators.stop = &task.stop;
 

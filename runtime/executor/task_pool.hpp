@@ -12,6 +12,7 @@
 
 #include "runtime/executor/task.hpp"
 #include "runtime/executor/worker_link.hpp"
+#include "runtime/operators/pages.hpp"
 #include "runtime/protocol/executor.hpp"
 
 namespace weft::runtime {
@@ -22,7 +23,7 @@ class TaskPool {
   using Report = std::function<void(protocol::Event)>;
 
   TaskPool(protocol::ExecutorSetup setup, JobProgram& program, WorkerLink& worker, Report report)
-      : setup_(std::move(setup)), program_(program), worker_(worker), report_(std::move(report)) {}
+      : setup_(std::move(setup)), program_(program), worker_(worker), report_(std::move(report)), pages_(setup_.memory_bytes) {}
   /// The process must be about to end: threads in user code that never returns are abandoned.
   ~TaskPool() = default;
 
@@ -44,6 +45,7 @@ class TaskPool {
   JobProgram& program_;
   WorkerLink& worker_;
   Report report_;
+  PagePool pages_;
 
   std::mutex mutex_;  // guards everything below
   std::condition_variable work_;

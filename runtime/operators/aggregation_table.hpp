@@ -1,192 +1,181 @@
-// The hash table of combiners, reduce tables and joins: open addressing, linear probing, one word per slot (16 bits of the hash
-// and the address of the entry). Entries lie in an arena in order of insertion:
-//
-//   header (key's size and hash, or the number itself) | accumulator | padding to 8 | tail (key bytes)
-//
-// The table never spills; it says when it is full and its owner decides.
+// The hash table of combiners, reduce tables and joins: a slot table per kind of key, so that short keys have small slots and are
+// compared in a word or two. It never spills; it says when it is full and its owner decides.
 #pragma once
 
-#include <memory>
-#include <new>
-#include <type_traits>
+#include <atomic>
+#include <tuple>
 
-#include "base/assert.hpp"
 #include "base/codec.hpp"
-#include "runtime/operators/account.hpp"
-#include "runtime/operators/arena.hpp"
-#include "runtime/operators/stored_key.hpp"
+#include "runtime/operators/slot_table.hpp"
 
 namespace weft::runtime {
+
+/// How large tables of one stage become: the next task's starts with that. Any thread.
+class TableHint {
+ public:
+  std::uint32_t shape() const { return shape_.load(std::memory_order_relaxed); }
+  void set(std::uint32_t shape) { shape_.store(shape, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> shape_{0};
+};
 
 template <class K, class Acc>
 class AggregationTable {
   static_assert(std::is_nothrow_move_constructible_v<Acc>, "weft: an accumulator must be movable without throwing");
-  static_assert(alignof(Acc) <= Arena::kAlignment, "weft: an accumulator must not need an alignment of more than 8 bytes");
+  static_assert(alignof(Acc) <= 16, "weft: an accumulator must not need an alignment of more than 16 bytes");
 
  public:
   using Form = KeyForm<K>;
+  using Ref = typename Form::Ref;
 
-  explicit AggregationTable(Account& account) : account_(account), arena_(account) {}
-  ~AggregationTable() {
-    destroy_accumulators();
-    give_back_slots();
+  // The uppermost bits of a hash choose the partition of a shuffle, so they are no help among the keys of one.
+  static constexpr unsigned kPartitionBits = 24;
+  /// How often a table may be split by four more bits of the hash and still have some left to order its keys by.
+  static constexpr unsigned kMaxLevel = 8;
+
+  /// The kinds of key there are.
+  using Kinds = std::conditional_t<ScalarKey<K>, std::tuple<NumberKey>, std::tuple<ShortKey, MediumKey, LongKey>>;
+
+  /// `level`: keys agree in so many times four bits below the partition's.
+  explicit AggregationTable(Account& account, unsigned level = 0)
+      : arena_(account), shift_out_(kPartitionBits + 4 * level), slots_(make_slots({account, arena_})) {}
+
+  Ref ref(const K& key) { return Form::ref(key, scratch_); }
+
+  /// A key as its slot table sees it.
+  template <class Key>
+  struct KindRef {
+    Key key;
+    std::uint64_t hash;
+  };
+
+  /// Calls visit(KindRef) with the key as its kind.
+  template <class Visit>
+  static auto visit_kind(const Ref& ref, Visit&& visit) {
+    if constexpr (ScalarKey<K>) {
+      return visit(KindRef<NumberKey>{{ref.bits}, ref.hash});
+    } else {
+      const std::size_t size = ref.short_size();
+      if (size <= ShortKey::kMax) return visit(KindRef<ShortKey>{ShortKey::of(ref.bytes), ref.hash});
+      if (size <= kShortBytes) return visit(KindRef<MediumKey>{{ref.bytes}, ref.hash});
+      return visit(KindRef<LongKey>{{ref.hash, ref.data, ref.size}, ref.hash});
+    }
   }
-  AggregationTable(const AggregationTable&) = delete;
-  AggregationTable& operator=(const AggregationTable&) = delete;
-
-  typename Form::Ref ref(const K& key) { return Form::ref(key, scratch_); }
 
   /// found(Acc&) when the key is there, otherwise it is inserted with make(). False, and nothing changed, when memory is refused.
   template <class Found, class Make>
-  bool upsert(const typename Form::Ref& key, Found&& found, Make&& make) {
-    if (size_ >= max_size_) [[unlikely]] {
-      if (std::byte* entry = find_entry(key)) return found(acc_of(entry)), true;
-      if (!grow()) return false;
-    }
-    std::size_t slot = key.hash & mask_;
-    const std::uint64_t tag = tag_of(key.hash);
-    for (;; slot = (slot + 1) & mask_) {
-      const std::uint64_t word = slots_[slot];
-      if ((word & kTagMask) == tag && word != 0) [[likely]] {
-        std::byte* entry = address(word);
-        if (Form::equal(key, entry, tail_of(entry))) [[likely]]
-          return found(acc_of(entry)), true;
-      } else if (word == 0) {
-        return insert(slot, tag, key, make());
-      }
-    }
+  bool upsert(const Ref& ref, Found&& found, Make&& make) {
+    return visit_kind(ref, [&](const auto& kind) { return upsert(kind, found, make); });
+  }
+  template <class Key, class Found, class Make>
+  bool upsert(const KindRef<Key>& ref, Found&& found, Make&& make) {
+    return table_of<Key>().upsert(ref.key, position(ref.hash), shift_out_, found, make);
   }
 
-  /// Starts loading what upsert() will look at.
-  void prefetch_slot(std::uint64_t hash) const { __builtin_prefetch(slots_.get() + (hash & mask_)); }
-  /// Worth it only when the slot has arrived.
-  void prefetch_entry(std::uint64_t hash) const {
-    const std::byte* entry = address(slots_[hash & mask_]);
-    __builtin_prefetch(entry);
-    __builtin_prefetch(entry + kTail + kShortBytes - 1);  // it may straddle two lines
+  /// Starts loading what upsert() and find() will look at.
+  template <class Key>
+  void prefetch(const KindRef<Key>& ref) {
+    table_of<Key>().prefetch(position(ref.hash));
   }
 
   /// Null when the key is not there.
-  Acc* find(const typename Form::Ref& key) {
-    std::byte* entry = find_entry(key);
-    return entry == nullptr ? nullptr : &acc_of(entry);
+  Acc* find(const Ref& ref) {
+    return visit_kind(ref, [&](const auto& kind) { return find(kind); });
+  }
+  template <class Key>
+  Acc* find(const KindRef<Key>& ref) {
+    return table_of<Key>().find(ref.key, position(ref.hash));
   }
 
   /// An entry during a walk.
   class Entry {
    public:
-    explicit Entry(std::byte* at) : at_(at) {}
-    K key() const { return Form::load(at_, tail_of(at_)); }
-    std::uint64_t hash() const { return Form::hash(at_, tail_of(at_)); }
-    void encode_key(Encoder& out) const { Form::encode(at_, tail_of(at_), out); }
-    Acc& acc() const { return acc_of(at_); }
+    Entry(const std::byte* data, std::size_t size, Acc& acc) : data_(data), size_(size), acc_(&acc) {}
+    /// Views in it are valid during the visit.
+    K key() const { return Form::load(data_, size_); }
+    std::uint64_t hash() const { return Form::hash(data_, size_); }
+    void encode_key(Encoder& out) const { Form::encode(data_, size_, out); }
+    Acc& acc() const { return *acc_; }
 
    private:
-    std::byte* at_;
+    const std::byte* data_;
+    std::size_t size_;
+    Acc* acc_;
   };
 
-  /// Every entry in order of insertion.
+  /// Every entry, in the order of the hashes among those of similar length: the same keys always come in the same order.
   template <class Visit>
   void for_each(Visit&& visit) {
-    arena_.for_each_piece([&](std::byte* at, const std::byte* end) {
-      while (at != end) {
-        std::byte* entry = at;
-        at += kTail + Form::stored_tail_bytes(entry);
-        visit(Entry(entry));
-      }
-    });
+    each_table([&](auto& table) { table.for_each([&](const auto& key, Acc& acc) { visit(Entry(key.data(), key.size(), acc)); }); });
   }
 
   /// Forgets everything, keeps the memory.
   void clear() {
-    destroy_accumulators();
+    each_table([](auto& table) { table.clear(); });
     arena_.clear();
-    if (size_ != 0) std::fill_n(slots_.get(), mask_ + 1, 0);
-    size_ = 0;
   }
   /// Forgets everything and gives the memory back.
   void release() {
-    destroy_accumulators();
+    each_table([](auto& table) { table.release(); });
     arena_.release();
-    give_back_slots();
-    slots_.reset();
-    size_ = max_size_ = mask_ = 0;
   }
 
-  std::size_t size() const { return size_; }
-  /// What an entry for this key takes.
-  static std::size_t entry_bytes(const typename Form::Ref& key) {
-    return kTail + Form::tail_bytes(key) + kFirstSlots * sizeof(std::uint64_t);
+  /// Starts as large as the table whose shape the hint has (null: none).
+  void reserve(const TableHint* hint) {
+    if (hint == nullptr) return;
+    const std::uint32_t shape = hint->shape();
+    unsigned place = 8 * static_cast<unsigned>(std::tuple_size_v<Kinds>);
+    each_table([&](auto& table) { table.reserve(shape >> (place -= 8) & 0xff); });
+  }
+  void tell(TableHint* hint) const {
+    if (hint == nullptr) return;
+    std::uint32_t shape = 0;
+    std::apply([&](const auto&... table) { ((shape = shape << 8 | table.shape()), ...); }, slots_);
+    hint->set(shape);
+  }
+
+  std::size_t size() const {
+    return std::apply([](const auto&... table) { return (table.size() + ...); }, slots_);
+  }
+  /// What an entry for this key takes at least.
+  static std::size_t entry_bytes(const Ref& ref) {
+    return visit_kind(ref, [](const auto& kind) { return entry_bytes(kind); });
+  }
+  template <class Key>
+  static std::size_t entry_bytes(const KindRef<Key>& ref) {
+    const std::size_t outside = std::is_same_v<Key, LongKey> ? ref.key.size() : 0;
+    return outside + SlotTable<Key, Acc>::kFirstSlots * sizeof(typename SlotTable<Key, Acc>::Slot);
   }
 
  private:
-  static constexpr std::size_t kTail = (Form::kHeader + sizeof(Acc) + 7) & ~std::size_t{7};
-  static constexpr std::size_t kFirstSlots = 8;
-  static constexpr std::uint64_t kTagMask = 0xffffULL << 48;
+  using Numbers = SlotTable<NumberKey, Acc>;
+  using Slots = std::conditional_t<ScalarKey<K>, std::tuple<Numbers>,
+                                   std::tuple<SlotTable<ShortKey, Acc>, SlotTable<MediumKey, Acc>, SlotTable<LongKey, Acc>>>;
 
-  static std::uint64_t tag_of(std::uint64_t hash) { return (hash << 16) & kTagMask; }  // bits 32 to 47: neither slot nor partition
-  static std::byte* address(std::uint64_t word) { return reinterpret_cast<std::byte*>(word & ~kTagMask); }
-  static Acc& acc_of(std::byte* entry) { return *std::launder(reinterpret_cast<Acc*>(entry + Form::kHeader)); }
-  static std::byte* tail_of(std::byte* entry) { return entry + kTail; }
-
-  std::byte* find_entry(const typename Form::Ref& key) {
-    if (size_ == 0) return nullptr;
-    const std::uint64_t tag = tag_of(key.hash);
-    for (std::size_t slot = key.hash & mask_; slots_[slot] != 0; slot = (slot + 1) & mask_) {
-      if ((slots_[slot] & kTagMask) != tag) continue;
-      std::byte* entry = address(slots_[slot]);
-      if (Form::equal(key, entry, tail_of(entry))) return entry;
-    }
-    return nullptr;
-  }
-
-  bool insert(std::size_t slot, std::uint64_t tag, const typename Form::Ref& key, Acc acc) {
-    std::byte* entry = arena_.try_allocate(kTail + Form::tail_bytes(key));
-    if (entry == nullptr) return false;
-    const auto word = reinterpret_cast<std::uint64_t>(entry);
-    WEFT_ASSERT((word & kTagMask) == 0);
-    new (entry + Form::kHeader) Acc(std::move(acc));
-    Form::store(key, entry, tail_of(entry));
-    slots_[slot] = tag | word;
-    ++size_;
-    return true;
-  }
-
-  bool grow() {
-    const std::size_t count = slots_ == nullptr ? kFirstSlots : 2 * (mask_ + 1);
-    if (!account_.try_take(count * sizeof(std::uint64_t))) return false;
-    std::unique_ptr<std::uint64_t[]> grown(new std::uint64_t[count]());
-    const std::size_t mask = count - 1;
-    for (std::size_t i = 0; size_ != 0 && i <= mask_; ++i) {
-      if (slots_[i] == 0) continue;
-      std::size_t slot = Form::table_hash(address(slots_[i])) & mask;
-      while (grown[slot] != 0) slot = (slot + 1) & mask;
-      grown[slot] = slots_[i];
-    }
-    give_back_slots();
-    slots_ = std::move(grown);
-    mask_ = mask;
-    max_size_ = count / 2;
-    return true;
-  }
-
-  void give_back_slots() {
-    if (slots_ != nullptr) account_.give_back((mask_ + 1) * sizeof(std::uint64_t));
-  }
-
-  void destroy_accumulators() {
-    if constexpr (!std::is_trivially_destructible_v<Acc>) {
-      for_each([](Entry entry) { entry.acc().~Acc(); });
+  static Slots make_slots(const TableMemory& memory) {
+    if constexpr (ScalarKey<K>) {
+      return Slots(memory);
+    } else {
+      return Slots(memory, memory, memory);
     }
   }
 
-  Account& account_;
+  std::uint64_t position(std::uint64_t hash) const { return hash << shift_out_; }
+
+  template <class Key>
+  SlotTable<Key, Acc>& table_of() {
+    return std::get<SlotTable<Key, Acc>>(slots_);
+  }
+  template <class Visit>
+  void each_table(Visit&& visit) {
+    std::apply([&](auto&... table) { (visit(table), ...); }, slots_);
+  }
+
   Arena arena_;
   Encoder scratch_;
-  std::unique_ptr<std::uint64_t[]> slots_;
-  std::size_t mask_ = 0;
-  std::size_t size_ = 0;
-  std::size_t max_size_ = 0;
+  unsigned shift_out_;
+  Slots slots_;
 };
 
 }  // namespace weft::runtime

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
 #include "runtime/operators/account.hpp"
+#include "runtime/operators/pages.hpp"
 
 namespace weft::runtime {
 
@@ -33,18 +34,9 @@ class Arena {
   void release();
   std::size_t allocated() const;
 
-  /// Visits what was allocated, in order of allocation; nothing straddles two pieces.
-  template <class Visit>
-  void for_each_piece(Visit&& visit) {
-    if (chunks_.empty()) return;
-    chunks_[current_].used = static_cast<std::size_t>(cursor_ - chunks_[current_].data.get());
-    for (std::size_t i = 0; i <= current_; ++i) visit(chunks_[i].data.get(), chunks_[i].data.get() + chunks_[i].used);
-  }
-
  private:
   struct Chunk {
-    std::unique_ptr<std::byte[]> data;  // aligned to 16 by operator new
-    std::size_t size = 0;
+    Pages data;
     std::size_t used = 0;
   };
 

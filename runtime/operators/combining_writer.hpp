@@ -21,35 +21,35 @@ class CombiningWriter {
   using Value = typename Agg::Value;
   using Acc = typename Agg::Acc;
 
-  CombiningWriter(OperatorContext& context, PartitionedWriter& out, Partitioner partitioner, Agg agg)
+  /// `hint` may be null.
+  CombiningWriter(OperatorContext& context, PartitionedWriter& out, Partitioner partitioner, Agg agg, TableHint* hint = nullptr)
       : account_(context, "combiner"),
         table_(account_),
         out_(out),
         partitioner_(std::move(partitioner)),
         agg_(std::move(agg)),
-        poll_(context) {}
+        poll_(context),
+        hint_(hint) {
+    table_.reserve(hint_);
+  }
   ~CombiningWriter() { account_.give_back(grown_); }
 
   void add(const K& key, const Value& value) {
-    poll_();
+    const Ref ref = table_.ref(key);
     if (pass_ != 0) [[unlikely]]
-      return pass_through(key, value);
-    ++added_;
-    const auto ref = table_.ref(key);
+      return pass_through(ref, value);
     if constexpr (kWaits) {
-      if (pending_.useful(table_, ref)) return pending_.push(table_, ref, value, Apply{this});
+      pending_.push(table_, ref, value, Apply{this});
+    } else {
+      Table::visit_kind(ref, [&](const auto& kind) { Apply{this}(kind, value); });
+      if constexpr (kGrowingAcc<Acc>) account_growth(value);
     }
-    if (!upsert(ref, value)) [[unlikely]] {
-      flush();
-      if (!upsert(ref, value)) pass_through(key, value);  // larger than the whole table
-    }
-    if constexpr (kGrowingAcc<Acc>) account_growth(value);
   }
 
   /// Writes what is left (and calls out.finish()).
   void finish() {
-    if constexpr (kWaits) pending_.drain(Apply{this});
-    flush();
+    flush_all();
+    table_.tell(hint_);
     table_.release();
     out_.finish();
   }
@@ -60,70 +60,72 @@ class CombiningWriter {
   static constexpr std::uint64_t kPassFactor = 4;
   static constexpr std::size_t kJudgeAt = 1U << 17;  // distinct keys; the table has left the cache by then
 
-  using Ref = typename KeyForm<K>::Ref;
+  using Table = AggregationTable<K, Acc>;
+  using Ref = typename Table::Ref;
   using Pending = PendingUpserts<K, Acc, Value>;
   static constexpr bool kWaits = Pending::kPossible && !kGrowingAcc<Acc>;
 
-  /// An update that has waited; the table was large a moment ago, so an empty one takes it.
   struct Apply {
     CombiningWriter* self;
-    void operator()(const Ref& ref, const Value& value) const {
-      if (self->upsert(ref, value)) [[likely]]
+    template <class Kind>
+    void operator()(const Kind& kind, const Value& value) const {
+      self->poll_();
+      ++self->added_;
+      if (self->upsert(kind, value)) [[likely]]
         return;
       self->flush();
-      if (!self->upsert(ref, value)) self->account_.exhausted(AggregationTable<K, Acc>::entry_bytes(ref));
+      if (!self->upsert(kind, value)) self->write(kind, value);  // larger than the whole table
     }
   };
 
-  bool upsert(const Ref& ref, const Value& value) {
-    const std::size_t before = table_.size();
-    const bool fits = table_.upsert(
-        ref, [&](Acc& acc) { agg_.add(acc, value); }, [&]() -> Acc { return agg_.init(value); });
-    if (table_.size() != before && table_.size() % kJudgeAt == 0 && !combines()) flush();
-    return fits;
+  template <class Kind>
+  bool upsert(const Kind& kind, const Value& value) {
+    return table_.upsert(
+        kind, [&](Acc& acc) { agg_.add(acc, value); },
+        [&]() -> Acc {
+          if (++inserted_ % kJudgeAt == 0 && !combines()) pass_ = kPassFactor * added_;
+          return agg_.init(value);
+        });
   }
 
-  bool combines() const { return added_ - table_.size() >= added_ / 8; }
+  bool combines() const { return added_ - inserted_ >= added_ / 8; }
+
+  void flush_all() {
+    if constexpr (kWaits) pending_.drain(Apply{this});
+    flush();
+  }
 
   void flush() {
     if (added_ >= kEnoughToJudge && !combines()) pass_ = kPassFactor * added_;
-    table_.for_each([&](typename AggregationTable<K, Acc>::Entry entry) {
-      const std::uint32_t partition = partition_of(entry);
-      Encoder& out = out_.begin(partition);
-      entry.encode_key(out);
-      Codec<Acc>::encode(entry.acc(), out);
-      out_.end(partition);
-    });
+    table_.for_each([&](const typename Table::Entry& entry) { write(entry.hash(), entry, entry.acc()); });
     table_.clear();
     account_.give_back(std::exchange(grown_, 0));
-    added_ = 0;
+    added_ = inserted_ = 0;
   }
 
-  std::uint32_t partition_of(const typename AggregationTable<K, Acc>::Entry& entry) const {
-    if constexpr (std::is_same_v<Partitioner, HashPartitioner>) {
-      return hash_partition(entry.hash(), partitioner_.partitions);
-    } else {
-      return partitioner_(entry.key());
-    }
-  }
-
-  void pass_through(const K& key, const Value& value) {
-    if constexpr (kWaits) {
-      if (!pending_.empty()) [[unlikely]] {  // older ones first
-        pending_.drain(Apply{this});
-        flush();
-      }
-    }
+  void pass_through(const Ref& ref, const Value& value) {
+    poll_();
+    if (!pending_.empty() || table_.size() != 0) flush_all();  // older ones first
     if (pass_ != 0) --pass_;
+    Table::visit_kind(ref, [&](const auto& kind) { write(kind, value); });
+  }
+
+  template <class Kind>
+  void write(const Kind& kind, const Value& value) {
+    Acc acc = agg_.init(value);
+    write(kind.hash, typename Table::Entry(kind.key.data(), kind.key.size(), acc), acc);
+  }
+
+  void write(std::uint64_t hash, const typename Table::Entry& entry, const Acc& acc) {
     std::uint32_t partition = 0;
     if constexpr (std::is_same_v<Partitioner, HashPartitioner>) {
-      partition = hash_partition(key_hash(key), partitioner_.partitions);
+      partition = hash_partition(hash, partitioner_.partitions);
     } else {
-      partition = partitioner_(key);
+      partition = partitioner_(entry.key());
     }
     Encoder& out = out_.begin(partition);
-    Codec<K>::encode(key, out);
-    Codec<Acc>::encode(agg_.init(value), out);
+    entry.encode_key(out);
+    Codec<Acc>::encode(acc, out);
     out_.end(partition);
   }
 
@@ -138,16 +140,18 @@ class CombiningWriter {
   }
 
   Account account_;
-  AggregationTable<K, Acc> table_;
+  Table table_;
   Pending pending_;
   PartitionedWriter& out_;
   Partitioner partitioner_;
   Agg agg_;
   StopPoll poll_;
+  TableHint* hint_;
   Encoder scratch_;
-  std::uint64_t added_ = 0;  // since the last flush
-  std::uint64_t pass_ = 0;   // records still to pass through
-  std::uint64_t grown_ = 0;  // estimate of what the accumulators hold
+  std::uint64_t added_ = 0;     // since the last flush
+  std::uint64_t inserted_ = 0;  // of them: new keys
+  std::uint64_t pass_ = 0;      // records still to pass through
+  std::uint64_t grown_ = 0;     // estimate of what the accumulators hold
 };
 
 }  // namespace weft::runtime

@@ -34,9 +34,12 @@ class MemoryGrant {
   std::uint64_t peak_ = 0;
 };
 
+class PagePool;
+
 /// What operators need of their surroundings.
 struct OperatorContext {
   MemoryGrant* memory = nullptr;
+  PagePool* pages = nullptr;                // large pieces of memory, used again by the next task; may be missing
   std::string spill_directory;              // for unlinked temporary files
   const std::atomic<bool>* stop = nullptr;  // set: throw TaskCancelled soon
   std::uint64_t spilled_bytes = 0;

@@ -1,9 +1,10 @@
-// Hides memory latency of large tables: an update waits in a short queue while the slot, then the entry of its key are fetched
-// into the cache. Updates of one key stay in order.
+// Hides memory latency of large tables: updates wait while the slots of their keys are fetched into the cache, and are applied a
+// batch at a time. Updates of one key stay in order.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
 
 #include "runtime/operators/aggregation_table.hpp"
@@ -14,52 +15,67 @@ template <class K, class Acc, class Payload>
 class PendingUpserts {
  public:
   using Table = AggregationTable<K, Acc>;
-  using Ref = typename Table::Form::Ref;
+  using Ref = typename Table::Ref;
 
   /// Only plain payloads can wait cheaply.
   static constexpr bool kPossible = std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= 32;
 
-  /// This update should wait: the table has outgrown the near caches (or others are waiting, and must not be overtaken), and the
-  /// key is held by the reference itself.
-  bool useful(const Table& table, const Ref& ref) const {
-    return (table.size() >= kFrom || !empty()) && Table::Form::self_contained(ref);
-  }
-  bool empty() const { return applied_ == pushed_; }
-
-  /// Queues the update; apply(const Ref&, const Payload&) is called for the one that has waited longest.
+  /// Queues the update; when there are many of its kind, apply(kind of reference, const Payload&) is called for all in order. A key
+  /// that lies elsewhere cannot wait (none equal to it does): it is applied at once.
   template <class Apply>
-  void push(const Table& table, const Ref& ref, const Payload& payload, Apply&& apply) {
-    table.prefetch_slot(ref.hash);
-    Item& place = items_[pushed_ % kWaiting];
-    if (pushed_ - applied_ == kWaiting) {
-      ++applied_;
-      apply(place.ref, place.payload);
-    }
-    place = {ref, payload};
-    if (pushed_ - applied_ >= kWaiting / 2) table.prefetch_entry(items_[(pushed_ - kWaiting / 2) % kWaiting].ref.hash);
-    ++pushed_;
+  void push(Table& table, const Ref& ref, const Payload& payload, Apply&& apply) {
+    Table::visit_kind(ref, [&]<class Key>(const typename Table::template KindRef<Key>& kind) {
+      if constexpr (!kWaits<Key>) {
+        apply(kind, payload);
+      } else {
+        table.prefetch(kind);
+        auto& queue = std::get<Queue<Key>>(queues_);
+        queue.items[queue.size] = {kind, payload};
+        if (++queue.size == kWaiting) drain(queue, apply);
+      }
+    });
   }
 
+  bool empty() const {
+    return std::apply([](const auto&... queue) { return ((queue.size == 0) && ...); }, queues_);
+  }
+
+  /// What apply() throws leaves nothing waiting of that kind.
   template <class Apply>
   void drain(Apply&& apply) {
-    while (applied_ != pushed_) {
-      const Item& item = items_[applied_++ % kWaiting];
-      apply(item.ref, item.payload);
-    }
+    std::apply([&](auto&... queue) { (drain(queue, apply), ...); }, queues_);
   }
 
  private:
-  static constexpr std::uint64_t kWaiting = 16;
-  static constexpr std::size_t kFrom = 1U << 14;
+  static constexpr std::size_t kWaiting = 32;
+  template <class Key>
+  static constexpr bool kWaits = kPossible && !std::is_same_v<Key, LongKey>;
 
-  struct Item {
-    Ref ref;
-    Payload payload;
+  template <class Key>
+  struct Queue {
+    struct Item {
+      typename Table::template KindRef<Key> ref;
+      Payload payload;
+    };
+    std::array<Item, kWaits<Key> ? kWaiting : 0> items;
+    std::size_t size = 0;
+  };
+  template <class Kinds>
+  struct QueuesOf;
+  template <class... Key>
+  struct QueuesOf<std::tuple<Key...>> {
+    using type = std::tuple<Queue<Key>...>;
   };
 
-  std::conditional_t<kPossible, std::array<Item, kWaiting>, std::array<Item, 0>> items_{};
-  std::uint64_t pushed_ = 0;
-  std::uint64_t applied_ = 0;
+  template <class Key, class Apply>
+  static void drain(Queue<Key>& queue, Apply& apply) {
+    if constexpr (kWaits<Key>) {
+      const std::size_t size = std::exchange(queue.size, 0);
+      for (std::size_t i = 0; i < size; ++i) apply(queue.items[i].ref, queue.items[i].payload);
+    }
+  }
+
+  typename QueuesOf<typename Table::Kinds>::type queues_;
 };
 
 }  // namespace weft::runtime

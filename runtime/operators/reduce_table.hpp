@@ -18,16 +18,18 @@ class ReduceTable {
   using Acc = typename Agg::Acc;
   using Value = typename Agg::Value;
 
-  ReduceTable(OperatorContext& context, Agg agg) : ReduceTable(context, std::move(agg), 0) {}
+  /// `hint` may be null.
+  ReduceTable(OperatorContext& context, Agg agg, TableHint* hint = nullptr) : ReduceTable(context, std::move(agg), hint, 0) {}
   ~ReduceTable() { account_.give_back(grown_); }
 
   void merge(const K& key, const Acc& acc) {
     poll_();
     const Ref ref = table_.ref(key);
     if constexpr (kWaits) {
-      if (pending_.useful(table_, ref)) return pending_.push(table_, ref, acc, MergeNow{this});
+      pending_.push(table_, ref, acc, MergeNow{this});
+    } else {
+      merge_now(ref, acc);
     }
-    merge_now(ref, acc);
   }
 
   /// For aggregations without a map-side combiner.
@@ -47,6 +49,7 @@ class ReduceTable {
   template <class Emit>
   void drain(Emit&& emit) {
     if constexpr (kWaits) pending_.drain(MergeNow{this});
+    table_.tell(hint_);
     if (!spill_) {
       table_.for_each([&](typename Table::Entry entry) {
         poll_();
@@ -67,11 +70,10 @@ class ReduceTable {
 
  private:
   using Table = AggregationTable<K, Acc>;
-  using Ref = typename Table::Form::Ref;
+  using Ref = typename Table::Ref;
   using Pending = PendingUpserts<K, Acc, Acc>;
   static constexpr bool kWaits = Pending::kPossible && !kGrowingAcc<Acc>;
   static constexpr std::size_t kFanOut = 16;
-  static constexpr unsigned kMaxLevel = 16;  // no hash bits are left then
 
   struct Spill {
     Spill(OperatorContext& context, std::size_t block_bytes) : file(context) {
@@ -82,22 +84,33 @@ class ReduceTable {
     std::vector<SpillWriter> writers;
   };
 
-  ReduceTable(OperatorContext& context, Agg agg, unsigned level)
-      : account_(context, "aggregation by key"), table_(account_), agg_(std::move(agg)), poll_(context), level_(level) {}
+  ReduceTable(OperatorContext& context, Agg agg, TableHint* hint, unsigned level)
+      : account_(context, "aggregation by key"),
+        table_(account_, level),
+        agg_(std::move(agg)),
+        poll_(context),
+        hint_(hint),
+        level_(level) {
+    table_.reserve(hint_);
+  }
 
   struct MergeNow {
     ReduceTable* self;
-    void operator()(const Ref& key, const Acc& acc) const { self->merge_now(key, acc); }
+    template <class Kind>
+    void operator()(const Kind& kind, const Acc& acc) const {
+      self->merge_now(kind, acc);
+    }
   };
 
-  void merge_now(const Ref& key, const Acc& acc) {
+  template <class AnyRef>
+  void merge_now(const AnyRef& key, const Acc& acc) {
     put(
         key, [&](Acc& mine) { agg_.merge(mine, acc); }, [&]() -> Acc { return acc; });
     if constexpr (kGrowingAcc<Acc>) account_growth(encoded_bytes(acc, scratch_));
   }
 
-  template <class Found, class Make>
-  void put(const Ref& key, Found&& found, Make&& make) {
+  template <class AnyRef, class Found, class Make>
+  void put(const AnyRef& key, Found&& found, Make&& make) {
     if (table_.upsert(key, found, make)) [[likely]]
       return;
     spill_table();
@@ -124,10 +137,10 @@ class ReduceTable {
     }
   }
 
-  std::size_t part_of(std::uint64_t hash) const { return mix64(hash + (level_ + 1) * 0x9e3779b97f4a7c15ULL) >> 60; }
+  std::size_t part_of(std::uint64_t hash) const { return (hash << (Table::kPartitionBits + 4 * level_)) >> 60; }
 
   void spill_table() {
-    if (level_ == kMaxLevel) account_.exhausted(account_.used());
+    if (level_ == Table::kMaxLevel) account_.exhausted(account_.used());
     if (!spill_) spill_.emplace(account_.context(), account_.block_bytes());
     table_.for_each([&](typename Table::Entry entry) {
       poll_();
@@ -143,7 +156,7 @@ class ReduceTable {
 
   template <class Emit>
   void drain_part(SpillRun part, Emit& emit) {
-    ReduceTable reduced(account_.context(), agg_, level_ + 1);
+    ReduceTable reduced(account_.context(), agg_, nullptr, level_ + 1);
     SpillReader reader(spill_->file, std::move(part));
     ByteView record;
     while (reader.next(record)) {
@@ -160,6 +173,7 @@ class ReduceTable {
   Agg agg_;
   Pending pending_;
   StopPoll poll_;
+  TableHint* hint_;
   Encoder scratch_;
   std::optional<Spill> spill_;
   std::uint64_t grown_ = 0;  // estimate of what the accumulators hold

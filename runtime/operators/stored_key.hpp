@@ -1,16 +1,84 @@
-// How keys lie in tables and in sort records. Two forms: numbers are one word; everything else is its encoded bytes (a text: its
-// characters), padded with zeros to at least 16 so that short keys are compared as two words.
+// Keys as tables hold them. A key is a number or the bytes of its encoding (a text: its characters). Most keys are short, so there
+// are kinds that are compared in one or two machine words and lie in the slot itself; only longer ones are followed by pointer.
 #pragma once
 
 #include <cstring>
 
 #include "base/codec.hpp"
+#include "runtime/operators/arena.hpp"
 
 namespace weft::runtime {
 
+// Every kind can say whether it is the mark of a free slot. A key that looks like one (the number 0) has a place of its own.
+
+struct NumberKey {
+  std::uint64_t bits = 0;
+
+  bool free() const { return bits == 0; }
+  bool operator==(const NumberKey&) const = default;
+  std::uint64_t hash() const { return hash_key_bits(bits); }
+  const std::byte* data() const { return reinterpret_cast<const std::byte*>(&bits); }
+  std::size_t size() const { return sizeof bits; }
+};
+
+/// Up to seven bytes; one more than their number in the uppermost byte.
+struct ShortKey {
+  static constexpr std::size_t kMax = 7;
+  std::uint64_t word = 0;
+
+  static ShortKey of(const ShortBytes& bytes) { return {bytes.head | (bytes.tail + kOne)}; }
+  bool free() const { return word == 0; }
+  bool operator==(const ShortKey&) const = default;
+  std::uint64_t hash() const { return hash_short({word & (kOne - 1), (word & ~(kOne - 1)) - kOne}); }
+  const std::byte* data() const { return reinterpret_cast<const std::byte*>(&word); }
+  std::size_t size() const { return (word >> 56) - 1; }
+
+ private:
+  static constexpr std::uint64_t kOne = 1ULL << 56;
+};
+
+/// Eight to fifteen bytes.
+struct MediumKey {
+  ShortBytes bytes;
+
+  bool free() const { return bytes.tail == 0; }
+  bool operator==(const MediumKey&) const = default;
+  std::uint64_t hash() const { return hash_short(bytes); }
+  const std::byte* data() const { return reinterpret_cast<const std::byte*>(&bytes); }
+  std::size_t size() const { return bytes.tail >> 56; }
+};
+
+/// More; the bytes lie elsewhere.
+struct LongKey {
+  std::uint64_t hashed = 0;
+  const std::byte* place = nullptr;
+  std::size_t length = 0;
+
+  bool free() const { return place == nullptr; }
+  bool operator==(const LongKey& other) const {
+    return hashed == other.hashed && length == other.length && std::memcmp(place, other.place, length) == 0;
+  }
+  std::uint64_t hash() const { return hashed; }
+  const std::byte* data() const { return place; }
+  std::size_t size() const { return length; }
+};
+
+/// Makes a key outlive what it was made of; false when memory is refused.
+template <class Key>
+bool keep_key(Key&, Arena&) {
+  return true;
+}
+inline bool keep_key(LongKey& key, Arena& arena) {
+  std::byte* copy = arena.try_allocate(key.length);
+  if (copy == nullptr) return false;
+  std::memcpy(copy, key.place, key.length);
+  key.place = copy;
+  return true;
+}
+
 /// A number as a key.
 template <class K>
-struct ScalarForm {
+struct NumberForm {
   struct Ref {
     std::uint64_t hash;
     std::uint64_t bits;
@@ -20,30 +88,16 @@ struct ScalarForm {
     return {hash_key_bits(bits), bits};
   }
 
-  /// The reference holds the whole key.
-  static bool self_contained(const Ref&) { return true; }
-
-  // In memory: the word.
-  static constexpr std::size_t kHeader = sizeof(std::uint64_t);
-  static std::size_t tail_bytes(const Ref&) { return 0; }
-  static std::size_t stored_tail_bytes(const std::byte*) { return 0; }
-  static void store(const Ref& key, std::byte* header, std::byte*) { std::memcpy(header, &key.bits, sizeof key.bits); }
-  static bool equal(const Ref& key, const std::byte* header, const std::byte*) { return key.bits == bits_at(header); }
-  static std::uint64_t table_hash(const std::byte* header) { return hash_key_bits(bits_at(header)); }
-  static std::uint64_t hash(const std::byte* header, const std::byte*) { return hash_key_bits(bits_at(header)); }
-  static K load(const std::byte* header, const std::byte*) { return from_bits(bits_at(header)); }
-  static void encode(const std::byte* header, const std::byte*, Encoder& out) { out.append(header, sizeof(K)); }
-
- private:
-  static std::uint64_t bits_at(const std::byte* header) {
-    std::uint64_t bits;
-    std::memcpy(&bits, header, sizeof bits);
-    return bits;
-  }
-  static K from_bits(std::uint64_t bits) {
+  static K load(const std::byte* data, std::size_t) {
     K key;
-    std::memcpy(&key, &bits, sizeof key);
+    std::memcpy(&key, data, sizeof key);
     return key;
+  }
+  static void encode(const std::byte* data, std::size_t, Encoder& out) { out.append(data, sizeof(K)); }
+  static std::uint64_t hash(const std::byte* data, std::size_t) {
+    std::uint64_t bits;
+    std::memcpy(&bits, data, sizeof bits);
+    return hash_key_bits(bits);
   }
 };
 
@@ -52,9 +106,11 @@ template <class K>
 struct BytesForm {
   struct Ref {
     std::uint64_t hash;
-    const std::byte* data;
+    ShortBytes bytes;       // tail 0xff…: a long key
+    const std::byte* data;  // of a long key
     std::size_t size;
-    ShortBytes words;  // the first 16 bytes of a longer key
+
+    std::size_t short_size() const { return bytes.tail >> 56; }
   };
   static Ref ref(const K& key, Encoder& scratch) {
     if constexpr (TextLike<K>) {
@@ -66,61 +122,33 @@ struct BytesForm {
     }
   }
   static Ref ref(ByteView bytes) {
-    if (bytes.size() > kShortBytes) {
-      return {detail::hash_long(bytes.data(), bytes.size()), bytes.data(), bytes.size(), load_short(bytes.data(), kShortBytes)};
-    }
+    if (bytes.size() > kShortBytes) [[unlikely]]
+      return {detail::hash_long(bytes.data(), bytes.size()), {0, ~0ULL}, bytes.data(), bytes.size()};
     const ShortBytes words = load_short(bytes.data(), bytes.size());
-    return {hash_short(words, bytes.size()), bytes.data(), bytes.size(), words};
+    return {hash_short(words), words, nullptr, 0};
   }
 
-  static bool self_contained(const Ref& key) { return key.size <= kShortBytes; }
-
-  // In memory: size and half of the hash in the header, the bytes in the tail.
-  static constexpr std::size_t kHeader = 2 * sizeof(std::uint32_t);
-  static std::size_t tail_bytes(const Ref& key) { return padded(key.size); }
-  static std::size_t stored_tail_bytes(const std::byte* header) { return padded(word_at(header)); }
-  static void store(const Ref& key, std::byte* header, std::byte* tail) {
-    const std::uint32_t words[2] = {static_cast<std::uint32_t>(key.size), static_cast<std::uint32_t>(key.hash)};
-    std::memcpy(header, words, sizeof words);
-    std::memcpy(tail, &key.words, kShortBytes);
-    if (key.size > kShortBytes) std::memcpy(tail + kShortBytes, key.data + kShortBytes, key.size - kShortBytes);
-  }
-  static bool equal(const Ref& key, const std::byte* header, const std::byte* tail) {
-    ShortBytes words;
-    std::memcpy(&words, tail, kShortBytes);
-    const bool same =
-        (static_cast<std::uint64_t>(word_at(header) ^ key.size) | (words.low ^ key.words.low) | (words.high ^ key.words.high)) == 0;
-    if (key.size <= kShortBytes) [[likely]]
-      return same;
-    return same && std::memcmp(tail + kShortBytes, key.data + kShortBytes, key.size - kShortBytes) == 0;
-  }
-  /// The lower 32 bits of the hash.
-  static std::uint64_t table_hash(const std::byte* header) { return word_at(header + sizeof(std::uint32_t)); }
-  static std::uint64_t hash(const std::byte* header, const std::byte* tail) { return hash_key_bytes(bytes(header, tail)); }
-  static ByteView bytes(const std::byte* header, const std::byte* tail) { return {tail, word_at(header)}; }
-  static K load(const std::byte* header, const std::byte* tail) {
+  static K load(const std::byte* data, std::size_t size) {
     if constexpr (TextLike<K>) {
-      return K(as_chars(bytes(header, tail)));
+      return K(as_chars({data, size}));
     } else {
-      Decoder in(bytes(header, tail));
+      Decoder in({data, size});
       return Codec<K>::decode(in);
     }
   }
-  static void encode(const std::byte* header, const std::byte* tail, Encoder& out) {
-    if constexpr (TextLike<K>) out.append_varint(word_at(header));
-    out.append(tail, word_at(header));
+  /// Of a stored key.
+  static void encode(const std::byte* data, std::size_t size, Encoder& out) {
+    if constexpr (TextLike<K>) out.append_varint(size);
+    if (size <= kShortBytes) {
+      out.append_short(data, size);  // lies in a slot, which is no smaller
+    } else {
+      out.append(data, size);
+    }
   }
-
- private:
-  static std::size_t padded(std::size_t size) { return size <= kShortBytes ? kShortBytes : (size + 7) & ~std::size_t{7}; }
-  static std::uint32_t word_at(const std::byte* at) {
-    std::uint32_t word;
-    std::memcpy(&word, at, sizeof word);
-    return word;
-  }
+  static std::uint64_t hash(const std::byte* data, std::size_t size) { return hash_key_bytes({data, size}); }
 };
 
 template <class K>
-using KeyForm = std::conditional_t<ScalarKey<K>, ScalarForm<K>, BytesForm<K>>;
+using KeyForm = std::conditional_t<ScalarKey<K>, NumberForm<K>, BytesForm<K>>;
 
 }  // namespace weft::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -80,10 +81,11 @@ struct ReduceRead {
   using Record = std::pair<K, Acc>;
   ShuffleId shuffle;
   Agg aggregation;
+  std::shared_ptr<runtime::TableHint> hint = std::make_shared<runtime::TableHint>();
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    runtime::ReduceTable<KeyView<K>, Agg> table(context.operators, aggregation);
+    runtime::ReduceTable<KeyView<K>, Agg> table(context.operators, aggregation, hint.get());
     read_shuffle<std::pair<KeyView<K>, Acc>>(context, shuffle, context.partition, [&](const std::pair<KeyView<K>, Acc>& entry) {
       table.merge(entry.first, entry.second);
     });
@@ -94,11 +96,11 @@ struct ReduceRead {
 template <class K>
 struct DistinctRead {
   using Record = K;
-  ShuffleId shuffle;
+  ReduceRead<K, KeepOne> read;
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    ReduceRead<K, KeepOne>{shuffle, {}}.run(context, [&](std::pair<K, Nothing>&& entry) { sink(std::move(entry.first)); });
+    read.run(context, [&](std::pair<K, Nothing>&& entry) { sink(std::move(entry.first)); });
   }
 };
 
@@ -121,10 +123,11 @@ ShuffleRef combine_shuffle(const D& in, const Agg& aggregation, const P& how, co
   draft.name = name;
   draft.lineage = in.lineage().then(name, type_name<std::tuple<Record, Agg, P>>());
   draft.partitions = how.count;
-  draft.body = make_body([chain = in.chain(), aggregation, how, split](TaskContext& context) {
+  const auto hint = std::make_shared<runtime::TableHint>();
+  draft.body = make_body([chain = in.chain(), aggregation, how, split, hint](TaskContext& context) {
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
       auto route = combiner_partitioner<K>(how, context.output_partitions);
-      runtime::CombiningWriter<KeyView<K>, Agg, decltype(route)> combiner(context.operators, out, route, aggregation);
+      runtime::CombiningWriter<KeyView<K>, Agg, decltype(route)> combiner(context.operators, out, route, aggregation, hint.get());
       chain.run(context, [&](Record&& record) { split(record, combiner); });
       combiner.finish();
     });
@@ -148,7 +151,7 @@ auto distinct(const D& in, P how, std::string name) {
   using Read = DistinctRead<K>;
   const ShuffleRef shuffle =
       combine_shuffle<K>(in, KeepOne{}, how, name, [](const auto& record, auto& combiner) { combiner.add(record, Nothing{}); });
-  return Dataset<K, Read>(in.graph(), after_shuffle(shuffle, std::move(name), type_name<Read>()), Read{shuffle->id()});
+  return Dataset<K, Read>(in.graph(), after_shuffle(shuffle, std::move(name), type_name<Read>()), Read{{shuffle->id(), {}}});
 }
 
 }  // namespace weft::detail
