@@ -79,6 +79,12 @@ class AggregationTable {
     table_of<Key>().prefetch(position(ref.hash));
   }
 
+  /// Some time later: the rest of it.
+  template <class Key>
+  void prefetch_key(const KindRef<Key>& ref) {
+    table_of<Key>().prefetch_key(position(ref.hash));
+  }
+
   /// Null when the key is not there.
   Acc* find(const Ref& ref) {
     return visit_kind(ref, [&](const auto& kind) { return find(kind); });

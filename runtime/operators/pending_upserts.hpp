@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <tuple>
 #include <type_traits>
 
@@ -20,18 +21,23 @@ class PendingUpserts {
   /// Only plain payloads can wait cheaply.
   static constexpr bool kPossible = std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= 32;
 
-  /// Queues the update; when there are many of its kind, apply(kind of reference, const Payload&) is called for all in order. A key
-  /// that lies elsewhere cannot wait (none equal to it does): it is applied at once.
+  /// Queues the update; when there are many of its kind, apply(kind of reference, const Payload&) is called for all in order. Only
+  /// very long keys don't wait (none equal to one does): they are applied at once.
   template <class Apply>
   void push(Table& table, const Ref& ref, const Payload& payload, Apply&& apply) {
     Table::visit_kind(ref, [&]<class Key>(const typename Table::template KindRef<Key>& kind) {
-      if constexpr (!kWaits<Key>) {
-        apply(kind, payload);
-      } else {
+      if constexpr (std::is_same_v<Key, LongKey>) {
+        if (kind.key.size() > kLongest) return apply(kind, payload);
+      }
+      if constexpr (kPossible) {
         table.prefetch(kind);
         auto& queue = std::get<Queue<Key>>(queues_);
-        queue.items[queue.size] = {kind, payload};
-        if (++queue.size == kWaiting) drain(queue, apply);
+        queue.items[queue.size].set(kind, payload);
+        if (++queue.size < kWaiting) return;
+        if constexpr (std::is_same_v<Key, LongKey>) {
+          for (const auto& item : queue.items) table.prefetch_key(item.ref);
+        }
+        drain(queue, apply);
       }
     });
   }
@@ -48,16 +54,32 @@ class PendingUpserts {
 
  private:
   static constexpr std::size_t kWaiting = 32;
-  template <class Key>
-  static constexpr bool kWaits = kPossible && !std::is_same_v<Key, LongKey>;
+  static constexpr std::size_t kLongest = 64;
 
   template <class Key>
+  struct Item {
+    typename Table::template KindRef<Key> ref;
+    Payload payload;
+
+    void set(const typename Table::template KindRef<Key>& key, const Payload& value) {
+      ref = key;
+      payload = value;
+    }
+  };
+  /// With a copy of the key, whose bytes may be gone when its turn comes.
+  struct LongItem : Item<LongKey> {
+    std::array<std::byte, kLongest> bytes;
+
+    void set(const typename Table::template KindRef<LongKey>& key, const Payload& value) {
+      Item<LongKey>::set(key, value);
+      std::memcpy(bytes.data(), key.key.place, key.key.length);
+      this->ref.key.place = bytes.data();
+    }
+  };
+  template <class Key>
   struct Queue {
-    struct Item {
-      typename Table::template KindRef<Key> ref;
-      Payload payload;
-    };
-    std::array<Item, kWaits<Key> ? kWaiting : 0> items;
+    using ItemType = std::conditional_t<std::is_same_v<Key, LongKey>, LongItem, Item<Key>>;
+    std::array<ItemType, kPossible ? kWaiting : 0> items;
     std::size_t size = 0;
   };
   template <class Kinds>
@@ -69,7 +91,7 @@ class PendingUpserts {
 
   template <class Key, class Apply>
   static void drain(Queue<Key>& queue, Apply& apply) {
-    if constexpr (kWaits<Key>) {
+    if constexpr (kPossible) {
       const std::size_t size = std::exchange(queue.size, 0);
       for (std::size_t i = 0; i < size; ++i) apply(queue.items[i].ref, queue.items[i].payload);
     }

@@ -71,13 +71,23 @@ class SlotTable {
   }
 
   void prefetch(std::uint64_t position) const { __builtin_prefetch(slots() + (position >> shift_), 1); }
+  /// The bytes of the key that is there, once the slot has arrived.
+  void prefetch_key(std::uint64_t position) const {
+    if constexpr (std::is_same_v<Key, LongKey>) {
+      if (size_ != 0) __builtin_prefetch(slots()[position >> shift_].key.place);
+    }
+  }
 
   /// visit(const Key&, Acc&) in the order of positions, but for a few that probing moved past the end.
   template <class Visit>
   void for_each(Visit&& visit) {
     if (size_ != 0) {
-      for (Slot *slot = slots(), *end = slot + mask_ + 1; slot != end; ++slot)
+      for (Slot *slot = slots(), *end = slot + mask_ + 1; slot != end; ++slot) {
+        if constexpr (std::is_same_v<Key, LongKey>) {
+          if (end - slot > kAhead) __builtin_prefetch(slot[kAhead].key.place);
+        }
         if (!slot->key.free()) visit(std::as_const(slot->key), slot->acc);
+      }
     }
     if (odd_) visit(Key(), *odd_);
   }
@@ -112,6 +122,7 @@ class SlotTable {
   static constexpr std::size_t kFirstSlots = 8;
 
  private:
+  static constexpr std::ptrdiff_t kAhead = 16;  // slots, when keys are fetched during a walk
   // A run of full slots this long in a table less than half full is no accident.
   static constexpr std::size_t kCrowded = 64;
   static constexpr std::size_t kLargestStep = 64;

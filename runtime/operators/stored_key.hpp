@@ -145,7 +145,7 @@ struct BytesForm {
       out.append(data, size);
     }
   }
-  static std::uint64_t hash(const std::byte* data, std::size_t size) { return hash_key_bytes({data, size}); }
+  static std::uint64_t hash(const std::byte* data, std::size_t size) { return hash_key_bytes({unbounded(data), size}); }
 };
 
 template <class K>
