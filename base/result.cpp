@@ -66,6 +66,8 @@ Code code_of_errno(int value) {
     case EEXIST:
       return Code::already_exists;
     case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
     case EMFILE:
     case ENFILE:
     case ENOMEM:

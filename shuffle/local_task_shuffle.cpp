@@ -5,13 +5,16 @@
 namespace weft::shuffle {
 
 Result<std::unique_ptr<SegmentWriter>> LocalTaskShuffle::create_segment(std::uint32_t partitions) {
-  if (store_.prefers_disk()) return SegmentWriter::on_disk(store_.directory(), partitions);
-  return SegmentWriter::in_memory(partitions);
+  room_ = store_.reserve(attempt_.task.job, ShuffleId(attempt_.task.stage.value()));
+  if (room_.bytes() == 0) return SegmentWriter::on_disk(store_.directory(), partitions);
+  return SegmentWriter::in_memory(partitions, {room_.bytes(), store_.directory()});
 }
 
 Result<void> LocalTaskShuffle::commit(SealedSegment segment) {
   const SegmentKey key{attempt_.task.job, ShuffleId(attempt_.task.stage.value()), attempt_.task.index, attempt_.attempt};
-  return store_.put(key, std::move(segment));
+  auto stored = store_.put(key, std::move(segment));
+  room_ = {};
+  return stored;
 }
 
 Result<void> LocalTaskShuffle::read(ShuffleId shuffle, std::uint32_t partition, const BlockVisitor& visit) {

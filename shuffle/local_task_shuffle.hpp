@@ -33,6 +33,7 @@ class LocalTaskShuffle final : public TaskShuffle {
   Store& store_;
   AttemptId attempt_;
   MapOutputLookup lookup_;
+  SegmentRoom room_;
   std::optional<FetchFailure> failure_;
 };
 

@@ -35,10 +35,16 @@ struct SealedSegment {
   std::vector<PartitionSize> partitions;
 };
 
+/// How much of a segment may lie in memory (not 0). A larger one moves to an unlinked file in `directory` while it is written.
+struct SegmentMemory {
+  std::uint64_t bytes = UINT64_MAX;
+  std::string directory;
+};
+
 /// Writes one segment. One thread. Destroying it unsealed discards it.
 class SegmentWriter {
  public:
-  static Result<std::unique_ptr<SegmentWriter>> in_memory(std::uint32_t partitions);
+  static Result<std::unique_ptr<SegmentWriter>> in_memory(std::uint32_t partitions, SegmentMemory memory = {});
   /// An unlinked temporary file in `directory`.
   static Result<std::unique_ptr<SegmentWriter>> on_disk(const std::string& directory, std::uint32_t partitions);
   virtual ~SegmentWriter() = default;

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -26,8 +27,9 @@ constexpr std::size_t kDirectBytes = 32u << 10;
 
 class Writer final : public SegmentWriter {
  public:
-  Writer(Fd fd, std::uint32_t partitions, bool memory)
-      : fd_(std::move(fd)), memory_(memory), buffer_(kBufferBytes), sizes_(partitions) {
+  /// `memory.bytes`: how far a memfd may grow; 0: the file lies on a disk.
+  Writer(Fd fd, std::uint32_t partitions, SegmentMemory memory)
+      : fd_(std::move(fd)), memory_(std::move(memory)), on_disk_(memory_.bytes == 0), buffer_(kBufferBytes), sizes_(partitions) {
     const format::Header header{.partitions = partitions};
     std::memcpy(buffer_.data(), &header, sizeof header);
     used_ = sizeof header;
@@ -79,12 +81,13 @@ class Writer final : public SegmentWriter {
   /// Writes the buffer and then `tail`, in one call where the kernel takes it all.
   Result<void> flush(ByteView tail) {
     ByteView head{buffer_.data(), used_};
+    if (!on_disk_ && flushed_ + head.size() + tail.size() > memory_.bytes) WEFT_TRY(move_to_disk());
     while (!head.empty() || !tail.empty()) {
       iovec parts[2] = {{const_cast<std::byte*>(head.data()), head.size()}, {const_cast<std::byte*>(tail.data()), tail.size()}};
       const ssize_t written = head.empty() ? ::writev(fd_.get(), parts + 1, 1) : ::writev(fd_.get(), parts, 2);
       if (written < 0) {
         if (errno == EINTR) continue;
-        return fail(errno_error(memory_ ? "writing map output to memory" : "writing map output to disk", errno));
+        return fail(cannot_write(errno));
       }
       auto count = static_cast<std::size_t>(written);
       flushed_ += count;
@@ -94,6 +97,30 @@ class Writer final : public SegmentWriter {
     }
     used_ = 0;
     return {};
+  }
+
+  Result<void> move_to_disk() {
+    WEFT_ASSIGN(Fd file, detail::unlinked_file(memory_.directory));
+    off_t offset = 0;
+    while (static_cast<std::uint64_t>(offset) < flushed_) {
+      const ssize_t sent = ::sendfile(file.get(), fd_.get(), &offset, flushed_ - static_cast<std::uint64_t>(offset));
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0) {
+        on_disk_ = true;
+        return fail(cannot_write(errno));
+      }
+      if (sent == 0) return fail(Code::internal, "map output in memory is shorter than what was written to it");
+    }
+    fd_ = std::move(file);
+    on_disk_ = true;
+    return {};
+  }
+
+  Error cannot_write(int code) const {
+    if (!on_disk_) return errno_error("map output: cannot write it to memory", code);
+    return errno_error("map output: it may use " + std::to_string(memory_.bytes) + " bytes of memory, and cannot be written to " +
+                           memory_.directory,
+                       code);
   }
 
   /// Stable counting sort by partition; extents usually come in no order at all.
@@ -107,14 +134,15 @@ class Writer final : public SegmentWriter {
   }
 
   Result<void> protect() {
-    if (!memory_) return {};
+    if (on_disk_) return {};
     if (::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
       return fail(errno_error("sealing map output", errno));
     return {};
   }
 
   Fd fd_;
-  bool memory_;
+  const SegmentMemory memory_;
+  bool on_disk_;
   Buffer buffer_;
   std::size_t used_ = 0;
   std::uint64_t flushed_ = 0;
@@ -123,23 +151,23 @@ class Writer final : public SegmentWriter {
   std::vector<PartitionSize> sizes_;
 };
 
-Result<std::unique_ptr<SegmentWriter>> start(Fd fd, std::uint32_t partitions, bool memory) {
+Result<std::unique_ptr<SegmentWriter>> start(Fd fd, std::uint32_t partitions, SegmentMemory memory) {
   if (partitions == 0 || partitions > format::kMaxPartitions)
     return fail(Code::invalid_argument, "a shuffle has 1 to 16777216 partitions, not " + std::to_string(partitions));
-  return std::make_unique<Writer>(std::move(fd), partitions, memory);
+  return std::make_unique<Writer>(std::move(fd), partitions, std::move(memory));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<SegmentWriter>> SegmentWriter::in_memory(std::uint32_t partitions) {
+Result<std::unique_ptr<SegmentWriter>> SegmentWriter::in_memory(std::uint32_t partitions, SegmentMemory memory) {
   Fd fd(::memfd_create("weft-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return fail(errno_error("creating map output in memory", errno));
-  return start(std::move(fd), partitions, true);
+  return start(std::move(fd), partitions, std::move(memory));
 }
 
 Result<std::unique_ptr<SegmentWriter>> SegmentWriter::on_disk(const std::string& directory, std::uint32_t partitions) {
   WEFT_ASSIGN(Fd fd, detail::unlinked_file(directory));
-  return start(std::move(fd), partitions, false);
+  return start(std::move(fd), partitions, {0, directory});
 }
 
 namespace detail {

@@ -27,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using SegmentPtr = std::shared_ptr<const Segment>;
 constexpr std::string_view kFilePrefix = "weft-segment-";
+constexpr std::uint64_t kSmallestRoom = 64u << 10;
 
 /// Takes the directory for this process (flock on the directory itself) and removes what an earlier owner left.
 Result<Fd> own_directory(const std::string& path) {
@@ -68,8 +69,12 @@ Result<void> copy_to(int fd, const Segment& segment) {
 
 class MemoryFirstStore final : public Store {
  public:
-  MemoryFirstStore(std::string directory, Fd lock, std::uint64_t budget)
-      : directory_(std::move(directory)), lock_(std::move(lock)), budget_(budget), max_open_(descriptor_budget()) {
+  MemoryFirstStore(std::string directory, Fd lock, std::uint64_t budget, std::uint32_t writers)
+      : directory_(std::move(directory)),
+        lock_(std::move(lock)),
+        budget_(budget),
+        writers_(std::max<std::uint32_t>(writers, 1)),
+        max_open_(descriptor_budget()) {
     evictor_ = std::thread([this] { evict_loop(); });
   }
   ~MemoryFirstStore() override {
@@ -80,6 +85,20 @@ class MemoryFirstStore final : public Store {
     wake_.notify_all();
     evictor_.join();
     for (const auto& [key, entry] : entries_) remove_file(entry);
+  }
+
+  SegmentRoom reserve(JobId job, ShuffleId shuffle) override {
+    const std::lock_guard guard(mutex_);
+    const std::uint64_t taken = stats_.memory_bytes + stats_.reserved_bytes;
+    const std::uint64_t left = budget_ > taken ? budget_ - taken : 0;
+    std::uint64_t wanted = left / (2 * std::uint64_t{writers_});
+    if (const auto known = sizes_.find({job, shuffle}); known != sizes_.end()) {
+      const std::uint64_t usual = known->second.bytes / known->second.segments;
+      wanted = std::max(wanted, usual + usual / 4);  // better not begun in memory than moved halfway
+    }
+    if (wanted > left || wanted < kSmallestRoom) return {};
+    stats_.reserved_bytes += wanted;
+    return {*this, wanted};
   }
 
   bool prefers_disk() const override {
@@ -104,6 +123,9 @@ class MemoryFirstStore final : public Store {
     entry.size = entry.segment->size();
     (memory ? memory_order_ : disk_order_).emplace(entry.sequence, key);
     ++stats_.segments;
+    Sizes& sizes = sizes_[{key.job, key.shuffle}];
+    sizes.bytes += entry.size;
+    ++sizes.segments;
     (memory ? stats_.memory_bytes : stats_.disk_bytes) += entry.size;
     if (pressed()) {
       eviction_error_.reset();  // try again
@@ -150,6 +172,11 @@ class MemoryFirstStore final : public Store {
     std::uint64_t sequence = 0;
     bool memory = false;
   };
+  /// Of the segments that a shuffle has.
+  struct Sizes {
+    std::uint64_t bytes = 0;
+    std::uint64_t segments = 0;
+  };
   using Order = std::map<std::uint64_t, SegmentKey>;  // open entries by age
   enum class Move : std::uint8_t { to_disk, close };
   struct Victim {
@@ -163,9 +190,18 @@ class MemoryFirstStore final : public Store {
     if (!entry.path.empty()) ::unlink(entry.path.c_str());
   }
 
+  void give_back(std::uint64_t bytes) override {
+    const std::lock_guard guard(mutex_);
+    stats_.reserved_bytes -= bytes;
+  }
+
   template <class Matches>
   void release_range(const SegmentKey& first, Matches matches) {
     const std::lock_guard guard(mutex_);
+    sizes_.erase(sizes_.lower_bound({first.job, first.shuffle}),
+                 std::find_if(sizes_.lower_bound({first.job, first.shuffle}), sizes_.end(), [&](const auto& known) {
+                   return !matches(SegmentKey{known.first.first, known.first.second, 0, 0});
+                 }));
     auto place = entries_.lower_bound(first);
     while (place != entries_.end() && matches(place->first)) {
       Entry& entry = place->second;
@@ -274,12 +310,14 @@ class MemoryFirstStore final : public Store {
   const std::string directory_;
   const Fd lock_;
   const std::uint64_t budget_;
+  const std::uint32_t writers_;
   const std::size_t max_open_;
   const Log log_{"shuffle"};
   mutable std::mutex mutex_;
   std::condition_variable wake_;  // the evictor has something to do
   std::condition_variable room_;  // it has done something
   std::map<SegmentKey, Entry> entries_;
+  std::map<std::pair<JobId, ShuffleId>, Sizes> sizes_;
   Order memory_order_;
   Order disk_order_;
   std::vector<SegmentPtr> graveyard_;
@@ -292,9 +330,9 @@ class MemoryFirstStore final : public Store {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> Store::open(std::string directory, std::uint64_t memory_budget) {
+Result<std::unique_ptr<Store>> Store::open(std::string directory, std::uint64_t memory_budget, std::uint32_t writers) {
   WEFT_ASSIGN(Fd lock, own_directory(directory));
-  return std::make_unique<MemoryFirstStore>(std::move(directory), std::move(lock), memory_budget);
+  return std::make_unique<MemoryFirstStore>(std::move(directory), std::move(lock), memory_budget, writers);
 }
 
 }  // namespace weft::shuffle

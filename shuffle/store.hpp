@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
@@ -23,18 +24,45 @@ struct SegmentKey {
 struct StoreStats {
   std::uint64_t segments = 0;
   std::uint64_t memory_bytes = 0;
+  std::uint64_t reserved_bytes = 0;  // for segments being written
   std::uint64_t disk_bytes = 0;
   std::uint64_t evicted_bytes = 0;  // since start
+};
+
+class Store;
+
+/// Memory set aside for one segment while it is written. Given back when destroyed: after put(), or when nothing comes of it.
+class SegmentRoom {
+ public:
+  SegmentRoom() = default;
+  SegmentRoom(Store& store, std::uint64_t bytes) : store_(&store), bytes_(bytes) {}
+  SegmentRoom(SegmentRoom&& other) noexcept
+      : store_(std::exchange(other.store_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  SegmentRoom& operator=(SegmentRoom&& other) noexcept {
+    std::swap(store_, other.store_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~SegmentRoom();
+  /// 0: write to disk from the start.
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  Store* store_ = nullptr;
+  std::uint64_t bytes_ = 0;
 };
 
 /// Any thread.
 class Store {
  public:
-  /// `directory` is created; leftovers of an earlier store in it are removed.
-  static Result<std::unique_ptr<Store>> open(std::string directory, std::uint64_t memory_budget);
+  /// `directory` is created; leftovers of an earlier store in it are removed. `writers`: segments that are written at a time.
+  static Result<std::unique_ptr<Store>> open(std::string directory, std::uint64_t memory_budget, std::uint32_t writers = 1);
   virtual ~Store() = default;  // removes its files
 
-  /// True when a new segment should be written to disk rather than memory.
+  /// Memory for the next segment of a shuffle: what its segments took so far, or a writer's share of what is left. What is set
+  /// aside and what is stored never exceed the budget together. The store must outlive it.
+  virtual SegmentRoom reserve(JobId job, ShuffleId shuffle) = 0;
+  /// True when putting a segment may have to wait for others to be moved to disk.
   virtual bool prefers_disk() const = 0;
   virtual const std::string& directory() const = 0;
   virtual Result<void> put(const SegmentKey& key, SealedSegment segment) = 0;
@@ -43,6 +71,14 @@ class Store {
   virtual void release(JobId job, ShuffleId shuffle) = 0;
   virtual void release(JobId job) = 0;
   virtual StoreStats stats() const = 0;
+
+ private:
+  friend class SegmentRoom;
+  virtual void give_back(std::uint64_t bytes) = 0;
 };
+
+inline SegmentRoom::~SegmentRoom() {
+  if (store_ != nullptr) store_->give_back(bytes_);
+}
 
 }  // namespace weft::shuffle

@@ -47,12 +47,19 @@ std::size_t FileWindow::wanted() const {
 /// Moves what is unconsumed to the front, of a larger buffer when it fills this one.
 Result<void> FileWindow::make_room() {
   const std::size_t kept = size();
+  if (kept > largest_record_)
+    return fail(Code::resource_exhausted, "input " + path_ + " has a record of more than " + std::to_string(kept) +
+                                              " bytes at byte " + std::to_string(offset_) + ", which the memory budget of " +
+                                              std::to_string(largest_record_) +
+                                              " bytes per task cannot hold; give tasks more memory or make the records smaller");
   const std::size_t needed = std::max(std::min(wanted(), kWindowBytes), kReadAhead);
   if (kept + needed <= buffer_.size()) {
     if (kept != 0) std::memmove(buffer_.data(), begin_, kept);
   } else {
     try {
-      Buffer larger(kept == 0 ? needed : std::max(2 * kept, kept + needed));
+      const std::uint64_t most =
+          std::min<std::uint64_t>(2 * std::uint64_t{kept}, std::max(largest_record_, largest_record_ + kWindowBytes));
+      Buffer larger(std::max(static_cast<std::size_t>(most), kept + needed));
       if (kept != 0) std::memcpy(larger.data(), begin_, kept);
       buffer_ = std::move(larger);
     } catch (const std::bad_alloc&) {

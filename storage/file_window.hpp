@@ -18,6 +18,9 @@ namespace weft::storage {
 /// One thread. May be opened again and again; the memory is kept.
 class FileWindow {
  public:
+  /// A record may not take more than `largest_record` bytes: resource_exhausted.
+  explicit FileWindow(std::uint64_t largest_record = UINT64_MAX) : largest_record_(largest_record) {}
+
   /// Starts at `offset`. The file must be regular and reach to `end` at least: bytes up to there are promised, those after it are
   /// readable as well. Errors name the path.
   Result<void> open(const std::string& path, std::uint64_t offset, std::uint64_t end);
@@ -40,6 +43,7 @@ class FileWindow {
   Result<void> make_room();
   std::size_t wanted() const;
 
+  std::uint64_t largest_record_;
   std::string path_;
   Fd fd_;
   Buffer buffer_;

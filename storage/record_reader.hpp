@@ -16,6 +16,9 @@ namespace weft::storage {
 /// Keep one per task: its buffer is recycled from split to split. One thread.
 class RecordReader {
  public:
+  /// A larger record is resource_exhausted.
+  explicit RecordReader(std::uint64_t largest_record = UINT64_MAX) : window_(largest_record) {}
+
   /// Calls `fn(ByteView records)` with runs of whole records of `record_bytes` bytes each, in order; the view is valid during the
   /// call and not aligned. `fn` may return false to stop early. `position(std::uint64_t offset)` is called before it. The split
   /// must be cut at whole records (invalid_argument otherwise).

@@ -18,6 +18,9 @@ namespace weft::storage {
 /// Keep one per task: its buffer is recycled from split to split. One thread.
 class TextReader {
  public:
+  /// A longer line is resource_exhausted.
+  explicit TextReader(std::uint64_t longest_line = UINT64_MAX) : window_(longest_line) {}
+
   /// Calls `fn(std::string_view line)` for each line; the view is valid during the call. `fn` may return false to stop early; it
   /// may throw. `position(std::uint64_t offset)` is called with the offset of the line first. Errors name the path.
   template <class Position, class Fn>

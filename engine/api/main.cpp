@@ -57,7 +57,7 @@ void declare_common(CLI::App& app, CommonOptions& options) {
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--memory", [&run](const std::string& text) { run.memory_bytes = parse_size(text).value_or(0); },
-         "Memory budget, such as 512MiB")
+         "Memory budget of the run, or of each worker, such as 512MiB")
       ->check(parsed_by("SIZE",
                         [](const std::string& text) -> Result<void> {
                           WEFT_ASSIGN(const auto bytes, parse_size(text));

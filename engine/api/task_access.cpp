@@ -59,6 +59,13 @@ void result_too_large(std::string_view name) {
             std::string(name) + ": the result is larger than 256 MiB; write it to files with write_text instead")};
 }
 
+void record_too_large(const TaskContext& context, std::uint64_t bytes) {
+  throw runtime::TaskError{Error(Code::resource_exhausted, "write: a single record takes " + std::to_string(bytes) +
+                                                               " bytes, more than the task's memory budget of " +
+                                                               std::to_string(context.operators.memory->limit()) +
+                                                               " bytes; give tasks more memory")};
+}
+
 std::vector<storage::Split> splits_to_read(TaskContext& context, std::uint64_t record_bytes) {
   if (context.splits == nullptr) return {};
   std::uint64_t total = 0;

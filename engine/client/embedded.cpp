@@ -185,7 +185,7 @@ Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtim
   const std::uint64_t budget = options.memory_bytes > 0 ? options.memory_bytes : default_memory_budget();
   bound_private_memory(budget);
   // Half for what tasks hold, half for what they hand to each other.
-  WEFT_ASSIGN(auto store, shuffle::Store::open((directory.path() / "shuffle").string(), budget / 2));
+  WEFT_ASSIGN(auto store, shuffle::Store::open((directory.path() / "shuffle").string(), budget / 2, count));
   Slots::Settings settings;
   settings.count = count;
   settings.memory_per_task = std::max(budget / 2 / count, kSmallestTaskMemory);

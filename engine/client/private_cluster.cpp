@@ -131,7 +131,8 @@ class PrivateCluster {
   }
 
   Result<Child> spawn_worker(std::uint32_t number) {
-    const std::uint64_t share = default_memory_budget() / options_.workers;
+    // As in the embedded engine, half for what tasks hold and half for what they hand to each other.
+    const std::uint64_t budget = options_.memory_bytes > 0 ? options_.memory_bytes : default_memory_budget() * 2 / options_.workers;
     Child child{-1, 0, fmt::format("worker-{}", number), directory_.path() / fmt::format("worker-{}.log", number)};
     const Fd log(::open(child.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (!log.valid()) return fail(errno_error("cannot write " + child.log_path, errno));
@@ -142,8 +143,8 @@ class PrivateCluster {
         fmt::format("worker.master={}", server_->address()),
         fmt::format("worker.name={}", child.name),
         fmt::format("worker.slots={}", slots_),
-        fmt::format("worker.memory={}", options_.memory_bytes > 0 ? options_.memory_bytes : share),
-        fmt::format("worker.store={}", share),
+        fmt::format("worker.memory={}", budget / 2),
+        fmt::format("worker.store={}", budget / 2),
         fmt::format("worker.directory={}", (directory_.path() / child.name).string()),
     });
     spawn.output = log.get();
@@ -193,7 +194,9 @@ Result<std::unique_ptr<Session>> open_private_cluster(const RunOptions& options)
   WEFT_ASSIGN(auto cluster, PrivateCluster::start(options));
   WEFT_ASSIGN(auto master, rpc::Endpoint::parse(cluster->address()));
   ClusterSessionOptions settings{std::move(master), true, cluster->slots(), [at = cluster.get()] { return at->check(); }};
-  WEFT_ASSIGN(auto session, open_cluster_session(options, std::move(settings)));
+  RunOptions job = options;
+  job.memory_bytes = 0;  // the workers know
+  WEFT_ASSIGN(auto session, open_cluster_session(job, std::move(settings)));
   cluster->set_complete();
   return std::unique_ptr<Session>(std::make_unique<PrivateSession>(std::move(cluster), std::move(session)));
 }

@@ -22,7 +22,7 @@ struct RunOptions {
   std::string cluster;                 // --cluster HOST:PORT
   std::uint32_t workers = 0;           // --workers N: private cluster
   std::uint32_t threads = 0;           // --threads N: task slots in all, embedded; per worker with --workers (0: cores, shared out)
-  std::uint64_t memory_bytes = 0;      // --memory: budget per executor or of the embedded engine (0: a quarter of the machine's)
+  std::uint64_t memory_bytes = 0;      // --memory (0: a quarter of the machine's); see docs/api.md
   std::uint32_t partitions = 0;        // --partitions: default number of reduce partitions (0: chosen by the driver)
   std::string scheduler = "fifo";      // --scheduler (embedded and private cluster)
   std::string user, pool;

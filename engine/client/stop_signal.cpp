@@ -14,6 +14,7 @@ std::atomic<bool> stop_requested{false};
 struct sigaction previous_interrupt {};
 struct sigaction previous_terminate {};
 struct sigaction previous_hangup {};
+struct sigaction previous_file_size {};
 
 extern "C" void on_stop(int number) {
   if (stop_requested.exchange(true)) {
@@ -31,12 +32,15 @@ StopSignal::StopSignal() {
   ::sigaction(SIGINT, &action, &previous_interrupt);
   ::sigaction(SIGTERM, &action, &previous_terminate);
   ::sigaction(SIGHUP, &action, &previous_hangup);
+  action.sa_handler = SIG_IGN;  // a write past RLIMIT_FSIZE fails, as one to a full disk does
+  ::sigaction(SIGXFSZ, &action, &previous_file_size);
 }
 
 StopSignal::~StopSignal() {
   ::sigaction(SIGINT, &previous_interrupt, nullptr);
   ::sigaction(SIGTERM, &previous_terminate, nullptr);
   ::sigaction(SIGHUP, &previous_hangup, nullptr);
+  ::sigaction(SIGXFSZ, &previous_file_size, nullptr);
   stop_requested.store(false);
 }
 

@@ -164,6 +164,7 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   // What user code starts must not take itself for an executor.
   for (const char* name : {kRoleVariable, kExecutorFdVariable}) unsetenv(name);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);             // a write past RLIMIT_FSIZE fails, as one to a full disk does
   setvbuf(stdout, nullptr, _IOLBF, 0);  // the log shows what tasks print when they print it, and a crash loses none of it
   raise_descriptor_limit();
   limit_memory();

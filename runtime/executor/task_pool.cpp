@@ -41,7 +41,6 @@ void TaskPool::launch(protocol::Launches launches) {
   for (protocol::Launch& launch : launches.launches) {
     auto task = std::make_shared<Task>();
     task->launch = std::move(launch);
-    task->prefer_disk = launches.prefer_disk;
     tasks_[task->launch.attempt] = task;
     queue_.push_back(std::move(task));
   }
@@ -83,7 +82,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
     return failed(launch.attempt, protocol::EventKind::killed, "stopped before it began");
 
   MemoryGrant grant(setup_.memory_bytes / std::max<std::uint32_t>(1, setup_.slots));
-  WorkerShuffle shuffle(worker_, launch.attempt, task.prefer_disk ? setup_.segment_directory : std::string(), task.stop);
+  WorkerShuffle shuffle(worker_, launch.attempt, {launch.segment_memory, setup_.segment_directory}, grant.limit(), task.stop);
   TaskContext context;
   context.attempt = launch.attempt;
   context.branch = launch.branch;

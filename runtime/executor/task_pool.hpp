@@ -34,7 +34,6 @@ class TaskPool {
  private:
   struct Task {
     protocol::Launch launch;
-    bool prefer_disk = false;
     std::atomic<bool> stop{false};
   };
 

@@ -8,7 +8,7 @@ namespace weft::runtime {
 namespace {
 
 constexpr std::size_t kWindow = 256;              // maps whose local segments are opened together
-constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch, and so of what a task holds per node
+constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch at most, and so of what a task holds per node
 
 }  // namespace
 
@@ -18,8 +18,8 @@ struct WorkerShuffle::Remote {
 };
 
 Result<std::unique_ptr<shuffle::SegmentWriter>> WorkerShuffle::create_segment(std::uint32_t partitions) {
-  if (!disk_directory_.empty()) return shuffle::SegmentWriter::on_disk(disk_directory_, partitions);
-  return shuffle::SegmentWriter::in_memory(partitions);
+  if (segment_.bytes == 0) return shuffle::SegmentWriter::on_disk(segment_.directory, partitions);
+  return shuffle::SegmentWriter::in_memory(partitions, segment_);
 }
 
 Result<void> WorkerShuffle::commit(shuffle::SealedSegment segment) {
@@ -29,6 +29,7 @@ Result<void> WorkerShuffle::commit(shuffle::SealedSegment segment) {
 
 Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, const shuffle::BlockVisitor& visit) {
   WEFT_ASSIGN(const std::vector<shuffle::MapOutput> outputs, worker_.locate(shuffle));
+  maps_per_fetch_ = 1;  // the blocks of another shuffle have other sizes
   for (std::size_t from = 0; from < outputs.size(); from += kWindow)
     WEFT_TRY(read_window(shuffle, partition, Window(outputs).subspan(from, std::min(kWindow, outputs.size() - from)), visit));
   return {};
@@ -74,7 +75,8 @@ Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, W
     return lost(shuffle, wanted.maps[index], std::move(blocks->error));
   }
   const std::uint64_t bytes_per_map = blocks->segment->size() / wanted.maps.size() + 1;
-  maps_per_fetch_ = std::clamp<std::size_t>(kFetchBytes / bytes_per_map, 2, kWindow);
+  const std::uint64_t wanted_bytes = std::min(kFetchBytes, memory_bytes_ / 4);
+  maps_per_fetch_ = std::clamp<std::size_t>(wanted_bytes / bytes_per_map, 1, std::min(2 * maps_per_fetch_, kWindow));
   remote.blocks = std::move(blocks->segment);
   return {};
 }

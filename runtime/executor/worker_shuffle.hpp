@@ -10,9 +10,10 @@ namespace weft::runtime {
 
 class WorkerShuffle final : public shuffle::TaskShuffle {
  public:
-  /// `disk_directory` is where the segment goes; empty: memory.
-  WorkerShuffle(WorkerLink& worker, const AttemptId& attempt, std::string disk_directory, const std::atomic<bool>& stop)
-      : worker_(worker), attempt_(attempt), disk_directory_(std::move(disk_directory)), stop_(stop) {}
+  /// `segment`: what the task's segment may take of memory, and where the rest goes. `memory_bytes`: the task's budget.
+  WorkerShuffle(WorkerLink& worker, const AttemptId& attempt, shuffle::SegmentMemory segment, std::uint64_t memory_bytes,
+                const std::atomic<bool>& stop)
+      : worker_(worker), attempt_(attempt), segment_(std::move(segment)), memory_bytes_(memory_bytes), stop_(stop) {}
 
   Result<std::unique_ptr<shuffle::SegmentWriter>> create_segment(std::uint32_t partitions) override;
   Result<void> commit(shuffle::SealedSegment segment) override;
@@ -39,11 +40,12 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
 
   WorkerLink& worker_;
   AttemptId attempt_;
-  std::string disk_directory_;
+  shuffle::SegmentMemory segment_;
+  const std::uint64_t memory_bytes_;
   const std::atomic<bool>& stop_;
   std::vector<shuffle::PartitionSize> committed_;
   std::optional<shuffle::FetchFailure> failure_;
-  std::size_t maps_per_fetch_ = 8;  // adapted to the size of the blocks
+  std::size_t maps_per_fetch_ = 1;  // adapted to the size of the blocks
 };
 
 }  // namespace weft::runtime

@@ -38,4 +38,13 @@ void Account::exhausted(std::uint64_t bytes) const {
                         name_, bytes, limit_, context_.memory->limit()))};
 }
 
+void Account::contradiction() const {
+  throw TaskError{Error(
+      Code::invalid_argument,
+      fmt::format(
+          "{}: the comparison is no strict weak order (less(a, a) must be false, and of less(a, b) and less(b, a) at most one "
+          "may hold); this operator may use {} of the task's {} bytes of memory",
+          name_, limit_, context_.memory->limit()))};
+}
+
 }  // namespace weft::runtime

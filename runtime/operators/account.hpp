@@ -23,6 +23,7 @@ class Account {
   /// False: the operator has to spill first.
   bool try_take(std::uint64_t bytes);
   void give_back(std::uint64_t bytes);
+  const char* name() const { return name_; }
   std::uint64_t limit() const { return limit_; }
   std::uint64_t used() const { return used_; }
 
@@ -33,6 +34,8 @@ class Account {
 
   /// A single record, key or accumulator does not fit: resource_exhausted, naming the operator and its budget.
   [[noreturn]] void exhausted(std::uint64_t bytes) const;
+  /// The user's comparator called both of two records smaller, or disagrees with itself: invalid_argument.
+  [[noreturn]] void contradiction() const;
 
   OperatorContext& context() const { return context_; }
 

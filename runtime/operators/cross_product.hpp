@@ -41,7 +41,7 @@ class CrossProduct {
   };
 
   std::unique_ptr<Spilled> spill(const ValueList& held, ByteView value, ValueSource& rest) {
-    auto spilled = std::make_unique<Spilled>(Spilled{SpillFile(account_.context()), {}});
+    auto spilled = std::make_unique<Spilled>(Spilled{SpillFile(account_), {}});
     SpillWriter writer(spilled->file, account_.block_bytes());
     for (const ValueNode* node = held.first; node != nullptr; node = node->next) writer.write(node->bytes());
     do {

@@ -15,6 +15,9 @@ class TypedOrder {
   using Key = std::remove_cvref_t<std::invoke_result_t<KeyFn&, const T&>>;
   using Prefix = OrderPrefix<Key, Less>;
   static constexpr bool kPrefixDecides = Prefix::kDecides;
+  /// The comparison is the user's, and may be wrong.
+  static constexpr bool kUserDefined =
+      !(kAscending<Less, Key> || kDescending<Less, Key>) || !(std::is_arithmetic_v<Key> || TextLike<Key>);
 
   TypedOrder(KeyFn key_of, Less less) : key_of_(std::move(key_of)), less_(std::move(less)) {}
 
@@ -48,7 +51,7 @@ class TypedOrder {
 };
 
 /// Sorts by key_of(record) under `less`. With std::less<> or std::greater<> on numbers, texts or pairs/tuples that begin with one,
-/// most comparisons are of one word. A comparator that is no strict weak order gives some order, never a crash.
+/// most comparisons are of one word. A comparator that is seen to be no strict weak order is an invalid_argument.
 template <Encodable T, class KeyFn = std::identity, class Less = std::less<>>
 class ExternalSorter {
  public:

@@ -28,6 +28,7 @@ PartitionedWriter::~PartitionedWriter() { context_.memory->give_back(taken_); }
 
 void PartitionedWriter::flush(std::uint32_t partition) {
   PartitionBuffer& buffer = buffers_[partition];
+  if (buffer.bytes.size() > flush_bytes_ + context_.memory->limit()) too_large(buffer.bytes.size());
   value_or_throw(segment_.append(partition, buffer.bytes.view(), buffer.records));
   buffer.records = 0;
   if (buffer.bytes.capacity() > 4 * flush_bytes_) {
@@ -43,6 +44,14 @@ void PartitionedWriter::finish() {
     buffers_[partition].bytes = Encoder();
   }
   context_.memory->give_back(std::exchange(taken_, 0));
+}
+
+void PartitionedWriter::too_large(std::uint64_t bytes) const {
+  throw TaskError{
+      Error(Code::resource_exhausted,
+            fmt::format("shuffle write: a single record takes {} bytes, more than the task's memory budget of {} bytes; "
+                        "give tasks more memory or make the records smaller",
+                        bytes, context_.memory->limit()))};
 }
 
 void PartitionedWriter::no_such(std::uint32_t partition) const {

@@ -51,6 +51,7 @@ class PartitionedWriter {
   };
 
   void flush(std::uint32_t partition);
+  [[noreturn]] void too_large(std::uint64_t bytes) const;
   [[noreturn]] void no_such(std::uint32_t partition) const;
 
   OperatorContext& context_;

@@ -155,6 +155,17 @@ class RecordSorter {
                                           poll_();
                                           return order_.less(a.record(), b.record());
                                         });
+    if constexpr (requires { Order::kUserDefined; }) check_order();
+  }
+
+  /// A comparator of the user's that contradicts itself is found out by neighbours, not by how records were compared before.
+  void check_order() {
+    if (!Order::kUserDefined) return;
+    for (std::size_t i = 1; i < entries_.size(); ++i) {
+      const SortEntry& before = entries_[i - 1];
+      const SortEntry& after = entries_[i];
+      if (before.prefix == after.prefix && order_.less(after.record(), before.record())) account_.contradiction();
+    }
   }
 
   /// Inlined by force: GCC takes a function that only prefetches for one without effect, and drops the calls.
@@ -169,7 +180,7 @@ class RecordSorter {
   void spill() {
     if (entries_.empty()) return;
     sort();
-    if (!file_) file_ = std::make_unique<SpillFile>(account_.context());
+    if (!file_) file_ = std::make_unique<SpillFile>(account_);
     SpillWriter writer(*file_, account_.block_bytes());
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       prefetch(i + kAhead);
@@ -203,7 +214,7 @@ class RecordSorter {
 
   /// Merges neighbouring runs, so that equal records stay in order.
   void merge_pass() {
-    auto merged_file = std::make_unique<SpillFile>(account_.context());
+    auto merged_file = std::make_unique<SpillFile>(account_);
     std::vector<SpillRun> merged;
     for (std::size_t low = 0; low < runs_.size(); low += fan_in()) {
       const std::size_t high = std::min(low + fan_in(), runs_.size());

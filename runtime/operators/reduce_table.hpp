@@ -76,9 +76,9 @@ class ReduceTable {
   static constexpr std::size_t kFanOut = 16;
 
   struct Spill {
-    Spill(OperatorContext& context, std::size_t block_bytes) : file(context) {
+    explicit Spill(const Account& account) : file(account) {
       writers.reserve(kFanOut);
-      for (std::size_t i = 0; i < kFanOut; ++i) writers.emplace_back(file, block_bytes);
+      for (std::size_t i = 0; i < kFanOut; ++i) writers.emplace_back(file, account.block_bytes());
     }
     SpillFile file;
     std::vector<SpillWriter> writers;
@@ -141,7 +141,7 @@ class ReduceTable {
 
   void spill_table() {
     if (level_ == Table::kMaxLevel) account_.exhausted(account_.used());
-    if (!spill_) spill_.emplace(account_.context(), account_.block_bytes());
+    if (!spill_) spill_.emplace(account_);
     table_.for_each([&](typename Table::Entry entry) {
       poll_();
       SpillWriter& writer = spill_->writers[part_of(entry.hash())];

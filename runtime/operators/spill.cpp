@@ -15,28 +15,29 @@
 namespace weft::runtime {
 namespace {
 
-[[noreturn]] void fail_errno(const std::string& what, int error) { throw TaskError{errno_error(what, error)}; }
-
-void write_all(int fd, ByteView bytes, std::uint64_t offset, const std::string& directory) {
+/// The error, or 0.
+int write_all(int fd, ByteView bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_errno("cannot spill to " + directory, errno);
+    if (written < 0) return errno;
     bytes = bytes.subspan(static_cast<std::size_t>(written));
     offset += static_cast<std::uint64_t>(written);
   }
+  return 0;
 }
 
-void read_all(int fd, MutableBytes bytes, std::uint64_t offset, const std::string& directory) {
+int read_all(int fd, MutableBytes bytes, std::uint64_t offset, const std::string& directory) {
   while (!bytes.empty()) {
     const ssize_t got = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_errno("cannot read a spill file in " + directory, errno);
+    if (got < 0) return errno;
     if (got == 0)
       throw TaskError{Error(Code::corrupt, "a spill file in " + directory + " became shorter than what was written to it")};
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
   }
+  return 0;
 }
 
 /// The compressed size, or 0 when compression does not pay.
@@ -59,8 +60,15 @@ void SpillFile::open() {
   if (fd_.valid()) return;
   std::string path = directory + "/weft-spill-XXXXXX";  // the file system has no O_TMPFILE
   fd_ = Fd(::mkostemp(path.data(), O_CLOEXEC));
-  if (!fd_.valid()) fail_errno("cannot create a spill file in " + directory, errno);
+  if (!fd_.valid()) fail_errno("cannot create a spill file in", errno);
   ::unlink(path.c_str());
+}
+
+void SpillFile::fail_errno(const char* what, int error) const {
+  Error why = errno_error(fmt::format("{} {}", what, context_.spill_directory), error);
+  if (owner_ != nullptr)
+    why = std::move(why).wrap(fmt::format("{} needs more than the {} bytes of memory it may use", owner_->name(), owner_->limit()));
+  throw TaskError{std::move(why)};
 }
 
 SpillBlock SpillFile::append(ByteView records) {
@@ -68,7 +76,7 @@ SpillBlock SpillFile::append(ByteView records) {
   const std::size_t compressed = compress(records, stored_);
   const ByteView bytes = compressed != 0 ? stored_.view().first(compressed) : records;
   const SpillBlock block{end_, bytes.size(), records.size(), crc32c(bytes)};
-  write_all(fd_.get(), bytes, end_, context_.spill_directory);
+  if (const int error = write_all(fd_.get(), bytes, end_)) fail_errno("cannot spill to", error);
   end_ += bytes.size();
   context_.spilled_bytes += bytes.size();
   return block;
@@ -79,7 +87,8 @@ ByteView SpillFile::read(const SpillBlock& block, Encoder& space) {
   Encoder& target = compressed ? stored_ : space;
   target.clear();
   const MutableBytes bytes{target.grow(block.stored), block.stored};
-  read_all(fd_.get(), bytes, block.offset, context_.spill_directory);
+  if (const int error = read_all(fd_.get(), bytes, block.offset, context_.spill_directory))
+    fail_errno("cannot read a spill file in", error);
   if (crc32c(bytes) != block.crc32c) {
     throw TaskError{
         Error(Code::corrupt, fmt::format("a block of {} bytes of a spill file in {} does not match its checksum; check that disk",

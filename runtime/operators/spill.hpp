@@ -11,6 +11,7 @@
 #include "base/bytes.hpp"
 #include "base/codec.hpp"
 #include "base/fd.hpp"
+#include "runtime/operators/account.hpp"
 #include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
 
@@ -28,6 +29,8 @@ struct SpillBlock {
 class SpillFile {
  public:
   explicit SpillFile(OperatorContext& context) : context_(context) {}
+  /// Errors name the account's operator and its budget. The account must outlive the file.
+  explicit SpillFile(const Account& owner) : context_(owner.context()), owner_(&owner) {}
 
   SpillBlock append(ByteView records);
   /// The records of a block, in `space` (which grows as needed) until it is used again.
@@ -37,8 +40,10 @@ class SpillFile {
 
  private:
   void open();
+  [[noreturn]] void fail_errno(const char* what, int error) const;
 
   OperatorContext& context_;
+  const Account* owner_ = nullptr;
   Fd fd_;
   std::uint64_t end_ = 0;
   Encoder stored_;

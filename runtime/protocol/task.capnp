@@ -27,11 +27,11 @@ struct Launch {
   fingerprint @5 :UInt64;
   timeoutNanoseconds @6 :Int64;   # 0: none
   stageName @7 :Text;
+  segmentMemory @8 :UInt64;       # to the executor: bytes of its segment that may lie in memory; 0: write it to disk
 }
 
 struct Launches {
-  preferDisk @0 :Bool;            # write new segments to disk: the store is short of memory
-  launches @1 :List(Launch);
+  launches @0 :List(Launch);
 }
 
 struct PartitionSize {

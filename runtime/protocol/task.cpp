@@ -23,6 +23,7 @@ void write(wire::Launch::Builder out, const Launch& launch) {
   out.setFingerprint(launch.fingerprint);
   out.setTimeoutNanoseconds(launch.timeout.count());
   out.setStageName(text(launch.stage_name));
+  out.setSegmentMemory(launch.segment_memory);
   auto splits = out.initSplits(static_cast<unsigned>(launch.splits.size()));
   for (unsigned i = 0; i < splits.size(); ++i) {
     const storage::Split& split = launch.splits[i];
@@ -42,6 +43,7 @@ Launch read(wire::Launch::Reader in) {
   launch.fingerprint = in.getFingerprint();
   launch.timeout = Duration(in.getTimeoutNanoseconds());
   launch.stage_name = string(in.getStageName());
+  launch.segment_memory = in.getSegmentMemory();
   for (auto split : in.getSplits()) {
     storage::Split& made =
         launch.splits.emplace_back(storage::Split{string(split.getPath()), split.getOffset(), split.getLength(), {}});
@@ -53,15 +55,13 @@ Launch read(wire::Launch::Reader in) {
 rpc::Payload encode(const Launches& launches) {
   capnp::MallocMessageBuilder message;
   auto root = message.initRoot<wire::Launches>();
-  root.setPreferDisk(launches.prefer_disk);
   write_list(root.initLaunches(static_cast<unsigned>(launches.launches.size())), launches.launches);
   return {rpc::flatten(message), {}, {}};
 }
 
 Result<Launches> decode_launches(const rpc::Message& message) {
-  return rpc::read_message<wire::Launches>(message.header.view(), "task launch", [](auto in) -> Result<Launches> {
-    return Launches{in.getPreferDisk(), read_list(in.getLaunches())};
-  });
+  return rpc::read_message<wire::Launches>(message.header.view(), "task launch",
+                                           [](auto in) -> Result<Launches> { return Launches{read_list(in.getLaunches())}; });
 }
 
 namespace {

@@ -29,6 +29,7 @@ struct Launch {
   std::uint64_t fingerprint = 0;
   Duration timeout{0};  // 0: none
   std::string stage_name;
+  std::uint64_t segment_memory = 0;  // worker to executor only: bytes of its segment that may lie in memory; 0: all on disk
 };
 
 enum class EventKind : std::uint8_t {
@@ -57,7 +58,6 @@ struct Event {
 
 /// Several launches for an executor in one message.
 struct Launches {
-  bool prefer_disk = false;  // the store is short of memory: write new segments to disk
   std::vector<Launch> launches;
 };
 

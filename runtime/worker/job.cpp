@@ -67,7 +67,10 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   }
   if (!executor_) {
     ExecutorProcess::Callbacks callbacks;
-    callbacks.on_events = [this](std::vector<protocol::Event> events) { worker_.report(std::move(events)); };
+    callbacks.on_events = [this](std::vector<protocol::Event> events) {
+      for (const protocol::Event& event : events) rooms_.erase(event.attempt);
+      worker_.report(std::move(events));
+    };
     callbacks.on_request = [this](rpc::Message message, rpc::Responder responder) {
       on_request(std::move(message), std::move(responder));
     };
@@ -82,7 +85,12 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
     worker_.log.info("job {}: started executor {} of {}", setup_.job.value(), executor_->pid(), setup_.name);
     for (const auto& [action, value] : values_) executor_->provide(action, value);
   }
-  executor_->launch({worker_.store->prefers_disk(), std::move(launches)});
+  for (protocol::Launch& launch : launches) {
+    shuffle::SegmentRoom& room = rooms_[launch.attempt];
+    room = worker_.store->reserve(setup_.job, ShuffleId(launch.attempt.task.stage.value()));
+    launch.segment_memory = room.bytes();
+  }
+  executor_->launch({std::move(launches)});
 }
 
 void WorkerJob::provide(ActionId action, SharedBytes value) {

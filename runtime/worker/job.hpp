@@ -46,6 +46,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::vector<protocol::Launch> waiting_;  // for the program
   std::map<ActionId, SharedBytes> values_;
   std::map<ShuffleId, std::vector<shuffle::MapOutput>> tables_;
+  std::map<AttemptId, shuffle::SegmentRoom> rooms_;  // of the attempts that run
   std::unique_ptr<ExecutorProcess> executor_;
   bool ended_ = false;
   std::function<void()> on_end_;

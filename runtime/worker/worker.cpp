@@ -62,7 +62,7 @@ class WorkerImpl final : public Worker {
   Result<void> begin() {
     raise_descriptor_limit();
     WEFT_TRY(prepare_directories());
-    WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes));
+    WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes, context_.options.slots));
     context_.store = store_.get();
     WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(context_.options.listen));
     WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse(context_.options.master));
@@ -281,6 +281,7 @@ class WorkerImpl final : public Worker {
 
 Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   WEFT_TRY(complete(options));
   auto worker = std::make_unique<WorkerImpl>(std::move(options));
   WEFT_TRY(worker->begin());

@@ -56,7 +56,10 @@ TEST(Segment, ReadsBackWhatWasWrittenInMemoryAndOnDisk) {
     SCOPED_TRACE(std::string("seed ") + std::to_string(seed));
     Random random(seed);
     const auto partitions = static_cast<std::uint32_t>(1 + random.below(50));
-    auto writer = seed % 2 != 0 ? SegmentWriter::in_memory(partitions) : SegmentWriter::on_disk(dir->path(), partitions);
+    // In memory, on disk, and moved from one to the other at some point.
+    auto writer = seed % 3 == 0   ? SegmentWriter::on_disk(dir->path(), partitions)
+                  : seed % 3 == 1 ? SegmentWriter::in_memory(partitions)
+                                  : SegmentWriter::in_memory(partitions, {random() % 300'000, dir->path()});
     ASSERT_TRUE(writer);
     Contents expected;
     SealedSegment sealed = write_random(**writer, random, partitions, expected);

@@ -103,6 +103,30 @@ TEST_F(StoreTest, PrefersDiskWhenMemoryIsNearlyUsedUp) {
   EXPECT_GT(store->stats().disk_bytes, 0u);
 }
 
+TEST_F(StoreTest, SetsNoMoreAsideThanItsBudgetLeaves) {
+  auto store = Store::open(dir_->path() / "store", 8u << 20, 2);
+  ASSERT_TRUE(store);
+  {
+    const SegmentRoom first = (*store)->reserve(JobId(1), ShuffleId(0));
+    EXPECT_EQ(first.bytes(), 2u << 20);  // a quarter: two writers, and half is kept for the segments after them
+    std::vector<SegmentRoom> more;
+    for (int i = 0; i < 100; ++i) more.push_back((*store)->reserve(JobId(1), ShuffleId(0)));
+    EXPECT_LE((*store)->stats().reserved_bytes, 8u << 20);
+    EXPECT_EQ(more.back().bytes(), 0u);
+  }
+  EXPECT_EQ((*store)->stats().reserved_bytes, 0u);
+}
+
+TEST_F(StoreTest, SetsAsideWhatSegmentsOfTheShuffleTook) {
+  auto store = Store::open(dir_->path() / "store", 8u << 20, 2);
+  ASSERT_TRUE(store);
+  ASSERT_TRUE((*store)->put(key(1, 0, 0), make_segment(std::string(3'000'000, 'x'))));
+  const SegmentRoom likely = (*store)->reserve(JobId(1), ShuffleId(0));
+  EXPECT_GE(likely.bytes(), 3'700'000u);
+  EXPECT_EQ((*store)->reserve(JobId(1), ShuffleId(0)).bytes(), 0u) << "another one would not fit";
+  EXPECT_GT((*store)->reserve(JobId(1), ShuffleId(1)).bytes(), 0u) << "nothing is known of this shuffle";
+}
+
 TEST_F(StoreTest, HoldsMoreSegmentsThanTheProcessMayOpenFiles) {
   rlimit old{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);

@@ -23,6 +23,7 @@ using Pieces = std::vector<std::string>;
 /// Segments by map, some of them made to lie.
 class FakeStore final : public Store {
  public:
+  SegmentRoom reserve(JobId, ShuffleId) override { return {}; }
   bool prefers_disk() const override { return false; }
   const std::string& directory() const override { return directory_; }
   Result<void> put(const SegmentKey& key, SealedSegment sealed) override {
@@ -48,6 +49,8 @@ class FakeStore final : public Store {
   }
 
  private:
+  void give_back(std::uint64_t) override {}
+
   std::string directory_;
   mutable std::mutex mutex_;
   mutable int gets_ = 0;

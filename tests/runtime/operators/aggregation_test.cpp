@@ -108,7 +108,7 @@ TEST(PartitionedWriter, keeps_the_order_of_a_partition_and_takes_records_larger_
   Random random(5);
   for (int i = 0; i < 2000; ++i) {
     const auto partition = static_cast<std::uint32_t>(random.below(3));
-    expected[partition].push_back(std::string(i == 1000 ? 300000 : random.below(50), static_cast<char>('a' + i % 26)));
+    expected[partition].push_back(std::string(i == 1000 ? 60000 : random.below(50), static_cast<char>('a' + i % 26)));
     out.write(partition, expected[partition].back());
   }
   out.finish();
@@ -120,6 +120,14 @@ TEST(PartitionedWriter, keeps_the_order_of_a_partition_and_takes_records_larger_
     }
     EXPECT_EQ(read, expected[partition]);
   }
+}
+
+TEST(PartitionedWriter, refuses_a_record_larger_than_the_budget) {
+  TestContext test(64U << 10);
+  MemorySegment segment;
+  PartitionedWriter out(test.context, segment, 3);
+  out.write(0, std::string("small"));
+  EXPECT_EQ(error_code_of([&] { out.write(1, std::string(100'000, 'x')); }), Code::resource_exhausted);
 }
 
 TEST_P(WithGrant, a_reduce_table_equals_a_map) {

@@ -76,14 +76,40 @@ TEST_P(Sorting, custom_comparators_and_byte_arrays) {
   expect_sorted_like_stable_sort(GetParam(), keys, std::identity{}, [](const auto& a, const auto& b) { return a[3] < b[3]; });
 }
 
-TEST_P(Sorting, a_senseless_comparator_loses_nothing) {
+TEST_P(Sorting, a_senseless_comparator_is_found_out) {
   TestContext test(GetParam());
   auto random = std::make_shared<Random>(25);
   const auto senseless = [random](int, int) { return random->chance(0.5); };
   ExternalSorter<int, std::identity, decltype(senseless)> sorter(test.context, {}, senseless);
-  for (int i = 0; i < 5000; ++i) sorter.add(i);
+  EXPECT_EQ(error_code_of([&] {
+              for (int i = 0; i < 5000; ++i) sorter.add(i);
+              sorter.drain([&](int) {});
+            }),
+            Code::invalid_argument);
+}
+
+TEST_P(Sorting, a_comparator_that_calls_equal_records_smaller_is_found_out) {
+  TestContext test(GetParam());
+  ExternalSorter<int, std::identity, std::less_equal<>> sorter(test.context);
+  EXPECT_EQ(error_code_of([&] {
+              for (int i = 0; i < 5000; ++i) sorter.add(i % 10);
+              sorter.drain([&](int) {});
+            }),
+            Code::invalid_argument);
+}
+
+TEST_P(Sorting, a_comparator_that_hides_a_contradiction_loses_nothing) {
+  TestContext test(GetParam());
+  const auto cyclic = [](int a, int b) { return (b - a + 5001) % 5001 < 2500 && a != b; };  // no order, but neighbours agree
+  ExternalSorter<int, std::identity, decltype(cyclic)> sorter(test.context, {}, cyclic);
   std::vector<int> out;
-  sorter.drain([&](int value) { out.push_back(value); });
+  try {
+    for (int i = 0; i < 5000; ++i) sorter.add(i);
+    sorter.drain([&](int value) { out.push_back(value); });
+  } catch (const TaskError& fault) {
+    EXPECT_EQ(fault.error.code(), Code::invalid_argument);
+    return;
+  }
   std::sort(out.begin(), out.end());
   ASSERT_EQ(out.size(), 5000U);
   for (int i = 0; i < 5000; ++i) EXPECT_EQ(out[static_cast<std::size_t>(i)], i);

@@ -21,6 +21,8 @@ inline constexpr std::uint64_t kMaxResultBytes = 256u << 20;
 struct EnoughRecords {};
 
 [[noreturn]] void result_too_large(std::string_view name);
+/// A single record that does not fit the task's budget.
+[[noreturn]] void record_too_large(const TaskContext& context, std::uint64_t bytes);
 
 inline Buffer to_buffer(const Encoder& encoder) { return Buffer::copy_of(encoder.view()); }
 
@@ -151,6 +153,7 @@ void write_files(const D& in, const std::string& path, std::string name, std::st
     chain.run(context, [&](typename D::Record&& record) {
       print(buffer, record);
       if (buffer.size() >= kFlushBytes) {
+        if (buffer.size() > kFlushBytes + context.operators.memory->limit()) record_too_large(context, buffer.size());
         value_or_throw(file->append(as_bytes(buffer)));
         buffer.clear();
       }

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/operators/aggregation.hpp"
+#include "runtime/operators/external_sorter.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
 #include "weft/detail/stage.hpp"
@@ -41,29 +45,44 @@ auto repartition(const D& in, std::uint32_t partitions, std::string name) {
   });
 }
 
-/// The n largest records seen.
+/// The n largest records seen: in a heap, or, when they take too much memory, at the head of an external sort.
 template <class T, class Less>
-class TopHeap {
+class TopRecords {
  public:
-  TopHeap(std::size_t n, const Less& less) : n_(n), larger_{less} {}
+  TopRecords(runtime::OperatorContext& context, std::size_t n, const Less& less)
+      : context_(context), account_(context, "top"), n_(n), larger_{less} {}
 
   template <class R>
   void add(R&& record) {
     if (n_ == 0) return;
-    if (heap_.size() < n_) {
-      heap_.push_back(to_owned(std::remove_cvref_t<R>(std::forward<R>(record))));
-    } else if (exceeds_smallest(record)) {
+    if (sorter_) return sorter_->add(to_owned(std::remove_cvref_t<R>(std::forward<R>(record))));
+    if (heap_.size() == n_) {
+      if (!exceeds_smallest(record)) return;
       std::pop_heap(heap_.begin(), heap_.end(), larger_);
-      heap_.back() = to_owned(std::remove_cvref_t<R>(std::forward<R>(record)));
-    } else {
+      account_.give_back(bytes(heap_.back()));
+      heap_.pop_back();
+    }
+    heap_.push_back(to_owned(std::remove_cvref_t<R>(std::forward<R>(record))));
+    if (account_.try_take(bytes(heap_.back()))) return std::push_heap(heap_.begin(), heap_.end(), larger_);
+    sort_instead();
+  }
+
+  /// emit(T&&), largest first. Once, last.
+  template <class Emit>
+  void drain(Emit&& emit) {
+    if (sorter_) {
+      std::size_t left = n_;
+      sorter_->drain([&](T&& record) {
+        if (left == 0) return;
+        --left;
+        emit(std::move(record));
+      });
       return;
     }
-    std::push_heap(heap_.begin(), heap_.end(), larger_);
-  }
-  /// Largest first.
-  std::vector<T> take() {
     std::sort_heap(heap_.begin(), heap_.end(), larger_);
-    return std::move(heap_);
+    for (std::size_t i = 1; i < heap_.size(); ++i)
+      if (larger_(heap_[i], heap_[i - 1])) account_.contradiction();
+    for (T& record : heap_) emit(std::move(record));
   }
 
  private:
@@ -71,6 +90,10 @@ class TopHeap {
     Less less;
     bool operator()(const T& a, const T& b) const { return std::invoke(less, b, a); }
   };
+  using Sorter = runtime::ExternalSorter<T, std::identity, Larger>;
+
+  std::uint64_t bytes(const T& record) { return 2 * sizeof(T) + runtime::encoded_bytes(record, scratch_); }
+
   template <class R>
   bool exceeds_smallest(const R& record) const {
     if constexpr (std::predicate<const Less&, const T&, const R&>) {
@@ -80,9 +103,21 @@ class TopHeap {
     }
   }
 
+  void sort_instead() {
+    std::vector<T> held = std::move(heap_);
+    heap_ = {};
+    account_.give_back(account_.used());
+    sorter_.emplace(context_, std::identity(), larger_);
+    for (const T& record : held) sorter_->add(record);
+  }
+
+  runtime::OperatorContext& context_;
+  runtime::Account account_;
   std::size_t n_;
   Larger larger_;
+  Encoder scratch_;
   std::vector<T> heap_;
+  std::optional<Sorter> sorter_;
 };
 
 template <class T, class Less>
@@ -94,9 +129,9 @@ struct TopRead {
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    TopHeap<T, Less> heap(n, less);
-    read_shuffle<T>(context, shuffle, context.partition, [&](T&& record) { heap.add(std::move(record)); });
-    for (T& record : heap.take()) sink(std::move(record));
+    TopRecords<T, Less> records(context.operators, n, less);
+    read_shuffle<T>(context, shuffle, context.partition, [&](T&& record) { records.add(std::move(record)); });
+    records.drain(sink);
   }
 };
 
@@ -111,9 +146,9 @@ auto top(const D& in, std::size_t n, Less less, std::string name) {
   draft.partitions = 1;
   draft.body = make_body([chain = in.chain(), n, less](TaskContext& context) {
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
-      TopHeap<T, Less> heap(n, less);
-      chain.run(context, [&](typename D::Record&& record) { heap.add(std::move(record)); });
-      for (const T& record : heap.take()) out.write(0, record);
+      TopRecords<T, Less> records(context.operators, n, less);
+      chain.run(context, [&](typename D::Record&& record) { records.add(std::move(record)); });
+      records.drain([&](T&& record) { out.write(0, record); });
       out.finish();
     });
   });

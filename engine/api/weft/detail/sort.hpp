@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "runtime/operators/aggregation.hpp"
 #include "runtime/operators/external_sorter.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
@@ -28,28 +29,68 @@ namespace weft::detail {
 inline constexpr std::size_t kSamplesPerTask = 1000;
 inline constexpr std::uint64_t kSampleBytesPerTask = 1u << 20;  // of files; other sources are read whole
 inline constexpr std::size_t kQuantiles = 4096;
+inline constexpr std::uint64_t kLongestSplitter = 64u << 10;
 
-/// A uniform choice of at most kSamplesPerTask of the keys seen (Vitter's algorithm R), encoded.
+/// A uniform choice of at most kSamplesPerTask of the keys seen (Vitter's algorithm R); of fewer where keys are so long that those
+/// would take too much memory.
 template <class K>
 class Reservoir {
  public:
-  explicit Reservoir(std::uint64_t seed) : random_(seed) {}
+  Reservoir(runtime::OperatorContext& context, std::uint64_t seed) : account_(context, "sort samples"), random_(seed) {}
 
   void add(const K& key) {
+    const std::uint64_t at = keys_.size() < capacity_ ? keys_.size() : random_.below(seen_ + 1);
     ++seen_;
-    if (keys_.size() < kSamplesPerTask) {
-      keys_.push_back(to_owned(key));
-    } else if (const std::uint64_t at = random_.below(seen_); at < kSamplesPerTask) {
-      keys_[at] = to_owned(key);
+    if (at >= capacity_) return;
+    const std::uint64_t bytes = runtime::encoded_bytes(key, scratch_);
+    if (bytes > kLongestSplitter) return;  // cuts between shorter keys are good enough
+    Kept kept{to_owned(key), sizeof(Kept) + bytes};
+    bytes_ += kept.bytes;
+    if (at == keys_.size()) {
+      keys_.push_back(std::move(kept));
+    } else {
+      bytes_ -= keys_[at].bytes;
+      keys_[at] = std::move(kept);
     }
+    while (!fits()) halve();
   }
   std::uint64_t seen() const { return seen_; }
-  const std::vector<Owned<K>>& keys() const { return keys_; }
+  std::size_t size() const { return keys_.size(); }
+  /// Calls visit(key) for each.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Kept& kept : keys_) visit(kept.key);
+  }
 
  private:
+  struct Kept {
+    Owned<K> key;
+    std::uint64_t bytes;
+  };
+
+  bool fits() {
+    if (bytes_ > account_.used()) return account_.try_take(bytes_ - account_.used());
+    account_.give_back(account_.used() - bytes_);
+    return true;
+  }
+  /// Any half of a uniform choice is one as well.
+  void halve() {
+    const std::size_t half = keys_.size() / 2;
+    for (std::size_t i = 0; i < half; ++i)
+      std::swap(keys_[i], keys_[i + static_cast<std::size_t>(random_.below(keys_.size() - i))]);
+    keys_.erase(keys_.begin() + static_cast<std::ptrdiff_t>(half), keys_.end());
+    capacity_ = std::max<std::size_t>(half, 1);
+    bytes_ = 0;
+    for (const Kept& kept : keys_) bytes_ += kept.bytes;
+  }
+
+  runtime::Account account_;
   Random random_;
+  Encoder scratch_;
+  std::size_t capacity_ = kSamplesPerTask;
   std::uint64_t seen_ = 0;
-  std::vector<Owned<K>> keys_;
+  std::uint64_t bytes_ = 0;
+  std::vector<Kept> keys_;
 };
 
 template <class K>
@@ -59,14 +100,13 @@ using WeightedKey = std::pair<double, Owned<K>>;  // how many records the key st
 template <class Chain, class KeyFn, class K>
 Buffer write_samples(TaskContext& context, const Chain& chain, const KeyFn& key_of) {
   return write_segment(context, [&](runtime::PartitionedWriter& out) {
-    Reservoir<K> reservoir(context.attempt.task.index);
+    Reservoir<K> reservoir(context.operators, context.attempt.task.index);
     context.sample_bytes = kSampleBytesPerTask;
     chain.run(context, [&](typename Chain::Record&& record) { reservoir.add(std::invoke(key_of, std::as_const(record))); });
     const double share = context.sampled_share > 0 ? context.sampled_share : 1.0;
-    for (const Owned<K>& key : reservoir.keys()) {
-      const double weight = static_cast<double>(reservoir.seen()) / share / static_cast<double>(reservoir.keys().size());
-      out.write(0, WeightedKey<K>(weight, key));
-    }
+    const double weight =
+        static_cast<double>(reservoir.seen()) / share / static_cast<double>(std::max<std::size_t>(reservoir.size(), 1));
+    reservoir.for_each([&](const Owned<K>& key) { out.write(0, WeightedKey<K>(weight, key)); });
     out.finish();
     // The records will be read once more: count them then.
     context.counters.clear();
@@ -99,12 +139,18 @@ Buffer write_quantiles(TaskContext& context, ShuffleId samples) {
 template <class K, class Less>
 class RangeRouter {
  public:
-  RangeRouter(TaskContext& context, ShuffleId quantiles) {
-    std::vector<Owned<K>> keys;
-    read_shuffle<K>(context, quantiles, 0, [&](const K& key) { keys.push_back(to_owned(key)); });
+  RangeRouter(TaskContext& context, ShuffleId quantiles) : account_(context.operators, "sort splitters") {
+    std::size_t keys = 0;
+    read_shuffle<K>(context, quantiles, 0, [&](const K&) { ++keys; });
     const std::size_t partitions = context.output_partitions;
-    std::size_t count = 0;
-    for (std::size_t i = 1; i < partitions && !keys.empty(); ++i, ++count) encode(keys[keys.size() * i / partitions], storage_);
+    std::size_t at = 0;
+    std::size_t count = 0;  // of splitters
+    read_shuffle<K>(context, quantiles, 0, [&](const K& key) {
+      for (; count + 1 < partitions && keys * (count + 1) / partitions == at; ++count) encode(key, storage_);
+      ++at;
+      if (storage_.size() > account_.used() && !account_.try_take(storage_.size() - account_.used()))
+        account_.exhausted(storage_.size());
+    });
     Decoder in(storage_.view());
     for (std::size_t i = 0; i < count; ++i) splitters_.push_back(decode<K>(in));  // views into storage_
     prefixes_.resize(std::bit_ceil(count + 1) - 1, UINT64_MAX);
@@ -125,6 +171,7 @@ class RangeRouter {
  private:
   using Prefix = runtime::OrderPrefix<K, Less>;
 
+  runtime::Account account_;
   Encoder storage_;
   std::vector<K> splitters_;
   std::vector<std::uint64_t> prefixes_;  // of the splitters; padded to one less than a power of two

@@ -56,16 +56,17 @@ struct TextSource {
   void run(TaskContext& context, Sink&& sink) const {
     // Kept by the context, so that a failure can still name the path after the stack is unwound.
     context.reading = splits_to_read(context, 1);
-    storage::TextReader reader;
+    storage::TextReader reader(context.operators.memory->limit());
     SourceProgress progress(context);
     for (const storage::Split& split : context.reading) {
       progress.enter(split);
-      value_or_throw(reader.for_each_line(
+      auto read = reader.for_each_line(
           split, [&](std::uint64_t offset) { progress.at(offset); },
           [&](std::string_view line) {
             progress.count();
             sink(std::move(line));
-          }));
+          });
+      if (!read) throw runtime::TaskError{std::move(read).error().wrap("read_text")};
       progress.leave(split);
     }
   }
@@ -79,16 +80,17 @@ struct FixedSource {
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     context.reading = splits_to_read(context, record_bytes);
-    storage::RecordReader reader;
+    storage::RecordReader reader(context.operators.memory->limit());
     SourceProgress progress(context);
     for (const storage::Split& split : context.reading) {
       progress.enter(split);
-      value_or_throw(reader.for_each_record(
+      auto read = reader.for_each_record(
           split, record_bytes, [&](std::uint64_t offset) { progress.at(offset); },
           [&](ByteView record) {
             progress.count();
             sink(as_chars(record));
-          }));
+          });
+      if (!read) throw runtime::TaskError{std::move(read).error().wrap("read_records")};
       progress.leave(split);
     }
   }
