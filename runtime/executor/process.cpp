@@ -1,5 +1,6 @@
 #include "runtime/executor/process.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -23,6 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr std::size_t kMaxQueued = 2u << 30;
 constexpr std::uint64_t kEventBulk = 64u << 20;  // result bytes per message
+constexpr std::uint64_t kLeastMapped = 16u << 20;
 
 /// The process's one executor. All its members but report() run on the reactor's thread; it is never destroyed, because
 /// task threads may be deep in user code when the process ends.
@@ -80,7 +82,7 @@ class Executor {
     WEFT_ASSIGN(protocol::ExecutorSetup setup, protocol::decode_setup(message));
     WEFT_ASSIGN(page_, protocol::PositionPage::attach(message.fds.front()));
     install_crash_notes(page_);
-    link_ = std::make_unique<WorkerLink>(reactor_, connection_, setup.node);
+    link_ = std::make_unique<WorkerLink>(reactor_, connection_, setup.node, std::max(setup.memory_bytes, kLeastMapped));
     pool_ = std::make_unique<TaskPool>(std::move(setup), *program_, *link_,
                                        [this](protocol::Event event) { report(std::move(event)); });
     return {};

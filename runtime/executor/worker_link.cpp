@@ -9,7 +9,6 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kLocalDeadline = 60s;   // answers out of the worker's memory
 constexpr auto kFetchDeadline = 180s;  // the worker's own deadlines towards the other node are shorter
-constexpr std::size_t kMappedSegments = 1024;
 
 }  // namespace
 
@@ -39,33 +38,6 @@ Result<WorkerLink::Blocks> WorkerLink::fetch(const protocol::BlocksWanted& wante
   return Blocks{std::move(segment), 0, {}};
 }
 
-std::shared_ptr<const shuffle::Segment> WorkerLink::cached(const Key& key) {
-  std::lock_guard lock(mutex_);
-  auto found = mapped_.find(key);
-  if (found == mapped_.end()) return nullptr;
-  by_age_.splice(by_age_.end(), by_age_, found->second.age);
-  return found->second.segment;
-}
-
-void WorkerLink::keep(const Key& key, std::shared_ptr<const shuffle::Segment> segment) {
-  std::lock_guard lock(mutex_);
-  if (mapped_.contains(key)) return;
-  if (mapped_.size() >= kMappedSegments) {
-    mapped_.erase(by_age_.front());
-    by_age_.pop_front();
-  }
-  mapped_.emplace(key, Entry{std::move(segment), by_age_.insert(by_age_.end(), key)});
-}
-
-void WorkerLink::forget(ShuffleId shuffle) {
-  std::lock_guard lock(mutex_);
-  auto at = mapped_.lower_bound(Key{shuffle, 0, 0});
-  while (at != mapped_.end() && at->first.shuffle == shuffle) {
-    by_age_.erase(at->second.age);
-    at = mapped_.erase(at);
-  }
-}
-
 Result<void> WorkerLink::open(ShuffleId shuffle, std::span<const shuffle::MapOutput> maps, std::span<const std::size_t> missing,
                               std::vector<std::shared_ptr<const shuffle::Segment>>& out) {
   protocol::SegmentsWanted wanted{shuffle, {}};
@@ -82,7 +54,7 @@ Result<void> WorkerLink::open(ShuffleId shuffle, std::span<const shuffle::MapOut
     auto segment = shuffle::Segment::open(std::move(*next++));
     if (!segment) continue;  // a segment that cannot be read is as good as lost
     out[missing[i]] = *segment;
-    keep(Key{shuffle, map.map, map.attempt}, std::move(*segment));
+    mapped_.keep({shuffle, map.map, map.attempt}, std::move(*segment));
   }
   return {};
 }
@@ -92,7 +64,7 @@ Result<std::vector<std::shared_ptr<const shuffle::Segment>>> WorkerLink::segment
   std::vector<std::shared_ptr<const shuffle::Segment>> out(maps.size());
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < maps.size(); ++i) {
-    out[i] = cached(Key{shuffle, maps[i].map, maps[i].attempt});
+    out[i] = mapped_.find({shuffle, maps[i].map, maps[i].attempt});
     if (!out[i]) missing.push_back(i);
   }
   for (std::size_t from = 0; from < missing.size(); from += protocol::kSegmentsPerRequest) {

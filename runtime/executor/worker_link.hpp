@@ -1,14 +1,12 @@
 // An executor's way to ask its worker, from task threads: blocking calls on the one socket, and the segments mapped so far.
 #pragma once
 
-#include <list>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/rpc/rpc.hpp"
+#include "runtime/executor/segment_cache.hpp"
 #include "runtime/protocol/executor.hpp"
 #include "shuffle/store.hpp"
 
@@ -17,8 +15,9 @@ namespace weft::runtime {
 /// Any thread but the reactor's. Every call is bounded by a deadline.
 class WorkerLink {
  public:
-  WorkerLink(rpc::Reactor& reactor, rpc::ConnectionPtr connection, NodeId node)
-      : reactor_(reactor), connection_(std::move(connection)), node_(node) {}
+  /// `mapped_bytes`: the segments kept mapped for later tasks are no larger together.
+  WorkerLink(rpc::Reactor& reactor, rpc::ConnectionPtr connection, NodeId node, std::uint64_t mapped_bytes)
+      : reactor_(reactor), connection_(std::move(connection)), node_(node), mapped_(mapped_bytes, kMappedSegments) {}
 
   NodeId node() const { return node_; }
   Result<void> commit(const AttemptId& attempt, shuffle::SealedSegment segment);
@@ -37,20 +36,11 @@ class WorkerLink {
   Result<std::vector<std::shared_ptr<const shuffle::Segment>>> segments(ShuffleId shuffle,
                                                                         std::span<const shuffle::MapOutput> maps);
   /// Lets go of a released shuffle's mappings.
-  void forget(ShuffleId shuffle);
+  void forget(ShuffleId shuffle) { mapped_.forget(shuffle); }
 
  private:
-  struct Key {
-    ShuffleId shuffle;
-    std::uint32_t map = 0, attempt = 0;
-    friend auto operator<=>(const Key&, const Key&) = default;
-  };
-  struct Entry {
-    std::shared_ptr<const shuffle::Segment> segment;
-    std::list<Key>::iterator age;
-  };
-  std::shared_ptr<const shuffle::Segment> cached(const Key& key);
-  void keep(const Key& key, std::shared_ptr<const shuffle::Segment> segment);
+  static constexpr std::size_t kMappedSegments = 1024;
+
   Result<rpc::Message> call(protocol::ExecutorMessage type, rpc::Payload payload, Duration deadline);
   Result<void> open(ShuffleId shuffle, std::span<const shuffle::MapOutput> maps, std::span<const std::size_t> missing,
                     std::vector<std::shared_ptr<const shuffle::Segment>>& out);
@@ -58,9 +48,7 @@ class WorkerLink {
   rpc::Reactor& reactor_;
   rpc::ConnectionPtr connection_;
   NodeId node_;
-  std::mutex mutex_;  // guards the two below
-  std::map<Key, Entry> mapped_;
-  std::list<Key> by_age_;  // oldest use first
+  SegmentCache mapped_;
 };
 
 }  // namespace weft::runtime

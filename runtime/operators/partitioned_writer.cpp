@@ -7,9 +7,15 @@
 namespace weft::runtime {
 namespace {
 
+constexpr std::uint64_t kCacheBytes = 512U << 10;
+
 std::size_t flush_size(const MemoryGrant& grant, std::uint32_t partitions) {
   const std::uint64_t share = grant.limit() / 4 / std::max<std::uint32_t>(partitions, 1);
-  return static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 512, 256U << 10));
+  // All buffers together should stay in the second-level cache until they are copied into the segment, but a write() of less than
+  // 64 KiB is slow.
+  const std::uint64_t cached =
+      std::clamp<std::uint64_t>(kCacheBytes / std::max<std::uint32_t>(partitions, 1), 64U << 10, 256U << 10);
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 512, cached));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.hpp"
 #include "base/crc32c.hpp"
 
 namespace weft::runtime {
@@ -73,10 +74,17 @@ void SpillFile::fail_errno(const char* what, int error) const {
 
 SpillBlock SpillFile::append(ByteView records) {
   if (!fd_.valid()) open();
-  const std::size_t compressed = compress(records, stored_);
-  const ByteView bytes = compressed != 0 ? stored_.view().first(compressed) : records;
+  const SystemClock clock;
+  const TimePoint start = clock.now();
+  ByteView bytes = records;
+  if (choice_.try_next()) {
+    if (const std::size_t size = compress(records, stored_); size != 0) bytes = stored_.view().first(size);
+    choice_.compressed(records.size(), bytes.size(), clock.now() - start);
+  }
   const SpillBlock block{end_, bytes.size(), records.size(), crc32c(bytes)};
+  const TimePoint writing = clock.now();
   if (const int error = write_all(fd_.get(), bytes, end_)) fail_errno("cannot spill to", error);
+  choice_.written(bytes.size(), clock.now() - writing);
   end_ += bytes.size();
   context_.spilled_bytes += bytes.size();
   return block;

@@ -1,5 +1,6 @@
 // Where operators put what does not fit in memory: an unlinked temporary file of blocks, each compressed with LZ4 where that
-// helps and protected by a CRC32C. The index of the blocks stays in memory, so the file itself is never parsed.
+// pays (compression_choice.hpp) and protected by a CRC32C. The index of the blocks stays in memory, so the file itself is never
+// parsed.
 //
 //   block   := stored bytes (LZ4 or plain)        record in a block := u32 size | size bytes
 #pragma once
@@ -12,6 +13,7 @@
 #include "base/codec.hpp"
 #include "base/fd.hpp"
 #include "runtime/operators/account.hpp"
+#include "runtime/operators/compression_choice.hpp"
 #include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
 
@@ -46,6 +48,7 @@ class SpillFile {
   const Account* owner_ = nullptr;
   Fd fd_;
   std::uint64_t end_ = 0;
+  CompressionChoice choice_;
   Encoder stored_;
 };
 

@@ -251,6 +251,29 @@ TEST(ExternalSorter, says_which_directory_cannot_take_its_spills) {
   }
 }
 
+TEST(CompressionChoice, compresses_while_writing_is_the_slower_part_and_looks_again) {
+  using std::chrono::microseconds;
+  const auto spill = [](CompressionChoice& choice, int blocks, std::uint64_t left, Duration write_all) {
+    int tried = 0;
+    for (int i = 0; i < blocks; ++i) {
+      const bool compress = choice.try_next();
+      tried += compress;
+      if (compress) choice.compressed(1000, left, microseconds(2));
+      const std::uint64_t stored = compress ? left : 1000;
+      choice.written(stored, write_all * static_cast<std::int64_t>(stored) / 1000);
+    }
+    return tried;
+  };
+  CompressionChoice slow_disk;
+  EXPECT_EQ(spill(slow_disk, 100, 400, microseconds(10)), 100);
+  EXPECT_LT(spill(slow_disk, 100, 400, microseconds(1)), 20) << "it became fast";
+  EXPECT_GT(spill(slow_disk, 100, 400, microseconds(10)), 60) << "and slow again";
+  CompressionChoice memory;
+  EXPECT_EQ(spill(memory, 10 * CompressionChoice::kProbe, 400, microseconds(1)), 10);
+  CompressionChoice noise;
+  EXPECT_EQ(spill(noise, 10 * CompressionChoice::kProbe, 1000, microseconds(10)), 10);
+}
+
 TEST(SpillFile, returns_what_was_written_compressed_or_not) {
   TestContext test(1U << 20);
   Random random(26);
