@@ -107,16 +107,12 @@ void write_result(
           .write_text(options.output);
       break;
     case Aggregate::count:
-      joined.map([](const auto& row) { return std::pair(row.first, std::uint64_t{1}); })
-          .reduce_by_key(std::plus<>())
-          .write_text(options.output);
+      joined.map_values([](const auto&) { return std::uint64_t{1}; }).reduce_by_key(std::plus<>()).write_text(options.output);
       break;
     case Aggregate::sum:
       joined
-          .map([column = options.column](const auto& row) {
-            const auto& right = row.second.second;
-            return std::pair(row.first, right ? number_at(*right, column) : 0.0);
-          })
+          .map_values(
+              [column = options.column](const auto& sides) { return sides.second ? number_at(*sides.second, column) : 0.0; })
           .reduce_by_key(std::plus<>())
           .write_text(options.output);
       break;

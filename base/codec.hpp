@@ -72,6 +72,24 @@ constexpr bool is_flat() {
   }
 }
 
+/// Every value of T takes the same number of bytes (0: not so), and any such bytes are a value: they are stored and loaded without
+/// a look at each part.
+template <class T>
+struct FixedBytes {
+  static constexpr std::size_t kSize = [] {
+    if constexpr (is_flat<T>()) return sizeof(T);
+    return std::size_t{0};
+  }();
+};
+template <class... T>
+struct FixedParts {
+  static constexpr std::size_t kSize = ((FixedBytes<T>::kSize != 0) && ...) ? (FixedBytes<T>::kSize + ... + 0) : 0;
+};
+template <class A, class B>
+struct FixedBytes<std::pair<A, B>> : FixedParts<A, B> {};
+template <class... T>
+struct FixedBytes<std::tuple<T...>> : FixedParts<T...> {};
+
 template <class T>
 constexpr bool encodable_field() {
   if constexpr (std::is_array_v<T>) {
@@ -112,6 +130,19 @@ template <class T>
 concept EncodableAggregate = PlainAggregate<T> && FieldTraits<FieldsOf<T>>::kEncodable;
 
 }  // namespace detail
+
+/// The encoding of T has the same length for every value and is what store_fixed() writes. True of numbers, enums and plain structs
+/// without padding, and of pairs and tuples of those; not of bool, whose bytes are checked.
+template <class T>
+inline constexpr std::size_t kFixedBytes = detail::FixedBytes<T>::kSize;
+template <class T>
+concept FixedSize = kFixedBytes<T> >
+0;
+
+template <FixedSize T>
+void store_fixed(const T& value, std::byte* at);
+template <FixedSize T>
+T load_fixed(const std::byte* at);
 
 template <class T>
 requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) struct Codec<T> {
@@ -165,10 +196,12 @@ struct Codec<std::string> {
 template <Encodable A, Encodable B>
 struct Codec<std::pair<A, B>> {
   static void encode(const std::pair<A, B>& value, Encoder& out) {
+    if constexpr (FixedSize<std::pair<A, B>>) return store_fixed(value, out.grow(kFixedBytes<std::pair<A, B>>));
     Codec<A>::encode(value.first, out);
     Codec<B>::encode(value.second, out);
   }
   static std::pair<A, B> decode(Decoder& in) {
+    if constexpr (FixedSize<std::pair<A, B>>) return load_fixed<std::pair<A, B>>(in.take(kFixedBytes<std::pair<A, B>>));
     A first = Codec<A>::decode(in);  // in this order, whatever the order of evaluation of arguments
     return {std::move(first), Codec<B>::decode(in)};
   }
@@ -177,10 +210,12 @@ struct Codec<std::pair<A, B>> {
 template <Encodable... T>
 struct Codec<std::tuple<T...>> {
   static void encode(const std::tuple<T...>& value, Encoder& out) {
+    if constexpr (FixedSize<std::tuple<T...>>) return store_fixed(value, out.grow(kFixedBytes<std::tuple<T...>>));
     if constexpr (sizeof...(T) == 0) out.append_value(std::uint8_t{0});
     std::apply([&](const T&... part) { (Codec<T>::encode(part, out), ...); }, value);
   }
   static std::tuple<T...> decode(Decoder& in) {
+    if constexpr (FixedSize<std::tuple<T...>>) return load_fixed<std::tuple<T...>>(in.take(kFixedBytes<std::tuple<T...>>));
     if constexpr (sizeof...(T) == 0) in.take(1);
     return std::tuple<T...>{Codec<T>::decode(in)...};
   }
@@ -282,6 +317,44 @@ struct Codec<T> {
     return value;
   }
 };
+
+namespace detail {
+
+template <class T>
+struct FixedForm {
+  static void store(const T& value, std::byte* at) { std::memcpy(at, &value, sizeof(T)); }
+  static T load(const std::byte* at) {
+    T value{};
+    std::memcpy(&value, at, sizeof(T));
+    return value;
+  }
+};
+
+template <class Whole, class... T>
+struct FixedPartsForm {
+  static void store(const Whole& value, std::byte* at) {
+    std::apply([&](const T&... part) { ((store_fixed(part, at), at += kFixedBytes<T>), ...); }, value);
+  }
+  static Whole load(const std::byte* at) {
+    return Whole{load_fixed<T>(std::exchange(at, at + kFixedBytes<T>))...};  // braces: in this order
+  }
+};
+template <class A, class B>
+struct FixedForm<std::pair<A, B>> : FixedPartsForm<std::pair<A, B>, A, B> {};
+template <class... T>
+struct FixedForm<std::tuple<T...>> : FixedPartsForm<std::tuple<T...>, T...> {};
+
+}  // namespace detail
+
+/// The encoding of `value`, kFixedBytes<T> bytes of it.
+template <FixedSize T>
+void store_fixed(const T& value, std::byte* at) {
+  detail::FixedForm<T>::store(value, at);
+}
+template <FixedSize T>
+T load_fixed(const std::byte* at) {
+  return detail::FixedForm<T>::load(at);
+}
 
 }  // namespace weft
 

@@ -17,11 +17,11 @@ Result<void> LocalTaskShuffle::commit(SealedSegment segment) {
   return stored;
 }
 
-Result<void> LocalTaskShuffle::read(ShuffleId shuffle, std::uint32_t partition, const BlockVisitor& visit) {
+Result<void> LocalTaskShuffle::read(ShuffleId shuffle, std::uint32_t partition, MapRange maps, const BlockVisitor& visit) {
   failure_.reset();
   const auto outputs = lookup_(shuffle);
   if (!outputs) return fail(Code::internal, "shuffle " + std::to_string(shuffle.value()) + " is read before it is complete");
-  for (const MapOutput& output : *outputs) WEFT_TRY(read_map(shuffle, output, partition, visit));
+  for (const MapOutput& output : in_range(*outputs, maps)) WEFT_TRY(read_map(shuffle, output, partition, visit));
   return {};
 }
 

@@ -2,10 +2,12 @@
 // Two implementations: the embedded engine reads its own Store; an executor asks its worker over the Unix socket.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
@@ -28,6 +30,27 @@ struct MapOutput {
   std::uint32_t attempt = 0;
   NodeId node;
 };
+
+/// Some of the maps of a shuffle: all of them unless said otherwise.
+struct MapRange {
+  std::uint32_t first = 0;
+  std::uint32_t end = UINT32_MAX;
+  friend bool operator==(const MapRange&, const MapRange&) = default;
+};
+
+/// What a task is to read of a shuffle that it reads at its own partition.
+struct InputSlice {
+  ShuffleId shuffle;
+  MapRange maps{};
+  std::uint64_t bytes = 0;  // about so many
+};
+
+/// The outputs of the maps in `range`, of all outputs, ascending by map.
+inline std::span<const MapOutput> in_range(std::span<const MapOutput> outputs, MapRange range) {
+  const auto before = [](const MapOutput& output, std::uint32_t map) { return output.map < map; };
+  const auto first = std::lower_bound(outputs.begin(), outputs.end(), range.first, before);
+  return {first, std::lower_bound(first, outputs.end(), range.end, before)};
+}
 
 /// One extent, verified. The bytes are valid during the visit; longer for who keeps a copy of `owner`.
 struct Block {
@@ -66,9 +89,9 @@ class TaskShuffle {
   virtual Result<std::unique_ptr<SegmentWriter>> create_segment(std::uint32_t partitions) = 0;
   /// Hands the sealed segment to the store under this attempt's id; the task may end right after.
   virtual Result<void> commit(SealedSegment segment) = 0;
-  /// Visits all blocks of `partition`, map after map in ascending order. On a lost or corrupt block the error is
-  /// Code::unavailable and fetch_failure() tells which.
-  virtual Result<void> read(ShuffleId shuffle, std::uint32_t partition, const BlockVisitor& visit) = 0;
+  /// Visits all blocks of `partition` that these maps wrote, map after map in ascending order. On a lost or corrupt block the
+  /// error is Code::unavailable and fetch_failure() tells which.
+  virtual Result<void> read(ShuffleId shuffle, std::uint32_t partition, MapRange maps, const BlockVisitor& visit) = 0;
   virtual std::optional<FetchFailure> fetch_failure() const = 0;
 };
 

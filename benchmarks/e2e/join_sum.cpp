@@ -33,7 +33,7 @@ void define(weft::Flow& flow, const Options& options) {
   const auto left = flow.read_records<100>(options.left).map(key_and_value);
   const auto right = flow.read_records<100>(options.right).map(key_and_value);
   left.join(right)
-      .map([](const auto& row) { return std::pair(row.first, row.second.first * row.second.second); })
+      .map_values([](const auto& values) { return values.first * values.second; })
       .reduce_by_key(std::plus<>())
       .write_text(options.output);
 }

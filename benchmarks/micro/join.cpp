@@ -8,17 +8,18 @@ namespace weft::micro {
 namespace {
 
 constexpr std::size_t kLeft = 1 << 20;
+constexpr auto kInner = runtime::JoinRules::of(runtime::JoinKind::inner, runtime::BuildSide::right);
 
 void join(benchmark::State& state, std::uint64_t memory) {
   const auto right = static_cast<std::uint64_t>(state.range(0));
   const auto keys = numbers(kLeft, right, false);
   for (auto iteration : state) {
     Task task(memory);
-    runtime::Joiner<std::uint64_t, std::uint64_t, std::uint64_t> joiner(task.context, runtime::JoinKind::inner);
+    runtime::Joiner<std::uint64_t, std::uint64_t, std::uint64_t> joiner(task.context, kInner);
     std::uint64_t sum = 0;
-    const auto emit = [&sum](std::uint64_t, const std::uint64_t* left, const std::uint64_t* other) { sum += *left * *other; };
-    for (std::uint64_t key = 0; key < right; ++key) joiner.add_right(key, key);
-    for (const std::uint64_t key : keys) joiner.add_left(key, 1, emit);
+    const auto emit = [&sum](std::uint64_t, const std::uint64_t* build, const std::uint64_t* probe) { sum += *build * *probe; };
+    for (std::uint64_t key = 0; key < right; ++key) joiner.build(key, key);
+    for (const std::uint64_t key : keys) joiner.probe(key, 1, emit);
     joiner.finish(emit);
     benchmark::DoNotOptimize(sum);
   }

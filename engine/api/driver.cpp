@@ -151,20 +151,29 @@ client::Session& DriverGraph::session() {
   return *session_;
 }
 
+const std::vector<storage::SplitGroup>& DriverGraph::splits_of(const Origin& files) {
+  const auto [found, fresh] = splits_.try_emplace(&files);
+  if (fresh) {
+    storage::SplitOptions options;
+    options.min_groups = 4 * parallelism();
+    options.record_bytes = files.record_bytes;
+    found->second = value_or_fail(storage::split_files(files.files, options));
+  }
+  return found->second;
+}
+
 plan::Branch DriverGraph::plan_branch(const Origin& origin) {
   plan::Branch branch;
   for (const ShuffleRef& shuffle : origin.partitioned) branch.partitioned.push_back(shuffle->id());
   for (const ShuffleRef& shuffle : origin.broadcast) branch.broadcast.push_back(shuffle->id());
+  branch.splittable = origin.splittable;
   if (origin.kind == Origin::Kind::shuffles) {
     branch.kind = plan::BranchKind::shuffles;
     branch.tasks = entries_[branch.partitioned.at(0).value()]->stage.partitions;
     return branch;
   }
   if (origin.kind == Origin::Kind::files) {
-    storage::SplitOptions options;
-    options.min_groups = 4 * parallelism();
-    options.record_bytes = origin.record_bytes;
-    branch.splits = value_or_fail(storage::split_files(origin.files, options));
+    branch.splits = splits_of(origin);
     if (branch.splits.empty()) branch.splits.emplace_back();  // no bytes: one task that finds nothing
   } else {
     const std::uint64_t chosen = origin.tasks > 0 ? origin.tasks : std::min<std::uint64_t>(origin.count, 2 * parallelism());
@@ -190,12 +199,34 @@ void DriverGraph::plan_stage(Entry& entry) {
   stage.operators = entry.draft.lineage.operators;
   stage.output = entry.draft.output;
   stage.fingerprint = stage_fingerprint(entry.draft);
-  for (const Origin& origin : entry.draft.lineage.branches) stage.branches.push_back(plan_branch(origin));
+  for (const Origin& origin : entry.draft.lineage.branches) {
+    stage.branches.push_back(plan_branch(origin));
+    if (entry.draft.partitions == kOnePerTask) stage.branches.back().splittable.clear();  // the number of tasks must stay
+  }
   if (stage.output == plan::OutputKind::result) return;
   stage.partitions = entry.draft.partitions;
   if (stage.partitions == kOnePerTask) stage.partitions = stage.task_count();
-  if (stage.partitions == kDefaultPartitions)
-    stage.partitions = settings_.partitions > 0 ? settings_.partitions : 2 * parallelism();
+  if (stage.partitions == kDefaultPartitions) stage.partitions = default_partitions();
+}
+
+std::uint32_t DriverGraph::default_partitions() {
+  if (default_partitions_ == 0) default_partitions_ = settings_.partitions;
+  if (default_partitions_ > 0) return default_partitions_;
+  // Two for each slot, more for large inputs: what is done with a partition (a hash table, a sort) runs best in the caches, and
+  // spills least, when the partition is small.
+  constexpr std::uint64_t kBytes = 16u << 20, kMostPerSlot = 32;
+  std::uint64_t bytes = 0;
+  for (const auto& entry : entries_) {
+    for (const Origin& origin : entry->draft.lineage.branches) {
+      if (origin.kind != Origin::Kind::files) continue;
+      for (const auto& group : splits_of(origin)) {
+        for (const storage::Split& split : group) bytes += split.length;
+      }
+    }
+  }
+  const std::uint64_t slots = parallelism();
+  default_partitions_ = static_cast<std::uint32_t>(std::clamp(bytes / kBytes, 2 * slots, kMostPerSlot * slots));
+  return default_partitions_;
 }
 
 void DriverGraph::need(StageId id, std::vector<bool>& wanted) const {
@@ -235,6 +266,7 @@ std::vector<std::vector<Buffer>> DriverGraph::run(std::vector<StageId> targets) 
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i]) entries_[i]->draft.lineage.branches.clear();
   }
+  splits_.clear();
   return results;
 }
 

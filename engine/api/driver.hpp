@@ -19,7 +19,7 @@ namespace weft::detail {
 struct PlanEndsHere {};
 
 struct DriverSettings {
-  std::uint32_t partitions = 0;  // 0: twice the parallelism
+  std::uint32_t partitions = 0;  // 0: by the size of the input
   bool overwrite = false;
   bool absolute_paths = false;     // workers run in other directories
   std::uint32_t explain_with = 0;  // plan for this parallelism and run nothing
@@ -68,12 +68,14 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   StageId add(StageDraft draft);
   void plan_stage(Entry& entry);
   plan::Branch plan_branch(const Origin& origin);
+  const std::vector<storage::SplitGroup>& splits_of(const Origin& files);
   void need(StageId id, std::vector<bool>& wanted) const;
   std::vector<std::vector<Buffer>> run(std::vector<StageId> targets);
   std::vector<ShuffleId> take_released();
   client::Session& session();
   void record(ActionId action, const Buffer& value);
   std::uint32_t parallelism();
+  std::uint32_t default_partitions();
 
   DriverSettings settings_;
   std::vector<std::unique_ptr<Entry>> entries_;
@@ -83,6 +85,8 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   ShuffleHandle::Released released_ = std::make_shared<std::vector<ShuffleId>>();
   std::vector<Buffer> recorded_;  // until a session is there to tell
   std::uint32_t next_action_ = 0;
+  std::uint32_t default_partitions_ = 0;  // the same for all stages, whoever joins the cluster meanwhile; 0: not decided
+  std::map<const Origin*, std::vector<storage::SplitGroup>> splits_;  // of stages that are being planned
   std::unique_ptr<client::Session> session_;
 };
 

@@ -1,5 +1,7 @@
 #include "weft/detail/graph.hpp"
 
+#include <algorithm>
+
 #include "base/hash.hpp"
 
 namespace weft::detail {
@@ -10,10 +12,22 @@ void absorb(Lineage& lineage, std::string_view text) { lineage.fingerprint = has
 }  // namespace
 
 Lineage Lineage::then(std::string name, std::string_view type) const {
+  Lineage next = then_same_keys(std::move(name), type);
+  next.hashed.reset();
+  return next;
+}
+
+Lineage Lineage::then_same_keys(std::string name, std::string_view type) const {
   Lineage next = *this;
   absorb(next, name);
   absorb(next, type);
   next.operators.push_back(std::move(name));
+  return next;
+}
+
+Lineage Lineage::unsplit() const {
+  Lineage next = *this;
+  for (Origin& branch : next.branches) branch.splittable.clear();
   return next;
 }
 
@@ -35,12 +49,44 @@ Lineage Lineage::of(Origin origin, std::string name, std::string_view type) {
   return lineage;
 }
 
+Lineage Lineage::reading(const ShuffleRef& shuffle) {
+  Origin origin;
+  origin.kind = Origin::Kind::shuffles;
+  origin.partitioned.push_back(shuffle);
+  Lineage lineage;
+  lineage.fingerprint = hash_combine(0, shuffle->id().value());
+  lineage.branches.push_back(std::move(origin));
+  return lineage;
+}
+
 Lineage Lineage::joined(const Lineage& first, const Lineage& second, std::string name) {
   Lineage lineage = first;
+  lineage.hashed.reset();
   lineage.branches.insert(lineage.branches.end(), second.branches.begin(), second.branches.end());
   lineage.operators.insert(lineage.operators.end(), second.operators.begin(), second.operators.end());
   lineage.fingerprint = hash_combine(lineage.fingerprint, second.fingerprint);
   absorb(lineage, name);
+  lineage.operators.push_back(std::move(name));
+  return lineage;
+}
+
+Lineage Lineage::together(const Lineage& first, const Lineage& second, std::string name, std::string_view type) {
+  Lineage lineage = first;
+  Origin& branch = lineage.branches.at(0);
+  const Origin& other = second.branches.at(0);
+  const auto add = [](std::vector<ShuffleRef>& to, const std::vector<ShuffleRef>& from) {
+    for (const ShuffleRef& shuffle : from) {
+      if (std::find(to.begin(), to.end(), shuffle) == to.end()) to.push_back(shuffle);
+    }
+  };
+  add(branch.partitioned, other.partitioned);
+  add(branch.broadcast, other.broadcast);
+  branch.splittable.clear();
+  lineage.operators.insert(lineage.operators.end(), second.operators.begin(), second.operators.end());
+  lineage.fingerprint = hash_combine(lineage.fingerprint, second.fingerprint);
+  lineage.hashed.reset();
+  absorb(lineage, name);
+  absorb(lineage, type);
   lineage.operators.push_back(std::move(name));
   return lineage;
 }

@@ -155,6 +155,7 @@ void Slots::run(Slot& slot) {
   context.partition = task.spec.partition;
   context.output_partitions = task.spec.output_partitions;
   context.splits = &task.spec.splits;
+  context.inputs = task.spec.inputs;
   context.shuffle = &shuffle;
   context.operators.memory = &memory;
   context.operators.pages = &pages_;

@@ -10,6 +10,8 @@ std::string text(const plan::TaskSpec& spec) {
   std::string out =
       fmt::format("branch {} partition {} of {} plan {:x}", spec.branch, spec.partition, spec.output_partitions, spec.fingerprint);
   for (const auto& split : spec.splits) out += fmt::format(" {}@{}+{}", split.path, split.offset, split.length);
+  for (const auto& input : spec.inputs)
+    out += fmt::format(" shuffle {} maps {}-{} bytes {}", input.shuffle.value(), input.maps.first, input.maps.end, input.bytes);
   return out;
 }
 

@@ -18,6 +18,7 @@ struct CoreOptions {
   std::size_t finished_jobs_kept = 1000;
   Time exclusion = std::chrono::minutes(2);  // how long a node that keeps failing gets no tasks
   double rack_uplink_bytes_per_second = 0;   // for the view; 0: not known
+  std::uint64_t split_bytes = 4u << 20;      // a hot partition is cut into pieces of no less; 0: never cut
 };
 
 enum class JobState : std::uint8_t { running, finished, failed, killed };

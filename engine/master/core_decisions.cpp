@@ -27,7 +27,7 @@ Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view 
   LaunchTask command;
   command.node = node;
   command.attempt = {id, attempt};
-  command.spec = plan::task_spec(stage.plan, id.index);
+  command.spec = spec_of(job, stage, id.index);
   const plan::Branch& branch = stage.plan.branches[command.spec.branch];
   command.inputs = branch.partitioned;
   command.inputs.insert(command.inputs.end(), branch.broadcast.begin(), branch.broadcast.end());

@@ -13,14 +13,23 @@
 
 namespace weft::master {
 
+/// What a task of a hot partition reads: the outputs of some maps of one input, and all of the others.
+struct Cut {
+  std::uint32_t task = 0;   // the one whose partition it is
+  std::uint32_t input = 0;  // position in the branch's partitioned inputs
+  shuffle::MapRange maps;
+};
+
 struct StageRecord {
   plan::Stage plan;
   sched::StageInfo* info = nullptr;
-  std::vector<StageId> inputs;     // each once
-  std::optional<ActionId> action;  // result stages of an action that is not finished
-  bool active = false;             // somebody waits for it: its missing tasks are to run once its inputs are complete
-  bool released = false;           // the driver will not read it again
-  bool dropped = false;            // complete, but its segments were given up; recomputed when lineage asks for it
+  std::vector<StageId> inputs;        // each once
+  std::optional<ActionId> action;     // result stages of an action that is not finished
+  bool active = false;                // somebody waits for it: its missing tasks are to run once its inputs are complete
+  bool released = false;              // the driver will not read it again
+  bool shaped = false;                // it was ready once: hot partitions are cut
+  bool dropped = false;               // complete, but its segments were given up; recomputed when lineage asks for it
+  std::map<std::uint32_t, Cut> cuts;  // by task; those of additional tasks come after the plan's
   std::vector<Buffer> results;
   std::vector<bool> counted;                         // tasks whose counters are in the job's already (a recomputed map counts once)
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;  // of the counted tasks
@@ -108,6 +117,11 @@ class Core::Impl final : public sched::Decisions {
   void drop_released(JobRecord& job);
   void drop(JobRecord& job, StageRecord& stage);
   void send_locations(JobRecord& job, StageRecord& stage, NodeId node);
+
+  // Hot partitions (core_skew.cpp).
+  void shape(JobRecord& job, StageRecord& stage);
+  std::vector<Cut> cuts_of(const JobRecord& job, const plan::Branch& branch, std::uint32_t first_task) const;
+  plan::TaskSpec spec_of(const JobRecord& job, const StageRecord& stage, std::uint32_t task) const;
 
   // Tasks.
   Result<TaskRef> running_task(const AttemptId& attempt, NodeId node);

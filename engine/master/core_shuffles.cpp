@@ -34,6 +34,7 @@ void Core::Impl::refresh(JobRecord& job) {
 
 void Core::Impl::set_ready(JobRecord& job, StageRecord& stage, bool ready) {
   if (stage.info->ready == ready) return;
+  if (ready && !stage.shaped) shape(job, stage);
   state_.set_ready(*job.info, *stage.info, ready);
   if (!ready) return;
   lift_avoidance(*stage.info);

@@ -116,7 +116,8 @@ void ServerImpl::carry_out(LaunchTask& launch) {
   if (node == nullptr) return;
   send(*node, launch.node,
        protocol::Launch{launch.attempt, launch.spec.branch, launch.spec.partition, launch.spec.output_partitions,
-                        std::move(launch.spec.splits), launch.spec.fingerprint, launch.timeout, std::move(launch.stage_name)});
+                        std::move(launch.spec.splits), launch.spec.fingerprint, launch.timeout, std::move(launch.stage_name), 0,
+                        std::move(launch.spec.inputs)});
 }
 
 void ServerImpl::carry_out(KillTask& kill) {

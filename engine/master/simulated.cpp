@@ -57,7 +57,7 @@ JobId SimulatedCluster::submit(JobSubmitted job) {
 
 void SimulatedCluster::extend(JobId job, plan::PlanPart part) {
   for (const auto& stage : part.stages) {
-    (stage.output == plan::OutputKind::shuffle ? maps_ : targets_)[job][stage.id] = stage.task_count();
+    if (stage.output == plan::OutputKind::result) targets_[job].insert(stage.id);
   }
   const auto key = std::pair(job, part.action);
   waiting_.insert(key);
@@ -132,7 +132,8 @@ Event SimulatedCluster::outcome(NodeId node, const AttemptId& attempt, const Run
   finished.attempt = attempt;
   finished.node = node;
   const std::uint64_t stable = attempt.task.stage.value() * 1000 + attempt.task.index;
-  for (std::uint32_t i = 0; i < task.launch.spec.output_partitions; ++i) finished.output.push_back({stable + i, 1});
+  for (std::uint32_t i = 0; i < task.launch.spec.output_partitions; ++i)
+    finished.output.push_back({stable + i + (i == 0 ? options_.hot_bytes : 0), 1});
   if (task.launch.spec.output_partitions == 0) finished.result = Buffer::copy_of(as_bytes(std::to_string(stable)));
   finished.counters["tasks"] = 1;
   return finished;
@@ -140,7 +141,11 @@ Event SimulatedCluster::outcome(NodeId node, const AttemptId& attempt, const Run
 
 std::optional<shuffle::FetchFailure> SimulatedCluster::missing_input(const Running& task) const {
   for (const auto& table : task.tables) {
-    for (const auto& output : table.outputs) {
+    shuffle::MapRange maps;
+    for (const auto& slice : task.launch.spec.inputs) {
+      if (slice.shuffle == table.shuffle) maps = slice.maps;
+    }
+    for (const auto& output : shuffle::in_range(table.outputs, maps)) {
       const auto node = nodes_.find(output.node);
       const bool there = node != nodes_.end() && node->second.alive &&
                          node->second.store.contains({table.job, table.shuffle, output.map, output.attempt});
@@ -231,8 +236,9 @@ void SimulatedCluster::carry_out(const KillTask& command) {
 }
 
 void SimulatedCluster::carry_out(const ShuffleLocations& command) {
-  const std::uint32_t maps = maps_[command.job][StageId(command.shuffle.value())];
-  check(command.outputs.size() == maps, fmt::format("the table of shuffle {} is not complete", command.shuffle.value()));
+  const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));
+  check(stage != nullptr && command.outputs.size() == stage->tasks.size(),
+        fmt::format("the table of shuffle {} is not complete", command.shuffle.value()));
   nodes_.at(command.node).tables[{command.job, command.shuffle}] = command;
 }
 

@@ -23,11 +23,12 @@ struct SimulatedOptions {
   std::uint32_t racks = 1;
   Time shortest_task = std::chrono::milliseconds(10);
   Time longest_task = std::chrono::milliseconds(100);
-  double failure_rate = 0;     // of attempts, in user code
-  double loss_rate = 0;        // of finished map outputs: silently gone, found by a reader
-  Time between_deaths{0};      // mean time between deaths of nodes; 0: never. A fresh node replaces each
-  double silent_deaths = 0.5;  // share of deaths only noticed by the missing heartbeat
-  double zombies = 0.5;        // share of dead or killed attempts that go on and report
+  double failure_rate = 0;      // of attempts, in user code
+  double loss_rate = 0;         // of finished map outputs: silently gone, found by a reader
+  std::uint64_t hot_bytes = 0;  // what every map writes to its first partition, above a few bytes
+  Time between_deaths{0};       // mean time between deaths of nodes; 0: never. A fresh node replaces each
+  double silent_deaths = 0.5;   // share of deaths only noticed by the missing heartbeat
+  double zombies = 0.5;         // share of dead or killed attempts that go on and report
   Time heartbeat = std::chrono::milliseconds(500);
   std::string scheduler = "fifo";
   CoreOptions core;
@@ -123,8 +124,7 @@ class SimulatedCluster {
   std::map<NodeId, Node> nodes_;
   std::uint32_t next_node_ = 1;
   std::uint64_t next_job_ = 1;
-  std::map<JobId, std::map<StageId, std::uint32_t>> maps_;     // tasks per stage
-  std::map<JobId, std::map<StageId, std::uint32_t>> targets_;  // result stages: tasks
+  std::map<JobId, std::set<StageId>> targets_;  // result stages
   std::set<AttemptId> started_;
   std::set<TaskId> committed_;  // tasks of result stages
   std::set<std::pair<JobId, ActionId>> waiting_;

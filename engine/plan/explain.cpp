@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +27,10 @@ void append_inputs(std::string& text, const Branch& branch) {
     text += branch.splits.empty() ? fmt::format("    in   {} generated\n", counted(branch.tasks, "partition"))
                                   : fmt::format("    in   {}, {} bytes\n", counted(pieces, "split"), bytes);
   }
-  for (ShuffleId input : branch.partitioned) text += fmt::format("    in   shuffle {}\n", input.value());
+  for (std::size_t i = 0; i < branch.partitioned.size(); ++i) {
+    const bool splittable = std::find(branch.splittable.begin(), branch.splittable.end(), i) != branch.splittable.end();
+    text += fmt::format("    in   shuffle {}{}\n", branch.partitioned[i].value(), splittable ? " (hot partitions are split)" : "");
+  }
   for (ShuffleId input : branch.broadcast) text += fmt::format("    in   shuffle {} (broadcast)\n", input.value());
 }
 

@@ -21,6 +21,7 @@ struct Branch {
   splits @2 :List(SplitGroup);
   partitioned @3 :List(UInt32);
   broadcast @4 :List(UInt32);
+  splittable @5 :List(UInt32);
 }
 
 struct Resources {
@@ -49,10 +50,18 @@ struct PlanPart {
   released @3 :List(UInt32);
 }
 
+struct InputSlice {
+  shuffle @0 :UInt32;
+  firstMap @1 :UInt32;
+  endMap @2 :UInt32;
+  bytes @3 :UInt64;
+}
+
 struct TaskSpec {
   branch @0 :UInt32;
   partition @1 :UInt32;
   outputPartitions @2 :UInt32;
   splits @3 :List(Split);
   fingerprint @4 :UInt64;
+  inputs @5 :List(InputSlice);
 }

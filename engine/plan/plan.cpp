@@ -31,6 +31,9 @@ void for_each_input(const Stage& stage, Visit visit) {
 }
 
 Result<void> check_branch(const Stage& stage, const Branch& branch) {
+  for (std::uint32_t input : branch.splittable) {
+    if (input >= branch.partitioned.size()) return wrong(stage, "may be split by an input that it does not have");
+  }
   if (branch.kind != BranchKind::splits && branch.kind != BranchKind::shuffles) return wrong(stage, "unknown kind of input");
   if (branch.kind == BranchKind::splits) {
     if (!branch.partitioned.empty()) return wrong(stage, "reads both files and a shuffle in one branch");
@@ -170,6 +173,7 @@ TaskSpec task_spec(const Stage& stage, std::uint32_t task_index) {
   for (const Branch& branch : stage.branches) {
     if (spec.partition < branch.tasks) {
       if (!branch.splits.empty()) spec.splits = branch.splits[spec.partition];
+      for (ShuffleId input : branch.partitioned) spec.inputs.push_back({input, {}, 0});
       return spec;
     }
     spec.partition -= branch.tasks;

@@ -10,6 +10,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "schedulers/resources.hpp"
+#include "shuffle/task_shuffle.hpp"
 #include "storage/split.hpp"
 
 namespace weft::plan {
@@ -27,6 +28,9 @@ struct Branch {
   std::vector<storage::SplitGroup> splits;  // BranchKind::splits of files: one per task; else empty
   std::vector<ShuffleId> partitioned;       // read at the task's own partition; all have `tasks` partitions
   std::vector<ShuffleId> broadcast;         // read whole by every task (one partition)
+  /// Positions in `partitioned` of inputs whose records are treated one by one, given the other inputs whole: a hot partition of
+  /// such an input may be cut by maps and given to several tasks.
+  std::vector<std::uint32_t> splittable{};
 };
 
 enum class OutputKind : std::uint8_t {
@@ -55,7 +59,9 @@ struct TaskSpec {
   std::uint32_t output_partitions = 0;
   storage::SplitGroup splits;
   std::uint64_t fingerprint = 0;
+  std::vector<shuffle::InputSlice> inputs;  // the branch's partitioned shuffles: what of them it reads
 };
+/// The sizes of inputs are for the caller to fill in.
 TaskSpec task_spec(const Stage& stage, std::uint32_t task_index);
 
 /// Stages handed to the master for one action: everything not handed over before that the target needs, and the target last.

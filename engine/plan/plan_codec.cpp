@@ -37,6 +37,8 @@ void write(wire::Branch::Builder out, const Branch& branch) {
   }
   write_ids(out.initPartitioned(static_cast<unsigned>(branch.partitioned.size())), branch.partitioned);
   write_ids(out.initBroadcast(static_cast<unsigned>(branch.broadcast.size())), branch.broadcast);
+  auto splittable = out.initSplittable(static_cast<unsigned>(branch.splittable.size()));
+  for (unsigned i = 0; i < splittable.size(); ++i) splittable.set(i, branch.splittable[i]);
 }
 
 void write(wire::Stage::Builder out, const Stage& stage) {
@@ -86,6 +88,7 @@ Branch read(wire::Branch::Reader in) {
   for (auto group : in.getSplits()) branch.splits.push_back(read_group(group.getSplits()));
   branch.partitioned = read_ids<std::vector<ShuffleId>>(in.getPartitioned());
   branch.broadcast = read_ids<std::vector<ShuffleId>>(in.getBroadcast());
+  for (std::uint32_t input : in.getSplittable()) branch.splittable.push_back(input);
   return branch;
 }
 
@@ -137,6 +140,13 @@ Buffer encode(const TaskSpec& spec) {
   root.setOutputPartitions(spec.output_partitions);
   write_group(root.initSplits(static_cast<unsigned>(spec.splits.size())), spec.splits);
   root.setFingerprint(spec.fingerprint);
+  auto inputs = root.initInputs(static_cast<unsigned>(spec.inputs.size()));
+  for (unsigned i = 0; i < inputs.size(); ++i) {
+    inputs[i].setShuffle(spec.inputs[i].shuffle.value());
+    inputs[i].setFirstMap(spec.inputs[i].maps.first);
+    inputs[i].setEndMap(spec.inputs[i].maps.end);
+    inputs[i].setBytes(spec.inputs[i].bytes);
+  }
   return detail::to_buffer(message);
 }
 
@@ -148,6 +158,8 @@ Result<TaskSpec> decode_spec(ByteView bytes) {
     spec.output_partitions = in.getOutputPartitions();
     spec.splits = read_group(in.getSplits());
     spec.fingerprint = in.getFingerprint();
+    for (auto input : in.getInputs())
+      spec.inputs.push_back({ShuffleId(input.getShuffle()), {input.getFirstMap(), input.getEndMap()}, input.getBytes()});
     return spec;
   });
 }

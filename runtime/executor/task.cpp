@@ -34,8 +34,9 @@ class CommitRecorder final : public shuffle::TaskShuffle {
     output_ = std::move(sizes);
     return {};
   }
-  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const shuffle::BlockVisitor& visit) override {
-    return inner_.read(shuffle, partition, visit);
+  Result<void> read(ShuffleId shuffle, std::uint32_t partition, shuffle::MapRange maps,
+                    const shuffle::BlockVisitor& visit) override {
+    return inner_.read(shuffle, partition, maps, visit);
   }
   std::optional<shuffle::FetchFailure> fetch_failure() const override { return inner_.fetch_failure(); }
   std::vector<shuffle::PartitionSize> take_output() { return std::move(output_); }
@@ -98,6 +99,23 @@ TaskOutcome guarded_run(const StageBody& body, TaskContext& context) {
 }
 
 }  // namespace
+
+shuffle::MapRange TaskContext::maps_of(ShuffleId id) const {
+  const shuffle::InputSlice* slice = slice_of(id);
+  return slice == nullptr ? shuffle::MapRange() : slice->maps;
+}
+
+std::uint64_t TaskContext::input_bytes_of(ShuffleId id) const {
+  const shuffle::InputSlice* slice = slice_of(id);
+  return slice == nullptr ? 0 : slice->bytes;
+}
+
+const shuffle::InputSlice* TaskContext::slice_of(ShuffleId id) const {
+  for (const shuffle::InputSlice& slice : inputs) {
+    if (slice.shuffle == id) return &slice;
+  }
+  return nullptr;
+}
 
 TaskContext* current_task() { return running_task; }
 

@@ -31,6 +31,7 @@ struct TaskContext {
   std::uint32_t output_partitions = 0;
   const storage::SplitGroup* splits = nullptr;
 
+  std::vector<shuffle::InputSlice> inputs;  // shuffles read at `partition`
   shuffle::TaskShuffle* shuffle = nullptr;
   OperatorContext operators;  // memory, spill space, stop flag
 
@@ -49,9 +50,17 @@ struct TaskContext {
   std::uint64_t position_offset = 0;
   storage::SplitGroup reading;  // what position_path points into
 
+  /// The maps whose outputs this task reads.
+  shuffle::MapRange maps_of(ShuffleId id) const;
+  /// About how much it will read; 0 when not known.
+  std::uint64_t input_bytes_of(ShuffleId id) const;
+
   void check_stop() const {
     if (operators.stop->load(std::memory_order_relaxed)) throw TaskCancelled{};
   }
+
+ private:
+  const shuffle::InputSlice* slice_of(ShuffleId id) const;
 };
 
 /// The context of the task this thread runs, for user counters and samplers; null outside tasks.

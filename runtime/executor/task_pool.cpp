@@ -89,6 +89,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   context.partition = launch.partition;
   context.output_partitions = launch.output_partitions;
   context.splits = &launch.splits;
+  context.inputs = launch.inputs;
   context.shuffle = &shuffle;
   context.operators.memory = &grant;
   context.operators.pages = &pages_;

@@ -27,11 +27,13 @@ Result<void> WorkerShuffle::commit(shuffle::SealedSegment segment) {
   return worker_.commit(attempt_, std::move(segment));
 }
 
-Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, const shuffle::BlockVisitor& visit) {
-  WEFT_ASSIGN(const std::vector<shuffle::MapOutput> outputs, worker_.locate(shuffle));
+Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, shuffle::MapRange maps,
+                                 const shuffle::BlockVisitor& visit) {
+  WEFT_ASSIGN(const std::vector<shuffle::MapOutput> all, worker_.locate(shuffle));
+  const Window outputs = shuffle::in_range(all, maps);
   maps_per_fetch_ = 1;  // the blocks of another shuffle have other sizes
   for (std::size_t from = 0; from < outputs.size(); from += kWindow)
-    WEFT_TRY(read_window(shuffle, partition, Window(outputs).subspan(from, std::min(kWindow, outputs.size() - from)), visit));
+    WEFT_TRY(read_window(shuffle, partition, outputs.subspan(from, std::min(kWindow, outputs.size() - from)), visit));
   return {};
 }
 

@@ -17,7 +17,8 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
 
   Result<std::unique_ptr<shuffle::SegmentWriter>> create_segment(std::uint32_t partitions) override;
   Result<void> commit(shuffle::SealedSegment segment) override;
-  Result<void> read(ShuffleId shuffle, std::uint32_t partition, const shuffle::BlockVisitor& visit) override;
+  Result<void> read(ShuffleId shuffle, std::uint32_t partition, shuffle::MapRange maps,
+                    const shuffle::BlockVisitor& visit) override;
   std::optional<shuffle::FetchFailure> fetch_failure() const override { return failure_; }
 
   /// Of the committed segment.

@@ -1,95 +1,119 @@
-// Joins two sides by key. The right side is held in a hash table while it fits the grant; otherwise both sides are sorted
-// (spilling) and merged.
+// Joins two sides by key. The build side is held in a hash table while it fits the grant; otherwise both sides are sorted
+// (spilling) and merged. Which side is built is the caller's choice: the smaller one.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <utility>
+#include <variant>
 
-#include "base/assert.hpp"
 #include "base/codec.hpp"
 #include "runtime/operators/aggregation_table.hpp"
 #include "runtime/operators/cross_product.hpp"
 #include "runtime/operators/fault.hpp"
+#include "runtime/operators/join_kind.hpp"
+#include "runtime/operators/join_matches.hpp"
 #include "runtime/operators/keyed_sorter.hpp"
+#include "runtime/operators/pending_upserts.hpp"
 
 namespace weft::runtime {
 
-enum class JoinKind : std::uint8_t { inner, left, right, full, semi, anti };
-
-/// Protocol: every add_right(), then every add_left(), then finish(). emit(const K&, const L*, const R*): a null pointer stands for
-/// the missing side (left, right, full); semi and anti emit with a null right side. Views are valid during the call.
-template <Encodable K, Encodable L, Encodable R>
+/// Protocol: every build(), then every probe(), then finish(). emit(const K&, const B*, const P*): a null pointer stands for the
+/// side that is missing or not asked for. Views are valid during the call.
+template <Encodable K, Encodable B, Encodable P>
 class Joiner {
  public:
-  Joiner(OperatorContext& context, JoinKind kind)
-      : kind_(kind), context_(context), account_(context, "join"), table_(account_), arena_(account_), poll_(context) {}
-
-  void add_right(const K& key, const R& value) {
-    poll_();
-    if (sides_) return sides_->right.add(key, value);
-    if (hold(key, value)) return;
-    sort_instead();
-    sides_->right.add(key, value);
+  /// `hint` may be null.
+  Joiner(OperatorContext& context, JoinRules rules, TableHint* hint = nullptr)
+      : rules_(rules),
+        context_(context),
+        account_(context, "join"),
+        table_(account_),
+        arena_(account_),
+        poll_(context),
+        hint_(hint) {
+    table_.reserve(hint_);
   }
 
-  /// May emit at once (right side in memory) or later.
-  template <class Emit>
-  void add_left(const K& key, const L& value, Emit&& emit) {
+  void build(const K& key, const B& value) {
     poll_();
-    if (sides_) return add_sorted_left(key, value);
-    Matches* matches = table_.find(table_.ref(key));
-    if (!pairs()) {
-      if ((matches != nullptr) == (kind_ == JoinKind::semi)) emit(key, &value, kNoRight);
-    } else if (matches == nullptr) {
-      if (keeps_left()) emit(key, &value, kNoRight);
+    if (!sides_) {
+      if (hold(key, value)) [[likely]]
+        return;
+      sort_instead();
+    }
+    sides_->build.add(key, value);
+  }
+
+  /// May emit at once (the build side is in memory), later, or at the end.
+  template <class Emit>
+  void probe(const K& key, const P& value, Emit&& emit) {
+    poll_();
+    if (sides_) [[unlikely]]
+      return add_sorted_probe(key, value);
+    const Ref ref = table_.ref(key);
+    if constexpr (kWaits) {
+      Waiting waiting{key, {}};
+      store_fixed(value, waiting.value.data());
+      pending_.push(table_, ref, waiting, Match<Emit>{this, emit});
     } else {
-      matches->matched = true;
-      for (const ValueNode* node = matches->values.first; node != nullptr; node = node->next) {
-        poll_();
-        const R right = read<R>(node->bytes());
-        emit(key, &value, &right);
-      }
+      match(ref, key, value, emit);
     }
   }
 
   template <class Emit>
   void finish(Emit&& emit) {
     if (sides_) return merge(emit);
-    if (keeps_right()) {
+    if constexpr (kWaits) pending_.drain(Match<Emit>{this, emit});
+    if (rules_.lone_build || rules_.met_build) {
       table_.for_each([&](typename Table::Entry entry) {
-        if (entry.acc().matched) return;
+        const Matches& matches = entry.acc();
+        if (matches.met() ? !rules_.met_build : !rules_.lone_build) return;
         const K key = entry.key();
-        for (const ValueNode* node = entry.acc().values.first; node != nullptr; node = node->next) {
+        matches.for_each([&](const B& build) {
           poll_();
-          const R right = read<R>(node->bytes());
-          emit(key, kNoLeft, &right);
-        }
+          emit(key, &build, kNoProbe);
+        });
       });
     }
+    table_.tell(hint_);
     table_.release();
     arena_.release();
   }
 
-  /// The right side was too large for the hash table.
+  /// The build side was too large for the hash table.
   bool sorts() const { return sides_.has_value(); }
 
  private:
-  struct Matches {
-    ValueList values;
-    bool matched = false;
-  };
-  struct Sides {
-    explicit Sides(OperatorContext& context) : left(context, "join"), right(context, "join") {}
-    KeyedSorter<K> left;
-    KeyedSorter<K> right;
-    bool right_complete = false;
-  };
+  using Matches = JoinMatches<B>;
   using Table = AggregationTable<K, Matches>;
-  static constexpr const L* kNoLeft = nullptr;
-  static constexpr const R* kNoRight = nullptr;
+  using Ref = typename Table::Ref;
+  struct Sides {
+    explicit Sides(OperatorContext& context) : build(context, "join"), probe(context, "join") {}
+    KeyedSorter<K> build;
+    KeyedSorter<K> probe;
+    bool build_complete = false;
+  };
 
-  bool pairs() const { return kind_ != JoinKind::semi && kind_ != JoinKind::anti; }
-  bool keeps_left() const { return kind_ == JoinKind::left || kind_ == JoinKind::full; }
-  bool keeps_right() const { return kind_ == JoinKind::right || kind_ == JoinKind::full; }
+  // A probe waits while what it will look at is fetched into the cache. Only plain records can wait cheaply.
+  static constexpr bool kWaits = ScalarKey<K> && FixedSize<P> && kFixedBytes<P> <= 24;
+  struct Waiting {
+    K key;
+    std::array<std::byte, kWaits ? kFixedBytes<P> : 0> value;
+  };
+  using Pending = std::conditional_t<kWaits, PendingUpserts<K, Matches, Waiting>, std::monostate>;
+  template <class Emit>
+  struct Match {
+    Joiner* self;
+    Emit& emit;
+    template <class Kind>
+    void operator()(const Kind& kind, const Waiting& waiting) const {
+      self->match(kind, waiting.key, load_fixed<P>(waiting.value.data()), emit);
+    }
+  };
+
+  static constexpr const B* kNoBuild = nullptr;
+  static constexpr const P* kNoProbe = nullptr;
 
   template <class T>
   static T read(ByteView bytes) {
@@ -97,101 +121,112 @@ class Joiner {
     return Codec<T>::decode(in);
   }
 
-  bool hold(const K& key, const R& value) {
-    ValueNode* node = nullptr;
-    if (pairs()) {  // the others need only the keys
-      scratch_.clear();
-      Codec<R>::encode(value, scratch_);
-      node = try_make_value(arena_, scratch_.view());
-      if (node == nullptr) return false;
-    }
-    const auto link = [&](Matches& matches) {
-      if (node != nullptr) matches.values.append(node);
+  bool hold(const K& key, const B& value) {
+    const bool keep = rules_.needs_build_values();  // otherwise the keys are enough
+    bool fits = true;
+    const auto found = [&](Matches& matches) {
+      if (keep) fits = matches.append(arena_, value, scratch_);
     };
-    return table_.upsert(table_.ref(key), link, [&] {
+    const auto make = [&] {
       Matches fresh;
-      link(fresh);
+      if (keep) fits = fresh.start(arena_, value, scratch_);
       return fresh;
-    });
+    };
+    return table_.upsert(table_.ref(key), found, make) && fits;
   }
 
-  /// Moves the right side from the table to a sorter.
+  template <class AnyRef, class Emit>
+  void match(const AnyRef& ref, const K& key, const P& value, Emit& emit) {
+    Matches* matches = table_.find(ref);
+    if (matches == nullptr) {
+      if (rules_.lone_probe) emit(key, kNoBuild, &value);
+      return;
+    }
+    matches->meet();
+    if (rules_.pairs) {
+      matches->for_each([&](const B& build) {
+        poll_();
+        emit(key, &build, &value);
+      });
+    } else if (rules_.met_probe) {
+      emit(key, kNoBuild, &value);
+    }
+  }
+
+  /// Moves the build side from the table to a sorter.
   void sort_instead() {
     sides_.emplace(context_);
     table_.for_each([&](typename Table::Entry entry) {
       poll_();
       const K key = entry.key();
-      if (!pairs()) return sides_->right.add_encoded(key, ByteView());
-      for (const ValueNode* node = entry.acc().values.first; node != nullptr; node = node->next) {
-        sides_->right.add_encoded(key, node->bytes());
-      }
+      if (!rules_.needs_build_values()) return sides_->build.add_encoded(key, ByteView());
+      entry.acc().for_each_encoded([&](ByteView value) { sides_->build.add_encoded(key, value); });
     });
     table_.release();
     arena_.release();
   }
 
-  void add_sorted_left(const K& key, const L& value) {
-    if (!std::exchange(sides_->right_complete, true)) sides_->right.spill_all();
-    sides_->left.add(key, value);
+  void add_sorted_probe(const K& key, const P& value) {
+    if (!std::exchange(sides_->build_complete, true)) sides_->build.spill_all();
+    sides_->probe.add(key, value);
   }
 
   template <class Emit>
   void merge(Emit& emit) {
-    KeyedSorter<K>& left = sides_->left;
-    KeyedSorter<K>& right = sides_->right;
-    left.finish();
-    right.finish();
+    KeyedSorter<K>& build = sides_->build;
+    KeyedSorter<K>& probe = sides_->probe;
+    build.finish();
+    probe.finish();
     CrossProduct product(context_);
-    bool more_left = left.next_group();
-    bool more_right = right.next_group();
-    while (more_left || more_right) {
-      const int order = !more_right ? -1 : !more_left ? 1 : left.compare_group(right);
-      if (order < 0) {
-        if (keeps_left() || kind_ == JoinKind::anti) emit_left(left, emit);
-      } else if (order > 0) {
-        if (keeps_right()) emit_right(right, emit);
-      } else if (kind_ == JoinKind::semi) {
-        emit_left(left, emit);
-      } else if (kind_ != JoinKind::anti) {
-        emit_pairs(product, left, right, emit);
+    bool more_build = build.next_group();
+    bool more_probe = probe.next_group();
+    while (more_build || more_probe) {
+      const int order = !more_probe ? -1 : !more_build ? 1 : build.compare_group(probe);
+      if (order == 0 && rules_.pairs) {
+        emit_pairs(product, build, probe, emit);
+      } else {
+        if (order <= 0 && (order == 0 ? rules_.met_build : rules_.lone_build)) emit_build(build, emit);
+        if (order >= 0 && (order == 0 ? rules_.met_probe : rules_.lone_probe)) emit_probe(probe, emit);
       }
-      if (order <= 0) more_left = left.next_group();
-      if (order >= 0) more_right = right.next_group();
+      if (order <= 0) more_build = build.next_group();
+      if (order >= 0) more_probe = probe.next_group();
     }
   }
 
   template <class Emit>
-  void emit_left(KeyedSorter<K>& group, Emit& emit) {
+  void emit_build(KeyedSorter<K>& group, Emit& emit) {
     const K key = group.key();
     for (ByteView bytes; group.next(bytes);) {
-      const L left = read<L>(bytes);
-      emit(key, &left, kNoRight);
+      const B build = read<B>(bytes);
+      emit(key, &build, kNoProbe);
     }
   }
   template <class Emit>
-  void emit_right(KeyedSorter<K>& group, Emit& emit) {
+  void emit_probe(KeyedSorter<K>& group, Emit& emit) {
     const K key = group.key();
     for (ByteView bytes; group.next(bytes);) {
-      const R right = read<R>(bytes);
-      emit(key, kNoLeft, &right);
+      const P probe = read<P>(bytes);
+      emit(key, kNoBuild, &probe);
     }
   }
   template <class Emit>
-  void emit_pairs(CrossProduct& product, KeyedSorter<K>& left, KeyedSorter<K>& right, Emit& emit) {
-    const K key = left.key();
-    product.run(left, right, [&](ByteView left_bytes, ByteView right_bytes) {
-      const L l = read<L>(left_bytes);
-      const R r = read<R>(right_bytes);
-      emit(key, &l, &r);
+  void emit_pairs(CrossProduct& product, KeyedSorter<K>& build, KeyedSorter<K>& probe, Emit& emit) {
+    const K key = build.key();
+    product.run(probe, build, [&](ByteView probe_bytes, ByteView build_bytes) {
+      const P p = read<P>(probe_bytes);
+      const B b = read<B>(build_bytes);
+      emit(key, &b, &p);
     });
   }
 
-  JoinKind kind_;
+  JoinRules rules_;
   OperatorContext& context_;
   Account account_;
   Table table_;
   Arena arena_;
+  [[no_unique_address]] Pending pending_;
   StopPoll poll_;
+  TableHint* hint_;
   Encoder scratch_;
   std::optional<Sides> sides_;
 };

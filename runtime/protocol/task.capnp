@@ -18,6 +18,13 @@ struct Split {
   hosts @3 :List(Text);
 }
 
+struct InputSlice {
+  shuffle @0 :UInt32;
+  firstMap @1 :UInt32;
+  endMap @2 :UInt32;
+  bytes @3 :UInt64;
+}
+
 struct Launch {
   attempt @0 :Attempt;
   branch @1 :UInt32;
@@ -28,6 +35,7 @@ struct Launch {
   timeoutNanoseconds @6 :Int64;   # 0: none
   stageName @7 :Text;
   segmentMemory @8 :UInt64;       # to the executor: bytes of its segment that may lie in memory; 0: write it to disk
+  inputs @9 :List(InputSlice);    # what to read of the shuffles that are read at `partition`
 }
 
 struct Launches {

@@ -24,6 +24,14 @@ void write(wire::Launch::Builder out, const Launch& launch) {
   out.setTimeoutNanoseconds(launch.timeout.count());
   out.setStageName(text(launch.stage_name));
   out.setSegmentMemory(launch.segment_memory);
+  auto inputs = out.initInputs(static_cast<unsigned>(launch.inputs.size()));
+  for (unsigned i = 0; i < inputs.size(); ++i) {
+    const shuffle::InputSlice& slice = launch.inputs[i];
+    inputs[i].setShuffle(slice.shuffle.value());
+    inputs[i].setFirstMap(slice.maps.first);
+    inputs[i].setEndMap(slice.maps.end);
+    inputs[i].setBytes(slice.bytes);
+  }
   auto splits = out.initSplits(static_cast<unsigned>(launch.splits.size()));
   for (unsigned i = 0; i < splits.size(); ++i) {
     const storage::Split& split = launch.splits[i];
@@ -44,6 +52,8 @@ Launch read(wire::Launch::Reader in) {
   launch.timeout = Duration(in.getTimeoutNanoseconds());
   launch.stage_name = string(in.getStageName());
   launch.segment_memory = in.getSegmentMemory();
+  for (auto slice : in.getInputs())
+    launch.inputs.push_back({ShuffleId(slice.getShuffle()), {slice.getFirstMap(), slice.getEndMap()}, slice.getBytes()});
   for (auto split : in.getSplits()) {
     storage::Split& made =
         launch.splits.emplace_back(storage::Split{string(split.getPath()), split.getOffset(), split.getLength(), {}});

@@ -30,6 +30,7 @@ struct Launch {
   Duration timeout{0};  // 0: none
   std::string stage_name;
   std::uint64_t segment_memory = 0;  // worker to executor only: bytes of its segment that may lie in memory; 0: all on disk
+  std::vector<shuffle::InputSlice> inputs{};  // shuffles read at `partition`
 };
 
 enum class EventKind : std::uint8_t {

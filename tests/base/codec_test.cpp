@@ -152,6 +152,28 @@ TEST(Codec, layouts_are_the_documented_ones) {
   EXPECT_EQ(as_chars(out.view()), "\xac\x02");
 }
 
+template <class T>
+void expect_fixed(const T& value, std::size_t bytes) {
+  static_assert(FixedSize<T>);
+  EXPECT_EQ(kFixedBytes<T>, bytes);
+  Encoder out;
+  encode(value, out);
+  ASSERT_EQ(out.size(), bytes);
+  std::vector<std::byte> stored(bytes);
+  store_fixed(value, stored.data());
+  EXPECT_EQ(std::memcmp(stored.data(), out.view().data(), bytes), 0);
+  EXPECT_TRUE(load_fixed<T>(stored.data()) == value);
+}
+
+TEST(Codec, values_of_fixed_size_are_stored_as_they_are_encoded) {
+  expect_fixed(std::uint16_t{7}, 2);
+  expect_fixed(std::pair<std::uint64_t, std::uint64_t>(1, 2), 16);
+  expect_fixed(std::pair<std::int8_t, std::tuple<double, Colour>>(-1, {2.5, Colour::green}), 10);
+  expect_fixed(std::tuple<Point, std::array<int, 3>>({1, 2}, {3, 4, 5}), 28);
+  static_assert(!FixedSize<bool> && !FixedSize<std::string> && !FixedSize<std::pair<int, std::string>> && !FixedSize<Padded> &&
+                !FixedSize<std::tuple<>> && !FixedSize<Angle>);
+}
+
 TEST(Codec, padding_bytes_never_reach_the_encoding) {
   alignas(Padded) std::byte dirty[2][sizeof(Padded)];
   std::memset(dirty[0], 0x00, sizeof(Padded));

@@ -2,6 +2,7 @@
 #include "tests/cluster/cluster.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace weft::test {
 namespace {
@@ -23,6 +24,28 @@ TEST(StandingCluster, RunsManyTasksAndFollowsProgramLogicBetweenActions) {
   const auto loop = run(cluster.job({"iterate", "--records", "1000"}));
   EXPECT_EQ(loop.exit_code, 0) << loop.err;
   EXPECT_EQ(loop.out, "rounds 9\n");
+}
+
+TEST(StandingCluster, SplitsAHotJoinKeyOverTasks) {
+  const std::uint64_t records = 2'000'000;
+  std::map<std::uint64_t, std::uint64_t> sums;
+  for (std::uint64_t i = 0; i < records; ++i) {
+    const std::uint64_t key = i % 2 == 0 ? 7 : i % 1000;
+    sums[key] += i + 3 * key;
+  }
+  std::string expected;
+  for (const auto& [key, sum] : sums) expected += std::to_string(key) + " " + std::to_string(sum) + "\n";
+  const std::vector<std::string> words = {
+      program("cluster_probe"), "skewed_join", "--records", std::to_string(records), "--tasks", "8", "--quiet"};
+  for (const std::vector<std::string>& where : {std::vector<std::string>{"--threads", "2"}, {"--workers", "2"}}) {
+    std::vector<std::string> command = words;
+    command.insert(command.end(), where.begin(), where.end());
+    const auto result = run(command);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto line = result.out.find('\n');
+    EXPECT_GT(std::stoi(result.out.substr(6, line - 6)), 1) << result.out.substr(0, line);
+    EXPECT_EQ(result.out.substr(line + 1), expected);
+  }
 }
 
 TEST(StandingCluster, ShowsJobsCountersNodesAndLogs) {

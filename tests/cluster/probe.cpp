@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct Options {
 };
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("mode", options.mode, "noop, sums, iterate, throw, segfault, exit, loop, allocate, once or wait")->required();
+  app.add_option("mode", options.mode, "noop, sums, skewed_join, iterate, throw, segfault, exit, loop, allocate, once or wait")
+      ->required();
   app.add_option("--input", options.input, "Text for the modes that read");
   app.add_option("--marker", options.marker, "File to create when a task has begun");
   app.add_option("--tasks", options.tasks, "Tasks of the first stage");
@@ -59,6 +61,12 @@ std::uint64_t misbehave(const Options& options, std::uint64_t i) {
   return i;
 }
 
+void print_sorted(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows) {
+  const std::map<std::uint64_t, std::uint64_t> sorted(rows.begin(), rows.end());
+  for (const auto& [key, sum] : sorted)
+    std::printf("%llu %llu\n", static_cast<unsigned long long>(key), static_cast<unsigned long long>(sum));
+}
+
 /// Sums by key, printed in order: every record crosses a shuffle.
 void sums(weft::Flow& flow, const Options& options) {
   auto rows = flow.generate(
@@ -70,9 +78,7 @@ void sums(weft::Flow& flow, const Options& options) {
                       options.tasks)
                   .reduce_by_key(std::plus<>())
                   .collect();
-  std::map<std::uint64_t, std::uint64_t> sorted(rows.begin(), rows.end());
-  for (const auto& [key, sum] : sorted)
-    std::printf("%llu %llu\n", static_cast<unsigned long long>(key), static_cast<unsigned long long>(sum));
+  print_sorted(rows);
 }
 
 /// Program logic between actions: executors must follow it by recorded values.
@@ -89,8 +95,30 @@ void iterate(weft::Flow& flow, const Options& options) {
   std::printf("rounds %d\n", rounds);
 }
 
+/// A join in which half of the left records have one key: how many tasks saw that key, then the sums by key.
+void skewed_join(weft::Flow& flow, const Options& options) {
+  const auto left = flow.generate(
+      options.records, [](std::uint64_t i) { return std::pair(i % 2 == 0 ? std::uint64_t{7} : i % 1000, i); }, options.tasks);
+  const auto right = flow.generate(
+      1000, [](std::uint64_t i) { return std::pair(i, 3 * i); }, options.tasks);
+  const auto joined = left.join(right).map([](const auto& row) {
+    return std::tuple(row.first, row.second.first + row.second.second, weft::runtime::current_task()->attempt.task.index);
+  });
+  const auto tasks = joined.filter([](const auto& row) { return std::get<0>(row) == 7; })
+                         .map([](const auto& row) { return std::get<2>(row); })
+                         .distinct()
+                         .count();
+  std::printf("tasks %llu\n", static_cast<unsigned long long>(tasks));
+  const auto rows = joined.map([](const auto& row) { return std::pair(std::get<0>(row), std::get<1>(row)); })
+                        .reduce_by_key(std::plus<>())
+                        .collect();
+  print_sorted(rows);
+}
+
 void define(weft::Flow& flow, const Options& options) {
-  if (options.mode == "noop") {
+  if (options.mode == "skewed_join") {
+    skewed_join(flow, options);
+  } else if (options.mode == "noop") {
     const auto count = flow.generate(
                                options.tasks, [](std::uint64_t i) { return i; }, options.tasks)
                            .count();

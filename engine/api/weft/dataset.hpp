@@ -66,7 +66,15 @@ class Dataset {
   template <PredicateFunction<T> F>
   auto filter(F f, Where where = Where::current()) const {
     using Node = detail::Filter<Chain, F>;
-    return narrow("filter", where, Node{chain_, std::move(f)});
+    return keeping_keys("filter", where, Node{chain_, std::move(f)});
+  }
+
+  /// pair(key, f(value)): what follows knows that the keys are the same, and need not bring them together again.
+  template <class F>
+  requires KeyValue<T> && MapFunction<F, ValueOf<T>>
+  auto map_values(F f, Where where = Where::current()) const {
+    using Node = detail::MapValues<Chain, F>;
+    return keeping_keys("map_values", where, Node{chain_, std::move(f)});
   }
 
   /// f(record) returns a range of new records: a container, a view, words(line).
@@ -87,13 +95,15 @@ class Dataset {
   template <class Out, PartitionFunction<T, Out> F>
   auto map_partitions(F f, Where where = Where::current()) const {
     using Node = detail::MapPartitions<Out, Chain, F>;
-    return narrow("map_partitions", where, Node{chain_, std::move(f)});
+    return Dataset<Out, Node>(graph_,
+                              lineage_.unsplit().then(detail::operator_name("map_partitions", where), detail::type_name<Node>()),
+                              Node{chain_, std::move(f)});
   }
 
   /// Each record with probability `fraction`; the same seed keeps the same records of the same input.
   auto sample(double fraction, std::uint64_t seed = 1, Where where = Where::current()) const {
     if (!(fraction >= 0 && fraction <= 1)) throw std::invalid_argument("sample: the fraction must be between 0 and 1");
-    return narrow("sample", where, detail::Sample<Chain>{chain_, fraction, seed});
+    return keeping_keys("sample", where, detail::Sample<Chain>{chain_, fraction, seed});
   }
 
   /// The records of both, duplicates kept.
@@ -298,6 +308,12 @@ class Dataset {
   auto narrow(std::string_view what, const Where& where, Node node) const {
     return Dataset<typename Node::Record, Node>(
         graph_, lineage_.then(detail::operator_name(what, where), detail::type_name<Node>()), std::move(node));
+  }
+
+  template <class Node>
+  auto keeping_keys(std::string_view what, const Where& where, Node node) const {
+    return Dataset<typename Node::Record, Node>(
+        graph_, lineage_.then_same_keys(detail::operator_name(what, where), detail::type_name<Node>()), std::move(node));
   }
 
   std::shared_ptr<detail::Graph> graph_;

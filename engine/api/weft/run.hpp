@@ -13,7 +13,7 @@ namespace weft {
 
 struct LocalOptions {
   std::uint32_t threads = 0;       // 0: all cores
-  std::uint32_t partitions = 0;    // default number of partitions of shuffles; 0: twice the threads
+  std::uint32_t partitions = 0;    // default number of partitions of shuffles; 0: by input size, at least twice the threads
   std::uint64_t memory_bytes = 0;  // 0: a quarter of the machine's
   std::uint32_t max_attempts = 4;
   bool overwrite = false;

@@ -225,6 +225,61 @@ TEST(Joins, OfAllKinds) {
   });
 }
 
+template <class D>
+bool in_place(const D& dataset) {
+  return dataset.lineage().operators.back().ends_with("without shuffle");
+}
+template <class D>
+std::size_t shuffles(const D& dataset) {
+  return dataset.lineage().branches.at(0).partitioned.size();
+}
+
+TEST(Placement, OperatorsByKeyFollowEachOtherWithoutShuffle) {
+  run([](Flow& flow) {
+    const auto pairs = flow.from_vector(std::vector<std::pair<int, int>>{{1, 2}, {1, 3}, {2, 5}, {3, 7}, {3, 11}});
+    const auto sums = pairs.reduce_by_key(std::plus<>(), 3);
+    EXPECT_FALSE(in_place(sums));
+    const auto kept = sums.map_values([](int v) { return v + 1; }).filter([](const auto& e) { return e.second > 5; });
+    const auto again = kept.reduce_by_key(std::plus<>());
+    EXPECT_TRUE(in_place(again));
+    EXPECT_TRUE(in_place(kept.group_by_key()));
+    EXPECT_TRUE(in_place(kept.reduce_by_key(std::plus<>(), 3)));
+    EXPECT_TRUE(in_place(kept.cache().aggregate_by_key(0, std::plus<>(), std::plus<>())));
+    EXPECT_TRUE(in_place(Dataset<std::pair<int, int>>(kept).reduce_by_key(std::plus<>())));
+    EXPECT_EQ(sorted(again.collect()), (std::vector<std::pair<int, int>>{{1, 6}, {2, 6}, {3, 19}}));
+
+    EXPECT_FALSE(in_place(kept.reduce_by_key(std::plus<>(), 4)));
+    EXPECT_FALSE(in_place(kept.repartition(3).reduce_by_key(std::plus<>())));
+    EXPECT_FALSE(in_place(kept.union_with(sums).reduce_by_key(std::plus<>())));
+    EXPECT_FALSE(in_place(kept.map([](const auto& e) { return e; }).reduce_by_key(std::plus<>())));
+    EXPECT_FALSE(in_place(kept.reduce_by_key(std::plus<>(), partition_by([](int, std::uint32_t) { return 0u; }, 3))));
+    const auto custom = pairs.reduce_by_key(std::plus<>(), partition_by([](int, std::uint32_t) { return 0u; }, 3));
+    EXPECT_FALSE(in_place(custom.group_by_key(3)));
+  });
+}
+
+TEST(Placement, JoinsShuffleOnlyTheSidesThatLieElsewhere) {
+  run([](Flow& flow) {
+    const auto pairs = flow.from_vector(std::vector<std::pair<int, int>>{{1, 2}, {1, 3}, {2, 5}, {3, 7}, {3, 11}});
+    const auto sums = pairs.reduce_by_key(std::plus<>());
+    const auto twice = sums.join(sums);
+    EXPECT_EQ(shuffles(twice), 1u);
+    EXPECT_EQ(shuffles(pairs.join(sums)), 2u);  // the one that was there and a new one
+    const auto counts = pairs.join(sums).map_values([](const auto& v) { return v.first * v.second; }).reduce_by_key(std::plus<>());
+    EXPECT_TRUE(in_place(counts));
+    using Row = std::pair<int, std::pair<int, int>>;
+    EXPECT_EQ(sorted(twice.collect()), (std::vector<Row>{{1, {5, 5}}, {2, {5, 5}}, {3, {18, 18}}}));
+    EXPECT_EQ(sorted(counts.collect()), (std::vector<std::pair<int, int>>{{1, 25}, {2, 25}, {3, 324}}));
+    EXPECT_EQ(sums.full_join(pairs).count(), 5u);
+    EXPECT_EQ(sums.right_join(pairs.filter([](const auto& e) { return e.first > 1; })).count(), 3u);
+    EXPECT_EQ(sums.cogroup(pairs).count(), 3u);
+    const auto texts = flow.from_vector(std::vector<std::pair<std::string, std::string>>{{"a", "x"}, {"b", "y"}, {"a", "z"}});
+    const auto longest = texts.reduce_by_key([](const std::string& a, const std::string& b) { return a + b; });
+    EXPECT_EQ(longest.join(texts).reduce_by_key([](const auto& a, const auto&) { return a; }).count(), 2u);
+    EXPECT_EQ(longest.anti_join(texts).count(), 0u);
+  });
+}
+
 TEST(Arrangement, SortByOrdersAcrossPartitionsAndKeepsEqualKeysInOrder) {
   const ScratchDirectory scratch;
   std::vector<std::pair<int, int>> rows;

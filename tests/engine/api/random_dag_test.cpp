@@ -23,6 +23,11 @@ Rows sorted(Rows rows) {
 
 std::string larger(const std::string& a, const std::string& b) { return a < b ? b : a; }
 
+/// A partitioner that is not the default one.
+std::uint32_t backwards(std::int64_t key, std::uint32_t partitions) {
+  return partitions - 1 - static_cast<std::uint32_t>(key + 1'000'000) % partitions;
+}
+
 std::map<std::int64_t, Rows> by_key(const Rows& rows) {
   std::map<std::int64_t, Rows> groups;
   for (const Row& row : rows) groups[row.first].push_back(row);
@@ -41,7 +46,7 @@ class RandomDag {
     const std::size_t sources = 1 + below(3);
     for (std::size_t i = 0; i < sources; ++i) pool_.push_back(source());
     const std::size_t operators = 3 + below(8);
-    for (std::size_t i = 0; i < operators; ++i) pool_.push_back(apply(below(13)));
+    for (std::size_t i = 0; i < operators; ++i) pool_.push_back(apply(below(18)));
   }
 
   const std::vector<Both>& pool() const { return pool_; }
@@ -59,8 +64,11 @@ class RandomDag {
     return {flow_.from_vector(rows, static_cast<std::uint32_t>(below(4))), rows};
   }
 
+  /// Often one whose records lie in the partitions of their keys already.
+  Both pick() { return below(2) == 0 ? any() : pool_.back(); }
+
   Both apply(std::size_t what) {
-    const Both in = any();
+    const Both in = pick();
     const Both other = any();
     const auto partitions = static_cast<std::uint32_t>(1 + below(5));
     Rows out;
@@ -86,6 +94,8 @@ class RandomDag {
           for (const Row& row : rows) most = larger(most, row.second);
           out.emplace_back(key, most);
         }
+        if (below(3) == 0) return {in.dataset.reduce_by_key(larger), out};
+        if (below(3) == 0) return {in.dataset.reduce_by_key(larger, partition_by(backwards, partitions)), out};
         return {in.dataset.reduce_by_key(larger, partitions), out};
       case 4:
         for (const auto& [key, rows] : by_key(in.rows)) out.emplace_back(key, std::to_string(rows.size()));
@@ -126,6 +136,37 @@ class RandomDag {
         return {in.dataset.repartition(partitions), in.rows};
       case 11:
         return joined(in, other);
+      case 12:
+        return joined(in, pick());
+      case 13:
+        return joined(other, in);
+      case 14:
+        for (const Row& row : in.rows) out.emplace_back(row.first, row.second + "v");
+        return {in.dataset.map_values([](const std::string& value) { return value + "v"; }), out};
+      case 15:
+        for (const auto& [key, rows] : by_key(in.rows)) {
+          for (const Row& row : rows) out.emplace_back(key, std::to_string(row.second.size()));
+        }
+        return {in.dataset.group_by_key(partitions).flat_map([](const std::pair<std::int64_t, Values<std::string>>& group) {
+                  Rows sizes;
+                  for (const std::string& value : group.second) sizes.emplace_back(group.first, std::to_string(value.size()));
+                  return sizes;
+                }),
+                out};
+      case 16: {
+        const auto lefts = by_key(in.rows), rights = by_key(other.rows);
+        std::set<std::int64_t> keys;
+        for (const Row& row : in.rows) keys.insert(row.first);
+        for (const Row& row : other.rows) keys.insert(row.first);
+        const auto count = [](const auto& groups, std::int64_t key) { return groups.contains(key) ? groups.at(key).size() : 0; };
+        for (const std::int64_t key : keys)
+          out.emplace_back(key, std::to_string(count(lefts, key)) + "+" + std::to_string(count(rights, key)));
+        const auto sizes = [](auto groups) {
+          return std::to_string(std::ranges::distance(groups.first)) + "+" + std::to_string(std::ranges::distance(groups.second));
+        };
+        if (below(2) == 0) return {in.dataset.cogroup(other.dataset).map_values(sizes), out};
+        return {in.dataset.cogroup(other.dataset, partitions).map_values(sizes), out};
+      }
       default: {
         const std::size_t n = below(20);
         out = sorted(in.rows);
@@ -163,8 +204,20 @@ class RandomDag {
       }
     }
     if (out.size() > 5000) return left;
-    return {left.dataset.join_optional(right.dataset, kind, broadcast ? JoinStrategy::broadcast : JoinStrategy::hash)
-                .map([row](const auto& entry) { return row(entry.first, entry.second.first, entry.second.second); }),
+    const auto strategy = broadcast ? JoinStrategy::broadcast : JoinStrategy::hash;
+    const auto values = [row](const auto& value) { return row(0, value.first, value.second).second; };
+    if (below(2) == 0) return {left.dataset.join_optional(right.dataset, kind, strategy).map_values(values), out};
+    if (below(2) == 0) {
+      const auto partitions = static_cast<std::uint32_t>(1 + below(5));
+      return {left.dataset.join_optional(right.dataset, kind, strategy, partitions).map_values(values), out};
+    }
+    if (below(2) == 0) {
+      const auto how = partition_by(backwards, static_cast<std::uint32_t>(1 + below(5)));
+      return {left.dataset.join_optional(right.dataset, kind, strategy, how).map_values(values), out};
+    }
+    return {left.dataset.join_optional(right.dataset, kind, strategy).map([row](const auto& entry) {
+              return row(entry.first, entry.second.first, entry.second.second);
+            }),
             out};
   }
 

@@ -28,6 +28,9 @@ plan::PlanPart random_part(Random& random, std::uint32_t action, std::uint32_t& 
           stage.branches[0].partitioned.emplace_back(other.id.value());
         if (other.partitions == 1 && random.chance(0.3)) stage.branches[0].broadcast.emplace_back(other.id.value());
       }
+      for (std::uint32_t position = 0; position < stage.branches[0].partitioned.size(); ++position) {
+        if (random.chance(0.4)) stage.branches[0].splittable.push_back(position);
+      }
       if (random.chance(0.2)) stage.branches.push_back({plan::BranchKind::splits, small(3), {}, {}, {}});  // a union
     }
     shuffles.push_back(stage);
@@ -35,6 +38,7 @@ plan::PlanPart random_part(Random& random, std::uint32_t action, std::uint32_t& 
   }
   const plan::Stage& last = shuffles.back();
   stages.push_back(result(reader(next_stage++, {last.id.value()}, last.partitions, 0)));
+  if (random.chance(0.5)) stages.back().branches[0].splittable.push_back(0);
   plan::PlanPart made = part(action, std::move(stages));
   if (random.chance(0.5) && shuffles.size() > 1) {
     const std::size_t gone = random.below(shuffles.size());
@@ -55,6 +59,8 @@ SimulatedOptions faulty(std::uint64_t seed) {
   options.loss_rate = random.chance(0.5) ? 0.05 : 0;
   if (random.chance(0.7)) options.between_deaths = std::chrono::milliseconds(random.between(1000, 6000));
   options.core.heartbeat_timeout = std::chrono::seconds(2);
+  options.hot_bytes = random.chance(0.5) ? 1u << 20 : 0;
+  options.core.split_bytes = 1u << 20;
   return options;
 }
 

@@ -189,6 +189,7 @@ PlanPart rich_part() {
   stage.demand = {2, 3e9, 4, 5};
   stage.estimated_task_duration = std::chrono::seconds(3);
   PlanPart made = part({stage, target(reader(4, {3}, 7, 0, "collect"))});
+  made.stages[1].branches[0].splittable = {0};
   made.action = ActionId(11);
   made.released = {ShuffleId(3)};
   return made;
@@ -220,11 +221,16 @@ TEST(PlanCodec, RoundTripsEveryField) {
   EXPECT_EQ(b.branches[0].splits[1][0].path, "ü\xff");
   EXPECT_EQ(read->stages[1].output, OutputKind::result);
   EXPECT_EQ(read->stages[1].branches[0].partitioned, made.stages[1].branches[0].partitioned);
+  EXPECT_EQ(read->stages[1].branches[0].splittable, made.stages[1].branches[0].splittable);
   EXPECT_EQ(bytes_of(encode(*read)), bytes_of(encode(made)));
 
-  const TaskSpec spec = task_spec(made.stages[0], 0);
+  TaskSpec spec = task_spec(made.stages[0], 0);
+  spec.inputs = {{ShuffleId(3), {2, 5}, 77}};
   auto again = decode_spec(encode(spec).view());
   ASSERT_TRUE(again);
+  ASSERT_EQ(again->inputs.size(), 1u);
+  EXPECT_EQ(again->inputs[0].maps, spec.inputs[0].maps);
+  EXPECT_EQ(again->inputs[0].bytes, 77u);
   EXPECT_EQ(bytes_of(encode(*again)), bytes_of(encode(spec)));
 }
 

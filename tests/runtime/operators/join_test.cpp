@@ -98,29 +98,38 @@ std::vector<Row> nested_loop_join(JoinKind kind, const std::vector<std::pair<std
   return rows;
 }
 
-std::vector<Row> joined(TestContext& test, JoinKind kind, const std::vector<std::pair<std::string, int>>& left,
+std::vector<Row> joined(TestContext& test, JoinKind kind, BuildSide side, const std::vector<std::pair<std::string, int>>& left,
                         const std::vector<std::pair<std::string, std::string>>& right) {
   std::vector<Row> rows;
-  const auto emit = [&](std::string_view key, const int* l, const std::string_view* r) {
+  const auto keep = [&](std::string_view key, const int* l, const std::string_view* r) {
     rows.emplace_back(key, l != nullptr ? std::optional(*l) : std::nullopt,
                       r != nullptr ? std::optional(std::string(*r)) : std::nullopt);
   };
-  Joiner<std::string_view, int, std::string_view> joiner(test.context, kind);
-  for (const auto& [key, value] : right) joiner.add_right(key, value);
-  for (const auto& [key, value] : left) joiner.add_left(key, value, emit);
-  joiner.finish(emit);
+  if (side == BuildSide::right) {
+    Joiner<std::string_view, std::string_view, int> joiner(test.context, JoinRules::of(kind, side));
+    const auto emit = [&](std::string_view key, const std::string_view* r, const int* l) { keep(key, l, r); };
+    for (const auto& [key, value] : right) joiner.build(key, value);
+    for (const auto& [key, value] : left) joiner.probe(key, value, emit);
+    joiner.finish(emit);
+  } else {
+    Joiner<std::string_view, int, std::string_view> joiner(test.context, JoinRules::of(kind, side));
+    for (const auto& [key, value] : left) joiner.build(key, value);
+    for (const auto& [key, value] : right) joiner.probe(key, value, keep);
+    joiner.finish(keep);
+  }
   std::sort(rows.begin(), rows.end());
   return rows;
 }
 
-class Joining : public ::testing::TestWithParam<std::tuple<JoinKind, std::uint64_t>> {};
+class Joining : public ::testing::TestWithParam<std::tuple<JoinKind, std::uint64_t, BuildSide>> {};
 INSTANTIATE_TEST_SUITE_P(KindsAndGrants, Joining,
                          ::testing::Combine(::testing::Values(JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full,
                                                               JoinKind::semi, JoinKind::anti),
-                                            ::testing::Values(4U << 10, 24U << 10, 64U << 20)));
+                                            ::testing::Values(4U << 10, 24U << 10, 64U << 20),
+                                            ::testing::Values(BuildSide::left, BuildSide::right)));
 
 TEST_P(Joining, equals_nested_loops) {
-  const auto [kind, grant] = GetParam();
+  const auto [kind, grant, side] = GetParam();
   for (std::uint64_t seed = 40; seed < 46; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -130,7 +139,7 @@ TEST_P(Joining, equals_nested_loops) {
     for (std::uint64_t i = random.below(1500); i > 0; --i) left.emplace_back(random_word(random, keys), static_cast<int>(i));
     for (std::uint64_t i = random.below(1500); i > 0; --i) right.emplace_back(random_word(random, keys), std::to_string(i) + "r");
     TestContext test(grant);
-    EXPECT_TRUE(joined(test, kind, left, right) == nested_loop_join(kind, left, right));
+    EXPECT_TRUE(joined(test, kind, side, left, right) == nested_loop_join(kind, left, right));
     EXPECT_EQ(test.grant.used(), 0U);
   }
 }
@@ -142,20 +151,65 @@ TEST(Joiner, a_key_whose_groups_exceed_memory_on_both_sides_gives_every_pair) {
   for (int i = 0; i < 600; ++i) left.emplace_back("key", i);
   for (int i = 0; i < 700; ++i) right.emplace_back("key", std::to_string(i) + std::string(30, 'v'));
   left.emplace_back("other", 1);
-  EXPECT_TRUE(joined(test, JoinKind::full, left, right) == nested_loop_join(JoinKind::full, left, right));
-  EXPECT_GT(test.context.spilled_bytes, 0U);
+  for (const BuildSide side : {BuildSide::left, BuildSide::right}) {
+    test.context.spilled_bytes = 0;
+    EXPECT_TRUE(joined(test, JoinKind::full, side, left, right) == nested_loop_join(JoinKind::full, left, right));
+    EXPECT_GT(test.context.spilled_bytes, 0U);
+  }
+}
+
+// Plain keys and values of tables that outgrow the cache take the path of probes that wait for it.
+TEST_P(Joining, equals_nested_loops_for_many_number_keys) {
+  using Side = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+  using Joined = std::tuple<std::uint64_t, std::optional<std::uint32_t>, std::optional<std::uint32_t>>;
+  const auto [kind, grant, side] = GetParam();
+  Random random(47);
+  Side left, right;
+  for (std::uint32_t i = 0; i < 25'000; ++i) {
+    left.emplace_back(random.below(30'000), i);
+    right.emplace_back(random.below(30'000), i);
+  }
+  TestContext test(grant);
+  std::vector<Joined> rows;
+  const auto optional = [](const std::uint32_t* value) { return value == nullptr ? std::nullopt : std::optional(*value); };
+  const bool builds_left = side == BuildSide::left;
+  Joiner<std::uint64_t, std::uint32_t, std::uint32_t> joiner(test.context, JoinRules::of(kind, side));
+  const auto emit = [&](std::uint64_t key, const std::uint32_t* build, const std::uint32_t* probe) {
+    rows.emplace_back(key, optional(builds_left ? build : probe), optional(builds_left ? probe : build));
+  };
+  for (const auto& [key, value] : builds_left ? left : right) joiner.build(key, value);
+  for (const auto& [key, value] : builds_left ? right : left) joiner.probe(key, value, emit);
+  joiner.finish(emit);
+  std::sort(rows.begin(), rows.end());
+
+  std::multimap<std::uint64_t, std::uint32_t> lefts(left.begin(), left.end()), rights(right.begin(), right.end());
+  std::vector<Joined> expected;
+  const bool pairs = kind != JoinKind::semi && kind != JoinKind::anti;
+  for (const auto& [key, value] : left) {
+    const auto [first, last] = rights.equal_range(key);
+    if (kind == JoinKind::semi ? first != last : first == last && kind != JoinKind::inner && kind != JoinKind::right)
+      expected.emplace_back(key, value, std::nullopt);
+    for (auto match = first; pairs && match != last; ++match) expected.emplace_back(key, value, match->second);
+  }
+  for (const auto& [key, value] : right) {
+    if ((kind == JoinKind::right || kind == JoinKind::full) && !lefts.contains(key))
+      expected.emplace_back(key, std::nullopt, value);
+  }
+  std::sort(expected.begin(), expected.end());
+  EXPECT_TRUE(rows == expected);
+  EXPECT_EQ(test.grant.used(), 0U);
 }
 
 TEST(Joiner, joins_number_keys_in_memory_without_spilling) {
   TestContext test(1U << 20);
-  Joiner<std::int64_t, std::string, double> joiner(test.context, JoinKind::inner);
-  for (int i = 0; i < 100; ++i) joiner.add_right(i, i / 2.0);
+  Joiner<std::int64_t, double, std::string> joiner(test.context, JoinRules::of(JoinKind::inner, BuildSide::right));
+  for (int i = 0; i < 100; ++i) joiner.build(i, i / 2.0);
   double sum = 0;
-  const auto emit = [&](std::int64_t key, const std::string* left, const double* right) {
+  const auto emit = [&](std::int64_t key, const double* right, const std::string* left) {
     EXPECT_EQ(*left, std::to_string(key));
     sum += *right;
   };
-  for (int i = 50; i < 150; ++i) joiner.add_left(i, std::to_string(i), emit);
+  for (int i = 50; i < 150; ++i) joiner.probe(i, std::to_string(i), emit);
   joiner.finish(emit);
   EXPECT_EQ(sum, (50 + 99) * 50 / 4.0);
   EXPECT_FALSE(joiner.sorts());
@@ -164,8 +218,8 @@ TEST(Joiner, joins_number_keys_in_memory_without_spilling) {
 
 TEST(Joiner, refuses_a_record_larger_than_the_grant) {
   TestContext test(8U << 10);
-  Joiner<int, int, std::string> joiner(test.context, JoinKind::inner);
-  EXPECT_EQ(error_code_of([&] { joiner.add_right(1, std::string(10000, 'x')); }), Code::resource_exhausted);
+  Joiner<int, std::string, int> joiner(test.context, JoinRules::of(JoinKind::inner, BuildSide::right));
+  EXPECT_EQ(error_code_of([&] { joiner.build(1, std::string(10000, 'x')); }), Code::resource_exhausted);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "runtime/operators/combining_writer.hpp"
 #include "runtime/operators/reduce_table.hpp"
 #include "weft/concepts.hpp"
+#include "weft/detail/keyed.hpp"
 #include "weft/detail/stage.hpp"
 #include "weft/partitioning.hpp"
 
@@ -79,6 +81,7 @@ template <class K, class Agg>
 struct ReduceRead {
   using Acc = typename Agg::Acc;
   using Record = std::pair<K, Acc>;
+  static constexpr bool kKeyed = true;
   ShuffleId shuffle;
   Agg aggregation;
   std::shared_ptr<runtime::TableHint> hint = std::make_shared<runtime::TableHint>();
@@ -88,6 +91,31 @@ struct ReduceRead {
     runtime::ReduceTable<KeyView<K>, Agg> table(context.operators, aggregation, hint.get());
     read_shuffle<std::pair<KeyView<K>, Acc>>(context, shuffle, context.partition, [&](const std::pair<KeyView<K>, Acc>& entry) {
       table.merge(entry.first, entry.second);
+    });
+    table.drain([&](const KeyView<K>& key, Acc& acc) { sink(Record(K(key), std::move(acc))); });
+  }
+};
+
+/// The same for records that may lie in the partitions of their keys already: then no shuffle is needed, and `here` makes them.
+template <class K, class Agg, class Chain>
+struct ReduceKeyed {
+  using Acc = typename Agg::Acc;
+  using Record = std::pair<K, Acc>;
+  static constexpr bool kKeyed = true;
+  ReduceRead<K, Agg> there;
+  std::optional<Chain> here;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    if (!here) return there.run(context, sink);
+    const Agg& aggregation = there.aggregation;
+    runtime::ReduceTable<KeyView<K>, Agg> table(context.operators, aggregation, there.hint.get());
+    here->run(context, [&](typename Chain::Record&& record) {
+      if constexpr (std::is_trivially_copyable_v<Acc> && sizeof(Acc) <= 32) {
+        table.merge(record.first, aggregation.init(record.second));  // may wait in the table for its cache lines
+      } else {
+        table.add(record.first, record.second);
+      }
     });
     table.drain([&](const KeyView<K>& key, Acc& acc) { sink(Record(K(key), std::move(acc))); });
   }
@@ -135,14 +163,34 @@ ShuffleRef combine_shuffle(const D& in, const Agg& aggregation, const P& how, co
   return in.graph()->add_shuffle(std::move(draft));
 }
 
+template <class K, class D, class Agg, class P>
+ShuffleRef aggregate_shuffle(const D& in, const Agg& aggregation, const P& how, const std::string& name) {
+  return combine_shuffle<K>(in, aggregation, how, name,
+                            [](const auto& record, auto& combiner) { combiner.add(record.first, record.second); });
+}
+
 template <class D, class Agg, class P>
 auto aggregate(const D& in, Agg aggregation, P how, std::string name) {
   using K = KeyOf<typename D::Record>;
   using Read = ReduceRead<K, Agg>;
-  const ShuffleRef shuffle = combine_shuffle<K>(
-      in, aggregation, how, name, [](const auto& record, auto& combiner) { combiner.add(record.first, record.second); });
-  return Dataset<typename Read::Record, Read>(in.graph(), after_shuffle(shuffle, std::move(name), type_name<Read>()),
-                                              Read{shuffle->id(), std::move(aggregation)});
+  using Chain = typename D::ChainType;
+  if constexpr (keyed<Chain>() && std::same_as<P, HashPartitions>) {
+    using Node = ReduceKeyed<K, Agg, Chain>;
+    how.count = partitions_for(how, in);
+    const bool stays = in_place<P>(in, how.count);
+    const ShuffleRef shuffle = stays ? nullptr : aggregate_shuffle<K>(in, aggregation, how, name);
+    Lineage lineage = stays ? in.lineage().unsplit().then(without_shuffle(name), type_name<Node>())
+                            : after_shuffle(shuffle, std::move(name), type_name<Node>());
+    lineage.hashed = how.count;
+    return Dataset<typename Node::Record, Node>(
+        in.graph(), std::move(lineage),
+        Node{Read{stays ? ShuffleId() : shuffle->id(), std::move(aggregation)}, stays ? std::optional(in.chain()) : std::nullopt});
+  } else {
+    const ShuffleRef shuffle = aggregate_shuffle<K>(in, aggregation, how, name);
+    Lineage lineage = after_shuffle(shuffle, std::move(name), type_name<Read>());
+    lineage.hashed = hashed_into<P>(how.count);
+    return Dataset<typename Read::Record, Read>(in.graph(), std::move(lineage), Read{shuffle->id(), std::move(aggregation)});
+  }
 }
 
 template <class D, class P>

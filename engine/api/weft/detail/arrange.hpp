@@ -25,8 +25,9 @@ template <class D, class MakeRoute>
 auto rearrange(const D& in, std::string name, std::uint32_t partitions, MakeRoute make_route) {
   using T = Wire<typename D::Record>;
   const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<typename D::Record, MakeRoute>>(), partitions, make_route);
-  return Dataset<T, ShuffleRead<T>>(in.graph(), after_shuffle(shuffle, std::move(name), type_name<T>()),
-                                    ShuffleRead<T>{shuffle->id()});
+  Lineage lineage = after_shuffle(shuffle, std::move(name), type_name<T>());
+  if (partitions == kOnePerTask) lineage.hashed = in.lineage().hashed;  // what was in one task stays together
+  return Dataset<T, ShuffleRead<T>>(in.graph(), std::move(lineage), ShuffleRead<T>{shuffle->id()});
 }
 
 /// Task i writes partition i only.

@@ -14,6 +14,7 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "runtime/executor/task.hpp"
+#include "weft/concepts.hpp"
 
 namespace weft::detail {
 
@@ -21,6 +22,14 @@ using runtime::TaskContext;
 
 template <class F, class... A>
 using ResultOf = std::remove_cvref_t<std::invoke_result_t<F, A...>>;
+
+/// The chain's records may be pairs that lie in the partition of their key (whether they do is known when the dataset is built:
+/// Lineage::hashed). Chains that begin with such records say so, operators that keep the key pass it on.
+template <class Chain>
+constexpr bool keyed() {
+  if constexpr (requires { Chain::kKeyed; }) return Chain::kKeyed;
+  return false;
+}
 
 /// Calls something that lives longer than the call. One indirect call.
 template <class T>
@@ -41,6 +50,7 @@ template <class T>
 class Erased {
  public:
   using Record = T;
+  static constexpr bool kKeyed = KeyValue<T>;
 
   template <class Chain>
   explicit Erased(Chain chain) : source_(std::make_shared<const Model<Chain>>(std::move(chain))) {}
@@ -76,9 +86,27 @@ struct Map {
   }
 };
 
+/// Changes the values of pairs.
+template <class Chain, class F>
+struct MapValues {
+  using K = KeyOf<typename Chain::Record>;
+  using Record = std::pair<K, ResultOf<const F&, ValueOf<typename Chain::Record>&&>>;
+  static constexpr bool kKeyed = keyed<Chain>();
+  Chain input;
+  F function;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    input.run(context, [&](typename Chain::Record&& record) {
+      sink(Record(std::move(record.first), std::invoke(function, std::move(record.second))));
+    });
+  }
+};
+
 template <class Chain, class F>
 struct Filter {
   using Record = typename Chain::Record;
+  static constexpr bool kKeyed = keyed<Chain>();
   Chain input;
   F predicate;
 
@@ -194,6 +222,7 @@ struct Union {
 template <class Chain>
 struct Sample {
   using Record = typename Chain::Record;
+  static constexpr bool kKeyed = keyed<Chain>();
   Chain input;
   double fraction;
   std::uint64_t seed;

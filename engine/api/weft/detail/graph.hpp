@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
@@ -45,6 +46,7 @@ struct Origin {
   std::uint32_t tasks = 0;
   std::vector<ShuffleRef> partitioned;
   std::vector<ShuffleRef> broadcast;
+  std::vector<std::uint32_t> splittable;  // see plan::Branch
 };
 
 /// How a dataset comes about since the last shuffle: the branches (several after a union), the fused operators, and a hash of all
@@ -53,13 +55,25 @@ struct Lineage {
   std::vector<Origin> branches;
   std::vector<std::string> operators;
   std::uint64_t fingerprint = 0;
+  /// Set while the records are pairs that lie in the partition of their key's hash, one partition per task: the number of
+  /// partitions as HashPartitions::count has it. Operators that need equal keys together then work where the records are.
+  std::optional<std::uint32_t> hashed;
 
-  /// One more operator; `type` tells what its code depends on.
+  /// One more operator; `type` tells what its code depends on. It may change the keys.
   Lineage then(std::string name, std::string_view type) const;
+  /// One more operator that leaves every record its key.
+  Lineage then_same_keys(std::string name, std::string_view type) const;
   /// The same, with a shuffle that every task reads whole.
   Lineage with_broadcast(const ShuffleRef& shuffle) const;
+  /// The same, for an operator that must see all records of a partition in one task.
+  Lineage unsplit() const;
   static Lineage of(Origin origin, std::string name, std::string_view type);
+  /// Task i reads partition i.
+  static Lineage reading(const ShuffleRef& shuffle);
+  /// The records of both, task after task.
   static Lineage joined(const Lineage& first, const Lineage& second, std::string name);
+  /// Task i works on the records of both in partition i. Each has one branch.
+  static Lineage together(const Lineage& first, const Lineage& second, std::string name, std::string_view type);
 };
 
 inline constexpr std::uint32_t kDefaultPartitions = 0;

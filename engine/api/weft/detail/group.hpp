@@ -6,6 +6,7 @@
 
 #include "runtime/operators/grouper.hpp"
 #include "weft/concepts.hpp"
+#include "weft/detail/keyed.hpp"
 #include "weft/detail/stage.hpp"
 #include "weft/partitioning.hpp"
 
@@ -18,25 +19,19 @@ using runtime::Values;
 
 namespace weft::detail {
 
-/// Routes pairs by key.
-template <class K, class P>
-auto by_key(const P& how) {
-  return [how](TaskContext& context) {
-    return [route = partitioner_for<K>(how, context.output_partitions)](const auto& record) { return route(record.first); };
-  };
-}
-
-template <class K, class V>
+template <class Input>
 struct GroupRead {
+  using K = KeyOf<typename Input::Pair>;
+  using V = ValueOf<typename Input::Pair>;
   using Record = std::pair<K, Values<V>>;
-  ShuffleId shuffle;
+  static constexpr bool kKeyed = true;
+  Input input;
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    runtime::Grouper<K, V> grouper(context.operators);
-    read_shuffle<std::pair<K, V>>(context, shuffle, context.partition,
-                                  [&](const std::pair<K, V>& entry) { grouper.add(entry.first, entry.second); });
-    grouper.drain([&](const K& key, Values<V>& values) { sink(Record(key, values)); });
+    runtime::Grouper<KeyView<K>, V> grouper(context.operators);
+    input.template run<KeyView<K>, V>(context, [&](const auto& key, const auto& value) { grouper.add(key, value); });
+    grouper.drain([&](const KeyView<K>& key, Values<V>& values) { sink(Record(K(key), values)); });
   }
 };
 
@@ -56,30 +51,35 @@ struct LocalGroups {
   }
 };
 
-template <class K, class L, class R>
+template <class Left, class Right>
 struct CoGroupRead {
+  using K = KeyOf<typename Left::Pair>;
+  using L = ValueOf<typename Left::Pair>;
+  using R = ValueOf<typename Right::Pair>;
   using Record = std::pair<K, std::pair<Values<L>, Values<R>>>;
-  ShuffleId left, right;
+  static constexpr bool kKeyed = true;
+  Left left;
+  Right right;
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    runtime::CoGrouper<K, L, R> grouper(context.operators);
-    read_shuffle<std::pair<K, L>>(context, left, context.partition,
-                                  [&](const std::pair<K, L>& entry) { grouper.add_left(entry.first, entry.second); });
-    read_shuffle<std::pair<K, R>>(context, right, context.partition,
-                                  [&](const std::pair<K, R>& entry) { grouper.add_right(entry.first, entry.second); });
-    grouper.drain([&](const K& key, Values<L>& lefts, Values<R>& rights) { sink(Record(key, {lefts, rights})); });
+    using Key = KeyView<K>;
+    runtime::CoGrouper<Key, L, R> grouper(context.operators);
+    left.template run<Key, L>(context, [&](const auto& key, const auto& value) { grouper.add_left(key, value); });
+    right.template run<Key, R>(context, [&](const auto& key, const auto& value) { grouper.add_right(key, value); });
+    grouper.drain([&](const Key& key, Values<L>& lefts, Values<R>& rights) { sink(Record(K(key), {lefts, rights})); });
   }
 };
 
 template <class D, class P>
 auto group(const D& in, P how, std::string name) {
-  using K = KeyOf<typename D::Record>;
-  using V = ValueOf<Wire<typename D::Record>>;
-  using Read = GroupRead<K, V>;
-  const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<typename D::Record, P>>(), how.count, by_key<K>(how));
-  return Dataset<typename Read::Record, Read>(in.graph(), after_shuffle(shuffle, std::move(name), type_name<Read>()),
-                                              Read{shuffle->id()});
+  using Read = GroupRead<KeyedInput<typename D::ChainType>>;
+  const std::uint32_t count = partitions_for(how, in);
+  if (in_place<P>(in, count)) name = without_shuffle(name);
+  auto gathered = gather_by_key(in, how, count, name);
+  Lineage lineage = gathered.lineage.then(std::move(name), type_name<Read>());
+  lineage.hashed = hashed_into<P>(count);
+  return Dataset<typename Read::Record, Read>(in.graph(), std::move(lineage), Read{std::move(gathered.input)});
 }
 
 template <class D>
@@ -91,15 +91,14 @@ auto group_locally(const D& in, std::string name) {
 
 template <class D, class Other, class P>
 auto cogroup(const D& left, const Other& right, P how, std::string name) {
-  using K = KeyOf<typename D::Record>;
-  using L = ValueOf<Wire<typename D::Record>>;
-  using R = ValueOf<Wire<typename Other::Record>>;
-  using Read = CoGroupRead<K, L, R>;
-  const ShuffleRef a = exchange(left, name + " left", type_name<std::tuple<typename D::Record, P>>(), how.count, by_key<K>(how));
-  const ShuffleRef b = exchange(right, name + " right", type_name<std::tuple<typename Other::Record, P>>(), how.count,
-                                by_key<KeyOf<typename Other::Record>>(how));
-  return Dataset<typename Read::Record, Read>(left.graph(), after_shuffles(a, b, std::move(name), type_name<Read>()),
-                                              Read{a->id(), b->id()});
+  using Read = CoGroupRead<KeyedInput<typename D::ChainType>, KeyedInput<typename Other::ChainType>>;
+  const std::uint32_t count = partitions_for(how, left, right);
+  auto lefts = gather_by_key(left, how, count, name + " left");
+  auto rights = gather_by_key(right, how, count, name + " right");
+  Lineage lineage = Lineage::together(lefts.lineage, rights.lineage, std::move(name), type_name<Read>());
+  lineage.hashed = hashed_into<P>(count);
+  return Dataset<typename Read::Record, Read>(left.graph(), std::move(lineage),
+                                              Read{std::move(lefts.input), std::move(rights.input)});
 }
 
 }  // namespace weft::detail

@@ -1,10 +1,12 @@
 // Joins by key: both sides shuffled, or the right side sent whole to every task.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/operators/joiner.hpp"
 #include "weft/detail/group.hpp"
@@ -21,92 +23,142 @@ enum class JoinStrategy : std::uint8_t { hash, broadcast };
 
 namespace weft::detail {
 
-template <class K, class L, class R>
-using Joiner = runtime::Joiner<K, L, R>;
+template <class K, class Build, class Probe, class BuildInput, class ProbeInput, class Emit>
+void run_join(TaskContext& context, runtime::JoinRules rules, runtime::TableHint* hint, const BuildInput& build,
+              const ProbeInput& probe, const Emit& emit) {
+  runtime::Joiner<K, Build, Probe> joiner(context.operators, rules, hint);
+  build(context, [&](const K& key, const Build& value) { joiner.build(key, value); });
+  probe(context, [&](const K& key, const Probe& value) { joiner.probe(key, value, emit); });
+  joiner.finish(emit);
+}
 
-/// Reads both shuffles. Shape::make(key, const L*, const R*) forms the record.
-template <class K, class L, class R, class Shape>
+/// Reads both sides and keeps the smaller one in memory. Shape::make(key, const L*, const R*) forms the record.
+template <class Left, class Right, class Shape>
 struct JoinRead {
   using Record = typename Shape::Record;
-  ShuffleId left, right;
+  using K = KeyView<KeyOf<typename Left::Pair>>;
+  using L = KeyView<ValueOf<typename Left::Pair>>;
+  using R = KeyView<ValueOf<typename Right::Pair>>;
+  static constexpr bool kKeyed = true;
+  Left left;
+  Right right;
   JoinKind kind;
+  std::shared_ptr<runtime::TableHint> hint = std::make_shared<runtime::TableHint>();
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    Joiner<K, L, R> joiner(context.operators, kind);
-    const auto emit = [&](const K& key, const L* l, const R* r) { sink(Shape::make(key, l, r)); };
-    read_shuffle<std::pair<K, R>>(context, right, context.partition,
-                                  [&](const std::pair<K, R>& entry) { joiner.add_right(entry.first, entry.second); });
-    read_shuffle<std::pair<K, L>>(context, left, context.partition,
-                                  [&](const std::pair<K, L>& entry) { joiner.add_left(entry.first, entry.second, emit); });
-    joiner.finish(emit);
+    const auto lefts = [&](TaskContext& task, auto&& visit) { left.template run<K, L>(task, visit); };
+    const auto rights = [&](TaskContext& task, auto&& visit) { right.template run<K, R>(task, visit); };
+    if (left_is_smaller(context)) {
+      run_join<K, L, R>(context, runtime::JoinRules::of(kind, runtime::BuildSide::left), hint.get(), lefts, rights,
+                        [&](const K& key, const L* l, const R* r) { sink(Shape::make(key, l, r)); });
+    } else {
+      run_join<K, R, L>(context, runtime::JoinRules::of(kind, runtime::BuildSide::right), hint.get(), rights, lefts,
+                        [&](const K& key, const R* r, const L* l) { sink(Shape::make(key, l, r)); });
+    }
+  }
+
+ private:
+  /// A side that is made in this task may have any size: better streamed.
+  bool left_is_smaller(const TaskContext& context) const {
+    if (left.here) return false;
+    return right.here || context.input_bytes_of(left.shuffle) < context.input_bytes_of(right.shuffle);
   }
 };
 
 /// Reads the whole right side, then joins the records of `input`.
-template <class Chain, class K, class L, class R, class Shape>
+template <class Chain, class Key, class L, class R, class Shape>
 struct BroadcastJoin {
   using Record = typename Shape::Record;
+  using K = KeyView<Key>;
+  static constexpr bool kKeyed = keyed<Chain>();
   Chain input;
   ShuffleId right;
   JoinKind kind;
+  std::shared_ptr<runtime::TableHint> hint = std::make_shared<runtime::TableHint>();
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    Joiner<K, L, R> joiner(context.operators, kind);
-    const auto emit = [&](const K& key, const L* l, const R* r) { sink(Shape::make(key, l, r)); };
-    read_shuffle<std::pair<K, R>>(context, right, 0,
-                                  [&](const std::pair<K, R>& entry) { joiner.add_right(entry.first, entry.second); });
-    input.run(context, [&](typename Chain::Record&& record) {
-      const auto& entry = to_wire(std::move(record));
-      joiner.add_left(entry.first, entry.second, emit);
-    });
-    joiner.finish(emit);
+    const auto rights = [&](TaskContext& task, auto&& visit) {
+      read_shuffle<std::pair<K, R>>(task, right, 0, [&](const std::pair<K, R>& entry) { visit(entry.first, entry.second); });
+    };
+    const auto lefts = [&](TaskContext& task, auto&& visit) {
+      input.run(task, [&](typename Chain::Record&& record) {
+        const auto& entry = to_wire(std::move(record));
+        const K& key = entry.first;
+        const L& value = entry.second;
+        visit(key, value);
+      });
+    };
+    run_join<K, R, L>(context, runtime::JoinRules::of(kind, runtime::BuildSide::right), hint.get(), rights, lefts,
+                      [&](const K& key, const R* r, const L* l) { sink(Shape::make(key, l, r)); });
   }
 };
 
-template <class T>
-std::optional<T> optional_of(const T* value) {
-  return value == nullptr ? std::nullopt : std::optional<T>(*value);
+template <class T, class View>
+std::optional<T> optional_of(const View* value) {
+  return value == nullptr ? std::nullopt : std::optional<T>(T(*value));
 }
 
+// The records of a join. Texts arrive as views.
 template <class K, class L, class R>
 struct InnerShape {
   using Record = std::pair<K, std::pair<L, R>>;
-  static Record make(const K& key, const L* l, const R* r) { return {key, {*l, *r}}; }
+  static Record make(const auto& key, const auto* l, const auto* r) { return {K(key), {L(*l), R(*r)}}; }
 };
 template <class K, class L, class R>
 struct LeftShape {
   using Record = std::pair<K, std::pair<L, std::optional<R>>>;
-  static Record make(const K& key, const L* l, const R* r) { return {key, {*l, optional_of(r)}}; }
+  static Record make(const auto& key, const auto* l, const auto* r) { return {K(key), {L(*l), optional_of<R>(r)}}; }
 };
 template <class K, class L, class R>
 struct RightShape {
   using Record = std::pair<K, std::pair<std::optional<L>, R>>;
-  static Record make(const K& key, const L* l, const R* r) { return {key, {optional_of(l), *r}}; }
+  static Record make(const auto& key, const auto* l, const auto* r) { return {K(key), {optional_of<L>(l), R(*r)}}; }
 };
 template <class K, class L, class R>
 struct OptionalShape {
   using Record = std::pair<K, std::pair<std::optional<L>, std::optional<R>>>;
-  static Record make(const K& key, const L* l, const R* r) { return {key, {optional_of(l), optional_of(r)}}; }
+  static Record make(const auto& key, const auto* l, const auto* r) { return {K(key), {optional_of<L>(l), optional_of<R>(r)}}; }
 };
 template <class K, class L, class R>
 struct LeftOnlyShape {
   using Record = std::pair<K, L>;
-  static Record make(const K& key, const L* l, const R*) { return {key, *l}; }
+  static Record make(const auto& key, const auto* l, const auto*) { return {K(key), L(*l)}; }
 };
+
+/// Which of the two inputs may be cut into pieces that are joined with the whole other side on their own: those whose records need
+/// not know of each other.
+inline std::vector<std::uint32_t> splittable_sides(JoinKind kind) {
+  switch (kind) {
+    case JoinKind::inner:
+      return {0, 1};
+    case JoinKind::left:
+    case JoinKind::semi:
+    case JoinKind::anti:
+      return {0};
+    case JoinKind::right:
+      return {1};
+    case JoinKind::full:
+      break;
+  }
+  return {};
+}
 
 template <template <class, class, class> class ShapeOf, class D, class Other, class P>
 auto hash_join(const D& left, const Other& right, JoinKind kind, P how, std::string name) {
-  using K = KeyOf<typename D::Record>;
-  using L = ValueOf<Wire<typename D::Record>>;
-  using R = ValueOf<Wire<typename Other::Record>>;
-  using Read = JoinRead<K, L, R, ShapeOf<K, L, R>>;
-  const ShuffleRef a = exchange(left, name + " left", type_name<std::tuple<typename D::Record, P>>(), how.count, by_key<K>(how));
-  const ShuffleRef b = exchange(right, name + " right", type_name<std::tuple<typename Other::Record, P>>(), how.count,
-                                by_key<KeyOf<typename Other::Record>>(how));
-  return Dataset<typename Read::Record, Read>(left.graph(), after_shuffles(a, b, std::move(name), type_name<Read>()),
-                                              Read{a->id(), b->id(), kind});
+  using Left = KeyedInput<typename D::ChainType>;
+  using Right = KeyedInput<typename Other::ChainType>;
+  using Shape = ShapeOf<KeyOf<typename D::Record>, ValueOf<typename Left::Pair>, ValueOf<typename Right::Pair>>;
+  using Read = JoinRead<Left, Right, Shape>;
+  const std::uint32_t count = partitions_for(how, left, right);
+  auto lefts = gather_by_key(left, how, count, name + " left");
+  auto rights = gather_by_key(right, how, count, name + " right");
+  Lineage lineage = Lineage::together(lefts.lineage, rights.lineage, std::move(name), type_name<Read>());
+  if (!lefts.input.here && !rights.input.here) lineage.branches[0].splittable = splittable_sides(kind);
+  lineage.hashed = hashed_into<P>(count);
+  return Dataset<typename Read::Record, Read>(left.graph(), std::move(lineage),
+                                              Read{std::move(lefts.input), std::move(rights.input), kind});
 }
 
 template <template <class, class, class> class ShapeOf, class D, class Other>
@@ -114,7 +166,7 @@ auto broadcast_join(const D& left, const Other& right, JoinKind kind, std::strin
   using K = KeyOf<typename D::Record>;
   using L = ValueOf<Wire<typename D::Record>>;
   using R = ValueOf<Wire<typename Other::Record>>;
-  using Node = BroadcastJoin<typename D::ChainType, K, L, R, ShapeOf<K, L, R>>;
+  using Node = BroadcastJoin<typename D::ChainType, K, KeyView<L>, KeyView<R>, ShapeOf<K, L, R>>;
   if (kind == JoinKind::right || kind == JoinKind::full) {
     throw std::invalid_argument(name +
                                 ": a broadcast join cannot keep right rows without a partner, for no task sees all left rows; use "
@@ -122,9 +174,9 @@ auto broadcast_join(const D& left, const Other& right, JoinKind kind, std::strin
   }
   const ShuffleRef shuffle = exchange(right, name + " right", type_name<typename Other::Record>(), 1,
                                       [](TaskContext&) { return [](const auto&) { return std::uint32_t{0}; }; });
-  return Dataset<typename Node::Record, Node>(left.graph(),
-                                              left.lineage().then(std::move(name), type_name<Node>()).with_broadcast(shuffle),
-                                              Node{left.chain(), shuffle->id(), kind});
+  return Dataset<typename Node::Record, Node>(
+      left.graph(), left.lineage().then_same_keys(std::move(name), type_name<Node>()).with_broadcast(shuffle),
+      Node{left.chain(), shuffle->id(), kind});
 }
 
 /// With the strategy chosen at run time the two forms become one type.

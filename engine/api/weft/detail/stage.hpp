@@ -9,6 +9,7 @@
 #include "base/codec.hpp"
 #include "runtime/executor/task.hpp"
 #include "runtime/operators/partitioned_writer.hpp"
+#include "weft/concepts.hpp"
 #include "weft/detail/graph.hpp"
 
 namespace weft::detail {
@@ -70,7 +71,7 @@ void read_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partitio
     visit(block);
     return {};
   };
-  value_or_throw(context.shuffle->read(shuffle, partition, each));
+  value_or_throw(context.shuffle->read(shuffle, partition, context.maps_of(shuffle), each));
 }
 
 /// Decodes all records of one partition of a shuffle.
@@ -85,6 +86,7 @@ void read_shuffle(TaskContext& context, ShuffleId shuffle, std::uint32_t partiti
 template <class T>
 struct ShuffleRead {
   using Record = T;
+  static constexpr bool kKeyed = KeyValue<T>;  // cache() keeps partitions
   ShuffleId shuffle;
 
   template <class Sink>
@@ -98,13 +100,6 @@ inline Lineage after_shuffle(const ShuffleRef& shuffle, std::string name, std::s
   origin.kind = Origin::Kind::shuffles;
   origin.partitioned.push_back(shuffle);
   return Lineage::of(std::move(origin), std::move(name), type);
-}
-
-inline Lineage after_shuffles(const ShuffleRef& left, const ShuffleRef& right, std::string name, std::string_view type) {
-  Lineage lineage = after_shuffle(left, std::move(name), type);
-  lineage.branches[0].partitioned.push_back(right);
-  lineage.fingerprint = hash_combine(lineage.fingerprint, right->id().value());
-  return lineage;
 }
 
 /// A stage that writes every record of `in` to the partition that route(record, partitions) names; state of the route is per task:

@@ -1,0 +1,98 @@
+// Bringing equal keys together: through a shuffle, or, where the records lie in the partitions of their keys already, not at all.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "weft/concepts.hpp"
+#include "weft/detail/chain.hpp"
+#include "weft/detail/stage.hpp"
+#include "weft/partitioning.hpp"
+
+namespace weft::detail {
+
+/// Routes pairs by key.
+template <class K, class P>
+auto by_key(const P& how) {
+  return [how](TaskContext& context) {
+    return [route = partitioner_for<K>(how, context.output_partitions)](const auto& record) { return route(record.first); };
+  };
+}
+
+/// The records of a dataset of pairs in the task of their key's partition.
+template <class Chain>
+struct KeyedInput {
+  using Pair = Wire<typename Chain::Record>;
+  ShuffleId shuffle;          // where they were sent; or
+  std::optional<Chain> here;  // they are in the right task as they are made
+
+  /// visit(const K&, const V&); views live during the call.
+  template <class K, class V, class Visit>
+  void run(TaskContext& context, Visit&& visit) const {
+    if constexpr (keyed<Chain>()) {
+      if (here) {
+        here->run(context, [&](typename Chain::Record&& record) {
+          const auto& entry = to_wire(std::move(record));
+          const K& key = entry.first;
+          const V& value = entry.second;
+          visit(key, value);
+        });
+        return;
+      }
+    }
+    read_shuffle<std::pair<K, V>>(context, shuffle, context.partition,
+                                  [&](const std::pair<K, V>& entry) { visit(entry.first, entry.second); });
+  }
+};
+
+/// The number of partitions for an operator on these datasets: as told, otherwise the one that a side has already.
+template <class P, class... D>
+std::uint32_t partitions_for(const P& how, const D&... sides) {
+  std::uint32_t count = how.count;
+  if constexpr (std::same_as<P, HashPartitions>) {
+    bool found = count != kDefaultPartitions;
+    const auto look = [&](const auto& side) {
+      if (!found && keyed<typename std::remove_cvref_t<decltype(side)>::ChainType>() && side.lineage().hashed) {
+        found = true;
+        count = *side.lineage().hashed;
+      }
+    };
+    (look(sides), ...);
+  }
+  return count;
+}
+
+/// The records need no shuffle to be in `count` partitions by hash of their key.
+template <class P, class D>
+bool in_place(const D& in, std::uint32_t count) {
+  return std::same_as<P, HashPartitions> && keyed<typename D::ChainType>() && in.lineage().hashed == count;
+}
+
+/// How --explain shows an operator that works where its records are.
+inline std::string without_shuffle(const std::string& name) { return name + " without shuffle"; }
+
+template <class Chain>
+struct Gathered {
+  KeyedInput<Chain> input;
+  Lineage lineage;
+};
+
+template <class P, class D>
+Gathered<typename D::ChainType> gather_by_key(const D& in, P how, std::uint32_t count, const std::string& name) {
+  using Record = typename D::Record;
+  if (in_place<P>(in, count)) return {{ShuffleId(), in.chain()}, in.lineage().unsplit()};
+  const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<Record, P>>(), count, by_key<KeyOf<Record>>(how));
+  return {{shuffle->id(), std::nullopt}, Lineage::reading(shuffle)};
+}
+
+/// What is known of the keys' places behind an operator that gathered them.
+template <class P>
+std::optional<std::uint32_t> hashed_into(std::uint32_t count) {
+  if constexpr (std::same_as<P, HashPartitions>) return count;
+  return std::nullopt;
+}
+
+}  // namespace weft::detail
