@@ -75,8 +75,10 @@ Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, 
     sizes.push_back(size);
     if (size != 0) total += std::max(size, kCostOfOpening);
   }
-  const std::uint64_t fair = total / std::max<std::uint64_t>(options.min_groups, 1);
-  const std::uint64_t target = std::max(std::min(std::max<std::uint64_t>(options.target_bytes, 1), fair), kSmallestPiece);
+  const std::uint64_t fewest =
+      std::max({options.min_groups, divide_up(total, std::max<std::uint64_t>(options.target_bytes, 1)), std::uint64_t{1}});
+  const std::uint64_t wanted = round_up(fewest, std::max<std::uint64_t>(options.multiple_of, 1));
+  const std::uint64_t target = std::max(divide_up(total, wanted), kSmallestPiece);
   Cutter cutter(target, options.record_bytes != 0 ? options.record_bytes : kPage);
   for (std::size_t i = 0; i < files.size(); ++i)
     if (sizes[i] != 0) cutter.add(files[i], sizes[i]);

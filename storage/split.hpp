@@ -25,6 +25,7 @@ using SplitGroup = std::vector<Split>;
 struct SplitOptions {
   std::uint64_t target_bytes = 128u << 20;  // largest wanted size of a group
   std::uint64_t min_groups = 1;             // split further when the input has fewer (never below 64 KiB a piece)
+  std::uint64_t multiple_of = 1;            // so that tasks of equal size keep as many slots busy to the end
   std::uint64_t record_bytes = 0;           // 0: text lines; otherwise cut at multiples and refuse a file whose size is none
 };
 

@@ -156,6 +156,7 @@ const std::vector<storage::SplitGroup>& DriverGraph::splits_of(const Origin& fil
   if (fresh) {
     storage::SplitOptions options;
     options.min_groups = 4 * parallelism();
+    options.multiple_of = parallelism();
     options.record_bytes = files.record_bytes;
     found->second = value_or_fail(storage::split_files(files.files, options));
   }

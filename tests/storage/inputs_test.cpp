@@ -109,7 +109,10 @@ TEST_F(InputsTest, SplitsCoverEveryFileExactlyOnceInOrder) {
       ASSERT_TRUE(write_file(files.back(), ""));
       std::filesystem::resize_file(files.back(), sizes.back());
     }
-    SplitOptions options{1 + random.below(2'000'000), 1 + random.below(8), record};
+    const SplitOptions options{.target_bytes = 1 + random.below(2'000'000),
+                               .min_groups = 1 + random.below(8),
+                               .multiple_of = 1 + random.below(4),
+                               .record_bytes = record};
     const auto groups = split_files(files, options);
     ASSERT_TRUE(groups) << groups.error().to_string();
     std::size_t file = 0;
