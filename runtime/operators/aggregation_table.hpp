@@ -75,13 +75,13 @@ class AggregationTable {
 
   /// Starts loading what upsert() and find() will look at.
   template <class Key>
-  void prefetch(const KindRef<Key>& ref) {
+  [[gnu::always_inline]] void prefetch(const KindRef<Key>& ref) {
     table_of<Key>().prefetch(position(ref.hash));
   }
 
   /// Some time later: the rest of it.
   template <class Key>
-  void prefetch_key(const KindRef<Key>& ref) {
+  [[gnu::always_inline]] void prefetch_key(const KindRef<Key>& ref) {
     table_of<Key>().prefetch_key(position(ref.hash));
   }
 
