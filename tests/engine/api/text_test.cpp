@@ -1,4 +1,6 @@
 // Words, lines in and lines out.
+#include <random>
+
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 
@@ -34,7 +36,7 @@ TEST(Words, OfAnyTextAreThoseOfACharacterLoop) {
   std::mt19937 random(seed);
   for (int round = 0; round < 5'000; ++round) {
     std::string text(random() % 300, 'x');
-    const unsigned spacing = 1 + random() % 80;
+    const auto spacing = 1 + random() % 80;
     for (char& c : text) c = random() % spacing == 0 ? " \t\n\v\f\r"[random() % 6] : static_cast<char>(33 + random() % 200);
     std::vector<std::string> expected;
     bool inside = false;
