@@ -132,7 +132,7 @@ struct BytesForm {
     if constexpr (TextLike<K>) {
       return K(as_chars({data, size}));
     } else {
-      Decoder in({data, size});
+      Decoder in({unbounded(data), size});
       return Codec<K>::decode(in);
     }
   }
