@@ -200,7 +200,7 @@ TEST_P(BadDataTest, ADiskThatIsLargeEnoughForTheSameWork) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, BadDataTest, testing::Values("--threads 2", "--workers 2 --threads 2"),
-                         [](const auto& info) { return info.index == 0 ? "embedded" : "workers"; });
+                         [](const auto& mode) { return mode.index == 0 ? "embedded" : "workers"; });
 
 }  // namespace
 }  // namespace weft::test

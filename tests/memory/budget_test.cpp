@@ -69,7 +69,7 @@ TEST_P(BudgetTest, HoldsForAnAggregationOfManyKeys) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, BudgetTest, testing::Values("--threads 2", "--workers 2 --threads 1"),
-                         [](const auto& info) { return info.index == 0 ? "embedded" : "workers"; });
+                         [](const auto& mode) { return mode.index == 0 ? "embedded" : "workers"; });
 
 }  // namespace
 }  // namespace weft::test
