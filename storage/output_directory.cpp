@@ -1,7 +1,13 @@
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <set>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <dirent.h>
@@ -33,6 +39,31 @@ std::string part_name(std::size_t index) {
 Result<void> sync_path(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || ::fsync(fd.get()) != 0) return fail(cannot_write(path, errno));
+  return {};
+}
+
+/// By several threads: each sync mostly waits for the file system's journal, which takes many at once.
+Result<void> sync_all(const fs::path& directory, const std::vector<std::string>& names) {
+  constexpr std::size_t kThreads = 8;
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::optional<Error> failure;
+  const auto sync_some = [&] {
+    for (std::size_t i = next++; i < names.size(); i = next++) {
+      if (names[i].empty()) continue;
+      auto synced = sync_path(directory / names[i]);
+      const std::lock_guard lock(mutex);
+      if (!synced && !failure) failure = std::move(synced).error();
+    }
+  };
+  std::vector<std::jthread> threads;
+  try {
+    while (threads.size() + 1 < std::min(kThreads, names.size())) threads.emplace_back(sync_some);
+  } catch (const std::system_error&) {  // fewer will do
+  }
+  sync_some();
+  threads.clear();
+  if (failure) return fail(*std::move(failure));
   return {};
 }
 
@@ -160,13 +191,13 @@ Result<void> OutputDirectory::commit(const std::vector<std::string>& attempt_fil
 /// Leaves exactly the winners under their final names, and _SUCCESS, in the work directory, all synced.
 Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt_files) {
   const fs::path work(work_);
+  WEFT_TRY(sync_all(work, attempt_files));
   std::set<std::string> kept;
   for (std::size_t i = 0; i < attempt_files.size(); ++i) {
     const std::string& file = attempt_files[i];
     if (file.empty()) continue;
     if (file.find('/') != std::string::npos) return fail(Code::internal, "output part " + file + " is not in the work directory");
     const fs::path part = work / part_name(i);
-    WEFT_TRY(sync_path(work / file));
     if (::rename((work / file).c_str(), part.c_str()) != 0) return fail(cannot_write(part, errno));
     kept.insert(part.filename());
   }

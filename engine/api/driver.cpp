@@ -249,7 +249,16 @@ std::vector<ShuffleId> DriverGraph::take_released() {
   return released;
 }
 
-std::vector<std::vector<Buffer>> DriverGraph::run(std::vector<StageId> targets) {
+std::vector<ShuffleId> DriverGraph::submitted_shuffles() const {
+  std::vector<ShuffleId> shuffles;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i]->submitted && entries_[i]->stage.output == plan::OutputKind::shuffle)
+      shuffles.emplace_back(static_cast<std::uint32_t>(i));
+  }
+  return shuffles;
+}
+
+std::vector<std::vector<Buffer>> DriverGraph::run(std::vector<StageId> targets, bool last) {
   std::vector<bool> wanted(entries_.size(), false);
   for (StageId target : targets) need(target, wanted);
   plan::PlanPart part;
@@ -260,8 +269,8 @@ std::vector<std::vector<Buffer>> DriverGraph::run(std::vector<StageId> targets) 
     plan_stage(*entries_[i]);
     part.stages.push_back(entries_[i]->stage);
   }
-  part.released = take_released();
   for (const plan::Stage& stage : part.stages) entries_[stage.id.value()]->submitted = true;
+  part.released = last ? submitted_shuffles() : take_released();
   auto results = value_or_fail(session().run(std::move(part)));
   // What only these stages read is not needed any more; the next part says so.
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -275,7 +284,7 @@ void DriverGraph::finish() {
   if (!sinks_.empty()) {
     std::vector<StageId> targets;
     for (const Sink& sink : sinks_) targets.push_back(sink.stage);
-    const std::vector<std::vector<Buffer>> results = run(std::move(targets));
+    const std::vector<std::vector<Buffer>> results = run(std::move(targets), true);
     for (std::size_t i = 0; i < sinks_.size(); ++i) {
       std::vector<std::string> files;
       for (const Buffer& name : results.at(i)) files.emplace_back(as_chars(name.view()));

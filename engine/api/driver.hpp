@@ -70,8 +70,10 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   plan::Branch plan_branch(const Origin& origin);
   const std::vector<storage::SplitGroup>& splits_of(const Origin& files);
   void need(StageId id, std::vector<bool>& wanted) const;
-  std::vector<std::vector<Buffer>> run(std::vector<StageId> targets);
+  /// `last`: no action follows, so every shuffle is dropped when its readers are done.
+  std::vector<std::vector<Buffer>> run(std::vector<StageId> targets, bool last = false);
   std::vector<ShuffleId> take_released();
+  std::vector<ShuffleId> submitted_shuffles() const;
   client::Session& session();
   void record(ActionId action, const Buffer& value);
   std::uint32_t parallelism();

@@ -72,9 +72,16 @@ void Slots::set_locations(ShuffleId shuffle, std::vector<shuffle::MapOutput> out
 }
 
 void Slots::release(JobId job, ShuffleId shuffle) {
+  {
+    const std::lock_guard lock(mutex_);
+    locations_.erase(shuffle);
+    if (idle_ > 0) {
+      releases_.emplace_back(job, shuffle);
+      changed_.notify_one();
+      return;
+    }
+  }
   store_->release(job, shuffle);
-  const std::lock_guard lock(mutex_);
-  locations_.erase(shuffle);
 }
 
 std::shared_ptr<const std::vector<shuffle::MapOutput>> Slots::locations(ShuffleId shuffle) {
@@ -122,7 +129,8 @@ bool Slots::finish(Duration patience) {
 
 void Slots::work(Slot& slot) {
   const CrashGuard::Stack stack;
-  while (next(slot)) run(slot);
+  while (next(slot))
+    if (slot.task) run(slot);
   {
     const std::lock_guard lock(mutex_);
     slot.ended = true;
@@ -132,8 +140,18 @@ void Slots::work(Slot& slot) {
 
 bool Slots::next(Slot& slot) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+  ++idle_;
+  changed_.wait(lock, [this] { return closing_ || !queue_.empty() || !releases_.empty(); });
+  --idle_;
+  while (!closing_ && !releases_.empty()) {
+    const auto [job, shuffle] = releases_.front();
+    releases_.pop_front();
+    lock.unlock();
+    store_->release(job, shuffle);
+    lock.lock();
+  }
   if (closing_) return false;
+  if (queue_.empty()) return true;
   slot.task = std::move(queue_.front());
   queue_.pop_front();
   slot.started = SystemClock().now();

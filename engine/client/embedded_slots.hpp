@@ -83,6 +83,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
   };
 
   void work(Slot& slot);
+  /// False at the end. May have found nothing to run.
   bool next(Slot& slot);
   void run(Slot& slot);
   master::Event report(Slot& slot, runtime::TaskOutcome outcome);
@@ -97,6 +98,8 @@ class Slots : public std::enable_shared_from_this<Slots> {
   std::mutex mutex_;  // everything below
   std::condition_variable changed_;
   std::deque<master::LaunchTask> queue_;
+  std::deque<std::pair<JobId, ShuffleId>> releases_;  // for idle slots: giving back gigabytes takes a while
+  std::uint32_t idle_ = 0;
   std::map<ShuffleId, std::shared_ptr<const std::vector<shuffle::MapOutput>>> locations_;
   std::deque<Slot> slots_;
   std::vector<std::thread> threads_;
