@@ -1,0 +1,51 @@
+// What a simulated cluster is given to do: jobs of stages with true durations and byte counts. Loaders of traces and the generator make
+// it, the simulator consumes it. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedulers/view.hpp"
+
+namespace weft::simulator {
+
+using Time = sched::Time;
+
+/// Tasks that do the same, after all tasks of all parents (a barrier, but for slow start of shuffle readers).
+///
+/// A task moves its input to its node (storage blocks if there are any, then its partition of each parent's shuffle), works for
+/// its duration, and writes its output; the moves take as long as disks and network let them.
+struct StageSpec {
+  std::string name;
+  std::uint32_t tasks = 1;
+  std::vector<std::uint32_t> parents;  // indexes of earlier stages of the job
+  Time duration{0};                    // of each task's work on a node of speed 1, moving bytes aside
+  std::vector<Time> durations;         // by task, where they differ; empty: all `duration`
+  std::optional<Time> estimate;        // what schedulers are told instead of the mean of the durations
+  sched::Resources demand;             // of each task; all zero: one cpu
+
+  std::uint64_t input_bytes = 0;                // read from storage by all tasks, in equal parts
+  std::vector<std::vector<std::string>> hosts;  // by task, of its input's replicas; empty: the simulator places them
+  std::uint64_t shuffle_bytes = 0;              // written for its children by all tasks, in equal parts
+  double partition_skew = 0;                    // Zipf exponent of the shuffle's partition sizes; 0: equal
+  std::vector<double> partition_weights;        // of the partitions of its shuffle, where known; overrides the skew
+  std::uint64_t output_bytes = 0;               // written to storage (and replicated) by all tasks, in equal parts
+};
+
+struct JobSpec {
+  std::string name, user, pool;
+  int priority = 0;  // larger first
+  Time arrival{0};
+  std::optional<Time> deadline;  // since arrival
+  sched::JobHints hints;
+  std::vector<StageSpec> stages;  // parents before children
+};
+
+struct Workload {
+  std::string name;
+  std::vector<JobSpec> jobs;  // by arrival
+};
+
+}  // namespace weft::simulator
