@@ -12,11 +12,6 @@ const typename Map::mapped_type* find(const Map& map, const Key& key) {
 }
 }  // namespace
 
-std::string to_string(const Resources& resources) {
-  return fmt::format("cpu {:g}, memory {:g}, disk {:g}, network {:g}", resources.cpu, resources.memory, resources.disk,
-                     resources.network);
-}
-
 const NodeInfo* ClusterView::node(NodeId id) const { return find(nodes_, id); }
 const RackInfo* ClusterView::rack(RackId id) const { return find(racks_, id); }
 const JobInfo* ClusterView::job(JobId id) const { return find(jobs_, id); }

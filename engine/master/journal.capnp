@@ -7,8 +7,12 @@ $Cxx.namespace("weft::master::wire");
 struct Resources {
   cpu @0 :Float64;
   memory @1 :Float64;
-  disk @2 :Float64;
-  network @3 :Float64;
+  diskRead @2 :Float64;
+  networkIn @3 :Float64;
+  diskWrite @4 :Float64;
+  networkOut @5 :Float64;
+  mapSlots @6 :Float64;
+  reduceSlots @7 :Float64;
 }
 
 struct Hints {

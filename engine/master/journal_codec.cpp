@@ -18,10 +18,17 @@ ByteView bytes_of(capnp::Data::Reader in) { return {reinterpret_cast<const std::
 void write(wire::Resources::Builder out, const sched::Resources& resources) {
   out.setCpu(resources.cpu);
   out.setMemory(resources.memory);
-  out.setDisk(resources.disk);
-  out.setNetwork(resources.network);
+  out.setDiskRead(resources.disk_read);
+  out.setDiskWrite(resources.disk_write);
+  out.setNetworkIn(resources.network_in);
+  out.setNetworkOut(resources.network_out);
+  out.setMapSlots(resources.map_slots);
+  out.setReduceSlots(resources.reduce_slots);
 }
-sched::Resources read(wire::Resources::Reader in) { return {in.getCpu(), in.getMemory(), in.getDisk(), in.getNetwork()}; }
+sched::Resources read(wire::Resources::Reader in) {
+  return {in.getCpu(),       in.getMemory(),     in.getDiskRead(), in.getDiskWrite(),
+          in.getNetworkIn(), in.getNetworkOut(), in.getMapSlots(), in.getReduceSlots()};
+}
 
 void write(wire::Attempt::Builder out, const AttemptId& id) {
   out.setJob(id.task.job.value());

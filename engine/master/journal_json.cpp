@@ -27,8 +27,11 @@ std::string_view kind_name(FailureKind kind) {
 }
 
 void add(JsonWriter& json, const sched::Resources& resources) {
-  json.begin_object().member("cpu", resources.cpu).member("memory", resources.memory);
-  json.member("disk", resources.disk).member("network", resources.network).end_object();
+  json.begin_object();
+  for (const auto& kind : sched::kResourceKinds) {
+    if (resources.*kind.amount != 0) json.member(kind.name, resources.*kind.amount);
+  }
+  json.end_object();
 }
 
 void add(JsonWriter& json, const AttemptId& id, NodeId node) {

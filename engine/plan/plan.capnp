@@ -27,8 +27,12 @@ struct Branch {
 struct Resources {
   cpu @0 :Float64;
   memory @1 :Float64;
-  disk @2 :Float64;
-  network @3 :Float64;
+  diskRead @2 :Float64;
+  networkIn @3 :Float64;
+  diskWrite @4 :Float64;
+  networkOut @5 :Float64;
+  mapSlots @6 :Float64;
+  reduceSlots @7 :Float64;
 }
 
 struct Stage {

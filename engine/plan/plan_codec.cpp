@@ -41,6 +41,17 @@ void write(wire::Branch::Builder out, const Branch& branch) {
   for (unsigned i = 0; i < splittable.size(); ++i) splittable.set(i, branch.splittable[i]);
 }
 
+void write(wire::Resources::Builder out, const sched::Resources& resources) {
+  out.setCpu(resources.cpu);
+  out.setMemory(resources.memory);
+  out.setDiskRead(resources.disk_read);
+  out.setDiskWrite(resources.disk_write);
+  out.setNetworkIn(resources.network_in);
+  out.setNetworkOut(resources.network_out);
+  out.setMapSlots(resources.map_slots);
+  out.setReduceSlots(resources.reduce_slots);
+}
+
 void write(wire::Stage::Builder out, const Stage& stage) {
   out.setId(stage.id.value());
   out.setName(stage.name);
@@ -51,11 +62,7 @@ void write(wire::Stage::Builder out, const Stage& stage) {
   out.setOutput(static_cast<std::uint8_t>(stage.output));
   out.setPartitions(stage.partitions);
   out.setFingerprint(stage.fingerprint);
-  auto demand = out.initDemand();
-  demand.setCpu(stage.demand.cpu);
-  demand.setMemory(stage.demand.memory);
-  demand.setDisk(stage.demand.disk);
-  demand.setNetwork(stage.demand.network);
+  write(out.initDemand(), stage.demand);
   out.setEstimatedTaskNanos(stage.estimated_task_duration.count());
 }
 
@@ -92,6 +99,11 @@ Branch read(wire::Branch::Reader in) {
   return branch;
 }
 
+sched::Resources read(wire::Resources::Reader in) {
+  return {in.getCpu(),       in.getMemory(),     in.getDiskRead(), in.getDiskWrite(),
+          in.getNetworkIn(), in.getNetworkOut(), in.getMapSlots(), in.getReduceSlots()};
+}
+
 Stage read(wire::Stage::Reader in) {
   Stage stage;
   stage.id = StageId(in.getId());
@@ -101,8 +113,7 @@ Stage read(wire::Stage::Reader in) {
   stage.output = static_cast<OutputKind>(in.getOutput());
   stage.partitions = in.getPartitions();
   stage.fingerprint = in.getFingerprint();
-  const auto demand = in.getDemand();
-  stage.demand = {demand.getCpu(), demand.getMemory(), demand.getDisk(), demand.getNetwork()};
+  stage.demand = read(in.getDemand());
   stage.estimated_task_duration = sched::Time(in.getEstimatedTaskNanos());
   return stage;
 }

@@ -99,11 +99,11 @@ class World : public Decisions {
   void node(std::uint32_t id, const std::string& host, const std::string& rack, double slots, double memory = 0) {
     NodeInfo info;
     info.id = NodeId(id);
-    info.capacity = {slots, memory, 0, 0};
+    info.capacity = {.cpu = slots, .memory = memory};
     state.add_node(std::move(info), host, rack, 0);
   }
   void job(std::uint64_t id, int priority, Time submitted, std::vector<std::vector<std::string>> hosts,
-           Resources demand = {1, 0, 0, 0}) {
+           Resources demand = {.cpu = 1}) {
     JobInfo info;
     info.id = JobId(id);
     info.priority = priority;
@@ -234,8 +234,8 @@ TEST(Fifo, SpreadsFewTasksOverManyNodes) {
 TEST(Fifo, RespectsEveryResource) {
   World world;
   world.node(1, "a", "r", 8, 10);
-  world.job(1, 0, Time(1), anywhere(5), {1, 4, 0, 0});
-  world.job(2, 0, Time(2), anywhere(5), {1, 1, 0, 0});
+  world.job(1, 0, Time(1), anywhere(5), {.cpu = 1, .memory = 4});
+  world.job(2, 0, Time(2), anywhere(5), {.cpu = 1, .memory = 1});
   world.schedule();
   EXPECT_EQ(world.launched.size(), 4u);  // 4 + 4 + 1 + 1
   EXPECT_LE(world.state.node(NodeId(1))->used.memory, 10);

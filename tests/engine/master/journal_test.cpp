@@ -22,7 +22,7 @@ std::vector<Event> all_events() {
   job.pool = "p";
   job.priority = -3;
   job.deadline = Time(99);
-  job.demand = {1, 2, 3, 4};
+  job.demand = {1, 2, 3, 4, 5, 6, 7, 8};
   job.max_attempts = 9;
   job.task_timeout = Time(5);
   job.hints = {2, 3, 4, sched::Resources{1, 1, 1, 1}, std::nullopt, sched::Resources{2, 2, 2, 2}};
@@ -31,7 +31,7 @@ std::vector<Event> all_events() {
   events.emplace_back(JobClosed{JobId(7)});
   events.emplace_back(JobKilled{JobId(7), "by \"alice\""});
   events.emplace_back(WorkerJoined{NodeId(3), "w", "h", "r", "h:1", {4, 5, 6, 7}, {{"gpu", "1"}}, {{Time(3), {1, 0, 0, 0}}}});
-  events.emplace_back(WorkerHeartbeat{NodeId(3), {1, 2, 3, 4}, 8, {{Time(4), {2, 0, 0, 0}}}});
+  events.emplace_back(WorkerHeartbeat{NodeId(3), {1, 2, 3, 4, 5, 6, 7, 8}, 8, {{Time(4), {2, 0, 0, 0}}}});
   events.emplace_back(WorkerLost{NodeId(3), "gone"});
   const AttemptId attempt{TaskId{JobId(7), StageId(1), 2}, 3};
   events.emplace_back(TaskStarted{attempt, NodeId(3)});

@@ -186,7 +186,7 @@ PlanPart rich_part() {
   Stage stage = source(3, 2, 7);
   stage.branches[0].splits = {{{"a/b", 1, 2, {"h1", "h2"}}, {"c", 3, 4, {}}}, {{"ü\xff", 5, 6, {}}}};
   stage.branches[0].broadcast = {ShuffleId(1)};
-  stage.demand = {2, 3e9, 4, 5};
+  stage.demand = {2, 3e9, 4, 5, 6, 7, 8, 9};
   stage.estimated_task_duration = std::chrono::seconds(3);
   PlanPart made = part({stage, target(reader(4, {3}, 7, 0, "collect"))});
   made.stages[1].branches[0].splittable = {0};
