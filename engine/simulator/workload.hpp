@@ -1,5 +1,5 @@
-// What a simulated cluster is given to do: jobs of stages with true durations and byte counts. Loaders of traces and the generator make
-// it, the simulator consumes it. Plain values.
+// What a simulated cluster is given to do: jobs of stages with true durations and byte counts. Loaders of traces and the generator
+// make it, the simulator consumes it. Plain values.
 #pragma once
 
 #include <cstdint>

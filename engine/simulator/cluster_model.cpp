@@ -1,0 +1,119 @@
+#include "engine/simulator/cluster_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace weft::simulator {
+
+namespace {
+
+Result<void> in_range(const char* what, double value, double low, double high) {
+  if (value >= low && value <= high) return {};
+  return fail(Code::invalid_argument, fmt::format("{} is {:g}; it must be from {:g} to {:g}", what, value, low, high));
+}
+
+Result<void> not_negative(const char* what, double value) {
+  if (std::isfinite(value) && value >= 0) return {};
+  return fail(Code::invalid_argument, fmt::format("{} is {:g}; it must be finite and not negative", what, value));
+}
+
+Result<void> not_negative(const char* what, Time value) {
+  return not_negative(what, std::chrono::duration<double>(value).count());
+}
+
+Result<void> validate(const NodeGroup& group, std::uint32_t racks) {
+  if (group.count == 0) return fail(Code::invalid_argument, "a group of nodes has none; leave it out");
+  if (!sched::valid(group.capacity)) return fail(Code::invalid_argument, "a node's capacity must be finite and not negative");
+  if (group.capacity.cpu <= 0) return fail(Code::invalid_argument, "a node needs cpu (cores, or slots)");
+  if (!(std::isfinite(group.speed) && group.speed > 0)) return fail(Code::invalid_argument, "a node's speed must be positive");
+  if (!group.hosts.empty() && group.hosts.size() != group.count) {
+    return fail(Code::invalid_argument, fmt::format("{} host names for {} nodes", group.hosts.size(), group.count));
+  }
+  if (!group.racks.empty() && group.racks.size() != group.count) {
+    return fail(Code::invalid_argument, fmt::format("{} racks for {} nodes", group.racks.size(), group.count));
+  }
+  for (std::uint32_t rack : group.racks) {
+    if (rack >= racks) return fail(Code::invalid_argument, fmt::format("a node in rack {}, but there are {} (from 0)", rack, racks));
+  }
+  return {};
+}
+
+Result<void> validate(const FaultModel& faults, std::uint32_t nodes) {
+  WEFT_TRY(not_negative("the time between deaths", faults.between_deaths));
+  WEFT_TRY(not_negative("the repair time", faults.repair));
+  WEFT_TRY(not_negative("the detection time", faults.detection));
+  WEFT_TRY(in_range("the silent part of deaths", faults.silent, 0, 1));
+  WEFT_TRY(in_range("the part of attempts that fail", faults.attempt_failures, 0, 1));
+  WEFT_TRY(in_range("the part of map outputs that get lost", faults.lost_outputs, 0, 1));
+  WEFT_TRY(in_range("the part of stragglers", faults.stragglers, 0, 1));
+  WEFT_TRY(in_range("the factor of stragglers", faults.straggler_factor, 1, 1e6));
+  for (const NodeFault& fault : faults.nodes) {
+    WEFT_TRY(not_negative("the time of a node's death", fault.at));
+    WEFT_TRY(not_negative("the repair time of a node", fault.repair));
+    if (fault.node >= nodes) {
+      return fail(Code::invalid_argument, fmt::format("node {} is to die, but there are {} (from 0)", fault.node, nodes));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint32_t ClusterModel::node_count() const {
+  std::uint32_t count = 0;
+  for (const NodeGroup& group : groups) count += group.count;
+  return count;
+}
+
+ClusterModel ClusterModel::one_machine(double units) {
+  ClusterModel model;
+  NodeGroup machine;
+  machine.capacity.cpu = machine.capacity.memory = units;
+  machine.capacity.disk_read = machine.capacity.disk_write = units;
+  machine.capacity.network_in = machine.capacity.network_out = units;
+  model.groups.push_back(std::move(machine));
+  model.storage.replicas = 0;
+  model.step = std::chrono::seconds(1);
+  return model;
+}
+
+Result<void> validate(const ClusterModel& model) {
+  if (model.groups.empty()) return fail(Code::invalid_argument, "a cluster needs at least one node");
+  if (model.racks == 0) return fail(Code::invalid_argument, "a cluster needs at least one rack");
+  for (const NodeGroup& group : model.groups) WEFT_TRY(validate(group, model.racks));
+  std::set<std::string> hosts;
+  for (const NodeGroup& group : model.groups) {
+    for (const std::string& host : group.hosts) {
+      if (!hosts.insert(host).second) return fail(Code::invalid_argument, fmt::format("two nodes are called '{}'", host));
+    }
+  }
+  const NetworkModel& network = model.network;
+  for (double rate : {network.nic, network.disk_read, network.disk_write, network.uplink, network.oversubscription})
+    WEFT_TRY(not_negative("a rate of the network model", rate));
+  WEFT_TRY(not_negative("the fetch interval", network.fetch_interval));
+  if (network.report_interval <= Time(0)) return fail(Code::invalid_argument, "the report interval must be positive");
+  if (network.oversubscription > 0 && network.nic == 0 && network.uplink == 0) {
+    return fail(Code::invalid_argument, "an oversubscription needs a NIC rate to be a multiple of");
+  }
+  WEFT_TRY(in_range("the concentration of replicas", model.storage.concentration, 0, 1));
+  if (model.storage.output_replicas == 0) return fail(Code::invalid_argument, "outputs need at least one replica");
+  WEFT_TRY(validate(model.faults, model.node_count()));
+  const EstimateError& error = model.estimates;
+  for (double spread : {error.duration_spread, error.demand_spread}) WEFT_TRY(in_range("the spread of estimates", spread, 0, 1));
+  WEFT_TRY(in_range("the bias of estimated durations", error.duration_bias, error.duration_spread - 1 + 1e-6, 100));
+  WEFT_TRY(in_range("the bias of estimated demands", error.demand_bias, error.demand_spread - 1 + 1e-6, 100));
+  const auto later = [](const Availability& a, const Availability& b) { return a.from < b.from; };
+  if (!std::is_sorted(model.availability.begin(), model.availability.end(), later)) {
+    return fail(Code::invalid_argument, "the steps of availability must ascend in time");
+  }
+  WEFT_TRY(not_negative("the heartbeat interval", model.heartbeat));
+  WEFT_TRY(not_negative("the step", model.step));
+  WEFT_TRY(in_range("the slow start", model.slow_start, 0, 1));
+  if (model.speculation != 0) WEFT_TRY(in_range("the factor of speculation", model.speculation, 1, 1e6));
+  return {};
+}
+
+}  // namespace weft::simulator

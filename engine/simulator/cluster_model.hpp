@@ -1,0 +1,105 @@
+// The simulated cluster: machines, network, storage, and what goes wrong. Plain values; validate() names what is impossible.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/simulator/workload.hpp"
+#include "schedulers/resources.hpp"
+
+namespace weft::simulator {
+
+/// Machines of one kind. Slots are untyped (capacity.cpu of them) or, as in Hadoop 1, typed: then capacity.map_slots and
+/// reduce_slots are given, and stages that read no shuffle take a map slot, the others a reduce slot.
+struct NodeGroup {
+  std::uint32_t count = 1;
+  sched::Resources capacity;
+  double speed = 1;                               // work takes duration / speed
+  std::map<std::string, std::string> attributes;  // for schedulers that know accelerators
+  std::vector<std::string> hosts;                 // their names, as traces call them; empty: "node-17"
+  std::vector<std::uint32_t> racks;               // of each, numbered from 0; empty: evenly, in consecutive blocks
+};
+
+/// How long moving bytes takes. Rates are bytes per second; 0: as fast as one likes. With `flows` off, moves take no time, but are counted.
+///
+/// All moves under way share NICs, disks and uplinks max-min fairly. A task's fetch of shuffle data is one flow that draws on all its
+/// sources in proportion to what is left there.
+struct NetworkModel {
+  bool flows = false;
+  double nic = 0;                         // of a node, each direction
+  double disk_read = 0, disk_write = 0;   // of a node
+  double uplink = 0;                      // of a rack, each direction; 0: from the oversubscription
+  double oversubscription = 0;            // NICs of a rack over its uplink; 0: the uplink never limits
+  Time fetch_interval = std::chrono::seconds(3);  // how often an early reader asks which further maps ended
+  Time report_interval = std::chrono::seconds(1);  // how often nodes tell their cross-rack rates to the master
+};
+
+/// Where the replicas of inputs lie that the workload names no hosts for: the first anywhere, the second in another rack, the third
+/// beside the second, the rest anywhere.
+struct StorageModel {
+  std::uint32_t replicas = 3;         // 0: inputs have no place (and are read without a move)
+  double concentration = 0;           // part of a job's blocks that have a replica in the job's home rack for certain
+  std::uint32_t output_replicas = 1;  // of written output, the first local; 1: no replication traffic
+};
+
+/// A node that dies at a given time, beside the random deaths.
+struct NodeFault {
+  Time at{0};
+  std::uint32_t node = 0;  // its number from 0
+  bool silent = false;     // found by the missing heartbeats only
+  Time repair{0};          // it comes back, empty, after so long; 0: never
+};
+
+struct FaultModel {
+  Time between_deaths{0};                                    // mean time between node deaths in the cluster; 0: none
+  double silent = 0;                                         // part of the deaths
+  Time repair = std::chrono::minutes(10);                    // mean time until a dead node comes back, empty; 0: never
+  Time detection = std::chrono::seconds(10);                 // after which a silent node is taken for lost
+  std::vector<NodeFault> nodes;
+  double attempt_failures = 0;   // part of the attempts that fail by themselves, somewhere on the way
+  double lost_outputs = 0;       // part of the map outputs that turn out to be unreadable
+  double stragglers = 0;         // part of the attempts that are slow
+  double straggler_factor = 3;   // how much longer the work of those takes, at most (uniform between 1 and twice this, minus 1)
+};
+
+/// What schedulers are told about tasks differs from what tasks do: a factor 1 + bias + uniform(-spread, spread) for each stage.
+struct EstimateError {
+  double duration_bias = 0, duration_spread = 0;
+  double demand_bias = 0, demand_spread = 0;
+};
+
+/// From `from` on only the first `nodes` nodes take tasks (those running end undisturbed). Schedulers are told beforehand.
+struct Availability {
+  Time from{0};
+  std::uint32_t nodes = 0;
+};
+
+struct ClusterModel {
+  std::vector<NodeGroup> groups;
+  std::uint32_t racks = 1;
+  NetworkModel network;
+  StorageModel storage;
+  FaultModel faults;
+  EstimateError estimates;
+  std::vector<Availability> availability;  // ascending; empty: all, always
+
+  Time heartbeat{0};          // nodes report ends and are given tasks at their heartbeats only; 0: at once
+  Time step{0};               // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once
+  double slow_start = 1;      // part of the maps that must be done before reduces are launched; they fetch as further maps end
+  double speculation = 0;     // a running task is tried a second time when it takes so many times the mean; 0: never
+  std::uint64_t split_bytes = 0;  // hot partitions are cut into pieces of no less, as on a real cluster; 0: never
+  std::uint64_t seed = 1;
+
+  std::uint32_t node_count() const;
+  /// Every resource is there `units` times, no network, decisions once a second (the model of Carbyne's authors).
+  static ClusterModel one_machine(double units);
+};
+
+/// invalid_argument, one line: what cannot be and what can.
+Result<void> validate(const ClusterModel& model);
+
+}  // namespace weft::simulator

@@ -1,0 +1,105 @@
+// What a simulated run reports. Plain values; reports are made of these (and of nothing else).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/simulator/workload.hpp"
+#include "schedulers/resources.hpp"
+
+namespace weft::simulator {
+
+enum class TrafficKind : std::uint8_t { map_read = 0, shuffle = 1, output = 2 };  // output: copies of written output
+constexpr std::size_t kTrafficKinds = 3;
+constexpr std::array<const char*, kTrafficKinds> kTrafficNames = {"map read", "shuffle", "output"};
+
+/// Bytes moved for tasks: all, those between nodes, and of these those between racks. Moves that were broken off count as far as they came.
+struct Traffic {
+  double total = 0, remote = 0, cross_rack = 0;
+};
+using TrafficByKind = std::array<Traffic, kTrafficKinds>;
+
+/// Attempts whose task has preferred hosts, by how near the attempt was.
+struct LocalityCounts {
+  std::uint64_t node = 0, rack = 0, any = 0;
+  std::uint64_t all() const { return node + rack + any; }
+};
+
+/// What attempts spent their time on, as the sum of their lengths.
+struct Work {
+  Time useful{0};     // of the attempts that counted
+  Time preempted{0};  // of those that were killed for others
+  Time lost{0};       // of those that failed or were lost with their node, and of finished ones whose output was lost
+  Time redundant{0};  // of those that lost a race with another attempt
+};
+
+enum class Outcome : std::uint8_t { finished, failed, refused, unfinished };  // unfinished: the run ended before
+
+struct JobResult {
+  std::size_t index = 0;  // in the workload
+  std::string name, user, pool;
+  Time submitted{0};
+  std::optional<Time> started;  // its first attempt
+  std::optional<Time> ended;
+  Outcome outcome = Outcome::unfinished;
+  std::string error;             // of one that failed or was refused
+  std::optional<Time> deadline;  // absolute, as submitted is
+  std::uint64_t tasks = 0, attempts = 0, failed_attempts = 0, preemptions = 0, speculative = 0;
+  Work work;
+  TrafficByKind traffic;
+  LocalityCounts locality;
+  std::uint64_t input_bytes = 0, shuffle_bytes = 0, output_bytes = 0;  // of the workload
+
+  std::optional<Time> completion_time() const {
+    return ended && outcome == Outcome::finished ? std::optional(*ended - submitted) : std::nullopt;
+  }
+  bool missed_deadline() const { return deadline && (!ended || outcome != Outcome::finished || *ended > *deadline); }
+};
+
+/// A piece of the run. Amounts are means over it, bytes and counts sums.
+struct Sample {
+  sched::Resources used, capacity;
+  double running_tasks = 0, pending_tasks = 0, running_jobs = 0;
+  TrafficByKind traffic;
+  std::uint64_t tasks_finished = 0, jobs_finished = 0;
+};
+
+struct Series {
+  Time step{0};
+  std::vector<Sample> samples;  // the k-th is of [k * step, (k + 1) * step)
+};
+
+/// Jain's index of equal parts, of what each had in the mean of a window of its dominant share; only who wanted something counts, windows
+/// in which fewer than two did are 1.
+struct Fairness {
+  Time window{0};
+  std::vector<double> jobs, users;  // by window
+  double mean_jobs = 1, mean_users = 1;  // over the windows in which at least two wanted something
+};
+
+struct RunResult {
+  std::string scheduler, workload;
+  std::uint64_t seed = 0;
+  std::vector<JobResult> jobs;  // as in the workload
+  Time makespan{0};             // from the first arrival to the last end
+  Time end{0};                  // when the run ended
+  TrafficByKind traffic;
+  LocalityCounts locality;
+  Work work;
+  sched::Resources utilisation;  // mean over the makespan, as a part of the capacity; 0 where nothing is accounted
+  Series series;
+  Fairness fairness;
+
+  std::uint64_t tasks = 0;
+  std::uint64_t launches = 0, preemptions = 0, failed_attempts = 0, speculative = 0, refused_decisions = 0;
+  std::uint64_t node_deaths = 0;
+  std::uint64_t events = 0;          // given to the master
+  std::uint64_t scheduler_calls = 0;
+  std::uint64_t event_digest = 0;    // of all events in order: equal digests, equal logs
+  std::chrono::nanoseconds scheduler_time{0}, wall_time{0};  // real time; not reproducible
+};
+
+}  // namespace weft::simulator

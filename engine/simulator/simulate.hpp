@@ -1,0 +1,30 @@
+// One simulated run: a workload on a cluster under a scheduler, through the very master core of real clusters.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/result.hpp"
+#include "engine/master/events.hpp"
+#include "engine/simulator/cluster_model.hpp"
+#include "engine/simulator/result.hpp"
+#include "engine/simulator/workload.hpp"
+#include "schedulers/scheduler.hpp"
+
+namespace weft::simulator {
+
+struct RunOptions {
+  Time series_step{0};  // 0: no series
+  Time fairness_window = std::chrono::seconds(60);
+  std::optional<Time> until;  // the run ends here at the latest; else when all jobs have ended
+  /// Called for each event the master accepted, in order (journal.hpp makes log lines of them).
+  std::function<void(Time, const master::Event&)> on_event;
+};
+
+/// Deterministic: equal arguments give equal events, decisions and results (but for the real times). The workload must outlive the call.
+/// Jobs that cannot run on this cluster are refused in the result. invalid_argument: the model or the workload makes no sense.
+Result<RunResult> simulate(const Workload& workload, const ClusterModel& model, std::unique_ptr<sched::Scheduler> scheduler,
+                           const RunOptions& options = {});
+
+}  // namespace weft::simulator
