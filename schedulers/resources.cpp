@@ -51,8 +51,9 @@ Result<Resources> parse_resources(std::string_view text) {
     const std::string_view name = trim(part.substr(0, equals));
     const auto kind = std::find_if(kResourceKinds.begin(), kResourceKinds.end(), [name](const auto& k) { return k.name == name; });
     if (equals == part.size() || kind == kResourceKinds.end()) {
-      return fail(Code::invalid_argument, fmt::format("'{}' is no amount of a resource (write for example cpu=1,memory=512MiB; known: {})",
-                                                      escaped(trim(part)), join(names, ", ")));
+      return fail(Code::invalid_argument,
+                  fmt::format("'{}' is no amount of a resource (write for example cpu=1,memory=512MiB; known: {})",
+                              escaped(trim(part)), join(names, ", ")));
     }
     bool& before = given[static_cast<std::size_t>(kind - kResourceKinds.begin())];
     if (std::exchange(before, true)) return fail(Code::invalid_argument, fmt::format("{} is given twice", name));

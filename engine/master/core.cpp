@@ -17,7 +17,9 @@ Result<void> Core::apply(Time now, Event event, std::vector<Command>& commands) 
 }
 Result<JobStatus> Core::job(JobId id) const { return impl_->job(id); }
 std::vector<JobStatus> Core::jobs() const { return impl_->jobs(); }
+Result<JobExplanation> Core::explain(JobId id) const { return impl_->explain(id); }
 const sched::ClusterView& Core::view() const { return impl_->view(); }
+const SchedulerTrouble& Core::trouble() const { return impl_->trouble(); }
 
 Core::Impl::Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options)
     : scheduler_(std::move(scheduler)), options_(options) {}
@@ -43,22 +45,10 @@ Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& comm
   return applied;
 }
 
-void Core::Impl::run_scheduler() {
-  using Kind = sched::Trigger::Kind;
-  if (timer_) scheduler_->schedule(state_, {Kind::timer, {}}, *this);
-  if (work_) {
-    scheduler_->schedule(state_, {Kind::work, {}}, *this);
-  } else if (triggered_) {
-    scheduler_->schedule(state_, {Kind::node, *triggered_}, *this);
-  }
-}
-
 void Core::Impl::trigger_node(NodeId node) {
   if (triggered_ && *triggered_ != node) work_ = true;
   triggered_ = node;
 }
-
-void Core::Impl::notify(sched::Notice notice) { scheduler_->on_event(state_, notice); }
 
 void Core::Impl::set_timer(Timer::Purpose purpose, NodeId node, Time at) {
   const std::uint64_t id = next_timer_++;

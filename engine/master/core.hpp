@@ -19,6 +19,8 @@ struct CoreOptions {
   Time exclusion = std::chrono::minutes(2);  // how long a node that keeps failing gets no tasks
   double rack_uplink_bytes_per_second = 0;   // for the view; 0: not known
   std::uint64_t split_bytes = 4u << 20;      // a hot partition is cut into pieces of no less; 0: never cut
+  std::uint32_t max_refusals = 10'000;       // refused decisions in one call of the scheduler, then the call is cut off
+  std::uint32_t max_decisions = 1'000'000;   // decisions of any kind in one call
 };
 
 enum class JobState : std::uint8_t { running, finished, failed, killed };
@@ -43,6 +45,35 @@ struct JobStatus {
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
 };
 
+/// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called
+/// again at the next event.
+struct SchedulerTrouble {
+  std::uint64_t refused = 0;  // decisions, ever
+  std::uint64_t faults = 0;   // calls that threw or were cut off, ever
+  std::string fault;          // the last of them, in words
+  Time at{0};                 // of that
+};
+
+/// Tasks of one stage that do not run, and why.
+struct WaitingTasks {
+  enum class Why : std::uint8_t { parents, held, avoiding, placed };
+  StageId stage;
+  std::string stage_name;
+  std::uint32_t tasks = 0;
+  Why why = Why::held;
+  std::string reason;         // one line
+  std::optional<Time> since;  // when that was said or decided
+};
+/// `weft job explain`: from what was recorded, and from what the cluster has now.
+struct JobExplanation {
+  JobId id;
+  std::string name;
+  JobState state = JobState::running;
+  std::string summary;  // of the whole job, one line
+  std::uint64_t running = 0, finished = 0;
+  std::vector<WaitingTasks> waiting;  // by stage
+};
+
 class Core {
  public:
   Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options);
@@ -53,7 +84,9 @@ class Core {
 
   Result<JobStatus> job(JobId id) const;
   std::vector<JobStatus> jobs() const;  // by id; without stages
+  Result<JobExplanation> explain(JobId id) const;
   const sched::ClusterView& view() const;
+  const SchedulerTrouble& trouble() const;
 
  private:
   class Impl;

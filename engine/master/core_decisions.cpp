@@ -8,11 +8,8 @@
 namespace weft::master {
 
 Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view reason) {
-  if (auto wrong = state_.why_not(id, node)) {
-    auto refused = fail(Code::invalid_argument, fmt::format("launch refused: {}", *wrong));
-    hold(id.job, id.stage, refused.value().message());
-    return refused;
-  }
+  count_decision();
+  if (auto wrong = state_.why_not(id, node)) return refuse(id.job, id.stage, fmt::format("launch refused: {}", *wrong));
   JobRecord& job = jobs_.at(id.job);
   StageRecord& stage = job.stages.at(id.stage);
   const TaskRef task{&job, &stage, id.index};
@@ -41,22 +38,21 @@ Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view 
 }
 
 Result<void> Core::Impl::preempt(const AttemptId& attempt, std::string_view reason) {
+  count_decision();
   const sched::TaskInfo* info = state_.task(attempt.task);
-  if (info == nullptr || info->state != sched::TaskState::running || info->attempts - 1 != attempt.attempt) {
-    auto refused = fail(Code::invalid_argument, fmt::format("preemption refused: {} is not running", to_string(attempt)));
-    hold(attempt.task.job, attempt.task.stage, refused.value().message());
-    return refused;
-  }
+  if (info == nullptr || info->state != sched::TaskState::running || info->attempts - 1 != attempt.attempt)
+    return refuse(attempt.task.job, attempt.task.stage, fmt::format("preemption refused: {} is not running", to_string(attempt)));
   JobRecord& job = jobs_.at(attempt.task.job);
   const TaskRef task{&job, &job.stages.at(attempt.task.stage), attempt.task.index};
   emit(KillTask{info->node, attempt, fmt::format("preempted: {}", reason)});
   state_.vacate(info->node, attempt, *job.info, task.stage->info->demand);
   state_.set_task(*job.info, *task.stage->info, task.index, sched::TaskState::pending);
-  hold(job.spec.job, attempt.task.stage, fmt::format("preempted: {}", reason));
+  record_reason(job.spec.job, attempt.task.stage, fmt::format("preempted: {}", reason));
   return {};
 }
 
 Result<void> Core::Impl::preplace(const TaskId& id, NodeId node, std::string_view reason) {
+  count_decision();
   const sched::TaskInfo* info = state_.task(id);
   std::string wrong;
   if (info == nullptr) {
@@ -71,12 +67,15 @@ Result<void> Core::Impl::preplace(const TaskId& id, NodeId node, std::string_vie
     state_.preplace(*jobs_.at(id.job).stages.at(id.stage).info, id.index, node);
     return {};
   }
-  auto refused = fail(Code::invalid_argument, fmt::format("placement refused: {} ({})", wrong, reason));
-  hold(id.job, id.stage, refused.value().message());
-  return refused;
+  return refuse(id.job, id.stage, fmt::format("placement refused: {} ({})", wrong, reason));
 }
 
-void Core::Impl::hold(JobId job_id, std::optional<StageId> stage_id, std::string_view reason) {
+void Core::Impl::hold(JobId job, std::optional<StageId> stage, std::string_view reason) {
+  count_decision();
+  record_reason(job, stage, reason);
+}
+
+void Core::Impl::record_reason(JobId job_id, std::optional<StageId> stage_id, std::string_view reason) {
   auto job = jobs_.find(job_id);
   if (job == jobs_.end()) return;
   std::optional<sched::Reason>* held = &job->second.info->held;
@@ -91,6 +90,7 @@ void Core::Impl::hold(JobId job_id, std::optional<StageId> stage_id, std::string
 }
 
 void Core::Impl::wake_at(Time at) {
+  count_decision();
   at = std::max(at, state_.now() + Time(1));  // time must pass between two calls
   for (const auto& [id, timer] : timers_) {
     if (timer.purpose == Timer::Purpose::scheduler && timer.at <= at) return;

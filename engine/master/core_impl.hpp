@@ -75,7 +75,9 @@ class Core::Impl final : public sched::Decisions {
   Result<void> apply(Time now, Event event, std::vector<Command>& commands);
   Result<JobStatus> job(JobId id) const;
   std::vector<JobStatus> jobs() const;
+  Result<JobExplanation> explain(JobId id) const;
   const sched::ClusterView& view() const { return state_; }
+  const SchedulerTrouble& trouble() const { return trouble_; }
 
   // Decisions, valid while schedule() runs.
   Result<void> launch(const TaskId& task, NodeId node, std::string_view reason) override;
@@ -152,7 +154,19 @@ class Core::Impl final : public sched::Decisions {
   };
   void set_timer(Timer::Purpose purpose, NodeId node, Time at);
 
+  // The scheduler, which may be a user's own: it may throw, and decide nonsense (core_scheduler.cpp).
   void run_scheduler();
+  void call_scheduler(const sched::Trigger& trigger);
+  void scheduler_failed(std::string what);
+  void count_decision();
+  void record_reason(JobId job, std::optional<StageId> stage, std::string_view reason);
+  tl::unexpected<Error> refuse(JobId job, StageId stage, std::string why);
+
+  // Why tasks wait (core_explain.cpp).
+  void explain_stage(const JobRecord& job, const StageRecord& stage, std::vector<WaitingTasks>& out) const;
+  WaitingTasks explain_held(const JobRecord& job, const StageRecord& stage, std::uint32_t tasks) const;
+  std::string room_for(const sched::Resources& demand) const;
+
   void trigger_node(NodeId node);
   void trigger_work() { work_ = true; }
   void notify(sched::Notice notice);
@@ -176,6 +190,8 @@ class Core::Impl final : public sched::Decisions {
   bool work_ = false;                         // what the scheduler is to look at afterwards
   std::optional<NodeId> triggered_;
   bool timer_ = false;
+  std::uint32_t refused_now_ = 0, decided_now_ = 0;  // in the scheduler's current call
+  SchedulerTrouble trouble_;
   std::vector<std::uint64_t> sizes_;  // scratch
 };
 

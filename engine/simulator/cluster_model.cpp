@@ -20,9 +20,7 @@ Result<void> not_negative(const char* what, double value) {
   return fail(Code::invalid_argument, fmt::format("{} is {:g}; it must be finite and not negative", what, value));
 }
 
-Result<void> not_negative(const char* what, Time value) {
-  return not_negative(what, std::chrono::duration<double>(value).count());
-}
+Result<void> not_negative(const char* what, Time value) { return not_negative(what, std::chrono::duration<double>(value).count()); }
 
 Result<void> validate(const NodeGroup& group, std::uint32_t racks) {
   if (group.count == 0) return fail(Code::invalid_argument, "a group of nodes has none; leave it out");
@@ -36,7 +34,8 @@ Result<void> validate(const NodeGroup& group, std::uint32_t racks) {
     return fail(Code::invalid_argument, fmt::format("{} racks for {} nodes", group.racks.size(), group.count));
   }
   for (std::uint32_t rack : group.racks) {
-    if (rack >= racks) return fail(Code::invalid_argument, fmt::format("a node in rack {}, but there are {} (from 0)", rack, racks));
+    if (rack >= racks)
+      return fail(Code::invalid_argument, fmt::format("a node in rack {}, but there are {} (from 0)", rack, racks));
   }
   return {};
 }

@@ -24,17 +24,18 @@ struct NodeGroup {
   std::vector<std::uint32_t> racks;               // of each, numbered from 0; empty: evenly, in consecutive blocks
 };
 
-/// How long moving bytes takes. Rates are bytes per second; 0: as fast as one likes. With `flows` off, moves take no time, but are counted.
+/// How long moving bytes takes. Rates are bytes per second; 0: as fast as one likes. With `flows` off, moves take no time, but are
+/// counted.
 ///
-/// All moves under way share NICs, disks and uplinks max-min fairly. A task's fetch of shuffle data is one flow that draws on all its
-/// sources in proportion to what is left there.
+/// All moves under way share NICs, disks and uplinks max-min fairly. A task's fetch of shuffle data is one flow that draws on all
+/// its sources in proportion to what is left there.
 struct NetworkModel {
   bool flows = false;
-  double nic = 0;                         // of a node, each direction
-  double disk_read = 0, disk_write = 0;   // of a node
-  double uplink = 0;                      // of a rack, each direction; 0: from the oversubscription
-  double oversubscription = 0;            // NICs of a rack over its uplink; 0: the uplink never limits
-  Time fetch_interval = std::chrono::seconds(3);  // how often an early reader asks which further maps ended
+  double nic = 0;                                  // of a node, each direction
+  double disk_read = 0, disk_write = 0;            // of a node
+  double uplink = 0;                               // of a rack, each direction; 0: from the oversubscription
+  double oversubscription = 0;                     // NICs of a rack over its uplink; 0: the uplink never limits
+  Time fetch_interval = std::chrono::seconds(3);   // how often an early reader asks which further maps ended
   Time report_interval = std::chrono::seconds(1);  // how often nodes tell their cross-rack rates to the master
 };
 
@@ -55,15 +56,15 @@ struct NodeFault {
 };
 
 struct FaultModel {
-  Time between_deaths{0};                                    // mean time between node deaths in the cluster; 0: none
-  double silent = 0;                                         // part of the deaths
-  Time repair = std::chrono::minutes(10);                    // mean time until a dead node comes back, empty; 0: never
-  Time detection = std::chrono::seconds(10);                 // after which a silent node is taken for lost
+  Time between_deaths{0};                     // mean time between node deaths in the cluster; 0: none
+  double silent = 0;                          // part of the deaths
+  Time repair = std::chrono::minutes(10);     // mean time until a dead node comes back, empty; 0: never
+  Time detection = std::chrono::seconds(10);  // after which a silent node is taken for lost
   std::vector<NodeFault> nodes;
-  double attempt_failures = 0;   // part of the attempts that fail by themselves, somewhere on the way
-  double lost_outputs = 0;       // part of the map outputs that turn out to be unreadable
-  double stragglers = 0;         // part of the attempts that are slow
-  double straggler_factor = 3;   // how much longer the work of those takes, at most (uniform between 1 and twice this, minus 1)
+  double attempt_failures = 0;  // part of the attempts that fail by themselves, somewhere on the way
+  double lost_outputs = 0;      // part of the map outputs that turn out to be unreadable
+  double stragglers = 0;        // part of the attempts that are slow
+  double straggler_factor = 3;  // how much longer the work of those takes, at most (uniform between 1 and twice this, minus 1)
 };
 
 /// What schedulers are told about tasks differs from what tasks do: a factor 1 + bias + uniform(-spread, spread) for each stage.
@@ -87,10 +88,10 @@ struct ClusterModel {
   EstimateError estimates;
   std::vector<Availability> availability;  // ascending; empty: all, always
 
-  Time heartbeat{0};          // nodes report ends and are given tasks at their heartbeats only; 0: at once
-  Time step{0};               // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once
-  double slow_start = 1;      // part of the maps that must be done before reduces are launched; they fetch as further maps end
-  double speculation = 0;     // a running task is tried a second time when it takes so many times the mean; 0: never
+  Time heartbeat{0};       // nodes report ends and are given tasks at their heartbeats only; 0: at once
+  Time step{0};            // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once
+  double slow_start = 1;   // part of the maps that must be done before reduces are launched; they fetch as further maps end
+  double speculation = 0;  // a running task is tried a second time when it takes so many times the mean; 0: never
   std::uint64_t split_bytes = 0;  // hot partitions are cut into pieces of no less, as on a real cluster; 0: never
   std::uint64_t seed = 1;
 

@@ -16,7 +16,8 @@ enum class TrafficKind : std::uint8_t { map_read = 0, shuffle = 1, output = 2 };
 constexpr std::size_t kTrafficKinds = 3;
 constexpr std::array<const char*, kTrafficKinds> kTrafficNames = {"map read", "shuffle", "output"};
 
-/// Bytes moved for tasks: all, those between nodes, and of these those between racks. Moves that were broken off count as far as they came.
+/// Bytes moved for tasks: all, those between nodes, and of these those between racks. Moves that were broken off count as far as
+/// they came.
 struct Traffic {
   double total = 0, remote = 0, cross_rack = 0;
 };
@@ -72,11 +73,11 @@ struct Series {
   std::vector<Sample> samples;  // the k-th is of [k * step, (k + 1) * step)
 };
 
-/// Jain's index of equal parts, of what each had in the mean of a window of its dominant share; only who wanted something counts, windows
-/// in which fewer than two did are 1.
+/// Jain's index of equal parts, of what each had in the mean of a window of its dominant share; only who wanted something counts,
+/// windows in which fewer than two did are 1.
 struct Fairness {
   Time window{0};
-  std::vector<double> jobs, users;  // by window
+  std::vector<double> jobs, users;       // by window
   double mean_jobs = 1, mean_users = 1;  // over the windows in which at least two wanted something
 };
 
@@ -96,9 +97,9 @@ struct RunResult {
   std::uint64_t tasks = 0;
   std::uint64_t launches = 0, preemptions = 0, failed_attempts = 0, speculative = 0, refused_decisions = 0;
   std::uint64_t node_deaths = 0;
-  std::uint64_t events = 0;          // given to the master
+  std::uint64_t events = 0;  // given to the master
   std::uint64_t scheduler_calls = 0;
-  std::uint64_t event_digest = 0;    // of all events in order: equal digests, equal logs
+  std::uint64_t event_digest = 0;                            // of all events in order: equal digests, equal logs
   std::chrono::nanoseconds scheduler_time{0}, wall_time{0};  // real time; not reproducible
 };
 

@@ -22,8 +22,9 @@ struct RunOptions {
   std::function<void(Time, const master::Event&)> on_event;
 };
 
-/// Deterministic: equal arguments give equal events, decisions and results (but for the real times). The workload must outlive the call.
-/// Jobs that cannot run on this cluster are refused in the result. invalid_argument: the model or the workload makes no sense.
+/// Deterministic: equal arguments give equal events, decisions and results (but for the real times). The workload must outlive the
+/// call. Jobs that cannot run on this cluster are refused in the result. invalid_argument: the model or the workload makes no
+/// sense.
 Result<RunResult> simulate(const Workload& workload, const ClusterModel& model, std::unique_ptr<sched::Scheduler> scheduler,
                            const RunOptions& options = {});
 

@@ -51,7 +51,8 @@ inline plan::PlanPart part(std::uint32_t action, std::vector<plan::Stage> stages
 
 class Driver {
  public:
-  explicit Driver(CoreOptions options = {}) : core(sched::make_scheduler("fifo").value(), options) {}
+  explicit Driver(CoreOptions options = {}) : Driver(sched::make_scheduler("fifo").value(), options) {}
+  Driver(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options) : core(std::move(scheduler), options) {}
 
   Result<void> apply(Event event) {
     const std::size_t first = commands.size();

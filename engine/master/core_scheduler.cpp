@@ -1,0 +1,71 @@
+// Calling the scheduler. It may be a user's own: what it throws is caught, and a call that decides too much nonsense is cut off.
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "engine/master/core_impl.hpp"
+
+namespace weft::master {
+
+namespace {
+
+/// Thrown through the scheduler's frames to end a call that has used up its decisions.
+struct CutOff {
+  std::string why;
+};
+
+template <class Call>
+std::optional<std::string> fault_of(Call&& call) {
+  try {
+    call();
+    return std::nullopt;
+  } catch (const CutOff& cut) {
+    return cut.why;
+  } catch (const std::exception& fault) {
+    return fmt::format("threw: {}", fault.what());
+  } catch (...) {
+    return "threw something that is no std::exception";
+  }
+}
+
+}  // namespace
+
+void Core::Impl::run_scheduler() {
+  using Kind = sched::Trigger::Kind;
+  if (timer_) call_scheduler({Kind::timer, {}});
+  if (work_) {
+    call_scheduler({Kind::work, {}});
+  } else if (triggered_) {
+    call_scheduler({Kind::node, *triggered_});
+  }
+}
+
+void Core::Impl::call_scheduler(const sched::Trigger& trigger) {
+  refused_now_ = decided_now_ = 0;
+  if (auto fault = fault_of([&] { scheduler_->schedule(state_, trigger, *this); })) scheduler_failed(std::move(*fault));
+}
+
+void Core::Impl::notify(sched::Notice notice) {
+  if (auto fault = fault_of([&] { scheduler_->on_event(state_, notice); })) scheduler_failed(std::move(*fault));
+}
+
+void Core::Impl::scheduler_failed(std::string what) {
+  ++trouble_.faults;
+  trouble_.fault = fmt::format("scheduler {} {}", scheduler_->name(), what);
+  trouble_.at = state_.now();
+}
+
+void Core::Impl::count_decision() {
+  if (++decided_now_ > options_.max_decisions)
+    throw CutOff{fmt::format("was cut off after {} decisions in one call", options_.max_decisions)};
+}
+
+tl::unexpected<Error> Core::Impl::refuse(JobId job, StageId stage, std::string why) {
+  ++trouble_.refused;
+  record_reason(job, stage, why);
+  if (++refused_now_ >= options_.max_refusals)
+    throw CutOff{fmt::format("was cut off after {} refused decisions in one call; the last: {}", refused_now_, why)};
+  return fail(Code::invalid_argument, std::move(why));
+}
+
+}  // namespace weft::master
