@@ -1,0 +1,227 @@
+#include "engine/simulator/flow_network.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace weft::simulator {
+
+namespace {
+
+double seconds(Time time) { return static_cast<double>(time.count()) * 1e-9; }
+
+/// What is left of a flow when it is as good as ended: less than moves in a nanosecond, or than its sum can tell.
+double slack(double rate, double until) { return rate * 1.5e-9 + until * 1e-12; }
+
+constexpr std::uint32_t kNowhere = UINT32_MAX;
+
+}  // namespace
+
+FlowNetwork::Link FlowNetwork::add_link(double capacity) {
+  WEFT_ASSERT(capacity > 0);
+  links_.emplace_back().capacity = capacity;
+  return static_cast<Link>(links_.size() - 1);
+}
+
+void FlowNetwork::go_to(Time now) {
+  if (now <= now_) return;
+  settle();
+  now_ = now;
+}
+
+void FlowNetwork::update(Bundle& bundle) {
+  bundle.service += bundle.rate * seconds(now_ - bundle.updated);
+  bundle.updated = now_;
+}
+
+void FlowNetwork::update(LinkState& link) {
+  link.bytes += link.rate * seconds(now_ - link.updated);
+  link.updated = now_;
+}
+
+std::uint32_t FlowNetwork::bundle_of(std::vector<Use> uses, double weight) {
+  std::sort(uses.begin(), uses.end());
+  auto [known, added] = known_.try_emplace(Key(weight, std::move(uses)), 0);
+  if (!added) return known->second;
+  std::uint32_t id = static_cast<std::uint32_t>(bundles_.size());
+  if (free_bundles_.empty()) {
+    bundles_.emplace_back();
+  } else {
+    id = free_bundles_.back();
+    free_bundles_.pop_back();
+  }
+  known->second = id;
+  Bundle& bundle = bundles_[id];
+  bundle.uses.clear();
+  bundle.members.clear();
+  bundle.weight = weight;
+  bundle.flows = 0;
+  bundle.finite = false;
+  bundle.rate = bundle.service = 0;
+  bundle.updated = now_;
+  bundle.heap_slot = kNowhere;
+  for (const Use& use : known->first.second) {
+    WEFT_ASSERT(use.fraction > 0);
+    auto& users = links_[use.link].bundles;
+    bundle.uses.push_back({use, static_cast<std::uint32_t>(users.size())});
+    users.emplace_back(id, static_cast<std::uint32_t>(bundle.uses.size() - 1));
+    bundle.finite |= finite(use);
+  }
+  return id;
+}
+
+void FlowNetwork::join(std::uint32_t id) {
+  Bundle& bundle = bundles_[id];
+  ++bundle.flows;
+  for (const Placed& use : bundle.uses) {
+    LinkState& link = links_[use.link];
+    update(link);
+    link.rate += use.fraction * bundle.rate;
+    if (finite(use)) dirty_.push_back(use.link);
+  }
+}
+
+void FlowNetwork::leave(std::uint32_t id) {
+  Bundle& bundle = bundles_[id];
+  --bundle.flows;
+  for (const Placed& use : bundle.uses) {
+    LinkState& link = links_[use.link];
+    update(link);
+    link.rate -= use.fraction * bundle.rate;
+    if (finite(use)) dirty_.push_back(use.link);
+  }
+  if (bundle.flows == 0) dissolve(id);
+}
+
+void FlowNetwork::dissolve(std::uint32_t id) {
+  Bundle& bundle = bundles_[id];
+  unschedule(id);
+  std::vector<Use> uses;
+  for (const Placed& use : bundle.uses) {
+    LinkState& link = links_[use.link];
+    const auto moved = link.bundles[use.position] = link.bundles.back();
+    bundles_[moved.first].uses[moved.second].position = use.position;
+    link.bundles.pop_back();
+    if (link.bundles.empty()) link.rate = 0;  // no drift of sums of fractions
+    uses.push_back(use);
+  }
+  known_.erase(Key(bundle.weight, std::move(uses)));
+  bundle.uses.clear();
+  bundle.members.clear();
+  free_bundles_.push_back(id);
+}
+
+FlowNetwork::Flow FlowNetwork::start(Time now, double bytes, std::vector<Use> uses, double weight) {
+  WEFT_ASSERT(bytes > 0 && weight > 0);
+  go_to(now);
+  Flow id = static_cast<Flow>(flows_.size());
+  if (free_flows_.empty()) {
+    flows_.emplace_back();
+  } else {
+    id = free_flows_.back();
+    free_flows_.pop_back();
+  }
+  ++active_;
+  FlowState& flow = flows_[id];
+  flow.sequence = ++sequence_;
+  flow.bundle = kNowhere;
+  if (std::none_of(uses.begin(), uses.end(), [this](const Use& use) { return finite(use); })) {
+    for (const Use& use : uses) links_[use.link].bytes += use.fraction * bytes;
+    flow.from = bytes;
+    instant_.push_back(id);
+    return id;
+  }
+  flow.bundle = bundle_of(std::move(uses), weight);
+  join(flow.bundle);
+  Bundle& bundle = bundles_[flow.bundle];
+  update(bundle);
+  flow.from = bundle.service;
+  bundle.members.push_back({bundle.service + bytes, flow.sequence, id});
+  std::push_heap(bundle.members.begin(), bundle.members.end());
+  return id;
+}
+
+double FlowNetwork::moved(Time now, Flow id) {
+  go_to(now);
+  const FlowState& flow = flows_[id];
+  if (flow.bundle == kNowhere) return flow.from;
+  update(bundles_[flow.bundle]);
+  return bundles_[flow.bundle].service - flow.from;
+}
+
+double FlowNetwork::stop(Time now, Flow id) {
+  const double bytes = moved(now, id);
+  FlowState& flow = flows_[id];
+  flow.sequence = 0;
+  free_flows_.push_back(id);
+  --active_;
+  if (flow.bundle == kNowhere) {
+    std::erase(instant_, id);
+  } else {
+    leave(flow.bundle);
+  }
+  return bytes;
+}
+
+void FlowNetwork::drop_stopped(Bundle& bundle) {
+  while (!bundle.members.empty() && flows_[bundle.members.front().flow].sequence != bundle.members.front().sequence) {
+    std::pop_heap(bundle.members.begin(), bundle.members.end());
+    bundle.members.pop_back();
+  }
+}
+
+std::optional<Time> FlowNetwork::next() {
+  if (!instant_.empty()) return now_;
+  settle();
+  if (endings_.empty() || bundles_[endings_.front()].ends == Time::max()) return std::nullopt;
+  return bundles_[endings_.front()].ends;
+}
+
+void FlowNetwork::advance(Time now, std::vector<Flow>& ended) {
+  go_to(now);
+  settle();
+  for (Flow flow : instant_) {
+    flows_[flow].sequence = 0;
+    free_flows_.push_back(flow);
+    ended.push_back(flow);
+    --active_;
+  }
+  instant_.clear();
+  while (!endings_.empty() && bundles_[endings_.front()].ends <= now_) {
+    const std::uint32_t id = endings_.front();
+    Bundle& bundle = bundles_[id];
+    update(bundle);
+    unschedule(id);
+    bool any = false;  // the first ends for certain: its time has come
+    for (drop_stopped(bundle); !bundle.members.empty(); drop_stopped(bundle)) {
+      const Member first = bundle.members.front();
+      if (any && first.until > bundle.service + slack(bundle.rate, first.until)) break;
+      any = true;
+      std::pop_heap(bundle.members.begin(), bundle.members.end());
+      bundle.members.pop_back();
+      flows_[first.flow].sequence = 0;
+      free_flows_.push_back(first.flow);
+      ended.push_back(first.flow);
+      --active_;
+      leave(id);
+    }
+  }
+}
+
+double FlowNetwork::rate(Flow flow) {
+  settle();
+  return flows_[flow].bundle == kNowhere ? kUnlimited : bundles_[flows_[flow].bundle].rate;
+}
+
+double FlowNetwork::link_rate(Link link) {
+  settle();
+  return links_[link].rate;
+}
+
+double FlowNetwork::link_bytes(Time now, Link id) {
+  go_to(now);
+  update(links_[id]);
+  return links_[id].bytes;
+}
+
+}  // namespace weft::simulator

@@ -1,0 +1,134 @@
+// Bytes moving over shared links: every flow gets its max-min fair rate, at every moment.
+//
+// A flow uses links, each for a part of its bytes (a fetch from several racks draws on each of their uplinks by what lies there). All
+// flows grow evenly, in proportion to their weights, until a link they use is full: no flow could be faster without making slower one that
+// is not faster than it. Flows that use the same links alike are kept as one bundle, and a change works out again only what is connected
+// with it over finite links.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "schedulers/resources.hpp"
+
+namespace weft::simulator {
+
+using sched::Time;
+
+class FlowNetwork {
+ public:
+  using Link = std::uint32_t;
+  using Flow = std::uint32_t;  // may be given again once it was reported as ended, or stopped
+
+  struct Use {
+    Link link = 0;
+    double fraction = 1;  // of the flow's bytes; positive
+    friend auto operator<=>(const Use&, const Use&) = default;
+  };
+
+  static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+  /// Bytes per second, positive. An unlimited link only counts.
+  Link add_link(double capacity);
+
+  /// Positive bytes; each link at most once. A flow without finite links ends at once.
+  Flow start(Time now, double bytes, std::vector<Use> uses, double weight = 1);
+  /// Breaks it off; returns how many of its bytes came through.
+  double stop(Time now, Flow flow);
+  /// Of its bytes so far.
+  double moved(Time now, Flow flow);
+
+  /// When the next flow ends; none while nothing moves. Not before the last time given.
+  std::optional<Time> next();
+  /// Lets time pass, to next() at the most, and appends the flows that have ended, those of a bundle in the order of their starts.
+  void advance(Time now, std::vector<Flow>& ended);
+
+  double rate(Flow flow);
+  double link_rate(Link link);
+  double link_bytes(Time now, Link link);  // since the beginning
+  std::size_t flows() const { return active_; }
+
+ private:
+  struct Placed : Use {
+    std::uint32_t position = 0;  // in the link's list
+  };
+  struct Member {
+    double until = 0;  // the bundle's service at which it ends
+    std::uint64_t sequence = 0;
+    Flow flow = 0;
+    friend bool operator<(const Member& a, const Member& b) {  // the first to end on top of a heap
+      return a.until != b.until ? a.until > b.until : a.sequence > b.sequence;
+    }
+  };
+  struct Bundle {
+    std::vector<Placed> uses;
+    double weight = 1;
+    std::uint32_t flows = 0;
+    bool finite = false;
+    double rate = 0;     // of each flow
+    double service = 0;  // bytes each flow has had since the bundle began
+    Time updated{0};
+    Time ends{0};                 // when its first flow does
+    std::uint32_t heap_slot = 0;  // in endings_
+    std::uint32_t stamp = 0;      // of the last visit
+    bool fixed = false;           // while rates are worked out
+    std::vector<Member> members;  // a heap; may hold flows that were stopped
+  };
+  struct LinkState {
+    double capacity = 0;
+    double rate = 0, bytes = 0;
+    Time updated{0};
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> bundles;  // and which of its uses
+    std::uint32_t stamp = 0;
+    std::uint32_t open = 0;  // bundles whose rate is still to be worked out
+    double left = 0;         // capacity not given away yet
+  };
+  struct FlowState {
+    std::uint32_t bundle = 0;
+    double from = 0;             // the bundle's service when it started
+    std::uint64_t sequence = 0;  // 0: none
+  };
+  using Key = std::pair<double, std::vector<Use>>;
+
+  bool finite(const Use& use) const { return links_[use.link].capacity != kUnlimited; }
+  void go_to(Time now);
+  std::uint32_t bundle_of(std::vector<Use> uses, double weight);
+  void join(std::uint32_t bundle);
+  void leave(std::uint32_t bundle);
+  void dissolve(std::uint32_t bundle);
+  void drop_stopped(Bundle& bundle);
+  void update(Bundle& bundle);
+  void update(LinkState& link);
+  // Rates (flow_rates.cpp).
+  void settle();
+  void collect();
+  void fill();
+  double level(Link link) const;
+  void set_rate(Bundle& bundle, double rate);
+  // The heap of bundles by the time of their first ending.
+  void reschedule(std::uint32_t bundle);
+  void unschedule(std::uint32_t bundle);
+  bool sooner(std::uint32_t a, std::uint32_t b) const;
+  void sift(std::uint32_t slot);
+
+  Time now_{0};
+  std::uint64_t sequence_ = 0;
+  std::size_t active_ = 0;
+  std::vector<LinkState> links_;
+  std::vector<Bundle> bundles_;
+  std::vector<FlowState> flows_;
+  std::vector<std::uint32_t> free_bundles_, free_flows_;
+  std::map<Key, std::uint32_t> known_;
+  std::vector<std::uint32_t> endings_;
+  std::vector<Flow> instant_;  // without finite links
+  std::vector<Link> dirty_;    // finite links whose users changed
+  // Scratch of settle().
+  std::uint32_t stamp_ = 0;
+  std::vector<Link> part_links_;
+  std::vector<std::uint32_t> part_bundles_;
+  std::vector<std::pair<double, Link>> levels_;
+};
+
+}  // namespace weft::simulator
