@@ -69,9 +69,28 @@ void declare_common(CLI::App& app, CommonOptions& options) {
       ->check(CLI::Range(1, 1'000'000))
       ->group(kGroup);
   app.add_option("--scheduler", run.scheduler, "Scheduler, with options in brackets")->group(kGroup);
-  app.add_option("--user", run.user, "On whose behalf")->group(kGroup);
+  app.add_option("--user", run.user, "On whose behalf (default: who runs this)")->group(kGroup);
   app.add_option("--pool", run.pool, "Pool or queue of the scheduler")->group(kGroup);
   app.add_option("--priority", run.priority, "Larger goes first")->group(kGroup);
+  app.add_option_function<std::string>(
+         "--deadline", [&run](const std::string& text) { run.deadline = parse_duration(text).value_or(Duration(0)); },
+         "When the job should be done, from its start, such as 10min; for schedulers that care")
+      ->check(parsed_by("TIME",
+                        [](const std::string& text) -> Result<void> {
+                          WEFT_ASSIGN(const auto deadline, parse_duration(text));
+                          if (deadline <= Duration(0)) return fail(Code::invalid_argument, "more than 0");
+                          return {};
+                        }))
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--demand", [&run](const std::string& text) { run.demand = sched::parse_resources(text).value_or(sched::Resources{}); },
+         "What each task needs of its node, such as cpu=1,memory=512MiB")
+      ->check(parsed_by("RESOURCES",
+                        [](const std::string& text) -> Result<void> {
+                          WEFT_TRY(sched::parse_resources(text));
+                          return {};
+                        }))
+      ->group(kGroup);
   app.add_option_function<std::string>(
          "--task-timeout", [&run](const std::string& text) { run.task_timeout = parse_duration(text).value_or(Duration(0)); },
          "Longest time a task may take, such as 30s")

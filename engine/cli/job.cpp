@@ -1,16 +1,15 @@
-// weft job list|status|counters|logs|kill
+// weft job list|status|counters|explain|logs|kill
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/job_text.hpp"
 #include "engine/client/admin.hpp"
+#include "engine/client/machine.hpp"
 
 namespace weft::cli {
 
@@ -47,6 +46,13 @@ Result<void> counters(const Options& options) {
   return {};
 }
 
+Result<void> explain(const Options& options) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto explained, admin->explain(JobId(options.job)));
+  print(options.json ? explanation_json(explained) : explanation_text(explained));
+  return {};
+}
+
 Result<void> logs(const Options& options) {
   WEFT_ASSIGN(const std::uint64_t bytes, parse_size(options.log_bytes));
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
@@ -59,8 +65,7 @@ Result<void> kill(const Options& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   std::string reason = options.reason;
   if (reason.empty()) {
-    const char* user = std::getenv("USER");
-    reason = fmt::format("killed by {}", user != nullptr ? user : std::to_string(::getuid()));
+    reason = fmt::format("killed by {}", client::user_name());
   }
   WEFT_TRY(admin->kill(JobId(options.job), reason));
   print(fmt::format("job {} killed\n", options.job));
@@ -95,6 +100,7 @@ void add_job(CLI::App& app, Action& action) {
   json(add("list", "All jobs, the newest last", list, false));
   json(add("status", "One job with its stages", status, true));
   json(add("counters", "The counters of a job's finished tasks", counters, true));
+  json(add("explain", "Why tasks of a job do not run", explain, true));
   CLI::App* log = add("logs", "What a job's tasks wrote to standard output and error, per worker", logs, true);
   json(log);
   log->add_option("--bytes", options->log_bytes, "Of each worker's log, from its end")->capture_default_str();

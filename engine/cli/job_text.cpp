@@ -24,6 +24,21 @@ const char* state_name(master::JobState state) {
   return "unknown";
 }
 
+const char* why_name(master::WaitingTasks::Why why) {
+  using Why = master::WaitingTasks::Why;
+  switch (why) {
+    case Why::parents:
+      return "parents";
+    case Why::held:
+      return "held";
+    case Why::avoiding:
+      return "avoiding";
+    case Why::placed:
+      return "placed";
+  }
+  return "unknown";
+}
+
 Duration age(const master::JobStatus& job, Duration now) {
   return (job.state == master::JobState::running ? now : job.ended) - job.submitted;
 }
@@ -34,6 +49,9 @@ void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
   json.begin_object().member("id", job.id.value()).member("name", job.name).member("user", job.user).member("pool", job.pool);
   json.member("state", state_name(job.state)).member("error", job.error);
   json.member("submitted_seconds_ago", seconds(now - job.submitted)).member("seconds", seconds(age(job, now)));
+  json.member("priority", job.priority);
+  if (job.deadline)
+    json.member("deadline_seconds_left", seconds(*job.deadline - (job.state == master::JobState::running ? now : job.ended)));
   json.member("input_bytes", job.input_bytes).member("input_records", job.input_records).member("shuffle_bytes", job.shuffle_bytes);
 }
 
@@ -68,6 +86,12 @@ std::string jobs_json(const client::JobList& jobs) {
 std::string job_text(const master::JobStatus& job, Duration now) {
   std::string text = fmt::format("job {} {} ({}), user {}, {} for {}\n", job.id.value(), job.name, state_name(job.state), job.user,
                                  job.state == master::JobState::running ? "running" : "ran", human_duration(age(job, now)));
+  if (!job.pool.empty()) text += fmt::format("pool {}\n", job.pool);
+  if (job.deadline) {
+    const Duration left = *job.deadline - (job.state == master::JobState::running ? now : job.ended);
+    text += left >= Duration(0) ? fmt::format("deadline: {} to spare\n", human_duration(left))
+                                : fmt::format("deadline: missed by {}\n", human_duration(-left));
+  }
   if (!job.error.empty()) text += fmt::format("error: {}\n", escaped(job.error));
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));
@@ -104,6 +128,33 @@ std::string counters_json(const master::JobStatus& job) {
   json.begin_object();
   for (const auto& [name, value] : job.counters) json.member(name, value);
   json.end_object();
+  return json.text() + "\n";
+}
+
+std::string explanation_text(const client::Explanation& explanation) {
+  const master::JobExplanation& job = explanation.job;
+  std::string text = fmt::format("job {} {} ({}): {}\n", job.id.value(), job.name, state_name(job.state), escaped(job.summary));
+  if (job.waiting.empty()) return text;
+  Table table({"STAGE", "NAME", "WAITING", "WHY", "SINCE"});
+  for (const master::WaitingTasks& group : job.waiting) {
+    const auto since = group.since ? human_duration(explanation.now - *group.since) + " ago" : "";
+    table.add({std::to_string(group.stage.value()), group.stage_name, std::to_string(group.tasks), group.reason, since});
+  }
+  return text + "\n" + table.text();
+}
+
+std::string explanation_json(const client::Explanation& explanation) {
+  const master::JobExplanation& job = explanation.job;
+  JsonWriter json;
+  json.begin_object().member("id", job.id.value()).member("name", job.name).member("state", state_name(job.state));
+  json.member("summary", job.summary).member("running", job.running).member("finished", job.finished).key("waiting").begin_array();
+  for (const master::WaitingTasks& group : job.waiting) {
+    json.begin_object().member("stage", group.stage.value()).member("name", group.stage_name).member("tasks", group.tasks);
+    json.member("kind", why_name(group.why)).member("reason", group.reason);
+    if (group.since) json.member("seconds_ago", seconds(explanation.now - *group.since));
+    json.end_object();
+  }
+  json.end_array().end_object();
   return json.text() + "\n";
 }
 

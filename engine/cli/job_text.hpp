@@ -14,6 +14,8 @@ std::string job_text(const master::JobStatus& job, Duration now);
 std::string job_json(const master::JobStatus& job, Duration now);
 std::string counters_table(const master::JobStatus& job);
 std::string counters_json(const master::JobStatus& job);
+std::string explanation_text(const client::Explanation& explanation);
+std::string explanation_json(const client::Explanation& explanation);
 std::string logs_text(const std::vector<client::JobLog>& logs);
 std::string logs_json(const std::vector<client::JobLog>& logs);
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -30,17 +31,28 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
         .member("slots", node.slots)
         .member("running", node.running)
         .member("state", state_of(node));
-    json.member("heard_seconds_ago", std::chrono::duration<double>(node.heard).count()).end_object();
+    json.member("excluded_seconds_more", std::chrono::duration<double>(node.excluded_for).count());
+    json.key("capacity");
+    add_resources(json, node.capacity);
+    json.key("used");
+    add_resources(json, node.used);
+    json.key("attributes").begin_object();
+    for (const auto& [name, value] : node.attributes) json.member(name, value);
+    json.end_object().member("heard_seconds_ago", std::chrono::duration<double>(node.heard).count()).end_object();
   }
   json.end_array();
   return json.text() + "\n";
 }
 
 std::string as_table(const std::vector<client::NodeStatus>& nodes) {
-  Table table({"NODE", "NAME", "HOST", "RACK", "ADDRESS", "SLOTS", "RUNNING", "STATE", "HEARD"});
+  Table table({"NODE", "NAME", "HOST", "RACK", "ADDRESS", "RUNNING", "USED", "CAPACITY", "ATTRIBUTES", "STATE", "HEARD"});
   for (const client::NodeStatus& node : nodes) {
-    table.add({std::to_string(node.id.value()), node.name, node.host, node.rack, node.address, std::to_string(node.slots),
-               std::to_string(node.running), state_of(node), human_duration(node.heard) + " ago"});
+    std::vector<std::string> attributes;
+    for (const auto& [name, value] : node.attributes) attributes.push_back(name + "=" + value);
+    const std::string state =
+        node.excluded ? fmt::format("excluded for {}", human_duration(node.excluded_for)) : std::string(state_of(node));
+    table.add({std::to_string(node.id.value()), node.name, node.host, node.rack, node.address, std::to_string(node.running),
+               to_string(node.used), to_string(node.capacity), join(attributes, ","), state, human_duration(node.heard) + " ago"});
   }
   return table.text();
 }

@@ -1,5 +1,6 @@
 // weft submit BINARY -- ARGS: runs a job program with --cluster. The program is the driver; it stays in the foreground.
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -16,12 +17,16 @@ struct Options {
   std::string master = "127.0.0.1:7077";
   std::string binary;
   std::vector<std::string> arguments;
+  std::map<std::string, std::string> job{};  // options that the program is given too; empty values are not
 };
 
 Result<void> submit(const Options& options) {
   std::vector<std::string> words{options.binary};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   words.insert(words.end(), {"--cluster", options.master});
+  for (const auto& [option, value] : options.job) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  }
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -36,6 +41,12 @@ void add_submit(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("submit", "Run a job program on the cluster: weft submit BINARY -- ARGUMENTS");
   add_master_option(*command, options->master);
   command->add_option("binary", options->binary, "The job program")->required();
+  const auto pass = [&](const char* option, const char* help) { command->add_option(option, options->job[option], help); };
+  pass("--user", "On whose behalf (default: who runs this)");
+  pass("--pool", "Pool or queue of the scheduler");
+  pass("--priority", "Larger goes first");
+  pass("--deadline", "When the job should be done, from its start, such as 10min");
+  pass("--demand", "What each task needs of its node, such as cpu=1,memory=512MiB");
   command->add_option("arguments", options->arguments, "Its arguments, after --");
   command->callback([options, &action] { action = [options] { return submit(*options); }; });
 }

@@ -29,4 +29,10 @@ std::string Table::text() const {
   return text;
 }
 
+void add_resources(JsonWriter& json, const sched::Resources& resources) {
+  json.begin_object();
+  for (const auto& kind : sched::kResourceKinds) json.member(kind.name, resources.*kind.amount);
+  json.end_object();
+}
+
 }  // namespace weft::cli

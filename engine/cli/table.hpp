@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
+#include "schedulers/resources.hpp"
+
 namespace weft::cli {
 
 /// Rows of equally many cells, each column as wide as its widest cell; the first row is the heading. Control characters in cells
@@ -18,5 +21,8 @@ class Table {
  private:
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// {"cpu": 2, …}: all kinds.
+void add_resources(JsonWriter& json, const sched::Resources& resources);
 
 }  // namespace weft::cli

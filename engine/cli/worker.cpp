@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "schedulers/resources.hpp"
 
 namespace weft::cli {
 
@@ -27,6 +28,8 @@ Result<void> run(Options options) {
   runtime::declare(config, options.worker);
   if (!options.config.empty()) WEFT_TRY(config.load_file(options.config));
   for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting));
+
+  if (!options.worker.capacity.empty()) WEFT_TRY(sched::parse_resources(options.worker.capacity));
 
   const client::StopSignal stop;
   WEFT_ASSIGN(const auto worker, runtime::Worker::start(options.worker));
@@ -59,7 +62,13 @@ void add_worker(CLI::App& app, Action& action) {
   setting("--listen", "worker.listen", "HOST:PORT where other workers fetch map outputs (default 127.0.0.1:0)");
   setting("--advertise", "worker.advertise", "Host name or address that other workers should use for this one");
   setting("--name", "worker.name", "Name in listings (default: HOST-PID)");
-  setting("--rack", "worker.rack", "Rack of this machine (default: default)");
+  setting("--host", "worker.host", "This machine, as inputs and topology files name it (default: its host name)");
+  setting("--rack", "worker.rack", "Rack of this machine (default: default); a master with --topology knows better");
+  setting("--capacity", "worker.capacity", "What it has beside slots: memory=4GiB,disk_read=200MB (memory: as --memory)");
+  command->add_option_function<std::vector<std::string>>(
+      "--attribute",
+      [options](const std::vector<std::string>& values) { options->settings.push_back("worker.attributes=" + join(values, ",")); },
+      "NAME=VALUE that schedulers may want to know, such as gpu=1; may be repeated");
   command->add_option("--config", options->config, "Settings file (TOML); options override it")->check(CLI::ExistingFile);
   command->add_flag_callback(
       "--print-config",

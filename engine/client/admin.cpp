@@ -60,4 +60,9 @@ Result<std::vector<NodeStatus>> Admin::nodes() {
   return decode_nodes(message);
 }
 
+Result<Explanation> Admin::explain(JobId id) {
+  WEFT_ASSIGN(const auto message, call(kExplainJob, encode(JobRequest{id})));
+  return decode_explanation(message);
+}
+
 }  // namespace weft::client

@@ -22,6 +22,7 @@ class Admin {
   Result<void> kill(JobId id, const std::string& reason);
   Result<std::vector<JobLog>> logs(JobId id, std::uint64_t max_bytes);
   Result<std::vector<NodeStatus>> nodes();
+  Result<Explanation> explain(JobId id);
 
  private:
   Admin();

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "engine/client/machine.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/protocol.hpp"
 #include "engine/client/stop_signal.hpp"
@@ -105,11 +106,13 @@ class ClusterSession final : public Session {
       WEFT_ASSIGN(submit.binary, hash_file("/proc/self/exe"));
     }
     submit.memory_bytes = options_.memory_bytes;
-    submit.user = options_.user;
+    submit.user = options_.user.empty() ? user_name() : options_.user;
     submit.pool = options_.pool;
     submit.priority = options_.priority;
     submit.max_attempts = options_.max_attempts;
     submit.task_timeout = options_.task_timeout;
+    submit.deadline = options_.deadline;
+    submit.demand = options_.demand;
     WEFT_ASSIGN(const auto message, call(kSubmitJob, encode(submit)));
     WEFT_ASSIGN(const Submitted submitted, decode_submitted(message));
     job_ = submitted.job;

@@ -34,11 +34,11 @@ std::string host_name() {
 class EmbeddedSession final : public Session {
  public:
   EmbeddedSession(const RunOptions& options, std::unique_ptr<sched::Scheduler> scheduler, TempDir directory,
-                  std::shared_ptr<Slots> slots, std::uint32_t count)
+                  std::shared_ptr<Slots> slots, sched::Resources capacity)
       : options_(options),
         directory_(std::move(directory)),
         slots_(std::move(slots)),
-        count_(count),
+        capacity_(capacity),
         core_(std::move(scheduler), master::CoreOptions{.heartbeat_timeout = master::Time(0)}),
         guard_(slots_->mailbox().fd()),
         progress_(options.job_name, options.quiet),
@@ -55,18 +55,19 @@ class EmbeddedSession final : public Session {
     slots_->start();
     master::WorkerJoined node;
     node.node = kNode;
-    node.name = "local";
+    node.name = "this process";
     node.host = host_name();
     node.rack = "default";
-    node.capacity.cpu = count_;
+    node.capacity = capacity_;
     WEFT_TRY(apply(std::move(node)));
     master::JobSubmitted job;
     job.job = kJob;
     job.name = options_.job_name;
-    job.user = options_.user;
+    job.user = options_.user.empty() ? user_name() : options_.user;
     job.pool = options_.pool;
     job.priority = options_.priority;
-    job.demand.cpu = 1;
+    job.demand = options_.demand;
+    if (options_.deadline > Duration(0)) job.deadline = now() + options_.deadline;
     job.max_attempts = options_.max_attempts;
     job.task_timeout = options_.task_timeout;
     return apply(std::move(job));
@@ -102,7 +103,7 @@ class EmbeddedSession final : public Session {
     auto job = core_.job(kJob);
     return job ? std::move(*job) : master::JobStatus{};
   }
-  std::uint32_t parallelism() override { return count_; }
+  std::uint32_t parallelism() override { return static_cast<std::uint32_t>(capacity_.cpu); }
 
  private:
   master::Time now() const { return SystemClock().now() - started_; }
@@ -164,7 +165,7 @@ class EmbeddedSession final : public Session {
   const RunOptions options_;
   const TempDir directory_;
   const std::shared_ptr<Slots> slots_;
-  const std::uint32_t count_;
+  const sched::Resources capacity_;
   master::Core core_;
   const CrashGuard guard_;
   const StopSignal stop_;
@@ -192,7 +193,8 @@ Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtim
   settings.spill_directory = directory.path().string();
   settings.node = kNode;
   auto slots = std::make_shared<Slots>(std::move(settings), std::move(store), program);
-  auto session = std::make_unique<EmbeddedSession>(options, std::move(scheduler), std::move(directory), std::move(slots), count);
+  const sched::Resources capacity{.cpu = static_cast<double>(count), .memory = static_cast<double>(budget)};
+  auto session = std::make_unique<EmbeddedSession>(options, std::move(scheduler), std::move(directory), std::move(slots), capacity);
   WEFT_TRY(session->begin());
   return std::unique_ptr<Session>(std::move(session));
 }

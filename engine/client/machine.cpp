@@ -1,7 +1,9 @@
 #include "engine/client/machine.hpp"
 
 #include <algorithm>
+#include <vector>
 
+#include <pwd.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -37,6 +39,14 @@ std::uint64_t machine_memory() {
   const auto group = read_file("/sys/fs/cgroup/memory.max");
   if (!group) return physical;
   return std::min(physical, parse_number<std::uint64_t>(trim(*group)).value_or(physical));  // "max": no limit
+}
+
+std::string user_name() {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> memory(16384);
+  if (::getpwuid_r(::getuid(), &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr) return entry.pw_name;
+  return std::to_string(::getuid());
 }
 
 std::uint64_t default_memory_budget() { return machine_memory() / 4; }

@@ -22,6 +22,8 @@ struct Submit {
   priority @9 :Int32;
   maxAttempts @10 :UInt32;
   taskTimeout @11 :Int64;         # nanoseconds, 0: none
+  deadline @12 :Int64;            # nanoseconds after the submission, 0: none
+  demand @13 :Text;               # of a task, "cpu=1,memory=512MiB"; empty: one cpu
 }
 
 struct Submitted {
@@ -93,6 +95,8 @@ struct Status {
   shuffleBytes @10 :UInt64;
   inputBytes @11 :UInt64;
   inputRecords @12 :UInt64;
+  deadline @13 :Int64;            # as submitted, ended; 0: none
+  priority @14 :Int32;
 }
 
 struct JobList {
@@ -130,6 +134,36 @@ struct Node {
   running @6 :UInt32;
   excluded @7 :Bool;
   heard @8 :Int64;                # nanoseconds ago
+  capacity @9 :Text;              # "cpu=2,memory=4GiB"
+  used @10 :Text;                 # of it, by running tasks
+  attributes @11 :List(Attribute);
+  excludedFor @12 :Int64;         # nanoseconds more, when excluded
+}
+
+struct Waiting {
+  stage @0 :UInt32;
+  name @1 :Text;                  # of the stage
+  tasks @2 :UInt32;
+  why @3 :UInt8;                  # master::WaitingTasks::Why
+  reason @4 :Text;
+  hasSince @5 :Bool;
+  since @6 :Int64;                # on the master's clock
+}
+
+struct Explanation {
+  job @0 :UInt64;
+  name @1 :Text;
+  state @2 :UInt8;
+  summary @3 :Text;
+  running @4 :UInt64;
+  finished @5 :UInt64;
+  waiting @6 :List(Waiting);
+  now @7 :Int64;
+}
+
+struct Attribute {
+  name @0 :Text;
+  value @1 :Text;
 }
 
 struct NodeList {

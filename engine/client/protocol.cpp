@@ -21,6 +21,8 @@ rpc::Payload encode(const Submit& message) {
   out.setPriority(message.priority);
   out.setMaxAttempts(message.max_attempts);
   out.setTaskTimeout(message.task_timeout.count());
+  out.setDeadline(message.deadline.count());
+  out.setDemand(text(to_string(message.demand)));
   return payload(builder);
 }
 
@@ -39,6 +41,10 @@ Result<Submit> decode_submit(const rpc::Message& message) {
     submit.priority = in.getPriority();
     submit.max_attempts = in.getMaxAttempts();
     submit.task_timeout = Duration(in.getTaskTimeout());
+    submit.deadline = Duration(in.getDeadline());
+    if (in.hasDemand()) {
+      WEFT_ASSIGN(submit.demand, sched::parse_resources(string(in.getDemand())));
+    }
     return submit;
   });
 }

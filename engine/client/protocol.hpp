@@ -1,6 +1,7 @@
 // Between clients (drivers, the command line) and the master: message numbers 200 to 299. All are requests by the client.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ enum ClientMessage : rpc::MessageType {
   kKillJob = 212,       // KillRequest -> nothing
   kJobLogs = 213,       // LogsWanted -> JobLogs
   kListNodes = 214,     // nothing -> vector<NodeStatus>
+  kExplainJob = 215,    // JobRequest -> Explanation
 };
 
 /// The most of a binary that is uploaded at a time.
@@ -41,6 +43,8 @@ struct Submit {
   int priority = 0;
   std::uint32_t max_attempts = 4;
   Duration task_timeout{0};
+  Duration deadline{0};       // after the submission; 0: none
+  sched::Resources demand{};  // of a task
 };
 struct Submitted {
   JobId job;
@@ -86,12 +90,19 @@ struct JobLog {
   std::string error;  // why there is none
   Buffer text;
 };
+struct Explanation {
+  master::JobExplanation job;
+  Duration now{0};  // on the master's clock, as the times in it
+};
 struct NodeStatus {
   NodeId id;
   std::string name, host, rack, address;
   std::uint32_t slots = 0, running = 0;
   bool excluded = false;
   Duration heard{0};  // ago
+  sched::Resources capacity{}, used{};
+  std::map<std::string, std::string> attributes{};
+  Duration excluded_for{0};  // more
 };
 
 rpc::Payload encode(const Submit& message);
@@ -106,6 +117,7 @@ rpc::Payload encode(const KillRequest& message);
 rpc::Payload encode(const LogsWanted& message);
 rpc::Payload encode(std::vector<JobLog> logs);
 rpc::Payload encode(const std::vector<NodeStatus>& nodes);
+rpc::Payload encode(const Explanation& explanation);
 
 // Bulk bytes that follow a message stay in it, unless the result holds them.
 Result<Submit> decode_submit(const rpc::Message& message);
@@ -120,5 +132,6 @@ Result<KillRequest> decode_kill(const rpc::Message& message);
 Result<LogsWanted> decode_logs_wanted(const rpc::Message& message);
 Result<std::vector<JobLog>> decode_logs(const rpc::Message& message);
 Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message);
+Result<Explanation> decode_explanation(const rpc::Message& message);
 
 }  // namespace weft::client

@@ -38,6 +38,8 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
   out.setShuffleBytes(status.shuffle_bytes);
   out.setInputBytes(status.input_bytes);
   out.setInputRecords(status.input_records);
+  out.setDeadline(status.deadline.value_or(Duration(0)).count());
+  out.setPriority(status.priority);
 }
 
 Result<master::JobStatus> read(wire::Status::Reader in) {
@@ -60,6 +62,8 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
   status.shuffle_bytes = in.getShuffleBytes();
   status.input_bytes = in.getInputBytes();
   status.input_records = in.getInputRecords();
+  if (in.getDeadline() != 0) status.deadline = Duration(in.getDeadline());
+  status.priority = in.getPriority();
   return status;
 }
 
@@ -188,6 +192,15 @@ rpc::Payload encode(const std::vector<NodeStatus>& nodes) {
     out[i].setRunning(node.running);
     out[i].setExcluded(node.excluded);
     out[i].setHeard(node.heard.count());
+    out[i].setCapacity(text(to_string(node.capacity)));
+    out[i].setUsed(text(to_string(node.used)));
+    auto attributes = out[i].initAttributes(count(node.attributes.size()));
+    unsigned k = 0;
+    for (const auto& [name, value] : node.attributes) {
+      attributes[k].setName(text(name));
+      attributes[k++].setValue(text(value));
+    }
+    out[i].setExcludedFor(node.excluded_for.count());
   }
   return payload(builder);
 }
@@ -199,6 +212,11 @@ Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message) {
       nodes.push_back({NodeId(node.getId()), string(node.getName()), string(node.getHost()), string(node.getRack()),
                        string(node.getAddress()), node.getSlots(), node.getRunning(), node.getExcluded(),
                        Duration(node.getHeard())});
+      NodeStatus& made = nodes.back();
+      WEFT_ASSIGN(made.capacity, sched::parse_resources(string(node.getCapacity())));
+      WEFT_ASSIGN(made.used, sched::parse_resources(string(node.getUsed())));
+      for (auto attribute : node.getAttributes()) made.attributes[string(attribute.getName())] = string(attribute.getValue());
+      made.excluded_for = Duration(node.getExcludedFor());
     }
     return nodes;
   });

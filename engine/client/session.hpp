@@ -25,8 +25,10 @@ struct RunOptions {
   std::uint64_t memory_bytes = 0;      // --memory (0: a quarter of the machine's); see docs/api.md
   std::uint32_t partitions = 0;        // --partitions: default number of reduce partitions (0: chosen by the driver)
   std::string scheduler = "fifo";      // --scheduler (embedded and private cluster)
-  std::string user, pool;
+  std::string user, pool;              // --user (empty: who runs the program), --pool
   int priority = 0;
+  std::chrono::nanoseconds deadline{0};      // --deadline: to be finished so long after its start; 0: none
+  sched::Resources demand;                   // --demand: of a task; no cpu named: one
   std::chrono::nanoseconds task_timeout{0};  // --task-timeout
   std::uint32_t max_attempts = 4;            // --max-attempts
   std::string temporary_directory;           // --tmp (default $TMPDIR, /tmp)

@@ -50,9 +50,9 @@ void Core::Impl::trigger_node(NodeId node) {
   triggered_ = node;
 }
 
-void Core::Impl::set_timer(Timer::Purpose purpose, NodeId node, Time at) {
+void Core::Impl::set_timer(Timer::Purpose purpose, NodeId node, Time at, JobId job) {
   const std::uint64_t id = next_timer_++;
-  timers_[id] = {purpose, node, at};
+  timers_[id] = {purpose, node, at, job};
   emit(SetTimer{id, at});
 }
 
@@ -63,6 +63,8 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
   status.user = job.spec.user;
   status.pool = job.spec.pool;
   status.submitted = job.info->submitted;
+  status.deadline = job.info->deadline;
+  status.priority = job.info->priority;
   status.counters = job.counters;
   status.shuffle_bytes = job.shuffle_bytes;
   status.input_bytes = job.input_bytes;

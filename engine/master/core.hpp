@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,12 @@ struct CoreOptions {
   Time heartbeat_timeout = std::chrono::seconds(10);  // a silent worker is lost; 0: never
   std::uint64_t max_result_bytes = 256u << 20;        // of one action
   std::size_t finished_jobs_kept = 1000;
-  Time exclusion = std::chrono::minutes(2);  // how long a node that keeps failing gets no tasks
-  double rack_uplink_bytes_per_second = 0;   // for the view; 0: not known
-  std::uint64_t split_bytes = 4u << 20;      // a hot partition is cut into pieces of no less; 0: never cut
-  std::uint32_t max_refusals = 10'000;       // refused decisions in one call of the scheduler, then the call is cut off
-  std::uint32_t max_decisions = 1'000'000;   // decisions of any kind in one call
+  Time exclusion = std::chrono::minutes(2);           // how long a node that keeps failing gets no tasks
+  double rack_uplink_bytes_per_second = 0;            // for the view; 0: not known
+  std::uint64_t split_bytes = 4u << 20;               // a hot partition is cut into pieces of no less; 0: never cut
+  Time placement_patience = std::chrono::minutes(1);  // for tasks that no worker there is large enough for, once accepted
+  std::uint32_t max_refusals = 10'000;                // refused decisions in one call of the scheduler, then the call is cut off
+  std::uint32_t max_decisions = 1'000'000;            // decisions of any kind in one call
 };
 
 enum class JobState : std::uint8_t { running, finished, failed, killed };
@@ -40,6 +42,8 @@ struct JobStatus {
   JobState state = JobState::running;
   std::string error;  // one line; empty unless failed or killed
   Time submitted{0}, ended{0};
+  std::optional<Time> deadline;
+  int priority = 0;
   std::vector<StageStatus> stages;
   Counters counters;  // of winning attempts only
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;

@@ -145,14 +145,22 @@ class Core::Impl final : public sched::Decisions {
   void lift_avoidance();
   std::string node_name(NodeId node) const;
 
+  // Tasks larger than any worker (core_placement.cpp).
+  void count_shape(const sched::Resources& capacity, int change);
+  bool placeable(const sched::Resources& demand) const;
+  std::optional<Error> too_large(const JobRecord& job) const;
+  void review_placement();
+  void placement_due(JobId job);
+
   // Timers.
   struct Timer {
-    enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler };
+    enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler, placement };
     Purpose purpose;
-    NodeId node;
+    NodeId node;  // of heartbeat and exclusion
     Time at;
+    JobId job{};  // of placement
   };
-  void set_timer(Timer::Purpose purpose, NodeId node, Time at);
+  void set_timer(Timer::Purpose purpose, NodeId node, Time at, JobId job = {});
 
   // The scheduler, which may be a user's own: it may throw, and decide nonsense (core_scheduler.cpp).
   void run_scheduler();
@@ -183,7 +191,9 @@ class Core::Impl final : public sched::Decisions {
   std::deque<JobId> ended_order_;
   std::map<JobId, Error> doomed_;  // to fail at the end of this event
   std::set<NodeId> seen_nodes_;
-  std::map<NodeId, std::uint32_t> node_failures_;  // consecutive
+  std::map<NodeId, std::uint32_t> node_failures_;                   // consecutive
+  std::vector<std::pair<sched::Resources, std::uint32_t>> shapes_;  // distinct capacities of live nodes, and how many have each
+  std::set<JobId> unplaceable_;                                     // with a timer: tasks that no live node is large enough for
   std::map<std::uint64_t, Timer> timers_;
   std::uint64_t next_timer_ = 1;
   std::vector<Command>* commands_ = nullptr;  // of the event being applied

@@ -99,6 +99,7 @@ Result<void> Core::Impl::on(PlanExtended event) {
   }
   refresh(*job);
   finish_actions(*job);
+  if (auto error = too_large(*job)) doom(*job, std::move(*error));
   return {};
 }
 
@@ -205,6 +206,7 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
   notify({.kind = sched::Notice::Kind::job_ended, .job = id});
   state_.remove_job(id);
   doomed_.erase(id);
+  unplaceable_.erase(id);
   jobs_.erase(id);
   ended_.emplace(id, std::move(status));
   ended_order_.push_back(id);

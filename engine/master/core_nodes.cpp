@@ -26,6 +26,7 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   state_.add_node(std::move(node), event.host, event.rack, options_.rack_uplink_bytes_per_second);
   if (options_.heartbeat_timeout > Time(0))
     set_timer(Timer::Purpose::heartbeat, event.node, state_.now() + options_.heartbeat_timeout);
+  count_shape(event.capacity, +1);
   notify({.kind = sched::Notice::Kind::node_joined, .node = event.node});
   trigger_node(event.node);
   return {};
@@ -77,9 +78,13 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
     refresh(job);
   }
   node_failures_.erase(id);
-  std::erase_if(timers_,
-                [id](const auto& entry) { return entry.second.purpose != Timer::Purpose::scheduler && entry.second.node == id; });
+  std::erase_if(timers_, [id](const auto& entry) {
+    using Purpose = Timer::Purpose;
+    return (entry.second.purpose == Purpose::heartbeat || entry.second.purpose == Purpose::exclusion) && entry.second.node == id;
+  });
+  const sched::Resources capacity = state_.node(id)->capacity;
   state_.remove_node(id);
+  count_shape(capacity, -1);
   lift_avoidance();
   trigger_work();
 }
@@ -147,6 +152,9 @@ Result<void> Core::Impl::on(TimerFired event) {
     case Timer::Purpose::exclusion:
       state_.exclude(timer.node, std::nullopt);
       if (state_.free_nodes().contains(timer.node)) trigger_work();
+      break;
+    case Timer::Purpose::placement:
+      placement_due(timer.job);
       break;
     case Timer::Purpose::heartbeat: {
       const Time due = state_.node(timer.node)->last_heard + options_.heartbeat_timeout;

@@ -32,10 +32,10 @@ struct JobSubmitted {
   JobId job;  // chosen by the shell; must be new
   std::string name;
   std::string user;
-  std::string pool;  // also queue
-  int priority = 0;  // larger first
-  std::optional<Time> deadline;
-  sched::Resources demand;  // of every task unless the stage says otherwise
+  std::string pool;              // also queue
+  int priority = 0;              // larger first
+  std::optional<Time> deadline;  // goal of its end, on the core's clock
+  sched::Resources demand;       // of every task unless the stage says otherwise
   std::uint32_t max_attempts = 4;
   Time task_timeout{0};  // 0: none; enforced by the worker
   sched::JobHints hints{};

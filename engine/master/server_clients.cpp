@@ -44,6 +44,11 @@ Result<rpc::Payload> ServerImpl::on_client_request(const rpc::ConnectionPtr& con
       WEFT_TRY(apply(JobKilled{request.job, std::move(request.reason)}));
       return rpc::Payload{};
     }
+    case client::kExplainJob: {
+      WEFT_ASSIGN(const client::JobRequest request, client::decode_job_request(message));
+      WEFT_ASSIGN(JobExplanation explained, core_->explain(request.job));
+      return client::encode(client::Explanation{std::move(explained), now()});
+    }
     case client::kListNodes:
       return on_list_nodes();
     default:
@@ -61,7 +66,8 @@ Result<rpc::Payload> ServerImpl::on_submit(const rpc::ConnectionPtr& connection,
   event.priority = submit.priority;
   event.max_attempts = submit.max_attempts;
   event.task_timeout = submit.task_timeout;
-  event.demand.cpu = 1;
+  event.demand = submit.demand;
+  if (submit.deadline > Duration(0)) event.deadline = now() + submit.deadline;
   const JobId id(next_job_++);
   WEFT_TRY(apply(std::move(event)));
   const bool known = submit.same_binary || binaries_->knows(submit.binary);
@@ -114,13 +120,17 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
     status.id = id;
     status.name = node.info.name;
     status.host = node.info.host;
-    status.rack = node.info.rack;
     status.address = node.info.data_address;
     status.slots = node.info.slots;
     status.heard = now() - node.heard;
     if (const sched::NodeInfo* info = core_->view().node(id)) {
       status.running = static_cast<std::uint32_t>(info->running.size());
       status.excluded = !info->usable();
+      status.excluded_for = info->usable() ? Duration(0) : std::max(*info->excluded_until - now(), Duration(0));
+      status.capacity = info->capacity;
+      status.used = info->used;
+      status.attributes = info->attributes;
+      status.rack = core_->view().rack(info->rack)->name;
     }
   }
   return client::encode(nodes);

@@ -32,6 +32,21 @@ FailureKind kind_of(protocol::EventKind kind) {
   return FailureKind::user_code;
 }
 
+/// Slots are its cpu; its tasks' memory counts unless it says otherwise.
+Result<sched::Resources> capacity_of(const protocol::Register& worker) {
+  sched::Resources capacity;
+  if (!worker.capacity.empty()) {
+    auto given = sched::parse_resources(worker.capacity);
+    if (!given) return fail(std::move(given).error().wrap("the worker's capacity"));
+    capacity = *given;
+  }
+  if (capacity.cpu != 0)
+    return fail(Code::invalid_argument, "a worker's cpu is its slots; say --slots instead of --capacity cpu=…");
+  capacity.cpu = worker.slots;
+  if (capacity.memory == 0) capacity.memory = static_cast<double>(worker.memory_bytes);
+  return capacity;
+}
+
 }  // namespace
 
 Result<rpc::Payload> ServerImpl::on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
@@ -44,7 +59,7 @@ Result<rpc::Payload> ServerImpl::on_register(const rpc::ConnectionPtr& connectio
   joined.host = info.host;
   joined.rack = info.rack;
   joined.data_address = info.data_address;
-  joined.capacity.cpu = info.slots;
+  WEFT_ASSIGN(joined.capacity, capacity_of(info));
   joined.attributes = info.attributes;
   log_.info("worker {} at {} joined as node {} with {} slots", info.name, connection->peer(), id.value(), info.slots);
   Node& node = nodes_[id];
@@ -136,7 +151,7 @@ ServerImpl::Node* ServerImpl::prepared(NodeId id, JobId job_id) {
   const client::Submit& submit = job->second.submit;
   send(node, id,
        protocol::JobSetup{job_id, submit.name, submit.program, submit.arguments, submit.directory, submit.memory_bytes,
-                          submit.same_binary, submit.binary});
+                          submit.same_binary, submit.binary, submit.demand.cpu > 0 ? submit.demand.cpu : 1});
   for (const auto& [action, value] : job->second.values) send(node, id, protocol::ActionValue{job_id, action, value});
   return &node;
 }

@@ -18,6 +18,7 @@ struct Register {
   slots @4 :UInt32;
   memoryBytes @5 :UInt64;
   attributes @6 :List(Attribute);
+  capacity @7 :Text;              # beside its slots: "memory=4GiB,disk_read=200MB"
 }
 
 struct Registered {
@@ -42,6 +43,7 @@ struct JobSetup {
   sameBinary @6 :Bool;            # private cluster: the executor is the worker's own program
   binaryHigh @7 :UInt64;
   binaryLow @8 :UInt64;
+  taskCpu @9 :Float64;            # what a task takes of the slots; 0: one
 }
 
 struct NodeAddress {

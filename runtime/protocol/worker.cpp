@@ -20,6 +20,7 @@ rpc::Payload encode(const Register& message) {
     attributes[i].setName(text(name));
     attributes[i++].setValue(text(value));
   }
+  out.setCapacity(text(message.capacity));
   return {rpc::flatten(builder), {}, {}};
 }
 
@@ -74,7 +75,8 @@ Result<Register> decode_register(const rpc::Message& message) {
                   string(in.getDataAddress()),
                   in.getSlots(),
                   in.getMemoryBytes(),
-                  {}};
+                  {},
+                  string(in.getCapacity())};
     for (auto attribute : in.getAttributes()) made.attributes[string(attribute.getName())] = string(attribute.getValue());
     return made;
   });

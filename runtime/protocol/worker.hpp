@@ -28,6 +28,7 @@ struct Register {
   std::uint32_t slots = 0;
   std::uint64_t memory_bytes = 0;
   std::map<std::string, std::string> attributes;
+  std::string capacity{};  // of other resources than its slots: "memory=4GiB,disk_read=200MB"
 };
 
 struct Registered {
@@ -50,6 +51,7 @@ struct JobSetup {
   std::uint64_t memory_bytes = 0;  // of an executor; 0: the worker's choice
   bool same_binary = false;        // private cluster: the worker's own program
   Hash128 binary;                  // otherwise
+  double task_cpu = 1;             // what a task takes of the worker's slots
 };
 /// The recorded value of an action, for executors that replay the definition. In order of the actions.
 struct ActionValue {

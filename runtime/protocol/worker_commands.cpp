@@ -25,6 +25,7 @@ struct CommandWriter {
     write_text(to.initArguments(static_cast<unsigned>(setup.arguments.size())), setup.arguments);
     to.setDirectory(text(setup.directory));
     to.setMemoryBytes(setup.memory_bytes);
+    to.setTaskCpu(setup.task_cpu);
     to.setSameBinary(setup.same_binary);
     to.setBinaryHigh(setup.binary.high);
     to.setBinaryLow(setup.binary.low);
@@ -67,6 +68,7 @@ JobSetup read(wire::JobSetup::Reader in) {
   for (auto argument : in.getArguments()) setup.arguments.push_back(string(argument));
   setup.directory = string(in.getDirectory());
   setup.memory_bytes = in.getMemoryBytes();
+  setup.task_cpu = in.getTaskCpu();
   setup.same_binary = in.getSameBinary();
   setup.binary = {in.getBinaryHigh(), in.getBinaryLow()};
   return setup;

@@ -1,5 +1,7 @@
 #include "runtime/worker/job.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/core.h>
@@ -8,6 +10,17 @@ namespace weft::runtime {
 
 std::string WorkerContext::log_path(JobId job) const { return fmt::format("{}/logs/job-{}.log", directory, job.value()); }
 std::string WorkerContext::job_directory(JobId job) const { return fmt::format("{}/jobs/{}", directory, job.value()); }
+
+namespace {
+
+/// Tasks that take less than a slot run so many more at a time.
+std::uint32_t slots_for(double task_cpu, std::uint32_t slots) {
+  constexpr double kMost = 4096;
+  if (!(task_cpu > 0 && task_cpu < 1)) return slots;
+  return static_cast<std::uint32_t>(std::clamp(std::floor(slots / task_cpu + 1e-9), 1.0, kMost));
+}
+
+}  // namespace
 
 void WorkerJob::prepare(BinaryCache& binaries, const rpc::ConnectionPtr& master) {
   std::error_code error;
@@ -51,7 +64,7 @@ ExecutorStart WorkerJob::executor_start() const {
   start.log_path = worker_.log_path(setup_.job);
   start.setup.job = setup_.job;
   start.setup.node = worker_.self;
-  start.setup.slots = worker_.options.slots;
+  start.setup.slots = slots_for(setup_.task_cpu, worker_.options.slots);
   start.setup.memory_bytes = setup_.memory_bytes > 0 ? setup_.memory_bytes : worker_.options.memory_bytes;
   start.setup.spill_directory = worker_.job_directory(setup_.job);
   start.setup.segment_directory = worker_.store->directory();

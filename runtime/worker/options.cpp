@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/rpc/rpc.hpp"
+#include "base/text.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -34,6 +35,22 @@ void declare(Config& config, WorkerOptions& options) {
   config.text("worker.directory", options.directory, "Work directory for spills, logs and binaries (empty: a temporary one)");
   config.text("worker.listen", options.listen, "Address where other workers fetch map outputs (port 0: any)");
   config.text("worker.advertise", options.advertise, "Host name of that address for others (empty: as in listen)");
+  config.text("worker.capacity", options.capacity,
+              "What it has beside its slots, for tasks that demand it: memory=4GiB,disk_read=200MB (memory: worker.memory)");
+  config.list("worker.attributes", options.attributes, "What schedulers may want to know of this machine: gpu=1");
+}
+
+Result<std::map<std::string, std::string>> attributes_of(const WorkerOptions& options) {
+  std::map<std::string, std::string> attributes;
+  for (const std::string& attribute : options.attributes) {
+    const auto equals = attribute.find('=');
+    const std::string name(trim(std::string_view(attribute).substr(0, equals)));
+    if (equals == std::string::npos || name.empty())
+      return fail(Code::invalid_argument, fmt::format("attribute '{}' is not of the form NAME=VALUE", escaped(attribute)));
+    if (!attributes.emplace(name, trim(std::string_view(attribute).substr(equals + 1))).second)
+      return fail(Code::invalid_argument, fmt::format("attribute {} is given twice", name));
+  }
+  return attributes;
 }
 
 Result<void> complete(WorkerOptions& options) {
@@ -45,6 +62,7 @@ Result<void> complete(WorkerOptions& options) {
   if (options.store_bytes == 0) options.store_bytes = machine_memory() / 4;
   WEFT_TRY(rpc::Endpoint::parse(options.master));
   WEFT_TRY(rpc::Endpoint::parse(options.listen));
+  WEFT_TRY(attributes_of(options));
   if (options.advertise.empty()) {
     const std::string host = options.listen.substr(0, options.listen.rfind(':'));
     options.advertise = host == "0.0.0.0" || host == "[::]" ? machine_name() : host;

@@ -122,9 +122,10 @@ class WorkerImpl final : public Worker {
     const std::string& bound = listener_->endpoint().text;
     data_address_ = context_.options.advertise + bound.substr(bound.rfind(':'));
 
-    protocol::Register registration{
-        context_.options.name,  context_.options.host,         context_.options.rack,      data_address_,
-        context_.options.slots, context_.options.memory_bytes, context_.options.attributes};
+    WEFT_ASSIGN(auto attributes, attributes_of(context_.options));
+    protocol::Register registration{context_.options.name, context_.options.host,    context_.options.rack,
+                                    data_address_,         context_.options.slots,   context_.options.memory_bytes,
+                                    std::move(attributes), context_.options.capacity};
     MasterLink::Callbacks callbacks;
     callbacks.on_registered = [this](NodeId node) { context_.self = node; };
     callbacks.on_commands = [this](std::vector<protocol::Command> commands) { obey(std::move(commands)); };

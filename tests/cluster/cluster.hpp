@@ -29,10 +29,14 @@ class Cluster {
     EXPECT_TRUE(has_nodes(workers));
   }
 
-  void add_worker() {
-    const std::string name = "w" + std::to_string(workers_.size() + 1);
-    workers_.push_back(std::make_unique<Process>(
-        std::vector<std::string>{program("weft"), "worker", "--master", address_, "--slots", "2", "--name", name}, options()));
+  /// w1, w2, … with two slots unless `extra` says otherwise.
+  Process& add_worker(const std::vector<std::string>& extra = {}) {
+    std::vector<std::string> command{program("weft"), "worker", "--master",
+                                     address_,        "--name", "w" + std::to_string(workers_.size() + 1)};
+    if (std::find(extra.begin(), extra.end(), "--slots") == extra.end()) command.insert(command.end(), {"--slots", "2"});
+    command.insert(command.end(), extra.begin(), extra.end());
+    workers_.push_back(std::make_unique<Process>(command, options()));
+    return *workers_.back();
   }
   bool has_nodes(int count) {
     return eventually([&] {

@@ -28,7 +28,8 @@ struct Options {
 };
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("mode", options.mode, "noop, sums, skewed_join, iterate, throw, segfault, exit, loop, allocate, once or wait")
+  app.add_option("mode", options.mode,
+                 "noop, sums, skewed_join, iterate, meet, throw, segfault, exit, loop, allocate, once or wait")
       ->required();
   app.add_option("--input", options.input, "Text for the modes that read");
   app.add_option("--marker", options.marker, "File to create when a task has begun");
@@ -41,6 +42,14 @@ bool mark(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file >= 0) close(file);
   return file >= 0;
+}
+
+/// Returns when this was called for each of the tasks, whatever the process.
+void meet(const Options& options, std::uint64_t task) {
+  mark(options.marker + "." + std::to_string(task));
+  const auto here = [&](std::uint32_t other) { return access((options.marker + "." + std::to_string(other)).c_str(), F_OK) == 0; };
+  for (std::uint32_t other = 0; other < options.tasks; ++other)
+    while (!here(other)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 std::uint64_t misbehave(const Options& options, std::uint64_t i) {
@@ -118,6 +127,15 @@ void skewed_join(weft::Flow& flow, const Options& options) {
 void define(weft::Flow& flow, const Options& options) {
   if (options.mode == "skewed_join") {
     skewed_join(flow, options);
+  } else if (options.mode == "meet") {
+    flow.generate(
+            options.tasks,
+            [options](std::uint64_t i) {
+              meet(options, i);
+              return i;
+            },
+            options.tasks)
+        .count();
   } else if (options.mode == "noop") {
     const auto count = flow.generate(
                                options.tasks, [](std::uint64_t i) { return i; }, options.tasks)

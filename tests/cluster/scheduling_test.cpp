@@ -1,0 +1,112 @@
+// What a submission says about itself and a worker about its machine, as the scheduler and people see it.
+#include <pwd.h>
+
+#include "tests/cluster/cluster.hpp"
+
+namespace weft::test {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool one_line(const std::string& text) { return std::count(text.begin(), text.end(), '\n') == 1; }
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+TEST(Submission, SaysWhoseItIsWhereItBelongsAndWhenItShouldBeDone) {
+  Cluster cluster(1);
+  ASSERT_EQ(run(cluster.job({"noop", "--user", "alice", "--pool", "etl", "--priority", "3", "--deadline", "1h", "--demand",
+                             "cpu=1,memory=1MiB"}))
+                .exit_code,
+            0);
+  const std::string status = cluster.admin({"job", "status", "1", "--json"}).out;
+  EXPECT_TRUE(has(status, "\"user\":\"alice\"") && has(status, "\"pool\":\"etl\"") && has(status, "\"priority\":3")) << status;
+  EXPECT_TRUE(has(status, "\"deadline_seconds_left\":35")) << status;  // of 3600
+  EXPECT_TRUE(has(cluster.admin({"job", "status", "1"}).out, "to spare"));
+
+  ASSERT_EQ(run({program("weft"), "submit", "--master", cluster.address(), "--pool", "adhoc", program("cluster_probe"), "--",
+                 "noop", "--quiet"})
+                .exit_code,
+            0);
+  const std::string second = cluster.admin({"job", "status", "2", "--json"}).out;
+  EXPECT_TRUE(has(second, "\"pool\":\"adhoc\"")) << second;
+  EXPECT_TRUE(has(second, std::string("\"user\":\"") + getpwuid(getuid())->pw_name + "\"")) << second;  // the login name
+}
+
+TEST(Submission, WithNonsenseIsRefusedOnTheCommandLine) {
+  for (const auto& [option, value, complaint] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{{"--demand", "memory=lots", "memory"},
+                                                                      {"--demand", "ram=1", "ram"},
+                                                                      {"--deadline", "soon", "soon"},
+                                                                      {"--deadline", "0s", "0"}}) {
+    const auto result = run({program("cluster_probe"), "noop", option, value});
+    EXPECT_EQ(result.exit_code, 2) << option;
+    EXPECT_TRUE(has(result.err, complaint) && one_line(result.err)) << result.err;
+  }
+}
+
+TEST(Submission, OfTasksLargerThanAnyWorkerFailsAndNamesTheLargest) {
+  Cluster cluster(0);
+  cluster.add_worker({"--capacity", "memory=1GiB"});
+  cluster.add_worker({"--capacity", "memory=2GiB"});
+  ASSERT_TRUE(cluster.has_nodes(2));
+  const auto result = run(cluster.job({"noop", "--demand", "memory=3GiB"}));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(has(result.err, "the largest worker, w2, has cpu=2,memory=2GiB") && one_line(result.err)) << result.err;
+  EXPECT_EQ(run(cluster.job({"noop", "--demand", "memory=2GiB"})).exit_code, 0);
+  const auto embedded = run({program("cluster_probe"), "noop", "--quiet", "--threads", "2", "--demand", "cpu=3"});
+  EXPECT_EQ(embedded.exit_code, 1);
+  EXPECT_TRUE(has(embedded.err, "cpu=3") && one_line(embedded.err)) << embedded.err;
+}
+
+TEST(Worker, TellsItsCapacityAttributesAndWhatIsUsed) {
+  Cluster cluster(0);
+  cluster.add_worker({"--capacity", "memory=1GiB,disk_read=200MB", "--attribute", "gpu=1", "--attribute", "arch=x86", "--host",
+                      "h1", "--rack", "r1"});
+  ASSERT_TRUE(cluster.has_nodes(1));
+  const std::string listed = cluster.admin({"node", "list"}).out;
+  for (const char* part : {"h1", "r1", "cpu=2,memory=1GiB,disk_read=200000000B", "arch=x86,gpu=1", "cpu=0", "ready"})
+    EXPECT_TRUE(has(listed, part)) << part << " in\n" << listed;
+  Process job(cluster.job({"wait", "--tasks", "2", "--demand", "cpu=1,memory=256MiB", "--records", "1000000", "--marker",
+                           cluster.scratch() / "begun"}),
+              cluster.options());
+  ASSERT_TRUE(eventually([&] { return exists(cluster.scratch() / "begun"); }));
+  const std::string used = cluster.admin({"node", "list", "--json"}).out;
+  EXPECT_TRUE(has(used, "\"used\":{\"cpu\":2,\"memory\":536870912")) << used;
+  EXPECT_TRUE(has(used, "\"attributes\":{\"arch\":\"x86\",\"gpu\":\"1\"}")) << used;
+}
+
+TEST(Worker, WithNonsenseIsRefused) {
+  for (const auto& [option, value, complaint] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"--capacity", "memory=many", "memory"}, {"--capacity", "gpus=1", "gpus"}, {"--attribute", "gpu", "NAME=VALUE"}}) {
+    const auto result = run({program("weft"), "worker", "--master", "127.0.0.1:1", option, value});
+    EXPECT_EQ(result.exit_code, 1) << option;
+    EXPECT_TRUE(has(result.err, complaint)) << result.err;
+  }
+  Cluster cluster(0);
+  Process& worker = cluster.add_worker({"--capacity", "cpu=3"});
+  EXPECT_TRUE(eventually([&] { return has(worker.err_so_far(), "say --slots"); })) << worker.err_so_far();
+}
+
+TEST(Worker, RunsMoreTasksThanSlotsWhenTheyTakeLessThanASlot) {
+  Cluster cluster(0);
+  cluster.add_worker({"--slots", "1"});
+  ASSERT_TRUE(cluster.has_nodes(1));
+  // Each task waits until all four have begun.
+  const auto result = run(cluster.job({"meet", "--tasks", "4", "--demand", "cpu=0.25", "--marker", cluster.scratch() / "met"}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST(Explain, SaysWhatAWaitingJobWaitsFor) {
+  Cluster cluster(1);
+  Process job(cluster.job({"wait", "--tasks", "6", "--records", "1000000", "--marker", cluster.scratch() / "begun"}),
+              cluster.options());
+  ASSERT_TRUE(eventually([&] { return exists(cluster.scratch() / "begun"); }));
+  const std::string text = cluster.admin({"job", "explain", "1"}).out;
+  EXPECT_TRUE(has(text, "2 tasks running") && has(text, "no worker has cpu=1 free") && has(text, "waits for stage 0")) << text;
+  const std::string json = cluster.admin({"job", "explain", "1", "--json"}).out;
+  EXPECT_TRUE(has(json, "\"kind\":\"held\"") && has(json, "\"kind\":\"parents\"") && has(json, "\"tasks\":4")) << json;
+  EXPECT_EQ(cluster.admin({"job", "kill", "1"}).exit_code, 0);
+  EXPECT_TRUE(has(cluster.admin({"job", "explain", "1"}).out, "killed"));
+  EXPECT_NE(cluster.admin({"job", "explain", "9"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace weft::test
