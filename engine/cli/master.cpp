@@ -49,6 +49,9 @@ void add_master(CLI::App& app, Action& action) {
   command->add_option("--scheduler", server.scheduler, "Scheduler, with options: NAME or 'NAME(key=value,…)'")
       ->capture_default_str();
   command->add_option("--journal", server.journal, "File of accepted events; continued when it exists (default: none is kept)");
+  command->add_option(
+      "--topology", server.topology,
+      "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers say)");
   command->add_option("--directory", server.directory, "Where uploaded programs are kept (default: a temporary directory)");
   command->add_option("--port-file", options->port_file, "Write the address to this file once bound");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -69,6 +69,10 @@ void add_worker(CLI::App& app, Action& action) {
       "--attribute",
       [options](const std::vector<std::string>& values) { options->settings.push_back("worker.attributes=" + join(values, ",")); },
       "NAME=VALUE that schedulers may want to know, such as gpu=1; may be repeated");
+  command->add_option_function<std::vector<std::string>>(
+      "--local-data",
+      [options](const std::vector<std::string>& values) { options->settings.push_back("worker.local_data=" + join(values, ",")); },
+      "Directory, as inputs name it, whose files lie on this machine; may be repeated");
   command->add_option("--config", options->config, "Settings file (TOML); options override it")->check(CLI::ExistingFile);
   command->add_flag_callback(
       "--print-config",

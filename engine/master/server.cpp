@@ -18,6 +18,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
 
 ServerImpl::~ServerImpl() {
   if (!reactor_) return;
+  chores_->stop();
   reactor_->run([this] {
     if (listener_) listener_->close();
     for (auto& [id, node] : nodes_) node.connection->close();
@@ -40,7 +41,12 @@ Result<void> ServerImpl::begin() {
   if (error) return fail(Code::io, fmt::format("cannot create {}: {}", directory, error.message()));
   binaries_ = std::make_unique<BinaryStore>(directory);
 
+  if (!options_.topology.empty()) {
+    WEFT_ASSIGN(topology_, Topology::open(options_.topology));
+  }
+
   started_ = SystemClock().now();
+  chores_ = rpc::Reactor::start("weft-chores");
   reactor_ = rpc::Reactor::start("weft-master");
   Result<void> began;
   reactor_->run([&] {
@@ -190,9 +196,9 @@ rpc::Handler ServerImpl::handler() {
 void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
   if (message.type == client::kPoll) return on_poll(message, std::move(responder));
   if (message.type == client::kJobLogs) return on_job_logs(message, std::move(responder));
-  Result<rpc::Payload> answer = message.type == protocol::kRegister      ? on_register(connection, message)
-                                : message.type == protocol::kFetchBinary ? on_fetch_binary(message)
-                                                                         : on_client_request(connection, message);
+  if (message.type == protocol::kRegister) return on_register(connection, message, std::move(responder));
+  Result<rpc::Payload> answer =
+      message.type == protocol::kFetchBinary ? on_fetch_binary(message) : on_client_request(connection, message);
   if (answer) return responder.reply(std::move(*answer));
   responder.fail(answer.error());
 }

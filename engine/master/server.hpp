@@ -19,6 +19,7 @@ struct ServerOptions {
   std::string scheduler = "fifo";
   std::string journal;    // file of accepted events, continued when it exists; empty: none is kept
   std::string directory;  // uploaded programs; empty: a temporary one
+  std::string topology;   // file or program that tells hosts' racks; empty: workers say theirs
   Duration heartbeat = std::chrono::milliseconds(500);
   CoreOptions core;
   /// Called once, on the server's thread, when the master cannot go on (its journal failed). Must not destroy the server.

@@ -96,8 +96,29 @@ Result<rpc::Payload> ServerImpl::on_run_part(const rpc::Message& message) {
   if (!job->submit.same_binary && !binaries_->knows(job->submit.binary))
     return fail(Code::invalid_argument, "the job's program was not uploaded");
   WEFT_ASSIGN(plan::PlanPart part, plan::decode_part(message.bulk.view()));
+  place_splits(part);
   WEFT_TRY(apply(PlanExtended{request.job, std::move(part)}));
   return rpc::Payload{};
+}
+
+/// Notes the hosts of files that lie in directories that workers hold.
+void ServerImpl::place_splits(plan::PlanPart& part) const {
+  std::map<std::string, std::set<std::string>> holders;  // hosts by directory
+  for (const auto& [id, node] : nodes_)
+    for (const std::string& directory : node.info.local_data) holders[directory].insert(node.info.host);
+  if (holders.empty()) return;
+  const auto hosts_of = [&holders](const std::string& path) {
+    std::set<std::string> hosts;
+    for (const auto& [directory, of_directory] : holders)
+      if (path.starts_with(directory) && path.size() > directory.size() && path[directory.size()] == '/')
+        hosts.insert(of_directory.begin(), of_directory.end());
+    return std::vector<std::string>(hosts.begin(), hosts.end());
+  };
+  for (plan::Stage& stage : part.stages)
+    for (plan::Branch& branch : stage.branches)
+      for (storage::SplitGroup& group : branch.splits)
+        for (storage::Split& split : group)
+          if (split.hosts.empty()) split.hosts = hosts_of(split.path);
 }
 
 Result<rpc::Payload> ServerImpl::on_record_value(const rpc::Message& message) {

@@ -15,6 +15,7 @@
 #include "engine/master/binary_store.hpp"
 #include "engine/master/journal.hpp"
 #include "engine/master/server.hpp"
+#include "engine/master/topology.hpp"
 #include "runtime/protocol/worker.hpp"
 
 namespace weft::master {
@@ -72,7 +73,9 @@ class ServerImpl final : public Server {
   // server_workers.cpp
   void on_notify(const rpc::ConnectionPtr& connection, rpc::Message message);
   void on_close(const rpc::ConnectionPtr& connection, const Error& error);
-  Result<rpc::Payload> on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message);
+  struct WorkerTag;
+  void on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
+  Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, protocol::Register info);
   Result<rpc::Payload> on_fetch_binary(const rpc::Message& message);
   Result<void> on_worker_message(NodeId id, Node& node, const rpc::Message& message);
   void on_task_event(NodeId node, protocol::Event event);
@@ -87,6 +90,7 @@ class ServerImpl final : public Server {
   Result<rpc::Payload> on_run_part(const rpc::Message& message);
   Result<rpc::Payload> on_record_value(const rpc::Message& message);
   Result<rpc::Payload> on_list_nodes();
+  void place_splits(plan::PlanPart& part) const;
   void on_poll(const rpc::Message& message, rpc::Responder responder);
   void on_job_logs(const rpc::Message& message, rpc::Responder responder);
   std::optional<Result<rpc::Payload>> poll_answer(const client::Poll& poll, bool final);
@@ -97,6 +101,7 @@ class ServerImpl final : public Server {
   TimePoint started_{};
   std::optional<TempDir> temporary_;
   std::unique_ptr<BinaryStore> binaries_;
+  std::unique_ptr<Topology> topology_;
   std::unique_ptr<Core> core_;
   std::unique_ptr<Journal> journal_;
   bool failed_ = false;
@@ -110,6 +115,7 @@ class ServerImpl final : public Server {
   std::unique_ptr<rpc::Listener> listener_;
   Log log_{"master"};
   std::unique_ptr<rpc::Reactor> reactor_;
+  std::unique_ptr<rpc::Reactor> chores_;  // what may block: asking the topology program
 };
 
 }  // namespace weft::master

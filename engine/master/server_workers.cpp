@@ -4,12 +4,13 @@
 #include "engine/master/server_impl.hpp"
 
 namespace weft::master {
-namespace {
 
-/// What a connection is, once it has registered; client connections have none.
-struct WorkerTag {
-  NodeId node;
+/// What the connection of a worker is; client connections have none.
+struct ServerImpl::WorkerTag {
+  std::optional<NodeId> node;  // once it has joined
 };
+
+namespace {
 
 FailureKind kind_of(protocol::EventKind kind) {
   switch (kind) {
@@ -49,9 +50,29 @@ Result<sched::Resources> capacity_of(const protocol::Register& worker) {
 
 }  // namespace
 
-Result<rpc::Payload> ServerImpl::on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-  if (connection->context) return fail(Code::invalid_argument, "this worker is registered already");
-  WEFT_ASSIGN(protocol::Register info, protocol::decode_register(message));
+void ServerImpl::on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+  if (connection->context) return responder.fail(Error(Code::invalid_argument, "this worker is registered already"));
+  auto info = protocol::decode_register(message);
+  if (!info) return responder.fail(info.error());
+  const auto tag = std::make_shared<WorkerTag>();
+  connection->context = tag;
+  auto answer = [this, connection, tag](protocol::Register worker, Result<std::optional<std::string>> rack, rpc::Responder& to) {
+    if (connection->context != tag) return;  // it is gone
+    if (rack && *rack) worker.rack = **rack;
+    auto joined = rack ? join(connection, *tag, std::move(worker)) : fail(std::move(rack).error());
+    if (joined) return to.reply(std::move(*joined));
+    log_.warn("{}: registration refused: {}", connection->peer(), joined.error().to_string());
+    connection->context.reset();
+    to.fail(joined.error());
+  };
+  if (!topology_) return answer(std::move(*info), std::nullopt, responder);
+  chores_->post([this, answer, info = std::move(*info), to = std::make_shared<rpc::Responder>(std::move(responder))] {
+    auto rack = topology_->rack_of(info.host);
+    reactor_->post([answer, info, to, rack = std::move(rack)] { answer(info, rack, *to); });
+  });
+}
+
+Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, WorkerTag& tag, protocol::Register info) {
   const NodeId id(next_node_++);
   WorkerJoined joined;
   joined.node = id;
@@ -61,7 +82,7 @@ Result<rpc::Payload> ServerImpl::on_register(const rpc::ConnectionPtr& connectio
   joined.data_address = info.data_address;
   WEFT_ASSIGN(joined.capacity, capacity_of(info));
   joined.attributes = info.attributes;
-  log_.info("worker {} at {} joined as node {} with {} slots", info.name, connection->peer(), id.value(), info.slots);
+  log_.info("worker {} at {} joined as node {} with {}", info.name, connection->peer(), id.value(), to_string(joined.capacity));
   Node& node = nodes_[id];
   node.info = std::move(info);
   node.connection = connection;
@@ -70,7 +91,7 @@ Result<rpc::Payload> ServerImpl::on_register(const rpc::ConnectionPtr& connectio
     nodes_.erase(id);
     return fail(std::move(applied).error());
   }
-  connection->context = std::make_shared<WorkerTag>(WorkerTag{id});
+  tag.node = id;
   return protocol::encode(protocol::Registered{id, options_.heartbeat});
 }
 
@@ -82,7 +103,7 @@ Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::Message& message) {
 
 void ServerImpl::on_notify(const rpc::ConnectionPtr& connection, rpc::Message message) {
   const auto tag = std::static_pointer_cast<WorkerTag>(connection->context);
-  auto node = tag ? nodes_.find(tag->node) : nodes_.end();
+  auto node = tag && tag->node ? nodes_.find(*tag->node) : nodes_.end();
   Result<void> done = node == nodes_.end() ? fail(Code::invalid_argument, "a message of a peer that is not registered")
                                            : on_worker_message(node->first, node->second, message);
   if (done) return;
@@ -127,12 +148,12 @@ void ServerImpl::on_task_event(NodeId node, protocol::Event event) {
 void ServerImpl::on_close(const rpc::ConnectionPtr& connection, const Error& error) {
   if (error.code() == Code::corrupt) log_.warn("{} sent nonsense and was disconnected: {}", connection->peer(), error.to_string());
   if (const auto tag = std::static_pointer_cast<WorkerTag>(std::exchange(connection->context, nullptr))) {
-    auto node = nodes_.find(tag->node);
+    auto node = tag->node ? nodes_.find(*tag->node) : nodes_.end();
     if (node == nodes_.end()) return;
     const std::string why = error.code() == Code::cancelled ? "it left" : error.to_string();
     log_.info("worker {} is gone: {}", node->second.info.name, why);
     nodes_.erase(node);
-    (void)apply(WorkerLost{tag->node, why});  // refused when the core had given it up before
+    (void)apply(WorkerLost{*tag->node, why});  // refused when the core had given it up before
     return;
   }
   std::vector<JobId> orphans;

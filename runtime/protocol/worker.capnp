@@ -19,6 +19,7 @@ struct Register {
   memoryBytes @5 :UInt64;
   attributes @6 :List(Attribute);
   capacity @7 :Text;              # beside its slots: "memory=4GiB,disk_read=200MB"
+  localData @8 :List(Text);       # directories whose files lie on its machine
 }
 
 struct Registered {

@@ -21,6 +21,7 @@ rpc::Payload encode(const Register& message) {
     attributes[i++].setValue(text(value));
   }
   out.setCapacity(text(message.capacity));
+  write_text(out.initLocalData(static_cast<unsigned>(message.local_data.size())), message.local_data);
   return {rpc::flatten(builder), {}, {}};
 }
 
@@ -76,7 +77,9 @@ Result<Register> decode_register(const rpc::Message& message) {
                   in.getSlots(),
                   in.getMemoryBytes(),
                   {},
+                  {},
                   string(in.getCapacity())};
+    for (auto directory : in.getLocalData()) made.local_data.push_back(string(directory));
     for (auto attribute : in.getAttributes()) made.attributes[string(attribute.getName())] = string(attribute.getValue());
     return made;
   });

@@ -28,7 +28,8 @@ struct Register {
   std::uint32_t slots = 0;
   std::uint64_t memory_bytes = 0;
   std::map<std::string, std::string> attributes;
-  std::string capacity{};  // of other resources than its slots: "memory=4GiB,disk_read=200MB"
+  std::vector<std::string> local_data{};  // directories whose files lie on its machine
+  std::string capacity{};                 // of other resources than its slots: "memory=4GiB,disk_read=200MB"
 };
 
 struct Registered {

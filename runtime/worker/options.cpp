@@ -37,6 +37,8 @@ void declare(Config& config, WorkerOptions& options) {
   config.text("worker.advertise", options.advertise, "Host name of that address for others (empty: as in listen)");
   config.text("worker.capacity", options.capacity,
               "What it has beside its slots, for tasks that demand it: memory=4GiB,disk_read=200MB (memory: worker.memory)");
+  config.list("worker.local_data", options.local_data,
+              "Directories, as inputs name them, whose files lie on this machine: their tasks come here when they can");
   config.list("worker.attributes", options.attributes, "What schedulers may want to know of this machine: gpu=1");
 }
 
@@ -63,6 +65,11 @@ Result<void> complete(WorkerOptions& options) {
   WEFT_TRY(rpc::Endpoint::parse(options.master));
   WEFT_TRY(rpc::Endpoint::parse(options.listen));
   WEFT_TRY(attributes_of(options));
+  for (std::string& directory : options.local_data) {
+    if (!directory.starts_with('/'))
+      return fail(Code::invalid_argument, fmt::format("local data '{}' is no absolute path", escaped(directory)));
+    while (directory.ends_with('/')) directory.pop_back();
+  }
   if (options.advertise.empty()) {
     const std::string host = options.listen.substr(0, options.listen.rfind(':'));
     options.advertise = host == "0.0.0.0" || host == "[::]" ? machine_name() : host;

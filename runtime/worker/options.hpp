@@ -24,6 +24,7 @@ struct WorkerOptions {
   std::string advertise;                // host part of the address told to them; default: that of `listen`
   std::string capacity;                 // other resources than slots, "disk_read=200MB,network_in=1GB"; memory: as above
   std::vector<std::string> attributes;  // "gpu=1"
+  std::vector<std::string> local_data;  // directories whose files lie on this machine
   bool private_cluster = false;         // ends with its master instead of waiting for it
 };
 

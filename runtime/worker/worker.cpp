@@ -123,9 +123,9 @@ class WorkerImpl final : public Worker {
     data_address_ = context_.options.advertise + bound.substr(bound.rfind(':'));
 
     WEFT_ASSIGN(auto attributes, attributes_of(context_.options));
-    protocol::Register registration{context_.options.name, context_.options.host,    context_.options.rack,
-                                    data_address_,         context_.options.slots,   context_.options.memory_bytes,
-                                    std::move(attributes), context_.options.capacity};
+    protocol::Register registration{context_.options.name, context_.options.host,       context_.options.rack,
+                                    data_address_,         context_.options.slots,      context_.options.memory_bytes,
+                                    std::move(attributes), context_.options.local_data, context_.options.capacity};
     MasterLink::Callbacks callbacks;
     callbacks.on_registered = [this](NodeId node) { context_.self = node; };
     callbacks.on_commands = [this](std::vector<protocol::Command> commands) { obey(std::move(commands)); };

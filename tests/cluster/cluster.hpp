@@ -30,12 +30,15 @@ class Cluster {
   }
 
   /// w1, w2, … with two slots unless `extra` says otherwise.
+  /// Its executors see its name in $WEFT_TEST_NODE.
   Process& add_worker(const std::vector<std::string>& extra = {}) {
     std::vector<std::string> command{program("weft"), "worker", "--master",
                                      address_,        "--name", "w" + std::to_string(workers_.size() + 1)};
     if (std::find(extra.begin(), extra.end(), "--slots") == extra.end()) command.insert(command.end(), {"--slots", "2"});
     command.insert(command.end(), extra.begin(), extra.end());
-    workers_.push_back(std::make_unique<Process>(command, options()));
+    ProcessOptions with_name = options();
+    with_name.environment["WEFT_TEST_NODE"] = "w" + std::to_string(workers_.size() + 1);
+    workers_.push_back(std::make_unique<Process>(command, with_name));
     return *workers_.back();
   }
   bool has_nodes(int count) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -29,7 +30,7 @@ struct Options {
 
 void declare(CLI::App& app, Options& options) {
   app.add_option("mode", options.mode,
-                 "noop, sums, skewed_join, iterate, meet, throw, segfault, exit, loop, allocate, once or wait")
+                 "noop, sums, skewed_join, iterate, meet, where, throw, segfault, exit, loop, allocate, once or wait")
       ->required();
   app.add_option("--input", options.input, "Text for the modes that read");
   app.add_option("--marker", options.marker, "File to create when a task has begun");
@@ -136,6 +137,15 @@ void define(weft::Flow& flow, const Options& options) {
             },
             options.tasks)
         .count();
+  } else if (options.mode == "where") {
+    const auto rows = flow.read_text({options.input})
+                          .map([](std::string_view line) {
+                            const char* node = std::getenv("WEFT_TEST_NODE");
+                            return std::string(line) + " on " + (node == nullptr ? "?" : node);
+                          })
+                          .distinct()
+                          .collect();
+    for (const std::string& row : std::set<std::string>(rows.begin(), rows.end())) std::printf("%s\n", row.c_str());
   } else if (options.mode == "noop") {
     const auto count = flow.generate(
                                options.tasks, [](std::uint64_t i) { return i; }, options.tasks)

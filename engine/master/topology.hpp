@@ -1,0 +1,39 @@
+// Which rack a host is in: from a file, or from a program that is asked.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+
+namespace weft::master {
+
+/// A text file has lines of HOST and RACK, blanks between; "*" stands for every other host; # begins a comment. An executable file
+/// is a program: run with the host as its only argument, it prints the rack on the first line of its standard output. Any thread.
+class Topology {
+ public:
+  /// Errors: no such file; a line that is wrong, by number; a host given twice.
+  static Result<std::unique_ptr<Topology>> open(const std::string& path, Duration patience = std::chrono::seconds(5));
+
+  /// Nothing when a file does not know the host. A program's answers are remembered. Blocks for as long as a program takes, at most
+  /// the patience; the error tells what it did instead of naming a rack.
+  Result<std::optional<std::string>> rack_of(const std::string& host);
+  /// Reads the file again, forgets what the program said. On an error everything stays as it was.
+  Result<void> reload();
+
+ private:
+  Topology(std::string path, Duration patience) : path_(std::move(path)), patience_(patience) {}
+  Result<std::string> ask(const std::string& host) const;
+
+  const std::string path_;
+  const Duration patience_;
+  std::mutex mutex_;  // everything below
+  bool program_ = false;
+  std::map<std::string, std::string> racks_;
+};
+
+}  // namespace weft::master
