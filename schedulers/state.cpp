@@ -60,6 +60,15 @@ void ClusterState::exclude(NodeId id, std::optional<Time> until) {
   update_free(node);
 }
 
+void ClusterState::set_capacity(NodeId id, const Resources& capacity) {
+  NodeInfo& node = nodes_.at(id);
+  const Resources change = capacity - node.capacity;
+  racks_.at(node.rack).capacity += change;
+  if (node.usable()) capacity_ += change;
+  node.capacity = capacity;
+  update_free(node);
+}
+
 void ClusterState::set_cross_rack_rate(NodeId id, double bytes_per_second) {
   NodeInfo& node = nodes_.at(id);
   racks_.at(node.rack).cross_rack_rate += bytes_per_second - node.cross_rack_rate;

@@ -21,6 +21,8 @@ class ClusterState final : public ClusterView {
   void remove_node(NodeId id);
   void exclude(NodeId id, std::optional<Time> until);
   NodeInfo& mutable_node(NodeId id) { return nodes_.at(id); }
+  /// What runs there may be more than that.
+  void set_capacity(NodeId id, const Resources& capacity);
   void set_cross_rack_rate(NodeId id, double bytes_per_second);
 
   JobInfo& add_job(JobInfo job);

@@ -24,6 +24,7 @@ struct NodeInfo {
   HostId host;  // node-local: a split's hosts contain it
   RackId rack;  // rack-local; every dist()
   Resources capacity;
+  Resources nominal;                              // the capacity it joined with; `capacity` may change
   Resources used;                                 // by the demands of running attempts (what must never exceed capacity)
   Resources measured;                             // as last reported (RAS starts tasks only when real usage leaves room)
   std::map<std::string, std::string> attributes;  // accelerators: hardware affinity of the Adaptive scheduler

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/assert.hpp"
 #include "base/file.hpp"
 #include "engine/client/crash_guard.hpp"
 #include "engine/client/embedded_slots.hpp"
@@ -119,6 +120,7 @@ class EmbeddedSession final : public Session {
   void carry_out(master::LaunchTask& launch) { slots_->launch(std::move(launch)); }
   void carry_out(const master::KillTask& kill) { slots_->stop(kill.attempt); }
   void carry_out(master::ShuffleLocations& table) { slots_->set_locations(table.shuffle, std::move(table.outputs)); }
+  void carry_out(const master::ShuffleExtended&) { WEFT_ASSERT(false); }  // slow start is not asked for
   void carry_out(const master::ReleaseShuffle& release) { slots_->release(release.job, release.shuffle); }
   void carry_out(const master::ReleaseJob& release) { slots_->store().release(release.job); }
   void carry_out(master::ActionFinished& action) { finished_ = std::move(action); }

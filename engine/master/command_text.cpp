@@ -27,6 +27,10 @@ std::string text(const ShuffleLocations& c) {
   for (const auto& output : c.outputs) out += fmt::format(" {}.{}@{}", output.map, output.attempt, output.node.value());
   return out;
 }
+std::string text(const ShuffleExtended& c) {
+  return fmt::format("output {}.{}@{} of job {} shuffle {} to {}", c.output.map, c.output.attempt, c.output.node.value(),
+                     c.job.value(), c.shuffle.value(), c.node.value());
+}
 std::string text(const ReleaseShuffle& c) {
   return fmt::format("release job {} shuffle {} on {}", c.job.value(), c.shuffle.value(), c.node.value());
 }

@@ -28,8 +28,8 @@ Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& comm
   const Time before = state_.now();
   state_.set_now(std::max(before, now));
   commands_ = &commands;
-  work_ = timer_ = false;
-  triggered_.reset();
+  heartbeat_.reset();
+  step_ = false;
   Result<void> applied = std::visit([this](auto&& alternative) { return on(std::move(alternative)); }, std::move(event));
   if (applied) {
     while (!doomed_.empty()) {

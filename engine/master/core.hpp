@@ -21,8 +21,13 @@ struct CoreOptions {
   double rack_uplink_bytes_per_second = 0;            // for the view; 0: not known
   std::uint64_t split_bytes = 4u << 20;               // a hot partition is cut into pieces of no less; 0: never cut
   Time placement_patience = std::chrono::minutes(1);  // for tasks that no worker there is large enough for, once accepted
-  std::uint32_t max_refusals = 10'000;                // refused decisions in one call of the scheduler, then the call is cut off
-  std::uint32_t max_decisions = 1'000'000;            // decisions of any kind in one call
+  Time decide_every{0};        // the scheduler is called at multiples of this only; 0: after each event that could allow a launch
+  bool on_heartbeats = false;  // with decide_every 0: only for the node a heartbeat came from (Hadoop 1), and for its own timers
+  /// A stage may start when so much of each of its inputs is there; running tasks are told of further map outputs
+  /// (ShuffleExtended). 1: when its inputs are complete. For shells whose tasks can wait for their inputs; real workers cannot.
+  double slow_start = 1;
+  std::uint32_t max_refusals = 10'000;      // refused decisions in one call of the scheduler, then the call is cut off
+  std::uint32_t max_decisions = 1'000'000;  // decisions of any kind in one call
 };
 
 enum class JobState : std::uint8_t { running, finished, failed, killed };

@@ -19,6 +19,8 @@ Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view 
   info.node = node;
   info.launched = state_.now();
   state_.occupy(node, {id, attempt}, *job.info, stage.info->demand);
+  ++running_;
+  if (!stage.inputs_complete) ++early_;
   job.nodes.insert(node);
 
   LaunchTask command;
@@ -45,7 +47,7 @@ Result<void> Core::Impl::preempt(const AttemptId& attempt, std::string_view reas
   JobRecord& job = jobs_.at(attempt.task.job);
   const TaskRef task{&job, &job.stages.at(attempt.task.stage), attempt.task.index};
   emit(KillTask{info->node, attempt, fmt::format("preempted: {}", reason)});
-  state_.vacate(info->node, attempt, *job.info, task.stage->info->demand);
+  release(task);
   state_.set_task(*job.info, *task.stage->info, task.index, sched::TaskState::pending);
   record_reason(job.spec.job, attempt.task.stage, fmt::format("preempted: {}", reason));
   return {};

@@ -25,6 +25,7 @@ struct StageRecord {
   sched::StageInfo* info = nullptr;
   std::vector<StageId> inputs;        // each once
   std::optional<ActionId> action;     // result stages of an action that is not finished
+  bool inputs_complete = false;       // as of the last refresh
   bool active = false;                // somebody waits for it: its missing tasks are to run once its inputs are complete
   bool released = false;              // the driver will not read it again
   bool shaped = false;                // it was ready once: hot partitions are cut
@@ -54,6 +55,7 @@ struct JobRecord {
   std::map<ActionId, ActionRecord> actions;
   std::set<ActionId> seen_actions;
   std::set<NodeId> nodes;  // live ones that were given something of it
+  bool patient = false;    // its stages wait for complete inputs, also with slow start
   Counters counters;
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
 };
@@ -112,6 +114,13 @@ class Core::Impl final : public sched::Decisions {
   /// Works out again which stages are active and ready, revives what lineage needs, drops what nobody needs.
   void refresh(JobRecord& job);
   void set_ready(JobRecord& job, StageRecord& stage, bool ready);
+  // Slow start (core_slow_start.cpp).
+  std::uint32_t start_threshold(const StageRecord& input) const;
+  void set_inputs_complete(StageRecord& stage, bool complete);
+  void extend_tables(JobRecord& job, StageRecord& stage, const TaskRef& task);
+  bool make_way();
+  std::optional<TaskRef> newest_early_reader();
+  bool starved(const JobRecord& job) const;
   void stage_complete(JobRecord& job, StageRecord& stage);
   void lose_output(JobRecord& job, StageRecord& stage, std::uint32_t map);
   bool lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node);
@@ -127,7 +136,8 @@ class Core::Impl final : public sched::Decisions {
 
   // Tasks.
   Result<TaskRef> running_task(const AttemptId& attempt, NodeId node);
-  void vacate(const TaskRef& task);
+  void release(const TaskRef& task);
+  void vacate(const TaskRef& task);  // and says so to the scheduler
   void requeue(const TaskRef& task, std::optional<NodeId> avoid);
   void count_failure(const TaskRef& task, FailureKind kind, std::string message);
   void lose_attempt(const TaskRef& task, std::string why);
@@ -154,7 +164,7 @@ class Core::Impl final : public sched::Decisions {
 
   // Timers.
   struct Timer {
-    enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler, placement };
+    enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler, placement, step };
     Purpose purpose;
     NodeId node;  // of heartbeat and exclusion
     Time at;
@@ -164,6 +174,7 @@ class Core::Impl final : public sched::Decisions {
 
   // The scheduler, which may be a user's own: it may throw, and decide nonsense (core_scheduler.cpp).
   void run_scheduler();
+  void ask_for_step();
   void call_scheduler(const sched::Trigger& trigger);
   void scheduler_failed(std::string what);
   void count_decision();
@@ -200,6 +211,9 @@ class Core::Impl final : public sched::Decisions {
   bool work_ = false;                         // what the scheduler is to look at afterwards
   std::optional<NodeId> triggered_;
   bool timer_ = false;
+  std::optional<NodeId> heartbeat_;  // this event is one
+  bool step_ = false, step_asked_ = false;
+  std::uint64_t running_ = 0, early_ = 0;            // attempts; of these, readers of incomplete inputs
   std::uint32_t refused_now_ = 0, decided_now_ = 0;  // in the scheduler's current call
   SchedulerTrouble trouble_;
   std::vector<std::uint64_t> sizes_;  // scratch

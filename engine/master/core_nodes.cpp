@@ -19,7 +19,7 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   sched::NodeInfo node;
   node.id = event.node;
   node.name = std::move(event.name);
-  node.capacity = event.capacity;
+  node.capacity = node.nominal = event.capacity;
   node.attributes = std::move(event.attributes);
   node.forecast = std::move(event.forecast);
   node.joined = node.last_heard = state_.now();
@@ -36,12 +36,17 @@ Result<void> Core::Impl::on(WorkerHeartbeat event) {
   if (state_.node(event.node) == nullptr) {
     return fail(Code::not_found, fmt::format("node {} is not known (any more); it must register again", event.node.value()));
   }
+  if (event.capacity && !sched::valid(*event.capacity))
+    return fail(Code::invalid_argument, fmt::format("the capacity of node {} must be finite and not negative", event.node.value()));
   sched::NodeInfo& node = state_.mutable_node(event.node);
   node.last_heard = state_.now();
   node.measured = event.used;
+  if (event.capacity) state_.set_capacity(event.node, *event.capacity);
   if (!event.forecast.empty()) node.forecast = std::move(event.forecast);
   if (std::isfinite(event.cross_rack_rate) && event.cross_rack_rate >= 0)
     state_.set_cross_rack_rate(event.node, event.cross_rack_rate);
+  if (event.capacity) lift_avoidance();  // another node may be none for some tasks now
+  heartbeat_ = event.node;
   trigger_node(event.node);
   return {};
 }
@@ -82,7 +87,7 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
     using Purpose = Timer::Purpose;
     return (entry.second.purpose == Purpose::heartbeat || entry.second.purpose == Purpose::exclusion) && entry.second.node == id;
   });
-  const sched::Resources capacity = state_.node(id)->capacity;
+  const sched::Resources capacity = state_.node(id)->nominal;
   state_.remove_node(id);
   count_shape(capacity, -1);
   lift_avoidance();
@@ -148,6 +153,10 @@ Result<void> Core::Impl::on(TimerFired event) {
   switch (timer.purpose) {
     case Timer::Purpose::scheduler:
       timer_ = true;
+      break;
+    case Timer::Purpose::step:
+      step_ = true;
+      step_asked_ = false;
       break;
     case Timer::Purpose::exclusion:
       state_.exclude(timer.node, std::nullopt);

@@ -1,5 +1,6 @@
 // Calling the scheduler. It may be a user's own: what it throws is caught, and a call that decides too much nonsense is cut off.
 #include <exception>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,14 +31,29 @@ std::optional<std::string> fault_of(Call&& call) {
 
 }  // namespace
 
+/// What there is to look at stays noted until the scheduler is called for it.
 void Core::Impl::run_scheduler() {
-  using Kind = sched::Trigger::Kind;
-  if (timer_) call_scheduler({Kind::timer, {}});
-  if (work_) {
-    call_scheduler({Kind::work, {}});
-  } else if (triggered_) {
-    call_scheduler({Kind::node, *triggered_});
-  }
+  do {
+    if (!timer_ && !work_ && !triggered_) return;
+    if (options_.decide_every > Time(0) && !step_) return ask_for_step();
+    using Kind = sched::Trigger::Kind;
+    const bool work = std::exchange(work_, false);
+    const std::optional<NodeId> node = std::exchange(triggered_, std::nullopt);
+    if (std::exchange(timer_, false)) call_scheduler({Kind::timer, {}});
+    if (options_.on_heartbeats && options_.decide_every == Time(0)) {
+      if (heartbeat_) call_scheduler({Kind::node, *heartbeat_});
+    } else if (work) {
+      call_scheduler({Kind::work, {}});
+    } else if (node) {
+      call_scheduler({Kind::node, *node});
+    }
+  } while (make_way());
+}
+
+void Core::Impl::ask_for_step() {
+  if (std::exchange(step_asked_, true)) return;
+  const auto every = options_.decide_every.count();
+  set_timer(Timer::Purpose::step, {}, Time((state_.now().count() + every - 1) / every * every));
 }
 
 void Core::Impl::call_scheduler(const sched::Trigger& trigger) {

@@ -16,7 +16,7 @@ void Core::Impl::refresh(JobRecord& job) {
     --position;
     StageRecord& stage = job.stages.at(*position);
     stage.active = stage.action.has_value() || wanted.contains(stage.plan.id);
-    bool ready = stage.active;
+    bool ready = stage.active, complete = true;
     if (stage.active) {
       for (StageId input_id : stage.inputs) {
         StageRecord& input = job.stages.at(input_id);
@@ -24,9 +24,11 @@ void Core::Impl::refresh(JobRecord& job) {
         if (input.dropped) revive(job, input);  // enters job.open before `position`: visited next
         if (input.info->complete()) continue;
         wanted.insert(input_id);
-        ready = false;
+        complete = false;
+        ready &= !job.patient && input.info->finished >= start_threshold(input);
       }
     }
+    if (stage.active) set_inputs_complete(stage, complete);
     set_ready(job, stage, ready);
   }
   drop_released(job);
@@ -119,6 +121,7 @@ void Core::Impl::send_locations(JobRecord& job, StageRecord& stage, NodeId node)
   table.outputs.reserve(stage.info->tasks.size());
   for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
     const auto& task = stage.info->tasks[map];
+    if (task.state != sched::TaskState::finished) continue;
     table.outputs.push_back({map, task.attempts - 1, task.node});
   }
   emit(std::move(table));

@@ -77,7 +77,7 @@ std::vector<Cut> Core::Impl::cuts_of(const JobRecord& job, const plan::Branch& b
 
 void Core::Impl::shape(JobRecord& job, StageRecord& stage) {
   stage.shaped = true;
-  if (options_.split_bytes == 0) return;
+  if (options_.split_bytes == 0 || !stage.inputs_complete) return;
   std::vector<Cut> cuts;
   std::uint32_t first_task = 0;
   for (const plan::Branch& branch : stage.plan.branches) {

@@ -83,8 +83,14 @@ Result<void> Core::Impl::on(TaskStarted event) {
   return {};
 }
 
-void Core::Impl::vacate(const TaskRef& task) {
+void Core::Impl::release(const TaskRef& task) {
+  --running_;
+  if (!task.stage->inputs_complete) --early_;
   state_.vacate(task.info().node, task.attempt(), *task.job->info, task.stage->info->demand);
+}
+
+void Core::Impl::vacate(const TaskRef& task) {
+  release(task);
   trigger_node(task.info().node);
 }
 
@@ -114,7 +120,12 @@ Result<void> Core::Impl::on(TaskFinished event) {
   state_.set_task(*task.job->info, *stage.info, task.index, sched::TaskState::finished);
   if (!writes) store_result(task, std::move(event.result));
   notify({sched::Notice::Kind::task_finished, task.job->spec.job, stage.plan.id, task.index, event.node});
-  if (stage.info->complete() && !doomed_.contains(task.job->spec.job)) stage_complete(*task.job, stage);
+  if (doomed_.contains(task.job->spec.job)) return {};
+  if (stage.info->complete()) {
+    stage_complete(*task.job, stage);
+  } else if (writes && options_.slow_start < 1 && stage.info->finished == start_threshold(stage)) {
+    refresh(*task.job);
+  }
   return {};
 }
 
@@ -140,6 +151,7 @@ void Core::Impl::store_output(const TaskRef& task, const TaskFinished& event) {
   sizes_.clear();
   for (const auto& partition : event.output) sizes_.push_back(partition.bytes);
   task.stage->info->output.add(task.index, event.node, sizes_);
+  if (options_.slow_start < 1) extend_tables(*task.job, *task.stage, task);
 }
 
 void Core::Impl::store_result(const TaskRef& task, Buffer result) {

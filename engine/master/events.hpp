@@ -68,6 +68,7 @@ struct WorkerHeartbeat {
   sched::Resources used;                        // as measured, for the view only
   double cross_rack_rate = 0;                   // bytes per second it moves over its rack's uplink
   std::vector<sched::CapacityStep> forecast{};  // empty: as said before
+  std::optional<sched::Resources> capacity{};   // from now on; what runs goes on. Without: as said before
 };
 /// The connection is gone, or the worker said goodbye.
 struct WorkerLost {
@@ -127,13 +128,20 @@ struct KillTask {
   AttemptId attempt;
   std::string reason;
 };
-/// The complete table of a finished shuffle (sent to a node before the first launch there that reads it, and again when it
-/// changed).
+/// The complete table of a finished shuffle, or with slow start of what is there (sent to a node before the first launch there that
+/// reads it, and again when it changed).
 struct ShuffleLocations {
   NodeId node;
   JobId job;
   ShuffleId shuffle;
   std::vector<shuffle::MapOutput> outputs;  // by map
+};
+/// One more output of a shuffle that the node was given an incomplete table of (slow start), also in place of one that was lost.
+struct ShuffleExtended {
+  NodeId node;
+  JobId job;
+  ShuffleId shuffle;
+  shuffle::MapOutput output;
 };
 struct ReleaseShuffle {
   NodeId node;
@@ -163,7 +171,7 @@ struct SetTimer {
   Time at{0};
 };
 
-using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ReleaseShuffle, ReleaseJob, ActionFinished, JobFailed,
-                             JobFinished, SetTimer>;
+using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ShuffleExtended, ReleaseShuffle, ReleaseJob, ActionFinished,
+                             JobFailed, JobFinished, SetTimer>;
 
 }  // namespace weft::master

@@ -81,6 +81,7 @@ struct WorkerHeartbeat {
   used @1 :Resources;
   crossRackRate @2 :Float64;
   forecast @3 :List(CapacityStep);
+  capacity @4 :Resources;        # null pointer: as before
 }
 
 struct WorkerLost {

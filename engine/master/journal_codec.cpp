@@ -148,9 +148,12 @@ void write(wire::Record::Builder root, const WorkerHeartbeat& event) {
   write(out.initUsed(), event.used);
   out.setCrossRackRate(event.cross_rack_rate);
   write_steps(out.initForecast(length(event.forecast.size())), event.forecast);
+  if (event.capacity) write(out.initCapacity(), *event.capacity);
 }
 WorkerHeartbeat read(wire::WorkerHeartbeat::Reader in) {
-  return {NodeId(in.getNode()), read(in.getUsed()), in.getCrossRackRate(), read_steps(in.getForecast())};
+  WorkerHeartbeat event{NodeId(in.getNode()), read(in.getUsed()), in.getCrossRackRate(), read_steps(in.getForecast()), {}};
+  if (in.hasCapacity()) event.capacity = read(in.getCapacity());
+  return event;
 }
 
 void write(wire::Record::Builder root, const WorkerLost& event) {

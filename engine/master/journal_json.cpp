@@ -88,6 +88,10 @@ void add(JsonWriter& json, const WorkerHeartbeat& event) {
       .member("cross_rack_rate", event.cross_rack_rate)
       .key("used");
   add(json, event.used);
+  if (event.capacity) {
+    json.key("capacity");
+    add(json, *event.capacity);
+  }
 }
 void add(JsonWriter& json, const WorkerLost& event) {
   json.member("event", "worker_lost").member("node", event.node.value()).member("reason", event.reason);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
@@ -60,6 +61,7 @@ class ServerImpl final : public Server {
   void carry_out(LaunchTask& launch);
   void carry_out(KillTask& kill);
   void carry_out(ShuffleLocations& table);
+  void carry_out(const ShuffleExtended&) { WEFT_ASSERT(false); }  // slow start is not for real workers
   void carry_out(ReleaseShuffle& release);
   void carry_out(ReleaseJob& release);
   void carry_out(ActionFinished& action);

@@ -92,6 +92,7 @@ void SimulatedCluster::happen(const TaskEnd& end) {
   auto found = node.running.find(end.attempt);
   if (found == node.running.end()) return;
   if (!node.alive && !found->second.fenced) return at(now_ + options_.heartbeat, end);  // stalled until the core gives it up
+  if (!found->second.fenced && waits(found->second)) return at(now_ + options_.shortest_task, end);
   Running task = std::move(found->second);
   node.running.erase(found);
   if (!task.fenced) --node.busy;
@@ -137,6 +138,14 @@ Event SimulatedCluster::outcome(NodeId node, const AttemptId& attempt, const Run
   if (task.launch.spec.output_partitions == 0) finished.result = Buffer::copy_of(as_bytes(std::to_string(stable)));
   finished.counters["tasks"] = 1;
   return finished;
+}
+
+/// Slow start: it was not told of all outputs yet.
+bool SimulatedCluster::waits(const Running& task) const {
+  return std::any_of(task.tables.begin(), task.tables.end(), [this](const ShuffleLocations& table) {
+    const auto* stage = core_.view().stage(table.job, StageId(table.shuffle.value()));
+    return stage != nullptr && table.outputs.size() < stage->tasks.size();
+  });
 }
 
 std::optional<shuffle::FetchFailure> SimulatedCluster::missing_input(const Running& task) const {
@@ -237,9 +246,30 @@ void SimulatedCluster::carry_out(const KillTask& command) {
 
 void SimulatedCluster::carry_out(const ShuffleLocations& command) {
   const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));
-  check(stage != nullptr && command.outputs.size() == stage->tasks.size(),
+  const bool complete = stage != nullptr && command.outputs.size() == stage->tasks.size();
+  check(complete || (stage != nullptr && options_.core.slow_start < 1),
         fmt::format("the table of shuffle {} is not complete", command.shuffle.value()));
   nodes_.at(command.node).tables[{command.job, command.shuffle}] = command;
+}
+
+void SimulatedCluster::carry_out(const ShuffleExtended& command) {
+  Node& node = nodes_.at(command.node);
+  const auto extend = [&command](ShuffleLocations& table) {
+    const auto before = [](const shuffle::MapOutput& output, std::uint32_t map) { return output.map < map; };
+    auto at = std::lower_bound(table.outputs.begin(), table.outputs.end(), command.output.map, before);
+    if (at == table.outputs.end() || at->map != command.output.map) at = table.outputs.insert(at, command.output);
+    *at = command.output;
+  };
+  const auto table = node.tables.find({command.job, command.shuffle});
+  check(table != node.tables.end(), "an output was told to a node that has no table to add it to");
+  if (table == node.tables.end()) return;
+  extend(table->second);
+  for (auto& [attempt, running] : node.running) {
+    if (attempt.task.job != command.job || running.fenced) continue;
+    for (auto& known : running.tables) {
+      if (known.shuffle == command.shuffle) extend(known);
+    }
+  }
 }
 
 void SimulatedCluster::carry_out(const ReleaseShuffle& command) {

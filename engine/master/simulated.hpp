@@ -99,6 +99,7 @@ class SimulatedCluster {
   void happen(const Death& death);
   void happen(const TimerFired& timer);
   Event outcome(NodeId node, const AttemptId& attempt, const Running& task);
+  bool waits(const Running& task) const;
   std::optional<shuffle::FetchFailure> missing_input(const Running& task) const;
   void forget_lost_nodes();
   void fence(Node& node);
@@ -106,6 +107,7 @@ class SimulatedCluster {
   void carry_out(const LaunchTask& command);
   void carry_out(const KillTask& command);
   void carry_out(const ShuffleLocations& command);
+  void carry_out(const ShuffleExtended& command);
   void carry_out(const ReleaseShuffle& command);
   void carry_out(const ReleaseJob& command);
   void carry_out(const ActionFinished& command);

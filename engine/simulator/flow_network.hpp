@@ -1,9 +1,9 @@
 // Bytes moving over shared links: every flow gets its max-min fair rate, at every moment.
 //
-// A flow uses links, each for a part of its bytes (a fetch from several racks draws on each of their uplinks by what lies there). All
-// flows grow evenly, in proportion to their weights, until a link they use is full: no flow could be faster without making slower one that
-// is not faster than it. Flows that use the same links alike are kept as one bundle, and a change works out again only what is connected
-// with it over finite links.
+// A flow uses links, each for a part of its bytes (a fetch from several racks draws on each of their uplinks by what lies there).
+// All flows grow evenly, in proportion to their weights, until a link they use is full: no flow could be faster without making
+// slower one that is not faster than it. Flows that use the same links alike are kept as one bundle, and a change works out again
+// only what is connected with it over finite links.
 #pragma once
 
 #include <cstdint>

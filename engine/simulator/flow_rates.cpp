@@ -127,7 +127,8 @@ void FlowNetwork::sift(std::uint32_t slot) {
 void FlowNetwork::reschedule(std::uint32_t id) {
   Bundle& bundle = bundles_[id];
   drop_stopped(bundle);
-  const double left = bundle.members.front().until - bundle.service - bundle.rate * static_cast<double>((now_ - bundle.updated).count()) * 1e-9;
+  const double left =
+      bundle.members.front().until - bundle.service - bundle.rate * static_cast<double>((now_ - bundle.updated).count()) * 1e-9;
   const double nanoseconds = std::ceil(std::max(0.0, left) / bundle.rate * 1e9);
   const double most = static_cast<double>((Time::max() - now_).count());
   bundle.ends = nanoseconds < most * 0.99 ? now_ + Time(static_cast<std::int64_t>(nanoseconds)) : Time::max();

@@ -61,6 +61,9 @@ SimulatedOptions faulty(std::uint64_t seed) {
   options.core.heartbeat_timeout = std::chrono::seconds(2);
   options.hot_bytes = random.chance(0.5) ? 1u << 20 : 0;
   options.core.split_bytes = 1u << 20;
+  if (random.chance(0.5)) options.core.slow_start = random.uniform() * random.uniform();
+  if (random.chance(0.2)) options.core.decide_every = std::chrono::milliseconds(random.between(1, 100));
+  options.core.on_heartbeats = random.chance(0.2);
   return options;
 }
 

@@ -1,0 +1,82 @@
+// Slow start: stages that begin before their inputs are complete, and wait for the rest while they run.
+//
+// Such readers hold room that the stages they wait for may need. When nothing but waiting readers runs, and what they wait for
+// finds room nowhere, the newest of them is stopped, and its job waits for complete inputs from then on.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/master/core_impl.hpp"
+
+namespace weft::master {
+
+/// How many of the tasks of an input must be finished before its readers may start.
+std::uint32_t Core::Impl::start_threshold(const StageRecord& input) const {
+  const auto tasks = static_cast<double>(input.info->tasks.size());
+  if (options_.slow_start >= 1) return static_cast<std::uint32_t>(tasks);
+  return static_cast<std::uint32_t>(std::ceil(std::max(0.0, options_.slow_start) * tasks));
+}
+
+void Core::Impl::set_inputs_complete(StageRecord& stage, bool complete) {
+  if (stage.inputs_complete == complete) return;
+  stage.inputs_complete = complete;
+  if (complete) {
+    early_ -= stage.info->running;
+  } else {
+    early_ += stage.info->running;
+  }
+}
+
+void Core::Impl::extend_tables(JobRecord& job, StageRecord& stage, const TaskRef& task) {
+  const shuffle::MapOutput output{task.index, task.info().attempts - 1, task.info().node};
+  for (const auto& [node, version] : stage.sent)
+    emit(ShuffleExtended{node, job.spec.job, ShuffleId(stage.plan.id.value()), output});
+}
+
+/// A ready stage of it, that others wait for, has tasks, none of which can be launched now.
+bool Core::Impl::starved(const JobRecord& job) const {
+  return std::any_of(job.info->runnable.begin(), job.info->runnable.end(), [&](StageId id) {
+    const StageRecord& stage = job.stages.at(id);
+    if (!stage.inputs_complete) return false;
+    return std::none_of(state_.free_nodes().begin(), state_.free_nodes().end(), [&](NodeId id_of_node) {
+      const sched::NodeInfo& node = *state_.node(id_of_node);
+      return sched::fits(stage.info->demand, node.used, node.capacity) &&
+             stage.info->pending.pick(node.id, node.host, node.rack, sched::Locality::any).has_value();
+    });
+  });
+}
+
+std::optional<TaskRef> Core::Impl::newest_early_reader() {
+  std::optional<TaskRef> newest;
+  for (auto& [id, job] : jobs_) {
+    if (!starved(job)) continue;
+    for (StageId stage_id : job.open) {
+      StageRecord& stage = job.stages.at(stage_id);
+      if (stage.inputs_complete || stage.info->running == 0) continue;
+      for (std::uint32_t i = 0; i < stage.info->tasks.size(); ++i) {
+        const TaskRef task{&job, &stage, i};
+        if (task.info().state != sched::TaskState::running) continue;
+        if (!newest || task.info().launched >= newest->info().launched) newest = task;
+      }
+    }
+  }
+  return newest;
+}
+
+/// True when room was made that the scheduler should know of.
+bool Core::Impl::make_way() {
+  if (options_.slow_start >= 1 || early_ == 0 || early_ != running_) return false;
+  const std::optional<TaskRef> stopped = newest_early_reader();
+  if (!stopped) return false;
+  JobRecord& job = *stopped->job;
+  const std::string why = "makes way for the tasks whose output it waits for";
+  emit(KillTask{stopped->info().node, stopped->attempt(), why});
+  vacate(*stopped);
+  state_.set_task(*job.info, *stopped->stage->info, stopped->index, sched::TaskState::pending);
+  record_reason(job.spec.job, stopped->stage->plan.id, why);
+  job.patient = true;
+  refresh(job);
+  trigger_work();
+  return true;
+}
+
+}  // namespace weft::master
