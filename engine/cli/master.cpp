@@ -52,6 +52,8 @@ void add_master(CLI::App& app, Action& action) {
   command->add_option(
       "--topology", server.topology,
       "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers say)");
+  command->add_option("--event-log", server.event_log,
+                      "File of events as JSON lines; continued when it exists (default: none is written)");
   command->add_option("--directory", server.directory, "Where uploaded programs are kept (default: a temporary directory)");
   command->add_option("--port-file", options->port_file, "Write the address to this file once bound");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

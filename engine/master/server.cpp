@@ -68,6 +68,10 @@ Result<void> ServerImpl::begin() {
 Result<void> ServerImpl::open_core() {
   WEFT_ASSIGN(auto scheduler, sched::make_scheduler(options_.scheduler));
   core_ = std::make_unique<Core>(std::move(scheduler), options_.core);
+  if (!options_.event_log.empty()) {
+    WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler));
+    event_log_.emplace(std::move(log));
+  }
   return options_.journal.empty() ? Result<void>() : recover();
 }
 
@@ -99,22 +103,36 @@ Result<void> ServerImpl::recover() {
 }
 
 Result<void> ServerImpl::apply(Event event) {
-  if (failed_) return fail(Code::unavailable, "the master's journal failed; the master must be restarted");
+  if (failed_) return fail(*failed_);
+  const Time at = now();
+  const bool logged = event_log_ && !std::holds_alternative<WorkerHeartbeat>(event);  // heartbeats say nothing that a reader needs
+  const std::string line = logged ? event_json(at, event) : std::string();
   std::vector<Command> commands;
-  if (journal_) {
-    const std::uint64_t before = journal_->size();
-    auto applied = apply_journaled(*core_, *journal_, now(), std::move(event), commands);
-    if (!applied && applied.error().code() == Code::io && journal_->size() == before) {
-      failed_ = true;
-      log_.error("{}", applied.error().to_string());
-      if (options_.on_fatal) options_.on_fatal(applied.error());
-    }
-    if (!applied) return applied;
-  } else {
-    WEFT_TRY(core_->apply(now(), std::move(event), commands));
-  }
+  WEFT_TRY(apply_to_core(at, std::move(event), commands));
+  if (event_log_) log_event(at, line, commands);
   for (Command& command : commands) std::visit([this](auto& what) { carry_out(what); }, command);
   return {};
+}
+
+Result<void> ServerImpl::apply_to_core(Time at, Event event, std::vector<Command>& commands) {
+  if (!journal_) return core_->apply(at, std::move(event), commands);
+  const std::uint64_t before = journal_->size();
+  auto applied = apply_journaled(*core_, *journal_, at, std::move(event), commands);
+  if (!applied && applied.error().code() == Code::io && journal_->size() == before) give_up(applied.error());
+  return applied;
+}
+
+void ServerImpl::give_up(const Error& why) {
+  failed_ = why;
+  log_.error("{}", why.to_string());
+  if (options_.on_fatal) options_.on_fatal(why);
+}
+
+void ServerImpl::log_event(Time at, const std::string& line, const std::vector<Command>& commands) {
+  if (!line.empty()) event_log_->add(line);
+  for (const Command& command : commands)
+    if (auto text = command_json(at, command)) event_log_->add(*text);
+  if (auto written = event_log_->flush(); !written) log_.error("{}", written.error().to_string());
 }
 
 void ServerImpl::carry_out(LaunchTask& launch) {

@@ -18,6 +18,7 @@ struct ServerOptions {
   std::string listen = "127.0.0.1:7077";
   std::string scheduler = "fifo";
   std::string journal;    // file of accepted events, continued when it exists; empty: none is kept
+  std::string event_log;  // file of JSON lines, continued when it exists; empty: none is written
   std::string directory;  // uploaded programs; empty: a temporary one
   std::string topology;   // file or program that tells hosts' racks; empty: workers say theirs
   Duration heartbeat = std::chrono::milliseconds(500);

@@ -14,6 +14,7 @@
 #include "base/rpc/rpc.hpp"
 #include "engine/client/protocol.hpp"
 #include "engine/master/binary_store.hpp"
+#include "engine/master/event_log.hpp"
 #include "engine/master/journal.hpp"
 #include "engine/master/server.hpp"
 #include "engine/master/topology.hpp"
@@ -58,6 +59,9 @@ class ServerImpl final : public Server {
   Result<void> open_core();
   Time now() const { return SystemClock().now() - started_; }
   Result<void> apply(Event event);
+  Result<void> apply_to_core(Time at, Event event, std::vector<Command>& commands);
+  void give_up(const Error& why);
+  void log_event(Time at, const std::string& line, const std::vector<Command>& commands);
   void carry_out(LaunchTask& launch);
   void carry_out(KillTask& kill);
   void carry_out(ShuffleLocations& table);
@@ -106,7 +110,8 @@ class ServerImpl final : public Server {
   std::unique_ptr<Topology> topology_;
   std::unique_ptr<Core> core_;
   std::unique_ptr<Journal> journal_;
-  bool failed_ = false;
+  std::optional<EventLog> event_log_;
+  std::optional<Error> failed_;  // the master cannot go on
   std::map<NodeId, Node> nodes_;
   std::map<JobId, Job> jobs_;  // running ones
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;

@@ -1,4 +1,6 @@
 // What a submission says about itself and a worker about its machine, as the scheduler and people see it.
+#include <map>
+
 #include <pwd.h>
 
 #include "tests/cluster/cluster.hpp"
@@ -92,6 +94,39 @@ TEST(Worker, RunsMoreTasksThanSlotsWhenTheyTakeLessThanASlot) {
   // Each task waits until all four have begun.
   const auto result = run(cluster.job({"meet", "--tasks", "4", "--demand", "cpu=0.25", "--marker", cluster.scratch() / "met"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST(EventLog, TellsWhatBecameOfEveryTaskAndJobInLinesOfJson) {
+  ScratchDirectory files;
+  {
+    Cluster cluster(1, {"--event-log", files / "log"});
+    ASSERT_EQ(run(cluster.job({"sums", "--tasks", "3", "--records", "3000", "--pool", "etl"})).exit_code, 0);
+    ASSERT_EQ(run(cluster.job({"throw", "--max-attempts", "1"})).exit_code, 1);
+  }
+  const std::string log = read_file(files / "log");
+  std::map<std::string, int> events;
+  std::size_t begin = 0;
+  for (std::size_t end = log.find('\n'); end != std::string::npos; begin = end + 1, end = log.find('\n', begin)) {
+    const std::string line = log.substr(begin, end - begin);
+    ASSERT_TRUE(line.starts_with("{\"time_ns\":") && line.ends_with("}")) << line;
+    const auto at = line.find("\"event\":\"") + 9;
+    ++events[line.substr(at, line.find('"', at) - at)];
+  }
+  EXPECT_EQ(begin, log.size());
+  EXPECT_EQ(events["log_started"], 1);
+  EXPECT_EQ(events["worker_joined"], 1);
+  EXPECT_EQ(events["job_submitted"], 2);
+  EXPECT_GE(events["plan_extended"], 2);
+  EXPECT_GE(events["task_launched"], events["task_finished"] + events["task_failed"]);
+  EXPECT_GT(events["task_finished"], 3);
+  EXPECT_GE(events["task_failed"], 1);
+  EXPECT_EQ(events["job_finished"], 1);
+  EXPECT_EQ(events["job_failed"], 1);
+  EXPECT_EQ(events["worker_heartbeat"], 0);
+  EXPECT_TRUE(has(log, "\"pool\":\"etl\"") && has(log, "is bad"));
+
+  Cluster again(0, {"--event-log", files / "log"});  // continues it
+  EXPECT_TRUE(read_file(files / "log").starts_with(log));
 }
 
 TEST(Explain, SaysWhatAWaitingJobWaitsFor) {

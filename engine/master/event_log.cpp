@@ -1,0 +1,81 @@
+#include "engine/master/event_log.hpp"
+
+#include <cerrno>
+#include <chrono>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "base/version.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr int kVersion = 1;
+
+std::string attempt_line(Time at, std::string_view event, const AttemptId& id, NodeId node, const std::string& reason) {
+  JsonWriter json;
+  json.begin_object().member("time_ns", at.count()).member("event", event).member("job", id.task.job.value());
+  json.member("stage", id.task.stage.value()).member("task", id.task.index).member("attempt", id.attempt);
+  json.member("node", node.value()).member("reason", reason).end_object();
+  return json.text();
+}
+
+JsonWriter job_line(Time at, std::string_view event, JobId job) {
+  JsonWriter json;
+  json.begin_object().member("time_ns", at.count()).member("event", event).member("job", job.value());
+  return json;
+}
+
+struct Line {
+  Time at;
+  using Text = std::optional<std::string>;
+
+  Text operator()(const LaunchTask& c) const { return attempt_line(at, "task_launched", c.attempt, c.node, c.reason); }
+  Text operator()(const KillTask& c) const { return attempt_line(at, "task_killed", c.attempt, c.node, c.reason); }
+  Text operator()(const ActionFinished& c) const {
+    return job_line(at, "action_finished", c.job).member("action", c.action.value()).end_object().text();
+  }
+  Text operator()(const JobFinished& c) const { return job_line(at, "job_finished", c.job).end_object().text(); }
+  Text operator()(const JobFailed& c) const {
+    return job_line(at, "job_failed", c.job).member("error", c.error.to_string()).end_object().text();
+  }
+  Text operator()(const ShuffleLocations&) const { return std::nullopt; }
+  Text operator()(const ReleaseShuffle&) const { return std::nullopt; }
+  Text operator()(const ReleaseJob&) const { return std::nullopt; }
+  Text operator()(const SetTimer&) const { return std::nullopt; }
+};
+
+}  // namespace
+
+std::optional<std::string> command_json(Time at, const Command& command) { return std::visit(Line{at}, command); }
+
+Result<EventLog> EventLog::open(const std::string& path, Time at, const std::string& scheduler) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file.valid()) return fail(errno_error(fmt::format("cannot open the event log {}", path), errno));
+  EventLog log(std::move(file), path);
+  JsonWriter json;
+  json.begin_object().member("time_ns", at.count()).member("event", "log_started").member("version", kVersion);
+  json.member("program", fmt::format("weft {}", version())).member("scheduler", scheduler);
+  json.member("unix_ns",
+              std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  json.end_object();
+  log.add(json.text());
+  WEFT_TRY(log.flush());
+  return log;
+}
+
+Result<void> EventLog::flush() {
+  if (!file_.valid()) text_.clear();
+  if (text_.empty()) return {};
+  auto written = write_all(file_.get(), as_bytes(text_));
+  text_.clear();
+  if (written) return {};
+  file_ = Fd();
+  return fail(std::move(written).error().wrap(fmt::format("the event log {} ends here", path_)));
+}
+
+}  // namespace weft::master
