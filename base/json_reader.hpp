@@ -1,0 +1,86 @@
+// Reads JSON (RFC 8259) from a string by walking it: no tree is built, so a document may be as large as memory allows.
+//
+//   JsonReader json(text, "trace.json");
+//   WEFT_TRY(json.object([&](std::string_view key) -> Result<void> {
+//     if (key == "jobs") return json.array([&] { return one_job(json); });
+//     return json.skip();
+//   }));
+//
+// Every error is `corrupt` and begins with "source:line: ". After an error the reader is of no more use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace weft {
+
+class JsonReader {
+ public:
+  enum class Kind : std::uint8_t { object, array, text, number, flag, null, end, other };
+
+  /// Both must outlive the reader. `first_line` is the number of the text's first line within the source.
+  JsonReader(std::string_view text, std::string_view source, std::uint64_t first_line = 1)
+      : text_(text), source_(source), first_line_(first_line) {}
+
+  /// What comes next; `end` at the end of the text, `other` for what begins no value.
+  Kind peek();
+
+  /// `member(key)` is called for each member in order and must consume its value. The key is valid until then.
+  template <class Member>
+  Result<void> object(Member&& member) {
+    WEFT_TRY(enter('{', "an object"));
+    for (bool first = true;; first = false) {
+      WEFT_ASSIGN(const bool more, next('}', first));
+      if (!more) return {};
+      WEFT_ASSIGN(const std::string key, text());
+      WEFT_TRY(expect(':'));
+      WEFT_TRY(member(std::string_view(key)));
+    }
+  }
+  /// `item()` is called for each element and must consume it.
+  template <class Item>
+  Result<void> array(Item&& item) {
+    WEFT_TRY(enter('[', "an array"));
+    for (bool first = true;; first = false) {
+      WEFT_ASSIGN(const bool more, next(']', first));
+      if (!more) return {};
+      WEFT_TRY(item());
+    }
+  }
+
+  /// Escapes resolved; surrogate pairs become UTF-8, lone surrogates U+FFFD.
+  Result<std::string> text();
+  Result<double> number();
+  /// A number without fraction within int64 (1e3 and 5.0 count).
+  Result<std::int64_t> integer();
+  Result<bool> flag();
+  /// Consumes one value of any kind, checking its form.
+  Result<void> skip();
+  /// Nothing but white space is left.
+  Result<void> finish();
+
+  /// "source:line: reason" for where the reader stands.
+  Error error(std::string_view reason) const;
+
+ private:
+  void skip_space();
+  Result<void> enter(char open, std::string_view what);
+  /// Before each element: whether there is one; consumes commas and the closing bracket.
+  Result<bool> next(char close, bool first);
+  Result<void> expect(char c);
+  Result<void> word(std::string_view literal);
+  Result<std::string_view> number_token();
+  Result<void> escape(std::string& out);
+  Result<std::uint32_t> hex4();
+
+  std::string_view text_;
+  std::string_view source_;
+  std::uint64_t first_line_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace weft
