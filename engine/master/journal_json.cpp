@@ -1,4 +1,6 @@
 // Events as lines of the event log.
+#include <set>
+
 #include "base/json.hpp"
 #include "engine/master/journal.hpp"
 
@@ -39,6 +41,27 @@ void add(JsonWriter& json, const AttemptId& id, NodeId node) {
   json.member("attempt", id.attempt).member("node", node.value());
 }
 
+/// What each task reads from files, and where that lies: by task, for branches that do.
+void add_splits(JsonWriter& json, const plan::Stage& stage) {
+  std::uint32_t first_task = 0;
+  json.key("splits").begin_array();
+  for (const auto& branch : stage.branches) {
+    for (std::uint32_t i = 0; i < branch.splits.size(); ++i) {
+      std::uint64_t bytes = 0;
+      std::set<std::string> hosts;
+      for (const auto& split : branch.splits[i]) {
+        bytes += split.length;
+        hosts.insert(split.hosts.begin(), split.hosts.end());
+      }
+      json.begin_object().member("task", first_task + i).member("bytes", bytes).key("hosts").begin_array();
+      for (const auto& host : hosts) json.value(host);
+      json.end_array().end_object();
+    }
+    first_task += branch.tasks;
+  }
+  json.end_array();
+}
+
 void add(JsonWriter& json, const plan::Stage& stage) {
   json.begin_object().member("stage", stage.id.value()).member("name", stage.name).member("tasks", stage.task_count());
   json.member("output", stage.output == plan::OutputKind::shuffle ? "shuffle" : "result").member("partitions", stage.partitions);
@@ -49,7 +72,11 @@ void add(JsonWriter& json, const plan::Stage& stage) {
     for (ShuffleId input : branch.partitioned) json.value(input.value());
     for (ShuffleId input : branch.broadcast) json.value(input.value());
   }
-  json.end_array().end_object();
+  json.end_array().key("demand");
+  add(json, stage.demand);
+  json.member("estimated_task_ns", stage.estimated_task_duration.count());
+  add_splits(json, stage);
+  json.end_object();
 }
 
 void add(JsonWriter& json, const JobSubmitted& event) {
@@ -107,7 +134,9 @@ void add(JsonWriter& json, const TaskFinished& event) {
   for (const auto& partition : event.output) bytes += partition.bytes, records += partition.records;
   json.member("input_bytes", event.input_bytes).member("input_records", event.input_records);
   json.member("output_bytes", bytes).member("output_records", records).member("result_bytes", event.result.size());
-  json.key("counters").begin_object();
+  json.key("partition_bytes").begin_array();
+  for (const auto& partition : event.output) json.value(partition.bytes);
+  json.end_array().key("counters").begin_object();
   for (const auto& [name, value] : event.counters) json.member(name, value);
   json.end_object();
 }

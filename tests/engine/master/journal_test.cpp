@@ -78,6 +78,19 @@ TEST(Journal, GivesEventsAsJsonLines) {
   for (const auto& event : events) EXPECT_EQ(event_json(Time(0), event).find('\n'), std::string::npos);
 }
 
+TEST(Journal, TellsWhatAReplayNeeds) {
+  EXPECT_NE(event_json(Time(5), all_events()[8]).find(R"("partition_bytes":[1,3])"), std::string::npos);
+  plan::Stage stage = source(0, 2, 3);
+  stage.demand.cpu = 2;
+  stage.estimated_task_duration = Time(7);
+  stage.branches[0].splits = {{{"a", 0, 10, {"h1"}}, {"b", 0, 5, {"h2", "h1"}}}, {{"c", 0, 1, {}}}};
+  const std::string line = event_json(Time(5), PlanExtended{JobId(7), part(1, {stage}, {})});
+  EXPECT_NE(line.find(R"("demand":{"cpu":2},"estimated_task_ns":7,"splits":[{"task":0,"bytes":15,"hosts":["h1","h2"]},)"
+                      R"({"task":1,"bytes":1,"hosts":[]}])"),
+            std::string::npos)
+      << line;
+}
+
 std::string whole_journal() {
   std::string bytes;
   auto journal = memory_journal(bytes);
