@@ -43,9 +43,16 @@ struct JobSpec {
   std::vector<StageSpec> stages;  // parents before children
 };
 
+/// A machine that a trace speaks of.
+struct HostSpec {
+  std::string name, rack;  // the rack is empty where the trace does not say
+};
+
 struct Workload {
   std::string name;
-  std::vector<JobSpec> jobs;  // by arrival
+  std::vector<HostSpec> hosts;     // a cluster may be made of them, so that tasks find what they read; empty: the trace names none
+  std::vector<JobSpec> jobs;       // by arrival
+  std::vector<std::string> notes;  // what a loader left out or made up, a sentence each
 };
 
 }  // namespace weft::simulator

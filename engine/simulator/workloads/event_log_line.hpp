@@ -1,0 +1,53 @@
+// One line of an event log, as far as a replay needs it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/simulator/workloads/lines.hpp"
+#include "schedulers/resources.hpp"
+
+namespace weft::simulator::workloads {
+
+struct LoggedSplit {
+  std::uint32_t task = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> hosts;
+};
+
+struct LoggedStage {
+  std::uint32_t id = 0;
+  std::string name;
+  std::uint32_t tasks = 0, partitions = 0;
+  std::vector<std::uint32_t> inputs;  // shuffles, by the stages that write them
+  sched::Resources demand;
+  Time estimate{0};
+  std::vector<LoggedSplit> splits;
+};
+
+/// Members that the event does not have keep their defaults.
+struct LoggedEvent {
+  std::string event;
+  Time at{0};
+  std::uint64_t job = 0;
+  std::uint32_t stage = 0, task = 0, attempt = 0, node = 0;
+  std::string name, user, pool, host, rack;
+  int priority = 0;
+  std::optional<Time> deadline;
+  double weight = 1;
+  sched::Resources demand, capacity;
+  std::map<std::string, std::string> attributes;
+  std::vector<LoggedStage> stages;
+  std::vector<std::uint32_t> targets;
+  std::uint64_t input_bytes = 0;
+  std::vector<std::uint64_t> partition_bytes;
+};
+
+/// Parses the current line. Unknown members are skipped.
+Result<LoggedEvent> parse_event(const Lines& lines);
+
+}  // namespace weft::simulator::workloads

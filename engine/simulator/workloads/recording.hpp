@@ -1,0 +1,39 @@
+// What happened on a real cluster, read back from its event log: the workload to replay, and what the replay is compared with.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/simulator/workload.hpp"
+
+namespace weft::simulator::workloads {
+
+struct RecordedNode {
+  std::string name, host, rack;
+  sched::Resources capacity;
+  std::map<std::string, std::string> attributes;
+};
+
+/// Times since the first job's first plan, as the workload's arrivals.
+struct RecordedJob {
+  Time submitted{0};
+  std::optional<Time> ended;  // its last task's end; nothing when tasks are missing (it failed, was killed, or the log ends before)
+};
+
+struct Recording {
+  Workload workload;
+  std::vector<RecordedJob> jobs;  // as in the workload
+  std::vector<RecordedNode> nodes;
+
+  /// From the first arrival to the end of the last job that ended.
+  Time makespan() const;
+};
+
+/// Reads an event log (docs/formats/journal.md). A task's work is the time from its start to its end; stages none of whose tasks
+/// ended are left out, and so are jobs without others. `corrupt` names file and line.
+Result<Recording> read_event_log(const std::string& path);
+
+}  // namespace weft::simulator::workloads

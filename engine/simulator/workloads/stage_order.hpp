@@ -1,0 +1,18 @@
+// Puts the stages of a job into the order a Workload wants: parents before children.
+#pragma once
+
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/simulator/workload.hpp"
+
+namespace weft::simulator::workloads {
+
+struct Edge {
+  std::uint32_t from = 0, to = 0;  // positions in `stages`; `to` waits for `from`
+};
+
+/// Sorts the stages, otherwise keeping their order, and fills `parents` (each once). invalid_argument names a stage on a cycle.
+Result<void> order_stages(std::vector<StageSpec>& stages, const std::vector<Edge>& edges);
+
+}  // namespace weft::simulator::workloads

@@ -1,0 +1,50 @@
+// Reads traces into workloads. One file per format (docs/formats/workloads.md); all are streamed, bounded, and name file, line and
+// reason when something is wrong.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/simulator/workload.hpp"
+
+namespace weft::simulator::workloads {
+
+/// What a trace does not say and depends on the cluster it is to run on.
+struct Context {
+  /// What traces mean that give demands as parts of a machine.
+  sched::Resources machine{1, 1, 1, 1, 1, 1, 0, 0};
+  std::uint64_t seed = 1;  // of generated jobs and of random samples, unless a setting says otherwise
+};
+
+/// "key=value" settings of one format, already taken apart.
+using Settings = std::vector<std::string>;
+
+/// "swim:FILE", "swim:FILE,block=128MiB", "generate:jobs=10,…". invalid_argument for an unknown kind or setting, otherwise what the
+/// loader says. The result is sorted by arrival and holds at least one job.
+Result<Workload> load(std::string_view text, const Context& context);
+
+/// One line per kind: its name, what it reads, and its settings, for --help and the manual.
+std::string describe_kinds();
+
+// The formats. Jobs come in the order of the file.
+Result<Workload> load_swim(const std::string& path, const Settings& settings, const Context& context);
+Result<Workload> load_carbyne(const std::string& path, const Settings& settings, const Context& context);
+Result<Workload> load_decima(const std::string& path, const Settings& settings, const Context& context);
+Result<Workload> load_coflow(const std::string& path, const Settings& settings, const Context& context);
+Result<Workload> load_rumen(const std::string& path, const Settings& settings, const Context& context);
+Result<Workload> load_alibaba(const std::string& path, const Settings& settings, const Context& context);
+Result<Workload> load_event_log(const std::string& path, const Settings& settings, const Context& context);
+
+/// `scale` multiplies bytes and numbers of tasks (at least one task stays), `arrival_scale` the arrival times; `limit` keeps the
+/// first jobs, 0 all.
+struct Resize {
+  double scale = 1;
+  double arrival_scale = 1;
+  std::size_t limit = 0;
+};
+Result<void> resize(Workload& workload, const Resize& resize);
+
+}  // namespace weft::simulator::workloads
