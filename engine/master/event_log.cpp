@@ -43,10 +43,10 @@ struct Line {
   Text operator()(const JobFailed& c) const {
     return job_line(at, "job_failed", c.job).member("error", c.error.to_string()).end_object().text();
   }
-  Text operator()(const ShuffleLocations&) const { return std::nullopt; }
-  Text operator()(const ReleaseShuffle&) const { return std::nullopt; }
-  Text operator()(const ReleaseJob&) const { return std::nullopt; }
-  Text operator()(const SetTimer&) const { return std::nullopt; }
+  template <class Other>
+  Text operator()(const Other&) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace
