@@ -1,17 +1,27 @@
+#include "schedulers/policies/drf.hpp"
 #include "schedulers/policies/fifo.hpp"
-#include "schedulers/scheduler.hpp"
+#include "schedulers/policies/shortest.hpp"
+#include "schedulers/policies/stage_orders.hpp"
+#include "schedulers/policies/tetris.hpp"
+#include "schedulers/registry.hpp"
 
 namespace weft::sched {
 
 Result<void> register_builtin_schedulers(Registry& registry) {
   WEFT_TRY(registry.add("fifo", "jobs by priority, then submit time; the nearest task first", make_fifo));
+  WEFT_TRY(registry.add("drf", "the smallest dominant share next (Dominant Resource Fairness)", make_drf));
+  WEFT_TRY(registry.add("sjf", "the job with the shortest critical path first", make_sjf));
+  WEFT_TRY(registry.add("srtf", "the job with the least remaining work first", make_srtf));
+  WEFT_TRY(registry.add("cpm", "another scheduler, stages on the longest path first", make_cpm));
+  WEFT_TRY(registry.add("bfs", "another scheduler, stages by depth", make_bfs));
+  WEFT_TRY(registry.add("tetris", "the task that packs best, weighed against short jobs", make_tetris));
   return {};
 }
 
-Result<std::unique_ptr<Scheduler>> make_scheduler(std::string_view text) {
+Result<std::unique_ptr<Scheduler>> make_scheduler(std::string_view text, const FileReader& reader) {
   Registry registry;
   WEFT_TRY(register_builtin_schedulers(registry));
-  return registry.make(text);
+  return registry.make(text, reader);
 }
 
 }  // namespace weft::sched

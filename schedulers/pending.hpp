@@ -34,6 +34,8 @@ class PendingTasks {
   std::uint32_t count() const { return free_.count() + constrained_; }
   bool empty() const { return count() == 0; }
   bool contains(std::uint32_t task) const;
+  /// Whether any task of the stage, pending or not, has input that lies somewhere.
+  bool placed() const { return !first_host_.empty(); }
   std::span<const HostId> hosts(std::uint32_t task) const;  // replicas, best first
   const IndexSet& unconstrained() const { return free_; }   // for policies with an order of their own
 

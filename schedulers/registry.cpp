@@ -1,87 +1,43 @@
+#include "schedulers/registry.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "schedulers/scheduler.hpp"
+#include "base/text.hpp"
+#include "schedulers/composed.hpp"
 
 namespace weft::sched {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
+/// A spec longer than this is no spec (and could nest deeply).
+constexpr std::size_t kMaxSpec = 4096;
 
-bool is_name(std::string_view text) {
+bool is_scheduler_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
 }
 
-/// "key=value,key=value" into a map.
-Result<std::map<std::string, std::string>> parse_options(std::string_view list) {
-  std::map<std::string, std::string> values;
-  while (!trimmed(list).empty()) {
-    const auto comma = std::min(list.find(','), list.size());
-    const auto item = list.substr(0, comma);
-    list.remove_prefix(std::min(comma + 1, list.size()));
-    const auto equals = item.find('=');
-    if (equals == std::string_view::npos) {
-      return fail(Code::invalid_argument, fmt::format("scheduler option '{}' is not of the form key=value", trimmed(item)));
-    }
-    std::string key(trimmed(item.substr(0, equals)));
-    if (!is_name(key)) return fail(Code::invalid_argument, fmt::format("'{}' is no name of a scheduler option", key));
-    if (!values.emplace(key, trimmed(item.substr(equals + 1))).second) {
-      return fail(Code::invalid_argument, fmt::format("scheduler option '{}' is given twice", key));
-    }
-  }
-  return values;
-}
+Error of_scheduler(Error error, const std::string& name) { return std::move(error).wrap(fmt::format("scheduler '{}'", name)); }
 
 }  // namespace
 
-std::optional<std::string> Options::take(const std::string& key) {
-  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
-  auto found = values_.find(key);
-  if (found == values_.end()) return std::nullopt;
-  std::string value = std::move(found->second);
-  values_.erase(found);
-  return value;
-}
-
-Result<double> Options::number(const std::string& key, double otherwise) {
-  auto text = take(key);
-  if (!text) return otherwise;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size()) {
-    return fail(Code::invalid_argument, fmt::format("scheduler option {}={} is not a number", key, *text));
-  }
-  return value;
-}
-
-Result<bool> Options::flag(const std::string& key, bool otherwise) {
-  auto text = take(key);
-  if (!text) return otherwise;
-  if (*text == "true" || *text == "1" || *text == "yes") return true;
-  if (*text == "false" || *text == "0" || *text == "no") return false;
-  return fail(Code::invalid_argument, fmt::format("scheduler option {}={} is neither true nor false", key, *text));
-}
-
-Result<void> Options::done() const {
-  if (values_.empty()) return {};
-  return fail(Code::invalid_argument, fmt::format("unknown scheduler option '{}' (known: {})", values_.begin()->first,
-                                                  known_.empty() ? "none" : fmt::format("{}", fmt::join(known_, ", "))));
-}
-
 Result<void> Registry::add(std::string name, std::string description, Factory factory) {
-  if (!is_name(name)) return fail(Code::invalid_argument, fmt::format("'{}' is no name for a scheduler ([a-z0-9_-]+)", name));
+  return add(std::move(name), Entry{std::move(description), std::move(factory), {}});
+}
+Result<void> Registry::add(std::string name, std::string description, ComposingFactory factory) {
+  return add(std::move(name), Entry{std::move(description), {}, std::move(factory)});
+}
+
+Result<void> Registry::add(std::string name, Entry entry) {
+  if (!is_scheduler_name(name)) {
+    return fail(Code::invalid_argument, fmt::format("'{}' is no name for a scheduler ([a-z0-9_-]+)", escaped(name)));
+  }
   if (entries_.contains(name)) return fail(Code::already_exists, fmt::format("there is a scheduler '{}' already", name));
-  entries_.emplace(std::move(name), Entry{std::move(description), std::move(factory)});
+  entries_.emplace(std::move(name), std::move(entry));
   return {};
 }
 
@@ -91,25 +47,52 @@ std::vector<std::string> Registry::names() const {
   return all;
 }
 
-Result<std::unique_ptr<Scheduler>> Registry::make(std::string_view text) const {
-  text = trimmed(text);
-  std::string_view list;
-  std::string_view name = text;
-  if (const auto open = text.find('('); open != std::string_view::npos) {
-    if (text.back() != ')') return fail(Code::invalid_argument, fmt::format("scheduler '{}' lacks the closing parenthesis", text));
-    name = trimmed(text.substr(0, open));
-    list = text.substr(open + 1, text.size() - open - 2);
-  }
-  auto found = entries_.find(std::string(name));
+Result<std::pair<SpecText, const Registry::Entry*>> Registry::find(std::string_view text) const {
+  if (text.size() > kMaxSpec) return fail(Code::invalid_argument, fmt::format("a scheduler of {} characters", text.size()));
+  WEFT_ASSIGN(SpecText spec, parse_spec(text));
+  auto found = entries_.find(spec.name);
   if (found == entries_.end()) {
-    return fail(Code::invalid_argument, fmt::format("unknown scheduler '{}' (known: {})", name, fmt::join(names(), ", ")));
+    return fail(Code::invalid_argument,
+                fmt::format("unknown scheduler '{}' (known: {})", escaped(spec.name), fmt::join(names(), ", ")));
   }
-  WEFT_ASSIGN(auto values, parse_options(list));
-  Options options(std::move(values));
-  auto made = found->second.factory(options);
-  if (!made) return fail(std::move(made).error().wrap(fmt::format("scheduler '{}'", name)));
-  if (auto rest = options.done(); !rest) return fail(std::move(rest).error().wrap(fmt::format("scheduler '{}'", name)));
+  return std::pair(std::move(spec), &found->second);
+}
+
+Result<std::unique_ptr<Scheduler>> Registry::make(std::string_view text, const FileReader& reader) const {
+  WEFT_ASSIGN(const auto found, find(text));
+  const auto& [spec, entry] = found;
+  if (entry->composing) {
+    WEFT_ASSIGN(Composition composition, compose(text, reader));
+    return std::make_unique<Composed>(spec.name, std::move(composition));
+  }
+  auto options = Options::parse(spec.options, reader);
+  if (!options) return fail(of_scheduler(std::move(options).error(), spec.name));
+  auto made = entry->factory(*options);
+  if (!made) return fail(of_scheduler(std::move(made).error(), spec.name));
+  if (auto rest = options->done(); !rest) return fail(of_scheduler(std::move(rest).error(), spec.name));
   return made;
+}
+
+Result<Composition> Registry::compose(std::string_view text, const FileReader& reader) const {
+  WEFT_ASSIGN(const auto found, find(text));
+  const auto& [spec, entry] = found;
+  if (!entry->composing) {
+    return fail(Code::invalid_argument, fmt::format("scheduler '{}' is not made of parts and cannot be inside another", spec.name));
+  }
+  auto options = Options::parse(spec.options, reader);
+  if (!options) return fail(of_scheduler(std::move(options).error(), spec.name));
+  auto made = entry->composing(*options, *this);
+  if (!made) return fail(of_scheduler(std::move(made).error(), spec.name));
+  if (auto rest = options->done(); !rest) return fail(of_scheduler(std::move(rest).error(), spec.name));
+  return made;
+}
+
+FileReader reader_of(std::map<std::string, std::string> texts) {
+  return [texts = std::move(texts)](const std::string& name) -> Result<std::string> {
+    auto found = texts.find(name);
+    if (found == texts.end()) return fail(Code::not_found, fmt::format("the text of {} was not recorded", escaped(name)));
+    return found->second;
+  };
 }
 
 }  // namespace weft::sched

@@ -1,10 +1,9 @@
 // A scheduler decides which task runs where. It sees the ClusterView and answers with decisions; it does no I/O, reads no clock,
 // never blocks, and keeps only its own state. Randomness comes from a generator seeded by an option.
+//
+// Most schedulers are compositions of small parts (parts.hpp, composed.hpp); this is what the master sees of any.
 #pragma once
 
-#include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +28,10 @@ struct Notice {
     task_failed,
     node_joined,
     node_left,
+    task_preempted,
+    job_changed,   // what it has pending, running or used changed, for whatever reason: for policies that keep orders of jobs.
+                   // Told before schedule() of the same event, and after each launch and preemption
+    node_changed,  // its capacity, or whether it is excluded
   };
   Kind kind;
   JobId job{};
@@ -48,6 +51,13 @@ struct Trigger {
   NodeId node{};  // Kind::node
 };
 
+/// The shuffle blocks that a run of consecutive reduces of a stage reads (SCache: the reduces of one round).
+struct ShuffleUnit {
+  JobId job;
+  StageId reader;
+  std::uint32_t first = 0, last = 0;  // tasks, both included
+};
+
 /// What a scheduler can do. Each call is checked and carried out at once, so the view already shows its effect; a refused one
 /// changes nothing, is recorded, and says why. Asking again for what is already so is refused, not repeated.
 class Decisions {
@@ -58,10 +68,28 @@ class Decisions {
   virtual Result<void> preempt(const AttemptId& attempt, std::string_view reason) = 0;
   /// Fixes the node of a task that is not launched yet, so that its input can be brought there (SCache, SARP, CoGRS).
   virtual Result<void> preplace(const TaskId& task, NodeId node, std::string_view reason) = 0;
+  /// Moves a unit out of the stores' memory, or back in before its round starts. Unavailable where stores decide alone.
+  virtual Result<void> evict(const ShuffleUnit&, std::string_view) {
+    return fail(Code::unavailable, "stores evict on their own here");
+  }
+  virtual Result<void> restore(const ShuffleUnit&, std::string_view) {
+    return fail(Code::unavailable, "stores evict on their own here");
+  }
   /// Records why a stage (or, without one, a whole job) gets nothing now: what `weft job explain` shows.
   virtual void hold(JobId job, std::optional<StageId> stage, std::string_view reason) = 0;
   /// Asks for a call with Trigger::timer at `at` or a little later. Delay, preemption intervals, control cycles.
   virtual void wake_at(Time at) = 0;
+};
+
+/// What a pool or queue is entitled to and has, for listings. In cores (or slots).
+struct GroupStatus {
+  std::string name, parent;     // parent: empty at the top
+  double weight = 1;            // or the capacity in percent
+  double guaranteed = 0;        // minimum share, or the queue's capacity
+  double fair_share = 0;        // of what there is now, by demand
+  std::optional<double> limit;  // never more than this
+  double used = 0, demand = 0;  // demand: used and wanted
+  std::size_t jobs = 0;
 };
 
 /// Belongs to one core and its thread.
@@ -69,47 +97,21 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual std::string_view name() const = 0;
+
+  /// Called once before anything else. `view` may show jobs already, and `before` is the scheduler that served them until now (null
+  /// at the start of a master): when the configuration is reloaded, or another scheduler is chosen while jobs run. Take what state
+  /// there is to keep. An error refuses the change, and `before` goes on: leave it as it is in that case.
+  virtual Result<void> start(const ClusterView& view, Scheduler* before) { return (void)view, (void)before, Result<void>(); }
+  /// Whether the job may come in (an unknown queue). The error goes to the submitter.
+  virtual Result<void> admit(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, Result<void>(); }
   virtual void on_event(const ClusterView& view, const Notice& notice) { (void)view, (void)notice; }
   /// May decide nothing. Called after every event that could allow a launch, when the event is fully applied.
   virtual void schedule(const ClusterView& view, const Trigger& trigger, Decisions& decisions) = 0;
+
+  /// Promises that after schedule() no runnable task fits on any usable node's room.
+  virtual bool work_conserving() const { return false; }
+  /// Pools or queues, parents before children.
+  virtual std::vector<GroupStatus> groups(const ClusterView& view) const { return (void)view, std::vector<GroupStatus>(); }
 };
-
-/// Options in `name(key=value,…)`. The factory takes what it knows; what is left over is an error.
-class Options {
- public:
-  explicit Options(std::map<std::string, std::string> values) : values_(std::move(values)) {}
-  std::optional<std::string> take(const std::string& key);
-  Result<double> number(const std::string& key, double otherwise);
-  Result<bool> flag(const std::string& key, bool otherwise);
-  /// Everything was taken; otherwise names what was not, and what exists (the keys asked for).
-  Result<void> done() const;
-
- private:
-  std::map<std::string, std::string> values_;
-  std::vector<std::string> known_;
-};
-
-using Factory = std::function<Result<std::unique_ptr<Scheduler>>(Options& options)>;
-
-class Registry {
- public:
-  /// already_exists for a name that is taken, invalid_argument for one that is not [a-z0-9_-]+.
-  Result<void> add(std::string name, std::string description, Factory factory);
-  std::vector<std::string> names() const;
-  /// "fifo" or "name(key=value,…)". Unknown names and options are errors that list the known ones.
-  Result<std::unique_ptr<Scheduler>> make(std::string_view text) const;
-
- private:
-  struct Entry {
-    std::string description;
-    Factory factory;
-  };
-  std::map<std::string, Entry> entries_;
-};
-
-/// Every scheduler that comes with weft. The one place that lists them.
-Result<void> register_builtin_schedulers(Registry& registry);
-/// From the built-in ones.
-Result<std::unique_ptr<Scheduler>> make_scheduler(std::string_view text);
 
 }  // namespace weft::sched

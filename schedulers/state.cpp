@@ -1,6 +1,7 @@
 #include "schedulers/state.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::sched {
 
@@ -128,7 +129,19 @@ void ClusterState::set_ready(JobInfo& job, StageInfo& stage, bool ready) {
   }
 }
 
+std::vector<JobId> ClusterState::take_changed_jobs() {
+  std::vector<JobId> jobs = std::exchange(changed_jobs_, {});
+  std::sort(jobs.begin(), jobs.end());
+  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+  return jobs;
+}
+
+void ClusterState::changed(const JobInfo& job) {
+  if (changed_jobs_.empty() || changed_jobs_.back() != job.id) changed_jobs_.push_back(job.id);
+}
+
 void ClusterState::count_pending(JobInfo& job, StageInfo& stage, std::int64_t change) {
+  changed(job);
   const auto delta = static_cast<std::uint64_t>(change);  // wraps around for -1
   job.pending += delta;
   users_.at(job.user).pending += delta;
@@ -138,7 +151,13 @@ void ClusterState::count_pending(JobInfo& job, StageInfo& stage, std::int64_t ch
   } else {
     job.runnable.insert(stage.id);
   }
+  if (change > 0) {
+    job.wanted += stage.demand;
+  } else {
+    job.wanted -= stage.demand;
+  }
   if (job.pending == 0) {
+    job.wanted = {};  // no drift of sums of fractions
     runnable_jobs_.erase(order_of(job));
   } else if (job.pending == 1 && change > 0) {
     runnable_jobs_.insert(order_of(job));
@@ -158,6 +177,8 @@ void ClusterState::set_task(JobInfo& job, StageInfo& stage, std::uint32_t index,
       break;
     case TaskState::running:
       --stage.running, --job.running;
+      changed(job);
+      if (job.running == 0) job.used = {};  // no drift of sums of fractions
       break;
     case TaskState::finished:
       --stage.finished, --job.finished;
@@ -203,6 +224,7 @@ void ClusterState::preplace(StageInfo& stage, std::uint32_t index, std::optional
 
 void ClusterState::occupy(NodeId id, const AttemptId& attempt, JobInfo& job, const Resources& demand) {
   NodeInfo& node = nodes_.at(id);
+  changed(job);
   node.running.insert(attempt);
   ++node.launched;
   node.used += demand;
@@ -216,6 +238,7 @@ void ClusterState::occupy(NodeId id, const AttemptId& attempt, JobInfo& job, con
 void ClusterState::vacate(NodeId id, const AttemptId& attempt, JobInfo& job, const Resources& demand) {
   NodeInfo& node = nodes_.at(id);
   if (node.running.erase(attempt) == 0) return;
+  changed(job);
   node.used -= demand;
   racks_.at(node.rack).used -= demand;
   used_ -= demand;

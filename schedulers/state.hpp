@@ -45,9 +45,15 @@ class ClusterState final : public ClusterView {
   void occupy(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
   void vacate(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
 
+  /// The jobs whose pending or running tasks changed since the last call (some may be gone), each once: for Notice::job_changed.
+  std::vector<JobId> take_changed_jobs();
+
  private:
   void update_free(const NodeInfo& node);
   void count_pending(JobInfo& job, StageInfo& stage, std::int64_t change);
+  void changed(const JobInfo& job);
+
+  std::vector<JobId> changed_jobs_;
 };
 
 }  // namespace weft::sched

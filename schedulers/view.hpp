@@ -119,6 +119,7 @@ struct JobInfo {
   std::set<StageId> runnable;                            // stages with pending tasks
   std::uint64_t pending = 0, running = 0, finished = 0;  // tasks
   Resources used;                                        // by running attempts: fair shares, dominant shares
+  Resources wanted;                                      // by pending tasks; used + wanted is the demand of fair shares
   std::optional<Reason> held;
 
   const StageInfo* stage(StageId stage_id) const {

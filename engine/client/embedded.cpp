@@ -14,7 +14,7 @@
 #include "engine/client/progress.hpp"
 #include "engine/client/session.hpp"
 #include "engine/client/stop_signal.hpp"
-#include "schedulers/scheduler.hpp"
+#include "schedulers/registry.hpp"
 
 namespace weft::client {
 

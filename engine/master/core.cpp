@@ -22,7 +22,9 @@ const sched::ClusterView& Core::view() const { return impl_->view(); }
 const SchedulerTrouble& Core::trouble() const { return impl_->trouble(); }
 
 Core::Impl::Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options)
-    : scheduler_(std::move(scheduler)), options_(options) {}
+    : scheduler_(std::move(scheduler)), options_(options) {
+  start_scheduler();
+}
 
 Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& commands) {
   const Time before = state_.now();
@@ -53,6 +55,7 @@ void Core::Impl::trigger_node(NodeId node) {
 void Core::Impl::set_timer(Timer::Purpose purpose, NodeId node, Time at, JobId job) {
   const std::uint64_t id = next_timer_++;
   timers_[id] = {purpose, node, at, job};
+  if (purpose == Timer::Purpose::scheduler) wakes_.insert(at);
   emit(SetTimer{id, at});
 }
 

@@ -36,6 +36,7 @@ Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view 
   command.reason = reason;
   emit(std::move(command));
   notify({sched::Notice::Kind::task_launched, id.job, id.stage, id.index, node});
+  tell_changes();
   return {};
 }
 
@@ -46,10 +47,13 @@ Result<void> Core::Impl::preempt(const AttemptId& attempt, std::string_view reas
     return refuse(attempt.task.job, attempt.task.stage, fmt::format("preemption refused: {} is not running", to_string(attempt)));
   JobRecord& job = jobs_.at(attempt.task.job);
   const TaskRef task{&job, &job.stages.at(attempt.task.stage), attempt.task.index};
-  emit(KillTask{info->node, attempt, fmt::format("preempted: {}", reason)});
+  const NodeId node = info->node;
+  emit(KillTask{node, attempt, fmt::format("preempted: {}", reason)});
   release(task);
   state_.set_task(*job.info, *task.stage->info, task.index, sched::TaskState::pending);
   record_reason(job.spec.job, attempt.task.stage, fmt::format("preempted: {}", reason));
+  notify({sched::Notice::Kind::task_preempted, job.spec.job, attempt.task.stage, attempt.task.index, node});
+  tell_changes();
   return {};
 }
 
@@ -94,9 +98,7 @@ void Core::Impl::record_reason(JobId job_id, std::optional<StageId> stage_id, st
 void Core::Impl::wake_at(Time at) {
   count_decision();
   at = std::max(at, state_.now() + Time(1));  // time must pass between two calls
-  for (const auto& [id, timer] : timers_) {
-    if (timer.purpose == Timer::Purpose::scheduler && timer.at <= at) return;
-  }
+  if (!wakes_.empty() && *wakes_.begin() <= at) return;
   set_timer(Timer::Purpose::scheduler, {}, at);
 }
 

@@ -189,6 +189,8 @@ class Core::Impl final : public sched::Decisions {
   void trigger_node(NodeId node);
   void trigger_work() { work_ = true; }
   void notify(sched::Notice notice);
+  void tell_changes();
+  void start_scheduler();
   template <class C>
   void emit(C command) {
     commands_->emplace_back(std::in_place_type<C>, std::move(command));
@@ -207,6 +209,7 @@ class Core::Impl final : public sched::Decisions {
   std::set<JobId> unplaceable_;                                     // with a timer: tasks that no live node is large enough for
   std::map<std::uint64_t, Timer> timers_;
   std::uint64_t next_timer_ = 1;
+  std::multiset<Time> wakes_;                 // of the timers the scheduler asked for
   std::vector<Command>* commands_ = nullptr;  // of the event being applied
   bool work_ = false;                         // what the scheduler is to look at afterwards
   std::optional<NodeId> triggered_;

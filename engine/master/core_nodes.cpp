@@ -45,6 +45,7 @@ Result<void> Core::Impl::on(WorkerHeartbeat event) {
   if (!event.forecast.empty()) node.forecast = std::move(event.forecast);
   if (std::isfinite(event.cross_rack_rate) && event.cross_rack_rate >= 0)
     state_.set_cross_rack_rate(event.node, event.cross_rack_rate);
+  if (event.capacity) notify({.kind = sched::Notice::Kind::node_changed, .node = event.node});
   if (event.capacity) lift_avoidance();  // another node may be none for some tasks now
   heartbeat_ = event.node;
   trigger_node(event.node);
@@ -137,6 +138,7 @@ void Core::Impl::exclude(NodeId id) {
   node_failures_.erase(id);
   state_.exclude(id, state_.now() + options_.exclusion);
   set_timer(Timer::Purpose::exclusion, id, state_.now() + options_.exclusion);
+  notify({.kind = sched::Notice::Kind::node_changed, .node = id});
   lift_avoidance();
   trigger_work();
 }
@@ -152,6 +154,7 @@ Result<void> Core::Impl::on(TimerFired event) {
   timers_.erase(found);
   switch (timer.purpose) {
     case Timer::Purpose::scheduler:
+      wakes_.erase(wakes_.find(timer.at));
       timer_ = true;
       break;
     case Timer::Purpose::step:
@@ -160,6 +163,7 @@ Result<void> Core::Impl::on(TimerFired event) {
       break;
     case Timer::Purpose::exclusion:
       state_.exclude(timer.node, std::nullopt);
+      notify({.kind = sched::Notice::Kind::node_changed, .node = timer.node});
       if (state_.free_nodes().contains(timer.node)) trigger_work();
       break;
     case Timer::Purpose::placement:

@@ -58,11 +58,27 @@ void Core::Impl::ask_for_step() {
 
 void Core::Impl::call_scheduler(const sched::Trigger& trigger) {
   refused_now_ = decided_now_ = 0;
+  tell_changes();
   if (auto fault = fault_of([&] { scheduler_->schedule(state_, trigger, *this); })) scheduler_failed(std::move(*fault));
 }
 
 void Core::Impl::notify(sched::Notice notice) {
   if (auto fault = fault_of([&] { scheduler_->on_event(state_, notice); })) scheduler_failed(std::move(*fault));
+}
+
+void Core::Impl::start_scheduler() {
+  std::optional<Error> refusal;
+  auto fault = fault_of([&] {
+    if (auto started = scheduler_->start(state_, nullptr); !started) refusal = std::move(started).error();
+  });
+  if (refusal) fault = "could not start: " + refusal->to_string();
+  if (fault) scheduler_failed(std::move(*fault));
+}
+
+void Core::Impl::tell_changes() {
+  for (JobId job : state_.take_changed_jobs()) {
+    if (jobs_.contains(job)) notify({.kind = sched::Notice::Kind::job_changed, .job = job});
+  }
 }
 
 void Core::Impl::scheduler_failed(std::string what) {

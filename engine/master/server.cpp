@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "engine/master/server_impl.hpp"
-#include "schedulers/scheduler.hpp"
+#include "schedulers/registry.hpp"
 
 namespace weft::master {
 

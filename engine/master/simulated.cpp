@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "schedulers/registry.hpp"
+
 namespace weft::master {
 
 SimulatedCluster::SimulatedCluster(SimulatedOptions options)

@@ -1,17 +1,19 @@
-// FIFO, Hadoop's default: jobs by priority (larger first), submit time, id; within a job the nearest task, never waiting.
+// FIFO, the Hadoop default (ALGORITHMS: FIFO): jobs by priority, then submit time, then id; of a job the task nearest to its input,
+// else any. Greedy, never preempts; a job that fills the cluster blocks all later ones.
 //
-// Two things of Hadoop 1 are left out, because they are consequences of its heartbeats and typed slots: slots are untyped, so maps
-// and reduces compete only through the order of their stages, and a node may be given several reduces at once (Hadoop: one per
-// heartbeat). A stage starts when its inputs are complete (no slow start).
+// Deviates: a node takes as many remote tasks and readers of shuffles per call as it has room for, because the master calls when
+// there is room and not once per heartbeat. `remote_per_heartbeat=1, reduces_per_heartbeat=1` is Hadoop's way (a slot may then idle
+// until the node's next heartbeat).
+// Options: stages=fifo|bfs|cpm, remote_per_heartbeat=N, reduces_per_heartbeat=N (0: any number).
 #pragma once
 
-#include <memory>
-
-#include "schedulers/scheduler.hpp"
+#include "schedulers/registry.hpp"
 
 namespace weft::sched {
 
-/// No options.
-Result<std::unique_ptr<Scheduler>> make_fifo(Options& options);
+Result<Composition> make_fifo(Options& options, const Registry& registry);
+
+/// Jobs by priority, then submit time, then id.
+std::unique_ptr<WhoNext> fifo_order();
 
 }  // namespace weft::sched

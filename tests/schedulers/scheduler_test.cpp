@@ -2,12 +2,10 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
 #include "base/random.hpp"
+#include "base/text.hpp"
 #include "schedulers/policies/fifo.hpp"
-#include "schedulers/state.hpp"
+#include "tests/schedulers/world.hpp"
 
 namespace weft::sched {
 namespace {
@@ -19,9 +17,16 @@ TEST(Registry, MakesSchedulersByName) {
   EXPECT_EQ((*make_scheduler(" fifo() "))->name(), "fifo");
 }
 
+std::string known() {
+  Registry registry;
+  EXPECT_TRUE(register_builtin_schedulers(registry));
+  return join(registry.names(), ", ");
+}
+
 TEST(Registry, ListsWhatItKnowsWhenANameOrAnOptionIsUnknown) {
-  EXPECT_EQ(make_scheduler("lifo").error().message(), "unknown scheduler 'lifo' (known: fifo)");
-  EXPECT_EQ(make_scheduler("fifo(wait=5)").error().to_string(), "scheduler 'fifo': unknown scheduler option 'wait' (known: none)");
+  EXPECT_EQ(make_scheduler("lifo").error().message(), "unknown scheduler 'lifo' (known: " + known() + ")");
+  EXPECT_EQ(make_scheduler("fifo(wait=5)").error().to_string(),
+            "scheduler 'fifo': unknown scheduler option 'wait' (known: stages, remote_per_heartbeat, reduces_per_heartbeat)");
   for (const char* text : {"", "fifo(", "fifo(a)", "fifo(=1)", "fifo(a=1,a=2)"}) EXPECT_FALSE(make_scheduler(text)) << text;
 }
 
@@ -36,16 +41,16 @@ TEST(Registry, HandsTypedOptionsToTheFactory) {
   Registry registry;
   double wait = 0;
   bool strict = false;
-  ASSERT_TRUE(registry.add("test", "", [&](Options& options) -> Result<std::unique_ptr<Scheduler>> {
+  ASSERT_TRUE(registry.add("test", "", [&](Options& options, const Registry& all) -> Result<Composition> {
     WEFT_ASSIGN(wait, options.number("wait", 5));
     WEFT_ASSIGN(strict, options.flag("strict", false));
-    return make_fifo(options);
+    return make_fifo(options, all);
   }));
   ASSERT_TRUE(registry.make("test(wait=2.5, strict=yes)"));
   EXPECT_EQ(wait, 2.5);
   EXPECT_TRUE(strict);
   EXPECT_FALSE(registry.make("test(wait=soon)"));
-  EXPECT_NE(registry.make("test(weight=1)").error().to_string().find("known: wait, strict"), std::string::npos);
+  EXPECT_NE(registry.make("test(weight=1)").error().to_string().find("known: wait, strict, stages"), std::string::npos);
 }
 
 // ---- indexes ----------------------------------------------------------------------------------------------------------
@@ -92,75 +97,6 @@ TEST(ShuffleSizes, KeepSizesWithinATwentiethOfAPercentAndUndoExactly) {
 }
 
 // ---- fifo -------------------------------------------------------------------------------------------------------------
-
-/// A cluster and jobs for policies, carrying out launches as the core does.
-class World : public Decisions {
- public:
-  void node(std::uint32_t id, const std::string& host, const std::string& rack, double slots, double memory = 0) {
-    NodeInfo info;
-    info.id = NodeId(id);
-    info.capacity = {.cpu = slots, .memory = memory};
-    state.add_node(std::move(info), host, rack, 0);
-  }
-  void job(std::uint64_t id, int priority, Time submitted, std::vector<std::vector<std::string>> hosts,
-           Resources demand = {.cpu = 1}) {
-    JobInfo info;
-    info.id = JobId(id);
-    info.priority = priority;
-    info.submitted = submitted;
-    JobInfo& added = state.add_job(std::move(info));
-    stage(added, 0, std::move(hosts), demand);
-  }
-  void stage(JobInfo& job, std::uint32_t id, std::vector<std::vector<std::string>> hosts, Resources demand) {
-    StageInfo info;
-    info.id = StageId(id);
-    info.demand = demand;
-    std::vector<std::vector<HostId>> ids;
-    for (const auto& list : hosts) {
-      auto& out = ids.emplace_back();
-      for (const auto& host : list) out.push_back(state.intern_host(host));
-    }
-    state.set_ready(job, state.add_stage(job, std::move(info), static_cast<std::uint32_t>(ids.size()), ids), true);
-  }
-  Result<void> launch(const TaskId& task, NodeId where, std::string_view reason) override {
-    if (auto wrong = state.why_not(task, where)) {
-      ADD_FAILURE() << *wrong;
-      return fail(Code::invalid_argument, *wrong);
-    }
-    JobInfo& job = state.mutable_job(task.job);
-    StageInfo& stage = job.stages.at(task.stage);
-    state.set_task(job, stage, task.index, TaskState::running);
-    const AttemptId attempt{task, stage.tasks[task.index].attempts++};
-    stage.tasks[task.index].node = where;
-    state.occupy(where, attempt, job, stage.demand);
-    launched.push_back({task, where, std::string(reason)});
-    return {};
-  }
-  Result<void> preempt(const AttemptId&, std::string_view) override { return fail(Code::internal, "fifo never preempts"); }
-  Result<void> preplace(const TaskId&, NodeId, std::string_view) override { return fail(Code::internal, "fifo never preplaces"); }
-  void hold(JobId, std::optional<StageId>, std::string_view reason) override { held = reason; }
-  void wake_at(Time) override { ADD_FAILURE() << "fifo never waits"; }
-
-  void schedule(Trigger trigger = {}) { scheduler->schedule(state, trigger, *this); }
-  void finish(const TaskId& task) {
-    JobInfo& job = state.mutable_job(task.job);
-    StageInfo& stage = job.stages.at(task.stage);
-    state.vacate(stage.tasks[task.index].node, {task, 0}, job, stage.demand);
-    state.set_task(job, stage, task.index, TaskState::finished);
-  }
-
-  struct Launch {
-    TaskId task;
-    NodeId node;
-    std::string reason;
-  };
-  ClusterState state;
-  std::unique_ptr<Scheduler> scheduler = make_scheduler("fifo").value();
-  std::vector<Launch> launched;
-  std::string held;
-};
-
-std::vector<std::vector<std::string>> anywhere(std::size_t tasks) { return std::vector<std::vector<std::string>>(tasks); }
 
 TEST(Fifo, ServesJobsByPriorityThenSubmitTimeThenId) {
   World world;
@@ -209,7 +145,7 @@ TEST(Fifo, PrefersTheNodeThenTheRackThenAnything) {
   }
   EXPECT_EQ(world.launched[0].reason, "fifo: input on this node");
   EXPECT_EQ(world.launched[1].reason, "fifo: input in this rack");
-  EXPECT_EQ(world.launched[2].reason, "fifo: next in order");
+  EXPECT_EQ(world.launched[2].reason, "fifo: input elsewhere");
 }
 
 TEST(Fifo, GivesEachNodeItsLocalTasksBeforeAnyRemoteOne) {

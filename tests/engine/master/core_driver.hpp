@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/master/core.hpp"
+#include "schedulers/registry.hpp"
 
 namespace weft::master::test {
 

@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "base/random.hpp"
 #include "engine/master/simulated.hpp"
+#include "schedulers/registry.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
 namespace weft::master {

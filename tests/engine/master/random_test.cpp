@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/master/simulated.hpp"
+#include "schedulers/registry.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
 namespace weft::master {

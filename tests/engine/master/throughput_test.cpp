@@ -1,6 +1,7 @@
 // How fast the core is. Printed, not asserted: speed is no property of a test.
 #include <chrono>
 
+#include "schedulers/registry.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
 namespace weft::master {

@@ -1,0 +1,264 @@
+#include "schedulers/composed.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace weft::sched {
+
+namespace {
+
+constexpr std::size_t kMaxHopeless = 16;
+
+bool at_least(const Resources& a, const Resources& b) {
+  return std::all_of(kResourceKinds.begin(), kResourceKinds.end(),
+                     [&](const ResourceKind& kind) { return a.*kind.amount >= b.*kind.amount; });
+}
+
+}  // namespace
+
+std::vector<SlotKind> slot_kinds(const ClusterView& view) {
+  if (view.capacity().map_slots > 0 || view.capacity().reduce_slots > 0) return {SlotKind::map, SlotKind::reduce};
+  return {SlotKind::any};
+}
+
+SlotKind slot_kind_of(const StageInfo& stage, bool typed) {
+  if (!typed) return SlotKind::any;
+  return stage.reads_shuffle ? SlotKind::reduce : SlotKind::map;
+}
+
+double amount_of(const Resources& resources, SlotKind kind) {
+  switch (kind) {
+    case SlotKind::map:
+      return resources.map_slots;
+    case SlotKind::reduce:
+      return resources.reduce_slots;
+    case SlotKind::any:
+      break;
+  }
+  return resources.cpu;
+}
+
+Composed::Composed(std::string name, Composition parts)
+    : name_(std::move(name)),
+      parts_(std::move(parts)),
+      reasons_{fmt::format("{}: input on this node", name_), fmt::format("{}: input in this rack", name_),
+               fmt::format("{}: input elsewhere", name_), fmt::format("{}: next in order", name_)} {}
+
+Result<void> Composed::start(const ClusterView& view, Scheduler* before) {
+  auto* old = dynamic_cast<Composed*>(before);
+  auto start = [&](auto& part, auto Composition::*which) -> Result<void> {
+    if (!part) return {};
+    return part->start(view, old == nullptr ? nullptr : (old->parts_.*which).get());
+  };
+  WEFT_TRY(start(parts_.who, &Composition::who));
+  WEFT_TRY(start(parts_.leftover, &Composition::leftover));
+  WEFT_TRY(start(parts_.stages, &Composition::stages));
+  WEFT_TRY(start(parts_.patience, &Composition::patience));
+  WEFT_TRY(start(parts_.reduces, &Composition::reduces));
+  WEFT_TRY(start(parts_.preemption, &Composition::preemption));
+  return start(parts_.yield, &Composition::yield);
+}
+
+void Composed::on_event(const ClusterView& view, const Notice& notice) {
+  parts_.who->on_event(view, notice);
+  for (Part* part : std::initializer_list<Part*>{parts_.leftover.get(), parts_.stages.get(), parts_.patience.get(),
+                                                 parts_.reduces.get(), parts_.preemption.get(), parts_.yield.get()}) {
+    if (part != nullptr) part->on_event(view, notice);
+  }
+}
+
+bool Composed::work_conserving() const {
+  return parts_.who->offers_all() && !parts_.patience && !parts_.reduces && (!parts_.yield || parts_.second_pass) &&
+         parts_.remote_per_call == 0 && parts_.reduces_per_call == 0;
+}
+
+void Composed::schedule(const ClusterView& view, const Trigger& trigger, Decisions& decisions) {
+  view_ = &view;
+  decisions_ = &decisions;
+  yielding_ = closing_ = false;  // a call may have been cut off
+  const bool killed = parts_.preemption && parts_.preemption->preempt(view, decisions);
+  if (view.runnable_jobs().empty() || view.free_nodes().empty()) return;
+  collect_offers(killed ? Trigger{} : trigger);
+  if (offers_.empty()) return;
+  sweeps_.clear();
+  hopeless_.clear();
+  if (parts_.yield) {
+    yielding_ = true;
+    parts_.yield->plan(view);
+    give_away(*parts_.who);
+    yielding_ = false;
+    if (!parts_.second_pass) return;
+  }
+  give_away(parts_.yield && parts_.leftover ? *parts_.leftover : *parts_.who);
+}
+
+void Composed::collect_offers(const Trigger& trigger) {
+  offers_.clear();
+  const std::set<NodeId>& free = view_->free_nodes();
+  if (trigger.kind == Trigger::Kind::node) {
+    if (free.contains(trigger.node)) offers_.push_back({trigger.node});
+  } else {
+    const auto middle = free.upper_bound(last_);
+    for (auto node = middle; node != free.end(); ++node) offers_.push_back({*node});
+    for (auto node = free.begin(); node != middle; ++node) offers_.push_back({*node});
+  }
+  open_ = offers_.size();
+  spread_ = 0;
+}
+
+void Composed::give_away(WhoNext& who) {
+  const std::vector<SlotKind> kinds = slot_kinds(*view_);
+  typed_ = kinds.size() > 1;
+  for (SlotKind kind : kinds) {
+    kind_ = kind;
+    while (open_ > 0 && who.offer(*view_, kind, *this)) {
+    }
+    if (open_ > 0 || view_->runnable_jobs().empty()) continue;
+    closing_ = true;  // tells the one that would have been next
+    who.offer(*view_, kind, *this);
+    closing_ = false;
+  }
+}
+
+bool Composed::serve(const JobInfo& job) {
+  if (closing_) {
+    hold(job.id, "no free node has room for its tasks");
+    return true;
+  }
+  order_.clear();
+  if (parts_.stages) {
+    parts_.stages->order(*view_, job, order_);
+  } else {
+    order_.assign(job.runnable.begin(), job.runnable.end());
+  }
+  Locality allowed = parts_.patience ? parts_.patience->allowed(*view_, job) : Locality::any;
+  for (;;) {
+    bool waits = false;
+    for (StageId id : order_) {
+      const StageInfo& stage = *job.stage(id);
+      if (stage.pending.empty() || slot_kind_of(stage, typed_) != kind_ || !may_launch(job, stage)) continue;
+      if (place(job, stage, allowed)) return true;
+      explain(job, stage, allowed);
+      waits = waits || (allowed != Locality::any && stage.pending.placed() && !hopeless(stage.demand));
+    }
+    if (!waits || !parts_.patience->skipped(*view_, job, offers_.size(), *decisions_)) return false;
+    allowed = parts_.patience->allowed(*view_, job);
+  }
+}
+
+bool Composed::may_launch(const JobInfo& job, const StageInfo& stage) {
+  if (!yielding_ || parts_.yield->may_launch(*view_, job, stage)) return true;
+  decisions_->hold(job.id, stage.id, "the job keeps to its share");
+  return false;
+}
+
+void Composed::explain(const JobInfo& job, const StageInfo& stage, Locality allowed) {
+  if (hopeless(stage.demand) || (allowed == Locality::any && !(parts_.reduces && stage.reads_shuffle))) {
+    decisions_->hold(job.id, stage.id, "no free node has room for its tasks");
+  } else if (parts_.reduces && stage.reads_shuffle) {
+    decisions_->hold(job.id, stage.id, "waits for a node nearer to what it reads");
+    parts_.reduces->waiting(*view_, job, stage, *decisions_);
+  } else {
+    decisions_->hold(job.id, stage.id,
+                     allowed == Locality::node ? "waits for room on a node that holds its input"
+                                               : "waits for room in a rack that holds its input");
+  }
+}
+
+bool Composed::hopeless(const Resources& demand) const {
+  return std::any_of(hopeless_.begin(), hopeless_.end(), [&demand](const Resources& h) { return at_least(demand, h); });
+}
+
+bool Composed::place(const JobInfo& job, const StageInfo& stage, Locality allowed) {
+  if (hopeless(stage.demand)) return false;
+  if (offers_.size() == 1) return place_on_one(job, stage, allowed);
+  Sweep& sweep = sweeps_[{job.id, stage.id}];
+  while (!sweep.over && sweep.level <= allowed) {
+    const std::size_t count = sweep.all ? offers_.size() : sweep.nodes.size();
+    while (sweep.position < count) {
+      const std::size_t at = sweep.all ? (sweep.origin + sweep.position) % count : sweep.nodes[sweep.position];
+      ++sweep.position;
+      if (!launch_on(job, stage, offers_[at], sweep.level, sweep.room_seen)) continue;
+      sweep.again.push_back(at);
+      if (sweep.level == Locality::any) spread_ = at + 1, last_ = offers_[at].node;
+      return true;
+    }
+    if (!next_round(sweep, stage)) return false;
+  }
+  return false;
+}
+
+bool Composed::place_on_one(const JobInfo& job, const StageInfo& stage, Locality allowed) {
+  bool room_seen = false;
+  for (Locality level : {Locality::node, Locality::rack, Locality::any}) {
+    if (level <= allowed && launch_on(job, stage, offers_.front(), level, room_seen)) return true;
+  }
+  if (!room_seen && hopeless_.size() < kMaxHopeless) hopeless_.push_back(stage.demand);
+  return false;
+}
+
+/// Another round over the nodes that had something, or the next level. False when there is none.
+bool Composed::next_round(Sweep& sweep, const StageInfo& stage) {
+  sweep.position = 0;
+  if (!sweep.again.empty()) {
+    sweep.all = false;
+    sweep.nodes = std::exchange(sweep.again, {});
+    return true;
+  }
+  if (sweep.all && !sweep.room_seen) {
+    if (hopeless_.size() < kMaxHopeless) hopeless_.push_back(stage.demand);
+    sweep.over = true;
+  }
+  if (sweep.level == Locality::any) sweep.over = true;
+  if (sweep.over) return false;
+  sweep.level = static_cast<Locality>(static_cast<int>(sweep.level) + 1);
+  if (sweep.level == Locality::rack && !stage.pending.placed()) sweep.level = Locality::any;
+  sweep.all = true;
+  sweep.room_seen = false;
+  sweep.origin = sweep.level == Locality::any ? spread_ % offers_.size() : 0;
+  return true;
+}
+
+bool Composed::full(const Offer& offer, const StageInfo& stage, Locality level) const {
+  if (stage.reads_shuffle) return parts_.reduces_per_call > 0 && offer.reduces >= parts_.reduces_per_call;
+  return parts_.remote_per_call > 0 && level == Locality::any && stage.pending.placed() && offer.remote >= parts_.remote_per_call;
+}
+
+std::optional<std::uint32_t> Composed::pick(const JobInfo& job, const StageInfo& stage, const NodeInfo& node,
+                                            Locality level) const {
+  if (stage.reads_shuffle && parts_.reduces) {
+    if (level != Locality::any) return std::nullopt;
+    return parts_.reduces->choose(*view_, job, stage, node);
+  }
+  if (level == Locality::node) {
+    if (auto promised = stage.preplaced.find(node.id); promised != stage.preplaced.end()) return *promised->second.begin();
+    // What has no preference, or is tried again elsewhere, is as near here as anywhere.
+    if (auto task = stage.pending.pick(node.id, node.host, node.rack, Locality::node)) return task;
+    if (!parts_.patience) return std::nullopt;
+    auto task = stage.pending.pick(node.id, node.host, node.rack, Locality::any);
+    if (task && stage.pending.unconstrained().contains(*task) && !stage.pending.hosts(*task).empty()) task.reset();
+    return task;
+  }
+  return stage.pending.pick(node.id, node.host, node.rack, level);
+}
+
+bool Composed::launch_on(const JobInfo& job, const StageInfo& stage, Offer& offer, Locality level, bool& room_seen) {
+  const NodeInfo& node = *view_->node(offer.node);
+  if (!fits(stage.demand, node.used, node.capacity)) return false;
+  room_seen = true;
+  if (full(offer, stage, level)) return false;
+  const auto task = pick(job, stage, node, level);
+  if (!task) return false;
+  const bool placed = !stage.pending.hosts(*task).empty();
+  const std::string& reason = reasons_[placed ? static_cast<std::size_t>(level) : reasons_.size() - 1];
+  const bool reads_shuffle = stage.reads_shuffle;
+  if (!decisions_->launch(TaskId{job.id, stage.id, *task}, offer.node, reason)) return false;
+  if (reads_shuffle) ++offer.reduces;
+  if (placed && level == Locality::any) ++offer.remote;
+  if (parts_.patience && placed) parts_.patience->launched(*view_, job, level);
+  if (!view_->free_nodes().contains(offer.node)) --open_;
+  return true;
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,42 @@
+// Jobs, users or pools by dominant share over weight, smallest first; jobs of a group by priority and submit time.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "schedulers/parts.hpp"
+
+namespace weft::sched {
+
+enum class ShareHolder : std::uint8_t { job, user, pool };
+
+class DominantOrder final : public WhoNext {
+ public:
+  explicit DominantOrder(ShareHolder by) : by_(by) {}
+  Result<void> start(const ClusterView& view, Part* before) override;
+  void on_event(const ClusterView& view, const Notice& notice) override;
+  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
+
+ private:
+  /// A job when by_ is job (then the name is empty), else a group (then the job is 0).
+  using Key = std::pair<std::string, JobId>;
+  struct Holder {
+    double share = 0;
+    std::set<JobOrder> runnable;
+  };
+  using Rank = std::tuple<double, JobOrder, Key>;  // of holders with runnable jobs; ties: the earliest of their jobs
+
+  Key key_of(const JobInfo& job) const;
+  double share_of(const ClusterView& view, const JobInfo& job) const;
+  void place(const ClusterView& view, const JobInfo& job, bool ended);
+  void rank(const Key& key, const Holder& holder, bool in);
+
+  ShareHolder by_;
+  Resources capacity_;  // the shares are of
+  std::map<Key, Holder> holders_;
+  std::set<Rank> order_;
+};
+
+}  // namespace weft::sched

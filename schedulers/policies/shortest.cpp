@@ -1,0 +1,62 @@
+#include "schedulers/policies/shortest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "schedulers/policies/ranked_jobs.hpp"
+#include "schedulers/policies/stage_orders.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+enum class Size { path, remaining_path, work };
+
+class Shortest final : public RankedJobs {
+ public:
+  explicit Shortest(Size size) : size_(size) {}
+
+ protected:
+  double score(const ClusterView& view, const JobInfo& job) const override {
+    if (size_ == Size::work) return remaining_work(view, job);
+    double longest = 0;
+    for (const auto& [id, length] : critical_paths(job, size_ == Size::remaining_path)) longest = std::max(longest, length);
+    return longest;
+  }
+
+ private:
+  Size size_;
+};
+
+Result<Composition> make(Options& options, std::string_view otherwise) {
+  constexpr std::array<std::string_view, 3> kSizes{"path", "remaining_path", "work"};
+  WEFT_ASSIGN(const std::string size, options.choice("size", kSizes, otherwise));
+  Composition parts;
+  parts.who = std::make_unique<Shortest>(static_cast<Size>(std::find(kSizes.begin(), kSizes.end(), size) - kSizes.begin()));
+  WEFT_ASSIGN(parts.stages, take_stage_order(options, "cpm"));
+  return parts;
+}
+
+}  // namespace
+
+double remaining_work(const ClusterView& view, const JobInfo& job) {
+  double work = 0;
+  for (const auto& [id, stage] : job.stages) {
+    if (stage.complete()) continue;
+    double squares = 0;
+    for (const auto& kind : kResourceKinds) {
+      const double all = view.capacity().*kind.amount;
+      if (all > 0) squares += std::pow(stage.demand.*kind.amount / all, 2);
+    }
+    work += std::sqrt(squares) * static_cast<double>(stage.tasks.size() - stage.finished) * task_seconds(stage);
+  }
+  return work;
+}
+
+std::unique_ptr<WhoNext> least_work_order() { return std::make_unique<Shortest>(Size::work); }
+
+Result<Composition> make_sjf(Options& options, const Registry&) { return make(options, "path"); }
+Result<Composition> make_srtf(Options& options, const Registry&) { return make(options, "work"); }
+
+}  // namespace weft::sched

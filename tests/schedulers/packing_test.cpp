@@ -1,0 +1,188 @@
+// drf, sjf, srtf, cpm, bfs, tetris: one machine, the worked examples of their papers.
+#include "schedulers/policies/drf.hpp"
+#include "schedulers/policies/stage_orders.hpp"
+#include "tests/schedulers/world.hpp"
+
+namespace weft::sched {
+namespace {
+
+constexpr double kGiB = 1u << 30;
+
+TEST(Drf, ThePapersExampleGivesThreeAndTwoTasks) {  // 9 cpu, 18 GB; <1, 4> and <3, 1>
+  World world("drf");
+  world.node(1, "a", "r", 9, 18 * kGiB);
+  world.job(1, 0, Time(0), anywhere(50), {.cpu = 1, .memory = 4 * kGiB});
+  world.job(2, 0, Time(0), anywhere(50), {.cpu = 3, .memory = kGiB});
+  world.schedule();
+  EXPECT_EQ(world.running(1), 3u);
+  EXPECT_EQ(world.running(2), 2u);
+  EXPECT_DOUBLE_EQ(dominant_share(world.state.job(JobId(1))->used, world.state.capacity()), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(dominant_share(world.state.job(JobId(2))->used, world.state.capacity()), 2.0 / 3);
+}
+
+TEST(Drf, TheClosedFormSharesTheSameExample) {
+  const Resources capacity{.cpu = 9, .memory = 18};
+  const auto shares = drf_shares({{{.cpu = 1, .memory = 4}}, {{.cpu = 3, .memory = 1}}}, capacity);
+  EXPECT_DOUBLE_EQ(shares[0].cpu, 3);
+  EXPECT_DOUBLE_EQ(shares[0].memory, 12);
+  EXPECT_DOUBLE_EQ(shares[1].cpu, 6);
+  EXPECT_DOUBLE_EQ(shares[1].memory, 2);
+  World world("drf(form=closed, strict=true)");
+  world.node(1, "a", "r", 9, 18 * kGiB);
+  world.job(1, 0, Time(0), anywhere(50), {.cpu = 1, .memory = 4 * kGiB});
+  world.job(2, 0, Time(0), anywhere(50), {.cpu = 3, .memory = kGiB});
+  world.schedule();
+  EXPECT_EQ(world.running(1), 3u);
+  EXPECT_EQ(world.running(2), 2u);
+}
+
+TEST(Drf, WeightsMultiplyTheClosedFormsShares) {
+  const auto shares = drf_shares({{{.cpu = 1}, 3}, {{.cpu = 1}, 1}}, {.cpu = 8});
+  EXPECT_DOUBLE_EQ(shares[0].cpu, 6);
+  EXPECT_DOUBLE_EQ(shares[1].cpu, 2);
+}
+
+TEST(Drf, StrictLeavesIdleWhatTheSecondPassWouldLend) {
+  for (const auto& [spec, expected] : {std::pair("drf(form=closed, strict=true)", 4u), std::pair("drf(form=closed)", 7u)}) {
+    World world(spec);
+    world.node(1, "a", "r", 8);
+    world.job(1, 0, Time(0), anywhere(6));
+    world.job(2, 0, Time(0), anywhere(1));
+    world.schedule();
+    EXPECT_EQ(world.launched.size(), expected + (expected == 4u ? 1u : 0u)) << spec;
+    EXPECT_EQ(world.running(1), expected == 4u ? 4u : 6u) << spec;
+  }
+}
+
+TEST(Drf, CanShareByUser) {
+  World world("drf(by=user)");
+  world.node(1, "a", "r", 8);
+  for (std::uint64_t id : {1u, 2u, 3u}) world.stage(world.job(id, id == 3 ? "bob" : "alice"), 0, anywhere(20));
+  world.schedule();
+  EXPECT_EQ(world.running(1) + world.running(2), 4u);
+  EXPECT_EQ(world.running(3), 4u);
+}
+
+/// Job 1: 10 s then 1 s; job 2: 6 tasks of 5 s; job 3: one of 20 s.
+void three_jobs(World& world) {
+  JobInfo& first = world.job(1);
+  world.stage(first, 0, anywhere(1), {.cpu = 1}, 10);
+  world.stage(first, 1, anywhere(1), {.cpu = 1}, 1, {0});
+  world.stage(world.job(2), 0, anywhere(6), {.cpu = 1}, 5);
+  world.stage(world.job(3), 0, anywhere(1), {.cpu = 1}, 20);
+}
+
+std::string order_of_one_slot(const std::string& spec) {
+  World world(spec);
+  three_jobs(world);
+  world.node(1, "a", "r", 1);
+  for (std::size_t i = 0; i < 9; ++i) {
+    world.schedule();
+    if (i >= world.launched.size()) return world.order() + " stopped";
+    world.finish(world.launched[i].task);
+  }
+  return world.order();
+}
+
+TEST(Shortest, SjfServesTheShortestCriticalPathFirst) { EXPECT_EQ(order_of_one_slot("sjf"), "222222113"); }
+TEST(Shortest, SrtfServesTheLeastRemainingWorkFirst) { EXPECT_EQ(order_of_one_slot("srtf"), "113222222"); }
+TEST(Shortest, SjfCanGoByWork) { EXPECT_EQ(order_of_one_slot("sjf(size=work)"), "113222222"); }
+
+TEST(Shortest, WhatTheShortestJobCannotUseGoesToTheNext) {
+  World world("sjf");
+  world.node(1, "a", "r", 8);
+  three_jobs(world);
+  world.schedule();
+  EXPECT_EQ(world.order(), "22222213");
+}
+
+/// Stage 0 (1 s) and stage 1 (2 s) are roots; stage 2 (50 s) follows 0; stage 3 (1 s) follows 1.
+void diamond(World& world) {
+  JobInfo& job = world.job(1);
+  world.stage(job, 0, anywhere(1), {.cpu = 1}, 2);
+  world.stage(job, 1, anywhere(1), {.cpu = 1}, 1);
+  world.stage(job, 2, anywhere(1), {.cpu = 1}, 1, {0});
+  world.stage(job, 3, anywhere(2), {.cpu = 1}, 50, {1});
+}
+
+std::string stages_of_one_slot(const std::string& spec) {
+  World world(spec);
+  diamond(world);
+  world.node(1, "a", "r", 1);
+  std::string text;
+  for (std::size_t i = 0; i < 5; ++i) {
+    world.schedule();
+    text += fmt::format("{}", world.launched.at(i).task.stage.value());
+    world.finish(world.launched[i].task);
+  }
+  return text;
+}
+
+TEST(StageOrders, FollowDefinitionDepthOrTheLongestPath) {
+  EXPECT_EQ(stages_of_one_slot("fifo"), "01233");
+  EXPECT_EQ(stages_of_one_slot("bfs"), "01233");
+  EXPECT_EQ(stages_of_one_slot("cpm"), "13302");
+  EXPECT_EQ(stages_of_one_slot("cpm(inner=drf)"), "13302");
+  World world;
+  diamond(world);
+  const auto paths = critical_paths(*world.state.job(JobId(1)), false);
+  EXPECT_EQ(paths.at(StageId(0)), 3);
+  EXPECT_EQ(paths.at(StageId(1)), 51);
+}
+
+TEST(Tetris, PicksTheTaskBestAlignedWithWhatIsFree) {
+  World world("tetris(srtf=false)");
+  world.node(1, "a", "r", 10, 10 * kGiB);
+  world.job(1, 0, Time(0), anywhere(9), {.cpu = 1, .memory = kGiB});
+  world.job(2, 0, Time(0), anywhere(9), {.cpu = 4, .memory = kGiB});  // larger: better aligned while there is cpu
+  world.job(3, 0, Time(0), anywhere(9), {.cpu = 1, .memory = 4 * kGiB});
+  world.schedule();
+  EXPECT_EQ(world.order(), "2323") << "cpu 10 of 10, memory 10 of 10: no fragment is left";
+}
+
+TEST(Tetris, RemoteInputCostsATenth) {
+  for (const auto& [penalty, first] : {std::pair("0.9", 2u), std::pair("1", 1u)}) {
+    World world(fmt::format("tetris(srtf=false, penalty={})", penalty));
+    world.node(1, "a", "r", 1);
+    world.job(1, 0, Time(0), {{"elsewhere"}});
+    world.job(2, 0, Time(1), {{"a"}});
+    world.schedule();
+    EXPECT_EQ(world.launched.at(0).task.job, JobId(first));
+  }
+}
+
+TEST(Tetris, ShortJobsWeighAgainstPacking) {
+  for (const auto& [srtf, first] : {std::pair("false", 1u), std::pair("true", 2u)}) {
+    World world(fmt::format("tetris(srtf={})", srtf));
+    world.node(1, "a", "r", 4);
+    world.stage(world.job(1), 0, anywhere(100), {.cpu = 3}, 10);
+    world.stage(world.job(2), 0, anywhere(1), {.cpu = 2}, 10);
+    world.schedule();
+    EXPECT_EQ(world.launched.at(0).task.job, JobId(first)) << srtf;
+  }
+}
+
+TEST(Tetris, TheFairnessKnobKeepsToJobsBelowTheirShare) {
+  World world("tetris(srtf=false, fairness=0.5)");
+  world.node(1, "a", "r", 12);
+  world.job(1, 0, Time(0), anywhere(9), {.cpu = 3});
+  world.job(2, 0, Time(1), anywhere(9), {.cpu = 1});
+  world.schedule();
+  EXPECT_EQ(world.running(1), 2u);  // alone by alignment it would get 4 and job 2 nothing
+  EXPECT_EQ(world.running(2), 6u);
+}
+
+TEST(Tetris, StagesNearTheirBarrierGoFirst) {
+  World world("tetris(srtf=false, barrier=0.5)");
+  world.node(1, "a", "r", 1);
+  world.job(1, 0, Time(0), anywhere(3), {.cpu = 0.5});
+  world.schedule();
+  world.finish(world.launched.at(0).task);
+  world.finish(world.launched.at(1).task);
+  world.job(2, 0, Time(1), anywhere(1), {.cpu = 1});
+  world.schedule();
+  EXPECT_EQ(world.launched.at(2).task.job, JobId(1)) << "two of three are done: the last one frees what waits for it";
+}
+
+}  // namespace
+}  // namespace weft::sched
