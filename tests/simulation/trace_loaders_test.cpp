@@ -288,6 +288,35 @@ TEST(EventLogLoader, ReplaysWhatHappened) {
                                           "1 tasks without a known time take the mean of their stage"));
 }
 
+TEST(EventLogLoader, TakesTheLastRunOfTheMasterAndLaunches) {
+  const std::string run = R"x({"time_ns":5,"event":"log_started","version":1,"scheduler":"fair(weight=2)","unix_ns":9})x"
+                          "\n"
+                          R"({"time_ns":6,"event":"worker_joined","node":1,"name":"w","host":"h","rack":"","capacity":{"cpu":1}})"
+                          "\n"
+                          R"({"time_ns":7,"event":"job_submitted","job":1,"name":"a"})"
+                          "\n"
+                          R"({"time_ns":8,"event":"plan_extended","job":1,"stages":[{"stage":0,"tasks":1}],"targets":[0]})"
+                          "\n"
+                          R"({"time_ns":10,"event":"task_launched","job":1,"stage":0,"task":0,"attempt":0,"node":1,"reason":"r"})"
+                          "\n"
+                          R"({"time_ns":12,"event":"task_started","job":1,"stage":0,"task":0,"attempt":0,"node":1})"
+                          "\n"
+                          R"({"time_ns":20,"event":"task_finished","job":1,"stage":0,"task":0,"attempt":0,"node":1})"
+                          "\n";
+  auto directory = TempDir::create();
+  ASSERT_TRUE(directory.has_value());
+  const std::string path = directory->path() / "log";
+  ASSERT_TRUE(write_file(path, run + run).has_value());
+  const auto recording = read_event_log(path);
+  ASSERT_TRUE(recording.has_value()) << recording.error().to_string();
+  EXPECT_EQ(recording->scheduler, "fair(weight=2)");
+  EXPECT_EQ(recording->nodes.size(), 1u);
+  ASSERT_EQ(recording->workload.jobs.size(), 1u);
+  EXPECT_THAT(recording->workload.jobs[0].stages[0].durations, ElementsAre(10ns)) << "from the launch on it had the slot";
+  EXPECT_EQ(recording->jobs[0].ended, 12ns);
+  EXPECT_THAT(recording->workload.notes, ElementsAre("1 jobs of earlier runs of the master are left out"));
+}
+
 TEST(EventLogLoader, NamesLineAndReason) {
   const std::string submitted = R"({"time_ns":1,"event":"job_submitted","job":1,"name":"a"})"
                                 "\n";

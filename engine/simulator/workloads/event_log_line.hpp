@@ -35,7 +35,7 @@ struct LoggedEvent {
   Time at{0};
   std::uint64_t job = 0;
   std::uint32_t stage = 0, task = 0, attempt = 0, node = 0;
-  std::string name, user, pool, host, rack;
+  std::string name, user, pool, host, rack, scheduler;
   int priority = 0;
   std::optional<Time> deadline;
   double weight = 1;

@@ -59,10 +59,20 @@ class Reader {
 
  private:
   Result<void> apply(const LoggedEvent& event) {
+    if (event.event == "log_started") return started(event);
     if (event.event == "worker_joined") return joined(event);
     if (event.event == "job_submitted") return submitted(event);
     if (event.event == "plan_extended") return planned(event);
-    if (event.event == "task_started" || event.event == "task_finished") return task(event);
+    if (event.event == "task_launched" || event.event == "task_started" || event.event == "task_finished") return task(event);
+    return {};
+  }
+
+  /// Another run of the master, with other workers, and times and numbers that begin anew.
+  Result<void> started(const LoggedEvent& event) {
+    earlier_ += jobs_.size();
+    jobs_.clear();
+    recording_.nodes.clear();
+    recording_.scheduler = event.scheduler;
     return {};
   }
 
@@ -127,8 +137,8 @@ class Reader {
       stage.tasks.resize(event.task + 1);
     }
     LoggedTask& task = stage.tasks[event.task];
-    if (event.event == "task_started") {
-      task.started.emplace(event.attempt, event.at);
+    if (event.event != "task_finished") {
+      task.started.emplace(event.attempt, event.at);  // the launch comes first, and takes the slot
       return {};
     }
     if (task.finished) return {};  // its output was lost, and made again
@@ -150,7 +160,7 @@ class Reader {
   Lines lines_;
   std::map<std::uint64_t, JobLog> jobs_;
   Recording recording_;
-  std::size_t unknown_ = 0, cut_ = 0, empty_ = 0;
+  std::size_t earlier_ = 0, unknown_ = 0, cut_ = 0, empty_ = 0;
 };
 
 /// Everything but the parents.
@@ -247,6 +257,7 @@ Result<Recording> Reader::finish() {
   workload.jobs = std::move(specs);
   recording_.jobs = std::move(outcomes);
   for (const RecordedNode& node : recording_.nodes) workload.hosts.push_back({node.host, node.rack});
+  if (earlier_ > 0) workload.notes.push_back(fmt::format("{} jobs of earlier runs of the master are left out", earlier_));
   if (empty_ > 0) workload.notes.push_back(fmt::format("{} jobs without a finished task are left out", empty_));
   if (unknown_ > 0) workload.notes.push_back(fmt::format("{} tasks without a known time take the mean of their stage", unknown_));
   if (cut_ > 0)

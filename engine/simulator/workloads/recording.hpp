@@ -27,12 +27,14 @@ struct Recording {
   Workload workload;
   std::vector<RecordedJob> jobs;  // as in the workload
   std::vector<RecordedNode> nodes;
+  std::string scheduler;  // as the master was asked for it; empty when the log does not say
 
   /// From the first arrival to the end of the last job that ended.
   Time makespan() const;
 };
 
-/// Reads an event log (docs/formats/journal.md). A task's work is the time from its start to its end; stages none of whose tasks
+/// Reads an event log (docs/formats/journal.md), of several runs of a master the last. A task's work is the time from its
+/// launch (or, where that is not told, from its start) to its end; stages none of whose tasks
 /// ended are left out, and so are jobs without others. `corrupt` names file and line.
 Result<Recording> read_event_log(const std::string& path);
 

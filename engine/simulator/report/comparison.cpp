@@ -1,0 +1,53 @@
+#include "engine/simulator/report/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::simulator::report {
+
+namespace {
+
+double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+double Replay::mean_absolute_error() const {
+  double sum = 0;
+  for (const ReplayedJob& job : jobs) sum += std::abs(job.error());
+  return jobs.empty() ? 0 : sum / static_cast<double>(jobs.size());
+}
+
+Time time_alone(const JobSpec& job) {
+  std::vector<Time> ends;
+  Time last{0};
+  for (const StageSpec& stage : job.stages) {
+    Time start{0};
+    for (const std::uint32_t parent : stage.parents) start = std::max(start, ends[parent]);
+    const Time longest =
+        stage.durations.empty() ? stage.duration : *std::max_element(stage.durations.begin(), stage.durations.end());
+    ends.push_back(start + longest);
+    last = std::max(last, ends.back());
+  }
+  return last;
+}
+
+Replay compare_with_recording(const RunResult& run, const std::vector<std::optional<Time>>& recorded_ends) {
+  Replay replay;
+  replay.scheduler = run.scheduler;
+  Time first = Time::max(), recorded{0}, simulated{0};
+  for (std::size_t i = 0; i < run.jobs.size() && i < recorded_ends.size(); ++i) {
+    const JobResult& job = run.jobs[i];
+    const auto took = job.completion_time();
+    if (!took || !recorded_ends[i]) continue;
+    replay.jobs.push_back({job.name, seconds(*recorded_ends[i] - job.submitted), seconds(*took)});
+    first = std::min(first, job.submitted);
+    recorded = std::max(recorded, *recorded_ends[i]);
+    simulated = std::max(simulated, *job.ended);
+  }
+  if (replay.jobs.empty()) return replay;
+  replay.recorded_makespan = seconds(recorded - first);
+  replay.simulated_makespan = seconds(simulated - first);
+  return replay;
+}
+
+}  // namespace weft::simulator::report

@@ -1,0 +1,221 @@
+#include "engine/simulator/report/metrics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/core.h>
+
+namespace weft::simulator::report {
+
+namespace {
+
+using Value = std::optional<double>;
+using Alone = std::vector<Time>;
+
+double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+Metric completion(const char* key, const char* title, double part) {
+  return {key, title, Format::seconds, Better::lower, [part](const RunResult& run, const Alone&) -> Value {
+            auto times = completion_seconds(run);
+            if (times.empty()) return std::nullopt;
+            return quantile(times, part);
+          }};
+}
+
+void add_times(std::vector<Metric>& all) {
+  all.push_back(
+      {"completion_mean", "completion time, mean", Format::seconds, Better::lower, [](const RunResult& run, const Alone&) -> Value {
+         const auto times = completion_seconds(run);
+         if (times.empty()) return std::nullopt;
+         return estimate(times).mean;
+       }});
+  all.push_back(completion("completion_p50", "completion time, p50", .5));
+  all.push_back(completion("completion_p90", "completion time, p90", .9));
+  all.push_back(completion("completion_p95", "completion time, p95", .95));
+  all.push_back(completion("completion_p99", "completion time, p99", .99));
+  all.push_back(completion("completion_max", "completion time, max", 1));
+  all.push_back(
+      {"slowdown_mean", "slowdown, mean", Format::number, Better::lower, [](const RunResult& run, const Alone& alone) -> Value {
+         const auto values = slowdowns(run, alone);
+         if (values.empty()) return std::nullopt;
+         return estimate(values).mean;
+       }});
+  all.push_back(
+      {"slowdown_p95", "slowdown, p95", Format::number, Better::lower, [](const RunResult& run, const Alone& alone) -> Value {
+         auto values = slowdowns(run, alone);
+         if (values.empty()) return std::nullopt;
+         return quantile(values, .95);
+       }});
+  all.push_back({"makespan", "makespan", Format::seconds, Better::lower,
+                 [](const RunResult& run, const Alone&) -> Value { return seconds(run.makespan); }});
+  all.push_back({"jobs_per_hour", "jobs per hour", Format::number, Better::higher, [](const RunResult& run, const Alone&) -> Value {
+                   if (run.makespan <= Time{0}) return std::nullopt;
+                   return static_cast<double>(completion_seconds(run).size()) / seconds(run.makespan) * 3600;
+                 }});
+}
+
+void add_jobs(std::vector<Metric>& all) {
+  all.push_back(
+      {"jobs_not_finished", "jobs not finished", Format::count, Better::lower, [](const RunResult& run, const Alone&) -> Value {
+         return static_cast<double>(run.jobs.size() - completion_seconds(run).size());
+       }});
+  all.push_back(
+      {"deadlines_missed", "deadlines missed", Format::percent, Better::lower, [](const RunResult& run, const Alone&) -> Value {
+         const auto with =
+             std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.deadline.has_value(); });
+         const auto missed = std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.missed_deadline(); });
+         if (with == 0) return std::nullopt;
+         return static_cast<double>(missed) / static_cast<double>(with);
+       }});
+  all.push_back(
+      {"jain_jobs", "Jain index over jobs", Format::number, Better::higher, [](const RunResult& run, const Alone&) -> Value {
+         if (run.fairness.jobs.empty()) return std::nullopt;
+         return run.fairness.mean_jobs;
+       }});
+  all.push_back(
+      {"jain_users", "Jain index over users", Format::number, Better::higher, [](const RunResult& run, const Alone&) -> Value {
+         if (run.fairness.users.empty()) return std::nullopt;
+         return run.fairness.mean_users;
+       }});
+}
+
+void add_traffic(std::vector<Metric>& all) {
+  all.push_back(
+      {"remote_bytes", "bytes between nodes", Format::bytes, Better::lower, [](const RunResult& run, const Alone&) -> Value {
+         double sum = 0;
+         for (const Traffic& traffic : run.traffic) sum += traffic.remote;
+         return sum;
+       }});
+  all.push_back(
+      {"cross_rack_bytes", "bytes between racks", Format::bytes, Better::lower, [](const RunResult& run, const Alone&) -> Value {
+         double sum = 0;
+         for (const Traffic& traffic : run.traffic) sum += traffic.cross_rack;
+         return sum;
+       }});
+  constexpr std::array<const char*, kTrafficKinds> kKeys{"cross_rack_map_read", "cross_rack_shuffle", "cross_rack_output"};
+  for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
+    all.push_back({kKeys[kind], fmt::format("  of these {}", kTrafficNames[kind]), Format::bytes, Better::lower,
+                   [kind](const RunResult& run, const Alone&) -> Value { return run.traffic[kind].cross_rack; }});
+  }
+  const auto locality = [&all](const char* key, const char* title, std::uint64_t LocalityCounts::*counted, Better better) {
+    all.push_back({key, title, Format::percent, better, [counted](const RunResult& run, const Alone&) -> Value {
+                     if (run.locality.all() == 0) return std::nullopt;
+                     return static_cast<double>(run.locality.*counted) / static_cast<double>(run.locality.all());
+                   }});
+  };
+  locality("node_local", "attempts with input on the node", &LocalityCounts::node, Better::higher);
+  locality("rack_local", "attempts with input in the rack", &LocalityCounts::rack, Better::neither);
+}
+
+void add_use(std::vector<Metric>& all) {
+  for (const auto& kind : sched::kResourceKinds) {
+    all.push_back({fmt::format("utilisation_{}", kind.name), fmt::format("utilisation, {}", kind.name), Format::percent,
+                   Better::higher, [amount = kind.amount](const RunResult& run, const Alone&) -> Value {
+                     if (run.utilisation.*amount <= 0) return std::nullopt;
+                     return run.utilisation.*amount;
+                   }});
+  }
+  const auto share = [&all](const char* key, const char* title, Time Work::*part) {
+    all.push_back({key, title, Format::percent, Better::lower, [part](const RunResult& run, const Alone&) -> Value {
+                     const Work& work = run.work;
+                     const Time sum = work.useful + work.preempted + work.lost + work.redundant;
+                     if (sum <= Time{0}) return std::nullopt;
+                     return seconds(work.*part) / seconds(sum);
+                   }});
+  };
+  share("preempted_work", "work preempted", &Work::preempted);
+  share("lost_work", "work lost", &Work::lost);
+  share("redundant_work", "work done twice", &Work::redundant);
+  const auto count = [&all](const char* key, const char* title, std::uint64_t RunResult::*counted) {
+    all.push_back({key, title, Format::count, Better::lower,
+                   [counted](const RunResult& run, const Alone&) -> Value { return static_cast<double>(run.*counted); }});
+  };
+  count("preemptions", "attempts preempted", &RunResult::preemptions);
+  count("failed_attempts", "attempts failed", &RunResult::failed_attempts);
+  count("speculative", "speculative attempts", &RunResult::speculative);
+  count("node_deaths", "node deaths", &RunResult::node_deaths);
+  count("refused_decisions", "decisions refused", &RunResult::refused_decisions);
+}
+
+void add_cost(std::vector<Metric>& all) {
+  all.push_back({"launches_per_second", "launches per second of scheduling", Format::number, Better::higher,
+                 [](const RunResult& run, const Alone&) -> Value {
+                   if (run.scheduler_time.count() <= 0) return std::nullopt;
+                   return static_cast<double>(run.launches) / seconds(run.scheduler_time);
+                 }});
+  all.push_back({"decision_seconds", "time of a scheduler call", Format::seconds, Better::lower,
+                 [](const RunResult& run, const Alone&) -> Value {
+                   if (run.scheduler_calls == 0) return std::nullopt;
+                   return seconds(run.scheduler_time) / static_cast<double>(run.scheduler_calls);
+                 }});
+  all.push_back({"wall_seconds", "real time of the simulation", Format::seconds, Better::neither,
+                 [](const RunResult& run, const Alone&) -> Value { return seconds(run.wall_time); }});
+}
+
+}  // namespace
+
+const std::vector<Metric>& metrics() {
+  static const std::vector<Metric> all = [] {
+    std::vector<Metric> list;
+    add_times(list), add_jobs(list), add_traffic(list), add_use(list), add_cost(list);
+    return list;
+  }();
+  return all;
+}
+
+std::string format_value(double value, Format format) {
+  constexpr std::array<std::string_view, 6> kBytes{"B", "kB", "MB", "GB", "TB", "PB"};
+  const auto digits = [](double number) {  // three digits, but no exponent for large numbers
+    return std::abs(number) >= 1000 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}", number);
+  };
+  switch (format) {
+    case Format::seconds:
+      if (value > 0 && value < 1e-3) return digits(value * 1e6) + " µs";
+      if (value > 0 && value < 1) return digits(value * 1e3) + " ms";
+      return (value >= 100 ? fmt::format("{:.1f}", value) : digits(value)) + " s";
+    case Format::percent:
+      return fmt::format("{:.1f} %", value * 100);
+    case Format::bytes: {
+      std::size_t unit = 0;
+      while (std::abs(value) >= 1000 && unit + 1 < kBytes.size()) value /= 1000, ++unit;
+      return digits(value) + " " + std::string(kBytes[unit]);
+    }
+    case Format::count:
+      return std::trunc(value) == value ? fmt::format("{:.0f}", value) : digits(value);
+    case Format::number:
+      break;
+  }
+  return digits(value);
+}
+
+std::optional<Estimate> estimate_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs) {
+  static const Alone kNone;
+  std::vector<double> values;
+  for (std::size_t seed = 0; seed < runs.runs.size(); ++seed) {
+    const auto value = metric.value(runs.runs[seed], seed < comparison.alone.size() ? comparison.alone[seed] : kNone);
+    if (value) values.push_back(*value);
+  }
+  if (values.empty()) return std::nullopt;
+  return estimate(values);
+}
+
+std::vector<double> completion_seconds(const RunResult& run) {
+  std::vector<double> times;
+  for (const JobResult& job : run.jobs) {
+    if (const auto time = job.completion_time()) times.push_back(seconds(*time));
+  }
+  return times;
+}
+
+std::vector<double> slowdowns(const RunResult& run, const std::vector<Time>& alone) {
+  std::vector<double> values;
+  for (const JobResult& job : run.jobs) {
+    const auto time = job.completion_time();
+    if (time && job.index < alone.size() && alone[job.index] > Time{0})
+      values.push_back(seconds(*time) / seconds(alone[job.index]));
+  }
+  return values;
+}
+
+}  // namespace weft::simulator::report

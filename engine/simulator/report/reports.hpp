@@ -1,0 +1,27 @@
+// The comparison for readers: rows for a terminal, JSON for programs, a page for a browser without a network.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/simulator/report/comparison.hpp"
+
+namespace weft::simulator::report {
+
+/// Rows of equally many cells, the first of headings.
+using Rows = std::vector<std::vector<std::string>>;
+
+/// A row per metric that any scheduler has, a column per scheduler: the mean, ± half the 95 % confidence interval when there are
+/// several seeds, and the difference to the first scheduler.
+Rows summary_rows(const Comparison& comparison);
+/// A row per job of the replay; the last is the makespan.
+Rows replay_rows(const Replay& replay);
+/// "fifo: job a: failed: …" of every job that did not finish in the first seed, at most `most` lines.
+std::vector<std::string> failures(const Comparison& comparison, std::size_t most);
+
+std::string to_json(const Comparison& comparison);
+
+/// One HTML page: nothing is loaded from elsewhere.
+std::string to_html(const Comparison& comparison);
+
+}  // namespace weft::simulator::report

@@ -1,0 +1,35 @@
+// Means, quantiles and confidence intervals.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace weft::simulator::report {
+
+/// Sorts `values`. Linear between the two nearest; 0 of nothing.
+double quantile(std::vector<double>& values, double part);
+
+/// A mean and how far the true one may be from it: half the width of the 95 % t-interval over independent runs.
+struct Estimate {
+  double mean = 0;
+  double half_width = 0;  // 0 for a single run
+  std::size_t runs = 0;
+};
+Estimate estimate(const std::vector<double>& values);
+
+/// The 97.5 % quantile of Student's t with so many degrees of freedom.
+double student_t(std::size_t degrees);
+
+/// A point of a line in a plot.
+struct Point {
+  double x = 0, y = 0;
+};
+using Points = std::vector<Point>;
+
+/// The share of values at or below each value, as a line of at most about `most` points.
+Points cumulative(std::vector<double> values, std::size_t most = 400);
+
+/// Every so many neighbours become their mean, so that about `most` points are left.
+Points thinned(const Points& points, std::size_t most = 600);
+
+}  // namespace weft::simulator::report

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "engine/simulator/report/metrics.hpp"
+#include "engine/simulator/report/reports.hpp"
+
+namespace weft::simulator::report {
+
+namespace {
+
+std::string cell(const Estimate& estimate, Format format) {
+  std::string text = format_value(estimate.mean, format);
+  if (estimate.half_width > 0) text += " ± " + format_value(estimate.half_width, format);
+  return text;
+}
+
+std::string difference(double value, double first) {
+  if (first == 0 || value == first) return "";
+  return fmt::format(" ({:+.1f} %)", 100 * (value - first) / std::abs(first));
+}
+
+std::string_view name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::finished:
+      return "finished";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::refused:
+      return "refused";
+    case Outcome::unfinished:
+      return "not finished when the run ended";
+  }
+  return "";
+}
+
+}  // namespace
+
+Rows summary_rows(const Comparison& comparison) {
+  Rows rows;
+  auto& heading = rows.emplace_back();
+  heading.emplace_back("");
+  for (const auto& runs : comparison.schedulers) heading.push_back(runs.scheduler);
+  for (const Metric& metric : metrics()) {
+    std::vector<std::string> row{metric.title};
+    bool any = false;
+    std::optional<Estimate> first;
+    for (const auto& runs : comparison.schedulers) {
+      const auto value = estimate_of(metric, comparison, runs);
+      if (!value) {
+        row.emplace_back("-");
+        continue;
+      }
+      any = any || value->mean != 0;
+      row.push_back(cell(*value, metric.format) + (first ? difference(value->mean, first->mean) : ""));
+      if (row.size() == 2) first = value;
+    }
+    if (any || metric.key == "jobs_not_finished") rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Rows replay_rows(const Replay& replay) {
+  Rows rows{{"JOB", "RECORDED", "SIMULATED", "ERROR"}};
+  const auto add = [&rows](const std::string& name, double recorded, double simulated) {
+    const double error = recorded > 0 ? simulated / recorded - 1 : 0;
+    rows.push_back({name, format_value(recorded, Format::seconds), format_value(simulated, Format::seconds),
+                    fmt::format("{:+.1f} %", 100 * error)});
+  };
+  for (const ReplayedJob& job : replay.jobs) add(job.name, job.recorded_seconds, job.simulated_seconds);
+  add("makespan", replay.recorded_makespan, replay.simulated_makespan);
+  return rows;
+}
+
+std::vector<std::string> failures(const Comparison& comparison, std::size_t most) {
+  std::vector<std::string> lines;
+  std::size_t more = 0;
+  for (const auto& runs : comparison.schedulers) {
+    if (runs.runs.empty()) continue;
+    for (const JobResult& job : runs.runs.front().jobs) {
+      if (job.outcome == Outcome::finished) continue;
+      if (lines.size() == most) {
+        ++more;
+        continue;
+      }
+      lines.push_back(fmt::format("{}: job {} {}{}{}", runs.scheduler, job.name, name_of(job.outcome),
+                                  job.error.empty() ? "" : ": ", job.error));
+    }
+  }
+  if (more > 0) lines.push_back(fmt::format("and {} more", more));
+  return lines;
+}
+
+}  // namespace weft::simulator::report
