@@ -8,8 +8,8 @@
 
 namespace weft::master {
 
-Core::Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options)
-    : impl_(std::make_unique<Impl>(std::move(scheduler), options)) {}
+Core::Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory)
+    : impl_(std::make_unique<Impl>(std::move(scheduler), options, std::move(factory))) {}
 Core::~Core() = default;
 
 Result<void> Core::apply(Time now, Event event, std::vector<Command>& commands) {
@@ -20,9 +20,11 @@ std::vector<JobStatus> Core::jobs() const { return impl_->jobs(); }
 Result<JobExplanation> Core::explain(JobId id) const { return impl_->explain(id); }
 const sched::ClusterView& Core::view() const { return impl_->view(); }
 const SchedulerTrouble& Core::trouble() const { return impl_->trouble(); }
+const SchedulerConfigured& Core::configuration() const { return impl_->configuration(); }
+Result<std::vector<sched::GroupStatus>> Core::groups() const { return impl_->groups(); }
 
-Core::Impl::Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options)
-    : scheduler_(std::move(scheduler)), options_(options) {
+Core::Impl::Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory)
+    : scheduler_(std::move(scheduler)), factory_(std::move(factory)), options_(options) {
   start_scheduler();
 }
 

@@ -2,6 +2,8 @@
 // shells: the server, the embedded engine, and a simulated one. One thread at a time.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,9 +85,14 @@ struct JobExplanation {
   std::vector<WaitingTasks> waiting;  // by stage
 };
 
+/// Makes a scheduler from its text and the texts of the files that it names. No I/O.
+using SchedulerFactory = std::function<Result<std::unique_ptr<sched::Scheduler>>(const std::string& spec,
+                                                                                 const std::map<std::string, std::string>& files)>;
+
 class Core {
  public:
-  Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options);
+  /// Without a factory SchedulerConfigured is refused.
+  Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory = {});
   ~Core();
 
   /// Applies one event and appends the commands it leads to. A refusal changes nothing and says why.
@@ -96,6 +103,10 @@ class Core {
   Result<JobExplanation> explain(JobId id) const;
   const sched::ClusterView& view() const;
   const SchedulerTrouble& trouble() const;
+  /// What the last SchedulerConfigured said; empty before the first.
+  const SchedulerConfigured& configuration() const;
+  /// Pools or queues as the scheduler sees them. The error is what it threw.
+  Result<std::vector<sched::GroupStatus>> groups() const;
 
  private:
   class Impl;

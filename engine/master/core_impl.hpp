@@ -72,7 +72,7 @@ struct TaskRef {
 
 class Core::Impl final : public sched::Decisions {
  public:
-  Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options);
+  Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory);
 
   Result<void> apply(Time now, Event event, std::vector<Command>& commands);
   Result<JobStatus> job(JobId id) const;
@@ -80,6 +80,8 @@ class Core::Impl final : public sched::Decisions {
   Result<JobExplanation> explain(JobId id) const;
   const sched::ClusterView& view() const { return state_; }
   const SchedulerTrouble& trouble() const { return trouble_; }
+  const SchedulerConfigured& configuration() const { return configuration_; }
+  Result<std::vector<sched::GroupStatus>> groups() const;
 
   // Decisions, valid while schedule() runs.
   Result<void> launch(const TaskId& task, NodeId node, std::string_view reason) override;
@@ -101,6 +103,7 @@ class Core::Impl final : public sched::Decisions {
   Result<void> on(TaskFinished event);
   Result<void> on(TaskFailed event);
   Result<void> on(TimerFired event);
+  Result<void> on(SchedulerConfigured event);
 
   // Jobs.
   Result<JobRecord*> running_job(JobId id);
@@ -177,6 +180,7 @@ class Core::Impl final : public sched::Decisions {
   void ask_for_step();
   void call_scheduler(const sched::Trigger& trigger);
   void scheduler_failed(std::string what);
+  Result<void> admit(const sched::JobInfo& job);
   void count_decision();
   void record_reason(JobId job, std::optional<StageId> stage, std::string_view reason);
   tl::unexpected<Error> refuse(JobId job, StageId stage, std::string why);
@@ -197,6 +201,8 @@ class Core::Impl final : public sched::Decisions {
   }
 
   std::unique_ptr<sched::Scheduler> scheduler_;
+  SchedulerFactory factory_;
+  SchedulerConfigured configuration_;
   CoreOptions options_;
   sched::ClusterState state_;
   std::map<JobId, JobRecord> jobs_;

@@ -68,7 +68,7 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   info.deadline = event.deadline;
   info.demand = event.demand;
   info.hints = event.hints;
-  WEFT_TRY(scheduler_->admit(state_, info));
+  WEFT_TRY(admit(info));
   JobRecord& job = jobs_[event.job];
   job.info = &state_.add_job(std::move(info));
   job.spec = std::move(event);

@@ -75,6 +75,39 @@ void Core::Impl::start_scheduler() {
   if (fault) scheduler_failed(std::move(*fault));
 }
 
+/// Another scheduler, or another configuration, for jobs that may be running: the new one sees them, and the old one, when it
+/// starts.
+Result<void> Core::Impl::on(SchedulerConfigured event) {
+  if (!factory_) return fail(Code::unavailable, "the scheduler of this core cannot be changed");
+  std::unique_ptr<sched::Scheduler> next;
+  Result<void> started;
+  const auto fault = fault_of([&] {
+    auto made = factory_(event.spec, event.files);
+    if (made) next = std::move(*made);
+    started = made ? next->start(state_, scheduler_.get()) : fail(std::move(made).error());
+  });
+  if (fault) return fail(Code::invalid_argument, fmt::format("scheduler {} {}", event.spec, *fault));
+  WEFT_TRY(std::move(started));
+  scheduler_ = std::move(next);
+  configuration_ = std::move(event);
+  trigger_work();
+  return {};
+}
+
+/// A job is let in when the scheduler fails to answer.
+Result<void> Core::Impl::admit(const sched::JobInfo& job) {
+  Result<void> admitted;
+  if (auto fault = fault_of([&] { admitted = scheduler_->admit(state_, job); })) scheduler_failed(std::move(*fault));
+  return admitted;
+}
+
+Result<std::vector<sched::GroupStatus>> Core::Impl::groups() const {
+  std::vector<sched::GroupStatus> groups;
+  if (auto fault = fault_of([&] { groups = scheduler_->groups(state_); }))
+    return fail(Code::internal, fmt::format("scheduler {} {}", scheduler_->name(), *fault));
+  return groups;
+}
+
 void Core::Impl::tell_changes() {
   for (JobId job : state_.take_changed_jobs()) {
     if (jobs_.contains(job)) notify({.kind = sched::Notice::Kind::job_changed, .job = job});

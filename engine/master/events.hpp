@@ -108,9 +108,14 @@ struct TaskFailed {
 struct TimerFired {
   std::uint64_t timer = 0;
 };
+/// From now on this scheduler decides, or this configuration of it is in force.
+struct SchedulerConfigured {
+  std::string spec;                          // "fair(pools=pools.toml)"
+  std::map<std::string, std::string> files;  // texts of the files it names, by name
+};
 
 using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskStarted,
-                           TaskFinished, TaskFailed, TimerFired>;
+                           TaskFinished, TaskFailed, TimerFired, SchedulerConfigured>;
 
 // ---- commands -----------------------------------------------------------------------------------------------------
 

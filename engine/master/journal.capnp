@@ -125,6 +125,16 @@ struct TaskFailed {
   fetch @4 :Fetch;               # null pointer: none
 }
 
+struct File {
+  name @0 :Text;
+  text @1 :Text;
+}
+
+struct SchedulerConfigured {
+  spec @0 :Text;
+  files @1 :List(File);
+}
+
 struct Record {
   at @0 :Int64;
   union {
@@ -140,5 +150,6 @@ struct Record {
     taskFinished @10 :TaskFinished;
     taskFailed @11 :TaskFailed;
     timerFired @12 :UInt64;
+    schedulerConfigured @13 :SchedulerConfigured;
   }
 }

@@ -231,6 +231,23 @@ TaskFailed read(wire::TaskFailed::Reader in) {
 
 void write(wire::Record::Builder root, const TimerFired& event) { root.setTimerFired(event.timer); }
 
+void write(wire::Record::Builder root, const SchedulerConfigured& event) {
+  auto out = root.initSchedulerConfigured();
+  out.setSpec(event.spec);
+  auto files = out.initFiles(length(event.files.size()));
+  unsigned i = 0;
+  for (const auto& [name, text] : event.files) {
+    files[i].setName(name);
+    files[i++].setText(text);
+  }
+}
+SchedulerConfigured read(wire::SchedulerConfigured::Reader in) {
+  SchedulerConfigured event;
+  event.spec = text_of(in.getSpec());
+  for (auto file : in.getFiles()) event.files[text_of(file.getName())] = text_of(file.getText());
+  return event;
+}
+
 Result<Event> read_event(wire::Record::Reader in) {
   using Which = wire::Record::Which;
   switch (in.which()) {
@@ -258,6 +275,8 @@ Result<Event> read_event(wire::Record::Reader in) {
       return read(in.getTaskFailed());
     case Which::TIMER_FIRED:
       return TimerFired{in.getTimerFired()};
+    case Which::SCHEDULER_CONFIGURED:
+      return read(in.getSchedulerConfigured());
     case Which::NONE:
       break;
   }

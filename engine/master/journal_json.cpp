@@ -148,6 +148,11 @@ void add(JsonWriter& json, const TaskFailed& event) {
   json.key("fetch").begin_object().member("shuffle", event.fetch->shuffle.value()).member("map", event.fetch->map);
   json.member("map_attempt", event.fetch->map_attempt).member("node", event.fetch->node.value()).end_object();
 }
+void add(JsonWriter& json, const SchedulerConfigured& event) {
+  json.member("event", "scheduler_configured").member("spec", event.spec).key("files").begin_array();
+  for (const auto& [name, text] : event.files) json.value(name);
+  json.end_array();
+}
 void add(JsonWriter& json, const TimerFired& event) { json.member("event", "timer_fired").member("timer", event.timer); }
 
 }  // namespace

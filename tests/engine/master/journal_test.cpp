@@ -53,6 +53,7 @@ std::vector<Event> all_events() {
   failed.fetch = shuffle::FetchFailure{ShuffleId(1), 2, 3, NodeId(4)};
   events.emplace_back(std::move(failed));
   events.emplace_back(TimerFired{5});
+  events.emplace_back(SchedulerConfigured{"fair(pools=p)", {{"p", "[pool]\n"}, {"q", ""}}});
   return events;
 }
 
