@@ -69,6 +69,10 @@ void declare_common(CLI::App& app, CommonOptions& options) {
       ->check(CLI::Range(1, 1'000'000))
       ->group(kGroup);
   app.add_option("--scheduler", run.scheduler, "Scheduler, with options in brackets")->group(kGroup);
+  app.add_option("--scheduler-plugin", run.scheduler_plugins, "Shared object that brings schedulers of one's own; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(kGroup);
   app.add_option("--user", run.user, "On whose behalf (default: who runs this)")->group(kGroup);
   app.add_option("--pool", run.pool, "Pool or queue of the scheduler")->group(kGroup);
   app.add_option("--priority", run.priority, "Larger goes first")->group(kGroup);

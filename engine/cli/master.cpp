@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/master/server.hpp"
@@ -22,7 +23,7 @@ struct Options {
 };
 
 Result<void> run(Options options) {
-  const client::StopSignal stop;
+  const client::StopSignal stop(client::StopSignal::Hangup::reloads);
   std::atomic<bool> broken{false};
   std::optional<Error> why;  // written before `broken` is
   options.server.on_fatal = [&](const Error& error) {
@@ -33,7 +34,10 @@ Result<void> run(Options options) {
   std::printf("weft master listens on %s\n", server->address().c_str());
   std::fflush(stdout);
   if (!options.port_file.empty()) WEFT_TRY(write_file(options.port_file, server->address() + "\n"));
-  while (!stop.requested() && !broken) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (!stop.requested() && !broken) {
+    if (stop.take_reload()) server->reload();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   server.reset();
   if (why) return fail(*why);
   return {};
@@ -48,6 +52,20 @@ void add_master(CLI::App& app, Action& action) {
   command->add_option("--listen", server.listen, "HOST:PORT to listen on; port 0 takes any")->capture_default_str();
   command->add_option("--scheduler", server.scheduler, "Scheduler, with options: NAME or 'NAME(key=value,…)'")
       ->capture_default_str();
+  command
+      ->add_option("--scheduler-plugin", server.scheduler_plugins,
+                   "Shared object that brings schedulers of one's own; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      ->add_option_function<std::string>(
+          "--scheduler-timeout",
+          [options](const std::string& text) { options->server.scheduler_timeout = parse_duration(text).value_or(Duration(0)); },
+          "With plugins: how long a scheduler may think at a time before the master gives up (default: 5s)")
+      ->check([](const std::string& text) {
+        const auto parsed = parse_duration(text);
+        return !parsed ? parsed.error().to_string() : *parsed > Duration(0) ? std::string() : std::string("must be more than 0");
+      });
   command->add_option("--journal", server.journal, "File of accepted events; continued when it exists (default: none is kept)");
   command->add_option(
       "--topology", server.topology,

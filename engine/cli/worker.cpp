@@ -64,6 +64,8 @@ void add_worker(CLI::App& app, Action& action) {
   setting("--name", "worker.name", "Name in listings (default: HOST-PID)");
   setting("--host", "worker.host", "This machine, as inputs and topology files name it (default: its host name)");
   setting("--rack", "worker.rack", "Rack of this machine (default: default); a master with --topology knows better");
+  setting("--stop-grace", "worker.stop_grace",
+          "How long a preempted or late task may take to stop before its executor is killed (default: 2s)");
   setting("--capacity", "worker.capacity", "What it has beside slots: memory=4GiB,disk_read=200MB (memory: as --memory)");
   command->add_option_function<std::vector<std::string>>(
       "--attribute",

@@ -60,6 +60,23 @@ Result<std::vector<NodeStatus>> Admin::nodes() {
   return decode_nodes(message);
 }
 
+Result<std::vector<GroupInfo>> Admin::groups() {
+  WEFT_ASSIGN(const auto message, call(kListGroups, {}));
+  return decode_groups(message);
+}
+
+Result<SchedulerInfo> Admin::scheduler() {
+  WEFT_ASSIGN(const auto message, call(kShowScheduler, {}));
+  return decode_scheduler(message);
+}
+
+Result<SchedulerInfo> Admin::configure_scheduler(const std::string& spec) {
+  SchedulerInfo wanted;
+  wanted.spec = spec;
+  WEFT_ASSIGN(const auto message, call(kConfigureScheduler, encode(wanted)));
+  return decode_scheduler(message);
+}
+
 Result<Explanation> Admin::explain(JobId id) {
   WEFT_ASSIGN(const auto message, call(kExplainJob, encode(JobRequest{id})));
   return decode_explanation(message);

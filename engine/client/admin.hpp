@@ -23,6 +23,10 @@ class Admin {
   Result<std::vector<JobLog>> logs(JobId id, std::uint64_t max_bytes);
   Result<std::vector<NodeStatus>> nodes();
   Result<Explanation> explain(JobId id);
+  Result<std::vector<GroupInfo>> groups();
+  Result<SchedulerInfo> scheduler();
+  /// With an empty text the one in force, its files read again. The error is what is wrong with it; the old one stays then.
+  Result<SchedulerInfo> configure_scheduler(const std::string& spec);
 
  private:
   Admin();

@@ -8,13 +8,15 @@
 
 #include "base/assert.hpp"
 #include "base/file.hpp"
+#include "base/log.hpp"
 #include "engine/client/crash_guard.hpp"
 #include "engine/client/embedded_slots.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/session.hpp"
 #include "engine/client/stop_signal.hpp"
-#include "schedulers/registry.hpp"
+#include "engine/scheduling/catalogue.hpp"
+#include "engine/scheduling/guarded_core.hpp"
 
 namespace weft::client {
 
@@ -22,9 +24,10 @@ namespace {
 
 constexpr JobId kJob{1};
 constexpr NodeId kNode{1};
-constexpr Duration kWait = std::chrono::milliseconds(100);   // at most between two looks at timeouts and progress
-constexpr Duration kTimeoutGrace = std::chrono::seconds(2);  // for a task that was asked to stop
-constexpr Duration kPatience = std::chrono::seconds(2);      // for all tasks at the end
+constexpr Duration kWait = std::chrono::milliseconds(100);       // at most between two looks at timeouts and progress
+constexpr Duration kStopGrace = std::chrono::seconds(2);         // for a task that was asked to stop
+constexpr Duration kSchedulerTimeout = std::chrono::seconds(5);  // of a call of one that is not weft's own
+constexpr Duration kPatience = std::chrono::seconds(2);          // for all tasks at the end
 constexpr std::uint64_t kSmallestTaskMemory = std::uint64_t{4} << 20;
 
 std::string host_name() {
@@ -34,13 +37,17 @@ std::string host_name() {
 
 class EmbeddedSession final : public Session {
  public:
-  EmbeddedSession(const RunOptions& options, std::unique_ptr<sched::Scheduler> scheduler, TempDir directory,
-                  std::shared_ptr<Slots> slots, sched::Resources capacity)
+  EmbeddedSession(const RunOptions& options, std::shared_ptr<const scheduling::Catalogue> catalogue, scheduling::Files files,
+                  TempDir directory, std::shared_ptr<Slots> slots, sched::Resources capacity)
       : options_(options),
         directory_(std::move(directory)),
         slots_(std::move(slots)),
         capacity_(capacity),
-        core_(std::move(scheduler), master::CoreOptions{.heartbeat_timeout = master::Time(0)}),
+        scheduler_files_(std::move(files)),
+        core_(std::make_unique<master::Core>(sched::make_scheduler("fifo").value(),
+                                             master::CoreOptions{.heartbeat_timeout = master::Time(0)},
+                                             scheduling::Catalogue::factory(catalogue)),
+              catalogue->has_plugins() ? std::optional(kSchedulerTimeout) : std::nullopt),
         guard_(slots_->mailbox().fd()),
         progress_(options.job_name, options.quiet),
         started_(SystemClock().now()) {}
@@ -54,6 +61,7 @@ class EmbeddedSession final : public Session {
 
   Result<void> begin() {
     slots_->start();
+    WEFT_TRY(apply(master::SchedulerConfigured{options_.scheduler, std::move(scheduler_files_)}));
     master::WorkerJoined node;
     node.node = kNode;
     node.name = "this process";
@@ -84,7 +92,7 @@ class EmbeddedSession final : public Session {
       }
       WEFT_TRY(check_crash());
       if (stop_.requested()) return fail(Code::cancelled, "stopped by a signal; no output was written");
-      WEFT_TRY(check_timeouts());
+      WEFT_TRY(check_stops());
       fire_timers();
       if (const TimePoint now = SystemClock().now(); progress_.due(now)) progress_.update(now, status());
     }
@@ -101,7 +109,8 @@ class EmbeddedSession final : public Session {
   }
 
   master::JobStatus status() override {
-    auto job = core_.job(kJob);
+    if (core_.stuck()) return {};
+    auto job = core_->job(kJob);
     return job ? std::move(*job) : master::JobStatus{};
   }
   std::uint32_t parallelism() override { return static_cast<std::uint32_t>(capacity_.cpu); }
@@ -112,9 +121,18 @@ class EmbeddedSession final : public Session {
   /// Refused events are late news of fenced attempts; nothing else can be refused here but a plan.
   Result<void> apply(master::Event event) {
     commands_.clear();
-    WEFT_TRY(core_.apply(now(), std::move(event), commands_));
+    auto applied = core_.apply(now(), std::move(event), commands_);
+    if (core_.stuck()) failed_ = applied.error();
+    WEFT_TRY(std::move(applied));
+    tell_trouble();
     for (master::Command& command : commands_) std::visit([this](auto& what) { carry_out(what); }, command);
     return {};
+  }
+
+  /// Once: a scheduler that fails may fail at every event.
+  void tell_trouble() {
+    if (core_->trouble().faults == 0 || std::exchange(trouble_told_, true)) return;
+    Log("driver").error("{}", core_->trouble().fault);
   }
 
   void carry_out(master::LaunchTask& launch) { slots_->launch(std::move(launch)); }
@@ -154,21 +172,23 @@ class EmbeddedSession final : public Session {
                     ::sigdescr_np(crash.signal), position));
   }
 
-  Result<void> check_timeouts() {
-    const auto overdue = slots_->check_timeouts(SystemClock().now(), kTimeoutGrace);
+  Result<void> check_stops() {
+    const auto overdue = slots_->check_stops(SystemClock().now(), kStopGrace);
     if (!overdue) return {};
-    return fail(
-        Code::deadline_exceeded,
-        fmt::format("stage {} task {} ran longer than --task-timeout {}s and does not stop{}; --workers 1 can kill and retry it",
-                    overdue->stage_name, overdue->attempt.task.index, std::chrono::duration<double>(overdue->limit).count(),
-                    overdue->position));
+    const std::string why =
+        overdue->limit ? fmt::format("ran longer than --task-timeout {}s", std::chrono::duration<double>(*overdue->limit).count())
+                       : std::string("was preempted");
+    return fail(Code::deadline_exceeded, fmt::format("stage {} task {} {} and does not stop{}; --workers 1 can kill and retry it",
+                                                     overdue->stage_name, overdue->attempt.task.index, why, overdue->position));
   }
 
   const RunOptions options_;
   const TempDir directory_;
   const std::shared_ptr<Slots> slots_;
   const sched::Resources capacity_;
-  master::Core core_;
+  scheduling::Files scheduler_files_;
+  scheduling::GuardedCore core_;
+  bool trouble_told_ = false;
   const CrashGuard guard_;
   const StopSignal stop_;
   Progress progress_;
@@ -182,7 +202,9 @@ class EmbeddedSession final : public Session {
 }  // namespace
 
 Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtime::JobProgram& program) {
-  WEFT_ASSIGN(auto scheduler, sched::make_scheduler(options.scheduler));
+  WEFT_ASSIGN(const auto catalogue, scheduling::Catalogue::open(options.scheduler_plugins));
+  scheduling::Files files;
+  WEFT_TRY(catalogue->make(options.scheduler, files));  // to see which files it reads
   WEFT_ASSIGN(auto directory, TempDir::create("weft-", options.temporary_directory));
   const std::uint32_t count = options.threads > 0 ? options.threads : available_cores();
   const std::uint64_t budget = options.memory_bytes > 0 ? options.memory_bytes : default_memory_budget();
@@ -196,7 +218,8 @@ Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtim
   settings.node = kNode;
   auto slots = std::make_shared<Slots>(std::move(settings), std::move(store), program);
   const sched::Resources capacity{.cpu = static_cast<double>(count), .memory = static_cast<double>(budget)};
-  auto session = std::make_unique<EmbeddedSession>(options, std::move(scheduler), std::move(directory), std::move(slots), capacity);
+  auto session =
+      std::make_unique<EmbeddedSession>(options, catalogue, std::move(files), std::move(directory), std::move(slots), capacity);
   WEFT_TRY(session->begin());
   return std::unique_ptr<Session>(std::move(session));
 }

@@ -63,7 +63,10 @@ void Slots::stop(const AttemptId& attempt) {
     mailbox_.post(master::TaskFailed{attempt, settings_.node, master::FailureKind::killed, "killed before it started", {}});
   }
   for (Slot& slot : slots_)
-    if (slot.task && slot.task->attempt == attempt) slot.stop = true;
+    if (slot.task && slot.task->attempt == attempt) {
+      slot.stop = true;
+      if (!slot.asked) slot.asked = SystemClock().now();
+    }
 }
 
 void Slots::set_locations(ShuffleId shuffle, std::vector<shuffle::MapOutput> outputs) {
@@ -90,18 +93,20 @@ std::shared_ptr<const std::vector<shuffle::MapOutput>> Slots::locations(ShuffleI
   return found == locations_.end() ? nullptr : found->second;
 }
 
-std::optional<Slots::Overdue> Slots::check_timeouts(TimePoint now, Duration grace) {
+std::optional<Slots::Overdue> Slots::check_stops(TimePoint now, Duration grace) {
   const std::lock_guard lock(mutex_);
   for (Slot& slot : slots_) {
-    if (!slot.task || slot.task->timeout <= Duration(0) || now - slot.started < slot.task->timeout) continue;
-    if (!slot.timed_out) {
-      slot.timed_out = now;
+    if (!slot.task) continue;
+    if (!slot.asked && slot.task->timeout > Duration(0) && now - slot.started >= slot.task->timeout) {
+      slot.asked = now;
+      slot.timed_out = true;
       slot.stop = true;
-    } else if (now - *slot.timed_out >= grace) {
-      std::string position;
-      if (slot.context.position_path != nullptr) position = fmt::format(" (reading {})", slot.context.position_path);
-      return Overdue{slot.task->attempt, slot.task->stage_name, slot.task->timeout, position};
     }
+    if (!slot.asked || now - *slot.asked < grace) continue;
+    std::string position;
+    if (slot.context.position_path != nullptr) position = fmt::format(" (reading {})", slot.context.position_path);
+    return Overdue{slot.task->attempt, slot.task->stage_name,
+                   slot.timed_out ? std::optional<Duration>(slot.task->timeout) : std::nullopt, position};
   }
   return std::nullopt;
 }
@@ -155,7 +160,8 @@ bool Slots::next(Slot& slot) {
   slot.task = std::move(queue_.front());
   queue_.pop_front();
   slot.started = SystemClock().now();
-  slot.timed_out.reset();
+  slot.asked.reset();
+  slot.timed_out = false;
   slot.stop = false;
   return true;
 }

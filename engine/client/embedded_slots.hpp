@@ -62,11 +62,11 @@ class Slots : public std::enable_shared_from_this<Slots> {
   struct Overdue {
     AttemptId attempt;
     std::string stage_name;
-    Duration limit;
+    std::optional<Duration> limit;  // of its time; nothing when it was stopped for another reason
     std::string position;
   };
-  /// Asks tasks past their time limit to stop; returns one that was asked `grace` ago and still runs.
-  std::optional<Overdue> check_timeouts(TimePoint now, Duration grace);
+  /// Asks tasks past their time limit to stop; returns one that was asked `grace` ago, for that or another reason, and still runs.
+  std::optional<Overdue> check_stops(TimePoint now, Duration grace);
   std::string stage_name(const AttemptId& attempt);
 
   /// Asks everything to stop and waits; false when some task still runs after `patience` (its thread is abandoned).
@@ -76,7 +76,8 @@ class Slots : public std::enable_shared_from_this<Slots> {
   struct Slot {
     std::optional<master::LaunchTask> task;  // while running
     TimePoint started{};
-    std::optional<TimePoint> timed_out;
+    std::optional<TimePoint> asked;  // to stop
+    bool timed_out = false;
     std::atomic<bool> stop{false};
     runtime::TaskContext context;
     bool ended = false;

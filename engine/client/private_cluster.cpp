@@ -113,6 +113,7 @@ class PrivateCluster {
     master::ServerOptions server;
     server.listen = "127.0.0.1:0";
     server.scheduler = options_.scheduler;
+    server.scheduler_plugins = options_.scheduler_plugins;
     server.directory = directory_.path() / "master";
     WEFT_ASSIGN(server_, master::Server::start(std::move(server)));
     slots_ = options_.threads > 0 ? options_.threads : std::max(1U, available_cores() / options_.workers);

@@ -161,6 +161,38 @@ struct Explanation {
   now @7 :Int64;
 }
 
+struct Group {
+  name @0 :Text;
+  parent @1 :Text;
+  weight @2 :Float64;
+  guaranteed @3 :Float64;
+  fairShare @4 :Float64;
+  hasLimit @5 :Bool;
+  limit @6 :Float64;
+  used @7 :Float64;
+  demand @8 :Float64;
+  jobs @9 :UInt64;
+  pending @10 :UInt64;
+  running @11 :UInt64;
+  resources @12 :Text;            # used, all kinds
+  unknown @13 :Bool;
+}
+
+struct Groups {
+  groups @0 :List(Group);
+}
+
+struct Scheduler {
+  spec @0 :Text;
+  files @1 :List(Text);
+  known @2 :List(Attribute);
+  refused @3 :UInt64;             # decisions, ever
+  faults @4 :UInt64;              # calls that threw or were cut off, ever
+  fault @5 :Text;                 # the last of them
+  faultAt @6 :Int64;
+  now @7 :Int64;
+}
+
 struct Attribute {
   name @0 :Text;
   value @1 :Text;

@@ -14,18 +14,21 @@
 namespace weft::client {
 
 enum ClientMessage : rpc::MessageType {
-  kSubmitJob = 200,     // Submit -> Submitted; the job dies with the connection
-  kUploadBinary = 201,  // Upload and bytes -> nothing; in order of the offsets
-  kRunPart = 202,       // JobRequest and an encoded plan::PlanPart as bulk -> nothing
-  kPoll = 203,          // Poll -> PollReply; answered when the action ended, the status changed, or the wait is over
-  kRecordValue = 204,   // ValueRecord and bytes -> nothing
-  kCloseJob = 205,      // JobRequest -> nothing
-  kListJobs = 210,      // nothing -> JobList, without stages
-  kJobStatus = 211,     // JobRequest -> JobList of one
-  kKillJob = 212,       // KillRequest -> nothing
-  kJobLogs = 213,       // LogsWanted -> JobLogs
-  kListNodes = 214,     // nothing -> vector<NodeStatus>
-  kExplainJob = 215,    // JobRequest -> Explanation
+  kSubmitJob = 200,           // Submit -> Submitted; the job dies with the connection
+  kUploadBinary = 201,        // Upload and bytes -> nothing; in order of the offsets
+  kRunPart = 202,             // JobRequest and an encoded plan::PlanPart as bulk -> nothing
+  kPoll = 203,                // Poll -> PollReply; answered when the action ended, the status changed, or the wait is over
+  kRecordValue = 204,         // ValueRecord and bytes -> nothing
+  kCloseJob = 205,            // JobRequest -> nothing
+  kListJobs = 210,            // nothing -> JobList, without stages
+  kJobStatus = 211,           // JobRequest -> JobList of one
+  kKillJob = 212,             // KillRequest -> nothing
+  kJobLogs = 213,             // LogsWanted -> JobLogs
+  kListNodes = 214,           // nothing -> vector<NodeStatus>
+  kExplainJob = 215,          // JobRequest -> Explanation
+  kListGroups = 216,          // nothing -> vector<GroupInfo>
+  kShowScheduler = 217,       // nothing -> SchedulerInfo
+  kConfigureScheduler = 218,  // SchedulerInfo -> SchedulerInfo: its spec, or the one in force, with its files read again
 };
 
 /// The most of a binary that is uploaded at a time.
@@ -94,6 +97,20 @@ struct Explanation {
   master::JobExplanation job;
   Duration now{0};  // on the master's clock, as the times in it
 };
+/// A pool or queue.
+struct GroupInfo {
+  sched::GroupStatus status;
+  std::uint64_t pending = 0, running = 0;  // tasks of jobs that name it
+  sched::Resources used{};
+  bool unknown = false;  // to the scheduler: jobs name it, it has no say
+};
+struct SchedulerInfo {
+  std::string spec;
+  std::vector<std::string> files;            // it was made from
+  std::map<std::string, std::string> known;  // schedulers there are, and what they do
+  master::SchedulerTrouble trouble;
+  Duration now{0};
+};
 struct NodeStatus {
   NodeId id;
   std::string name, host, rack, address;
@@ -118,6 +135,8 @@ rpc::Payload encode(const LogsWanted& message);
 rpc::Payload encode(std::vector<JobLog> logs);
 rpc::Payload encode(const std::vector<NodeStatus>& nodes);
 rpc::Payload encode(const Explanation& explanation);
+rpc::Payload encode(const std::vector<GroupInfo>& groups);
+rpc::Payload encode(const SchedulerInfo& info);
 
 // Bulk bytes that follow a message stay in it, unless the result holds them.
 Result<Submit> decode_submit(const rpc::Message& message);
@@ -133,5 +152,7 @@ Result<LogsWanted> decode_logs_wanted(const rpc::Message& message);
 Result<std::vector<JobLog>> decode_logs(const rpc::Message& message);
 Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message);
 Result<Explanation> decode_explanation(const rpc::Message& message);
+Result<std::vector<GroupInfo>> decode_groups(const rpc::Message& message);
+Result<SchedulerInfo> decode_scheduler(const rpc::Message& message);
 
 }  // namespace weft::client

@@ -52,4 +52,82 @@ Result<Explanation> decode_explanation(const rpc::Message& message) {
   });
 }
 
+rpc::Payload encode(const std::vector<GroupInfo>& groups) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Groups>().initGroups(count(groups.size()));
+  for (unsigned i = 0; i < out.size(); ++i) {
+    const sched::GroupStatus& status = groups[i].status;
+    out[i].setName(text(status.name));
+    out[i].setParent(text(status.parent));
+    out[i].setWeight(status.weight);
+    out[i].setGuaranteed(status.guaranteed);
+    out[i].setFairShare(status.fair_share);
+    out[i].setHasLimit(status.limit.has_value());
+    out[i].setLimit(status.limit.value_or(0));
+    out[i].setUsed(status.used);
+    out[i].setDemand(status.demand);
+    out[i].setJobs(status.jobs);
+    out[i].setPending(groups[i].pending);
+    out[i].setRunning(groups[i].running);
+    out[i].setResources(text(to_string(groups[i].used)));
+    out[i].setUnknown(groups[i].unknown);
+  }
+  return payload(builder);
+}
+
+Result<std::vector<GroupInfo>> decode_groups(const rpc::Message& message) {
+  return rpc::read_message<wire::Groups>(message.header.view(), "list of pools", [](auto in) -> Result<std::vector<GroupInfo>> {
+    std::vector<GroupInfo> groups;
+    for (auto group : in.getGroups()) {
+      GroupInfo& made = groups.emplace_back();
+      made.status.name = string(group.getName());
+      made.status.parent = string(group.getParent());
+      made.status.weight = group.getWeight();
+      made.status.guaranteed = group.getGuaranteed();
+      made.status.fair_share = group.getFairShare();
+      if (group.getHasLimit()) made.status.limit = group.getLimit();
+      made.status.used = group.getUsed();
+      made.status.demand = group.getDemand();
+      made.status.jobs = group.getJobs();
+      made.pending = group.getPending();
+      made.running = group.getRunning();
+      WEFT_ASSIGN(made.used, sched::parse_resources(string(group.getResources())));
+      made.unknown = group.getUnknown();
+    }
+    return groups;
+  });
+}
+
+rpc::Payload encode(const SchedulerInfo& info) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Scheduler>();
+  out.setSpec(text(info.spec));
+  auto files = out.initFiles(count(info.files.size()));
+  for (unsigned i = 0; i < files.size(); ++i) files.set(i, text(info.files[i]));
+  auto known = out.initKnown(count(info.known.size()));
+  unsigned i = 0;
+  for (const auto& [name, description] : info.known) {
+    known[i].setName(text(name));
+    known[i++].setValue(text(description));
+  }
+  out.setRefused(info.trouble.refused);
+  out.setFaults(info.trouble.faults);
+  out.setFault(text(info.trouble.fault));
+  out.setFaultAt(info.trouble.at.count());
+  out.setNow(info.now.count());
+  return payload(builder);
+}
+
+Result<SchedulerInfo> decode_scheduler(const rpc::Message& message) {
+  return rpc::read_message<wire::Scheduler>(message.header.view(), "scheduler", [](auto in) -> Result<SchedulerInfo> {
+    SchedulerInfo info;
+    info.spec = string(in.getSpec());
+    for (auto file : in.getFiles()) info.files.push_back(string(file));
+    for (auto known : in.getKnown()) info.known[string(known.getName())] = string(known.getValue());
+    info.trouble = {in.getRefused(), in.getFaults(), string(in.getFault()), Duration(in.getFaultAt())};
+    info.now = Duration(in.getNow());
+    return info;
+  });
+}
+
 }  // namespace weft::client

@@ -11,6 +11,7 @@ namespace {
 
 // Reached from a signal handler, hence process-wide.
 std::atomic<bool> stop_requested{false};
+std::atomic<bool> reload_requested{false};
 struct sigaction previous_interrupt {};
 struct sigaction previous_terminate {};
 struct sigaction previous_hangup {};
@@ -23,14 +24,17 @@ extern "C" void on_stop(int number) {
   }
 }
 
+extern "C" void on_reload(int) { reload_requested = true; }
+
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(Hangup hangup) {
   struct sigaction action {};
   action.sa_handler = on_stop;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, &previous_interrupt);
   ::sigaction(SIGTERM, &action, &previous_terminate);
+  if (hangup == Hangup::reloads) action.sa_handler = on_reload;
   ::sigaction(SIGHUP, &action, &previous_hangup);
   action.sa_handler = SIG_IGN;  // a write past RLIMIT_FSIZE fails, as one to a full disk does
   ::sigaction(SIGXFSZ, &action, &previous_file_size);
@@ -42,7 +46,10 @@ StopSignal::~StopSignal() {
   ::sigaction(SIGHUP, &previous_hangup, nullptr);
   ::sigaction(SIGXFSZ, &previous_file_size, nullptr);
   stop_requested.store(false);
+  reload_requested.store(false);
 }
+
+bool StopSignal::take_reload() const { return reload_requested.exchange(false); }
 
 bool StopSignal::requested() const { return stop_requested.load(); }
 

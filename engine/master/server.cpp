@@ -1,5 +1,6 @@
 #include "engine/master/server.hpp"
 
+#include <bit>
 #include <csignal>
 
 #include <fmt/core.h>
@@ -65,14 +66,19 @@ Result<void> ServerImpl::begin() {
   return began;
 }
 
+/// The first event of every run says which scheduler decides, so that the journal replays with it.
 Result<void> ServerImpl::open_core() {
-  WEFT_ASSIGN(auto scheduler, sched::make_scheduler(options_.scheduler));
-  core_ = std::make_unique<Core>(std::move(scheduler), options_.core);
+  WEFT_ASSIGN(catalogue_, scheduling::Catalogue::open(options_.scheduler_plugins));
+  WEFT_ASSIGN(auto first, sched::make_scheduler("fifo"));
+  const bool guarded = catalogue_->has_plugins();
+  core_.emplace(std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_)),
+                guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
+  if (!options_.journal.empty()) WEFT_TRY(recover());
   if (!options_.event_log.empty()) {
     WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler));
     event_log_.emplace(std::move(log));
   }
-  return options_.journal.empty() ? Result<void>() : recover();
+  return configure(options_.scheduler);
 }
 
 /// A restarted master keeps the history; what ran when the last one ended has lost its driver and its workers.
@@ -90,13 +96,18 @@ Result<void> ServerImpl::recover() {
     if (const auto* node = std::get_if<WorkerJoined>(&entry.event)) next_node_ = std::max(next_node_, node->node.value() + 1);
   }
   std::vector<Command> commands;
-  WEFT_TRY(replay(std::move(recovered->entries), *core_, commands));
+  std::size_t number = 0;
+  for (JournalEntry& entry : recovered->entries) {
+    if (auto applied = core_->apply(entry.at, std::move(entry.event), commands); !applied)
+      return fail(std::move(applied).error().wrap(fmt::format("event {} of the journal does not apply", number)));
+    ++number;
+  }
   for (Command& command : commands)
     if (auto* timer = std::get_if<SetTimer>(&command)) carry_out(*timer);
   std::vector<NodeId> nodes;
-  for (const auto& [id, node] : core_->view().nodes()) nodes.push_back(id);
+  for (const auto& [id, node] : (*core_)->view().nodes()) nodes.push_back(id);
   std::vector<JobId> jobs;
-  for (const auto& [id, job] : core_->view().jobs()) jobs.push_back(id);
+  for (const auto& [id, job] : (*core_)->view().jobs()) jobs.push_back(id);
   for (JobId id : jobs) WEFT_TRY(apply(JobKilled{id, "the master was restarted"}));
   for (NodeId id : nodes) WEFT_TRY(apply(WorkerLost{id, "the master was restarted"}));
   return {};
@@ -115,17 +126,37 @@ Result<void> ServerImpl::apply(Event event) {
 }
 
 Result<void> ServerImpl::apply_to_core(Time at, Event event, std::vector<Command>& commands) {
-  if (!journal_) return core_->apply(at, std::move(event), commands);
-  const std::uint64_t before = journal_->size();
-  auto applied = apply_journaled(*core_, *journal_, at, std::move(event), commands);
-  if (!applied && applied.error().code() == Code::io && journal_->size() == before) give_up(applied.error());
-  return applied;
+  const Buffer record = journal_ ? encode_event(at, event) : Buffer();
+  auto applied = core_->apply(at, std::move(event), commands);
+  if (core_->stuck()) {
+    give_up(applied.error());
+    return applied;
+  }
+  tell_trouble();
+  WEFT_TRY(std::move(applied));
+  if (!journal_) return {};
+  if (auto appended = journal_->append(record.view()); !appended) {
+    give_up(appended.error());  // the core has the event: only its successor can go on
+    return appended;
+  }
+  return {};
 }
 
+/// Nobody is kept waiting for what will not come.
 void ServerImpl::give_up(const Error& why) {
   failed_ = why;
   log_.error("{}", why.to_string());
+  for (auto& [id, job] : jobs_)
+    for (Waiting& waiting : std::exchange(job.waiting, {})) waiting.responder->fail(why);
   if (options_.on_fatal) options_.on_fatal(why);
+}
+
+void ServerImpl::tell_trouble() {
+  const SchedulerTrouble& trouble = (*core_)->trouble();
+  if (trouble.faults == faults_told_) return;
+  // A scheduler that fails may fail at every event: lines for the first failures, then for ever fewer.
+  if (trouble.faults < 10 || std::has_single_bit(trouble.faults)) log_.error("{} ({} times so far)", trouble.fault, trouble.faults);
+  faults_told_ = trouble.faults;
 }
 
 void ServerImpl::log_event(Time at, const std::string& line, const std::vector<Command>& commands) {
@@ -212,6 +243,7 @@ rpc::Handler ServerImpl::handler() {
 }
 
 void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
+  if (failed_) return responder.fail(*failed_);
   if (message.type == client::kPoll) return on_poll(message, std::move(responder));
   if (message.type == client::kJobLogs) return on_job_logs(message, std::move(responder));
   if (message.type == protocol::kRegister) return on_register(connection, message, std::move(responder));

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
@@ -17,13 +18,16 @@ namespace weft::master {
 struct ServerOptions {
   std::string listen = "127.0.0.1:7077";
   std::string scheduler = "fifo";
-  std::string journal;    // file of accepted events, continued when it exists; empty: none is kept
-  std::string event_log;  // file of JSON lines, continued when it exists; empty: none is written
-  std::string directory;  // uploaded programs; empty: a temporary one
-  std::string topology;   // file or program that tells hosts' racks; empty: workers say theirs
+  std::vector<std::string> scheduler_plugins;            // shared objects that bring more schedulers
+  Duration scheduler_timeout = std::chrono::seconds(5);  // of a call, when there are plugins; then the master gives up
+  std::string journal;                                   // file of accepted events, continued when it exists; empty: none is kept
+  std::string event_log;                                 // file of JSON lines, continued when it exists; empty: none is written
+  std::string directory;                                 // uploaded programs; empty: a temporary one
+  std::string topology;                                  // file or program that tells hosts' racks; empty: workers say theirs
   Duration heartbeat = std::chrono::milliseconds(500);
   CoreOptions core;
-  /// Called once, on the server's thread, when the master cannot go on (its journal failed). Must not destroy the server.
+  /// Called once, on the server's thread, when the master cannot go on (its journal failed, its scheduler does not return). Clients
+  /// that wait were told. Must not destroy the server.
   std::function<void(const Error&)> on_fatal;
 };
 
@@ -34,6 +38,8 @@ class Server {
   virtual ~Server() = default;
   /// "host:port" as bound.
   virtual const std::string& address() const = 0;
+  /// Reads the scheduler's files and the topology again, soon. What is wrong is logged, and what was in force stays. Any thread.
+  virtual void reload() = 0;
 };
 
 }  // namespace weft::master

@@ -30,11 +30,11 @@ Result<rpc::Payload> ServerImpl::on_client_request(const rpc::ConnectionPtr& con
       return rpc::Payload{};
     }
     case client::kListJobs:
-      return client::encode(client::JobList{core_->jobs(), now()});
+      return client::encode(client::JobList{(*core_)->jobs(), now()});
     case client::kJobStatus: {
       WEFT_ASSIGN(const client::JobRequest request, client::decode_job_request(message));
       client::JobList list;
-      WEFT_ASSIGN(JobStatus status, core_->job(request.job));
+      WEFT_ASSIGN(JobStatus status, (*core_)->job(request.job));
       list.jobs.push_back(std::move(status));
       list.now = now();
       return client::encode(list);
@@ -46,11 +46,17 @@ Result<rpc::Payload> ServerImpl::on_client_request(const rpc::ConnectionPtr& con
     }
     case client::kExplainJob: {
       WEFT_ASSIGN(const client::JobRequest request, client::decode_job_request(message));
-      WEFT_ASSIGN(JobExplanation explained, core_->explain(request.job));
+      WEFT_ASSIGN(JobExplanation explained, (*core_)->explain(request.job));
       return client::encode(client::Explanation{std::move(explained), now()});
     }
     case client::kListNodes:
       return on_list_nodes();
+    case client::kListGroups:
+      return on_list_groups();
+    case client::kConfigureScheduler:
+      return on_configure(message);
+    case client::kShowScheduler:
+      return on_show_scheduler();
     default:
       return fail(Code::invalid_argument, fmt::format("the master does not know message {}", message.type));
   }
@@ -75,7 +81,7 @@ Result<rpc::Payload> ServerImpl::on_submit(const rpc::ConnectionPtr& connection,
   Job& job = jobs_[id];
   job.submit = std::move(submit);
   job.driver = connection;
-  return client::encode(client::Submitted{id, known, static_cast<std::uint32_t>(core_->view().capacity().cpu)});
+  return client::encode(client::Submitted{id, known, static_cast<std::uint32_t>((*core_)->view().capacity().cpu)});
 }
 
 Result<rpc::Payload> ServerImpl::on_upload(const rpc::Message& message) {
@@ -86,7 +92,7 @@ Result<rpc::Payload> ServerImpl::on_upload(const rpc::Message& message) {
 
 Result<ServerImpl::Job*> ServerImpl::running_job(JobId id) {
   if (auto job = jobs_.find(id); job != jobs_.end()) return &job->second;
-  WEFT_ASSIGN(const JobStatus status, core_->job(id));
+  WEFT_ASSIGN(const JobStatus status, (*core_)->job(id));
   return fail(Code::cancelled, status.error.empty() ? fmt::format("job {} is over", id.value()) : status.error);
 }
 
@@ -144,14 +150,14 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
     status.address = node.info.data_address;
     status.slots = node.info.slots;
     status.heard = now() - node.heard;
-    if (const sched::NodeInfo* info = core_->view().node(id)) {
+    if (const sched::NodeInfo* info = (*core_)->view().node(id)) {
       status.running = static_cast<std::uint32_t>(info->running.size());
       status.excluded = !info->usable();
       status.excluded_for = info->usable() ? Duration(0) : std::max(*info->excluded_until - now(), Duration(0));
       status.capacity = info->capacity;
       status.used = info->used;
       status.attributes = info->attributes;
-      status.rack = core_->view().rack(info->rack)->name;
+      status.rack = (*core_)->view().rack(info->rack)->name;
     }
   }
   return client::encode(nodes);
@@ -159,7 +165,7 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
 
 /// What a poll can be told now: the action's results, or how the job stands. Nothing when it is worth waiting for more.
 std::optional<Result<rpc::Payload>> ServerImpl::poll_answer(const client::Poll& poll, bool final) {
-  auto status = core_->job(poll.job);
+  auto status = (*core_)->job(poll.job);
   if (!status) return Result<rpc::Payload>(fail(std::move(status).error()));
   client::PollReply reply;
   if (auto job = jobs_.find(poll.job); job != jobs_.end())
@@ -216,7 +222,7 @@ void ServerImpl::answer_polls(JobId id, bool final) {
 void ServerImpl::on_job_logs(const rpc::Message& message, rpc::Responder responder) {
   auto wanted = client::decode_logs_wanted(message);
   if (!wanted) return responder.fail(wanted.error());
-  if (auto status = core_->job(wanted->job); !status) return responder.fail(status.error());
+  if (auto status = (*core_)->job(wanted->job); !status) return responder.fail(status.error());
   struct Gathering {
     std::vector<client::JobLog> logs;
     std::size_t missing = 0;

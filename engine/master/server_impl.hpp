@@ -18,6 +18,8 @@
 #include "engine/master/journal.hpp"
 #include "engine/master/server.hpp"
 #include "engine/master/topology.hpp"
+#include "engine/scheduling/catalogue.hpp"
+#include "engine/scheduling/guarded_core.hpp"
 #include "runtime/protocol/worker.hpp"
 
 namespace weft::master {
@@ -28,6 +30,7 @@ class ServerImpl final : public Server {
   ~ServerImpl() override;
   Result<void> begin();
   const std::string& address() const override { return address_; }
+  void reload() override;
 
  private:
   struct Node {
@@ -61,6 +64,7 @@ class ServerImpl final : public Server {
   Result<void> apply(Event event);
   Result<void> apply_to_core(Time at, Event event, std::vector<Command>& commands);
   void give_up(const Error& why);
+  void tell_trouble();
   void log_event(Time at, const std::string& line, const std::vector<Command>& commands);
   void carry_out(LaunchTask& launch);
   void carry_out(KillTask& kill);
@@ -96,6 +100,12 @@ class ServerImpl final : public Server {
   Result<rpc::Payload> on_run_part(const rpc::Message& message);
   Result<rpc::Payload> on_record_value(const rpc::Message& message);
   Result<rpc::Payload> on_list_nodes();
+
+  // server_scheduling.cpp
+  Result<void> configure(const std::string& spec);
+  Result<rpc::Payload> on_list_groups();
+  Result<rpc::Payload> on_configure(const rpc::Message& message);
+  Result<rpc::Payload> on_show_scheduler();
   void place_splits(plan::PlanPart& part) const;
   void on_poll(const rpc::Message& message, rpc::Responder responder);
   void on_job_logs(const rpc::Message& message, rpc::Responder responder);
@@ -108,7 +118,9 @@ class ServerImpl final : public Server {
   std::optional<TempDir> temporary_;
   std::unique_ptr<BinaryStore> binaries_;
   std::unique_ptr<Topology> topology_;
-  std::unique_ptr<Core> core_;
+  std::shared_ptr<const scheduling::Catalogue> catalogue_;
+  std::optional<scheduling::GuardedCore> core_;
+  std::uint64_t faults_told_ = 0;  // of the scheduler, in the log
   std::unique_ptr<Journal> journal_;
   std::optional<EventLog> event_log_;
   std::optional<Error> failed_;  // the master cannot go on

@@ -20,7 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kStartDeadline = 30s;
-constexpr auto kStopGrace = 2s;  // between asking an attempt to stop and killing its process
 constexpr auto kReapInterval = 2ms;
 constexpr int kReapPolls = 500;  // then the process is killed
 
@@ -150,7 +149,7 @@ void ExecutorProcess::kill(const AttemptId& attempt, const std::string& reason) 
 void ExecutorProcess::stop_attempt(const AttemptId& attempt, Running& running) {
   running.asked_to_stop = true;
   send(protocol::kStop, protocol::encode_stop(attempt));
-  running.timer = reactor_.after(kStopGrace, [this, attempt] {
+  running.timer = reactor_.after(start_.stop_grace, [this, attempt] {
     if (pid_ <= 0 || !running_.contains(attempt)) return;
     blamed_ = to_string(attempt);
     ::kill(pid_, SIGKILL);

@@ -17,10 +17,11 @@
 namespace weft::runtime {
 
 struct ExecutorStart {
-  std::string path;                    // of the binary
-  std::vector<std::string> arguments;  // argv
-  std::string directory;               // working directory
-  std::string log_path;                // stdout and stderr are appended to it
+  std::string path;                               // of the binary
+  std::vector<std::string> arguments;             // argv
+  std::string directory;                          // working directory
+  std::string log_path;                           // stdout and stderr are appended to it
+  Duration stop_grace = std::chrono::seconds(2);  // between asking an attempt to stop and killing the process
   protocol::ExecutorSetup setup;
 };
 

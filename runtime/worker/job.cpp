@@ -62,6 +62,7 @@ ExecutorStart WorkerJob::executor_start() const {
   start.arguments.insert(start.arguments.begin(), setup_.program);
   start.directory = setup_.directory;
   start.log_path = worker_.log_path(setup_.job);
+  start.stop_grace = worker_.options.stop_grace;
   start.setup.job = setup_.job;
   start.setup.node = worker_.self;
   start.setup.slots = slots_for(setup_.task_cpu, worker_.options.slots);

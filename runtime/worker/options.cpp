@@ -35,6 +35,10 @@ void declare(Config& config, WorkerOptions& options) {
   config.text("worker.directory", options.directory, "Work directory for spills, logs and binaries (empty: a temporary one)");
   config.text("worker.listen", options.listen, "Address where other workers fetch map outputs (port 0: any)");
   config.text("worker.advertise", options.advertise, "Host name of that address for others (empty: as in listen)");
+  config.duration(
+      "worker.stop_grace", options.stop_grace,
+      "How long a task may take to stop when it is preempted or late; then its executor is killed, and the job's other tasks "
+      "there begin again");
   config.text("worker.capacity", options.capacity,
               "What it has beside its slots, for tasks that demand it: memory=4GiB,disk_read=200MB (memory: worker.memory)");
   config.list("worker.local_data", options.local_data,

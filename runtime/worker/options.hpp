@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/result.hpp"
 
@@ -13,19 +14,20 @@ namespace weft::runtime {
 
 struct WorkerOptions {
   std::string master = "127.0.0.1:7077";
-  std::string name;                     // default: <host>-<pid>
-  std::string host;                     // default: this machine's name; what splits' hosts are compared with
-  std::string rack = "default";         // unless the master knows better (weft master --topology)
-  std::uint32_t slots = 0;              // tasks at a time; 0: one per core
-  std::uint64_t memory_bytes = 0;       // of an executor's tasks together; 0: a quarter of the machine's
-  std::uint64_t store_bytes = 0;        // map outputs kept in memory; 0: a quarter of the machine's
-  std::string directory;                // work directory; empty: a temporary one, removed at the end
-  std::string listen = "127.0.0.1:0";   // where other workers fetch blocks
-  std::string advertise;                // host part of the address told to them; default: that of `listen`
-  std::string capacity;                 // other resources than slots, "disk_read=200MB,network_in=1GB"; memory: as above
-  std::vector<std::string> attributes;  // "gpu=1"
-  std::vector<std::string> local_data;  // directories whose files lie on this machine
-  bool private_cluster = false;         // ends with its master instead of waiting for it
+  std::string name;                               // default: <host>-<pid>
+  std::string host;                               // default: this machine's name; what splits' hosts are compared with
+  std::string rack = "default";                   // unless the master knows better (weft master --topology)
+  std::uint32_t slots = 0;                        // tasks at a time; 0: one per core
+  std::uint64_t memory_bytes = 0;                 // of an executor's tasks together; 0: a quarter of the machine's
+  std::uint64_t store_bytes = 0;                  // map outputs kept in memory; 0: a quarter of the machine's
+  std::string directory;                          // work directory; empty: a temporary one, removed at the end
+  std::string listen = "127.0.0.1:0";             // where other workers fetch blocks
+  std::string advertise;                          // host part of the address told to them; default: that of `listen`
+  std::string capacity;                           // other resources than slots, "disk_read=200MB,network_in=1GB"; memory: as above
+  std::vector<std::string> attributes;            // "gpu=1"
+  std::vector<std::string> local_data;            // directories whose files lie on this machine
+  Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed
+  bool private_cluster = false;                   // ends with its master instead of waiting for it
 };
 
 /// The keys of the file given by `weft worker --config`.

@@ -14,6 +14,7 @@
 
 namespace weft::test {
 
+inline std::string plugin(const std::string& name) { return std::string(WEFT_PLUGIN_DIR) + "/" + name + ".so"; }
 inline std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
 
 class Cluster {

@@ -30,7 +30,7 @@ struct Options {
 
 void declare(CLI::App& app, Options& options) {
   app.add_option("mode", options.mode,
-                 "noop, sums, skewed_join, iterate, meet, where, throw, segfault, exit, loop, allocate, once or wait")
+                 "noop, sums, skewed_join, iterate, meet, where, spin, throw, segfault, exit, loop, allocate, once or wait")
       ->required();
   app.add_option("--input", options.input, "Text for the modes that read");
   app.add_option("--marker", options.marker, "File to create when a task has begun");
@@ -63,6 +63,11 @@ std::uint64_t misbehave(const Options& options, std::uint64_t i) {
   if (options.mode == "wait") {
     mark(options.marker);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  if (options.mode == "spin") {  // in user code, until somebody says so
+    mark(options.marker);
+    while (access((options.marker + ".go").c_str(), F_OK) != 0) {
+    }
   }
   if (options.mode == "allocate") {
     static std::vector<std::vector<char>> hoard;

@@ -1,0 +1,135 @@
+// weft pool list, weft queue list, weft scheduler show|use|reload
+#include <cstdio>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "engine/cli/commands.hpp"
+#include "engine/cli/table.hpp"
+#include "engine/client/admin.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+struct Options {
+  std::string master = "127.0.0.1:7077";
+  std::string spec;
+  bool json = false;
+};
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+std::string amount(double value) { return fmt::format("{:.4g}", value); }
+std::string shown(const std::string& name) { return name.empty() ? "(none)" : name; }
+
+std::string groups_json(const std::vector<client::GroupInfo>& groups) {
+  JsonWriter json;
+  json.begin_array();
+  for (const client::GroupInfo& group : groups) {
+    const sched::GroupStatus& status = group.status;
+    json.begin_object().member("name", status.name).member("parent", status.parent).member("known", !group.unknown);
+    json.member("weight", status.weight)
+        .member("guaranteed", status.guaranteed)
+        .member("fair_share", status.fair_share)
+        .key("limit");
+    if (status.limit) {
+      json.value(*status.limit);
+    } else {
+      json.null();
+    }
+    json.member("used", status.used).member("demand", status.demand).member("jobs", status.jobs);
+    json.member("running_tasks", group.running).member("waiting_tasks", group.pending).key("resources");
+    add_resources(json, group.used);
+    json.end_object();
+  }
+  json.end_array();
+  return json.text() + "\n";
+}
+
+/// Pools have weights and minimum shares, queues capacities and limits: the same columns under their own names.
+Result<void> list_groups(const Options& options, bool queues) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto groups, admin->groups());
+  if (options.json) return print(groups_json(groups)), Result<void>();
+  Table table({queues ? "QUEUE" : "POOL", "PARENT", queues ? "CAPACITY %" : "WEIGHT", queues ? "GUARANTEED" : "MINIMUM", "SHARE",
+               "LIMIT", "USED", "DEMAND", "JOBS", "RUNNING", "WAITING"});
+  for (const client::GroupInfo& group : groups) {
+    const sched::GroupStatus& status = group.status;
+    const auto of_scheduler = [&group](double value) { return group.unknown ? std::string("-") : amount(value); };
+    table.add({shown(status.name), status.parent, of_scheduler(status.weight), of_scheduler(status.guaranteed),
+               of_scheduler(status.fair_share), status.limit ? amount(*status.limit) : "-", amount(status.used),
+               amount(status.demand), std::to_string(status.jobs), std::to_string(group.running), std::to_string(group.pending)});
+  }
+  print(table.text());
+  return {};
+}
+
+std::string scheduler_json(const client::SchedulerInfo& info) {
+  JsonWriter json;
+  json.begin_object().member("scheduler", info.spec).key("files").begin_array();
+  for (const std::string& file : info.files) json.value(file);
+  json.end_array().key("known").begin_object();
+  for (const auto& [name, description] : info.known) json.member(name, description);
+  json.end_object().member("refused_decisions", info.trouble.refused).member("faults", info.trouble.faults);
+  json.member("last_fault", info.trouble.fault).end_object();
+  return json.text() + "\n";
+}
+
+std::string scheduler_text(const client::SchedulerInfo& info) {
+  std::string text = fmt::format("scheduler {}\n", escaped(info.spec));
+  for (const std::string& file : info.files) text += fmt::format("file {}\n", escaped(file));
+  text += fmt::format("{} decisions refused, {} calls failed\n", info.trouble.refused, info.trouble.faults);
+  if (info.trouble.faults > 0)
+    text += fmt::format("{} ago: {}\n", human_duration(info.now - info.trouble.at), escaped(info.trouble.fault));
+  Table table({"SCHEDULER", "WHAT IT DOES"});
+  for (const auto& [name, description] : info.known) table.add({name, description});
+  return text + "\n" + table.text();
+}
+
+Result<void> show(const Options& options) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto info, admin->scheduler());
+  print(options.json ? scheduler_json(info) : scheduler_text(info));
+  return {};
+}
+
+Result<void> configure(const Options& options) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto info, admin->configure_scheduler(options.spec));
+  print(fmt::format("scheduler {} is in force\n", escaped(info.spec)));
+  return {};
+}
+
+}  // namespace
+
+void add_scheduling(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  const auto add = [&](CLI::App* group, const char* name, const char* help, std::function<Result<void>(const Options&)> run) {
+    CLI::App* command = group->add_subcommand(name, help);
+    add_master_option(*command, options->master);
+    command->callback([options, run = std::move(run), &action] { action = [options, run] { return run(*options); }; });
+    return command;
+  };
+  const auto listing = [&](const char* name, const char* help, bool queues) {
+    CLI::App* group = app.add_subcommand(name, help);
+    group->require_subcommand(1);
+    add(group, "list", help, [queues](const Options& given) {
+      return list_groups(given, queues);
+    })->add_flag("--json", options->json, "As JSON");
+  };
+  listing("pool", "The scheduler's pools: shares, minimums, what they use and wait for", false);
+  listing("queue", "The scheduler's queues: capacities, limits, what they use and wait for", true);
+  CLI::App* scheduler = app.add_subcommand("scheduler", "Look at the master's scheduler and change it while jobs run");
+  scheduler->require_subcommand(1);
+  add(scheduler, "show", "What is in force, what went wrong in it, and which schedulers there are", show)
+      ->add_flag("--json", options->json, "As JSON");
+  add(scheduler, "reload", "Read the files of the scheduler again; when they are wrong the old ones stay in force", configure);
+  add(scheduler, "use", "Change to another scheduler, or other options", configure)
+      ->add_option("scheduler", options->spec, "NAME or 'NAME(key=value,…)'")
+      ->required();
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,85 @@
+#include "engine/scheduling/catalogue.hpp"
+
+#include <exception>
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "schedulers/plugin.hpp"
+
+namespace weft::scheduling {
+
+namespace {
+
+constexpr std::uint64_t kMostFileBytes = 16u << 20;
+
+std::string loader_error() {
+  const char* text = ::dlerror();
+  return text == nullptr ? "unknown error" : text;
+}
+
+/// Never unloaded: its code may be in use for as long as the process lives.
+Result<void> load(const std::string& path, sched::Registry& registry) {
+  std::error_code error;
+  const std::string full =
+      std::filesystem::absolute(path, error).string();  // a bare name would be searched for in system directories
+  void* object = error ? nullptr : ::dlopen(full.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr)
+    return fail(Code::invalid_argument, fmt::format("cannot load the scheduler plugin {}: {}", path, loader_error()));
+  const auto entry = reinterpret_cast<sched::PluginEntry>(::dlsym(object, sched::kPluginEntry));
+  if (entry == nullptr)
+    return fail(Code::invalid_argument, fmt::format("{} is no scheduler plugin: it exports no {}", path, sched::kPluginEntry));
+  constexpr sched::PluginInterface ours = sched::plugin_interface();
+  sched::PluginInterface theirs{};
+  const std::size_t before = registry.names().size();
+  try {
+    theirs = entry(ours, &registry);
+  } catch (const std::exception& fault) {
+    return fail(Code::invalid_argument, fmt::format("the scheduler plugin {} did not register: {}", path, fault.what()));
+  } catch (...) {
+    return fail(Code::invalid_argument, fmt::format("the scheduler plugin {} threw something that is no std::exception", path));
+  }
+  if (!(theirs == ours))
+    return fail(
+        Code::version_mismatch,
+        fmt::format("the scheduler plugin {} was built for interface {}.{:08x}, this program has {}.{:08x}; rebuild it against "
+                    "the headers of this version",
+                    path, theirs.version, theirs.layout, ours.version, ours.layout));
+  if (registry.names().size() == before)
+    return fail(Code::invalid_argument, fmt::format("the scheduler plugin {} registers no scheduler", path));
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Catalogue>> Catalogue::open(const std::vector<std::string>& plugins) {
+  auto catalogue = std::make_shared<Catalogue>();
+  WEFT_TRY(sched::register_builtin_schedulers(catalogue->registry_));
+  for (const std::string& path : plugins) WEFT_TRY(load(path, catalogue->registry_));
+  catalogue->has_plugins_ = !plugins.empty();
+  return catalogue;
+}
+
+Result<std::unique_ptr<sched::Scheduler>> Catalogue::make(const std::string& spec, Files& files) const {
+  const auto reader = [&files](const std::string& name) -> Result<std::string> {
+    WEFT_ASSIGN(std::string text, read_file(name, kMostFileBytes));
+    return files[name] = std::move(text);
+  };
+  try {
+    return registry_.make(spec, reader);
+  } catch (const std::exception& fault) {
+    return fail(Code::invalid_argument, fmt::format("scheduler {} threw: {}", spec, fault.what()));
+  } catch (...) {
+    return fail(Code::invalid_argument, fmt::format("scheduler {} threw something that is no std::exception", spec));
+  }
+}
+
+master::SchedulerFactory Catalogue::factory(std::shared_ptr<const Catalogue> catalogue) {
+  return [catalogue = std::move(catalogue)](const std::string& spec, const Files& files) {
+    return catalogue->registry_.make(spec, sched::reader_of(files));
+  };
+}
+
+}  // namespace weft::scheduling

@@ -1,0 +1,91 @@
+// Schedulers of one's own: loaded from shared objects, refused when they do not fit, survived when they behave badly. And changing
+// the scheduler of a running master.
+#include "tests/cluster/cluster.hpp"
+
+namespace weft::test {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool one_line(const std::string& text) { return std::count(text.begin(), text.end(), '\n') == 1; }
+
+std::vector<std::string> misbehaving(const std::string& scheduler) {
+  return {"--scheduler-plugin", plugin("misbehaving"), "--scheduler", scheduler};
+}
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(SchedulerPlugin, ThatDoesNotFitIsRefusedWithTheReason) {
+  for (const auto& [name, complaint] : std::vector<std::pair<std::string, std::string>>{
+           {"wrong_interface", "was built for interface 999.00000001, this program has 1."},
+           {"no_entry", "exports no weft_scheduler_plugin"},
+           {"taken_name", "there is a scheduler 'fifo' already"},
+           {"missing", "cannot load the scheduler plugin"}}) {
+    for (const std::vector<std::string>& command : {std::vector<std::string>{program("weft"), "master", "--listen", "127.0.0.1:0"},
+                                                    {program("cluster_probe"), "noop", "--quiet"}}) {
+      const auto result = run(with(command, {"--scheduler-plugin", plugin(name)}));
+      EXPECT_EQ(result.exit_code, 1) << name;
+      EXPECT_TRUE(has(result.err, complaint) && has(result.err, plugin(name)) && one_line(result.err)) << result.err;
+    }
+  }
+  const auto unknown = run({program("weft"), "master", "--listen", "127.0.0.1:0", "--scheduler", "preempting"});
+  EXPECT_TRUE(has(unknown.err, "unknown scheduler 'preempting'")) << unknown.err;
+}
+
+TEST(SchedulerPlugin, ThatThrowsIsReportedAndTheJobGoesOn) {
+  Cluster cluster(1, misbehaving("throwing"));
+  const auto result = run(cluster.job({"sums", "--records", "5000"}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, expected_sums(5000));
+  EXPECT_TRUE(has(cluster.master().err_so_far(), "scheduler throwing threw: no idea")) << cluster.master().err_so_far();
+  const std::string shown = cluster.admin({"scheduler", "show"}).out;
+  EXPECT_TRUE(has(shown, "scheduler throwing\n") && has(shown, "threw: no idea") && has(shown, "preempting")) << shown;
+  EXPECT_TRUE(has(cluster.admin({"scheduler", "show", "--json"}).out, "\"last_fault\":\"scheduler throwing threw: no idea\""));
+}
+
+TEST(SchedulerPlugin, ThatDecidesNonsenseWithoutEndIsCutOffReportedAndCanBeReplaced) {
+  Cluster cluster(1, misbehaving("nonsense"));
+  Process job(cluster.job({"sums", "--records", "5000"}), cluster.options());
+  EXPECT_TRUE(eventually([&] {
+    return has(cluster.master().err_so_far(), "was cut off after 10000 refused decisions in one call");
+  })) << cluster.master().err_so_far();
+  const std::string why = cluster.admin({"job", "explain", "1"}).out;
+  EXPECT_TRUE(has(why, "no node 4711") && has(why, "cut off")) << why;
+  EXPECT_EQ(cluster.admin({"scheduler", "use", "fifo"}).exit_code, 0);  // while the job waits
+  const auto result = job.wait();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, expected_sums(5000));
+}
+
+TEST(SchedulerPlugin, ThatNeverReturnsEndsTheMasterAndEverybodyIsTold) {
+  Cluster cluster(1, with(misbehaving("hanging"), {"--scheduler-timeout", "300ms"}));
+  const auto result = run(cluster.job({"sums", "--records", "5000"}));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(has(result.err, "the scheduler hanging has not returned for 300ms") && one_line(result.err)) << result.err;
+  const auto master = cluster.master().wait();
+  EXPECT_EQ(master.exit_code, 1);
+  EXPECT_TRUE(has(master.err, "weft: the scheduler hanging has not returned for 300ms")) << master.err;
+}
+
+TEST(SchedulerPlugin, ThatNeverReturnsEndsAnEmbeddedJobWithALine) {
+  const auto result = run(with({program("cluster_probe"), "sums", "--quiet", "--threads", "2"}, misbehaving("hanging")));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(has(result.err, "the scheduler hanging has not returned for 5s") && one_line(result.err)) << result.err;
+}
+
+TEST(SchedulerConfiguration, PoolsAndQueuesAreListed) {
+  ScratchDirectory files;
+  Cluster cluster(1);
+  Process job(cluster.job({"wait", "--tasks", "5", "--records", "1000000", "--pool", "etl", "--marker", files / "begun"}),
+              cluster.options());
+  ASSERT_TRUE(eventually([&] { return has(cluster.admin({"pool", "list", "--json"}).out, "\"running_tasks\":2"); }));
+  const std::string pools = cluster.admin({"pool", "list", "--json"}).out;
+  EXPECT_TRUE(has(pools, "\"name\":\"etl\"") && has(pools, "\"waiting_tasks\":3") && has(pools, "\"resources\":{\"cpu\":2"))
+      << pools;
+  EXPECT_TRUE(has(cluster.admin({"pool", "list"}).out, "etl"));
+  EXPECT_TRUE(has(cluster.admin({"queue", "list"}).out, "CAPACITY %"));
+}
+
+}  // namespace
+}  // namespace weft::test
