@@ -74,6 +74,25 @@ TEST(SchedulerPlugin, ThatNeverReturnsEndsAnEmbeddedJobWithALine) {
   EXPECT_TRUE(has(result.err, "the scheduler hanging has not returned for 5s") && one_line(result.err)) << result.err;
 }
 
+TEST(SchedulerConfiguration, IsReplayedFromTheJournalWithTheSchedulersThatWereThere) {
+  ScratchDirectory files;
+  {
+    Cluster cluster(1, with(misbehaving("fickle"), {"--journal", files / "journal"}));
+    EXPECT_EQ(run(cluster.job({"wait", "--tasks", "4", "--records", "40", "--marker", files / "begun"})).out, expected_sums(40));
+    EXPECT_EQ(cluster.admin({"scheduler", "use", "fifo"}).exit_code, 0);
+    EXPECT_EQ(run(cluster.job({"sums", "--records", "3000"})).out, expected_sums(3000));
+  }
+  {
+    Cluster again(1, {"--scheduler-plugin", plugin("misbehaving"), "--journal", files / "journal"});
+    EXPECT_TRUE(has(again.admin({"job", "status", "1"}).out, "finished"));
+    EXPECT_TRUE(has(again.admin({"scheduler", "show"}).out, "scheduler fifo\n"));
+    EXPECT_EQ(run(again.job({"sums", "--records", "3000"})).out, expected_sums(3000));
+  }
+  const auto without = run({program("weft"), "master", "--listen", "127.0.0.1:0", "--journal", files / "journal"});
+  EXPECT_EQ(without.exit_code, 1);
+  EXPECT_TRUE(has(without.err, "unknown scheduler 'fickle'") && one_line(without.err)) << without.err;
+}
+
 TEST(SchedulerConfiguration, PoolsAndQueuesAreListed) {
   ScratchDirectory files;
   Cluster cluster(1);
