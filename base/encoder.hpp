@@ -26,18 +26,23 @@ class CodecError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Append-only buffer; keeps its capacity over clear(). Move-only. Throws std::bad_alloc.
+/// Append-only buffer; keeps its capacity over clear(). In memory of its own, or in somebody's room until that is too small.
+/// Move-only. Throws std::bad_alloc.
 class Encoder {
  public:
   Encoder() = default;
   explicit Encoder(std::size_t capacity) { reserve(capacity); }
+  /// Empty; `room` must outlive what is written there.
+  explicit Encoder(MutableBytes room) : data_(room.data()), capacity_(room.size()), own_(false) {}
   Encoder(Encoder&& other) noexcept { swap(other); }
   Encoder& operator=(Encoder&& other) noexcept {
     Encoder taken(std::move(other));
     swap(taken);
     return *this;
   }
-  ~Encoder() { std::free(data_); }
+  ~Encoder() {
+    if (own_) std::free(data_);
+  }
 
   /// `size` more bytes, not initialised; valid until the next call.
   std::byte* grow(std::size_t size) {
@@ -74,6 +79,8 @@ class Encoder {
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
+  /// False while all is in the room it was given.
+  bool owns_memory() const { return own_; }
   void clear() { size_ = 0; }
   /// Takes back everything past `size`, which must not be larger than size().
   void truncate(std::size_t size) { size_ = size; }
@@ -84,6 +91,7 @@ class Encoder {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(own_, other.own_);
   }
 
  private:
@@ -91,15 +99,18 @@ class Encoder {
     if (size > SIZE_MAX / 2 - size_) throw std::bad_alloc();
     std::size_t wanted = capacity_ < 64 ? 64 : capacity_ + capacity_ / 2;
     if (wanted < size_ + size) wanted = size_ + size;
-    void* moved = std::realloc(data_, wanted);
+    void* moved = std::realloc(own_ ? data_ : nullptr, wanted);
     if (moved == nullptr) throw std::bad_alloc();
+    if (!own_ && size_ != 0) std::memcpy(moved, data_, size_);
     data_ = static_cast<std::byte*>(moved);
     capacity_ = wanted;
+    own_ = true;
   }
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
+  bool own_ = true;
 };
 
 /// A cursor over bytes that live elsewhere. Reading past the end throws CodecError.

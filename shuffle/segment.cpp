@@ -11,6 +11,7 @@
 
 #include "base/assert.hpp"
 #include "base/crc32c.hpp"
+#include "base/file.hpp"
 #include "shuffle/segment_format.hpp"
 
 namespace weft::shuffle {
@@ -38,7 +39,13 @@ class Mapped final : public Segment {
     return {extents_.data() + first_[partition], extents_.data() + first_[partition + 1]};
   }
   ByteView bytes(const Extent& extent) const override { return {data_ + extent.offset, extent.length}; }
-  bool in_memory() const override { return in_memory_; }
+  SegmentHome home() const override { return home_; }
+
+  Result<Fd> to_file(const std::string& directory) const override {
+    WEFT_ASSIGN(Fd file, detail::unlinked_file(directory));
+    WEFT_TRY(write_all(file.get(), {data_, size_}));
+    return file;
+  }
 
   void forget(const Extent& extent) const override {
     constexpr std::uint64_t kAround = 64u << 10;  // a fault maps the cached pages around it, too
@@ -97,7 +104,7 @@ class Mapped final : public Segment {
   }
 
   Fd fd_;
-  const bool in_memory_ = is_sealed_memory(fd_.get());
+  const SegmentHome home_ = is_sealed_memory(fd_.get()) ? SegmentHome::memory : SegmentHome::file;
   const std::byte* data_;
   std::uint64_t size_;
   std::vector<Extent> extents_;

@@ -1,5 +1,6 @@
 // A segment holds all the output of one map attempt: extents of encoded records, each belonging to one partition, and an index.
-// It lives in a memfd (default) or in a file; both are read by mapping. Layout: docs/formats/segment.md.
+// It lives in a memfd or in a file, both read by mapping (layout: docs/formats/segment.md), or, where writer and readers are one
+// process, in that process's memory.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
+#include "base/pages.hpp"
 #include "base/result.hpp"
 
 namespace weft::shuffle {
@@ -18,9 +20,9 @@ namespace weft::shuffle {
 struct Extent {
   std::uint32_t partition = 0;
   std::uint32_t records = 0;
-  std::uint64_t offset = 0;  // within the segment
+  std::uint64_t offset = 0;  // within the segment; only the segment knows from where
   std::uint64_t length = 0;
-  std::uint32_t crc32c = 0;  // of the bytes
+  std::uint32_t crc32c = 0;  // of the bytes; 0 in a segment that never leaves its process
 };
 
 /// Bytes and records of one partition of one map's output; what the master and the schedulers see.
@@ -29,10 +31,13 @@ struct PartitionSize {
   std::uint64_t records = 0;
 };
 
+class Segment;
+
 struct SealedSegment {
   Fd fd;                   // readable from offset 0, sealed against writing when a memfd
-  std::uint64_t size = 0;  // whole file
+  std::uint64_t size = 0;  // whole file, or memory
   std::vector<PartitionSize> partitions;
+  std::shared_ptr<const Segment> in_process{};  // instead of `fd`
 };
 
 /// How much of a segment may lie in memory (not 0). A larger one moves to an unlinked file in `directory` while it is written.
@@ -47,8 +52,19 @@ class SegmentWriter {
   static Result<std::unique_ptr<SegmentWriter>> in_memory(std::uint32_t partitions, SegmentMemory memory = {});
   /// An unlinked temporary file in `directory`.
   static Result<std::unique_ptr<SegmentWriter>> on_disk(const std::string& directory, std::uint32_t partitions);
+  /// Memory of this process from `pool`, in large pages where the system has them; moves to disk like in_memory().
+  static Result<std::unique_ptr<SegmentWriter>> in_process(std::uint32_t partitions, SegmentMemory memory,
+                                                           std::shared_ptr<PagePool> pool);
   virtual ~SegmentWriter() = default;
 
+  /// Smaller extents are dearer to append, larger ones not cheaper.
+  virtual std::size_t good_extent() const = 0;
+  /// Room within the segment for the partition's next extent: append() of bytes that begin there does not copy them. Until then, or
+  /// until the writer is gone, it stays the caller's. Empty when the segment has no such room.
+  virtual MutableBytes room(std::uint32_t partition, std::size_t bytes) {
+    (void)partition, (void)bytes;
+    return {};
+  }
   /// Appends one extent. resource_exhausted when memory or disk is full.
   virtual Result<void> append(std::uint32_t partition, ByteView bytes, std::uint32_t records) = 0;
   /// Writes index and footer. The writer is finished afterwards.
@@ -56,29 +72,46 @@ class SegmentWriter {
   virtual std::uint64_t bytes() const = 0;
 };
 
-/// A sealed segment mapped for reading. Immutable, any thread; shared by whoever reads it.
+enum class SegmentHome : std::uint8_t {
+  file,
+  memory,   // a sealed memfd
+  process,  // memory of this process alone; its extents have no checksums, for the bytes go nowhere where they could be damaged
+};
+
+/// A sealed segment open for reading. Immutable, any thread; shared by whoever reads it.
 class Segment {
  public:
   /// Maps and checks header, footer, index bounds and the index checksum: corrupt or version_mismatch otherwise.
   static Result<std::shared_ptr<const Segment>> open(Fd fd);
   virtual ~Segment() = default;
 
+  virtual SegmentHome home() const = 0;
   virtual std::uint32_t partitions() const = 0;
+  /// Of the whole file, or what it takes of memory.
   virtual std::uint64_t size() const = 0;
+  /// Invalid (-1) of SegmentHome::process.
   virtual int fd() const = 0;
   virtual std::span<const Extent> extents(std::uint32_t partition) const = 0;
   /// The bytes of an extent, unverified.
   virtual ByteView bytes(const Extent& extent) const = 0;
-  /// In a sealed memfd; otherwise in a file.
-  virtual bool in_memory() const = 0;
+  /// The same as an unlinked file in `directory`.
+  virtual Result<Fd> to_file(const std::string& directory) const = 0;
   /// The extent is not needed soon: its pages leave this process's resident set (of a file, they stay in the page cache).
   virtual void forget(const Extent& extent) const = 0;
 };
 
 /// Code::corrupt when the bytes do not match the extent's checksum.
 Result<void> verify(ByteView bytes, const Extent& extent);
+/// The extent's bytes, verified where they have a checksum.
+inline Result<ByteView> verified(const Segment& segment, const Extent& extent) {
+  const ByteView bytes = segment.bytes(extent);
+  if (segment.home() != SegmentHome::process) WEFT_TRY(verify(bytes, extent));
+  return bytes;
+}
 
 namespace detail {
+/// invalid_argument for a number that no shuffle has.
+Result<void> check_partitions(std::uint32_t partitions);
 /// A file in `directory` that is gone when its last descriptor is closed.
 Result<Fd> unlinked_file(const std::string& directory);
 }  // namespace detail

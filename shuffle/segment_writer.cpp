@@ -36,6 +36,8 @@ class Writer final : public SegmentWriter {
     header_crc_ = crc32c({buffer_.data(), sizeof header});
   }
 
+  std::size_t good_extent() const override { return kBufferBytes; }
+
   Result<void> append(std::uint32_t partition, ByteView bytes, std::uint32_t records) override {
     WEFT_ASSERT(fd_.valid() && partition < sizes_.size());
     if (bytes.empty() && records == 0) return {};
@@ -64,7 +66,7 @@ class Writer final : public SegmentWriter {
     WEFT_TRY(store({footer_bytes, sizeof footer}));
     WEFT_TRY(flush({}));
     WEFT_TRY(protect());
-    return SealedSegment{std::move(fd_), flushed_, std::move(sizes_)};
+    return SealedSegment{std::move(fd_), flushed_, std::move(sizes_), {}};
   }
 
   std::uint64_t bytes() const override { return flushed_ + used_; }
@@ -152,8 +154,7 @@ class Writer final : public SegmentWriter {
 };
 
 Result<std::unique_ptr<SegmentWriter>> start(Fd fd, std::uint32_t partitions, SegmentMemory memory) {
-  if (partitions == 0 || partitions > format::kMaxPartitions)
-    return fail(Code::invalid_argument, "a shuffle has 1 to 16777216 partitions, not " + std::to_string(partitions));
+  WEFT_TRY(detail::check_partitions(partitions));
   return std::make_unique<Writer>(std::move(fd), partitions, std::move(memory));
 }
 
@@ -171,6 +172,11 @@ Result<std::unique_ptr<SegmentWriter>> SegmentWriter::on_disk(const std::string&
 }
 
 namespace detail {
+
+Result<void> check_partitions(std::uint32_t partitions) {
+  if (partitions != 0 && partitions <= format::kMaxPartitions) return {};
+  return fail(Code::invalid_argument, "a shuffle has 1 to 16777216 partitions, not " + std::to_string(partitions));
+}
 
 Result<Fd> unlinked_file(const std::string& directory) {
   Fd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,14 +58,9 @@ std::size_t descriptor_budget() {
   return std::clamp<std::size_t>(limit.rlim_cur / 2, 64, 24'000);  // each is a mapping too, and those are limited to 65530
 }
 
-bool in_memory(int fd) {
-  const int seals = ::fcntl(fd, F_GET_SEALS);
-  return seals >= 0 && (seals & F_SEAL_WRITE) != 0;
-}
-
-/// Copies the whole segment to `fd`.
-Result<void> copy_to(int fd, const Segment& segment) {
-  return write_all(fd, segment.bytes({.offset = 0, .length = segment.size()}));
+Result<SegmentPtr> open(SealedSegment sealed) {
+  if (sealed.in_process) return std::move(sealed.in_process);
+  return Segment::open(std::move(sealed.fd));
 }
 
 class MemoryFirstStore final : public Store {
@@ -74,7 +70,8 @@ class MemoryFirstStore final : public Store {
         lock_(std::move(lock)),
         budget_(budget),
         writers_(std::max<std::uint32_t>(writers, 1)),
-        max_open_(descriptor_budget()) {
+        max_open_(descriptor_budget()),
+        pages_(std::make_shared<PagePool>(budget)) {
     evictor_ = std::thread([this] { evict_loop(); });
   }
   ~MemoryFirstStore() override {
@@ -106,10 +103,11 @@ class MemoryFirstStore final : public Store {
     return stats_.memory_bytes >= budget_ - budget_ / 8;
   }
   const std::string& directory() const override { return directory_; }
+  const std::shared_ptr<PagePool>& pages() const override { return pages_; }
 
   Result<void> put(const SegmentKey& key, SealedSegment sealed) override {
-    const bool memory = in_memory(sealed.fd.get());
-    WEFT_ASSIGN(SegmentPtr segment, Segment::open(std::move(sealed.fd)));
+    WEFT_ASSIGN(SegmentPtr segment, shuffle::open(std::move(sealed)));
+    const bool memory = segment->home() != SegmentHome::file;
     std::unique_lock lock(mutex_);
     // Many tiny segments come faster than files can be made for them; beyond this the process would run out of descriptors.
     room_.wait_for(lock, std::chrono::seconds(2), [this] { return open_count() < max_open_ + max_open_ / 4 || eviction_error_; });
@@ -284,27 +282,41 @@ class MemoryFirstStore final : public Store {
   }
 
   Result<void> write_unlinked(const Victim& victim, Entry& moved) const {
-    WEFT_ASSIGN(Fd fd, detail::unlinked_file(directory_));
-    if (auto copied = copy_to(fd.get(), *victim.segment); !copied)
-      return fail(std::move(copied).error().wrap("moving map output to " + directory_));
-    WEFT_ASSIGN(moved.segment, Segment::open(std::move(fd)));
+    auto file = victim.segment->to_file(directory_);
+    if (!file) return fail(std::move(file).error().wrap("moving map output to " + directory_));
+    WEFT_ASSIGN(moved.segment, Segment::open(*std::move(file)));
     return {};
   }
 
   Result<void> write_named(const Victim& victim, Entry& moved) const {
     std::string path = directory_ + "/" + std::string(kFilePrefix) + std::to_string(victim.sequence);
-    const std::string source = "/proc/self/fd/" + std::to_string(victim.segment->fd());
-    // A file already in this directory only needs its name back.
-    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-      if (!fd.valid()) return fail(errno_error("creating " + path, errno));
-      if (auto copied = copy_to(fd.get(), *victim.segment); !copied) {
-        ::unlink(path.c_str());
-        return fail(std::move(copied).error().wrap("writing " + path));
-      }
+    Fd file;
+    if (victim.segment->home() != SegmentHome::file) {
+      auto written = victim.segment->to_file(directory_);
+      if (!written) return fail(std::move(written).error().wrap("writing " + path));
+      file = *std::move(written);
     }
+    const int source = file.valid() ? file.get() : victim.segment->fd();
+    WEFT_TRY(give_name(source, path));
     moved.path = std::move(path);
     return {};
+  }
+
+  /// Links an unlinked file of the directory to `path`; where the file system cannot do that, copies it.
+  static Result<void> give_name(int source, const std::string& path) {
+    const std::string open_file = "/proc/self/fd/" + std::to_string(source);
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return {};
+    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!fd.valid()) return fail(errno_error("creating " + path, errno));
+    struct stat info {};
+    off_t offset = 0;
+    bool copied = ::fstat(source, &info) == 0;
+    while (copied && offset < info.st_size)
+      copied = ::sendfile(fd.get(), source, &offset, static_cast<std::size_t>(info.st_size - offset)) > 0 || errno == EINTR;
+    if (copied) return {};
+    const int code = errno;
+    ::unlink(path.c_str());
+    return fail(errno_error("writing " + path, code));
   }
 
   const std::string directory_;
@@ -312,6 +324,7 @@ class MemoryFirstStore final : public Store {
   const std::uint64_t budget_;
   const std::uint32_t writers_;
   const std::size_t max_open_;
+  const std::shared_ptr<PagePool> pages_;
   const Log log_{"shuffle"};
   mutable std::mutex mutex_;
   std::condition_variable wake_;  // the evictor has something to do

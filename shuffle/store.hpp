@@ -65,6 +65,8 @@ class Store {
   /// True when putting a segment may have to wait for others to be moved to disk.
   virtual bool prefers_disk() const = 0;
   virtual const std::string& directory() const = 0;
+  /// Memory for segments of this process; what released ones had is used again.
+  virtual const std::shared_ptr<PagePool>& pages() const = 0;
   virtual Result<void> put(const SegmentKey& key, SealedSegment segment) = 0;
   /// not_found when there is none.
   virtual Result<std::shared_ptr<const Segment>> get(const SegmentKey& key) const = 0;

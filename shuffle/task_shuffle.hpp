@@ -69,13 +69,15 @@ template <class Lost>
 Result<void> visit_extents(const std::shared_ptr<const Segment>& segment, std::uint32_t partition, const BlockVisitor& visit,
                            Lost&& lost) {
   Block block;
-  if (segment->in_memory()) block.owner = segment;  // the store accounts for it
+  const bool on_disk = segment->home() == SegmentHome::file;
+  if (!on_disk) block.owner = segment;  // the store accounts for it
   for (const Extent& extent : segment->extents(partition)) {
-    block.bytes = segment->bytes(extent);
+    auto bytes = verified(*segment, extent);
+    if (!bytes) return lost(std::move(bytes).error());
+    block.bytes = *bytes;
     block.records = extent.records;
-    if (auto intact = verify(block.bytes, extent); !intact) return lost(std::move(intact).error());
     WEFT_TRY(visit(block));
-    if (!segment->in_memory()) segment->forget(extent);
+    if (on_disk) segment->forget(extent);
   }
   return {};
 }

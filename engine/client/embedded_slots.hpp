@@ -15,9 +15,9 @@
 
 #include "base/clock.hpp"
 #include "base/fd.hpp"
+#include "base/pages.hpp"
 #include "engine/master/events.hpp"
 #include "runtime/executor/task.hpp"
-#include "runtime/operators/pages.hpp"
 #include "shuffle/local_task_shuffle.hpp"
 #include "shuffle/store.hpp"
 
@@ -93,7 +93,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
   const Settings settings_;
   const std::unique_ptr<shuffle::Store> store_;
   runtime::JobProgram& program_;
-  runtime::PagePool pages_;
+  PagePool pages_;
   Mailbox mailbox_;
 
   std::mutex mutex_;  // everything below

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/pages.hpp"
 #include "runtime/executor/task.hpp"
 #include "runtime/executor/worker_link.hpp"
-#include "runtime/operators/pages.hpp"
 #include "runtime/protocol/executor.hpp"
 
 namespace weft::runtime {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/pages.hpp"
 #include "runtime/operators/account.hpp"
-#include "runtime/operators/pages.hpp"
 
 namespace weft::runtime {
 

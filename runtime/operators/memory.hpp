@@ -10,6 +10,10 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 
+namespace weft {
+class PagePool;
+}
+
 namespace weft::runtime {
 
 /// The byte budget of one task. One thread.
@@ -33,8 +37,6 @@ class MemoryGrant {
   std::uint64_t used_ = 0;
   std::uint64_t peak_ = 0;
 };
-
-class PagePool;
 
 /// What operators need of their surroundings.
 struct OperatorContext {

@@ -7,14 +7,13 @@
 namespace weft::runtime {
 namespace {
 
-constexpr std::uint64_t kCacheBytes = 512U << 10;
+constexpr std::uint64_t kCacheBytes = 512U << 10;  // of the second-level cache, for all buffers until they are copied
+constexpr std::size_t kOverhang = 16;              // room for the record that fills a buffer: this part of it
 
-std::size_t flush_size(const MemoryGrant& grant, std::uint32_t partitions) {
+std::size_t flush_size(const MemoryGrant& grant, const shuffle::SegmentWriter& segment, std::uint32_t partitions) {
   const std::uint64_t share = grant.limit() / 4 / std::max<std::uint32_t>(partitions, 1);
-  // All buffers together should stay in the second-level cache until they are copied into the segment, but a write() of less than
-  // 64 KiB is slow.
-  const std::uint64_t cached =
-      std::clamp<std::uint64_t>(kCacheBytes / std::max<std::uint32_t>(partitions, 1), 64U << 10, 256U << 10);
+  const std::uint64_t good = segment.good_extent();
+  const std::uint64_t cached = std::clamp<std::uint64_t>(kCacheBytes / std::max<std::uint32_t>(partitions, 1), good, 4 * good);
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 512, cached));
 }
 
@@ -25,20 +24,29 @@ PartitionedWriter::PartitionedWriter(OperatorContext& context, shuffle::SegmentW
       segment_(segment),
       poll_(context),
       buffers_(partitions),
-      flush_bytes_(flush_size(*context.memory, partitions)) {
+      flush_bytes_(flush_size(*context.memory, segment, partitions)) {
   const std::uint64_t wanted = std::uint64_t{flush_bytes_} * partitions;
   if (context.memory->try_take(wanted)) taken_ = wanted;  // refused only with very many partitions: go on with the small buffers
 }
 
 PartitionedWriter::~PartitionedWriter() { context_.memory->give_back(taken_); }
 
-void PartitionedWriter::flush(std::uint32_t partition) {
+void PartitionedWriter::append(std::uint32_t partition) {
   PartitionBuffer& buffer = buffers_[partition];
   if (buffer.bytes.size() > flush_bytes_ + context_.memory->limit()) too_large(buffer.bytes.size());
   value_or_throw(segment_.append(partition, buffer.bytes.view(), buffer.records));
   buffer.records = 0;
-  if (buffer.bytes.capacity() > 4 * flush_bytes_) {
-    buffer.bytes = Encoder();  // one huge record must not keep its memory
+}
+
+void PartitionedWriter::flush(std::uint32_t partition) {
+  append(partition);
+  PartitionBuffer& buffer = buffers_[partition];
+  // A partition that filled a buffer will fill more: they are encoded where they are to stay, if the segment has room.
+  const MutableBytes room = segment_.room(partition, flush_bytes_ + flush_bytes_ / kOverhang);
+  if (!room.empty()) {
+    buffer.bytes = Encoder(room);
+  } else if (!buffer.bytes.owns_memory() || buffer.bytes.capacity() > 4 * flush_bytes_) {
+    buffer.bytes = Encoder();  // the memory is the segment's now; or that of one huge record, which must not be kept
   } else {
     buffer.bytes.clear();
   }
@@ -46,7 +54,7 @@ void PartitionedWriter::flush(std::uint32_t partition) {
 
 void PartitionedWriter::finish() {
   for (std::uint32_t partition = 0; partition < partitions(); ++partition) {
-    if (buffers_[partition].records != 0) flush(partition);
+    if (buffers_[partition].records != 0) append(partition);
     buffers_[partition].bytes = Encoder();
   }
   context_.memory->give_back(std::exchange(taken_, 0));

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/pages.hpp"
 #include "runtime/operators/account.hpp"
-#include "runtime/operators/pages.hpp"
 #include "runtime/operators/stored_key.hpp"
 
 namespace weft::runtime {

@@ -39,27 +39,37 @@ SealedSegment write_random(SegmentWriter& writer, Random& random, std::uint32_t 
   return std::move(*sealed);
 }
 
+std::shared_ptr<const Segment> open(SealedSegment sealed) {
+  if (sealed.in_process) return sealed.in_process;
+  auto segment = Segment::open(std::move(sealed.fd));
+  EXPECT_TRUE(segment) << segment.error().to_string();
+  return segment ? *segment : nullptr;
+}
+
 Contents contents(const Segment& segment) {
   Contents found;
   for (std::uint32_t p = 0; p < segment.partitions(); ++p)
     for (const Extent& extent : segment.extents(p)) {
-      EXPECT_TRUE(verify(segment.bytes(extent), extent));
+      EXPECT_TRUE(verified(segment, extent));
       found[p].push_back({std::string(as_chars(segment.bytes(extent))), extent.records});
     }
   return found;
 }
 
-TEST(Segment, ReadsBackWhatWasWrittenInMemoryAndOnDisk) {
+TEST(Segment, ReadsBackWhatWasWrittenWhereverItIs) {
   const auto dir = TempDir::create();
   ASSERT_TRUE(dir);
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  const auto pool = std::make_shared<PagePool>(1u << 20);
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     SCOPED_TRACE(std::string("seed ") + std::to_string(seed));
     Random random(seed);
     const auto partitions = static_cast<std::uint32_t>(1 + random.below(50));
-    // In memory, on disk, and moved from one to the other at some point.
-    auto writer = seed % 3 == 0   ? SegmentWriter::on_disk(dir->path(), partitions)
-                  : seed % 3 == 1 ? SegmentWriter::in_memory(partitions)
-                                  : SegmentWriter::in_memory(partitions, {random() % 300'000, dir->path()});
+    const SegmentMemory little{random() % 300'000, dir->path()};  // moved to disk at some point
+    auto writer = seed % 5 == 0   ? SegmentWriter::on_disk(dir->path(), partitions)
+                  : seed % 5 == 1 ? SegmentWriter::in_memory(partitions)
+                  : seed % 5 == 2 ? SegmentWriter::in_memory(partitions, little)
+                  : seed % 5 == 3 ? SegmentWriter::in_process(partitions, {}, pool)
+                                  : SegmentWriter::in_process(partitions, little, pool);
     ASSERT_TRUE(writer);
     Contents expected;
     SealedSegment sealed = write_random(**writer, random, partitions, expected);
@@ -73,13 +83,60 @@ TEST(Segment, ReadsBackWhatWasWrittenInMemoryAndOnDisk) {
       EXPECT_EQ(sealed.partitions[p].bytes, sizes[p].bytes);
       EXPECT_EQ(sealed.partitions[p].records, sizes[p].records);
     }
-    auto segment = Segment::open(std::move(sealed.fd));
-    ASSERT_TRUE(segment) << segment.error().to_string();
-    EXPECT_EQ((*segment)->partitions(), partitions);
-    EXPECT_EQ((*segment)->size(), sealed.size);
-    EXPECT_EQ(contents(**segment), expected);
+    const std::uint64_t size = sealed.size;
+    const auto segment = open(std::move(sealed));
+    ASSERT_TRUE(segment);
+    EXPECT_EQ(segment->partitions(), partitions);
+    EXPECT_EQ(segment->size(), size);
+    EXPECT_EQ(contents(*segment), expected);
+    auto file = segment->to_file(dir->path());
+    ASSERT_TRUE(file) << file.error().to_string();
+    const auto moved = Segment::open(*std::move(file));
+    ASSERT_TRUE(moved) << moved.error().to_string();
+    EXPECT_EQ((*moved)->home(), SegmentHome::file);
+    EXPECT_EQ(contents(**moved), expected);
   }
   EXPECT_TRUE(std::filesystem::is_empty(dir->path()));
+}
+
+TEST(Segment, KeepsWhatWasWrittenToItsRoomWithoutCopyingIt) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  auto writer = SegmentWriter::in_process(2, {200'000, dir->path()}, std::make_shared<PagePool>(1u << 20));
+  ASSERT_TRUE(writer);
+  const MutableBytes room = (*writer)->room(1, 1000);
+  ASSERT_GE(room.size(), 1000u);
+  EXPECT_EQ((*writer)->room(1, 1000).data(), room.data()) << "room that is lent stays the partition's";
+  std::fill_n(room.begin(), 600, std::byte{7});
+  ASSERT_TRUE((*writer)->append(0, as_bytes("elsewhere"), 1));
+  ASSERT_TRUE((*writer)->append(1, room.first(600), 3));
+  EXPECT_NE((*writer)->room(1, 1000).data(), room.data());
+  auto sealed = (*writer)->seal();
+  ASSERT_TRUE(sealed && sealed->in_process);
+  const Segment& segment = *sealed->in_process;
+  ASSERT_EQ(segment.extents(1).size(), 1u);
+  EXPECT_EQ(segment.bytes(segment.extents(1)[0]).data(), room.data());
+  EXPECT_EQ(segment.extents(1)[0].records, 3u);
+}
+
+TEST(Segment, RoomThatIsBeingFilledSurvivesTheMoveToDisk) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  auto writer = SegmentWriter::in_process(2, {100'000, dir->path()}, std::make_shared<PagePool>(1u << 20));
+  ASSERT_TRUE(writer);
+  const MutableBytes room = (*writer)->room(0, 1000);
+  ASSERT_FALSE(room.empty());
+  std::fill(room.begin(), room.end(), std::byte{7});
+  const std::string large(150'000, 'x');
+  ASSERT_TRUE((*writer)->append(1, as_bytes(large), 1));
+  EXPECT_TRUE((*writer)->room(1, 1000).empty()) << "a file has no room to write to";
+  ASSERT_TRUE((*writer)->append(0, room, 2));
+  auto sealed = (*writer)->seal();
+  ASSERT_TRUE(sealed);
+  const auto segment = open(*std::move(sealed));
+  ASSERT_TRUE(segment);
+  EXPECT_EQ(segment->home(), SegmentHome::file);
+  EXPECT_EQ(contents(*segment), (Contents{{0, {{std::string(room.size(), 7), 2}}}, {1, {{large, 1}}}}));
 }
 
 TEST(Segment, WithoutAnyExtentIsValid) {
@@ -183,7 +240,7 @@ TEST(Segment, ABlockInMemoryMayBeKeptAndOneOnDiskIsForgottenAfterTheVisit) {
     Contents expected;
     auto segment = Segment::open(write_random(**writer, random, 2, expected).fd);
     ASSERT_TRUE(segment);
-    EXPECT_EQ((*segment)->in_memory(), memory);
+    EXPECT_EQ((*segment)->home(), memory ? SegmentHome::memory : SegmentHome::file);
     for (int round = 0; round < 2; ++round) {  // what was forgotten can be read again
       std::vector<Piece> seen;
       std::vector<std::shared_ptr<const void>> owners;

@@ -26,6 +26,7 @@ class FakeStore final : public Store {
   SegmentRoom reserve(JobId, ShuffleId) override { return {}; }
   bool prefers_disk() const override { return false; }
   const std::string& directory() const override { return directory_; }
+  const std::shared_ptr<PagePool>& pages() const override { return pages_; }
   Result<void> put(const SegmentKey& key, SealedSegment sealed) override {
     auto segment = Segment::open(std::move(sealed.fd));
     EXPECT_TRUE(segment) << segment.error().to_string();
@@ -52,6 +53,7 @@ class FakeStore final : public Store {
   void give_back(std::uint64_t) override {}
 
   std::string directory_;
+  std::shared_ptr<PagePool> pages_;
   mutable std::mutex mutex_;
   mutable int gets_ = 0;
   std::map<SegmentKey, std::shared_ptr<const Segment>> segments_;

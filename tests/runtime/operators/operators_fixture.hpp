@@ -38,6 +38,7 @@ class MemorySegment final : public shuffle::SegmentWriter {
     pieces[partition].push_back({{bytes.begin(), bytes.end()}, records});
     return {};
   }
+  std::size_t good_extent() const override { return 64u << 10; }
   Result<shuffle::SealedSegment> seal() override { return fail(Code::internal, "not a real segment"); }
   std::uint64_t bytes() const override { return bytes_; }
 

@@ -2,8 +2,8 @@
 #include <map>
 #include <set>
 
+#include "base/pages.hpp"
 #include "runtime/operators/aggregation_table.hpp"
-#include "runtime/operators/pages.hpp"
 #include "tests/runtime/operators/operators_fixture.hpp"
 
 namespace weft::runtime {

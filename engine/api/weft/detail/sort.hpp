@@ -153,16 +153,21 @@ class RangeRouter {
     });
     Decoder in(storage_.view());
     for (std::size_t i = 0; i < count; ++i) splitters_.push_back(decode<K>(in));  // views into storage_
-    prefixes_.resize(std::bit_ceil(count + 1) - 1, UINT64_MAX);
-    for (std::size_t i = 0; i < count; ++i) prefixes_[i] = Prefix::of(splitters_[i]);
+    for (const K& splitter : splitters_) prefixes_.push_back(Prefix::of(splitter));
+    make_cells();
   }
 
   std::uint32_t operator()(const K& key) const {
     const std::uint64_t prefix = Prefix::of(key);
-    std::size_t smaller = 0;  // splitters with a smaller prefix; no branch depends on the key
-    for (std::size_t half = (prefixes_.size() + 1) / 2; half > 0; half /= 2)
-      smaller += prefixes_[smaller + half - 1] < prefix ? half : 0;
-    if (smaller == splitters_.size() || prefixes_[smaller] != prefix) return static_cast<std::uint32_t>(smaller);
+    if (prefixes_.empty() || prefix < prefixes_.front()) return 0;
+    if (prefix > prefixes_.back()) return static_cast<std::uint32_t>(prefixes_.size());
+    const std::size_t cell = (prefix - prefixes_.front()) >> shift_;
+    std::size_t smaller = cells_[cell];  // splitters with a smaller prefix
+    for (std::size_t end = cells_[cell + 1]; smaller < end;) {
+      const std::size_t middle = (smaller + end) / 2;
+      prefixes_[middle] < prefix ? smaller = middle + 1 : end = middle;
+    }
+    if (prefixes_[smaller] != prefix) return static_cast<std::uint32_t>(smaller);
     const auto first = splitters_.begin();
     return static_cast<std::uint32_t>(
         std::upper_bound(first + static_cast<std::ptrdiff_t>(smaller), splitters_.end(), key, Less()) - first);
@@ -171,10 +176,28 @@ class RangeRouter {
  private:
   using Prefix = runtime::OrderPrefix<K, Less>;
 
+  static constexpr int kCellBits = 12;
+
+  /// Cuts the prefixes between the first and the last splitter into equal cells, most of which lie between two splitters.
+  void make_cells() {
+    if (prefixes_.empty()) return;
+    const std::uint64_t range = prefixes_.back() - prefixes_.front();
+    shift_ = std::max(0, static_cast<int>(std::bit_width(range)) - kCellBits);
+    const std::size_t cells = static_cast<std::size_t>(range >> shift_) + 1;
+    std::size_t smaller = 0;
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      while ((prefixes_[smaller] - prefixes_.front()) >> shift_ < cell) ++smaller;
+      cells_.push_back(static_cast<std::uint32_t>(smaller));
+    }
+    cells_.push_back(static_cast<std::uint32_t>(prefixes_.size()));
+  }
+
   runtime::Account account_;
   Encoder storage_;
   std::vector<K> splitters_;
-  std::vector<std::uint64_t> prefixes_;  // of the splitters; padded to one less than a power of two
+  std::vector<std::uint64_t> prefixes_;  // of the splitters, ascending
+  int shift_ = 0;
+  std::vector<std::uint32_t> cells_;  // splitters before each cell, and all of them
 };
 
 template <class T, class KeyFn, class Less>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace weft::runtime {
+namespace weft {
 
 /// Keeps what tasks give back, up to a bound. Outlives its pieces. Any thread.
 class PagePool {
@@ -72,4 +72,4 @@ class Pages {
   PagePool* pool_ = nullptr;
 };
 
-}  // namespace weft::runtime
+}  // namespace weft

@@ -1,4 +1,4 @@
-#include "runtime/operators/pages.hpp"
+#include "base/pages.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-namespace weft::runtime {
+namespace weft {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -105,4 +105,4 @@ Pages::~Pages() {
   }
 }
 
-}  // namespace weft::runtime
+}  // namespace weft
