@@ -1,5 +1,6 @@
 @0xd3a1f0c25b7e9846;
-# Map output between workers: message 300 on a worker's data port. docs/formats/segment.md tells the story.
+# Map output between workers: message 300 on a worker's data port, 301 between workers of one machine. docs/formats/segment.md tells the
+# story.
 
 struct FetchBlocks {
   job @0 :UInt64;
@@ -43,4 +44,15 @@ struct Blocks {
     compressed @5 :Bool;
     # An LZ4 block.
   }
+}
+
+struct OpenOutputs {
+  job @0 :UInt64;
+  shuffle @1 :UInt32;
+  maps @2 :List(FetchBlocks.MapAttempt);
+}
+
+struct OpenedOutputs {
+  found @0 :List(Bool);
+  # A descriptor comes with the answer for each that is true, in this order.
 }

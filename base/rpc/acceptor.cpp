@@ -50,13 +50,14 @@ void Acceptor::close() {
   if (watch_ == nullptr) return;
   watch_.reset();
   pause_.reset();
-  if (!unix_path_.empty()) ::unlink(unix_path_.c_str());
+  if (!unix_path_.empty() && !is_abstract(unix_path_)) ::unlink(unix_path_.c_str());
 }
 
 void Acceptor::on_readable() {
   for (int turn = 0; turn < kAcceptsPerTurn; ++turn) {
     Fd socket(::accept4(watch_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
+      if (!unix_path_.empty() && !same_user(socket.get())) continue;
       disable_delay(socket.get());
       notice_dead_peers(socket.get());
       accepted_(std::move(socket));

@@ -23,7 +23,8 @@ using Duration = std::chrono::nanoseconds;
 /// Message numbers are assigned by the protocols above (runtime/protocol); 0 is reserved for the handshake.
 using MessageType = std::uint16_t;
 
-/// Where to listen or connect: "host:port" or "unix:/path".
+/// Where to listen or connect: "host:port", "unix:/path", or "unix:@name" for a name without a file that only this machine sees.
+/// Unix sockets take connections of the same user (and root) only.
 struct Endpoint {
   std::string text;
   static Result<Endpoint> parse(std::string_view text);  // invalid_argument with the expected form

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 
@@ -46,12 +47,13 @@ bool try_connect(const Address& address) {
 
 bool bind_to(int fd, const Address& address) {
   if (::bind(fd, address.get(), address.size) == 0) return true;
+  const char* path = reinterpret_cast<const sockaddr_un*>(address.get())->sun_path;
   if (errno != EADDRINUSE || address.family() != AF_UNIX) return false;
-  if (try_connect(address)) {
+  if (*path == '\0' || try_connect(address)) {
     errno = EADDRINUSE;
     return false;
   }
-  ::unlink(reinterpret_cast<const sockaddr_un*>(address.get())->sun_path);
+  ::unlink(path);
   return ::bind(fd, address.get(), address.size) == 0;
 }
 
@@ -105,7 +107,9 @@ Address Address::unix_path(const std::string& path) {
   address.sun_family = AF_UNIX;
   WEFT_ASSERT(path.size() < sizeof address.sun_path);
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return of(&address, sizeof address);
+  if (!is_abstract(path)) return of(&address, sizeof address);
+  address.sun_path[0] = '\0';
+  return of(&address, offsetof(sockaddr_un, sun_path) + path.size());
 }
 
 std::string Address::to_string() const {
@@ -119,8 +123,9 @@ std::string Address::to_string() const {
     return fmt::format("[{}]:{}", ::inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text), ntohs(v6->sin6_port));
   }
   const auto* local = reinterpret_cast<const sockaddr_un*>(&storage);
-  const bool named = family() == AF_UNIX && size > sizeof local->sun_family && local->sun_path[0] != '\0';
-  return named ? fmt::format("unix:{}", local->sun_path) : "unix";
+  if (family() != AF_UNIX || size <= sizeof local->sun_family) return "unix";
+  if (local->sun_path[0] != '\0') return fmt::format("unix:{}", local->sun_path);
+  return fmt::format("unix:@{}", std::string_view(local->sun_path + 1, size - offsetof(sockaddr_un, sun_path) - 1));
 }
 
 Result<EndpointParts> split_endpoint(std::string_view text) {
@@ -184,6 +189,13 @@ Result<std::vector<Address>> resolve_blocking(const EndpointParts& parts) {
     addresses.push_back(Address::of(entry->ai_addr, entry->ai_addrlen));
   }
   return addresses;
+}
+
+bool same_user(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == ::geteuid() || peer.uid == 0;
 }
 
 Address local_address(int fd) {

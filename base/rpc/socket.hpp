@@ -22,11 +22,12 @@ struct Address {
   static Address of(const void* address, std::size_t size);
   /// From a numeric IPv4 or IPv6 address.
   static std::optional<Address> numeric(const std::string& host, const std::string& port);
+  /// "@name": a name without a file, in the abstract namespace of the machine (of the network namespace).
   static Address unix_path(const std::string& path);
 
   int family() const { return storage.ss_family; }
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-  /// "127.0.0.1:4711", "[::1]:4711", "unix:/path" or "unix".
+  /// "127.0.0.1:4711", "[::1]:4711", "unix:/path", "unix:@name" or "unix".
   std::string to_string() const;
 };
 
@@ -36,6 +37,7 @@ struct EndpointParts {
   std::string host, port;
 };
 Result<EndpointParts> split_endpoint(std::string_view text);
+inline bool is_abstract(std::string_view unix_path) { return unix_path.starts_with('@'); }
 
 Result<void> make_non_blocking(int fd);
 /// A new non-blocking stream socket of the family.
@@ -44,6 +46,9 @@ Result<Fd> open_socket(int family);
 Result<Fd> listen_on(const Address& address);
 /// The addresses of a name. Blocks.
 Result<std::vector<Address>> resolve_blocking(const EndpointParts& parts);
+
+/// The peer of a Unix socket runs as this process's user, or as root.
+bool same_user(int fd);
 
 Address local_address(int fd);
 Address peer_address(int fd);

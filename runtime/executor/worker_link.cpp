@@ -38,34 +38,54 @@ Result<WorkerLink::Blocks> WorkerLink::fetch(const protocol::BlocksWanted& wante
   return Blocks{std::move(segment), 0, {}};
 }
 
+bool WorkerLink::is_far(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  return far_.contains(node);
+}
+
+void WorkerLink::set_far(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  far_.insert(node);
+}
+
 Result<void> WorkerLink::open(ShuffleId shuffle, std::span<const shuffle::MapOutput> maps, std::span<const std::size_t> missing,
-                              std::vector<std::shared_ptr<const shuffle::Segment>>& out) {
+                              std::vector<Mapped>& out) {
   protocol::SegmentsWanted wanted{shuffle, {}};
   for (std::size_t index : missing) wanted.maps.push_back(maps[index]);
   WEFT_ASSIGN(rpc::Message answer, call(protocol::kOpenSegments, protocol::encode(wanted), kLocalDeadline));
-  WEFT_ASSIGN(const std::vector<bool> found, protocol::decode_opened(answer));
-  const auto descriptors = static_cast<std::size_t>(std::count(found.begin(), found.end(), true));
-  if (found.size() != missing.size() || descriptors != answer.fds.size())
+  WEFT_ASSIGN(const std::vector<protocol::Opened> outcomes, protocol::decode_opened(answer));
+  const auto descriptors = static_cast<std::size_t>(std::count(outcomes.begin(), outcomes.end(), protocol::Opened::opened));
+  if (outcomes.size() != missing.size() || descriptors != answer.fds.size())
     return fail(Code::corrupt, "the worker's answer does not fit the segments asked for");
   auto next = answer.fds.begin();
   for (std::size_t i = 0; i < missing.size(); ++i) {
-    if (!found[i]) continue;
     const shuffle::MapOutput& map = maps[missing[i]];
+    Mapped& mapped = out[missing[i]];
+    mapped.outcome = outcomes[i];
+    if (mapped.outcome == protocol::Opened::remote) set_far(map.node);
+    if (mapped.outcome != protocol::Opened::opened) continue;
     auto segment = shuffle::Segment::open(std::move(*next++));
-    if (!segment) continue;  // a segment that cannot be read is as good as lost
-    out[missing[i]] = *segment;
-    mapped_.keep({shuffle, map.map, map.attempt}, std::move(*segment));
+    if (segment) {
+      mapped.segment = *segment;
+      mapped_.keep({shuffle, map.map, map.attempt}, std::move(*segment));
+    } else {
+      mapped.outcome = protocol::Opened::lost;  // a segment that cannot be read is as good as lost
+    }
   }
   return {};
 }
 
-Result<std::vector<std::shared_ptr<const shuffle::Segment>>> WorkerLink::segments(ShuffleId shuffle,
-                                                                                  std::span<const shuffle::MapOutput> maps) {
-  std::vector<std::shared_ptr<const shuffle::Segment>> out(maps.size());
+Result<std::vector<WorkerLink::Mapped>> WorkerLink::segments(ShuffleId shuffle, std::span<const shuffle::MapOutput> maps) {
+  std::vector<Mapped> out(maps.size());
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < maps.size(); ++i) {
-    out[i] = mapped_.find({shuffle, maps[i].map, maps[i].attempt});
-    if (!out[i]) missing.push_back(i);
+    if (is_far(maps[i].node)) {
+      out[i].outcome = protocol::Opened::remote;
+    } else if (auto segment = mapped_.find({shuffle, maps[i].map, maps[i].attempt})) {
+      out[i] = {std::move(segment), protocol::Opened::opened};
+    } else {
+      missing.push_back(i);
+    }
   }
   for (std::size_t from = 0; from < missing.size(); from += protocol::kSegmentsPerRequest) {
     const std::size_t count = std::min(protocol::kSegmentsPerRequest, missing.size() - from);

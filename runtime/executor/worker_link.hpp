@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -32,9 +34,12 @@ class WorkerLink {
   /// Blocks of one other node, fetched and verified by the worker.
   Result<Blocks> fetch(const protocol::BlocksWanted& wanted);
 
-  /// Segments of this node's store, mapped; null where the store has none. Mappings are kept for the next tasks that read them.
-  Result<std::vector<std::shared_ptr<const shuffle::Segment>>> segments(ShuffleId shuffle,
-                                                                        std::span<const shuffle::MapOutput> maps);
+  struct Mapped {
+    std::shared_ptr<const shuffle::Segment> segment;  // null unless opened
+    protocol::Opened outcome = protocol::Opened::lost;
+  };
+  /// Segments of this machine's stores, mapped. Mappings are kept for the next tasks that read them.
+  Result<std::vector<Mapped>> segments(ShuffleId shuffle, std::span<const shuffle::MapOutput> maps);
   /// Lets go of a released shuffle's mappings.
   void forget(ShuffleId shuffle) { mapped_.forget(shuffle); }
 
@@ -43,12 +48,16 @@ class WorkerLink {
 
   Result<rpc::Message> call(protocol::ExecutorMessage type, rpc::Payload payload, Duration deadline);
   Result<void> open(ShuffleId shuffle, std::span<const shuffle::MapOutput> maps, std::span<const std::size_t> missing,
-                    std::vector<std::shared_ptr<const shuffle::Segment>>& out);
+                    std::vector<Mapped>& out);
+  bool is_far(NodeId node);
+  void set_far(NodeId node);
 
   rpc::Reactor& reactor_;
   rpc::ConnectionPtr connection_;
   NodeId node_;
   SegmentCache mapped_;
+  std::mutex mutex_;
+  std::set<NodeId> far_;  // of other machines, as the worker found
 };
 
 }  // namespace weft::runtime

@@ -39,25 +39,21 @@ Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, shu
 
 Result<void> WorkerShuffle::read_window(ShuffleId shuffle, std::uint32_t partition, Window window,
                                         const shuffle::BlockVisitor& visit) {
-  std::vector<shuffle::MapOutput> here;
-  for (const auto& map : window)
-    if (map.node == worker_.node()) here.push_back(map);
-  WEFT_ASSIGN(const auto segments, worker_.segments(shuffle, here));
+  WEFT_ASSIGN(const std::vector<WorkerLink::Mapped> mapped, worker_.segments(shuffle, window));
   std::map<NodeId, Remote> remotes;
-  auto segment = segments.begin();
   for (std::size_t i = 0; i < window.size(); ++i) {
     if (stop_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the task was asked to stop");
-    if (window[i].node == worker_.node())
-      WEFT_TRY(read_local(shuffle, partition, window[i], *segment++, visit));
-    else
+    if (mapped[i].outcome == protocol::Opened::remote)
       WEFT_TRY(read_remote(shuffle, partition, window.subspan(i), remotes[window[i].node], visit));
+    else
+      WEFT_TRY(read_local(shuffle, partition, window[i], mapped[i].segment, visit));
   }
   return {};
 }
 
 Result<void> WorkerShuffle::read_local(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map,
                                        const std::shared_ptr<const shuffle::Segment>& segment, const shuffle::BlockVisitor& visit) {
-  if (!segment) return lost(shuffle, map, "this worker's store has it no more");
+  if (!segment) return lost(shuffle, map, "the store that had it has it no more");
   if (partition >= segment->partitions())
     return fail(Code::internal, fmt::format("shuffle {} has {} partitions, partition {} was asked for", shuffle.value(),
                                             segment->partitions(), partition));

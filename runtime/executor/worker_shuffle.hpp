@@ -1,4 +1,5 @@
-// The shuffle as a task of an executor sees it: its worker's store by mapping, other nodes' blocks through its worker.
+// The shuffle as a task of an executor sees it: the stores of its machine's workers by mapping, other nodes' blocks through its
+// worker.
 #pragma once
 
 #include <map>

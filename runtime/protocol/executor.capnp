@@ -42,7 +42,12 @@ struct OpenSegments {
 }
 
 struct Opened {
-  found @0 :List(Bool);           # a descriptor follows for each that is true
+  outcomes @0 :List(Outcome);     # a descriptor follows for each that is opened
+  enum Outcome {
+    lost @0;
+    opened @1;
+    remote @2;
+  }
 }
 
 struct Fetch {

@@ -65,10 +65,10 @@ rpc::Payload encode(const SegmentsWanted& message) {
   return {rpc::flatten(builder), {}, {}};
 }
 
-rpc::Payload encode_opened(const std::vector<bool>& found) {
+rpc::Payload encode_opened(const std::vector<Opened>& outcomes) {
   capnp::MallocMessageBuilder builder;
-  auto out = builder.initRoot<wire::Opened>().initFound(count(found.size()));
-  for (unsigned i = 0; i < out.size(); ++i) out.set(i, found[i]);
+  auto out = builder.initRoot<wire::Opened>().initOutcomes(count(outcomes.size()));
+  for (unsigned i = 0; i < out.size(); ++i) out.set(i, static_cast<wire::Opened::Outcome>(outcomes[i]));
   return {rpc::flatten(builder), {}, {}};
 }
 
@@ -131,11 +131,14 @@ Result<SegmentsWanted> decode_segments_wanted(const rpc::Message& message) {
                                                });
 }
 
-Result<std::vector<bool>> decode_opened(const rpc::Message& message) {
-  return rpc::read_message<wire::Opened>(message.header.view(), "answer with segments", [](auto in) -> Result<std::vector<bool>> {
-    std::vector<bool> found;
-    for (bool item : in.getFound()) found.push_back(item);
-    return found;
+Result<std::vector<Opened>> decode_opened(const rpc::Message& message) {
+  return rpc::read_message<wire::Opened>(message.header.view(), "answer with segments", [](auto in) -> Result<std::vector<Opened>> {
+    std::vector<Opened> outcomes;
+    for (wire::Opened::Outcome outcome : in.getOutcomes()) {
+      if (outcome > wire::Opened::Outcome::REMOTE) return fail(Code::corrupt, "unknown outcome of opening a segment");
+      outcomes.push_back(static_cast<Opened>(outcome));
+    }
+    return outcomes;
   });
 }
 

@@ -16,13 +16,20 @@ enum ExecutorMessage : rpc::MessageType {
   kEvents = 5,        // notification to the worker: vector<Event>
   kCommit = 6,        // request to the worker: Commit, descriptor: the sealed segment -> empty
   kLocate = 7,        // request to the worker: ShuffleId -> vector<MapOutput>
-  kOpenSegments = 8,  // request to the worker: SegmentsWanted -> found flags, descriptors
+  kOpenSegments = 8,  // request to the worker: SegmentsWanted -> vector<Opened>, descriptors
   kFetch = 9,         // request to the worker: BlocksWanted -> FetchedBlocks, descriptor: a segment
   kForget = 10,       // notification to the executor: ShuffleId; nobody will read it any more
 };
 
 /// At most so many segments are asked for at a time (each answer is a descriptor).
 inline constexpr std::size_t kSegmentsPerRequest = 60;
+
+/// What became of one segment that was asked for.
+enum class Opened : std::uint8_t {
+  lost = 0,    // its node has it no more
+  opened = 1,  // here is its descriptor
+  remote = 2,  // of another machine: blocks of it are to be fetched
+};
 
 struct ExecutorSetup {
   JobId job;
@@ -60,7 +67,7 @@ rpc::Payload encode(const Commit& message);
 rpc::Payload encode_locate(ShuffleId shuffle);
 rpc::Payload encode_located(const std::vector<shuffle::MapOutput>& outputs);
 rpc::Payload encode(const SegmentsWanted& message);
-rpc::Payload encode_opened(const std::vector<bool>& found);
+rpc::Payload encode_opened(const std::vector<Opened>& outcomes);
 rpc::Payload encode(const BlocksWanted& message);
 rpc::Payload encode(const FetchedBlocks& message);
 
@@ -71,7 +78,7 @@ Result<Commit> decode_commit(const rpc::Message& message);
 Result<ShuffleId> decode_locate(const rpc::Message& message);
 Result<std::vector<shuffle::MapOutput>> decode_located(const rpc::Message& message);
 Result<SegmentsWanted> decode_segments_wanted(const rpc::Message& message);
-Result<std::vector<bool>> decode_opened(const rpc::Message& message);
+Result<std::vector<Opened>> decode_opened(const rpc::Message& message);
 Result<BlocksWanted> decode_blocks_wanted(const rpc::Message& message);
 Result<FetchedBlocks> decode_fetched(const rpc::Message& message);
 

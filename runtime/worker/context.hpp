@@ -10,6 +10,7 @@
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "runtime/worker/options.hpp"
+#include "shuffle/neighbours.hpp"
 #include "shuffle/store.hpp"
 #include "shuffle/transfer.hpp"
 
@@ -22,6 +23,7 @@ struct WorkerContext {
   std::string directory;
   shuffle::Store* store = nullptr;
   shuffle::BlockFetcher* fetcher = nullptr;
+  shuffle::Neighbours* neighbours = nullptr;                   // null: map outputs are not shared with them
   NodeId self{};                                               // as registered now
   std::map<NodeId, protocol::NodeAddress> nodes{};             // that serve map outputs
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master

@@ -35,7 +35,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void on_request(rpc::Message message, rpc::Responder responder);
   void commit(rpc::Message message, rpc::Responder responder);
   Result<rpc::Payload> locate(const rpc::Message& message) const;
-  Result<rpc::Payload> open_segments(const rpc::Message& message) const;
+  void open_segments(const rpc::Message& message, rpc::Responder responder);
   void fetch(const rpc::Message& message, rpc::Responder responder);
   ExecutorStart executor_start() const;
 

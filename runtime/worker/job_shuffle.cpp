@@ -9,6 +9,29 @@ namespace {
 
 Fd duplicate(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
+/// The answer to a request for segments, given when the last one who collects it lets go.
+struct OpenedSegments {
+  OpenedSegments(rpc::Responder to, std::size_t count)
+      : responder(std::move(to)), outcomes(count, protocol::Opened::remote), descriptors(count) {}
+  ~OpenedSegments() {
+    rpc::Payload payload = protocol::encode_opened(outcomes);
+    for (Fd& descriptor : descriptors)
+      if (descriptor.valid()) payload.fds.push_back(std::move(descriptor));
+    responder.reply(std::move(payload));
+  }
+  OpenedSegments(const OpenedSegments&) = delete;
+  OpenedSegments& operator=(const OpenedSegments&) = delete;
+
+  void open(std::size_t index, Fd descriptor) {
+    outcomes[index] = descriptor.valid() ? protocol::Opened::opened : protocol::Opened::lost;
+    descriptors[index] = std::move(descriptor);
+  }
+
+  rpc::Responder responder;
+  std::vector<protocol::Opened> outcomes;
+  std::vector<Fd> descriptors;
+};
+
 void answer(rpc::Responder responder, Result<rpc::Payload> payload) {
   if (payload)
     responder.reply(std::move(*payload));
@@ -25,7 +48,7 @@ void WorkerJob::on_request(rpc::Message message, rpc::Responder responder) {
     case protocol::kLocate:
       return answer(std::move(responder), locate(message));
     case protocol::kOpenSegments:
-      return answer(std::move(responder), open_segments(message));
+      return open_segments(message, std::move(responder));
     case protocol::kFetch:
       return fetch(message, std::move(responder));
     default:
@@ -42,7 +65,7 @@ void WorkerJob::commit(rpc::Message message, rpc::Responder responder) {
   const shuffle::SegmentKey key{task.job, ShuffleId(task.stage.value()), task.index, commit->attempt.attempt};
   auto put = [store = worker_.store, key,
               segment = std::make_shared<shuffle::SealedSegment>(
-                  shuffle::SealedSegment{std::move(message.fds.front()), commit->size, std::move(commit->partitions)})] {
+                  shuffle::SealedSegment{std::move(message.fds.front()), commit->size, std::move(commit->partitions), {}})] {
     return store->put(key, std::move(*segment));
   };
   if (!worker_.store->prefers_disk()) {
@@ -64,20 +87,35 @@ Result<rpc::Payload> WorkerJob::locate(const rpc::Message& message) const {
   return protocol::encode_located(found->second);
 }
 
-Result<rpc::Payload> WorkerJob::open_segments(const rpc::Message& message) const {
-  WEFT_ASSIGN(const protocol::SegmentsWanted wanted, protocol::decode_segments_wanted(message));
-  if (wanted.maps.size() > protocol::kSegmentsPerRequest) return fail(Code::invalid_argument, "too many segments at a time");
-  std::vector<bool> found;
-  std::vector<Fd> descriptors;
-  for (const shuffle::MapOutput& map : wanted.maps) {
-    auto segment = worker_.store->get({setup_.job, wanted.shuffle, map.map, map.attempt});
-    Fd copy = segment ? duplicate((*segment)->fd()) : Fd();
-    found.push_back(copy.valid());
-    if (copy.valid()) descriptors.push_back(std::move(copy));
+void WorkerJob::open_segments(const rpc::Message& message, rpc::Responder responder) {
+  const auto wanted = protocol::decode_segments_wanted(message);
+  if (!wanted) return responder.fail(wanted.error());
+  if (wanted->maps.size() > protocol::kSegmentsPerRequest)
+    return responder.fail(Error(Code::invalid_argument, "too many segments at a time"));
+  const auto opened = std::make_shared<OpenedSegments>(std::move(responder), wanted->maps.size());
+  std::map<NodeId, std::vector<std::size_t>> elsewhere;
+  for (std::size_t i = 0; i < wanted->maps.size(); ++i) {
+    const shuffle::MapOutput& map = wanted->maps[i];
+    if (map.node != worker_.self) {
+      elsewhere[map.node].push_back(i);
+    } else if (auto segment = worker_.store->get({setup_.job, wanted->shuffle, map.map, map.attempt})) {
+      opened->open(i, duplicate((*segment)->fd()));
+    } else {
+      opened->outcomes[i] = protocol::Opened::lost;
+    }
   }
-  rpc::Payload payload = protocol::encode_opened(found);
-  payload.fds = std::move(descriptors);
-  return payload;
+  for (auto& [id, indexes] : elsewhere) {
+    const auto node = worker_.nodes.find(id);
+    if (node == worker_.nodes.end() || worker_.neighbours == nullptr) continue;  // fetching will tell
+    std::vector<shuffle::MapAttempt> maps;
+    for (std::size_t i : indexes) maps.push_back({wanted->maps[i].map, wanted->maps[i].attempt});
+    worker_.neighbours->open(node->second.address, setup_.job, wanted->shuffle, std::move(maps),
+                             [opened, indexes = std::move(indexes)](Result<std::vector<Fd>> descriptors) {
+                               if (!descriptors) return;
+                               for (std::size_t i = 0; i < indexes.size(); ++i)
+                                 opened->open(indexes[i], std::move((*descriptors)[i]));
+                             });
+  }
 }
 
 void WorkerJob::fetch(const rpc::Message& message, rpc::Responder responder) {

@@ -34,6 +34,7 @@ void declare(Config& config, WorkerOptions& options) {
   config.size("worker.store", options.store_bytes, "Map outputs kept in memory; more goes to disk (0: a quarter of the machine's)");
   config.text("worker.directory", options.directory, "Work directory for spills, logs and binaries (empty: a temporary one)");
   config.text("worker.listen", options.listen, "Address where other workers fetch map outputs (port 0: any)");
+  config.flag("worker.share", options.share, "Let workers of this machine map each other's map outputs instead of fetching them");
   config.text("worker.advertise", options.advertise, "Host name of that address for others (empty: as in listen)");
   config.duration(
       "worker.stop_grace", options.stop_grace,

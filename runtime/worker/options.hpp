@@ -27,6 +27,7 @@ struct WorkerOptions {
   std::vector<std::string> attributes;            // "gpu=1"
   std::vector<std::string> local_data;            // directories whose files lie on this machine
   Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed
+  bool share = true;                              // map outputs, with workers of the same machine
   bool private_cluster = false;                   // ends with its master instead of waiting for it
 };
 

@@ -50,9 +50,11 @@ class WorkerImpl final : public Worker {
       if (link_) link_->close();
       link_.reset();
       if (listener_) listener_->close();
+      if (neighbour_listener_) neighbour_listener_->close();
       jobs_.clear();
       ending_.clear();
       fetcher_.reset();
+      neighbours_.reset();
     });
     reactor_->stop();
     chores_->stop();
@@ -121,6 +123,7 @@ class WorkerImpl final : public Worker {
     }));
     const std::string& bound = listener_->endpoint().text;
     data_address_ = context_.options.advertise + bound.substr(bound.rfind(':'));
+    if (context_.options.share) meet_neighbours();
 
     WEFT_ASSIGN(auto attributes, attributes_of(context_.options));
     protocol::Register registration{context_.options.name, context_.options.host,       context_.options.rack,
@@ -144,6 +147,19 @@ class WorkerImpl final : public Worker {
     context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
     link_->connect();
     return {};
+  }
+
+  /// Without it all goes through the data port; so it may fail.
+  void meet_neighbours() {
+    auto listener = shuffle::neighbour_endpoint(data_address_).and_then([this](const rpc::Endpoint& endpoint) {
+      return reactor_->listen(endpoint, shuffle::neighbour_limits(),
+                              [this](const rpc::ConnectionPtr&) { return shuffle::neighbour_handler(*store_); });
+    });
+    if (!listener)
+      return context_.log.warn("map outputs are not shared with workers of this machine: {}", listener.error().to_string());
+    neighbour_listener_ = *std::move(listener);
+    neighbours_ = std::make_unique<shuffle::Neighbours>(*reactor_);
+    context_.neighbours = neighbours_.get();
   }
 
   protocol::Heartbeat look_after() {
@@ -264,7 +280,9 @@ class WorkerImpl final : public Worker {
   // Reactor thread.
   std::unique_ptr<shuffle::BlockServer> server_;
   std::unique_ptr<shuffle::BlockFetcher> fetcher_;
+  std::unique_ptr<shuffle::Neighbours> neighbours_;
   std::unique_ptr<rpc::Listener> listener_;
+  std::unique_ptr<rpc::Listener> neighbour_listener_;
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<MasterLink> link_;
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
