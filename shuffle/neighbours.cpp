@@ -37,8 +37,8 @@ Result<rpc::Payload> serve(const Store& store, OpenOutputs::Reader request) {
   auto found = message.initRoot<OpenedOutputs>().initFound(maps.size());
   rpc::Payload payload;
   for (unsigned i = 0; i < maps.size(); ++i) {
-    const auto segment = store.get(
-        {JobId(request.getJob()), ShuffleId(request.getShuffle()), maps[i].getMap(), maps[i].getAttempt()});
+    const auto segment =
+        store.get({JobId(request.getJob()), ShuffleId(request.getShuffle()), maps[i].getMap(), maps[i].getAttempt()});
     Fd copy = segment ? Fd(::fcntl((*segment)->fd(), F_DUPFD_CLOEXEC, 0)) : Fd();
     found.set(i, copy.valid());
     if (copy.valid()) payload.fds.push_back(std::move(copy));
@@ -64,7 +64,7 @@ Result<std::vector<Fd>> descriptors(rpc::Message answer, std::size_t wanted) {
 }  // namespace
 
 Result<rpc::Endpoint> neighbour_endpoint(const std::string& data_address) {
-  return rpc::Endpoint::parse(fmt::format("unix:@weft-outputs-{:016x}", hash_bytes(as_bytes(data_address))));
+  return rpc::Endpoint::parse(fmt::format("unix:@weft-outputs-{:016x}", hash64(as_bytes(data_address))));
 }
 
 rpc::Limits neighbour_limits() {
@@ -79,8 +79,7 @@ rpc::Limits neighbour_limits() {
 rpc::Handler neighbour_handler(const Store& store) {
   rpc::Handler handler;
   handler.on_request = [&store](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
-    if (message.type != kOpenOutputs)
-      return responder.fail(Error(Code::invalid_argument, "neighbours are given map outputs only"));
+    if (message.type != kOpenOutputs) return responder.fail(Error(Code::invalid_argument, "neighbours are given map outputs only"));
     auto payload = rpc::read_message<OpenOutputs>(message.header.view(), "a neighbour's request",
                                                   [&](OpenOutputs::Reader request) { return serve(store, request); });
     payload ? responder.reply(std::move(*payload)) : responder.fail(payload.error());

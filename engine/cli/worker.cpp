@@ -61,6 +61,7 @@ void add_worker(CLI::App& app, Action& action) {
   setting("--directory", "worker.directory", "Work directory (default: a temporary one)");
   setting("--listen", "worker.listen", "HOST:PORT where other workers fetch map outputs (default 127.0.0.1:0)");
   setting("--advertise", "worker.advertise", "Host name or address that other workers should use for this one");
+  setting("--share", "worker.share", "Whether workers of this machine map each other's map outputs (default: true)");
   setting("--name", "worker.name", "Name in listings (default: HOST-PID)");
   setting("--host", "worker.host", "This machine, as inputs and topology files name it (default: its host name)");
   setting("--rack", "worker.rack", "Rack of this machine (default: default); a master with --topology knows better");

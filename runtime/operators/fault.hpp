@@ -30,10 +30,11 @@ T value_or_throw(Result<T>&& result) {
 class StopPoll {
  public:
   explicit StopPoll(const OperatorContext& context) : stop_(context.stop) {}
-  void operator()() {
-    if (++records_ % kEvery == 0) now();
+  [[gnu::always_inline]] void operator()() {
+    if (++records_ % kEvery == 0) [[unlikely]]
+      now();
   }
-  void now() const {
+  [[gnu::noinline]] void now() const {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw TaskCancelled{};
   }
 

@@ -23,7 +23,8 @@ PartitionedWriter::PartitionedWriter(OperatorContext& context, shuffle::SegmentW
     : context_(context),
       segment_(segment),
       poll_(context),
-      buffers_(partitions),
+      partitions_(partitions),
+      buffers_(std::make_unique<PartitionBuffer[]>(partitions)),
       flush_bytes_(flush_size(*context.memory, segment, partitions)) {
   const std::uint64_t wanted = std::uint64_t{flush_bytes_} * partitions;
   if (context.memory->try_take(wanted)) taken_ = wanted;  // refused only with very many partitions: go on with the small buffers

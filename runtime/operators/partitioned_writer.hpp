@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "base/assert.hpp"
 #include "base/codec.hpp"
@@ -28,7 +28,7 @@ class PartitionedWriter {
   /// Where to encode one record of `partition`; end(partition) follows. A partition that does not exist is a user error (a custom
   /// partitioner).
   Encoder& begin(std::uint32_t partition) {
-    if (partition >= buffers_.size()) [[unlikely]]
+    if (partition >= partitions_) [[unlikely]]
       no_such(partition);
     return buffers_[partition].bytes;
   }
@@ -46,7 +46,7 @@ class PartitionedWriter {
 
   /// Appends what is still buffered. Sealing the segment stays with its owner.
   void finish();
-  std::uint32_t partitions() const { return static_cast<std::uint32_t>(buffers_.size()); }
+  std::uint32_t partitions() const { return partitions_; }
 
  private:
   struct PartitionBuffer {
@@ -63,7 +63,8 @@ class PartitionedWriter {
   OperatorContext& context_;
   shuffle::SegmentWriter& segment_;
   StopPoll poll_;
-  std::vector<PartitionBuffer> buffers_;
+  const std::uint32_t partitions_;
+  const std::unique_ptr<PartitionBuffer[]> buffers_;
   std::size_t flush_bytes_;
   std::uint64_t taken_ = 0;
 };

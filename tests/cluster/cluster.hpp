@@ -30,12 +30,13 @@ class Cluster {
     EXPECT_TRUE(has_nodes(workers));
   }
 
-  /// w1, w2, … with two slots unless `extra` says otherwise.
-  /// Its executors see its name in $WEFT_TEST_NODE.
+  /// w1, w2, … with two slots unless `extra` says otherwise. Its executors see its name in $WEFT_TEST_NODE. Every second one shares
+  /// nothing with its neighbours: they fetch from it.
   Process& add_worker(const std::vector<std::string>& extra = {}) {
     std::vector<std::string> command{program("weft"), "worker", "--master",
                                      address_,        "--name", "w" + std::to_string(workers_.size() + 1)};
     if (std::find(extra.begin(), extra.end(), "--slots") == extra.end()) command.insert(command.end(), {"--slots", "2"});
+    if (workers_.size() % 2 == 1) command.insert(command.end(), {"--share", "false"});
     command.insert(command.end(), extra.begin(), extra.end());
     ProcessOptions with_name = options();
     with_name.environment["WEFT_TEST_NODE"] = "w" + std::to_string(workers_.size() + 1);
