@@ -182,7 +182,9 @@ Result<void> Core::Impl::on(TaskFailed event) {
   if (event.kind == FailureKind::fetch_failed && event.fetch) {
     fetch_failed(task, *event.fetch, message);
   } else if (event.kind == FailureKind::killed) {
-    lose_attempt(task, std::move(message));
+    // Stopped for another's sake (its executor was killed when a preempted task did not stop): however often, not the task's fault.
+    record_reason(task.job->spec.job, task.stage->plan.id, message);
+    requeue(task, std::nullopt);
   } else {
     count_failure(task, event.kind, std::move(message));
   }

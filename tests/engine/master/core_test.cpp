@@ -393,6 +393,17 @@ TEST(Core, RefusesNonsenseWithoutChangingAnything) {
   EXPECT_EQ(d.core.job(JobId(1))->stages.size(), 1u);
 }
 
+TEST(Core, ATaskMayBeStoppedForAnothersSakeAsOftenAsItTakes) {
+  Driver driver;
+  driver.join(1, 1);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, part(0, {result(source(0, 1, 0))})));
+  for (int times = 0; times < 50; ++times)
+    ASSERT_TRUE(driver.fail_task(driver.running_attempt(1, 0, 0), FailureKind::killed, "its executor was killed"));
+  driver.finish(driver.running_attempt(1, 0, 0));
+  EXPECT_NE(driver.last<ActionFinished>(), nullptr);
+}
+
 TEST(Core, AWrongNumberOfPartitionsIsAFailureOfTheAttempt) {
   Driver d;
   d.join(1, 1);
