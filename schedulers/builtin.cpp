@@ -1,4 +1,8 @@
+#include "schedulers/policies/capacity.hpp"
+#include "schedulers/policies/cogrs.hpp"
+#include "schedulers/policies/delay.hpp"
 #include "schedulers/policies/drf.hpp"
+#include "schedulers/policies/fair.hpp"
 #include "schedulers/policies/fifo.hpp"
 #include "schedulers/policies/shortest.hpp"
 #include "schedulers/policies/stage_orders.hpp"
@@ -9,6 +13,10 @@ namespace weft::sched {
 
 Result<void> register_builtin_schedulers(Registry& registry) {
   WEFT_TRY(registry.add("fifo", "jobs by priority, then submit time; the nearest task first", make_fifo));
+  WEFT_TRY(registry.add("fair", "pools with weights and minimum shares; may preempt", make_fair));
+  WEFT_TRY(registry.add("capacity", "queues with a part of the cluster each, and user limits; never preempts", make_capacity));
+  WEFT_TRY(registry.add("delay", "another scheduler, jobs wait a little for nodes that hold their input", make_delay));
+  WEFT_TRY(registry.add("cogrs", "another scheduler, reduces at the centre of gravity of their input", make_cogrs));
   WEFT_TRY(registry.add("drf", "the smallest dominant share next (Dominant Resource Fairness)", make_drf));
   WEFT_TRY(registry.add("sjf", "the job with the shortest critical path first", make_sjf));
   WEFT_TRY(registry.add("srtf", "the job with the least remaining work first", make_srtf));

@@ -83,6 +83,7 @@ void Composed::schedule(const ClusterView& view, const Trigger& trigger, Decisio
   if (offers_.empty()) return;
   sweeps_.clear();
   hopeless_.clear();
+  skipped_.clear();
   if (parts_.yield) {
     yielding_ = true;
     parts_.yield->plan(view);
@@ -138,11 +139,14 @@ bool Composed::serve(const JobInfo& job) {
     for (StageId id : order_) {
       const StageInfo& stage = *job.stage(id);
       if (stage.pending.empty() || slot_kind_of(stage, typed_) != kind_ || !may_launch(job, stage)) continue;
-      if (place(job, stage, allowed)) return true;
-      explain(job, stage, allowed);
-      waits = waits || (allowed != Locality::any && stage.pending.placed() && !hopeless(stage.demand));
+      // Patience is for files; where readers of shuffles go is the placement's business.
+      const Locality limit = parts_.reduces && stage.reads_shuffle ? Locality::any : allowed;
+      if (place(job, stage, limit)) return true;
+      explain(job, stage, limit);
+      waits = waits || (limit != Locality::any && stage.pending.placed() && !hopeless(stage.demand));
     }
-    if (!waits || !parts_.patience->skipped(*view_, job, offers_.size(), *decisions_)) return false;
+    if (!waits || !skipped_.insert(job.id).second) return false;  // one opportunity per node and call
+    if (!parts_.patience->skipped(*view_, job, open_, *decisions_)) return false;
     allowed = parts_.patience->allowed(*view_, job);
   }
 }

@@ -71,6 +71,7 @@ class Composed final : public Scheduler, private Turn {
   SlotKind kind_ = SlotKind::any;
   std::map<std::pair<JobId, StageId>, Sweep> sweeps_;
   std::vector<Resources> hopeless_;  // demands that fit nowhere
+  std::set<JobId> skipped_;          // jobs that were told so
   std::vector<StageId> order_;       // scratch
 };
 

@@ -86,9 +86,10 @@ Result<std::string> Options::text(const std::string& key, std::string otherwise)
   return take(key).value_or(std::move(otherwise));
 }
 
-Result<std::string> Options::choice(const std::string& key, std::span<const std::string_view> known, std::string_view otherwise) {
-  std::string value = take(key).value_or(std::string(otherwise));
-  if (std::find(known.begin(), known.end(), value) != known.end()) return value;
+Result<std::size_t> Options::choice(const std::string& key, std::span<const std::string_view> known, std::string_view otherwise) {
+  const std::string value = take(key).value_or(std::string(otherwise));
+  const auto found = std::find(known.begin(), known.end(), value);
+  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
   return bad_value(key, value, fmt::format("not one of {}", fmt::join(known, ", ")));
 }
 

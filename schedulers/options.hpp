@@ -37,9 +37,11 @@ class Options {
   /// "key=value,key=value"; commas within parentheses and brackets belong to the value.
   static Result<Options> parse(std::string_view list, FileReader reader);
 
+  bool given(const std::string& key) const { return values_.contains(key); }
   std::optional<std::string> take(const std::string& key);
   Result<std::string> text(const std::string& key, std::string otherwise);
-  Result<std::string> choice(const std::string& key, std::span<const std::string_view> known, std::string_view otherwise);
+  /// The position of the value in `known`, which has `otherwise`.
+  Result<std::size_t> choice(const std::string& key, std::span<const std::string_view> known, std::string_view otherwise);
   Result<double> number(const std::string& key, double otherwise, double low = -1e300, double high = 1e300);
   Result<std::uint64_t> whole(const std::string& key, std::uint64_t otherwise);
   Result<bool> flag(const std::string& key, bool otherwise);

@@ -9,9 +9,12 @@
 namespace weft::master {
 
 SimulatedCluster::SimulatedCluster(SimulatedOptions options)
+    : SimulatedCluster(options, sched::make_scheduler(options.scheduler).value()) {}
+
+SimulatedCluster::SimulatedCluster(SimulatedOptions options, std::unique_ptr<sched::Scheduler> scheduler)
     : options_(std::move(options)),
       random_(options_.seed),
-      core_(sched::make_scheduler(options_.scheduler).value(), options_.core),
+      core_(std::move(scheduler), options_.core),
       journal_(memory_journal(journal_bytes_)) {
   for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
   if (options_.between_deaths > Time(0)) at(Time(random_.between(1, 2 * options_.between_deaths.count())), Death{});
@@ -43,6 +46,7 @@ NodeId SimulatedCluster::add_node() {
   event.host = fmt::format("host-{}", id.value());
   event.rack = fmt::format("rack-{}", id.value() % options_.racks);
   event.capacity.cpu = options_.slots;
+  event.capacity.memory = options_.memory;
   auto joined = apply(std::move(event));
   check(joined.has_value(), "a new node was refused");
   at(now_ + options_.heartbeat, Heartbeat{id});

@@ -21,6 +21,7 @@ struct SimulatedOptions {
   std::uint32_t nodes = 3;
   std::uint32_t slots = 2;
   std::uint32_t racks = 1;
+  double memory = 0;  // of a node; 0: not accounted
   Time shortest_task = std::chrono::milliseconds(10);
   Time longest_task = std::chrono::milliseconds(100);
   double failure_rate = 0;      // of attempts, in user code
@@ -37,6 +38,7 @@ struct SimulatedOptions {
 class SimulatedCluster {
  public:
   explicit SimulatedCluster(SimulatedOptions options);
+  SimulatedCluster(SimulatedOptions options, std::unique_ptr<sched::Scheduler> scheduler);
 
   JobId submit(JobSubmitted job);
   void extend(JobId job, plan::PlanPart part);

@@ -81,7 +81,7 @@ class DrfShares final : public Yield {
   bool changed_ = false;
 };
 
-std::unique_ptr<WhoNext> leftover_order(const std::string& name) {
+std::unique_ptr<WhoNext> leftover_order(std::string_view name) {
   if (name == "fifo") return fifo_order();
   if (name == "srtf") return least_work_order();
   return std::make_unique<DominantOrder>(ShareHolder::job);
@@ -114,20 +114,19 @@ Result<Composition> make_drf(Options& options, const Registry&) {
   constexpr std::array<std::string_view, 2> kForms{"progressive", "closed"};
   constexpr std::array<std::string_view, 3> kHolders{"job", "user", "pool"};
   constexpr std::array<std::string_view, 3> kLeftover{"drf", "fifo", "srtf"};
-  WEFT_ASSIGN(const std::string form, options.choice("form", kForms, "progressive"));
+  WEFT_ASSIGN(const std::size_t form, options.choice("form", kForms, "progressive"));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "bfs"));
-  if (form == "progressive") {
-    WEFT_ASSIGN(const std::string by, options.choice("by", kHolders, "job"));
-    const auto holder = std::find(kHolders.begin(), kHolders.end(), by) - kHolders.begin();
-    parts.who = std::make_unique<DominantOrder>(static_cast<ShareHolder>(holder));
+  if (kForms[form] == "progressive") {
+    WEFT_ASSIGN(const std::size_t by, options.choice("by", kHolders, "job"));
+    parts.who = std::make_unique<DominantOrder>(static_cast<ShareHolder>(by));
     return parts;
   }
   WEFT_ASSIGN(const bool strict, options.flag("strict", false));
-  WEFT_ASSIGN(const std::string leftover, options.choice("leftover", kLeftover, "drf"));
+  WEFT_ASSIGN(const std::size_t leftover, options.choice("leftover", kLeftover, "drf"));
   parts.who = fifo_order();
   parts.yield = std::make_unique<DrfShares>();
-  parts.leftover = leftover_order(leftover);
+  parts.leftover = leftover_order(kLeftover[leftover]);
   parts.second_pass = !strict;
   return parts;
 }

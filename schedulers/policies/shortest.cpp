@@ -31,9 +31,9 @@ class Shortest final : public RankedJobs {
 
 Result<Composition> make(Options& options, std::string_view otherwise) {
   constexpr std::array<std::string_view, 3> kSizes{"path", "remaining_path", "work"};
-  WEFT_ASSIGN(const std::string size, options.choice("size", kSizes, otherwise));
+  WEFT_ASSIGN(const std::size_t size, options.choice("size", kSizes, otherwise));
   Composition parts;
-  parts.who = std::make_unique<Shortest>(static_cast<Size>(std::find(kSizes.begin(), kSizes.end(), size) - kSizes.begin()));
+  parts.who = std::make_unique<Shortest>(static_cast<Size>(size));
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "cpm"));
   return parts;
 }

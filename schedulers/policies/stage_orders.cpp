@@ -62,10 +62,10 @@ std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining) {
 
 Result<std::unique_ptr<StageOrder>> take_stage_order(Options& options, std::string_view otherwise) {
   constexpr std::array<std::string_view, 3> kOrders{"fifo", "bfs", "cpm"};
-  WEFT_ASSIGN(const std::string name, options.choice("stages", kOrders, otherwise));
+  WEFT_ASSIGN(const std::size_t which, options.choice("stages", kOrders, otherwise));
   std::unique_ptr<StageOrder> order;
-  if (name == "bfs") order = std::make_unique<BreadthFirst>();
-  if (name == "cpm") order = std::make_unique<CriticalPath>();
+  if (kOrders[which] == "bfs") order = std::make_unique<BreadthFirst>();
+  if (kOrders[which] == "cpm") order = std::make_unique<CriticalPath>();
   return order;
 }
 

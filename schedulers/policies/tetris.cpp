@@ -88,11 +88,11 @@ class Tetris final : public Scheduler {
   void consider_jobs(const ClusterView& view) {
     jobs_.clear();
     for (const JobOrder& next : view.runnable_jobs()) jobs_.push_back(view.job(next.id));
-    if (knobs_.fairness <= 0) return;
+    if (knobs_.fairness <= 0 || jobs_.size() < 2) return;
     const auto keep = static_cast<std::size_t>(std::ceil((1 - knobs_.fairness) * static_cast<double>(jobs_.size()) - 1e-9));
     auto share = [&view](const JobInfo* job) { return dominant_share(job->used, view.capacity()) / job->hints.weight; };
     std::stable_sort(jobs_.begin(), jobs_.end(), [&share](const JobInfo* a, const JobInfo* b) { return share(a) < share(b); });
-    jobs_.resize(std::max<std::size_t>(1, keep));
+    jobs_.resize(keep);
   }
 
   void consider(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const NodeInfo& node) {

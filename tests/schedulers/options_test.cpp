@@ -33,6 +33,7 @@ TEST(Options, BadValuesNameOptionAndValue) {
             "scheduler option w=p.toml is the name of a file, and nothing here can read files");
   constexpr std::array<std::string_view, 2> kKnown{"x", "y"};
   EXPECT_EQ(message(parsed("w=z").choice("w", kKnown, "x")), "scheduler option w=z is not one of x, y");
+  EXPECT_EQ(parsed("w=y").choice("w", kKnown, "x").value(), 1u);
 }
 
 TEST(Options, MalformedTextIsRefused) {

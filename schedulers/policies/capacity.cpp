@@ -1,0 +1,59 @@
+#include "schedulers/policies/capacity.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "schedulers/policies/queue_tree.hpp"
+#include "schedulers/policies/stage_orders.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+class CapacityOrder final : public WhoNext {
+ public:
+  CapacityOrder(const std::vector<QueueSettings>& queues, bool one_for_all) : tree_(queues, one_for_all) {}
+
+  Result<void> start(const ClusterView& view, Part*) override {
+    for (const auto& [id, job] : view.jobs()) {
+      WEFT_TRY(admit(view, job));
+      tree_.change(job);
+    }
+    return {};
+  }
+  Result<void> admit(const ClusterView&, const JobInfo& job) const override {
+    if (tree_.leaf_of(job)) return {};
+    const std::string name =
+        job.pool.empty() ? "no queue, and there is no queue 'default'" : fmt::format("queue '{}'", escaped(job.pool));
+    return fail(Code::invalid_argument,
+                fmt::format("job {} asks for {} (queues that take jobs: {})", job.id.value(), name, tree_.leaf_names()));
+  }
+  void on_event(const ClusterView& view, const Notice& notice) override {
+    if (notice.kind == Notice::Kind::job_changed) tree_.change(*view.job(notice.job));
+    if (notice.kind == Notice::Kind::job_ended) tree_.end(*view.job(notice.job));
+  }
+  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return tree_.offer(view, kind, turn); }
+  bool offers_all() const override { return false; }
+  std::vector<GroupStatus> groups(const ClusterView& view) const override { return tree_.groups(view); }
+
+ private:
+  QueueTree tree_;
+};
+
+}  // namespace
+
+Result<Composition> make_capacity(Options& options, const Registry&) {
+  WEFT_ASSIGN(const auto file, options.file("queues"));
+  std::vector<QueueSettings> queues;
+  if (file) {
+    WEFT_ASSIGN(queues, parse_queues(*file));
+  } else {
+    queues.emplace_back().name = "default";
+  }
+  Composition parts;
+  parts.who = std::make_unique<CapacityOrder>(queues, !file);
+  WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
+  return parts;
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,195 @@
+#include "schedulers/policies/cogrs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "schedulers/policies/gravity.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+constexpr std::size_t kNearestKept = 8;
+constexpr std::size_t kLargestSeen = 16;
+
+class Cogrs final : public ReducePlacement {
+ public:
+  Cogrs(Time wait, bool weighted) : wait_(wait), weighted_(weighted) {}
+
+  void on_event(const ClusterView&, const Notice& notice) override {
+    using Kind = Notice::Kind;
+    if (notice.kind == Kind::job_ended) {
+      const Key first{notice.job, StageId(0)};
+      plans_.erase(plans_.lower_bound(first), plans_.lower_bound(Key{JobId(notice.job.value() + 1), StageId(0)}));
+    } else if (notice.kind == Kind::task_failed || notice.kind == Kind::task_preempted || notice.kind == Kind::stage_ready) {
+      if (auto plan = plans_.find({notice.job, notice.stage}); plan != plans_.end()) plan->second.stale = true;
+    } else if (notice.kind == Kind::node_left || notice.kind == Kind::node_joined) {
+      for (auto& [key, plan] : plans_) plan.stale = true;
+    }
+  }
+
+  std::optional<std::uint32_t> choose(const ClusterView& view, const JobInfo& job, const StageInfo& stage,
+                                      const NodeInfo& node) override {
+    Plan& plan = plan_of(view, job, stage);
+    auto task = at_centre(stage, plan, node.id);
+    if (!task) task = nowhere_nearer(view, stage, plan, node);
+    if (task) {
+      plan.waits_since.reset();
+    } else if (plan.waits_since && view.now() - *plan.waits_since >= wait_) {
+      task = relatively_nearest(view, stage, plan, node);
+    }
+    if (!task) task = avoiding(stage, node);
+    return task;
+  }
+
+  void waiting(const ClusterView& view, const JobInfo& job, const StageInfo& stage, Decisions& decisions) override {
+    Plan& plan = plan_of(view, job, stage);
+    if (!plan.waits_since) plan.waits_since = view.now();
+    if (view.now() - *plan.waits_since < wait_) decisions.wake_at(*plan.waits_since + wait_);
+  }
+
+ private:
+  using Key = std::pair<JobId, StageId>;
+  struct Reduce {
+    Gravity gravity;
+    std::vector<NodeId> nearest;  // sources, the centre of gravity first
+  };
+  struct Plan {
+    bool stale = true;
+    std::uint64_t maps = 0;  // finished when it was made
+    std::vector<Reduce> reduces;
+    std::map<NodeId, std::set<std::pair<double, std::uint32_t>>> by_centre;  // minus bytes, task: the largest first
+    std::set<std::pair<double, std::uint32_t>> by_size;
+    std::optional<Time> waits_since;
+  };
+
+  Plan& plan_of(const ClusterView& view, const JobInfo& job, const StageInfo& stage) {
+    Plan& plan = plans_[{job.id, stage.id}];
+    std::uint64_t maps = 0;
+    for (StageId parent : stage.parents) maps += job.stage(parent)->output.finished_maps();
+    if (plan.stale || maps < plan.maps || maps > plan.maps + plan.maps / 20) make(view, job, stage, plan, maps);
+    return plan;
+  }
+
+  void make(const ClusterView& view, const JobInfo& job, const StageInfo& stage, Plan& plan, std::uint64_t maps) const {
+    const auto waits_since = plan.waits_since;
+    plan = Plan{};
+    plan.waits_since = waits_since;
+    plan.stale = false;
+    plan.maps = maps;
+    plan.reduces.resize(stage.tasks.size());
+    for (StageId parent : stage.parents) {
+      for (const auto& [node, bytes] : job.stage(parent)->output.by_node()) {
+        for (std::size_t i = 0; i < std::min(bytes.size(), plan.reduces.size()); ++i) {
+          if (bytes[i] > 0) plan.reduces[i].gravity.add(view, node, weighted_ ? static_cast<double>(bytes[i]) : 1);
+        }
+      }
+    }
+    for (std::uint32_t i = 0; i < plan.reduces.size(); ++i) {
+      Reduce& reduce = plan.reduces[i];
+      reduce.nearest = reduce.gravity.nearest();
+      if (reduce.nearest.size() > kNearestKept) reduce.nearest.resize(kNearestKept);
+      if (stage.tasks[i].state != TaskState::pending) continue;
+      const std::pair entry{-reduce.gravity.total(), i};
+      plan.by_size.insert(entry);
+      if (!reduce.nearest.empty()) plan.by_centre[reduce.nearest.front()].insert(entry);
+    }
+  }
+
+  static bool may_run(const StageInfo& stage, std::uint32_t task) { return stage.pending.unconstrained().contains(task); }
+
+  static std::optional<std::uint32_t> at_centre(const StageInfo& stage, Plan& plan, NodeId node) {
+    auto found = plan.by_centre.find(node);
+    if (found == plan.by_centre.end()) return std::nullopt;
+    auto& tasks = found->second;
+    while (!tasks.empty() && !may_run(stage, tasks.begin()->second)) tasks.erase(tasks.begin());
+    if (!tasks.empty()) return tasks.begin()->second;
+    plan.by_centre.erase(found);
+    return std::nullopt;
+  }
+
+  /// Calls use(task) with the largest pending reduces until it returns true.
+  template <class Use>
+  static void largest(const StageInfo& stage, Plan& plan, Use&& use) {
+    std::size_t seen = 0;
+    for (auto entry = plan.by_size.begin(); entry != plan.by_size.end() && seen < kLargestSeen;) {
+      if (!may_run(stage, entry->second)) {
+        entry = plan.by_size.erase(entry);
+        continue;
+      }
+      if (use(entry->second)) return;
+      ++entry, ++seen;
+    }
+  }
+
+  static bool has_room(const ClusterView& view, const StageInfo& stage, NodeId id) {
+    const NodeInfo* node = view.node(id);
+    return node != nullptr && view.free_nodes().contains(id) && fits(stage.demand, node->used, node->capacity);
+  }
+
+  static std::optional<std::uint32_t> nowhere_nearer(const ClusterView& view, const StageInfo& stage, Plan& plan,
+                                                     const NodeInfo& node) {
+    std::optional<std::uint32_t> chosen;
+    largest(stage, plan, [&](std::uint32_t task) {
+      if (nearest_with_room(view, stage, plan.reduces[task], node)) chosen = task;
+      return chosen.has_value();
+    });
+    return chosen;
+  }
+
+  /// Whether no node with room is nearer to the reduce's input.
+  static bool nearest_with_room(const ClusterView& view, const StageInfo& stage, const Reduce& reduce, const NodeInfo& node) {
+    if (reduce.nearest.empty()) return true;  // reads nothing
+    const double here = reduce.gravity.wtnd(view, node.id);
+    for (NodeId source : reduce.nearest) {
+      if (has_room(view, stage, source)) return here <= reduce.gravity.wtnd(view, source) + 1e-9 * reduce.gravity.total();
+    }
+    const auto rack = reduce.gravity.rack_of(reduce.nearest.front());
+    if (!rack || node.rack == *rack) return true;
+    const RackInfo* centre = view.rack(*rack);
+    return centre == nullptr ||
+           std::none_of(centre->nodes.begin(), centre->nodes.end(), [&](NodeId other) { return has_room(view, stage, other); });
+  }
+
+  static std::optional<std::uint32_t> relatively_nearest(const ClusterView& view, const StageInfo& stage, Plan& plan,
+                                                         const NodeInfo& node) {
+    std::optional<std::pair<double, std::uint32_t>> best;
+    largest(stage, plan, [&](std::uint32_t task) {
+      const Gravity& gravity = plan.reduces[task].gravity;
+      const std::pair entry{gravity.total() > 0 ? gravity.wtnd(view, node.id) / gravity.total() : 0, task};
+      if (!best || entry < *best) best = entry;
+      return false;
+    });
+    if (!best) return std::nullopt;
+    return best->second;
+  }
+
+  /// Tasks that failed elsewhere do not wait.
+  static std::optional<std::uint32_t> avoiding(const StageInfo& stage, const NodeInfo& node) {
+    if (stage.pending.avoiding().empty()) return std::nullopt;
+    const auto task = stage.pending.pick(node.id, node.host, node.rack, Locality::any);
+    if (!task || stage.pending.unconstrained().contains(*task)) return std::nullopt;
+    return task;
+  }
+
+  Time wait_;
+  bool weighted_;
+  std::map<Key, Plan> plans_;
+};
+
+}  // namespace
+
+Result<Composition> make_cogrs(Options& options, const Registry& registry) {
+  constexpr std::array<std::string_view, 2> kMetrics{"wtnd", "tnd"};
+  WEFT_ASSIGN(const std::string inner, options.text("inner", "fifo"));
+  WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
+  if (parts.reduces) return fail(Code::invalid_argument, "scheduler option inner places reduces itself");
+  WEFT_ASSIGN(const Time wait, options.duration("wait", std::chrono::seconds(3)));
+  WEFT_ASSIGN(const std::size_t metric, options.choice("metric", kMetrics, "wtnd"));
+  parts.reduces = std::make_unique<Cogrs>(wait, kMetrics[metric] == "wtnd");
+  return parts;
+}
+
+}  // namespace weft::sched

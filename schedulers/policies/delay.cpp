@@ -1,0 +1,101 @@
+#include "schedulers/policies/delay.hpp"
+
+#include <map>
+
+namespace weft::sched {
+
+namespace {
+
+/// Waits a time at each level.
+class TwoLevels final : public Patience {
+ public:
+  TwoLevels(Time node_wait, Time rack_wait) : node_wait_(node_wait), rack_wait_(rack_wait) {}
+
+  Result<void> start(const ClusterView&, Part* before) override {
+    if (const auto* old = dynamic_cast<const TwoLevels*>(before)) waits_ = old->waits_;
+    return {};
+  }
+  void on_event(const ClusterView&, const Notice& notice) override {
+    if (notice.kind == Notice::Kind::job_ended) waits_.erase(notice.job);
+  }
+  Locality allowed(const ClusterView& view, const JobInfo& job) override {
+    const Wait& wait = waits_[job.id];
+    const Time waited = wait.since ? view.now() - *wait.since : Time(0);
+    if (wait.level == Locality::any || waited >= until(wait, Locality::any)) return Locality::any;
+    return wait.level == Locality::rack || waited >= until(wait, Locality::rack) ? Locality::rack : Locality::node;
+  }
+  bool skipped(const ClusterView& view, const JobInfo& job, std::size_t, Decisions& decisions) override {
+    Wait& wait = waits_[job.id];
+    if (!wait.since) wait.since = view.now();
+    const Locality now = allowed(view, job);
+    const Locality next = now == Locality::node ? Locality::rack : Locality::any;
+    decisions.wake_at(*wait.since + until(wait, next));
+    return false;
+  }
+  void launched(const ClusterView&, const JobInfo& job, Locality locality) override { waits_[job.id] = {locality, std::nullopt}; }
+
+ private:
+  struct Wait {
+    Locality level = Locality::node;  // of its last launch
+    std::optional<Time> since;        // it passes up room
+  };
+  /// How long a job with this wait passes up room as far as that.
+  Time until(const Wait& wait, Locality locality) const {
+    if (wait.level >= locality) return Time(0);
+    if (wait.level == Locality::rack) return rack_wait_;
+    return locality == Locality::rack ? node_wait_ : node_wait_ + rack_wait_;
+  }
+
+  Time node_wait_, rack_wait_;
+  std::map<JobId, Wait> waits_;
+};
+
+/// Passes up a number of opportunities.
+class SkipCount final : public Patience {
+ public:
+  explicit SkipCount(std::uint64_t most) : most_(most) {}
+
+  Result<void> start(const ClusterView&, Part* before) override {
+    if (const auto* old = dynamic_cast<const SkipCount*>(before)) skips_ = old->skips_;
+    return {};
+  }
+  void on_event(const ClusterView&, const Notice& notice) override {
+    if (notice.kind == Notice::Kind::job_ended) skips_.erase(notice.job);
+  }
+  Locality allowed(const ClusterView&, const JobInfo& job) override {
+    return skips_[job.id] >= most_ ? Locality::any : Locality::node;
+  }
+  bool skipped(const ClusterView&, const JobInfo& job, std::size_t nodes, Decisions&) override {
+    std::uint64_t& skips = skips_[job.id];
+    const bool more = nodes > most_ - skips;  // opportunities are left after the last it passes up
+    skips = more ? most_ : skips + nodes;
+    return more;
+  }
+  void launched(const ClusterView&, const JobInfo& job, Locality locality) override {
+    if (locality == Locality::node) skips_[job.id] = 0;
+  }
+
+ private:
+  std::uint64_t most_;
+  std::map<JobId, std::uint64_t> skips_;
+};
+
+}  // namespace
+
+Result<Composition> make_delay(Options& options, const Registry& registry) {
+  WEFT_ASSIGN(const std::string inner, options.text("inner", "fair"));
+  WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
+  if (parts.patience) return fail(Code::invalid_argument, "scheduler option inner is a delay scheduler itself");
+  WEFT_ASSIGN(const Time node_wait, options.duration("node_wait", std::chrono::seconds(5)));
+  WEFT_ASSIGN(const Time rack_wait, options.duration("rack_wait", std::chrono::seconds(5)));
+  const bool counts = options.given("skips");
+  WEFT_ASSIGN(const std::uint64_t skips, options.whole("skips", 0));
+  if (counts) {
+    parts.patience = std::make_unique<SkipCount>(skips);
+  } else {
+    parts.patience = std::make_unique<TwoLevels>(node_wait, rack_wait);
+  }
+  return parts;
+}
+
+}  // namespace weft::sched

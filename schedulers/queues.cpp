@@ -1,0 +1,73 @@
+#include "schedulers/queues.hpp"
+
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "schedulers/config_entries.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+Result<QueueSettings> read_queue(ConfigEntry& entry, std::string& parent) {
+  QueueSettings queue;
+  WEFT_ASSIGN(queue.name, entry.text("name", ""));
+  WEFT_ASSIGN(parent, entry.text("parent", ""));
+  WEFT_ASSIGN(const auto capacity, entry.number("capacity", 0, 100));
+  if (!capacity) return entry.error("a queue needs a capacity in percent");
+  queue.capacity = *capacity;
+  WEFT_ASSIGN(queue.max_capacity, entry.number("max_capacity", 100, 0, 100));
+  if (queue.max_capacity < queue.capacity) return entry.error("max_capacity", "max_capacity is less than capacity");
+  WEFT_ASSIGN(queue.user_limit_percent, entry.number("user_limit_percent", 100, 1, 100));
+  WEFT_ASSIGN(queue.user_limit_factor, entry.number("user_limit_factor", 1, 1e-6, 1e6));
+  WEFT_ASSIGN(queue.priorities, entry.flag("priorities", false));
+  WEFT_TRY(entry.done());
+  return queue;
+}
+
+Result<void> check_sums(const std::vector<QueueSettings>& queues, const std::vector<ConfigEntry>& entries,
+                        const std::vector<std::optional<std::size_t>>& parents) {
+  std::map<std::optional<std::size_t>, std::pair<double, std::size_t>> levels;  // sum, first queue
+  for (std::size_t i = 0; i < queues.size(); ++i) levels.try_emplace(parents[i], 0, i).first->second.first += queues[i].capacity;
+  for (const auto& [parent, level] : levels) {
+    if (std::abs(level.first - 100) < 1e-6) continue;
+    return entries[level.second].error(
+        "capacity",
+        fmt::format("the capacities {} sum to {}, not to 100",
+                    parent ? fmt::format("under '{}'", escaped(queues[*parent].name)) : std::string("at the top"), level.first));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<QueueSettings>> parse_queues(const ConfigFile& file) {
+  WEFT_ASSIGN(auto entries, read_entries(file, "queue"));
+  if (entries.empty()) return fail(Code::invalid_argument, fmt::format("{}:1: there is no [[queue]]", file.name));
+  std::vector<QueueSettings> read;
+  std::vector<NamedEntry> named;
+  for (ConfigEntry& entry : entries) {
+    std::string parent;
+    WEFT_ASSIGN(QueueSettings queue, read_queue(entry, parent));
+    named.push_back({queue.name, parent});
+    read.push_back(std::move(queue));
+  }
+  WEFT_ASSIGN(const auto parents, resolve_parents(named, entries, "queue"));
+  WEFT_TRY(check_sums(read, entries, parents));
+  std::vector<QueueSettings> queues;  // parents first; otherwise as in the file
+  std::vector<std::optional<std::size_t>> moved(read.size());
+  while (queues.size() < read.size()) {
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (moved[i] || (parents[i] && !moved[*parents[i]])) continue;
+      moved[i] = queues.size();
+      QueueSettings& queue = queues.emplace_back(std::move(read[i]));
+      if (parents[i]) queue.parent = moved[*parents[i]];
+    }
+  }
+  return queues;
+}
+
+}  // namespace weft::sched

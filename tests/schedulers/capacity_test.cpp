@@ -1,0 +1,153 @@
+#include "schedulers/policies/capacity.hpp"
+
+#include "tests/schedulers/world.hpp"
+
+namespace weft::sched {
+namespace {
+
+/// Two queues of 75 and 25 percent.
+std::map<std::string, std::string> two(const std::string& more_of_a = "", const std::string& more_of_b = "") {
+  return {{"q.toml",
+           fmt::format("[[queue]]\nname='a'\ncapacity=75\n{}\n[[queue]]\nname='b'\ncapacity=25\n{}\n", more_of_a, more_of_b)}};
+}
+const std::string kFactor = "user_limit_factor=10";
+
+void submit(World& world, std::uint64_t id, const std::string& queue, std::size_t tasks, const std::string& user = "u",
+            int priority = 0) {
+  world.stage(world.job(id, user, queue, priority), 0, anywhere(tasks));
+}
+
+TEST(Capacity, QueuesGetTheirPart) {
+  World world("capacity(queues=q.toml)", two());
+  world.node(1, "x", "r", 8);
+  submit(world, 1, "a", 100);
+  submit(world, 2, "b", 100);
+  world.schedule();
+  EXPECT_EQ(world.running(1), 6u);
+  EXPECT_EQ(world.running(2), 2u);
+}
+
+TEST(Capacity, LentRoomComesBackOnlyWhenTheBorrowedTasksEnd) {  // BS-4
+  World world("capacity(queues=q.toml)", two("", kFactor));
+  world.node(1, "x", "r", 8);
+  submit(world, 1, "b", 100);
+  world.schedule();
+  ASSERT_EQ(world.running(1), 8u) << "b borrows what a does not use";
+  submit(world, 2, "a", 100);
+  world.at(100000);
+  world.schedule();
+  EXPECT_EQ(world.running(2), 0u);
+  EXPECT_TRUE(world.preempted.empty()) << "never kills";
+  for (std::size_t i = 0; i < 6; ++i) {
+    world.finish(world.launched[i].task);
+    world.beat(1);
+    EXPECT_EQ(world.launched.back().task.job, JobId(2)) << "each freed slot goes to the queue below its capacity";
+    EXPECT_EQ(world.running(2), i + 1);
+  }
+  world.finish(world.launched[6].task);
+  world.beat(1);
+  EXPECT_EQ(world.running(2) + world.running(1), 8u);
+  EXPECT_TRUE(world.preempted.empty());
+}
+
+TEST(Capacity, BorrowingEndsAtTheMaximumCapacity) {
+  World world("capacity(queues=q.toml)", two("", kFactor + "\nmax_capacity=50"));
+  world.node(1, "x", "r", 8);
+  submit(world, 1, "b", 100);
+  world.schedule();
+  EXPECT_EQ(world.running(1), 4u);
+  EXPECT_EQ(world.holds.at(JobId(1)), "its queue is at its maximum capacity");
+}
+
+TEST(Capacity, OneUserHasNoMoreThanTheFactorTimesTheQueue) {
+  World world("capacity(queues=q.toml)", two());
+  world.node(1, "x", "r", 8);
+  submit(world, 1, "b", 100);
+  world.schedule();
+  EXPECT_EQ(world.running(1), 2u);
+  submit(world, 2, "b", 100, "another");
+  world.schedule();
+  EXPECT_EQ(world.running(2), 2u) << "another user borrows on its own account";
+}
+
+TEST(Capacity, ActiveUsersShareAQueueDownToTheUserLimit) {
+  for (const auto& [percent, each] : {std::pair(25, 2u), std::pair(50, 4u)}) {
+    World world("capacity(queues=q.toml)",
+                {{"q.toml", fmt::format("[[queue]]\nname='a'\ncapacity=100\nuser_limit_percent={}", percent)}});
+    world.node(1, "x", "r", 8);
+    for (std::uint64_t id = 1; id <= 4; ++id) submit(world, id, "a", 100, fmt::format("user{}", id));
+    world.schedule();
+    EXPECT_EQ(world.running(1), each);
+    EXPECT_EQ(world.running(2), each);
+    EXPECT_EQ(world.running(4), percent == 25 ? 2u : 0u);
+  }
+}
+
+TEST(Capacity, JobsOfAQueueGoInOrderOfSubmissionOrPriority) {
+  for (const auto& [more, order] : {std::pair("", "11"), std::pair("priorities=true", "22")}) {
+    World world("capacity(queues=q.toml)", two(more));
+    submit(world, 1, "a", 2);
+    world.at(1);
+    submit(world, 2, "a", 2, "u", 5);
+    world.node(1, "x", "r", 2);
+    world.schedule();
+    EXPECT_EQ(world.order(), order);
+  }
+}
+
+TEST(Capacity, QueuesNest) {
+  World world("capacity(queues=q.toml)", {{"q.toml", R"(
+[[queue]]
+name = "top"
+capacity = 50
+[[queue]]
+name = "left"
+parent = "top"
+capacity = 75
+[[queue]]
+name = "right"
+parent = "top"
+capacity = 25
+[[queue]]
+name = "default"
+capacity = 50
+)"}});
+  world.node(1, "x", "r", 16);
+  submit(world, 1, "left", 100);
+  submit(world, 2, "right", 100);
+  submit(world, 3, "", 100);
+  world.schedule();
+  EXPECT_EQ(world.running(1), 6u);
+  EXPECT_EQ(world.running(2), 2u);
+  EXPECT_EQ(world.running(3), 8u);
+  const auto groups = world.scheduler->groups(world.state);
+  ASSERT_EQ(groups.size(), 4u);
+  EXPECT_EQ(groups[1].name, "left");
+  EXPECT_EQ(groups[1].parent, "top");
+  EXPECT_EQ(groups[1].guaranteed, 6);
+}
+
+TEST(Capacity, RefusesJobsOfUnknownQueues) {
+  World world("capacity(queues=q.toml)", two());
+  JobInfo job;
+  job.id = JobId(7);
+  job.pool = "c";
+  EXPECT_EQ(world.scheduler->admit(world.state, job).error().to_string(), "job 7 asks for queue 'c' (queues that take jobs: a, b)");
+  job.pool = "";
+  EXPECT_EQ(world.scheduler->admit(world.state, job).error().to_string(),
+            "job 7 asks for no queue, and there is no queue 'default' (queues that take jobs: a, b)");
+  World one("capacity");
+  EXPECT_TRUE(one.scheduler->admit(one.state, job));
+}
+
+TEST(Capacity, AChangeThatTakesTheQueueOfARunningJobIsRefused) {
+  World world("capacity(queues=q.toml)", two());
+  submit(world, 1, "b", 1);
+  auto next = make_scheduler("capacity(queues=q.toml)", reader_of({{"q.toml", "[[queue]]\nname='a'\ncapacity=100"}})).value();
+  const auto refused = next->start(world.state, world.scheduler.get());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().to_string(), "job 1 asks for queue 'b' (queues that take jobs: a)");
+}
+
+}  // namespace
+}  // namespace weft::sched

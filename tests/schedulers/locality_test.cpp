@@ -1,0 +1,327 @@
+// delay and cogrs: where tasks go.
+#include "base/random.hpp"
+#include "schedulers/policies/cogrs.hpp"
+#include "schedulers/policies/gravity.hpp"
+#include "tests/schedulers/world.hpp"
+
+namespace weft::sched {
+namespace {
+
+// ---- delay ------------------------------------------------------------------------------------------------------------
+
+TEST(Delay, SkipsSoManyOpportunitiesThenTakesAny) {
+  World world("delay(inner=fifo, skips=2)");
+  world.node(1, "a", "r", 1);
+  world.node(2, "b", "r", 0.1);
+  world.job(1, 0, Time(0), {{"b"}, {"b"}});
+  world.beat(1);
+  world.beat(1);
+  EXPECT_TRUE(world.launched.empty());
+  EXPECT_EQ(world.held, "waits for room on a node that holds its input");
+  world.beat(1);
+  ASSERT_EQ(world.launched.size(), 1u);
+  world.finish(world.launched[0].task);
+  world.beat(1);
+  EXPECT_EQ(world.launched.size(), 2u) << "the count is kept until a local task comes";
+}
+
+TEST(Delay, WhileOneWaitsTheNextIsServed) {
+  World world("delay(inner=fifo, skips=5)");
+  world.node(1, "a", "r", 1);
+  world.job(1, 0, Time(0), {{"b"}});
+  world.job(2, 0, Time(1), {{"a"}});
+  world.beat(1);
+  EXPECT_EQ(world.order(), "2");
+}
+
+TEST(Delay, ZeroSkipsEqualsTheInnerScheduler) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    auto run = [seed](const char* spec) {
+      Random random(seed);
+      World world(spec);
+      for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), fmt::format("r{}", i % 2), 2);
+      for (std::uint64_t id = 1; id <= 4; ++id) {
+        auto hosts = anywhere(1 + random.below(8));
+        for (auto& list : hosts) list.push_back(fmt::format("h{}", 1 + random.below(6)));
+        world.job(id, 0, Time(0), std::move(hosts));
+      }
+      std::string text;
+      world.schedule();
+      for (std::size_t i = 0; i < world.launched.size(); ++i) {
+        const auto launch = world.launched[i];
+        text += fmt::format("{}@{} ", weft::to_string(launch.task), launch.node.value());
+        world.finish(launch.task);
+        world.beat(launch.node.value());
+      }
+      return text;
+    };
+    ASSERT_EQ(run("delay(inner=fair, skips=0)"), run("fair")) << "seed " << seed;
+    ASSERT_EQ(run("delay(inner=fair, node_wait=0s, rack_wait=0s)"), run("fair")) << "seed " << seed;
+  }
+}
+
+TEST(Delay, UnlimitedWaitingGivesLocalTasksOnly) {
+  for (const char* spec : {"delay(inner=fair, skips=1000000000)", "delay(inner=fair, node_wait=1000h)"}) {
+    World world(spec);
+    Random random(3);
+    for (std::uint32_t i = 1; i <= 8; ++i) world.node(i, fmt::format("h{}", i), fmt::format("r{}", i % 2), 2);
+    std::size_t tasks = 0;
+    for (std::uint64_t id = 1; id <= 5; ++id) {
+      auto hosts = anywhere(10 + random.below(20));
+      for (auto& list : hosts) list.push_back(fmt::format("h{}", 1 + random.below(8)));
+      tasks += hosts.size();
+      world.job(id, 0, Time(0), std::move(hosts));
+    }
+    world.schedule();
+    for (std::size_t i = 0; i < world.launched.size(); ++i) {
+      const auto launch = world.launched[i];
+      EXPECT_NE(launch.reason.find("input on this node"), std::string::npos) << launch.reason;
+      world.finish(launch.task);
+      world.beat(launch.node.value());
+    }
+    EXPECT_EQ(world.launched.size(), tasks) << spec;
+  }
+}
+
+TEST(Delay, NonLocalLaunchesFollowThePowerLaw) {  // BS-6: P = (1 - p)^D
+  constexpr int kRuns = 20000, kSkips = 3, kNodes = 10, kHolding = 3;
+  Random random(11);
+  int patient = 0, remote = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    World world(fmt::format("delay(inner=fifo, skips={})", kSkips));
+    for (std::uint32_t i = 1; i <= kNodes; ++i) world.node(i, fmt::format("h{}", i), "r", 1);
+    world.job(1, 0, Time(0), {{"h1", "h2", "h3"}});
+    int passed = -1;
+    for (; world.launched.empty(); ++passed) world.beat(1 + static_cast<std::uint32_t>(random.below(kNodes)));
+    if (passed == kSkips) ++patient;
+    if (world.launched[0].node.value() > kHolding) ++remote;
+  }
+  // The job gives up waiting with (1 - p)^D. The offer that then comes may be local by chance after all.
+  auto expect_share = [](int count, double expected) {
+    EXPECT_NEAR(count / static_cast<double>(kRuns), expected, 4 * std::sqrt(expected * (1 - expected) / kRuns));
+  };
+  const double p = static_cast<double>(kHolding) / kNodes;
+  expect_share(patient, std::pow(1 - p, kSkips));
+  expect_share(remote, std::pow(1 - p, kSkips + 1));
+}
+
+TEST(Delay, WaitsForTheNodeThenTheRackThenTakesAny) {
+  World world("delay(inner=fifo, node_wait=5s, rack_wait=3s)");
+  world.node(1, "same-rack", "r1", 1);
+  world.node(2, "elsewhere", "r2", 1);
+  world.node(3, "holder", "r1", 0.1);
+  world.job(1, 0, Time(0), {{"holder"}, {"holder"}, {"holder"}});
+  world.schedule();
+  EXPECT_TRUE(world.launched.empty());
+  EXPECT_EQ(world.wakes.back(), std::chrono::seconds(5));
+  world.at(4.9);
+  world.schedule();
+  EXPECT_TRUE(world.launched.empty());
+  world.at(5);
+  world.schedule({Trigger::Kind::timer, {}});
+  ASSERT_EQ(world.launched.size(), 1u) << "rack-local now; the launch leaves it at that level, waiting anew";
+  EXPECT_EQ(world.launched[0].node, NodeId(1));
+  EXPECT_EQ(world.wakes.back(), std::chrono::seconds(8));
+  world.at(8);
+  world.schedule({Trigger::Kind::timer, {}});
+  ASSERT_EQ(world.launched.size(), 2u);
+  EXPECT_EQ(world.launched[1].node, NodeId(2));
+  EXPECT_EQ(world.launched[1].reason, "delay: input elsewhere");
+  world.finish(world.launched[1].task);
+  world.beat(2);
+  EXPECT_EQ(world.launched.size(), 3u) << "at the level of any it takes what comes";
+}
+
+TEST(Delay, TasksWithoutAPreferenceNeverWait) {
+  World world("delay(inner=fifo, node_wait=5s)");
+  world.node(1, "a", "r", 2);
+  world.job(1, 0, Time(0), anywhere(2));
+  world.schedule();
+  EXPECT_EQ(world.launched.size(), 2u);
+  EXPECT_TRUE(world.wakes.empty());
+}
+
+TEST(Delay, ReachesFullLocalityOnABusyClusterWithinSeconds) {  // BS-5
+  constexpr std::uint32_t kNodes = 50;
+  auto local_share = [](const std::string& spec) {
+    World world(spec);
+    Random random(5);
+    for (std::uint32_t i = 1; i <= kNodes; ++i) world.node(i, fmt::format("h{}", i), fmt::format("r{}", i % 5), 2);
+    for (std::uint64_t id = 1; id <= 40; ++id) {  // small jobs: each has data on few nodes
+      auto hosts = anywhere(10);
+      for (auto& list : hosts) {
+        for (int replica = 0; replica < 3; ++replica) list.push_back(fmt::format("h{}", 1 + random.below(kNodes)));
+      }
+      world.job(id, 0, Time(0), std::move(hosts));
+    }
+    std::set<std::pair<Time, std::size_t>> ends;
+    std::size_t seen = 0, local = 0;
+    auto note = [&] {
+      for (; seen < world.launched.size(); ++seen) {
+        ends.emplace(world.state.now() + Time(random.between(2'000'000'000, 6'000'000'000)), seen);
+        if (world.launched[seen].reason.find("on this node") != std::string::npos) ++local;
+      }
+    };
+    world.schedule();
+    note();
+    while (!ends.empty()) {
+      const auto [when, which] = *ends.begin();
+      ends.erase(ends.begin());
+      world.state.set_now(when);
+      world.finish(world.launched[which].task);
+      world.beat(world.launched[which].node.value());
+      note();
+      if (ends.empty() && seen < 400) {
+        world.state.set_now(world.wakes.back());
+        world.schedule({Trigger::Kind::timer, {}});
+        note();
+      }
+    }
+    EXPECT_EQ(seen, 400u);
+    return static_cast<double>(local) / 400;
+  };
+  EXPECT_GE(local_share("delay(inner=fair, node_wait=5s, rack_wait=5s)"), 0.95);
+  EXPECT_LT(local_share("fair"), 0.95);
+}
+
+// ---- cogrs ------------------------------------------------------------------------------------------------------------
+
+void fourteen_nodes(World& world) {
+  for (std::uint32_t i = 1; i <= 14; ++i) world.node(i, fmt::format("h{}", i), i <= 7 ? "rack1" : "rack2", 1);
+}
+Gravity feeding(const World& world, const std::vector<std::uint32_t>& nodes) {
+  Gravity gravity;
+  for (std::uint32_t node : nodes) gravity.add(world.state, NodeId(node), 1);
+  return gravity;
+}
+
+TEST(Gravity, GivesTheFiveDistancesOfThePaper) {  // CG-1
+  World world;
+  fourteen_nodes(world);
+  const Gravity gravity = feeding(world, {1, 2, 4, 5, 6, 8, 9, 10, 11, 13, 14});  // 5 in rack 1 without 3; 6 in rack 2 without 12
+  EXPECT_EQ(gravity.wtnd(world.state, NodeId(13)), 30);
+  EXPECT_EQ(gravity.wtnd(world.state, NodeId(12)), 32);
+  EXPECT_EQ(gravity.wtnd(world.state, NodeId(3)), 34);
+  EXPECT_EQ(gravity.wtnd(world.state, NodeId(11)), 30);
+  EXPECT_EQ(gravity.wtnd(world.state, NodeId(8)), 30);
+}
+
+TEST(Gravity, GivesTheTwoRackExample) {  // CG-2
+  World world;
+  for (std::uint32_t i = 1; i <= 6; ++i) world.node(i, fmt::format("h{}", i), i <= 3 ? "rack1" : "rack2", 1);
+  const Gravity gravity = feeding(world, {1, 2});
+  EXPECT_EQ(gravity.wtnd(world.state, NodeId(4)), 8);
+  EXPECT_EQ(gravity.wtnd(world.state, NodeId(1)), 2);
+  EXPECT_EQ(gravity.wtnd(world.state, NodeId(2)), 2);
+}
+
+TEST(Gravity, EqualsTheDirectSumAndItsCentreIsASourceNoNodeBeats) {  // CG-3
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    Random random(seed);
+    World world;
+    const auto nodes = static_cast<std::uint32_t>(1 + random.below(20));
+    for (std::uint32_t i = 1; i <= nodes; ++i) world.node(i, fmt::format("h{}", i), fmt::format("r{}", random.below(4)), 1);
+    Gravity gravity;
+    std::vector<std::pair<NodeId, double>> sources;
+    for (std::uint64_t i = 0; i <= random.below(30); ++i) {
+      sources.emplace_back(NodeId(static_cast<std::uint32_t>(1 + random.below(nodes))), static_cast<double>(1 + random.below(100)));
+      gravity.add(world.state, sources.back().first, sources.back().second);
+    }
+    double least = 1e300;
+    for (std::uint32_t i = 1; i <= nodes; ++i) {
+      double sum = 0;
+      for (const auto& [source, weight] : sources) sum += weight * world.state.distance(source, NodeId(i));
+      ASSERT_NEAR(gravity.wtnd(world.state, NodeId(i)), sum, 1e-6) << "seed " << seed;
+      least = std::min(least, sum);
+    }
+    ASSERT_NEAR(gravity.wtnd(world.state, gravity.nearest().front()), least, 1e-6) << "seed " << seed;
+  }
+}
+
+/// Six nodes in two racks; maps ran on nodes 1 and 2; one reduce.
+JobInfo& two_rack_job(World& world, std::vector<std::uint32_t> map_nodes, std::uint32_t reduces) {
+  for (std::uint32_t i = 1; i <= 6; ++i) world.node(i, fmt::format("h{}", i), i <= 3 ? "rack1" : "rack2", 1);
+  JobInfo& job = world.job(1);
+  StageInfo& maps = world.stage(job, 0, anywhere(map_nodes.size()));
+  maps.output = ShuffleSizes(static_cast<std::uint32_t>(map_nodes.size()), reduces);
+  for (std::uint32_t i = 0; i < map_nodes.size(); ++i) {
+    EXPECT_TRUE(world.launch({job.id, StageId(0), i}, NodeId(map_nodes[i]), "test"));
+    maps.output.add(i, NodeId(map_nodes[i]), std::vector<std::uint64_t>(reduces, 100));
+  }
+  for (std::uint32_t i = 0; i < map_nodes.size(); ++i) world.finish({job.id, StageId(0), i});
+  world.launched.clear();
+  world.stage(job, 1, anywhere(reduces), {.cpu = 1}, 0, {0});
+  return job;
+}
+
+TEST(Cogrs, GivesAReduceToItsCentreOfGravity) {
+  World world("cogrs");
+  two_rack_job(world, {1, 2}, 1);
+  for (std::uint32_t far : {6u, 5u, 4u, 3u}) {
+    world.beat(far);
+    EXPECT_TRUE(world.launched.empty()) << far;
+  }
+  EXPECT_EQ(world.held, "waits for a node nearer to what it reads");
+  world.beat(2);
+  ASSERT_EQ(world.launched.size(), 1u) << "as near as the other source";
+}
+
+TEST(Cogrs, TheNativeSchedulerGivesItToWhoeverAsksFirst) {  // CG-5
+  for (std::uint32_t first : {1u, 2u, 4u}) {
+    World world("fifo");
+    two_rack_job(world, {1, 2}, 1);
+    world.beat(first);
+    ASSERT_EQ(world.launched.size(), 1u);
+    EXPECT_EQ(world.launched[0].node, NodeId(first));
+  }
+}
+
+TEST(Cogrs, TheNearestFreeNodeWinsWhenTheCentreIsBusy) {
+  World world("cogrs");
+  two_rack_job(world, {1, 2}, 1);
+  world.job(2, 1, Time(0), anywhere(2));
+  ASSERT_TRUE(world.launch({JobId(2), StageId(0), 0}, NodeId(1), "busy"));
+  ASSERT_TRUE(world.launch({JobId(2), StageId(0), 1}, NodeId(2), "busy"));
+  world.launched.clear();
+  world.beat(5);
+  EXPECT_TRUE(world.launched.empty()) << "node 3 is free and nearer";
+  world.beat(3);
+  EXPECT_EQ(world.launched.size(), 1u);
+}
+
+TEST(Cogrs, NoReduceWaitsForEver) {
+  World world("cogrs(wait=2s)");
+  two_rack_job(world, {1}, 1);
+  world.beat(5);
+  ASSERT_FALSE(world.wakes.empty());
+  EXPECT_EQ(world.wakes.back(), std::chrono::seconds(2));
+  world.at(1.9);
+  world.beat(5);
+  EXPECT_TRUE(world.launched.empty());
+  world.at(2);
+  world.beat(5);
+  EXPECT_EQ(world.launched.size(), 1u);
+}
+
+TEST(Cogrs, ServesTheLargestReduceOfACentreFirst) {
+  World world("cogrs");
+  JobInfo& job = two_rack_job(world, {1}, 1);
+  StageInfo& maps = world.stage(job, 2, anywhere(1));
+  maps.output = ShuffleSizes(1, 3);
+  ASSERT_TRUE(world.launch({job.id, StageId(2), 0}, NodeId(4), "test"));
+  maps.output.add(0, NodeId(4), {10, 1000, 100});
+  world.finish({job.id, StageId(2), 0});
+  world.launched.clear();
+  world.stage(job, 3, anywhere(3), {.cpu = 1}, 0, {2});
+  std::string order;
+  for (std::size_t i = 0; i < 3; ++i) {
+    world.beat(4);
+    ASSERT_EQ(world.launched.size(), i + 1);
+    order += fmt::format("{}", world.launched[i].task.index);
+    world.finish(world.launched[i].task);
+  }
+  EXPECT_EQ(order, "120");
+}
+
+}  // namespace
+}  // namespace weft::sched

@@ -1,0 +1,278 @@
+// What every scheduler must keep, over random clusters, workloads and failures, in the real core (ALGORITHMS: property tests).
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/random.hpp"
+#include "engine/master/simulated.hpp"
+#include "schedulers/registry.hpp"
+#include "schedulers/state.hpp"
+#include "tests/engine/master/core_driver.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace test;
+using sched::ClusterView;
+using sched::Notice;
+using sched::Resources;
+using sched::Trigger;
+
+const std::map<std::string, std::string> kFiles{{"pools.toml", R"(
+[[pool]]
+name = "a"
+weight = 2
+min_share = 2
+min_share_timeout = "100ms"
+fair_share_timeout = "200ms"
+[[pool]]
+name = "b"
+policy = "fifo"
+max_running_jobs = 1
+[[pool]]
+name = "c"
+parent = "a"
+)"},
+                                                {"queues.toml", R"(
+[[queue]]
+name = "a"
+capacity = 50
+user_limit_percent = 50
+user_limit_factor = 2
+[[queue]]
+name = "b"
+capacity = 20
+max_capacity = 60
+[[queue]]
+name = "c"
+capacity = 30
+priorities = true
+)"}};
+
+const std::vector<std::string> kSpecs{"fifo",
+                                      "fair",
+                                      "fair(pools=pools.toml, preemption=true, interval=150ms, update=50ms)",
+                                      "capacity",
+                                      "capacity(queues=queues.toml)",
+                                      "delay(inner=fair, node_wait=50ms, rack_wait=50ms)",
+                                      "delay(inner=fifo, skips=3)",
+                                      "drf",
+                                      "drf(by=user)",
+                                      "drf(form=closed)",
+                                      "sjf",
+                                      "srtf",
+                                      "sjf(size=remaining_path)",
+                                      "cpm",
+                                      "bfs(inner=drf)",
+                                      "tetris",
+                                      "tetris(fairness=0.5, srtf=false)",
+                                      "cogrs(wait=50ms)",
+                                      "cogrs(inner=delay(inner=fair(pools=pools.toml), skips=2), wait=50ms)"};
+
+std::unique_ptr<sched::Scheduler> make(const std::string& spec) {
+  return sched::make_scheduler(spec, sched::reader_of(kFiles)).value();
+}
+
+/// Passes everything on to a scheduler, and notes what it should not have done.
+class Watched final : public sched::Scheduler {
+ public:
+  Watched(const std::string& spec, std::vector<std::string>& faults)
+      : inner_(make(spec)), faults_(faults), may_preempt_(spec.find("preemption=true") != std::string::npos) {}
+
+  std::string_view name() const override { return inner_->name(); }
+  Result<void> start(const ClusterView& view, sched::Scheduler*) override { return inner_->start(view, nullptr); }
+  Result<void> admit(const ClusterView& view, const sched::JobInfo& job) const override { return inner_->admit(view, job); }
+  void on_event(const ClusterView& view, const Notice& notice) override { inner_->on_event(view, notice); }
+
+  void schedule(const ClusterView& view, const Trigger& trigger, sched::Decisions& decisions) override {
+    Watch watch(*this, view, decisions);
+    inner_->schedule(view, trigger, watch);
+    for (const auto& [id, node] : view.nodes()) {
+      if (!sched::fits(node.used, {}, node.capacity)) fault("a node has more than its capacity");
+      if (inner_->work_conserving() && (trigger.kind != Trigger::Kind::node || trigger.node == id)) check_idle(view, node);
+    }
+  }
+
+ private:
+  class Watch final : public sched::Decisions {
+   public:
+    Watch(Watched& owner, const ClusterView& view, sched::Decisions& to) : owner_(owner), view_(view), to_(to) {}
+    Result<void> launch(const TaskId& task, NodeId node, std::string_view reason) override {
+      return note(to_.launch(task, node, reason));
+    }
+    Result<void> preempt(const AttemptId& attempt, std::string_view reason) override {
+      if (!owner_.may_preempt_) owner_.fault("it preempts");
+      const Time launched = view_.task(attempt.task)->launched;
+      for (const auto& [id, node] : view_.nodes()) {
+        for (const AttemptId& other : node.running) {
+          if (other.task.job == attempt.task.job && view_.task(other.task)->launched > launched)
+            owner_.fault("not the newest of its job");
+        }
+      }
+      return note(to_.preempt(attempt, reason));
+    }
+    Result<void> preplace(const TaskId& task, NodeId node, std::string_view reason) override {
+      return note(to_.preplace(task, node, reason));
+    }
+    void hold(JobId job, std::optional<StageId> stage, std::string_view reason) override {
+      if (view_.job(job) == nullptr) owner_.fault("a reason for a job that is not there");
+      to_.hold(job, stage, reason);
+    }
+    void wake_at(Time at) override { to_.wake_at(at); }
+
+   private:
+    Result<void> note(Result<void> done) {
+      if (!done) owner_.fault("refused: " + done.error().to_string());
+      return done;
+    }
+    Watched& owner_;
+    const ClusterView& view_;
+    sched::Decisions& to_;
+  };
+
+  void check_idle(const ClusterView& view, const sched::NodeInfo& node) {
+    if (!node.usable()) return;
+    for (const auto& [id, job] : view.jobs()) {
+      for (StageId stage_id : job.runnable) {
+        const sched::StageInfo& stage = *job.stage(stage_id);
+        if (!sched::fits(stage.demand, node.used, node.capacity)) continue;
+        if (stage.pending.pick(node.id, node.host, node.rack)) return fault("room is idle while a task fits");
+      }
+    }
+  }
+  void fault(std::string what) { faults_.push_back(std::move(what)); }
+
+  std::unique_ptr<sched::Scheduler> inner_;
+  std::vector<std::string>& faults_;
+  bool may_preempt_;
+};
+
+SimulatedOptions random_cluster(std::uint64_t seed) {
+  Random random(seed);
+  SimulatedOptions options;
+  options.seed = seed;
+  options.nodes = 1 + static_cast<std::uint32_t>(random.below(5));
+  options.slots = 1 + static_cast<std::uint32_t>(random.below(4));
+  options.racks = 1 + static_cast<std::uint32_t>(random.below(3));
+  if (random.chance(0.5)) options.memory = 8;
+  options.failure_rate = random.chance(0.4) ? 0.05 : 0;
+  options.loss_rate = random.chance(0.3) ? 0.05 : 0;
+  if (random.chance(0.5)) options.between_deaths = std::chrono::milliseconds(random.between(500, 4000));
+  options.core.heartbeat_timeout = std::chrono::seconds(2);
+  if (random.chance(0.3)) options.core.slow_start = random.uniform();
+  if (random.chance(0.2)) options.core.decide_every = std::chrono::milliseconds(random.between(1, 50));
+  options.hot_bytes = random.chance(0.3) ? 1u << 20 : 0;
+  options.core.split_bytes = 1u << 20;
+  return options;
+}
+
+/// Sources with data somewhere, and readers of earlier stages.
+plan::PlanPart random_plan(Random& random, std::uint32_t nodes) {
+  const auto stages_count = static_cast<std::uint32_t>(1 + random.below(4));
+  std::vector<plan::Stage> stages;
+  for (std::uint32_t id = 0; id < stages_count; ++id) {
+    plan::Stage stage;
+    if (id == 0 || random.chance(0.4)) {
+      stage = source(id, static_cast<std::uint32_t>(random.below(12)), 3);
+      for (std::uint32_t i = 0; i < stage.branches[0].tasks; ++i) {
+        storage::Split split;
+        split.path = "input";
+        split.length = 100;
+        for (std::uint64_t r = random.below(3); r > 0; --r)
+          split.hosts.push_back(fmt::format("host-{}", 1 + random.below(nodes + 1)));
+        stage.branches[0].splits.push_back({split});
+      }
+    } else {
+      stage = reader(id, {static_cast<std::uint32_t>(random.below(id))}, 3, 3);
+    }
+    if (random.chance(0.5)) stage.demand = Resources{.cpu = 1, .memory = static_cast<double>(random.below(8))};
+    if (random.chance(0.5)) stage.estimated_task_duration = std::chrono::milliseconds(1 + random.below(200));
+    stages.push_back(std::move(stage));
+  }
+  stages.push_back(result(reader(stages_count, {stages_count - 1}, 3, 0)));
+  return part(0, std::move(stages));
+}
+
+struct Outcome {
+  std::unique_ptr<SimulatedCluster> cluster;
+  std::vector<std::string> faults;
+  bool ended = false;
+};
+
+std::unique_ptr<Outcome> run(const std::string& spec, std::uint64_t seed) {
+  auto outcome = std::make_unique<Outcome>();
+  const SimulatedOptions options = random_cluster(seed);
+  outcome->cluster = std::make_unique<SimulatedCluster>(options, std::make_unique<Watched>(spec, outcome->faults));
+  SimulatedCluster& cluster = *outcome->cluster;
+  Random random(seed + 1);
+  std::vector<JobId> jobs;
+  const std::uint64_t count = 1 + random.below(5);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    JobSubmitted job;
+    job.user = std::string(1, static_cast<char>('u' + random.below(3)));
+    job.pool = std::string(1, static_cast<char>('a' + random.below(3)));
+    job.priority = static_cast<int>(random.below(2));
+    job.max_attempts = 8;
+    job.hints.weight = 1 + static_cast<double>(random.below(3));
+    jobs.push_back(cluster.submit(std::move(job)));
+    cluster.extend(jobs.back(), random_plan(random, options.nodes));
+    for (std::uint64_t steps = random.below(30); steps > 0; --steps) cluster.step();
+    if (random.chance(0.05)) cluster.kill(jobs[random.below(jobs.size())], "test");
+  }
+  outcome->ended = cluster.run(std::chrono::hours(1));
+  for (JobId job : jobs) cluster.close(job);
+  return outcome;
+}
+
+std::uint64_t seeds() { return std::getenv("WEFT_LONG") != nullptr ? 3000 : 150; }
+
+class EveryScheduler : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryScheduler, RunsEveryTaskOfRandomWorkloadsWithinItsPromises) {
+  for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    const auto outcome = run(GetParam(), seed);
+    const SimulatedCluster& cluster = *outcome->cluster;
+    ASSERT_TRUE(outcome->ended) << "seed " << seed << ": stuck";
+    ASSERT_TRUE(outcome->faults.empty()) << "seed " << seed << ": " << outcome->faults.front();
+    ASSERT_TRUE(cluster.violations().empty()) << "seed " << seed << ": " << cluster.violations().front();
+    ASSERT_EQ(outcome->cluster->core().trouble().faults, 0u) << "seed " << seed << ": " << outcome->cluster->core().trouble().fault;
+    ASSERT_EQ(outcome->cluster->core().view().used(), Resources()) << "seed " << seed;
+  }
+}
+
+TEST_P(EveryScheduler, RepeatsItselfByteForByte) {
+  for (std::uint64_t seed = 1; seed <= seeds() / 10; ++seed) {
+    const auto first = run(GetParam(), seed), second = run(GetParam(), seed);
+    ASSERT_EQ(first->cluster->journal(), second->cluster->journal()) << "seed " << seed;
+    ASSERT_EQ(first->cluster->command_log(), second->cluster->command_log()) << "seed " << seed;
+    // The same events lead another core, another scheduler object, to the same commands.
+    Core core(make(GetParam()), random_cluster(seed).core);
+    std::vector<Command> commands;
+    auto recovered = read_journal(as_bytes(first->cluster->journal()));
+    ASSERT_TRUE(recovered) << "seed " << seed;
+    ASSERT_TRUE(replay(std::move(recovered->entries), core, commands)) << "seed " << seed;
+    std::string log;
+    for (const Command& command : commands) log += to_text(command) + '\n';
+    ASSERT_EQ(log, first->cluster->command_log()) << "seed " << seed;
+  }
+}
+
+/// A new scheduler may take over at any time: what is pending goes on.
+TEST(Schedulers, TakeOverFromEachOther) {
+  for (std::size_t i = 0; i < kSpecs.size(); ++i) {
+    Random random(i + 1);
+    sched::ClusterState empty;
+    auto before = make(kSpecs[i]);
+    ASSERT_TRUE(before->start(empty, nullptr));
+    for (const std::string& spec : kSpecs) EXPECT_TRUE(make(spec)->start(empty, before.get())) << spec;
+  }
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = fmt::format("{}_", info.index);
+  for (char c : info.param) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(All, EveryScheduler, testing::ValuesIn(kSpecs), test_name);
+
+}  // namespace
+}  // namespace weft::master
