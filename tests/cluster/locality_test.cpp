@@ -46,8 +46,18 @@ TEST_F(Locality, TasksGoWhereTheirInputLies) {
   write_file(files / "data1x/c", "elsewhere\n");  // not below data1
   const auto result = run(cluster->job({"where", "--input", files / "data[123]/*"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(result.out, "file 1 on w3\nfile 2 on w2\nfile 3 on w1\n");
-  EXPECT_TRUE(has(run(cluster->job({"where", "--input", files / "data1x/c"})).out, "elsewhere on w"));
+  EXPECT_EQ(result.out.substr(0, result.out.find("reduced")), "file 1 read on w3\nfile 2 read on w2\nfile 3 read on w1\n");
+  EXPECT_TRUE(has(run(cluster->job({"where", "--input", files / "data1x/c"})).out, "elsewhere read on w"));
+}
+
+TEST_F(Locality, ReducesGoWhereTheMapOutputsLieUnderCogrs) {
+  start({"--scheduler", "cogrs(inner=fifo)"});
+  std::string text;
+  for (int i = 0; text.size() < 60'000; ++i) text += std::to_string(i) + "\n";
+  write_file(files / "data2/file", text);  // one map, on w2
+  const auto result = run(cluster->job({"where", "--input", files / "data2/file", "--partitions", "2"}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out.substr(result.out.find("reduced")), "reduced on w2\n");  // both of two
 }
 
 TEST_F(Locality, RacksComeFromATopologyFile) {
@@ -56,6 +66,22 @@ TEST_F(Locality, RacksComeFromATopologyFile) {
   EXPECT_EQ(rack_of("w1"), "north");
   EXPECT_EQ(rack_of("w2"), "south");
   EXPECT_EQ(rack_of("w3"), "default");  // what the worker says
+}
+
+TEST_F(Locality, TheTopologyIsReadAgainOnSighup) {
+  write_file(files / "racks", "* north\n");
+  start({"--topology", files / "racks"});
+  EXPECT_EQ(rack_of("w1"), "north");
+  write_file(files / "racks", "* north south\n");
+  cluster->master().signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return has(cluster->master().err_so_far(), "the old topology stays"); }));
+  write_file(files / "racks", "* south\n");
+  cluster->master().signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return has(cluster->master().err_so_far(), "racks was reloaded"); }));
+  cluster->add_worker();
+  ASSERT_TRUE(cluster->has_nodes(4));
+  EXPECT_EQ(rack_of("w4"), "south");
+  EXPECT_EQ(rack_of("w1"), "north");  // a worker's rack is that of its registration
 }
 
 TEST_F(Locality, RacksComeFromATopologyProgram) {

@@ -74,6 +74,34 @@ TEST(SchedulerPlugin, ThatNeverReturnsEndsAnEmbeddedJobWithALine) {
   EXPECT_TRUE(has(result.err, "the scheduler hanging has not returned for 5s") && one_line(result.err)) << result.err;
 }
 
+TEST(SchedulerConfiguration, IsReloadedWhileJobsRunAndRefusedWhenItIsWrong) {
+  ScratchDirectory files;
+  write_file(files / "pools.toml", "[[pool]]\nname = \"etl\"\nweight = 2\n");
+  Cluster cluster(1, {"--scheduler", "fair(pools=" + (files / "pools.toml") + ")", "--journal", files / "journal"});
+  const auto weight = [&] {
+    const std::string pools = cluster.admin({"pool", "list", "--json"}).out;
+    const auto at = pools.find("\"weight\":", pools.find("\"name\":\"etl\""));
+    return at == std::string::npos ? pools : pools.substr(at + 9, pools.find(',', at) - at - 9);
+  };
+  EXPECT_EQ(weight(), "2");
+  write_file(files / "pools.toml", "[[pool]]\nname = \"etl\"\nweight = 3\n");
+  EXPECT_EQ(cluster.admin({"scheduler", "reload"}).exit_code, 0);
+  EXPECT_EQ(weight(), "3");
+
+  write_file(files / "pools.toml", "[[pool]]\nname = \"etl\"\nweight = 3\nwieght = 4\n");
+  const auto wrong = cluster.admin({"scheduler", "reload"});
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_TRUE(has(wrong.err, "pools.toml:4") && has(wrong.err, "wieght") && one_line(wrong.err)) << wrong.err;
+  EXPECT_EQ(weight(), "3");
+  cluster.master().signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return has(cluster.master().err_so_far(), "old configuration of the scheduler stays"); }));
+  write_file(files / "pools.toml", "[[pool]]\nname = \"etl\"\nweight = 7\n");
+  cluster.master().signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return weight() == "7"; })) << cluster.master().err_so_far();
+  EXPECT_TRUE(has(cluster.admin({"scheduler", "show"}).out, "pools.toml"));
+  EXPECT_EQ(run(cluster.job({"sums", "--records", "3000", "--pool", "etl"})).out, expected_sums(3000));
+}
+
 TEST(SchedulerConfiguration, IsReplayedFromTheJournalWithTheSchedulersThatWereThere) {
   ScratchDirectory files;
   {

@@ -58,6 +58,19 @@ TEST_F(Preemption, KillsTasksThatLoopInUserCodeAndGivesTheirSlotsToOthers) {
   expect_whole(*low, "1");
 }
 
+TEST_F(Preemption, GivesAPoolItsMinimumShareUnderTheFairScheduler) {
+  write_file(files / "pools.toml", "[[pool]]\nname = \"prod\"\nmin_share = 1\nmin_share_timeout = \"50ms\"\n");
+  start({"--scheduler", "fair(pools=" + (files / "pools.toml") + ",preemption=true,interval=20ms,update=10ms)"});
+  const auto low = holder({"--pool", "adhoc"});
+  const auto high = run(cluster->job({"sums", "--tasks", "2", "--records", "1000", "--pool", "prod"}));
+  EXPECT_EQ(high.exit_code, 0) << high.err;
+  EXPECT_EQ(high.out, expected_sums(1000));
+  EXPECT_GE(lines_with("\"event\":\"task_killed\""), 1);
+  EXPECT_TRUE(low->running());
+  release();
+  expect_whole(*low, "1");
+}
+
 TEST_F(Preemption, OfJobsThatHearIsDoneWithoutKillingTheirExecutor) {
   start({"--scheduler-plugin", plugin("misbehaving"), "--scheduler", "fickle"});
   const auto result = run(cluster->job({"wait", "--tasks", "4", "--records", "40", "--marker", files / "begun"}));

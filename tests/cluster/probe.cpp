@@ -130,6 +130,26 @@ void skewed_join(weft::Flow& flow, const Options& options) {
   print_sorted(rows);
 }
 
+std::string node_name() {
+  const char* node = std::getenv("WEFT_TEST_NODE");
+  return node == nullptr ? "?" : node;
+}
+
+/// Where each line was read, and where each reduce of the lines ran.
+void where(weft::Flow& flow, const Options& options) {
+  const auto read = flow.read_text({options.input})
+                        .map([](std::string_view line) { return std::string(line) + " read on " + node_name(); })
+                        .distinct()
+                        .collect();
+  for (const std::string& row : std::set<std::string>(read.begin(), read.end())) std::printf("%s\n", row.c_str());
+  const auto reduced = flow.read_text({options.input})
+                           .map([](std::string_view line) { return std::pair(std::string(line), 1); })
+                           .reduce_by_key(std::plus<>())
+                           .map([](const auto&) { return "reduced on " + node_name(); })
+                           .collect();
+  for (const std::string& row : std::set<std::string>(reduced.begin(), reduced.end())) std::printf("%s\n", row.c_str());
+}
+
 void define(weft::Flow& flow, const Options& options) {
   if (options.mode == "skewed_join") {
     skewed_join(flow, options);
@@ -143,14 +163,7 @@ void define(weft::Flow& flow, const Options& options) {
             options.tasks)
         .count();
   } else if (options.mode == "where") {
-    const auto rows = flow.read_text({options.input})
-                          .map([](std::string_view line) {
-                            const char* node = std::getenv("WEFT_TEST_NODE");
-                            return std::string(line) + " on " + (node == nullptr ? "?" : node);
-                          })
-                          .distinct()
-                          .collect();
-    for (const std::string& row : std::set<std::string>(rows.begin(), rows.end())) std::printf("%s\n", row.c_str());
+    where(flow, options);
   } else if (options.mode == "noop") {
     const auto count = flow.generate(
                                options.tasks, [](std::uint64_t i) { return i; }, options.tasks)
