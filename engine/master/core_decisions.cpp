@@ -48,7 +48,7 @@ Result<void> Core::Impl::preempt(const AttemptId& attempt, std::string_view reas
   JobRecord& job = jobs_.at(attempt.task.job);
   const TaskRef task{&job, &job.stages.at(attempt.task.stage), attempt.task.index};
   const NodeId node = info->node;
-  emit(KillTask{node, attempt, fmt::format("preempted: {}", reason)});
+  emit(KillTask{node, attempt, KillCause::preempted, fmt::format("preempted: {}", reason)});
   release(task);
   state_.set_task(*job.info, *task.stage->info, task.index, sched::TaskState::pending);
   record_reason(job.spec.job, attempt.task.stage, fmt::format("preempted: {}", reason));

@@ -190,7 +190,7 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
     for (auto attempt = running.lower_bound(AttemptId{TaskId{id, StageId(0), 0}, 0});
          attempt != running.end() && attempt->task.job == id;) {
       const AttemptId killed = *attempt++;
-      emit(KillTask{node, killed, reason});
+      emit(KillTask{node, killed, KillCause::job_over, reason});
       vacate({&job, &job.stages.at(killed.task.stage), killed.task.index});
     }
   }

@@ -69,7 +69,7 @@ bool Core::Impl::make_way() {
   if (!stopped) return false;
   JobRecord& job = *stopped->job;
   const std::string why = "makes way for the tasks whose output it waits for";
-  emit(KillTask{stopped->info().node, stopped->attempt(), why});
+  emit(KillTask{stopped->info().node, stopped->attempt(), KillCause::making_way, why});
   vacate(*stopped);
   state_.set_task(*job.info, *stopped->stage->info, stopped->index, sched::TaskState::pending);
   record_reason(job.spec.job, stopped->stage->plan.id, why);

@@ -128,9 +128,11 @@ struct LaunchTask {
   std::string stage_name;
   std::string reason;  // the scheduler's
 };
+enum class KillCause : std::uint8_t { preempted, making_way, job_over };
 struct KillTask {
   NodeId node;
   AttemptId attempt;
+  KillCause cause = KillCause::preempted;
   std::string reason;
 };
 /// The complete table of a finished shuffle, or with slow start of what is there (sent to a node before the first launch there that

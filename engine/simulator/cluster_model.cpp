@@ -92,8 +92,9 @@ Result<void> validate(const ClusterModel& model) {
   const NetworkModel& network = model.network;
   for (double rate : {network.nic, network.disk_read, network.disk_write, network.uplink, network.oversubscription})
     WEFT_TRY(not_negative("a rate of the network model", rate));
-  WEFT_TRY(not_negative("the fetch interval", network.fetch_interval));
-  if (network.report_interval <= Time(0)) return fail(Code::invalid_argument, "the report interval must be positive");
+  for (Time interval : {network.fetch_interval, network.report_interval}) {
+    if (interval <= Time(0)) return fail(Code::invalid_argument, "the fetch and report intervals must be positive");
+  }
   if (network.oversubscription > 0 && network.nic == 0 && network.uplink == 0) {
     return fail(Code::invalid_argument, "an oversubscription needs a NIC rate to be a multiple of");
   }
@@ -111,7 +112,6 @@ Result<void> validate(const ClusterModel& model) {
   WEFT_TRY(not_negative("the heartbeat interval", model.heartbeat));
   WEFT_TRY(not_negative("the step", model.step));
   WEFT_TRY(in_range("the slow start", model.slow_start, 0, 1));
-  if (model.speculation != 0) WEFT_TRY(in_range("the factor of speculation", model.speculation, 1, 1e6));
   return {};
 }
 

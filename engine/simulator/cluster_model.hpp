@@ -91,8 +91,6 @@ struct ClusterModel {
   Time heartbeat{0};       // nodes report ends and are given tasks at their heartbeats only; 0: at once
   Time step{0};            // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once
   double slow_start = 1;   // part of the maps that must be done before reduces are launched; they fetch as further maps end
-  double speculation = 0;  // a running task is tried a second time when it takes so many times the mean; 0: never
-  std::uint64_t split_bytes = 0;  // hot partitions are cut into pieces of no less, as on a real cluster; 0: never
   std::uint64_t seed = 1;
 
   std::uint32_t node_count() const;

@@ -1,0 +1,220 @@
+#include "engine/simulator/accounts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::simulator {
+
+namespace {
+
+double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
+
+double jain(const std::vector<double>& values) {
+  double sum = 0, squares = 0;
+  for (double value : values) sum += value, squares += value * value;
+  return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1;
+}
+
+void add(TrafficByKind& sum, const TrafficByKind& part, double sign = 1) {
+  for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
+    sum[kind].total += sign * part[kind].total;
+    sum[kind].remote += sign * part[kind].remote;
+    sum[kind].cross_rack += sign * part[kind].cross_rack;
+  }
+}
+
+}  // namespace
+
+Accounts::Accounts(const Workload& workload, Time series_step, Time window)
+    : step_(series_step), window_(window), window_end_(window), sample_end_(series_step), shares_(workload.jobs.size()) {
+  result_.workload = workload.name;
+  result_.series.step = series_step;
+  result_.fairness.window = window;
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    const JobSpec& spec = workload.jobs[i];
+    JobResult& job = result_.jobs.emplace_back();
+    job.index = i;
+    job.name = spec.name;
+    job.user = spec.user;
+    job.pool = spec.pool;
+    job.submitted = spec.arrival;
+    if (spec.deadline) job.deadline = spec.arrival + *spec.deadline;
+    for (const StageSpec& stage : spec.stages) {
+      job.tasks += stage.tasks;
+      job.input_bytes += stage.input_bytes;
+      job.shuffle_bytes += stage.shuffle_bytes;
+      job.output_bytes += stage.output_bytes;
+    }
+    result_.tasks += job.tasks;
+    user_of_.push_back(users_.try_emplace(spec.user, users_.size()).first->second);
+  }
+}
+
+void Accounts::pass(Time span) {
+  const double length = seconds(span);
+  used_area_ += used_ * length;
+  capacity_area_ += capacity_ * length;
+  if (step_ <= Time(0)) return;
+  sample_filled_ += span;
+  sample_.used += used_ * length;
+  sample_.capacity += capacity_ * length;
+  sample_.running_tasks += running_ * length;
+  sample_.pending_tasks += waiting_ * length;
+  sample_.running_jobs += jobs_running_ * length;
+}
+
+void Accounts::advance(Time now, const TrafficByKind& traffic) {
+  while (now_ < now) {
+    Time next = now;
+    if (window_ > Time(0)) next = std::min(next, window_end_);
+    if (step_ > Time(0)) next = std::min(next, sample_end_);
+    pass(next - now_);
+    now_ = next;
+    if (window_ > Time(0) && now_ == window_end_) close_window(now_);
+    if (step_ > Time(0) && now_ == sample_end_) close_sample(traffic);
+  }
+}
+
+void Accounts::close_sample(const TrafficByKind& traffic) {
+  const double length = std::max(1e-9, seconds(sample_filled_));
+  for (auto* amounts : {&sample_.used, &sample_.capacity}) *amounts = *amounts * (1 / length);
+  for (double* mean : {&sample_.running_tasks, &sample_.pending_tasks, &sample_.running_jobs}) *mean /= length;
+  sample_.traffic = traffic;
+  add(sample_.traffic, traffic_before_, -1);
+  traffic_before_ = traffic;
+  result_.series.samples.push_back(std::exchange(sample_, {}));
+  sample_filled_ = Time(0);
+  sample_end_ += step_;
+}
+
+void Accounts::update(Share& share, Time now) const {
+  share.area += share.share * seconds(now - share.since);
+  share.since = now;
+}
+
+void Accounts::close_window(Time end) {
+  const Time begin = end - window_;
+  window_end_ = end + window_;
+  std::vector<double> of_jobs, of_users(users_.size(), -1);
+  for (std::size_t index : active_) {
+    Share& share = shares_[index];
+    update(share, end);
+    const Time from = std::max(begin, share.active_since), until = std::min(end, share.active_until);
+    if (until > from) {
+      of_jobs.push_back(share.area / seconds(until - from));
+      double& user = of_users[user_of_[index]];
+      user = std::max(user, 0.0) + share.area;
+    }
+    share.area = 0;
+  }
+  std::erase_if(active_, [this](std::size_t index) { return !shares_[index].active; });
+  std::erase_if(of_users, [](double area) { return area < 0; });
+  const auto note = [](std::vector<double>& list, const std::vector<double>& values, double& sum, std::uint64_t& count) {
+    list.push_back(values.size() < 2 ? 1 : jain(values));
+    if (values.size() < 2) return;
+    sum += list.back();
+    ++count;
+  };
+  note(result_.fairness.jobs, of_jobs, jain_jobs_, jain_job_windows_);
+  note(result_.fairness.users, of_users, jain_users_, jain_user_windows_);
+}
+
+void Accounts::job_arrived(std::size_t index, std::uint64_t tasks) {
+  Share& share = shares_[index];
+  share.active = true;
+  share.since = share.active_since = now_;
+  share.unfinished = tasks;
+  active_.insert(std::upper_bound(active_.begin(), active_.end(), index), index);
+  ++jobs_running_;
+  waiting_ += static_cast<double>(tasks);
+  first_arrival_ = std::min(first_arrival_, now_);
+}
+
+void Accounts::job_ended(std::size_t index, Time now, Outcome outcome, std::string error) {
+  JobResult& job = result_.jobs[index];
+  job.ended = now;
+  job.outcome = outcome;
+  job.error = std::move(error);
+  Share& share = shares_[index];
+  update(share, now);
+  share.active = false;  // counted once more, in this window
+  share.active_until = now;
+  share.share = 0;
+  --jobs_running_;
+  waiting_ -= static_cast<double>(share.unfinished);
+  share.unfinished = 0;
+  last_end_ = std::max(last_end_, now);
+  ++sample_.jobs_finished;
+}
+
+void Accounts::set_used(std::size_t job, const sched::Resources& used, Time now) {
+  Share& share = shares_[job];
+  update(share, now);
+  share.used = used;
+  share.share = sched::dominant_share(used, capacity_);
+}
+
+void Accounts::attempt_started(std::size_t job, const sched::Resources& demand, Time now) {
+  used_ += demand;
+  ++running_;
+  --waiting_;
+  set_used(job, shares_[job].used + demand, now);
+  JobResult& result = result_.jobs[job];
+  if (!result.started) result.started = now;
+  ++result.attempts;
+}
+
+void Accounts::attempt_ended(std::size_t job, const sched::Resources& demand) {
+  used_ -= demand;
+  --running_;
+  ++waiting_;
+  if (running_ == 0) used_ = {};  // no drift of sums of fractions
+  set_used(job, shares_[job].used - demand, now_);
+}
+
+void Accounts::task_finished(std::size_t job) {
+  --waiting_;
+  --shares_[job].unfinished;
+  ++sample_.tasks_finished;
+}
+
+void Accounts::task_undone(std::size_t job) {
+  ++waiting_;
+  ++shares_[job].unfinished;
+}
+
+RunResult Accounts::finish(Time now, const TrafficByKind& traffic) {
+  advance(now, traffic);
+  if (window_ > Time(0) && now_ > window_end_ - window_) {
+    // The last window is a part of one: shares are means over what there was of it.
+    window_ = now_ - (window_end_ - window_);
+    close_window(now_);
+  }
+  if (step_ > Time(0) && sample_filled_ > Time(0)) close_sample(traffic);
+  RunResult& out = result_;
+  out.end = now;
+  out.traffic = traffic;
+  out.makespan = first_arrival_ == Time::max() ? Time(0) : std::max(last_end_, first_arrival_) - first_arrival_;
+  for (const JobResult& job : out.jobs) {
+    out.locality.node += job.locality.node;
+    out.locality.rack += job.locality.rack;
+    out.locality.any += job.locality.any;
+    out.work.useful += job.work.useful;
+    out.work.preempted += job.work.preempted;
+    out.work.lost += job.work.lost;
+    out.work.redundant += job.work.redundant;
+    out.launches += job.attempts;
+    out.preemptions += job.preemptions;
+    out.failed_attempts += job.failed_attempts;
+    out.speculative += job.speculative;
+  }
+  for (const auto& kind : sched::kResourceKinds) {
+    const double all = capacity_area_.*kind.amount;
+    out.utilisation.*kind.amount = all > 0 ? used_area_.*kind.amount / all : 0;
+  }
+  if (jain_job_windows_ > 0) out.fairness.mean_jobs = jain_jobs_ / static_cast<double>(jain_job_windows_);
+  if (jain_user_windows_ > 0) out.fairness.mean_users = jain_users_ / static_cast<double>(jain_user_windows_);
+  return std::move(result_);
+}
+
+}  // namespace weft::simulator

@@ -1,0 +1,64 @@
+// What a run adds up to: totals in time, shares per job and window, and the result made of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/simulator/result.hpp"
+
+namespace weft::simulator {
+
+class Accounts {
+ public:
+  Accounts(const Workload& workload, Time series_step, Time window);
+
+  /// Time passes until `now` with everything as it is. `traffic` is that of the whole run so far.
+  void advance(Time now, const TrafficByKind& traffic);
+
+  void set_capacity(const sched::Resources& capacity) { capacity_ = capacity; }
+  void job_arrived(std::size_t job, std::uint64_t tasks);
+  void job_ended(std::size_t job, Time now, Outcome outcome, std::string error);
+  void attempt_started(std::size_t job, const sched::Resources& demand, Time now);
+  void attempt_ended(std::size_t job, const sched::Resources& demand);
+  void task_finished(std::size_t job);
+  void task_undone(std::size_t job);  // its output was lost
+
+  JobResult& job(std::size_t index) { return result_.jobs[index]; }
+  RunResult& result() { return result_; }
+  /// Sums over jobs, means over time. Call once, at the end.
+  RunResult finish(Time now, const TrafficByKind& traffic);
+
+ private:
+  struct Share {
+    bool active = false;
+    double share = 0, area = 0;  // dominant share now, and its integral in this window
+    Time since{0};               // when `area` was brought up to date
+    Time active_since{0}, active_until = Time::max();
+    sched::Resources used;
+    std::uint64_t unfinished = 0;
+  };
+  void pass(Time span);
+  void update(Share& share, Time now) const;
+  void set_used(std::size_t job, const sched::Resources& used, Time now);
+  void close_window(Time end);
+  void close_sample(const TrafficByKind& traffic);
+
+  RunResult result_;
+  Time step_, window_, now_{0}, window_end_, sample_end_;
+  sched::Resources used_, capacity_, used_area_, capacity_area_;
+  double running_ = 0, waiting_ = 0, jobs_running_ = 0;
+  Sample sample_;
+  Time sample_filled_{0};
+  TrafficByKind traffic_before_;
+  std::vector<Share> shares_;
+  std::vector<std::size_t> active_;  // jobs, ascending
+  std::map<std::string, std::size_t> users_;
+  std::vector<std::size_t> user_of_;
+  double jain_jobs_ = 0, jain_users_ = 0;
+  std::uint64_t jain_job_windows_ = 0, jain_user_windows_ = 0;
+  Time first_arrival_{Time::max()}, last_end_{0};
+};
+
+}  // namespace weft::simulator

@@ -1,0 +1,55 @@
+// What is going to happen in a simulated run, in order: by time, then by what kind of thing it is, then as it was written down.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "schedulers/resources.hpp"
+
+namespace weft::simulator {
+
+using sched::Time;
+
+/// In the order in which they happen when they happen at once: the world first, then what the master is told, its timers last.
+enum class What : std::uint8_t { fault, death, repair, silence, work_done, poll, availability, arrival, report, heartbeat, timer };
+
+struct Happening {
+  What what = What::timer;
+  std::uint32_t slot = 0, generation = 0;
+  std::uint64_t id = 0;
+};
+
+class Agenda {
+ public:
+  void add(Time at, Happening happening) {
+    const std::uint64_t order = static_cast<std::uint64_t>(happening.what) << 56 | sequence_++;
+    heap_.push_back({at, order, happening.slot, happening.generation, happening.id});
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+
+  bool empty() const { return heap_.empty(); }
+  Time next() const { return heap_.front().at; }
+
+  Happening take() {
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    const Entry entry = heap_.back();
+    heap_.pop_back();
+    return {static_cast<What>(entry.order >> 56), entry.slot, entry.generation, entry.id};
+  }
+
+ private:
+  struct Entry {
+    Time at;
+    std::uint64_t order;
+    std::uint32_t slot, generation;
+    std::uint64_t id;
+    friend bool operator>(const Entry& a, const Entry& b) { return a.at != b.at ? a.at > b.at : a.order > b.order; }
+  };
+  std::vector<Entry> heap_;
+  std::uint64_t sequence_ = 0;
+};
+
+}  // namespace weft::simulator

@@ -1,0 +1,94 @@
+// The simulated machines, their racks, and the links between them: which links a move of bytes uses, for which part.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "engine/simulator/cluster_model.hpp"
+#include "engine/simulator/flow_network.hpp"
+#include "engine/simulator/result.hpp"
+
+namespace weft::simulator {
+
+struct Machine {
+  std::string name;
+  std::uint32_t rack = 0;
+  const NodeGroup* group = nullptr;
+  NodeId id;                            // of its present registration
+  bool alive = false;                   // in the world
+  bool known = false;                   // to the master
+  bool available = true;                // by ClusterModel::availability
+  std::vector<std::uint32_t> attempts;  // slots of what runs there
+  // Heartbeats.
+  Time phase{0}, last_beat{-1};
+  bool awake = false;  // its next heartbeat is on the agenda
+  double told_rate = 0;
+};
+
+/// Bytes on their way: over which links, and how they count.
+struct Move {
+  TrafficKind kind = TrafficKind::map_read;
+  double bytes = 0;  // of the flow
+  Traffic traffic;   // it makes
+  std::vector<FlowNetwork::Use> uses;
+};
+
+/// What a fetch draws from one machine.
+struct Source {
+  std::uint32_t machine = 0;
+  double bytes = 0;
+};
+
+class Machines {
+ public:
+  static constexpr std::uint32_t kOutside = UINT32_MAX;  // a source that is no machine of the cluster
+
+  /// The links are added to the network when the model has flows.
+  Machines(const ClusterModel& model, FlowNetwork& network);
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(all_.size()); }
+  Machine& operator[](std::uint32_t i) { return all_[i]; }
+  const Machine& operator[](std::uint32_t i) const { return all_[i]; }
+  const std::vector<std::vector<std::uint32_t>>& racks() const { return racks_; }
+  std::string rack_name(std::uint32_t rack) const;
+  std::optional<std::uint32_t> named(const std::string& host) const;
+
+  Move read(std::uint32_t from, std::uint32_t to, double bytes) const;
+  /// Each machine at most once in `sources`. Of the sources' NICs only those that give more than an eighth of all can limit it.
+  Move fetch(const std::vector<Source>& sources, std::uint32_t to) const;
+  /// `local` bytes to the disk of `at`, `copied` of them to each of `copies`, one after the other.
+  Move write(std::uint32_t at, double local, double copied, const std::vector<std::uint32_t>& copies) const;
+
+  /// Bytes per second over a rack's uplink, the busier direction.
+  double uplink_rate(FlowNetwork& network, std::uint32_t rack) const;
+  double uplink_capacity() const { return uplink_; }
+  /// Counts all flows with that link.
+  FlowNetwork::Link meter(TrafficKind kind, int part) const {
+    return meters_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(part)];
+  }
+
+ private:
+  struct Links {
+    std::optional<FlowNetwork::Link> in, out, read, write;
+  };
+  using Parts = std::map<FlowNetwork::Link, double>;  // bytes by link
+  static void add(Parts& parts, const std::optional<FlowNetwork::Link>& link, double bytes);
+  void cross(Parts& parts, Move& move, std::uint32_t from_rack, std::uint32_t to_rack, double bytes) const;
+  Move finish(Move move, const Parts& parts) const;
+
+  std::vector<Machine> all_;
+  std::vector<std::vector<std::uint32_t>> racks_;
+  std::map<std::string, std::uint32_t> names_;
+  bool flows_ = false;
+  double uplink_ = 0;
+  std::vector<Links> links_;
+  std::vector<Links> uplinks_;  // by rack: in, out
+  std::array<std::array<FlowNetwork::Link, 3>, kTrafficKinds> meters_{};
+};
+
+}  // namespace weft::simulator

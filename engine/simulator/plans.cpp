@@ -1,0 +1,183 @@
+#include "engine/simulator/plans.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace weft::simulator {
+
+namespace {
+
+bool typed_slots(const ClusterModel& model) {
+  return std::any_of(model.groups.begin(), model.groups.end(),
+                     [](const NodeGroup& group) { return group.capacity.map_slots > 0 || group.capacity.reduce_slots > 0; });
+}
+
+sched::Resources true_demand(const StageSpec& stage, bool typed) {
+  sched::Resources demand = stage.demand;
+  if (demand == sched::Resources()) demand.cpu = 1;
+  if (!typed) return demand;
+  (stage.parents.empty() ? demand.map_slots : demand.reduce_slots) = 1;
+  return demand;
+}
+
+/// Errs by the factor, but never so far that a task that has its place does not fit there any more.
+sched::Resources planned_demand(const sched::Resources& demand, double factor, const ClusterModel& model) {
+  if (factor == 1) return demand;
+  sched::Resources planned = demand * factor;
+  planned.map_slots = demand.map_slots;
+  planned.reduce_slots = demand.reduce_slots;
+  for (const NodeGroup& group : model.groups) {
+    if (!sched::fits(demand, {}, group.capacity)) continue;
+    for (const auto& kind : sched::kResourceKinds) {
+      if (sched::accounted(kind, group.capacity))
+        planned.*kind.amount = std::min(planned.*kind.amount, group.capacity.*kind.amount);
+    }
+    return planned;
+  }
+  return planned;
+}
+
+Time mean_duration(const StageSpec& stage) {
+  if (stage.durations.empty()) return stage.duration;
+  const Time sum = std::accumulate(stage.durations.begin(), stage.durations.end(), Time(0));
+  return sum / static_cast<std::int64_t>(stage.durations.size());
+}
+
+std::vector<double> partition_weights(const StageSpec& stage, std::uint32_t partitions) {
+  std::vector<double> weights;
+  if (stage.partition_weights.size() == partitions) {
+    weights = stage.partition_weights;
+  } else if (stage.partition_skew > 0) {
+    for (std::uint32_t i = 0; i < partitions; ++i) weights.push_back(std::pow(i + 1, -stage.partition_skew));
+  }
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (sum <= 0) return {};
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+void place_inputs(const StageSpec& stage, StagePlan& plan, const ClusterModel& model, const Machines& machines,
+                  Placement& placement) {
+  if (!stage.hosts.empty()) {
+    for (const auto& hosts : stage.hosts) {
+      auto& replicas = plan.replicas.emplace_back();
+      for (const std::string& host : hosts) replicas.push_back(machines.named(host).value_or(Machines::kOutside));
+    }
+    plan.replicas.resize(stage.tasks);
+  } else if (stage.input_bytes > 0 && model.storage.replicas > 0) {
+    for (std::uint32_t i = 0; i < stage.tasks; ++i) plan.replicas.push_back(placement.block());
+  }
+}
+
+}  // namespace
+
+Result<void> validate(const JobSpec& job, std::size_t index) {
+  const auto wrong = [&](std::size_t stage, const char* what) {
+    return fail(Code::invalid_argument, fmt::format("job {} ({}), stage {}: {}", index, job.name, stage, what));
+  };
+  if (job.stages.empty()) return fail(Code::invalid_argument, fmt::format("job {} ({}) has no stages", index, job.name));
+  if (job.arrival < Time(0)) return fail(Code::invalid_argument, fmt::format("job {} ({}) arrives before 0", index, job.name));
+  for (std::size_t i = 0; i < job.stages.size(); ++i) {
+    const StageSpec& stage = job.stages[i];
+    if (stage.tasks == 0) return wrong(i, "it has no tasks");
+    if (stage.duration < Time(0) || std::any_of(stage.durations.begin(), stage.durations.end(), [](Time t) { return t < Time(0); }))
+      return wrong(i, "a duration is negative");
+    if (!stage.durations.empty() && stage.durations.size() != stage.tasks) return wrong(i, "the durations are not one per task");
+    if (!stage.hosts.empty() && stage.hosts.size() != stage.tasks) return wrong(i, "the hosts are not one list per task");
+    if (!sched::valid(stage.demand)) return wrong(i, "the demand must be finite and not negative");
+    for (std::uint32_t parent : stage.parents) {
+      if (parent >= i) return wrong(i, "a parent is not an earlier stage");
+    }
+  }
+  return {};
+}
+
+std::vector<StagePlan> lay_out(const JobSpec& job, const ClusterModel& model, const Machines& machines, Placement& placement,
+                               Random random) {
+  std::vector<StagePlan> plans(job.stages.size());
+  const bool typed = typed_slots(model);
+  const EstimateError& error = model.estimates;
+  const auto factor = [&random](double bias, double spread) { return 1 + bias + spread * (2 * random.uniform() - 1); };
+  for (std::uint32_t i = 0; i < plans.size(); ++i) {
+    const StageSpec& stage = job.stages[i];
+    StagePlan& plan = plans[i];
+    plan.demand = true_demand(stage, typed);
+    const double duration_error = factor(error.duration_bias, error.duration_spread);
+    const double demand_error = factor(error.demand_bias, error.demand_spread);
+    plan.planned = planned_demand(plan.demand, demand_error, model);
+    const double estimate = static_cast<double>(stage.estimate.value_or(mean_duration(stage)).count()) * duration_error;
+    plan.estimate = Time(std::llround(estimate));
+    for (std::uint32_t parent : stage.parents) {
+      auto& siblings = plans[parent].children;
+      if (siblings.empty() || siblings.back() != i) siblings.push_back(i);
+    }
+    place_inputs(stage, plan, model, machines, placement);
+  }
+  for (std::uint32_t i = 0; i < plans.size(); ++i) {
+    StagePlan& plan = plans[i];
+    if (plan.children.empty()) continue;
+    const std::uint32_t readers = job.stages[plan.children.front()].tasks;
+    plan.shared = job.stages[i].shuffle_bytes == 0 || std::any_of(plan.children.begin(), plan.children.end(),
+                                                                  [&](std::uint32_t c) { return job.stages[c].tasks != readers; });
+    plan.partitions = plan.shared ? 1 : readers;
+    if (!plan.shared) plan.weights = partition_weights(job.stages[i], plan.partitions);
+  }
+  return plans;
+}
+
+master::JobSubmitted submission(const JobSpec& job, JobId id) {
+  master::JobSubmitted event;
+  event.job = id;
+  event.name = job.name;
+  event.user = job.user;
+  event.pool = job.pool;
+  event.priority = job.priority;
+  if (job.deadline) event.deadline = job.arrival + *job.deadline;
+  event.demand.cpu = 1;
+  event.hints = job.hints;
+  return event;
+}
+
+plan::PlanPart plan_of(const JobSpec& job, const std::vector<StagePlan>& plans, const Machines& machines) {
+  plan::PlanPart part;
+  for (std::uint32_t i = 0; i < plans.size(); ++i) {
+    const StageSpec& spec = job.stages[i];
+    const StagePlan& layout = plans[i];
+    plan::Stage stage;
+    stage.id = StageId(i);
+    stage.name = spec.name;
+    stage.demand = layout.planned;
+    stage.estimated_task_duration = layout.estimate;
+    stage.partitions = layout.partitions;
+    if (layout.children.empty()) {
+      stage.output = plan::OutputKind::result;
+      part.targets.push_back(stage.id);
+    }
+    plan::Branch branch;
+    branch.tasks = spec.tasks;
+    for (std::uint32_t parent : spec.parents) {
+      const ShuffleId shuffle(parent);
+      auto& list = plans[parent].shared ? branch.broadcast : branch.partitioned;
+      if (std::find(list.begin(), list.end(), shuffle) == list.end()) list.push_back(shuffle);
+    }
+    branch.kind = branch.partitioned.empty() ? plan::BranchKind::splits : plan::BranchKind::shuffles;
+    if (branch.kind == plan::BranchKind::splits && !layout.replicas.empty()) {
+      for (const auto& replicas : layout.replicas) {
+        storage::Split split;
+        split.length = spec.input_bytes / spec.tasks;
+        for (std::size_t k = 0; k < replicas.size(); ++k)
+          split.hosts.push_back(replicas[k] == Machines::kOutside ? spec.hosts[branch.splits.size()][k]
+                                                                  : machines[replicas[k]].name);
+        branch.splits.push_back({std::move(split)});
+      }
+    }
+    stage.branches.push_back(std::move(branch));
+    part.stages.push_back(std::move(stage));
+  }
+  return part;
+}
+
+}  // namespace weft::simulator

@@ -1,0 +1,33 @@
+// What the master is told of a job: its submission and its plan, with estimates that may err, and where inputs lie.
+#pragma once
+
+#include <vector>
+
+#include "engine/master/events.hpp"
+#include "engine/simulator/machines.hpp"
+#include "engine/simulator/placement.hpp"
+#include "engine/simulator/workload.hpp"
+
+namespace weft::simulator {
+
+/// How a stage's shuffle is laid out: readers that differ in their number of tasks cannot share partitions, and read all of one
+/// partition each in part.
+struct StagePlan {
+  std::vector<std::uint32_t> children;
+  std::uint32_t partitions = 0;                      // 0: nobody reads it
+  bool shared = false;                               // one partition, of which each reading task takes an equal part
+  std::vector<double> weights;                       // of the partitions, together 1; empty: equal
+  sched::Resources demand, planned;                  // true, and as told
+  Time estimate{0};                                  // as told
+  std::vector<std::vector<std::uint32_t>> replicas;  // by task, machines; Machines::kOutside for hosts that are none
+};
+
+/// Whether it makes sense; invalid_argument names job and stage.
+Result<void> validate(const JobSpec& job, std::size_t index);
+/// `random` errs the estimates.
+std::vector<StagePlan> lay_out(const JobSpec& job, const ClusterModel& model, const Machines& machines, Placement& placement,
+                               Random random);
+master::JobSubmitted submission(const JobSpec& job, JobId id);
+plan::PlanPart plan_of(const JobSpec& job, const std::vector<StagePlan>& stages, const Machines& machines);
+
+}  // namespace weft::simulator

@@ -1,0 +1,205 @@
+#include "engine/simulator/run.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace weft::simulator {
+
+namespace {
+
+/// A run in which nothing has moved for so long will not go on.
+constexpr Time kHopeless = std::chrono::hours(24 * 30);
+
+master::CoreOptions core_options(const ClusterModel& model, const Machines& machines) {
+  master::CoreOptions options;
+  options.heartbeat_timeout = Time(0);  // the simulator knows how long a silence takes to be noticed
+  options.decide_every = model.step;
+  options.on_heartbeats = model.heartbeat > Time(0);
+  options.slow_start = model.slow_start;
+  options.split_bytes = 0;  // partitions are as the workload has them
+  options.rack_uplink_bytes_per_second = machines.uplink_capacity();
+  options.placement_patience = std::chrono::hours(24 * 365);  // nodes come back
+  options.finished_jobs_kept = 1;
+  return options;
+}
+
+}  // namespace
+
+Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sched::Scheduler> scheduler,
+         const RunOptions& options)
+    : workload_(workload),
+      model_(model),
+      options_(options),
+      machines_(model, network_),
+      scheduler_name_(scheduler->name()),
+      core_(std::make_unique<WatchedScheduler>(std::move(scheduler), watch_), core_options(model, machines_)),
+      accounts_(workload, options.series_step, options.fairness_window),
+      deaths_(model.seed, 1),
+      order_(workload.jobs.size()),
+      jobs_(workload.jobs.size()),
+      outbox_(machines_.count()),
+      from_(machines_.count()) {
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::size_t a, std::size_t b) { return workload.jobs[a].arrival < workload.jobs[b].arrival; });
+}
+
+Result<RunResult> Run::run() {
+  const auto start = std::chrono::steady_clock::now();
+  Random phases(model_.seed, 2);
+  for (std::uint32_t i = 0; i < machines_.count(); ++i) {
+    if (model_.heartbeat > Time(0))
+      machines_[i].phase = Time(static_cast<std::int64_t>(phases.below(static_cast<std::uint64_t>(model_.heartbeat.count()))));
+    join(i);
+  }
+  for (std::size_t i = 0; i < model_.availability.size(); ++i)
+    agenda_.add(model_.availability[i].from, {What::availability, 0, 0, i});
+  for (std::size_t i = 0; i < model_.faults.nodes.size(); ++i) agenda_.add(model_.faults.nodes[i].at, {What::fault, 0, 0, i});
+  next_death();
+  if (flows() && model_.heartbeat == Time(0)) agenda_.add(model_.network.report_interval, {What::report});
+  if (!order_.empty()) agenda_.add(workload_.jobs[order_[0]].arrival, {What::arrival});
+  while (over_ < jobs_.size() && step()) {
+  }
+  RunResult result =
+      accounts_.finish(options_.until && over_ < jobs_.size() ? std::max(now_, *options_.until) : now_, traffic_so_far());
+  result.scheduler = scheduler_name_;
+  result.seed = model_.seed;
+  result.refused_decisions = core_.trouble().refused;
+  result.node_deaths = deaths_count_;
+  result.events = events_applied_;
+  result.event_digest = digest_.value();
+  result.scheduler_calls = watch_.calls;
+  result.scheduler_time = watch_.time;
+  result.wall_time = std::chrono::steady_clock::now() - start;
+  return result;
+}
+
+TrafficByKind Run::traffic_so_far() {
+  if (!flows()) return instant_traffic_;
+  TrafficByKind traffic;
+  for (std::size_t i = 0; i < kTrafficKinds; ++i) {
+    const auto bytes = [&](int part) { return network_.link_bytes(now_, machines_.meter(static_cast<TrafficKind>(i), part)); };
+    traffic[i] = {bytes(0), bytes(1), bytes(2)};
+  }
+  return traffic;
+}
+
+/// One happening, and all that the master makes of it. False when nothing is left, or the time is up.
+bool Run::step() {
+  const std::optional<Time> flow = flows() ? network_.next() : std::nullopt;
+  if (agenda_.empty() && !flow) return false;
+  const bool moved = flow && (agenda_.empty() || *flow <= agenda_.next());
+  const Time next = moved ? *flow : agenda_.next();
+  if (options_.until && next > *options_.until) return false;
+  if (running_ == 0 && arrived_ == jobs_.size() && next - last_progress_ > kHopeless) return false;
+  pass_to(next);
+  if (moved) {
+    ended_.clear();
+    network_.advance(now_, ended_);
+    ended_slots_.clear();  // first of all: their numbers are given again to flows that what follows starts
+    for (FlowNetwork::Flow done : ended_) {
+      const Slot slot = flow_owner_[done];
+      attempts_[slot].flow.reset();
+      ended_slots_.emplace_back(slot, attempts_[slot].generation);
+    }
+    for (const auto& [slot, generation] : ended_slots_) {
+      if (find(slot, generation) != nullptr) flow_ended(slot);
+    }
+  } else {
+    happen(agenda_.take());
+  }
+  drain();
+  return true;
+}
+
+void Run::pass_to(Time now) {
+  if (now <= now_) return;
+  if (flows() && options_.series_step > Time(0)) {
+    // Meters are read at the ends of samples.
+    for (Time at = (now_ / options_.series_step + 1) * options_.series_step; at < now; at += options_.series_step) {
+      now_ = at;
+      accounts_.advance(now_, traffic_so_far());
+    }
+  }
+  now_ = now;
+  static const TrafficByKind kUnused{};
+  accounts_.advance(now_, options_.series_step > Time(0) ? traffic_so_far() : kUnused);
+}
+
+void Run::flow_ended(Slot slot) {
+  const Attempt& attempt = attempts_[slot];
+  count_traffic(index_of(attempt), attempt.move, 1);
+  switch (attempt.phase) {
+    case Phase::reading:
+      begin_fetch(slot);
+      break;
+    case Phase::fetching:
+      fetched(slot);
+      break;
+    case Phase::writing:
+      written(slot);
+      break;
+    case Phase::waiting:
+    case Phase::working:
+    case Phase::reported:
+    case Phase::stalled:
+      WEFT_ASSERT(false);
+  }
+}
+
+void Run::happen(const Happening& happening) {
+  switch (happening.what) {
+    case What::fault: {
+      const NodeFault& fault = model_.faults.nodes[happening.id];
+      if (machines_[fault.node].alive) die(fault.node, fault.silent, fault.repair);
+      break;
+    }
+    case What::death:
+      next_death();
+      break;
+    case What::repair:
+      repair(happening.slot);
+      break;
+    case What::silence:
+      if (machines_[happening.slot].known && machines_[happening.slot].id.value() == happening.id) {
+        lose(happening.slot,
+             fmt::format("not heard of for {:.1f} s", std::chrono::duration<double>(model_.faults.detection).count()));
+      }
+      break;
+    case What::work_done:
+      if (find(happening.slot, happening.generation) != nullptr) worked(happening.slot);
+      break;
+    case What::poll:
+      poll();
+      break;
+    case What::availability:
+      set_availability(happening.id);
+      break;
+    case What::arrival:
+      arrive(order_[arrived_++]);
+      if (arrived_ < order_.size()) agenda_.add(workload_.jobs[order_[arrived_]].arrival, {What::arrival});
+      break;
+    case What::report:
+      report_rates();
+      break;
+    case What::heartbeat:
+      heartbeat(happening.slot);
+      break;
+    case What::timer:
+      apply(master::TimerFired{happening.id});
+      drain();
+      wake_free();
+      break;
+  }
+}
+
+Result<RunResult> simulate(const Workload& workload, const ClusterModel& model, std::unique_ptr<sched::Scheduler> scheduler,
+                           const RunOptions& options) {
+  WEFT_TRY(validate(model));
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) WEFT_TRY(validate(workload.jobs[i], i));
+  return Run(workload, model, std::move(scheduler), options).run();
+}
+
+}  // namespace weft::simulator

@@ -1,0 +1,209 @@
+// The inside of a simulated run: the world's state, what happens in it, and the master it talks to. Split over run_*.cpp by
+// subject.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/master/core.hpp"
+#include "engine/simulator/accounts.hpp"
+#include "engine/simulator/agenda.hpp"
+#include "engine/simulator/event_digest.hpp"
+#include "engine/simulator/machines.hpp"
+#include "engine/simulator/placement.hpp"
+#include "engine/simulator/plans.hpp"
+#include "engine/simulator/simulate.hpp"
+#include "engine/simulator/watched.hpp"
+
+namespace weft::simulator {
+
+/// One output of a map, in the order of their making.
+struct Output {
+  std::uint32_t map = 0, attempt = 0, machine = 0;
+  NodeId node;
+  bool there = true;     // neither gone with its machine nor made again
+  bool readable = true;  // else a reader finds out
+  bool counted = true;   // as a finished task
+  Time made_in{0};       // the length of the attempt
+};
+
+struct StageRun {
+  const StageSpec* spec = nullptr;
+  StagePlan plan;
+  std::vector<shuffle::PartitionSize> row;  // what each task reports as written
+  double bytes_per_task = 0;                // of its shuffle
+  // Of stages that somebody reads.
+  std::vector<Output> outputs;
+  std::vector<std::uint32_t> latest;      // of each map, position in outputs plus 1; 0: none
+  std::vector<std::uint32_t> on_machine;  // outputs that are there
+  std::uint32_t there = 0;
+  // Of stages that read: running attempts that wait for outputs.
+  std::vector<std::uint32_t> waiting;  // slots
+
+  bool complete() const { return there == spec->tasks; }
+};
+
+struct JobRun {
+  const JobSpec* spec = nullptr;
+  bool running = false;
+  std::vector<StageRun> stages;
+  std::unique_ptr<Placement> placement;  // of what its tasks write
+};
+
+/// How far a reader is with the shuffles it reads.
+struct Fetch {
+  struct Input {
+    std::uint32_t stage = 0;
+    std::uint32_t next = 0;            // the first output not looked at
+    std::vector<std::uint32_t> batch;  // outputs under way
+    std::uint32_t have = 0;
+    std::vector<bool> fetched;  // by map
+  };
+  std::vector<Input> inputs;
+  double left = 1;  // part of the batch that a broken flow had not moved
+};
+
+/// reported: ended, but its machine's next heartbeat is still to come; stalled: its machine is dead.
+enum class Phase : std::uint8_t { reading, fetching, waiting, working, writing, reported, stalled };
+
+struct Attempt {
+  AttemptId id;
+  std::uint32_t machine = 0, place = 0;  // position in the machine's list
+  std::uint32_t generation = 0;          // of the slot: what is on the agenda for an earlier one is void
+  bool active = false;
+  bool fails = false;  // by itself, on the way
+  Phase phase = Phase::working;
+  Time launched{0};
+  double factor = 1;         // of its work
+  std::uint32_t source = 0;  // of the read
+  std::optional<FlowNetwork::Flow> flow;
+  Move move;
+  std::uint64_t input_bytes = 0;
+  std::unique_ptr<Fetch> fetch;
+};
+
+class Run {
+ public:
+  Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sched::Scheduler> scheduler, const RunOptions& options);
+  Result<RunResult> run();
+
+ private:
+  using Slot = std::uint32_t;
+  enum class Fate : std::uint8_t { useful, failed, lost, preempted, redundant };
+
+  // The clock (run.cpp).
+  bool step();
+  void happen(const Happening& happening);
+  void pass_to(Time now);
+  TrafficByKind traffic_so_far();
+  void flow_ended(Slot slot);
+
+  // The master (run_master.cpp).
+  void apply(master::Event event);
+  void drain();
+  void note_runnable();
+  template <class Command>
+  void carry_out(const Command& command);
+  void arrive(std::size_t job);
+  void job_over(std::size_t job, Outcome outcome, std::string error);
+
+  // Attempts (run_attempts.cpp).
+  Attempt* find(Slot slot, std::uint32_t generation);
+  std::optional<Slot> slot_of(const AttemptId& id, std::uint32_t machine) const;
+  void launch(const master::LaunchTask& command);
+  void count_locality(const JobRun& job, const Attempt& attempt);
+  void read_input(Slot slot);
+  void work(Slot slot);
+  void worked(Slot slot);
+  void written(Slot slot);
+  void fail(Slot slot, master::FailureKind kind, std::string message, std::optional<shuffle::FetchFailure> fetch = {});
+  void report(Slot slot, master::Event event);
+  void deliver(Slot slot, master::Event event);
+  Time end(Slot slot, Fate fate);
+  bool start_move(Slot slot, Move move);
+  void break_move(Slot slot);
+  void count_traffic(std::size_t job, const Move& move, double part);
+
+  // Shuffles (run_shuffles.cpp).
+  void begin_fetch(Slot slot);
+  void fetch_more(Slot slot);
+  bool gather(Slot slot, std::vector<Source>& sources);
+  void wait(Slot slot);
+  void stop_waiting(Slot slot);
+  void fetched(Slot slot);
+  void poll();
+  void add_output(JobRun& job, StageRun& stage, const Attempt& attempt);
+  void remove_output(StageRun& stage, std::uint32_t position);
+  void sources_gone(std::uint32_t machine);
+  void refetch(Slot slot, std::uint32_t machine);
+  std::optional<shuffle::FetchFailure> missing(const JobRun& job, std::uint32_t stage) const;
+  double bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const;
+
+  // Machines (run_machines.cpp).
+  void join(std::uint32_t machine);
+  void die(std::uint32_t machine, bool silent, Time repair);
+  void lose(std::uint32_t machine, std::string reason);
+  void repair(std::uint32_t machine);
+  void next_death();
+  void set_availability(std::size_t step);
+  std::vector<sched::CapacityStep> forecast(std::uint32_t machine) const;
+  sched::Resources capacity_of(std::uint32_t machine) const;
+  void update_capacity();
+  void heartbeat(std::uint32_t machine);
+  void wake(std::uint32_t machine);
+  void wake_free();
+  Time next_beat(const Machine& machine) const;
+  void report_rates();
+  double rate_of(std::uint32_t machine);
+
+  JobRun& job_of(const Attempt& attempt) { return jobs_[attempt.id.task.job.value() - 1]; }
+  StageRun& stage_of(const Attempt& attempt) { return job_of(attempt).stages[attempt.id.task.stage.value()]; }
+  std::size_t index_of(const Attempt& attempt) const { return attempt.id.task.job.value() - 1; }
+  bool flows() const { return model_.network.flows; }
+  bool early() const { return model_.slow_start < 1; }
+
+  const Workload& workload_;
+  const ClusterModel& model_;
+  const RunOptions& options_;
+  Time now_{0};
+  Agenda agenda_;
+  FlowNetwork network_;
+  Machines machines_;
+  Watch watch_;  // outlives the core, whose scheduler reports to it
+  std::string scheduler_name_;
+  master::Core core_;
+  Accounts accounts_;
+  EventDigest digest_;
+  Random deaths_;
+  std::vector<std::size_t> order_;  // jobs by arrival
+  std::size_t arrived_ = 0, over_ = 0;
+  std::vector<JobRun> jobs_;
+  std::vector<Attempt> attempts_;
+  std::vector<Slot> free_slots_;
+  std::uint64_t running_ = 0;
+  std::vector<Slot> flow_owner_;
+  std::vector<FlowNetwork::Flow> ended_;
+  std::vector<std::pair<Slot, std::uint32_t>> ended_slots_;
+  std::vector<std::uint32_t> machine_of_node_;  // by NodeId
+  struct Report {
+    Slot slot;
+    std::uint32_t generation;
+    master::Event event;
+  };
+  std::vector<std::vector<Report>> outbox_;  // by machine, with heartbeats
+  std::deque<master::Event> events_;         // to be applied in this moment
+  std::vector<master::Command> commands_;
+  bool draining_ = false;
+  bool runnable_ = false;
+  std::uint64_t waiting_readers_ = 0;
+  bool polling_ = false;
+  std::vector<Source> sources_;    // scratch
+  std::vector<double> from_;       // scratch: bytes by machine
+  TrafficByKind instant_traffic_;  // without flows
+  std::uint64_t events_applied_ = 0, deaths_count_ = 0;
+  Time last_progress_{0};
+};
+
+}  // namespace weft::simulator

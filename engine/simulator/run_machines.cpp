@@ -1,0 +1,202 @@
+// Machines: joining, dying, coming back, heartbeats, capacity in time.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/simulator/run.hpp"
+
+namespace weft::simulator {
+
+sched::Resources Run::capacity_of(std::uint32_t index) const {
+  return machines_[index].available ? machines_[index].group->capacity : sched::Resources();
+}
+
+std::vector<sched::CapacityStep> Run::forecast(std::uint32_t index) const {
+  std::vector<sched::CapacityStep> steps;
+  for (const Availability& step : model_.availability) {
+    const sched::Resources available = index < step.nodes ? machines_[index].group->capacity : sched::Resources();
+    if (steps.empty() || steps.back().available != available) steps.push_back({step.from, available});
+  }
+  return steps;
+}
+
+void Run::update_capacity() {
+  sched::Resources sum;
+  for (std::uint32_t i = 0; i < machines_.count(); ++i) {
+    if (machines_[i].alive) sum += capacity_of(i);
+  }
+  accounts_.set_capacity(sum);
+}
+
+void Run::join(std::uint32_t index) {
+  Machine& machine = machines_[index];
+  machine.id = NodeId(static_cast<std::uint32_t>(std::max<std::size_t>(1, machine_of_node_.size())));
+  machine_of_node_.resize(machine.id.value() + 1, 0);
+  machine_of_node_[machine.id.value()] = index;
+  machine.alive = machine.known = true;
+  machine.told_rate = 0;
+  master::WorkerJoined event;
+  event.node = machine.id;
+  event.name = event.host = machine.name;
+  event.rack = machines_.rack_name(machine.rack);
+  event.capacity = machine.group->capacity;
+  event.attributes = machine.group->attributes;
+  event.forecast = forecast(index);
+  apply(std::move(event));
+  if (!machine.available) {
+    master::WorkerHeartbeat beat{machine.id, {}};
+    beat.capacity = sched::Resources();
+    apply(std::move(beat));
+  }
+  update_capacity();
+  wake(index);
+  drain();
+}
+
+void Run::next_death() {
+  const FaultModel& faults = model_.faults;
+  if (faults.between_deaths <= Time(0)) return;
+  if (now_ > Time(0)) {
+    std::vector<std::uint32_t> alive;
+    for (std::uint32_t i = 0; i < machines_.count(); ++i) {
+      if (machines_[i].alive) alive.push_back(i);
+    }
+    const bool silent = deaths_.chance(faults.silent);
+    const double wait = -std::log1p(-deaths_.uniform()) * static_cast<double>(faults.repair.count());
+    if (!alive.empty())
+      die(alive[deaths_.below(alive.size())], silent, faults.repair > Time(0) ? Time(std::max(1LL, std::llround(wait))) : Time(0));
+  }
+  const double until = -std::log1p(-deaths_.uniform()) * static_cast<double>(faults.between_deaths.count());
+  agenda_.add(now_ + Time(std::max(1LL, std::llround(until))), {What::death});
+}
+
+/// What ran there is gone, and so is what its tasks wrote; the master hears of it at once or by the silence.
+void Run::die(std::uint32_t index, bool silent, Time repair_after) {
+  Machine& machine = machines_[index];
+  machine.alive = false;
+  ++deaths_count_;
+  outbox_[index].clear();
+  update_capacity();
+  for (Slot slot : machine.attempts) {
+    break_move(slot);
+    if (attempts_[slot].phase == Phase::waiting) stop_waiting(slot);
+    attempts_[slot].phase = Phase::stalled;
+    ++attempts_[slot].generation;
+  }
+  const Time detection = silent ? model_.faults.detection : Time(0);
+  if (repair_after > Time(0)) agenda_.add(now_ + std::max(repair_after, detection + Time(1)), {What::repair, index});
+  for (JobRun& job : jobs_) {
+    if (!job.running) continue;
+    for (StageRun& stage : job.stages) {
+      if (stage.plan.partitions == 0 || stage.on_machine[index] == 0) continue;
+      for (std::uint32_t i = 0; i < stage.outputs.size(); ++i) {
+        if (stage.outputs[i].there && stage.outputs[i].machine == index) remove_output(stage, i);
+      }
+    }
+  }
+  if (silent) {
+    agenda_.add(now_ + detection, {What::silence, index, 0, machine.id.value()});
+  } else {
+    lose(index, "connection lost");
+  }
+  sources_gone(index);
+}
+
+void Run::lose(std::uint32_t index, std::string reason) {
+  Machine& machine = machines_[index];
+  machine.known = false;
+  while (!machine.attempts.empty()) {
+    accounts_.job(index_of(attempts_[machine.attempts.back()])).failed_attempts++;
+    end(machine.attempts.back(), Fate::lost);
+  }
+  apply(master::WorkerLost{machine.id, std::move(reason)});
+}
+
+void Run::repair(std::uint32_t index) {
+  if (!machines_[index].alive && !machines_[index].known) join(index);
+}
+
+void Run::set_availability(std::size_t step) {
+  const std::uint32_t nodes = model_.availability[step].nodes;
+  for (std::uint32_t i = 0; i < machines_.count(); ++i) {
+    Machine& machine = machines_[i];
+    if (machine.available == (i < nodes)) continue;
+    machine.available = i < nodes;
+    if (!machine.alive) continue;
+    master::WorkerHeartbeat beat{machine.id, {}};
+    beat.capacity = capacity_of(i);
+    apply(std::move(beat));
+    wake(i);
+  }
+  update_capacity();
+}
+
+// ---- heartbeats -----------------------------------------------------------------------------------------------------
+
+Time Run::next_beat(const Machine& machine) const {
+  const auto interval = model_.heartbeat.count();
+  const auto beats = std::max<std::int64_t>(0, (now_ - machine.phase).count() + interval - 1) / interval;
+  const Time at = machine.phase + Time(beats * interval);
+  return at == machine.last_beat ? at + model_.heartbeat : at;
+}
+
+void Run::wake(std::uint32_t index) {
+  Machine& machine = machines_[index];
+  if (model_.heartbeat == Time(0) || machine.awake || !machine.alive) return;
+  machine.awake = true;
+  agenda_.add(next_beat(machine), {What::heartbeat, index, 0, machine.id.value()});
+}
+
+void Run::wake_free() {
+  if (model_.heartbeat == Time(0) || core_.view().runnable_jobs().empty()) return;
+  for (NodeId node : core_.view().free_nodes()) wake(machine_of_node_[node.value()]);
+}
+
+/// Reports the ends since the last one, and asks for tasks. The next one is put down only if it can matter.
+void Run::heartbeat(std::uint32_t index) {
+  Machine& machine = machines_[index];
+  machine.awake = false;
+  machine.last_beat = now_;
+  if (!machine.alive) return;
+  for (Report& ended : std::exchange(outbox_[index], {})) {
+    if (find(ended.slot, ended.generation) == nullptr) continue;
+    deliver(ended.slot, std::move(ended.event));
+    drain();
+  }
+  master::WorkerHeartbeat beat{machine.id, {}};
+  beat.cross_rack_rate = machine.told_rate = rate_of(index);
+  apply(std::move(beat));
+  drain();
+  const bool asks = !core_.view().runnable_jobs().empty() && core_.view().free_nodes().contains(machine.id);
+  if (asks || flows() || !outbox_[index].empty()) wake(index);
+}
+
+/// An equal part of what its rack moves over its uplink.
+double Run::rate_of(std::uint32_t index) {
+  if (!flows()) return 0;
+  const auto& rack = machines_.racks()[machines_[index].rack];
+  const auto alive = std::count_if(rack.begin(), rack.end(), [this](std::uint32_t i) { return machines_[i].alive; });
+  return machines_.uplink_rate(network_, machines_[index].rack) / static_cast<double>(std::max<std::ptrdiff_t>(1, alive));
+}
+
+/// Without heartbeats, a node of each rack tells the rate of all of it when it has changed.
+void Run::report_rates() {
+  for (std::uint32_t rack = 0; rack < machines_.racks().size(); ++rack) {
+    const double rate = machines_.uplink_rate(network_, rack);
+    bool told = false;
+    for (std::uint32_t i : machines_.racks()[rack]) {
+      Machine& machine = machines_[i];
+      if (!machine.alive) continue;
+      const double says = told ? 0 : rate;
+      told = true;
+      if (std::abs(machine.told_rate - says) <= 1e-3 * says) continue;
+      machine.told_rate = says;
+      master::WorkerHeartbeat beat{machine.id, {}};
+      beat.cross_rack_rate = says;
+      apply(std::move(beat));
+    }
+  }
+  agenda_.add(now_ + model_.network.report_interval, {What::report});
+}
+
+}  // namespace weft::simulator

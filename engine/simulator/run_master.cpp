@@ -1,0 +1,119 @@
+// The shell of the core: events go in, commands are carried out, and what they lead to goes in again.
+#include <utility>
+
+#include "engine/master/journal.hpp"
+#include "engine/simulator/run.hpp"
+
+namespace weft::simulator {
+
+namespace {
+std::size_t position(JobId job) { return job.value() - 1; }
+}  // namespace
+
+/// Noted; drain() gives it to the master.
+void Run::apply(master::Event event) { events_.push_back(std::move(event)); }
+
+void Run::drain() {
+  if (std::exchange(draining_, true)) return;
+  while (!events_.empty()) {
+    master::Event event = std::move(events_.front());
+    events_.pop_front();
+    digest_.add(now_, event);
+    ++events_applied_;
+    commands_.clear();
+    std::optional<Buffer> copy;  // events are moved into the core
+    if (options_.on_event) copy = master::encode_event(now_, event);
+    std::optional<JobId> submitted;
+    if (const auto* job = std::get_if<master::JobSubmitted>(&event)) submitted = job->job;
+    const Result<void> applied = core_.apply(now_, std::move(event), commands_);
+    if (!applied && submitted) job_over(position(*submitted), Outcome::refused, applied.error().to_string());
+    // The ends of attempts, timers, and the plans of refused jobs may have become void by what came before them.
+    WEFT_ASSERT(applied || submitted || applied.error().code() == Code::cancelled || applied.error().code() == Code::not_found);
+    if (copy && applied) options_.on_event(now_, master::decode_event(copy->view()).value().event);
+    for (const master::Command& command : commands_)
+      std::visit([this](const auto& alternative) { carry_out(alternative); }, command);
+    note_runnable();
+  }
+  draining_ = false;
+}
+
+template <class Command>
+void Run::carry_out(const Command& command) {
+  using namespace master;
+  if constexpr (std::is_same_v<Command, LaunchTask>) {
+    launch(command);
+  } else if constexpr (std::is_same_v<Command, KillTask>) {
+    const std::uint32_t machine = machine_of_node_[command.node.value()];
+    if (auto slot = slot_of(command.attempt, machine)) {
+      switch (command.cause) {
+        case KillCause::preempted:
+        case KillCause::making_way:
+          end(*slot, Fate::preempted);
+          break;
+        case KillCause::job_over:
+          end(*slot, Fate::lost);
+          break;
+      }
+    }
+    wake(machine);
+  } else if constexpr (std::is_same_v<Command, ActionFinished>) {
+    apply(JobClosed{command.job});
+  } else if constexpr (std::is_same_v<Command, JobFinished>) {
+    job_over(position(command.job), Outcome::finished, "");
+  } else if constexpr (std::is_same_v<Command, JobFailed>) {
+    const bool never_ran = !accounts_.job(position(command.job)).started;
+    const Outcome outcome = never_ran && command.error.code() == Code::resource_exhausted ? Outcome::refused : Outcome::failed;
+    job_over(position(command.job), outcome, command.error.to_string());
+  } else if constexpr (std::is_same_v<Command, SetTimer>) {
+    agenda_.add(command.at, {What::timer, 0, 0, command.timer});
+  }
+  // Tables and releases: the simulator knows where outputs are, and gives them up with their job.
+}
+
+void Run::arrive(std::size_t index) {
+  JobRun& job = jobs_[index];
+  job.spec = &workload_.jobs[index];
+  job.running = true;
+  const Random random(model_.seed * 0x9e3779b97f4a7c15ULL + index, 3);
+  job.placement = std::make_unique<Placement>(machines_, model_.storage, random);
+  std::vector<StagePlan> plans =
+      lay_out(*job.spec, model_, machines_, *job.placement, Random(model_.seed * 0x9e3779b97f4a7c15ULL + index, 4));
+  plan::PlanPart part = plan_of(*job.spec, plans, machines_);
+  for (std::uint32_t i = 0; i < plans.size(); ++i) {
+    StageRun& stage = job.stages.emplace_back();
+    stage.spec = &job.spec->stages[i];
+    stage.plan = std::move(plans[i]);
+    stage.bytes_per_task = static_cast<double>(stage.spec->shuffle_bytes) / stage.spec->tasks;
+    for (std::uint32_t p = 0; p < stage.plan.partitions; ++p) {
+      const double weight = stage.plan.weights.empty() ? 1.0 / stage.plan.partitions : stage.plan.weights[p];
+      const auto bytes = static_cast<std::uint64_t>(stage.bytes_per_task * weight + 0.5);
+      stage.row.push_back({bytes, static_cast<std::uint32_t>(bytes / 100)});
+    }
+    if (stage.plan.partitions == 0) continue;
+    stage.latest.resize(stage.spec->tasks);
+    stage.on_machine.resize(machines_.count());
+  }
+  accounts_.job_arrived(index, accounts_.job(index).tasks);
+  last_progress_ = now_;
+  const JobId id(index + 1);
+  apply(submission(*job.spec, id));
+  apply(master::PlanExtended{id, std::move(part)});
+}
+
+void Run::job_over(std::size_t index, Outcome outcome, std::string error) {
+  accounts_.job_ended(index, now_, outcome, std::move(error));
+  JobRun& job = jobs_[index];
+  job.running = false;
+  job.stages = {};
+  job.placement.reset();
+  ++over_;
+  last_progress_ = now_;
+}
+
+/// Nodes whose heartbeats could not matter are asleep; when there is work again, they are not.
+void Run::note_runnable() {
+  const bool before = std::exchange(runnable_, !core_.view().runnable_jobs().empty());
+  if (runnable_ && !before) wake_free();
+}
+
+}  // namespace weft::simulator

@@ -1,0 +1,231 @@
+// Map outputs and how readers get at them: all at once when the inputs are complete, or in batches while maps still run (slow
+// start).
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "engine/simulator/run.hpp"
+
+namespace weft::simulator {
+
+/// What one map of `input` wrote for this attempt.
+double Run::bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const {
+  const std::uint32_t readers = job.stages[attempt.id.task.stage.value()].spec->tasks;
+  if (input.plan.weights.empty()) return input.bytes_per_task / readers;
+  return input.bytes_per_task * input.plan.weights[attempt.id.task.index];
+}
+
+void Run::begin_fetch(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  const JobRun& job = job_of(attempt);
+  std::vector<std::uint32_t> parents = stage_of(attempt).spec->parents;
+  if (parents.empty()) return work(slot);
+  std::sort(parents.begin(), parents.end());
+  parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
+  attempt.fetch = std::make_unique<Fetch>();
+  for (std::uint32_t parent : parents) {
+    Fetch::Input& input = attempt.fetch->inputs.emplace_back();
+    input.stage = parent;
+    input.fetched.resize(job.stages[parent].spec->tasks);
+  }
+  fetch_more(slot);
+}
+
+/// The first map whose output should be there and is not.
+std::optional<shuffle::FetchFailure> Run::missing(const JobRun& job, std::uint32_t index) const {
+  const StageRun& stage = job.stages[index];
+  for (std::uint32_t map = 0; map < stage.latest.size(); ++map) {
+    if (stage.latest[map] == 0) continue;
+    const Output& output = stage.outputs[stage.latest[map] - 1];
+    if (!output.there) return shuffle::FetchFailure{ShuffleId(index), map, output.attempt, output.node};
+  }
+  return std::nullopt;
+}
+
+void Run::fetch_more(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  JobRun& job = job_of(attempt);
+  bool complete = true;
+  for (const Fetch::Input& input : attempt.fetch->inputs) {
+    if (job.stages[input.stage].complete()) continue;
+    complete = false;
+    if (early()) continue;
+    return fail(slot, master::FailureKind::fetch_failed, "an output is gone", missing(job, input.stage));
+  }
+  if (!complete && !flows()) return wait(slot);
+  sources_.clear();
+  if (!gather(slot, sources_)) return;
+  Move move = machines_.fetch(sources_, attempt.machine);
+  attempt.input_bytes += static_cast<std::uint64_t>(move.bytes);
+  attempt.phase = Phase::fetching;
+  if (!start_move(slot, std::move(move))) fetched(slot);
+}
+
+/// Everything that is there and was not fetched. False when an output turned out to be unreadable: the attempt has failed.
+bool Run::gather(Slot slot, std::vector<Source>& sources) {
+  Attempt& attempt = attempts_[slot];
+  JobRun& job = job_of(attempt);
+  std::vector<std::uint32_t> machines;
+  for (Fetch::Input& input : attempt.fetch->inputs) {
+    StageRun& stage = job.stages[input.stage];
+    const double bytes = bytes_of(job, attempt, stage);
+    input.batch.clear();
+    for (; input.next < stage.outputs.size(); ++input.next) {
+      const Output output = stage.outputs[input.next];
+      if (!output.there || input.fetched[output.map]) continue;
+      if (!output.readable) {
+        for (std::uint32_t machine : machines) from_[machine] = 0;
+        remove_output(stage, input.next);
+        fail(slot, master::FailureKind::fetch_failed, "an output cannot be read",
+             shuffle::FetchFailure{ShuffleId(input.stage), output.map, output.attempt, output.node});
+        return false;
+      }
+      input.fetched[output.map] = true;
+      input.batch.push_back(input.next);
+      ++input.have;
+      if (bytes <= 0) continue;
+      if (from_[output.machine] == 0) machines.push_back(output.machine);
+      from_[output.machine] += bytes;
+    }
+  }
+  std::sort(machines.begin(), machines.end());
+  for (std::uint32_t machine : machines) sources.push_back({machine, std::exchange(from_[machine], 0)});
+  return true;
+}
+
+void Run::fetched(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  const JobRun& job = job_of(attempt);
+  attempt.fetch->left = 1;
+  bool all = true, complete = true;
+  for (const Fetch::Input& input : attempt.fetch->inputs) {
+    all &= input.have == job.stages[input.stage].spec->tasks;
+    complete &= job.stages[input.stage].complete();
+  }
+  if (all) return work(slot);
+  if (complete) return fetch_more(slot);
+  wait(slot);
+}
+
+void Run::wait(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  attempt.phase = Phase::waiting;
+  stage_of(attempt).waiting.push_back(slot);
+  ++waiting_readers_;
+  if (!flows() || std::exchange(polling_, true)) return;
+  const Time interval = model_.network.fetch_interval;
+  agenda_.add((now_ / interval + 1) * interval, {What::poll});
+}
+
+void Run::stop_waiting(Slot slot) {
+  std::erase(stage_of(attempts_[slot]).waiting, slot);
+  attempts_[slot].phase = Phase::fetching;
+  --waiting_readers_;
+}
+
+/// All waiting readers ask which further maps have ended, at the same times: a moment in which many flows start costs little more
+/// than one.
+void Run::poll() {
+  polling_ = false;
+  for (Slot slot = 0; slot < attempts_.size(); ++slot) {
+    const Attempt& attempt = attempts_[slot];
+    if (!attempt.active || attempt.phase != Phase::waiting) continue;
+    const JobRun& job = job_of(attempt);
+    const bool more = std::any_of(attempt.fetch->inputs.begin(), attempt.fetch->inputs.end(),
+                                  [&](const Fetch::Input& input) { return input.next < job.stages[input.stage].outputs.size(); });
+    if (!more) continue;
+    stop_waiting(slot);
+    fetch_more(slot);
+  }
+  if (waiting_readers_ == 0 || std::exchange(polling_, true)) return;
+  const Time interval = model_.network.fetch_interval;
+  agenda_.add((now_ / interval + 1) * interval, {What::poll});
+}
+
+void Run::add_output(JobRun& job, StageRun& stage, const Attempt& attempt) {
+  const std::uint32_t map = attempt.id.task.index;
+  if (const std::uint32_t before = stage.latest[map]; before > 0 && stage.outputs[before - 1].there)
+    remove_output(stage, before - 1);
+  Output& output = stage.outputs.emplace_back();
+  output.map = map;
+  output.attempt = attempt.id.attempt;
+  output.machine = attempt.machine;
+  output.node = machines_[attempt.machine].id;
+  output.made_in = now_ - attempt.launched;
+  if (model_.faults.lost_outputs > 0) {
+    const TaskId& task = attempt.id.task;
+    Random fate(model_.seed ^ task.job.value() * 0xd1342543de82ef95ULL,
+                (std::uint64_t{task.stage.value()} << 40) + (std::uint64_t{task.index} << 8) + attempt.id.attempt);
+    output.readable = !fate.chance(model_.faults.lost_outputs);
+  }
+  stage.latest[map] = static_cast<std::uint32_t>(stage.outputs.size());
+  ++stage.on_machine[attempt.machine];
+  ++stage.there;
+  if (flows() || !stage.complete()) return;
+  for (std::uint32_t child : stage.plan.children) {
+    for (Slot slot : std::vector<Slot>(job.stages[child].waiting)) {
+      stop_waiting(slot);
+      fetch_more(slot);
+    }
+  }
+}
+
+void Run::remove_output(StageRun& stage, std::uint32_t position) {
+  Output& output = stage.outputs[position];
+  output.there = false;
+  --stage.on_machine[output.machine];
+  --stage.there;
+}
+
+/// Who reads from a machine that has died reads elsewhere; who fetched from it waits for the maps to be done again, or fails.
+void Run::sources_gone(std::uint32_t machine) {
+  for (Slot slot = 0; slot < attempts_.size(); ++slot) {
+    Attempt& attempt = attempts_[slot];
+    if (!attempt.active) continue;
+    if (attempt.phase == Phase::reading && attempt.source == machine) {
+      break_move(slot);
+      read_input(slot);
+    } else if (attempt.phase == Phase::fetching) {
+      refetch(slot, machine);
+    }
+  }
+}
+
+void Run::refetch(Slot slot, std::uint32_t machine) {
+  Attempt& attempt = attempts_[slot];
+  JobRun& job = job_of(attempt);
+  const auto of_batch = [&](auto&& visit) {
+    for (Fetch::Input& input : attempt.fetch->inputs) {
+      for (std::uint32_t i : input.batch) visit(input, job.stages[input.stage], job.stages[input.stage].outputs[i]);
+    }
+  };
+  std::optional<shuffle::FetchFailure> gone;
+  of_batch([&](Fetch::Input& input, StageRun&, const Output& output) {
+    if (output.machine != machine || !input.fetched[output.map]) return;
+    gone = shuffle::FetchFailure{ShuffleId(input.stage), output.map, output.attempt, output.node};
+  });
+  if (!gone) return;
+  if (!early()) return fail(slot, master::FailureKind::fetch_failed, "its source is gone", gone);
+  break_move(slot);
+  std::vector<std::uint32_t> machines;
+  of_batch([&](Fetch::Input& input, StageRun& stage, const Output& output) {
+    if (!input.fetched[output.map]) return;
+    if (output.machine != machine) {
+      if (from_[output.machine] == 0) machines.push_back(output.machine);
+      from_[output.machine] += bytes_of(job, attempt, stage) * attempt.fetch->left;
+    } else {
+      input.fetched[output.map] = false;
+      --input.have;
+      input.next = 0;  // it may have been made again already
+    }
+  });
+  std::sort(machines.begin(), machines.end());
+  sources_.clear();
+  for (std::uint32_t from : machines) {
+    if (from_[from] > 0) sources_.push_back({from, from_[from]});
+    from_[from] = 0;
+  }
+  if (!start_move(slot, machines_.fetch(sources_, attempt.machine))) fetched(slot);
+}
+
+}  // namespace weft::simulator

@@ -1,0 +1,356 @@
+// Runs worked out by hand, and what holds in any run.
+#include <set>
+
+#include "engine/simulator/placement.hpp"
+#include "tests/simulation/simulated.hpp"
+
+namespace weft::simulator {
+namespace {
+
+using namespace test;
+
+TEST(Simulate, OneJobTakesItsWavesAndABarrierBetweenItsStages) {
+  const Workload workload = jobs({job(seconds(10), {stage(5, seconds(4)), stage(2, seconds(3), {0})})});
+  const RunResult result = run(workload, cluster(1, 2));
+  EXPECT_EQ(result.jobs[0].completion_time(), seconds(3 * 4 + 3));
+  EXPECT_EQ(result.jobs[0].started, seconds(10));
+  EXPECT_EQ(result.makespan, seconds(15));
+  EXPECT_EQ(result.jobs[0].work.useful, seconds(5 * 4 + 2 * 3));
+  EXPECT_DOUBLE_EQ(result.utilisation.cpu, 26.0 / (2 * 25));
+  EXPECT_EQ(result.launches, 7u);
+}
+
+TEST(Simulate, ALongJobInFrontOfFifoMakesAShortOneWait) {
+  const Workload workload = jobs({job(Time(0), {stage(4, seconds(100))}), job(seconds(1), {stage(1, seconds(5))})});
+  EXPECT_EQ(run(workload, cluster(1, 2)).jobs[1].completion_time(), seconds(200 - 1 + 5));
+  EXPECT_EQ(run(workload, cluster(1, 2), "srtf").jobs[1].completion_time(), seconds(100 - 1 + 5));
+}
+
+TEST(Simulate, TheOneMachineModelDecidesOnceASecond) {
+  const Workload workload = jobs({job(milliseconds(300), {stage(1, milliseconds(1500)), stage(1, seconds(1), {0})})});
+  ClusterModel model = ClusterModel::one_machine(1);
+  const RunResult result = run(workload, model);
+  EXPECT_EQ(result.jobs[0].started, seconds(1));
+  EXPECT_EQ(result.jobs[0].ended, seconds(4)) << "ends at 2.5 s, goes on at 3 s";
+}
+
+TEST(Simulate, FasterNodesWorkFaster) {
+  ClusterModel model = cluster(1, 1);
+  model.groups[0].speed = 4;
+  const Workload workload = jobs({job(Time(0), {stage(1, seconds(10))})});
+  EXPECT_EQ(run(workload, model).makespan, milliseconds(2500));
+}
+
+TEST(Simulate, TypedSlotsKeepReducesFromMapSlots) {
+  ClusterModel model = cluster(1, 4);
+  model.groups[0].capacity.map_slots = 3;
+  model.groups[0].capacity.reduce_slots = 1;
+  const Workload workload = jobs({job(Time(0), {stage(3, seconds(10)), stage(2, seconds(10), {0})})});
+  EXPECT_EQ(run(workload, model).makespan, seconds(30));
+}
+
+TEST(Simulate, ATaskLargerThanAnyNodeIsRefusedAndTheLargestNamed) {
+  Workload workload = jobs({job(Time(0), {stage(1, seconds(1))}), job(Time(0), {stage(1, seconds(1))})});
+  workload.jobs[0].stages[0].demand.cpu = 9;
+  ClusterModel model = cluster(2, 2);
+  NodeGroup large;
+  large.capacity.cpu = 8;
+  large.hosts = {"big"};
+  model.groups.push_back(large);
+  const RunResult result = run(workload, model);
+  EXPECT_EQ(result.jobs[0].outcome, Outcome::refused);
+  EXPECT_NE(result.jobs[0].error.find("big"), std::string::npos) << result.jobs[0].error;
+  EXPECT_EQ(result.jobs[1].outcome, Outcome::finished);
+}
+
+TEST(Simulate, NonsenseIsRefusedWithItsReason) {
+  const auto refusal = [](const Workload& workload, const ClusterModel& model) {
+    auto result = simulate(workload, model, sched::make_scheduler("fifo").value());
+    return result ? std::string("accepted") : result.error().to_string();
+  };
+  const Workload fine = jobs({job(Time(0), {stage(1, seconds(1))})});
+  EXPECT_NE(refusal(fine, ClusterModel()).find("at least one node"), std::string::npos);
+  ClusterModel model = cluster(2, 1);
+  model.faults.nodes.push_back({seconds(1), 2, false, Time(0)});
+  EXPECT_NE(refusal(fine, model).find("node 2 is to die, but there are 2"), std::string::npos);
+  model = cluster(1, 0);
+  EXPECT_NE(refusal(fine, model).find("needs cpu"), std::string::npos);
+  model = cluster(1, 1);
+  model.slow_start = 1.5;
+  EXPECT_NE(refusal(fine, model).find("slow start"), std::string::npos);
+  const Workload empty = jobs({job(Time(0), {})});
+  EXPECT_NE(refusal(empty, cluster(1, 1)).find("no stages"), std::string::npos);
+  Workload backwards = jobs({job(Time(0), {stage(1, seconds(1), {0})})});
+  EXPECT_NE(refusal(backwards, cluster(1, 1)).find("parent"), std::string::npos);
+}
+
+TEST(Simulate, HeartbeatsDelayBothTheReportAndTheNextTask) {
+  ClusterModel model = cluster(1, 1);
+  model.heartbeat = seconds(10);
+  const Workload workload = jobs({job(Time(0), {stage(3, seconds(3))})});
+  const RunResult result = run(workload, model);
+  EXPECT_EQ((*result.jobs[0].ended - *result.jobs[0].started), seconds(30)) << "a task per heartbeat";
+  EXPECT_EQ(result.jobs[0].work.useful, seconds(30));
+}
+
+TEST(Simulate, SlowStartLetsReducesFetchWhileMapsRun) {
+  ClusterModel model = cluster(4, 2);
+  model.network.flows = true;
+  model.network.nic = 10e6;
+  Workload workload = jobs({job(Time(0), {stage(8, seconds(20)), stage(2, seconds(1), {0})})});
+  workload.jobs[0].stages[0].durations.assign(8, seconds(10));
+  workload.jobs[0].stages[0].durations[7] = seconds(60);
+  workload.jobs[0].stages[0].shuffle_bytes = 1'600'000'000;
+  const Time late = run(workload, model).makespan;
+  model.slow_start = 0.5;
+  const Time early = run(workload, model).makespan;
+  EXPECT_LT(early + seconds(10), late);
+  EXPECT_GT(early, seconds(61));
+}
+
+TEST(Simulate, AReadFromAnotherNodeTakesWhatTheLinksAllow) {
+  ClusterModel model = cluster(2, 1, 2);
+  model.network.flows = true;
+  model.network.nic = 100e6;
+  model.network.uplink = 10e6;
+  Workload workload = jobs({job(Time(0), {stage(1, seconds(5))})});
+  workload.jobs[0].stages[0].input_bytes = 100'000'000;
+  workload.jobs[0].stages[0].hosts = {{"elsewhere"}};
+  const RunResult result = run(workload, model);
+  EXPECT_EQ(result.makespan, seconds(15));
+  EXPECT_DOUBLE_EQ(result.traffic[0].cross_rack, 100e6);
+  EXPECT_EQ(result.locality.any, 1u);
+  workload.jobs[0].stages[0].hosts = {{"node-1"}};
+  const RunResult local = run(workload, model);
+  EXPECT_EQ(local.makespan, seconds(5));
+  EXPECT_EQ(local.locality.node, 1u);
+  EXPECT_DOUBLE_EQ(local.traffic[0].remote, 0);
+}
+
+TEST(Simulate, ConcentratedInputsHaveAReplicaInOneRack) {
+  Machines machines(cluster(40, 1, 8), *std::make_unique<FlowNetwork>());
+  StorageModel storage;
+  for (double wanted : {0.0, 0.5, 1.0}) {
+    storage.concentration = wanted;
+    Placement placement(machines, storage, Random(7));
+    int home = 0, rule = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const auto replicas = placement.block();
+      ASSERT_EQ(std::set<std::uint32_t>(replicas.begin(), replicas.end()).size(), 3u);
+      const std::uint32_t first = machines[replicas[0]].rack, second = machines[replicas[1]].rack, third = machines[replicas[2]].rack;
+      rule += first != second && second == third;
+      home += first == placement.home_rack() || second == placement.home_rack();
+    }
+    EXPECT_EQ(rule, 2000);
+    EXPECT_NEAR(home / 2000.0, wanted + (1 - wanted) * 0.25, 0.04);
+  }
+}
+
+TEST(Simulate, ADeadNodesWorkIsLostAndDoneAgain) {
+  ClusterModel model = cluster(2, 1);
+  model.faults.nodes.push_back({seconds(5), 0, false, Time(0)});
+  const Workload workload = jobs({job(Time(0), {stage(2, seconds(10))})});
+  const RunResult result = run(workload, model);
+  EXPECT_EQ(result.makespan, seconds(20));
+  EXPECT_EQ(result.work.useful, seconds(20));
+  EXPECT_EQ(result.work.lost, seconds(5));
+  EXPECT_EQ(result.failed_attempts, 1u);
+  EXPECT_EQ(result.node_deaths, 1u);
+}
+
+TEST(Simulate, ASilentDeathIsNoticedLaterAndARepairedNodeComesBack) {
+  ClusterModel model = cluster(1, 1);
+  model.faults.detection = seconds(30);
+  model.faults.nodes.push_back({seconds(5), 0, true, seconds(100)});
+  const Workload workload = jobs({job(Time(0), {stage(1, seconds(10))})});
+  const RunResult result = run(workload, model);
+  EXPECT_EQ(result.makespan, seconds(115));
+  EXPECT_EQ(result.work.lost, seconds(35)) << "the slot was blocked until the silence was noticed";
+}
+
+TEST(Simulate, WithoutAnyNodeLeftTheRunEndsUnfinished) {
+  ClusterModel model = cluster(1, 1);
+  model.faults.nodes.push_back({seconds(5), 0, false, Time(0)});
+  const RunResult result = run(jobs({job(Time(0), {stage(1, seconds(10))})}), model);
+  EXPECT_EQ(result.jobs[0].outcome, Outcome::unfinished);
+}
+
+TEST(Simulate, FewerNodesAreAvailableForAWhile) {
+  ClusterModel model = cluster(2, 1);
+  model.availability = {{Time(0), 1}, {seconds(20), 2}};
+  const RunResult result = run(jobs({job(Time(0), {stage(6, seconds(10))})}), model);
+  EXPECT_EQ(result.makespan, seconds(40));
+}
+
+TEST(Simulate, EstimatesErrButExecutionDoesNot) {
+  Workload workload = jobs({job(Time(0), {stage(1, seconds(10))}), job(Time(0), {stage(1, seconds(9))})});
+  ClusterModel model = cluster(1, 1);
+  model.step = seconds(1);
+  EXPECT_LT(*run(workload, model, "sjf").jobs[1].ended, *run(workload, model, "sjf").jobs[0].ended);
+  workload.jobs[1].stages[0].estimate = seconds(11);
+  const RunResult wrong = run(workload, model, "sjf");
+  EXPECT_EQ(wrong.jobs[0].ended, seconds(10)) << "told that the other is longer";
+  EXPECT_EQ(wrong.jobs[1].ended, seconds(19));
+}
+
+TEST(Simulate, EqualJobsShareEquallyAndTheJainIndexSaysSo) {
+  const Workload workload = jobs({job(Time(0), {stage(200, seconds(10))}), job(Time(0), {stage(200, seconds(10))})});
+  RunOptions options;
+  options.fairness_window = seconds(50);
+  options.series_step = seconds(100);
+  ClusterModel model = cluster(2, 4);
+  model.step = seconds(1);
+  const RunResult fair = run(workload, model, "drf", options);
+  EXPECT_NEAR(fair.fairness.mean_jobs, 1, 1e-9);
+  const RunResult fifo = run(workload, model, "fifo", options);
+  EXPECT_NEAR(fifo.fairness.jobs[0], 0.5, 1e-9) << "one has all of it";
+  ASSERT_EQ(fifo.series.samples.size(), 5u);
+  EXPECT_DOUBLE_EQ(fifo.series.samples[0].used.cpu, 8);
+  EXPECT_EQ(fifo.series.samples[0].tasks_finished, 72u) << "the tasks that end at 100 s belong to the next sample";
+}
+
+/// Checks at each launch that all parents of the stage are finished, and at each call that no node is overcommitted.
+class BarrierWatch final : public sched::Scheduler {
+ public:
+  BarrierWatch(std::unique_ptr<sched::Scheduler> inner, std::uint64_t& wrong) : inner_(std::move(inner)), wrong_(wrong) {}
+  std::string_view name() const override { return inner_->name(); }
+  Result<void> start(const sched::ClusterView& view, sched::Scheduler*) override { return inner_->start(view, nullptr); }
+  void on_event(const sched::ClusterView& view, const sched::Notice& notice) override {
+    inner_->on_event(view, notice);
+    if (notice.kind != sched::Notice::Kind::task_launched) return;
+    for (StageId parent : view.stage(notice.job, notice.stage)->parents) wrong_ += view.stage(notice.job, parent)->complete() ? 0 : 1;
+  }
+  void schedule(const sched::ClusterView& view, const sched::Trigger& trigger, sched::Decisions& decisions) override {
+    inner_->schedule(view, trigger, decisions);
+    for (const auto& [id, node] : view.nodes()) {
+      for (const auto& kind : sched::kResourceKinds) {
+        const bool accounted = kind.amount == &sched::Resources::cpu || node.nominal.*kind.amount > 0;
+        wrong_ += accounted && node.used.*kind.amount > node.nominal.*kind.amount * (1 + 1e-9) ? 1 : 0;
+      }
+    }
+  }
+
+ private:
+  std::unique_ptr<sched::Scheduler> inner_;
+  std::uint64_t& wrong_;
+};
+
+TEST(SimulateProperties, NoStageStartsBeforeItsParentsAndNoNodeIsOvercommitted) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Random random(seed);
+    const Workload workload = random_workload(random, 6);
+    ClusterModel model = random_model(random, seed);
+    model.slow_start = 1;
+    std::uint64_t wrong = 0;
+    auto result = simulate(workload, model, std::make_unique<BarrierWatch>(sched::make_scheduler("drf").value(), wrong));
+    ASSERT_TRUE(result) << "seed " << seed;
+    ASSERT_EQ(wrong, 0u) << "seed " << seed;
+  }
+}
+
+TEST(SimulateProperties, EveryJobEndsAndTheAccountsAddUpWhateverFails) {
+  std::uint64_t deaths = 0, lost = 0, preempted = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    Random random(seed);
+    const Workload workload = random_workload(random, 8);
+    const ClusterModel model = random_model(random, seed);
+    RunOptions options;
+    options.series_step = seconds(10);
+    const RunResult result = run(workload, model, random.chance(0.5) ? "fifo" : "drf", options);
+    double busy = 0;
+    for (const Sample& sample : result.series.samples) {
+      ASSERT_GE(sample.running_tasks, -1e-9) << "seed " << seed;
+      ASSERT_GE(sample.pending_tasks, -1e-9) << "seed " << seed;
+      busy += sample.running_tasks;
+    }
+    for (const JobResult& one : result.jobs) {
+      ASSERT_TRUE(one.outcome == Outcome::finished || one.outcome == Outcome::failed)
+          << "seed " << seed << " job " << one.index << " outcome " << static_cast<int>(one.outcome) << " " << one.error;
+      if (one.outcome == Outcome::failed) {  // a task that failed four times, or was lost twenty times
+        ASSERT_NE(one.error.find("times"), std::string::npos) << "seed " << seed << ": " << one.error;
+        continue;
+      }
+      ASSERT_GE(one.attempts, one.tasks) << "seed " << seed;
+      ASSERT_GE(one.work.useful, Time(0)) << "seed " << seed;
+      ASSERT_GE(one.work.lost, Time(0)) << "seed " << seed;
+      ASSERT_GE(*one.ended, *one.started) << "seed " << seed;
+    }
+    const Time spent = result.work.useful + result.work.lost + result.work.preempted + result.work.redundant;
+    const Time last(result.end - seconds(10) * (static_cast<std::int64_t>(result.series.samples.size()) - 1));
+    const double whole = (busy - result.series.samples.back().running_tasks) * 10 +
+                         result.series.samples.back().running_tasks * std::chrono::duration<double>(last).count();
+    ASSERT_NEAR(std::chrono::duration<double>(spent).count(), whole, 1e-6 * whole + 1e-3) << "seed " << seed;
+    deaths += result.node_deaths;
+    lost += result.work.lost > Time(0) ? 1 : 0;
+    preempted += result.preemptions;
+  }
+  EXPECT_GT(deaths, 100u);
+  EXPECT_GT(lost, 100u);
+  EXPECT_GT(preempted, 0u) << "early readers never had to make way";
+}
+
+TEST(SimulateProperties, WithoutFailuresExactlyTheBytesOfTheWorkloadAreMoved) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Random random(seed);
+    const Workload workload = random_workload(random, 6);
+    ClusterModel model = random_model(random, seed);
+    model.faults = FaultModel();
+    model.storage.replicas = 2;
+    RunOptions options;
+    options.series_step = seconds(7);
+    const RunResult result = run(workload, model, "fifo", options);
+    double read = 0, shuffled = 0, copied = 0;
+    const auto copies = std::min(model.storage.output_replicas, model.node_count()) - 1;
+    for (const JobSpec& spec : workload.jobs) {
+      for (std::size_t i = 0; i < spec.stages.size(); ++i) {
+        const StageSpec& from = spec.stages[i];
+        read += static_cast<double>(from.input_bytes / from.tasks * from.tasks);
+        copied += static_cast<double>(from.output_bytes * copies);
+        for (const StageSpec& to : spec.stages) {
+          if (std::find(to.parents.begin(), to.parents.end(), i) != to.parents.end()) shuffled += static_cast<double>(from.shuffle_bytes);
+        }
+      }
+    }
+    ASSERT_NEAR(result.traffic[0].total, read, 1e-6 * read + 10) << "seed " << seed;
+    ASSERT_NEAR(result.traffic[1].total, shuffled, 1e-6 * shuffled + 10) << "seed " << seed;
+    if (result.preemptions == 0) {
+      ASSERT_NEAR(result.traffic[2].total, copied, 1e-6 * copied + 10) << "seed " << seed;
+    }
+    TrafficByKind by_job, by_sample;
+    const auto add = [](TrafficByKind& sum, const TrafficByKind& part) {
+      for (std::size_t i = 0; i < kTrafficKinds; ++i) {
+        sum[i].total += part[i].total, sum[i].remote += part[i].remote, sum[i].cross_rack += part[i].cross_rack;
+      }
+    };
+    for (const JobResult& one : result.jobs) add(by_job, one.traffic);
+    for (const Sample& sample : result.series.samples) add(by_sample, sample.traffic);
+    for (std::size_t i = 0; i < kTrafficKinds; ++i) {
+      for (const TrafficByKind* sum : {&by_job, &by_sample}) {
+        ASSERT_NEAR((*sum)[i].total, result.traffic[i].total, 1e-5 * result.traffic[i].total + 10) << "seed " << seed;
+        ASSERT_NEAR((*sum)[i].cross_rack, result.traffic[i].cross_rack, 1e-5 * result.traffic[i].total + 10) << "seed " << seed;
+      }
+      ASSERT_LE(result.traffic[i].cross_rack, result.traffic[i].remote * (1 + 1e-9) + 1);
+      ASSERT_LE(result.traffic[i].remote, result.traffic[i].total * (1 + 1e-9) + 1);
+    }
+    if (model.racks == 1) {
+      ASSERT_EQ(result.traffic[1].cross_rack, 0) << "seed " << seed;
+    }
+  }
+}
+
+TEST(SimulateProperties, TheSameSeedGivesTheSameEventLogByteForByte) {
+  std::set<std::string> logs;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    const Workload workload = random_workload(random, 6);
+    const ClusterModel model = random_model(random, seed);
+    const std::string log = log_of(workload, model, "drf");
+    ASSERT_EQ(log, log_of(workload, model, "drf")) << "seed " << seed;
+    ASSERT_EQ(run(workload, model, "drf").event_digest, run(workload, model, "drf").event_digest) << "seed " << seed;
+    logs.insert(log);
+  }
+  EXPECT_EQ(logs.size(), 60u);
+}
+
+}  // namespace
+}  // namespace weft::simulator
