@@ -29,7 +29,7 @@ if(WEFT_WERROR)
   target_compile_options(weft_flags INTERFACE -Werror)
 endif()
 # The sanitizer presets: line numbers in reports, and builds that end.
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -fno-omit-frame-pointer -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1 -fno-omit-frame-pointer -DNDEBUG")
 if(WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
