@@ -88,9 +88,9 @@ struct ClusterModel {
   EstimateError estimates;
   std::vector<Availability> availability;  // ascending; empty: all, always
 
-  Time heartbeat{0};       // nodes report ends and are given tasks at their heartbeats only; 0: at once
-  Time step{0};            // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once
-  double slow_start = 1;   // part of the maps that must be done before reduces are launched; they fetch as further maps end
+  Time heartbeat{0};      // nodes report ends and are given tasks at their heartbeats only; 0: at once
+  Time step{0};           // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once
+  double slow_start = 1;  // part of the maps that must be done before reduces are launched; they fetch as further maps end
   std::uint64_t seed = 1;
 
   std::uint32_t node_count() const;

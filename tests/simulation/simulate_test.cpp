@@ -137,7 +137,8 @@ TEST(Simulate, ConcentratedInputsHaveAReplicaInOneRack) {
     for (int i = 0; i < 2000; ++i) {
       const auto replicas = placement.block();
       ASSERT_EQ(std::set<std::uint32_t>(replicas.begin(), replicas.end()).size(), 3u);
-      const std::uint32_t first = machines[replicas[0]].rack, second = machines[replicas[1]].rack, third = machines[replicas[2]].rack;
+      const std::uint32_t first = machines[replicas[0]].rack, second = machines[replicas[1]].rack,
+                          third = machines[replicas[2]].rack;
       rule += first != second && second == third;
       home += first == placement.home_rack() || second == placement.home_rack();
     }
@@ -218,7 +219,8 @@ class BarrierWatch final : public sched::Scheduler {
   void on_event(const sched::ClusterView& view, const sched::Notice& notice) override {
     inner_->on_event(view, notice);
     if (notice.kind != sched::Notice::Kind::task_launched) return;
-    for (StageId parent : view.stage(notice.job, notice.stage)->parents) wrong_ += view.stage(notice.job, parent)->complete() ? 0 : 1;
+    for (StageId parent : view.stage(notice.job, notice.stage)->parents)
+      wrong_ += view.stage(notice.job, parent)->complete() ? 0 : 1;
   }
   void schedule(const sched::ClusterView& view, const sched::Trigger& trigger, sched::Decisions& decisions) override {
     inner_->schedule(view, trigger, decisions);
@@ -307,7 +309,8 @@ TEST(SimulateProperties, WithoutFailuresExactlyTheBytesOfTheWorkloadAreMoved) {
         read += static_cast<double>(from.input_bytes / from.tasks * from.tasks);
         copied += static_cast<double>(from.output_bytes * copies);
         for (const StageSpec& to : spec.stages) {
-          if (std::find(to.parents.begin(), to.parents.end(), i) != to.parents.end()) shuffled += static_cast<double>(from.shuffle_bytes);
+          if (std::find(to.parents.begin(), to.parents.end(), i) != to.parents.end())
+            shuffled += static_cast<double>(from.shuffle_bytes);
         }
       }
     }
