@@ -11,11 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "benchmarks/e2e/memory_probe.hpp"
+#include "tests/support/peak_memory.hpp"
 
 namespace weft::bench {
 
 namespace {
+
+constexpr auto kMemoryInterval = std::chrono::milliseconds(20);  // short enough for the peaks, long enough to cost nothing
 
 int spawn(const Command& command) {
   const int pid = ::fork();
@@ -36,7 +38,7 @@ int spawn(const Command& command) {
 Timing time_command(const Command& command) {
   const auto start = std::chrono::steady_clock::now();
   const int pid = spawn(command);
-  MemoryProbe memory(pid);
+  test::MemoryWatch memory(pid, kMemoryInterval);
   int status = 0;
   ::waitpid(pid, &status, 0);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -46,7 +48,7 @@ Timing time_command(const Command& command) {
     std::fprintf(stderr, "\n");
     std::exit(1);
   }
-  return {elapsed.count(), memory.stop_mib()};
+  return {elapsed.count(), static_cast<double>(memory.finish().total) / (1 << 20)};
 }
 
 std::vector<std::vector<Timing>> alternate(const std::vector<Command>& commands, int rounds,

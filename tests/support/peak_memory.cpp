@@ -18,8 +18,7 @@
 namespace weft::test {
 namespace {
 
-constexpr auto kInterval = std::chrono::milliseconds(4);
-constexpr int kSamplesPerScan = 16;  // of all processes, for new ones
+constexpr auto kScanInterval = std::chrono::milliseconds(64);  // of all processes, for new ones
 
 struct Member {
   int pid = 0;
@@ -138,7 +137,8 @@ void sample(const std::vector<Member>& members, MemoryPeak& peak) {
 
 }  // namespace
 
-MemoryWatch::MemoryWatch(int pid) : pid_(pid), thread_([this] { watch(); }) {}
+MemoryWatch::MemoryWatch(int pid, std::chrono::milliseconds interval)
+    : pid_(pid), interval_(interval), thread_([this] { watch(); }) {}
 
 MemoryWatch::~MemoryWatch() { finish(); }
 
@@ -150,10 +150,13 @@ MemoryPeak MemoryWatch::finish() {
 
 void MemoryWatch::watch() {
   std::vector<Member> members;
-  for (int i = 0; !stop_; ++i) {
-    if (i % kSamplesPerScan == 0) members = tree_of(pid_);
+  for (auto since_scan = kScanInterval; !stop_; since_scan += interval_) {
+    if (since_scan >= kScanInterval) {
+      members = tree_of(pid_);
+      since_scan = {};
+    }
     sample(members, peak_);
-    std::this_thread::sleep_for(kInterval);
+    std::this_thread::sleep_for(interval_);
   }
 }
 

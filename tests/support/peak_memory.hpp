@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -20,11 +21,11 @@ struct MemoryPeak {
   std::map<std::string, std::uint64_t> groups;
 };
 
-/// Samples the tree of processes below `pid` every few milliseconds until it is destroyed or finished. Peaks that are shorter than
-/// that can be missed, so tests leave some room.
+/// Samples the tree of processes below `pid` until it is destroyed or finished. Peaks that are shorter than the interval can be
+/// missed, so tests leave some room.
 class MemoryWatch {
  public:
-  explicit MemoryWatch(int pid);
+  explicit MemoryWatch(int pid, std::chrono::milliseconds interval = std::chrono::milliseconds(4));
   ~MemoryWatch();
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
@@ -35,6 +36,7 @@ class MemoryWatch {
   void watch();
 
   int pid_;
+  std::chrono::milliseconds interval_;
   std::atomic<bool> stop_ = false;
   MemoryPeak peak_;
   std::thread thread_;
