@@ -49,6 +49,7 @@ void ClusterState::remove_node(NodeId id) {
   host->second.erase(id);
   if (host->second.empty()) hosts_.erase(host);
   free_nodes_.erase(id);
+  in.free_nodes.erase(id);
   nodes_.erase(id);
   if (nodes_.empty()) capacity_ = {}, used_ = {};
 }
@@ -254,8 +255,10 @@ void ClusterState::vacate(NodeId id, const AttemptId& attempt, JobInfo& job, con
 void ClusterState::update_free(const NodeInfo& node) {
   if (node.usable() && node.used.cpu < node.capacity.cpu * (1 - 1e-9)) {
     free_nodes_.insert(node.id);
+    racks_.at(node.rack).free_nodes.insert(node.id);
   } else {
     free_nodes_.erase(node.id);
+    racks_.at(node.rack).free_nodes.erase(node.id);
   }
 }
 

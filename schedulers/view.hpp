@@ -43,6 +43,7 @@ struct RackInfo {
   RackId id;
   std::string name;
   std::set<NodeId> nodes;
+  std::set<NodeId> free_nodes;  // usable and with cpu to spare
   Resources capacity, used;
   double uplink_capacity = 0;  // bytes per second; 0: not known
   double cross_rack_rate = 0;  // of its nodes together

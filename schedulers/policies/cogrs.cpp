@@ -12,7 +12,7 @@ namespace weft::sched {
 namespace {
 
 constexpr std::size_t kNearestKept = 8;
-constexpr std::size_t kLargestSeen = 16;
+constexpr std::size_t kLargestSeen = 4;
 
 class Cogrs final : public ReducePlacement {
  public:
@@ -23,9 +23,11 @@ class Cogrs final : public ReducePlacement {
     if (notice.kind == Kind::job_ended) {
       const Key first{notice.job, StageId(0)};
       plans_.erase(plans_.lower_bound(first), plans_.lower_bound(Key{JobId(notice.job.value() + 1), StageId(0)}));
-    } else if (notice.kind == Kind::task_failed || notice.kind == Kind::task_preempted || notice.kind == Kind::stage_ready) {
+    } else if (notice.kind == Kind::task_failed || notice.kind == Kind::task_preempted) {
+      if (auto plan = plans_.find({notice.job, notice.stage}); plan != plans_.end()) list(plan->second, notice.task);
+    } else if (notice.kind == Kind::stage_ready) {
       if (auto plan = plans_.find({notice.job, notice.stage}); plan != plans_.end()) plan->second.stale = true;
-    } else if (notice.kind == Kind::node_left || notice.kind == Kind::node_joined) {
+    } else if (notice.kind == Kind::node_left) {  // with tasks and map outputs
       for (auto& [key, plan] : plans_) plan.stale = true;
     }
   }
@@ -91,11 +93,17 @@ class Cogrs final : public ReducePlacement {
       Reduce& reduce = plan.reduces[i];
       reduce.nearest = reduce.gravity.nearest();
       if (reduce.nearest.size() > kNearestKept) reduce.nearest.resize(kNearestKept);
-      if (stage.tasks[i].state != TaskState::pending) continue;
-      const std::pair entry{-reduce.gravity.total(), i};
-      plan.by_size.insert(entry);
-      if (!reduce.nearest.empty()) plan.by_centre[reduce.nearest.front()].insert(entry);
+      if (stage.tasks[i].state == TaskState::pending) list(plan, i);
     }
+  }
+
+  /// Among those to choose from. What is not pending when it is met is taken out.
+  static void list(Plan& plan, std::uint32_t task) {
+    if (task >= plan.reduces.size()) return;
+    const Reduce& reduce = plan.reduces[task];
+    const std::pair entry{-reduce.gravity.total(), task};
+    plan.by_size.insert(entry);
+    if (!reduce.nearest.empty()) plan.by_centre[reduce.nearest.front()].insert(entry);
   }
 
   static bool may_run(const StageInfo& stage, std::uint32_t task) { return stage.pending.unconstrained().contains(task); }
@@ -126,7 +134,7 @@ class Cogrs final : public ReducePlacement {
 
   static bool has_room(const ClusterView& view, const StageInfo& stage, NodeId id) {
     const NodeInfo* node = view.node(id);
-    return node != nullptr && view.free_nodes().contains(id) && fits(stage.demand, node->used, node->capacity);
+    return node != nullptr && node->usable() && fits(stage.demand, node->used, node->capacity);
   }
 
   static std::optional<std::uint32_t> nowhere_nearer(const ClusterView& view, const StageInfo& stage, Plan& plan,
@@ -149,8 +157,8 @@ class Cogrs final : public ReducePlacement {
     const auto rack = reduce.gravity.rack_of(reduce.nearest.front());
     if (!rack || node.rack == *rack) return true;
     const RackInfo* centre = view.rack(*rack);
-    return centre == nullptr ||
-           std::none_of(centre->nodes.begin(), centre->nodes.end(), [&](NodeId other) { return has_room(view, stage, other); });
+    return centre == nullptr || std::none_of(centre->free_nodes.begin(), centre->free_nodes.end(),
+                                             [&](NodeId other) { return has_room(view, stage, other); });
   }
 
   static std::optional<std::uint32_t> relatively_nearest(const ClusterView& view, const StageInfo& stage, Plan& plan,

@@ -7,7 +7,7 @@
 //
 // Deviates: sources are nodes, not maps (the same sum); the centre is worked out again when the finished maps grew by a twentieth;
 // of the nodes that hold a reduce's input the 8 nearest are kept, beyond them its centre's rack counts; the second and third rule
-// look at the 16 largest pending reduces; pieces of a split hot partition go anywhere. After one reduce was launched for lack of a
+// look at the 4 largest pending reduces; pieces of a split hot partition go anywhere. After one reduce was launched for lack of a
 // better node, the others of its stage follow the third rule too, until one finds a near node. Options: inner=fifo, wait=3s,
 // metric=wtnd|tnd.
 #pragma once
