@@ -1,6 +1,6 @@
-// How long a scheduler takes to decide, next to the limit: 1,000 full nodes of 4 slots; a task ends, its node has room, the scheduler is
-// called. Pending tasks stay as many as they are: what ends is pending again. Half of the jobs read files with three replicas,
-// the other half a shuffle.
+// How long a scheduler takes to decide, next to the limit: 1,000 full nodes of 4 slots; a task ends, its node has room, the
+// scheduler is called. Pending tasks stay as many as they are: what ends is pending again. Half of the jobs read files with three
+// replicas, the other half a shuffle.
 //
 //   scheduler_bench [spec …]
 #include <algorithm>
@@ -97,7 +97,8 @@ class Cluster final : public Decisions {
     const bool reduces = id % 2 == 0;
     std::vector<std::vector<HostId>> hosts(reduces ? kMaps : tasks);
     for (auto& list : hosts) {
-      for (int replica = 0; replica < 3; ++replica) list.push_back(state_.intern_host(fmt::format("h{}", 1 + random_.below(kNodes))));
+      for (int replica = 0; replica < 3; ++replica)
+        list.push_back(state_.intern_host(fmt::format("h{}", 1 + random_.below(kNodes))));
     }
     add_stage(job, 0, hosts, !reduces);
     if (!reduces) return;
@@ -146,7 +147,8 @@ class Cluster final : public Decisions {
 };
 
 const std::map<std::string, std::string> kFiles{
-    {"pools.toml", "[[pool]]\nname='p0'\nmin_share=500\nmin_share_timeout='1s'\n[[pool]]\nname='p1'\nweight=2\nfair_share_timeout='1s'\n"},
+    {"pools.toml",
+     "[[pool]]\nname='p0'\nmin_share=500\nmin_share_timeout='1s'\n[[pool]]\nname='p1'\nweight=2\nfair_share_timeout='1s'\n"},
     {"queues.toml",
      "[[queue]]\nname='p0'\ncapacity=40\nuser_limit_factor=4\n[[queue]]\nname='p1'\ncapacity=30\nuser_limit_factor=4\n"
      "[[queue]]\nname='p2'\ncapacity=20\nuser_limit_factor=4\n[[queue]]\nname='p3'\ncapacity=10\nuser_limit_factor=4\n"}};
@@ -162,8 +164,8 @@ void measure(const std::string& spec, std::uint32_t pending) {
   double sum = 0;
   for (double m : micros) sum += m;
   const double p99 = micros[micros.size() * 99 / 100];
-  fmt::print("{:<44} {:>7} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>7.2f}   limit {:.0f} {}\n", spec, pending, sum / 3000, p99, micros.back(),
-             many, launched, kLimitMicros, p99 < kLimitMicros ? "ok" : "MISSED");
+  fmt::print("{:<44} {:>7} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>7.2f}   limit {:.0f} {}\n", spec, pending, sum / 3000, p99,
+             micros.back(), many, launched, kLimitMicros, p99 < kLimitMicros ? "ok" : "MISSED");
 }
 
 }  // namespace
@@ -171,12 +173,25 @@ void measure(const std::string& spec, std::uint32_t pending) {
 int main(int count, char** arguments) {
   std::vector<std::string> specs(arguments + 1, arguments + count);
   if (specs.empty()) {
-    specs = {"fifo",         "fair",          "fair(pools=pools.toml, preemption=true)", "capacity(queues=queues.toml)", "delay(inner=fair)",
-             "delay(skips=20)", "drf",        "drf(by=user)",  "drf(form=closed)",        "sjf",  "srtf", "cpm(inner=fair)",
-             "tetris",       "tetris(fairness=0.5)", "cogrs",  "cogrs(inner=fair)"};
+    specs = {"fifo",
+             "fair",
+             "fair(pools=pools.toml, preemption=true)",
+             "capacity(queues=queues.toml)",
+             "delay(inner=fair)",
+             "delay(skips=20)",
+             "drf",
+             "drf(by=user)",
+             "drf(form=closed)",
+             "sjf",
+             "srtf",
+             "cpm(inner=fair)",
+             "tetris",
+             "tetris(fairness=0.5)",
+             "cogrs",
+             "cogrs(inner=fair)"};
   }
-  fmt::print("{:<44} {:>7} {:>9} {:>9} {:>9} {:>9} {:>7}   us per call\n", "scheduler", "pending", "mean", "p99", "max", "125 nodes",
-             "launch");
+  fmt::print("{:<44} {:>7} {:>9} {:>9} {:>9} {:>9} {:>7}   us per call\n", "scheduler", "pending", "mean", "p99", "max",
+             "125 nodes", "launch");
   for (const std::string& spec : specs) {
     for (std::uint32_t pending : {1'000u, 10'000u, 100'000u}) measure(spec, pending);
   }

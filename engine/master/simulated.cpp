@@ -11,10 +11,10 @@ namespace weft::master {
 SimulatedCluster::SimulatedCluster(SimulatedOptions options)
     : SimulatedCluster(options, sched::make_scheduler(options.scheduler).value()) {}
 
-SimulatedCluster::SimulatedCluster(SimulatedOptions options, std::unique_ptr<sched::Scheduler> scheduler)
+SimulatedCluster::SimulatedCluster(SimulatedOptions options, std::unique_ptr<sched::Scheduler> scheduler, SchedulerFactory factory)
     : options_(std::move(options)),
       random_(options_.seed),
-      core_(std::move(scheduler), options_.core),
+      core_(std::move(scheduler), options_.core, std::move(factory)),
       journal_(memory_journal(journal_bytes_)) {
   for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
   if (options_.between_deaths > Time(0)) at(Time(random_.between(1, 2 * options_.between_deaths.count())), Death{});

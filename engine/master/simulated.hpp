@@ -38,12 +38,14 @@ struct SimulatedOptions {
 class SimulatedCluster {
  public:
   explicit SimulatedCluster(SimulatedOptions options);
-  SimulatedCluster(SimulatedOptions options, std::unique_ptr<sched::Scheduler> scheduler);
+  SimulatedCluster(SimulatedOptions options, std::unique_ptr<sched::Scheduler> scheduler, SchedulerFactory factory = {});
 
   JobId submit(JobSubmitted job);
   void extend(JobId job, plan::PlanPart part);
   void kill(JobId job, std::string reason);
   void close(JobId job);
+  /// Another scheduler from now on.
+  Result<void> configure(std::string spec) { return apply(SchedulerConfigured{std::move(spec), {}}); }
   void kill_node(NodeId node, bool silently);
   NodeId add_node();
 

@@ -5,7 +5,6 @@
 #include "base/random.hpp"
 #include "engine/master/simulated.hpp"
 #include "schedulers/registry.hpp"
-#include "schedulers/state.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
 namespace weft::master {
@@ -79,7 +78,10 @@ class Watched final : public sched::Scheduler {
       : inner_(make(spec)), faults_(faults), may_preempt_(spec.find("preemption=true") != std::string::npos) {}
 
   std::string_view name() const override { return inner_->name(); }
-  Result<void> start(const ClusterView& view, sched::Scheduler*) override { return inner_->start(view, nullptr); }
+  Result<void> start(const ClusterView& view, sched::Scheduler* before) override {
+    auto* watched = dynamic_cast<Watched*>(before);
+    return inner_->start(view, watched == nullptr ? nullptr : watched->inner_.get());
+  }
   Result<void> admit(const ClusterView& view, const sched::JobInfo& job) const override { return inner_->admit(view, job); }
   void on_event(const ClusterView& view, const Notice& notice) override { inner_->on_event(view, notice); }
 
@@ -256,15 +258,35 @@ TEST_P(EveryScheduler, RepeatsItselfByteForByte) {
   }
 }
 
-/// A new scheduler may take over at any time: what is pending goes on.
-TEST(Schedulers, TakeOverFromEachOther) {
-  for (std::size_t i = 0; i < kSpecs.size(); ++i) {
-    Random random(i + 1);
-    sched::ClusterState empty;
-    auto before = make(kSpecs[i]);
-    ASSERT_TRUE(before->start(empty, nullptr));
-    for (const std::string& spec : kSpecs) EXPECT_TRUE(make(spec)->start(empty, before.get())) << spec;
+/// Another scheduler, or another configuration, may take over at any time: what is pending goes on, promises hold.
+TEST(Schedulers, TakeOverFromEachOtherWhileJobsRun) {
+  std::size_t changes = 0;
+  for (std::uint64_t seed = 1; seed <= 4 * seeds(); ++seed) {
+    std::vector<std::string> faults;
+    auto watched = [&faults](const std::string& spec, const auto&) -> Result<std::unique_ptr<sched::Scheduler>> {
+      return std::make_unique<Watched>(spec, faults);
+    };
+    Random random(seed);
+    auto any = [&random] { return kSpecs[random.below(kSpecs.size())]; };
+    const SimulatedOptions options = random_cluster(seed);
+    SimulatedCluster cluster(options, *watched(any(), 0), watched);
+    for (std::uint64_t jobs = 1 + random.below(4); jobs > 0; --jobs) {
+      JobSubmitted job;
+      job.user = std::string(1, static_cast<char>('u' + random.below(3)));
+      job.pool = std::string(1, static_cast<char>('a' + random.below(3)));
+      job.max_attempts = 8;
+      cluster.extend(cluster.submit(std::move(job)), random_plan(random, options.nodes));
+    }
+    for (int change = 0; change < 6; ++change) {
+      for (std::uint64_t steps = random.below(30); steps > 0; --steps) cluster.step();
+      changes += cluster.configure(any()) ? 1u : 0u;
+    }
+    ASSERT_TRUE(cluster.run(std::chrono::hours(1))) << "seed " << seed << ": stuck";
+    ASSERT_TRUE(faults.empty()) << "seed " << seed << ": " << faults.front();
+    ASSERT_TRUE(cluster.violations().empty()) << "seed " << seed << ": " << cluster.violations().front();
+    ASSERT_EQ(cluster.core().trouble().faults, 0u) << "seed " << seed << ": " << cluster.core().trouble().fault;
   }
+  EXPECT_GT(changes, seeds());
 }
 
 std::string test_name(const testing::TestParamInfo<std::string>& info) {
