@@ -147,8 +147,8 @@ Result<std::optional<ConfigFile>> Options::file(const std::string& key) {
   if (!name) return std::optional<ConfigFile>();
   if (!reader_) return bad_value(key, *name, "the name of a file, and nothing here can read files");
   auto text = reader_(*name);
-  if (!text) return fail(std::move(text).error().wrap(fmt::format("scheduler option {}={}", key, *name)));
-  return ConfigFile{std::move(*name), std::move(*text)};
+  if (!text) return fail(std::move(text).error().wrap(fmt::format("scheduler option {}={}", key, escaped(*name))));
+  return ConfigFile{escaped(*name), std::move(*text)};
 }
 
 Result<void> Options::done() const {

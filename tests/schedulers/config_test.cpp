@@ -1,4 +1,5 @@
 // pools.toml and queues.toml: what they say, and every way they can be wrong.
+#include "base/random.hpp"
 #include "schedulers/pools.hpp"
 #include "schedulers/queues.hpp"
 #include "tests/schedulers/world.hpp"
@@ -109,6 +110,44 @@ TEST(Queues, EveryFaultIsNamedWithItsLine) {
             "q.toml:4: user_limit_percent must lie between 1 and 100");
   EXPECT_EQ(queues_error("[[queue]]\nname='a'\ncapacity=100\nparent='a'"), "q.toml:4: queue 'a' lies under itself");
   EXPECT_EQ(queues_error("[[queue]]\nname='a'\ncapacity=100\npriorities=1"), "q.toml:4: priorities must be true or false");
+}
+
+TEST(Config, DamagedTextIsReadOrRefusedNeverWorse) {
+  const std::vector<std::string> good{
+      pool("a", "weight=2\nmin_share='cpu=4,map_slots=2'") + pool("b", "parent='a'\npolicy='fifo'\nmin_share_timeout='5s'"),
+      "[[queue]]\nname='a'\ncapacity=60\nmax_capacity=90\n[[queue]]\nname='b'\ncapacity=40\npriorities=true\n",
+      "cogrs(inner=delay(inner=fair(pools=p.toml, interval=5s), skips=3), wait=1s, metric=tnd)",
+      "cpu=1,memory=512MiB,network_in=1e6"};
+  const std::string alphabet = "()[]=,.'\"\\\n0123456789abcdefinmopqrstuvwx_- \xff";
+  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+    Random random(seed);
+    std::string text = good[random.below(good.size())];
+    for (std::uint64_t edits = 1 + random.below(6); edits > 0; --edits) {
+      const auto at = static_cast<std::size_t>(random.below(text.size() + 1));
+      const char c = alphabet[random.below(alphabet.size())];
+      if (random.chance(0.4) && at < text.size())
+        text.erase(at, 1 + random.below(8));
+      else if (random.chance(0.5) && at < text.size())
+        text[at] = c;
+      else
+        text.insert(at, 1, c);
+    }
+    if (const auto pools = parse_pools({"p.toml", text})) {
+      for (std::size_t i = 0; i < pools->size(); ++i) {
+        const PoolSettings& one = (*pools)[i];
+        ASSERT_TRUE(one.weight > 0 && valid(one.min_share) && (!one.parent || *one.parent < i)) << "seed " << seed;
+      }
+    }
+    if (const auto queues = parse_queues({"q.toml", text})) {
+      double top = 0;
+      for (const QueueSettings& one : *queues) top += one.parent ? 0 : one.capacity;
+      ASSERT_NEAR(top, 100, 1e-3) << "seed " << seed;
+    }
+    const auto resources = parse_resources(text);
+    ASSERT_TRUE(!resources || valid(*resources)) << "seed " << seed;
+    const auto made = make_scheduler(text, reader_of({{"p.toml", good[0]}}));
+    ASSERT_TRUE(made || made.error().to_string().find('\n') == std::string::npos) << "seed " << seed << ": errors are one line";
+  }
 }
 
 }  // namespace
