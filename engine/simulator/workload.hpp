@@ -23,7 +23,7 @@ struct StageSpec {
   std::vector<std::uint32_t> parents;  // indexes of earlier stages of the job
   Time duration{0};                    // of each task's work on a node of speed 1, moving bytes aside
   std::vector<Time> durations;         // by task, where they differ; empty: all `duration`
-  std::optional<Time> estimate;        // what schedulers are told instead of the mean of the durations
+  std::optional<Time> estimate;        // what schedulers are told instead of the mean of the durations; 0: nothing
   sched::Resources demand;             // of each task; all zero: one cpu
 
   std::uint64_t input_bytes = 0;                // read from storage by all tasks, in equal parts

@@ -277,6 +277,7 @@ TEST(EventLogLoader, ReplaysWhatHappened) {
   EXPECT_EQ(job.stages[0].shuffle_bytes, 100u);
   EXPECT_EQ(job.stages[0].demand, (sched::Resources{1, 5}));
   EXPECT_EQ(job.stages[0].estimate, 7ns);
+  EXPECT_EQ(job.stages[1].estimate, 0ns) << "schedulers were told nothing then, and are told nothing now";
   EXPECT_THAT(job.stages[1].parents, ElementsAre(0u));
   EXPECT_EQ(job.stages[1].demand, (sched::Resources{1})) << "the job's";
   EXPECT_THAT(job.stages[2].parents, ElementsAre(1u)) << "planned when the first action was over";

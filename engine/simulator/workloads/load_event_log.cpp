@@ -169,7 +169,7 @@ StageSpec Reader::to_spec(const JobLog& job, const StageLog& log) {
   spec.name = log.plan.name;
   spec.tasks = static_cast<std::uint32_t>(log.tasks.size());
   spec.demand = log.plan.demand == sched::Resources{} ? job.demand : log.plan.demand;
-  if (log.plan.estimate > Time{0}) spec.estimate = log.plan.estimate;
+  spec.estimate = log.plan.estimate;  // 0, not known: a scheduler is not told what it was not told then
   Time sum{0};
   std::int64_t known = 0;
   for (const LoggedTask& task : log.tasks) {
