@@ -32,11 +32,14 @@ void Core::Impl::extend_tables(JobRecord& job, StageRecord& stage, const TaskRef
     emit(ShuffleExtended{node, job.spec.job, ShuffleId(stage.plan.id.value()), output});
 }
 
-/// A ready stage of it, that others wait for, has tasks, none of which can be launched now.
+/// A ready stage of it, that others wait for, has tasks, none of which can be launched now: there is no room, or the scheduler
+/// leaves it idle (a limit of a queue that the readers fill) and waits for nothing.
 bool Core::Impl::starved(const JobRecord& job) const {
+  const bool may_wait = options_.on_heartbeats || !wakes_.empty();
   return std::any_of(job.info->runnable.begin(), job.info->runnable.end(), [&](StageId id) {
     const StageRecord& stage = job.stages.at(id);
     if (!stage.inputs_complete) return false;
+    if (!may_wait) return true;  // the scheduler was just called, and nothing but waiting readers runs
     return std::none_of(state_.free_nodes().begin(), state_.free_nodes().end(), [&](NodeId id_of_node) {
       const sched::NodeInfo& node = *state_.node(id_of_node);
       return sched::fits(stage.info->demand, node.used, node.capacity) &&

@@ -241,6 +241,13 @@ TEST_P(EveryScheduler, RunsEveryTaskOfRandomWorkloadsWithinItsPromises) {
   }
 }
 
+/// Readers that started early fill what the scheduler lets their queue have; the tasks they wait for must run all the same.
+TEST(Schedulers, LimitsNeverLeaveEarlyReadersWaitingForEver) {
+  for (const auto& [spec, seed] :
+       {std::pair("capacity(queues=queues.toml)", 324u), std::pair("tetris(fairness=0.5, srtf=false)", 231u)})
+    EXPECT_TRUE(run(spec, seed)->ended) << spec;
+}
+
 TEST_P(EveryScheduler, RepeatsItselfByteForByte) {
   for (std::uint64_t seed = 1; seed <= seeds() / 10; ++seed) {
     const auto first = run(GetParam(), seed), second = run(GetParam(), seed);
