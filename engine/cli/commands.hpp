@@ -21,6 +21,7 @@ void add_submit(CLI::App& app, Action& action);
 void add_job(CLI::App& app, Action& action);
 void add_node(CLI::App& app, Action& action);
 void add_scheduling(CLI::App& app, Action& action);
+void add_simulate(CLI::App& app, Action& action);
 
 /// The --master option that all clients share; default $WEFT_MASTER, then 127.0.0.1:7077.
 void add_master_option(CLI::App& app, std::string& master);

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   weft::cli::add_job(app, action);
   weft::cli::add_node(app, action);
   weft::cli::add_scheduling(app, action);
+  weft::cli::add_simulate(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -30,8 +30,10 @@ void Run::drain() {
     // The ends of attempts, timers, and the plans of refused jobs may have become void by what came before them.
     WEFT_ASSERT(applied || submitted || applied.error().code() == Code::cancelled || applied.error().code() == Code::not_found);
     if (copy && applied) options_.on_event(now_, master::decode_event(copy->view()).value().event);
-    for (const master::Command& command : commands_)
+    for (const master::Command& command : commands_) {
+      if (options_.on_command) options_.on_command(now_, command);
       std::visit([this](const auto& alternative) { carry_out(alternative); }, command);
+    }
     note_runnable();
   }
   draining_ = false;

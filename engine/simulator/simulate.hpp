@@ -20,6 +20,8 @@ struct RunOptions {
   std::optional<Time> until;  // the run ends here at the latest; else when all jobs have ended
   /// Called for each event the master accepted, in order (journal.hpp makes log lines of them).
   std::function<void(Time, const master::Event&)> on_event;
+  /// Called for each command the master gave, after the event it came of.
+  std::function<void(Time, const master::Command&)> on_command;
 };
 
 /// Deterministic: equal arguments give equal events, decisions and results (but for the real times). The workload must outlive the

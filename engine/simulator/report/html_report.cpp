@@ -36,7 +36,7 @@ std::string head(const Comparison& comparison) {
 std::string cell(const Metric& metric, const Estimate& value, const std::optional<Estimate>& first, bool is_first, bool best) {
   std::string html = fmt::format("<td{}>{}", best ? " class='best'" : "", format_value(value.mean, metric.format));
   if (value.half_width > 0) html += fmt::format(" <small>± {}</small>", format_value(value.half_width, metric.format));
-  if (first && !is_first && first->mean != 0 && first->mean != value.mean) {
+  if (first && !is_first && first->mean != 0 && std::abs(value.mean - first->mean) >= 0.0005 * std::abs(first->mean)) {
     const bool less = value.mean < first->mean;
     const char* judged = metric.better == Better::neither           ? ""
                          : less == (metric.better == Better::lower) ? " class='good'"

@@ -17,7 +17,7 @@ std::string cell(const Estimate& estimate, Format format) {
 }
 
 std::string difference(double value, double first) {
-  if (first == 0 || value == first) return "";
+  if (first == 0 || std::abs(value - first) < 0.0005 * std::abs(first)) return "";
   return fmt::format(" ({:+.1f} %)", 100 * (value - first) / std::abs(first));
 }
 

@@ -42,7 +42,7 @@ class Parser {
     if (key == "pool") return text(event.pool);
     if (key == "host") return text(event.host);
     if (key == "rack") return text(event.rack);
-    if (key == "scheduler") return text(event.scheduler);
+    if (key == "scheduler" || key == "spec") return text(event.scheduler);
     if (key == "priority") return number(event.priority);
     if (key == "deadline_ns") return time(event.deadline.emplace());
     if (key == "weight") return real(event.weight);

@@ -60,6 +60,7 @@ class Reader {
  private:
   Result<void> apply(const LoggedEvent& event) {
     if (event.event == "log_started") return started(event);
+    if (event.event == "scheduler_configured") recording_.scheduler = event.scheduler;
     if (event.event == "worker_joined") return joined(event);
     if (event.event == "job_submitted") return submitted(event);
     if (event.event == "plan_extended") return planned(event);

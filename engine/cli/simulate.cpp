@@ -1,0 +1,186 @@
+// weft simulate
+#include <cstdio>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "engine/cli/commands.hpp"
+#include "engine/cli/table.hpp"
+#include "engine/simulator/experiment/experiment.hpp"
+#include "engine/simulator/report/reports.hpp"
+#include "engine/simulator/workloads/describe.hpp"
+#include "engine/simulator/workloads/generator.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+using namespace simulator;
+
+struct Options {
+  experiment::Options what;
+  std::vector<std::string> settings;  // of the cluster, "key=value" in the order given
+  std::string cluster_file, report, until, step;
+  bool describe = false, json = false, quiet = false, print_cluster = false;
+};
+
+constexpr std::size_t kMostTold = 10;  // replayed jobs and failures in a terminal
+
+/// Options of the command line that set a key of the cluster.
+struct ClusterFlag {
+  const char* option;
+  const char* key;
+  const char* doc;
+};
+constexpr ClusterFlag kClusterFlags[] = {
+    {"--nodes", "nodes", "How many (100), or 'trace': the hosts and racks that the workload names"},
+    {"--cores", "cores", "Cores or slots of a node (8)"},
+    {"--map-slots", "map_slots", "Map slots of a node, as in Hadoop 1"},
+    {"--reduce-slots", "reduce_slots", "Reduce slots of a node"},
+    {"--memory", "memory", "Memory of a node; without, it is not accounted"},
+    {"--racks", "racks", "Racks (1)"},
+    {"--nic", "network.nic", "With --network: bytes a second of a node, each way"},
+    {"--disk", "network.disk", "With --network: bytes a second of a disk, each way"},
+    {"--uplink", "network.uplink", "With --network: bytes a second of a rack, each way"},
+    {"--oversubscription", "network.oversubscription", "With --network: NICs of a rack over its uplink"},
+    {"--replicas", "storage.replicas", "Of inputs (3)"},
+    {"--heartbeat", "heartbeat", "Nodes report and get tasks this often; 0: at once"},
+    {"--slow-start", "slow_start", "Part of the maps that end before reduces start (1)"},
+};
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+std::string table_text(const report::Rows& rows) {
+  Table table(rows.front());
+  for (std::size_t i = 1; i < rows.size(); ++i) table.add(rows[i]);
+  return table.text();
+}
+
+void print_comparison(const report::Comparison& comparison) {
+  for (const auto& [label, value] : comparison.facts) print(label + ": " + escaped(value) + "\n");
+  print("\n" + table_text(report::summary_rows(comparison)));
+  for (const auto& replay : comparison.replays) {
+    auto rows = report::replay_rows(replay);
+    print("\nagainst what happened, under " + replay.scheduler + ":\n");
+    if (rows.size() > kMostTold + 2) rows.erase(rows.begin() + kMostTold + 1, rows.end() - 1);
+    print(table_text(rows));
+    if (replay.jobs.size() > kMostTold)
+      print(std::to_string(replay.jobs.size() - kMostTold) + " further jobs: see --report and --json\n");
+  }
+}
+
+Result<void> configure(Options& options) {
+  Config config;
+  options.what.cluster.declare(config);
+  if (!options.cluster_file.empty()) WEFT_TRY(config.load_file(options.cluster_file));
+  for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting));
+  if (!options.until.empty()) {
+    WEFT_ASSIGN(options.what.until, parse_duration(options.until));
+  }
+  if (!options.step.empty()) {
+    WEFT_ASSIGN(options.what.series_step, parse_duration(options.step));
+  }
+  return {};
+}
+
+Result<void> simulate(Options& options) {
+  if (options.print_cluster) {
+    Config config;
+    options.what.cluster.declare(config);
+    print(config.describe());
+    return {};
+  }
+  if (options.what.workload == "generate:help") {
+    print(workloads::describe_generator());
+    return {};
+  }
+  WEFT_TRY(configure(options));
+  if (options.describe) {
+    WEFT_ASSIGN(const Workload workload, experiment::load_workload(options.what));
+    const auto figures = workloads::figures_of(workload);
+    print(options.json ? workloads::to_json(workload, figures) : workloads::to_text(workload, figures));
+    return {};
+  }
+  const bool tell = !options.quiet && ::isatty(STDERR_FILENO) == 1;
+  WEFT_ASSIGN(const auto comparison, experiment::run(options.what, [tell](const std::string& line) {
+                if (tell) std::fprintf(stderr, "%s\n", line.c_str());
+              }));
+  if (options.json) {
+    print(report::to_json(comparison));
+  } else {
+    print_comparison(comparison);
+  }
+  for (const auto& line : report::failures(comparison, kMostTold)) std::fprintf(stderr, "weft: %s\n", escaped(line).c_str());
+  if (!options.report.empty()) WEFT_TRY(write_file(options.report, report::to_html(comparison)));
+  if (auto refused = experiment::refusal(comparison)) return fail(std::move(*refused));
+  return {};
+}
+
+void add_cluster_options(CLI::App& command, const std::shared_ptr<Options>& options) {
+  command.add_option("--cluster", options->cluster_file, "TOML file of the cluster (--print-cluster shows all keys)")
+      ->group("Cluster");
+  for (const ClusterFlag& flag : kClusterFlags) {
+    command
+        .add_option_function<std::string>(
+            flag.option,
+            [options, key = std::string(flag.key)](const std::string& value) {
+              const bool trace = key == "nodes" && value == "trace";
+              options->settings.push_back(trace ? "trace_hosts=true" : key + "=" + value);
+            },
+            flag.doc)
+        ->group("Cluster");
+  }
+  command
+      .add_flag_callback(
+          "--network", [options] { options->settings.emplace_back("network.flows=true"); },
+          "Moving bytes takes time: flows share links max-min fairly")
+      ->group("Cluster");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--set",
+          [options](const std::vector<std::string>& settings) {
+            options->settings.insert(options->settings.end(), settings.begin(), settings.end());
+          },
+          "Any other key of the cluster: --set faults.stragglers=0.05")
+      ->group("Cluster")
+      ->take_all();
+  command
+      .add_option("--one-machine", options->what.one_machine, "One node of so many units of each resource, decisions once a second")
+      ->group("Cluster");
+  command.add_flag("--print-cluster", options->print_cluster, "Print all keys of a cluster with their defaults")->group("Cluster");
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("simulate", "Run a workload on a cluster in virtual time, under one scheduler or several");
+  command->footer("Workloads:\n" + workloads::describe_kinds());
+  auto& what = options->what;
+  command->add_option("--workload", what.workload, "KIND:FILE[,key=value,...]; the kinds are below");
+  command->add_option("--from-log", what.from_log, "Event log of a real cluster: what if another scheduler had had these jobs");
+  command->add_option("--scheduler", what.schedulers, "NAME or 'NAME(key=value,...)'; several to compare them")
+      ->take_all()
+      ->delimiter('\0');
+  command->add_option("--scheduler-plugin", what.plugins, "Shared object with a scheduler of one's own (schedulers/plugin.hpp)")
+      ->take_all();
+  command->add_flag("--describe", options->describe, "Print the workload's figures and simulate nothing");
+  command->add_option("--seed", what.seed, "Of everything random (1)");
+  command->add_option("--seeds", what.seeds, "Runs with so many seeds from --seed on: means and confidence intervals");
+  command->add_option("--scale", what.resize.scale, "Multiply the bytes and tasks of each stage");
+  command->add_option("--arrival-scale", what.resize.arrival_scale, "Multiply arrival times; 0: all arrive at once");
+  command->add_option("--limit-jobs", what.resize.limit, "Only the first jobs");
+  command->add_option("--until", options->until, "End the runs at this virtual time");
+  command->add_option("--step", options->step, "Of what is shown over time");
+  command->add_option("--report", options->report, "Write an HTML page with plots");
+  command->add_flag("--json", options->json, "Print JSON instead of a table");
+  command->add_option("--event-log", what.event_log, "Write the events of the run, as a master does");
+  command->add_flag("--quiet", options->quiet, "Do not tell of each run");
+  add_cluster_options(*command, options);
+  command->callback([options, &action] { action = [options] { return simulate(*options); }; });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,242 @@
+#include "engine/simulator/experiment/cluster_options.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/core.h>
+
+#include "base/text.hpp"
+#include "engine/simulator/workloads/settings.hpp"
+
+namespace weft::simulator::experiment {
+
+namespace {
+
+constexpr std::uint32_t kMostNodes = 1'000'000, kDefaultNodes = 100;
+
+double real(std::uint64_t amount) { return static_cast<double>(amount); }
+
+/// One item of a list of "key=value,…".
+Result<void> read(std::string_view list, std::string_view text, Config& config) {
+  const auto parse = [&]() -> Result<void> {
+    WEFT_ASSIGN(const auto settings, workloads::split_settings(text));
+    for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+    return {};
+  };
+  if (auto parsed = parse(); !parsed) return fail(std::move(parsed).error().wrap(fmt::format("{} '{}'", list, escaped(text))));
+  return {};
+}
+
+Result<std::map<std::string, std::string>> parse_attributes(std::string_view text) {
+  text = trim(text);
+  if (text.starts_with('(') && text.ends_with(')')) text = text.substr(1, text.size() - 2);
+  std::map<std::string, std::string> attributes;
+  WEFT_ASSIGN(const auto parts, workloads::split_settings(text));
+  for (const std::string& part : parts) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos)
+      return fail(Code::invalid_argument, fmt::format("'{}' is not of the form name=value", escaped(part)));
+    attributes[part.substr(0, equals)] = part.substr(equals + 1);
+  }
+  return attributes;
+}
+
+Result<NodeGroup> read_group(std::string_view text, const ClusterOptions& base) {
+  ClusterOptions own = base;
+  NodeGroup group;
+  std::string attributes;
+  Config config;
+  config.integer("count", group.count, "How many", 1, kMostNodes);
+  config.real("cores", own.cores, "Of each");
+  config.real("map_slots", own.map_slots, "Of each");
+  config.real("reduce_slots", own.reduce_slots, "Of each");
+  config.size("memory", own.memory, "Of each");
+  config.size("disk_read", own.disk_read, "Of each");
+  config.size("disk_write", own.disk_write, "Of each");
+  config.size("network_in", own.network_in, "Of each");
+  config.size("network_out", own.network_out, "Of each");
+  config.real("speed", own.speed, "Of each");
+  config.text("attributes", attributes, "Of each: (gpu=1)");
+  WEFT_TRY(read("groups", text, config));
+  group.capacity = own.machine();
+  group.speed = own.speed;
+  WEFT_ASSIGN(group.attributes, parse_attributes(attributes));
+  return group;
+}
+
+Result<NodeFault> read_fault(std::string_view text) {
+  NodeFault fault;
+  Config config;
+  config.duration("at", fault.at, "When");
+  config.integer("node", fault.node, "Which, from 0", 0, kMostNodes);
+  config.flag("silent", fault.silent, "Found by missing heartbeats only");
+  config.duration("repair", fault.repair, "Until it comes back; 0: never");
+  WEFT_TRY(read("node_faults", text, config));
+  return fault;
+}
+
+Result<Availability> read_availability(std::string_view text) {
+  Availability step;
+  Config config;
+  config.duration("from", step.from, "When");
+  config.integer("nodes", step.nodes, "How many", 0, kMostNodes);
+  WEFT_TRY(read("availability", text, config));
+  return step;
+}
+
+/// The number of each rack, in order of its name's first use; hosts without a rack are in rack 0 when no other has one, else in
+/// their own.
+std::uint32_t number_racks(const std::vector<std::string>& names, std::vector<std::uint32_t>& numbers) {
+  std::map<std::string, std::uint32_t> known;
+  for (const std::string& name : names) {
+    numbers.push_back(known.emplace(name, static_cast<std::uint32_t>(known.size())).first->second);
+  }
+  return static_cast<std::uint32_t>(known.size());
+}
+
+Result<NodeGroup> trace_group(const std::vector<HostSpec>& hosts, std::uint32_t& racks) {
+  if (hosts.empty()) return fail(Code::invalid_argument, "the workload names no hosts; say how many nodes there are (--nodes N)");
+  NodeGroup group;
+  group.count = static_cast<std::uint32_t>(hosts.size());
+  std::vector<std::string> names;
+  for (const HostSpec& host : hosts) {
+    group.hosts.push_back(host.name);
+    names.push_back(host.rack);
+  }
+  const bool placed = std::any_of(names.begin(), names.end(), [](const std::string& name) { return !name.empty(); });
+  if (placed) racks = number_racks(names, group.racks);
+  return group;
+}
+
+}  // namespace
+
+void ClusterOptions::declare(Config& config) {
+  config.integer("nodes", nodes, "How many; else 100, or those of the log that is replayed", 1, kMostNodes);
+  config.flag("trace_hosts", trace_hosts, "Instead: the hosts and racks that the workload names");
+  config.integer("racks", racks, "Racks, with as many nodes each", 1, kMostNodes);
+  config.real("cores", cores, "Cores of a node, or slots");
+  config.real("map_slots", map_slots, "Slots as in Hadoop 1, of a node; 0: untyped");
+  config.real("reduce_slots", reduce_slots, "");
+  config.size("memory", memory, "Of a node; 0: not accounted, as the next four");
+  config.size("disk_read", disk_read, "Bytes a second that demands may add up to");
+  config.size("disk_write", disk_write, "The same");
+  config.size("network_in", network_in, "The same");
+  config.size("network_out", network_out, "The same");
+  config.real("speed", speed, "Work takes its time divided by this");
+  config.list("groups", groups, "Further nodes: \"count=6,speed=25,attributes=(gpu=1)\", other keys as above");
+  config.list("availability", availability, "\"from=1h,nodes=80\": the first 80 nodes take tasks from then on");
+  config.duration("heartbeat", model.heartbeat, "Nodes report and get tasks this often; 0: at once");
+  config.duration("step", model.step, "The scheduler decides at multiples of this; 0: at once");
+  config.real("slow_start", model.slow_start, "Part of the maps that end before reduces start");
+  config.flag("network.flows", flows, "Moves share links and take time");
+  config.size("network.nic", nic, "Bytes a second of a node, each way; 0: no limit, as for the next");
+  config.size("network.disk", disk, "Bytes a second of a node's disk, each way");
+  config.size("network.uplink", uplink, "Bytes a second of a rack, each way");
+  config.real("network.oversubscription", model.network.oversubscription, "Instead: NICs of a rack over its uplink");
+  config.duration("network.fetch_interval", model.network.fetch_interval, "How often early reduces ask for further maps");
+  config.integer("storage.replicas", model.storage.replicas, "Of inputs; 0: inputs have no place", 0, 100);
+  config.real("storage.concentration", model.storage.concentration, "Part of a job's blocks with a replica in its home rack");
+  config.integer("storage.output_replicas", model.storage.output_replicas, "Of what is written", 1, 100);
+  config.duration("faults.between_deaths", model.faults.between_deaths, "Mean time between deaths of nodes; 0: none");
+  config.real("faults.silent", model.faults.silent, "Part of the deaths found by missing heartbeats only");
+  config.duration("faults.repair", model.faults.repair, "Mean time until a node comes back; 0: never");
+  config.duration("faults.detection", model.faults.detection, "Until a silent node is taken for lost");
+  config.real("faults.attempt_failures", model.faults.attempt_failures, "Part of the attempts that fail");
+  config.real("faults.lost_outputs", model.faults.lost_outputs, "Part of the map outputs that cannot be read");
+  config.real("faults.stragglers", model.faults.stragglers, "Part of the attempts that are slow");
+  config.real("faults.straggler_factor", model.faults.straggler_factor, "How much slower at most");
+  config.list("faults.nodes", node_faults, "\"at=10s,node=3,silent=true,repair=1min\"");
+  config.real("estimates.duration_bias", model.estimates.duration_bias, "Schedulers are told 1 + bias +- spread times the truth");
+  config.real("estimates.duration_spread", model.estimates.duration_spread, "");
+  config.real("estimates.demand_bias", model.estimates.demand_bias, "");
+  config.real("estimates.demand_spread", model.estimates.demand_spread, "");
+}
+
+sched::Resources ClusterOptions::machine() const {
+  sched::Resources all;
+  all.cpu = cores, all.memory = real(memory), all.map_slots = map_slots, all.reduce_slots = reduce_slots;
+  all.disk_read = real(disk_read), all.disk_write = real(disk_write);
+  all.network_in = real(network_in), all.network_out = real(network_out);
+  return all;
+}
+
+Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) const {
+  ClusterModel result = model;
+  result.racks = racks;
+  NodeGroup first;
+  if (trace_hosts) {
+    WEFT_ASSIGN(first, trace_group(hosts, result.racks));
+  } else {
+    first.count = nodes > 0 ? nodes : kDefaultNodes;
+  }
+  first.capacity = machine();
+  first.speed = speed;
+  result.groups.push_back(std::move(first));
+  for (const std::string& text : groups) {
+    WEFT_ASSIGN(NodeGroup group, read_group(text, *this));
+    result.groups.push_back(std::move(group));
+  }
+  for (const std::string& text : node_faults) {
+    WEFT_ASSIGN(const NodeFault fault, read_fault(text));
+    result.faults.nodes.push_back(fault);
+  }
+  for (const std::string& text : availability) {
+    WEFT_ASSIGN(const Availability step, read_availability(text));
+    result.availability.push_back(step);
+  }
+  result.network.flows = flows;
+  result.network.nic = real(nic), result.network.uplink = real(uplink);
+  result.network.disk_read = result.network.disk_write = real(disk);
+  if (!flows && (nic > 0 || disk > 0 || uplink > 0)) {
+    return fail(Code::invalid_argument, "network.nic, disk and uplink limit nothing without network.flows = true (--network)");
+  }
+  WEFT_TRY(validate(result));
+  return result;
+}
+
+Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, ClusterModel& model) {
+  if (nodes.empty()) return fail(Code::corrupt, "the log names no workers: it must begin with the master that it is of");
+  std::map<std::string, int> hosts;
+  for (const auto& node : nodes) ++hosts[node.host];
+  const bool one_worker_each = std::all_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.second == 1; });
+  std::vector<std::string> rack_names;
+  for (const auto& node : nodes) rack_names.push_back(node.rack);
+  std::vector<std::uint32_t> racks;
+  model.racks = number_racks(rack_names, racks);
+  model.groups.clear();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    NodeGroup group;
+    group.capacity = nodes[i].capacity;
+    group.attributes = nodes[i].attributes;
+    group.hosts = {one_worker_each ? nodes[i].host : nodes[i].name};
+    group.racks = {racks[i]};
+    model.groups.push_back(std::move(group));
+  }
+  return validate(model);
+}
+
+std::string describe(const ClusterModel& model) {
+  if (model.node_count() == 1 && model.storage.replicas == 0 && model.step > Time{0}) {
+    return fmt::format("one machine of {} units of each resource, decisions every {}", model.groups.front().capacity.cpu,
+                       format_duration(model.step));
+  }
+  std::map<std::string, std::uint32_t> kinds;
+  for (const NodeGroup& group : model.groups) {
+    std::string kind = sched::to_string(group.capacity);
+    if (group.speed != 1) kind += fmt::format(" at speed {}", group.speed);
+    kinds[kind] += group.count;
+  }
+  std::string text;
+  for (const auto& [kind, count] : kinds) text += fmt::format("{}{} nodes of {}", text.empty() ? "" : ", ", count, kind);
+  text += fmt::format(" in {} racks", model.racks);
+  if (model.step > Time{0}) text += ", decisions every " + format_duration(model.step);
+  if (model.heartbeat > Time{0}) text += ", heartbeats every " + format_duration(model.heartbeat);
+  if (!model.network.flows) return text + "; moving bytes takes no time";
+  const auto rate = [](double bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)) + "/s"; };
+  if (model.network.nic > 0) text += "; NICs " + rate(model.network.nic);
+  if (model.network.uplink > 0) text += "; uplinks " + rate(model.network.uplink);
+  if (model.network.oversubscription > 0) text += fmt::format("; oversubscription {}:1", model.network.oversubscription);
+  return text;
+}
+
+}  // namespace weft::simulator::experiment

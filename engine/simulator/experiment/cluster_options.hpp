@@ -1,0 +1,44 @@
+// A simulated cluster as people write it: keys of a TOML file, most of them command line options too.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+#include "base/result.hpp"
+#include "engine/simulator/cluster_model.hpp"
+#include "engine/simulator/workloads/recording.hpp"
+
+namespace weft::simulator::experiment {
+
+struct ClusterOptions {
+  std::uint32_t nodes = 0;   // 0: not given, which is 100, or the nodes of the log that is replayed
+  bool trace_hosts = false;  // instead: the hosts and racks that the workload names
+  std::uint32_t racks = 1;
+  double cores = 8;
+  double map_slots = 0, reduce_slots = 0;
+  std::uint64_t memory = 0, disk_read = 0, disk_write = 0, network_in = 0, network_out = 0;
+  double speed = 1;
+  std::vector<std::string> groups;        // "count=6,cores=4,speed=25,attributes=(gpu=1)": further nodes
+  std::vector<std::string> node_faults;   // "at=10s,node=3,silent=true,repair=1min"
+  std::vector<std::string> availability;  // "from=1h,nodes=80"
+
+  bool flows = false;
+  std::uint64_t nic = 0, disk = 0, uplink = 0;  // bytes per second
+  ClusterModel model;                           // everything that is written as it is
+
+  /// The variables must not move afterwards.
+  void declare(Config& config);
+  /// invalid_argument, naming the key.
+  Result<ClusterModel> build(const std::vector<HostSpec>& hosts) const;
+  /// What a node of the first kind has: what "a machine" means to traces.
+  sched::Resources machine() const;
+};
+
+/// The nodes of a recorded run, in place of those of the options.
+Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, ClusterModel& model);
+
+/// "100 nodes of cpu=8 in 10 racks, no network": for the head of a report.
+std::string describe(const ClusterModel& model);
+
+}  // namespace weft::simulator::experiment

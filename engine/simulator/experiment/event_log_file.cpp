@@ -1,0 +1,60 @@
+#include "engine/simulator/experiment/event_log_file.hpp"
+
+#include <cerrno>
+#include <variant>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "base/version.hpp"
+#include "engine/master/event_log.hpp"
+#include "engine/master/journal.hpp"
+
+namespace weft::simulator::experiment {
+
+namespace {
+
+constexpr std::size_t kBuffer = 1u << 20;
+
+}  // namespace
+
+Result<EventLogFile> EventLogFile::create(const std::string& path, const std::string& scheduler) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.valid()) return fail(errno_error("cannot write the event log " + path, errno));
+  EventLogFile log(std::move(file), path);
+  JsonWriter json;
+  json.begin_object().member("time_ns", 0).member("event", "log_started").member("version", 1);
+  json.member("program", fmt::format("weft simulate {}", version())).member("scheduler", scheduler).end_object();
+  log.text_ = json.text() + "\n";
+  return log;
+}
+
+void EventLogFile::add(master::Time at, const master::Event& event) {
+  if (std::holds_alternative<master::WorkerHeartbeat>(event)) return;  // as on a real cluster
+  add_line(master::event_json(at, event));
+}
+
+void EventLogFile::add(master::Time at, const master::Command& command) {
+  if (const auto line = master::command_json(at, command)) add_line(*line);
+}
+
+void EventLogFile::add_line(const std::string& line) {
+  (text_ += line) += '\n';
+  if (text_.size() >= kBuffer) write();
+}
+
+void EventLogFile::write() {
+  if (written_) written_ = write_all(file_.get(), as_bytes(text_));
+  text_.clear();
+}
+
+Result<void> EventLogFile::close() {
+  write();
+  if (!written_) return fail(std::move(written_).error().wrap("cannot write the event log " + path_));
+  file_ = Fd();
+  return {};
+}
+
+}  // namespace weft::simulator::experiment

@@ -1,0 +1,208 @@
+#include "engine/simulator/experiment/experiment.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "base/text.hpp"
+#include "engine/scheduling/catalogue.hpp"
+#include "engine/simulator/experiment/event_log_file.hpp"
+#include "engine/simulator/simulate.hpp"
+#include "engine/simulator/workloads/describe.hpp"
+#include "engine/simulator/workloads/recording.hpp"
+
+namespace weft::simulator::experiment {
+
+namespace {
+
+using report::Comparison;
+
+/// What is simulated with one seed.
+struct Setting {
+  Workload workload;
+  ClusterModel model;
+  std::vector<std::optional<Time>> recorded_ends;  // by job; of a log
+  std::string recorded_scheduler;
+};
+
+bool random_workload(const std::string& text) {
+  return text.starts_with("generate:") || text.find(",sample=") != std::string::npos || text.find(",gap=") != std::string::npos;
+}
+
+Result<Setting> set_up(const Options& options, std::uint64_t seed) {
+  Setting setting;
+  std::vector<workloads::RecordedNode> nodes;
+  if (!options.from_log.empty()) {
+    WEFT_ASSIGN(auto recording, workloads::read_event_log(options.from_log));
+    setting.workload = std::move(recording.workload);
+    setting.workload.name = "log:" + options.from_log;
+    setting.recorded_scheduler = recording.scheduler;
+    const bool as_it_was = options.resize.scale == 1 && options.resize.arrival_scale == 1;
+    for (const auto& job : recording.jobs) setting.recorded_ends.push_back(as_it_was ? job.ended : std::nullopt);
+    nodes = std::move(recording.nodes);
+  } else {
+    workloads::Context context;
+    context.seed = seed;
+    if (options.one_machine <= 0) context.machine = options.cluster.machine();
+    WEFT_ASSIGN(setting.workload, workloads::load(options.workload, context));
+  }
+  WEFT_TRY(workloads::resize(setting.workload, options.resize));
+  WEFT_ASSIGN(setting.model, options.cluster.build(setting.workload.hosts));
+  if (options.one_machine > 0) {
+    const ClusterModel machine = ClusterModel::one_machine(options.one_machine);
+    setting.model.groups = machine.groups;
+    setting.model.racks = machine.racks;
+    setting.model.storage = machine.storage;
+    if (setting.model.step == Time{0}) setting.model.step = machine.step;
+    WEFT_TRY(validate(setting.model));
+  } else if (!nodes.empty() && options.cluster.nodes == 0 && !options.cluster.trace_hosts) {
+    WEFT_TRY(use_recorded_nodes(nodes, setting.model));
+  }
+  setting.model.seed = seed;
+  return setting;
+}
+
+/// About 500 steps, rounded to whole seconds where they are longer: from the arrivals and the work.
+Time series_step(const Setting& setting) {
+  double slots = 0, work = 0;
+  for (const NodeGroup& group : setting.model.groups) slots += group.capacity.cpu * group.count;
+  Time longest{0};
+  for (const JobSpec& job : setting.workload.jobs) {
+    longest = std::max(longest, job.arrival + report::time_alone(job));
+    for (const StageSpec& stage : job.stages) {
+      const double cpu = stage.demand == sched::Resources{} ? 1 : stage.demand.cpu;
+      Time mean = stage.duration;
+      if (!stage.durations.empty()) {
+        Time sum{0};
+        for (const Time one : stage.durations) sum += one;
+        mean = sum / static_cast<std::int64_t>(stage.durations.size());
+      }
+      work += std::chrono::duration<double>(mean).count() * stage.tasks * cpu;
+    }
+  }
+  const double expected = std::max(std::chrono::duration<double>(longest).count(), work / std::max(slots, 1e-9));
+  const double step = expected / 500;
+  if (step >= 1) return std::chrono::seconds(static_cast<std::int64_t>(std::min(step, 1e6)) + 1);
+  return std::max(Time(std::chrono::milliseconds(1)), Time(static_cast<std::int64_t>(step * 1e9)));
+}
+
+Result<RunResult> run_once(const Options& options, const scheduling::Catalogue& catalogue, const Setting& setting,
+                           const std::string& scheduler) {
+  scheduling::Files files;
+  WEFT_ASSIGN(auto made, catalogue.make(scheduler, files));
+  RunOptions run;
+  run.series_step = options.series_step > Time{0} ? options.series_step : series_step(setting);
+  run.until = options.until;
+  std::optional<EventLogFile> log;
+  if (!options.event_log.empty()) {
+    WEFT_ASSIGN(log, EventLogFile::create(options.event_log, scheduler));
+    run.on_event = [&log](Time at, const master::Event& event) { log->add(at, event); };
+    run.on_command = [&log](Time at, const master::Command& command) { log->add(at, command); };
+  }
+  WEFT_ASSIGN(RunResult result, simulate(setting.workload, setting.model, std::move(made), run));
+  if (log) WEFT_TRY(log->close());
+  result.scheduler = scheduler;
+  result.workload = setting.workload.name;
+  result.seed = setting.model.seed;
+  return result;
+}
+
+void add_facts(const Options& options, const Setting& setting, Comparison& comparison) {
+  const auto figures = workloads::figures_of(setting.workload);
+  auto& facts = comparison.facts;
+  facts.emplace_back("workload", setting.workload.name);
+  facts.emplace_back("jobs",
+                     fmt::format("{} with {} stages and {} tasks, over {:.0f} s, mean gap {:.2f} s", figures.jobs, figures.stages,
+                                 figures.tasks, std::chrono::duration<double>(figures.span).count(), figures.mean_gap));
+  facts.emplace_back("cluster", describe(setting.model));
+  if (options.resize.scale != 1) facts.emplace_back("scale", fmt::format("{}", options.resize.scale));
+  if (options.resize.arrival_scale != 1) facts.emplace_back("arrival scale", fmt::format("{}", options.resize.arrival_scale));
+  facts.emplace_back("seeds", options.seeds == 1 ? fmt::format("{}", options.seed)
+                                                 : fmt::format("{} to {}", options.seed, options.seed + options.seeds - 1));
+  for (const auto& note : setting.workload.notes) facts.emplace_back("note", note);
+}
+
+Result<void> check(const Options& options) {
+  if (options.workload.empty() == options.from_log.empty()) {
+    return fail(Code::invalid_argument, "give either --workload KIND:FILE or --from-log FILE");
+  }
+  if (options.seeds == 0) return fail(Code::invalid_argument, "--seeds must be at least 1");
+  if (!options.event_log.empty() && (options.seeds > 1 || options.schedulers.size() > 1)) {
+    return fail(Code::invalid_argument, "--event-log is of one run: give one --scheduler and one seed");
+  }
+  if (options.one_machine < 0 || (options.one_machine > 0 && options.cluster.nodes > 0)) {
+    return fail(Code::invalid_argument, "--one-machine needs a positive number of units and takes no --nodes");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Workload> load_workload(const Options& options) {
+  WEFT_TRY(check(options));
+  if (!options.from_log.empty()) {
+    WEFT_ASSIGN(Setting setting, set_up(options, options.seed));
+    return std::move(setting.workload);
+  }
+  workloads::Context context;
+  context.seed = options.seed;
+  if (options.one_machine <= 0) context.machine = options.cluster.machine();
+  WEFT_ASSIGN(Workload workload, workloads::load(options.workload, context));
+  WEFT_TRY(workloads::resize(workload, options.resize));
+  return workload;
+}
+
+Result<Comparison> run(const Options& options, const Progress& progress) {
+  WEFT_TRY(check(options));
+  WEFT_ASSIGN(const auto catalogue, scheduling::Catalogue::open(options.plugins));
+  Comparison comparison;
+  Setting setting;
+  for (std::uint32_t i = 0; i < options.seeds; ++i) {
+    const std::uint64_t seed = options.seed + i;
+    if (i == 0 || random_workload(options.workload)) {
+      WEFT_ASSIGN(setting, set_up(options, seed));
+    }
+    setting.model.seed = seed;
+    if (i == 0) {
+      comparison.title = setting.workload.name;
+      add_facts(options, setting, comparison);
+      for (const auto& scheduler : options.schedulers) comparison.schedulers.push_back({scheduler, {}});
+      const std::string& recorded = setting.recorded_scheduler;
+      if (comparison.schedulers.empty()) comparison.schedulers.push_back({recorded.empty() ? "fifo" : recorded, {}});
+    }
+    comparison.seeds.push_back(seed);
+    auto& alone = comparison.alone.emplace_back();
+    for (const JobSpec& job : setting.workload.jobs) alone.push_back(report::time_alone(job));
+    for (auto& runs : comparison.schedulers) {
+      WEFT_ASSIGN(RunResult result, run_once(options, *catalogue, setting, runs.scheduler));
+      progress(fmt::format("{}, seed {}: makespan {:.1f} s, simulated in {:.2f} s", runs.scheduler, seed,
+                           std::chrono::duration<double>(result.makespan).count(),
+                           std::chrono::duration<double>(result.wall_time).count()));
+      if (i == 0 && !setting.recorded_ends.empty()) {
+        report::Replay replay = report::compare_with_recording(result, setting.recorded_ends);
+        if (!replay.jobs.empty()) comparison.replays.push_back(std::move(replay));
+      }
+      runs.runs.push_back(std::move(result));
+    }
+  }
+  return comparison;
+}
+
+std::optional<Error> refusal(const Comparison& comparison) {
+  std::size_t count = 0;
+  const JobResult* first = nullptr;
+  for (const auto& runs : comparison.schedulers) {
+    for (const RunResult& one : runs.runs) {
+      for (const JobResult& job : one.jobs) {
+        if (job.outcome != Outcome::refused) continue;
+        if (first == nullptr) first = &job;
+        ++count;
+      }
+    }
+  }
+  if (first == nullptr) return std::nullopt;
+  return Error(Code::invalid_argument,
+               fmt::format("{} jobs were refused; the first, {}: {}", count, escaped(first->name), first->error));
+}
+
+}  // namespace weft::simulator::experiment

@@ -1,0 +1,43 @@
+// What `weft simulate` does: a workload under several schedulers, each with several seeds.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/simulator/experiment/cluster_options.hpp"
+#include "engine/simulator/report/comparison.hpp"
+#include "engine/simulator/workloads/workloads.hpp"
+
+namespace weft::simulator::experiment {
+
+struct Options {
+  std::string workload;                 // "KIND:FILE,…"; or
+  std::string from_log;                 // an event log, whose nodes are the cluster unless others are given
+  std::vector<std::string> schedulers;  // none: that of the log, or fifo
+  std::vector<std::string> plugins;     // shared objects with further schedulers
+  workloads::Resize resize;
+  ClusterOptions cluster;
+  double one_machine = 0;  // units of each resource, and no other nodes; 0: the cluster
+  std::uint64_t seed = 1;
+  std::uint32_t seeds = 1;
+  Time series_step{0};  // 0: about 500 steps of what the workload seems to take
+  std::optional<Time> until;
+  std::string event_log;  // of the only run
+};
+
+/// Told after each run, for people who wait.
+using Progress = std::function<void(const std::string& line)>;
+
+/// The workload of the first seed, scaled and cut as the runs see it.
+Result<Workload> load_workload(const Options& options);
+
+/// invalid_argument and what loaders, schedulers and the simulator say. Jobs that the cluster refuses are in the results.
+Result<report::Comparison> run(const Options& options, const Progress& progress);
+
+/// One line about the jobs that no node can take: nothing when there are none.
+std::optional<Error> refusal(const report::Comparison& comparison);
+
+}  // namespace weft::simulator::experiment

@@ -1,0 +1,224 @@
+// The whole way from options to results: clusters from keys, several schedulers and seeds, replays.
+#include "engine/simulator/experiment/experiment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "engine/simulator/report/metrics.hpp"
+#include "tests/simulation/workload_files.hpp"
+
+namespace weft::simulator::experiment {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kSmall = "generate:jobs=20,mean_gap=1s,maps=6,reduces=2,map_time=3s,reduce_time=2s";
+
+Options small(std::vector<std::string> schedulers = {"fifo"}) {
+  Options options;
+  options.workload = kSmall;
+  options.schedulers = std::move(schedulers);
+  options.cluster.nodes = 4;
+  options.cluster.cores = 2;
+  return options;
+}
+
+report::Comparison ran(const Options& options) {
+  auto comparison = run(options, [](const std::string&) {});
+  EXPECT_TRUE(comparison.has_value()) << comparison.error().to_string();
+  return comparison ? std::move(*comparison) : report::Comparison{};
+}
+
+std::string error_of(const Options& options) {
+  const auto comparison = run(options, [](const std::string&) {});
+  return comparison ? "" : comparison.error().to_string();
+}
+
+Result<ClusterModel> built(const std::vector<std::string>& settings, const std::vector<HostSpec>& hosts = {}) {
+  ClusterOptions options;
+  Config config;
+  options.declare(config);
+  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+  return options.build(hosts);
+}
+
+std::string build_error(const std::vector<std::string>& settings) {
+  const auto model = built(settings);
+  return model ? "" : model.error().to_string();
+}
+
+TEST(ClusterOptions, MakeNodesOfSeveralKinds) {
+  ClusterOptions options;
+  Config config;
+  options.declare(config);
+  const char* toml = R"toml(
+nodes = 54
+cores = 2
+racks = 6
+memory = "4GiB"
+groups = ["count=6,cores=4,speed=2.5,attributes=(accelerator=gpu,zone=a)"]
+availability = ["from=0s,nodes=60", "from=1h,nodes=30"]
+[network]
+flows = true
+nic = "125MB"
+oversubscription = 5.0
+[faults]
+nodes = ["at=10s,node=3,silent=true,repair=1min"]
+)toml";
+  const auto loaded = config.load_text(toml, "cluster.toml");
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().to_string();
+  const auto model = options.build({});
+  ASSERT_TRUE(model.has_value()) << model.error().to_string();
+  ASSERT_EQ(model->groups.size(), 2u);
+  EXPECT_EQ(model->groups[0].count, 54u);
+  EXPECT_EQ(model->groups[0].capacity.memory, 4.0 * (1u << 30));
+  EXPECT_EQ(model->groups[1].capacity.cpu, 4);
+  EXPECT_EQ(model->groups[1].capacity.memory, 4.0 * (1u << 30)) << "as the others, unless it says otherwise";
+  EXPECT_EQ(model->groups[1].speed, 2.5);
+  EXPECT_EQ(model->groups[1].attributes.at("zone"), "a");
+  EXPECT_EQ(model->racks, 6u);
+  EXPECT_EQ(model->network.nic, 125e6);
+  ASSERT_EQ(model->faults.nodes.size(), 1u);
+  EXPECT_EQ(model->faults.nodes[0].repair, 1min);
+  EXPECT_EQ(model->availability[1].nodes, 30u);
+  EXPECT_THAT(describe(*model), HasSubstr("in 6 racks"));
+}
+
+TEST(ClusterOptions, TakeHostsAndRacksFromATrace) {
+  const auto model = built({"trace_hosts=true", "cores=2"}, {{"a", "r2"}, {"b", "r1"}, {"c", "r2"}});
+  ASSERT_TRUE(model.has_value()) << model.error().to_string();
+  EXPECT_EQ(model->racks, 2u);
+  EXPECT_THAT(model->groups[0].hosts, ElementsAre("a", "b", "c"));
+  EXPECT_THAT(model->groups[0].racks, ElementsAre(0u, 1u, 0u));
+  EXPECT_EQ(built({"trace_hosts=true", "racks=2"}, {{"a", ""}, {"b", ""}})->racks, 2u) << "the trace knows no racks";
+}
+
+TEST(ClusterOptions, SayWhatIsWrong) {
+  EXPECT_THAT(build_error({"nods=5"}), HasSubstr("unknown key 'nods' (did you mean 'nodes'?)"));
+  EXPECT_THAT(build_error({"nodes=many"}), HasSubstr("nodes: 'many' is not an integer"));
+  EXPECT_THAT(build_error({"nodes=0"}), HasSubstr("nodes: 0 is not between 1 and 1000000"));
+  EXPECT_THAT(build_error({"trace_hosts=true"}), HasSubstr("the workload names no hosts"));
+  EXPECT_THAT(build_error({"cores=-1"}), HasSubstr("capacity must be finite and not negative"));
+  EXPECT_THAT(build_error({"network.nic=1GB"}), HasSubstr("limit nothing without network.flows"));
+  EXPECT_THAT(build_error({"faults.stragglers=2"}), HasSubstr("it must be from 0 to 1"));
+  EXPECT_THAT(build_error({"racks=0"}), HasSubstr("racks: 0 is not between 1 and"));
+  ClusterOptions options;
+  Config config;
+  options.declare(config);
+  EXPECT_THAT(config.load_text("nodes = 5\n[network]\nnik = 5\n", "c.toml").error().to_string(),
+              HasSubstr("c.toml:3: unknown key 'network.nik' (did you mean 'network.nic'?)"));
+  options.groups = {"count=5,core=3"};
+  EXPECT_THAT(options.build({}).error().to_string(),
+              HasSubstr("groups 'count=5,core=3': unknown key 'core' (did you mean 'cores'?)"));
+  options.groups = {};
+  options.node_faults = {"node=500"};
+  EXPECT_THAT(options.build({}).error().to_string(), HasSubstr("node 500 is to die, but there are"));
+}
+
+TEST(Experiment, RunsEverySchedulerWithEverySeed) {
+  Options options = small({"fifo", "sjf"});
+  options.seeds = 3;
+  const auto comparison = ran(options);
+  ASSERT_EQ(comparison.schedulers.size(), 2u);
+  EXPECT_THAT(comparison.seeds, ElementsAre(1u, 2u, 3u));
+  for (const auto& runs : comparison.schedulers) {
+    ASSERT_EQ(runs.runs.size(), 3u);
+    EXPECT_NE(runs.runs[0].jobs[5].submitted, runs.runs[1].jobs[5].submitted) << "a generated workload has the run's seed";
+    for (const RunResult& one : runs.runs) {
+      EXPECT_EQ(one.jobs.size(), 20u);
+      EXPECT_EQ(report::completion_seconds(one).size(), 20u);
+      EXPECT_FALSE(one.series.samples.empty());
+    }
+  }
+  EXPECT_EQ(comparison.alone[0][0], 5s);
+}
+
+TEST(Experiment, EqualSeedsWriteEqualEventLogs) {
+  auto directory = TempDir::create();
+  ASSERT_TRUE(directory.has_value());
+  const auto log = [&](std::uint64_t seed, const std::string& name) {
+    Options options = small();
+    options.seed = seed;
+    options.event_log = directory->path() / name;
+    ran(options);
+    return read_file(options.event_log).value();
+  };
+  const std::string first = log(5, "a");
+  EXPECT_GT(first.size(), 10'000u);
+  EXPECT_EQ(first, log(5, "b"));
+  EXPECT_NE(first, log(6, "c"));
+}
+
+TEST(Experiment, AReplayUnderTheSameSchedulerIsWhatHappened) {
+  auto directory = TempDir::create();
+  ASSERT_TRUE(directory.has_value());
+  Options original = small({"sjf"});
+  original.workload = "generate:jobs=20,mean_gap=1s,maps=uniform(1,30),reduces=2,map_time=uniform(1s,9s),reduce_time=2s";
+  original.event_log = directory->path() / "run.jsonl";
+  const auto first = ran(original);
+
+  Options replay;
+  replay.from_log = original.event_log;
+  const auto same = ran(replay);
+  ASSERT_EQ(same.schedulers.size(), 1u);
+  EXPECT_EQ(same.schedulers[0].scheduler, "sjf") << "from the log";
+  ASSERT_EQ(same.replays.size(), 1u);
+  ASSERT_EQ(same.replays[0].jobs.size(), 20u);
+  EXPECT_LT(same.replays[0].mean_absolute_error(), 0.01);
+  EXPECT_NEAR(same.replays[0].makespan_error(), 0, 0.001);
+  EXPECT_NEAR(same.replays[0].recorded_makespan, std::chrono::duration<double>(first.schedulers[0].runs[0].makespan).count(),
+              0.001);
+
+  replay.schedulers = {"fifo"};
+  const auto other = ran(replay);
+  EXPECT_GT(other.replays[0].mean_absolute_error(), 0.01) << "another scheduler, another outcome";
+  replay.cluster.nodes = 40;
+  EXPECT_LT(ran(replay).replays[0].simulated_makespan, other.replays[0].simulated_makespan);
+}
+
+TEST(Experiment, OneMachineTakesDemandsAsTheyAre) {
+  Options options;
+  options.workload = "carbyne:" + workloads::sample("carbyne.txt");
+  options.one_machine = 1;
+  const auto comparison = ran(options);
+  EXPECT_EQ(report::completion_seconds(comparison.schedulers[0].runs[0]).size(), 2u);
+  EXPECT_FALSE(refusal(comparison).has_value());
+}
+
+TEST(Experiment, RefusesWhatNoNodeCanTakeAndRunsTheRest) {
+  Options options = small();
+  options.workload = "generate:jobs=10,mean_gap=1s,maps=2,reduces=1,class=small(weight=1),class=huge(weight=1,demand=(cpu=3))";
+  const auto comparison = ran(options);
+  const auto refused = refusal(comparison);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_THAT(refused->to_string(), HasSubstr("jobs were refused; the first, huge "));
+  EXPECT_THAT(refused->to_string(), HasSubstr("node-")) << "the largest node is named";
+  EXPECT_GT(report::completion_seconds(comparison.schedulers[0].runs[0]).size(), 0u);
+}
+
+TEST(Experiment, SaysWhatIsWrong) {
+  EXPECT_THAT(error_of({}), HasSubstr("give either --workload KIND:FILE or --from-log FILE"));
+  Options options = small({"nonsense"});
+  EXPECT_THAT(error_of(options), HasSubstr("unknown scheduler 'nonsense' (known: "));
+  options = small({"fifo", "sjf"});
+  options.event_log = "/tmp/x";
+  EXPECT_THAT(error_of(options), HasSubstr("--event-log is of one run"));
+  options = small();
+  options.one_machine = 5;
+  EXPECT_THAT(error_of(options), HasSubstr("--one-machine"));
+  options = small();
+  options.seeds = 0;
+  EXPECT_THAT(error_of(options), HasSubstr("--seeds must be at least 1"));
+  options = small();
+  options.event_log = "/nonexistent/dir/log";
+  EXPECT_THAT(error_of(options), HasSubstr("cannot write the event log /nonexistent/dir/log"));
+  options = small();
+  options.plugins = {"/nonexistent/plugin.so"};
+  EXPECT_THAT(error_of(options), HasSubstr("/nonexistent/plugin.so"));
+}
+
+}  // namespace
+}  // namespace weft::simulator::experiment

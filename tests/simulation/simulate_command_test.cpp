@@ -1,0 +1,94 @@
+// The command line of `weft simulate`, as a user meets it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json_reader.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::test {
+namespace {
+
+using testing::HasSubstr;
+
+ProcessResult simulate(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {WEFT_BIN_DIR "/weft", "simulate"});
+  return run(arguments);
+}
+
+std::string data(const std::string& name) { return WEFT_SIMULATION_DATA "/" + name; }
+
+TEST(SimulateCommand, DescribesAWorkload) {
+  const auto result = simulate({"--workload", "swim:" + data("swim.tsv"), "--describe"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("jobs                      3\n"));
+  EXPECT_THAT(result.out, HasSubstr("jobs without shuffle      33.3 %\n"));
+  EXPECT_THAT(result.out, HasSubstr("heavy (shuffle > input)   33.33 % of the jobs, 97.8 % of the shuffle bytes"));
+  const auto json = simulate({"--workload", "swim:" + data("swim.tsv"), "--describe", "--json"});
+  EXPECT_TRUE(JsonReader(json.out, "out").skip().has_value());
+}
+
+TEST(SimulateCommand, ComparesSchedulersInTableJsonAndPage) {
+  const ScratchDirectory directory;
+  const std::vector<std::string> base{"--workload",  "generate:jobs=10,mean_gap=1s",
+                                      "--nodes",     "4",
+                                      "--cores",     "2",
+                                      "--racks",     "2",
+                                      "--scheduler", "fifo",
+                                      "--scheduler", "sjf",
+                                      "--seeds",     "2"};
+  auto arguments = base;
+  arguments.insert(arguments.end(), {"--report", directory / "page.html"});
+  const auto table = simulate(arguments);
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("cluster: 4 nodes of cpu=2 in 2 racks"));
+  EXPECT_THAT(table.out, HasSubstr("completion time, mean"));
+  EXPECT_THAT(read_file(directory / "page.html"), HasSubstr("</html>"));
+  arguments = base;
+  arguments.emplace_back("--json");
+  const auto json = simulate(arguments);
+  EXPECT_EQ(json.exit_code, 0) << json.err;
+  JsonReader reader(json.out, "out");
+  EXPECT_TRUE(reader.skip().has_value());
+  EXPECT_TRUE(reader.finish().has_value());
+}
+
+TEST(SimulateCommand, ReadsAClusterFileAndLetsOptionsWin) {
+  const ScratchDirectory directory;
+  write_file(directory / "cluster.toml", "nodes = 3\ncores = 2\n[network]\nflows = true\nnic = \"125MB\"\n");
+  const auto result = simulate({"--workload", "generate:jobs=2", "--cluster", directory / "cluster.toml", "--nodes", "5", "--set",
+                                "storage.replicas=2", "--set", "heartbeat=1s"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("cluster: 5 nodes of cpu=2 in 1 racks, heartbeats every 1s; NICs 119 MiB/s"));
+  write_file(directory / "cluster.toml", "nodez = 3\n");
+  const auto wrong = simulate({"--workload", "generate:jobs=2", "--cluster", directory / "cluster.toml"});
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("cluster.toml:1: unknown key 'nodez' (did you mean 'nodes'?)"));
+}
+
+TEST(SimulateCommand, NamesTheLargestNodeWhenADemandIsImpossible) {
+  const auto result = simulate({"--workload", "generate:jobs=2,demand=(cpu=9)", "--nodes", "2", "--cores", "4"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("2 jobs were refused; the first, job 0: "));
+  EXPECT_THAT(result.err, HasSubstr("node-0"));
+}
+
+TEST(SimulateCommand, ReplaysALog) {
+  const auto result = simulate({"--from-log", data("event_log.jsonl"), "--scheduler", "fifo"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("against what happened, under fifo:"));
+  EXPECT_THAT(result.out, HasSubstr("1 count   4.1 s"));
+}
+
+TEST(SimulateCommand, ErrorsAreOneLine) {
+  const auto missing = simulate({"--workload", "swim:/nonexistent"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(missing.err, "weft: cannot read /nonexistent: No such file or directory\n");
+  EXPECT_THAT(simulate({}).err, HasSubstr("give either --workload KIND:FILE or --from-log FILE"));
+  EXPECT_EQ(simulate({"--nonsense"}).exit_code, 2);
+  EXPECT_THAT(simulate({"--help"}).out, HasSubstr("rumen:FILE"));
+  EXPECT_THAT(simulate({"--print-cluster"}).out, HasSubstr("[network]"));
+  EXPECT_THAT(simulate({"--workload", "generate:help"}).out, HasSubstr("shuffle_ratio = "));
+}
+
+}  // namespace
+}  // namespace weft::test
