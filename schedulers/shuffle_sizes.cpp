@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace weft::sched {
 
@@ -26,9 +27,26 @@ std::uint64_t unpack_size(std::uint16_t packed) {
   return exponent == 0 ? mantissa : (kHidden | mantissa) << (exponent - 1);
 }
 
+std::uint64_t ShuffleSizes::OnNode::operator[](std::uint32_t partition) const {
+  std::uint64_t sum = 0;
+  for (const auto& [sizes, count] : maps_) {
+    if (partition < sizes->size()) sum += count * unpack_size((*sizes)[partition]);
+  }
+  return sum;
+}
+
+std::vector<std::uint64_t> ShuffleSizes::OnNode::partitions() const {
+  std::vector<std::uint64_t> sums;
+  for (const auto& [sizes, count] : maps_) {
+    sums.resize(std::max(sums.size(), sizes->size()));
+    for (std::size_t i = 0; i < sizes->size(); ++i) sums[i] += count * unpack_size((*sizes)[i]);
+  }
+  return sums;
+}
+
 std::uint64_t ShuffleSizes::size(std::uint32_t map, std::uint32_t partition) const {
-  if (map >= maps_ || partition >= rows_[map].sizes.size()) return 0;
-  return unpack_size(rows_[map].sizes[partition]);
+  if (map >= maps_ || !rows_[map].sizes || partition >= rows_[map].sizes->size()) return 0;
+  return unpack_size((*rows_[map].sizes)[partition]);
 }
 
 std::uint64_t ShuffleSizes::partition_bytes(std::uint32_t partition) const {
@@ -36,52 +54,52 @@ std::uint64_t ShuffleSizes::partition_bytes(std::uint32_t partition) const {
 }
 
 std::optional<NodeId> ShuffleSizes::location(std::uint32_t map) const {
-  if (map >= maps_ || !rows_[map].present) return std::nullopt;
+  if (map >= maps_ || !rows_[map].sizes) return std::nullopt;
   return rows_[map].node;
 }
 
 std::uint64_t ShuffleSizes::node_bytes(NodeId node) const {
-  auto found = node_bytes_.find(node);
-  return found == node_bytes_.end() ? 0 : found->second;
+  auto found = by_node_.find(node);
+  return found == by_node_.end() ? 0 : found->second.total();
 }
 
 void ShuffleSizes::add(std::uint32_t map, NodeId node, const std::vector<std::uint64_t>& sizes) {
   if (map >= maps_) return;
   remove(map);
-  Row& row = rows_[map];
-  row.present = true;
-  row.node = node;
   ++finished_;
   if (partition_bytes_.empty()) partition_bytes_.resize(partitions_);
-  auto& on_node = by_node_[node];
-  if (on_node.empty()) on_node.resize(partitions_);
-  const std::size_t count = std::min<std::size_t>(sizes.size(), partitions_);
-  row.sizes.resize(count);
+  packed_.clear();
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    row.sizes[i] = pack_size(sizes[i]);
-    const std::uint64_t bytes = unpack_size(row.sizes[i]);
+  for (std::size_t i = 0, count = std::min<std::size_t>(sizes.size(), partitions_); i < count; ++i) {
+    packed_.push_back(pack_size(sizes[i]));
+    const std::uint64_t bytes = unpack_size(packed_.back());
     partition_bytes_[i] += bytes;
-    on_node[i] += bytes;
     sum += bytes;
   }
-  node_bytes_[node] += sum;
+  if (!latest_ || *latest_ != packed_) latest_ = std::make_shared<const std::vector<std::uint16_t>>(packed_);
+  rows_[map] = {latest_, node};
+  OnNode& there = by_node_[node];
+  if (there.maps_.empty() || there.maps_.back().first != latest_) there.maps_.emplace_back(latest_, 0);
+  ++there.maps_.back().second;
+  there.total_ += sum;
   total_ += sum;
 }
 
 void ShuffleSizes::remove(std::uint32_t map) {
-  if (map >= maps_ || !rows_[map].present) return;
-  Row row = std::move(rows_[map]);
-  rows_[map] = Row();
+  if (map >= maps_ || !rows_[map].sizes) return;
+  const Row row = std::exchange(rows_[map], {});
   --finished_;
-  auto& on_node = by_node_[row.node];
-  for (std::size_t i = 0; i < row.sizes.size(); ++i) {
-    const std::uint64_t bytes = unpack_size(row.sizes[i]);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < row.sizes->size(); ++i) {
+    const std::uint64_t bytes = unpack_size((*row.sizes)[i]);
     partition_bytes_[i] -= bytes;
-    on_node[i] -= bytes;
-    node_bytes_[row.node] -= bytes;
-    total_ -= bytes;
+    sum += bytes;
   }
+  total_ -= sum;
+  OnNode& there = by_node_.at(row.node);
+  there.total_ -= sum;
+  auto found = std::find_if(there.maps_.begin(), there.maps_.end(), [&row](const auto& entry) { return entry.first == row.sizes; });
+  if (--found->second == 0) there.maps_.erase(found);
 }
 
 }  // namespace weft::sched

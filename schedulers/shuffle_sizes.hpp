@@ -1,10 +1,11 @@
 // How much every map of a shuffle wrote for every reduce, and how much of a reduce's input lies on which node.
 // Two bytes per (map, reduce): 11 significant bits and an exponent, so a size is off by at most 0.05 %; sums are of the rounded
-// sizes and therefore exact to undo.
+// sizes and therefore exact to undo. Maps that wrote the same as the one before share those bytes.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -13,7 +14,23 @@
 namespace weft::sched {
 
 class ShuffleSizes {
+  using Sizes = std::shared_ptr<const std::vector<std::uint16_t>>;  // packed, by partition
+
  public:
+  /// What lies on one node.
+  class OnNode {
+   public:
+    /// Of one partition. O(maps there that wrote something different from the one before).
+    std::uint64_t operator[](std::uint32_t partition) const;
+    std::vector<std::uint64_t> partitions() const;  // all of them
+    std::uint64_t total() const { return total_; }
+
+   private:
+    friend class ShuffleSizes;
+    std::vector<std::pair<Sizes, std::uint32_t>> maps_;  // and how many wrote that
+    std::uint64_t total_ = 0;
+  };
+
   ShuffleSizes() = default;
   ShuffleSizes(std::uint32_t maps, std::uint32_t partitions) : maps_(maps), partitions_(partitions), rows_(maps) {}
 
@@ -26,27 +43,27 @@ class ShuffleSizes {
   std::uint64_t total_bytes() const { return total_; }
   std::optional<NodeId> location(std::uint32_t map) const;
   /// Bytes per partition on each node that holds some: CoGRS weights, SARP's intermediate bytes, SCache's max producer.
-  const std::map<NodeId, std::vector<std::uint64_t>>& by_node() const { return by_node_; }
+  const std::map<NodeId, OnNode>& by_node() const { return by_node_; }
   std::uint64_t node_bytes(NodeId node) const;
 
   // Kept by the core.
   void add(std::uint32_t map, NodeId node, const std::vector<std::uint64_t>& sizes);
   void remove(std::uint32_t map);
   /// The node is gone; its outputs were removed.
-  void forget(NodeId node) { by_node_.erase(node), node_bytes_.erase(node); }
+  void forget(NodeId node) { by_node_.erase(node); }
 
  private:
   struct Row {
-    std::vector<std::uint16_t> sizes;
+    Sizes sizes;  // null: no output
     NodeId node;
-    bool present = false;
   };
   std::uint32_t maps_ = 0, partitions_ = 0, finished_ = 0;
   std::uint64_t total_ = 0;
   std::vector<Row> rows_;
   std::vector<std::uint64_t> partition_bytes_;
-  std::map<NodeId, std::vector<std::uint64_t>> by_node_;
-  std::map<NodeId, std::uint64_t> node_bytes_;
+  std::map<NodeId, OnNode> by_node_;
+  Sizes latest_;
+  std::vector<std::uint16_t> packed_;  // scratch
 };
 
 std::uint16_t pack_size(std::uint64_t bytes);

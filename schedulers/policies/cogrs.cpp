@@ -83,7 +83,8 @@ class Cogrs final : public ReducePlacement {
     plan.maps = maps;
     plan.reduces.resize(stage.tasks.size());
     for (StageId parent : stage.parents) {
-      for (const auto& [node, bytes] : job.stage(parent)->output.by_node()) {
+      for (const auto& [node, there] : job.stage(parent)->output.by_node()) {
+        const std::vector<std::uint64_t> bytes = there.partitions();
         for (std::size_t i = 0; i < std::min(bytes.size(), plan.reduces.size()); ++i) {
           if (bytes[i] > 0) plan.reduces[i].gravity.add(view, node, weighted_ ? static_cast<double>(bytes[i]) : 1);
         }

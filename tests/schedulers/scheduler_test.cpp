@@ -90,7 +90,8 @@ TEST(ShuffleSizes, KeepSizesWithinATwentiethOfAPercentAndUndoExactly) {
   sizes.remove(0);
   EXPECT_EQ(sizes.total_bytes(), 14u);
   EXPECT_EQ(sizes.partition_bytes(1), 8u);
-  EXPECT_EQ(sizes.by_node().at(NodeId(1)), (std::vector<std::uint64_t>{5, 7}));
+  EXPECT_EQ(sizes.by_node().at(NodeId(1))[0], 5u);
+  EXPECT_EQ(sizes.by_node().at(NodeId(1))[1], 7u);
   EXPECT_EQ(sizes.node_bytes(NodeId(1)), 12u);
   EXPECT_EQ(sizes.location(0), std::nullopt);
   EXPECT_EQ(sizes.finished_maps(), 2u);
