@@ -1,5 +1,6 @@
 // weft simulate
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -104,6 +105,10 @@ Result<void> simulate(Options& options) {
     print(options.json ? workloads::to_json(workload, figures) : workloads::to_text(workload, figures));
     return {};
   }
+  options.what.on_stall = [](const Error& why) {
+    std::fprintf(stderr, "weft: %s\n", why.to_string().c_str());
+    ::_exit(EXIT_FAILURE);
+  };
   const bool tell = !options.quiet && ::isatty(STDERR_FILENO) == 1;
   WEFT_ASSIGN(const auto comparison, experiment::run(options.what, [tell](const std::string& line) {
                 if (tell) std::fprintf(stderr, "%s\n", line.c_str());

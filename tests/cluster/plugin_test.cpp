@@ -74,6 +74,16 @@ TEST(SchedulerPlugin, ThatNeverReturnsEndsAnEmbeddedJobWithALine) {
   EXPECT_TRUE(has(result.err, "the scheduler hanging has not returned for 5s") && one_line(result.err)) << result.err;
 }
 
+TEST(SchedulerPlugin, RunsInTheSimulatorAndEndsItWithALineWhenItNeverReturns) {
+  const std::vector<std::string> simulate{program("weft"), "simulate", "--quiet", "--workload", "generate:jobs=5", "--nodes", "3"};
+  const auto compared = run(with(with(simulate, misbehaving("preempting")), {"--scheduler", "fifo"}));
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_TRUE(has(compared.out, "preempting") && has(compared.out, "fifo")) << compared.out;
+  const auto hanging = run(with(simulate, misbehaving("hanging")));
+  EXPECT_EQ(hanging.exit_code, 1);
+  EXPECT_TRUE(has(hanging.err, "the scheduler hanging has not returned for 5s") && one_line(hanging.err)) << hanging.err;
+}
+
 TEST(SchedulerConfiguration, IsReloadedWhileJobsRunAndRefusedWhenItIsWrong) {
   ScratchDirectory files;
   write_file(files / "pools.toml", "[[pool]]\nname = \"etl\"\nweight = 2\n");

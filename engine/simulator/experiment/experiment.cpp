@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "engine/scheduling/catalogue.hpp"
+#include "engine/scheduling/stall_watch.hpp"
 #include "engine/simulator/experiment/event_log_file.hpp"
 #include "engine/simulator/simulate.hpp"
 #include "engine/simulator/workloads/describe.hpp"
@@ -98,6 +99,17 @@ Result<RunResult> run_once(const Options& options, const scheduling::Catalogue& 
     WEFT_ASSIGN(log, EventLogFile::create(options.event_log, scheduler));
     run.on_event = [&log](Time at, const master::Event& event) { log->add(at, event); };
     run.on_command = [&log](Time at, const master::Command& command) { log->add(at, command); };
+  }
+  std::optional<scheduling::StallWatch> watch;
+  if (catalogue.has_plugins() && options.on_stall) {
+    watch.emplace(kStallPatience, [&options, &scheduler] {
+      options.on_stall(Error(Code::internal, fmt::format("the scheduler {} has not returned for {}; repair it", scheduler,
+                                                         format_duration(kStallPatience))));
+    });
+    run.on_event = [&watch, inner = run.on_event](Time at, const master::Event& event) {
+      watch->alive();
+      if (inner) inner(at, event);
+    };
   }
   WEFT_ASSIGN(RunResult result, simulate(setting.workload, setting.model, std::move(made), run));
   if (log) WEFT_TRY(log->close());

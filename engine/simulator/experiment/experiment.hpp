@@ -18,6 +18,9 @@ struct Options {
   std::string from_log;                 // an event log, whose nodes are the cluster unless others are given
   std::vector<std::string> schedulers;  // none: that of the log, or fifo
   std::vector<std::string> plugins;     // shared objects with further schedulers
+  /// Called on another thread when a plugin's scheduler has not returned for kStallPatience. The run cannot be ended: end the
+  /// process.
+  std::function<void(const Error&)> on_stall;
   workloads::Resize resize;
   ClusterOptions cluster;
   double one_machine = 0;  // units of each resource, and no other nodes; 0: the cluster
@@ -27,6 +30,8 @@ struct Options {
   std::optional<Time> until;
   std::string event_log;  // of the only run
 };
+
+inline constexpr Duration kStallPatience = std::chrono::seconds(5);
 
 /// Told after each run, for people who wait.
 using Progress = std::function<void(const std::string& line)>;
