@@ -131,13 +131,14 @@ std::vector<Case> cases() {
   const auto machine = [] { return ClusterModel::one_machine(100); };
   const std::string tpcds = "carbyne:carbyne_dags/queries_tpcds_FB_distr_new.txt.gz";
   std::vector<Case> all;
-  for (const char* policy : {"drf(form=closed,strict=true)", "sjf", "tetris(srtf=false,barrier=2,penalty=1)"}) {
+  for (const char* policy : {"drf(form=closed)", "srtf(stages=cpm)", "tetris(srtf=false,barrier=2,penalty=1,round=1e-6)"}) {
     all.push_back({std::string("tpcds-50-") + policy, tpcds, policy, machine, 100, 50, false, 0.1, 50});
     all.push_back({std::string("tpcds-399-") + policy, tpcds, policy, machine, 100, 0, false, 1, 100});
   }
   all.push_back({"fb2010-fair", "swim:swim/FB-2010_samples_24_times_1hr_0.tsv.gz", "fair", facebook, 1, 0, false, 600, 1000});
   all.push_back({"fb2010-fifo", "swim:swim/FB-2010_samples_24_times_1hr_0.tsv.gz", "fifo", facebook, 1, 0, false, 600, 1000});
-  all.push_back({"shuffle-4h-100-nodes", "generate:jobs=360", "fifo", shuffling, 1, 0, false, 30, 1000});
+  all.push_back({"shuffle-4h-100-nodes", "generate:jobs=360,mean_gap=40s,input=lognormal(8GiB,1.8),shuffle_ratio=uniform(0,1.4)",
+                 "fifo", shuffling, 1, 0, false, 30, 1000});
   return all;
 }
 

@@ -1,0 +1,105 @@
+// Runs of the Carbyne authors' simulator, made again on one machine. Their traces are not part of the repository: WEFT_TRACES names a
+// directory that holds them and the completion times of each job; without it these tests are skipped.
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "engine/simulator/workloads/workloads.hpp"
+#include "tests/simulation/simulated.hpp"
+
+namespace weft::simulator {
+namespace {
+
+using namespace test;
+
+constexpr const char* kTetris = "tetris(srtf=false, barrier=2, penalty=1, round=1e-6)";
+
+/// Seconds by job, of one run under one policy.
+std::map<std::size_t, double> reference(const std::string& traces, const std::string& run, const std::string& policy) {
+  std::map<std::size_t, double> times;
+  std::ifstream file(traces + "/reference_runs/carbyne_reference_jct.csv");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string of_run, of_policy, job, seconds;
+    std::getline(fields, of_run, ',');
+    std::getline(fields, of_policy, ',');
+    std::getline(fields, job, ',');
+    std::getline(fields, seconds, ',');
+    if (of_run == run && of_policy == policy) times[std::stoul(job)] = std::stod(seconds);
+  }
+  return times;
+}
+
+struct Comparison {
+  double mean = 0, wanted = 0;
+  std::size_t equal = 0;
+  double error() const { return mean / wanted - 1; }
+};
+
+Comparison compare(const std::string& traces, bool at_once, const std::string& policy, const std::string& scheduler) {
+  auto workload = workloads::load_carbyne(traces + "/carbyne_dags/queries_tpcds_FB_distr_new.txt.gz", {}, {});
+  EXPECT_TRUE(workload.has_value()) << workload.error().to_string();
+  if (!workload) return {};
+  workload->jobs.resize(50);
+  if (at_once) {
+    for (JobSpec& job : workload->jobs) job.arrival = Time(0);
+  }
+  const auto wanted = reference(traces, at_once ? "a50" : "t50", policy);
+  EXPECT_EQ(wanted.size(), 50u);
+  Comparison comparison;
+  for (const JobResult& job : test::run(*workload, ClusterModel::one_machine(100), scheduler).jobs) {
+    EXPECT_TRUE(job.completion_time().has_value());
+    const double seconds = std::chrono::duration<double>(job.completion_time().value_or(Time(0))).count();
+    comparison.mean += seconds / 50;
+    comparison.wanted += wanted.at(job.index) / 50;
+    comparison.equal += std::abs(seconds - wanted.at(job.index)) < 0.5 ? 1 : 0;
+  }
+  return comparison;
+}
+
+class ReferenceRuns : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* directory = std::getenv("WEFT_TRACES");
+    if (directory == nullptr) GTEST_SKIP() << "WEFT_TRACES does not name a directory of traces";
+    traces_ = directory;
+  }
+  std::string traces_;
+};
+
+TEST_F(ReferenceRuns, TetrisIsTheSameForEveryJob) { EXPECT_EQ(compare(traces_, true, "PACK_TETRIS", kTetris).equal, 50u); }
+
+TEST_F(ReferenceRuns, ShortestJobsFirstIsWithinAPercent) {
+  for (bool at_once : {true, false})
+    EXPECT_LT(std::abs(compare(traces_, at_once, "SJF_CP", "srtf(stages=cpm)").error()), 0.01) << at_once;
+}
+
+TEST_F(ReferenceRuns, DominantSharesAreWithinTwoPercent) {
+  for (bool at_once : {true, false})
+    EXPECT_LT(std::abs(compare(traces_, at_once, "DRFstrict_BFS", "drf(form=closed)").error()), 0.02) << at_once;
+}
+
+/// Small enough to follow: a machine of 10 units, three jobs at once.
+TEST(OneMachine, PoliciesDifferAsTheyShould) {
+  Workload workload = jobs({job(Time(0), {stage(4, seconds(10))}), job(Time(0), {stage(6, seconds(4))}), job(Time(0), {stage(2, seconds(3))})});
+  workload.jobs[0].stages[0].demand = sched::Resources{.cpu = 5, .memory = 1};
+  workload.jobs[1].stages[0].demand = sched::Resources{.cpu = 1, .memory = 4};
+  workload.jobs[2].stages[0].demand = sched::Resources{.cpu = 4, .memory = 4};
+  const auto ends = [&](const char* scheduler) {
+    std::vector<double> seconds_of;
+    for (const JobResult& one : test::run(workload, ClusterModel::one_machine(10), scheduler).jobs)
+      seconds_of.push_back(std::chrono::duration<double>(one.ended.value_or(Time(-1))).count());
+    return seconds_of;
+  };
+  // Both tasks of job 2 at 0. From 3 on two of job 1 at a time, until 15, and beside them there is cpu for one of job 0: its tasks start
+  // at 3, 13, 15 and 23.
+  EXPECT_EQ(ends("srtf"), (std::vector<double>{33, 15, 3}));
+  EXPECT_EQ(ends("fifo"), (std::vector<double>{20, 32, 35})) << "two of job 0 fill all cpu until 20";
+  // Free (1, 1): job 2 aligns best (.8), twice at 0; then (.2, .2): one of job 1 does not fit (memory).
+  EXPECT_EQ(ends(kTetris)[2], 3);
+}
+
+}  // namespace
+}  // namespace weft::simulator
