@@ -60,7 +60,7 @@ TEST(Segment, ReadsBackWhatWasWrittenWhereverItIs) {
   const auto dir = TempDir::create();
   ASSERT_TRUE(dir);
   const auto pool = std::make_shared<PagePool>(1u << 20);
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(std::string("seed ") + std::to_string(seed));
     Random random(seed);
     const auto partitions = static_cast<std::uint32_t>(1 + random.below(50));
