@@ -67,6 +67,7 @@ Result<JobSpec> to_job(const Lines& lines, const Options& options, const Line& l
   job.arrival = line.arrival;
   const std::uint64_t maps = pieces(line.input, options.block);
   if (maps > kMaxTasks) return fail(lines.error(fmt::format("{} maps; the setting block= makes them fewer", maps)));
+  job.stages.reserve(2);  // references to both are held
   StageSpec& map = job.stages.emplace_back();
   map.name = "map";
   map.tasks = static_cast<std::uint32_t>(maps);
