@@ -1,5 +1,5 @@
-// Runs of the Carbyne authors' simulator, made again on one machine. Their traces are not part of the repository: WEFT_TRACES names a
-// directory that holds them and the completion times of each job; without it these tests are skipped.
+// Runs of the Carbyne authors' simulator, made again on one machine. Their traces are not part of the repository: WEFT_TRACES names
+// a directory that holds them and the completion times of each job; without it these tests are skipped.
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -83,7 +83,8 @@ TEST_F(ReferenceRuns, DominantSharesAreWithinTwoPercent) {
 
 /// Small enough to follow: a machine of 10 units, three jobs at once.
 TEST(OneMachine, PoliciesDifferAsTheyShould) {
-  Workload workload = jobs({job(Time(0), {stage(4, seconds(10))}), job(Time(0), {stage(6, seconds(4))}), job(Time(0), {stage(2, seconds(3))})});
+  Workload workload =
+      jobs({job(Time(0), {stage(4, seconds(10))}), job(Time(0), {stage(6, seconds(4))}), job(Time(0), {stage(2, seconds(3))})});
   workload.jobs[0].stages[0].demand = sched::Resources{.cpu = 5, .memory = 1};
   workload.jobs[1].stages[0].demand = sched::Resources{.cpu = 1, .memory = 4};
   workload.jobs[2].stages[0].demand = sched::Resources{.cpu = 4, .memory = 4};
@@ -93,8 +94,8 @@ TEST(OneMachine, PoliciesDifferAsTheyShould) {
       seconds_of.push_back(std::chrono::duration<double>(one.ended.value_or(Time(-1))).count());
     return seconds_of;
   };
-  // Both tasks of job 2 at 0. From 3 on two of job 1 at a time, until 15, and beside them there is cpu for one of job 0: its tasks start
-  // at 3, 13, 15 and 23.
+  // Both tasks of job 2 at 0. From 3 on two of job 1 at a time, until 15, and beside them there is cpu for one of job 0: its tasks
+  // start at 3, 13, 15 and 23.
   EXPECT_EQ(ends("srtf"), (std::vector<double>{33, 15, 3}));
   EXPECT_EQ(ends("fifo"), (std::vector<double>{20, 32, 35})) << "two of job 0 fill all cpu until 20";
   // Free (1, 1): job 2 aligns best (.8), twice at 0; then (.2, .2): one of job 1 does not fit (memory).
