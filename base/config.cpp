@@ -1,17 +1,14 @@
 #include "base/config.hpp"
 
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
 #include <algorithm>
 
 #include <fmt/core.h>
-#include <toml++/toml.h>
 
 #include "base/assert.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "base/toml.hpp"
 
 namespace weft {
 namespace {
@@ -218,14 +215,9 @@ Result<void> Config::load_file(const std::filesystem::path& path) {
 }
 
 Result<void> Config::load_text(std::string_view toml, std::string_view source) {
-  const auto parsed = toml::parse(toml, source);
-  if (!parsed) {
-    const auto& error = parsed.error();
-    return fail(Code::invalid_argument,
-                fmt::format("{}:{}: {}", source, error.source().begin.line, escaped(std::string_view(error.description()))));
-  }
+  WEFT_ASSIGN(const toml::table document, parse_toml(toml, source));
   Reader reader{*this, source, {}};
-  WEFT_TRY(reader.table(parsed.table(), {}));
+  WEFT_TRY(reader.table(document, {}));
   for (const auto& [key, value] : reader.found) key->assign(value);
   return {};
 }

@@ -170,6 +170,10 @@ std::string_view nearest(std::string_view word, std::span<const std::string> can
 }
 
 std::string escaped(std::string_view text) {
+  // Nearly everything is as it should be.
+  if (std::none_of(text.begin(), text.end(),
+                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\\' || c == '"' || c == 0x7f; }))
+    return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {

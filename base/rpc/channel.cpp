@@ -76,6 +76,8 @@ void Channel::start(Fd socket, Duration deadline) {
 }
 
 void Channel::abandon() {
+  // A loop that ends right after a close() would otherwise overtake the goodbye, and the peer take order for an accident.
+  if (state_ == State::draining && !awaiting_writable_) flush();
   state_ = State::closed;
   release();
   const auto dropped = pending_.take_all();

@@ -89,6 +89,28 @@ TEST_P(RpcEndTest, WhatWasQueuedBeforeCloseStillArrives) {
   EXPECT_EQ(closed.get(), 20 * kPiece);
 }
 
+TEST_P(RpcEndTest, ACloseIsInOrderEvenWhenItsReactorStopsAtOnce) {
+  for (int round = 0; round < 20; ++round) {
+    Awaited<Code> closed;
+    Handler handler;
+    handler.on_close = [&](const ConnectionPtr&, const Error& error) { closed.set(error.code()); };
+    serve(handler);
+    const auto leaving = Reactor::start("leaving");
+    const auto client = rpc::connect(*leaving, endpoint_, kLong);
+    ASSERT_TRUE(client.has_value()) << client.error().to_string();
+    std::atomic<bool> stopping{false};
+    leaving->post([&] {
+      (*client)->close();
+      while (!stopping) std::this_thread::yield();
+      for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // stop() is on its way before this turn of the loop is over
+    });
+    stopping = true;
+    leaving->stop();
+    EXPECT_EQ(closed.get(), Code::cancelled);
+    reactor_->run([&] { listener_->close(); });
+  }
+}
+
 TEST_P(RpcEndTest, AConnectionMayBeClosedFromAnyCallback) {
   Awaited<bool> closed;
   Handler handler;

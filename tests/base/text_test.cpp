@@ -177,6 +177,8 @@ hosts = ["b", "c"]
 }
 
 TEST(Config, ErrorsNameFileLineKeyAndRemedyAndAssignNothing) {
+  std::string nested = "a";
+  for (int i = 0; i < 100'000; ++i) nested += ".a";
   const std::vector<std::pair<std::string, std::string>> cases{
       {"name = \"y\"\n[worker]\nmemroy = \"1GiB\"\n", "weft.toml:3: unknown key 'worker.memroy' (did you mean 'worker.memory'?)"},
       {"name = 5\n", "weft.toml:1: name must be text"},
@@ -187,6 +189,8 @@ TEST(Config, ErrorsNameFileLineKeyAndRemedyAndAssignNothing) {
       {"[name]\nx = 1\n", "weft.toml:1: name is a value, not a table"},
       {"[master]\nhosts = [1]\n", "weft.toml:2: master.hosts must be a list of text"},
       {"a = \n", "weft.toml:1: "},
+      {"\n" + nested + " = 1\n", "weft.toml:2: more than 1000 dots in a line"},
+      {"[" + nested + "]\n", "weft.toml:1: more than 1000 dots in a line"},
       {"[worker]\nfast = \"true\"\n", "weft.toml:2: worker.fast must be true or false"},
   };
   for (const auto& [toml, expected] : cases) {
@@ -234,6 +238,40 @@ TEST(Config, AMissingFileIsNamed) {
   const auto loaded = config.load_file("/nonexistent/weft.toml");
   ASSERT_FALSE(loaded.has_value());
   EXPECT_NE(loaded.error().to_string().find("/nonexistent/weft.toml"), std::string::npos);
+}
+
+std::string utf8(char32_t c) {
+  const auto byte = [](char32_t bits) { return static_cast<char>(bits); };
+  if (c < 0x800) return {byte(0xc0 | c >> 6), byte(0x80 | (c & 0x3f))};
+  return {byte(0xe0 | c >> 12), byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f))};
+}
+
+/// A sample of all, closer where toml++ looks closer.
+TEST(Config, LettersOfAllScriptsAreTextAndCommentsAndNothingElse) {
+  for (char32_t c = 0xa0; c <= 0xffff; c += c < 0x500 || c > 0xfb00 ? 9 : 97) {
+    if (c >= 0xd800 && c < 0xe000) continue;  // surrogates
+    const std::string letter = utf8(c);
+    std::string name;
+    const auto load = [&](const std::string& text) {
+      Config config;
+      config.text("name", name, "");
+      return config.load_text(text, "weft.toml");
+    };
+    SCOPED_TRACE(static_cast<unsigned>(c));
+    const auto loaded = load("name = \"" + letter + "\"  # " + letter + "\n");
+    ASSERT_TRUE(loaded) << loaded.error().to_string();
+    EXPECT_EQ(name, letter);
+    const auto after_backslash = load("name = \"\"\"a\\\n  " + letter + "b\"\"\"\n");
+    ASSERT_TRUE(after_backslash) << after_backslash.error().to_string();
+    EXPECT_TRUE(name.starts_with('a') && name.ends_with('b')) << name;
+    for (const std::string& bad : {letter + " = 'x'\n", "name" + letter + " = 'x'\n", "name = " + letter + "\n",
+                                   "name = 'x'" + letter + "\n", "[" + letter + "]\n", "[name]" + letter + "\n"}) {
+      const auto refused = load(bad);
+      ASSERT_FALSE(refused) << bad;
+      const std::string message = refused.error().to_string();
+      EXPECT_TRUE(message.starts_with("weft.toml:1: ") && message.find('\n') == std::string::npos) << message;
+    }
+  }
 }
 
 }  // namespace
