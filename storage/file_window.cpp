@@ -27,15 +27,27 @@ Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std
   offset_ = offset;
   promised_ = end;
   begin_ = end_ = reinterpret_cast<const char*>(buffer_.data());
-  // O_NONBLOCK: a FIFO put in the file's place must not block the task.
-  fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd_.valid()) return fail(errno_error("cannot read input " + path, errno));
-  struct stat info {};
-  if (::fstat(fd_.get(), &info) != 0) return fail(errno_error("cannot read input " + path, errno));
-  if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path + " is not a regular file");
-  const auto size = static_cast<std::uint64_t>(info.st_size);
+  fd_.reset();
+  remote_file_.reset();
+  WEFT_ASSIGN(const std::uint64_t size, is_remote(path) ? open_remote() : open_local());
   if (size < promised_) return shrank(path_, size, promised_);
   return {};
+}
+
+Result<std::uint64_t> FileWindow::open_remote() {
+  if (remote_ == nullptr) return fail(Code::invalid_argument, "input " + path_ + " is no local file");
+  WEFT_ASSIGN(remote_file_, remote_->open(path_));
+  return remote_file_->size();
+}
+
+Result<std::uint64_t> FileWindow::open_local() {
+  // O_NONBLOCK: a FIFO put in the file's place must not block the task.
+  fd_ = Fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd_.valid()) return fail(errno_error("cannot read input " + path_, errno));
+  struct stat info {};
+  if (::fstat(fd_.get(), &info) != 0) return fail(errno_error("cannot read input " + path_, errno));
+  if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path_ + " is not a regular file");
+  return static_cast<std::uint64_t>(info.st_size);
 }
 
 std::size_t FileWindow::wanted() const {
@@ -72,15 +84,22 @@ Result<void> FileWindow::make_room() {
   return {};
 }
 
+Result<std::size_t> FileWindow::read(std::uint64_t offset, MutableBytes into) {
+  if (remote_file_) return remote_file_->read(offset, into);
+  ssize_t count = 0;
+  do {
+    count = ::pread(fd_.get(), into.data(), into.size(), static_cast<off_t>(offset));
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return fail(errno_error("cannot read input " + path_ + " at byte " + std::to_string(offset), errno));
+  return static_cast<std::size_t>(count);
+}
+
 Result<bool> FileWindow::more() {
   WEFT_TRY(make_room());
   const std::uint64_t at = offset_ + size();
   const std::size_t room = std::min(buffer_.size() - size(), std::max(wanted(), kReadAhead));
-  ssize_t count = 0;
-  do {
-    count = ::pread(fd_.get(), const_cast<char*>(end_), room, static_cast<off_t>(at));
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) return fail(errno_error("cannot read input " + path_ + " at byte " + std::to_string(at), errno));
+  WEFT_ASSIGN(const std::size_t count,
+              read(at, {buffer_.data() + (reinterpret_cast<const std::byte*>(end_) - buffer_.data()), room}));
   if (count == 0 && at < promised_) return shrank(path_, at, promised_);
   end_ += count;
   return count != 0;

@@ -1,4 +1,4 @@
-// A window that slides over a regular file: what the record readers look at.
+// A window that slides over a regular file, or one of the cluster: what the record readers look at.
 //
 // Bytes are copied with pread, not mapped. Measured here on cached files: pread in pieces of 64–256 KiB gives 8 GB/s because the
 // window stays in the CPU's cache, a mapping 4.5 GB/s populated and less when it faults page by page. And a file that shrinks
@@ -7,11 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "storage/remote.hpp"
 
 namespace weft::storage {
 
@@ -19,7 +21,9 @@ namespace weft::storage {
 class FileWindow {
  public:
   /// A record may not take more than `largest_record` bytes: resource_exhausted.
-  explicit FileWindow(std::uint64_t largest_record = UINT64_MAX) : largest_record_(largest_record) {}
+  /// `remote` has the files whose paths are no local ones; it outlives the window.
+  explicit FileWindow(std::uint64_t largest_record = UINT64_MAX, RemoteFiles* remote = nullptr)
+      : largest_record_(largest_record), remote_(remote) {}
 
   /// Starts at `offset`. The file must be regular and reach to `end` at least: bytes up to there are promised, those after it are
   /// readable as well. Errors name the path.
@@ -40,12 +44,17 @@ class FileWindow {
   Result<bool> more();
 
  private:
+  Result<std::uint64_t> open_local();
+  Result<std::uint64_t> open_remote();
+  Result<std::size_t> read(std::uint64_t offset, MutableBytes into);
   Result<void> make_room();
   std::size_t wanted() const;
 
   std::uint64_t largest_record_;
+  RemoteFiles* remote_;
   std::string path_;
-  Fd fd_;
+  Fd fd_;                                    // of a local file
+  std::unique_ptr<RemoteFile> remote_file_;  // of one of the cluster
   Buffer buffer_;
   const char* begin_ = nullptr;
   const char* end_ = nullptr;

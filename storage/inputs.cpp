@@ -18,7 +18,10 @@ Error unreadable(const std::string& path, int code) { return errno_error("cannot
 
 class Expansion {
  public:
+  explicit Expansion(RemoteFiles* remote) : remote_(remote) {}
+
   Result<void> add_input(const std::string& written) {
+    if (is_remote(written)) return add_remote(written);
     WEFT_ASSIGN(const std::string path, local_path(written));
     struct stat info {};
     if (::stat(path.c_str(), &info) == 0) return add(path, info);  // also a name that merely looks like a pattern
@@ -38,10 +41,20 @@ class Expansion {
     if (const auto scheme = written.find("://"); scheme != std::string_view::npos && written.find('/') == scheme + 1) {
       if (!written.starts_with("file://"))
         return fail(Code::invalid_argument,
-                    "input " + std::string(written) + ": only local files can be read (a path, or file://PATH)");
+                    "input " + std::string(written) +
+                        ": only local files (a path, or file://PATH) and files of the cluster (weft://PATH) can be read");
       written.remove_prefix(7);
     }
     return std::string(written);
+  }
+
+  Result<void> add_remote(const std::string& written) {
+    if (remote_ == nullptr)
+      return fail(Code::invalid_argument, "input " + written + ": the files of the cluster cannot be read here");
+    auto found = remote_->expand(written);
+    if (!found) return fail(std::move(found).error().wrap("cannot read input " + written));
+    files_.insert(files_.end(), found->begin(), found->end());
+    return {};
   }
 
   Result<void> add_pattern(const std::string& pattern) {
@@ -95,14 +108,15 @@ class Expansion {
     return {};
   }
 
+  RemoteFiles* remote_;
   std::vector<std::string> files_;
   std::vector<struct stat> above_;
 };
 
 }  // namespace
 
-Result<std::vector<std::string>> expand_inputs(std::span<const std::string> inputs) {
-  Expansion expansion;
+Result<std::vector<std::string>> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote) {
+  Expansion expansion(remote);
   for (const std::string& input : inputs) WEFT_TRY(expansion.add_input(input));
   return std::move(expansion).finish();
 }

@@ -10,6 +10,7 @@
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "storage/remote.hpp"
 
 namespace weft::storage {
 
@@ -18,7 +19,8 @@ class OutputDirectory {
  public:
   /// Checks that `path` can be created: already_exists unless `overwrite`, not_found when the parent is missing, io when not
   /// writable. Creates the hidden work directory (`.NAME.weft-<token>` beside it). `token` is unique per run.
-  static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token);
+  /// An output in the cluster ("weft://…") goes through `remote`, which outlives this.
+  static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote = nullptr);
 
   OutputDirectory(OutputDirectory&&) noexcept;
   OutputDirectory& operator=(OutputDirectory&&) noexcept;
@@ -36,9 +38,13 @@ class OutputDirectory {
   OutputDirectory() = default;
   std::string path_;
   std::string work_;
+  static Result<OutputDirectory> prepare_remote(const std::string& path, bool overwrite, const std::string& token,
+                                                RemoteFiles* remote);
+  Result<void> commit_remote(const std::vector<std::string>& attempt_files);
   void discard();
   Result<void> name_parts(const std::vector<std::string>& attempt_files);
 
+  RemoteFiles* remote_ = nullptr;  // null: local
   bool overwrite_ = false;
   Fd lock_;  // held while this run lives, so that others don't take the work directory for a leftover
 };
@@ -46,7 +52,8 @@ class OutputDirectory {
 /// Executor side: one attempt's file. Buffered, large sequential writes. One thread.
 class OutputFile {
  public:
-  static Result<std::unique_ptr<OutputFile>> create(const std::string& work_directory, std::string name);
+  static Result<std::unique_ptr<OutputFile>> create(const std::string& work_directory, std::string name,
+                                                    RemoteFiles* remote = nullptr);
   ~OutputFile();  // removes the file unless closed
   Result<void> append(ByteView bytes);
   Result<void> close();
@@ -55,6 +62,8 @@ class OutputFile {
 
  private:
   class Impl;
+  class Local;
+  class Remote;
   explicit OutputFile(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

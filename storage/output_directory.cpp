@@ -124,7 +124,8 @@ Result<void> publish(const std::string& work, const std::string& path, bool over
 
 }  // namespace
 
-Result<OutputDirectory> OutputDirectory::prepare(std::string path, bool overwrite, std::string token) {
+Result<OutputDirectory> OutputDirectory::prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote) {
+  if (is_remote(path)) return prepare_remote(path, overwrite, token, remote);
   if (path.empty()) return fail(Code::invalid_argument, "the output path is empty");
   fs::path target = fs::absolute(path).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
@@ -157,6 +158,7 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path, bool overwrit
 OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept
     : path_(std::move(other.path_)),
       work_(std::exchange(other.work_, {})),
+      remote_(other.remote_),
       overwrite_(other.overwrite_),
       lock_(std::move(other.lock_)) {}
 
@@ -165,6 +167,7 @@ OutputDirectory& OutputDirectory::operator=(OutputDirectory&& other) noexcept {
     discard();
     path_ = std::move(other.path_);
     work_ = std::exchange(other.work_, {});
+    remote_ = other.remote_;
     overwrite_ = other.overwrite_;
     lock_ = std::move(other.lock_);
   }
@@ -175,12 +178,17 @@ OutputDirectory::~OutputDirectory() { discard(); }
 
 void OutputDirectory::discard() {
   std::error_code ignored;
-  if (!work_.empty()) fs::remove_all(work_, ignored);
+  if (remote_ != nullptr) {
+    if (!work_.empty()) (void)remote_->remove(work_);  // or it stays, hidden
+  } else if (!work_.empty()) {
+    fs::remove_all(work_, ignored);
+  }
   work_.clear();
   lock_.reset();
 }
 
 Result<void> OutputDirectory::commit(const std::vector<std::string>& attempt_files) {
+  if (remote_ != nullptr) return commit_remote(attempt_files);
   WEFT_TRY(name_parts(attempt_files));
   WEFT_TRY(sync_path(work_));
   WEFT_TRY(publish(work_, path_, overwrite_));
@@ -208,6 +216,45 @@ Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt
   }
   const Fd success(::open((work / "_SUCCESS").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!success.valid() || ::fsync(success.get()) != 0) return fail(cannot_write(path_, errno));
+  return {};
+}
+
+Result<OutputDirectory> OutputDirectory::prepare_remote(const std::string& path, bool overwrite, const std::string& token,
+                                                        RemoteFiles* remote) {
+  if (remote == nullptr)
+    return fail(Code::invalid_argument, "output " + path + ": the files of the cluster cannot be written here");
+  OutputDirectory output;
+  WEFT_ASSIGN(output.path_, remote->normal(path));
+  const auto slash = output.path_.rfind('/');
+  const std::string name = output.path_.substr(slash + 1);
+  if (name.empty()) return fail(Code::invalid_argument, "output " + path + " is the root directory");
+  WEFT_ASSIGN(const bool exists, remote->exists(output.path_));
+  if (exists && !overwrite) return fail(Code::already_exists, "output " + output.path_ + " exists; remove it, or use --overwrite");
+  const std::string work = output.path_.substr(0, slash + 1) + "." + name + ".weft-" + token;
+  if (auto made = remote->make_directory(work); !made)
+    return fail(std::move(made).error().wrap("cannot write output " + output.path_));
+  output.remote_ = remote;
+  output.overwrite_ = overwrite;
+  output.work_ = work;
+  return output;
+}
+
+/// As on local disks; files of the cluster are durable when they are closed.
+Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& attempt_files) {
+  std::set<std::string> kept;
+  for (std::size_t i = 0; i < attempt_files.size(); ++i) {
+    if (attempt_files[i].empty()) continue;
+    const std::string part = part_name(i);
+    WEFT_TRY(remote_->rename(work_ + "/" + attempt_files[i], work_ + "/" + part, false));
+    kept.insert(part);
+  }
+  WEFT_ASSIGN(const auto names, remote_->names(work_));
+  for (const std::string& name : names)
+    if (!kept.contains(name)) WEFT_TRY(remote_->remove(work_ + "/" + name));
+  WEFT_ASSIGN(const auto success, remote_->create(work_ + "/_SUCCESS"));
+  WEFT_TRY(success->close());
+  WEFT_TRY(remote_->rename(work_, path_, overwrite_));
+  work_.clear();
   return {};
 }
 

@@ -21,15 +21,44 @@ constexpr std::uint64_t kWriteBackBytes = 8u << 20;
 
 class OutputFile::Impl {
  public:
-  Impl(Fd fd, std::string path, std::string name)
-      : fd_(std::move(fd)), path_(std::move(path)), name_(std::move(name)), buffer_(kBufferBytes) {}
+  explicit Impl(std::string name) : name_(std::move(name)) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  ~Impl() {
+  virtual ~Impl() = default;
+  virtual Result<void> append(ByteView bytes) = 0;
+  virtual Result<void> close() = 0;
+  const std::string& name() const { return name_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ protected:
+  std::uint64_t bytes_ = 0;
+
+ private:
+  std::string name_;
+};
+
+class OutputFile::Remote final : public OutputFile::Impl {
+ public:
+  Remote(std::unique_ptr<RemoteOutput> output, std::string name) : Impl(std::move(name)), output_(std::move(output)) {}
+  Result<void> append(ByteView bytes) override {
+    bytes_ += bytes.size();
+    return output_->append(bytes);
+  }
+  Result<void> close() override { return output_->close(); }
+
+ private:
+  std::unique_ptr<RemoteOutput> output_;
+};
+
+class OutputFile::Local final : public OutputFile::Impl {
+ public:
+  Local(Fd fd, std::string path, std::string name)
+      : Impl(std::move(name)), fd_(std::move(fd)), path_(std::move(path)), buffer_(kBufferBytes) {}
+  ~Local() override {
     if (fd_.valid()) ::unlink(path_.c_str());
   }
 
-  Result<void> append(ByteView bytes) {
+  Result<void> append(ByteView bytes) override {
     bytes_ += bytes.size();
     if (used_ + bytes.size() > kBufferBytes) {
       WEFT_TRY(flush());
@@ -40,7 +69,7 @@ class OutputFile::Impl {
     return {};
   }
 
-  Result<void> close() {
+  Result<void> close() override {
     WEFT_TRY(flush());
     const int fd = fd_.release();
     if (::close(fd) == 0) return {};
@@ -48,9 +77,6 @@ class OutputFile::Impl {
     ::unlink(path_.c_str());
     return fail(errno_error("cannot write " + path_, code));
   }
-
-  const std::string& name() const { return name_; }
-  std::uint64_t bytes() const { return bytes_; }
 
  private:
   Result<void> flush() {
@@ -72,10 +98,8 @@ class OutputFile::Impl {
 
   Fd fd_;
   std::string path_;
-  std::string name_;
   Buffer buffer_;
   std::size_t used_ = 0;
-  std::uint64_t bytes_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t started_ = 0;  // up to here writing back has begun
 };
@@ -83,11 +107,16 @@ class OutputFile::Impl {
 OutputFile::OutputFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 OutputFile::~OutputFile() = default;
 
-Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& work_directory, std::string name) {
+Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& work_directory, std::string name, RemoteFiles* remote) {
   std::string path = work_directory + "/" + name;
+  if (is_remote(work_directory)) {
+    if (remote == nullptr) return fail(Code::invalid_argument, "output " + path + " is no local file");
+    WEFT_ASSIGN(auto output, remote->create(path));
+    return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Remote>(std::move(output), std::move(name))));
+  }
   Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd.valid()) return fail(errno_error("cannot create output " + path, errno));
-  return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Impl>(std::move(fd), std::move(path), std::move(name))));
+  return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Local>(std::move(fd), std::move(path), std::move(name))));
 }
 
 Result<void> OutputFile::append(ByteView bytes) { return impl_->append(bytes); }

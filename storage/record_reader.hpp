@@ -17,7 +17,8 @@ namespace weft::storage {
 class RecordReader {
  public:
   /// A larger record is resource_exhausted.
-  explicit RecordReader(std::uint64_t largest_record = UINT64_MAX) : window_(largest_record) {}
+  explicit RecordReader(std::uint64_t largest_record = UINT64_MAX, RemoteFiles* remote = nullptr)
+      : window_(largest_record, remote) {}
 
   /// Calls `fn(ByteView records)` with runs of whole records of `record_bytes` bytes each, in order; the view is valid during the
   /// call and not aligned. `fn` may return false to stop early. `position(std::uint64_t offset)` is called before it. The split

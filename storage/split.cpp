@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include <sys/stat.h>
 
@@ -16,21 +17,40 @@ constexpr std::uint64_t kCostOfOpening = 16u << 10;
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 std::uint64_t divide_up(std::uint64_t value, std::uint64_t by) { return value / by + (value % by != 0 ? 1 : 0); }
 
-Result<std::uint64_t> input_size(const std::string& path, std::uint64_t record_bytes) {
+struct Input {
+  std::uint64_t size = 0;
+  std::vector<RemotePiece> pieces;  // of a file of the cluster
+};
+
+Result<Input> input_of(const std::string& path, RemoteFiles* remote) {
+  Input input;
+  if (is_remote(path)) {
+    if (remote == nullptr) return fail(Code::invalid_argument, "input " + path + " is no local file");
+    WEFT_ASSIGN(input.pieces, remote->pieces(path));
+    for (const RemotePiece& piece : input.pieces) input.size += piece.length;
+    return input;
+  }
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return fail(errno_error("cannot read input " + path, errno));
   if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path + " is not a regular file");
-  const auto size = static_cast<std::uint64_t>(info.st_size);
+  input.size = static_cast<std::uint64_t>(info.st_size);
+  return input;
+}
+
+Result<Input> checked_input(const std::string& path, std::uint64_t record_bytes, RemoteFiles* remote) {
+  WEFT_ASSIGN(Input input, input_of(path, remote));
+  const std::uint64_t size = input.size;
   if (record_bytes != 0 && size % record_bytes != 0)
     return fail(Code::invalid_argument, "input " + path + " has " + std::to_string(size) +
                                             " bytes, which is no multiple of the record size " + std::to_string(record_bytes));
-  return size;
+  return input;
 }
 
 /// Fills groups in the order of the files.
 class Cutter {
  public:
-  Cutter(std::uint64_t target, std::uint64_t unit) : target_(target), unit_(unit) {}
+  Cutter(std::uint64_t target, std::uint64_t record_bytes)
+      : target_(target), unit_(record_bytes != 0 ? record_bytes : kPage), record_(std::max<std::uint64_t>(record_bytes, 1)) {}
 
   void add(const std::string& path, std::uint64_t size) {
     if (size >= target_) return cut(path, size);
@@ -39,15 +59,39 @@ class Cutter {
     open_.push_back({path, 0, size, {}});
     cost_ += cost;
   }
+  /// The ends of pieces are ends of splits, too, as nearly as whole records allow.
+  void add(const std::string& path, std::uint64_t size, const std::vector<RemotePiece>& pieces) {
+    std::uint64_t begin = 0;
+    for (const RemotePiece& piece : pieces) {
+      std::uint64_t end = piece.offset + piece.length;
+      if (end != size) end -= end % record_;
+      if (end <= begin) continue;
+      const std::uint64_t share = round_up(divide_up(end - begin, divide_up(end - begin, target_)), record_);
+      for (; begin < end; begin += std::min(share, end - begin)) add(path, begin, std::min(share, end - begin), piece.hosts);
+    }
+  }
   std::vector<SplitGroup> finish() && {
     close();
     return std::move(groups_);
   }
 
  private:
+  void add(const std::string& path, std::uint64_t offset, std::uint64_t length, const std::vector<std::string>& hosts) {
+    const std::uint64_t cost = std::max(length, kCostOfOpening);
+    std::vector<std::string> common;
+    std::set_intersection(hosts.begin(), hosts.end(), hosts_.begin(), hosts_.end(), std::back_inserter(common));
+    if (open_.empty() || cost_ + cost > target_ || common.empty()) {
+      close();
+      common = hosts;
+    }
+    hosts_ = std::move(common);
+    open_.push_back({path, offset, length, hosts});
+    cost_ += cost;
+  }
   void close() {
     if (!open_.empty()) groups_.push_back(std::move(open_));
     open_.clear();
+    hosts_.clear();
     cost_ = 0;
   }
   /// Pieces of equal size rather than full ones and a small rest.
@@ -59,29 +103,35 @@ class Cutter {
   }
 
   std::uint64_t target_;
-  std::uint64_t unit_;
+  std::uint64_t unit_;    // where local files may be cut
+  std::uint64_t record_;  // and where those of the cluster
   std::vector<SplitGroup> groups_;
   SplitGroup open_;
+  std::vector<std::string> hosts_;  // that hold all of it, when it is of the cluster
   std::uint64_t cost_ = 0;
 };
 
 }  // namespace
 
-Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options) {
-  std::vector<std::uint64_t> sizes;
+Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options, RemoteFiles* remote) {
+  std::vector<Input> all;
   std::uint64_t total = 0;
   for (const std::string& file : files) {
-    WEFT_ASSIGN(const std::uint64_t size, input_size(file, options.record_bytes));
-    sizes.push_back(size);
-    if (size != 0) total += std::max(size, kCostOfOpening);
+    WEFT_ASSIGN(Input input, checked_input(file, options.record_bytes, remote));
+    if (input.size != 0) total += std::max(input.size, kCostOfOpening);
+    all.push_back(std::move(input));
   }
   const std::uint64_t fewest =
       std::max({options.min_groups, divide_up(total, std::max<std::uint64_t>(options.target_bytes, 1)), std::uint64_t{1}});
   const std::uint64_t wanted = round_up(fewest, std::max<std::uint64_t>(options.multiple_of, 1));
   const std::uint64_t target = std::max(divide_up(total, wanted), kSmallestPiece);
-  Cutter cutter(target, options.record_bytes != 0 ? options.record_bytes : kPage);
-  for (std::size_t i = 0; i < files.size(); ++i)
-    if (sizes[i] != 0) cutter.add(files[i], sizes[i]);
+  Cutter cutter(target, options.record_bytes);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!all[i].pieces.empty())
+      cutter.add(files[i], all[i].size, all[i].pieces);
+    else if (all[i].size != 0)
+      cutter.add(files[i], all[i].size);
+  }
   return std::move(cutter).finish();
 }
 

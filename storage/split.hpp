@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "storage/remote.hpp"
 
 namespace weft::storage {
 
@@ -23,7 +24,7 @@ struct Split {
 using SplitGroup = std::vector<Split>;
 
 struct SplitOptions {
-  std::uint64_t target_bytes = 128u << 20;  // largest wanted size of a group
+  std::uint64_t target_bytes = 256u << 20;  // largest wanted size of a group
   std::uint64_t min_groups = 1;             // split further when the input has fewer (never below 64 KiB a piece)
   std::uint64_t multiple_of = 1;            // so that tasks of equal size keep as many slots busy to the end
   std::uint64_t record_bytes = 0;           // 0: text lines; otherwise cut at multiples and refuse a file whose size is none
@@ -31,10 +32,13 @@ struct SplitOptions {
 
 /// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order without
 /// duplicates. A plain path that does not exist, a pattern without a match and an unreadable file are errors that name it.
-/// "file://" is stripped; other schemes are refused. An empty directory is an empty input.
-Result<std::vector<std::string>> expand_inputs(std::span<const std::string> inputs);
+/// "file://" is stripped; "weft://" means files of the cluster, for which `remote` is asked; other schemes are refused. An empty
+/// directory is an empty input.
+Result<std::vector<std::string>> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote = nullptr);
 
-/// Cuts the files into groups of about target_bytes. Empty files give no split. Zero groups for zero bytes.
-Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options);
+/// Cuts the files into groups of about target_bytes, those of the cluster where their pieces end, with the hosts that hold these: a
+/// group has pieces that some host holds all of. Empty files give no split. Zero groups for zero bytes.
+Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options,
+                                            RemoteFiles* remote = nullptr);
 
 }  // namespace weft::storage

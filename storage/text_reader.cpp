@@ -1,5 +1,7 @@
 #include "storage/text_reader.hpp"
 
+#include <algorithm>
+
 namespace weft::storage {
 
 Result<bool> TextReader::start(const Split& split) {
@@ -18,6 +20,19 @@ Result<bool> TextReader::start(const Split& split) {
     window_.consume_to(window_.end());
   }
   return false;  // a line of the split before reaches past this one
+}
+
+const char* TextReader::end_of_lines(std::size_t searched, std::uint64_t stop) const {
+  if (window_.size() == searched) return nullptr;
+  const char* const begin = window_.begin();
+  const auto* last = static_cast<const char*>(::memrchr(begin + searched, '\n', window_.size() - searched));
+  if (last == nullptr) return nullptr;
+  const std::uint64_t left = stop - window_.offset();  // the last line that starts in them is the last one wanted
+  if (static_cast<std::uint64_t>(last + 1 - begin) > left) {
+    const std::size_t skip = std::max<std::size_t>(searched, left - 1);
+    last = static_cast<const char*>(std::memchr(begin + skip, '\n', window_.size() - skip));
+  }
+  return last + 1;
 }
 
 }  // namespace weft::storage

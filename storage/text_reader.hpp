@@ -19,16 +19,24 @@ namespace weft::storage {
 class TextReader {
  public:
   /// A longer line is resource_exhausted.
-  explicit TextReader(std::uint64_t longest_line = UINT64_MAX) : window_(longest_line) {}
+  explicit TextReader(std::uint64_t longest_line = UINT64_MAX, RemoteFiles* remote = nullptr) : window_(longest_line, remote) {}
 
   /// Calls `fn(std::string_view line)` for each line; the view is valid during the call. `fn` may return false to stop early; it
   /// may throw. `position(std::uint64_t offset)` is called with the offset of the line first. Errors name the path.
   template <class Position, class Fn>
   Result<void> for_each_line(const Split& split, Position&& position, Fn&& fn);
 
+  /// The same lines, many at a time: calls `fn(std::uint64_t offset, std::string_view lines)` with whole lines and their ends (the
+  /// file's last one may have none). Nobody has to find the lines in between.
+  template <class Fn>
+  Result<void> for_each_piece(const Split& split, Fn&& fn);
+
  private:
   /// Opens and goes to the first line of the split; false when there is none.
   Result<bool> start(const Split& split);
+  /// Behind the last whole line in the window that starts before `stop`; null when there is none. The first `searched` bytes have
+  /// no end of line.
+  const char* end_of_lines(std::size_t searched, std::uint64_t stop) const;
 
   /// False to stop.
   template <class Fn>
@@ -54,36 +62,45 @@ Result<void> for_each_line(const Split& split, Position&& position, Fn&& fn) {
 
 template <class Position, class Fn>
 Result<void> TextReader::for_each_line(const Split& split, Position&& position, Fn&& fn) {
+  return for_each_piece(split, [&](std::uint64_t offset, std::string_view lines) {
+    const char *line = lines.data(), *const end = line + lines.size();
+    while (line != end) {
+      const void* found = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
+      const char* const newline = found != nullptr ? static_cast<const char*>(found) : end;
+      position(offset + static_cast<std::uint64_t>(line - lines.data()));
+      if (!emit(fn, line, newline)) return false;
+      line = newline == end ? end : newline + 1;
+    }
+    return true;
+  });
+}
+
+template <class Fn>
+Result<void> TextReader::for_each_piece(const Split& split, Fn&& fn) {
   const std::uint64_t stop = split.offset + split.length;
   WEFT_ASSIGN(const bool any, start(split));
   if (!any) return {};
-  std::size_t searched = 0;  // of the window, without finding an end of line
-  while (true) {
-    const char* line = window_.begin();
-    const char* const end = window_.end();
-    std::uint64_t offset = window_.offset();
-    const auto end_of_line = [&]() -> const char* {
-      if (line + searched == end) return nullptr;  // also the empty window before the first read
-      return static_cast<const char*>(std::memchr(line + searched, '\n', static_cast<std::size_t>(end - line) - searched));
-    };
-    while (const char* newline = end_of_line()) {
-      if (offset >= stop) return {};
-      position(offset);
-      if (!emit(fn, line, newline)) return {};
-      offset += static_cast<std::uint64_t>(newline + 1 - line);
-      line = newline + 1;
-      searched = 0;
+  const auto give = [&](const char* end) {
+    const std::string_view lines(window_.begin(), static_cast<std::size_t>(end - window_.begin()));
+    if constexpr (std::is_convertible_v<decltype(fn(std::uint64_t{}, lines)), bool>) {
+      return static_cast<bool>(fn(window_.offset(), lines));
+    } else {
+      fn(window_.offset(), lines);
+      return true;
     }
-    if (offset >= stop) return {};
-    window_.consume_to(line);
+  };
+  std::size_t searched = 0;  // of the window, without an end of line
+  while (true) {
+    if (const char* end = end_of_lines(searched, stop)) {
+      if (!give(end)) return {};
+      window_.consume_to(end);
+      if (window_.offset() >= stop) return {};
+    }
     searched = window_.size();
     WEFT_ASSIGN(const bool more, window_.more());
     if (!more) break;
   }
-  if (window_.size() != 0) {  // the last line of the file has no '\n'
-    position(window_.offset());
-    emit(fn, window_.begin(), window_.end());
-  }
+  if (window_.size() != 0) give(window_.end());  // the last line of the file has no '\n'
   return {};
 }
 

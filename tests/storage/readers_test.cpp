@@ -94,6 +94,32 @@ TEST_F(ReadersTest, AnyCutsGiveEveryLineOnceAndInOrder) {
   }
 }
 
+TEST_F(ReadersTest, PiecesOfAnyCutsAreTheTextInWholeLines) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const std::string text = random_text(random);
+    const std::string path = write(text);
+    std::vector<std::uint64_t> cuts = {0, text.size()};
+    for (auto n = random.below(20); n > 0; --n) cuts.push_back(random.below(text.size() + 1));
+    std::sort(cuts.begin(), cuts.end());
+    TextReader reader;
+    std::string all;
+    for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+      const auto read =
+          reader.for_each_piece({path, cuts[i], cuts[i + 1] - cuts[i], {}}, [&](std::uint64_t offset, std::string_view lines) {
+            ASSERT_EQ(offset, all.size());
+            ASSERT_TRUE(offset >= cuts[i] && offset < cuts[i + 1]);
+            ASSERT_TRUE(offset == 0 || text[offset - 1] == '\n');
+            all += lines;
+            ASSERT_TRUE(all.back() == '\n' || all.size() == text.size());
+          });
+      ASSERT_TRUE(read) << read.error().to_string();
+    }
+    ASSERT_TRUE(all == text);
+  }
+}
+
 TEST_F(ReadersTest, TextOfManyKinds) {
   const auto lines_of = [&](const std::string& text) {
     std::vector<std::string> lines;

@@ -1,0 +1,43 @@
+// A chunk: an immutable run of bytes, part of a file of the cluster, kept by several workers.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "base/ids.hpp"
+
+namespace weft::storage {
+
+/// Given by the namespace, never reused, never 0.
+using ChunkId = Id<struct ChunkTag, std::uint64_t>;
+
+/// What is checked as a whole: every page has a CRC32C of its own. The last page of a chunk is as long as what is left.
+inline constexpr std::uint64_t kPageBytes = 64u << 10;
+inline constexpr std::uint64_t kDefaultChunkBytes = 64u << 20;
+inline constexpr std::uint64_t kLargestChunkBytes = std::uint64_t{16} << 30;
+
+/// A sealed chunk. Equal for all its replicas: the digest is the CRC32C over the CRC32Cs of the pages (u32, little-endian, in
+/// order), so it vouches for every byte once the checksums of the pages were checked against it.
+struct ChunkInfo {
+  ChunkId id;
+  std::uint64_t length = 0;
+  std::uint32_t digest = 0;
+  friend auto operator<=>(const ChunkInfo&, const ChunkInfo&) = default;
+};
+
+/// What happened to a chunk on a worker.
+enum class ChunkEvent : std::uint8_t {
+  sealed,   // new and durable
+  corrupt,  // was here, is damaged, is set aside
+  lost,     // was here, its file or its whole directory is gone
+  erased,   // as it was told; it is not here, and was not perhaps
+};
+inline constexpr ChunkEvent kLastChunkEvent = ChunkEvent::erased;
+
+constexpr std::uint64_t page_count(std::uint64_t length) { return (length + kPageBytes - 1) / kPageBytes; }
+
+/// "chunk 17"
+inline std::string to_string(ChunkId id) { return "chunk " + std::to_string(id.value()); }
+
+}  // namespace weft::storage

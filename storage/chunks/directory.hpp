@@ -1,0 +1,78 @@
+// One data directory: the files of its chunks, what identifies it, what is found in it after a restart. docs/formats/chunk.md has
+// the layout. For the store; does not lock.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "storage/chunks/chunk.hpp"
+#include "storage/chunks/index.hpp"
+
+namespace weft::storage {
+
+/// What a directory was found to hold. `corrupt` have been set aside; `lost` are in the index and not in a file.
+struct FoundChunks {
+  std::vector<ChunkInfo> sealed, corrupt, lost, quarantined;
+};
+
+/// Any thread; the operations on one chunk are the store's to keep apart.
+class Directory {
+ public:
+  /// Makes or takes over the directory, removes what is unsealed, reads or remakes the index.
+  static Result<std::unique_ptr<Directory>> open(const std::filesystem::path& path, const std::string& cluster_id,
+                                                 FoundChunks& found);
+
+  const std::filesystem::path& path() const { return path_; }
+  /// The hash of the cluster's id, for footers.
+  std::uint64_t cluster() const { return cluster_; }
+  std::filesystem::path unsealed_path(ChunkId id) const;
+  std::filesystem::path chunk_path(ChunkId id) const;
+  std::filesystem::path quarantine_path(ChunkId id) const;
+
+  /// Makes a synced unsealed file a chunk, durably.
+  Result<void> publish(const ChunkInfo& info);
+  /// Out of sight of readers; on a disk that refuses the file stays where it is.
+  void quarantine(ChunkId id);
+  /// The chunk's file.
+  void erase(ChunkId id);
+  /// The index's record of a file that is not there.
+  void forget(ChunkId id);
+  /// The file set aside.
+  void erase_quarantined(ChunkId id);
+
+  ChunkId scrubbed() const;
+  void set_scrubbed(ChunkId id);
+  /// It is still there, and its disk answers.
+  bool alive() const;
+  /// Bytes of its file system: all, and free to this user.
+  Result<std::pair<std::uint64_t, std::uint64_t>> file_system() const;
+
+ private:
+  Directory(std::filesystem::path path, std::uint64_t cluster) : path_(std::move(path)), cluster_(cluster) {}
+
+  Result<void> lock();
+  Result<void> identify(const std::string& cluster_id);
+  Result<void> make_folders() const;
+  Result<void> recover(FoundChunks& found);
+  Result<std::vector<ChunkInfo>> load_index();
+  Result<void> adopt(ChunkId id, FoundChunks& found);
+  void note(const Result<void>& index_written);
+
+  std::filesystem::path path_;
+  std::uint64_t cluster_;
+  Fd lock_;
+  Fd chunks_;          // the folder, to be synced
+  bool taken_ = true;  // its identity was found, so its index is believed
+  mutable std::mutex index_mutex_;
+  std::unique_ptr<ChunkIndex> index_;  // null once it failed
+  Log log_{"chunks"};
+};
+
+}  // namespace weft::storage

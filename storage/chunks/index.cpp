@@ -1,0 +1,116 @@
+#include "storage/chunks/index.hpp"
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/slice.h>
+#include <rocksdb/status.h>
+
+namespace weft::storage {
+namespace {
+
+// Keys: 'c' and the id (big-endian, so that the order is that of ids) → length, digest. "scrubbed" → id.
+constexpr char kChunkPrefix = 'c';
+constexpr std::size_t kKeyBytes = 9;
+constexpr std::size_t kValueBytes = 12;
+const rocksdb::Slice kScrubbedKey = "scrubbed";
+
+Error failed(const std::string& what, const rocksdb::Status& status) {
+  return Error(Code::corrupt, "the index of chunks cannot be " + what + ": " + status.ToString());
+}
+
+using Key = std::array<char, kKeyBytes>;
+Key key_of(ChunkId id) {
+  Key key;
+  key[0] = kChunkPrefix;
+  for (std::size_t i = 1; i < kKeyBytes; ++i) key[i] = static_cast<char>(id.value() >> (8 * (kKeyBytes - 1 - i)));
+  return key;
+}
+
+rocksdb::Slice slice(const Key& key) { return {key.data(), key.size()}; }
+
+ChunkId id_of(const rocksdb::Slice& key) {
+  std::uint64_t id = 0;
+  for (std::size_t i = 1; i < kKeyBytes; ++i) id = id << 8 | static_cast<unsigned char>(key[i]);
+  return ChunkId(id);
+}
+
+/// Small: a million chunks are some 20 MB.
+rocksdb::Options options() {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = 2u << 20;
+  options.max_write_buffer_number = 2;
+  options.max_open_files = 32;
+  options.compression = rocksdb::kNoCompression;
+  options.max_log_file_size = 1u << 20;
+  options.keep_log_file_num = 1;
+  options.info_log_level = rocksdb::ERROR_LEVEL;
+  options.stats_dump_period_sec = 0;  // no thread for statistics nobody reads
+  options.stats_persist_period_sec = 0;
+  options.manifest_preallocation_size = 64u << 10;
+  options.allow_fallocate = false;  // its logs would take megabytes of small disks
+  return options;
+}
+
+class RocksIndex final : public ChunkIndex {
+ public:
+  explicit RocksIndex(std::unique_ptr<rocksdb::DB> db) : db_(std::move(db)) {}
+
+  Result<std::vector<ChunkInfo>> load() const override {
+    std::vector<ChunkInfo> chunks;
+    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator({}));
+    for (at->Seek(rocksdb::Slice(&kChunkPrefix, 1)); at->Valid() && at->key()[0] == kChunkPrefix; at->Next()) {
+      if (at->key().size() != kKeyBytes || at->value().size() != kValueBytes)
+        return fail(Code::corrupt, "the index of chunks holds what is no chunk");
+      ChunkInfo info{id_of(at->key()), 0, 0};
+      std::memcpy(&info.length, at->value().data(), sizeof info.length);
+      std::memcpy(&info.digest, at->value().data() + sizeof info.length, sizeof info.digest);
+      chunks.push_back(info);
+    }
+    if (!at->status().ok()) return fail(failed("read", at->status()));
+    return chunks;
+  }
+
+  Result<void> put(const ChunkInfo& info) override {
+    std::array<char, kValueBytes> value;
+    std::memcpy(value.data(), &info.length, sizeof info.length);
+    std::memcpy(value.data() + sizeof info.length, &info.digest, sizeof info.digest);
+    return written(db_->Put({}, slice(key_of(info.id)), {value.data(), value.size()}));
+  }
+
+  Result<void> erase(ChunkId id) override { return written(db_->Delete({}, slice(key_of(id)))); }
+
+  Result<ChunkId> scrubbed() const override {
+    std::string value;
+    const auto status = db_->Get({}, kScrubbedKey, &value);
+    if (status.IsNotFound()) return ChunkId{};
+    if (!status.ok()) return fail(failed("read", status));
+    if (value.size() != kKeyBytes) return fail(Code::corrupt, "the index of chunks holds what is no chunk");
+    return id_of(value);
+  }
+
+  Result<void> set_scrubbed(ChunkId id) override { return written(db_->Put({}, kScrubbedKey, slice(key_of(id)))); }
+
+ private:
+  static Result<void> written(const rocksdb::Status& status) {
+    if (!status.ok()) return fail(failed("written", status));
+    return {};
+  }
+
+  std::unique_ptr<rocksdb::DB> db_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ChunkIndex>> ChunkIndex::open(const std::filesystem::path& path) {
+  rocksdb::DB* db = nullptr;
+  const auto status = rocksdb::DB::Open(options(), path.string(), &db);
+  if (!status.ok()) return fail(failed("opened", status));
+  return std::make_unique<RocksIndex>(std::unique_ptr<rocksdb::DB>(db));
+}
+
+}  // namespace weft::storage

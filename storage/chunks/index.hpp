@@ -1,0 +1,31 @@
+// The index of one data directory: which chunks are in it. What RocksDB is used for here, and the only place that knows it. For
+// .cpp files.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "base/result.hpp"
+#include "storage/chunks/chunk.hpp"
+
+namespace weft::storage {
+
+/// A cache of what the footers of the chunk files say: losing any of it costs time at the next open and nothing else, so writes are
+/// not synced. Any thread.
+class ChunkIndex {
+ public:
+  /// Opens or creates. Any failure of RocksDB, a damaged database among them, is Code::corrupt.
+  static Result<std::unique_ptr<ChunkIndex>> open(const std::filesystem::path& path);
+  virtual ~ChunkIndex() = default;
+
+  /// In order of ids.
+  virtual Result<std::vector<ChunkInfo>> load() const = 0;
+  virtual Result<void> put(const ChunkInfo& info) = 0;
+  virtual Result<void> erase(ChunkId id) = 0;
+  /// Where the scrubber has got to; 0 at first.
+  virtual Result<ChunkId> scrubbed() const = 0;
+  virtual Result<void> set_scrubbed(ChunkId id) = 0;
+};
+
+}  // namespace weft::storage

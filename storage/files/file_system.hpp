@@ -1,0 +1,101 @@
+// The files of a cluster, for the command line, jobs and programs of one's own.
+//
+//   auto files = FileSystem::connect("master:7077");
+//   auto writer = (*files)->create("/data/words", {});
+//   (*writer)->append(bytes); (*writer)->close();      // now it is there, on as many workers as it should
+//
+// Paths are absolute, "/a/b" or "weft://a/b" (storage/namespace/path.hpp). Errors name them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "storage/files/protocol.hpp"
+
+namespace weft::storage {
+
+struct FileSystemOptions {
+  std::string user;    // owner of what is made; empty: who runs the program
+  std::string writer;  // host or name of the worker on whose machine this is: first replicas go there; empty: this machine's name
+  std::string directory;                            // writers keep the chunk they write in an unlinked file there; empty: in memory
+  Duration patience = std::chrono::seconds(30);     // for a master, workers or replicas that are away
+  std::function<void(const std::string&)> waiting;  // told what a call waits for, once, when that takes a while. Any thread
+  bool share = true;                                // chunks of workers on this machine are read from their files
+};
+
+/// Reads a file as it was when it was opened: of one that is replaced or removed meanwhile what is still there, then an error that
+/// says so. One thread at a time; every byte was checked.
+class FileReader {
+ public:
+  virtual ~FileReader() = default;
+  virtual const FileStatus& status() const = 0;
+  /// Fills `into` from `offset` on; fewer bytes only at the file's end. A replica that fails is replaced by another.
+  virtual Result<std::size_t> read(std::uint64_t offset, MutableBytes into) = 0;
+  /// Bytes read so far from files of this machine, and from elsewhere.
+  virtual std::uint64_t local_bytes() const = 0;
+  virtual std::uint64_t remote_bytes() const = 0;
+};
+
+/// Writes a new file. One thread at a time. It appears with close(), complete; destroyed before, nothing of it stays.
+class FileWriter {
+ public:
+  virtual ~FileWriter() = default;
+  virtual Result<void> append(ByteView bytes) = 0;
+  /// Returns when every chunk is durable on all its workers, or on fewer if some failed: see short_chunks(). After success the file
+  /// is there.
+  virtual Result<void> close() = 0;
+  virtual std::uint64_t bytes() const = 0;
+  /// Chunks with fewer replicas than wanted so far; the master has more made.
+  virtual std::uint64_t short_chunks() const = 0;
+};
+
+/// A piece of a file with the hosts that hold it.
+struct FilePiece {
+  std::uint64_t offset = 0, length = 0;
+  std::vector<std::string> hosts;
+};
+struct FileReport {
+  StorageReport storage;
+  std::vector<UserStatus> users;
+};
+
+/// Any thread. Calls block; a master that is away or restarting is waited for. Outlives its readers and writers.
+class FileSystem {
+ public:
+  /// `unavailable` names the address when no master answers there.
+  static Result<std::shared_ptr<FileSystem>> connect(const std::string& master, FileSystemOptions options = {});
+  virtual ~FileSystem() = default;
+
+  virtual Result<std::unique_ptr<FileReader>> open(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<FileWriter>> create(const std::string& path, const CreateOptions& options) = 0;
+
+  virtual Result<FileStatus> stat(const std::string& path) = 0;
+  /// All entries of a directory in order of their names, or the file itself.
+  virtual Result<std::vector<FileStatus>> list(const std::string& path) = 0;
+  /// The chunks of a file as they lie.
+  virtual Result<std::vector<FilePiece>> pieces(const std::string& path) = 0;
+  virtual Result<void> make_directory(const std::string& path, bool parents) = 0;
+  virtual Result<void> remove(const std::string& path, bool recursive) = 0;
+  virtual Result<void> rename(const std::string& from, const std::string& to, bool replace) = 0;
+  virtual Result<void> set_replication(const std::string& path, std::uint32_t replication) = 0;
+  virtual Result<Usage> usage(const std::string& path) = 0;
+  /// Calls `visit` for every file below the path, in order, with the nodes that are named in it.
+  using Visit = std::function<void(const FileEntry&, const std::vector<NodeStorage>&)>;
+  virtual Result<void> check(const std::string& path, const Visit& visit) = 0;
+  virtual Result<FileReport> report() = 0;
+  virtual Result<void> set_quota(const std::string& user, const Quota& quota) = 0;
+  virtual Result<void> drain(const std::string& worker, bool on) = 0;
+  virtual Result<void> balance(double threshold) = 0;
+  virtual Result<void> leave_safe_mode() = 0;
+
+  /// Paths that match a pattern (*, ?, [a-z] within a name), in order; the path itself when it is none. not_found when none
+  /// matches.
+  Result<std::vector<std::string>> glob(const std::string& pattern);
+};
+
+}  // namespace weft::storage

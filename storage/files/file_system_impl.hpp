@@ -1,0 +1,81 @@
+// What readers, writers and the file system share.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/rpc/rpc.hpp"
+#include "storage/files/file_system.hpp"
+#include "storage/transfer/chunk_client.hpp"
+
+namespace weft::storage {
+
+/// What one call has for a master, workers or replicas that are away.
+class Patience {
+ public:
+  explicit Patience(const FileSystemOptions& options);
+  /// Sleeps; false when it is at its end. Says once what it waits for.
+  bool wait(const Error& why, Duration pause);
+  bool over() const { return SystemClock().now() > end_; }
+
+ private:
+  const FileSystemOptions& options_;
+  const TimePoint begin_, end_;
+  bool told_ = false;
+};
+
+class FileSystemImpl final : public FileSystem, public std::enable_shared_from_this<FileSystemImpl> {
+ public:
+  FileSystemImpl(std::string master, rpc::Endpoint endpoint, FileSystemOptions options);
+  ~FileSystemImpl() override;
+  /// Sees whether the master is there.
+  Result<void> begin();
+
+  Result<std::unique_ptr<FileReader>> open(const std::string& path) override;
+  Result<std::unique_ptr<FileWriter>> create(const std::string& path, const CreateOptions& options) override;
+  Result<FileStatus> stat(const std::string& path) override;
+  Result<std::vector<FileStatus>> list(const std::string& path) override;
+  Result<std::vector<FilePiece>> pieces(const std::string& path) override;
+  Result<void> make_directory(const std::string& path, bool parents) override;
+  Result<void> remove(const std::string& path, bool recursive) override;
+  Result<void> rename(const std::string& from, const std::string& to, bool replace) override;
+  Result<void> set_replication(const std::string& path, std::uint32_t replication) override;
+  Result<Usage> usage(const std::string& path) override;
+  Result<void> check(const std::string& path, const Visit& visit) override;
+  Result<FileReport> report() override;
+  Result<void> set_quota(const std::string& user, const Quota& quota) override;
+  Result<void> drain(const std::string& worker, bool on) override;
+  Result<void> balance(double threshold) override;
+  Result<void> leave_safe_mode() override;
+
+  /// One request; asked again while the master is away, for as long as there is patience. `repeated` tells whether it was: then an
+  /// earlier one may have been carried out though its answer was lost.
+  Result<FileReply> ask(const FileRequest& request, bool* repeated = nullptr);
+  Result<FileReply> ask_once(const FileRequest& request, Duration deadline);
+  const FileSystemOptions& options() const { return options_; }
+  ChunkClient& chunks() { return *chunks_; }
+
+ private:
+  Result<rpc::ConnectionPtr> connection();
+
+  const std::string master_;
+  const rpc::Endpoint endpoint_;
+  FileSystemOptions options_;
+  std::unique_ptr<rpc::Reactor> reactor_;
+  std::unique_ptr<ChunkClient> chunks_;
+  std::mutex mutex_;  // guards what follows
+  rpc::ConnectionPtr connection_;
+  std::shared_ptr<std::atomic<bool>> closed_;  // it is
+};
+
+/// A place as the chunk client wants it, nearest replica first.
+ChunkLocation location_of(const FilePlace& place, const std::vector<NodeStorage>& nodes, const std::string& host);
+
+/// `located` is the answer to a locate of all of one file.
+std::unique_ptr<FileReader> make_reader(std::shared_ptr<FileSystemImpl> files, FileReply located);
+std::unique_ptr<FileWriter> make_writer(std::shared_ptr<FileSystemImpl> files, std::string path, LeaseId lease,
+                                        CreateOptions options);
+
+}  // namespace weft::storage

@@ -1,0 +1,211 @@
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "storage/files/file_system_impl.hpp"
+#include "storage/files/kept_chunk.hpp"
+
+namespace weft::storage {
+namespace {
+
+constexpr Duration kRenew = std::chrono::seconds(10);
+constexpr Duration kPause = std::chrono::milliseconds(100);
+constexpr Duration kRenewDeadline = std::chrono::seconds(5);
+
+/// Keeps a chunk's bytes until it is durable, so that one whose first worker dies can be begun again elsewhere.
+class Writer final : public FileWriter {
+ public:
+  Writer(std::shared_ptr<FileSystemImpl> files, std::string path, LeaseId lease, CreateOptions options)
+      : files_(std::move(files)),
+        path_(std::move(path)),
+        lease_(lease),
+        options_(options),
+        kept_(files_->options().directory),
+        renewer_([this] { renew(); }) {}
+  ~Writer() override {
+    chunk_.reset();
+    stop_renewing();
+    if (!closed_) {
+      FileRequest request{Operation::abandon, {}, {}, {}, lease_};
+      (void)files_->ask_once(request, kRenewDeadline);  // or the lease runs out
+    }
+  }
+
+  Result<void> append(ByteView bytes) override {
+    if (failed_) return fail(*failed_);
+    while (!bytes.empty()) {
+      const std::uint64_t room = options_.chunk_bytes - kept_.size();
+      const ByteView piece = bytes.first(std::min<std::uint64_t>(bytes.size(), room));
+      if (auto sent = send(piece); !sent) return broken(std::move(sent).error());
+      bytes = bytes.subspan(piece.size());
+      bytes_ += piece.size();
+      if (kept_.size() == options_.chunk_bytes)
+        if (auto sealed = seal(); !sealed) return broken(std::move(sealed).error());
+    }
+    return {};
+  }
+
+  Result<void> close() override {
+    if (failed_) return fail(*failed_);
+    if (closed_) return {};
+    if (kept_.size() != 0)
+      if (auto sealed = seal(); !sealed) return broken(std::move(sealed).error());
+    if (auto done = files_->ask(FileRequest{Operation::complete, {}, {}, {}, lease_}); !done)
+      return broken(std::move(done).error());
+    closed_ = true;
+    stop_renewing();
+    return {};
+  }
+
+  std::uint64_t bytes() const override { return bytes_; }
+  std::uint64_t short_chunks() const override { return short_chunks_; }
+
+ private:
+  tl::unexpected<Error> broken(Error error) {
+    failed_ = std::move(error).wrap(fmt::format("cannot write {}", escaped(path_)));
+    return fail(*failed_);
+  }
+
+  Result<void> send(ByteView piece) {
+    if (!chunk_) WEFT_TRY(allocate());
+    WEFT_TRY(kept_.append(piece));
+    if (chunk_->append(piece)) return {};
+    return again();
+  }
+
+  Result<void> allocate() {
+    Patience patience(files_->options());
+    while (true) {
+      auto begun = try_allocate();
+      if (begun) return begun;
+      const bool quiet = begun.error().code() == Code::unavailable || begun.error().code() == Code::deadline_exceeded;
+      if (!quiet || !patience.wait(begun.error(), kPause)) return begun;
+      // Workers that failed may have been busy only: all are asked again when nobody else is left.
+      excluded_.clear();
+    }
+  }
+
+  Result<void> try_allocate() {
+    FileRequest request{Operation::allocate, {}, files_->options().writer, {}, lease_};
+    request.nodes = excluded_;
+    WEFT_ASSIGN(FileReply reply, files_->ask_once(request, std::chrono::seconds(15)));
+    id_ = reply.chunk;
+    targets_ = std::move(reply.nodes);
+    std::vector<std::string> addresses;
+    for (const NodeStorage& node : targets_) addresses.push_back(node.node.address);
+    auto made = files_->chunks().create(id_, addresses, options_.chunk_bytes);
+    if (!made) {
+      excluded_.push_back(targets_.front().id);
+      return fail(Code::unavailable, std::move(made).error().to_string());
+    }
+    chunk_ = *std::move(made);
+    return {};
+  }
+
+  /// All of the chunk goes elsewhere, under a new id: past the worker that failed it.
+  Result<void> elsewhere(NodeId failed) {
+    chunk_.reset();
+    excluded_.push_back(failed);
+    WEFT_TRY(allocate());
+    return kept_.replay([this](ByteView piece) { return chunk_->append(piece); });
+  }
+
+  /// The first worker failed.
+  Result<void> again() {
+    const Patience patience(files_->options());
+    while (true) {
+      auto sent = elsewhere(targets_.front().id);
+      if (sent || !chunk_ || patience.over()) return sent;
+    }
+  }
+
+  Result<ChunkWritten> write_out() {
+    const Patience patience(files_->options());
+    auto written = chunk_->seal();
+    while (!written && !patience.over()) {
+      WEFT_TRY(again());
+      written = chunk_->seal();
+    }
+    return written;
+  }
+
+  static bool has(const ChunkWritten& written, const NodeStorage& node) {
+    return std::find(written.durable.begin(), written.durable.end(), node.node.address) != written.durable.end();
+  }
+
+  /// A chain is cut where a worker fails, and those behind are left out. What would be durable on one worker alone, and lost with
+  /// it, is written once more past the one that failed.
+  Result<ChunkWritten> write_out_twice() {
+    WEFT_ASSIGN(ChunkWritten written, write_out());
+    if (written.durable.size() != 1 || targets_.size() == 1) return written;
+    const std::vector<NodeStorage> targets = targets_;
+    const auto failed = std::find_if(targets.begin(), targets.end(), [&](const NodeStorage& node) { return !has(written, node); });
+    const auto moved = elsewhere(failed->id);
+    if (!moved && id_ == written.info.id) return written;  // there is no other place
+    if (!moved) WEFT_TRY(again());
+    return write_out();
+  }
+
+  Result<void> seal() {
+    WEFT_ASSIGN(const ChunkWritten written, write_out_twice());
+    chunk_.reset();
+    FileRequest request{Operation::seal, {}, {}, {}, lease_};
+    request.chunk = written.info;
+    for (const NodeStorage& node : targets_)
+      if (has(written, node)) request.nodes.push_back(node.id);
+    WEFT_TRY(files_->ask(request));
+    if (request.nodes.size() < options_.replication) ++short_chunks_;
+    kept_.clear();
+    excluded_.clear();
+    return {};
+  }
+
+  void renew() {
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, kRenew, [this] { return stopped_; })) {
+      lock.unlock();
+      (void)files_->ask_once(FileRequest{Operation::renew, {}, {}, {}, lease_}, kRenewDeadline);  // what is wrong shows elsewhere
+      lock.lock();
+    }
+  }
+  void stop_renewing() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    wake_.notify_one();
+    if (renewer_.joinable()) renewer_.join();
+  }
+
+  std::shared_ptr<FileSystemImpl> files_;
+  const std::string path_;
+  const LeaseId lease_;
+  const CreateOptions options_;
+  std::unique_ptr<ChunkWriter> chunk_;  // null: none is being written
+  ChunkId id_;
+  std::vector<NodeStorage> targets_;
+  std::vector<NodeId> excluded_;
+  KeptChunk kept_;  // the bytes of the chunk being written
+  std::uint64_t bytes_ = 0, short_chunks_ = 0;
+  std::optional<Error> failed_;
+  bool closed_ = false;
+  std::mutex mutex_;  // guards stopped_
+  std::condition_variable wake_;
+  bool stopped_ = false;
+  std::thread renewer_;
+};
+
+}  // namespace
+
+std::unique_ptr<FileWriter> make_writer(std::shared_ptr<FileSystemImpl> files, std::string path, LeaseId lease,
+                                        CreateOptions options) {
+  return std::make_unique<Writer>(std::move(files), std::move(path), lease, options);
+}
+
+}  // namespace weft::storage

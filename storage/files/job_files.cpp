@@ -1,0 +1,169 @@
+#include "storage/files/job_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+
+#include "base/log.hpp"
+#include "storage/files/file_system.hpp"
+#include "storage/files/job_tables.hpp"
+#include "storage/namespace/path.hpp"
+
+namespace weft::storage {
+namespace {
+
+/// How tasks of a worker learn what is in JobFilesOptions.
+struct Variable {
+  const char* name;
+  std::string JobFilesOptions::*value;
+};
+constexpr std::array kVariables{
+    Variable{"WEFT_FILES", &JobFilesOptions::master}, Variable{"WEFT_FILES_HOST", &JobFilesOptions::host},
+    Variable{"WEFT_FILES_USER", &JobFilesOptions::user}, Variable{"WEFT_FILES_DIRECTORY", &JobFilesOptions::directory}};
+
+std::string url_of(std::string_view path) { return std::string(kScheme) + std::string(path.substr(1)); }
+
+class File final : public RemoteFile {
+ public:
+  explicit File(std::unique_ptr<FileReader> reader) : reader_(std::move(reader)) {}
+  std::uint64_t size() const override { return reader_->status().bytes; }
+  Result<std::size_t> read(std::uint64_t offset, MutableBytes into) override { return reader_->read(offset, into); }
+
+ private:
+  std::unique_ptr<FileReader> reader_;
+};
+
+class Output final : public RemoteOutput {
+ public:
+  explicit Output(std::unique_ptr<FileWriter> writer) : writer_(std::move(writer)) {}
+  Result<void> append(ByteView bytes) override { return writer_->append(bytes); }
+  Result<void> close() override { return writer_->close(); }
+
+ private:
+  std::unique_ptr<FileWriter> writer_;
+};
+
+class JobFiles final : public RemoteFiles, public TablesBesideFiles {
+ public:
+  explicit JobFiles(JobFilesOptions options) : options_(std::move(options)), tables_(job_tables(options_.master, options_.host)) {}
+
+  Result<std::vector<std::string>> expand(const std::string& input) override {
+    WEFT_ASSIGN(const auto files, connected());
+    WEFT_ASSIGN(const auto paths, files->glob(input));
+    std::vector<std::string> found;
+    for (const std::string& path : paths) {
+      WEFT_ASSIGN(const FileStatus status, files->stat(path));
+      WEFT_TRY(add(*files, status, found));
+    }
+    return found;
+  }
+
+  Result<std::vector<RemotePiece>> pieces(const std::string& path) override {
+    WEFT_ASSIGN(const auto files, connected());
+    WEFT_ASSIGN(auto all, files->pieces(path));
+    std::vector<RemotePiece> pieces;
+    for (FilePiece& piece : all) pieces.push_back({piece.offset, piece.length, std::move(piece.hosts)});
+    return pieces;
+  }
+
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& path) override {
+    WEFT_ASSIGN(const auto files, connected());
+    WEFT_ASSIGN(auto reader, files->open(path));
+    return std::unique_ptr<RemoteFile>(std::make_unique<File>(std::move(reader)));
+  }
+
+  Result<std::unique_ptr<RemoteOutput>> create(const std::string& path) override {
+    WEFT_ASSIGN(const auto files, connected());
+    WEFT_ASSIGN(auto writer, files->create(path, {}));
+    return std::unique_ptr<RemoteOutput>(std::make_unique<Output>(std::move(writer)));
+  }
+
+  Result<std::string> normal(const std::string& path) override { return parse_path(path).map(url_of); }
+
+  Result<bool> exists(const std::string& path) override {
+    WEFT_ASSIGN(const auto files, connected());
+    const auto status = files->stat(path);
+    if (status) return true;
+    if (status.error().code() == Code::not_found) return false;
+    return fail(status.error());
+  }
+
+  Result<void> make_directory(const std::string& path) override {
+    WEFT_ASSIGN(const auto files, connected());
+    return files->make_directory(path, false);
+  }
+  Result<std::vector<std::string>> names(const std::string& directory) override {
+    WEFT_ASSIGN(const auto files, connected());
+    WEFT_ASSIGN(const auto entries, files->list(directory));
+    std::vector<std::string> all;
+    for (const FileStatus& entry : entries) all.emplace_back(name_of(entry.path));
+    return all;
+  }
+  Result<void> rename(const std::string& from, const std::string& to, bool replace) override {
+    WEFT_ASSIGN(const auto files, connected());
+    return files->rename(from, to, replace);
+  }
+  Result<void> remove(const std::string& path) override {
+    WEFT_ASSIGN(const auto files, connected());
+    return files->remove(path, true);
+  }
+  RemoteTables* tables() override { return tables_.get(); }
+
+ private:
+  static Result<void> add(FileSystem& files, const FileStatus& status, std::vector<std::string>& found) {
+    if (!status.directory) {
+      found.push_back(url_of(status.path));
+      return {};
+    }
+    WEFT_ASSIGN(const auto entries, files.list(status.path));
+    for (const FileStatus& entry : entries) {
+      const std::string_view name = name_of(entry.path);
+      if (name[0] != '.' && name[0] != '_') WEFT_TRY(add(files, entry, found));
+    }
+    return {};
+  }
+
+  Result<std::shared_ptr<FileSystem>> connected() {
+    const std::lock_guard lock(mutex_);
+    if (files_) return files_;
+    if (options_.master.empty())
+      return fail(Code::invalid_argument,
+                  "weft:// paths need the master that keeps the files: say --files HOST:PORT or set WEFT_MASTER");
+    FileSystemOptions options;
+    options.user = options_.user;
+    options.writer = options_.host;
+    options.directory = options_.directory;
+    std::error_code none;
+    if (options.directory.empty()) options.directory = std::filesystem::temp_directory_path(none);
+    options.waiting = [](const std::string& what) { Log("files").warn("{}", what); };
+    WEFT_ASSIGN(files_, FileSystem::connect(options_.master, options));
+    return files_;
+  }
+
+  const JobFilesOptions options_;
+  const std::unique_ptr<RemoteTables> tables_;
+  std::mutex mutex_;  // guards files_
+  std::shared_ptr<FileSystem> files_;
+};
+
+}  // namespace
+
+std::shared_ptr<RemoteFiles> job_files(JobFilesOptions options) { return std::make_shared<JobFiles>(std::move(options)); }
+
+std::shared_ptr<RemoteFiles> job_files_of_environment() {
+  JobFilesOptions options;
+  for (const Variable& variable : kVariables)
+    if (const char* value = std::getenv(variable.name)) options.*variable.value = value;
+  return job_files(std::move(options));
+}
+
+std::vector<std::string> environment_of(const JobFilesOptions& options) {
+  std::vector<std::string> variables;
+  for (const Variable& variable : kVariables)
+    if (!(options.*variable.value).empty()) variables.push_back(std::string(variable.name) + "=" + options.*variable.value);
+  return variables;
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,26 @@
+// The files of a cluster as inputs and outputs of jobs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/remote.hpp"
+
+namespace weft::storage {
+
+struct JobFilesOptions {
+  std::string master;     // empty: every use is an error that says what to do
+  std::string host;       // or worker, on whose machine the tasks run; empty: this machine
+  std::string user;       // owner of what is written; empty: who runs the process
+  std::string directory;  // for temporary files; empty: $TMPDIR, or /tmp
+};
+
+/// Connects when it is first used.
+std::shared_ptr<RemoteFiles> job_files(JobFilesOptions options);
+/// As the environment says: for the tasks of a worker.
+std::shared_ptr<RemoteFiles> job_files_of_environment();
+/// "NAME=value" of all that is not empty, which job_files_of_environment() understands.
+std::vector<std::string> environment_of(const JobFilesOptions& options);
+
+}  // namespace weft::storage

@@ -1,0 +1,33 @@
+// The bytes of a chunk that is being written, kept until it is durable. Private to storage/files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace weft::storage {
+
+class KeptChunk {
+ public:
+  /// In an unlinked file of that directory, which leaves it to the kernel how much of it is in memory; in memory when it is empty.
+  explicit KeptChunk(std::string directory) : directory_(std::move(directory)) {}
+
+  std::uint64_t size() const { return size_; }
+  /// Errors name the directory.
+  Result<void> append(ByteView bytes);
+  /// All of them in order, in pieces, until `take` fails.
+  Result<void> replay(const std::function<Result<void>(ByteView)>& take) const;
+  void clear();
+
+ private:
+  const std::string directory_;
+  std::string memory_;
+  Fd file_;  // made when it is first needed
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace weft::storage

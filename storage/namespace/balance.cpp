@@ -1,0 +1,103 @@
+// Moving chunks until the nodes are about equally full.
+#include <algorithm>
+
+#include "storage/namespace/namespace_impl.hpp"
+
+namespace weft::storage {
+namespace {
+
+constexpr std::uint32_t kMovesPerNode = 2;
+constexpr std::size_t kMoveCandidates = 256;  // chunks of a node looked at per tick
+
+}  // namespace
+
+/// How full nodes are when all moves under way are done.
+class Namespace::Impl::Balance {
+ public:
+  explicit Balance(Impl& impl) : impl_(impl) {
+    double used = 0, all = 0;
+    for (auto& [id, there] : impl_.nodes) {
+      const std::uint64_t space = there.space.used + there.space.free;
+      if (there.draining || !there.reported || space == 0) continue;
+      used += static_cast<double>(there.space.used);
+      all += static_cast<double>(space);
+      ordered_.push_back(&there);
+    }
+    average_ = all > 0 ? used / all : 0;
+    for (const auto& [key, copy] : impl_.copies)
+      if (copy.moves) note(copy.from, copy.to, copy.bytes);
+    std::stable_sort(ordered_.begin(), ordered_.end(), [&](const Node* a, const Node* b) { return fullness(*a) > fullness(*b); });
+  }
+
+  /// Begins what can begin; false when nothing is left to do.
+  bool move(double threshold) {
+    for (Node* source : ordered_) {
+      std::size_t looked_at = 0;
+      for (auto at = source->chunks.begin(); at != source->chunks.end() && looked_at < kMoveCandidates; ++at, ++looked_at) {
+        if (fullness(*source) <= average_ + threshold) break;
+        if (source->sending >= kMovesPerNode || impl_.copy_bytes >= impl_.options.copy_bytes_in_flight) return true;
+        Chunk& chunk = impl_.chunks.at(*at);
+        if (at_rest(chunk)) move(chunk, *source);
+      }
+    }
+    return under_way_ || !impl_.moved_from.empty();
+  }
+
+ private:
+  void note(NodeId from, NodeId to, std::uint64_t bytes) {
+    moving_[from] -= static_cast<std::int64_t>(bytes);
+    moving_[to] += static_cast<std::int64_t>(bytes);
+    under_way_ = true;
+  }
+
+  double fullness(const Node& there, std::uint64_t more = 0) const {
+    const auto moving = moving_.find(there.id);
+    const auto bytes =
+        static_cast<double>(there.space.used + more) + (moving == moving_.end() ? 0 : static_cast<double>(moving->second));
+    return bytes / static_cast<double>(there.space.used + there.space.free);
+  }
+
+  /// Nothing else is being done about it.
+  bool at_rest(const Chunk& chunk) const {
+    const ChunkId id = chunk.info.id;
+    const auto copied = impl_.copies.lower_bound({id, NodeId{}});
+    const bool copying = copied != impl_.copies.end() && copied->first.first == id;
+    return !chunk.doomed && chunk.rank == kNotQueued && !chunk.blocked && !copying && !impl_.surplus.contains(id) &&
+           !impl_.moved_from.contains(id);
+  }
+
+  std::size_t racks(const Chunk& chunk, NodeId without, NodeId with) const {
+    std::set<std::string_view> names;
+    for (const NodeId where : chunk.nodes)
+      if (where != without) names.insert(impl_.nodes.at(where).info.rack);
+    if (with != NodeId{}) names.insert(impl_.nodes.at(with).info.rack);
+    return names.size();
+  }
+
+  /// To the emptiest node that may have it; not past where the source is then, which would only turn the difference round.
+  void move(Chunk& chunk, const Node& source) {
+    const ChunkId id = chunk.info.id;
+    const std::size_t enough = std::min<std::size_t>(2, racks(chunk, NodeId{}, NodeId{}));
+    for (auto at = ordered_.rbegin(); at != ordered_.rend() && *at != &source; ++at) {
+      const Node& target = **at;
+      if (target.receiving >= kMovesPerNode || target.chunks.contains(id) || target.erasing.contains(id) ||
+          !impl_.has_room(target, chunk.info.length) || fullness(target, chunk.info.length) >= fullness(source) ||
+          racks(chunk, source.id, target.id) < enough)
+        continue;
+      if (impl_.start_copy(chunk, source.id, target.id, true)) note(source.id, target.id, chunk.info.length);
+      return;
+    }
+  }
+
+  Impl& impl_;
+  std::vector<Node*> ordered_;             // fullest first
+  std::map<NodeId, std::int64_t> moving_;  // bytes on their way
+  double average_ = 0;
+  bool under_way_ = false;
+};
+
+void Namespace::Impl::balance() {
+  if (balancing && !Balance(*this).move(*balancing)) balancing.reset();
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,117 @@
+// The namespace: which directories and files there are, which chunks they consist of, where the replicas of these lie, and what has
+// to be done about it. A deterministic state machine: time is an argument, chance is seeded, and there is no I/O.
+//
+// What must survive a restart comes out of take_changes(); where replicas lie is known from the workers' reports only. A shell
+// makes the changes durable before it answers anyone or carries out take_commands().
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "storage/namespace/types.hpp"
+
+namespace weft::storage {
+
+/// One thread. Calls in any order are applied, or refused with a reason that names the path; a refusal changes nothing. Paths are
+/// as from parse_path(), and checked. Time that goes back counts as none passing.
+class Namespace {
+ public:
+  explicit Namespace(NamespaceOptions options = {});
+  Namespace(Namespace&&) noexcept;
+  Namespace& operator=(Namespace&&) noexcept;
+  ~Namespace();
+
+  // ---- restart: restore() for each record in any order, then restored(); before anything else
+
+  /// One Change that was made durable. corrupt names the key.
+  Result<void> restore(std::string_view key, std::string_view value);
+  /// Leases and deletions begin their time anew. Safe mode begins when there are chunks. corrupt when the records don't fit.
+  Result<void> restored(Time now);
+  /// No node was called this or more: ids are never reused, not even over restarts.
+  NodeId next_node() const;
+
+  // ---- what clients ask for
+
+  /// With `parents`, what exists already is fine, and missing parents are made.
+  Result<void> make_directory(std::string_view path, std::string_view user, bool parents, std::int64_t clock_ms);
+  /// Begins a file. It appears when it is complete; until then nobody sees it.
+  Result<LeaseId> create(std::string_view path, std::string_view user, const CreateOptions& options, Time now);
+  /// A new chunk for the file and where it is to be written: `writer` is the host (or the worker's name) of who writes. `excluded`
+  /// just failed. resource_exhausted when no node has room, unavailable when there may be others later. An earlier chunk that was
+  /// not sealed is given up.
+  Result<Allocation> allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now);
+  /// The chunk allocated last is durable on these nodes and is now the end of the file. Repeating it is fine.
+  Result<void> seal(LeaseId lease, const ChunkInfo& chunk, const std::vector<NodeId>& durable, Time now);
+  /// The file becomes visible. Repeating it is fine.
+  Result<void> complete(LeaseId lease, std::int64_t clock_ms, Time now);
+  Result<void> abandon(LeaseId lease);
+  Result<void> renew(LeaseId lease, Time now);
+  /// Gone at once; its chunks are reclaimed later.
+  Result<void> remove(std::string_view path, bool recursive, Time now);
+  /// `to` must not exist; with `replace` an existing file (of a file) or directory (of a directory) is removed in the same step.
+  Result<void> rename(std::string_view from, std::string_view to, bool replace, Time now);
+  /// Of a file, or of all files below a directory.
+  Result<void> set_replication(std::string_view path, std::uint32_t replication);
+  Result<void> set_quota(std::string_view user, const Quota& quota);
+
+  Result<FileStatus> stat(std::string_view path) const;
+  /// At most `limit` entries after the name `after`, in order of names. A file lists as itself.
+  Result<std::vector<FileStatus>> list(std::string_view path, std::string_view after, std::size_t limit) const;
+  /// The chunks of a file that overlap [offset, offset + length).
+  Result<std::vector<ChunkPlace>> locate(std::string_view path, std::uint64_t offset, std::uint64_t length) const;
+  Result<Usage> usage(std::string_view path) const;
+  /// Visits files in order of their paths, `after` excluded, until `visit` says false.
+  Result<void> check(std::string_view path, std::string_view after, const std::function<bool(const FileCheck&)>& visit) const;
+  std::vector<UserStatus> users() const;
+  StorageReport report() const;
+  /// Null when it is not there (any more).
+  const StorageNode* node(NodeId id) const;
+
+  // ---- what workers say
+
+  /// A worker with a chunk store. Another one of the same name is lost by that.
+  Result<void> node_joined(NodeId id, StorageNode node, Space space, Time now);
+  void node_lost(NodeId id, Time now);
+  Result<void> heartbeat(NodeId id, Space space, Time now);
+  /// All chunks of the node, in pieces: `first` begins, `last` ends. What it does not name the node has not.
+  Result<void> block_report(NodeId id, const std::vector<ChunkInfo>& chunks, bool first, bool last);
+  Result<void> chunks_sealed(NodeId id, const std::vector<ChunkInfo>& chunks);
+  Result<void> chunks_corrupt(NodeId id, const std::vector<ChunkId>& chunks);
+  Result<void> chunks_lost(NodeId id, const std::vector<ChunkId>& chunks);
+  /// As commanded. Until a node says so, a chunk that it is to erase does not count there, whatever else is heard of it, and is not
+  /// copied there.
+  Result<void> chunks_erased(NodeId id, const std::vector<ChunkId>& chunks);
+  /// A copy that was ordered did not succeed. (One that did is a sealed chunk of its target.)
+  Result<void> copy_failed(NodeId from, ChunkId chunk, NodeId to, Time now);
+
+  // ---- what operators ask for
+
+  /// Nothing new is written to the worker of this name, and what it has is copied to others. Kept over restarts.
+  Result<void> drain(std::string_view node, bool on);
+  /// The names of those it is so of.
+  std::vector<std::string> draining() const;
+  /// Chunks move until the nodes' use differs by no more than `threshold` (a share of their space) from the average.
+  Result<void> balance(double threshold);
+  void leave_safe_mode();
+
+  // ---- what comes of it
+
+  /// Copies, removals, reclamation, expired leases, silent workers. To be called several times a second, and after reports.
+  void tick(Time now);
+  /// In order. None come in safe mode.
+  std::vector<StorageCommand> take_commands();
+  std::vector<Change> take_changes();
+
+  /// Everything durable as text, for tests: equal texts mean equal namespaces.
+  std::string describe() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::storage

@@ -1,0 +1,34 @@
+// The namespace's records in RocksDB. Format: docs/formats/namespace.md. This header knows nothing of RocksDB.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "storage/namespace/namespace.hpp"
+
+namespace weft::storage {
+
+class NamespaceStore {
+ public:
+  /// Creates the directory, or continues one. One line says what is wrong: version_mismatch when it is of another version or no
+  /// namespace at all, corrupt when RocksDB finds damage, already_exists when another process has it open.
+  static Result<std::unique_ptr<NamespaceStore>> open(const std::string& directory);
+  virtual ~NamespaceStore() = default;  // commits what was given before
+
+  /// Given when the directory was created; the data directories of workers carry it.
+  virtual const std::string& cluster_id() const = 0;
+  /// All records, into a fresh namespace that is then restored().
+  virtual Result<void> load(Namespace& into, Time now) = 0;
+  /// The records of tables, which the catalogue keeps here as well: their keys begin with 't'.
+  using Visit = std::function<Result<void>(std::string_view key, std::string_view value)>;
+  virtual Result<void> load_tables(const Visit& visit) = 0;
+  /// Writes the changes in one step, in the order of the calls, and calls `done` from a thread of the store's when they are on
+  /// disk. Calls that come while one is written go together into the next. After a failure every later one fails. Any thread.
+  virtual void commit(std::vector<Change> changes, std::function<void(Result<void>)> done) = 0;
+};
+
+}  // namespace weft::storage

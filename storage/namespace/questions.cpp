@@ -1,0 +1,180 @@
+// What people and clients ask.
+#include <algorithm>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "storage/namespace/namespace_impl.hpp"
+#include "storage/namespace/path.hpp"
+
+namespace weft::storage {
+namespace {
+
+/// Files below the entry in order of their names, from behind `after` on; false when the visitor had enough.
+bool walk(const Entry& entry, const std::string& path, std::span<const std::string_view> after,
+          const std::function<bool(const Entry&, const std::string&)>& visit) {
+  if (!entry.directory()) return visit(entry, path);
+  auto at = after.empty() ? entry.children->begin() : entry.children->lower_bound(after.front());
+  for (; at != entry.children->end(); ++at) {
+    const bool here = !after.empty() && at->first == after.front();
+    if (here && !at->second->directory()) continue;  // the last one told
+    if (!walk(*at->second, joined(path, at->first), here ? after.subspan(1) : std::span<const std::string_view>(), visit))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+FileStatus Namespace::Impl::status_of(const Entry& entry, std::string path) const {
+  FileStatus status;
+  status.path = std::move(path);
+  status.directory = entry.directory();
+  status.bytes = entry.length;
+  status.entries = entry.directory() ? entry.children->size() : 0;
+  status.replication = entry.replication;
+  status.chunk_bytes = entry.chunk_bytes;
+  status.chunks = entry.chunks.size();
+  status.user = entry.account->name;
+  status.modified_ms = entry.modified_ms;
+  return status;
+}
+
+Result<FileStatus> Namespace::stat(std::string_view path) const {
+  WEFT_ASSIGN(const Entry* entry, impl_->existing(path));
+  return impl_->status_of(*entry, Impl::path_of(*entry));
+}
+
+Result<std::vector<FileStatus>> Namespace::list(std::string_view path, std::string_view after, std::size_t limit) const {
+  WEFT_ASSIGN(const Entry* entry, impl_->existing(path));
+  std::string whole = Impl::path_of(*entry);
+  std::vector<FileStatus> all;
+  if (!entry->directory()) {
+    all.push_back(impl_->status_of(*entry, std::move(whole)));
+    return all;
+  }
+  all.reserve(std::min(limit, entry->children->size()));
+  for (auto at = entry->children->upper_bound(after); at != entry->children->end() && all.size() < limit; ++at)
+    all.push_back(impl_->status_of(*at->second, joined(whole, at->first)));
+  return all;
+}
+
+Result<std::vector<ChunkPlace>> Namespace::locate(std::string_view path, std::uint64_t offset, std::uint64_t length) const {
+  WEFT_ASSIGN(const Entry* entry, impl_->existing(path));
+  if (entry->directory()) return fail(Code::invalid_argument, fmt::format("{} is a directory", escaped(path)));
+  const std::uint64_t end = length > UINT64_MAX - offset ? UINT64_MAX : offset + length;
+  std::vector<ChunkPlace> places;
+  std::uint64_t begin = 0;
+  for (const ChunkId id : entry->chunks) {
+    const Chunk& chunk = impl_->chunks.at(id);
+    if (begin + chunk.info.length > offset && begin < end) places.push_back({chunk.info, begin, chunk.nodes});
+    begin += chunk.info.length;
+  }
+  return places;
+}
+
+Result<Usage> Namespace::usage(std::string_view path) const {
+  WEFT_ASSIGN(Entry * top, impl_->existing(path));
+  Usage usage;
+  Impl::each_below(*top, [&](const Entry& entry) {
+    ++(entry.directory() ? usage.directories : usage.files);
+    usage.chunks += entry.chunks.size();
+    usage.bytes += entry.length;
+    usage.stored_bytes += Impl::stored(entry);
+  });
+  return usage;
+}
+
+Result<void> Namespace::check(std::string_view path, std::string_view after,
+                              const std::function<bool(const FileCheck&)>& visit) const {
+  WEFT_ASSIGN(const Entry* top, impl_->existing(path));
+  const std::string whole = Impl::path_of(*top);
+  std::vector<std::string_view> names = names_of(after);
+  const std::vector<std::string_view> above = names_of(whole);
+  if (names.size() < above.size() || !std::equal(above.begin(), above.end(), names.begin())) {
+    if (!after.empty()) return fail(Code::invalid_argument, fmt::format("{} is not below {}", escaped(after), escaped(whole)));
+    names.clear();
+  } else {
+    names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(above.size()));
+    if (!after.empty() && !top->directory()) return {};
+  }
+  walk(*top, whole, names, [&](const Entry& entry, const std::string& name) {
+    FileCheck file{impl_->status_of(entry, name), {}};
+    for (const ChunkId id : entry.chunks) {
+      const Chunk& chunk = impl_->chunks.at(id);
+      ChunkCheck& shown = file.chunks.emplace_back(ChunkCheck{chunk.info, entry.replication, chunk.nodes, {}});
+      if (const auto bad = impl_->corrupt.find(id); bad != impl_->corrupt.end())
+        shown.corrupt.assign(bad->second.begin(), bad->second.end());
+    }
+    return visit(file);
+  });
+  return {};
+}
+
+std::vector<UserStatus> Namespace::users() const {
+  std::vector<UserStatus> all;
+  for (const auto& [name, account] : impl_->accounts)
+    if (account->bytes != 0 || account->entries != 0 || account->quota.bytes != 0 || account->quota.entries != 0)
+      all.push_back({name, account->quota, account->bytes, account->entries});
+  return all;
+}
+
+StorageReport Namespace::report() const { return impl_->report(); }
+
+StorageReport Namespace::Impl::report() const {
+  StorageReport report;
+  report.safe_mode = safe_mode;
+  report.directories = directories;
+  report.files = files;
+  report.chunks = sealed_chunks;
+  report.open_files = open_files.size();
+  report.reported_chunks = located_chunks;
+  report.missing_chunks = missing.size();
+  report.under_replicated = needed.size() + blocked.size();
+  report.over_replicated = surplus.size();
+  for (const auto& [id, where] : corrupt) report.corrupt_replicas += std::max<std::size_t>(1, where.size());
+  report.copies = copies.size();
+  report.trashed = trashed.size();
+  report.balancing = balancing.has_value();
+  for (const auto& [id, there] : nodes)
+    report.nodes.push_back(
+        {id, there.info, there.space, there.chunks.size(), there.draining, there.draining ? to_move(there) : 0, there.reported});
+  return report;
+}
+
+std::string Namespace::Impl::describe() const {
+  std::string text;
+  const auto tell = [&](const Entry& top, const std::string& name) {
+    const std::function<void(const Entry&, const std::string&)> each = [&](const Entry& entry, const std::string& path) {
+      text += fmt::format("{} #{} {} {} r{} c{} t{}", path, entry.id.value(), entry.directory() ? "dir" : "file",
+                          entry.account->name, entry.replication, entry.chunk_bytes, entry.modified_ms);
+      for (const ChunkId id : entry.chunks) {
+        const ChunkInfo& info = chunks.at(id).info;
+        text += fmt::format(" {}:{}:{:x}", id.value(), info.length, info.digest);
+      }
+      text += '\n';
+      if (entry.directory())
+        for (const auto& [child_name, child] : *entry.children) each(*child, joined(path, child_name));
+    };
+    each(top, name);
+  };
+  tell(*root, "/");
+  for (const auto& [id, item] : trashed) tell(*item.entry, "(removed)");
+  for (const auto& [lease, file] : open_files) {
+    text += fmt::format("writing {} {} {} r{} c{} o{} pending {}", lease.value(), file.path, file.account->name,
+                        file.options.replication, file.options.chunk_bytes, file.options.overwrite, file.pending.value());
+    for (const ChunkId id : file.chunks)
+      text += fmt::format(" {}:{}:{:x}", id.value(), chunks.at(id).info.length, chunks.at(id).info.digest);
+    text += '\n';
+  }
+  for (const auto& [name, account] : accounts)
+    if (account->bytes != 0 || account->entries != 0 || account->quota.bytes != 0 || account->quota.entries != 0)
+      text += fmt::format("user {} {} of {} bytes, {} of {} entries\n", name, account->bytes, account->quota.bytes,
+                          account->entries, account->quota.entries);
+  for (const std::string& name : draining) text += fmt::format("draining {}\n", name);
+  return text + fmt::format("next entry {} lease {} node {}, {} directories {} files\n", next_entry, next_lease, next_node,
+                            directories, files);
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,265 @@
+// The durable form: docs/formats/namespace.md.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <tuple>
+
+#include <fmt/core.h>
+
+#include "base/codec.hpp"
+#include "base/text.hpp"
+#include "storage/namespace/namespace_impl.hpp"
+#include "storage/namespace/path.hpp"
+
+namespace weft::storage {
+namespace {
+
+using ChunkFields = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;  // id, length, digest
+
+struct EntryRecord {
+  std::uint64_t parent = 0;  // 0: removed, not yet reclaimed
+  std::string name;
+  std::string user;
+  bool directory = false;
+  std::int64_t modified_ms = 0;
+  std::uint32_t replication = 0;
+  std::uint64_t chunk_bytes = 0;
+  std::vector<ChunkFields> chunks;
+};
+struct OpenRecord {
+  std::string path;
+  std::string user;
+  std::uint32_t replication = 0;
+  std::uint64_t chunk_bytes = 0;
+  bool overwrite = false;
+  std::vector<ChunkFields> chunks;
+  std::uint64_t pending = 0;
+};
+struct QuotaRecord {
+  std::uint64_t bytes = 0, entries = 0;
+};
+struct IdsRecord {
+  std::uint64_t next_entry = 2, next_lease = 1, chunk_limit = 1, next_node = 1;
+};
+
+constexpr std::uint64_t kChunkIdsAtOnce = 1024;
+
+std::string key_of(char kind, std::uint64_t id) {
+  std::string key(1, kind);
+  for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>(id >> shift & 0xff));
+  return key;
+}
+
+std::uint64_t id_of(std::string_view key) {
+  std::uint64_t id = 0;
+  for (const char byte : key.substr(1)) id = id << 8 | static_cast<std::uint8_t>(byte);
+  return id;
+}
+
+template <class T>
+std::string bytes_of(const T& record) {
+  Encoder out;
+  encode(record, out);
+  return std::string(as_chars(out.view()));
+}
+
+template <class T>
+Result<T> record_of(std::string_view key, std::string_view value) {
+  const auto damaged = [&] { return fail(Code::corrupt, fmt::format("the namespace's record '{}' is damaged", escaped(key))); };
+  try {
+    Decoder in(as_bytes(value));
+    T record = decode<T>(in);
+    if (!in.empty()) return damaged();
+    return record;
+  } catch (const CodecError&) {
+    return damaged();
+  }
+}
+
+ChunkFields fields_of(const ChunkInfo& info) { return {info.id.value(), info.length, info.digest}; }
+ChunkInfo info_of(const ChunkFields& fields) { return {ChunkId(std::get<0>(fields)), std::get<1>(fields), std::get<2>(fields)}; }
+
+}  // namespace
+
+ChunkId Namespace::Impl::next_chunk() {
+  if (next_chunk_id == chunk_limit) {
+    chunk_limit += kChunkIdsAtOnce;
+    dirty_ids = true;
+  }
+  return ChunkId(next_chunk_id++);
+}
+
+std::vector<Change> Namespace::Impl::take_changes() {
+  std::vector<Change> changes;
+  const auto fields = [this](const std::vector<ChunkId>& ids) {
+    std::vector<ChunkFields> all;
+    all.reserve(ids.size());
+    for (const ChunkId id : ids) all.push_back(fields_of(chunks.at(id).info));
+    return all;
+  };
+  for (const auto& [id, entry] : std::exchange(dirty_entries, {})) {
+    if (entry == nullptr) {
+      changes.push_back({key_of('e', id.value()), std::nullopt});
+      continue;
+    }
+    EntryRecord record{entry->parent == nullptr ? 0 : entry->parent->id.value(),
+                       std::string(entry->name),
+                       entry->account->name,
+                       entry->directory(),
+                       entry->modified_ms,
+                       entry->replication,
+                       entry->chunk_bytes,
+                       fields(entry->chunks)};
+    changes.push_back({key_of('e', id.value()), bytes_of(record)});
+  }
+  for (const auto& [id, file] : std::exchange(dirty_files, {})) {
+    if (file == nullptr) {
+      changes.push_back({key_of('o', id.value()), std::nullopt});
+      continue;
+    }
+    OpenRecord record{
+        file->path,           file->account->name,  file->options.replication, file->options.chunk_bytes, file->options.overwrite,
+        fields(file->chunks), file->pending.value()};
+    changes.push_back({key_of('o', id.value()), bytes_of(record)});
+  }
+  for (const LeaseId lease : std::exchange(dirty_completed, {}))
+    changes.push_back({key_of('c', lease.value()), completed.contains(lease) ? std::optional(std::string()) : std::nullopt});
+  for (const std::string& user : std::exchange(dirty_quotas, {})) {
+    const Quota& quota = accounts.at(user)->quota;
+    const bool none = quota.bytes == 0 && quota.entries == 0;
+    changes.push_back({"q" + user, none ? std::nullopt : std::optional(bytes_of(QuotaRecord{quota.bytes, quota.entries}))});
+  }
+  for (const std::string& name : std::exchange(dirty_drains, {}))
+    changes.push_back({"d" + name, draining.contains(name) ? std::optional(std::string()) : std::nullopt});
+  if (std::exchange(dirty_ids, false))
+    changes.push_back({"i", bytes_of(IdsRecord{next_entry, next_lease, chunk_limit, next_node})});
+  return changes;
+}
+
+/// A sealed chunk of a file, or of one that is written under a lease.
+Result<void> Namespace::Impl::restore_chunk(std::string_view key, const ChunkInfo& info, Entry* entry, LeaseId lease) {
+  Chunk chunk;
+  chunk.info = info;
+  chunk.file = entry;
+  chunk.lease = lease;
+  chunk.sealed = info.length > 0;
+  if (chunk.sealed) ++sealed_chunks;
+  if (chunks.emplace(info.id, std::move(chunk)).second) return {};
+  return fail(Code::corrupt, fmt::format("the namespace's record '{}' names a chunk of another file", escaped(key)));
+}
+
+Result<void> Namespace::Impl::restore_entry(std::string_view key, std::string_view value) {
+  WEFT_ASSIGN(EntryRecord record, record_of<EntryRecord>(key, value));
+  auto entry = std::make_unique<Entry>();
+  entry->id = EntryId(id_of(key));
+  entry->account = &account(record.user);
+  entry->modified_ms = record.modified_ms;
+  entry->replication = record.replication;
+  entry->chunk_bytes = record.chunk_bytes;
+  if (record.directory) entry->children = std::make_unique<Entry::Children>();
+  entry->chunks.reserve(record.chunks.size());
+  for (const ChunkFields& fields : record.chunks) {
+    const ChunkInfo info = info_of(fields);
+    entry->chunks.push_back(info.id);
+    entry->length += info.length;
+    WEFT_TRY(restore_chunk(key, info, entry.get(), {}));
+  }
+  restoring->entries.push_back({std::move(entry), EntryId(record.parent), std::move(record.name)});
+  return {};
+}
+
+Result<void> Namespace::Impl::restore_open_file(std::string_view key, std::string_view value) {
+  WEFT_ASSIGN(OpenRecord record, record_of<OpenRecord>(key, value));
+  const LeaseId lease(id_of(key));
+  OpenFile& file = open_files[lease];
+  file.id = lease;
+  file.path = std::move(record.path);
+  file.account = &account(record.user);
+  file.options = {record.replication, record.chunk_bytes, record.overwrite};
+  file.pending = ChunkId(record.pending);
+  for (const ChunkFields& fields : record.chunks) {
+    const ChunkInfo info = info_of(fields);
+    file.chunks.push_back(info.id);
+    file.length += info.length;
+    WEFT_TRY(restore_chunk(key, info, nullptr, lease));
+  }
+  file.account->bytes += file.length * record.replication;
+  if (record.pending == 0) return {};
+  return restore_chunk(key, ChunkInfo{file.pending, 0, 0}, nullptr, lease);  // not sealed
+}
+
+Result<void> Namespace::Impl::restore(std::string_view key, std::string_view value) {
+  if (!restoring) restoring = std::make_unique<Restored>();
+  const char kind = key.empty() ? '\0' : key.front();
+  if (kind == 'e' && key.size() == 9) return restore_entry(key, value);
+  if (kind == 'o' && key.size() == 9) return restore_open_file(key, value);
+  if (kind == 'c' && key.size() == 9) {
+    completed[LeaseId(id_of(key))] = Time{0};
+  } else if (kind == 'q' && key.size() > 1) {
+    WEFT_ASSIGN(const QuotaRecord record, record_of<QuotaRecord>(key, value));
+    account(key.substr(1)).quota = {record.bytes, record.entries};
+  } else if (kind == 'd' && key.size() > 1) {
+    draining.emplace(key.substr(1));
+  } else if (key == "i") {
+    WEFT_ASSIGN(const IdsRecord record, record_of<IdsRecord>(key, value));
+    next_entry = record.next_entry;
+    next_lease = record.next_lease;
+    next_chunk_id = chunk_limit = record.chunk_limit;  // those given out since are not known: never again
+    next_node = record.next_node;
+  } else {
+    return fail(Code::corrupt, fmt::format("the namespace has a record '{}' that this version does not know", escaped(key)));
+  }
+  return {};
+}
+
+Result<void> Namespace::Impl::link_restored() {
+  std::vector<Restored::Item> items = std::move(restoring->entries);
+  restoring.reset();
+  std::unordered_map<EntryId, Entry*> known{{root->id, root.get()}};
+  known.reserve(items.size() + 1);
+  for (const auto& item : items)
+    if (!known.emplace(item.entry->id, item.entry.get()).second || item.entry->id.value() >= next_entry)
+      return fail(Code::corrupt,
+                  fmt::format("the namespace's entry {} is there twice or was never given out", item.entry->id.value()));
+  for (auto& item : items) {
+    if (item.parent == EntryId{}) continue;
+    const auto parent = known.find(item.parent);
+    if (parent == known.end() || !parent->second->directory() || item.name.empty() || parent->second->children->contains(item.name))
+      return fail(Code::corrupt,
+                  fmt::format("the namespace's entry {} ({}) has no place: its directory is missing or its name is taken",
+                              item.entry->id.value(), escaped(item.name)));
+    link(*parent->second, item.name, std::move(item.entry));
+  }
+  // What hangs in no tree hangs in a circle, which only damage can make.
+  std::uint64_t reached = 0;
+  each_below(*root, [&](Entry& entry) {
+    ++reached;
+    if (&entry == root.get()) return;
+    ++(entry.directory() ? directories : files);
+    ++entry.account->entries;
+    entry.account->bytes += stored(entry);
+  });
+  for (auto& item : items) {
+    if (!item.entry) continue;
+    each_below(*item.entry, [&](Entry& entry) {
+      ++reached;
+      for (const ChunkId id : entry.chunks) chunks.at(id).doomed = true;
+    });
+    const EntryId id = item.entry->id;
+    trashed.emplace(id, Trashed{std::move(item.entry), clock + options.reclaim_delay});
+  }
+  if (reached != known.size()) return fail(Code::corrupt, "the namespace has directories that hold each other");
+  return {};
+}
+
+Result<void> Namespace::Impl::restored(Time now) {
+  at(now);
+  if (!restoring) return {};
+  WEFT_TRY(link_restored());
+  for (auto& [lease, file] : open_files) file.expires = clock + options.lease;
+  for (auto& [lease, until] : completed) until = clock + options.lease;
+  safe_mode = sealed_chunks > 0;
+  return {};
+}
+
+}  // namespace weft::storage

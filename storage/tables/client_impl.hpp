@@ -1,0 +1,89 @@
+// The inside of the client. Private to storage/tables.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "storage/tables/partition_peers.hpp"
+#include "storage/tables/table_client.hpp"
+
+namespace weft::storage {
+
+class TableClientImpl final : public TableClient, public std::enable_shared_from_this<TableClientImpl> {
+ public:
+  TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options);
+  ~TableClientImpl() override;
+  /// Sees whether the master is there.
+  Result<void> begin_client() {
+    return connection().map([](auto&&) {});
+  }
+
+  Result<void> create(const std::string& table, const CreateTable& options) override;
+  Result<void> drop(const std::string& table) override;
+  Result<std::vector<TableStatus>> list() override;
+  Result<TableStatus> describe(const std::string& table) override;
+  Result<void> put(const std::string& table, std::vector<TableWrite> writes) override;
+  Result<std::vector<std::optional<std::string>>> get(const std::string& table, const std::vector<std::string>& keys,
+                                                      SnapshotId snapshot) override;
+  Result<std::unique_ptr<TableScan>> scan(const std::string& table, const KeyRange& range, SnapshotId snapshot) override;
+  Result<std::unique_ptr<TableScan>> scan_partition(const std::string& table, std::uint32_t partition,
+                                                    SnapshotId snapshot) override;
+  Result<SnapshotId> snapshot(const std::string& table, const std::string& name) override;
+  Result<std::unique_ptr<TemporarySnapshot>> temporary_snapshot(const std::string& table) override;
+  Result<SnapshotId> find_snapshot(const std::string& table, const std::string& name) override;
+  Result<void> drop_snapshot(const std::string& table, const std::string& name) override;
+  Result<TransactionId> begin(const std::string& table) override;
+  Result<void> stage(const std::string& table, TransactionId id, std::uint64_t token, std::vector<TableWrite> writes) override;
+  Result<void> commit(const std::string& table, TransactionId id, std::vector<std::uint64_t> tokens) override;
+  Result<void> abort(const std::string& table, TransactionId id) override;
+
+  struct Part {
+    std::uint32_t partition = 0;
+    PartitionRequest request;
+  };
+  /// Sends all at once; those that fail again and again, while there is patience. In the order of the parts.
+  Result<std::vector<PartitionReply>> ask_partitions(const std::string& table, std::vector<Part> parts);
+  /// Where the table's partitions are, as last heard.
+  Result<std::shared_ptr<const TableStatus>> route(const std::string& table, bool anew);
+  void forget(const std::string& table, std::uint64_t lease);
+
+ private:
+  Result<rpc::ConnectionPtr> connection();
+  /// `repeated`: an earlier request may have been carried out though its answer was lost.
+  Result<TableReply> ask(const TableRequest& request, bool* repeated = nullptr);
+  Result<TableReply> ask_once(const TableRequest& request);
+  std::string address_for(const PartitionStatus& partition, bool snapshot, std::uint32_t tries) const;
+  Result<void> write(const std::string& table, std::vector<TableWrite> writes, const PartitionRequest& like);
+  void keep(const std::string& table, std::uint64_t lease);
+  void renew_all();
+
+  const std::string master_;
+  const rpc::Endpoint endpoint_;
+  TableClientOptions options_;
+  std::unique_ptr<rpc::Reactor> reactor_;
+  std::unique_ptr<PartitionPeers> peers_;  // on the reactor's thread
+
+  std::mutex mutex_;  // guards what follows
+  rpc::ConnectionPtr connection_;
+  std::shared_ptr<std::atomic<bool>> closed_;  // it is
+  std::map<std::string, std::shared_ptr<const TableStatus>> routes_;
+  std::set<std::pair<std::string, std::uint64_t>> kept_;  // tables, and what is to be renewed
+  std::condition_variable ending_;
+  bool ended_ = false;
+  std::thread renewals_;  // while something was ever kept
+};
+
+/// Rows of several partitions at a snapshot, in order. `held` lives as long as the scan.
+Result<std::unique_ptr<TableScan>> make_scan(std::shared_ptr<TableClientImpl> client, std::string table,
+                                             std::vector<std::uint32_t> partitions, KeyRange range, SnapshotId snapshot,
+                                             std::unique_ptr<TemporarySnapshot> held);
+
+}  // namespace weft::storage

@@ -1,0 +1,420 @@
+#include "storage/tables/partition.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/core.h>
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/write_batch.h>
+
+#include "storage/tables/database.hpp"
+#include "storage/tables/version_filter.hpp"
+#include "storage/tables/versioned_key.hpp"
+
+namespace weft::storage {
+namespace {
+
+constexpr char kPresent = '\1', kDeleted = '\0';
+constexpr std::size_t kPieceBytes = 4u << 20;  // of a commit, at least
+constexpr const char* kBegunKey = "mcommit";
+constexpr std::uint64_t kLogBytes = 32u << 20;  // the log keeps the last one to two times as many
+
+std::string number_key(char kind, std::uint64_t number) { return kind + big_endian(number); }
+std::string staged_key(const LogEntry& entry) {
+  return number_key('x', entry.id) + big_endian(entry.token) + big_endian(entry.version);
+}
+
+template <class T>
+std::string bytes_of(const T& value) {
+  Encoder encoded;
+  Codec<T>::encode(value, encoded);
+  return std::string(as_chars(encoded.view()));
+}
+
+void put_writes(rocksdb::WriteBatch& batch, const std::vector<TableWrite>& writes, std::uint64_t version) {
+  std::string value;
+  for (const TableWrite& write : writes) {
+    value.assign(1, write.value ? kPresent : kDeleted);
+    if (write.value) value += *write.value;
+    batch.Put(data_key(write.key, version), value);
+  }
+}
+
+class Pages final : public PartitionPages {
+ public:
+  Pages(Database::Iterator at, const Database& db) : at_(std::move(at)), db_(db) { at_->SeekToFirst(); }
+  Result<Page> next(std::size_t bytes) override {
+    Page page;
+    for (std::size_t taken = 0; at_->Valid() && taken < bytes; at_->Next()) {
+      page.emplace_back(at_->key().ToString(), at_->value().ToString());
+      taken += at_->key().size() + at_->value().size();
+    }
+    WEFT_TRY(db_.read_well(*at_));
+    return page;
+  }
+
+ private:
+  Database::Iterator at_;
+  const Database& db_;
+};
+
+/// Versions behind which the log stays. Any thread; outlives the partition while copies are read.
+class LogPins {
+ public:
+  void add(std::uint64_t version) {
+    const std::lock_guard lock(mutex_);
+    versions_.insert(version);
+  }
+  void remove(std::uint64_t version) {
+    const std::lock_guard lock(mutex_);
+    versions_.erase(versions_.find(version));
+  }
+  /// The last entry that may go, of those up to `version`.
+  std::uint64_t last_free(std::uint64_t version) const {
+    const std::lock_guard lock(mutex_);
+    return versions_.empty() ? version : std::min(version, *versions_.begin());
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::multiset<std::uint64_t> versions_;
+};
+
+class RocksPartition final : public TablePartition {
+ public:
+  RocksPartition(std::unique_ptr<Database> db, std::shared_ptr<KeptVersions> kept) : db_(std::move(db)), kept_(std::move(kept)) {}
+
+  /// What was there when it was last closed.
+  Result<void> load() {
+    WEFT_ASSIGN(const auto last, db_->get(kLastKey));
+    if (last) last_ = trimmable_ = from_big_endian(*last);
+    const auto at = db_->iterate();
+    for (at->Seek("c"); at->Valid() && at->key()[0] == 'c'; at->Next()) committed_.insert(TransactionId(number_of(*at)));
+    for (at->Seek("e"); at->Valid() && at->key()[0] == 'e'; at->Next())
+      epochs_[from_big_endian(at->value().ToStringView())] = number_of(*at);
+    for (at->Seek("s"); at->Valid() && at->key()[0] == 's'; at->Next()) {
+      if (at->key().size() != 9 || at->value().size() != 8) return fail(db_->damaged("a snapshot"));
+      const std::uint64_t version = from_big_endian(at->value().ToStringView());
+      snapshots_.emplace(SnapshotId(number_of(*at)), version);
+      kept_->add(version);
+    }
+    for (at->Seek("x"); at->Valid() && at->key()[0] == 'x'; at->Seek(number_key('x', staged_.rbegin()->value() + 1)))
+      staged_.insert(TransactionId(number_of(*at)));
+    kept_->set_committed(last_);
+    WEFT_TRY(db_->read_well(*at));
+    return finish_begun();
+  }
+
+  std::uint64_t last() const override {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
+  std::optional<std::uint64_t> epoch_at(std::uint64_t version) const override {
+    const std::lock_guard lock(mutex_);
+    const auto after = epochs_.upper_bound(version);
+    if (version > last_ || after == epochs_.begin()) return std::nullopt;
+    return std::prev(after)->second;
+  }
+
+  Result<void> apply(const LogEntry& entry) override {
+    WEFT_TRY(check_writes(entry.writes));
+    const std::lock_guard one_by_one(writing_);
+    if (entry.version <= last_) return {};
+    if (entry.version != last_ + 1)
+      return fail(Code::invalid_argument, fmt::format("{} has version {}: {} cannot come next", db_->path(), last_, entry.version));
+    return carry_out(entry);
+  }
+
+  void set_committed(std::uint64_t version) override { kept_->set_committed(version); }
+
+  Result<std::vector<LogEntry>> log_after(std::uint64_t version, std::uint64_t most_bytes) const override {
+    std::vector<LogEntry> entries;
+    if (version >= last()) return entries;
+    std::uint64_t next = version + 1, bytes = 0;
+    const auto at = db_->iterate();
+    for (at->Seek(number_key('l', next)); at->Valid() && at->key()[0] == 'l' && number_of(*at) == next; at->Next(), ++next) {
+      bytes += at->value().size();
+      if (bytes > most_bytes && !entries.empty()) break;
+      WEFT_ASSIGN(LogEntry entry, decode<LogEntry>(at->value(), "an entry of its log"));
+      entries.push_back(std::move(entry));
+    }
+    WEFT_TRY(db_->read_well(*at));
+    if (entries.empty())
+      return fail(Code::not_found,
+                  fmt::format("{} no longer has the writes after version {}: copy all of it", db_->path(), version));
+    return entries;
+  }
+
+  Result<void> trim_log(std::uint64_t version) override {
+    const std::lock_guard one_by_one(writing_);
+    rocksdb::WriteBatch batch;
+    batch.DeleteRange(number_key('l', 0), number_key('l', pins_->last_free(std::min(version, last_)) + 1));
+    return db_->write(batch);
+  }
+
+  std::unique_ptr<PartitionPages> pages() const override { return std::make_unique<Pages>(db_->iterate(), *db_); }
+  std::shared_ptr<void> pin_log() override {
+    const std::lock_guard lock(mutex_);
+    pins_->add(last_);
+    return std::shared_ptr<void>(nullptr, [pins = pins_, version = last_](void*) { pins->remove(version); });
+  }
+
+  Result<std::optional<std::string>> get(const std::string& key, std::uint64_t at) const override {
+    const std::string prefix = data_prefix(key);
+    const auto found = db_->iterate();
+    if (at == kNewest) at = kept_->committed();  // after the iterator is there: no compaction has dropped what this sees
+    found->Seek(prefix + big_endian(~at));
+    std::optional<std::string> value;
+    if (found->Valid() && found->key().size() == prefix.size() + 8 && found->key().starts_with(prefix)) {
+      WEFT_TRY(well_formed(found->value()));
+      if (found->value()[0] == kPresent) value.emplace(found->value().data() + 1, found->value().size() - 1);
+    }
+    WEFT_TRY(db_->read_well(*found));
+    return value;
+  }
+
+  Result<std::vector<TableRow>> scan(const std::string& from, const std::string& to, std::size_t limit, std::uint64_t at,
+                                     std::size_t most_bytes, bool* more) const override {
+    std::vector<TableRow> rows;
+    const std::string end = to.empty() ? std::string() : data_prefix(to);
+    const auto found = db_->iterate();
+    if (at == kNewest) at = kept_->committed();
+    found->Seek(data_prefix(from));
+    std::size_t bytes = 0;
+    if (more != nullptr) *more = false;
+    while (found->Valid()) {
+      const auto data = parse_data_key(found->key().ToStringView());
+      if (!data || (!end.empty() && data->prefix >= end)) break;
+      if (rows.size() >= limit || bytes >= most_bytes) {
+        if (more != nullptr) *more = true;
+        break;
+      }
+      std::string prefix(data->prefix);
+      if (data->version > at) {
+        found->Seek(prefix + big_endian(~at));
+        continue;  // that may be the next key already
+      }
+      WEFT_TRY(well_formed(found->value()));
+      if (found->value()[0] == kPresent) {
+        rows.push_back({key_of_prefix(prefix), found->value().ToString().substr(1)});
+        bytes += rows.back().key.size() + rows.back().value.size();
+      }
+      pass_versions(*found, prefix);
+    }
+    WEFT_TRY(db_->read_well(*found));
+    return rows;
+  }
+
+  std::map<SnapshotId, std::uint64_t> snapshots() const override {
+    const std::lock_guard lock(mutex_);
+    return snapshots_;
+  }
+  std::set<TransactionId> staged() const override {
+    const std::lock_guard lock(mutex_);
+    return staged_;
+  }
+  bool committed(TransactionId id) const override {
+    const std::lock_guard lock(mutex_);
+    return committed_.contains(id);
+  }
+
+  std::uint64_t bytes() const override { return db_->bytes(); }
+  Result<void> compact() override { return db_->compact(); }
+
+  Result<std::uint64_t> stored_versions() const override {
+    std::uint64_t count = 0;
+    const auto at = db_->iterate();
+    for (at->Seek("d"); at->Valid() && parse_data_key(at->key().ToStringView()); at->Next()) ++count;
+    WEFT_TRY(db_->read_well(*at));
+    return count;
+  }
+
+ private:
+  static std::uint64_t number_of(const rocksdb::Iterator& at) { return from_big_endian(at.key().ToStringView().substr(1, 8)); }
+
+  /// To the first record behind all versions of the key; most have few, so steps first.
+  static void pass_versions(rocksdb::Iterator& at, std::string& prefix) {
+    for (int step = 0; step < 4; ++step) {
+      at.Next();
+      if (!at.Valid() || at.key().size() != prefix.size() + 8 || !at.key().starts_with(prefix)) return;
+    }
+    ++prefix.back();
+    at.Seek(prefix);
+  }
+
+  /// With `writing_` held, which guards that what is read here without the other lock does not change.
+  Result<void> carry_out(const LogEntry& entry) {
+    rocksdb::WriteBatch batch;
+    WEFT_TRY(put(entry, batch));
+    const std::string encoded = bytes_of(entry);
+    batch.Put(number_key('l', entry.version), encoded);
+    batch.Put(kLastKey, big_endian(entry.version));
+    const bool new_epoch = epochs_.empty() || epochs_.rbegin()->second != entry.epoch;
+    if (new_epoch) batch.Put(number_key('e', entry.epoch), big_endian(entry.version));
+    keep_log_short(encoded.size(), batch);
+    if (entry.kind == EntryKind::mark) kept_->add(entry.version);  // before anything newer can be written
+    if (auto written = db_->write(batch); !written) {
+      if (entry.kind == EntryKind::mark) kept_->remove(entry.version);
+      return written;
+    }
+    const std::lock_guard lock(mutex_);
+    if (new_epoch) epochs_[entry.version] = entry.epoch;
+    last_ = entry.version;
+    remember(entry);
+    return {};
+  }
+
+  Result<void> put(const LogEntry& entry, rocksdb::WriteBatch& batch) {
+    switch (entry.kind) {
+      case EntryKind::write:
+        put_writes(batch, entry.writes, entry.version);
+        return {};
+      case EntryKind::stage:
+        batch.Put(staged_key(entry), bytes_of(entry.writes));
+        return {};
+      case EntryKind::commit:
+        return put_commit(entry, batch);
+      case EntryKind::abort:
+        batch.DeleteRange(number_key('x', entry.id), number_key('x', entry.id + 1));
+        return {};
+      case EntryKind::mark:
+        batch.Put(number_key('s', entry.id), big_endian(entry.version));
+        return {};
+      case EntryKind::unmark:
+        batch.Delete(number_key('s', entry.id));
+        return {};
+    }
+    return fail(Code::invalid_argument, fmt::format("{}: an entry of a kind nobody knows", db_->path()));
+  }
+
+  /// A job's rows may be many: they are written in pieces, which nobody sees before the version counts. What was begun is known
+  /// beside them, so that a start after a crash carries it out: as if the crash had been a moment later.
+  Result<void> put_commit(const LogEntry& entry, rocksdb::WriteBatch& batch) {
+    const std::string prefix = number_key('x', entry.id);
+    const std::set<std::uint64_t> winners(entry.tokens.begin(), entry.tokens.end());
+    rocksdb::WriteBatch piece;
+    bool begun = false;
+    const auto at = db_->iterate();
+    for (at->Seek(prefix); at->Valid() && at->key().starts_with(prefix); at->Next()) {
+      if (at->key().size() != 25) return fail(db_->damaged("what was set aside"));
+      if (!winners.contains(from_big_endian(at->key().ToStringView().substr(9, 8)))) continue;
+      WEFT_ASSIGN(const auto writes, decode<std::vector<TableWrite>>(at->value(), "what was set aside"));
+      if (piece.GetDataSize() >= kPieceBytes) {
+        if (!std::exchange(begun, true)) piece.Put(kBegunKey, bytes_of(entry));
+        WEFT_TRY(db_->write(piece, Database::Sync::later));  // none is on the disk without those before it
+        piece.Clear();
+      }
+      put_writes(piece, writes, entry.version);
+    }
+    WEFT_TRY(db_->read_well(*at));
+    batch = std::move(piece);
+    batch.DeleteRange(prefix, number_key('x', entry.id + 1));
+    for (const TransactionId older : committed_) batch.Delete(number_key('c', older.value()));
+    batch.Put(number_key('c', entry.id), "");
+    batch.Delete(kBegunKey);
+    return {};
+  }
+
+  /// A commit that was cut short.
+  Result<void> finish_begun() {
+    WEFT_ASSIGN(const auto begun, db_->get(kBegunKey));
+    if (!begun) return {};
+    WEFT_ASSIGN(const LogEntry entry, decode<LogEntry>(*begun, "a commit that has begun"));
+    if (entry.version != last_ + 1) return fail(db_->damaged("a commit that has begun"));
+    const std::lock_guard one_by_one(writing_);
+    WEFT_TRY(carry_out(entry));
+    kept_->set_committed(last_);
+    return {};
+  }
+
+  void remember(const LogEntry& entry) {
+    switch (entry.kind) {
+      case EntryKind::write:
+        return;
+      case EntryKind::stage:
+        staged_.insert(TransactionId(entry.id));
+        return;
+      case EntryKind::commit:
+        committed_ = {TransactionId(entry.id)};
+        [[fallthrough]];
+      case EntryKind::abort:
+        staged_.erase(TransactionId(entry.id));
+        return;
+      case EntryKind::mark:
+        snapshots_.insert_or_assign(SnapshotId(entry.id), entry.version);
+        return;
+      case EntryKind::unmark:
+        if (const auto known = snapshots_.find(SnapshotId(entry.id)); known != snapshots_.end()) {
+          kept_->remove(known->second);
+          snapshots_.erase(known);
+        }
+    }
+  }
+
+  void keep_log_short(std::size_t bytes, rocksdb::WriteBatch& batch) {
+    log_bytes_ += bytes;
+    if (log_bytes_ < kLogBytes) return;
+    batch.DeleteRange(number_key('l', 0), number_key('l', pins_->last_free(trimmable_) + 1));
+    log_bytes_ = 0;
+    trimmable_ = last_;
+  }
+
+  Result<void> well_formed(const rocksdb::Slice& value) const {
+    if (value.empty() || (value[0] != kPresent && value[0] != kDeleted)) return fail(db_->damaged("a value"));
+    return {};
+  }
+  template <class T>
+  Result<T> decode(const rocksdb::Slice& bytes, const char* what) const {
+    try {
+      Decoder in({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+      return Codec<T>::decode(in);
+    } catch (const CodecError&) {
+      return fail(db_->damaged(what));
+    }
+  }
+
+  const std::unique_ptr<Database> db_;
+  const std::shared_ptr<KeptVersions> kept_;
+  const std::shared_ptr<LogPins> pins_ = std::make_shared<LogPins>();
+  std::mutex writing_;                           // one write at a time; held across the disk, so never by a reactor
+  std::uint64_t log_bytes_ = 0, trimmable_ = 0;  // entries up to the latter go when the former is enough
+  mutable std::mutex mutex_;                     // of what follows, which changes with `writing_` held as well
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, std::uint64_t> epochs_;  // by the versions of their first entries
+  std::map<SnapshotId, std::uint64_t> snapshots_;
+  std::set<TransactionId> staged_, committed_;
+};
+
+class Copy final : public PartitionCopy {
+ public:
+  explicit Copy(std::unique_ptr<Database> db) : db_(std::move(db)) {}
+  Result<void> add(const PartitionPages::Page& page) override {
+    rocksdb::WriteBatch batch;
+    for (const auto& [key, value] : page) batch.Put(key, value);
+    return db_->write(batch, Database::Sync::no);
+  }
+  Result<void> finish() override { return db_->flush(); }
+
+ private:
+  const std::unique_ptr<Database> db_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TablePartition>> TablePartition::open(const std::filesystem::path& path, OpenMode mode) {
+  auto kept = std::make_shared<KeptVersions>();
+  WEFT_ASSIGN(auto db, Database::open(path, make_version_filter(kept), mode));
+  Database& opened = *db;
+  auto partition = std::make_unique<RocksPartition>(std::move(db), std::move(kept));
+  WEFT_TRY(partition->load());
+  WEFT_TRY(opened.start_compactions());  // now that it is known what is kept
+  return partition;
+}
+
+Result<std::unique_ptr<PartitionCopy>> PartitionCopy::create(const std::filesystem::path& path) {
+  WEFT_ASSIGN(auto db, Database::open(path, nullptr, OpenMode::create));
+  return std::make_unique<Copy>(std::move(db));
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,45 @@
+// Questions to partitions on other workers, through the connections of one asker: a bounded number of them under way to each
+// worker, which refuses what is too much, and the others in line. Askers bound what they ask.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
+#include "storage/tables/protocol.hpp"
+
+namespace weft::storage {
+
+struct PartitionWindow {
+  std::size_t requests = 64;      // well below what a worker's data port serves at once for a peer
+  std::size_t bytes = 64u << 20;  // but always one
+};
+
+/// Reactor thread only, construction and destruction too; after destruction nobody is answered.
+class PartitionPeers {
+ public:
+  using Answer = std::function<void(Result<PartitionReply>)>;
+  /// Sends a request and answers later, once.
+  using Send = std::function<void(const std::string& address, rpc::Payload, Duration deadline, rpc::Reply)>;
+
+  explicit PartitionPeers(rpc::Reactor& reactor, PartitionWindow window = {});
+  /// The clock outlives it.
+  PartitionPeers(Send send, PartitionWindow window, const Clock& clock);
+  ~PartitionPeers();
+  PartitionPeers(const PartitionPeers&) = delete;
+  PartitionPeers& operator=(const PartitionPeers&) = delete;
+
+  /// `answer` is called exactly once, never from within. The deadline begins when the request is sent; but when the worker does
+  /// not answer another one in time, what has waited in line for as long as its own deadline fails as well: of a worker that hangs
+  /// everybody hears within two deadlines, however long the line.
+  void ask(const std::string& address, const PartitionRequest& request, Duration deadline, Answer answer);
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace weft::storage

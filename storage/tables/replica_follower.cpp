@@ -1,0 +1,126 @@
+// The follower's side: entries of the primary, and copying everything from it.
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/core.h>
+
+#include "storage/tables/replica.hpp"
+#include "storage/tables/replica_directories.hpp"
+
+namespace weft::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
+
+void Replica::position(const PartitionRequest& request, SharedResponder responder) {
+  if (!assignment_) return responder->fail(not_now(place_, "waits for the master"));  // of who is primary since it was last here
+  if (request.epoch < fence_) return responder->fail(not_now(place_, "has a later primary"));
+  if (primary_ && request.epoch > assignment_->epoch) leave_role("has another primary now");
+  if (primary_) return responder->fail(not_now(place_, "has this worker as its primary"));
+  if (opening_ || copying_ || (!store_ && !damaged_ && !absent_)) return responder->fail(unusable());
+  fence_ = request.epoch;
+  stream_ = request.id;
+  if (!store_ || !hurt_.empty()) {  // all of it must come anew
+    PartitionReply reply;
+    reply.more = true;
+    return responder->reply(std::move(reply));
+  }
+  // Behind what an earlier primary sent.
+  on_disk([store = store_] { return std::pair(store->last(), store->epoch_at(store->last()).value_or(0)); },
+          [responder](std::pair<std::uint64_t, std::uint64_t> at) {
+            PartitionReply reply;
+            reply.version = at.first, reply.epoch = at.second;
+            responder->reply(std::move(reply));
+          });
+}
+
+void Replica::take_entries(PartitionRequest request, SharedResponder responder) {
+  if (request.epoch != fence_ || request.id != stream_ || primary_) return responder->fail(not_now(place_, "has a later primary"));
+  if (!store_) return responder->fail(unusable());
+  std::size_t bytes = 0;
+  for (const LogEntry& entry : request.entries)
+    for (const TableWrite& write : entry.writes) bytes += write.key.size() + (write.value ? write.value->size() : 0);
+  if (bytes > 0)
+    if (const auto room = check_space(bytes); !room) return responder->fail(room.error());
+  on_disk(
+      [store = store_, entries = std::move(request.entries)]() -> Result<std::uint64_t> {
+        for (const LogEntry& entry : entries) WEFT_TRY(store->apply(entry));
+        return store->last();
+      },
+      [this, responder](const Result<std::uint64_t>& version) {
+        answer(responder, version);
+        if (!version && version.error().code() != Code::invalid_argument && store_) give_up(version.error());
+      });
+}
+
+void Replica::start_copy(const PartitionRequest& request, SharedResponder responder) {
+  if (request.epoch != fence_ || request.id != stream_ || primary_) return responder->fail(not_now(place_, "has a later primary"));
+  responder->reply({});
+  if (std::exchange(copying_, true)) return;
+  context_.log.info("partition {} is copied from {}", to_string(place_), request.from);
+  reopen_.reset();
+  on_disk(
+      [path = path_ + ".copy"]() -> Result<std::unique_ptr<PartitionCopy>> {
+        std::error_code error;
+        fs::remove_all(path, error);
+        fs::create_directories(path, error);
+        if (error) return fail(Code::io, fmt::format("cannot create {}: {}", path, error.message()));
+        return PartitionCopy::create(path);
+      },
+      [this, from = request.from](Result<std::unique_ptr<PartitionCopy>> copy) {
+        if (!copy) return copy_failed(copy.error());
+        copy_pages(std::move(*copy), from, 0);
+      });
+}
+
+void Replica::copy_pages(std::shared_ptr<PartitionCopy> copy, std::string from, std::uint64_t session) {
+  PartitionRequest request;
+  request.operation = PartitionOperation::page;
+  request.place = place_, request.epoch = fence_, request.id = session;
+  ask(from, request, [this, copy, from](Result<PartitionReply> reply) {
+    if (!reply) return copy_failed(reply.error());
+    if (reply->page.empty()) return copied(copy);
+    std::size_t bytes = 0;
+    for (const auto& [key, value] : reply->page) bytes += key.size() + value.size();
+    if (const auto room = check_space(bytes); !room) return copy_failed(room.error());
+    on_disk([copy, page = std::move(reply->page)] { return copy->add(page); },
+            [this, copy, from, id = reply->id](const Result<void>& added) {
+              if (!added) return copy_failed(added.error());
+              copy_pages(copy, from, id);
+            });
+  });
+}
+
+void Replica::copied(std::shared_ptr<PartitionCopy> copy) {
+  on_disk(
+      [copy = std::move(copy)]() mutable -> Result<void> {
+        WEFT_TRY(copy->finish());
+        copy.reset();
+        return {};
+      },
+      [this](const Result<void>& finished) {
+        if (!finished) return copy_failed(finished.error());
+        if (primary_) return copy_failed(not_now(place_, "has this worker as its primary now"));
+        close([this] { take_copy(); });
+      });
+}
+
+void Replica::take_copy() {
+  on_disk([path = path_, damaged = damaged_ || !hurt_.empty()] { return replace_replica(path, damaged); },
+          [this](const Result<void>& replaced) {
+            if (!replaced) return copy_failed(replaced.error());
+            copying_ = false;
+            hurt_.clear();
+            open();
+          });
+}
+
+void Replica::copy_failed(const Error& why) {
+  context_.log.warn("partition {} could not be copied: {}", to_string(place_), why.to_string());
+  copying_ = false;
+  open();
+}
+
+}  // namespace weft::storage

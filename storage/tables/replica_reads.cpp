@@ -1,0 +1,130 @@
+// Reads of clients, and pages for new replicas.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "storage/tables/replica.hpp"
+
+namespace weft::storage {
+namespace {
+
+constexpr std::size_t kMostScanBytes = 4u << 20, kMostScanRows = 100'000;
+constexpr std::size_t kPageBytes = 4u << 20;
+constexpr std::size_t kMostCopies = 16;  // of one partition at a time
+constexpr Duration kCopyIdle = std::chrono::minutes(1);
+
+Result<PartitionReply> look_up(const TablePartition& store, const PartitionRequest& request, std::uint64_t at) {
+  PartitionReply reply;
+  if (request.operation == PartitionOperation::scan) {
+    const auto limit = std::min<std::uint64_t>(request.limit, kMostScanRows);
+    WEFT_ASSIGN(reply.rows, store.scan(request.from, request.to, limit, at, kMostScanBytes, &reply.more));
+    return reply;
+  }
+  std::size_t bytes = 0;
+  for (const std::string& key : request.keys) {
+    WEFT_ASSIGN(auto value, store.get(key, at));
+    bytes += value ? value->size() : 0;
+    if (bytes > kMostBatchBytes)
+      return fail(Code::resource_exhausted,
+                  fmt::format("the values of {} keys are larger than {} MiB together; ask for fewer at a time", request.keys.size(),
+                              kMostBatchBytes >> 20));
+    reply.values.push_back(std::move(value));
+  }
+  return reply;
+}
+
+}  // namespace
+
+/// `wait`: it may a moment later.
+Result<void> Replica::may_read(const PartitionRequest& request, bool& wait) const {
+  wait = false;
+  if (!store_) return fail(unusable());
+  if (request.id != 0) return {};
+  if (!primary_) return fail(not_now(place_, "has another primary"));
+  if (!context_.leased()) return fail(not_now(place_, "waits for the master"));
+  if (!primary_->established || (assignment_->commit && !store_->committed(assignment_->commit->id) && primary_->hold.ticket == 0))
+    return fail(not_now(place_, "is being taken over"));
+  wait = primary_->hold.reads;
+  return {};
+}
+
+void Replica::read(PartitionRequest request, SharedResponder responder) {
+  bool wait = false;
+  if (const auto may = may_read(request, wait); !may) return responder->fail(may.error());
+  if (wait) {
+    primary_->reads_waiting.push_back([this, request = std::move(request), responder] { read(request, responder); });
+    return;
+  }
+  std::uint64_t at = kNewest;
+  if (request.id != 0) {
+    const auto snapshots = store_->snapshots();
+    const auto snapshot = snapshots.find(SnapshotId(request.id));
+    if (snapshot == snapshots.end() && !primary_)
+      return responder->fail(not_now(place_, "has not got the snapshot on this worker"));
+    if (snapshot == snapshots.end())
+      return responder->fail(Error(Code::not_found, fmt::format("partition {} has no snapshot {}", to_string(place_), request.id)));
+    at = snapshot->second;
+  }
+  // Beside the queue: reads don't wait for writes. Snapshots don't change; of the newest version one must still be the primary.
+  context_.threads.post([weak = weak_from_this(), store = store_, request = std::move(request), responder, at,
+                         &reactor = context_.reactor]() mutable {
+    auto found = std::make_shared<Result<PartitionReply>>(look_up(*store, request, at));
+    store.reset();
+    reactor.post([weak, found, responder = std::move(responder), current = at == kNewest] {
+      const auto self = weak.lock();
+      if (current && (!self || !self->primary_ || !self->context_.leased()))
+        return responder->fail(Error(Code::unavailable, "the partition has another primary"));
+      if (!*found && self) return responder->fail(self->read_failed(found->error()));
+      if (!*found) return responder->fail(found->error());
+      responder->reply(std::move(**found));
+    });
+  });
+}
+
+/// Of damage the asker hears when nobody else has what he wants.
+Error Replica::read_failed(const Error& why) {
+  if (why.code() != Code::corrupt) return why;
+  found_damage(why);
+  const bool others =
+      assignment_ && std::any_of(assignment_->members.begin(), assignment_->members.end(), [this](const Member& member) {
+        return member.in_sync && member.name != context_.name && !member.address.empty();
+      });
+  return others ? not_now(place_, "is damaged on this worker, and read elsewhere") : why;
+}
+
+void Replica::send_page(const PartitionRequest& request, SharedResponder responder) {
+  std::uint64_t id = request.id;
+  if (id == 0) {
+    if (pages_.size() >= kMostCopies) return responder->fail(not_now(place_, "is being copied to others"));
+    id = ++next_stream_;
+    auto fresh = std::make_shared<Pages>();
+    fresh->store = store_;
+    fresh->log = store_->pin_log();
+    fresh->pages = store_->pages();
+    pages_[id] = std::move(fresh);
+    if (!forget_pages_) forget_pages_ = context_.reactor.after(kCopyIdle, [this] { forget_pages(); });
+  }
+  const auto found = pages_.find(id);
+  if (found == pages_.end() || !found->second->pages) return responder->fail(not_now(place_, "has forgotten the copy"));
+  if (std::exchange(found->second->sending, true)) return responder->fail(not_now(place_, "is sending a page of the copy already"));
+  found->second->used = context_.clock.now();
+  on_disk([session = found->second] { return session->pages->next(kPageBytes); },
+          [this, id, session = found->second, responder](Result<PartitionPages::Page> page) {
+            session->sending = false;
+            if (!page) return responder->fail(read_failed(page.error()));
+            if (page->empty()) session->pages.reset();
+            PartitionReply reply;
+            reply.id = id;
+            reply.page = std::move(*page);
+            responder->reply(std::move(reply));
+          });
+}
+
+void Replica::forget_pages() {
+  const TimePoint now = context_.clock.now();
+  std::erase_if(pages_, [now](const auto& session) { return now - session.second->used >= kCopyIdle; });
+  forget_pages_.reset();
+  if (!pages_.empty()) forget_pages_ = context_.reactor.after(kCopyIdle, [this] { forget_pages(); });
+}
+
+}  // namespace weft::storage

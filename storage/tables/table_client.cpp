@@ -1,0 +1,268 @@
+// What clients ask the master for, and how the client keeps what it holds there.
+#include "storage/tables/table_client.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include <fmt/core.h>
+
+#include "base/machine.hpp"
+#include "base/text.hpp"
+#include "storage/tables/client_impl.hpp"
+
+namespace weft::storage {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr Duration kConnectDeadline = 3s;
+constexpr Duration kAskDeadline = 15s;
+constexpr Duration kCommitDeadline = 10min;
+constexpr Duration kFirstPause = 10ms, kLongestPause = 500ms;
+constexpr Duration kRenewal = 10s;
+constexpr Duration kReplicasWait = 5s;
+
+bool worth_another_try(const Error& error) {
+  return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded || error.code() == Code::cancelled;
+}
+
+TableRequest request_of(TableOperation operation, const std::string& table) {
+  TableRequest request;
+  request.operation = operation;
+  request.table = table;
+  return request;
+}
+
+/// Of a request that makes something: asked again, it is the same one.
+std::uint64_t new_token() {
+  std::random_device source;
+  return std::uint64_t{source()} << 32 | source();
+}
+
+class Temporary final : public TemporarySnapshot {
+ public:
+  Temporary(std::shared_ptr<TableClientImpl> client, std::string table, SnapshotId id)
+      : client_(std::move(client)), table_(std::move(table)), id_(id) {}
+  ~Temporary() override { client_->forget(table_, id_.value()); }
+  SnapshotId id() const override { return id_; }
+
+ private:
+  const std::shared_ptr<TableClientImpl> client_;
+  const std::string table_;
+  const SnapshotId id_;
+};
+
+}  // namespace
+
+KeyRange KeyRange::prefix(const std::string& prefix) {
+  KeyRange range{prefix, prefix};
+  while (!range.to.empty() && range.to.back() == '\xff') range.to.pop_back();
+  if (!range.to.empty()) range.to.back() = static_cast<char>(static_cast<unsigned char>(range.to.back()) + 1);
+  return range;
+}
+
+Result<std::shared_ptr<TableClient>> TableClient::connect(const std::string& master, TableClientOptions options) {
+  WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse(master));
+  auto client = std::make_shared<TableClientImpl>(master, std::move(endpoint), std::move(options));
+  WEFT_TRY(client->begin_client());
+  return std::shared_ptr<TableClient>(std::move(client));
+}
+
+TableClientImpl::TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options)
+    : master_(std::move(master)),
+      endpoint_(std::move(endpoint)),
+      options_(std::move(options)),
+      reactor_(rpc::Reactor::start("weft-tables")) {
+  if (options_.host.empty()) options_.host = machine_name();
+  reactor_->run([this] { peers_ = std::make_unique<PartitionPeers>(*reactor_); });
+}
+
+TableClientImpl::~TableClientImpl() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  ending_.notify_all();
+  if (renewals_.joinable()) renewals_.join();
+  reactor_->run([this] {
+    peers_.reset();
+    if (connection_) connection_->close();
+  });
+  reactor_->stop();
+}
+
+Result<rpc::ConnectionPtr> TableClientImpl::connection() {
+  const std::lock_guard lock(mutex_);
+  if (connection_ && !closed_->load()) return connection_;
+  connection_.reset();
+  closed_ = std::make_shared<std::atomic<bool>>(false);
+  rpc::Handler handler;
+  handler.on_close = [closed = closed_](const rpc::ConnectionPtr&, const Error&) { closed->store(true); };
+  auto made = rpc::connect(*reactor_, endpoint_, kConnectDeadline, std::move(handler));
+  if (!made)
+    return fail(std::move(made).error().wrap(
+        fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master", master_)));
+  connection_ = *std::move(made);
+  return connection_;
+}
+
+Result<TableReply> TableClientImpl::ask_once(const TableRequest& request) {
+  WEFT_ASSIGN(const rpc::ConnectionPtr to, connection());
+  const Duration deadline = request.operation == TableOperation::commit ? kCommitDeadline : kAskDeadline;
+  auto answer = rpc::call(*reactor_, to, kTableRequest, encode_table(request), deadline);
+  if (answer) return decode_table_reply(*answer);
+  if (answer.error().code() == Code::deadline_exceeded) reactor_->post([to] { to->close(); });
+  return fail(std::move(answer).error());
+}
+
+Result<TableReply> TableClientImpl::ask(const TableRequest& request, bool* repeated) {
+  const TimePoint end = SystemClock().now() + options_.patience;
+  for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    auto reply = ask_once(request);
+    if (reply || !worth_another_try(reply.error()) || SystemClock().now() + pause > end) return reply;
+    if (repeated != nullptr) *repeated = true;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Result<void> TableClientImpl::create(const std::string& table, const CreateTable& options) {
+  TableRequest request = request_of(TableOperation::create, table);
+  request.partitions = options.partitions, request.replication = options.replication;
+  request.tokens = {new_token()};
+  WEFT_TRY(ask(request));
+  const TimePoint end = SystemClock().now() + kReplicasWait;
+  while (SystemClock().now() < end) {
+    WEFT_ASSIGN(const TableStatus status, describe(table));
+    const bool complete = std::all_of(status.partitions.begin(), status.partitions.end(), [](const PartitionStatus& partition) {
+      return std::all_of(partition.members.begin(), partition.members.end(),
+                         [](const MemberStatus& member) { return member.in_sync; });
+    });
+    if (complete) break;
+    std::this_thread::sleep_for(kFirstPause);
+  }
+  return {};
+}
+
+Result<void> TableClientImpl::drop(const std::string& table) {
+  WEFT_ASSIGN(const TableStatus there, describe(table));
+  TableRequest request = request_of(TableOperation::drop, table);
+  request.id = there.id.value();
+  bool repeated = false;
+  const auto gone = ask(request, &repeated);
+  if (gone || (repeated && gone.error().code() == Code::not_found)) return {};
+  return fail(gone.error());
+}
+
+Result<std::vector<TableStatus>> TableClientImpl::list() {
+  return ask(request_of(TableOperation::list, "")).map([](TableReply&& reply) { return std::move(reply.tables); });
+}
+
+Result<TableStatus> TableClientImpl::describe(const std::string& table) {
+  WEFT_ASSIGN(TableReply reply, ask(request_of(TableOperation::describe, table)));
+  if (reply.tables.size() != 1) return fail(Code::corrupt, "the master answered with another number of tables than one");
+  return std::move(reply.tables[0]);
+}
+
+Result<std::shared_ptr<const TableStatus>> TableClientImpl::route(const std::string& table, bool anew) {
+  if (!anew) {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = routes_.find(table); known != routes_.end()) return known->second;
+  }
+  WEFT_ASSIGN(TableStatus status, describe(table));
+  if (status.partitions.empty()) return fail(Code::corrupt, "the master answered with a table of no partitions");
+  auto fresh = std::make_shared<const TableStatus>(std::move(status));
+  const std::lock_guard lock(mutex_);
+  routes_[table] = fresh;
+  return fresh;
+}
+
+Result<SnapshotId> TableClientImpl::snapshot(const std::string& table, const std::string& name) {
+  TableRequest request = request_of(TableOperation::snapshot, table);
+  request.name = name;
+  request.tokens = {new_token()};
+  return ask(request).map([](const TableReply& reply) { return SnapshotId(reply.id); });
+}
+
+Result<std::unique_ptr<TemporarySnapshot>> TableClientImpl::temporary_snapshot(const std::string& table) {
+  TableRequest request = request_of(TableOperation::snapshot, table);
+  request.tokens = {new_token()};
+  WEFT_ASSIGN(const TableReply reply, ask(request));
+  keep(table, reply.id);
+  return std::unique_ptr<TemporarySnapshot>(std::make_unique<Temporary>(shared_from_this(), table, SnapshotId(reply.id)));
+}
+
+Result<SnapshotId> TableClientImpl::find_snapshot(const std::string& table, const std::string& name) {
+  WEFT_ASSIGN(const TableStatus status, describe(table));
+  for (const SnapshotStatus& snapshot : status.snapshots)
+    if (!name.empty() && snapshot.name == name) return snapshot.id;
+  return fail(Code::not_found, fmt::format("the table '{}' has no snapshot '{}'; `weft table snapshot list {}` shows those it has",
+                                           table, escaped(name), table));
+}
+
+Result<void> TableClientImpl::drop_snapshot(const std::string& table, const std::string& name) {
+  WEFT_ASSIGN(const SnapshotId id, find_snapshot(table, name));
+  TableRequest request = request_of(TableOperation::drop_snapshot, table);
+  request.id = id.value();
+  bool repeated = false;
+  const auto gone = ask(request, &repeated);
+  if (gone || (repeated && gone.error().code() == Code::not_found)) return {};
+  return fail(gone.error());
+}
+
+Result<TransactionId> TableClientImpl::begin(const std::string& table) {
+  WEFT_ASSIGN(const TableReply reply, ask(request_of(TableOperation::begin, table)));
+  keep(table, reply.id);
+  return TransactionId(reply.id);
+}
+
+Result<void> TableClientImpl::commit(const std::string& table, TransactionId id, std::vector<std::uint64_t> tokens) {
+  TableRequest request = request_of(TableOperation::commit, table);
+  request.id = id.value();
+  request.tokens = std::move(tokens);
+  WEFT_TRY(ask(request));
+  const std::lock_guard lock(mutex_);
+  kept_.erase({table, id.value()});
+  return {};
+}
+
+Result<void> TableClientImpl::abort(const std::string& table, TransactionId id) {
+  {
+    const std::lock_guard lock(mutex_);
+    kept_.erase({table, id.value()});
+  }
+  TableRequest request = request_of(TableOperation::abort, table);
+  request.id = id.value();
+  return ask(request).map([](auto&&) {});
+}
+
+void TableClientImpl::keep(const std::string& table, std::uint64_t lease) {
+  const std::lock_guard lock(mutex_);
+  kept_.emplace(table, lease);
+  if (!renewals_.joinable()) renewals_ = std::thread([this] { renew_all(); });
+}
+
+/// A snapshot nobody needs any more. When the master does not hear of it now, it drops it for its silence.
+void TableClientImpl::forget(const std::string& table, std::uint64_t lease) {
+  {
+    const std::lock_guard lock(mutex_);
+    kept_.erase({table, lease});
+  }
+  TableRequest request = request_of(TableOperation::drop_snapshot, table);
+  request.id = lease;
+  (void)ask_once(request);
+}
+
+void TableClientImpl::renew_all() {
+  std::unique_lock lock(mutex_);
+  while (!ending_.wait_for(lock, kRenewal, [this] { return ended_; })) {
+    const auto kept = kept_;
+    lock.unlock();
+    for (const auto& [table, lease] : kept) {
+      TableRequest request = request_of(TableOperation::renew, table);
+      request.id = lease;
+      (void)ask_once(request);  // with the next round again; whoever uses it learns when it is gone
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,216 @@
+#include "storage/tables/table_server.hpp"
+
+#include <map>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "storage/tables/replica.hpp"
+#include "storage/tables/replica_directories.hpp"
+
+namespace weft::storage {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kBeat = 200ms;
+constexpr auto kMasterDeadline = 5s;
+
+}  // namespace
+
+class TableServer::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(rpc::Reactor& reactor, std::string address, TableServerOptions options, std::function<void(const Error&)> give_up)
+      : options_(std::move(options)),
+        give_up_(std::move(give_up)),
+        threads_(std::make_unique<IoThreads>(options_.threads)),
+        peers_(reactor),
+        context_{reactor, *threads_, clock_, {}, std::move(address), options_.reserve} {
+    context_.ask = [this](const std::string& to, const PartitionRequest& request, Duration deadline,
+                          PartitionPeers::Answer answer) { peers_.ask(to, request, deadline, std::move(answer)); };
+    context_.ask_master = [this](const InSyncChange& change, std::function<void(Result<TableOrders>)> then) {
+      ask_master(kInSyncChange, encode_table(change), std::move(then));
+    };
+    context_.beat_soon = [this] { beat_soon(); };
+  }
+
+  void shut_down() {
+    lost();
+    threads_.reset();  // waits for disks
+    replicas_.clear();
+  }
+
+  void serve(const rpc::Message& message, rpc::Responder responder) {
+    if (message.type != kPartitionRequest)
+      return responder.fail(Error(Code::invalid_argument, fmt::format("this worker does not know message {}", message.type)));
+    auto request = decode_partition_request(message);
+    if (!request) return responder.fail(request.error());
+    const auto replica = replicas_.find(request->place);
+    if (replica == replicas_.end()) return responder.fail(not_now(request->place, "is not on this worker"));
+    replica->second->serve(std::move(*request),
+                           [to = std::make_shared<rpc::Responder>(std::move(responder))](const Result<PartitionReply>& reply) {
+                             reply ? to->reply(encode_table(*reply)) : to->fail(reply.error());
+                           });
+  }
+
+  void registered(const rpc::ConnectionPtr& master) {
+    master_ = master;
+    ready_ = false;
+    TableBeat hello;
+    hello.hello = true;
+    ask_master(kTableBeat, encode_table(hello), [this, master](Result<TableOrders> orders) {
+      if (master != master_) return;
+      if (!orders && orders.error().code() == Code::invalid_argument) return;  // it keeps no tables
+      if (!orders) return master->close();                                     // the next registration tries again
+      context_.name = orders->name;
+      if (found_) return begin();
+      find(orders->cluster);
+    });
+  }
+
+  void lost() {
+    master_.reset();
+    ready_ = false;
+    timer_.reset();
+    context_.leased_until = {};
+    for (const auto& [place, replica] : replicas_) replica->master_lost();
+  }
+
+  void beat_soon() {
+    if (!ready_) return;
+    if (beating_) {
+      again_ = true;
+      return;
+    }
+    timer_ = context_.reactor.after(0ms, [this] { beat(); });
+  }
+
+ private:
+  void ask_master(rpc::MessageType type, rpc::Payload payload, std::function<void(Result<TableOrders>)> then) {
+    if (!master_) {
+      context_.reactor.post([weak = weak_from_this(), then = std::move(then)] {
+        if (weak.lock()) then(fail(Code::unavailable, "the master is away"));
+      });
+      return;
+    }
+    master_->request(type, std::move(payload), kMasterDeadline,
+                     [weak = weak_from_this(), then = std::move(then)](Result<rpc::Message> reply) {
+                       if (!weak.lock()) return;
+                       then(reply ? decode_table_orders(*reply) : fail(std::move(reply).error()));
+                     });
+  }
+
+  void find(const std::string& cluster) {
+    if (std::exchange(finding_, true)) return;
+    threads_->post([weak = weak_from_this(), directories = options_.directories, cluster, &reactor = context_.reactor] {
+      auto found = std::make_shared<Result<std::map<PlaceId, std::string>>>(find_replicas(directories, cluster));
+      reactor.post([weak, found] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->finding_ = false;
+        if (!*found) return self->give_up_(found->error());
+        self->found_ = true;
+        for (const auto& [place, path] : **found) self->replica(place, path).open();
+        if (self->master_) self->begin();
+      });
+    });
+  }
+
+  /// The first beat says what is here: when all of it has been opened, as far as it can be.
+  void begin() {
+    for (const auto& [place, replica] : replicas_)
+      if (replica->opening()) {
+        timer_ = context_.reactor.after(10ms, [this] { begin(); });
+        return;
+      }
+    ready_ = first_ = true;
+    beat();
+  }
+
+  Replica& replica(const PlaceId& place, std::string path) {
+    auto& there = replicas_[place];
+    if (!there) there = std::make_shared<Replica>(context_, place, std::move(path));
+    return *there;
+  }
+
+  void beat() {
+    beating_ = true;
+    again_ = false;
+    TableBeat message;
+    message.first = std::exchange(first_, false);
+    message.address = context_.address;
+    for (const auto& [place, replica] : replicas_) message.replicas.push_back(replica->report());
+    const TimePoint sent = clock_.now();
+    ask_master(kTableBeat, encode_table(message), [this, sent, to = master_](Result<TableOrders> orders) {
+      beating_ = false;
+      if (to != master_ || !master_) return;
+      if (!orders) {
+        context_.log.debug("no orders about tables: {}", orders.error().to_string());  // its lease ends meanwhile
+        timer_ = context_.reactor.after(kBeat, [this] { beat(); });
+        return;
+      }
+      context_.leased_until = sent + std::chrono::milliseconds(orders->lease_ms);
+      obey(*orders);
+      timer_ = context_.reactor.after(again_ ? Duration(0) : Duration(kBeat), [this] { beat(); });
+    });
+  }
+
+  void obey(const TableOrders& orders) {
+    for (const Assignment& assignment : orders.assignments) {
+      if (erasing_.contains(assignment.place)) continue;  // with the next beat
+      const auto where = (assignment.place.table.value() + assignment.place.partition) % options_.directories.size();
+      replica(assignment.place, options_.directories[where] + "/tables/" + to_string(assignment.place)).adopt(assignment);
+    }
+    for (const PlaceId& place : orders.erase) {
+      const auto found = replicas_.find(place);
+      if (found == replicas_.end() || !erasing_.insert(place).second) continue;
+      context_.log.info("partition {} is not needed here any more", to_string(place));
+      found->second->erase([this, place] {
+        replicas_.erase(place);
+        erasing_.erase(place);
+      });
+    }
+  }
+
+  const TableServerOptions options_;
+  const std::function<void(const Error&)> give_up_;
+  std::unique_ptr<IoThreads> threads_;
+  PartitionPeers peers_;
+  const SystemClock clock_;
+  ReplicaContext context_;
+  std::map<PlaceId, std::shared_ptr<Replica>> replicas_;
+  std::set<PlaceId> erasing_;
+  rpc::ConnectionPtr master_;  // null: no registration
+  std::unique_ptr<rpc::Timer> timer_;
+  bool finding_ = false, found_ = false, ready_ = false, first_ = false, beating_ = false, again_ = false;
+};
+
+TableServer::TableServer(rpc::Reactor& reactor, std::string address, TableServerOptions options,
+                         std::function<void(const Error&)> give_up)
+    : impl_(std::make_shared<Impl>(reactor, std::move(address), std::move(options), std::move(give_up))) {}
+
+TableServer::~TableServer() { impl_->shut_down(); }
+
+rpc::Handler TableServer::handler(rpc::Handler others) {
+  rpc::Handler handler = others;
+  handler.on_request = [weak = std::weak_ptr(impl_), other = others.on_request](const rpc::ConnectionPtr& connection,
+                                                                                rpc::Message message, rpc::Responder responder) {
+    if (message.type < kFirstTableMessage || message.type > kLastTableMessage) {
+      if (other) return other(connection, std::move(message), std::move(responder));
+      return responder.fail(Error(Code::invalid_argument, "this worker does not know that message"));
+    }
+    const auto self = weak.lock();
+    if (!self) return responder.fail(Error(Code::unavailable, "this worker is ending"));
+    self->serve(message, std::move(responder));
+  };
+  return handler;
+}
+
+void TableServer::registered(const rpc::ConnectionPtr& master) { impl_->registered(master); }
+void TableServer::lost() { impl_->lost(); }
+bool TableServer::on_notify(const rpc::Message& message) {
+  if (message.type != kTableNews) return false;
+  impl_->beat_soon();
+  return true;
+}
+
+}  // namespace weft::storage

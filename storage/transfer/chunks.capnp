@@ -1,0 +1,56 @@
+@0x8f6ec1fd144e9eeb;
+# Chunks between processes: messages 400 to 413. docs/formats/chunk-transfer.md tells the story.
+
+struct Info {
+  id @0 :UInt64;
+  length @1 :UInt64;
+  digest @2 :UInt32;
+}
+
+struct OpenChunk {
+  info @0 :Info;
+  # What the reader expects. Answered with the checksums of the pages as bulk; on a Unix socket with a descriptor instead.
+}
+
+struct ReadPages {
+  id @0 :UInt64;
+  offset @1 :UInt64;
+  # A multiple of the page size.
+  length @2 :UInt32;
+  # The bytes are the bulk of the answer, whose header is empty.
+}
+
+struct NameChunk {
+  id @0 :UInt64;
+  # Of CloseChunk, ReportDamage and AbandonWrite.
+}
+
+struct BeginWrite {
+  id @0 :UInt64;
+  expectedLength @1 :UInt64;
+  self @2 :Text;
+  # The address of the receiver, as it is to appear in SealedChunk.
+  targets @3 :List(Text);
+  # Those behind it in the chain.
+}
+
+struct WriteBytes {
+  id @0 :UInt64;
+  offset @1 :UInt64;
+  # Where the bulk belongs: right behind what was sent before.
+}
+
+struct SealChunk {
+  info @0 :Info;
+}
+
+struct SealedChunk {
+  durable @0 :List(Text);
+  failures @1 :List(Failure);
+
+  struct Failure {
+    address @0 :Text;
+    code @1 :UInt8;
+    message @2 :Text;
+  }
+}

@@ -1,0 +1,130 @@
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "storage/namespace/namespace_store.hpp"
+
+namespace weft::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class NamespaceStoreTest : public testing::Test {
+ protected:
+  std::string path() const { return (scratch.path() / "namespace").string(); }
+  std::unique_ptr<NamespaceStore> open() {
+    auto store = NamespaceStore::open(path());
+    EXPECT_TRUE(store) << store.error().to_string();
+    return store ? std::move(*store) : nullptr;
+  }
+  Error refusal() {
+    auto store = NamespaceStore::open(path());
+    if (!store) return store.error();
+    Namespace ns;
+    auto loaded = (*store)->load(ns, Time(0));
+    return loaded ? Error(Code::internal, "accepted") : loaded.error();
+  }
+  /// A namespace of some directories, told to the store in many commits; the store is closed when all are on disk.
+  std::string fill(int count) {
+    const auto store = open();
+    Namespace ns;
+    EXPECT_TRUE(store->load(ns, Time(0)));
+    std::mutex mutex;
+    std::condition_variable all;
+    int done = 0;
+    for (int i = 0; i < count; ++i) {
+      EXPECT_TRUE(ns.make_directory("/d" + std::to_string(i), "ann", false, i));
+      store->commit(ns.take_changes(), [&, i](Result<void> written) {
+        EXPECT_TRUE(written);
+        const std::lock_guard lock(mutex);
+        EXPECT_EQ(done, i) << "in order";
+        ++done;
+        all.notify_one();
+      });
+    }
+    std::unique_lock lock(mutex);
+    all.wait(lock, [&] { return done == count; });
+    return ns.describe();
+  }
+
+  TempDir scratch = std::move(TempDir::create().value());
+};
+
+TEST_F(NamespaceStoreTest, KeepsWhatWasCommitted) {
+  const std::string before = fill(500);
+  const auto store = open();
+  const std::string id = store->cluster_id();
+  EXPECT_EQ(id.size(), 32u);
+  Namespace ns;
+  ASSERT_TRUE(store->load(ns, Time(0)));
+  EXPECT_EQ(ns.describe(), before);
+}
+
+TEST_F(NamespaceStoreTest, TheClusterKeepsItsId) {
+  const std::string id = open()->cluster_id();
+  EXPECT_EQ(open()->cluster_id(), id);
+}
+
+TEST_F(NamespaceStoreTest, ASecondMasterIsRefused) {
+  const auto first = open();
+  const Error error = refusal();
+  EXPECT_EQ(error.code(), Code::already_exists) << error.to_string();
+  EXPECT_TRUE(has(error.to_string(), "another master"));
+}
+
+TEST_F(NamespaceStoreTest, AnotherVersionOrSomethingElseIsRefusedAndUntouched) {
+  fs::create_directories(path());
+  std::ofstream(path() + "/letter.txt") << "Dear Ann";
+  Error error = refusal();
+  EXPECT_EQ(error.code(), Code::version_mismatch) << error.to_string();
+  EXPECT_TRUE(has(error.to_string(), "letter.txt"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(path()), {}), 1);
+}
+
+TEST_F(NamespaceStoreTest, DamageIsAnErrorThatNamesTheDirectory) {
+  fill(500);
+  for (const auto& entry : fs::directory_iterator(path())) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("MANIFEST")) continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(20);
+    file << "damage";
+  }
+  const Error error = refusal();
+  EXPECT_EQ(error.code(), Code::corrupt) << error.to_string();
+  EXPECT_TRUE(has(error.to_string(), path()));
+  fs::remove(path() + "/CURRENT");
+  EXPECT_EQ(refusal().code(), Code::corrupt);
+}
+
+TEST_F(NamespaceStoreTest, EveryFlippedByteOfATableIsNoticedOrHarmless) {
+  const std::string before = fill(2000);
+  open();  // writes the log of the last one into a table
+  std::vector<fs::path> tables;
+  for (const auto& entry : fs::directory_iterator(path()))
+    if (entry.path().extension() == ".sst") tables.push_back(entry.path());
+  ASSERT_FALSE(tables.empty());
+  const std::string content = read_file(tables[0]).value();
+  for (std::size_t at = 7; at < content.size(); at += content.size() / 50) {
+    std::string damaged = content;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    std::ofstream(tables[0], std::ios::binary) << damaged;
+    auto store = NamespaceStore::open(path());
+    Namespace ns;
+    const Result<void> loaded = store ? (*store)->load(ns, Time(0)) : Result<void>(fail(store.error()));
+    if (loaded) {
+      EXPECT_EQ(ns.describe(), before) << "byte " << at;
+    } else {
+      EXPECT_EQ(loaded.error().code(), Code::corrupt) << loaded.error().to_string();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::storage

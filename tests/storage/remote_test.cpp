@@ -1,0 +1,210 @@
+// Inputs and outputs that are no local files, on a pretended cluster in memory.
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "storage/output.hpp"
+#include "storage/record_reader.hpp"
+#include "storage/split.hpp"
+#include "storage/text_reader.hpp"
+
+namespace weft::storage {
+namespace {
+
+/// Files by URL, in pieces of a fixed size that lie on hosts in turn. Directories are names that files begin with.
+class PretendedCluster final : public RemoteFiles {
+ public:
+  explicit PretendedCluster(std::uint64_t piece) : piece_(piece) {}
+
+  Result<std::vector<std::string>> expand(const std::string& input) override {
+    std::vector<std::string> found;
+    for (const auto& [path, content] : files)
+      if (path == input || path.starts_with(input + "/")) found.push_back(path);
+    if (found.empty()) return fail(Code::not_found, input + " does not exist");
+    return found;
+  }
+  Result<std::vector<RemotePiece>> pieces(const std::string& path) override {
+    std::vector<RemotePiece> all;
+    const std::uint64_t size = files.at(path).size();
+    for (std::uint64_t offset = 0; offset < size; offset += piece_)
+      all.push_back({offset,
+                     std::min(piece_, size - offset),
+                     {"h" + std::to_string(all.size() % 3), "h" + std::to_string(all.size() % 3 + 1)}});
+    return all;
+  }
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& path) override {
+    if (!files.contains(path)) return fail(Code::not_found, path + " does not exist");
+    return std::unique_ptr<RemoteFile>(std::make_unique<File>(files.at(path)));
+  }
+  Result<std::unique_ptr<RemoteOutput>> create(const std::string& path) override {
+    return std::unique_ptr<RemoteOutput>(std::make_unique<Output>(*this, path));
+  }
+  Result<std::string> normal(const std::string& path) override { return path; }
+  Result<bool> exists(const std::string& path) override { return expand(path).has_value() || directories.contains(path); }
+  Result<void> make_directory(const std::string& path) override {
+    directories.insert(path);
+    return {};
+  }
+  Result<std::vector<std::string>> names(const std::string& directory) override {
+    std::vector<std::string> found;
+    for (const auto& [path, content] : files)
+      if (path.starts_with(directory + "/")) found.push_back(path.substr(directory.size() + 1));
+    return found;
+  }
+  Result<void> rename(const std::string& from, const std::string& to, bool replace) override {
+    if (exists(to).value()) {
+      if (!replace) return fail(Code::already_exists, to + " exists");
+      EXPECT_TRUE(remove(to));
+    }
+    std::map<std::string, std::string> moved;
+    for (const auto& [path, content] : files)
+      moved[path == from || path.starts_with(from + "/") ? to + path.substr(from.size()) : path] = content;
+    files = std::move(moved);
+    if (directories.erase(from) != 0) directories.insert(to);
+    return {};
+  }
+  Result<void> remove(const std::string& path) override {
+    std::erase_if(files, [&](const auto& item) { return item.first == path || item.first.starts_with(path + "/"); });
+    directories.erase(path);
+    return {};
+  }
+
+  std::map<std::string, std::string> files;
+  std::set<std::string> directories;
+
+ private:
+  class File final : public RemoteFile {
+   public:
+    explicit File(std::string content) : content_(std::move(content)) {}
+    std::uint64_t size() const override { return content_.size(); }
+    Result<std::size_t> read(std::uint64_t offset, MutableBytes into) override {
+      const std::size_t count =
+          std::min<std::size_t>(into.size(), content_.size() - std::min<std::size_t>(offset, content_.size()));
+      std::copy_n(as_bytes(content_).begin() + static_cast<std::ptrdiff_t>(offset), count, into.begin());
+      return count;
+    }
+
+   private:
+    std::string content_;
+  };
+  class Output final : public RemoteOutput {
+   public:
+    Output(PretendedCluster& cluster, std::string path) : cluster_(cluster), path_(std::move(path)) {}
+    Result<void> append(ByteView bytes) override {
+      content_.append(as_chars(bytes));
+      return {};
+    }
+    Result<void> close() override {
+      cluster_.files[path_] = content_;
+      return {};
+    }
+
+   private:
+    PretendedCluster& cluster_;
+    std::string path_, content_;
+  };
+
+  std::uint64_t piece_;
+};
+
+TEST(RemoteSplits, EndWherePiecesEndAndGiveEachLineOnce) {
+  Random random(1);
+  for (int round = 0; round < 30; ++round) {
+    PretendedCluster cluster(70'000 + random.below(200'000));
+    std::vector<std::string> expected;
+    for (int file = 0; file < 3; ++file) {
+      std::string& content = cluster.files["weft://in/f" + std::to_string(file)];
+      const std::uint64_t size = random.below(900'000);
+      while (content.size() < size) {
+        expected.push_back(std::string(random.below(300), 'x') + std::to_string(expected.size()));
+        content += expected.back() + "\n";
+      }
+    }
+    SplitOptions options;
+    options.min_groups = 1 + random.below(20);
+    const std::vector<std::string> inputs{"weft://in"};
+    const auto files = expand_inputs(inputs, &cluster).value();
+    ASSERT_EQ(files.size(), 3u);
+    const auto groups = split_files(files, options, &cluster).value();
+    std::vector<std::string> lines;
+    TextReader reader(UINT64_MAX, &cluster);
+    for (const SplitGroup& group : groups) {
+      std::set<std::string> common(group[0].hosts.begin(), group[0].hosts.end());
+      for (const Split& split : group) {
+        const auto pieces = cluster.pieces(split.path).value();
+        const auto in = [&](const RemotePiece& piece) {
+          return split.offset >= piece.offset && split.offset + split.length <= piece.offset + piece.length &&
+                 piece.hosts == split.hosts;
+        };
+        EXPECT_EQ(std::count_if(pieces.begin(), pieces.end(), in), 1);
+        std::erase_if(common, [&](const auto& host) { return std::count(split.hosts.begin(), split.hosts.end(), host) == 0; });
+        ASSERT_TRUE(reader.for_each_line(
+            split, [](std::uint64_t) {}, [&](std::string_view line) { lines.emplace_back(line); }));
+      }
+      EXPECT_FALSE(common.empty()) << "no host has all of a group";
+    }
+    EXPECT_TRUE(lines == expected);
+  }
+}
+
+TEST(RemoteSplits, KeepRecordsWhole) {
+  PretendedCluster cluster(100'000);
+  cluster.files["weft://f"] = std::string(7'000 * 100, 'r');
+  SplitOptions options;
+  options.min_groups = 9;
+  options.record_bytes = 7'000;
+  std::uint64_t end = 0;
+  const std::vector<std::string> files{"weft://f"};
+  const auto groups = split_files(files, options, &cluster).value();
+  for (const SplitGroup& group : groups)
+    for (const Split& split : group) {
+      EXPECT_EQ(split.offset, end);
+      EXPECT_EQ(split.length % 7'000, 0u);
+      end += split.length;
+    }
+  EXPECT_EQ(end, 700'000u);
+  options.record_bytes = 11;
+  EXPECT_EQ(split_files(files, options, &cluster).error().code(), Code::invalid_argument);
+}
+
+TEST(RemoteInputs, WithoutAClusterAreRefusedByName) {
+  const std::vector<std::string> inputs{"weft://in"};
+  const auto refused = expand_inputs(inputs);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("weft://in"), std::string::npos);
+  PretendedCluster cluster(100);
+  EXPECT_EQ(expand_inputs(inputs, &cluster).error().code(), Code::not_found);
+}
+
+TEST(RemoteOutput, AppearsAtOnceOrNotAtAll) {
+  PretendedCluster cluster(100);
+  {
+    auto output = OutputDirectory::prepare("weft://out", false, "token", &cluster).value();
+    auto first = OutputFile::create(output.work_directory(), "task-0", &cluster).value();
+    auto loser = OutputFile::create(output.work_directory(), "task-0b", &cluster).value();
+    ASSERT_TRUE(first->append(as_bytes("one")));
+    ASSERT_TRUE(first->close());
+    ASSERT_TRUE(loser->close());
+    EXPECT_EQ(first->bytes(), 3u);
+    EXPECT_FALSE(cluster.exists("weft://out").value());
+    ASSERT_TRUE(output.commit({"task-0", ""}));
+  }
+  EXPECT_EQ(cluster.files, (std::map<std::string, std::string>{{"weft://out/part-00000", "one"}, {"weft://out/_SUCCESS", ""}}));
+  EXPECT_EQ(OutputDirectory::prepare("weft://out", false, "token", &cluster).error().code(), Code::already_exists);
+  {
+    auto output = OutputDirectory::prepare("weft://out", true, "token", &cluster).value();
+    auto file = OutputFile::create(output.work_directory(), "task-0", &cluster).value();
+    ASSERT_TRUE(file->close());
+  }  // given up
+  EXPECT_EQ(cluster.files.size(), 2u);
+  EXPECT_EQ(cluster.directories, std::set<std::string>{"weft://out"});
+  auto output = OutputDirectory::prepare("weft://out", true, "token", &cluster).value();
+  ASSERT_TRUE(output.commit({}));
+  EXPECT_EQ(cluster.files, (std::map<std::string, std::string>{{"weft://out/_SUCCESS", ""}}));
+  EXPECT_FALSE(OutputDirectory::prepare("weft://", false, "token", &cluster));
+}
+
+}  // namespace
+}  // namespace weft::storage

@@ -1,0 +1,305 @@
+#include "storage/tables/catalogue.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::storage {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CatalogueTest : public testing::Test {
+ protected:
+  static TableNode site(const std::string& name) { return {name, "host-" + name, "rack", name + ":1"}; }
+  /// A worker that has exactly what it is told to; the orders it gets.
+  TableOrders beat(const std::string& name, bool first = false) {
+    TableBeat message;
+    message.first = first;
+    for (const auto& [place, report] : replicas[name]) message.replicas.push_back(report);
+    TableOrders orders = catalogue.beat(site(name), message, now);
+    for (const Assignment& assignment : orders.assignments) {
+      ReplicaReport& report = replicas[name][assignment.place];
+      report.place = assignment.place;
+      report.revision = assignment.revision;
+      if (assignment.primary == name) report.epoch = assignment.epoch;
+    }
+    return orders;
+  }
+  /// All that are named are heard of until nothing changes any more.
+  void settle(const std::vector<std::string>& names) {
+    for (int round = 0; round < 4; ++round) {
+      catalogue.tick(now);
+      for (const std::string& name : names) beat(name);
+    }
+  }
+  void make(const std::vector<std::string>& names, std::uint32_t partitions = 1) {
+    for (const std::string& name : names) beat(name, true);
+    ASSERT_TRUE(catalogue.create("t", partitions, static_cast<std::uint32_t>(names.size())));
+    settle(names);
+    const TableId id = catalogue.describe("t")->id;
+    for (std::uint32_t p = 0; p < partitions; ++p) {
+      InSyncChange change{{id, p}, status(p).epoch, 0, names, 0};
+      Assignment assignment;
+      if (!catalogue.change_in_sync(status(p).primary, change, assignment)) {
+        change.revision = assignment.revision;
+        ASSERT_TRUE(catalogue.change_in_sync(status(p).primary, change, assignment));
+      }
+    }
+    settle(names);
+  }
+  PartitionStatus status(std::uint32_t partition = 0) const { return catalogue.describe("t")->partitions.at(partition); }
+  ReplicaReport& replica(const std::string& name) { return replicas[name].at({catalogue.describe("t")->id, 0}); }
+  void lose(const std::string& name) { catalogue.node_lost(name, now); }
+  /// What was made durable, read again.
+  void restart() {
+    for (const Change& change : catalogue.take_changes())
+      change.value ? void(kept[change.key] = *change.value) : void(kept.erase(change.key));
+    catalogue = Catalogue();
+    for (const auto& [key, value] : kept) ASSERT_TRUE(catalogue.restore(key, value));
+    catalogue.restored(now);
+  }
+
+  Time now = 1h;
+  Catalogue catalogue;
+  std::map<std::string, std::map<PlaceId, ReplicaReport>> replicas;
+  std::map<std::string, std::string> kept;
+};
+
+TEST_F(CatalogueTest, AWorkerThatLostItsReplicaIsNotMadePrimary) {
+  make({"a", "b"});
+  const std::string other = status().primary == "a" ? "b" : "a", primary = status().primary;
+  restart();
+  replica(other).state = ReplicaState::absent;
+  replica(other).failure = "nothing is there";
+  now += 1h;
+  beat(other, true);
+  for (int i = 0; i < 20; ++i) now += 1s, settle({other});
+  EXPECT_EQ(status().primary, "");
+  EXPECT_NE(status().trouble.find("worker " + other + ": nothing is there"), std::string::npos) << status().trouble;
+  replicas[other].clear();
+  beat(other, true);
+  for (int i = 0; i < 20; ++i) now += 1s, catalogue.tick(now);
+  EXPECT_EQ(status().primary, "") << "nor one that says nothing of it";
+  beat(primary, true);
+  now += 1s;
+  settle({primary});
+  EXPECT_EQ(status().primary, primary);
+}
+
+TEST_F(CatalogueTest, AReplicaThatWasPutBackToAnEarlierStateIsNotMadePrimary) {
+  make({"a", "b"});
+  const std::string primary = status().primary;
+  InSyncChange change{{catalogue.describe("t")->id, 0}, status().epoch, replica(primary).revision, {"a", "b"}, 17};
+  Assignment assignment;
+  ASSERT_TRUE(catalogue.change_in_sync(primary, change, assignment));
+  restart();
+  replica("a").last = replica("b").last = 16;
+  beat("a", true), beat("b", true);
+  now += 10s;
+  settle({"a", "b"});
+  EXPECT_EQ(status().primary, "");
+  EXPECT_NE(status().trouble.find("has version 16 of what had version 17 there"), std::string::npos) << status().trouble;
+  replica("b").last = 17;
+  settle({"a", "b"});
+  EXPECT_EQ(status().primary, "b");
+}
+
+TEST_F(CatalogueTest, APartitionThatWasNeverUsedIsGivenToWhoeverIsThere) {
+  beat("a", true), beat("b", true);
+  ASSERT_TRUE(catalogue.create("t", 1, 2));
+  const std::string first = status().primary, other = first == "a" ? "b" : "a";
+  lose(first);
+  now += 10s;
+  settle({other});
+  EXPECT_EQ(status().primary, other);
+}
+
+TEST_F(CatalogueTest, APrimaryThatCannotServeMakesRoomWhenItSaysSoOfItsPresentOrders) {
+  make({"a", "b"});
+  const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
+  replica(primary).failure = "its disk broke", replica(primary).state = ReplicaState::failed;
+  settle({"a", "b"});
+  EXPECT_EQ(status().primary, other);
+}
+
+TEST_F(CatalogueTest, ACreationAskedAgainIsDoneAndAnotherOneOfTheNameRefused) {
+  beat("a", true);
+  ASSERT_TRUE(catalogue.create("t", 1, 1, 11));
+  restart();
+  beat("a", true);
+  EXPECT_TRUE(catalogue.create("t", 1, 1, 11));
+  EXPECT_EQ(catalogue.create("t", 1, 1, 12).error().code(), Code::already_exists);
+  EXPECT_EQ(catalogue.create("t", 1, 1).error().code(), Code::already_exists);
+  const auto id = catalogue.begin_snapshot("t", "s", 13, 0, now);
+  ASSERT_TRUE(id);
+  EXPECT_EQ(catalogue.made_before("t", 13).value(), SnapshotId()) << "not yet";
+  ASSERT_TRUE(catalogue.complete_snapshot("t", *id));
+  restart();
+  EXPECT_EQ(catalogue.made_before("t", 13).value(), *id);
+  EXPECT_EQ(catalogue.made_before("t", 14).value(), SnapshotId());
+  EXPECT_EQ(catalogue.made_before("t", 0).value(), SnapshotId());
+  EXPECT_EQ(catalogue.begin_snapshot("t", "s", 14, 0, now).error().code(), Code::already_exists);
+}
+
+TEST_F(CatalogueTest, ADropAskedAgainDropsNoOtherTableOfTheName) {
+  beat("a", true);
+  ASSERT_TRUE(catalogue.create("t", 1, 1));
+  const TableId first = catalogue.describe("t")->id;
+  ASSERT_TRUE(catalogue.drop("t", first));
+  ASSERT_TRUE(catalogue.create("t", 1, 1));
+  EXPECT_EQ(catalogue.drop("t", first).error().code(), Code::not_found);
+  EXPECT_TRUE(catalogue.describe("t"));
+}
+
+TEST_F(CatalogueTest, AHurtPrimaryMakesRoomWhenItHasHeardOfIt) {
+  make({"a", "b"});
+  const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
+  replica(primary).failure = "a block is damaged", replica(primary).state = ReplicaState::hurt;
+  beat(primary), catalogue.tick(now);
+  for (int i = 0; i < 5; ++i) beat(other), catalogue.tick(now);
+  EXPECT_EQ(status().primary, primary) << "it may serve still";
+  EXPECT_EQ(beat(primary).assignments.at(0).primary, "");
+  settle({"a", "b"});
+  EXPECT_EQ(status().primary, other);
+  for (const MemberStatus& member : status().members) EXPECT_EQ(member.in_sync, member.name == other) << "the other is filled anew";
+}
+
+TEST_F(CatalogueTest, AHurtPrimaryStaysWhenNobodyElseHasEverything) {
+  make({"a", "b"});
+  const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
+  lose(other);
+  replica(primary).failure = "a block is damaged", replica(primary).state = ReplicaState::hurt;
+  for (int i = 0; i < 20; ++i) settle({primary});
+  EXPECT_EQ(status().primary, primary);
+  EXPECT_NE(status().trouble.find("a block is damaged"), std::string::npos);
+  lose(primary);
+  now += 10s;
+  beat(primary, true);
+  settle({primary});
+  EXPECT_EQ(status().primary, primary) << "better than nobody";
+}
+
+TEST_F(CatalogueTest, AHurtFollowerIsNoLongerInSync) {
+  make({"a", "b"});
+  const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
+  replica(other).failure = "a block is damaged", replica(other).state = ReplicaState::hurt;
+  settle({"a", "b"});
+  EXPECT_EQ(status().primary, primary);
+  for (const MemberStatus& member : status().members) EXPECT_EQ(member.in_sync, member.name == primary);
+}
+
+TEST_F(CatalogueTest, ADrainedWorkersPartitionsMoveWhenOthersHaveThem) {
+  make({"a", "b"});
+  const std::string drained = status().primary, other = drained == "a" ? "b" : "a";
+  catalogue.drain(drained, true);
+  for (int i = 0; i < 20; ++i) now += 1s, settle({"a", "b"});
+  EXPECT_EQ(catalogue.replicas_on(drained), 1u) << "there is nobody else";
+  EXPECT_EQ(status().primary, drained);
+  beat("c", true);
+  for (int i = 0; i < 5; ++i) now += 1s, settle({"a", "b", "c"});
+  EXPECT_EQ(status().members.size(), 3u);
+  EXPECT_EQ(status().primary, drained) << "the new one has nothing yet";
+  InSyncChange change{{catalogue.describe("t")->id, 0}, status().epoch, replica(drained).revision, {"a", "b", "c"}, 0};
+  Assignment assignment;
+  ASSERT_TRUE(catalogue.change_in_sync(drained, change, assignment));
+  settle({"a", "b", "c"});
+  settle({"a", "b", "c"});
+  EXPECT_EQ(catalogue.replicas_on(drained), 0u);
+  EXPECT_EQ(status().members.size(), 2u);
+  EXPECT_NE(status().primary, drained);
+  EXPECT_NE(status().primary, "");
+  beat("d", true);
+  ASSERT_TRUE(catalogue.create("u", 8, 3));
+  EXPECT_EQ(catalogue.replicas_on(drained), 0u) << "it gets no new ones";
+  catalogue.drain(drained, false);
+  ASSERT_TRUE(catalogue.create("v", 8, 4));
+  EXPECT_EQ(catalogue.replicas_on(drained), 8u);
+}
+
+TEST_F(CatalogueTest, ATableIsNotMadeWhenAllWorkersAreBeingDrained) {
+  beat("a", true), beat("b", true);
+  catalogue.drain("a", true), catalogue.drain("b", true);
+  const auto refused = catalogue.create("t", 4, 2);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::unavailable);
+  EXPECT_NE(refused.error().to_string().find("being drained"), std::string::npos) << refused.error().to_string();
+  EXPECT_FALSE(catalogue.describe("t"));
+  catalogue.drain("b", false);
+  ASSERT_TRUE(catalogue.create("t", 4, 2));
+  EXPECT_EQ(catalogue.replicas_on("a"), 0u);
+  EXPECT_EQ(catalogue.replicas_on("b"), 4u);
+}
+
+TEST_F(CatalogueTest, ADrainTakenBackLeavesNoReplicaTooMany) {
+  make({"a", "b"});
+  const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
+  catalogue.drain(primary, true);
+  beat("c", true);
+  settle({"a", "b", "c"});
+  ASSERT_EQ(status().members.size(), 3u);
+  catalogue.drain(primary, false);
+  lose(other);
+  InSyncChange change{{catalogue.describe("t")->id, 0}, status().epoch, replica(primary).revision, {"a", "b", "c"}, 0};
+  Assignment assignment;
+  ASSERT_TRUE(catalogue.change_in_sync(primary, change, assignment));
+  settle({primary, "c"});
+  EXPECT_EQ(status().members.size(), 3u) << "one of them is away";
+  beat(other, true);
+  settle({"a", "b", "c"});
+  EXPECT_EQ(status().members.size(), 2u);
+  EXPECT_EQ(status().primary, primary);
+  EXPECT_EQ(catalogue.replicas_on("c"), 0u) << "the last that came";
+  for (const MemberStatus& member : status().members) EXPECT_TRUE(member.in_sync) << member.name;
+}
+
+// Takes hours when each choice counts everything.
+TEST_F(CatalogueTest, ManyPartitionsAreSpreadEvenlyOverManyWorkers) {
+  constexpr std::size_t kWorkers = 128;
+  for (std::size_t i = 0; i < kWorkers; ++i) beat("w" + std::to_string(i), true);
+  ASSERT_TRUE(catalogue.create("t", kMostPartitions, 3));
+  std::map<std::string, std::size_t> primaries, members;
+  const TableStatus table = *catalogue.describe("t");
+  for (const PartitionStatus& partition : table.partitions) {
+    ++primaries[partition.primary];
+    for (const MemberStatus& member : partition.members) ++members[member.name];
+  }
+  ASSERT_EQ(primaries.size(), kWorkers);
+  for (const auto& [name, count] : primaries) EXPECT_EQ(count, kMostPartitions / kWorkers) << name;
+  for (const auto& [name, count] : members) EXPECT_NEAR(static_cast<double>(count), 3.0 * kMostPartitions / kWorkers, 8) << name;
+  // One is lost for good: who takes its replicas is chosen as fast.
+  lose("w0");
+  now += 10s;
+  catalogue.tick(now);
+  catalogue.tick(now);
+  EXPECT_EQ(catalogue.replicas_on("w0"), 0u);
+}
+
+TEST_F(CatalogueTest, TransactionsAreBounded) {
+  beat("a", true);
+  ASSERT_TRUE(catalogue.create("t", 1, 1));
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(catalogue.begin("t", now));
+  EXPECT_EQ(catalogue.begin("t", now).error().code(), Code::resource_exhausted);
+  now += 2min;
+  catalogue.tick(now);
+  EXPECT_TRUE(catalogue.begin("t", now)) << "those nobody renewed are gone";
+}
+
+TEST_F(CatalogueTest, SomebodyTakesOverLongBeforeAnythingIsCopied) {
+  CatalogueOptions options;
+  options.lost_grace = 1h;
+  catalogue = Catalogue(options);
+  make({"a", "b", "c"});
+  const std::string primary = status().primary, last = primary == "a" ? "b" : "a";
+  for (const char* name : {"a", "b", "c"})
+    if (name != last) lose(name);
+  now += 5s;
+  settle({last});
+  EXPECT_EQ(status().primary, last);
+  EXPECT_EQ(status().members.size(), 3u);
+  now += 2h;
+  beat("d", true);
+  settle({last, "d"});
+  EXPECT_EQ(catalogue.replicas_on("d"), 1u);
+}
+
+}  // namespace
+}  // namespace weft::storage

@@ -1,0 +1,386 @@
+#include <atomic>
+#include <mutex>
+
+#include "storage/tables/replica_directories.hpp"
+#include "tests/storage/tables/faulty_partition.hpp"
+#include "tests/storage/tables/replica_fixture.hpp"
+
+namespace weft::storage {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ReplicaTest : public ReplicaFixture {
+ protected:
+  /// Of the primary, in its epoch.
+  PartitionRequest order(PartitionOperation operation, std::uint64_t ticket, std::uint64_t token = 0) const {
+    PartitionRequest request = request_of(operation);
+    request.epoch = status().epoch, request.id = ticket, request.token = token;
+    return request;
+  }
+  bool done(const PartitionRequest& request) {
+    const auto reply = ask(status().primary, request);
+    return reply && reply->has_value();
+  }
+
+  const std::shared_ptr<Faults> faults = std::make_shared<Faults>();
+};
+
+TEST_F(ReplicaTest, WhatWasAcknowledgedIsReadFromWhoeverTakesOver) {
+  for (const char* name : {"a", "b", "c"}) start(name);
+  make(3);
+  ASSERT_TRUE(put("k", "1"));
+  kill(status().primary);
+  EXPECT_EQ(get("k").value(), "1");
+  ASSERT_TRUE(put("k", "2"));
+  kill(status().primary);
+  EXPECT_EQ(get("k").value(), "2");
+}
+
+TEST_F(ReplicaTest, OneThatComesBackWithAnEmptyDirectoryIsFilledFromAnother) {
+  for (const char* name : {"a", "b"}) start(name);
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  kill("a"), kill("b");
+  std::filesystem::remove_all(path("a", places_[0]));
+  start("a");
+  EXPECT_FALSE(turn([&] { return !status().primary.empty(); }, 10s)) << "it has nothing to serve";
+  EXPECT_NE(trouble().find("is its disk mounted?"), std::string::npos) << trouble();
+  start("b");
+  ASSERT_TRUE(whole()) << trouble();
+  EXPECT_EQ(get("k").value(), "1");
+  kill("b");
+  EXPECT_EQ(get("k").value(), "1") << "the copy has it too";
+}
+
+TEST_F(ReplicaTest, TheOnlyOneWithoutItsDirectoryServesWhenThatIsBack) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "1"));
+  kill("a");
+  std::filesystem::rename(path("a", places_[0]), scratch_ / "unmounted");
+  start("a");
+  EXPECT_FALSE(turn([&] { return !status().primary.empty(); }, 10s));
+  EXPECT_FALSE(std::filesystem::exists(path("a", places_[0])));
+  std::filesystem::rename(scratch_ / "unmounted", path("a", places_[0]));
+  EXPECT_EQ(get("k").value(), "1");
+}
+
+TEST_F(ReplicaTest, OneWithAnEarlierStateIsNotServed) {
+  start("a"), start("b");
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  kill("a");
+  std::filesystem::copy(path("a", places_[0]), scratch_ / "earlier", std::filesystem::copy_options::recursive);
+  ASSERT_TRUE(put("k", "2"));
+  start("a");
+  ASSERT_TRUE(whole());
+  kill("a"), kill("b");
+  std::filesystem::remove_all(path("a", places_[0]));
+  std::filesystem::rename(scratch_ / "earlier", path("a", places_[0]));
+  start("a");
+  EXPECT_FALSE(turn([&] { return !status().primary.empty(); }, 10s));
+  start("b");
+  EXPECT_EQ(get("k").value(), "2");
+  ASSERT_TRUE(whole()) << trouble();
+}
+
+TEST_F(ReplicaTest, APrimaryThatLostItsDiskLeadsInAnotherEpochOnly) {
+  start("a");
+  workers_.at("a").context->open_partition = faulty(faults);
+  make(1);
+  ASSERT_TRUE(put("k", "0"));
+  const std::uint64_t epoch = status().epoch;
+  // The master hears nothing until the disk is well again.
+  workers_.at("a").hears_master = false;
+  faults->apply_fails = true;
+  PartitionRequest request = request_of(PartitionOperation::put);
+  request.writes.push_back({"k", "v"});
+  const auto failed = ask("a", request);
+  ASSERT_TRUE(failed && !*failed);
+  reactor_.pass(1s);
+  const auto& replica = workers_.at("a").replicas.at(places_[0]);
+  ASSERT_TRUE(turn([&] { return replica->report().bytes > 0; })) << "it is opened anew";
+  const auto refused = ask("a", request);
+  ASSERT_TRUE(refused && !*refused) << "in the same epoch, another entry would get the number of the lost one";
+  workers_.at("a").hears_master = true;
+  ASSERT_TRUE(put("k", "1"));
+  EXPECT_GT(status().epoch, epoch);
+}
+
+TEST_F(ReplicaTest, AnEarlierPrimaryIsRefusedByOneThatWasRestarted) {
+  start("a"), start("b");
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  const std::string first = status().primary, second = first == "a" ? "b" : "a";
+  const std::uint64_t epoch = status().epoch;
+  kill(first);
+  ASSERT_TRUE(put("k", "2"));
+  EXPECT_GT(status().epoch, epoch);
+  kill(second);
+  // Before it hears of the master, and after.
+  start(second);
+  workers_.at(second).timer.reset();
+  PartitionRequest position = request_of(PartitionOperation::position);
+  position.epoch = epoch, position.id = 77, position.from = "an earlier primary";
+  const auto refused = ask(second, position, 0s);
+  EXPECT_TRUE(refused && !*refused);
+  beat_soon(second);
+  EXPECT_EQ(get("k").value(), "2");
+  const auto again = ask(second, position);
+  EXPECT_TRUE(again && !*again);
+}
+
+TEST_F(ReplicaTest, WhatACopyWasAboutToReplaceComesBackWhenItWasCutShort) {
+  const std::string tables = scratch_ / "tables";
+  std::filesystem::create_directories(tables + "/7-1.old/deep");
+  std::filesystem::create_directories(tables + "/7-1.copy");
+  std::filesystem::create_directories(tables + "/7-2");
+  std::filesystem::create_directories(tables + "/7-2.old");
+  std::filesystem::create_directories(tables + "/7-3.damaged-1");
+  std::filesystem::create_directories(tables + "/nonsense.old");
+  const auto found = find_replicas({scratch_ / ""}, "c");
+  ASSERT_TRUE(found) << found.error().to_string();
+  EXPECT_EQ(found->size(), 2u);
+  EXPECT_EQ(found->at({TableId(7), 1}), tables + "/7-1");
+  EXPECT_TRUE(std::filesystem::exists(tables + "/7-1/deep"));
+  EXPECT_TRUE(std::filesystem::exists(tables + "/7-3.damaged-1"));
+  for (const char* gone : {"/7-1.copy", "/7-2.old", "/nonsense.old"}) EXPECT_FALSE(std::filesystem::exists(tables + gone)) << gone;
+  EXPECT_EQ(find_replicas({scratch_ / ""}, "another").error().code(), Code::version_mismatch);
+}
+
+TEST_F(ReplicaTest, WhatSomebodyReadsIsNotReplacedUnderHim) {
+  start("a"), start("b");
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  ASSERT_TRUE(done(order(PartitionOperation::hold, 1)));
+  ASSERT_TRUE(done(order(PartitionOperation::mark, 1, 1000)));
+  kill("b");
+  ASSERT_TRUE(put("k", "2"));
+  std::mutex reads;
+  std::unique_lock lock(reads);
+  std::atomic<bool> reading = false;
+  faults->reading = [&] {
+    reading = true;
+    const std::lock_guard wait(reads);
+  };
+  faults->log_is_trimmed = true;
+  kill("a");
+  start("a", faulty(faults));
+  start("b", faulty(faults));
+  // As soon as it is there, and before it is told to copy.
+  PartitionRequest read = request_of(PartitionOperation::get);
+  read.id = 1000, read.keys = {"k"};
+  read.place = places_[0];
+  std::optional<Result<PartitionReply>> answer;
+  deliver("client", "b", read, [&](Result<PartitionReply> reply) { answer = std::move(reply); });
+  ASSERT_TRUE(turn([&] { return reading.load(); }));
+  const std::string copy = path("b", places_[0]) + ".copy";
+  ASSERT_TRUE(turn([&] { return std::filesystem::exists(copy); }));
+  reactor_.pass(3s);
+  EXPECT_TRUE(std::filesystem::exists(copy)) << "the old one is in use";
+  lock.unlock();
+  ASSERT_TRUE(whole()) << trouble();
+  ASSERT_TRUE(answer && *answer) << answer->error().to_string();
+  EXPECT_EQ((*answer)->values.at(0), "1");
+  kill("a");
+  faults->reading = [] {};
+  EXPECT_EQ(get("k").value(), "2");
+}
+
+TEST_F(ReplicaTest, AHoldThatIsReleasedBeforeItComesHoldsNothing) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "0"));
+  EXPECT_TRUE(done(order(PartitionOperation::release, 5)));
+  EXPECT_FALSE(done(order(PartitionOperation::hold, 5)));
+  EXPECT_FALSE(done(order(PartitionOperation::hold, 4)));
+  EXPECT_FALSE(done(order(PartitionOperation::hold, 0)));
+  EXPECT_TRUE(put("k", "1"));
+  EXPECT_TRUE(done(order(PartitionOperation::hold, 6)));
+}
+
+TEST_F(ReplicaTest, AHoldThatIsForgottenEnds) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "0"));
+  ASSERT_TRUE(done(order(PartitionOperation::hold, 5)));
+  PartitionRequest request = request_of(PartitionOperation::put);
+  request.writes.push_back({"k", "v"});
+  EXPECT_FALSE(ask("a", request, 20s)) << "it is held";
+  EXPECT_TRUE(turn([&] { return get("k").value() == "v"; }, 20s));
+  EXPECT_FALSE(done(order(PartitionOperation::mark, 5, 1000))) << "it may have been written to since";
+}
+
+TEST_F(ReplicaTest, AHoldForACommitLastsWhileThatIsDecided) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "0"));
+  const auto id = catalogue_.begin("t", now());
+  ASSERT_TRUE(id);
+  spread_news();
+  reactor_.pass(1s);
+  PartitionRequest stage = request_of(PartitionOperation::stage);
+  stage.id = id->value(), stage.token = 3;
+  stage.writes.push_back({"k", "v"});
+  ASSERT_TRUE(ask_primary(stage));
+  PartitionRequest hold = order(PartitionOperation::hold, 5);
+  hold.more = true;
+  ASSERT_TRUE(done(hold));
+  ASSERT_TRUE(catalogue_.decide("t", {*id, {3}}));
+  spread_news();
+  PartitionRequest read = request_of(PartitionOperation::get);
+  read.keys = {"k"};
+  EXPECT_FALSE(ask("a", read, 100s)) << "another partition may not have it yet";
+  ASSERT_TRUE(catalogue_.complete_commit("t", *id));
+  spread_news();
+  reactor_.pass(2s);
+  EXPECT_EQ(get("k").value(), "v");
+}
+
+TEST_F(ReplicaTest, ACopyCatchesUpWhateverIsWrittenMeanwhile) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "80 MB take so long with it that the copy runs out of time";
+#endif
+  start("a", faulty(faults)), start("b");
+  make(2);
+  kill("b");
+  ASSERT_TRUE(put("k", "1"));
+  faults->log_is_trimmed = true;
+  int copies = 0;
+  holds_ = [&](const PartitionRequest& request) {
+    copies += request.operation == PartitionOperation::copy;
+    if (copies > 0) faults->log_is_trimmed = false;
+    return request.operation == PartitionOperation::page && request.id != 0;
+  };
+  start("b");
+  ASSERT_TRUE(turn([&] { return !held_.empty(); }));
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(put("k", std::string(8u << 20, 'v')));
+  ASSERT_TRUE(put("k", "last"));
+  let_go();
+  ASSERT_TRUE(whole()) << trouble();
+  EXPECT_EQ(copies, 1) << "what came after the copy was still there";
+  kill("a");
+  EXPECT_EQ(get("k").value(), "last");
+}
+
+TEST_F(ReplicaTest, DamageThatAReaderFindsIsRepairedFromAnother) {
+  start("a", faulty(faults)), start("b");
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  ASSERT_EQ(status().primary, "a");
+  faults->damage = true;
+  EXPECT_EQ(get("k").value(), "1") << "from the other one";
+  faults->damage = false;  // the copy is whole
+  ASSERT_TRUE(turn([&] { return status().trouble.empty() && in_sync("a") && in_sync("b"); })) << trouble();
+  EXPECT_TRUE(std::filesystem::exists(path("a", places_[0]) + ".damaged-1"));
+  kill("b");
+  EXPECT_EQ(get("k").value(), "1");
+}
+
+TEST_F(ReplicaTest, DamageOfAFollowerIsRepairedToo) {
+  start("a"), start("b", faulty(faults));
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  ASSERT_TRUE(done(order(PartitionOperation::hold, 1)));
+  ASSERT_TRUE(done(order(PartitionOperation::mark, 1, 1000)));
+  faults->damage = true;
+  PartitionRequest read = request_of(PartitionOperation::get);
+  read.id = 1000, read.keys = {"k"};
+  const auto refused = ask("b", read);
+  ASSERT_TRUE(refused && !*refused);
+  EXPECT_EQ(refused->error().code(), Code::unavailable) << "another one has it";
+  faults->damage = false;
+  ASSERT_TRUE(turn([&] { return std::filesystem::exists(path("b", places_[0]) + ".damaged-1"); }));
+  ASSERT_TRUE(turn([&] { return status().trouble.empty() && in_sync("b"); })) << trouble();
+  EXPECT_EQ((*ask("b", read))->values.at(0), "1");
+}
+
+TEST_F(ReplicaTest, DamageOfTheOnlyOneIsToldAndTheRestServed) {
+  start("a", faulty(faults));
+  make(1);
+  ASSERT_TRUE(put("k", "1"));
+  faults->damage = true;
+  EXPECT_EQ(get("k").error().code(), Code::corrupt);
+  faults->damage = false;
+  reactor_.pass(2s);
+  EXPECT_NE(trouble().find("a block is damaged"), std::string::npos) << trouble();
+  EXPECT_EQ(get("k").value(), "1");
+  EXPECT_TRUE(put("k", "2"));
+}
+
+TEST_F(ReplicaTest, ASnapshotThatAFollowerHasNotGotIsAskedForElsewhere) {
+  start("a"), start("b");
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  PartitionRequest read = request_of(PartitionOperation::get);
+  read.id = 1000, read.keys = {"k"};
+  EXPECT_EQ(ask("a", read)->error().code(), Code::not_found) << "the primary knows";
+  EXPECT_EQ(ask("b", read)->error().code(), Code::unavailable);
+}
+
+TEST_F(ReplicaTest, WhatWasNeverAcknowledgedIsNotMissedOfOneInSync) {
+  for (const char* name : {"a", "b", "c"}) start(name);
+  make(3);
+  ASSERT_TRUE(put("k", "1"));
+  const std::string first = status().primary;
+  const std::string second = first == "a" ? "b" : "a", third = first == "c" ? "b" : "c";
+  const auto last_of = [&](const std::string& name) { return workers_.at(name).replicas.at(places_[0])->report().last; };
+  ASSERT_TRUE(turn([&] { return last_of(third) == last_of(first); }));
+  // The next entry reaches the second only, which is sent it before the third.
+  int sent = 0;
+  holds_ = [&](const PartitionRequest& request) { return request.operation == PartitionOperation::entries && ++sent == 2; };
+  PartitionRequest write = request_of(PartitionOperation::put);
+  write.writes.push_back({"k", "2"});
+  EXPECT_FALSE(ask(first, write, 500ms));
+  ASSERT_TRUE(turn([&] { return last_of(second) > last_of(third); }));
+  ASSERT_EQ(held_.size(), 1u);
+  kill(first);
+  held_.clear();
+  // Whoever leads asks the third first, there is nobody else; that it has not answered yet makes no time too long.
+  std::set<std::uint64_t> epochs;
+  holds_ = [&](const PartitionRequest& request) {
+    return request.operation == PartitionOperation::position && epochs.insert(request.epoch).second;
+  };
+  ASSERT_TRUE(turn([&] { return status().primary == second; })) << trouble();
+  start(first);
+  ASSERT_TRUE(turn([&] { return in_sync(first); })) << trouble();
+  ASSERT_TRUE(in_sync(third)) << "it may be reached yet";
+  ASSERT_LT(last_of(third), last_of(second));
+  kill(second), kill(first);
+  held_.clear();
+  let_go();
+  EXPECT_EQ(get("k").value(), "1") << "it has all that was acknowledged; " << trouble();
+}
+
+TEST_F(ReplicaTest, OfACopyOnePageIsSentAtATime) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "1"));
+  PartitionRequest page = order(PartitionOperation::page, 0);
+  const auto first = ask("a", page);
+  ASSERT_TRUE(first && *first);
+  page.place = places_[0], page.id = (*first)->id;
+  std::vector<Result<PartitionReply>> answers;
+  for (int i = 0; i < 2; ++i)
+    deliver("client", "a", page, [&](Result<PartitionReply> reply) { answers.push_back(std::move(reply)); });
+  ASSERT_TRUE(turn([&] { return answers.size() == 2; }));
+  ASSERT_FALSE(answers[0]) << "the one that came second, while the other was read";
+  EXPECT_EQ(answers[0].error().code(), Code::unavailable);
+  ASSERT_TRUE(answers[1]) << answers[1].error().to_string();
+  EXPECT_TRUE(answers[1]->page.empty()) << "all was in the first page";
+}
+
+TEST_F(ReplicaTest, ADrainedWorkersReplicaMovesWithWhatWasWritten) {
+  start("a"), start("b");
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  catalogue_.drain("a", true);
+  start("c");
+  ASSERT_TRUE(turn([&] { return catalogue_.replicas_on("a") == 0 && whole(); })) << trouble();
+  kill("a"), kill("b");
+  EXPECT_EQ(get("k").value(), "1");
+}
+
+}  // namespace
+}  // namespace weft::storage
