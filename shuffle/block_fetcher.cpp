@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <deque>
-#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/crc32c.hpp"
 #include "base/rpc/capnp.hpp"
+#include "base/rpc/peers.hpp"
 #include "shuffle/transfer.capnp.h"
 #include "shuffle/transfer.hpp"
 
@@ -24,9 +25,9 @@ struct Fetch {
   std::unique_ptr<SegmentWriter> writer;
   std::uint32_t next_map = 0;
   std::uint32_t next_extent = 0;
-  std::uint32_t failures = 0;  // since there was progress
-  TimePoint progress{};        // when there last was
-  bool forgotten = false;
+  std::uint32_t failures = 0;      // since there was progress
+  TimePoint progress{};            // when there last was
+  std::optional<Error> forgotten;  // why
   std::unique_ptr<rpc::Timer> timer;
 };
 using FetchPtr = std::shared_ptr<Fetch>;
@@ -118,7 +119,10 @@ bool worth_retrying(Code code) {
 
 class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(rpc::Reactor& reactor, FetchOptions options) : reactor_(reactor), options_(options) {}
+  Impl(rpc::Reactor& reactor, FetchOptions options)
+      : reactor_(reactor),
+        options_(options),
+        peers_(std::in_place, reactor, rpc::PeersOptions{transfer_limits(), options.reply_deadline}) {}
 
   void enqueue(FetchRequest request, FetchDone done) {
     auto fetch = std::make_shared<Fetch>();
@@ -130,32 +134,27 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  void forget(const std::string& address) {
+  void forget(const std::string& address, const Error& why) {
+    for (const FetchPtr& fetch : waiting_)
+      if (fetch->request.address == address) fetch->forgotten = why;
     std::vector<FetchPtr> idle;
     for (const FetchPtr& fetch : active_)
       if (fetch->request.address == address) {
-        fetch->forgotten = true;
+        fetch->forgotten = why;
         if (fetch->timer) idle.push_back(fetch);  // between two attempts
       }
-    if (const auto peer = peers_.find(address); peer != peers_.end() && peer->second.connection) peer->second.connection->close();
-    for (const FetchPtr& fetch : idle) failed(fetch, Error(Code::unavailable, "the worker is gone"));
+    peers_->forget(address);
+    for (const FetchPtr& fetch : idle) failed(fetch, why);
   }
 
   void shutdown() {
     closed_ = true;
     waiting_.clear();
     active_.clear();
-    const auto peers = std::exchange(peers_, {});
-    for (const auto& [address, peer] : peers)
-      if (peer.connection) peer.connection->close();
+    peers_.reset();
   }
 
  private:
-  struct Peer {
-    rpc::ConnectionPtr connection;  // null while connecting
-    std::vector<FetchPtr> waiting;
-  };
-
   void pump() {
     while (!waiting_.empty() && active_.size() < options_.in_flight && !closed_) {
       FetchPtr fetch = std::move(waiting_.front());
@@ -169,6 +168,7 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
     fetch->progress = clock_.now();
     if (fetch->request.maps.empty())
       return finish(fetch, {fail(Code::invalid_argument, "a fetch of map output names no map"), std::nullopt});
+    if (fetch->forgotten) return give_up(fetch, *fetch->forgotten);
     auto writer = SegmentWriter::in_memory(static_cast<std::uint32_t>(fetch->request.maps.size()));
     if (!writer) return give_up(fetch, std::move(writer).error());
     fetch->writer = std::move(*writer);
@@ -177,42 +177,9 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   void attempt(const FetchPtr& fetch) {
     fetch->timer.reset();
-    const auto [place, fresh] = peers_.try_emplace(fetch->request.address);
-    if (place->second.connection) return ask(fetch, place->second.connection);
-    place->second.waiting.push_back(fetch);
-    if (fresh) connect(fetch->request.address);
-  }
-
-  void connect(const std::string& address) {
-    auto endpoint = rpc::Endpoint::parse(address);
-    if (!endpoint) return connected(address, fail(std::move(endpoint).error()));
-    rpc::Handler handler;
-    handler.on_close = [weak = weak_from_this(), address](const rpc::ConnectionPtr& connection, const Error&) {
-      const auto self = weak.lock();
-      if (!self) return;
-      const auto peer = self->peers_.find(address);
-      if (peer != self->peers_.end() && peer->second.connection == connection) self->peers_.erase(peer);
-    };
-    reactor_.connect(*endpoint, options_.reply_deadline, std::move(handler), transfer_limits(),
-                     [weak = weak_from_this(), address](Result<rpc::ConnectionPtr> connection) {
-                       if (const auto self = weak.lock()) self->connected(address, std::move(connection));
-                     });
-  }
-
-  void connected(const std::string& address, Result<rpc::ConnectionPtr> connection) {
-    const auto peer = peers_.find(address);
-    if (closed_ || peer == peers_.end()) return;
-    const auto waiting = std::exchange(peer->second.waiting, {});
-    if (connection)
-      peer->second.connection = *connection;
-    else
-      peers_.erase(peer);
-    for (const FetchPtr& fetch : waiting) {
-      if (connection)
-        ask(fetch, *connection);
-      else
-        failed(fetch, connection.error());
-    }
+    peers_->get(fetch->request.address, [this, fetch](const Result<rpc::ConnectionPtr>& connection) {
+      connection ? ask(fetch, *connection) : failed(fetch, connection.error());
+    });
   }
 
   void ask(const FetchPtr& fetch, const rpc::ConnectionPtr& connection) {
@@ -245,8 +212,8 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   void failed(const FetchPtr& fetch, Error why) {
     const bool late = clock_.now() - fetch->progress >= options_.deadline;
-    if (fetch->forgotten || !worth_retrying(why.code()) || ++fetch->failures >= options_.attempts || late)
-      return give_up(fetch, std::move(why));
+    if (fetch->forgotten) return give_up(fetch, *fetch->forgotten);
+    if (!worth_retrying(why.code()) || ++fetch->failures >= options_.attempts || late) return give_up(fetch, std::move(why));
     const auto delay = options_.backoff * (1u << std::min(fetch->failures - 1, 16u));
     fetch->timer = reactor_.after(delay, [weak = weak_from_this(), fetch_weak = std::weak_ptr(fetch)] {
       const auto self = weak.lock();
@@ -272,7 +239,7 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
   rpc::Reactor& reactor_;
   const FetchOptions options_;
   const SystemClock clock_;
-  std::map<std::string, Peer> peers_;
+  std::optional<rpc::Peers> peers_;  // calls nothing back once it is gone
   std::deque<FetchPtr> waiting_;
   std::set<FetchPtr> active_;
   bool closed_ = false;
@@ -281,6 +248,6 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
 BlockFetcher::BlockFetcher(rpc::Reactor& reactor, FetchOptions options) : impl_(std::make_shared<Impl>(reactor, options)) {}
 BlockFetcher::~BlockFetcher() { impl_->shutdown(); }
 void BlockFetcher::fetch(FetchRequest request, FetchDone done) { impl_->enqueue(std::move(request), std::move(done)); }
-void BlockFetcher::forget(const std::string& address) { impl_->forget(address); }
+void BlockFetcher::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
 
 }  // namespace weft::shuffle

@@ -4,7 +4,7 @@
 
 #include <lz4.h>
 
-#include "base/rpc/capnp.hpp"
+#include "base/rpc/payload.hpp"
 #include "shuffle/transfer.capnp.h"
 #include "shuffle/transfer.hpp"
 
@@ -167,7 +167,7 @@ class ReplyBuilder {
     root.setLost(true);
     root.setLostMap(map);
     root.setReason(why.to_string());
-    return rpc::Payload{rpc::flatten(message), {}, {}};
+    return rpc::payload(message);
   }
 
   const Request& request_;

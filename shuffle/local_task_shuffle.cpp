@@ -5,6 +5,7 @@
 namespace weft::shuffle {
 
 Result<std::unique_ptr<SegmentWriter>> LocalTaskShuffle::create_segment(std::uint32_t partitions) {
+  if (mode_ == Mode::pull) return SegmentWriter::on_disk(store_.directory(), partitions);
   room_ = store_.reserve(attempt_.task.job, ShuffleId(attempt_.task.stage.value()));
   if (room_.bytes() == 0) return SegmentWriter::on_disk(store_.directory(), partitions);
   return SegmentWriter::in_process(partitions, {room_.bytes(), store_.directory()}, store_.pages());

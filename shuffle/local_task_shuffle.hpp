@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "shuffle/mode.hpp"
 #include "shuffle/store.hpp"
 #include "shuffle/task_shuffle.hpp"
 
@@ -18,8 +19,8 @@ using MapOutputLookup = std::function<std::shared_ptr<const std::vector<MapOutpu
 class LocalTaskShuffle final : public TaskShuffle {
  public:
   /// `store` must outlive this object.
-  LocalTaskShuffle(Store& store, const AttemptId& attempt, MapOutputLookup lookup)
-      : store_(store), attempt_(attempt), lookup_(std::move(lookup)) {}
+  LocalTaskShuffle(Store& store, const AttemptId& attempt, MapOutputLookup lookup, Mode mode = Mode::memory)
+      : store_(store), attempt_(attempt), lookup_(std::move(lookup)), mode_(mode) {}
 
   Result<std::unique_ptr<SegmentWriter>> create_segment(std::uint32_t partitions) override;
   Result<void> commit(SealedSegment segment) override;
@@ -33,6 +34,7 @@ class LocalTaskShuffle final : public TaskShuffle {
   Store& store_;
   AttemptId attempt_;
   MapOutputLookup lookup_;
+  const Mode mode_;
   SegmentRoom room_;
   std::optional<FetchFailure> failure_;
 };

@@ -1,6 +1,6 @@
 #include "shuffle/neighbours.hpp"
 
-#include <map>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 
 #include "base/hash.hpp"
 #include "base/rpc/capnp.hpp"
+#include "base/rpc/peers.hpp"
 #include "shuffle/transfer.capnp.h"
 
 namespace weft::shuffle {
@@ -96,84 +97,39 @@ class Neighbours::Impl : public std::enable_shared_from_this<Impl> {
     Done done;
   };
 
-  explicit Impl(rpc::Reactor& reactor) : reactor_(reactor) {}
+  explicit Impl(rpc::Reactor& reactor)
+      : reactor_(reactor),
+        peers_(std::in_place, reactor, rpc::PeersOptions{neighbour_limits(), kConnectDeadline, kMostAddresses, true},
+               neighbour_endpoint) {}
 
   void open(const std::string& address, Request request) {
-    if (workers_.size() >= kMostAddresses) forget_far();
-    const auto [place, fresh] = workers_.try_emplace(address);
-    Worker& worker = place->second;
-    if (worker.connection) return ask(worker.connection, std::move(request));
-    if (worker.far) return refuse(std::move(request.done), Error(Code::unavailable, "not on this machine"));
-    worker.waiting.push_back(std::move(request));
-    if (fresh) connect(address);
+    peers_->get(address, [this, request = std::move(request)](const Result<rpc::ConnectionPtr>& connection) {
+      connection ? ask(*connection, request) : refuse(request.done, connection.error());
+    });
   }
 
-  void shutdown() {
-    for (const auto& [address, worker] : std::exchange(workers_, {}))
-      if (worker.connection) worker.connection->close();
-  }
+  void forget(const std::string& address) { peers_->forget(address); }
+  void shutdown() { peers_.reset(); }
 
  private:
-  struct Worker {
-    rpc::ConnectionPtr connection;
-    bool far = false;
-    std::vector<Request> waiting;  // while it is being connected to
-  };
-
-  void forget_far() {
-    std::erase_if(workers_, [](const auto& entry) { return entry.second.far; });
-  }
-
   void refuse(Done done, Error why) {
     reactor_.post([weak = weak_from_this(), done = std::move(done), why = std::move(why)] {
       if (weak.lock()) done(fail(why));
     });
   }
 
-  void connect(const std::string& address) {
-    auto endpoint = neighbour_endpoint(address);
-    if (!endpoint) return connected(address, fail(std::move(endpoint).error()));
-    rpc::Handler handler;
-    handler.on_close = [weak = weak_from_this(), address](const rpc::ConnectionPtr& connection, const Error&) {
-      const auto self = weak.lock();
-      if (!self) return;
-      const auto worker = self->workers_.find(address);
-      if (worker != self->workers_.end() && worker->second.connection == connection) self->workers_.erase(worker);
-    };
-    reactor_.connect(*endpoint, kConnectDeadline, std::move(handler), neighbour_limits(),
-                     [weak = weak_from_this(), address](Result<rpc::ConnectionPtr> connection) {
-                       if (const auto self = weak.lock()) self->connected(address, std::move(connection));
-                     });
-  }
-
-  void connected(const std::string& address, Result<rpc::ConnectionPtr> connection) {
-    const auto found = workers_.find(address);
-    if (found == workers_.end()) return;
-    Worker& worker = found->second;
-    auto waiting = std::exchange(worker.waiting, {});
-    if (connection) {
-      worker.connection = *connection;
-    } else {
-      worker.far = true;
-    }
-    for (Request& request : waiting) {
-      connection ? ask(*connection, std::move(request)) : refuse(std::move(request.done), connection.error());
-    }
-  }
-
-  void ask(const rpc::ConnectionPtr& connection, Request request) {
+  void ask(const rpc::ConnectionPtr& connection, const Request& request) {
     rpc::Payload payload;
     payload.header = encode(request.job, request.shuffle, request.maps);
-    connection->request(
-        kOpenOutputs, std::move(payload), kReplyDeadline,
-        [weak = weak_from_this(), wanted = request.maps.size(), done = std::move(request.done)](Result<rpc::Message> reply) {
-          if (!weak.lock()) return;
-          reply ? done(descriptors(*std::move(reply), wanted)) : done(fail(std::move(reply).error()));
-        });
+    connection->request(kOpenOutputs, std::move(payload), kReplyDeadline,
+                        [weak = weak_from_this(), wanted = request.maps.size(), done = request.done](Result<rpc::Message> reply) {
+                          if (!weak.lock()) return;
+                          reply ? done(descriptors(*std::move(reply), wanted)) : done(fail(std::move(reply).error()));
+                        });
   }
 
   rpc::Reactor& reactor_;
-  std::map<std::string, Worker> workers_;  // by data address
+  std::optional<rpc::Peers> peers_;  // by data address; calls nothing back once it is gone
 };
 
 Neighbours::Neighbours(rpc::Reactor& reactor) : impl_(std::make_shared<Impl>(reactor)) {}
@@ -181,5 +137,6 @@ Neighbours::~Neighbours() { impl_->shutdown(); }
 void Neighbours::open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done) {
   impl_->open(address, {job, shuffle, std::move(maps), std::move(done)});
 }
+void Neighbours::forget(const std::string& address) { impl_->forget(address); }
 
 }  // namespace weft::shuffle

@@ -41,6 +41,8 @@ class Neighbours {
   using Done = std::function<void(Result<std::vector<Fd>>)>;
   /// `done` is called exactly once, later, on the reactor's thread.
   void open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done);
+  /// Of a neighbour that is gone: whoever waits for it is told at once.
+  void forget(const std::string& address);
 
  private:
   class Impl;

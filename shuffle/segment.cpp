@@ -12,6 +12,7 @@
 #include "base/assert.hpp"
 #include "base/crc32c.hpp"
 #include "base/file.hpp"
+#include "base/unlinked_file.hpp"
 #include "shuffle/segment_format.hpp"
 
 namespace weft::shuffle {
@@ -42,7 +43,7 @@ class Mapped final : public Segment {
   SegmentHome home() const override { return home_; }
 
   Result<Fd> to_file(const std::string& directory) const override {
-    WEFT_ASSIGN(Fd file, detail::unlinked_file(directory));
+    WEFT_ASSIGN(Fd file, unlinked_file(directory));
     WEFT_TRY(write_all(file.get(), {data_, size_}));
     return file;
   }

@@ -112,8 +112,6 @@ inline Result<ByteView> verified(const Segment& segment, const Extent& extent) {
 namespace detail {
 /// invalid_argument for a number that no shuffle has.
 Result<void> check_partitions(std::uint32_t partitions);
-/// A file in `directory` that is gone when its last descriptor is closed.
-Result<Fd> unlinked_file(const std::string& directory);
 }  // namespace detail
 
 }  // namespace weft::shuffle

@@ -13,6 +13,7 @@
 #include "base/assert.hpp"
 #include "base/crc32c.hpp"
 #include "base/file.hpp"
+#include "base/unlinked_file.hpp"
 #include "shuffle/segment.hpp"
 #include "shuffle/segment_format.hpp"
 
@@ -102,7 +103,7 @@ class Writer final : public SegmentWriter {
   }
 
   Result<void> move_to_disk() {
-    WEFT_ASSIGN(Fd file, detail::unlinked_file(memory_.directory));
+    WEFT_ASSIGN(Fd file, unlinked_file(memory_.directory));
     off_t offset = 0;
     while (static_cast<std::uint64_t>(offset) < flushed_) {
       const ssize_t sent = ::sendfile(file.get(), fd_.get(), &offset, flushed_ - static_cast<std::uint64_t>(offset));
@@ -167,7 +168,7 @@ Result<std::unique_ptr<SegmentWriter>> SegmentWriter::in_memory(std::uint32_t pa
 }
 
 Result<std::unique_ptr<SegmentWriter>> SegmentWriter::on_disk(const std::string& directory, std::uint32_t partitions) {
-  WEFT_ASSIGN(Fd fd, detail::unlinked_file(directory));
+  WEFT_ASSIGN(Fd fd, unlinked_file(directory));
   return start(std::move(fd), partitions, {0, directory});
 }
 
@@ -176,18 +177,6 @@ namespace detail {
 Result<void> check_partitions(std::uint32_t partitions) {
   if (partitions != 0 && partitions <= format::kMaxPartitions) return {};
   return fail(Code::invalid_argument, "a shuffle has 1 to 16777216 partitions, not " + std::to_string(partitions));
-}
-
-Result<Fd> unlinked_file(const std::string& directory) {
-  Fd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (fd.valid()) return fd;
-  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
-    return fail(errno_error("creating a temporary file in " + directory, errno));
-  std::string name = directory + "/.weft-XXXXXX";  // a file system without O_TMPFILE
-  fd = Fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!fd.valid()) return fail(errno_error("creating a temporary file in " + directory, errno));
-  ::unlink(name.c_str());
-  return fd;
 }
 
 }  // namespace detail

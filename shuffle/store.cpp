@@ -98,6 +98,14 @@ class MemoryFirstStore final : public Store {
     return {*this, wanted};
   }
 
+  SegmentRoom reserve_exactly(std::uint64_t bytes) override {
+    const std::lock_guard guard(mutex_);
+    const std::uint64_t taken = stats_.memory_bytes + stats_.reserved_bytes;
+    if (taken > budget_ || bytes > budget_ - taken) return {};
+    stats_.reserved_bytes += bytes;
+    return {*this, bytes};
+  }
+
   bool prefers_disk() const override {
     const std::lock_guard guard(mutex_);
     return stats_.memory_bytes >= budget_ - budget_ / 8;

@@ -62,6 +62,8 @@ class Store {
   /// Memory for the next segment of a shuffle: what its segments took so far, or a writer's share of what is left. What is set
   /// aside and what is stored never exceed the budget together. The store must outlive it.
   virtual SegmentRoom reserve(JobId job, ShuffleId shuffle) = 0;
+  /// Memory for something of that size which is no segment of the store's; none when there is not so much left.
+  virtual SegmentRoom reserve_exactly(std::uint64_t bytes) = 0;
   /// True when putting a segment may have to wait for others to be moved to disk.
   virtual bool prefers_disk() const = 0;
   virtual const std::string& directory() const = 0;

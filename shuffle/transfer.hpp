@@ -90,8 +90,8 @@ class BlockFetcher {
   /// `done` is called exactly once, later, on the reactor's thread. not_found: the node does not have `lost`; unavailable,
   /// deadline_exceeded: it cannot be reached; corrupt: its bytes are damaged.
   void fetch(FetchRequest request, FetchDone done);
-  /// Closes the connection to a node that is gone; its fetches fail at once instead of retrying.
-  void forget(const std::string& address);
+  /// Closes the connection to a node that is gone; its fetches fail at once with this reason instead of retrying.
+  void forget(const std::string& address, const Error& why);
 
  private:
   class Impl;

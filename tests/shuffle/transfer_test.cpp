@@ -24,6 +24,7 @@ using Pieces = std::vector<std::string>;
 class FakeStore final : public Store {
  public:
   SegmentRoom reserve(JobId, ShuffleId) override { return {}; }
+  SegmentRoom reserve_exactly(std::uint64_t) override { return {}; }
   bool prefers_disk() const override { return false; }
   const std::string& directory() const override { return directory_; }
   const std::shared_ptr<PagePool>& pages() const override { return pages_; }
@@ -286,6 +287,7 @@ TEST_F(TransferTest, ASilentPeerMeetsTheDeadline) {
 TEST_F(TransferTest, ForgettingAPeerEndsItsFetches) {
   options_.reply_deadline = 1h;
   options_.backoff = 1h;
+  options_.in_flight = 1;
   auto asked = std::make_shared<std::promise<void>>();
   auto kept = std::make_shared<std::vector<rpc::Responder>>();
   listen([kept, asked] {
@@ -297,9 +299,14 @@ TEST_F(TransferTest, ForgettingAPeerEndsItsFetches) {
     return handler;
   });
   auto future = start(0, {{0, 0}});
+  auto in_line = start(0, {{1, 0}});
   asked->get_future().wait();
-  client_reactor_->run([&] { fetcher_->forget(address_); });
-  EXPECT_FALSE(future.get()->blocks);
+  client_reactor_->run([&] { fetcher_->forget(address_, Error(Code::unavailable, "it was lost")); });
+  for (auto* fetching : {&future, &in_line}) {
+    const auto outcome = fetching->get();
+    ASSERT_FALSE(outcome->blocks);
+    EXPECT_NE(outcome->blocks.error().to_string().find("it was lost"), std::string::npos) << outcome->blocks.error().to_string();
+  }
   server_reactor_->run([&] { kept->clear(); });
 }
 

@@ -1,0 +1,91 @@
+// Blocks of other machines' map outputs, brought to where the tasks that read them were placed, while maps still run.
+//
+// A guess, not a promise: what is brought in vain costs the bytes, and what is not there is fetched by the task itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/ids.hpp"
+#include "base/rpc/rpc.hpp"
+#include "shuffle/neighbours.hpp"
+#include "shuffle/store.hpp"
+#include "shuffle/transfer.hpp"
+
+namespace weft::shuffle {
+
+struct PrefetchOptions {
+  std::uint64_t memory_bytes = 0;          // held at most, all of it in the store's budget; what is under way comes on top
+  std::size_t segments = 2048;             // held at most: each is a descriptor
+  std::uint32_t round = 1;                 // partitions that are read at a time: those of earlier rounds come first
+  std::uint64_t fetch_bytes = 4u << 20;    // wanted size of one fetch
+  std::uint64_t least_bytes = 128u << 10;  // less waits for more, until all outputs are known
+  // Tasks wait for what is under way, so nothing is tried twice: they ask themselves for what did not come.
+  FetchOptions fetch{.attempts = 1, .reply_deadline = std::chrono::seconds(5), .in_flight = 4};
+};
+
+struct PrefetchStats {
+  std::uint64_t held_bytes = 0, held_segments = 0;
+  std::uint64_t brought_bytes = 0, taken_bytes = 0, evicted_bytes = 0;  // since start
+};
+
+/// A map output and where it is.
+struct RemoteOutput {
+  std::string address;  // of the data port
+  MapAttempt map;
+};
+
+/// Blocks of one partition: a segment whose "partition" i holds the extents of maps[i], verified.
+struct PrefetchedBlocks {
+  Fd blocks;
+  std::vector<MapAttempt> maps;
+};
+
+struct PrefetchedPart {
+  std::vector<PrefetchedBlocks> blocks;
+  bool more = false;  // there is more of the partition
+};
+/// Of a partition's blocks, as they are listed.
+struct PartRange {
+  std::size_t from = 0, most = SIZE_MAX;
+};
+
+/// Reactor thread only, construction and destruction too; after destruction no callback comes.
+class Prefetcher {
+ public:
+  /// What neighbours have is not brought: tasks map it. `store` and `neighbours` (null: there are none) outlive this object.
+  Prefetcher(rpc::Reactor& reactor, Store& store, Neighbours* neighbours, PrefetchOptions options);
+  ~Prefetcher();
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
+
+  /// These partitions of the shuffle will be read here, in about this order. Replaces what was said before; what is held of
+  /// others is given up, unless its task has begun.
+  void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
+  /// Outputs that are there, each told once or more often. `block_bytes`: about what a map wrote for a partition; `complete`: these
+  /// are the last ones.
+  void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes, bool complete);
+
+  using Taken = std::function<void(PrefetchedPart)>;
+  /// The task that reads the partition has begun: gives it what is here, once what is under way has come, and brings no more.
+  /// `done` is called at once, or later on the reactor's thread.
+  void take(JobId job, ShuffleId shuffle, std::uint32_t partition, PartRange range, Taken done);
+  /// The task has ended: nothing of the partition is wanted.
+  void drop(JobId job, ShuffleId shuffle, std::uint32_t partition);
+  void drop(JobId job, ShuffleId shuffle);
+  void drop(JobId job);
+  /// Nobody need wait for anything from there any more.
+  void forget(const std::string& address, const Error& why);
+
+  PrefetchStats stats() const;
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace weft::shuffle

@@ -1,0 +1,364 @@
+#include "shuffle/prefetch.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <future>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/random.hpp"
+
+namespace weft::shuffle {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr JobId kJob{7};
+constexpr ShuffleId kShuffle{3};
+constexpr std::uint32_t kPartitions = 8;
+constexpr std::size_t kBlock = 32u << 10;
+
+std::string block_of(std::uint32_t map, std::uint32_t partition) {
+  return std::string(kBlock, static_cast<char>('a' + (map * kPartitions + partition) % 26)) + std::to_string(map) + "." +
+         std::to_string(partition);
+}
+
+/// A worker whose store is read, and one that prefetches.
+class PrefetchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_.emplace(TempDir::create().value());
+    source_ = Store::open(dir_->path() / "source", 1u << 30).value();
+    serving_ = rpc::Reactor::start("serving");
+    reactor_ = rpc::Reactor::start("prefetching");
+    server_.emplace(*source_);
+    serving_->run([&] {
+      listener_ =
+          serving_->listen({"127.0.0.1:0"}, transfer_limits(), [this](const rpc::ConnectionPtr&) { return server_->handler(); })
+              .value();
+      address_ = listener_->endpoint().text;
+    });
+    options_.memory_bytes = 1u << 30;
+    options_.fetch.backoff = 1ms;
+  }
+  void TearDown() override {
+    reactor_->run([&] {
+      prefetcher_.reset();
+      neighbours_.reset();
+    });
+    serving_->run([&] {
+      listener_.reset();
+      neighbour_listener_.reset();
+    });
+    reactor_->stop();
+    serving_->stop();
+  }
+
+  void open(std::uint64_t store_bytes = 1u << 30) {
+    store_ = Store::open(dir_->path() / "store", store_bytes).value();
+    reactor_->run([&] { prefetcher_ = std::make_unique<Prefetcher>(*reactor_, *store_, neighbours_.get(), options_); });
+  }
+  RemoteOutput put(std::uint32_t map, std::uint32_t attempt = 0) {
+    auto writer = SegmentWriter::in_memory(kPartitions).value();
+    for (std::uint32_t i = 0; i < kPartitions; ++i) EXPECT_TRUE(writer->append(i, as_bytes(block_of(map, i)), 1));
+    EXPECT_TRUE(source_->put({kJob, kShuffle, map, attempt}, writer->seal().value()));
+    return {address_, {map, attempt}};
+  }
+  std::vector<RemoteOutput> put_all(std::uint32_t maps) {
+    std::vector<RemoteOutput> outputs;
+    for (std::uint32_t map = 0; map < maps; ++map) outputs.push_back(put(map));
+    return outputs;
+  }
+  void expect(const std::vector<std::uint32_t>& partitions) {
+    reactor_->run([&] { prefetcher_->expect(kJob, kShuffle, partitions); });
+  }
+  void offer(const std::vector<RemoteOutput>& outputs, bool complete, std::uint64_t block_bytes = kBlock) {
+    reactor_->run([&] { prefetcher_->offer(kJob, kShuffle, outputs, block_bytes, complete); });
+  }
+  PrefetchStats stats() {
+    PrefetchStats stats;
+    reactor_->run([&] { stats = prefetcher_->stats(); });
+    return stats;
+  }
+  template <class Condition>
+  bool eventually(Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (!condition(stats())) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  PrefetchedPart take(std::uint32_t partition, PartRange range = {}) {
+    auto promise = std::make_shared<std::promise<PrefetchedPart>>();
+    reactor_->run([&] {
+      prefetcher_->take(kJob, kShuffle, partition, range, [promise](PrefetchedPart part) { promise->set_value(std::move(part)); });
+    });
+    return promise->get_future().get();
+  }
+  /// By map. Fails the test when a block is not what the map wrote.
+  std::map<std::uint32_t, std::uint32_t> attempts_of(PrefetchedPart part, std::uint32_t partition) {
+    std::map<std::uint32_t, std::uint32_t> found;
+    for (PrefetchedBlocks& blocks : part.blocks) {
+      const auto segment = Segment::open(std::move(blocks.blocks)).value();
+      EXPECT_EQ(segment->partitions(), blocks.maps.size());
+      for (std::uint32_t i = 0; i < blocks.maps.size(); ++i) {
+        std::string text;
+        for (const Extent& extent : segment->extents(i)) text += as_chars(verified(*segment, extent).value());
+        EXPECT_EQ(text, block_of(blocks.maps[i].map, partition));
+        found[blocks.maps[i].map] = blocks.maps[i].attempt;
+      }
+    }
+    return found;
+  }
+
+  std::optional<TempDir> dir_;
+  std::unique_ptr<Store> source_, store_;
+  std::unique_ptr<rpc::Reactor> serving_, reactor_;
+  std::optional<BlockServer> server_;
+  std::unique_ptr<rpc::Listener> listener_, neighbour_listener_;
+  std::string address_;
+  PrefetchOptions options_;
+  std::unique_ptr<Neighbours> neighbours_;
+  std::unique_ptr<Prefetcher> prefetcher_;
+};
+
+TEST_F(PrefetchTest, ATaskFindsWhatWasBroughtForIt) {
+  open();
+  expect({2, 5});
+  std::vector<RemoteOutput> outputs = put_all(40);
+  offer({outputs.begin(), outputs.begin() + 25}, false);
+  offer({outputs.begin() + 25, outputs.end()}, true);
+  for (std::uint32_t partition : {2u, 5u}) {
+    ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * 40 * kBlock; }));
+    EXPECT_EQ(attempts_of(take(partition), partition).size(), 40u);
+  }
+  EXPECT_TRUE(take(3).blocks.empty()) << "it was not expected here";
+  EXPECT_EQ(store_->stats().reserved_bytes, stats().held_bytes);
+  reactor_->run([&] { prefetcher_->drop(kJob, kShuffle, 2); });
+  reactor_->run([&] { prefetcher_->drop(kJob); });
+  EXPECT_EQ(stats().held_bytes, 0u);
+  EXPECT_EQ(stats().held_segments, 0u);
+  EXPECT_EQ(store_->stats().reserved_bytes, 0u);
+}
+
+TEST_F(PrefetchTest, ATaskThatBeginsGetsWhatIsUnderWayAndNothingMoreComes) {
+  open();
+  expect({1});
+  const auto outputs = put_all(30);
+  offer(outputs, true);
+  const auto here = attempts_of(take(1), 1);  // while it is brought
+  const std::uint64_t held = stats().held_segments;
+  offer({put(30)}, true);
+  EXPECT_EQ(attempts_of(take(1), 1), here);
+  EXPECT_EQ(stats().held_segments, held);
+}
+
+TEST_F(PrefetchTest, APartComesInPortions) {
+  options_.fetch_bytes = kBlock;
+  open();
+  expect({0});
+  offer(put_all(10), true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_segments == 10; }));
+  std::map<std::uint32_t, std::uint32_t> all;
+  for (std::size_t from = 0; from < 10; from += 4) {
+    PrefetchedPart part = take(0, {from, 4});
+    EXPECT_EQ(part.more, from + 4 < 10);
+    EXPECT_EQ(part.blocks.size(), std::min<std::size_t>(4, 10 - from));
+    all.merge(attempts_of(std::move(part), 0));
+  }
+  EXPECT_EQ(all.size(), 10u);
+}
+
+TEST_F(PrefetchTest, EarlierRoundsComeFirstAndLaterOnesWhenThereIsRoomAgain) {
+  constexpr std::uint32_t kMaps = 8;
+  options_.round = 2;
+  options_.fetch.in_flight = 1;
+  options_.memory_bytes = 2 * kMaps * (kBlock + 100) + 4096;  // one round
+  open();
+  const auto outputs = put_all(kMaps);
+  expect({7, 6, 5, 4});
+  offer(outputs, true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kMaps * kBlock; }));
+  EXPECT_EQ(attempts_of(take(7), 7).size(), kMaps);
+  EXPECT_EQ(attempts_of(take(6), 6).size(), kMaps);
+  EXPECT_LE(stats().held_bytes, options_.memory_bytes);
+  for (std::uint32_t partition : {7u, 6u}) reactor_->run([&] { prefetcher_->drop(kJob, kShuffle, partition); });
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kMaps * kBlock; }));
+  EXPECT_EQ(attempts_of(take(5), 5).size(), kMaps);
+  EXPECT_EQ(attempts_of(take(4), 4).size(), kMaps);
+}
+
+TEST_F(PrefetchTest, ALaterRoundMakesWayForAnEarlierOneAndComesBack) {
+  constexpr std::uint32_t kMaps = 8;
+  options_.fetch.in_flight = 1;
+  options_.memory_bytes = kMaps * (kBlock + 100) + 4096;  // one partition
+  open();
+  const auto outputs = put_all(kMaps);
+  expect({3});
+  offer(outputs, true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kMaps * kBlock; }));
+  expect({1, 3});
+  ASSERT_TRUE(
+      eventually([](const PrefetchStats& now) { return now.evicted_bytes >= kMaps * kBlock && now.held_bytes >= kMaps * kBlock; }));
+  EXPECT_EQ(attempts_of(take(1), 1).size(), kMaps);
+  reactor_->run([&] { prefetcher_->drop(kJob, kShuffle, 1); });
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kMaps * kBlock; }));
+  EXPECT_EQ(attempts_of(take(3), 3).size(), kMaps);
+}
+
+TEST_F(PrefetchTest, WhatTheStoreHasNoRoomForIsNotKept) {
+  open(256u << 10);
+  expect({0, 1});
+  offer(put_all(40), true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.brought_bytes > (256u << 10); }));
+  EXPECT_LE(attempts_of(take(0), 0).size() + attempts_of(take(1), 1).size(), 8u);
+  EXPECT_LE(store_->stats().reserved_bytes, 256u << 10);
+}
+
+TEST_F(PrefetchTest, AWorkerThatIsGoneCostsNothingButTheTry) {
+  open();
+  std::vector<RemoteOutput> outputs = put_all(10);
+  for (std::uint32_t map = 10; map < 20; ++map) outputs.push_back({"127.0.0.1:1", {map, 0}});
+  expect({0, 1, 2, 3, 4, 5, 6, 7});
+  offer(outputs, true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kPartitions * 10 * kBlock; }));
+  for (std::uint32_t partition = 0; partition < kPartitions; ++partition)
+    EXPECT_EQ(attempts_of(take(partition), partition).size(), 10u);
+}
+
+TEST_F(PrefetchTest, AnOutputThatWasMadeAgainComesWithItsNewAttempt) {
+  open();
+  expect({4});
+  RemoteOutput lost{address_, {0, 0}};  // the store has no such thing
+  offer({lost}, false, options_.least_bytes);
+  offer({put(0, 1), put(1)}, true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kBlock; }));
+  EXPECT_EQ(attempts_of(take(4), 4), (std::map<std::uint32_t, std::uint32_t>{{0, 1}, {1, 0}}));
+}
+
+TEST_F(PrefetchTest, LittleWaitsForMoreAndVeryLittleIsLeftToTheTask) {
+  open();
+  expect({0});
+  offer(put_all(2), false);  // 64 KiB of a wanted 128
+  offer({put(2)}, false);
+  EXPECT_EQ(stats().brought_bytes, 0u);
+  offer({put(3)}, false);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 4 * kBlock; }));
+  reactor_->run([&] { prefetcher_->expect(kJob, ShuffleId(9), {0}); });
+  reactor_->run([&] { prefetcher_->offer(kJob, ShuffleId(9), {{address_, {0, 0}}}, 100, true); });
+  EXPECT_TRUE(take(5).blocks.empty());
+  EXPECT_EQ(stats().held_segments, 1u);
+}
+
+TEST_F(PrefetchTest, WhatIsNotExpectedAnyMoreIsGivenUp) {
+  open();
+  expect({0, 1});
+  offer(put_all(8), true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * 8 * kBlock; }));
+  EXPECT_FALSE(take(0).blocks.empty());
+  expect({2});
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.brought_bytes >= 3 * 8 * kBlock; }));
+  EXPECT_FALSE(take(0).blocks.empty()) << "its task runs";
+  EXPECT_TRUE(take(1).blocks.empty());
+  EXPECT_EQ(attempts_of(take(2), 2).size(), 8u);
+}
+
+/// A worker that does not answer, and a task that waits for its blocks until `end`.
+class SilentWorker : public PrefetchTest {
+ protected:
+  void wait_until(const std::function<void(const std::string& address)>& end);
+};
+
+void SilentWorker::wait_until(const std::function<void(const std::string& address)>& end) {
+  std::promise<void> asked;
+  std::vector<rpc::Responder> kept;
+  std::unique_ptr<rpc::Listener> listener;
+  std::string address;
+  serving_->run([&] {
+    listener = serving_
+                   ->listen({"127.0.0.1:0"}, transfer_limits(),
+                            [&](const rpc::ConnectionPtr&) {
+                              rpc::Handler handler;
+                              handler.on_request = [&](const rpc::ConnectionPtr&, rpc::Message, rpc::Responder responder) {
+                                kept.push_back(std::move(responder));
+                                if (kept.size() == 1) asked.set_value();
+                              };
+                              return handler;
+                            })
+                   .value();
+    address = listener->endpoint().text;
+  });
+  options_.fetch.reply_deadline = 100s;
+  open();
+  expect({0});
+  offer({{address, {0, 0}}}, true);
+  std::promise<PrefetchedPart> promise;
+  reactor_->run(
+      [&] { prefetcher_->take(kJob, kShuffle, 0, {}, [&](PrefetchedPart part) { promise.set_value(std::move(part)); }); });
+  auto future = promise.get_future();
+  asked.get_future().get();
+  EXPECT_EQ(future.wait_for(0s), std::future_status::timeout);
+  reactor_->run([&] { end(address); });
+  EXPECT_TRUE(future.get().blocks.empty());
+  reactor_->run([&] { prefetcher_.reset(); });
+  serving_->run([&] {
+    kept.clear();
+    listener.reset();
+  });
+}
+
+TEST_F(SilentWorker, KeepsNobodyWhenTheJobEnds) {
+  wait_until([this](const std::string&) { prefetcher_->drop(kJob); });
+}
+
+TEST_F(SilentWorker, KeepsNobodyWhenItIsLost) {
+  wait_until([this](const std::string& address) { prefetcher_->forget(address, Error(Code::unavailable, "it was lost")); });
+}
+
+TEST_F(PrefetchTest, APartitionThatIsLargerThanTheOthersIsNotBroughtAtOnce) {
+  options_.fetch_bytes = 8 * kBlock;
+  options_.fetch.in_flight = 1;
+  open();
+  expect({0});
+  offer(put_all(64), true, kBlock / 64);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 64 * kBlock; }));
+  PrefetchedPart part = take(0);
+  std::size_t maps = 0, largest = 0;
+  for (const PrefetchedBlocks& blocks : part.blocks) maps += blocks.maps.size(), largest = std::max(largest, blocks.maps.size());
+  EXPECT_EQ(maps, 64u);
+  EXPECT_EQ(largest, 32u) << "the first one, a sixteenth of what the mean makes believe";
+  EXPECT_GE(part.blocks.size(), 1u + 32 / 8);
+}
+
+TEST_F(PrefetchTest, WhatNeighboursHaveIsNotMoved) {
+  serving_->run([&] {
+    neighbour_listener_ = serving_
+                              ->listen(neighbour_endpoint(address_).value(), neighbour_limits(),
+                                       [&](const rpc::ConnectionPtr&) { return neighbour_handler(*source_); })
+                              .value();
+  });
+  reactor_->run([&] { neighbours_ = std::make_unique<Neighbours>(*reactor_); });
+  open();
+  expect({0, 1});
+  const auto outputs = put_all(10);
+  offer(outputs, true);
+  std::promise<void> known;  // an answer of the neighbour that comes after the prefetcher's
+  reactor_->run([&] {
+    neighbours_->open(address_, kJob, kShuffle, {{0, 0}}, [&](const Result<std::vector<Fd>>& opened) {
+      EXPECT_TRUE(opened);
+      known.set_value();
+    });
+  });
+  known.get_future().get();
+  offer({put(10)}, true);
+  EXPECT_TRUE(take(0).blocks.empty());
+  EXPECT_EQ(stats().brought_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace weft::shuffle
