@@ -17,6 +17,7 @@
 #include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
 #include "shuffle/task_shuffle.hpp"
+#include "storage/remote.hpp"
 #include "storage/split.hpp"
 
 namespace weft::runtime {
@@ -33,7 +34,8 @@ struct TaskContext {
 
   std::vector<shuffle::InputSlice> inputs;  // shuffles read at `partition`
   shuffle::TaskShuffle* shuffle = nullptr;
-  OperatorContext operators;  // memory, spill space, stop flag
+  storage::RemoteFiles* files = nullptr;  // of the cluster
+  OperatorContext operators;              // memory, spill space, stop flag
 
   /// Not 0: only a sample of the records is wanted. Sources read about this much, in windows, and say which share of their input it
   /// was.

@@ -91,6 +91,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   context.splits = &launch.splits;
   context.inputs = launch.inputs;
   context.shuffle = &shuffle;
+  context.files = files_.get();
   context.operators.memory = &grant;
   context.operators.pages = &pages_;
   context.operators.spill_directory = setup_.spill_directory;

@@ -14,6 +14,7 @@
 #include "runtime/executor/task.hpp"
 #include "runtime/executor/worker_link.hpp"
 #include "runtime/protocol/executor.hpp"
+#include "storage/files/job_files.hpp"
 
 namespace weft::runtime {
 
@@ -44,6 +45,7 @@ class TaskPool {
   JobProgram& program_;
   WorkerLink& worker_;
   Report report_;
+  const std::shared_ptr<storage::RemoteFiles> files_ = storage::job_files_of_environment();
   PagePool pages_;
 
   std::mutex mutex_;  // guards everything below

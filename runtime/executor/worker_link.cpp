@@ -38,6 +38,24 @@ Result<WorkerLink::Blocks> WorkerLink::fetch(const protocol::BlocksWanted& wante
   return Blocks{std::move(segment), 0, {}};
 }
 
+Result<std::vector<WorkerLink::Prefetched>> WorkerLink::take_prefetched(ShuffleId shuffle, std::uint32_t partition) {
+  std::vector<Prefetched> all;
+  for (bool more = true; more;) {
+    const protocol::PrefetchedWanted wanted{shuffle, partition, static_cast<std::uint32_t>(all.size())};
+    WEFT_ASSIGN(rpc::Message answer, call(protocol::kTakePrefetched, protocol::encode(wanted), kFetchDeadline));
+    WEFT_ASSIGN(protocol::PrefetchedSegments segments, protocol::decode_prefetched(answer));
+    if (segments.maps.size() != answer.fds.size() || (segments.more && segments.maps.empty()))
+      return fail(Code::corrupt, "the worker's answer does not fit its prefetched blocks");
+    for (std::size_t i = 0; i < answer.fds.size(); ++i) {
+      WEFT_ASSIGN(auto segment, shuffle::Segment::open(std::move(answer.fds[i])));
+      if (segment->partitions() != segments.maps[i].size()) return fail(Code::corrupt, "prefetched blocks are of other maps");
+      all.push_back({std::move(segment), std::move(segments.maps[i])});
+    }
+    more = segments.more;
+  }
+  return all;
+}
+
 bool WorkerLink::is_far(NodeId node) {
   const std::lock_guard lock(mutex_);
   return far_.contains(node);

@@ -34,6 +34,13 @@ class WorkerLink {
   /// Blocks of one other node, fetched and verified by the worker.
   Result<Blocks> fetch(const protocol::BlocksWanted& wanted);
 
+  struct Prefetched {
+    std::shared_ptr<const shuffle::Segment> segment;
+    std::vector<protocol::MapAttempt> maps;  // whose extents are its "partitions"
+  };
+  /// What the worker has brought of a partition already.
+  Result<std::vector<Prefetched>> take_prefetched(ShuffleId shuffle, std::uint32_t partition);
+
   struct Mapped {
     std::shared_ptr<const shuffle::Segment> segment;  // null unless opened
     protocol::Opened outcome = protocol::Opened::lost;

@@ -32,6 +32,8 @@ Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, shu
   WEFT_ASSIGN(const std::vector<shuffle::MapOutput> all, worker_.locate(shuffle));
   const Window outputs = shuffle::in_range(all, maps);
   maps_per_fetch_ = 1;  // the blocks of another shuffle have other sizes
+  took_brought_ = false;
+  brought_.clear();
   for (std::size_t from = 0; from < outputs.size(); from += kWindow)
     WEFT_TRY(read_window(shuffle, partition, outputs.subspan(from, std::min(kWindow, outputs.size() - from)), visit));
   return {};
@@ -65,7 +67,8 @@ Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, W
   remote = {};
   protocol::BlocksWanted wanted{shuffle, partition, {}};
   for (const auto& map : rest)
-    if (map.node == node && wanted.maps.size() < maps_per_fetch_) wanted.maps.push_back(map);
+    if (map.node == node && wanted.maps.size() < maps_per_fetch_ && !brought_.contains({map.map, map.attempt}))
+      wanted.maps.push_back(map);
   auto blocks = worker_.fetch(wanted);
   if (!blocks) return lost(shuffle, rest.front(), blocks.error().to_string());
   if (!blocks->segment) {
@@ -81,11 +84,32 @@ Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, W
 
 Result<void> WorkerShuffle::read_remote(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote,
                                         const shuffle::BlockVisitor& visit) {
+  if (const auto here = brought(shuffle, partition, rest.front())) {
+    for (const shuffle::Extent& extent : here->blocks->extents(here->position))
+      WEFT_TRY(visit({here->blocks->bytes(extent), extent.records, here->blocks, 0}));
+    return {};
+  }
   if (!remote.blocks || remote.next >= remote.blocks->partitions()) WEFT_TRY(refill(shuffle, partition, rest, remote));
   for (const shuffle::Extent& extent : remote.blocks->extents(remote.next))
     WEFT_TRY(visit({remote.blocks->bytes(extent), extent.records, remote.blocks, remote.blocks->size()}));
   ++remote.next;
   return {};
+}
+
+std::optional<WorkerShuffle::Brought> WorkerShuffle::brought(ShuffleId shuffle, std::uint32_t partition,
+                                                             const shuffle::MapOutput& map) {
+  if (!std::exchange(took_brought_, true)) {
+    // Without an answer nothing was brought: what is asked for next will tell what is wrong.
+    if (const auto all = worker_.take_prefetched(shuffle, partition)) {
+      for (const WorkerLink::Prefetched& prefetched : *all) {
+        for (std::uint32_t i = 0; i < prefetched.maps.size(); ++i)
+          brought_[{prefetched.maps[i].map, prefetched.maps[i].attempt}] = {prefetched.segment, i};
+      }
+    }
+  }
+  const auto found = brought_.extract({map.map, map.attempt});
+  if (found.empty()) return std::nullopt;
+  return std::move(found.mapped());
 }
 
 Result<void> WorkerShuffle::lost(ShuffleId shuffle, const shuffle::MapOutput& map, std::string why) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "runtime/executor/worker_link.hpp"
 
@@ -28,6 +30,11 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
  private:
   /// The fetched blocks of one node: those of a run of its maps, visited in order.
   struct Remote;
+  /// The blocks of one map within a segment that was brought before the task began.
+  struct Brought {
+    std::shared_ptr<const shuffle::Segment> blocks;
+    std::uint32_t position = 0;
+  };
   using Window = std::span<const shuffle::MapOutput>;
 
   Result<void> read_window(ShuffleId shuffle, std::uint32_t partition, Window window, const shuffle::BlockVisitor& visit);
@@ -35,6 +42,8 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
                           const std::shared_ptr<const shuffle::Segment>& segment, const shuffle::BlockVisitor& visit);
   Result<void> read_remote(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote,
                            const shuffle::BlockVisitor& visit);
+  /// The map's blocks when they were brought already; each map once.
+  std::optional<Brought> brought(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map);
   /// Fetches the next blocks of the node that has rest.front().
   Result<void> refill(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote);
   /// Records the lost map output and returns Code::unavailable.
@@ -47,7 +56,9 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
   const std::atomic<bool>& stop_;
   std::vector<shuffle::PartitionSize> committed_;
   std::optional<shuffle::FetchFailure> failure_;
-  std::size_t maps_per_fetch_ = 1;  // adapted to the size of the blocks
+  std::size_t maps_per_fetch_ = 1;                                      // adapted to the size of the blocks
+  bool took_brought_ = false;                                           // of the partition being read
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Brought> brought_;  // by map and attempt
 };
 
 }  // namespace weft::runtime

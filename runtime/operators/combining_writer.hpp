@@ -41,7 +41,9 @@ class CombiningWriter {
     if constexpr (kWaits) {
       pending_.push(table_, ref, value, Apply{this});
     } else {
-      Table::visit_kind(ref, [&](const auto& kind) { Apply{this}(kind, value); });
+      const Apply apply{this};
+      apply.expect(1);
+      Table::visit_kind(ref, [&](const auto& kind) { apply(kind, value); });
       if constexpr (kGrowingAcc<Acc>) account_growth(value);
     }
   }
@@ -67,10 +69,12 @@ class CombiningWriter {
 
   struct Apply {
     CombiningWriter* self;
+    void expect(std::size_t records) const {
+      self->poll_(static_cast<std::uint32_t>(records));
+      self->added_ += records;
+    }
     template <class Kind>
     void operator()(const Kind& kind, const Value& value) const {
-      self->poll_();
-      ++self->added_;
       if (self->upsert(kind, value)) [[likely]]
         return;
       self->flush();
@@ -88,7 +92,7 @@ class CombiningWriter {
         });
   }
 
-  bool combines() const { return added_ - inserted_ >= added_ / 8; }
+  bool combines() const { return added_ >= inserted_ + added_ / 8; }
 
   void flush_all() {
     if constexpr (kWaits) pending_.drain(Apply{this});

@@ -30,9 +30,12 @@ T value_or_throw(Result<T>&& result) {
 class StopPoll {
  public:
   explicit StopPoll(const OperatorContext& context) : stop_(context.stop) {}
-  [[gnu::always_inline]] void operator()() {
-    if (++records_ % kEvery == 0) [[unlikely]]
+  [[gnu::always_inline]] void operator()(std::uint32_t records = 1) {
+    records_ += records;
+    if (records_ >= kEvery) [[unlikely]] {
+      records_ = 0;
       now();
+    }
   }
   [[gnu::noinline]] void now() const {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw TaskCancelled{};

@@ -48,7 +48,6 @@ class Joiner {
   /// May emit at once (the build side is in memory), later, or at the end.
   template <class Emit>
   void probe(const K& key, const P& value, Emit&& emit) {
-    poll_();
     if (sides_) [[unlikely]]
       return add_sorted_probe(key, value);
     const Ref ref = table_.ref(key);
@@ -57,6 +56,7 @@ class Joiner {
       store_fixed(value, waiting.value.data());
       pending_.push(table_, ref, waiting, Match<Emit>{this, emit});
     } else {
+      poll_();
       match(ref, key, value, emit);
     }
   }
@@ -106,6 +106,7 @@ class Joiner {
   struct Match {
     Joiner* self;
     Emit& emit;
+    void expect(std::size_t records) const { self->poll_(static_cast<std::uint32_t>(records)); }
     template <class Kind>
     void operator()(const Kind& kind, const Waiting& waiting) const {
       self->match(kind, waiting.key, load_fixed<P>(waiting.value.data()), emit);
@@ -142,10 +143,11 @@ class Joiner {
       if (rules_.lone_probe) emit(key, kNoBuild, &value);
       return;
     }
-    matches->meet();
+    if (rules_.lone_build || rules_.met_build) matches->meet();  // otherwise nobody asks
     if (rules_.pairs) {
+      bool more = false;
       matches->for_each([&](const B& build) {
-        poll_();
+        if (std::exchange(more, true)) poll_();
         emit(key, &build, &value);
       });
     } else if (rules_.met_probe) {
@@ -167,6 +169,7 @@ class Joiner {
   }
 
   void add_sorted_probe(const K& key, const P& value) {
+    poll_();
     if (!std::exchange(sides_->build_complete, true)) sides_->build.spill_all();
     sides_->probe.add(key, value);
   }

@@ -1,6 +1,7 @@
 #include "runtime/operators/partitioned_writer.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/core.h>
 
@@ -8,13 +9,14 @@ namespace weft::runtime {
 namespace {
 
 constexpr std::uint64_t kCacheBytes = 512U << 10;  // of the second-level cache, for all buffers until they are copied
-constexpr std::size_t kOverhang = 16;              // room for the record that fills a buffer: this part of it
+constexpr std::uint32_t kOverhang = 4;             // room for the record that fills a buffer: as many of the usual size
 
-std::size_t flush_size(const MemoryGrant& grant, const shuffle::SegmentWriter& segment, std::uint32_t partitions) {
+/// A power of two, so that buffers fill the segment's pieces of memory.
+std::uint32_t buffer_size(const MemoryGrant& grant, const shuffle::SegmentWriter& segment, std::uint32_t partitions) {
   const std::uint64_t share = grant.limit() / 4 / std::max<std::uint32_t>(partitions, 1);
   const std::uint64_t good = segment.good_extent();
   const std::uint64_t cached = std::clamp<std::uint64_t>(kCacheBytes / std::max<std::uint32_t>(partitions, 1), good, 4 * good);
-  return static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 512, cached));
+  return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(share, 512, cached)));
 }
 
 }  // namespace
@@ -25,8 +27,9 @@ PartitionedWriter::PartitionedWriter(OperatorContext& context, shuffle::SegmentW
       poll_(context),
       partitions_(partitions),
       buffers_(std::make_unique<PartitionBuffer[]>(partitions)),
-      flush_bytes_(flush_size(*context.memory, segment, partitions)) {
-  const std::uint64_t wanted = std::uint64_t{flush_bytes_} * partitions;
+      buffer_bytes_(buffer_size(*context.memory, segment, partitions)) {
+  for (std::uint32_t i = 0; i < partitions; ++i) buffers_[i].flush_at = buffer_bytes_;
+  const std::uint64_t wanted = std::uint64_t{buffer_bytes_} * partitions;
   if (context.memory->try_take(wanted)) taken_ = wanted;  // refused only with very many partitions: go on with the small buffers
 }
 
@@ -34,19 +37,24 @@ PartitionedWriter::~PartitionedWriter() { context_.memory->give_back(taken_); }
 
 void PartitionedWriter::append(std::uint32_t partition) {
   PartitionBuffer& buffer = buffers_[partition];
-  if (buffer.bytes.size() > flush_bytes_ + context_.memory->limit()) too_large(buffer.bytes.size());
+  if (buffer.bytes.size() > buffer_bytes_ + context_.memory->limit()) too_large(buffer.bytes.size());
   value_or_throw(segment_.append(partition, buffer.bytes.view(), buffer.records));
   buffer.records = 0;
 }
 
 void PartitionedWriter::flush(std::uint32_t partition) {
-  append(partition);
   PartitionBuffer& buffer = buffers_[partition];
+  const auto usual = static_cast<std::uint32_t>(std::min<std::size_t>(buffer.bytes.size() / buffer.records, buffer_bytes_));
+  append(partition);
   // A partition that filled a buffer will fill more: they are encoded where they are to stay, if the segment has room.
-  const MutableBytes room = segment_.room(partition, flush_bytes_ + flush_bytes_ / kOverhang);
+  const MutableBytes room = segment_.room(partition, buffer_bytes_);
   if (!room.empty()) {
     buffer.bytes = Encoder(room);
-  } else if (!buffer.bytes.owns_memory() || buffer.bytes.capacity() > 4 * flush_bytes_) {
+    buffer.flush_at = buffer_bytes_ - std::min(kOverhang * usual, buffer_bytes_ / 2);
+    return;
+  }
+  buffer.flush_at = buffer_bytes_;
+  if (!buffer.bytes.owns_memory() || buffer.bytes.capacity() > 4 * buffer_bytes_) {
     buffer.bytes = Encoder();  // the memory is the segment's now; or that of one huge record, which must not be kept
   } else {
     buffer.bytes.clear();

@@ -39,7 +39,7 @@ class PartitionedWriter {
     const std::byte* next = buffer.bytes.view().data() + buffer.bytes.size();
     __builtin_prefetch(next + 64, 1);
     __builtin_prefetch(next + 128, 1);
-    if (buffer.bytes.size() >= flush_bytes_) [[unlikely]]
+    if (buffer.bytes.size() >= buffer.flush_at) [[unlikely]]
       flush(partition);
     poll_();
   }
@@ -52,6 +52,7 @@ class PartitionedWriter {
   struct PartitionBuffer {
     Encoder bytes;
     std::uint32_t records = 0;
+    std::uint32_t flush_at = 0;  // bytes
   };
 
   void append(std::uint32_t partition);
@@ -65,7 +66,7 @@ class PartitionedWriter {
   StopPoll poll_;
   const std::uint32_t partitions_;
   const std::unique_ptr<PartitionBuffer[]> buffers_;
-  std::size_t flush_bytes_;
+  const std::uint32_t buffer_bytes_;
   std::uint64_t taken_ = 0;
 };
 

@@ -21,13 +21,16 @@ class PendingUpserts {
   /// Only plain payloads can wait cheaply.
   static constexpr bool kPossible = std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= 32;
 
-  /// Queues the update; when there are many of its kind, apply(kind of reference, const Payload&) is called for all in order. Only
-  /// very long keys don't wait (none equal to one does): they are applied at once.
+  /// Queues the update; when there are many of its kind, apply.expect(their number) and then apply(kind of reference, const
+  /// Payload&) for all in order are called. Only very long keys don't wait (none equal to one does): they are applied at once.
   template <class Apply>
   void push(Table& table, const Ref& ref, const Payload& payload, Apply&& apply) {
     Table::visit_kind(ref, [&]<class Key>(const typename Table::template KindRef<Key>& kind) {
       if constexpr (std::is_same_v<Key, LongKey>) {
-        if (kind.key.size() > kLongest) return apply(kind, payload);
+        if (kind.key.size() > kLongest) {
+          apply.expect(1);
+          return apply(kind, payload);
+        }
       }
       if constexpr (kPossible) {
         table.prefetch(kind);
@@ -93,6 +96,8 @@ class PendingUpserts {
   static void drain(Queue<Key>& queue, Apply& apply) {
     if constexpr (kPossible) {
       const std::size_t size = std::exchange(queue.size, 0);
+      if (size == 0) return;
+      apply.expect(size);
       for (std::size_t i = 0; i < size; ++i) apply(queue.items[i].ref, queue.items[i].payload);
     }
   }

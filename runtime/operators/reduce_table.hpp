@@ -23,11 +23,11 @@ class ReduceTable {
   ~ReduceTable() { account_.give_back(grown_); }
 
   void merge(const K& key, const Acc& acc) {
-    poll_();
     const Ref ref = table_.ref(key);
     if constexpr (kWaits) {
       pending_.push(table_, ref, acc, MergeNow{this});
     } else {
+      poll_();
       merge_now(ref, acc);
     }
   }
@@ -96,6 +96,7 @@ class ReduceTable {
 
   struct MergeNow {
     ReduceTable* self;
+    void expect(std::size_t records) const { self->poll_(static_cast<std::uint32_t>(records)); }
     template <class Kind>
     void operator()(const Kind& kind, const Acc& acc) const {
       self->merge_now(kind, acc);

@@ -4,14 +4,13 @@
 #include <cerrno>
 #include <limits>
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <lz4.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.hpp"
 #include "base/crc32c.hpp"
+#include "base/unlinked_file.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -56,17 +55,16 @@ std::size_t compress(ByteView records, Encoder& stored) {
 }  // namespace
 
 void SpillFile::open() {
-  const std::string& directory = context_.spill_directory;
-  fd_ = Fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (fd_.valid()) return;
-  std::string path = directory + "/weft-spill-XXXXXX";  // the file system has no O_TMPFILE
-  fd_ = Fd(::mkostemp(path.data(), O_CLOEXEC));
-  if (!fd_.valid()) fail_errno("cannot create a spill file in", errno);
-  ::unlink(path.c_str());
+  auto file = unlinked_file(context_.spill_directory);
+  if (!file) fail(std::move(file).error().wrap("cannot spill"));
+  fd_ = std::move(*file);
 }
 
 void SpillFile::fail_errno(const char* what, int error) const {
-  Error why = errno_error(fmt::format("{} {}", what, context_.spill_directory), error);
+  fail(errno_error(fmt::format("{} {}", what, context_.spill_directory), error));
+}
+
+void SpillFile::fail(Error why) const {
   if (owner_ != nullptr)
     why = std::move(why).wrap(fmt::format("{} needs more than the {} bytes of memory it may use", owner_->name(), owner_->limit()));
   throw TaskError{std::move(why)};

@@ -43,6 +43,7 @@ class SpillFile {
  private:
   void open();
   [[noreturn]] void fail_errno(const char* what, int error) const;
+  [[noreturn]] void fail(Error why) const;
 
   OperatorContext& context_;
   const Account* owner_ = nullptr;

@@ -9,9 +9,10 @@
 
 namespace weft::runtime {
 
-// Every kind can say whether it is the mark of a free slot. A key that looks like one (the number 0) has a place of its own.
+// Every kind can say whether it is the mark of a free slot. Of numbers, 0 looks like one (kOdd) and has a place of its own.
 
 struct NumberKey {
+  static constexpr bool kOdd = true;
   std::uint64_t bits = 0;
 
   bool free() const { return bits == 0; }
@@ -23,6 +24,7 @@ struct NumberKey {
 
 /// Up to seven bytes; one more than their number in the uppermost byte.
 struct ShortKey {
+  static constexpr bool kOdd = false;
   static constexpr std::size_t kMax = 7;
   std::uint64_t word = 0;
 
@@ -39,6 +41,7 @@ struct ShortKey {
 
 /// Eight to fifteen bytes.
 struct MediumKey {
+  static constexpr bool kOdd = false;
   ShortBytes bytes;
 
   bool free() const { return bytes.tail == 0; }
@@ -50,6 +53,7 @@ struct MediumKey {
 
 /// More; the bytes lie elsewhere.
 struct LongKey {
+  static constexpr bool kOdd = false;
   std::uint64_t hashed = 0;
   const std::byte* place = nullptr;
   std::size_t length = 0;

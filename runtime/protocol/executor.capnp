@@ -25,7 +25,7 @@ struct Stop {
 struct Commit {
   attempt @0 :Task.Attempt;
   size @1 :UInt64;
-  partitions @2 :List(Task.PartitionSize);
+  partitions @2 :Data;            # their sizes (shuffle/partition_sizes.hpp)
 }
 
 struct Locate {
@@ -60,4 +60,22 @@ struct Fetched {
   failed @0 :Bool;                # no descriptor follows
   lost @1 :UInt32;                # index into the request's list: the first that could not be had
   error @2 :Text;
+}
+
+struct TakePrefetched {
+  shuffle @0 :UInt32;
+  partition @1 :UInt32;
+  from @2 :UInt32;                # how many segments to pass over
+}
+
+struct Prefetched {
+  segments @0 :List(Segment);     # a descriptor follows for each
+  more @1 :Bool;
+  struct Segment {
+    maps @0 :List(MapAttempt);    # its "partition" i holds the extents of the i-th
+  }
+  struct MapAttempt {
+    map @0 :UInt32;
+    attempt @1 :UInt32;
+  }
 }

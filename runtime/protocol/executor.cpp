@@ -19,21 +19,19 @@ rpc::Payload encode(const ExecutorSetup& message) {
   out.setMemoryBytes(message.memory_bytes);
   out.setSpillDirectory(text(message.spill_directory));
   out.setSegmentDirectory(text(message.segment_directory));
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode_value(ActionId action, SharedBytes bytes) {
   capnp::MallocMessageBuilder builder;
   builder.initRoot<wire::Value>().setAction(action.value());
-  rpc::Payload payload{rpc::flatten(builder), {}, {}};
-  if (!bytes.bytes.empty()) payload.bulk.push_back(std::move(bytes));
-  return payload;
+  return payload(builder, std::move(bytes));
 }
 
 rpc::Payload encode_stop(const AttemptId& attempt) {
   capnp::MallocMessageBuilder builder;
   protocol::write(builder.initRoot<wire::Stop>().initAttempt(), attempt);
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode(const Commit& message) {
@@ -41,20 +39,20 @@ rpc::Payload encode(const Commit& message) {
   auto out = builder.initRoot<wire::Commit>();
   protocol::write(out.initAttempt(), message.attempt);
   out.setSize(message.size);
-  write_list(out.initPartitions(count(message.partitions.size())), message.partitions);
-  return {rpc::flatten(builder), {}, {}};
+  out.setPartitions(rpc::data_reader(shuffle::pack(message.partitions).view()));
+  return payload(builder);
 }
 
 rpc::Payload encode_locate(ShuffleId shuffle) {
   capnp::MallocMessageBuilder builder;
   builder.initRoot<wire::Locate>().setShuffle(shuffle.value());
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode_located(const std::vector<shuffle::MapOutput>& outputs) {
   capnp::MallocMessageBuilder builder;
   write_list(builder.initRoot<wire::Located>().initOutputs(count(outputs.size())), outputs);
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode(const SegmentsWanted& message) {
@@ -62,14 +60,14 @@ rpc::Payload encode(const SegmentsWanted& message) {
   auto out = builder.initRoot<wire::OpenSegments>();
   out.setShuffle(message.shuffle.value());
   write_list(out.initMaps(count(message.maps.size())), message.maps);
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode_opened(const std::vector<Opened>& outcomes) {
   capnp::MallocMessageBuilder builder;
   auto out = builder.initRoot<wire::Opened>().initOutcomes(count(outcomes.size()));
   for (unsigned i = 0; i < out.size(); ++i) out.set(i, static_cast<wire::Opened::Outcome>(outcomes[i]));
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode(const BlocksWanted& message) {
@@ -78,7 +76,7 @@ rpc::Payload encode(const BlocksWanted& message) {
   out.setShuffle(message.shuffle.value());
   out.setPartition(message.partition);
   write_list(out.initMaps(count(message.maps.size())), message.maps);
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode(const FetchedBlocks& message) {
@@ -87,7 +85,31 @@ rpc::Payload encode(const FetchedBlocks& message) {
   out.setFailed(message.failed);
   out.setLost(message.lost);
   out.setError(text(message.error));
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
+}
+
+rpc::Payload encode(const PrefetchedWanted& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::TakePrefetched>();
+  out.setShuffle(message.shuffle.value());
+  out.setPartition(message.partition);
+  out.setFrom(message.from);
+  return payload(builder);
+}
+
+rpc::Payload encode(const PrefetchedSegments& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Prefetched>();
+  auto segments = out.initSegments(count(message.maps.size()));
+  for (unsigned i = 0; i < segments.size(); ++i) {
+    auto maps = segments[i].initMaps(count(message.maps[i].size()));
+    for (unsigned k = 0; k < maps.size(); ++k) {
+      maps[k].setMap(message.maps[i][k].map);
+      maps[k].setAttempt(message.maps[i][k].attempt);
+    }
+  }
+  out.setMore(message.more);
+  return payload(builder);
 }
 
 Result<ExecutorSetup> decode_setup(const rpc::Message& message) {
@@ -109,7 +131,8 @@ Result<AttemptId> decode_stop(const rpc::Message& message) {
 
 Result<Commit> decode_commit(const rpc::Message& message) {
   return rpc::read_message<wire::Commit>(message.header.view(), "commit of a segment", [](auto in) -> Result<Commit> {
-    return Commit{protocol::read(in.getAttempt()), in.getSize(), read_list(in.getPartitions())};
+    WEFT_ASSIGN(auto sizes, shuffle::unpack_sizes(rpc::data_view(in.getPartitions())));
+    return Commit{protocol::read(in.getAttempt()), in.getSize(), std::move(sizes)};
   });
 }
 
@@ -151,6 +174,25 @@ Result<BlocksWanted> decode_blocks_wanted(const rpc::Message& message) {
 Result<FetchedBlocks> decode_fetched(const rpc::Message& message) {
   return rpc::read_message<wire::Fetched>(message.header.view(), "answer with blocks", [](auto in) -> Result<FetchedBlocks> {
     return FetchedBlocks{in.getFailed(), in.getLost(), string(in.getError())};
+  });
+}
+
+Result<PrefetchedWanted> decode_prefetched_wanted(const rpc::Message& message) {
+  return rpc::read_message<wire::TakePrefetched>(
+      message.header.view(), "request for prefetched blocks", [](auto in) -> Result<PrefetchedWanted> {
+        return PrefetchedWanted{ShuffleId(in.getShuffle()), in.getPartition(), in.getFrom()};
+      });
+}
+
+Result<PrefetchedSegments> decode_prefetched(const rpc::Message& message) {
+  return rpc::read_message<wire::Prefetched>(message.header.view(), "prefetched blocks", [](auto in) -> Result<PrefetchedSegments> {
+    PrefetchedSegments segments;
+    for (auto segment : in.getSegments()) {
+      auto& maps = segments.maps.emplace_back();
+      for (auto map : segment.getMaps()) maps.push_back({map.getMap(), map.getAttempt()});
+    }
+    segments.more = in.getMore();
+    return segments;
   });
 }
 

@@ -9,16 +9,17 @@
 namespace weft::protocol {
 
 enum ExecutorMessage : rpc::MessageType {
-  kSetup = 1,         // notification to the executor: ExecutorSetup; first; descriptor: the position page
-  kValue = 2,         // notification to the executor: ActionId; the value is the bulk
-  kLaunch = 3,        // notification to the executor: Launches
-  kStop = 4,          // notification to the executor: AttemptId
-  kEvents = 5,        // notification to the worker: vector<Event>
-  kCommit = 6,        // request to the worker: Commit, descriptor: the sealed segment -> empty
-  kLocate = 7,        // request to the worker: ShuffleId -> vector<MapOutput>
-  kOpenSegments = 8,  // request to the worker: SegmentsWanted -> vector<Opened>, descriptors
-  kFetch = 9,         // request to the worker: BlocksWanted -> FetchedBlocks, descriptor: a segment
-  kForget = 10,       // notification to the executor: ShuffleId; nobody will read it any more
+  kSetup = 1,            // notification to the executor: ExecutorSetup; first; descriptor: the position page
+  kValue = 2,            // notification to the executor: ActionId; the value is the bulk
+  kLaunch = 3,           // notification to the executor: Launches
+  kStop = 4,             // notification to the executor: AttemptId
+  kEvents = 5,           // notification to the worker: vector<Event>
+  kCommit = 6,           // request to the worker: Commit, descriptor: the sealed segment -> empty
+  kLocate = 7,           // request to the worker: ShuffleId -> vector<MapOutput>
+  kOpenSegments = 8,     // request to the worker: SegmentsWanted -> vector<Opened>, descriptors
+  kFetch = 9,            // request to the worker: BlocksWanted -> FetchedBlocks, descriptor: a segment
+  kTakePrefetched = 11,  // request to the worker: PrefetchedWanted -> PrefetchedSegments, descriptors
+  kForget = 10,          // notification to the executor: ShuffleId; nobody will read it any more
 };
 
 /// At most so many segments are asked for at a time (each answer is a descriptor).
@@ -60,6 +61,21 @@ struct FetchedBlocks {
   std::string error;
 };
 
+/// What was brought of a partition before its task began (shuffle/prefetch.hpp).
+struct PrefetchedWanted {
+  ShuffleId shuffle;
+  std::uint32_t partition = 0;
+  std::uint32_t from = 0;  // segments to pass over: those that came with earlier answers
+};
+struct MapAttempt {
+  std::uint32_t map = 0, attempt = 0;
+};
+/// A descriptor comes with each; its "partition" i holds the extents of its i-th map, verified.
+struct PrefetchedSegments {
+  std::vector<std::vector<MapAttempt>> maps;  // by segment
+  bool more = false;
+};
+
 rpc::Payload encode(const ExecutorSetup& message);
 rpc::Payload encode_value(ActionId action, SharedBytes bytes);
 rpc::Payload encode_stop(const AttemptId& attempt);
@@ -70,6 +86,8 @@ rpc::Payload encode(const SegmentsWanted& message);
 rpc::Payload encode_opened(const std::vector<Opened>& outcomes);
 rpc::Payload encode(const BlocksWanted& message);
 rpc::Payload encode(const FetchedBlocks& message);
+rpc::Payload encode(const PrefetchedWanted& message);
+rpc::Payload encode(const PrefetchedSegments& message);
 
 Result<ExecutorSetup> decode_setup(const rpc::Message& message);
 Result<ActionId> decode_value(const rpc::Message& message);
@@ -81,5 +99,7 @@ Result<SegmentsWanted> decode_segments_wanted(const rpc::Message& message);
 Result<std::vector<Opened>> decode_opened(const rpc::Message& message);
 Result<BlocksWanted> decode_blocks_wanted(const rpc::Message& message);
 Result<FetchedBlocks> decode_fetched(const rpc::Message& message);
+Result<PrefetchedWanted> decode_prefetched_wanted(const rpc::Message& message);
+Result<PrefetchedSegments> decode_prefetched(const rpc::Message& message);
 
 }  // namespace weft::protocol

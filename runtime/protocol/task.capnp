@@ -42,11 +42,6 @@ struct Launches {
   launches @0 :List(Launch);
 }
 
-struct PartitionSize {
-  bytes @0 :UInt64;
-  records @1 :UInt64;
-}
-
 struct Counter {
   name @0 :Text;
   value @1 :Int64;
@@ -56,7 +51,7 @@ struct Event {
   attempt @0 :Attempt;
   kind @1 :UInt8;
   message @2 :Text;
-  output @3 :List(PartitionSize);
+  output @3 :Data;                # sizes of its partitions (shuffle/partition_sizes.hpp)
   resultBytes @4 :UInt64;         # this many of the bulk bytes, in order of the events
   counters @5 :List(Counter);
   inputBytes @6 :UInt64;

@@ -66,7 +66,7 @@ rpc::Payload encode(const Launches& launches) {
   capnp::MallocMessageBuilder message;
   auto root = message.initRoot<wire::Launches>();
   write_list(root.initLaunches(static_cast<unsigned>(launches.launches.size())), launches.launches);
-  return {rpc::flatten(message), {}, {}};
+  return payload(message);
 }
 
 Result<Launches> decode_launches(const rpc::Message& message) {
@@ -80,7 +80,7 @@ void write(wire::Event::Builder out, const Event& event) {
   protocol::write(out.initAttempt(), event.attempt);
   out.setKind(static_cast<std::uint8_t>(event.kind));
   out.setMessage(text(event.message));
-  write_list(out.initOutput(static_cast<unsigned>(event.output.size())), event.output);
+  if (!event.output.empty()) out.setOutput(rpc::data_reader(shuffle::pack(event.output).view()));
   out.setResultBytes(event.result.size());
   auto counters = out.initCounters(static_cast<unsigned>(event.counters.size()));
   unsigned i = 0;
@@ -104,7 +104,7 @@ Result<Event> read(wire::Event::Reader in, BulkReader& bulk) {
   if (in.getKind() > static_cast<std::uint8_t>(EventKind::killed)) return fail(Code::corrupt, "unknown kind of task event");
   event.kind = static_cast<EventKind>(in.getKind());
   event.message = string(in.getMessage());
-  event.output = read_list(in.getOutput());
+  WEFT_ASSIGN(event.output, shuffle::unpack_sizes(rpc::data_view(in.getOutput())));
   WEFT_ASSIGN(event.result, bulk.take(in.getResultBytes()));
   for (auto counter : in.getCounters()) event.counters[string(counter.getName())] = counter.getValue();
   event.input_bytes = in.getInputBytes();
@@ -130,7 +130,7 @@ rpc::Payload encode(std::vector<Event> events) {
 
 Result<std::vector<Event>> decode_events(const rpc::Message& message) {
   return rpc::read_message<wire::Events>(message.header.view(), "task events", [&](auto in) -> Result<std::vector<Event>> {
-    BulkReader bulk(message.bulk);
+    BulkReader bulk(message.bulk.view());
     std::vector<Event> events;
     for (auto item : in.getEvents()) {
       WEFT_ASSIGN(Event event, read(item, bulk));

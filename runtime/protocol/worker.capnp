@@ -32,6 +32,7 @@ struct Heartbeat {
   memory @1 :Float64;
   storeMemoryBytes @2 :UInt64;
   storeDiskBytes @3 :UInt64;
+  clockNanoseconds @4 :Int64;     # the worker's time of day, since 1970
 }
 
 struct JobSetup {
@@ -45,12 +46,25 @@ struct JobSetup {
   binaryHigh @7 :UInt64;
   binaryLow @8 :UInt64;
   taskCpu @9 :Float64;            # what a task takes of the slots; 0: one
+  user @10 :Text;                 # whose files the job writes
+  pull @11 :Bool;                 # map outputs are written to disk
 }
 
 struct NodeAddress {
   node @0 :UInt32;
   name @1 :Text;
   address @2 :Text;
+}
+
+struct Prefetch {
+  job @0 :UInt64;
+  shuffle @1 :UInt32;
+  places @2 :Bool;                # partitions are given
+  partitions @3 :List(UInt32);
+  outputs @4 :List(Task.MapOutput);
+  nodes @5 :List(NodeAddress);
+  blockBytes @6 :UInt64;
+  complete @7 :Bool;
 }
 
 struct Command {
@@ -77,6 +91,12 @@ struct Command {
       releasedShuffle @12 :UInt32;
     }
     releaseJob @13 :UInt64;
+    lost :group {
+      lostNode @14 :UInt32;
+      address @15 :Text;
+      why @16 :Text;
+    }
+    prefetch @17 :Prefetch;
   }
 }
 

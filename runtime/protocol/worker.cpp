@@ -22,7 +22,7 @@ rpc::Payload encode(const Register& message) {
   }
   out.setCapacity(text(message.capacity));
   write_text(out.initLocalData(static_cast<unsigned>(message.local_data.size())), message.local_data);
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode(const Registered& message) {
@@ -30,7 +30,7 @@ rpc::Payload encode(const Registered& message) {
   auto out = builder.initRoot<wire::Registered>();
   out.setNode(message.node.value());
   out.setHeartbeatNanoseconds(message.heartbeat.count());
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode(const Heartbeat& message) {
@@ -40,7 +40,8 @@ rpc::Payload encode(const Heartbeat& message) {
   out.setMemory(message.memory);
   out.setStoreMemoryBytes(message.store_memory_bytes);
   out.setStoreDiskBytes(message.store_disk_bytes);
-  return {rpc::flatten(builder), {}, {}};
+  out.setClockNanoseconds(message.clock.count());
+  return payload(builder);
 }
 
 rpc::Payload encode(const BinaryRequest& message) {
@@ -49,15 +50,13 @@ rpc::Payload encode(const BinaryRequest& message) {
   out.setHigh(message.binary.high);
   out.setLow(message.binary.low);
   out.setOffset(message.offset);
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 rpc::Payload encode(const BinaryChunk& message, SharedBytes bytes) {
   capnp::MallocMessageBuilder builder;
   builder.initRoot<wire::BinaryChunk>().setTotal(message.total);
-  rpc::Payload payload{rpc::flatten(builder), {}, {}};
-  payload.bulk.push_back(std::move(bytes));
-  return payload;
+  return payload(builder, std::move(bytes));
 }
 
 rpc::Payload encode(const LogRequest& message) {
@@ -65,7 +64,7 @@ rpc::Payload encode(const LogRequest& message) {
   auto out = builder.initRoot<wire::LogRequest>();
   out.setJob(message.job.value());
   out.setMaxBytes(message.max_bytes);
-  return {rpc::flatten(builder), {}, {}};
+  return payload(builder);
 }
 
 Result<Register> decode_register(const rpc::Message& message) {
@@ -93,7 +92,9 @@ Result<Registered> decode_registered(const rpc::Message& message) {
 
 Result<Heartbeat> decode_heartbeat(const rpc::Message& message) {
   return rpc::read_message<wire::Heartbeat>(message.header.view(), "heartbeat", [](auto in) -> Result<Heartbeat> {
-    return Heartbeat{in.getCpu(), in.getMemory(), in.getStoreMemoryBytes(), in.getStoreDiskBytes()};
+    const Duration clock(in.getClockNanoseconds());
+    if (clock < Duration(0)) return fail(Code::corrupt, "a heartbeat from before 1970");
+    return Heartbeat{in.getCpu(), in.getMemory(), in.getStoreMemoryBytes(), in.getStoreDiskBytes(), clock};
   });
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/hash.hpp"
 #include "runtime/protocol/task.hpp"
+#include "shuffle/mode.hpp"
 
 namespace weft::protocol {
 
@@ -40,6 +42,7 @@ struct Registered {
 struct Heartbeat {
   double cpu = 0, memory = 0;  // used by tasks, as measured
   std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;
+  Duration clock{0};  // the worker's time of day, since 1970
 };
 
 /// What a worker needs to start executors of a job. Precedes everything else about the job.
@@ -53,6 +56,8 @@ struct JobSetup {
   bool same_binary = false;        // private cluster: the worker's own program
   Hash128 binary;                  // otherwise
   double task_cpu = 1;             // what a task takes of the worker's slots
+  std::string user;                // whose files the job writes
+  shuffle::Mode shuffle_mode = shuffle::Mode::memory;
 };
 /// The recorded value of an action, for executors that replay the definition. In order of the actions.
 struct ActionValue {
@@ -76,6 +81,16 @@ struct Locations {
   std::vector<shuffle::MapOutput> outputs;
   std::vector<NodeAddress> nodes;
 };
+/// What will be read here, and more outputs it can be brought from.
+struct Prefetch {
+  JobId job;
+  ShuffleId shuffle;
+  std::optional<std::vector<std::uint32_t>> partitions;  // in the order of reading; without: as said before
+  std::vector<shuffle::MapOutput> outputs;
+  std::vector<NodeAddress> nodes;  // that have them
+  std::uint64_t block_bytes = 0;   // of one map for one partition, in the mean
+  bool complete = false;           // these are the last outputs
+};
 struct ReleaseShuffle {
   JobId job;
   ShuffleId shuffle;
@@ -83,8 +98,14 @@ struct ReleaseShuffle {
 struct ReleaseJob {
   JobId job;
 };
+/// Nobody need wait for anything of that node: it is gone, or was silent for too long. It may come back as another one.
+struct NodeLost {
+  NodeId node;
+  std::string address;
+  std::string reason;
+};
 
-using Command = std::variant<JobSetup, ActionValue, Launch, Kill, Locations, ReleaseShuffle, ReleaseJob>;
+using Command = std::variant<JobSetup, ActionValue, Launch, Kill, Locations, Prefetch, ReleaseShuffle, ReleaseJob, NodeLost>;
 
 struct BinaryRequest {
   Hash128 binary;

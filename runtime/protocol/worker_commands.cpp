@@ -26,9 +26,11 @@ struct CommandWriter {
     to.setDirectory(text(setup.directory));
     to.setMemoryBytes(setup.memory_bytes);
     to.setTaskCpu(setup.task_cpu);
+    to.setUser(text(setup.user));
     to.setSameBinary(setup.same_binary);
     to.setBinaryHigh(setup.binary.high);
     to.setBinaryLow(setup.binary.low);
+    to.setPull(setup.shuffle_mode == shuffle::Mode::pull);
   }
   void operator()(const ActionValue& value) {
     auto to = out.initValue();
@@ -52,12 +54,33 @@ struct CommandWriter {
     auto nodes = to.initNodes(static_cast<unsigned>(locations.nodes.size()));
     for (unsigned i = 0; i < nodes.size(); ++i) write(nodes[i], locations.nodes[i]);
   }
+  void operator()(const Prefetch& prefetch) {
+    auto to = out.initPrefetch();
+    to.setJob(prefetch.job.value());
+    to.setShuffle(prefetch.shuffle.value());
+    if (prefetch.partitions) {
+      to.setPlaces(true);
+      auto partitions = to.initPartitions(static_cast<unsigned>(prefetch.partitions->size()));
+      for (unsigned i = 0; i < partitions.size(); ++i) partitions.set(i, (*prefetch.partitions)[i]);
+    }
+    write_list(to.initOutputs(static_cast<unsigned>(prefetch.outputs.size())), prefetch.outputs);
+    auto nodes = to.initNodes(static_cast<unsigned>(prefetch.nodes.size()));
+    for (unsigned i = 0; i < nodes.size(); ++i) write(nodes[i], prefetch.nodes[i]);
+    to.setBlockBytes(prefetch.block_bytes);
+    to.setComplete(prefetch.complete);
+  }
   void operator()(const ReleaseShuffle& release) {
     auto to = out.initReleaseShuffle();
     to.setReleasedJob(release.job.value());
     to.setReleasedShuffle(release.shuffle.value());
   }
   void operator()(const ReleaseJob& release) { out.setReleaseJob(release.job.value()); }
+  void operator()(const NodeLost& lost) {
+    auto to = out.initLost();
+    to.setLostNode(lost.node.value());
+    to.setAddress(text(lost.address));
+    to.setWhy(text(lost.reason));
+  }
 };
 
 JobSetup read(wire::JobSetup::Reader in) {
@@ -69,8 +92,10 @@ JobSetup read(wire::JobSetup::Reader in) {
   setup.directory = string(in.getDirectory());
   setup.memory_bytes = in.getMemoryBytes();
   setup.task_cpu = in.getTaskCpu();
+  setup.user = string(in.getUser());
   setup.same_binary = in.getSameBinary();
   setup.binary = {in.getBinaryHigh(), in.getBinaryLow()};
+  setup.shuffle_mode = in.getPull() ? shuffle::Mode::pull : shuffle::Mode::memory;
   return setup;
 }
 
@@ -79,6 +104,17 @@ Locations read(wire::Command::Locations::Reader in) {
   for (auto output : in.getOutputs()) locations.outputs.push_back(protocol::read(output));
   for (auto node : in.getNodes()) locations.nodes.push_back(read(node));
   return locations;
+}
+
+Prefetch read(wire::Prefetch::Reader in) {
+  Prefetch prefetch{JobId(in.getJob()), ShuffleId(in.getShuffle()), {}, read_list(in.getOutputs()), {}, in.getBlockBytes(),
+                    in.getComplete()};
+  if (in.getPlaces()) {
+    prefetch.partitions.emplace();
+    for (const std::uint32_t partition : in.getPartitions()) prefetch.partitions->push_back(partition);
+  }
+  for (auto node : in.getNodes()) prefetch.nodes.push_back(read(node));
+  return prefetch;
 }
 
 Result<Command> read(wire::Command::Reader in, BulkReader& bulk) {
@@ -100,8 +136,14 @@ Result<Command> read(wire::Command::Reader in, BulkReader& bulk) {
       auto release = in.getReleaseShuffle();
       return Command(ReleaseShuffle{JobId(release.getReleasedJob()), ShuffleId(release.getReleasedShuffle())});
     }
+    case wire::Command::PREFETCH:
+      return Command(read(in.getPrefetch()));
     case wire::Command::RELEASE_JOB:
       return Command(ReleaseJob{JobId(in.getReleaseJob())});
+    case wire::Command::LOST: {
+      auto lost = in.getLost();
+      return Command(NodeLost{NodeId(lost.getLostNode()), string(lost.getAddress()), string(lost.getWhy())});
+    }
   }
   return fail(Code::corrupt, "unknown command");
 }
@@ -118,7 +160,7 @@ rpc::Payload encode(const std::vector<Command>& commands) {
 
 Result<std::vector<Command>> decode_commands(const rpc::Message& message) {
   return rpc::read_message<wire::Commands>(message.header.view(), "commands", [&](auto in) -> Result<std::vector<Command>> {
-    BulkReader bulk(message.bulk);
+    BulkReader bulk(message.bulk.view());
     std::vector<Command> commands;
     for (auto item : in.getCommands()) {
       WEFT_ASSIGN(Command command, read(item, bulk));

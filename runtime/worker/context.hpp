@@ -11,6 +11,7 @@
 #include "runtime/protocol/worker.hpp"
 #include "runtime/worker/options.hpp"
 #include "shuffle/neighbours.hpp"
+#include "shuffle/prefetch.hpp"
 #include "shuffle/store.hpp"
 #include "shuffle/transfer.hpp"
 
@@ -23,9 +24,11 @@ struct WorkerContext {
   std::string directory;
   shuffle::Store* store = nullptr;
   shuffle::BlockFetcher* fetcher = nullptr;
-  shuffle::Neighbours* neighbours = nullptr;                   // null: map outputs are not shared with them
+  shuffle::Neighbours* neighbours = nullptr;  // null: map outputs are not shared with them
+  shuffle::Prefetcher* prefetcher = nullptr;
   NodeId self{};                                               // as registered now
   std::map<NodeId, protocol::NodeAddress> nodes{};             // that serve map outputs
+  std::map<NodeId, std::string> lost{};                        // that did, and why they do no more
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master
   Log log{"worker"};
 

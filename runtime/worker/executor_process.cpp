@@ -57,6 +57,7 @@ Result<void> ExecutorProcess::spawn_process() {
   options.arguments = start_.arguments;
   options.environment = {fmt::format("{}=executor", kRoleVariable), fmt::format("{}={}", kExecutorFdVariable, kExecutorFd),
                          fmt::format("{}={}", kDataLimitVariable, data_limit(start_.setup))};
+  options.environment.insert(options.environment.end(), start_.environment.begin(), start_.environment.end());
   options.directory = start_.directory;
   options.output = log.get();
   options.inherited = theirs.get();

@@ -22,6 +22,7 @@ struct ExecutorStart {
   std::string directory;                          // working directory
   std::string log_path;                           // stdout and stderr are appended to it
   Duration stop_grace = std::chrono::seconds(2);  // between asking an attempt to stop and killing the process
+  std::vector<std::string> environment{};         // "NAME=value", beside what executors are told anyway
   protocol::ExecutorSetup setup;
 };
 

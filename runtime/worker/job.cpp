@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "storage/files/job_files.hpp"
+
 namespace weft::runtime {
 
 std::string WorkerContext::log_path(JobId job) const { return fmt::format("{}/logs/job-{}.log", directory, job.value()); }
@@ -63,6 +65,14 @@ ExecutorStart WorkerJob::executor_start() const {
   start.directory = setup_.directory;
   start.log_path = worker_.log_path(setup_.job);
   start.stop_grace = worker_.options.stop_grace;
+  storage::JobFilesOptions files;
+  files.directory = worker_.job_directory(setup_.job);
+  if (!worker_.options.private_cluster) {  // whose executors inherit what their driver knows
+    files.master = worker_.options.master;
+    files.host = worker_.options.name;
+    files.user = setup_.user;
+  }
+  start.environment = storage::environment_of(files);
   start.setup.job = setup_.job;
   start.setup.node = worker_.self;
   start.setup.slots = slots_for(setup_.task_cpu, worker_.options.slots);
@@ -82,7 +92,7 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   if (!executor_) {
     ExecutorProcess::Callbacks callbacks;
     callbacks.on_events = [this](std::vector<protocol::Event> events) {
-      for (const protocol::Event& event : events) rooms_.erase(event.attempt);
+      for (const protocol::Event& event : events) ended(event);
       worker_.report(std::move(events));
     };
     callbacks.on_request = [this](rpc::Message message, rpc::Responder responder) {
@@ -100,11 +110,28 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
     for (const auto& [action, value] : values_) executor_->provide(action, value);
   }
   for (protocol::Launch& launch : launches) {
-    shuffle::SegmentRoom& room = rooms_[launch.attempt];
-    room = worker_.store->reserve(setup_.job, ShuffleId(launch.attempt.task.stage.value()));
-    launch.segment_memory = room.bytes();
+    Running& running = running_[launch.attempt];
+    if (setup_.shuffle_mode == shuffle::Mode::memory)
+      running.room = worker_.store->reserve(setup_.job, ShuffleId(launch.attempt.task.stage.value()));
+    launch.segment_memory = running.room.bytes();
+    running.partition = launch.partition;
+    for (const shuffle::InputSlice& input : launch.inputs) running.inputs.push_back(input.shuffle);
   }
   executor_->launch({std::move(launches)});
+}
+
+/// With the last attempt that reads it goes what was brought of a partition: should it fail, the next one goes to another node.
+void WorkerJob::ended(const protocol::Event& event) {
+  const auto found = running_.extract(event.attempt);
+  if (found.empty()) return;
+  const Running& gone = found.mapped();
+  for (ShuffleId input : gone.inputs) {
+    const bool read_still = std::any_of(running_.begin(), running_.end(), [&](const auto& other) {
+      const std::vector<ShuffleId>& inputs = other.second.inputs;
+      return other.second.partition == gone.partition && std::find(inputs.begin(), inputs.end(), input) != inputs.end();
+    });
+    if (!read_still) worker_.prefetcher->drop(setup_.job, input, gone.partition);
+  }
 }
 
 void WorkerJob::provide(ActionId action, SharedBytes value) {
@@ -127,7 +154,20 @@ void WorkerJob::kill(const protocol::Kill& kill) {
 
 void WorkerJob::set_locations(protocol::Locations locations) { tables_[locations.shuffle] = std::move(locations.outputs); }
 
+void WorkerJob::prefetch(protocol::Prefetch prefetch) {
+  if (ended_) return;
+  std::vector<shuffle::RemoteOutput> outputs;
+  for (const shuffle::MapOutput& output : prefetch.outputs) {
+    const auto node = worker_.nodes.find(output.node);
+    if (output.node == worker_.self || node == worker_.nodes.end()) continue;
+    outputs.push_back({node->second.address, {output.map, output.attempt}});
+  }
+  if (prefetch.partitions) worker_.prefetcher->expect(setup_.job, prefetch.shuffle, *prefetch.partitions);
+  worker_.prefetcher->offer(setup_.job, prefetch.shuffle, outputs, prefetch.block_bytes, prefetch.complete);
+}
+
 void WorkerJob::release(ShuffleId shuffle) {
+  worker_.prefetcher->drop(setup_.job, shuffle);
   tables_.erase(shuffle);
   if (executor_) executor_->forget(shuffle);
 }
@@ -135,6 +175,7 @@ void WorkerJob::release(ShuffleId shuffle) {
 void WorkerJob::end(std::function<void()> done) {
   ended_ = true;
   waiting_.clear();
+  worker_.prefetcher->drop(setup_.job);
   if (!executor_) return worker_.reactor.post(std::move(done));
   on_end_ = std::move(done);
   executor_->end();

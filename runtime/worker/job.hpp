@@ -23,6 +23,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void provide(ActionId action, SharedBytes value);
   void kill(const protocol::Kill& kill);
   void set_locations(protocol::Locations locations);
+  void prefetch(protocol::Prefetch prefetch);
   void release(ShuffleId shuffle);
   /// Ends the executor; `done` is called, later, when it is gone.
   void end(std::function<void()> done);
@@ -37,6 +38,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   Result<rpc::Payload> locate(const rpc::Message& message) const;
   void open_segments(const rpc::Message& message, rpc::Responder responder);
   void fetch(const rpc::Message& message, rpc::Responder responder);
+  void take_prefetched(const rpc::Message& message, rpc::Responder responder);
+  void ended(const protocol::Event& event);
   ExecutorStart executor_start() const;
 
   WorkerContext& worker_;
@@ -46,7 +49,13 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::vector<protocol::Launch> waiting_;  // for the program
   std::map<ActionId, SharedBytes> values_;
   std::map<ShuffleId, std::vector<shuffle::MapOutput>> tables_;
-  std::map<AttemptId, shuffle::SegmentRoom> rooms_;  // of the attempts that run
+  /// Of an attempt that runs.
+  struct Running {
+    shuffle::SegmentRoom room;
+    std::uint32_t partition = 0;
+    std::vector<ShuffleId> inputs;  // read at that partition
+  };
+  std::map<AttemptId, Running> running_;
   std::unique_ptr<ExecutorProcess> executor_;
   bool ended_ = false;
   std::function<void()> on_end_;

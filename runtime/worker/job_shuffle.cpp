@@ -51,6 +51,8 @@ void WorkerJob::on_request(rpc::Message message, rpc::Responder responder) {
       return open_segments(message, std::move(responder));
     case protocol::kFetch:
       return fetch(message, std::move(responder));
+    case protocol::kTakePrefetched:
+      return take_prefetched(message, std::move(responder));
     default:
       return responder.fail(Error(Code::invalid_argument, fmt::format("unknown request {}", message.type)));
   }
@@ -122,9 +124,13 @@ void WorkerJob::fetch(const rpc::Message& message, rpc::Responder responder) {
   auto wanted = protocol::decode_blocks_wanted(message);
   if (!wanted) return responder.fail(wanted.error());
   if (wanted->maps.empty()) return responder.fail(Error(Code::invalid_argument, "no blocks were asked for"));
-  auto node = worker_.nodes.find(wanted->maps.front().node);
-  if (node == worker_.nodes.end())
-    return responder.fail(Error(Code::unavailable, fmt::format("node {} is not known", wanted->maps.front().node.value())));
+  const NodeId holder = wanted->maps.front().node;
+  auto node = worker_.nodes.find(holder);
+  if (node == worker_.nodes.end()) {
+    const auto lost = worker_.lost.find(holder);
+    return responder.fail(
+        Error(Code::unavailable, lost != worker_.lost.end() ? lost->second : fmt::format("node {} is not known", holder.value())));
+  }
 
   shuffle::FetchRequest request{node->second.address, setup_.job, wanted->shuffle, wanted->partition, {}};
   for (const shuffle::MapOutput& map : wanted->maps) request.maps.push_back({map.map, map.attempt});
@@ -146,6 +152,25 @@ void WorkerJob::fetch(const rpc::Message& message, rpc::Responder responder) {
                            }
                            shared->reply(std::move(payload));
                          });
+}
+
+void WorkerJob::take_prefetched(const rpc::Message& message, rpc::Responder responder) {
+  const auto wanted = protocol::decode_prefetched_wanted(message);
+  if (!wanted) return responder.fail(wanted.error());
+  auto shared = std::make_shared<rpc::Responder>(std::move(responder));
+  worker_.prefetcher->take(setup_.job, wanted->shuffle, wanted->partition, {wanted->from, protocol::kSegmentsPerRequest},
+                           [shared](shuffle::PrefetchedPart part) {
+                             protocol::PrefetchedSegments segments;
+                             rpc::Payload payload;
+                             for (const shuffle::PrefetchedBlocks& blocks : part.blocks) {
+                               auto& maps = segments.maps.emplace_back();
+                               for (const auto& map : blocks.maps) maps.push_back({map.map, map.attempt});
+                             }
+                             segments.more = part.more;
+                             payload = protocol::encode(segments);
+                             for (shuffle::PrefetchedBlocks& blocks : part.blocks) payload.fds.push_back(std::move(blocks.blocks));
+                             shared->reply(std::move(payload));
+                           });
 }
 
 }  // namespace weft::runtime

@@ -28,6 +28,7 @@ rpc::Handler MasterLink::handler() {
   };
   handler.on_notify = [this, alive](const rpc::ConnectionPtr& connection, rpc::Message message) {
     if (alive.expired()) return;
+    if (message.type != protocol::kCommands && callbacks_.on_other && callbacks_.on_other(message)) return;
     auto commands = message.type == protocol::kCommands ? protocol::decode_commands(message)
                                                         : fail(Code::corrupt, "the master sent an unknown message");
     if (commands) return callbacks_.on_commands(std::move(*commands));

@@ -20,7 +20,8 @@ class MasterLink {
     std::function<void(NodeId)> on_registered;
     std::function<void(std::vector<protocol::Command>)> on_commands;
     std::function<void(protocol::LogRequest, rpc::Responder)> on_read_log;
-    std::function<protocol::Heartbeat()> heartbeat;  // also the moment to look after things
+    std::function<protocol::Heartbeat()> heartbeat;     // also the moment to look after things
+    std::function<bool(const rpc::Message&)> on_other;  // a notification that is none of commands; false: not known
     /// The registration is void. With `final`, it will not come back: another version, or a private cluster's end.
     std::function<void(const Error&, bool final)> on_lost;
   };

@@ -1,25 +1,28 @@
 #include "runtime/worker/options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <thread>
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "base/attributes.hpp"
+#include "base/machine.hpp"
 #include "base/rpc/rpc.hpp"
 #include "base/text.hpp"
 
 namespace weft::runtime {
 namespace {
 
-std::uint64_t machine_memory() {
-  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-std::string machine_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
+/// A worker that asks for more than there is would be killed in the middle of a job, by a kernel that gives no reason.
+Result<void> check_memory(const WorkerOptions& options) {
+  const std::uint64_t memory = machine_memory();
+  if (options.memory_bytes <= memory && options.store_bytes <= memory - options.memory_bytes) return {};
+  return fail(
+      Code::invalid_argument,
+      fmt::format("{} for tasks and {} for map outputs are more than the {} of this machine or container; lower --memory or "
+                  "--store-memory, or give it more",
+                  human_bytes(options.memory_bytes), human_bytes(options.store_bytes), human_bytes(memory)));
 }
 
 }  // namespace
@@ -47,19 +50,6 @@ void declare(Config& config, WorkerOptions& options) {
   config.list("worker.attributes", options.attributes, "What schedulers may want to know of this machine: gpu=1");
 }
 
-Result<std::map<std::string, std::string>> attributes_of(const WorkerOptions& options) {
-  std::map<std::string, std::string> attributes;
-  for (const std::string& attribute : options.attributes) {
-    const auto equals = attribute.find('=');
-    const std::string name(trim(std::string_view(attribute).substr(0, equals)));
-    if (equals == std::string::npos || name.empty())
-      return fail(Code::invalid_argument, fmt::format("attribute '{}' is not of the form NAME=VALUE", escaped(attribute)));
-    if (!attributes.emplace(name, trim(std::string_view(attribute).substr(equals + 1))).second)
-      return fail(Code::invalid_argument, fmt::format("attribute {} is given twice", name));
-  }
-  return attributes;
-}
-
 Result<void> complete(WorkerOptions& options) {
   if (options.host.empty()) options.host = machine_name();
   if (options.name.empty()) options.name = fmt::format("{}-{}", options.host, getpid());
@@ -67,9 +57,10 @@ Result<void> complete(WorkerOptions& options) {
   if (options.slots > 4096) return fail(Code::invalid_argument, "a worker has at most 4096 slots");
   if (options.memory_bytes == 0) options.memory_bytes = machine_memory() / 4;
   if (options.store_bytes == 0) options.store_bytes = machine_memory() / 4;
+  if (!options.private_cluster) WEFT_TRY(check_memory(options));
   WEFT_TRY(rpc::Endpoint::parse(options.master));
   WEFT_TRY(rpc::Endpoint::parse(options.listen));
-  WEFT_TRY(attributes_of(options));
+  WEFT_TRY(parse_attributes(options.attributes));
   for (std::string& directory : options.local_data) {
     if (!directory.starts_with('/'))
       return fail(Code::invalid_argument, fmt::format("local data '{}' is no absolute path", escaped(directory)));

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/result.hpp"
+#include "runtime/worker/chunk_service.hpp"
 
 namespace weft::runtime {
 
@@ -24,18 +24,16 @@ struct WorkerOptions {
   std::string listen = "127.0.0.1:0";             // where other workers fetch blocks
   std::string advertise;                          // host part of the address told to them; default: that of `listen`
   std::string capacity;                           // other resources than slots, "disk_read=200MB,network_in=1GB"; memory: as above
-  std::vector<std::string> attributes;            // "gpu=1"
+  std::vector<std::string> attributes;            // "gpu=1" (base/attributes.hpp)
   std::vector<std::string> local_data;            // directories whose files lie on this machine
   Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed
+  ChunkServiceFactory chunks;                     // of the cluster's files; empty: it keeps none
   bool share = true;                              // map outputs, with workers of the same machine
   bool private_cluster = false;                   // ends with its master instead of waiting for it
 };
 
 /// The keys of the file given by `weft worker --config`.
 void declare(Config& config, WorkerOptions& options);
-
-/// By name; invalid_argument for what is not NAME=VALUE, or is there twice.
-Result<std::map<std::string, std::string>> attributes_of(const WorkerOptions& options);
 
 /// Fills what was left to defaults and checks the rest.
 Result<void> complete(WorkerOptions& options);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/attributes.hpp"
 #include "base/file.hpp"
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/master_link.hpp"
@@ -50,10 +51,12 @@ class WorkerImpl final : public Worker {
       if (link_) link_->close();
       link_.reset();
       if (listener_) listener_->close();
+      chunks_.reset();
       if (neighbour_listener_) neighbour_listener_->close();
       jobs_.clear();
       ending_.clear();
       fetcher_.reset();
+      prefetcher_.reset();
       neighbours_.reset();
     });
     reactor_->stop();
@@ -119,18 +122,29 @@ class WorkerImpl final : public Worker {
         if (error.code() == Code::corrupt)
           context_.log.warn("data port: {} sent nonsense: {}", connection->peer(), error.to_string());
       };
-      return handler;
+      return chunks_ ? chunks_->handler(std::move(handler)) : handler;
     }));
     const std::string& bound = listener_->endpoint().text;
     data_address_ = context_.options.advertise + bound.substr(bound.rfind(':'));
     if (context_.options.share) meet_neighbours();
+    // Half of the store for what is brought, so that map outputs find room too.
+    prefetcher_ = std::make_unique<shuffle::Prefetcher>(
+        *reactor_, *store_, context_.neighbours,
+        shuffle::PrefetchOptions{.memory_bytes = context_.options.store_bytes / 2, .round = context_.options.slots});
+    context_.prefetcher = prefetcher_.get();
+    if (context_.options.chunks)
+      chunks_ = context_.options.chunks(ChunkShell{*reactor_, *chores_, data_address_, [this](const Error& why) { finish(why); }});
 
-    WEFT_ASSIGN(auto attributes, attributes_of(context_.options));
+    WEFT_ASSIGN(auto attributes, parse_attributes(context_.options.attributes));
     protocol::Register registration{context_.options.name, context_.options.host,       context_.options.rack,
                                     data_address_,         context_.options.slots,      context_.options.memory_bytes,
                                     std::move(attributes), context_.options.local_data, context_.options.capacity};
     MasterLink::Callbacks callbacks;
-    callbacks.on_registered = [this](NodeId node) { context_.self = node; };
+    callbacks.on_registered = [this](NodeId node) {
+      context_.self = node;
+      if (chunks_) chunks_->registered(link_->connection());
+    };
+    callbacks.on_other = [this](const rpc::Message& message) { return chunks_ && chunks_->on_notify(message); };
     callbacks.on_commands = [this](std::vector<protocol::Command> commands) { obey(std::move(commands)); };
     callbacks.on_read_log = [this](protocol::LogRequest request, rpc::Responder responder) {
       rpc::Payload payload;
@@ -140,6 +154,7 @@ class WorkerImpl final : public Worker {
     callbacks.heartbeat = [this] { return look_after(); };
     callbacks.on_lost = [this](const Error& error, bool final) {
       drop_all_jobs();
+      if (chunks_) chunks_->lost();
       if (final) finish(error);
     };
     link_ = std::make_unique<MasterLink>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
@@ -171,7 +186,9 @@ class WorkerImpl final : public Worker {
     const shuffle::StoreStats stats = store_->stats();
     heartbeat.store_memory_bytes = stats.memory_bytes;
     heartbeat.store_disk_bytes = stats.disk_bytes;
+    if (chunks_) chunks_->heartbeat();
     heartbeat.memory = static_cast<double>(stats.memory_bytes);
+    heartbeat.clock = std::chrono::system_clock::now().time_since_epoch();
     return heartbeat;
   }
 
@@ -215,11 +232,23 @@ class WorkerImpl final : public Worker {
     for (protocol::NodeAddress& node : locations.nodes) context_.nodes[node.node] = std::move(node);
     if (auto found = jobs_.find(locations.job); found != jobs_.end()) found->second->set_locations(std::move(locations));
   }
+  void carry_out(protocol::Prefetch& prefetch) {
+    for (protocol::NodeAddress& node : prefetch.nodes) context_.nodes[node.node] = std::move(node);
+    if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->prefetch(std::move(prefetch));
+  }
   void carry_out(protocol::ReleaseShuffle& release) {
     if (auto found = jobs_.find(release.job); found != jobs_.end()) found->second->release(release.shuffle);
     store_->release(release.job, release.shuffle);  // here, so that it cannot overtake a commit that comes later
   }
   void carry_out(protocol::ReleaseJob& release) { end_job(release.job); }
+  void carry_out(protocol::NodeLost& lost) {
+    const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
+    if (context_.nodes.erase(lost.node) != 0) context_.lost[lost.node] = why.to_string();
+    fetcher_->forget(lost.address, why);
+    prefetcher_->forget(lost.address, why);
+    if (neighbours_) neighbours_->forget(lost.address);
+    if (chunks_) chunks_->node_lost(lost.address, why);
+  }
 
   void end_job(JobId id) {
     auto found = jobs_.find(id);
@@ -251,6 +280,7 @@ class WorkerImpl final : public Worker {
   void drop_all_jobs() {
     while (!jobs_.empty()) end_job(jobs_.begin()->first);
     context_.nodes.clear();
+    context_.lost.clear();
   }
 
   /// Ends the executors and gives them a moment to go.
@@ -281,10 +311,12 @@ class WorkerImpl final : public Worker {
   std::unique_ptr<shuffle::BlockServer> server_;
   std::unique_ptr<shuffle::BlockFetcher> fetcher_;
   std::unique_ptr<shuffle::Neighbours> neighbours_;
+  std::unique_ptr<shuffle::Prefetcher> prefetcher_;
   std::unique_ptr<rpc::Listener> listener_;
   std::unique_ptr<rpc::Listener> neighbour_listener_;
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<MasterLink> link_;
+  std::unique_ptr<ChunkService> chunks_;  // null: it keeps none
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
   std::set<std::shared_ptr<WorkerJob>> ending_;
   std::vector<JobId> logs_;

@@ -1,0 +1,287 @@
+#include "runtime/worker/worker_chunks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "storage/chunks/chunk_store.hpp"
+#include "storage/files/protocol.hpp"
+#include "storage/transfer/chunk_server.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using namespace storage;
+constexpr auto kMasterDeadline = std::chrono::seconds(10);
+constexpr auto kRetry = std::chrono::milliseconds(100);
+constexpr std::uint32_t kMostTries = 50;
+constexpr std::size_t kReportedAtOnce = 50'000;
+constexpr std::size_t kErasedAtOnce = 100;
+constexpr auto kSilence = std::chrono::minutes(1);  // of the disks, after which this worker is silent, too: others have its chunks
+
+/// A callback that comes after the end of what it is for does nothing.
+template <class F>
+auto guarded(std::weak_ptr<bool> alive, F function) {
+  return [alive = std::move(alive), function = std::move(function)](auto&&... arguments) mutable {
+    if (!alive.expired()) function(std::forward<decltype(arguments)>(arguments)...);
+  };
+}
+
+class WorkerChunks final : public ChunkService {
+ public:
+  WorkerChunks(ChunkShell shell, WorkerChunkOptions options)
+      : shell_(std::move(shell)), options_(std::move(options)), random_(std::hash<std::string>()(shell_.data_address)) {}
+  ~WorkerChunks() override {
+    alive_.reset();
+    server_.reset();
+  }
+
+  rpc::Handler handler(rpc::Handler others) override {
+    if (server_) return server_->handler(std::move(others));
+    return others;
+  }
+
+  void registered(const rpc::ConnectionPtr& master) override {
+    master_ = master;
+    joined_ = false;
+    registration_ = std::make_shared<bool>(true);
+    master->request(kStorageHello, {}, kMasterDeadline, guarded(alive_, [this, master](Result<rpc::Message> answer) {
+                      if (master != master_) return;
+                      auto site = answer ? decode_storage_site(*answer) : fail(std::move(answer).error());
+                      if (!site) return again(site.error());
+                      if (!site->enabled)
+                        return log_.warn("the master keeps no files (no --data-dir): the chunk directories stay idle");
+                      open(site->cluster);
+                    }));
+  }
+
+  void lost() override {
+    master_.reset();
+    joined_ = false;
+    registration_.reset();
+    next_report_.reset();
+    news_ = {};
+  }
+
+  bool on_notify(const rpc::Message& message) override {
+    if (message.type != kChunkCommands) return false;
+    auto commands = decode_chunk_commands(message);
+    if (!commands) {
+      again(commands.error());
+      return true;
+    }
+    for (StorageCommand& command : *commands) {
+      if (!store_) break;
+      if (const auto* erase = std::get_if<EraseChunks>(&command))
+        this->erase(std::make_shared<const std::vector<ChunkId>>(erase->chunks), 0);
+      else
+        copy(std::get<CopyChunk>(command));
+    }
+    return true;
+  }
+
+  void heartbeat() override {
+    if (!joined_) return;
+    // At once: what else waits for disks, a mass deletion say, must not make this worker look dead.
+    if (SystemClock().now() - measured_ < kSilence) master_->notify(kStorageSpace, storage::encode(StorageJoin{"", space_}));
+    if (std::exchange(measuring_, true)) return;
+    shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, &reactor = shell_.reactor] {
+      const Space space = space_of(*store);
+      reactor.post([this, alive, space] {
+        if (alive.expired()) return;
+        measuring_ = false;
+        measured(space);
+      });
+    });
+  }
+
+  void node_lost(const std::string& address, const Error& why) override {
+    if (server_) server_->forget(address, why);
+  }
+
+ private:
+  static Space space_of(const ChunkStore& store) {
+    Space space;
+    for (const DirectorySpace& directory : store.space()) {
+      space.used += directory.used;
+      if (!directory.failure) space.free += directory.available;
+    }
+    return space;
+  }
+
+  void measured(const Space& space) {
+    space_ = space;
+    measured_ = SystemClock().now();
+  }
+
+  /// The registration is given up; the next one tries again.
+  void again(const Error& why) {
+    log_.warn("chunks: {}; disconnecting", why.to_string());
+    if (master_) master_->close();
+  }
+
+  void open(const std::string& cluster) {
+    if (store_ && cluster != cluster_)
+      return shell_.give_up(
+          Error(Code::version_mismatch,
+                fmt::format("the master belongs to cluster {} now, the chunk directories to {}", cluster, cluster_)));
+    if (store_) return join();
+    if (std::exchange(opening_, true)) return;
+    cluster_ = cluster;
+    ChunkStoreOptions options;
+    options.directories.assign(options_.directories.begin(), options_.directories.end());
+    options.cluster_id = cluster;
+    options.reserve = options_.reserve;
+    options.scrub_rate = options_.scrub_rate;
+    options.scrub_interval = options_.scrub_interval;
+    options.listener = [this, alive = std::weak_ptr(alive_), &reactor = shell_.reactor](ChunkEvent event,
+                                                                                        std::span<const ChunkInfo> chunks) {
+      reactor.post([this, alive, event, some = std::vector<ChunkInfo>(chunks.begin(), chunks.end())] {
+        if (!alive.expired()) on_event(event, some);
+      });
+    };
+    shell_.chores.post([this, alive = std::weak_ptr(alive_), options = std::move(options), &reactor = shell_.reactor] {
+      auto opened = std::make_shared<Result<std::unique_ptr<ChunkStore>>>(ChunkStore::open(options));
+      reactor.post([this, alive, opened] {
+        if (!alive.expired()) on_opened(std::move(*opened));
+      });
+    });
+  }
+
+  void on_opened(Result<std::unique_ptr<ChunkStore>> opened) {
+    opening_ = false;
+    if (!opened && opened.error().code() == Code::already_exists && ++tries_ < kMostTries) {
+      // Its last worker was killed a moment ago.
+      retry_ = shell_.reactor.after(kRetry, [this] { open(std::string(cluster_)); });
+      return;
+    }
+    if (!opened) return shell_.give_up(opened.error());
+    store_ = std::move(*opened);
+    ChunkServerOptions options;
+    options.copy_rate = options_.copy_rate;
+    server_ = std::make_unique<ChunkServer>(shell_.reactor, *store_, options);
+    if (auto offered = server_->offer_to_neighbours(shell_.data_address); !offered)
+      log_.warn("chunks are not shared with readers of this machine: {}", offered.error().to_string());
+    if (master_) join();
+  }
+
+  void join() {
+    shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, &reactor = shell_.reactor] {
+      const Space space = space_of(*store);
+      reactor.post([this, alive, space] {
+        if (alive.expired() || !master_) return;
+        measured(space);
+        const auto to = master_;
+        to->request(kStorageJoin, storage::encode(StorageJoin{shell_.data_address, space}), kMasterDeadline,
+                    guarded(alive_, [this, to](Result<rpc::Message> answer) {
+                      if (to != master_) return;
+                      if (!answer) return again(answer.error());
+                      report();
+                      log_.info("reports its chunks to cluster {}", cluster_);
+                    }));
+      });
+    });
+  }
+
+  /// All chunks, then the news since. The first piece, which names none, goes before they are listed: of what the master hears
+  /// later than that, from here or from writers, the list is no denial. Now and then again, so that nothing that went wrong between
+  /// here and there goes wrong for good.
+  void report() {
+    joined_ = true;
+    listing_ = true;
+    master_->notify(kBlockReport, storage::encode(ChunkReport{{}, true, false}));
+    shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, to = master_, &reactor = shell_.reactor] {
+      auto stored = store->list();
+      auto damaged = store->quarantined();
+      reactor.post([this, alive, to, stored = std::move(stored), damaged = std::move(damaged)] {
+        if (alive.expired() || to != master_) return;
+        for (std::size_t from = 0; from == 0 || from < stored.size(); from += kReportedAtOnce) {
+          const std::size_t end = std::min(stored.size(), from + kReportedAtOnce);
+          ChunkReport piece{{}, false, end == stored.size()};
+          for (std::size_t i = from; i < end; ++i) piece.chunks.push_back(stored[i].info);
+          to->notify(kBlockReport, storage::encode(piece));
+        }
+        std::vector<ChunkNote> aside;
+        for (const StoredChunk& chunk : damaged) aside.push_back({ChunkEvent::corrupt, chunk.info});
+        news_.notes.insert(news_.notes.begin(), aside.begin(), aside.end());  // what has become of them since comes after
+        log_.debug("keeps {} chunks", stored.size());
+        listing_ = false;
+        flush();
+        // Not all workers at once.
+        const auto share = static_cast<double>(75 + random_.below(51)) / 100;
+        next_report_ = shell_.reactor.after(std::chrono::duration_cast<Duration>(options_.report_interval * share), [this] {
+          if (joined_) report();
+        });
+      });
+    });
+  }
+
+  /// In pieces, between which other chores have their turn. What is not done when the registration ends stays here, and the next
+  /// report says so: its chores come after those of this one, which begin nothing then.
+  void erase(const std::shared_ptr<const std::vector<ChunkId>>& ids, std::size_t from) {
+    const std::size_t to = std::min(ids->size(), from + kErasedAtOnce);
+    shell_.chores.post(
+        [this, registration = std::weak_ptr(registration_), store = store_, ids, from, to, &reactor = shell_.reactor] {
+          if (registration.expired()) return;
+          store->erase(std::span(*ids).subspan(from, to - from));
+          if (to == ids->size()) return;
+          reactor.post([this, registration, ids, to] {
+            if (!registration.expired()) erase(ids, to);
+          });
+        });
+  }
+
+  void on_event(ChunkEvent event, const std::vector<ChunkInfo>& chunks) {
+    if (!joined_) return;  // the report will say it
+    for (const ChunkInfo& info : chunks) news_.notes.push_back({event, info});
+    flush();
+  }
+
+  void flush() {
+    if (!joined_ || listing_) return;
+    if (news_.notes.empty() && news_.failed_copies.empty()) return;
+    master_->notify(kChunkNews, storage::encode(std::exchange(news_, {})));
+  }
+
+  void copy(const CopyChunk& command) {
+    server_->copy_to(command.chunk.id, {command.address},
+                     guarded(alive_, [this, chunk = command.chunk.id, to = command.to](Result<ChunkWritten> written) {
+                       if (written || !joined_) return;  // its target reports it
+                       news_.failed_copies.push_back({chunk, to, written.error().to_string()});
+                       flush();
+                     }));
+  }
+
+  ChunkShell shell_;
+  const WorkerChunkOptions options_;
+  Log log_{"chunks"};
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::shared_ptr<ChunkStore> store_;  // also held by chores under way
+  std::unique_ptr<ChunkServer> server_;
+  std::string cluster_;
+  rpc::ConnectionPtr master_;           // null: no registration
+  std::shared_ptr<bool> registration_;  // lives as long as that
+  std::unique_ptr<rpc::Timer> retry_;
+  std::uint32_t tries_ = 0;  // to open directories that somebody has locked
+  bool opening_ = false, joined_ = false, listing_ = false, measuring_ = false;
+  Space space_;  // as of then
+  TimePoint measured_;
+  Random random_;
+  std::unique_ptr<rpc::Timer> next_report_;
+  ChunkNews news_;  // not told yet
+};
+
+}  // namespace
+
+ChunkServiceFactory worker_chunks(WorkerChunkOptions options) {
+  return [options = std::move(options)](ChunkShell shell) -> std::unique_ptr<ChunkService> {
+    return std::make_unique<WorkerChunks>(std::move(shell), options);
+  };
+}
+
+}  // namespace weft::runtime

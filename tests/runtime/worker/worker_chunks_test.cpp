@@ -1,0 +1,173 @@
+// A worker's chunks and what it tells a master, which is pretended here.
+#include "runtime/worker/worker_chunks.hpp"
+
+#include <future>
+#include <set>
+
+#include "storage/files/protocol.hpp"
+#include "tests/storage/chunk_fixture.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using namespace storage;
+using test::eventually;
+
+class WorkerChunksTest : public testing::Test {
+ protected:
+  WorkerChunksTest() {
+    reactor_->run([&] {
+      listener_ = *reactor_->listen({"127.0.0.1:0"}, {}, [this](const rpc::ConnectionPtr& connection) {
+        master_ = connection;
+        return master();
+      });
+    });
+  }
+  ~WorkerChunksTest() override {
+    reactor_->run([&] { service_.reset(); });
+    chores_->stop();
+    reactor_->stop();
+  }
+
+  void put(std::uint64_t count) {
+    const auto store = open_store(quiet_options({scratch_ / "chunks"}));
+    for (std::uint64_t id = 1; id <= count; ++id) put_chunk(*store, ChunkId(id), content_of(id, 100));
+  }
+  void start(WorkerChunkOptions options = {}) {
+    options.directories = {scratch_ / "chunks"};
+    options.reserve = 0;
+    options.scrub_rate = 0;
+    reactor_->run([&] {
+      service_ = worker_chunks(options)(
+          ChunkShell{*reactor_, *chores_, "127.0.0.1:1", [](const Error& why) { FAIL() << why.to_string(); }});
+    });
+    join();
+  }
+  void join() {
+    rpc::Handler handler;
+    handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) { service_->on_notify(message); };
+    const auto connection = rpc::connect(*reactor_, listener_->endpoint(), std::chrono::seconds(10), std::move(handler));
+    ASSERT_TRUE(connection) << connection.error().to_string();
+    reactor_->run([&] { service_->registered(*connection); });
+    ASSERT_TRUE(eventually([&] { return seen([&] { return listed_.size() == 1; }); }));
+  }
+  /// The worker's disks answer nobody until the result goes.
+  std::shared_ptr<void> busy() {
+    auto over = std::make_shared<std::promise<void>>();
+    chores_->post([waiting = std::make_shared<std::future<void>>(over->get_future())] { waiting->wait(); });
+    return {over.get(), [over](void*) { over->set_value(); }};
+  }
+  void command_erasure(std::uint64_t most) {
+    std::vector<ChunkId> ids;
+    for (std::uint64_t id = 1; id <= most; ++id) ids.emplace_back(id);
+    reactor_->run([&] {
+      service_->on_notify(
+          {kChunkCommands, Buffer(storage::encode(std::vector<StorageCommand>{EraseChunks{{}, ids}}).header), {}, {}});
+    });
+  }
+  /// On the thread that hears of things.
+  template <class F>
+  bool seen(F&& what) {
+    bool result = false;
+    reactor_->run([&] { result = what(); });
+    return result;
+  }
+
+  test::ScratchDirectory scratch_;
+  std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("worker"), chores_ = rpc::Reactor::start("chores");
+  std::unique_ptr<ChunkService> service_;
+  std::size_t spaces_ = 0;                     // heartbeats
+  std::vector<std::set<ChunkId>> listed_;      // of whole reports
+  std::vector<std::vector<ChunkNote>> notes_;  // of each message
+
+ private:
+  rpc::Handler master() {
+    rpc::Handler handler;
+    handler.on_request = [](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
+      if (message.type == kStorageHello) return responder.reply(storage::encode(StorageSite{true, "test-cluster"}));
+      responder.reply({});
+    };
+    handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) {
+      if (message.type == kStorageSpace) ++spaces_;
+      if (message.type == kChunkNews) notes_.push_back(decode_chunk_news(message).value().notes);
+      if (message.type != kBlockReport) return;
+      const ChunkReport report = decode_chunk_report(message).value();
+      if (report.first) listing_.clear();
+      for (const ChunkInfo& info : report.chunks) listing_.insert(info.id);
+      if (report.last) listed_.push_back(listing_);
+    };
+    return handler;
+  }
+
+  std::unique_ptr<rpc::Listener> listener_;
+  rpc::ConnectionPtr master_;
+  std::set<ChunkId> listing_;
+};
+
+TEST_F(WorkerChunksTest, HeartbeatsGoOutWhileDisksAreBusy) {
+  start();
+  const auto until = busy();
+  for (std::size_t i = 1; i <= 3; ++i) {
+    reactor_->run([&] { service_->heartbeat(); });
+    EXPECT_TRUE(eventually([&] { return seen([&] { return spaces_ >= i; }); })) << i;
+  }
+}
+
+TEST_F(WorkerChunksTest, ErasuresAreAcknowledgedPieceByPiece) {
+  put(250);
+  start();
+  EXPECT_EQ(listed_[0].size(), 250u);
+  command_erasure(260);  // some of which are not here
+  std::set<ChunkId> erased;
+  ASSERT_TRUE(eventually([&] {
+    return seen([&] {
+      for (const auto& some : notes_)
+        for (const ChunkNote& note : some)
+          if (note.event == ChunkEvent::erased) erased.insert(note.chunk.id);
+      return erased.size() == 260;
+    });
+  }));
+  EXPECT_GE(notes_.size(), 3u);
+}
+
+TEST_F(WorkerChunksTest, AMassDeletionLeavesOthersTheirTurns) {
+  put(250);
+  start();
+  auto until = busy();
+  command_erasure(250);
+  std::promise<std::size_t> between;
+  chores_->post([&] {
+    std::size_t left = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(scratch_ / "chunks/chunks")) ++left;
+    between.set_value(left);
+  });
+  until.reset();
+  EXPECT_EQ(between.get_future().get(), 150u);
+}
+
+TEST_F(WorkerChunksTest, WhatWasOrderedAndNotDoneEndsWithTheRegistration) {
+  put(10);
+  start();
+  auto until = busy();
+  command_erasure(10);
+  reactor_->run([&] {
+    service_->lost();
+    listed_.clear();
+  });
+  until.reset();
+  join();
+  EXPECT_EQ(listed_[0].size(), 10u);
+  EXPECT_TRUE(seen([&] { return notes_.empty(); }));
+}
+
+TEST_F(WorkerChunksTest, AllChunksAreReportedAgainNowAndThen) {
+  put(5);
+  WorkerChunkOptions options;
+  options.report_interval = std::chrono::milliseconds(5);
+  start(options);
+  EXPECT_TRUE(eventually([&] { return seen([&] { return listed_.size() >= 4; }); }));
+  EXPECT_TRUE(seen([&] { return std::all_of(listed_.begin(), listed_.end(), [](const auto& all) { return all.size() == 5; }); }));
+}
+
+}  // namespace
+}  // namespace weft::runtime
