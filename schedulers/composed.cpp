@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "schedulers/preplacement.hpp"
+#include "schedulers/speculation.hpp"
+
 namespace weft::sched {
 
 namespace {
@@ -61,6 +64,10 @@ Result<void> Composed::start(const ClusterView& view, Scheduler* before) {
 }
 
 void Composed::on_event(const ClusterView& view, const Notice& notice) {
+  if (notice.kind == Notice::Kind::job_ended) glances_.erase(notice.job);
+  if (notice.kind == Notice::Kind::job_changed) {
+    if (auto found = glances_.find(notice.job); found != glances_.end()) found->second.known = found->second.told = false;
+  }
   parts_.who->on_event(view, notice);
   for (Part* part : std::initializer_list<Part*>{parts_.leftover.get(), parts_.stages.get(), parts_.patience.get(),
                                                  parts_.reduces.get(), parts_.preemption.get(), parts_.yield.get()}) {
@@ -94,6 +101,21 @@ void Composed::schedule(const ClusterView& view, const Trigger& trigger, Decisio
   give_away(parts_.yield && parts_.leftover ? *parts_.leftover : *parts_.who);
 }
 
+void Composed::speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions) {
+  // Who waits for a better place may take this one soon.
+  if ((parts_.patience || parts_.reduces) && !view.runnable_jobs().empty()) return;
+  const bool strict = parts_.yield && !parts_.second_pass;
+  if (strict) parts_.yield->plan(view);
+  place_second_attempts(view, trigger, decisions, [&](const JobInfo& job, const StageInfo& stage) {
+    return parts_.who->has_room(view, job, stage) && (!strict || parts_.yield->may_launch(view, job, stage));
+  });
+}
+
+/// Who has a placement of its own decides when tasks are launched.
+void Composed::preplace(const ClusterView& view, const Preplaceable& what, Decisions& decisions) {
+  if (!parts_.reduces) preplace_by_size(view, what, decisions);
+}
+
 void Composed::collect_offers(const Trigger& trigger) {
   offers_.clear();
   const std::set<NodeId>& free = view_->free_nodes();
@@ -104,6 +126,7 @@ void Composed::collect_offers(const Trigger& trigger) {
     for (auto node = middle; node != free.end(); ++node) offers_.push_back({*node});
     for (auto node = free.begin(); node != middle; ++node) offers_.push_back({*node});
   }
+  only_ = offers_.size() == 1 ? view_->node(offers_.front().node) : nullptr;
   open_ = offers_.size();
   spread_ = 0;
 }
@@ -111,10 +134,14 @@ void Composed::collect_offers(const Trigger& trigger) {
 void Composed::give_away(WhoNext& who) {
   const std::vector<SlotKind> kinds = slot_kinds(*view_);
   typed_ = kinds.size() > 1;
+  // Room and pending tasks only become fewer in a pass, so whom nothing suited nothing will suit. Not so where the best place for
+  // one task depends on the room that another has taken, or where patience ends.
+  const bool steady = !parts_.patience && !parts_.reduces;
   for (SlotKind kind : kinds) {
     kind_ = kind;
-    while (open_ > 0 && who.offer(*view_, kind, *this)) {
-    }
+    starts_over_ = true;
+    while (open_ > 0 && who.offer(*view_, kind, *this)) starts_over_ = !steady;
+    starts_over_ = true;
     if (open_ > 0 || view_->runnable_jobs().empty()) continue;
     closing_ = true;  // tells the one that would have been next
     who.offer(*view_, kind, *this);
@@ -123,9 +150,11 @@ void Composed::give_away(WhoNext& who) {
 }
 
 bool Composed::serve(const JobInfo& job) {
-  if (closing_) {
-    hold(job.id, "no free node has room for its tasks");
-    return true;
+  if (closing_) return no_room(job), true;
+  if (yielding_ && !parts_.yield->may_launch(*view_, job)) return keeps_to_share(job.id, std::nullopt);
+  if (!promising(job)) {
+    if (!passes_again()) no_room(job);
+    return false;
   }
   order_.clear();
   if (parts_.stages) {
@@ -151,26 +180,64 @@ bool Composed::serve(const JobInfo& job) {
   }
 }
 
+Composed::Glance& Composed::glance(const JobInfo& job) {
+  Glance& glance = glances_[job.id];
+  if (std::exchange(glance.known, true)) return glance;
+  glance.least = job.stage(*job.runnable.begin())->demand;
+  for (StageId id : job.runnable) {
+    const Resources& demand = job.stage(id)->demand;
+    for (const auto& kind : kResourceKinds) glance.least.*kind.amount = std::min(glance.least.*kind.amount, demand.*kind.amount);
+  }
+  return glance;
+}
+
+/// Says so once, until something of the job changes.
+void Composed::no_room(const JobInfo& job) {
+  if (!std::exchange(glances_[job.id].told, true)) decisions_->hold(job.id, std::nullopt, "no free node has room for its tasks");
+}
+
+void Composed::say(JobId job, std::optional<StageId> stage, std::string_view reason) {
+  glances_[job].told = false;  // this is newer
+  decisions_->hold(job, stage, reason);
+}
+
+/// Whether a task of it fits anywhere.
+bool Composed::promising(const JobInfo& job) {
+  if (only_ != nullptr) {
+    if (!fits(glance(job).least, only_->used, only_->capacity)) return false;
+    if (job.runnable.size() == 1 && !typed_) return true;  // the least is what its stage asks for
+  }
+  return std::any_of(job.runnable.begin(), job.runnable.end(), [&](StageId id) {
+    const StageInfo& stage = *job.stage(id);
+    return slot_kind_of(stage, typed_) == kind_ && !hopeless(stage.demand);
+  });
+}
+
+bool Composed::keeps_to_share(JobId job, std::optional<StageId> stage) {
+  if (!passes_again()) say(job, stage, "the job keeps to its share");
+  return false;
+}
+
 bool Composed::may_launch(const JobInfo& job, const StageInfo& stage) {
   if (!yielding_ || parts_.yield->may_launch(*view_, job, stage)) return true;
-  decisions_->hold(job.id, stage.id, "the job keeps to its share");
-  return false;
+  return keeps_to_share(job.id, stage.id);
 }
 
 void Composed::explain(const JobInfo& job, const StageInfo& stage, Locality allowed) {
   if (hopeless(stage.demand) || (allowed == Locality::any && !(parts_.reduces && stage.reads_shuffle))) {
-    decisions_->hold(job.id, stage.id, "no free node has room for its tasks");
+    say(job.id, stage.id, "no free node has room for its tasks");
   } else if (parts_.reduces && stage.reads_shuffle) {
-    decisions_->hold(job.id, stage.id, "waits for a node nearer to what it reads");
+    say(job.id, stage.id, "waits for a node nearer to what it reads");
     parts_.reduces->waiting(*view_, job, stage, *decisions_);
   } else {
-    decisions_->hold(job.id, stage.id,
-                     allowed == Locality::node ? "waits for room on a node that holds its input"
-                                               : "waits for room in a rack that holds its input");
+    say(job.id, stage.id,
+        allowed == Locality::node ? "waits for room on a node that holds its input"
+                                  : "waits for room in a rack that holds its input");
   }
 }
 
 bool Composed::hopeless(const Resources& demand) const {
+  if (only_ != nullptr) return !fits(demand, only_->used, only_->capacity);
   return std::any_of(hopeless_.begin(), hopeless_.end(), [&demand](const Resources& h) { return at_least(demand, h); });
 }
 
@@ -198,7 +265,6 @@ bool Composed::place_on_one(const JobInfo& job, const StageInfo& stage, Locality
   for (Locality level : {Locality::node, Locality::rack, Locality::any}) {
     if (level <= allowed && launch_on(job, stage, offers_.front(), level, room_seen)) return true;
   }
-  if (!room_seen && hopeless_.size() < kMaxHopeless) hopeless_.push_back(stage.demand);
   return false;
 }
 
@@ -244,7 +310,19 @@ std::optional<std::uint32_t> Composed::pick(const JobInfo& job, const StageInfo&
     if (task && stage.pending.unconstrained().contains(*task) && !stage.pending.hosts(*task).empty()) task.reset();
     return task;
   }
-  return stage.pending.pick(node.id, node.host, node.rack, level);
+  const auto task = stage.pending.pick(node.id, node.host, node.rack, level);
+  if (task && stage.tasks[*task].preplaced) return promised_elsewhere(stage, node.id).value_or(*task);
+  return task;
+}
+
+/// What a node with room takes from others' promises: of the one that has most before it, what it would come to last.
+std::optional<std::uint32_t> Composed::promised_elsewhere(const StageInfo& stage, NodeId node) {
+  const auto most = std::max_element(stage.preplaced.begin(), stage.preplaced.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (most == stage.preplaced.end()) return std::nullopt;
+  const std::uint32_t last = *most->second.rbegin();
+  if (stage.tasks[last].avoid == node || !stage.pending.contains(last)) return std::nullopt;
+  return last;
 }
 
 bool Composed::launch_on(const JobInfo& job, const StageInfo& stage, Offer& offer, Locality level, bool& room_seen) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,8 @@ class Composed final : public Scheduler, private Turn {
   Result<void> admit(const ClusterView& view, const JobInfo& job) const override { return parts_.who->admit(view, job); }
   void on_event(const ClusterView& view, const Notice& notice) override;
   void schedule(const ClusterView& view, const Trigger& trigger, Decisions& decisions) override;
+  void speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions) override;
+  void preplace(const ClusterView& view, const Preplaceable& what, Decisions& decisions) override;
   bool work_conserving() const override;
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return parts_.who->groups(view); }
 
@@ -40,18 +43,33 @@ class Composed final : public Scheduler, private Turn {
     bool over = false;
   };
 
+  /// Of a job, until it changes: most are passed over by one look at this.
+  struct Glance {
+    bool known = false;
+    Resources least;    // that any of its runnable stages asks for, of each resource
+    bool told = false;  // that there is no room for it
+  };
+
   // Turn.
   bool serve(const JobInfo& job) override;
-  void hold(JobId job, std::string_view reason) override { decisions_->hold(job, std::nullopt, reason); }
+  void hold(JobId job, std::string_view reason) override { say(job, std::nullopt, reason); }
+  bool starts_over() const override { return starts_over_; }
 
   void collect_offers(const Trigger& trigger);
   void give_away(WhoNext& who);
+  Glance& glance(const JobInfo& job);
+  bool promising(const JobInfo& job);
+  void no_room(const JobInfo& job);
+  void say(JobId job, std::optional<StageId> stage, std::string_view reason);
+  bool passes_again() const { return yielding_ && parts_.second_pass; }  // why a job waits is said in the second pass
+  bool keeps_to_share(JobId job, std::optional<StageId> stage);
   bool may_launch(const JobInfo& job, const StageInfo& stage);
   bool place(const JobInfo& job, const StageInfo& stage, Locality allowed);
   bool place_on_one(const JobInfo& job, const StageInfo& stage, Locality allowed);
   bool next_round(Sweep& sweep, const StageInfo& stage);
   bool hopeless(const Resources& demand) const;
   std::optional<std::uint32_t> pick(const JobInfo& job, const StageInfo& stage, const NodeInfo& node, Locality level) const;
+  static std::optional<std::uint32_t> promised_elsewhere(const StageInfo& stage, NodeId node);
   bool launch_on(const JobInfo& job, const StageInfo& stage, Offer& offer, Locality level, bool& room_seen);
   bool full(const Offer& offer, const StageInfo& stage, Locality level) const;
   void explain(const JobInfo& job, const StageInfo& stage, Locality allowed);
@@ -61,16 +79,19 @@ class Composed final : public Scheduler, private Turn {
   std::array<std::string, 4> reasons_;  // by locality; of tasks that read no files
   NodeId last_;                         // where a task without a preference went last: the next ones go to the nodes after it
 
+  std::unordered_map<JobId, Glance> glances_;
+
   // Of the call.
   const ClusterView* view_ = nullptr;
   Decisions* decisions_ = nullptr;
   std::vector<Offer> offers_;
-  std::size_t open_ = 0;    // offers with room
-  std::size_t spread_ = 0;  // where the next task without a preference is tried first
-  bool typed_ = false, yielding_ = false, closing_ = false;
+  const NodeInfo* only_ = nullptr;  // the node of a single offer
+  std::size_t open_ = 0;            // offers with room
+  std::size_t spread_ = 0;          // where the next task without a preference is tried first
+  bool typed_ = false, yielding_ = false, closing_ = false, starts_over_ = true;
   SlotKind kind_ = SlotKind::any;
   std::map<std::pair<JobId, StageId>, Sweep> sweeps_;
-  std::vector<Resources> hopeless_;  // demands that fit nowhere
+  std::vector<Resources> hopeless_;  // demands that fit on none of several nodes
   std::set<JobId> skipped_;          // jobs that were told so
   std::vector<StageId> order_;       // scratch
 };

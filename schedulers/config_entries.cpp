@@ -1,15 +1,12 @@
 #include "schedulers/config_entries.hpp"
 
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include "base/text.hpp"
+#include "base/toml.hpp"
 
 namespace weft::sched {
 
@@ -120,12 +117,9 @@ Result<void> ConfigEntry::done() const {
 }
 
 Result<std::vector<ConfigEntry>> read_entries(const ConfigFile& file, const std::string& kind) {
-  const auto parsed = toml::parse(file.text, file.name);
-  if (!parsed) {
-    return error_at(file.name, static_cast<int>(parsed.error().source().begin.line), parsed.error().description());
-  }
+  WEFT_ASSIGN(const toml::table document, parse_toml(file.text, file.name));
   std::vector<ConfigEntry> entries;
-  for (const auto& [key, node] : parsed.table()) {
+  for (const auto& [key, node] : document) {
     const auto* array = node.as_array();
     if (key.str() != kind || array == nullptr || !array->is_array_of_tables()) {
       return error_at(file.name, line_of(node),
@@ -170,6 +164,19 @@ Result<std::vector<std::optional<std::size_t>>> resolve_parents(const std::vecto
     }
   }
   return parents;
+}
+
+std::vector<std::size_t> parents_first(const std::vector<std::optional<std::size_t>>& parents) {
+  std::vector<std::size_t> order;
+  std::vector<bool> placed(parents.size());
+  while (order.size() < parents.size()) {
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+      if (placed[i] || (parents[i] && !placed[*parents[i]])) continue;
+      placed[i] = true;
+      order.push_back(i);
+    }
+  }
+  return order;
 }
 
 }  // namespace weft::sched

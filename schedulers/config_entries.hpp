@@ -57,5 +57,35 @@ struct NamedEntry {
 /// their entry. `kind` is what they are called in errors.
 Result<std::vector<std::optional<std::size_t>>> resolve_parents(const std::vector<NamedEntry>& named,
                                                                 const std::vector<ConfigEntry>& entries, std::string_view kind);
+/// The entries with parents before children, otherwise as in the file.
+std::vector<std::size_t> parents_first(const std::vector<std::optional<std::size_t>>& parents);
+
+/// Reads the [[kind]] tables with read(entry, name of its parent), and has check(settings, entries, parents) look at them in the
+/// order of the file. Then parents come before children, and adopt(settings, its parent's) is called for each that has one.
+template <class Settings, class Read, class Check, class Adopt>
+Result<std::vector<Settings>> read_forest(const ConfigFile& file, const std::string& kind, Read&& read, Check&& check,
+                                          Adopt&& adopt) {
+  WEFT_ASSIGN(auto entries, read_entries(file, kind));
+  std::vector<Settings> in_file;
+  std::vector<NamedEntry> named;
+  for (ConfigEntry& entry : entries) {
+    std::string parent;
+    WEFT_ASSIGN(Settings settings, read(entry, parent));
+    named.push_back({settings.name, parent});
+    in_file.push_back(std::move(settings));
+  }
+  WEFT_ASSIGN(const auto parents, resolve_parents(named, entries, kind));
+  WEFT_TRY(check(in_file, entries, parents));
+  std::vector<Settings> all;
+  std::vector<std::size_t> moved(in_file.size());
+  for (const std::size_t i : parents_first(parents)) {
+    moved[i] = all.size();
+    Settings& settings = all.emplace_back(std::move(in_file[i]));
+    if (!parents[i]) continue;
+    settings.parent = moved[*parents[i]];
+    adopt(settings, all[*settings.parent]);
+  }
+  return all;
+}
 
 }  // namespace weft::sched

@@ -36,6 +36,9 @@ class Turn {
   /// Launches one task of the job if it can. After `true` every order may have changed.
   virtual bool serve(const JobInfo& job) = 0;
   virtual void hold(JobId job, std::string_view reason) = 0;
+  /// False: since the last offer only the job served then has changed, and those passed over before it would be in vain again. An
+  /// order may go on where it was.
+  virtual bool starts_over() const { return true; }
 };
 
 /// Who next.
@@ -46,13 +49,17 @@ class WhoNext : public Part {
   virtual Result<void> admit(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, Result<void>(); }
   /// Whether it offers every job that has something pending.
   virtual bool offers_all() const { return true; }
+  /// Whether one more attempt at a task of the stage keeps within the limits of the job's group: for second attempts.
+  virtual bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const {
+    return (void)view, (void)job, (void)stage, true;
+  }
   virtual std::vector<GroupStatus> groups(const ClusterView& view) const { return (void)view, std::vector<GroupStatus>(); }
 };
 
 /// Which of a job's stages first.
 class StageOrder : public Part {
  public:
-  /// Appends the runnable stages of the job, best first.
+  /// Appends the runnable stages of the job, best first; perhaps others that are ready but have nothing pending.
   virtual void order(const ClusterView& view, const JobInfo& job, std::vector<StageId>& out) = 0;
 };
 
@@ -88,6 +95,8 @@ class Yield : public Part {
   /// Called at the beginning of schedule().
   virtual void plan(const ClusterView& view) = 0;
   virtual bool may_launch(const ClusterView& view, const JobInfo& job, const StageInfo& stage) = 0;
+  /// False: no stage of the job may.
+  virtual bool may_launch(const ClusterView& view, const JobInfo& job) { return (void)view, (void)job, true; }
 };
 
 /// A scheduler as its parts. Only `who` must be there.

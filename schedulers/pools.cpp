@@ -34,32 +34,12 @@ Result<PoolSettings> read_pool(ConfigEntry& entry, std::string& parent) {
 }  // namespace
 
 Result<std::vector<PoolSettings>> parse_pools(const ConfigFile& file) {
-  WEFT_ASSIGN(auto entries, read_entries(file, "pool"));
-  std::vector<PoolSettings> read;
-  std::vector<NamedEntry> named;
-  for (ConfigEntry& entry : entries) {
-    std::string parent;
-    WEFT_ASSIGN(PoolSettings pool, read_pool(entry, parent));
-    named.push_back({pool.name, parent});
-    read.push_back(std::move(pool));
-  }
-  WEFT_ASSIGN(const auto parents, resolve_parents(named, entries, "pool"));
-  // Parents first; otherwise as in the file.
-  std::vector<PoolSettings> pools;
-  std::vector<std::optional<std::size_t>> moved(read.size());
-  while (pools.size() < read.size()) {
-    for (std::size_t i = 0; i < read.size(); ++i) {
-      if (moved[i] || (parents[i] && !moved[*parents[i]])) continue;
-      moved[i] = pools.size();
-      PoolSettings& pool = pools.emplace_back(std::move(read[i]));
-      if (!parents[i]) continue;
-      pool.parent = moved[*parents[i]];
-      const PoolSettings& above = pools[*pool.parent];
-      if (!pool.min_share_timeout) pool.min_share_timeout = above.min_share_timeout;
-      if (!pool.fair_share_timeout) pool.fair_share_timeout = above.fair_share_timeout;
-    }
-  }
-  return pools;
+  const auto any = [](const auto&, const auto&, const auto&) { return Result<void>(); };
+  const auto adopt = [](PoolSettings& pool, const PoolSettings& above) {
+    if (!pool.min_share_timeout) pool.min_share_timeout = above.min_share_timeout;
+    if (!pool.fair_share_timeout) pool.fair_share_timeout = above.fair_share_timeout;
+  };
+  return read_forest<PoolSettings>(file, "pool", read_pool, any, adopt);
 }
 
 }  // namespace weft::sched

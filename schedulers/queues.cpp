@@ -45,29 +45,11 @@ Result<void> check_sums(const std::vector<QueueSettings>& queues, const std::vec
 }  // namespace
 
 Result<std::vector<QueueSettings>> parse_queues(const ConfigFile& file) {
-  WEFT_ASSIGN(auto entries, read_entries(file, "queue"));
-  if (entries.empty()) return fail(Code::invalid_argument, fmt::format("{}:1: there is no [[queue]]", file.name));
-  std::vector<QueueSettings> read;
-  std::vector<NamedEntry> named;
-  for (ConfigEntry& entry : entries) {
-    std::string parent;
-    WEFT_ASSIGN(QueueSettings queue, read_queue(entry, parent));
-    named.push_back({queue.name, parent});
-    read.push_back(std::move(queue));
-  }
-  WEFT_ASSIGN(const auto parents, resolve_parents(named, entries, "queue"));
-  WEFT_TRY(check_sums(read, entries, parents));
-  std::vector<QueueSettings> queues;  // parents first; otherwise as in the file
-  std::vector<std::optional<std::size_t>> moved(read.size());
-  while (queues.size() < read.size()) {
-    for (std::size_t i = 0; i < read.size(); ++i) {
-      if (moved[i] || (parents[i] && !moved[*parents[i]])) continue;
-      moved[i] = queues.size();
-      QueueSettings& queue = queues.emplace_back(std::move(read[i]));
-      if (parents[i]) queue.parent = moved[*parents[i]];
-    }
-  }
-  return queues;
+  const auto check = [&file](const auto& queues, const auto& entries, const auto& parents) -> Result<void> {
+    if (queues.empty()) return fail(Code::invalid_argument, fmt::format("{}:1: there is no [[queue]]", file.name));
+    return check_sums(queues, entries, parents);
+  };
+  return read_forest<QueueSettings>(file, "queue", read_queue, check, [](const auto&, const auto&) {});
 }
 
 }  // namespace weft::sched

@@ -29,9 +29,11 @@ struct Notice {
     node_joined,
     node_left,
     task_preempted,
-    job_changed,   // what it has pending, running or used changed, for whatever reason: for policies that keep orders of jobs.
-                   // Told before schedule() of the same event, and after each launch and preemption
-    node_changed,  // its capacity, or whether it is excluded
+    job_changed,      // what it has pending, running or used changed, for whatever reason: for policies that keep orders of jobs.
+                      // Told before schedule() of the same event, and after each launch and preemption
+    node_changed,     // its capacity, or whether it is excluded
+    attempt_added,    // a second attempt of a running task was launched
+    attempt_dropped,  // one of a task's two attempts is gone, the other goes on
   };
   Kind kind;
   JobId job{};
@@ -49,6 +51,18 @@ struct Trigger {
   };
   Kind kind = Kind::work;
   NodeId node{};  // Kind::node
+};
+
+/// A stage whose tasks read shuffles, and what is known of these before its inputs are complete.
+struct Preplaceable {
+  struct Input {
+    StageId stage;  // its partition i is read by task first_task + i
+    std::uint32_t first_task = 0;
+  };
+  JobId job;
+  StageId reader;
+  std::vector<Input> fresh;  // enough maps of these have ended to tell how large their partitions will be
+  std::vector<Input> known;  // those of earlier calls: their blocks are being brought to where tasks are placed already
 };
 
 /// The shuffle blocks that a run of consecutive reduces of a stage reads (SCache: the reduces of one round).
@@ -107,6 +121,16 @@ class Scheduler {
   virtual void on_event(const ClusterView& view, const Notice& notice) { (void)view, (void)notice; }
   /// May decide nothing. Called after every event that could allow a launch, when the event is fully applied.
   virtual void schedule(const ClusterView& view, const Trigger& trigger, Decisions& decisions) = 0;
+  /// Called after schedule() while the view has stragglers and free nodes: launches second attempts on what schedule() left free.
+  /// This one puts each on a node near its input (speculation.hpp).
+  virtual void speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions);
+
+  /// Called when the sizes of an input of `what.reader` can be told, before any of its tasks runs, and again when a node where some
+  /// were placed has left: preplaces tasks, all rounds of them, so that their input is brought there while maps still run (SCache).
+  /// This one places none.
+  virtual void preplace(const ClusterView& view, const Preplaceable& what, Decisions& decisions) {
+    (void)view, (void)what, (void)decisions;
+  }
 
   /// Promises that after schedule() no runnable task fits on any usable node's room.
   virtual bool work_conserving() const { return false; }

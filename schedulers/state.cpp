@@ -95,6 +95,7 @@ void ClusterState::remove_job(JobId id) {
   };
   leave(users_, job.user);
   leave(pools_, job.pool);
+  stragglers_.erase(stragglers_.lower_bound({id, StageId(0), 0}), stragglers_.lower_bound({JobId(id.value() + 1), StageId(0), 0}));
   jobs_.erase(id);
 }
 
@@ -180,6 +181,7 @@ void ClusterState::set_task(JobInfo& job, StageInfo& stage, std::uint32_t index,
       --stage.running, --job.running;
       changed(job);
       if (job.running == 0) job.used = {};  // no drift of sums of fractions
+      if (!stragglers_.empty()) stragglers_.erase({job.id, stage.id, index});
       break;
     case TaskState::finished:
       --stage.finished, --job.finished;
@@ -221,6 +223,30 @@ void ClusterState::preplace(StageInfo& stage, std::uint32_t index, std::optional
   }
   task.preplaced = node;
   if (node) stage.preplaced[*node].insert(index);
+}
+
+void ClusterState::set_straggler(const TaskId& task, bool straggles) {
+  if (straggles) {
+    stragglers_.insert(task);
+  } else {
+    stragglers_.erase(task);
+  }
+}
+
+SecondAttempt& ClusterState::add_second(const TaskId& id, StageInfo& stage, NodeId node) {
+  TaskInfo& task = stage.tasks[id.index];
+  ++task.later;
+  stragglers_.erase(id);
+  return stage.second[id.index] = {task.attempts++, node, now_};
+}
+
+void ClusterState::promote_second(StageInfo& stage, std::uint32_t index) {
+  TaskInfo& task = stage.tasks[index];
+  const SecondAttempt second = stage.second.at(index);
+  stage.second.erase(index);
+  task.node = second.node;
+  task.launched = second.launched;
+  task.later = static_cast<std::uint16_t>(task.attempts - 1 - second.attempt);
 }
 
 void ClusterState::occupy(NodeId id, const AttemptId& attempt, JobInfo& job, const Resources& demand) {

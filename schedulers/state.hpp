@@ -13,6 +13,7 @@ namespace weft::sched {
 class ClusterState final : public ClusterView {
  public:
   void set_now(Time now) { now_ = now; }
+  void set_heartbeat(Time interval) { heartbeat_ = interval; }
   HostId intern_host(const std::string& name);
 
   /// `node.host`, `node.rack` are filled from the names.
@@ -41,6 +42,15 @@ class ClusterState final : public ClusterView {
   /// For a pending task, where it must not go from now on.
   void set_avoid(StageInfo& stage, std::uint32_t task, std::optional<NodeId> avoid);
   void preplace(StageInfo& stage, std::uint32_t task, std::optional<NodeId> node);
+
+  /// Of a running task. One that stops running is none any more.
+  void set_straggler(const TaskId& task, bool straggles);
+  void clear_stragglers() { stragglers_.clear(); }
+  /// A second attempt at a running straggler, now.
+  SecondAttempt& add_second(const TaskId& task, StageInfo& stage, NodeId node);
+  /// The second attempt is gone, or it takes the place of the first, which is.
+  void drop_second(StageInfo& stage, std::uint32_t task) { stage.second.erase(task); }
+  void promote_second(StageInfo& stage, std::uint32_t task);
 
   void occupy(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
   void vacate(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);

@@ -49,13 +49,25 @@ int ClusterView::distance(NodeId a, NodeId b) const {
   return sched::distance(left->rack == right->rack ? Locality::rack : Locality::any);
 }
 
+std::optional<Time> ClusterView::launched(const AttemptId& id) const {
+  const TaskInfo* info = task(id.task);
+  if (info == nullptr || info->state != TaskState::running) return std::nullopt;
+  if (id.attempt == info->attempt()) return info->launched;
+  const SecondAttempt* second = find(stage(id.task.job, id.task.stage)->second, id.task.index);
+  return second == nullptr || second->attempt != id.attempt ? std::nullopt : std::optional(second->launched);
+}
+
 std::optional<std::string> ClusterView::why_not(const TaskId& id, NodeId node_id) const {
   const NodeInfo* where = node(node_id);
   if (where == nullptr) return fmt::format("there is no node {}", node_id.value());
   const StageInfo* info = stage(id.job, id.stage);
   const TaskInfo* what = task(id);
   if (what == nullptr) return fmt::format("there is no {}", weft::to_string(id));
-  if (what->state == TaskState::running) return fmt::format("{} is running already", weft::to_string(id));
+  if (what->state == TaskState::running) {
+    if (!stragglers_.contains(id)) return fmt::format("{} is running already", weft::to_string(id));
+    if (what->node == node_id) return fmt::format("{} runs there already", weft::to_string(id));
+    if (where->slow) return fmt::format("{} is slow and takes no second attempts", where->name);
+  }
   if (what->state == TaskState::finished) return fmt::format("{} is finished", weft::to_string(id));
   if (what->state == TaskState::blocked || !info->ready) return fmt::format("{} waits for its inputs", weft::to_string(id));
   if (!where->usable()) return fmt::format("{} is excluded after repeated failures", where->name);

@@ -33,6 +33,7 @@ struct NodeInfo {
   std::set<AttemptId> running;
   std::uint32_t launched = 0;          // attempts ever
   std::optional<Time> excluded_until;  // failed too often: takes no task before that
+  bool slow = false;                   // its tasks take much longer than the same tasks elsewhere: takes no second attempts
   Time joined{0}, last_heard{0};
 
   bool usable() const { return !excluded_until.has_value(); }
@@ -57,12 +58,22 @@ struct TaskInfo {
   TaskState state = TaskState::blocked;
   std::uint16_t failures = 0;       // counted ones
   std::uint16_t losses = 0;         // attempts lost through no fault of the task
-  std::uint32_t attempts = 0;       // started so far; the running or winning one is attempts - 1
+  std::uint16_t later = 0;          // attempts started after the running or winning one: second attempts
+  std::uint32_t attempts = 0;       // started so far
   NodeId node;                      // of the running or winning attempt
   std::optional<NodeId> avoid;      // where it failed last; must not go there while another node could take it
   std::optional<NodeId> preplaced;  // SCache: where its input is being prefetched to
   Time launched{0}, ended{0};       // of that attempt: elapsed, remaining, newest first
   std::uint64_t input_bytes = 0;    // of the splits when pending (by length), as measured when finished
+
+  std::uint32_t attempt() const { return attempts - 1 - later; }  // the running or winning one, once there was one
+};
+
+/// Another attempt at a task that runs already, and takes long. Whichever finishes first counts, the other is killed.
+struct SecondAttempt {
+  std::uint32_t attempt = 0;
+  NodeId node;
+  Time launched{0};
 };
 
 /// What was said last about why something does not run, for `weft job explain`.
@@ -83,10 +94,11 @@ struct StageInfo {
   std::uint32_t depth = 0;                 // from the roots (BFS)
 
   std::vector<TaskInfo> tasks;
-  PendingTasks pending;                                 // empty unless ready
-  std::map<NodeId, std::set<std::uint32_t>> preplaced;  // unlaunched tasks by the node they were promised to
-  std::uint32_t running = 0, finished = 0, failed_attempts = 0;
-  Time observed_total{0};  // of finished attempts
+  PendingTasks pending;                                          // empty unless ready
+  std::map<NodeId, std::set<std::uint32_t>> preplaced;           // unlaunched tasks by the node they were promised to
+  std::map<std::uint32_t, SecondAttempt> second;                 // of tasks that run twice
+  std::uint32_t running = 0, finished = 0, failed_attempts = 0;  // tasks, tasks, attempts
+  Time observed_total{0};                                        // of finished attempts
   std::uint64_t observed_count = 0;
   std::uint64_t input_bytes = 0;  // read by finished tasks (ratio of ShuffleWatcher, regression of SCache)
   ShuffleSizes output;            // of writes_shuffle; forgotten when nobody will read it
@@ -150,6 +162,7 @@ struct JobOrder {
 class ClusterView {
  public:
   Time now() const { return now_; }
+  Time heartbeat() const { return heartbeat_; }  // how often nodes report; 0: not known, or whenever there is something to say
   const Resources& capacity() const { return capacity_; }  // of usable nodes
   const Resources& used() const { return used_; }
 
@@ -159,6 +172,8 @@ class ClusterView {
   const std::map<HostId, std::set<NodeId>>& hosts() const { return hosts_; }
   const std::map<JobId, JobInfo>& jobs() const { return jobs_; }              // running ones
   const std::set<JobOrder>& runnable_jobs() const { return runnable_jobs_; }  // those with pending tasks
+  /// Running tasks that may be launched a second time, on a node that is not slow (Scheduler::speculate).
+  const std::set<TaskId>& stragglers() const { return stragglers_; }
   const std::map<std::string, GroupInfo>& users() const { return users_; }
   const std::map<std::string, GroupInfo>& pools() const { return pools_; }
 
@@ -174,14 +189,18 @@ class ClusterView {
   /// 0 same node, 2 same rack, 4 otherwise (also for nodes that are gone).
   int distance(NodeId a, NodeId b) const;
 
-  /// Whether the task is pending, its inputs are complete, the node is usable and has room. The text says why not.
+  /// When a running attempt was launched; nothing for one that does not run.
+  std::optional<Time> launched(const AttemptId& attempt) const;
+
+  /// Whether the task is pending (or a straggler, for a second attempt), its inputs are complete, the node is usable and has room.
+  /// The text says why not.
   std::optional<std::string> why_not(const TaskId& task, NodeId node) const;
 
  protected:
   ClusterView() = default;
   ~ClusterView() = default;
 
-  Time now_{0};
+  Time now_{0}, heartbeat_{0};
   Resources capacity_, used_;
   std::map<NodeId, NodeInfo> nodes_;
   std::map<RackId, RackInfo> racks_;
@@ -193,6 +212,7 @@ class ClusterView {
   std::map<std::string, RackId> rack_ids_;
   std::map<JobId, JobInfo> jobs_;
   std::set<JobOrder> runnable_jobs_;
+  std::set<TaskId> stragglers_;
   std::map<std::string, GroupInfo> users_, pools_;
 };
 

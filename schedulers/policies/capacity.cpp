@@ -34,6 +34,10 @@ class CapacityOrder final : public WhoNext {
   }
   bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return tree_.offer(view, kind, turn); }
   bool offers_all() const override { return false; }
+  bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const override {
+    const SlotKind kind = slot_kind_of(stage, slot_kinds(view).size() > 1);
+    return tree_.has_room(view, job, kind, kind == SlotKind::any ? stage.demand.cpu : 1);
+  }
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return tree_.groups(view); }
 
  private:

@@ -1,17 +1,43 @@
 #include "schedulers/policies/delay.hpp"
 
+#include <algorithm>
 #include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
 
 namespace weft::sched {
 
 namespace {
 
+constexpr Time kDefaultWait = std::chrono::seconds(5);
+constexpr Time kLongestAuto = std::chrono::seconds(15);
+
+/// Nothing: "auto".
+using Wanted = std::optional<Time>;
+
+/// Long enough for a heartbeat of every node: each may have had room on the job's data.
+Time automatic_wait(Time heartbeat) { return heartbeat > Time(0) ? std::min(heartbeat * 3 / 2, kLongestAuto) : kDefaultWait; }
+
+Result<Wanted> take_wait(Options& options, const std::string& key) {
+  WEFT_ASSIGN(const std::string text, options.text(key, ""));
+  if (text == "auto") return Wanted();
+  if (text.empty()) return Wanted(kDefaultWait);
+  auto parsed = parse_duration(text);
+  if (!parsed) return fail(std::move(parsed).error().wrap(fmt::format("scheduler option {} is a time or auto", key)));
+  return Wanted(*parsed);
+}
+
 /// Waits a time at each level.
 class TwoLevels final : public Patience {
  public:
-  TwoLevels(Time node_wait, Time rack_wait) : node_wait_(node_wait), rack_wait_(rack_wait) {}
+  TwoLevels(Wanted node_wait, Wanted rack_wait) : node_wanted_(node_wait), rack_wanted_(rack_wait) {}
 
-  Result<void> start(const ClusterView&, Part* before) override {
+  Result<void> start(const ClusterView& view, Part* before) override {
+    node_wait_ = node_wanted_.value_or(automatic_wait(view.heartbeat()));
+    rack_wait_ = rack_wanted_.value_or(automatic_wait(view.heartbeat()));
     if (const auto* old = dynamic_cast<const TwoLevels*>(before)) waits_ = old->waits_;
     return {};
   }
@@ -46,7 +72,8 @@ class TwoLevels final : public Patience {
     return locality == Locality::rack ? node_wait_ : node_wait_ + rack_wait_;
   }
 
-  Time node_wait_, rack_wait_;
+  Wanted node_wanted_, rack_wanted_;
+  Time node_wait_{0}, rack_wait_{0};
   std::map<JobId, Wait> waits_;
 };
 
@@ -86,8 +113,8 @@ Result<Composition> make_delay(Options& options, const Registry& registry) {
   WEFT_ASSIGN(const std::string inner, options.text("inner", "fair"));
   WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
   if (parts.patience) return fail(Code::invalid_argument, "scheduler option inner is a delay scheduler itself");
-  WEFT_ASSIGN(const Time node_wait, options.duration("node_wait", std::chrono::seconds(5)));
-  WEFT_ASSIGN(const Time rack_wait, options.duration("rack_wait", std::chrono::seconds(5)));
+  WEFT_ASSIGN(const Wanted node_wait, take_wait(options, "node_wait"));
+  WEFT_ASSIGN(const Wanted rack_wait, take_wait(options, "rack_wait"));
   const bool counts = options.given("skips");
   WEFT_ASSIGN(const std::uint64_t skips, options.whole("skips", 0));
   if (counts) {

@@ -1,5 +1,7 @@
 #include "schedulers/policies/dominant_order.hpp"
 
+#include <algorithm>
+
 #include "schedulers/policies/ranked_jobs.hpp"
 
 namespace weft::sched {
@@ -33,27 +35,32 @@ double DominantOrder::share_of(const ClusterView& view, const JobInfo& job) cons
   return dominant_share(groups.at(by_ == ShareHolder::user ? job.user : job.pool).used, view.capacity());
 }
 
-void DominantOrder::rank(const Key& key, const Holder& holder, bool in) {
-  if (holder.runnable.empty()) return;
-  if (in) {
-    order_.emplace(holder.share, *holder.runnable.begin(), key);
-  } else {
-    order_.erase({holder.share, *holder.runnable.begin(), key});
-  }
+DominantOrder::Rank DominantOrder::rank_of(const Key& key, const Holder& holder) {
+  return {holder.share, holder.runnable.begin()->first, key};
 }
 
 void DominantOrder::place(const ClusterView& view, const JobInfo& job, bool ended) {
   const Key key = key_of(job);
-  Holder& holder = holders_[key];
-  rank(key, holder, false);
-  if (ended || job.pending == 0) {
-    holder.runnable.erase(order_of(job));
+  const bool runnable = !ended && job.pending > 0;
+  auto found = holders_.find(key);
+  if (found == holders_.end()) {
+    if (!runnable) return;
+    found = holders_.try_emplace(key).first;
   } else {
-    holder.runnable.insert(order_of(job));
+    order_.erase(rank_of(key, found->second));
+  }
+  Holder& holder = found->second;
+  if (runnable) {
+    holder.runnable.try_emplace(order_of(job), &job);
+  } else {
+    holder.runnable.erase(order_of(job));
+  }
+  if (holder.runnable.empty()) {
+    holders_.erase(found);
+    return;
   }
   holder.share = share_of(view, job);
-  rank(key, holder, true);
-  if (holder.runnable.empty()) holders_.erase(key);
+  order_.emplace(rank_of(key, holder), &holder);
 }
 
 bool DominantOrder::offer(const ClusterView& view, SlotKind, Turn& turn) {
@@ -61,9 +68,15 @@ bool DominantOrder::offer(const ClusterView& view, SlotKind, Turn& turn) {
     capacity_ = view.capacity();
     for (const auto& [id, job] : view.jobs()) place(view, job, false);
   }
-  for (const auto& [share, first, key] : order_) {
-    for (const JobOrder& next : holders_.at(key).runnable) {
-      if (turn.serve(*view.job(next.id))) return true;
+  auto next = order_.begin();
+  if (!turn.starts_over()) {
+    const auto now = holders_.find(std::get<Key>(served_));
+    next = order_.lower_bound(now == holders_.end() ? served_ : std::min(served_, rank_of(now->first, now->second)));
+  }
+  for (; next != order_.end(); ++next) {
+    served_ = next->first;
+    for (const auto& [order, job] : next->second->runnable) {
+      if (turn.serve(*job)) return true;
     }
   }
   return false;

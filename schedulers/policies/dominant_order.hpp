@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -24,19 +23,20 @@ class DominantOrder final : public WhoNext {
   using Key = std::pair<std::string, JobId>;
   struct Holder {
     double share = 0;
-    std::set<JobOrder> runnable;
+    std::map<JobOrder, const JobInfo*> runnable;
   };
   using Rank = std::tuple<double, JobOrder, Key>;  // of holders with runnable jobs; ties: the earliest of their jobs
 
   Key key_of(const JobInfo& job) const;
   double share_of(const ClusterView& view, const JobInfo& job) const;
   void place(const ClusterView& view, const JobInfo& job, bool ended);
-  void rank(const Key& key, const Holder& holder, bool in);
+  static Rank rank_of(const Key& key, const Holder& holder);
 
   ShareHolder by_;
-  Resources capacity_;  // the shares are of
-  std::map<Key, Holder> holders_;
-  std::set<Rank> order_;
+  Resources capacity_;             // the shares are of
+  std::map<Key, Holder> holders_;  // with runnable jobs
+  std::map<Rank, const Holder*> order_;
+  Rank served_{};  // last
 };
 
 }  // namespace weft::sched

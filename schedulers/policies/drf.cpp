@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "schedulers/policies/dominant_order.hpp"
 #include "schedulers/policies/fifo.hpp"
+#include "schedulers/policies/ranked_jobs.hpp"
 #include "schedulers/policies/shortest.hpp"
 #include "schedulers/policies/stage_orders.hpp"
 
@@ -13,9 +18,13 @@ namespace weft::sched {
 
 namespace {
 
+double rounded(double value, Digits digits) { return digits ? std::floor(value * *digits + 0.5) / *digits : value; }
+
 /// The closed form's shares as a limit of the first pass.
 class DrfShares final : public Yield {
  public:
+  explicit DrfShares(Digits digits) : digits_(digits) {}
+
   Result<void> start(const ClusterView& view, Part*) override {
     for (const auto& [id, job] : view.jobs()) stale_.insert(id);
     return {};
@@ -26,70 +35,163 @@ class DrfShares final : public Yield {
     if (notice.kind == Kind::job_ended) {
       stale_.erase(notice.job);
       changed_ = claims_.erase(notice.job) > 0 || changed_;
-    } else if (notice.kind == Kind::job_changed) {
+    } else if (notice.kind == Kind::stage_added || notice.kind == Kind::stage_ready || notice.kind == Kind::stage_complete) {
       stale_.insert(notice.job);
+    } else if (notice.kind == Kind::job_changed) {
+      if (auto found = standing_.find(notice.job); found != standing_.end()) found->second.known = false;
     }
   }
 
   void plan(const ClusterView& view) override {
+    if (view.capacity() != capacity_) {
+      capacity_ = view.capacity();
+      changed_ = true;
+      for (const auto& [id, claim] : claims_) stale_.insert(id);
+    }
     for (JobId id : stale_) refresh(*view.job(id));
     stale_.clear();
-    if (!changed_ && view.capacity() == capacity_) return;
-    changed_ = false;
-    capacity_ = view.capacity();
+    if (!std::exchange(changed_, false)) return;
     std::vector<DrfClaim> claims;
     for (const auto& [id, claim] : claims_) claims.push_back(claim);
-    const auto shares = drf_shares(claims, capacity_);
-    shares_.clear();
+    const auto shares = drf_shares(claims, capacity_, digits_);
+    standing_.clear();
     std::size_t i = 0;
-    for (const auto& [id, claim] : claims_) shares_[id] = shares[i++];
+    for (const auto& [id, claim] : claims_) standing_[id].share = shares[i++];
   }
 
   bool may_launch(const ClusterView&, const JobInfo& job, const StageInfo& stage) override {
-    const auto share = shares_.find(job.id);
-    if (share == shares_.end()) return false;
-    return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](const ResourceKind& kind) {
-      if (!(capacity_.*kind.amount > 0) || stage.demand.*kind.amount <= 0) return true;
-      return job.used.*kind.amount + stage.demand.*kind.amount <= share->second.*kind.amount * (1 + 1e-9);
-    });
+    const Standing* now = standing(job);
+    return now != nullptr && within(stage.demand, *now);
+  }
+  bool may_launch(const ClusterView&, const JobInfo& job) override {
+    const Standing* now = standing(job);
+    return now != nullptr && now->may_launch;
+  }
+
+  /// By how much the job is below its share, over all resources, in percent of the capacity.
+  double lacks(const JobInfo& job) {
+    const Standing* now = standing(job);
+    return now == nullptr ? 0 : now->lacks;
   }
 
  private:
+  static constexpr std::size_t kKinds = kResourceKinds.size();
+  static constexpr double kSlack = 1e-9;
+  /// A job and its share. What is left of that, in percent of the capacity, is worked out when it is asked for.
+  struct Standing {
+    Resources share;
+    bool known = false;
+    bool may_launch = false;  // a task of a runnable stage, and it is above its share of nothing
+    std::array<double, kKinds> left{};
+    double lacks = 0;
+  };
+
+  bool within(const Resources& demand, const Standing& now) const {
+    for (std::size_t i = 0; i < kKinds; ++i) {
+      const double all = capacity_.*kResourceKinds[i].amount;
+      if (all > 0 && demand.*kResourceKinds[i].amount / all * 100 > now.left[i] + kSlack) return false;
+    }
+    return true;
+  }
+
+  const Standing* standing(const JobInfo& job) {
+    const auto found = standing_.find(job.id);
+    if (found == standing_.end()) return nullptr;
+    Standing& now = found->second;
+    if (std::exchange(now.known, true)) return &now;
+    bool above = false;
+    for (std::size_t i = 0; i < kKinds; ++i) {
+      const ResourceKind& kind = kResourceKinds[i];
+      if (!(capacity_.*kind.amount > 0)) continue;
+      const double percent = 100 / capacity_.*kind.amount;
+      now.left[i] = rounded(now.share.*kind.amount * percent - rounded(job.used.*kind.amount * percent, digits_), digits_);
+      above = above || now.left[i] < -kSlack;
+    }
+    now.may_launch = !above && std::any_of(job.runnable.begin(), job.runnable.end(),
+                                           [&](StageId id) { return within(job.stage(id)->demand, now); });
+    now.lacks = 0;
+    for (std::size_t i : {0u, 1u, 4u, 5u, 2u, 3u, 6u, 7u})
+      now.lacks += now.left[i];  // as Carbyne's simulator adds: that breaks ties
+    return &now;
+  }
+
   void refresh(const JobInfo& job) {
     DrfClaim claim;
     claim.weight = job.hints.weight;
     double tasks = 0;
+    bool unfinished = false;
     for (const auto& [id, stage] : job.stages) {
-      const auto left = static_cast<double>(stage.tasks.size() - stage.finished);
-      claim.demand += stage.demand * left;
-      tasks += left;
+      const auto count = static_cast<double>(stage.tasks.size());
+      claim.demand += stage.demand * count;
+      tasks += count;
+      unfinished = unfinished || !stage.complete();
     }
-    if (tasks == 0) {
+    if (!unfinished) {
       changed_ = claims_.erase(job.id) > 0 || changed_;
       return;
     }
-    claim.demand = claim.demand * (1 / tasks);
+    for (const auto& kind : kResourceKinds) {
+      const double all = capacity_.*kind.amount;
+      if (digits_ && all > 0) claim.demand.*kind.amount = rounded(claim.demand.*kind.amount / all * 100, digits_) * all / 100;
+      claim.demand.*kind.amount /= tasks;
+    }
     auto [found, added] = claims_.try_emplace(job.id, claim);
     changed_ = changed_ || added || !(found->second.demand == claim.demand);
     found->second = claim;
   }
 
+  Digits digits_;
   std::set<JobId> stale_;  // whose claims are to be worked out again
   std::map<JobId, DrfClaim> claims_;
-  std::map<JobId, Resources> shares_;
+  std::unordered_map<JobId, Standing> standing_;
   Resources capacity_;
   bool changed_ = false;
 };
 
-std::unique_ptr<WhoNext> leftover_order(std::string_view name) {
+/// The job furthest below its share first, and all that it can use; as they are when the pass begins.
+class FurthestBelow final : public WhoNext {
+ public:
+  explicit FurthestBelow(DrfShares& shares) : shares_(shares) {}
+
+  Result<void> start(const ClusterView& view, Part*) override { return jobs_.start(view), Result<void>(); }
+  void on_event(const ClusterView& view, const Notice& notice) override { jobs_.on_event(view, notice); }
+  bool offer(const ClusterView&, SlotKind, Turn& turn) override {
+    if (turn.starts_over()) {
+      order_.clear();
+      for (const auto& [order, job] : jobs_.all())
+        order_.push_back({shares_.lacks(*job), static_cast<std::uint32_t>(order_.size()), job});
+      std::sort(order_.begin(), order_.end(),
+                [](const Ranked& a, const Ranked& b) { return a.lacks != b.lacks ? a.lacks > b.lacks : a.turn < b.turn; });
+      next_ = 0;
+    }
+    for (; next_ < order_.size(); ++next_) {
+      if (turn.serve(*order_[next_].job)) return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Ranked {
+    double lacks;
+    std::uint32_t turn;  // by submission
+    const JobInfo* job;
+  };
+  DrfShares& shares_;
+  RunnableJobs jobs_;
+  std::vector<Ranked> order_;  // of the pass
+  std::size_t next_ = 0;
+};
+
+std::unique_ptr<WhoNext> leftover_order(std::string_view name, DrfShares& shares) {
   if (name == "fifo") return fifo_order();
   if (name == "srtf") return least_work_order();
+  if (name == "furthest") return std::make_unique<FurthestBelow>(shares);
   return std::make_unique<DominantOrder>(ShareHolder::job);
 }
 
 }  // namespace
 
-std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Resources& capacity) {
+std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Resources& capacity, Digits digits) {
   std::vector<Resources> directions;  // d_k times weight
   Resources sum;
   for (const DrfClaim& claim : claims) {
@@ -97,9 +199,9 @@ std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Res
     const double dominant = dominant_share(claim.demand, capacity);
     for (const auto& kind : kResourceKinds) {
       const double all = capacity.*kind.amount;
-      if (all > 0 && dominant > 0) direction.*kind.amount = claim.weight * claim.demand.*kind.amount / all / dominant;
+      if (all > 0 && dominant > 0) direction.*kind.amount = claim.weight * (claim.demand.*kind.amount / all / dominant);
     }
-    sum += direction;
+    for (const auto& kind : kResourceKinds) sum.*kind.amount = rounded(sum.*kind.amount + direction.*kind.amount, digits);
     directions.push_back(direction);
   }
   double most = 0;
@@ -113,7 +215,7 @@ std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Res
 Result<Composition> make_drf(Options& options, const Registry&) {
   constexpr std::array<std::string_view, 2> kForms{"progressive", "closed"};
   constexpr std::array<std::string_view, 3> kHolders{"job", "user", "pool"};
-  constexpr std::array<std::string_view, 3> kLeftover{"drf", "fifo", "srtf"};
+  constexpr std::array<std::string_view, 4> kLeftover{"drf", "fifo", "srtf", "furthest"};
   WEFT_ASSIGN(const std::size_t form, options.choice("form", kForms, "progressive"));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "bfs"));
@@ -124,9 +226,16 @@ Result<Composition> make_drf(Options& options, const Registry&) {
   }
   WEFT_ASSIGN(const bool strict, options.flag("strict", false));
   WEFT_ASSIGN(const std::size_t leftover, options.choice("leftover", kLeftover, "drf"));
+  Digits digits;
+  if (options.given("digits")) {
+    WEFT_ASSIGN(const std::uint64_t given, options.whole("digits", 2));
+    if (given > 9) return fail(Code::invalid_argument, "scheduler option digits must be at most 9");
+    digits = std::pow(10, static_cast<double>(given));
+  }
   parts.who = fifo_order();
-  parts.yield = std::make_unique<DrfShares>();
-  parts.leftover = leftover_order(kLeftover[leftover]);
+  auto shares = std::make_unique<DrfShares>(digits);
+  parts.leftover = leftover_order(kLeftover[leftover], *shares);
+  parts.yield = std::move(shares);
   parts.second_pass = !strict;
   return parts;
 }

@@ -21,8 +21,7 @@ std::vector<Victim> newest_first(const ClusterView& view, SlotKind kind) {
   for (const auto& [id, node] : view.nodes()) {
     for (const AttemptId& attempt : node.running) {
       const StageInfo& stage = *view.stage(attempt.task.job, attempt.task.stage);
-      if (kind == SlotKind::any || slot_kind_of(stage, true) == kind)
-        victims.push_back({stage.tasks[attempt.task.index].launched, attempt});
+      if (kind == SlotKind::any || slot_kind_of(stage, true) == kind) victims.push_back({*view.launched(attempt), attempt});
     }
   }
   std::sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) {

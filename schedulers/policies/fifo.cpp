@@ -1,5 +1,6 @@
 #include "schedulers/policies/fifo.hpp"
 
+#include "schedulers/policies/ranked_jobs.hpp"
 #include "schedulers/policies/stage_orders.hpp"
 
 namespace weft::sched {
@@ -8,12 +9,20 @@ namespace {
 
 class FifoOrder final : public WhoNext {
  public:
-  bool offer(const ClusterView& view, SlotKind, Turn& turn) override {
-    for (const JobOrder& next : view.runnable_jobs()) {
-      if (turn.serve(*view.job(next.id))) return true;
+  Result<void> start(const ClusterView& view, Part*) override { return jobs_.start(view), Result<void>(); }
+  void on_event(const ClusterView& view, const Notice& notice) override { jobs_.on_event(view, notice); }
+  bool offer(const ClusterView&, SlotKind, Turn& turn) override {
+    const auto& jobs = jobs_.all();
+    for (auto next = turn.starts_over() ? jobs.begin() : jobs.lower_bound(served_); next != jobs.end(); ++next) {
+      served_ = next->first;
+      if (turn.serve(*next->second)) return true;
     }
     return false;
   }
+
+ private:
+  RunnableJobs jobs_;
+  JobOrder served_;  // last
 };
 
 }  // namespace

@@ -105,6 +105,7 @@ void PoolTree::update_eligible(const ClusterView& view) {
       for (PoolIndex up = job->pool; up != kRoot; up = nodes_[up].pool.parent) ++count[up];
     }
     if (std::exchange(job->eligible, room) == room) continue;
+    if (!room) to_be_told_.insert(job->order.id);
     if (const JobInfo* info = view.job(job->order.id)) update(*job, *info);
   }
 }
@@ -152,6 +153,14 @@ void PoolTree::update_pools(PoolIndex leaf, std::size_t kind, const Amounts& cha
     }
     move(node.pool.parent, kind, node.rank[kind], rank);
   }
+}
+
+bool PoolTree::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
+  for (JobId id : std::exchange(to_be_told_, {})) {
+    const auto job = jobs_.find(id);
+    if (job != jobs_.end() && !job->second.eligible) turn.hold(id, "as many jobs as its pool runs at a time run already");
+  }
+  return offer(view, kind, kRoot, turn);
 }
 
 bool PoolTree::offer(const ClusterView& view, SlotKind kind, PoolIndex pool, Turn& turn) {

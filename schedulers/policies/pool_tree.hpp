@@ -49,7 +49,7 @@ class PoolTree {
   void change(const ClusterView& view, const JobInfo& job);
   void end(const ClusterView& view, const JobInfo& job);
   /// Calls turn.serve() with jobs in fair order until one takes something.
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) { return offer(view, kind, kRoot, turn); }
+  bool offer(const ClusterView& view, SlotKind kind, Turn& turn);
 
   /// What each pool and each job is due of `capacity` now.
   struct Shares {
@@ -92,7 +92,8 @@ class PoolTree {
   std::map<std::string, PoolIndex> by_name_;
   PoolSettings default_;
   std::map<JobId, Job> jobs_;
-  bool limited_ = false;  // some pool limits its running jobs
+  bool limited_ = false;        // some pool limits its running jobs
+  std::set<JobId> to_be_told_;  // that a limit holds them back
 };
 
 }  // namespace weft::sched

@@ -103,7 +103,10 @@ bool QueueTree::offer(const ClusterView& view, SlotKind kind, const std::vector<
   for (std::size_t i : order) {
     const Queue& queue = queues_[i];
     const double capacity = parent * queue.settings.capacity / 100, most = parent * queue.settings.max_capacity / 100;
-    if (!queue.children.empty() && queue.used[k] > kSlack && queue.used[k] >= most - kSlack) continue;
+    if (!queue.children.empty() && queue.used[k] > kSlack && queue.used[k] >= most - kSlack) {
+      hold_all(i, fmt::format("queue {} is at its maximum capacity", queue.settings.name), turn);
+      continue;
+    }
     const bool taken =
         queue.children.empty() ? serve(view, kind, queue, capacity, most, turn) : offer(view, kind, queue.children, capacity, turn);
     if (taken) return true;
@@ -111,28 +114,51 @@ bool QueueTree::offer(const ClusterView& view, SlotKind kind, const std::vector<
   return false;
 }
 
+void QueueTree::hold_all(std::size_t queue, std::string_view reason, Turn& turn) const {
+  for (const JobOrder& job : queues_[queue].runnable) turn.hold(job.id, reason);
+  for (std::size_t child : queues_[queue].children) hold_all(child, reason, turn);
+}
+
 bool QueueTree::serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most, Turn& turn) {
   const auto k = static_cast<std::size_t>(kind);
   for (const JobOrder& next : queue.runnable) {
     const JobInfo& job = *view.job(next.id);
-    const double amount = next_amount(job, kind);
-    if (queue.used[k] > kSlack && queue.used[k] + amount > most + kSlack) {
-      turn.hold(job.id, "its queue is at its maximum capacity");
-      continue;
+    if (const auto reached = limit_reached(queue, job, k, next_amount(job, kind), capacity, most)) {
+      turn.hold(job.id, *reached);
+    } else if (turn.serve(job)) {
+      return true;
     }
-    const double grown = std::max(capacity, queue.used[k] + amount);
-    const double limit = std::min(std::max(grown / static_cast<double>(std::max<std::size_t>(1, queue.active_users)),
-                                           grown * queue.settings.user_limit_percent / 100),
-                                  capacity * queue.settings.user_limit_factor);
-    const auto user = queue.users.find(job.user);
-    const double used = user == queue.users.end() ? 0 : user->second.used[k];
-    if (used > kSlack && used >= limit - kSlack) {
-      turn.hold(job.id, "its user has as much of the queue as one user may");
-      continue;
-    }
-    if (turn.serve(job)) return true;
   }
   return false;
+}
+
+/// Why the queue gives the job no more than it has.
+std::optional<std::string_view> QueueTree::limit_reached(const Queue& queue, const JobInfo& job, std::size_t kind, double amount,
+                                                         double capacity, double most) {
+  const double all = queue.used[kind];
+  if (all > kSlack && all + amount > most + kSlack) return "its queue is at its maximum capacity";
+  const double grown = std::max(capacity, all + amount);
+  const double limit = std::min(std::max(grown / static_cast<double>(std::max<std::size_t>(1, queue.active_users)),
+                                         grown * queue.settings.user_limit_percent / 100),
+                                capacity * queue.settings.user_limit_factor);
+  const auto user = queue.users.find(job.user);
+  const double used = user == queue.users.end() ? 0 : user->second.used[kind];
+  if (used > kSlack && used >= limit - kSlack) return "its user has as much of the queue as one user may";
+  return std::nullopt;
+}
+
+bool QueueTree::has_room(const ClusterView& view, const JobInfo& job, SlotKind kind, double amount) const {
+  const auto k = static_cast<std::size_t>(kind);
+  const std::size_t leaf = *leaf_of(job);
+  const double total = amount_of(view.capacity(), kind);
+  const auto most = [&](std::size_t i) {
+    const QueueSettings& settings = queues_[i].settings;
+    return (settings.parent ? capacity_of(*settings.parent, total) : total) * settings.max_capacity / 100;
+  };
+  for (std::optional<std::size_t> up = queues_[leaf].settings.parent; up; up = queues_[*up].settings.parent) {
+    if (queues_[*up].used[k] > kSlack && queues_[*up].used[k] >= most(*up) - kSlack) return false;
+  }
+  return !limit_reached(queues_[leaf], job, k, amount, capacity_of(leaf, total), most(leaf));
 }
 
 double QueueTree::capacity_of(std::size_t queue, double total) const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedulers/parts.hpp"
@@ -26,6 +27,8 @@ class QueueTree {
   void change(const JobInfo& job);
   void end(const JobInfo& job);
   bool offer(const ClusterView& view, SlotKind kind, Turn& turn);
+  /// Whether the job, whose leaf exists, may have so much more.
+  bool has_room(const ClusterView& view, const JobInfo& job, SlotKind kind, double amount) const;
   std::vector<GroupStatus> groups(const ClusterView& view) const;
 
  private:
@@ -53,6 +56,9 @@ class QueueTree {
   double capacity_of(std::size_t queue, double total) const;
   bool offer(const ClusterView& view, SlotKind kind, const std::vector<std::size_t>& siblings, double parent, Turn& turn);
   bool serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most, Turn& turn);
+  void hold_all(std::size_t queue, std::string_view reason, Turn& turn) const;
+  static std::optional<std::string_view> limit_reached(const Queue& queue, const JobInfo& job, std::size_t kind, double amount,
+                                                       double capacity, double most);
 
   std::vector<Queue> queues_;  // parents before children
   std::vector<std::size_t> top_;

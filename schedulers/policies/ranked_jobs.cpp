@@ -1,6 +1,25 @@
 #include "schedulers/policies/ranked_jobs.hpp"
 
+#include <algorithm>
+
 namespace weft::sched {
+
+void RunnableJobs::start(const ClusterView& view) {
+  for (const auto& [id, job] : view.jobs()) place(job, false);
+}
+
+void RunnableJobs::on_event(const ClusterView& view, const Notice& notice) {
+  const bool ended = notice.kind == Notice::Kind::job_ended;
+  if (ended || notice.kind == Notice::Kind::job_changed) place(*view.job(notice.job), ended);
+}
+
+void RunnableJobs::place(const JobInfo& job, bool ended) {
+  if (ended || job.pending == 0) {
+    jobs_.erase(order_of(job));
+  } else {
+    jobs_.try_emplace(order_of(job), &job);
+  }
+}
 
 Result<void> RankedJobs::start(const ClusterView& view, Part*) {
   capacity_ = view.capacity();
@@ -22,7 +41,7 @@ void RankedJobs::place(const ClusterView& view, const JobInfo& job) {
     order_.erase(found->second);
     found->second = rank;
   }
-  order_.insert(rank);
+  order_.emplace(rank, &job);
 }
 
 void RankedJobs::remove(JobId job) {
@@ -37,8 +56,14 @@ bool RankedJobs::offer(const ClusterView& view, SlotKind, Turn& turn) {
     capacity_ = view.capacity();
     for (const auto& [id, job] : view.jobs()) place(view, job);
   }
-  for (const auto& [score, order] : order_) {
-    if (turn.serve(*view.job(order.id))) return true;
+  auto next = order_.begin();
+  if (!turn.starts_over()) {
+    const auto now = rank_.find(served_.second.id);  // its score may have become smaller
+    next = order_.lower_bound(now == rank_.end() ? served_ : std::min(served_, now->second));
+  }
+  for (; next != order_.end(); ++next) {
+    served_ = next->first;
+    if (turn.serve(*next->second)) return true;
   }
   return false;
 }

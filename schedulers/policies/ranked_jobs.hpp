@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <utility>
 
 #include "schedulers/parts.hpp"
@@ -11,6 +10,20 @@
 namespace weft::sched {
 
 inline JobOrder order_of(const JobInfo& job) { return {job.priority, job.submitted, job.id}; }
+
+/// The jobs with pending tasks in the order of ClusterView::runnable_jobs(), without looking each up.
+class RunnableJobs {
+ public:
+  using Map = std::map<JobOrder, const JobInfo*>;
+  void start(const ClusterView& view);
+  /// Wants to be told everything.
+  void on_event(const ClusterView& view, const Notice& notice);
+  const Map& all() const { return jobs_; }
+
+ private:
+  void place(const JobInfo& job, bool ended);
+  Map jobs_;
+};
 
 class RankedJobs : public WhoNext {
  public:
@@ -29,7 +42,8 @@ class RankedJobs : public WhoNext {
 
   Resources capacity_;          // the scores are made for
   std::map<JobId, Rank> rank_;  // of jobs with pending tasks
-  std::set<Rank> order_;
+  std::map<Rank, const JobInfo*> order_;
+  Rank served_{};  // last
 };
 
 }  // namespace weft::sched

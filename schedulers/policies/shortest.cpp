@@ -49,7 +49,7 @@ double remaining_work(const ClusterView& view, const JobInfo& job) {
       const double all = view.capacity().*kind.amount;
       if (all > 0) squares += std::pow(stage.demand.*kind.amount / all, 2);
     }
-    work += std::sqrt(squares) * static_cast<double>(stage.tasks.size() - stage.finished) * task_seconds(stage);
+    work += std::sqrt(squares) * static_cast<double>(stage.tasks.size() - stage.finished - stage.running) * task_seconds(stage);
   }
   return work;
 }

@@ -2,8 +2,8 @@
 // use to the next, and so on. No preemption. Of a job the stages on the longest path first.
 //
 // sjf: by the length of the job's critical path, all of it. srtf: by remaining work, the sum over unfinished stages of
-// |demand| * remaining tasks * duration, where |demand| is the Euclidean norm of the demand as part of the cluster's capacity.
-// Options of both: size=path (the whole critical path), size=remaining_path, size=work (srtf's), stages=fifo|bfs|cpm.
+// |demand| * tasks still to be launched * duration, where |demand| is the Euclidean norm of the demand as part of the cluster's
+// capacity. Options of both: size=path (the whole critical path), size=remaining_path, size=work (srtf's), stages=fifo|bfs|cpm.
 // Carbyne's simulator orders "SJF" by srtf's score; that is sjf(size=work).
 #pragma once
 

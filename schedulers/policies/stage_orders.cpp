@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
+#include <tuple>
+#include <utility>
 
 namespace weft::sched {
 
@@ -10,10 +11,35 @@ namespace {
 
 class BreadthFirst final : public StageOrder {
  public:
-  void order(const ClusterView&, const JobInfo& job, std::vector<StageId>& out) override {
-    out.assign(job.runnable.begin(), job.runnable.end());
-    std::stable_sort(out.begin(), out.end(), [&job](StageId a, StageId b) { return job.stage(a)->depth < job.stage(b)->depth; });
+  void on_event(const ClusterView& view, const Notice& notice) override {
+    using Kind = Notice::Kind;
+    if (notice.kind == Kind::job_ended) ready_.erase(notice.job);
+    if (notice.kind != Kind::stage_ready && notice.kind != Kind::stage_complete) return;
+    Ready& ready = ready_of(*view.job(notice.job));
+    std::erase_if(ready, [&](const auto& entry) { return std::get<StageId>(entry) == notice.stage; });
+    if (notice.kind == Kind::stage_complete) return;
+    const std::tuple entry{view.stage(notice.job, notice.stage)->depth, view.now(), notice.stage};
+    ready.insert(std::upper_bound(ready.begin(), ready.end(), entry), entry);
   }
+  void order(const ClusterView&, const JobInfo& job, std::vector<StageId>& out) override {
+    for (const auto& entry : ready_of(job)) out.push_back(std::get<StageId>(entry));
+  }
+
+ private:
+  using Ready = std::vector<std::tuple<std::uint32_t, Time, StageId>>;  // depth, since when; ascending
+
+  Ready& ready_of(const JobInfo& job) {
+    auto [found, added] = ready_.try_emplace(job.id);
+    if (added) {  // it was there before this order
+      for (const auto& [id, stage] : job.stages) {
+        if (stage.ready) found->second.emplace_back(stage.depth, Time(0), id);
+      }
+      std::sort(found->second.begin(), found->second.end());
+    }
+    return found->second;
+  }
+
+  std::map<JobId, Ready> ready_;
 };
 
 class CriticalPath final : public StageOrder {
@@ -24,15 +50,17 @@ class CriticalPath final : public StageOrder {
       paths_.erase(notice.job);
   }
   void order(const ClusterView&, const JobInfo& job, std::vector<StageId>& out) override {
-    out.assign(job.runnable.begin(), job.runnable.end());
-    if (out.size() < 2) return;
+    if (job.runnable.size() == 1) return out.push_back(*job.runnable.begin());
     auto [found, added] = paths_.try_emplace(job.id);
     if (added) found->second = critical_paths(job, false);
-    const auto& paths = found->second;
-    std::stable_sort(out.begin(), out.end(), [&paths](StageId a, StageId b) { return paths.at(a) > paths.at(b); });
+    keys_.clear();
+    for (StageId id : job.runnable) keys_.emplace_back(-found->second.at(id), id);
+    std::sort(keys_.begin(), keys_.end());
+    for (const auto& [length, id] : keys_) out.push_back(id);
   }
 
  private:
+  std::vector<std::pair<double, StageId>> keys_;  // scratch
   std::map<JobId, std::map<StageId, double>> paths_;
 };
 
@@ -52,7 +80,8 @@ double task_seconds(const StageInfo& stage) {
 
 std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining) {
   std::map<StageId, double> paths;
-  for (const auto& [id, stage] : std::ranges::reverse_view(job.stages)) {  // children have larger ids
+  for (auto at = job.stages.rbegin(); at != job.stages.rend(); ++at) {  // children have larger ids
+    const auto& [id, stage] = *at;
     double longest = 0;
     for (StageId child : stage.children) longest = std::max(longest, paths[child]);
     paths[id] = longest + (remaining && stage.complete() ? 0 : task_seconds(stage));

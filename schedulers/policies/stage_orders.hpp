@@ -1,8 +1,8 @@
 // Which of a job's stages first (ALGORITHMS: SJF/SRTF/CPM/BFS).
 //
-// fifo: in order of definition. bfs: by depth from the roots, then definition (Tez). cpm: the longest path to the end of the job
-// first, cp(s) = dur(s) + max over children of cp(child); task waves are ignored, as there. `cpm(inner=X)` and `bfs(inner=X)` are
-// scheduler X with that order of stages.
+// fifo: in order of definition. bfs: by depth from the roots, of a depth that first which was ready first (Tez). cpm: the longest
+// path to the end of the job first, cp(s) = dur(s) + max over children of cp(child); task waves are ignored, as there.
+// `cpm(inner=X)` and `bfs(inner=X)` are scheduler X with that order of stages.
 #pragma once
 
 #include <map>

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "schedulers/policies/ranked_jobs.hpp"
 #include "schedulers/policies/stage_orders.hpp"
@@ -27,14 +32,34 @@ std::array<double, kResourceKinds.size()> parts_of(const Resources& amounts, con
   return parts;
 }
 
+/// Distinct demands that are remembered.
+constexpr std::size_t kMaxShapes = 1000;
+
+struct HashOfAmounts {
+  std::size_t operator()(const Resources& amounts) const {
+    std::uint64_t hash = 0;
+    for (const auto& kind : kResourceKinds)
+      hash = (hash ^ std::bit_cast<std::uint64_t>(amounts.*kind.amount + 0.0)) * 0x9e3779b97f4a7c15ULL;
+    return hash ^ hash >> 32;
+  }
+};
+
 class Tetris final : public Scheduler {
  public:
   explicit Tetris(const Knobs& knobs) : knobs_(knobs) {}
   std::string_view name() const override { return "tetris"; }
   bool work_conserving() const override { return knobs_.fairness == 0; }
 
-  void on_event(const ClusterView&, const Notice& notice) override {
-    if (notice.kind == Notice::Kind::job_ended || notice.kind == Notice::Kind::job_changed) work_.erase(notice.job);
+  Result<void> start(const ClusterView& view, Scheduler*) override {
+    for (const auto& [id, job] : view.jobs()) place(job, false);
+    return {};
+  }
+  void on_event(const ClusterView& view, const Notice& notice) override {
+    const bool ended = notice.kind == Notice::Kind::job_ended;
+    if (notice.kind == Notice::Kind::stage_added) work_.erase(notice.job);
+    if (!ended && notice.kind != Notice::Kind::job_changed) return;
+    work_.erase(notice.job);
+    place(*view.job(notice.job), ended);
   }
 
   void schedule(const ClusterView& view, const Trigger& trigger, Decisions& decisions) override {
@@ -43,15 +68,18 @@ class Tetris final : public Scheduler {
       capacity_ = view.capacity();
       work_.clear();
     }
+    if (shapes_.size() > kMaxShapes) forget_shapes();
     std::vector<NodeId> nodes;
     if (trigger.kind != Trigger::Kind::node) {
       nodes.assign(view.free_nodes().begin(), view.free_nodes().end());
     } else if (view.free_nodes().contains(trigger.node)) {
       nodes.push_back(trigger.node);
     }
+    if (nodes.size() > 1) note_pending();
     for (NodeId id : nodes) {
       if (view.runnable_jobs().empty()) return;
       const NodeInfo& node = *view.node(id);
+      if (nodes.size() > 1 && !has_use(node)) continue;
       consider_all(view, node);
       while (!candidates_.empty() && launch_best(node, decisions)) {
         if (knobs_.fairness > 0) {  // a launch changes who is furthest below its share
@@ -61,59 +89,163 @@ class Tetris final : public Scheduler {
         }
       }
     }
+    if (trigger.kind != Trigger::Kind::node) explain(view, decisions);
   }
 
  private:
+  /// A demand, and how it suits the node at hand: many stages ask for the same.
+  struct Shape {
+    Resources amounts;
+    std::array<double, kResourceKinds.size()> parts{};  // of the node's capacity
+    bool fits = false, wanted = false;                  // wanted: by a candidate
+    double align = 0, near = 0, far = 0;                // near, far: the score by that alone, of tasks at their input and elsewhere
+  };
+  /// A job with pending tasks and its runnable stages, until it changes.
+  struct Runnable {
+    const JobInfo* job = nullptr;
+    bool known = false;
+    std::vector<std::pair<const StageInfo*, std::uint32_t>> stages;  // with their shapes
+    std::string_view told;                                           // why it waits
+  };
   struct Candidate {
     const JobInfo* job;
     const StageInfo* stage;
-    std::uint32_t task = 0;
-    std::array<double, kResourceKinds.size()> demand{};
+    std::uint32_t shape = 0, task = 0;
     double factor = 1, work = 0;
-    bool barrier = false;
-    double align = 0;
+    bool barrier = false, spent = false, open = false;
   };
+
+  void place(const JobInfo& job, bool ended) {
+    if (ended || job.pending == 0) {
+      runnable_.erase(order_of(job));
+    } else {
+      Runnable& runnable = runnable_[order_of(job)];
+      runnable.job = &job;
+      runnable.known = false;
+      runnable.told = {};
+    }
+  }
 
   void consider_all(const ClusterView& view, const NodeInfo& node) {
     candidates_.clear();
+    wanted_.clear();
     consider_jobs(view);
-    for (const JobInfo* job : jobs_) {
-      for (StageId id : job->runnable) consider(view, *job, *job->stage(id), node);
+    for (Runnable* runnable : jobs_) learn(*runnable);
+    for (Shape& shape : shapes_) suit(shape, node);
+    for (const Runnable* runnable : jobs_) {
+      for (const auto& [stage, shape] : runnable->stages) {
+        if (shapes_[shape].fits) consider(view, *runnable->job, *stage, shape, node);
+      }
     }
   }
+
+  static void suit(Shape& shape, const NodeInfo& node) {
+    shape.parts = parts_of(shape.amounts, node.capacity);
+    shape.fits = fits(shape.amounts, node.used, node.capacity);
+    shape.wanted = false;
+  }
+
+  void learn(Runnable& runnable) {
+    if (std::exchange(runnable.known, true)) return;
+    runnable.stages.clear();
+    for (StageId id : runnable.job->runnable) {
+      const StageInfo& stage = *runnable.job->stage(id);
+      auto [found, added] = shape_of_.try_emplace(stage.demand, static_cast<std::uint32_t>(shapes_.size()));
+      if (added) shapes_.push_back({stage.demand});
+      runnable.stages.emplace_back(&stage, found->second);
+    }
+  }
+
+  /// The distinct demands of what is pending: few, however many stages there are.
+  void note_pending() {
+    for (Shape& shape : shapes_) shape.wanted = false;
+    pending_.clear();
+    for (auto& [order, runnable] : runnable_) {
+      learn(runnable);
+      for (const auto& [stage, shape] : runnable.stages) {
+        if (!std::exchange(shapes_[shape].wanted, true)) pending_.push_back(shape);
+      }
+    }
+  }
+
+  bool has_use(const NodeInfo& node) const {
+    return std::any_of(pending_.begin(), pending_.end(),
+                       [&](std::uint32_t shape) { return fits(shapes_[shape].amounts, node.used, node.capacity); });
+  }
+
+  /// Why what is still pending got nothing: said once, until something of the job changes or it is another reason.
+  void explain(const ClusterView& view, Decisions& decisions) {
+    consider_jobs(view);
+    for (Runnable* runnable : jobs_) tell(*runnable, "no free node has room for its tasks", decisions);
+    if (jobs_.size() == runnable_.size()) return;
+    const std::set<const Runnable*> considered(jobs_.begin(), jobs_.end());
+    for (auto& [order, runnable] : runnable_) {
+      if (!considered.contains(&runnable)) tell(runnable, "jobs with a smaller share go first (fairness)", decisions);
+    }
+  }
+
+  static void tell(Runnable& runnable, std::string_view reason, Decisions& decisions) {
+    if (std::exchange(runnable.told, reason) != reason) decisions.hold(runnable.job->id, std::nullopt, reason);
+  }
+
+  void forget_shapes() {
+    shapes_.clear();
+    shape_of_.clear();
+    for (auto& [order, runnable] : runnable_) runnable.known = false;
+  }
+
+  double rounded(double score) const { return knobs_.round > 0 ? std::round(score / knobs_.round) : score; }
 
   bool launch_best(const NodeInfo& node, Decisions& decisions) {
     const auto free = parts_of(node.free(), node.capacity);
-    double align = 0, work = 0;
-    for (Candidate& c : candidates_) {
-      c.align = 0;
-      for (std::size_t i = 0; i < free.size(); ++i) c.align += c.demand[i] * free[i];
-      c.align *= c.factor;
-      align += c.align, work += c.work;
+    for (const std::uint32_t index : wanted_) {
+      Shape& shape = shapes_[index];
+      shape.align = 0;
+      for (std::size_t i = 0; i < free.size(); ++i) shape.align += shape.parts[i] * free[i];
+      shape.near = rounded(shape.align);
+      shape.far = rounded(shape.align * knobs_.penalty);
     }
-    const double epsilon = knobs_.srtf && work > 0 ? align / work : 0;
+    const double epsilon = knobs_.srtf ? weight_of_work() : 0;
     Candidate* best = nullptr;
     double best_score = 0;
     for (Candidate& c : candidates_) {
-      double score = c.align - epsilon * c.work;
-      if (knobs_.round > 0) score = std::round(score / knobs_.round);
+      const Shape& shape = shapes_[c.shape];
+      const double score = knobs_.srtf     ? rounded(shape.align * c.factor - epsilon * c.work)
+                           : c.factor == 1 ? shape.near
+                                           : shape.far;
       const bool better = best == nullptr || (c.barrier != best->barrier ? c.barrier : score > best_score);
       if (better) best = &c, best_score = score;
     }
+    if (best->open) best->task = best->stage->pending.pick(node.id, node.host, node.rack)->task;
     if (!decisions.launch(TaskId{best->job->id, best->stage->id, best->task}, node.id, "tetris: packs best")) return false;
-    launched_ = best->stage;
+    launched_ = best;
     return true;
   }
 
-  void drop_what_no_longer_fits(const NodeInfo& node) {
-    std::erase_if(candidates_, [&](Candidate& c) {
-      return !fits(c.stage->demand, node.used, node.capacity) || (c.stage == launched_ && !choose_task(c, node));
-    });
+  /// So that alignment and remaining work weigh the same among the candidates.
+  double weight_of_work() const {
+    double align = 0, work = 0;
+    for (const Candidate& c : candidates_) align += shapes_[c.shape].align * c.factor, work += c.work;
+    return work > 0 ? align / work : 0;
   }
 
-  /// The nearest of the stage's tasks; false when none is left for this node.
+  void drop_what_no_longer_fits(const NodeInfo& node) {
+    const bool fewer = std::erase_if(wanted_, [&](std::uint32_t index) {
+                         Shape& shape = shapes_[index];
+                         shape.fits = fits(shape.amounts, node.used, node.capacity);
+                         return !shape.fits;
+                       }) > 0;
+    launched_->spent = !choose_task(*launched_, node);
+    if (!fewer && !launched_->spent) return;
+    std::erase_if(candidates_, [&](const Candidate& c) { return c.spent || !shapes_[c.shape].fits; });
+  }
+
+  /// The nearest of the stage's tasks; false when none is left for this node. Where no task lies anywhere, it is chosen when it is
+  /// launched.
   bool choose_task(Candidate& candidate, const NodeInfo& node) const {
     const PendingTasks& pending = candidate.stage->pending;
+    candidate.open = !pending.placed() && !pending.unconstrained().empty();
+    if (candidate.open) return true;
     const auto pick = pending.pick(node.id, node.host, node.rack);
     if (!pick) return false;
     candidate.task = pick->task;
@@ -124,22 +256,21 @@ class Tetris final : public Scheduler {
   /// The jobs that may take part: with a fairness knob those with the smallest dominant shares only.
   void consider_jobs(const ClusterView& view) {
     jobs_.clear();
-    for (const JobOrder& next : view.runnable_jobs()) jobs_.push_back(view.job(next.id));
+    for (auto& [order, runnable] : runnable_) jobs_.push_back(&runnable);
     if (knobs_.fairness <= 0 || jobs_.size() < 2) return;
     const auto keep = static_cast<std::size_t>(std::ceil((1 - knobs_.fairness) * static_cast<double>(jobs_.size()) - 1e-9));
-    auto share = [&view](const JobInfo* job) { return dominant_share(job->used, view.capacity()) / job->hints.weight; };
-    std::stable_sort(jobs_.begin(), jobs_.end(), [&share](const JobInfo* a, const JobInfo* b) { return share(a) < share(b); });
+    auto share = [&view](const Runnable* r) { return dominant_share(r->job->used, view.capacity()) / r->job->hints.weight; };
+    std::stable_sort(jobs_.begin(), jobs_.end(), [&share](const Runnable* a, const Runnable* b) { return share(a) < share(b); });
     jobs_.resize(keep);
   }
 
-  void consider(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const NodeInfo& node) {
-    if (!fits(stage.demand, node.used, node.capacity)) return;
-    Candidate candidate{&job, &stage};
+  void consider(const ClusterView& view, const JobInfo& job, const StageInfo& stage, std::uint32_t shape, const NodeInfo& node) {
+    Candidate candidate{&job, &stage, shape};
     if (!choose_task(candidate, node)) return;
-    candidate.demand = parts_of(stage.demand, node.capacity);
     candidate.barrier = static_cast<double>(stage.finished) >= knobs_.barrier * static_cast<double>(stage.tasks.size());
     if (knobs_.srtf) candidate.work = work_of(view, job);
     candidates_.push_back(candidate);
+    if (!std::exchange(shapes_[shape].wanted, true)) wanted_.push_back(shape);
   }
 
   double work_of(const ClusterView& view, const JobInfo& job) {
@@ -156,11 +287,16 @@ class Tetris final : public Scheduler {
   }
 
   Knobs knobs_;
+  std::map<JobOrder, Runnable> runnable_;
   Resources capacity_;
-  std::map<JobId, double> work_;  // remaining, where it is known to be right
-  std::vector<const JobInfo*> jobs_;
+  std::map<JobId, double> work_;        // remaining, where it is known to be right
+  std::vector<std::uint32_t> pending_;  // shapes of what is pending, when several nodes are free
+  std::vector<Runnable*> jobs_;         // that take part
+  std::vector<Shape> shapes_;
+  std::vector<std::uint32_t> wanted_;  // shapes that fit, of candidates
+  std::unordered_map<Resources, std::uint32_t, HashOfAmounts> shape_of_;
   std::vector<Candidate> candidates_;  // what fits the node at hand, in the order of jobs and stages
-  const StageInfo* launched_ = nullptr;
+  Candidate* launched_ = nullptr;
 };
 
 }  // namespace

@@ -59,6 +59,44 @@ TEST(Capacity, BorrowingEndsAtTheMaximumCapacity) {
   EXPECT_EQ(world.holds.at(JobId(1)), "its queue is at its maximum capacity");
 }
 
+TEST(Capacity, AFullParentHoldsTheJobsOfAllQueuesBelowIt) {
+  World world("capacity(queues=q.toml)", {{"q.toml", R"(
+[[queue]]
+name = "top"
+capacity = 50
+max_capacity = 50
+[[queue]]
+name = "left"
+parent = "top"
+capacity = 75
+user_limit_factor = 10
+[[queue]]
+name = "right"
+parent = "top"
+capacity = 25
+[[queue]]
+name = "deep"
+parent = "right"
+capacity = 100
+[[queue]]
+name = "default"
+capacity = 50
+)"}});
+  world.node(1, "x", "r", 16);
+  submit(world, 1, "left", 100);
+  world.schedule();
+  ASSERT_EQ(world.running(1), 8u) << "all that its parent may have";
+  submit(world, 2, "deep", 100);
+  submit(world, 3, "", 2);
+  world.schedule();
+  EXPECT_EQ(world.running(1), 8u);
+  EXPECT_EQ(world.running(2), 0u) << "below its capacity, but its parent has no more to give";
+  EXPECT_EQ(world.running(3), 2u);
+  EXPECT_EQ(world.holds.at(JobId(1)), "queue top is at its maximum capacity");
+  EXPECT_EQ(world.holds.at(JobId(2)), "queue top is at its maximum capacity");
+  EXPECT_FALSE(world.holds.contains(JobId(3)));
+}
+
 TEST(Capacity, OneUserHasNoMoreThanTheFactorTimesTheQueue) {
   World world("capacity(queues=q.toml)", two());
   world.node(1, "x", "r", 8);

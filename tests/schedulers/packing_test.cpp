@@ -54,6 +54,45 @@ TEST(Drf, StrictLeavesIdleWhatTheSecondPassWouldLend) {
   }
 }
 
+TEST(Drf, TheFurthestBelowItsShareGetsAllItCanUseOfWhatIsLeft) {
+  // Shares of 5. In the first pass jobs 1 and 2 take all they have (1), job 3 one task of 3, job 4 two of 2.5; 10 are left.
+  using Running = std::pair<std::size_t, std::size_t>;
+  for (const auto& [leftover, expected] : {std::pair("furthest", Running{4, 2}), std::pair("drf", Running{3, 3})}) {
+    World world(fmt::format("drf(form=closed, leftover={})", leftover));
+    world.node(1, "a", "r", 20);
+    for (std::uint64_t small : {1u, 2u}) world.job(small, 0, Time(0), anywhere(1));
+    world.job(3, 0, Time(0), anywhere(9), {.cpu = 3});
+    world.job(4, 0, Time(0), anywhere(9), {.cpu = 2.5});
+    world.schedule();
+    EXPECT_EQ(world.running(3), expected.first) << leftover;
+    EXPECT_EQ(world.running(4), expected.second) << leftover;
+  }
+}
+
+TEST(Drf, AJobAboveItsShareOfOneResourceLaunchesNothingThatNeedsAnother) {
+  World world("drf(form=closed, strict=true)");
+  world.node(1, "a", "r", 8, 8);
+  JobInfo& first = world.job(1);
+  world.stage(first, 0, anywhere(6), {.cpu = 1});
+  world.schedule();
+  EXPECT_EQ(world.running(1), 6u) << "alone";
+  world.job(2, 0, Time(0), anywhere(8), {.cpu = 1, .memory = 1});
+  world.stage(first, 1, anywhere(2), {.memory = 1});
+  world.schedule();
+  EXPECT_EQ(world.running(1), 6u) << "of cpu its share is 4 now, of memory 1.33";
+  EXPECT_EQ(world.running(2), 2u);
+}
+
+TEST(Drf, RoundsWhereItIsAskedTo) {
+  // Memory is what most is asked of: 1/3 + 1 + 1, or .33 + 1 + 1.
+  const std::vector<DrfClaim> claims{{{.cpu = 3, .memory = 1}, 1}, {{.cpu = 1, .memory = 3}, 1}, {{.cpu = 1, .memory = 3}, 1}};
+  const Resources capacity{.cpu = 100, .memory = 100};
+  EXPECT_DOUBLE_EQ(drf_shares(claims, capacity)[0].cpu, 100 / (2 + 1.0 / 3));
+  EXPECT_DOUBLE_EQ(drf_shares(claims, capacity, 100)[0].cpu, 100 / 2.33);
+  EXPECT_FALSE(make_scheduler("drf(form=closed, digits=10)"));
+  EXPECT_FALSE(make_scheduler("drf(digits=2)")) << "the progressive form sums nothing up";
+}
+
 /// Runs everything; when each job's last task ended, in seconds. Tasks take what their stages estimate.
 std::map<JobId, double> ends_of(World& world) {
   std::map<JobId, double> ends;
@@ -124,6 +163,16 @@ std::string order_of_one_slot(const std::string& spec) {
 
 TEST(Shortest, SjfServesTheShortestCriticalPathFirst) { EXPECT_EQ(order_of_one_slot("sjf"), "222222113"); }
 TEST(Shortest, SrtfServesTheLeastRemainingWorkFirst) { EXPECT_EQ(order_of_one_slot("srtf"), "113222222"); }
+TEST(Shortest, WhatRunsIsNoRemainingWork) {
+  World world("srtf");
+  world.node(1, "a", "r", 3);
+  world.stage(world.job(1), 0, anywhere(4), {.cpu = 1}, 1);
+  world.schedule();
+  world.stage(world.job(2), 0, anywhere(2), {.cpu = 1}, 1);
+  world.finish(world.launched.front().task);
+  world.schedule();
+  EXPECT_EQ(world.order(), "1111") << "one is left to launch, of job 2 two";
+}
 TEST(Shortest, SjfCanGoByWork) { EXPECT_EQ(order_of_one_slot("sjf(size=work)"), "113222222"); }
 
 TEST(Shortest, WhatTheShortestJobCannotUseGoesToTheNext) {
@@ -154,6 +203,20 @@ std::string stages_of_one_slot(const std::string& spec) {
     world.finish(world.launched[i].task);
   }
   return text;
+}
+
+TEST(StageOrders, OfADepthTheStageThatWasReadyFirstGoesFirst) {
+  World world("bfs");
+  diamond(world);
+  world.node(1, "a", "r", 2);
+  world.schedule();
+  world.at(1);
+  world.finish(world.launched.at(1).task);  // stage 3 is ready
+  world.at(2);
+  world.finish(world.launched.at(0).task);  // stage 2 as well
+  world.schedule();
+  EXPECT_EQ(world.launched.at(2).task.stage, StageId(3));
+  EXPECT_EQ(world.launched.at(3).task.stage, StageId(3));
 }
 
 TEST(StageOrders, FollowDefinitionDepthOrTheLongestPath) {
@@ -198,6 +261,21 @@ TEST(Tetris, ShortJobsWeighAgainstPacking) {
     world.schedule();
     EXPECT_EQ(world.launched.at(0).task.job, JobId(first)) << srtf;
   }
+}
+
+TEST(Tetris, AStageThatComesLaterCountsAsWorkOfItsJob) {
+  World world("tetris");
+  world.node(1, "a", "r", 1);
+  JobInfo& longer = world.job(1);
+  world.stage(longer, 0, anywhere(2), {.cpu = 1}, 10);
+  world.stage(world.job(2), 0, anywhere(3), {.cpu = 1}, 10);
+  world.stage(world.job(3), 0, anywhere(1), {.cpu = 1}, 10);
+  world.schedule();
+  ASSERT_EQ(world.launched.at(0).task.job, JobId(3)) << "the least work";
+  world.stage(longer, 1, anywhere(10), {.cpu = 1}, 100, {0});
+  world.finish(world.launched.at(0).task);
+  world.schedule();
+  EXPECT_EQ(world.launched.at(1).task.job, JobId(2)) << "job 1 had less to do until its second stage came";
 }
 
 TEST(Tetris, TheFairnessKnobKeepsToJobsBelowTheirShare) {

@@ -57,6 +57,7 @@ const std::vector<std::string> kSpecs{"fifo",
                                       "drf",
                                       "drf(by=user)",
                                       "drf(form=closed)",
+                                      "drf(form=closed, leftover=furthest, digits=2)",
                                       "sjf",
                                       "srtf",
                                       "sjf(size=remaining_path)",
@@ -93,6 +94,17 @@ class Watched final : public sched::Scheduler {
       if (inner_->work_conserving() && (trigger.kind != Trigger::Kind::node || trigger.node == id)) check_idle(view, node);
     }
   }
+  void speculate(const ClusterView& view, const Trigger& trigger, sched::Decisions& decisions) override {
+    Watch watch(*this, view, decisions);
+    inner_->speculate(view, trigger, watch);
+    for (const auto& [id, node] : view.nodes()) {
+      if (!sched::fits(node.used, {}, node.capacity)) fault("a node has more than its capacity of second attempts");
+    }
+  }
+  void preplace(const ClusterView& view, const sched::Preplaceable& what, sched::Decisions& decisions) override {
+    Watch watch(*this, view, decisions);
+    inner_->preplace(view, what, watch);
+  }
 
  private:
   class Watch final : public sched::Decisions {
@@ -103,11 +115,10 @@ class Watched final : public sched::Scheduler {
     }
     Result<void> preempt(const AttemptId& attempt, std::string_view reason) override {
       if (!owner_.may_preempt_) owner_.fault("it preempts");
-      const Time launched = view_.task(attempt.task)->launched;
+      const Time launched = *view_.launched(attempt);
       for (const auto& [id, node] : view_.nodes()) {
         for (const AttemptId& other : node.running) {
-          if (other.task.job == attempt.task.job && view_.task(other.task)->launched > launched)
-            owner_.fault("not the newest of its job");
+          if (other.task.job == attempt.task.job && *view_.launched(other) > launched) owner_.fault("not the newest of its job");
         }
       }
       return note(to_.preempt(attempt, reason));
@@ -161,7 +172,13 @@ SimulatedOptions random_cluster(std::uint64_t seed) {
   if (random.chance(0.5)) options.between_deaths = std::chrono::milliseconds(random.between(500, 4000));
   options.core.heartbeat_timeout = std::chrono::seconds(2);
   if (random.chance(0.3)) options.core.slow_start = random.uniform();
+  if (random.chance(0.3)) options.core.preplace_at = random.uniform();
   if (random.chance(0.2)) options.core.decide_every = std::chrono::milliseconds(random.between(1, 50));
+  if (random.chance(0.4)) {
+    options.straggler_rate = 0.2;
+    options.core.speculation =
+        parse_speculation("on(slower=1.5, shortest=30ms, finished=0.25, every=20ms, per_cluster=0.5)").value();
+  }
   options.hot_bytes = random.chance(0.3) ? 1u << 20 : 0;
   options.core.split_bytes = 1u << 20;
   return options;
@@ -230,6 +247,7 @@ std::uint64_t seeds() { return std::getenv("WEFT_LONG") != nullptr ? 3000 : 150;
 class EveryScheduler : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryScheduler, RunsEveryTaskOfRandomWorkloadsWithinItsPromises) {
+  std::uint64_t second_attempts = 0;
   for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
     const auto outcome = run(GetParam(), seed);
     const SimulatedCluster& cluster = *outcome->cluster;
@@ -238,7 +256,9 @@ TEST_P(EveryScheduler, RunsEveryTaskOfRandomWorkloadsWithinItsPromises) {
     ASSERT_TRUE(cluster.violations().empty()) << "seed " << seed << ": " << cluster.violations().front();
     ASSERT_EQ(outcome->cluster->core().trouble().faults, 0u) << "seed " << seed << ": " << outcome->cluster->core().trouble().fault;
     ASSERT_EQ(outcome->cluster->core().view().used(), Resources()) << "seed " << seed;
+    second_attempts += cluster.second_attempts();
   }
+  EXPECT_GT(second_attempts, seeds() / 4);
 }
 
 /// Readers that started early fill what the scheduler lets their queue have; the tasks they wait for must run all the same.
@@ -263,6 +283,53 @@ TEST_P(EveryScheduler, RepeatsItselfByteForByte) {
     for (const Command& command : commands) log += to_text(command) + '\n';
     ASSERT_EQ(log, first->cluster->command_log()) << "seed " << seed;
   }
+}
+
+/// Every task that waits is in the explanation of its job, with a reason; when it could run somewhere at once, with one that the
+/// scheduler recorded.
+void expect_explained(const Core& core, const std::string& where) {
+  for (const auto& [id, job] : core.view().jobs()) {
+    const auto explained = core.explain(id);
+    ASSERT_TRUE(explained) << where;
+    std::uint64_t pending = 0;
+    for (const WaitingTasks& group : explained->waiting) {
+      ASSERT_FALSE(group.reason.empty()) << where;
+      if (group.why == WaitingTasks::Why::parents) continue;
+      pending += group.tasks;
+      const sched::StageInfo& stage = *job.stage(group.stage);
+      const bool could_run = std::any_of(core.view().nodes().begin(), core.view().nodes().end(), [&](const auto& entry) {
+        const sched::NodeInfo& node = entry.second;
+        return node.usable() && sched::fits(stage.demand, node.used, node.capacity) &&
+               stage.pending.pick(node.id, node.host, node.rack).has_value();
+      });
+      ASSERT_TRUE(group.why != WaitingTasks::Why::held || !could_run || group.since)
+          << where << ": stage " << group.stage.value() << " of job " << id.value() << " has room and waits: " << group.reason;
+    }
+    ASSERT_EQ(pending, job.pending) << where;
+  }
+}
+
+TEST_P(EveryScheduler, SaysOfEveryWaitingTaskWhyItWaits) {
+  std::uint64_t looks = 0;
+  for (std::uint64_t seed = 1; seed <= seeds() / 3; ++seed) {
+    SimulatedOptions options = random_cluster(seed);
+    options.core.decide_every = Time(0);  // else it has not been asked yet
+    SimulatedCluster cluster(options, make(GetParam()));
+    Random random(seed + 1);
+    for (std::uint64_t count = 2 + random.below(5); count > 0; --count) {
+      JobSubmitted job;
+      job.user = std::string(1, static_cast<char>('u' + random.below(3)));
+      job.pool = std::string(1, static_cast<char>('a' + random.below(3)));
+      job.max_attempts = 8;
+      cluster.extend(cluster.submit(std::move(job)), random_plan(random, options.nodes));
+      for (std::uint64_t steps = random.below(20); steps > 0; --steps) {
+        cluster.step();
+        ASSERT_NO_FATAL_FAILURE(expect_explained(cluster.core(), fmt::format("seed {} at {} ns", seed, cluster.now().count())));
+        ++looks;
+      }
+    }
+  }
+  EXPECT_GT(looks, seeds());
 }
 
 /// Another scheduler, or another configuration, may take over at any time: what is pending goes on, promises hold.

@@ -111,7 +111,10 @@ class World : public Decisions {
     tell_changes();
     return {};
   }
-  Result<void> preplace(const TaskId&, NodeId, std::string_view) override { return fail(Code::internal, "not expected"); }
+  Result<void> preplace(const TaskId& task, NodeId where, std::string_view) override {
+    state.preplace(state.mutable_job(task.job).stages.at(task.stage), task.index, where);
+    return {};
+  }
   void hold(JobId job, std::optional<StageId>, std::string_view reason) override { held = holds[job] = reason; }
   void wake_at(Time at) override { wakes.push_back(at); }
 

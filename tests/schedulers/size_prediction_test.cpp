@@ -1,0 +1,185 @@
+// SCache's predictions of partition sizes: errors on made-up shuffles like those of its figures (SC-8, SC-9).
+#include "schedulers/size_prediction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "tests/schedulers/world.hpp"
+
+namespace weft::sched {
+namespace {
+
+constexpr std::uint32_t kMaps = 100, kReduces = 20, kSeen = 10;
+
+/// What each map reads, and writes for each reduce.
+struct Shuffle {
+  std::vector<double> inputs;
+  std::vector<std::vector<std::uint64_t>> sizes;
+
+  std::vector<double> totals() const {
+    std::vector<double> sums(kReduces);
+    for (const auto& row : sizes)
+      for (std::uint32_t i = 0; i < kReduces; ++i) sums[i] += static_cast<double>(row[i]);
+    return sums;
+  }
+};
+
+/// The maps that finish first are any ten of them.
+std::vector<double> by_regression(const Shuffle& shuffle, Random& random) {
+  std::vector<std::uint32_t> order(kMaps);
+  std::iota(order.begin(), order.end(), 0u);
+  for (std::uint32_t i = 0; i < kSeen; ++i) std::swap(order[i], order[i + random.below(kMaps - i)]);
+  SizeRegression regression(kReduces);
+  std::vector<double> told(kReduces);
+  for (std::uint32_t i = 0; i < kSeen; ++i) {
+    regression.add(shuffle.inputs[order[i]], shuffle.sizes[order[i]]);
+    for (std::uint32_t r = 0; r < kReduces; ++r) told[r] += static_cast<double>(shuffle.sizes[order[i]][r]);
+  }
+  for (std::uint32_t i = kSeen; i < kMaps; ++i)
+    for (std::uint32_t r = 0; r < kReduces; ++r) told[r] += regression.predict(r, shuffle.inputs[order[i]]);
+  return told;
+}
+
+std::vector<double> by_sampling(const Shuffle& shuffle, Random& random) {
+  SampledSizes sampled(kReduces);
+  for (std::uint32_t map = 0; map < kMaps; ++map) {
+    Reservoir<std::uint32_t> reservoir(sampled.wanted(), Random(random()));
+    for (std::uint32_t r = 0; r < kReduces; ++r)
+      for (std::uint64_t record = 0; record < shuffle.sizes[map][r] / 100; ++record) reservoir.add(r);
+    const auto& row = shuffle.sizes[map];
+    sampled.add(static_cast<double>(std::accumulate(row.begin(), row.end(), std::uint64_t{0})), reservoir.chosen());
+  }
+  std::vector<double> told(kReduces);
+  for (std::uint32_t r = 0; r < kReduces; ++r) told[r] = sampled.predict(r);
+  return told;
+}
+
+/// Keys by a hash: every map spreads its records alike, reduces differ in how many keys they have.
+Shuffle hashed(Random& random) {
+  Shuffle shuffle;
+  std::vector<double> shares(kReduces);
+  for (double& share : shares) share = 0.3 + random.uniform();
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (std::uint32_t map = 0; map < kMaps; ++map) {
+    const auto records = 2'000 + random.below(6'000);
+    shuffle.inputs.push_back(static_cast<double>(records) * 120 + 4'000);
+    auto& row = shuffle.sizes.emplace_back(kReduces);
+    for (std::uint64_t record = 0; record < records; ++record) {
+      double at = random.uniform() * all;
+      std::uint32_t r = 0;
+      while (r + 1 < kReduces && at >= shares[r]) at -= shares[r++];
+      row[r] += 100;
+    }
+  }
+  return shuffle;
+}
+
+/// Keys by ranges of input that is nearly in order: a reduce gets most of what it gets from few maps.
+Shuffle ranged(Random& random) {
+  Shuffle shuffle;
+  for (std::uint32_t map = 0; map < kMaps; ++map) {
+    const auto records = 1'000 + random.below(4'000);
+    shuffle.inputs.push_back(static_cast<double>(records) * 120);
+    auto& row = shuffle.sizes.emplace_back(kReduces);
+    const double centre = (map + 0.5) / kMaps;
+    for (std::uint64_t record = 0; record < records; ++record) {
+      const double key = centre + (random.uniform() - 0.5) * 0.04;
+      row[static_cast<std::uint32_t>(std::clamp(key, 0.0, 0.999) * kReduces)] += 100;
+    }
+  }
+  return shuffle;
+}
+
+TEST(SizePrediction, OfHashedKeysIsWithin15PercentByEitherMeans) {  // SC-9
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    const Shuffle shuffle = hashed(random);
+    const std::vector<double> truth = shuffle.totals();
+    EXPECT_LT(mean_relative_error(by_regression(shuffle, random), truth), 0.15) << "seed " << seed;
+    EXPECT_LT(mean_relative_error(by_sampling(shuffle, random), truth), 0.15) << "seed " << seed;
+  }
+}
+
+TEST(SizePrediction, OfRangesBySamplingIsWithin10PercentAndTenTimesBetterThanRegression) {  // SC-8
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    const Shuffle shuffle = ranged(random);
+    const std::vector<double> truth = shuffle.totals();
+    const double sampling = mean_relative_error(by_sampling(shuffle, random), truth);
+    const double regression = mean_relative_error(by_regression(shuffle, random), truth);
+    EXPECT_LT(sampling, 0.10) << "seed " << seed;
+    EXPECT_GT(regression, 10 * sampling) << "seed " << seed;
+  }
+}
+
+TEST(SizePrediction, FindsALineExactly) {
+  SizeRegression regression(2);
+  for (std::uint64_t x : {100, 250, 900})
+    regression.add(static_cast<double>(x), std::vector<std::uint64_t>{7 + 3 * x, 500 - x / 2});
+  EXPECT_NEAR(regression.predict(0, 1000), 3007, 1e-6);
+  EXPECT_NEAR(regression.predict(1, 400), 300, 1e-6);
+  EXPECT_EQ(regression.predict(1, 5000), 0) << "never negative";
+}
+
+TEST(SizePrediction, OfEqualMapsIsInProportion) {
+  SizeRegression regression(1);
+  EXPECT_EQ(regression.predict(0, 10), 0) << "nothing was seen";
+  for (int i = 0; i < 5; ++i) regression.add(64, std::vector<std::uint64_t>{static_cast<std::uint64_t>(30 + i)});
+  EXPECT_NEAR(regression.predict(0, 64), 32, 1e-9);
+  EXPECT_NEAR(regression.predict(0, 2), 1, 1e-9) << "the short last split";
+  SizeRegression blind(1);  // of maps whose input is not known
+  blind.add(0, std::vector<std::uint64_t>{8});
+  EXPECT_EQ(blind.predict(0, 0), 8);
+}
+
+TEST(SizePrediction, AReservoirChoosesUniformly) {
+  std::vector<int> counts(50);
+  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+    Reservoir<int> reservoir(5, Random(seed));
+    for (int i = 0; i < 50; ++i) reservoir.add(i);
+    ASSERT_EQ(reservoir.chosen().size(), 5u);
+    for (int i : reservoir.chosen()) ++counts[static_cast<std::size_t>(i)];
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) EXPECT_NEAR(counts[i], 400, 5 * std::sqrt(400 * 0.9)) << i;
+}
+
+TEST(SizePrediction, OfAStageAddsWhatItsUnfinishedMapsWillWrite) {
+  World world;
+  world.node(1, "a", "r", 4);
+  JobInfo& job = world.job(1);
+  StageInfo& maps = world.stage(job, 0, anywhere(4));
+  maps.output = ShuffleSizes(4, 2);
+  EXPECT_FALSE(predict_partitions(maps)) << "nothing was observed";
+  for (std::uint32_t i = 0; i < 4; ++i) maps.tasks[i].input_bytes = 100 * (i + 1);
+  maps.output.add(0, NodeId(1), {10, 1});
+  maps.output.add(1, NodeId(1), {20, 2});
+  const auto told = predict_partitions(maps);
+  ASSERT_TRUE(told);
+  EXPECT_NEAR((*told)[0], 100, 1e-9);
+  EXPECT_NEAR((*told)[1], 10, 1e-9);
+  maps.tasks[2].input_bytes = maps.tasks[3].input_bytes = 0;  // they read a shuffle: as much as those before in the mean
+  EXPECT_NEAR((*predict_partitions(maps))[0], 60, 1e-9);
+  maps.output.add(2, NodeId(1), {0, 0});
+  maps.output.add(3, NodeId(1), {0, 7});
+  EXPECT_EQ(*predict_partitions(maps), (std::vector<double>{30, 10})) << "nothing is left to predict";
+}
+
+TEST(SizePrediction, OfAHugeShuffleLooksAtSomeMapsOnly) {
+  World world;
+  JobInfo& job = world.job(1);
+  constexpr std::uint32_t kMany = 400, kWide = 100'000;
+  StageInfo& maps = world.stage(job, 0, anywhere(kMany + 1));
+  maps.output = ShuffleSizes(kMany + 1, kWide);
+  for (std::uint32_t i = 0; i <= kMany; ++i) maps.tasks[i].input_bytes = 1000;
+  const std::vector<std::uint64_t> row(kWide, 4);
+  for (std::uint32_t i = 0; i < kMany; ++i) maps.output.add(i, NodeId(1), row);
+  const auto told = predict_partitions(maps);
+  ASSERT_TRUE(told);
+  EXPECT_NEAR((*told)[kWide - 1], 4 * (kMany + 1), 1e-6);
+}
+
+}  // namespace
+}  // namespace weft::sched
