@@ -11,6 +11,7 @@
 
 #include "engine/client/session.hpp"
 #include "storage/output.hpp"
+#include "storage/remote_tables.hpp"
 #include "weft/detail/graph.hpp"
 
 namespace weft::detail {
@@ -21,8 +22,9 @@ struct PlanEndsHere {};
 struct DriverSettings {
   std::uint32_t partitions = 0;  // 0: by the size of the input
   bool overwrite = false;
-  bool absolute_paths = false;     // workers run in other directories
-  std::uint32_t explain_with = 0;  // plan for this parallelism and run nothing
+  bool absolute_paths = false;                    // workers run in other directories
+  std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
+  std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
   std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;
 };
 
@@ -66,6 +68,8 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   };
 
   StageId add(StageDraft draft);
+  storage::RemoteTables& tables();
+  void commit(const Sink& sink, const std::vector<Buffer>& names);
   void plan_stage(Entry& entry);
   plan::Branch plan_branch(const Origin& origin);
   const std::vector<storage::SplitGroup>& splits_of(const Origin& files);
@@ -83,6 +87,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<Sink> sinks_;
   std::map<std::string, storage::OutputDirectory> outputs_;  // by full path
+  std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"
   std::set<std::string> inputs_;
   ShuffleHandle::Released released_ = std::make_shared<std::vector<ShuffleId>>();
   std::vector<Buffer> recorded_;  // until a session is there to tell

@@ -48,6 +48,9 @@ void declare_common(CLI::App& app, CommonOptions& options) {
   constexpr const char* kGroup = "How to run";
   client::RunOptions& run = options.run;
   auto* cluster = app.add_option("--cluster", run.cluster, "Run on the cluster whose master is at HOST:PORT")->group(kGroup);
+  app.add_option("--files", run.files,
+                 "HOST:PORT of the master that keeps the files of weft:// paths (default: that of --cluster, then $WEFT_MASTER)")
+      ->group(kGroup);
   app.add_option("--workers", run.workers, "Run on this many private worker processes instead of threads of this one")
       ->excludes(cluster)
       ->check(CLI::Range(1, 256))
@@ -106,6 +109,12 @@ void declare_common(CLI::App& app, CommonOptions& options) {
       ->group(kGroup);
   app.add_option("--max-attempts", run.max_attempts, "Tries of a task before the job fails")
       ->check(CLI::Range(1, 1000))
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--shuffle-mode", [&run](const std::string& text) { run.shuffle_mode = shuffle::parse_mode(text); },
+         "memory: keep map outputs there and bring them to their readers early (default); pull: write them to disk, fetch them "
+         "late")
+      ->check(CLI::IsMember({"memory", "pull"}))
       ->group(kGroup);
   app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->group(kGroup);
   app.add_flag("--overwrite", options.overwrite, "Replace outputs that exist")->group(kGroup);
@@ -222,6 +231,7 @@ detail::DriverSettings driver_settings(const CommonOptions& common) {
   settings.partitions = common.run.partitions;
   settings.overwrite = common.overwrite;
   settings.absolute_paths = !common.run.cluster.empty();
+  settings.files = client::files_of(common.run);
   settings.open_session = [run = common.run](runtime::JobProgram& program) -> Result<std::unique_ptr<client::Session>> {
     if (!run.cluster.empty()) return client::open_cluster(run);
     if (run.workers > 0) return client::open_private_cluster(run);

@@ -20,6 +20,10 @@ void add_worker(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
 void add_job(CLI::App& app, Action& action);
 void add_node(CLI::App& app, Action& action);
+void add_fs(CLI::App& app, Action& action);
+/// `weft node drain`
+void add_drain(CLI::App& node, Action& action);
+void add_table(CLI::App& app, Action& action);
 void add_scheduling(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 

@@ -5,11 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/job_text.hpp"
 #include "engine/client/admin.hpp"
-#include "engine/client/machine.hpp"
 
 namespace weft::cli {
 
@@ -65,7 +65,7 @@ Result<void> kill(const Options& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   std::string reason = options.reason;
   if (reason.empty()) {
-    reason = fmt::format("killed by {}", client::user_name());
+    reason = fmt::format("killed by {}", user_name());
   }
   WEFT_TRY(admin->kill(JobId(options.job), reason));
   print(fmt::format("job {} killed\n", options.job));

@@ -61,6 +61,21 @@ std::string stage_state(const master::StageStatus& stage) {
   return stage.waiting ? "waiting for its input" : "pending";
 }
 
+/// "3, 1 won, 1 running": launched at tasks that took long, and what became of them.
+std::string second_attempts(const master::StageStatus& stage) {
+  std::string text = std::to_string(stage.speculative);
+  if (stage.speculative_won > 0) text += fmt::format(", {} won", stage.speculative_won);
+  if (stage.racing > 0) text += fmt::format(", {} running", stage.racing);
+  return text;
+}
+
+/// "3 MiB", and while its maps run "of about 12 MiB".
+std::string shuffled(const master::StageStatus& stage) {
+  std::string text = human_bytes(stage.shuffle_bytes);
+  if (stage.predicted_shuffle_bytes > 0) text += fmt::format(" of about {}", human_bytes(stage.predicted_shuffle_bytes));
+  return text;
+}
+
 }  // namespace
 
 std::string jobs_table(const client::JobList& jobs) {
@@ -95,10 +110,11 @@ std::string job_text(const master::JobStatus& job, Duration now) {
   if (!job.error.empty()) text += fmt::format("error: {}\n", escaped(job.error));
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));
-  Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "STATE", "REASON"});
+  Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SECOND ATTEMPTS", "SHUFFLED", "STATE", "REASON"});
   for (const master::StageStatus& stage : job.stages) {
     table.add({std::to_string(stage.id.value()), stage.name, std::to_string(stage.tasks), std::to_string(stage.finished),
-               std::to_string(stage.running), std::to_string(stage.failed_attempts), stage_state(stage), stage.reason});
+               std::to_string(stage.running), std::to_string(stage.failed_attempts), second_attempts(stage), shuffled(stage),
+               stage_state(stage), stage.reason});
   }
   return text + table.text();
 }
@@ -110,8 +126,14 @@ std::string job_json(const master::JobStatus& job, Duration now) {
   for (const master::StageStatus& stage : job.stages) {
     json.begin_object().member("id", stage.id.value()).member("name", stage.name).member("tasks", stage.tasks);
     json.member("finished", stage.finished).member("running", stage.running).member("failed_attempts", stage.failed_attempts);
+    json.member("speculative_attempts", stage.speculative).member("speculative_won", stage.speculative_won);
+    json.member("tasks_in_two_attempts", stage.racing);
     json.member("state", stage_state(stage)).member("reason", stage.reason);
-    json.member("input_bytes", stage.input_bytes).member("shuffle_bytes", stage.shuffle_bytes).end_object();
+    json.member("input_bytes", stage.input_bytes).member("shuffle_bytes", stage.shuffle_bytes);
+    if (stage.predicted_shuffle_bytes > 0)
+      json.member("predicted_shuffle_bytes", stage.predicted_shuffle_bytes)
+          .member("predicted_largest_partition_bytes", stage.predicted_largest_partition);
+    json.end_object();
   }
   json.end_array().end_object();
   return json.text() + "\n";
@@ -147,7 +169,8 @@ std::string explanation_json(const client::Explanation& explanation) {
   const master::JobExplanation& job = explanation.job;
   JsonWriter json;
   json.begin_object().member("id", job.id.value()).member("name", job.name).member("state", state_name(job.state));
-  json.member("summary", job.summary).member("running", job.running).member("finished", job.finished).key("waiting").begin_array();
+  json.member("summary", job.summary).member("running", job.running).member("finished", job.finished);
+  json.member("tasks_in_two_attempts", job.racing).member("stragglers_waiting", job.straggling).key("waiting").begin_array();
   for (const master::WaitingTasks& group : job.waiting) {
     json.begin_object().member("stage", group.stage.value()).member("name", group.stage_name).member("tasks", group.tasks);
     json.member("kind", why_name(group.why)).member("reason", group.reason);

@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
   weft::cli::add_submit(app, action);
   weft::cli::add_job(app, action);
   weft::cli::add_node(app, action);
+  weft::cli::add_fs(app, action);
+  weft::cli::add_table(app, action);
   weft::cli::add_scheduling(app, action);
   weft::cli::add_simulate(app, action);
   try {

@@ -1,6 +1,8 @@
-// weft node list
+// weft node list, wait, drain
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "engine/cli/commands.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
+#include "engine/master/clock_offset.hpp"
 
 namespace weft::cli {
 
@@ -18,9 +21,19 @@ namespace {
 struct Options {
   std::string master = "127.0.0.1:7077";
   bool json = false;
+  std::uint32_t count = 1;
+  std::string name;
+  std::string timeout = "30s";
 };
 
-const char* state_of(const client::NodeStatus& node) { return node.excluded ? "excluded" : "ready"; }
+const char* state_of(const client::NodeStatus& node) { return node.lost ? "lost" : node.excluded ? "excluded" : "ready"; }
+
+std::string state_text(const client::NodeStatus& node) {
+  std::string text =
+      node.excluded ? fmt::format("excluded for {}", human_duration(node.excluded_for)) : std::string(state_of(node));
+  if (const std::string clock = master::clock_text(node.clock_ahead); !clock.empty()) text += ", clock " + clock;
+  return text;
+}
 
 std::string as_json(const std::vector<client::NodeStatus>& nodes) {
   JsonWriter json;
@@ -32,6 +45,7 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
         .member("running", node.running)
         .member("state", state_of(node));
     json.member("excluded_seconds_more", std::chrono::duration<double>(node.excluded_for).count());
+    json.member("clock_ahead_seconds", std::chrono::duration<double>(node.clock_ahead).count());
     json.key("capacity");
     add_resources(json, node.capacity);
     json.key("used");
@@ -49,10 +63,9 @@ std::string as_table(const std::vector<client::NodeStatus>& nodes) {
   for (const client::NodeStatus& node : nodes) {
     std::vector<std::string> attributes;
     for (const auto& [name, value] : node.attributes) attributes.push_back(name + "=" + value);
-    const std::string state =
-        node.excluded ? fmt::format("excluded for {}", human_duration(node.excluded_for)) : std::string(state_of(node));
     table.add({std::to_string(node.id.value()), node.name, node.host, node.rack, node.address, std::to_string(node.running),
-               to_string(node.used), to_string(node.capacity), join(attributes, ","), state, human_duration(node.heard) + " ago"});
+               to_string(node.used), to_string(node.capacity), join(attributes, ","), state_text(node),
+               human_duration(node.heard) + " ago"});
   }
   return table.text();
 }
@@ -64,6 +77,31 @@ Result<void> list(const Options& options) {
   return {};
 }
 
+/// How many of the workers that are asked for can be given tasks now.
+Result<std::size_t> ready_nodes(const Options& options) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto nodes, admin->nodes());
+  return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const client::NodeStatus& node) {
+    return !node.excluded && !node.lost && (options.name.empty() || node.name == options.name);
+  }));
+}
+
+Result<void> wait(const Options& options) {
+  WEFT_ASSIGN(const Duration patience, parse_duration(options.timeout));
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    auto ready = ready_nodes(options);
+    if (ready && *ready >= options.count) return {};
+    if (std::chrono::steady_clock::now() >= deadline) {
+      if (!ready) return fail(std::move(ready).error());
+      return fail(Code::deadline_exceeded,
+                  fmt::format("{} of {} workers{} are ready after {}; their logs and `weft node list` say more", *ready,
+                              options.count, options.name.empty() ? "" : " called " + options.name, options.timeout));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
 }  // namespace
 
 void add_node(CLI::App& app, Action& action) {
@@ -73,7 +111,15 @@ void add_node(CLI::App& app, Action& action) {
   CLI::App* command = node->add_subcommand("list", "The workers and what they do");
   add_master_option(*command, options->master);
   command->add_flag("--json", options->json, "As JSON");
+  add_drain(*node, action);
   command->callback([options, &action] { action = [options] { return list(*options); }; });
+
+  CLI::App* waiting = node->add_subcommand("wait", "Wait until so many workers are ready; fails when they are not in time");
+  add_master_option(*waiting, options->master);
+  waiting->add_option("COUNT", options->count, "Workers; with 0 it is enough that the master answers")->capture_default_str();
+  waiting->add_option("--name", options->name, "Count only workers of this name");
+  waiting->add_option("--timeout", options->timeout, "How long to wait")->capture_default_str();
+  waiting->callback([options, &action] { action = [options] { return wait(*options); }; });
 }
 
 }  // namespace weft::cli

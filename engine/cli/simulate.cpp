@@ -50,6 +50,8 @@ constexpr ClusterFlag kClusterFlags[] = {
     {"--replicas", "storage.replicas", "Of inputs (3)"},
     {"--heartbeat", "heartbeat", "Nodes report and get tasks this often; 0: at once"},
     {"--slow-start", "slow_start", "Part of the maps that end before reduces start (1)"},
+    {"--preplace", "preplace", "Part of the maps that end before reduces are given nodes, by predicted sizes (1: never)"},
+    {"--speculation", "speculation", "Second attempts at slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
 };
 
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }

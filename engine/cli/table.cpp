@@ -6,25 +6,29 @@
 
 namespace weft::cli {
 
+Table& Table::cell(std::string_view content) {
+  const std::size_t begin = cells_.size();
+  cells_ += escaped(content);
+  std::size_t& width = widths_[ends_.size() % widths_.size()];
+  width = std::max(width, cells_.size() - begin);
+  ends_.push_back(static_cast<std::uint32_t>(cells_.size()));
+  return *this;
+}
+
 std::string Table::text() const {
-  std::vector<std::size_t> widths;
-  std::vector<std::vector<std::string>> cells;
-  for (const auto& row : rows_) {
-    auto& shown = cells.emplace_back();
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      shown.push_back(escaped(row[i]));
-      widths[i] = std::max(widths[i], shown.back().size());
-    }
-  }
+  std::size_t longest = 0;
+  for (const std::size_t width : widths_) longest += width + 2;
   std::string text;
-  for (const auto& row : cells) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - row[i].size() + 2, ' ');
-    }
-    text += line + '\n';
+  text.reserve(longest * (ends_.size() / widths_.size()));
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    const std::size_t size = ends_[i] - begin, column = i % widths_.size();
+    text.append(cells_, begin, size);
+    if (column + 1 < widths_.size())
+      text.append(widths_[column] - size + 2, ' ');
+    else
+      text += '\n';
+    begin = ends_[i];
   }
   return text;
 }

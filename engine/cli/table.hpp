@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.hpp"
@@ -14,12 +16,18 @@ namespace weft::cli {
 /// are escaped.
 class Table {
  public:
-  explicit Table(std::vector<std::string> heading) { rows_.push_back(std::move(heading)); }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  explicit Table(const std::vector<std::string>& heading) : widths_(heading.size()) { add(heading); }
+  void add(const std::vector<std::string>& row) {
+    for (const std::string& each : row) cell(each);
+  }
+  /// The next one, for rows of which there are many.
+  Table& cell(std::string_view content);
   std::string text() const;
 
  private:
-  std::vector<std::vector<std::string>> rows_;
+  std::string cells_;                // as they are shown, one after the other
+  std::vector<std::uint32_t> ends_;  // of each in them
+  std::vector<std::size_t> widths_;
 };
 
 /// {"cpu": 2, …}: all kinds.

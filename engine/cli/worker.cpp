@@ -11,6 +11,8 @@
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "runtime/worker/worker_chunks.hpp"
+#include "runtime/worker/worker_tables.hpp"
 #include "schedulers/resources.hpp"
 
 namespace weft::cli {
@@ -20,6 +22,7 @@ namespace {
 struct Options {
   runtime::WorkerOptions worker;
   std::string config;
+  runtime::WorkerChunkOptions chunks;
   std::vector<std::string> settings;  // command-line options as "worker.key=value": they override the file
 };
 
@@ -29,6 +32,10 @@ Result<void> run(Options options) {
   if (!options.config.empty()) WEFT_TRY(config.load_file(options.config));
   for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting));
 
+  if (!options.chunks.directories.empty()) {
+    options.worker.chunks =
+        runtime::worker_tables({options.chunks.directories, options.chunks.reserve}, runtime::worker_chunks(options.chunks));
+  }
   if (!options.worker.capacity.empty()) WEFT_TRY(sched::parse_resources(options.worker.capacity));
 
   const client::StopSignal stop;
@@ -76,6 +83,32 @@ void add_worker(CLI::App& app, Action& action) {
       "--local-data",
       [options](const std::vector<std::string>& values) { options->settings.push_back("worker.local_data=" + join(values, ",")); },
       "Directory, as inputs name it, whose files lie on this machine; may be repeated");
+  command
+      ->add_option("--chunk-dir", options->chunks.directories,
+                   "Directory for chunks of the cluster's files; may be repeated, one per disk")
+      ->take_all()
+      ->allow_extra_args(false);
+  const auto size = [command](const std::string& flag, std::uint64_t& value, const std::string& help) {
+    command
+        ->add_option_function<std::string>(
+            flag, [&value](const std::string& text) { value = parse_size(text).value_or(value); }, help)
+        ->check([](const std::string& text) {
+          const auto parsed = parse_size(text);
+          return parsed ? std::string() : parsed.error().to_string();
+        });
+  };
+  size("--chunk-reserve", options->chunks.reserve, "Space of each chunk directory's file system that is left free (default: 1GiB)");
+  size("--scrub-rate", options->chunks.scrub_rate, "Bytes a second that are read to find damaged chunks (default: 8MiB; 0: none)");
+  command
+      ->add_option_function<std::string>(
+          "--scrub-interval",
+          [options](const std::string& text) { options->chunks.scrub_interval = parse_duration(text).value_or(Duration(0)); },
+          "How often every chunk is read to find damage (default: 1d)")
+      ->check([](const std::string& text) {
+        const auto parsed = parse_duration(text);
+        return !parsed ? parsed.error().to_string() : *parsed > Duration(0) ? std::string() : std::string("must be more than 0");
+      });
+  size("--copy-rate", options->chunks.copy_rate, "Bytes a second of chunks copied to other workers (default: 128MiB; 0: no bound)");
   command->add_option("--config", options->config, "Settings file (TOML); options override it")->check(CLI::ExistingFile);
   command->add_flag_callback(
       "--print-config",

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
-#include "engine/client/machine.hpp"
+#include "base/machine.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/protocol.hpp"
 #include "engine/client/stop_signal.hpp"
@@ -113,6 +113,7 @@ class ClusterSession final : public Session {
     submit.task_timeout = options_.task_timeout;
     submit.deadline = options_.deadline;
     submit.demand = options_.demand;
+    submit.shuffle_mode = options_.shuffle_mode;
     WEFT_ASSIGN(const auto message, call(kSubmitJob, encode(submit)));
     WEFT_ASSIGN(const Submitted submitted, decode_submitted(message));
     job_ = submitted.job;

@@ -4,11 +4,11 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/assert.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "engine/client/crash_guard.hpp"
 #include "engine/client/embedded_slots.hpp"
 #include "engine/client/machine.hpp"
@@ -17,6 +17,7 @@
 #include "engine/client/stop_signal.hpp"
 #include "engine/scheduling/catalogue.hpp"
 #include "engine/scheduling/guarded_core.hpp"
+#include "storage/files/job_files.hpp"
 
 namespace weft::client {
 
@@ -29,11 +30,6 @@ constexpr Duration kStopGrace = std::chrono::seconds(2);         // for a task t
 constexpr Duration kSchedulerTimeout = std::chrono::seconds(5);  // of a call of one that is not weft's own
 constexpr Duration kPatience = std::chrono::seconds(2);          // for all tasks at the end
 constexpr std::uint64_t kSmallestTaskMemory = std::uint64_t{4} << 20;
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
-}
 
 class EmbeddedSession final : public Session {
  public:
@@ -65,7 +61,7 @@ class EmbeddedSession final : public Session {
     master::WorkerJoined node;
     node.node = kNode;
     node.name = "this process";
-    node.host = host_name();
+    node.host = machine_name();
     node.rack = "default";
     node.capacity = capacity_;
     WEFT_TRY(apply(std::move(node)));
@@ -79,6 +75,7 @@ class EmbeddedSession final : public Session {
     if (options_.deadline > Duration(0)) job.deadline = now() + options_.deadline;
     job.max_attempts = options_.max_attempts;
     job.task_timeout = options_.task_timeout;
+    job.shuffle_mode = options_.shuffle_mode.value_or(shuffle::Mode::memory);
     return apply(std::move(job));
   }
 
@@ -137,12 +134,14 @@ class EmbeddedSession final : public Session {
 
   void carry_out(master::LaunchTask& launch) { slots_->launch(std::move(launch)); }
   void carry_out(const master::KillTask& kill) { slots_->stop(kill.attempt); }
-  void carry_out(master::ShuffleLocations& table) { slots_->set_locations(table.shuffle, std::move(table.outputs)); }
+  void carry_out(master::ShuffleLocations& table) { slots_->set_locations(table.shuffle, *table.outputs); }
   void carry_out(const master::ShuffleExtended&) { WEFT_ASSERT(false); }  // slow start is not asked for
+  void carry_out(const master::PrefetchShuffle&) {}                       // all of it is here
   void carry_out(const master::ReleaseShuffle& release) { slots_->release(release.job, release.shuffle); }
   void carry_out(const master::ReleaseJob& release) { slots_->store().release(release.job); }
   void carry_out(master::ActionFinished& action) { finished_ = std::move(action); }
   void carry_out(const master::JobFailed& failure) { failed_ = failure.error; }
+  void carry_out(const master::NodeLost&) {}
   void carry_out(const master::JobFinished&) {}
   void carry_out(const master::SetTimer& timer) { timers_.emplace(timer.at, timer.timer); }
 
@@ -201,10 +200,20 @@ class EmbeddedSession final : public Session {
 
 }  // namespace
 
+std::shared_ptr<storage::RemoteFiles> files_of(const RunOptions& options) {
+  return storage::job_files({master_of_files(options), {}, options.user, options.temporary_directory});
+}
+
+std::string master_of_files(const RunOptions& options) {
+  if (!options.files.empty()) return options.files;
+  if (!options.cluster.empty()) return options.cluster;
+  const char* master = std::getenv("WEFT_MASTER");
+  return master != nullptr ? master : "";
+}
+
 Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtime::JobProgram& program) {
   WEFT_ASSIGN(const auto catalogue, scheduling::Catalogue::open(options.scheduler_plugins));
-  scheduling::Files files;
-  WEFT_TRY(catalogue->make(options.scheduler, files));  // to see which files it reads
+  WEFT_ASSIGN(scheduling::Files files, scheduling::Catalogue::check(catalogue, options.scheduler, kSchedulerTimeout));
   WEFT_ASSIGN(auto directory, TempDir::create("weft-", options.temporary_directory));
   const std::uint32_t count = options.threads > 0 ? options.threads : available_cores();
   const std::uint64_t budget = options.memory_bytes > 0 ? options.memory_bytes : default_memory_budget();
@@ -212,10 +221,12 @@ Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtim
   // Half for what tasks hold, half for what they hand to each other.
   WEFT_ASSIGN(auto store, shuffle::Store::open((directory.path() / "shuffle").string(), budget / 2, count));
   Slots::Settings settings;
+  settings.shuffle_mode = options.shuffle_mode.value_or(shuffle::Mode::memory);
   settings.count = count;
   settings.memory_per_task = std::max(budget / 2 / count, kSmallestTaskMemory);
   settings.spill_directory = directory.path().string();
   settings.node = kNode;
+  settings.files = files_of(options);
   auto slots = std::make_shared<Slots>(std::move(settings), std::move(store), program);
   const sched::Resources capacity{.cpu = static_cast<double>(count), .memory = static_cast<double>(budget)};
   auto session =

@@ -171,7 +171,8 @@ void Slots::run(Slot& slot) {
   mailbox_.post(master::TaskStarted{task.attempt, settings_.node});
 
   runtime::MemoryGrant memory(settings_.memory_per_task);
-  shuffle::LocalTaskShuffle shuffle(*store_, task.attempt, [this](ShuffleId id) { return locations(id); });
+  shuffle::LocalTaskShuffle shuffle(
+      *store_, task.attempt, [this](ShuffleId id) { return locations(id); }, settings_.shuffle_mode);
   runtime::TaskContext& context = slot.context;
   context = runtime::TaskContext{};
   context.attempt = task.attempt;
@@ -181,6 +182,7 @@ void Slots::run(Slot& slot) {
   context.splits = &task.spec.splits;
   context.inputs = task.spec.inputs;
   context.shuffle = &shuffle;
+  context.files = settings_.files.get();
   context.operators.memory = &memory;
   context.operators.pages = &pages_;
   context.operators.spill_directory = settings_.spill_directory;

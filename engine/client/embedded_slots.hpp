@@ -46,6 +46,8 @@ class Slots : public std::enable_shared_from_this<Slots> {
     std::uint64_t memory_per_task = 0;
     std::string spill_directory;
     NodeId node;
+    shuffle::Mode shuffle_mode = shuffle::Mode::memory;
+    std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
   };
 
   Slots(Settings settings, std::unique_ptr<shuffle::Store> store, runtime::JobProgram& program);

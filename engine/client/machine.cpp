@@ -1,15 +1,11 @@
 #include "engine/client/machine.hpp"
 
 #include <algorithm>
-#include <vector>
 
-#include <pwd.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include "base/file.hpp"
-#include "base/text.hpp"
+#include "base/machine.hpp"
 
 namespace weft::client {
 
@@ -31,22 +27,6 @@ std::uint32_t available_cores() {
   cpu_set_t cpus;
   if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 1;
   return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&cpus)));
-}
-
-std::uint64_t machine_memory() {
-  const auto physical =
-      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
-  const auto group = read_file("/sys/fs/cgroup/memory.max");
-  if (!group) return physical;
-  return std::min(physical, parse_number<std::uint64_t>(trim(*group)).value_or(physical));  // "max": no limit
-}
-
-std::string user_name() {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> memory(16384);
-  if (::getpwuid_r(::getuid(), &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr) return entry.pw_name;
-  return std::to_string(::getuid());
 }
 
 std::uint64_t default_memory_budget() { return machine_memory() / 4; }

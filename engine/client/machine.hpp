@@ -2,22 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 namespace weft::client {
 
 /// Cores this process may use; at least 1.
 std::uint32_t available_cores();
-/// Bytes of memory of the machine, or of the control group this process is in when that is less.
-std::uint64_t machine_memory();
 /// The memory budget of a job when none is given: a quarter of the machine's.
 std::uint64_t default_memory_budget();
 
 /// Limits the private memory of this process, so that a user function that allocates without end gets std::bad_alloc instead of
 /// bringing the machine down. Never lowers the limit below `budget` and some slack; never raises one that is in force.
 void bound_private_memory(std::uint64_t budget);
-
-/// Who runs this process: the login name of its user id, or the number when there is none.
-std::string user_name();
 
 }  // namespace weft::client

@@ -17,6 +17,7 @@
 #include "engine/master/server.hpp"
 #include "runtime/worker/executor_process.hpp"
 #include "runtime/worker/spawn.hpp"
+#include "storage/files/job_files.hpp"
 
 namespace weft::client {
 
@@ -148,6 +149,8 @@ class PrivateCluster {
         fmt::format("worker.store={}", budget / 2),
         fmt::format("worker.directory={}", (directory_.path() / child.name).string()),
     });
+    for (std::string& variable : storage::environment_of({master_of_files(options_), {}, options_.user, {}}))
+      spawn.environment.push_back(std::move(variable));  // its executors inherit it
     spawn.output = log.get();
     spawn.own_group = true;
     WEFT_ASSIGN(child.pid, runtime::spawn(spawn));

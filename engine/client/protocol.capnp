@@ -24,6 +24,7 @@ struct Submit {
   taskTimeout @11 :Int64;         # nanoseconds, 0: none
   deadline @12 :Int64;            # nanoseconds after the submission, 0: none
   demand @13 :Text;               # of a task, "cpu=1,memory=512MiB"; empty: one cpu
+  shuffleMode @14 :Text;          # empty: the cluster's
 }
 
 struct Submitted {
@@ -74,6 +75,11 @@ struct Stage {
   reason @7 :Text;                # why nothing of it runs
   inputBytes @8 :UInt64;
   shuffleBytes @9 :UInt64;
+  speculative @10 :UInt32;        # second attempts launched
+  speculativeWon @11 :UInt32;     # of these, those that finished first
+  racing @12 :UInt32;             # tasks that run in two attempts
+  predictedShuffleBytes @13 :UInt64;      # 0: not known
+  predictedLargestPartition @14 :UInt64;
 }
 
 struct Counter {
@@ -138,6 +144,8 @@ struct Node {
   used @10 :Text;                 # of it, by running tasks
   attributes @11 :List(Attribute);
   excludedFor @12 :Int64;         # nanoseconds more, when excluded
+  clockAhead @13 :Int64;          # nanoseconds its clock is ahead of the master's
+  lost @14 :Bool;                 # given up because it is silent; its connection is still there
 }
 
 struct Waiting {
@@ -159,6 +167,8 @@ struct Explanation {
   finished @5 :UInt64;
   waiting @6 :List(Waiting);
   now @7 :Int64;
+  racing @8 :UInt64;
+  straggling @9 :UInt64;
 }
 
 struct Group {

@@ -23,6 +23,7 @@ rpc::Payload encode(const Submit& message) {
   out.setTaskTimeout(message.task_timeout.count());
   out.setDeadline(message.deadline.count());
   out.setDemand(text(to_string(message.demand)));
+  if (message.shuffle_mode) out.setShuffleMode(text(std::string(shuffle::mode_name(*message.shuffle_mode))));
   return payload(builder);
 }
 
@@ -44,6 +45,10 @@ Result<Submit> decode_submit(const rpc::Message& message) {
     submit.deadline = Duration(in.getDeadline());
     if (in.hasDemand()) {
       WEFT_ASSIGN(submit.demand, sched::parse_resources(string(in.getDemand())));
+    }
+    if (in.hasShuffleMode()) {
+      submit.shuffle_mode = shuffle::parse_mode(string(in.getShuffleMode()));
+      if (!submit.shuffle_mode) return fail(Code::invalid_argument, "unknown shuffle mode");
     }
     return submit;
   });

@@ -46,8 +46,9 @@ struct Submit {
   int priority = 0;
   std::uint32_t max_attempts = 4;
   Duration task_timeout{0};
-  Duration deadline{0};       // after the submission; 0: none
-  sched::Resources demand{};  // of a task
+  Duration deadline{0};                         // after the submission; 0: none
+  sched::Resources demand{};                    // of a task
+  std::optional<shuffle::Mode> shuffle_mode{};  // without: the cluster's
 };
 struct Submitted {
   JobId job;
@@ -120,6 +121,8 @@ struct NodeStatus {
   sched::Resources capacity{}, used{};
   std::map<std::string, std::string> attributes{};
   Duration excluded_for{0};  // more
+  Duration clock_ahead{0};   // of the master's
+  bool lost = false;         // given up because it is silent; its connection is still there
 };
 
 rpc::Payload encode(const Submit& message);

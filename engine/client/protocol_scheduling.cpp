@@ -14,6 +14,8 @@ rpc::Payload encode(const Explanation& explanation) {
   out.setSummary(text(job.summary));
   out.setRunning(job.running);
   out.setFinished(job.finished);
+  out.setRacing(job.racing);
+  out.setStraggling(job.straggling);
   out.setNow(explanation.now.count());
   auto waiting = out.initWaiting(count(job.waiting.size()));
   for (unsigned i = 0; i < waiting.size(); ++i) {
@@ -39,6 +41,8 @@ Result<Explanation> decode_explanation(const rpc::Message& message) {
     made.job.summary = string(in.getSummary());
     made.job.running = in.getRunning();
     made.job.finished = in.getFinished();
+    made.job.racing = in.getRacing();
+    made.job.straggling = in.getStraggling();
     made.now = Duration(in.getNow());
     for (auto group : in.getWaiting()) {
       using Why = master::WaitingTasks::Why;

@@ -28,6 +28,11 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
     stages[i].setReason(text(stage.reason));
     stages[i].setInputBytes(stage.input_bytes);
     stages[i].setShuffleBytes(stage.shuffle_bytes);
+    stages[i].setSpeculative(stage.speculative);
+    stages[i].setSpeculativeWon(stage.speculative_won);
+    stages[i].setRacing(stage.racing);
+    stages[i].setPredictedShuffleBytes(stage.predicted_shuffle_bytes);
+    stages[i].setPredictedLargestPartition(stage.predicted_largest_partition);
   }
   auto counters = out.initCounters(count(status.counters.size()));
   unsigned i = 0;
@@ -56,7 +61,8 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
   for (auto stage : in.getStages()) {
     status.stages.push_back({StageId(stage.getId()), string(stage.getName()), stage.getTasks(), stage.getFinished(),
                              stage.getRunning(), stage.getFailedAttempts(), stage.getWaiting(), string(stage.getReason()),
-                             stage.getInputBytes(), stage.getShuffleBytes()});
+                             stage.getInputBytes(), stage.getShuffleBytes(), stage.getSpeculative(), stage.getSpeculativeWon(),
+                             stage.getRacing(), stage.getPredictedShuffleBytes(), stage.getPredictedLargestPartition()});
   }
   for (auto counter : in.getCounters()) status.counters[string(counter.getName())] = counter.getValue();
   status.shuffle_bytes = in.getShuffleBytes();
@@ -92,7 +98,7 @@ Result<PollReply> decode_poll_reply(const rpc::Message& message) {
     PollReply reply;
     WEFT_ASSIGN(reply.status, read(in.getStatus()));
     reply.finished = in.getFinished();
-    BulkPieces pieces(message.bulk.view());
+    rpc::BulkReader pieces(message.bulk.view());
     for (auto target : in.getResults()) {
       auto& results = reply.results.emplace_back();
       for (const std::uint64_t size : target.getSizes()) {
@@ -169,7 +175,7 @@ rpc::Payload encode(std::vector<JobLog> logs) {
 Result<std::vector<JobLog>> decode_logs(const rpc::Message& message) {
   return rpc::read_message<wire::Logs>(message.header.view(), "logs of a job", [&](auto in) -> Result<std::vector<JobLog>> {
     std::vector<JobLog> logs;
-    BulkPieces pieces(message.bulk.view());
+    rpc::BulkReader pieces(message.bulk.view());
     for (auto log : in.getLogs()) {
       WEFT_ASSIGN(auto bytes, pieces.take(log.getBytes()));
       logs.push_back({string(log.getNode()), string(log.getError()), std::move(bytes)});
@@ -201,6 +207,8 @@ rpc::Payload encode(const std::vector<NodeStatus>& nodes) {
       attributes[k++].setValue(text(value));
     }
     out[i].setExcludedFor(node.excluded_for.count());
+    out[i].setClockAhead(node.clock_ahead.count());
+    out[i].setLost(node.lost);
   }
   return payload(builder);
 }
@@ -217,6 +225,8 @@ Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message) {
       WEFT_ASSIGN(made.used, sched::parse_resources(string(node.getUsed())));
       for (auto attribute : node.getAttributes()) made.attributes[string(attribute.getName())] = string(attribute.getValue());
       made.excluded_for = Duration(node.getExcludedFor());
+      made.clock_ahead = Duration(node.getClockAhead());
+      made.lost = node.getLost();
     }
     return nodes;
   });

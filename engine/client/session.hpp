@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,20 +21,22 @@ struct RunOptions {
   std::string job_name;
   std::vector<std::string> arguments;  // argv[1..], as executors get them
   std::string cluster;                 // --cluster HOST:PORT
-  std::uint32_t workers = 0;           // --workers N: private cluster
-  std::uint32_t threads = 0;           // --threads N: task slots in all, embedded; per worker with --workers (0: cores, shared out)
-  std::uint64_t memory_bytes = 0;      // --memory (0: a quarter of the machine's); see docs/api.md
-  std::uint32_t partitions = 0;        // --partitions: default number of reduce partitions (0: chosen by the driver)
+  std::string files;               // --files HOST:PORT: master of the files that weft:// means, when it is not that of `cluster`
+  std::uint32_t workers = 0;       // --workers N: private cluster
+  std::uint32_t threads = 0;       // --threads N: task slots in all, embedded; per worker with --workers (0: cores, shared out)
+  std::uint64_t memory_bytes = 0;  // --memory (0: a quarter of the machine's); see docs/api.md
+  std::uint32_t partitions = 0;    // --partitions: default number of reduce partitions (0: chosen by the driver)
   std::vector<std::string> scheduler_plugins;  // --scheduler-plugin
   std::string scheduler = "fifo";              // --scheduler (embedded and private cluster)
   std::string user, pool;                      // --user (empty: who runs the program), --pool
   int priority = 0;
-  std::chrono::nanoseconds deadline{0};      // --deadline: to be finished so long after its start; 0: none
-  sched::Resources demand;                   // --demand: of a task; no cpu named: one
-  std::chrono::nanoseconds task_timeout{0};  // --task-timeout
-  std::uint32_t max_attempts = 4;            // --max-attempts
-  std::string temporary_directory;           // --tmp (default $TMPDIR, /tmp)
-  bool quiet = false;                        // --quiet: no progress
+  std::chrono::nanoseconds deadline{0};       // --deadline: to be finished so long after its start; 0: none
+  sched::Resources demand;                    // --demand: of a task; no cpu named: one
+  std::chrono::nanoseconds task_timeout{0};   // --task-timeout
+  std::uint32_t max_attempts = 4;             // --max-attempts
+  std::optional<shuffle::Mode> shuffle_mode;  // --shuffle-mode; without: the cluster's, else memory
+  std::string temporary_directory;            // --tmp (default $TMPDIR, /tmp)
+  bool quiet = false;                         // --quiet: no progress
 };
 
 /// One job's connection to where it runs. Used by the driver's thread.
@@ -52,6 +55,11 @@ class Session {
   /// Task slots the job may expect; the default number of reduce partitions is derived from it.
   virtual std::uint32_t parallelism() = 0;
 };
+
+/// The master that keeps the files that weft:// paths mean: --files, --cluster, $WEFT_MASTER; empty: none is known.
+std::string master_of_files(const RunOptions& options);
+/// The files themselves; connected when first used.
+std::shared_ptr<storage::RemoteFiles> files_of(const RunOptions& options);
 
 /// In this process, on threads. `program` must outlive the session.
 Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtime::JobProgram& program);

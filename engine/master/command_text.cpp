@@ -16,25 +16,33 @@ std::string text(const plan::TaskSpec& spec) {
 }
 
 std::string text(const LaunchTask& c) {
-  std::string out = fmt::format("launch {} on {}: {} ({}) timeout {} because {} reads", to_string(c.attempt), c.node.value(),
-                                c.stage_name, text(c.spec), c.timeout.count(), c.reason);
+  std::string out = fmt::format("launch {} on {}{}: {} ({}) timeout {} because {} reads", to_string(c.attempt), c.node.value(),
+                                c.speculative ? " again" : "", c.stage_name, text(c.spec), c.timeout.count(), c.reason);
   for (ShuffleId input : c.inputs) out += fmt::format(" {}", input.value());
   return out;
 }
 std::string text(const KillTask& c) { return fmt::format("kill {} on {}: {}", to_string(c.attempt), c.node.value(), c.reason); }
 std::string text(const ShuffleLocations& c) {
   std::string out = fmt::format("locations of job {} shuffle {} to {}:", c.job.value(), c.shuffle.value(), c.node.value());
-  for (const auto& output : c.outputs) out += fmt::format(" {}.{}@{}", output.map, output.attempt, output.node.value());
+  for (const auto& output : *c.outputs) out += fmt::format(" {}.{}@{}", output.map, output.attempt, output.node.value());
   return out;
 }
 std::string text(const ShuffleExtended& c) {
   return fmt::format("output {}.{}@{} of job {} shuffle {} to {}", c.output.map, c.output.attempt, c.output.node.value(),
                      c.job.value(), c.shuffle.value(), c.node.value());
 }
+std::string text(const PrefetchShuffle& c) {
+  std::string out = fmt::format("prefetch of job {} shuffle {} to {}, blocks of {}{}:", c.job.value(), c.shuffle.value(),
+                                c.node.value(), c.block_bytes, c.complete ? ", complete" : "");
+  for (const auto& output : c.outputs) out += fmt::format(" {}.{}@{}", output.map, output.attempt, output.node.value());
+  if (c.partitions) out += fmt::format(" for {}", fmt::join(*c.partitions, " "));
+  return out;
+}
 std::string text(const ReleaseShuffle& c) {
   return fmt::format("release job {} shuffle {} on {}", c.job.value(), c.shuffle.value(), c.node.value());
 }
 std::string text(const ReleaseJob& c) { return fmt::format("release job {} on {}", c.job.value(), c.node.value()); }
+std::string text(const NodeLost& c) { return fmt::format("node {} is lost: {}", c.node.value(), c.reason); }
 std::string text(const ActionFinished& c) {
   std::string out = fmt::format("action {} of job {} finished:", c.action.value(), c.job.value());
   for (const auto& target : c.results) {

@@ -1,10 +1,12 @@
 #include "engine/master/core.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "engine/master/core_impl.hpp"
+#include "schedulers/size_prediction.hpp"
 
 namespace weft::master {
 
@@ -15,7 +17,7 @@ Core::~Core() = default;
 Result<void> Core::apply(Time now, Event event, std::vector<Command>& commands) {
   return impl_->apply(now, std::move(event), commands);
 }
-Result<JobStatus> Core::job(JobId id) const { return impl_->job(id); }
+Result<JobStatus> Core::job(JobId id, bool predict) const { return impl_->job(id, predict); }
 std::vector<JobStatus> Core::jobs() const { return impl_->jobs(); }
 Result<JobExplanation> Core::explain(JobId id) const { return impl_->explain(id); }
 const sched::ClusterView& Core::view() const { return impl_->view(); }
@@ -24,7 +26,8 @@ const SchedulerConfigured& Core::configuration() const { return impl_->configura
 Result<std::vector<sched::GroupStatus>> Core::groups() const { return impl_->groups(); }
 
 Core::Impl::Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory)
-    : scheduler_(std::move(scheduler)), factory_(std::move(factory)), options_(options) {
+    : scheduler_(std::move(scheduler)), factory_(std::move(factory)), options_(options), speculation_(options.speculation) {
+  state_.set_heartbeat(options.heartbeat);
   start_scheduler();
 }
 
@@ -86,18 +89,37 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
     out.failed_attempts = info.failed_attempts;
     out.input_bytes = stage.input_bytes;
     out.shuffle_bytes = stage.shuffle_bytes;
+    out.speculative = stage.speculative;
+    out.speculative_won = stage.speculative_won;
+    out.racing = static_cast<std::uint32_t>(info.second.size());
     out.waiting = stage.active && !info.ready;
     if (out.waiting) {
       out.reason = "its inputs are not complete";
     } else if (!info.pending.empty()) {
-      out.reason = info.held ? info.held->text : job.info->held ? job.info->held->text : std::string();
+      const auto& held = why_held(job, stage);
+      out.reason = held ? held->text : room_for(info.demand);
     }
   }
   return status;
 }
 
-Result<JobStatus> Core::Impl::job(JobId id) const {
-  if (auto job = jobs_.find(id); job != jobs_.end()) return status_of(job->second, true);
+void Core::Impl::add_predictions(const JobRecord& job, JobStatus& status) {
+  for (StageStatus& out : status.stages) {
+    const sched::StageInfo& stage = *job.stages.at(out.id).info;
+    if (!stage.writes_shuffle || stage.complete()) continue;
+    const auto sizes = sched::predict_partitions(stage);
+    if (!sizes || sizes->empty()) continue;
+    out.predicted_shuffle_bytes = static_cast<std::uint64_t>(std::accumulate(sizes->begin(), sizes->end(), 0.0));
+    out.predicted_largest_partition = static_cast<std::uint64_t>(*std::max_element(sizes->begin(), sizes->end()));
+  }
+}
+
+Result<JobStatus> Core::Impl::job(JobId id, bool predict) const {
+  if (auto job = jobs_.find(id); job != jobs_.end()) {
+    JobStatus status = status_of(job->second, true);
+    if (predict) add_predictions(job->second, status);
+    return status;
+  }
   if (auto ended = ended_.find(id); ended != ended_.end()) return ended->second;
   return fail(Code::not_found, fmt::format("there is no job {}", id.value()));
 }

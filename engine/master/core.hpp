@@ -17,6 +17,7 @@ namespace weft::master {
 struct CoreOptions {
   std::uint32_t max_failures_per_node = 0;            // consecutive failures before a node is excluded; 0: derived
   Time heartbeat_timeout = std::chrono::seconds(10);  // a silent worker is lost; 0: never
+  Time heartbeat{0};                                  // how often workers report, for schedulers; 0: not known
   std::uint64_t max_result_bytes = 256u << 20;        // of one action
   std::size_t finished_jobs_kept = 1000;
   Time exclusion = std::chrono::minutes(2);           // how long a node that keeps failing gets no tasks
@@ -28,6 +29,9 @@ struct CoreOptions {
   /// A stage may start when so much of each of its inputs is there; running tasks are told of further map outputs
   /// (ShuffleExtended). 1: when its inputs are complete. For shells whose tasks can wait for their inputs; real workers cannot.
   double slow_start = 1;
+  /// When so much of an input is there the scheduler is asked where its readers go (Scheduler::preplace). 1: it is not.
+  double preplace_at = 1;
+  Speculation speculation{};                // until an event says otherwise
   std::uint32_t max_refusals = 10'000;      // refused decisions in one call of the scheduler, then the call is cut off
   std::uint32_t max_decisions = 1'000'000;  // decisions of any kind in one call
 };
@@ -40,7 +44,12 @@ struct StageStatus {
   std::uint32_t tasks = 0, finished = 0, running = 0, failed_attempts = 0;
   bool waiting = false;  // for its inputs
   std::string reason;    // the last thing said about why a task of it does not run (weft job explain); empty when none
-  std::uint64_t input_bytes = 0, shuffle_bytes = 0;  // read from files, written to its shuffle
+  std::uint64_t input_bytes = 0, shuffle_bytes = 0;    // read from files, written to its shuffle
+  std::uint32_t speculative = 0, speculative_won = 0;  // second attempts launched; of these, those that finished first
+  std::uint32_t racing = 0;                            // tasks that run in two attempts now
+  /// Of its shuffle, once it is whole (a prediction by schedulers/size_prediction.hpp): all of it, and its largest partition. 0:
+  /// not known, or not asked for.
+  std::uint64_t predicted_shuffle_bytes = 0, predicted_largest_partition = 0;
 };
 
 struct JobStatus {
@@ -82,7 +91,8 @@ struct JobExplanation {
   JobState state = JobState::running;
   std::string summary;  // of the whole job, one line
   std::uint64_t running = 0, finished = 0;
-  std::vector<WaitingTasks> waiting;  // by stage
+  std::uint64_t racing = 0, straggling = 0;  // of the running: in two attempts; slow, and a second attempt would help
+  std::vector<WaitingTasks> waiting;         // by stage
 };
 
 /// Makes a scheduler from its text and the texts of the files that it names. No I/O.
@@ -98,7 +108,8 @@ class Core {
   /// Applies one event and appends the commands it leads to. A refusal changes nothing and says why.
   Result<void> apply(Time now, Event event, std::vector<Command>& commands);
 
-  Result<JobStatus> job(JobId id) const;
+  /// With `predict`, how large incomplete shuffles will be: that looks at some millions of sizes.
+  Result<JobStatus> job(JobId id, bool predict = false) const;
   std::vector<JobStatus> jobs() const;  // by id; without stages
   Result<JobExplanation> explain(JobId id) const;
   const sched::ClusterView& view() const;

@@ -12,21 +12,38 @@ Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view 
   if (auto wrong = state_.why_not(id, node)) return refuse(id.job, id.stage, fmt::format("launch refused: {}", *wrong));
   JobRecord& job = jobs_.at(id.job);
   StageRecord& stage = job.stages.at(id.stage);
-  const TaskRef task{&job, &stage, id.index};
-  sched::TaskInfo& info = task.info();
-  state_.set_task(*job.info, *stage.info, id.index, sched::TaskState::running);
-  const std::uint32_t attempt = info.attempts++;
-  info.node = node;
-  info.launched = state_.now();
-  state_.occupy(node, {id, attempt}, *job.info, stage.info->demand);
+  sched::TaskInfo& info = stage.info->tasks[id.index];
+  const bool second = info.state == sched::TaskState::running;
+  AttemptId attempt{id, info.attempts};
+  if (second) {
+    state_.add_second(id, *stage.info, node);
+    ++stage.speculative;
+  } else {
+    state_.set_task(*job.info, *stage.info, id.index, sched::TaskState::running);
+    ++info.attempts;
+    info.later = 0;
+    info.node = node;
+    info.launched = state_.now();
+  }
+  state_.occupy(node, attempt, *job.info, stage.info->demand);
   ++running_;
+  ++changes_;
   if (!stage.inputs_complete) ++early_;
   job.nodes.insert(node);
+  emit_launch(job, stage, attempt, node, reason);
+  using Kind = sched::Notice::Kind;
+  notify({second ? Kind::attempt_added : Kind::task_launched, id.job, id.stage, id.index, node});
+  watch_stage(job, stage);
+  tell_changes();
+  return {};
+}
 
+void Core::Impl::emit_launch(JobRecord& job, StageRecord& stage, const AttemptId& attempt, NodeId node, std::string_view reason) {
   LaunchTask command;
   command.node = node;
-  command.attempt = {id, attempt};
-  command.spec = spec_of(job, stage, id.index);
+  command.attempt = attempt;
+  command.speculative = stage.info->second.contains(attempt.task.index);
+  command.spec = spec_of(job, stage, attempt.task.index);
   const plan::Branch& branch = stage.plan.branches[command.spec.branch];
   command.inputs = branch.partitioned;
   command.inputs.insert(command.inputs.end(), branch.broadcast.begin(), branch.broadcast.end());
@@ -35,24 +52,20 @@ Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view 
   command.stage_name = stage.plan.name;
   command.reason = reason;
   emit(std::move(command));
-  notify({sched::Notice::Kind::task_launched, id.job, id.stage, id.index, node});
-  tell_changes();
-  return {};
 }
 
 Result<void> Core::Impl::preempt(const AttemptId& attempt, std::string_view reason) {
   count_decision();
-  const sched::TaskInfo* info = state_.task(attempt.task);
-  if (info == nullptr || info->state != sched::TaskState::running || info->attempts - 1 != attempt.attempt)
+  if (!state_.launched(attempt))
     return refuse(attempt.task.job, attempt.task.stage, fmt::format("preemption refused: {} is not running", to_string(attempt)));
-  JobRecord& job = jobs_.at(attempt.task.job);
-  const TaskRef task{&job, &job.stages.at(attempt.task.stage), attempt.task.index};
-  const NodeId node = info->node;
+  const TaskRef task = ref_of(attempt);
+  const NodeId node = task.node();
   emit(KillTask{node, attempt, KillCause::preempted, fmt::format("preempted: {}", reason)});
   release(task);
-  state_.set_task(*job.info, *task.stage->info, task.index, sched::TaskState::pending);
-  record_reason(job.spec.job, attempt.task.stage, fmt::format("preempted: {}", reason));
-  notify({sched::Notice::Kind::task_preempted, job.spec.job, attempt.task.stage, attempt.task.index, node});
+  const bool races = task.races();
+  give_up_attempt(task);
+  record_reason(attempt.task.job, attempt.task.stage, fmt::format("preempted: {}", reason));
+  if (!races) notify({sched::Notice::Kind::task_preempted, attempt.task.job, attempt.task.stage, attempt.task.index, node});
   tell_changes();
   return {};
 }

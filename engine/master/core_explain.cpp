@@ -15,6 +15,16 @@ std::string count_of(std::uint64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
+/// What is known of second attempts, in brackets.
+std::string twice(const JobExplanation& job) {
+  std::vector<std::string> parts;
+  if (job.racing > 0) parts.push_back(fmt::format("{} in two attempts", job.racing));
+  if (job.straggling > 0)
+    parts.push_back(
+        fmt::format("{} much slower than others of the stage, until another worker has room for a second attempt", job.straggling));
+  return parts.empty() ? std::string() : fmt::format(" ({})", fmt::join(parts, "; "));
+}
+
 }  // namespace
 
 /// Whether there is room for one more task of this demand, in words.
@@ -42,11 +52,16 @@ std::string Core::Impl::room_for(const sched::Resources& demand) const {
   return text;
 }
 
-WaitingTasks Core::Impl::explain_held(const JobRecord& job, const StageRecord& stage, std::uint32_t tasks) const {
-  WaitingTasks group{stage.plan.id, stage.plan.name, tasks, WaitingTasks::Why::held, room_for(stage.info->demand), std::nullopt};
+/// What was said last, of the stage or of the whole job.
+const std::optional<sched::Reason>& Core::Impl::why_held(const JobRecord& job, const StageRecord& stage) {
   const std::optional<sched::Reason>& of_stage = stage.info->held;
   const std::optional<sched::Reason>& of_job = job.info->held;
-  const std::optional<sched::Reason>& held = of_stage && (!of_job || of_stage->at >= of_job->at) ? of_stage : of_job;
+  return of_stage && (!of_job || of_stage->at >= of_job->at) ? of_stage : of_job;
+}
+
+WaitingTasks Core::Impl::explain_held(const JobRecord& job, const StageRecord& stage, std::uint32_t tasks) const {
+  WaitingTasks group{stage.plan.id, stage.plan.name, tasks, WaitingTasks::Why::held, room_for(stage.info->demand), std::nullopt};
+  const std::optional<sched::Reason>& held = why_held(job, stage);
   if (!held) return group;
   group.reason = fmt::format("{} ({})", held->text, group.reason);
   group.since = held->at;
@@ -82,8 +97,7 @@ void Core::Impl::explain_stage(const JobRecord& job, const StageRecord& stage, s
     if (waiting == 0) continue;
     rest -= waiting;
     out.push_back({stage.plan.id, stage.plan.name, waiting, Why::placed,
-                   fmt::format("placed on {}, where its input is brought ({})", node_name(node), room_for(info.demand)),
-                   std::nullopt});
+                   fmt::format("placed on {} by what it will read ({})", node_name(node), room_for(info.demand)), std::nullopt});
   }
   if (rest > 0) out.push_back(explain_held(job, stage, rest));
 }
@@ -103,13 +117,17 @@ Result<JobExplanation> Core::Impl::explain(JobId id) const {
   out.name = job.spec.name;
   out.running = job.info->running;
   out.finished = job.info->finished;
+  for (StageId stage : job.open) out.racing += job.stages.at(stage).info->second.size();
+  const std::set<TaskId>& slow = state_.stragglers();
+  out.straggling = static_cast<std::uint64_t>(
+      std::distance(slow.lower_bound({id, StageId(0), 0}), slow.lower_bound({JobId(id.value() + 1), StageId(0), 0})));
   std::uint64_t waiting = 0;
   for (StageId stage : job.open) explain_stage(job, job.stages.at(stage), out.waiting);
   for (const WaitingTasks& group : out.waiting) waiting += group.tasks;
   if (waiting > 0) {
-    out.summary = fmt::format("{} running, {} waiting", count_of(out.running, "task"), waiting);
+    out.summary = fmt::format("{} running{}, {} waiting", count_of(out.running, "task"), twice(out), waiting);
   } else if (out.running > 0) {
-    out.summary = fmt::format("{} running, none waiting", count_of(out.running, "task"));
+    out.summary = fmt::format("{} running{}, none waiting", count_of(out.running, "task"), twice(out));
   } else {
     out.summary = job.stages.empty() ? "its driver has not submitted a stage yet"
                                      : "all that its driver asked for is done; it waits for the driver";

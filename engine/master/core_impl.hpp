@@ -35,8 +35,14 @@ struct StageRecord {
   std::vector<bool> counted;                         // tasks whose counters are in the job's already (a recomputed map counts once)
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;  // of the counted tasks
   std::uint32_t table_version = 1;                   // of the location table; grows with each lost output
-  std::map<NodeId, std::uint32_t> sent;              // table version each node has
-  std::map<NodeId, std::uint32_t> fetch_failures;    // of outputs on a node
+  OutputTable table;                                 // as it was made last
+  std::uint32_t version_of_table = 0;
+  std::map<NodeId, std::uint32_t> sent;                // table version each node has
+  std::set<NodeId> told;                               // nodes that bring its blocks to readers placed there
+  std::vector<shuffle::MapOutput> untold;              // outputs that they do not know of yet
+  std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
+  std::vector<StageId> placed_by;                      // inputs by whose sizes its tasks were given nodes, in that order
+  std::uint32_t speculative = 0, speculative_won = 0;  // second attempts launched, and those that finished first
 
   std::string title() const;
 };
@@ -60,14 +66,20 @@ struct JobRecord {
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
 };
 
-/// A running attempt's records. Valid until the job ends.
+/// A running attempt's records. Valid until the attempt or the job ends.
 struct TaskRef {
   JobRecord* job;
   StageRecord* stage;
   std::uint32_t index;
+  bool second = false;  // the second attempt of the task
   sched::TaskInfo& info() const { return stage->info->tasks[index]; }
+  const sched::SecondAttempt& second_info() const { return stage->info->second.at(index); }
   TaskId id() const { return {job->spec.job, stage->plan.id, index}; }
-  AttemptId attempt() const { return {id(), info().attempts - 1}; }
+  AttemptId attempt() const { return {id(), second ? second_info().attempt : info().attempt()}; }
+  NodeId node() const { return second ? second_info().node : info().node; }
+  Time launched() const { return second ? second_info().launched : info().launched; }
+  bool races() const { return stage->info->second.contains(index); }
+  TaskRef rival() const { return {job, stage, index, !second}; }  // when it races
 };
 
 class Core::Impl final : public sched::Decisions {
@@ -75,7 +87,7 @@ class Core::Impl final : public sched::Decisions {
   Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory);
 
   Result<void> apply(Time now, Event event, std::vector<Command>& commands);
-  Result<JobStatus> job(JobId id) const;
+  Result<JobStatus> job(JobId id, bool predict) const;
   std::vector<JobStatus> jobs() const;
   Result<JobExplanation> explain(JobId id) const;
   const sched::ClusterView& view() const { return state_; }
@@ -112,6 +124,7 @@ class Core::Impl final : public sched::Decisions {
   void doom(JobRecord& job, Error error);
   void finish_actions(JobRecord& job);
   JobStatus status_of(const JobRecord& job, bool with_stages) const;
+  static void add_predictions(const JobRecord& job, JobStatus& status);
 
   // Stages and shuffles (core_shuffles.cpp).
   /// Works out again which stages are active and ready, revives what lineage needs, drops what nobody needs.
@@ -124,6 +137,8 @@ class Core::Impl final : public sched::Decisions {
   bool make_way();
   std::optional<TaskRef> newest_early_reader();
   bool starved(const JobRecord& job) const;
+  void ask_for(NodeId node);
+  bool all_asked() const;
   void stage_complete(JobRecord& job, StageRecord& stage);
   void lose_output(JobRecord& job, StageRecord& stage, std::uint32_t map);
   bool lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node);
@@ -131,6 +146,14 @@ class Core::Impl final : public sched::Decisions {
   void drop_released(JobRecord& job);
   void drop(JobRecord& job, StageRecord& stage);
   void send_locations(JobRecord& job, StageRecord& stage, NodeId node);
+  static const OutputTable& table_of(StageRecord& stage);
+
+  // Placing readers while maps run (core_preplacement.cpp).
+  void preplace_readers(JobRecord& job, StageRecord& input, const TaskRef& task);
+  void preplace(JobRecord& job, StageRecord& reader, std::optional<StageId> fresh);
+  void tell_outputs(const JobRecord& job, StageRecord& input);
+  void tell_places(JobRecord& job, StageRecord& input);
+  void call_preplace(const sched::Preplaceable& what);
 
   // Hot partitions (core_skew.cpp).
   void shape(JobRecord& job, StageRecord& stage);
@@ -139,15 +162,34 @@ class Core::Impl final : public sched::Decisions {
 
   // Tasks.
   Result<TaskRef> running_task(const AttemptId& attempt, NodeId node);
+  TaskRef ref_of(const AttemptId& running);
   void release(const TaskRef& task);
   void vacate(const TaskRef& task);  // and says so to the scheduler
   void requeue(const TaskRef& task, std::optional<NodeId> avoid);
+  void give_up_attempt(const TaskRef& task);
   void count_failure(const TaskRef& task, FailureKind kind, std::string message);
   void lose_attempt(const TaskRef& task, std::string why);
   void fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message);
   void store_output(const TaskRef& task, const TaskFinished& event);
   void store_result(const TaskRef& task, Buffer result);
   void add_counters(const TaskRef& task, const TaskFinished& event);
+
+  // Second attempts (core_speculation.cpp).
+  void emit_launch(JobRecord& job, StageRecord& stage, const AttemptId& attempt, NodeId node, std::string_view reason);
+  void win_race(const TaskRef& winner);
+  void watch_stage(const JobRecord& job, const StageRecord& stage);
+  void look_at(Time at);
+  void look_for_stragglers();
+  struct Straggling {
+    double overdue = 0;  // its time over what it should take
+    TaskId task;
+    NodeId node;
+  };
+  std::optional<Time> typical_duration(const StageRecord& stage);
+  std::optional<Time> find_stragglers(JobRecord& job, StageRecord& stage, std::vector<Straggling>& found);
+  void publish(std::vector<Straggling> found, const std::map<JobId, std::uint64_t>& racing);
+  void note_pace(const StageRecord& stage, NodeId node, Time took);
+  void note_slow_nodes(const std::vector<Straggling>& found);
 
   // Nodes.
   void lose_node(NodeId node, const std::string& reason);
@@ -167,7 +209,7 @@ class Core::Impl final : public sched::Decisions {
 
   // Timers.
   struct Timer {
-    enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler, placement, step };
+    enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler, placement, step, stragglers };
     Purpose purpose;
     NodeId node;  // of heartbeat and exclusion
     Time at;
@@ -187,11 +229,12 @@ class Core::Impl final : public sched::Decisions {
 
   // Why tasks wait (core_explain.cpp).
   void explain_stage(const JobRecord& job, const StageRecord& stage, std::vector<WaitingTasks>& out) const;
+  static const std::optional<sched::Reason>& why_held(const JobRecord& job, const StageRecord& stage);
   WaitingTasks explain_held(const JobRecord& job, const StageRecord& stage, std::uint32_t tasks) const;
   std::string room_for(const sched::Resources& demand) const;
 
   void trigger_node(NodeId node);
-  void trigger_work() { work_ = true; }
+  void trigger_work() { work_ = true, ++changes_; }
   void notify(sched::Notice notice);
   void tell_changes();
   void start_scheduler();
@@ -223,9 +266,16 @@ class Core::Impl final : public sched::Decisions {
   std::optional<NodeId> heartbeat_;  // this event is one
   bool step_ = false, step_asked_ = false;
   std::uint64_t running_ = 0, early_ = 0;            // attempts; of these, readers of incomplete inputs
+  std::uint64_t changes_ = 0, in_vain_at_ = 0;       // what a scheduler could make use of: counted, and of the nodes below
+  std::set<NodeId> in_vain_;                         // asked by heartbeats, and given nothing, since anything changed
   std::uint32_t refused_now_ = 0, decided_now_ = 0;  // in the scheduler's current call
+  Speculation speculation_;
+  std::set<std::pair<JobId, StageId>> watched_;  // stages whose running tasks are measured against finished ones
+  std::optional<Time> next_look_;                // has a timer
+  std::map<NodeId, double> paces_;  // how long attempts take there, over what their stages' do in the mean; recent ones
   SchedulerTrouble trouble_;
   std::vector<std::uint64_t> sizes_;  // scratch
+  std::vector<Time> durations_;       // scratch
 };
 
 }  // namespace weft::master

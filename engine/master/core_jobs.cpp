@@ -1,6 +1,7 @@
 // Jobs and their plans: submission, extension, actions, and the ends a job can have.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -119,14 +120,15 @@ void Core::Impl::add_stage(JobRecord& job, plan::Stage stage) {
 
   std::vector<std::vector<sched::HostId>> hosts;
   std::vector<std::uint64_t> bytes;
-  for (const auto& branch : stage.branches) {
+  for (auto& branch : stage.branches) {
     for (std::uint32_t i = 0; i < branch.tasks; ++i) {
       auto& of_task = hosts.emplace_back();
       auto& size = bytes.emplace_back(0);
       if (branch.splits.empty()) continue;
-      for (const auto& split : branch.splits[i]) {
+      for (auto& split : branch.splits[i]) {
         size += split.length;
-        for (const auto& host : split.hosts) of_task.push_back(state_.intern_host(host));
+        for (const auto& host : std::exchange(split.hosts, {}))  // from here on the index has them
+          of_task.push_back(state_.intern_host(host));
       }
     }
   }
@@ -191,7 +193,7 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
          attempt != running.end() && attempt->task.job == id;) {
       const AttemptId killed = *attempt++;
       emit(KillTask{node, killed, KillCause::job_over, reason});
-      vacate({&job, &job.stages.at(killed.task.stage), killed.task.index});
+      vacate(ref_of(killed));
     }
   }
   for (NodeId node : job.nodes) emit(ReleaseJob{node, id});

@@ -64,17 +64,19 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
   notify({.kind = sched::Notice::Kind::node_left, .node = id});
   const std::set<AttemptId> running = state_.mutable_node(id).running;
   for (const AttemptId& attempt : running) {
-    JobRecord& job = jobs_.at(attempt.task.job);
-    const TaskRef task{&job, &job.stages.at(attempt.task.stage), attempt.task.index};
+    const TaskRef task = ref_of(attempt);
     ++task.stage->info->failed_attempts;
     vacate(task);
     lose_attempt(task, why);
   }
+  std::vector<TaskId> homeless;  // one of each stage that had tasks placed there
   for (auto& [job_id, job] : jobs_) {
     job.nodes.erase(id);
     for (auto& [stage_id, stage] : job.stages) {
       stage.sent.erase(id);
+      stage.told.erase(id);
       lose_outputs_on(job, stage, id);
+      if (stage.info->preplaced.contains(id)) homeless.push_back({job_id, stage_id, 0});
       for (bool more = true; more;) {  // promises of this node
         auto promised = stage.info->preplaced.find(id);
         more = promised != stage.info->preplaced.end();
@@ -84,6 +86,7 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
     refresh(job);
   }
   node_failures_.erase(id);
+  paces_.erase(id);
   std::erase_if(timers_, [id](const auto& entry) {
     using Purpose = Timer::Purpose;
     return (entry.second.purpose == Purpose::heartbeat || entry.second.purpose == Purpose::exclusion) && entry.second.node == id;
@@ -91,6 +94,11 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
   const sched::Resources capacity = state_.node(id)->nominal;
   state_.remove_node(id);
   count_shape(capacity, -1);
+  emit(NodeLost{id, reason});
+  for (const TaskId& of_stage : homeless) {
+    JobRecord& job = jobs_.at(of_stage.job);
+    preplace(job, job.stages.at(of_stage.stage), std::nullopt);
+  }
   lift_avoidance();
   trigger_work();
 }
@@ -168,6 +176,9 @@ Result<void> Core::Impl::on(TimerFired event) {
       break;
     case Timer::Purpose::placement:
       placement_due(timer.job);
+      break;
+    case Timer::Purpose::stragglers:
+      if (next_look_ == timer.at) look_for_stragglers();
       break;
     case Timer::Purpose::heartbeat: {
       const Time due = state_.node(timer.node)->last_heard + options_.heartbeat_timeout;

@@ -41,7 +41,7 @@ void Core::Impl::run_scheduler() {
     const std::optional<NodeId> node = std::exchange(triggered_, std::nullopt);
     if (std::exchange(timer_, false)) call_scheduler({Kind::timer, {}});
     if (options_.on_heartbeats && options_.decide_every == Time(0)) {
-      if (heartbeat_) call_scheduler({Kind::node, *heartbeat_});
+      if (heartbeat_) ask_for(*heartbeat_);
     } else if (work) {
       call_scheduler({Kind::work, {}});
     } else if (node) {
@@ -60,6 +60,14 @@ void Core::Impl::call_scheduler(const sched::Trigger& trigger) {
   refused_now_ = decided_now_ = 0;
   tell_changes();
   if (auto fault = fault_of([&] { scheduler_->schedule(state_, trigger, *this); })) scheduler_failed(std::move(*fault));
+  if (state_.stragglers().empty() || state_.free_nodes().empty()) return;
+  tell_changes();
+  if (auto fault = fault_of([&] { scheduler_->speculate(state_, trigger, *this); })) scheduler_failed(std::move(*fault));
+}
+
+void Core::Impl::call_preplace(const sched::Preplaceable& what) {
+  refused_now_ = decided_now_ = 0;
+  if (auto fault = fault_of([&] { scheduler_->preplace(state_, what, *this); })) scheduler_failed(std::move(*fault));
 }
 
 void Core::Impl::notify(sched::Notice notice) {
@@ -89,6 +97,15 @@ Result<void> Core::Impl::on(SchedulerConfigured event) {
   if (fault) return fail(Code::invalid_argument, fmt::format("scheduler {} {}", event.spec, *fault));
   WEFT_TRY(std::move(started));
   scheduler_ = std::move(next);
+  if (event.speculation) {
+    speculation_ = *event.speculation;
+    if (!speculation_.on) state_.clear_stragglers();
+    for (const auto& [id, job] : jobs_) {
+      for (StageId stage : job.open) watch_stage(job, job.stages.at(stage));
+    }
+  } else {
+    event.speculation = speculation_;
+  }
   configuration_ = std::move(event);
   trigger_work();
   return {};

@@ -99,8 +99,12 @@ void Core::Impl::drop(JobRecord& job, StageRecord& stage) {
   std::set<NodeId> holders;
   for (const auto& [node, sizes] : stage.info->output.by_node()) holders.insert(node);
   for (const auto& [node, version] : stage.sent) holders.insert(node);
+  holders.insert(stage.told.begin(), stage.told.end());
   for (NodeId node : holders) emit(ReleaseShuffle{node, job.spec.job, ShuffleId(stage.plan.id.value())});
   stage.sent.clear();
+  stage.told.clear();
+  stage.untold.clear();
+  stage.table.reset();
   ++stage.table_version;
   if (stage.info->complete()) {
     stage.dropped = !stage.info->tasks.empty();
@@ -113,18 +117,25 @@ void Core::Impl::drop(JobRecord& job, StageRecord& stage) {
       sched::ShuffleSizes(static_cast<std::uint32_t>(stage.dropped ? 0 : stage.info->tasks.size()), stage.plan.partitions);
 }
 
+const OutputTable& Core::Impl::table_of(StageRecord& stage) {
+  const sched::StageInfo& info = *stage.info;
+  const bool right = stage.table && stage.version_of_table == stage.table_version && stage.table->size() == info.finished;
+  if (right) return stage.table;
+  std::vector<shuffle::MapOutput> outputs;
+  outputs.reserve(info.finished);
+  for (std::uint32_t map = 0; map < info.tasks.size(); ++map) {
+    const sched::TaskInfo& task = info.tasks[map];
+    if (task.state == sched::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
+  }
+  stage.version_of_table = stage.table_version;
+  return stage.table = std::make_shared<const std::vector<shuffle::MapOutput>>(std::move(outputs));
+}
+
 void Core::Impl::send_locations(JobRecord& job, StageRecord& stage, NodeId node) {
   auto [sent, first] = stage.sent.try_emplace(node, 0);
   if (sent->second == stage.table_version) return;
   sent->second = stage.table_version;
-  ShuffleLocations table{node, job.spec.job, ShuffleId(stage.plan.id.value()), {}};
-  table.outputs.reserve(stage.info->tasks.size());
-  for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
-    const auto& task = stage.info->tasks[map];
-    if (task.state != sched::TaskState::finished) continue;
-    table.outputs.push_back({map, task.attempts - 1, task.node});
-  }
-  emit(std::move(table));
+  emit(ShuffleLocations{node, job.spec.job, ShuffleId(stage.plan.id.value()), table_of(stage)});
 }
 
 }  // namespace weft::master

@@ -4,6 +4,7 @@
 // finds room nowhere, the newest of them is stopped, and its job waits for complete inputs from then on.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/master/core_impl.hpp"
 
@@ -19,27 +20,42 @@ std::uint32_t Core::Impl::start_threshold(const StageRecord& input) const {
 void Core::Impl::set_inputs_complete(StageRecord& stage, bool complete) {
   if (stage.inputs_complete == complete) return;
   stage.inputs_complete = complete;
+  const std::uint64_t attempts = stage.info->running + stage.info->second.size();
   if (complete) {
-    early_ -= stage.info->running;
+    early_ -= attempts;
   } else {
-    early_ += stage.info->running;
+    early_ += attempts;
   }
 }
 
 void Core::Impl::extend_tables(JobRecord& job, StageRecord& stage, const TaskRef& task) {
-  const shuffle::MapOutput output{task.index, task.info().attempts - 1, task.info().node};
+  const shuffle::MapOutput output{task.index, task.info().attempt(), task.info().node};
   for (const auto& [node, version] : stage.sent)
     emit(ShuffleExtended{node, job.spec.job, ShuffleId(stage.plan.id.value()), output});
+}
+
+/// A heartbeat's call. Which nodes got nothing is kept as long as nothing changes.
+void Core::Impl::ask_for(NodeId node) {
+  const std::uint64_t before = changes_;
+  call_scheduler({sched::Trigger::Kind::node, node});
+  if (std::exchange(in_vain_at_, changes_) != before || changes_ != before) in_vain_.clear();
+  if (changes_ == before) in_vain_.insert(node);
+}
+
+/// Whether every node with room has been asked for in vain since anything changed.
+bool Core::Impl::all_asked() const {
+  const auto& free = state_.free_nodes();
+  return in_vain_at_ == changes_ && std::includes(in_vain_.begin(), in_vain_.end(), free.begin(), free.end());
 }
 
 /// A ready stage of it, that others wait for, has tasks, none of which can be launched now: there is no room, or the scheduler
 /// leaves it idle (a limit of a queue that the readers fill) and waits for nothing.
 bool Core::Impl::starved(const JobRecord& job) const {
-  const bool may_wait = options_.on_heartbeats || !wakes_.empty();
+  const bool may_wait = !wakes_.empty() || (options_.on_heartbeats && !all_asked());
   return std::any_of(job.info->runnable.begin(), job.info->runnable.end(), [&](StageId id) {
     const StageRecord& stage = job.stages.at(id);
     if (!stage.inputs_complete) return false;
-    if (!may_wait) return true;  // the scheduler was just called, and nothing but waiting readers runs
+    if (!may_wait) return true;  // the scheduler was called, for every node, and nothing but waiting readers runs
     return std::none_of(state_.free_nodes().begin(), state_.free_nodes().end(), [&](NodeId id_of_node) {
       const sched::NodeInfo& node = *state_.node(id_of_node);
       return sched::fits(stage.info->demand, node.used, node.capacity) &&
@@ -56,9 +72,9 @@ std::optional<TaskRef> Core::Impl::newest_early_reader() {
       StageRecord& stage = job.stages.at(stage_id);
       if (stage.inputs_complete || stage.info->running == 0) continue;
       for (std::uint32_t i = 0; i < stage.info->tasks.size(); ++i) {
-        const TaskRef task{&job, &stage, i};
+        const TaskRef task{&job, &stage, i, stage.info->second.contains(i)};
         if (task.info().state != sched::TaskState::running) continue;
-        if (!newest || task.info().launched >= newest->info().launched) newest = task;
+        if (!newest || task.launched() >= newest->launched()) newest = task;
       }
     }
   }
@@ -72,9 +88,9 @@ bool Core::Impl::make_way() {
   if (!stopped) return false;
   JobRecord& job = *stopped->job;
   const std::string why = "makes way for the tasks whose output it waits for";
-  emit(KillTask{stopped->info().node, stopped->attempt(), KillCause::making_way, why});
+  emit(KillTask{stopped->node(), stopped->attempt(), KillCause::making_way, why});
   vacate(*stopped);
-  state_.set_task(*job.info, *stopped->stage->info, stopped->index, sched::TaskState::pending);
+  give_up_attempt(*stopped);
   record_reason(job.spec.job, stopped->stage->plan.id, why);
   job.patient = true;
   refresh(job);

@@ -69,12 +69,21 @@ Result<TaskRef> Core::Impl::running_task(const AttemptId& attempt, NodeId node) 
   const TaskRef ref{job, &stage->second, attempt.task.index};
   const sched::TaskInfo& task = ref.info();
   if (attempt.attempt >= task.attempts) return fail(Code::not_found, fmt::format("{} was never started", to_string(attempt)));
-  if (task.state == sched::TaskState::running && task.attempts - 1 == attempt.attempt && task.node == node) return ref;
   if (task.state == sched::TaskState::running) {
+    if (task.attempt() == attempt.attempt && task.node == node) return ref;
+    const TaskRef second{ref.job, ref.stage, ref.index, true};
+    if (ref.races() && second.attempt() == attempt && second.node() == node) return second;
     return fail(Code::cancelled,
-                fmt::format("{} is fenced: attempt {} runs on {}", to_string(attempt), task.attempts - 1, node_name(task.node)));
+                fmt::format("{} is fenced: attempt {} runs on {}", to_string(attempt), task.attempt(), node_name(task.node)));
   }
   return fail(Code::cancelled, fmt::format("{} is fenced: it is not running any more", to_string(attempt)));
+}
+
+TaskRef Core::Impl::ref_of(const AttemptId& running) {
+  JobRecord& job = jobs_.at(running.task.job);
+  TaskRef task{&job, &job.stages.at(running.task.stage), running.task.index};
+  task.second = task.info().attempt() != running.attempt;
+  return task;
 }
 
 Result<void> Core::Impl::on(TaskStarted event) {
@@ -85,17 +94,18 @@ Result<void> Core::Impl::on(TaskStarted event) {
 
 void Core::Impl::release(const TaskRef& task) {
   --running_;
+  ++changes_;
   if (!task.stage->inputs_complete) --early_;
-  state_.vacate(task.info().node, task.attempt(), *task.job->info, task.stage->info->demand);
+  state_.vacate(task.node(), task.attempt(), *task.job->info, task.stage->info->demand);
 }
 
 void Core::Impl::vacate(const TaskRef& task) {
   release(task);
-  trigger_node(task.info().node);
+  trigger_node(task.node());
 }
 
 Result<void> Core::Impl::on(TaskFinished event) {
-  WEFT_ASSIGN(const TaskRef task, running_task(event.attempt, event.node));
+  WEFT_ASSIGN(TaskRef task, running_task(event.attempt, event.node));
   state_.mutable_node(event.node).last_heard = state_.now();
   StageRecord& stage = *task.stage;
   const bool writes = stage.plan.output == plan::OutputKind::shuffle;
@@ -106,8 +116,13 @@ Result<void> Core::Impl::on(TaskFinished event) {
     return {};
   }
   vacate(task);
+  if (task.races()) {
+    win_race(task);
+    task.second = false;
+  }
   sched::TaskInfo& info = task.info();
   info.ended = state_.now();
+  note_pace(stage, event.node, info.ended - info.launched);
   stage.info->observed_total += info.ended - info.launched;
   ++stage.info->observed_count;
   stage.info->input_bytes += event.input_bytes;
@@ -121,6 +136,8 @@ Result<void> Core::Impl::on(TaskFinished event) {
   if (!writes) store_result(task, std::move(event.result));
   notify({sched::Notice::Kind::task_finished, task.job->spec.job, stage.plan.id, task.index, event.node});
   if (doomed_.contains(task.job->spec.job)) return {};
+  watch_stage(*task.job, stage);
+  if (writes) preplace_readers(*task.job, stage, task);
   if (stage.info->complete()) {
     stage_complete(*task.job, stage);
   } else if (writes && options_.slow_start < 1 && stage.info->finished == start_threshold(stage)) {
@@ -176,8 +193,10 @@ Result<void> Core::Impl::on(TaskFailed event) {
   state_.mutable_node(event.node).last_heard = state_.now();
   ++task.stage->info->failed_attempts;
   vacate(task);
-  task.info().ended = state_.now();
-  notify({sched::Notice::Kind::task_failed, task.job->spec.job, task.stage->plan.id, task.index, event.node});
+  if (!task.races()) {
+    task.info().ended = state_.now();
+    notify({sched::Notice::Kind::task_failed, task.job->spec.job, task.stage->plan.id, task.index, event.node});
+  }
   std::string message = message_or(std::move(event.message), event.kind);
   if (event.kind == FailureKind::fetch_failed && event.fetch) {
     fetch_failed(task, *event.fetch, message);
@@ -191,20 +210,22 @@ Result<void> Core::Impl::on(TaskFailed event) {
   return {};
 }
 
+/// Of an attempt whose node was vacated. Its task waits again, unless another attempt goes on.
 void Core::Impl::requeue(const TaskRef& task, std::optional<NodeId> avoid) {
   sched::TaskInfo& info = task.info();
   if (avoid && !another_node(*task.stage->info, *avoid)) avoid.reset();
   info.avoid = avoid;
-  state_.set_task(*task.job->info, *task.stage->info, task.index, sched::TaskState::pending);
+  give_up_attempt(task);
   trigger_work();
 }
 
 void Core::Impl::count_failure(const TaskRef& task, FailureKind kind, std::string message) {
   sched::TaskInfo& info = task.info();
-  const std::string where = node_name(info.node);
+  const NodeId node = task.node();
+  const std::string where = node_name(node);
   ++info.failures;
-  if (kind == FailureKind::environment) node_failed(info.node);
-  requeue(task, info.node);
+  if (kind == FailureKind::environment) node_failed(node);
+  requeue(task, node);
   const std::uint32_t allowed = task.job->spec.max_attempts;
   if (kind != FailureKind::plan_mismatch && info.failures < allowed) return;
   Error error(code_of(kind), std::move(message));
@@ -217,7 +238,7 @@ void Core::Impl::count_failure(const TaskRef& task, FailureKind kind, std::strin
 }
 
 void Core::Impl::lose_attempt(const TaskRef& task, std::string why) {
-  const std::string where = node_name(task.info().node);
+  const std::string where = node_name(task.node());
   requeue(task, std::nullopt);
   if (++task.info().losses < kMaxLosses) return;
   doom(*task.job,
@@ -233,7 +254,7 @@ void Core::Impl::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& 
   StageRecord& source = found->second;
   if (source.plan.output != plan::OutputKind::shuffle || source.dropped || fetch.map >= source.info->tasks.size()) return;
   sched::TaskInfo& map = source.info->tasks[fetch.map];
-  if (map.state != sched::TaskState::finished || map.node != fetch.node || map.attempts - 1 != fetch.map_attempt)
+  if (map.state != sched::TaskState::finished || map.node != fetch.node || map.attempt() != fetch.map_attempt)
     return;  // known already
   if (another_node(*source.info, fetch.node)) map.avoid = fetch.node;
   lose_output(job, source, fetch.map);

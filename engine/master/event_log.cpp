@@ -16,11 +16,14 @@ namespace {
 
 constexpr int kVersion = 1;
 
-std::string attempt_line(Time at, std::string_view event, const AttemptId& id, NodeId node, const std::string& reason) {
+std::string attempt_line(Time at, std::string_view event, const AttemptId& id, NodeId node, const std::string& reason,
+                         bool speculative = false) {
   JsonWriter json;
   json.begin_object().member("time_ns", at.count()).member("event", event).member("job", id.task.job.value());
   json.member("stage", id.task.stage.value()).member("task", id.task.index).member("attempt", id.attempt);
-  json.member("node", node.value()).member("reason", reason).end_object();
+  json.member("node", node.value()).member("reason", reason);
+  if (speculative) json.member("speculative", true);
+  json.end_object();
   return json.text();
 }
 
@@ -34,7 +37,9 @@ struct Line {
   Time at;
   using Text = std::optional<std::string>;
 
-  Text operator()(const LaunchTask& c) const { return attempt_line(at, "task_launched", c.attempt, c.node, c.reason); }
+  Text operator()(const LaunchTask& c) const {
+    return attempt_line(at, "task_launched", c.attempt, c.node, c.reason, c.speculative);
+  }
   Text operator()(const KillTask& c) const { return attempt_line(at, "task_killed", c.attempt, c.node, c.reason); }
   Text operator()(const ActionFinished& c) const {
     return job_line(at, "action_finished", c.job).member("action", c.action.value()).end_object().text();

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -15,8 +16,10 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "engine/master/speculation.hpp"
 #include "engine/plan/plan.hpp"
 #include "schedulers/view.hpp"
+#include "shuffle/mode.hpp"
 #include "shuffle/task_shuffle.hpp"
 
 namespace weft::master {
@@ -39,6 +42,7 @@ struct JobSubmitted {
   std::uint32_t max_attempts = 4;
   Time task_timeout{0};  // 0: none; enforced by the worker
   sched::JobHints hints{};
+  shuffle::Mode shuffle_mode = shuffle::Mode::memory;
 };
 struct PlanExtended {
   JobId job;
@@ -112,6 +116,7 @@ struct TimerFired {
 struct SchedulerConfigured {
   std::string spec;                          // "fair(pools=pools.toml)"
   std::map<std::string, std::string> files;  // texts of the files it names, by name
+  std::optional<Speculation> speculation{};  // without: as before
 };
 
 using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskStarted,
@@ -126,22 +131,25 @@ struct LaunchTask {
   std::vector<ShuffleId> inputs;  // shuffles it reads; their locations were sent to the node before
   Time timeout{0};
   std::string stage_name;
-  std::string reason;  // the scheduler's
+  std::string reason;        // the scheduler's
+  bool speculative = false;  // the task runs already: whichever attempt finishes first counts
 };
-enum class KillCause : std::uint8_t { preempted, making_way, job_over };
+enum class KillCause : std::uint8_t { preempted, making_way, job_over, lost_race };
 struct KillTask {
   NodeId node;
   AttemptId attempt;
   KillCause cause = KillCause::preempted;
   std::string reason;
 };
+/// By map. It may be long and goes to every node with a reader: these commands share it.
+using OutputTable = std::shared_ptr<const std::vector<shuffle::MapOutput>>;
 /// The complete table of a finished shuffle, or with slow start of what is there (sent to a node before the first launch there that
 /// reads it, and again when it changed).
 struct ShuffleLocations {
   NodeId node;
   JobId job;
   ShuffleId shuffle;
-  std::vector<shuffle::MapOutput> outputs;  // by map
+  OutputTable outputs;
 };
 /// One more output of a shuffle that the node was given an incomplete table of (slow start), also in place of one that was lost.
 struct ShuffleExtended {
@@ -149,6 +157,17 @@ struct ShuffleExtended {
   JobId job;
   ShuffleId shuffle;
   shuffle::MapOutput output;
+};
+/// Readers of the shuffle were placed on the node, or there is more for it to bring. A hint: its tasks wait for what is under way
+/// when they start, and for nothing more.
+struct PrefetchShuffle {
+  NodeId node;
+  JobId job;
+  ShuffleId shuffle;
+  std::optional<std::vector<std::uint32_t>> partitions;  // all that are to be read there, in that order; without: as said before
+  std::vector<shuffle::MapOutput> outputs;               // not told this node before
+  std::uint64_t block_bytes = 0;                         // what a map writes for a partition, in the mean
+  bool complete = false;                                 // there are no more maps
 };
 struct ReleaseShuffle {
   NodeId node;
@@ -159,6 +178,11 @@ struct ReleaseShuffle {
 struct ReleaseJob {
   NodeId node;
   JobId job;
+};
+/// The node is no more (also when it was only silent for too long): nobody need wait for what it was to give.
+struct NodeLost {
+  NodeId node;
+  std::string reason;
 };
 struct ActionFinished {
   JobId job;
@@ -178,7 +202,7 @@ struct SetTimer {
   Time at{0};
 };
 
-using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ShuffleExtended, ReleaseShuffle, ReleaseJob, ActionFinished,
-                             JobFailed, JobFinished, SetTimer>;
+using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle, ReleaseShuffle, ReleaseJob,
+                             NodeLost, ActionFinished, JobFailed, JobFinished, SetTimer>;
 
 }  // namespace weft::master

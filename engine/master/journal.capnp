@@ -48,6 +48,7 @@ struct JobSubmitted {
   maxAttempts @8 :UInt32;
   taskTimeout @9 :Int64;
   hints @10 :Hints;
+  shuffleMode @11 :UInt8;
 }
 
 struct PlanExtended {
@@ -102,12 +103,13 @@ struct Counter {
 struct TaskFinished {
   attempt @0 :Attempt;
   node @1 :UInt32;
-  outputBytes @2 :List(UInt64);
+  outputBytes @2 :List(UInt64);  # before `output`
   outputRecords @3 :List(UInt64);
   result @4 :Data;
   counters @5 :List(Counter);
   inputBytes @6 :UInt64;
   inputRecords @7 :UInt64;
+  output @8 :Data;               # sizes of its partitions (shuffle/partition_sizes.hpp)
 }
 
 struct Fetch {
@@ -133,6 +135,7 @@ struct File {
 struct SchedulerConfigured {
   spec @0 :Text;
   files @1 :List(File);
+  speculation @2 :Text;          # empty: as before
 }
 
 struct Record {

@@ -5,6 +5,7 @@
 #include "engine/master/journal.capnp.h"
 #include "engine/master/journal.hpp"
 #include "engine/plan/capnp_bytes.hpp"
+#include "shuffle/partition_sizes.hpp"
 
 namespace weft::master {
 
@@ -15,20 +16,8 @@ unsigned length(std::size_t size) { return static_cast<unsigned>(size); }
 capnp::Data::Reader data(const Buffer& buffer) { return {reinterpret_cast<const kj::byte*>(buffer.data()), buffer.size()}; }
 ByteView bytes_of(capnp::Data::Reader in) { return {reinterpret_cast<const std::byte*>(in.begin()), in.size()}; }
 
-void write(wire::Resources::Builder out, const sched::Resources& resources) {
-  out.setCpu(resources.cpu);
-  out.setMemory(resources.memory);
-  out.setDiskRead(resources.disk_read);
-  out.setDiskWrite(resources.disk_write);
-  out.setNetworkIn(resources.network_in);
-  out.setNetworkOut(resources.network_out);
-  out.setMapSlots(resources.map_slots);
-  out.setReduceSlots(resources.reduce_slots);
-}
-sched::Resources read(wire::Resources::Reader in) {
-  return {in.getCpu(),       in.getMemory(),     in.getDiskRead(), in.getDiskWrite(),
-          in.getNetworkIn(), in.getNetworkOut(), in.getMapSlots(), in.getReduceSlots()};
-}
+void write(wire::Resources::Builder out, const sched::Resources& resources) { plan::detail::write_resources(out, resources); }
+sched::Resources read(wire::Resources::Reader in) { return plan::detail::read_resources(in); }
 
 void write(wire::Attempt::Builder out, const AttemptId& id) {
   out.setJob(id.task.job.value());
@@ -83,6 +72,7 @@ void write(wire::Record::Builder root, const JobSubmitted& event) {
   out.setDeadline(event.deadline.value_or(Time(0)).count());
   write(out.initDemand(), event.demand);
   out.setMaxAttempts(event.max_attempts);
+  out.setShuffleMode(static_cast<std::uint8_t>(event.shuffle_mode));
   out.setTaskTimeout(event.task_timeout.count());
   write(out.initHints(), event.hints);
 }
@@ -96,6 +86,7 @@ JobSubmitted read(wire::JobSubmitted::Reader in) {
   if (in.getHasDeadline()) event.deadline = Time(in.getDeadline());
   event.demand = read(in.getDemand());
   event.max_attempts = in.getMaxAttempts();
+  event.shuffle_mode = in.getShuffleMode() == 0 ? shuffle::Mode::memory : shuffle::Mode::pull;
   event.task_timeout = Time(in.getTaskTimeout());
   event.hints = read(in.getHints());
   return event;
@@ -171,12 +162,8 @@ void write(wire::Record::Builder root, const TaskFinished& event) {
   auto out = root.initTaskFinished();
   write(out.initAttempt(), event.attempt);
   out.setNode(event.node.value());
-  auto bytes = out.initOutputBytes(length(event.output.size()));
-  auto records = out.initOutputRecords(length(event.output.size()));
-  for (unsigned i = 0; i < bytes.size(); ++i) {
-    bytes.set(i, event.output[i].bytes);
-    records.set(i, event.output[i].records);
-  }
+  const Encoder sizes = shuffle::pack(event.output);
+  out.setOutput({reinterpret_cast<const kj::byte*>(sizes.view().data()), sizes.size()});
   out.setResult(data(event.result));
   auto counters = out.initCounters(length(event.counters.size()));
   unsigned i = 0;
@@ -187,14 +174,20 @@ void write(wire::Record::Builder root, const TaskFinished& event) {
   out.setInputBytes(event.input_bytes);
   out.setInputRecords(event.input_records);
 }
-TaskFinished read(wire::TaskFinished::Reader in) {
+/// Journals of earlier versions have two lists.
+Result<std::vector<shuffle::PartitionSize>> read_output(wire::TaskFinished::Reader in) {
+  if (in.hasOutput()) return shuffle::unpack_sizes(bytes_of(in.getOutput()));
+  const auto bytes = in.getOutputBytes();
+  const auto records = in.getOutputRecords();
+  std::vector<shuffle::PartitionSize> output(bytes.size());
+  for (unsigned i = 0; i < bytes.size(); ++i) output[i] = {bytes[i], i < records.size() ? records[i] : 0};
+  return output;
+}
+Result<Event> read(wire::TaskFinished::Reader in) {
   TaskFinished event;
   event.attempt = read(in.getAttempt());
   event.node = NodeId(in.getNode());
-  const auto bytes = in.getOutputBytes();
-  const auto records = in.getOutputRecords();
-  event.output.resize(bytes.size());
-  for (unsigned i = 0; i < bytes.size(); ++i) event.output[i] = {bytes[i], i < records.size() ? records[i] : 0};
+  WEFT_ASSIGN(event.output, read_output(in));
   event.result = Buffer::copy_of(bytes_of(in.getResult()));
   for (auto counter : in.getCounters()) event.counters[text_of(counter.getName())] = counter.getValue();
   event.input_bytes = in.getInputBytes();
@@ -234,6 +227,7 @@ void write(wire::Record::Builder root, const TimerFired& event) { root.setTimerF
 void write(wire::Record::Builder root, const SchedulerConfigured& event) {
   auto out = root.initSchedulerConfigured();
   out.setSpec(event.spec);
+  if (event.speculation) out.setSpeculation(to_string(*event.speculation));
   auto files = out.initFiles(length(event.files.size()));
   unsigned i = 0;
   for (const auto& [name, text] : event.files) {
@@ -241,10 +235,13 @@ void write(wire::Record::Builder root, const SchedulerConfigured& event) {
     files[i++].setText(text);
   }
 }
-SchedulerConfigured read(wire::SchedulerConfigured::Reader in) {
+Result<Event> read(wire::SchedulerConfigured::Reader in) {
   SchedulerConfigured event;
   event.spec = text_of(in.getSpec());
   for (auto file : in.getFiles()) event.files[text_of(file.getName())] = text_of(file.getText());
+  if (in.getSpeculation().size() > 0) {
+    WEFT_ASSIGN(event.speculation, parse_speculation(text_of(in.getSpeculation())));
+  }
   return event;
 }
 

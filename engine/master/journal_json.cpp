@@ -82,6 +82,7 @@ void add(JsonWriter& json, const plan::Stage& stage) {
 void add(JsonWriter& json, const JobSubmitted& event) {
   json.member("event", "job_submitted").member("job", event.job.value()).member("name", event.name).member("user", event.user);
   json.member("pool", event.pool).member("priority", event.priority).member("max_attempts", event.max_attempts);
+  json.member("shuffle_mode", shuffle::mode_name(event.shuffle_mode));
   if (event.deadline) json.member("deadline_ns", event.deadline->count());
   json.member("task_timeout_ns", event.task_timeout.count()).key("demand");
   add(json, event.demand);
@@ -152,6 +153,7 @@ void add(JsonWriter& json, const SchedulerConfigured& event) {
   json.member("event", "scheduler_configured").member("spec", event.spec).key("files").begin_array();
   for (const auto& [name, text] : event.files) json.value(name);
   json.end_array();
+  if (event.speculation) json.member("speculation", to_string(*event.speculation));
 }
 void add(JsonWriter& json, const TimerFired& event) { json.member("event", "timer_fired").member("timer", event.timer); }
 

@@ -23,6 +23,7 @@ ServerImpl::~ServerImpl() {
   reactor_->run([this] {
     if (listener_) listener_->close();
     for (auto& [id, node] : nodes_) node.connection->close();
+    storage_.reset();
     timers_.clear();
     for (auto& [id, job] : jobs_) job.waiting.clear();
   });
@@ -52,6 +53,7 @@ Result<void> ServerImpl::begin() {
   Result<void> began;
   reactor_->run([&] {
     began = open_core();
+    if (began) began = open_storage();
     if (!began) return;
     rpc::Limits limits;
     limits.max_queued = std::size_t{2} << 30;
@@ -71,6 +73,7 @@ Result<void> ServerImpl::open_core() {
   WEFT_ASSIGN(catalogue_, scheduling::Catalogue::open(options_.scheduler_plugins));
   WEFT_ASSIGN(auto first, sched::make_scheduler("fifo"));
   const bool guarded = catalogue_->has_plugins();
+  options_.core.heartbeat = options_.heartbeat;
   core_.emplace(std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_)),
                 guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
   if (!options_.journal.empty()) WEFT_TRY(recover());
@@ -79,6 +82,19 @@ Result<void> ServerImpl::open_core() {
     event_log_.emplace(std::move(log));
   }
   return configure(options_.scheduler);
+}
+
+Result<void> ServerImpl::open_storage() {
+  if (!options_.storage) return {};
+  StorageShell shell{*reactor_,
+                     [this](NodeId id, rpc::MessageType type, rpc::Payload payload) {
+                       if (auto node = nodes_.find(id); node != nodes_.end())
+                         node->second.connection->notify(type, std::move(payload));
+                     },
+                     [this](const Error& why) { give_up(why); }};
+  WEFT_ASSIGN(storage_, options_.storage(std::move(shell)));
+  next_node_ = std::max(next_node_, storage_->first_node().value());
+  return {};
 }
 
 /// A restarted master keeps the history; what ran when the last one ended has lost its driver and its workers.
@@ -183,13 +199,26 @@ void ServerImpl::carry_out(KillTask& kill) {
 void ServerImpl::carry_out(ShuffleLocations& table) {
   Node* node = prepared(table.node, table.job);
   if (node == nullptr) return;
-  std::set<NodeId> holders;
-  for (const shuffle::MapOutput& output : table.outputs) holders.insert(output.node);
-  protocol::Locations locations{table.job, table.shuffle, std::move(table.outputs), {}};
-  for (NodeId id : holders)
+  send(*node, table.node, protocol::Locations{table.job, table.shuffle, *table.outputs, holders_of(*table.outputs)});
+}
+
+void ServerImpl::carry_out(PrefetchShuffle& prefetch) {
+  Node* node = prepared(prefetch.node, prefetch.job);
+  if (node == nullptr) return;
+  std::vector<protocol::NodeAddress> holders = holders_of(prefetch.outputs);
+  send(*node, prefetch.node,
+       protocol::Prefetch{prefetch.job, prefetch.shuffle, std::move(prefetch.partitions), std::move(prefetch.outputs),
+                          std::move(holders), prefetch.block_bytes, prefetch.complete});
+}
+
+std::vector<protocol::NodeAddress> ServerImpl::holders_of(const std::vector<shuffle::MapOutput>& outputs) const {
+  std::set<NodeId> ids;
+  for (const shuffle::MapOutput& output : outputs) ids.insert(output.node);
+  std::vector<protocol::NodeAddress> holders;
+  for (NodeId id : ids)
     if (auto holder = nodes_.find(id); holder != nodes_.end())
-      locations.nodes.push_back({id, holder->second.info.name, holder->second.info.data_address});
-  send(*node, table.node, std::move(locations));
+      holders.push_back({id, holder->second.info.name, holder->second.info.data_address});
+  return holders;
 }
 
 void ServerImpl::carry_out(ReleaseShuffle& release) {
@@ -201,6 +230,17 @@ void ServerImpl::carry_out(ReleaseJob& release) {
   auto node = nodes_.find(release.node);
   if (node == nodes_.end() || node->second.prepared.erase(release.job) == 0) return;
   send(node->second, node->first, protocol::ReleaseJob{release.job});
+}
+
+/// A worker that is only silent stays in the list until its connection ends. It is told by the refusal of what it says next.
+void ServerImpl::carry_out(NodeLost& lost) {
+  const auto gone = nodes_.find(lost.node);
+  if (gone == nodes_.end()) return;
+  const protocol::Register& info = gone->second.info;
+  log_.info("worker {} is gone: {}", info.name, lost.reason);
+  if (storage_) storage_->worker_lost(lost.node);
+  for (auto& [id, node] : nodes_)
+    if (id != lost.node) send(node, id, protocol::NodeLost{lost.node, info.data_address, lost.reason});
 }
 
 void ServerImpl::carry_out(ActionFinished& action) {
@@ -243,9 +283,11 @@ rpc::Handler ServerImpl::handler() {
 }
 
 void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
-  if (failed_) return responder.fail(*failed_);
+  if (failed_) return responder.fail(Error(Code::unavailable, "the master ends: " + failed_->to_string()));
   if (message.type == client::kPoll) return on_poll(message, std::move(responder));
   if (message.type == client::kJobLogs) return on_job_logs(message, std::move(responder));
+  if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
+    return on_storage_request(connection, message, std::move(responder));
   if (message.type == protocol::kRegister) return on_register(connection, message, std::move(responder));
   Result<rpc::Payload> answer =
       message.type == protocol::kFetchBinary ? on_fetch_binary(message) : on_client_request(connection, message);

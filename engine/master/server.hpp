@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "engine/master/core.hpp"
+#include "engine/master/storage_service.hpp"
 
 namespace weft::master {
 
@@ -20,12 +21,15 @@ struct ServerOptions {
   std::string scheduler = "fifo";
   std::vector<std::string> scheduler_plugins;            // shared objects that bring more schedulers
   Duration scheduler_timeout = std::chrono::seconds(5);  // of a call, when there are plugins; then the master gives up
+  Speculation speculation{};                             // when slow tasks are given a second attempt
   std::string journal;                                   // file of accepted events, continued when it exists; empty: none is kept
   std::string event_log;                                 // file of JSON lines, continued when it exists; empty: none is written
   std::string directory;                                 // uploaded programs; empty: a temporary one
   std::string topology;                                  // file or program that tells hosts' racks; empty: workers say theirs
   Duration heartbeat = std::chrono::milliseconds(500);
-  CoreOptions core;
+  shuffle::Mode shuffle_mode = shuffle::Mode::memory;  // of jobs that do not say
+  CoreOptions core{.preplace_at = 0.05};
+  StorageFactory storage;  // the cluster's files; empty: it has none
   /// Called once, on the server's thread, when the master cannot go on (its journal failed, its scheduler does not return). Clients
   /// that wait were told. Must not destroy the server.
   std::function<void(const Error&)> on_fatal;

@@ -34,7 +34,7 @@ Result<rpc::Payload> ServerImpl::on_client_request(const rpc::ConnectionPtr& con
     case client::kJobStatus: {
       WEFT_ASSIGN(const client::JobRequest request, client::decode_job_request(message));
       client::JobList list;
-      WEFT_ASSIGN(JobStatus status, (*core_)->job(request.job));
+      WEFT_ASSIGN(JobStatus status, (*core_)->job(request.job, true));
       list.jobs.push_back(std::move(status));
       list.now = now();
       return client::encode(list);
@@ -73,6 +73,8 @@ Result<rpc::Payload> ServerImpl::on_submit(const rpc::ConnectionPtr& connection,
   event.max_attempts = submit.max_attempts;
   event.task_timeout = submit.task_timeout;
   event.demand = submit.demand;
+  if (!submit.shuffle_mode) submit.shuffle_mode = options_.shuffle_mode;
+  event.shuffle_mode = *submit.shuffle_mode;
   if (submit.deadline > Duration(0)) event.deadline = now() + submit.deadline;
   const JobId id(next_job_++);
   WEFT_TRY(apply(std::move(event)));
@@ -150,6 +152,7 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
     status.address = node.info.data_address;
     status.slots = node.info.slots;
     status.heard = now() - node.heard;
+    status.clock_ahead = node.clock.ahead();
     if (const sched::NodeInfo* info = (*core_)->view().node(id)) {
       status.running = static_cast<std::uint32_t>(info->running.size());
       status.excluded = !info->usable();
@@ -158,6 +161,10 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
       status.used = info->used;
       status.attributes = info->attributes;
       status.rack = (*core_)->view().rack(info->rack)->name;
+    } else {
+      status.lost = true;
+      status.rack = node.info.rack;
+      status.attributes = node.info.attributes;
     }
   }
   return client::encode(nodes);

@@ -14,6 +14,7 @@
 #include "base/rpc/rpc.hpp"
 #include "engine/client/protocol.hpp"
 #include "engine/master/binary_store.hpp"
+#include "engine/master/clock_offset.hpp"
 #include "engine/master/event_log.hpp"
 #include "engine/master/journal.hpp"
 #include "engine/master/server.hpp"
@@ -40,6 +41,7 @@ class ServerImpl final : public Server {
     std::vector<protocol::Command> outbox;
     bool flush_posted = false;
     Time heard{0};
+    ClockOffset clock;
   };
   /// A client's poll that waits for something to tell.
   struct Waiting {
@@ -60,6 +62,7 @@ class ServerImpl final : public Server {
   // server.cpp: events in, commands out.
   Result<void> recover();
   Result<void> open_core();
+  Result<void> open_storage();
   Time now() const { return SystemClock().now() - started_; }
   Result<void> apply(Event event);
   Result<void> apply_to_core(Time at, Event event, std::vector<Command>& commands);
@@ -70,8 +73,10 @@ class ServerImpl final : public Server {
   void carry_out(KillTask& kill);
   void carry_out(ShuffleLocations& table);
   void carry_out(const ShuffleExtended&) { WEFT_ASSERT(false); }  // slow start is not for real workers
+  void carry_out(PrefetchShuffle& prefetch);
   void carry_out(ReleaseShuffle& release);
   void carry_out(ReleaseJob& release);
+  void carry_out(NodeLost& lost);
   void carry_out(ActionFinished& action);
   void carry_out(JobFailed& failure);
   void carry_out(JobFinished& finished);
@@ -88,8 +93,10 @@ class ServerImpl final : public Server {
   Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, protocol::Register info);
   Result<rpc::Payload> on_fetch_binary(const rpc::Message& message);
   Result<void> on_worker_message(NodeId id, Node& node, const rpc::Message& message);
+  void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
   void on_task_event(NodeId node, protocol::Event event);
   Node* prepared(NodeId id, JobId job);
+  std::vector<protocol::NodeAddress> holders_of(const std::vector<shuffle::MapOutput>& outputs) const;
   void send(Node& node, NodeId id, protocol::Command command);
   void flush(NodeId id);
 
@@ -123,7 +130,8 @@ class ServerImpl final : public Server {
   std::uint64_t faults_told_ = 0;  // of the scheduler, in the log
   std::unique_ptr<Journal> journal_;
   std::optional<EventLog> event_log_;
-  std::optional<Error> failed_;  // the master cannot go on
+  std::unique_ptr<StorageService> storage_;  // null: no files
+  std::optional<Error> failed_;              // the master cannot go on
   std::map<NodeId, Node> nodes_;
   std::map<JobId, Job> jobs_;  // running ones
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;

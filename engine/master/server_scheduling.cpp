@@ -7,8 +7,8 @@ namespace weft::master {
 
 /// Reads the files it names, and tells the core. On an error everything stays as it was.
 Result<void> ServerImpl::configure(const std::string& spec) {
-  SchedulerConfigured event{spec, {}};
-  WEFT_TRY(catalogue_->make(spec, event.files));  // to see which files it reads, and that they are right
+  SchedulerConfigured event{spec, {}, options_.speculation};
+  WEFT_ASSIGN(event.files, scheduling::Catalogue::check(catalogue_, spec, options_.scheduler_timeout));
   return apply(std::move(event));
 }
 

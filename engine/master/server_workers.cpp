@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "engine/master/server_impl.hpp"
+#include "storage/files/protocol.hpp"
 
 namespace weft::master {
 
@@ -115,16 +116,34 @@ Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Mes
   node.heard = now();
   if (message.type == protocol::kHeartbeat) {
     WEFT_ASSIGN(const protocol::Heartbeat heartbeat, protocol::decode_heartbeat(message));
+    if (node.clock.add(heartbeat.clock - Duration(std::chrono::system_clock::now().time_since_epoch())))
+      log_.warn("the clock of worker {} is {}: times in logs and of files will not agree with the master's; set the clock of {}",
+                node.info.name, clock_text(node.clock.ahead()), node.info.host);
     WorkerHeartbeat event;
     event.node = id;
     event.used.cpu = heartbeat.cpu;
     event.used.memory = heartbeat.memory;
     return apply(std::move(event));  // refused when the core gave the node up: it must register again
   }
+  if (storage_ && message.type >= kFirstWorkerStorageMessage && message.type <= kLastStorageMessage)
+    return storage_->on_worker_notify(id, message);
   if (message.type != protocol::kTaskEvents) return fail(Code::corrupt, fmt::format("unknown message {}", message.type));
   WEFT_ASSIGN(std::vector<protocol::Event> events, protocol::decode_events(message));
   for (protocol::Event& event : events) on_task_event(id, std::move(event));
   return {};
+}
+
+void ServerImpl::on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+  if (!storage_) {
+    if (message.type == storage::kStorageHello) return responder.reply(storage::encode(storage::StorageSite{}));
+    return responder.fail(Error(Code::invalid_argument, "this master keeps no files; start it with --data-dir DIRECTORY"));
+  }
+  if (message.type < kFirstWorkerStorageMessage) return storage_->on_client_request(message, std::move(responder));
+  const auto tag = std::static_pointer_cast<WorkerTag>(connection->context);
+  const auto node = tag && tag->node ? nodes_.find(*tag->node) : nodes_.end();
+  if (node == nodes_.end()) return responder.fail(Error(Code::invalid_argument, "a message of a peer that is not registered"));
+  const protocol::Register& info = node->second.info;
+  storage_->on_worker_request({node->first, info.name, info.host, info.rack}, message, std::move(responder));
 }
 
 void ServerImpl::on_task_event(NodeId node, protocol::Event event) {
@@ -151,9 +170,9 @@ void ServerImpl::on_close(const rpc::ConnectionPtr& connection, const Error& err
     auto node = tag->node ? nodes_.find(*tag->node) : nodes_.end();
     if (node == nodes_.end()) return;
     const std::string why = error.code() == Code::cancelled ? "it left" : error.to_string();
-    log_.info("worker {} is gone: {}", node->second.info.name, why);
-    nodes_.erase(node);
-    (void)apply(WorkerLost{*tag->node, why});  // refused when the core had given it up before
+    const auto lost = apply(WorkerLost{*tag->node, why});
+    if (!lost && storage_) storage_->worker_lost(*tag->node);  // the core had given it up before; it may have said something since
+    nodes_.erase(*tag->node);
     return;
   }
   std::vector<JobId> orphans;
@@ -172,7 +191,8 @@ ServerImpl::Node* ServerImpl::prepared(NodeId id, JobId job_id) {
   const client::Submit& submit = job->second.submit;
   send(node, id,
        protocol::JobSetup{job_id, submit.name, submit.program, submit.arguments, submit.directory, submit.memory_bytes,
-                          submit.same_binary, submit.binary, submit.demand.cpu > 0 ? submit.demand.cpu : 1});
+                          submit.same_binary, submit.binary, submit.demand.cpu > 0 ? submit.demand.cpu : 1, submit.user,
+                          submit.shuffle_mode.value_or(shuffle::Mode::memory)});
   for (const auto& [action, value] : job->second.values) send(node, id, protocol::ActionValue{job_id, action, value});
   return &node;
 }

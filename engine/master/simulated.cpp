@@ -150,7 +150,7 @@ Event SimulatedCluster::outcome(NodeId node, const AttemptId& attempt, const Run
 bool SimulatedCluster::waits(const Running& task) const {
   return std::any_of(task.tables.begin(), task.tables.end(), [this](const ShuffleLocations& table) {
     const auto* stage = core_.view().stage(table.job, StageId(table.shuffle.value()));
-    return stage != nullptr && table.outputs.size() < stage->tasks.size();
+    return stage != nullptr && table.outputs->size() < stage->tasks.size();
   });
 }
 
@@ -160,7 +160,7 @@ std::optional<shuffle::FetchFailure> SimulatedCluster::missing_input(const Runni
     for (const auto& slice : task.launch.spec.inputs) {
       if (slice.shuffle == table.shuffle) maps = slice.maps;
     }
-    for (const auto& output : shuffle::in_range(table.outputs, maps)) {
+    for (const auto& output : shuffle::in_range(*table.outputs, maps)) {
       const auto node = nodes_.find(output.node);
       const bool there = node != nodes_.end() && node->second.alive &&
                          node->second.store.contains({table.job, table.shuffle, output.map, output.attempt});
@@ -220,6 +220,12 @@ void SimulatedCluster::carry_out(const LaunchTask& command) {
   const TaskId task = command.attempt.task;
   check(node.known, fmt::format("{} was launched on a lost node", to_string(command.attempt)));
   check(!over_.contains(task.job), fmt::format("{} was launched after the end of its job", to_string(command.attempt)));
+  if (command.speculative) {
+    ++second_attempts_;
+    const bool elsewhere = std::none_of(node.running.begin(), node.running.end(),
+                                        [&](const auto& other) { return other.first.task == task && !other.second.fenced; });
+    check(elsewhere, fmt::format("{} is a second attempt on the node of the first", to_string(command.attempt)));
+  }
   check(started_.insert(command.attempt).second, fmt::format("{} was launched twice", to_string(command.attempt)));
   check(++node.busy <= options_.slots, fmt::format("node {} is given more than it has slots", command.node.value()));
   Running running{command, {}, false};
@@ -229,7 +235,7 @@ void SimulatedCluster::carry_out(const LaunchTask& command) {
       check(false, fmt::format("{} was launched without the locations of shuffle {}", to_string(command.attempt), input.value()));
       continue;
     }
-    for (const auto& output : table->second.outputs) {
+    for (const auto& output : *table->second.outputs) {
       const auto holder = nodes_.find(output.node);
       check(holder != nodes_.end() && holder->second.known,
             fmt::format("{} is to read from a lost node", to_string(command.attempt)));
@@ -237,7 +243,8 @@ void SimulatedCluster::carry_out(const LaunchTask& command) {
     running.tables.push_back(table->second);
   }
   node.running.emplace(command.attempt, std::move(running));
-  const Time duration(random_.between(options_.shortest_task.count(), options_.longest_task.count()));
+  Time duration(random_.between(options_.shortest_task.count(), options_.longest_task.count()));
+  if (options_.straggler_rate > 0 && random_.chance(options_.straggler_rate)) duration *= 20;
   at(now_ + duration, TaskEnd{command.node, command.attempt});
 }
 
@@ -252,7 +259,7 @@ void SimulatedCluster::carry_out(const KillTask& command) {
 
 void SimulatedCluster::carry_out(const ShuffleLocations& command) {
   const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));
-  const bool complete = stage != nullptr && command.outputs.size() == stage->tasks.size();
+  const bool complete = stage != nullptr && command.outputs->size() == stage->tasks.size();
   check(complete || (stage != nullptr && options_.core.slow_start < 1),
         fmt::format("the table of shuffle {} is not complete", command.shuffle.value()));
   nodes_.at(command.node).tables[{command.job, command.shuffle}] = command;
@@ -262,9 +269,11 @@ void SimulatedCluster::carry_out(const ShuffleExtended& command) {
   Node& node = nodes_.at(command.node);
   const auto extend = [&command](ShuffleLocations& table) {
     const auto before = [](const shuffle::MapOutput& output, std::uint32_t map) { return output.map < map; };
-    auto at = std::lower_bound(table.outputs.begin(), table.outputs.end(), command.output.map, before);
-    if (at == table.outputs.end() || at->map != command.output.map) at = table.outputs.insert(at, command.output);
+    std::vector<shuffle::MapOutput> outputs = *table.outputs;
+    auto at = std::lower_bound(outputs.begin(), outputs.end(), command.output.map, before);
+    if (at == outputs.end() || at->map != command.output.map) at = outputs.insert(at, command.output);
     *at = command.output;
+    table.outputs = std::make_shared<const std::vector<shuffle::MapOutput>>(std::move(outputs));
   };
   const auto table = node.tables.find({command.job, command.shuffle});
   check(table != node.tables.end(), "an output was told to a node that has no table to add it to");
@@ -278,14 +287,28 @@ void SimulatedCluster::carry_out(const ShuffleExtended& command) {
   }
 }
 
+void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
+  Node& node = nodes_.at(command.node);
+  check(node.known, "a node that is gone is told to prefetch");
+  auto& told = node.told[{command.job, command.shuffle}];
+  for (const shuffle::MapOutput& output : command.outputs)
+    check(told.emplace(output.map, output.attempt).second, "an output is told twice to a node that prefetches");
+  const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));
+  check(stage != nullptr && (!command.partitions || std::all_of(command.partitions->begin(), command.partitions->end(),
+                                                                [&](std::uint32_t p) { return p < stage->output.partitions(); })),
+        "a partition that does not exist is to be prefetched");
+}
+
 void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
   Node& node = nodes_.at(command.node);
+  node.told.erase({command.job, command.shuffle});
   std::erase_if(node.store, [&](const Output& output) { return output.job == command.job && output.shuffle == command.shuffle; });
   node.tables.erase({command.job, command.shuffle});
 }
 
 void SimulatedCluster::carry_out(const ReleaseJob& command) {
   Node& node = nodes_.at(command.node);
+  std::erase_if(node.told, [&](const auto& entry) { return entry.first.first == command.job; });
   std::erase_if(node.store, [&](const Output& output) { return output.job == command.job; });
   std::erase_if(node.tables, [&](const auto& entry) { return entry.first.first == command.job; });
 }

@@ -24,6 +24,7 @@ struct SimulatedOptions {
   double memory = 0;  // of a node; 0: not accounted
   Time shortest_task = std::chrono::milliseconds(10);
   Time longest_task = std::chrono::milliseconds(100);
+  double straggler_rate = 0;    // of attempts, which take twenty times as long
   double failure_rate = 0;      // of attempts, in user code
   double loss_rate = 0;         // of finished map outputs: silently gone, found by a reader
   std::uint64_t hot_bytes = 0;  // what every map writes to its first partition, above a few bytes
@@ -63,6 +64,7 @@ class SimulatedCluster {
   /// Every command, a line each.
   const std::string& command_log() const { return command_log_; }
   std::uint64_t zombies_refused() const { return zombies_refused_; }
+  std::uint64_t second_attempts() const { return second_attempts_; }
 
  private:
   struct Output {
@@ -79,6 +81,7 @@ class SimulatedCluster {
   struct Node {
     std::set<Output> store;
     std::map<std::pair<JobId, ShuffleId>, ShuffleLocations> tables;
+    std::map<std::pair<JobId, ShuffleId>, std::set<std::pair<std::uint32_t, std::uint32_t>>> told;  // to prefetch: map, attempt
     std::map<AttemptId, Running> running;
     std::uint32_t busy = 0;  // attempts that are not fenced
     bool alive = true;       // of the world
@@ -112,8 +115,10 @@ class SimulatedCluster {
   void carry_out(const KillTask& command);
   void carry_out(const ShuffleLocations& command);
   void carry_out(const ShuffleExtended& command);
+  void carry_out(const PrefetchShuffle& command);
   void carry_out(const ReleaseShuffle& command);
   void carry_out(const ReleaseJob& command);
+  void carry_out(const NodeLost&) {}  // readers find out
   void carry_out(const ActionFinished& command);
   void carry_out(const JobFailed& command);
   void carry_out(const JobFinished& command);
@@ -138,7 +143,7 @@ class SimulatedCluster {
   std::map<JobId, Error> failures_;
   std::set<JobId> over_;
   std::vector<std::string> violations_;
-  std::uint64_t zombies_refused_ = 0;
+  std::uint64_t zombies_refused_ = 0, second_attempts_ = 0;
 };
 
 /// A command in words, complete: equal text, equal command.

@@ -12,8 +12,28 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "schedulers/resources.hpp"
 
 namespace weft::plan::detail {
+
+/// The schemas of plans and of the journal each have a struct of these fields.
+template <class Builder>
+void write_resources(Builder out, const sched::Resources& resources) {
+  out.setCpu(resources.cpu);
+  out.setMemory(resources.memory);
+  out.setDiskRead(resources.disk_read);
+  out.setDiskWrite(resources.disk_write);
+  out.setNetworkIn(resources.network_in);
+  out.setNetworkOut(resources.network_out);
+  out.setMapSlots(resources.map_slots);
+  out.setReduceSlots(resources.reduce_slots);
+}
+
+template <class Reader>
+sched::Resources read_resources(Reader in) {
+  return {in.getCpu(),       in.getMemory(),     in.getDiskRead(), in.getDiskWrite(),
+          in.getNetworkIn(), in.getNetworkOut(), in.getMapSlots(), in.getReduceSlots()};
+}
 
 inline Buffer to_buffer(capnp::MallocMessageBuilder& message) {
   const kj::Array<capnp::word> words = capnp::messageToFlatArray(message);

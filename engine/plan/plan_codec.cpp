@@ -41,16 +41,7 @@ void write(wire::Branch::Builder out, const Branch& branch) {
   for (unsigned i = 0; i < splittable.size(); ++i) splittable.set(i, branch.splittable[i]);
 }
 
-void write(wire::Resources::Builder out, const sched::Resources& resources) {
-  out.setCpu(resources.cpu);
-  out.setMemory(resources.memory);
-  out.setDiskRead(resources.disk_read);
-  out.setDiskWrite(resources.disk_write);
-  out.setNetworkIn(resources.network_in);
-  out.setNetworkOut(resources.network_out);
-  out.setMapSlots(resources.map_slots);
-  out.setReduceSlots(resources.reduce_slots);
-}
+void write(wire::Resources::Builder out, const sched::Resources& resources) { detail::write_resources(out, resources); }
 
 void write(wire::Stage::Builder out, const Stage& stage) {
   out.setId(stage.id.value());
@@ -99,10 +90,7 @@ Branch read(wire::Branch::Reader in) {
   return branch;
 }
 
-sched::Resources read(wire::Resources::Reader in) {
-  return {in.getCpu(),       in.getMemory(),     in.getDiskRead(), in.getDiskWrite(),
-          in.getNetworkIn(), in.getNetworkOut(), in.getMapSlots(), in.getReduceSlots()};
-}
+sched::Resources read(wire::Resources::Reader in) { return detail::read_resources(in); }
 
 Stage read(wire::Stage::Reader in) {
   Stage stage;

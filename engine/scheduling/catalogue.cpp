@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
+#include "engine/scheduling/bounded_call.hpp"
 #include "schedulers/plugin.hpp"
 
 namespace weft::scheduling {
@@ -74,6 +76,22 @@ Result<std::unique_ptr<sched::Scheduler>> Catalogue::make(const std::string& spe
   } catch (...) {
     return fail(Code::invalid_argument, fmt::format("scheduler {} threw something that is no std::exception", spec));
   }
+}
+
+Result<Files> Catalogue::check(const std::shared_ptr<const Catalogue>& catalogue, const std::string& spec, Duration patience) {
+  if (!catalogue->has_plugins()) {
+    Files files;
+    WEFT_TRY(catalogue->make(spec, files));
+    return files;
+  }
+  const auto attempt = [catalogue, spec]() -> Result<Files> {
+    Files files;
+    WEFT_TRY(catalogue->make(spec, files));
+    return files;
+  };
+  if (auto checked = call_within<Result<Files>>(patience, attempt)) return std::move(*checked);
+  return fail(Code::internal, fmt::format("the scheduler {} cannot be made: its factory has not returned for {}; repair it", spec,
+                                          format_duration(patience)));
 }
 
 master::SchedulerFactory Catalogue::factory(std::shared_ptr<const Catalogue> catalogue) {

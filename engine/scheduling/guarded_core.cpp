@@ -1,16 +1,14 @@
 #include "engine/scheduling/guarded_core.hpp"
 
 #include <condition_variable>
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/assert.hpp"
 #include "base/text.hpp"
+#include "engine/scheduling/bounded_call.hpp"
 
 namespace weft::scheduling {
 
@@ -57,11 +55,7 @@ GuardedCore::~GuardedCore() {
   if (!shared_->thread.joinable()) return;
   if (stuck_) {
     shared_->thread.detach();
-    // It may touch what static destructors destroy.
-    std::atexit([] {
-      std::fflush(nullptr);
-      ::_exit(EXIT_FAILURE);
-    });
+    end_without_destructors();
     return;
   }
   {

@@ -154,20 +154,21 @@ void Accounts::set_used(std::size_t job, const sched::Resources& used, Time now)
   share.share = sched::dominant_share(used, capacity_);
 }
 
-void Accounts::attempt_started(std::size_t job, const sched::Resources& demand, Time now) {
+void Accounts::attempt_started(std::size_t job, const sched::Resources& demand, Time now, bool extra) {
   used_ += demand;
   ++running_;
-  --waiting_;
+  if (!extra) --waiting_;
   set_used(job, shares_[job].used + demand, now);
   JobResult& result = result_.jobs[job];
   if (!result.started) result.started = now;
   ++result.attempts;
+  if (extra) ++result.speculative;
 }
 
-void Accounts::attempt_ended(std::size_t job, const sched::Resources& demand) {
+void Accounts::attempt_ended(std::size_t job, const sched::Resources& demand, bool extra) {
   used_ -= demand;
   --running_;
-  ++waiting_;
+  if (!extra) ++waiting_;
   if (running_ == 0) used_ = {};  // no drift of sums of fractions
   set_used(job, shares_[job].used - demand, now_);
 }

@@ -112,6 +112,7 @@ Result<void> validate(const ClusterModel& model) {
   WEFT_TRY(not_negative("the heartbeat interval", model.heartbeat));
   WEFT_TRY(not_negative("the step", model.step));
   WEFT_TRY(in_range("the slow start", model.slow_start, 0, 1));
+  WEFT_TRY(in_range("the part of the maps before reduces are placed", model.preplace, 0, 1));
   return {};
 }
 

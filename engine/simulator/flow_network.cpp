@@ -20,6 +20,7 @@ constexpr std::uint32_t kNowhere = UINT32_MAX;
 FlowNetwork::Link FlowNetwork::add_link(double capacity) {
   WEFT_ASSERT(capacity > 0);
   links_.emplace_back().capacity = capacity;
+  filling_.emplace_back();
   return static_cast<Link>(links_.size() - 1);
 }
 
@@ -41,71 +42,77 @@ void FlowNetwork::update(LinkState& link) {
 
 std::uint32_t FlowNetwork::bundle_of(std::vector<Use> uses, double weight) {
   std::sort(uses.begin(), uses.end());
-  auto [known, added] = known_.try_emplace(Key(weight, std::move(uses)), 0);
+  const auto [known, added] = known_.try_emplace(Key(weight, std::move(uses)), 0);
   if (!added) return known->second;
   std::uint32_t id = static_cast<std::uint32_t>(bundles_.size());
   if (free_bundles_.empty()) {
     bundles_.emplace_back();
+    open_.push_back(0);
   } else {
     id = free_bundles_.back();
     free_bundles_.pop_back();
   }
   known->second = id;
   Bundle& bundle = bundles_[id];
-  bundle.uses.clear();
-  bundle.members.clear();
+  bundle.known = known;
   bundle.weight = weight;
   bundle.flows = 0;
-  bundle.finite = false;
   bundle.rate = bundle.service = 0;
   bundle.updated = now_;
   bundle.heap_slot = kNowhere;
-  for (const Use& use : known->first.second) {
+  const auto add = [&](const Use& use) {
     WEFT_ASSERT(use.fraction > 0);
-    auto& users = links_[use.link].bundles;
-    bundle.uses.push_back({use, static_cast<std::uint32_t>(users.size())});
-    users.emplace_back(id, static_cast<std::uint32_t>(bundle.uses.size() - 1));
-    bundle.finite |= finite(use);
+    auto& users = links_[use.link].users;
+    bundle.uses.push_back({use.fraction, use.link, static_cast<std::uint32_t>(users.size())});
+    users.push_back({id, static_cast<std::uint32_t>(bundle.uses.size() - 1), 0});
+  };
+  for (const Use& use : known->first.second) {
+    if (finite(use.link)) add(use);
+  }
+  bundle.finite = static_cast<std::uint32_t>(bundle.uses.size());
+  for (const Use& use : known->first.second) {
+    if (!finite(use.link)) add(use);
   }
   return id;
 }
 
-void FlowNetwork::join(std::uint32_t id) {
-  Bundle& bundle = bundles_[id];
-  ++bundle.flows;
-  for (const Placed& use : bundle.uses) {
+void FlowNetwork::resize(Bundle& bundle, std::uint32_t flows) {
+  const double before = bundle.flows < flows ? bundle.rate : -bundle.rate;
+  bundle.flows = flows;
+  bundle.alone = kUnlimited;
+  for (std::size_t i = 0; i < bundle.uses.size(); ++i) {
+    const Placed& use = bundle.uses[i];
     LinkState& link = links_[use.link];
     update(link);
-    link.rate += use.fraction * bundle.rate;
-    if (finite(use)) dirty_.push_back(use.link);
+    link.rate += use.fraction * before;
+    if (i >= bundle.finite) continue;
+    const double wanted = use.fraction * bundle.weight * flows;
+    link.users[use.position].wanted = wanted;
+    bundle.alone = std::min(bundle.alone, link.capacity / wanted);
+    link.changed = true;
+    dirty_.push_back(use.link);
   }
 }
 
+/// One flow of it has ended or was stopped.
 void FlowNetwork::leave(std::uint32_t id) {
   Bundle& bundle = bundles_[id];
-  --bundle.flows;
-  for (const Placed& use : bundle.uses) {
-    LinkState& link = links_[use.link];
-    update(link);
-    link.rate -= use.fraction * bundle.rate;
-    if (finite(use)) dirty_.push_back(use.link);
-  }
-  if (bundle.flows == 0) dissolve(id);
+  resize(bundle, bundle.flows - 1);
+  if (bundle.flows == 0) return dissolve(id);
+  while (flows_[bundle.members.front().flow].sequence != bundle.members.front().sequence) drop_first(bundle);
 }
 
 void FlowNetwork::dissolve(std::uint32_t id) {
   Bundle& bundle = bundles_[id];
   unschedule(id);
-  std::vector<Use> uses;
   for (const Placed& use : bundle.uses) {
     LinkState& link = links_[use.link];
-    const auto moved = link.bundles[use.position] = link.bundles.back();
-    bundles_[moved.first].uses[moved.second].position = use.position;
-    link.bundles.pop_back();
-    if (link.bundles.empty()) link.rate = 0;  // no drift of sums of fractions
-    uses.push_back(use);
+    const User moved = link.users[use.position] = link.users.back();
+    bundles_[moved.bundle].uses[moved.use].position = use.position;
+    link.users.pop_back();
+    if (link.users.empty()) link.rate = 0;  // no drift of sums of fractions
   }
-  known_.erase(Key(bundle.weight, std::move(uses)));
+  known_.erase(bundle.known);
   bundle.uses.clear();
   bundle.members.clear();
   free_bundles_.push_back(id);
@@ -125,15 +132,15 @@ FlowNetwork::Flow FlowNetwork::start(Time now, double bytes, std::vector<Use> us
   FlowState& flow = flows_[id];
   flow.sequence = ++sequence_;
   flow.bundle = kNowhere;
-  if (std::none_of(uses.begin(), uses.end(), [this](const Use& use) { return finite(use); })) {
+  if (std::none_of(uses.begin(), uses.end(), [this](const Use& use) { return finite(use.link); })) {
     for (const Use& use : uses) links_[use.link].bytes += use.fraction * bytes;
     flow.from = bytes;
     instant_.push_back(id);
     return id;
   }
   flow.bundle = bundle_of(std::move(uses), weight);
-  join(flow.bundle);
   Bundle& bundle = bundles_[flow.bundle];
+  resize(bundle, bundle.flows + 1);
   update(bundle);
   flow.from = bundle.service;
   bundle.members.push_back({bundle.service + bytes, flow.sequence, id});
@@ -163,18 +170,16 @@ double FlowNetwork::stop(Time now, Flow id) {
   return bytes;
 }
 
-void FlowNetwork::drop_stopped(Bundle& bundle) {
-  while (!bundle.members.empty() && flows_[bundle.members.front().flow].sequence != bundle.members.front().sequence) {
-    std::pop_heap(bundle.members.begin(), bundle.members.end());
-    bundle.members.pop_back();
-  }
+void FlowNetwork::drop_first(Bundle& bundle) {
+  std::pop_heap(bundle.members.begin(), bundle.members.end());
+  bundle.members.pop_back();
 }
 
 std::optional<Time> FlowNetwork::next() {
   if (!instant_.empty()) return now_;
   settle();
-  if (endings_.empty() || bundles_[endings_.front()].ends == Time::max()) return std::nullopt;
-  return bundles_[endings_.front()].ends;
+  if (endings_.empty() || endings_.front().at == Time::max()) return std::nullopt;
+  return endings_.front().at;
 }
 
 void FlowNetwork::advance(Time now, std::vector<Flow>& ended) {
@@ -187,18 +192,17 @@ void FlowNetwork::advance(Time now, std::vector<Flow>& ended) {
     --active_;
   }
   instant_.clear();
-  while (!endings_.empty() && bundles_[endings_.front()].ends <= now_) {
-    const std::uint32_t id = endings_.front();
+  while (!endings_.empty() && endings_.front().at <= now_) {
+    const std::uint32_t id = endings_.front().bundle;
     Bundle& bundle = bundles_[id];
     update(bundle);
     unschedule(id);
     bool any = false;  // the first ends for certain: its time has come
-    for (drop_stopped(bundle); !bundle.members.empty(); drop_stopped(bundle)) {
+    while (!bundle.members.empty()) {
       const Member first = bundle.members.front();
       if (any && first.until > bundle.service + slack(bundle.rate, first.until)) break;
       any = true;
-      std::pop_heap(bundle.members.begin(), bundle.members.end());
-      bundle.members.pop_back();
+      drop_first(bundle);
       flows_[first.flow].sequence = 0;
       free_flows_.push_back(first.flow);
       ended.push_back(first.flow);

@@ -3,7 +3,7 @@
 // A flow uses links, each for a part of its bytes (a fetch from several racks draws on each of their uplinks by what lies there).
 // All flows grow evenly, in proportion to their weights, until a link they use is full: no flow could be faster without making
 // slower one that is not faster than it. Flows that use the same links alike are kept as one bundle, and a change works out again
-// only what is connected with it over finite links.
+// only what is connected with it over links that can become full.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,8 @@ class FlowNetwork {
 
   /// When the next flow ends; none while nothing moves. Not before the last time given.
   std::optional<Time> next();
+  /// Whether a flow ends at the last time given, by the rates from before what was changed at that time.
+  bool ending() const { return !instant_.empty() || (!endings_.empty() && endings_.front().at <= now_); }
   /// Lets time pass, to next() at the most, and appends the flows that have ended, those of a bundle in the order of their starts.
   void advance(Time now, std::vector<Flow>& ended);
 
@@ -51,7 +53,9 @@ class FlowNetwork {
   std::size_t flows() const { return active_; }
 
  private:
-  struct Placed : Use {
+  struct Placed {
+    double fraction = 1;
+    Link link = 0;
     std::uint32_t position = 0;  // in the link's list
   };
   struct Member {
@@ -62,56 +66,81 @@ class FlowNetwork {
       return a.until != b.until ? a.until > b.until : a.sequence > b.sequence;
     }
   };
+  using Key = std::pair<double, std::vector<Use>>;
+  using Known = std::map<Key, std::uint32_t>;
+
   struct Bundle {
-    std::vector<Placed> uses;
-    double weight = 1;
+    std::vector<Placed> uses;  // those of finite links first
+    std::uint32_t finite = 0;  // so many
     std::uint32_t flows = 0;
-    bool finite = false;
+    double weight = 1;
+    double alone = 0;    // the level it would get if it were alone: it never gets more
     double rate = 0;     // of each flow
     double service = 0;  // bytes each flow has had since the bundle began
     Time updated{0};
-    Time ends{0};                 // when its first flow does
     std::uint32_t heap_slot = 0;  // in endings_
-    std::uint32_t stamp = 0;      // of the last visit
-    bool fixed = false;           // while rates are worked out
-    std::vector<Member> members;  // a heap; may hold flows that were stopped
+    std::vector<Member> members;  // a heap with a running flow on top; may hold flows that were stopped
+    Known::iterator known;
+  };
+  struct User {
+    std::uint32_t bundle = 0, use = 0;  // which of its uses
+    double wanted = 0;                  // of the link by all its flows, for each unit of level
   };
   struct LinkState {
     double capacity = 0;
     double rate = 0, bytes = 0;
     Time updated{0};
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> bundles;  // and which of its uses
-    std::uint32_t stamp = 0;
-    std::uint32_t open = 0;  // bundles whose rate is still to be worked out
-    double left = 0;         // capacity not given away yet
+    double level = 0;      // at which it is full when all its users grow evenly
+    bool binding = false;  // some user can get so far: else the link limits nobody
+    bool changed = false;  // the two are to be worked out again
+    std::vector<User> users;
+  };
+  /// Of a link while rates are worked out.
+  struct Filling {
+    double left = 0;          // capacity not given away yet
+    std::uint32_t open = 0;   // users whose rate is still to be worked out
+    std::uint32_t stamp = 0;  // of the last visit
+  };
+  struct Level {
+    double level = 0;
+    Link link = 0;
+    std::uint32_t open = 0;  // users it was worked out for
+    friend bool operator>(const Level& a, const Level& b) { return a.level != b.level ? a.level > b.level : a.link > b.link; }
+  };
+  struct Ending {
+    Time at{0};  // when the bundle's first flow ends
+    std::uint32_t bundle = 0;
+    friend bool operator<(const Ending& a, const Ending& b) { return a.at != b.at ? a.at < b.at : a.bundle < b.bundle; }
   };
   struct FlowState {
     std::uint32_t bundle = 0;
     double from = 0;             // the bundle's service when it started
     std::uint64_t sequence = 0;  // 0: none
   };
-  using Key = std::pair<double, std::vector<Use>>;
 
-  bool finite(const Use& use) const { return links_[use.link].capacity != kUnlimited; }
+  bool finite(Link link) const { return links_[link].capacity != kUnlimited; }
   void go_to(Time now);
   std::uint32_t bundle_of(std::vector<Use> uses, double weight);
-  void join(std::uint32_t bundle);
+  void resize(Bundle& bundle, std::uint32_t flows);
   void leave(std::uint32_t bundle);
   void dissolve(std::uint32_t bundle);
-  void drop_stopped(Bundle& bundle);
+  static void drop_first(Bundle& bundle);
   void update(Bundle& bundle);
   void update(LinkState& link);
   // Rates (flow_rates.cpp).
   void settle();
   void collect();
   void fill();
+  void fix(std::uint32_t bundle, double level);
+  Level take_lowest();
+  void sum_up(LinkState& link) const;
   double level(Link link) const;
   void set_rate(Bundle& bundle, double rate);
   // The heap of bundles by the time of their first ending.
   void reschedule(std::uint32_t bundle);
   void unschedule(std::uint32_t bundle);
-  bool sooner(std::uint32_t a, std::uint32_t b) const;
-  void sift(std::uint32_t slot);
+  void sift(std::uint32_t slot, Ending ending);
+  void put(std::uint32_t slot, const Ending& ending);
 
   Time now_{0};
   std::uint64_t sequence_ = 0;
@@ -120,15 +149,18 @@ class FlowNetwork {
   std::vector<Bundle> bundles_;
   std::vector<FlowState> flows_;
   std::vector<std::uint32_t> free_bundles_, free_flows_;
-  std::map<Key, std::uint32_t> known_;
-  std::vector<std::uint32_t> endings_;
+  Known known_;
+  std::vector<Ending> endings_;
   std::vector<Flow> instant_;  // without finite links
   std::vector<Link> dirty_;    // finite links whose users changed
-  // Scratch of settle().
+  // Scratch of settle(): small and by index, as all of it is gone through at every change.
   std::uint32_t stamp_ = 0;
+  std::vector<Filling> filling_;     // by link
+  std::vector<std::uint32_t> open_;  // by bundle: the stamp while its rate is to be worked out
   std::vector<Link> part_links_;
   std::vector<std::uint32_t> part_bundles_;
-  std::vector<std::pair<double, Link>> levels_;
+  std::vector<Level> levels_, later_;  // a heap of those below horizon_, and the others
+  double horizon_ = 0;
 };
 
 }  // namespace weft::simulator

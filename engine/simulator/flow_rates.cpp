@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "engine/simulator/flow_network.hpp"
 
@@ -11,75 +12,114 @@ namespace {
 constexpr std::uint32_t kNowhere = UINT32_MAX;
 }
 
-/// Everything connected with the changed links over finite links.
+void FlowNetwork::sum_up(LinkState& link) const {
+  double wanted = 0, furthest = 0;
+  for (const User& user : link.users) {
+    wanted += user.wanted;
+    furthest = std::max(furthest, bundles_[user.bundle].alone);
+  }
+  link.level = link.capacity / wanted;
+  link.binding = link.level <= furthest * (1 + 1e-9);
+  link.changed = false;
+}
+
+/// Everything connected with the changed links over links that can limit somebody.
 void FlowNetwork::collect() {
   ++stamp_;
   part_links_.clear();
   part_bundles_.clear();
   const auto visit = [this](Link id) {
-    if (links_[id].stamp == stamp_ || links_[id].capacity == kUnlimited) return;
-    links_[id].stamp = stamp_;
-    part_links_.push_back(id);
+    Filling& filling = filling_[id];
+    if (filling.stamp == stamp_) return;
+    LinkState& link = links_[id];
+    filling = {link.capacity, static_cast<std::uint32_t>(link.users.size()), stamp_};
+    bool connects = link.binding;
+    if (link.changed) {
+      sum_up(link);
+      connects |= link.binding;
+    }
+    if (connects) part_links_.push_back(id);
   };
   for (Link link : dirty_) visit(link);
   dirty_.clear();
   for (std::size_t i = 0; i < part_links_.size(); ++i) {
-    for (const auto& [id, use] : links_[part_links_[i]].bundles) {
-      Bundle& bundle = bundles_[id];
-      if (bundle.stamp == stamp_) continue;
-      bundle.stamp = stamp_;
-      part_bundles_.push_back(id);
-      for (const Placed& other : bundle.uses) visit(other.link);
+    for (const User& user : links_[part_links_[i]].users) {
+      if (open_[user.bundle] == stamp_) continue;
+      open_[user.bundle] = stamp_;
+      part_bundles_.push_back(user.bundle);
+      const Bundle& bundle = bundles_[user.bundle];
+      for (std::uint32_t use = 0; use < bundle.finite; ++use) visit(bundle.uses[use].link);
     }
   }
 }
 
 /// How far its open flows can grow before the link is full. Summed afresh: differences of sums would drift.
 double FlowNetwork::level(Link id) const {
-  const LinkState& link = links_[id];
   double wanted = 0;
-  for (const auto& [bundle_id, use] : link.bundles) {
-    const Bundle& bundle = bundles_[bundle_id];
-    if (!bundle.fixed) wanted += bundle.uses[use].fraction * bundle.weight * bundle.flows;
+  for (const User& user : links_[id].users) {
+    if (open_[user.bundle] == stamp_) wanted += user.wanted;
   }
-  return std::max(0.0, link.left) / wanted;
+  return std::max(0.0, filling_[id].left) / wanted;
+}
+
+/// Of the link that is full next. Only a few of the lowest are in a heap at a time: by the turn of the others, the users of most of
+/// them have their rates already.
+FlowNetwork::Level FlowNetwork::take_lowest() {
+  if (levels_.empty()) {
+    std::erase_if(later_, [this](const Level& level) { return filling_[level.link].open == 0; });
+    horizon_ = kUnlimited;
+    for (const Level& level : later_) horizon_ = std::min(horizon_, level.level * 1.5);
+    std::erase_if(later_, [this](const Level& level) {
+      if (level.level > horizon_) return false;
+      levels_.push_back(level);
+      return true;
+    });
+    std::make_heap(levels_.begin(), levels_.end(), std::greater<>());
+  }
+  std::pop_heap(levels_.begin(), levels_.end(), std::greater<>());
+  const Level lowest = levels_.back();
+  levels_.pop_back();
+  return lowest;
 }
 
 void FlowNetwork::fill() {
   levels_.clear();
-  for (std::uint32_t bundle : part_bundles_) bundles_[bundle].fixed = false;
+  later_.clear();
   for (Link id : part_links_) {
-    LinkState& link = links_[id];
-    link.left = link.capacity;
-    link.open = static_cast<std::uint32_t>(link.bundles.size());
-    if (link.open > 0) levels_.emplace_back(level(id), id);
+    if (links_[id].binding) later_.push_back({links_[id].level, id, filling_[id].open});
   }
-  std::make_heap(levels_.begin(), levels_.end(), std::greater<>());
-  while (!levels_.empty()) {
-    std::pop_heap(levels_.begin(), levels_.end(), std::greater<>());
-    const auto [before, id] = levels_.back();
-    levels_.pop_back();
-    LinkState& link = links_[id];
-    if (link.open == 0) continue;
-    const double now = level(id);
-    if (now > before * (1 + 1e-12)) {  // others were fixed below it: it can give more than it seemed
-      levels_.emplace_back(now, id);
-      std::push_heap(levels_.begin(), levels_.end(), std::greater<>());
+  for (std::size_t left = part_bundles_.size(); left > 0;) {
+    const Level lowest = take_lowest();
+    const std::uint32_t open = filling_[lowest.link].open;
+    if (open == 0) continue;
+    const double now = open == lowest.open ? lowest.level : level(lowest.link);
+    if (now > lowest.level * (1 + 1e-12)) {  // others were fixed below it: it can give more than it seemed
+      if (now > horizon_) {
+        later_.push_back({now, lowest.link, open});
+      } else {
+        levels_.push_back({now, lowest.link, open});
+        std::push_heap(levels_.begin(), levels_.end(), std::greater<>());
+      }
       continue;
     }
-    for (const auto& [bundle_id, use] : link.bundles) {
-      Bundle& bundle = bundles_[bundle_id];
-      if (bundle.fixed) continue;
-      bundle.fixed = true;
-      const double rate = now * bundle.weight;
-      for (const Placed& other : bundle.uses) {
-        LinkState& crossed = links_[other.link];
-        crossed.left -= other.fraction * rate * bundle.flows;
-        --crossed.open;
-      }
-      set_rate(bundle, rate);
+    for (const User& user : links_[lowest.link].users) {
+      if (std::exchange(open_[user.bundle], 0) != stamp_) continue;
+      fix(user.bundle, now);
+      --left;
     }
   }
+}
+
+/// Its rate is known; what is left of its links is for others.
+void FlowNetwork::fix(std::uint32_t id, double level) {
+  Bundle& bundle = bundles_[id];
+  const double rate = level * bundle.weight;
+  for (std::uint32_t use = 0; use < bundle.finite; ++use) {
+    Filling& crossed = filling_[bundle.uses[use].link];
+    crossed.left -= bundle.uses[use].fraction * rate * bundle.flows;
+    --crossed.open;
+  }
+  set_rate(bundle, rate);
 }
 
 void FlowNetwork::set_rate(Bundle& bundle, double rate) {
@@ -100,55 +140,46 @@ void FlowNetwork::settle() {
   for (std::uint32_t bundle : part_bundles_) reschedule(bundle);
 }
 
-bool FlowNetwork::sooner(std::uint32_t a, std::uint32_t b) const {
-  return bundles_[a].ends != bundles_[b].ends ? bundles_[a].ends < bundles_[b].ends : a < b;
+void FlowNetwork::put(std::uint32_t slot, const Ending& ending) {
+  endings_[slot] = ending;
+  bundles_[ending.bundle].heap_slot = slot;
 }
 
-void FlowNetwork::sift(std::uint32_t slot) {
-  const std::uint32_t id = endings_[slot];
-  while (slot > 0 && sooner(id, endings_[(slot - 1) / 2])) {
-    endings_[slot] = endings_[(slot - 1) / 2];
-    bundles_[endings_[slot]].heap_slot = slot;
-    slot = (slot - 1) / 2;
-  }
+void FlowNetwork::sift(std::uint32_t slot, Ending ending) {
+  for (; slot > 0 && ending < endings_[(slot - 1) / 2]; slot = (slot - 1) / 2) put(slot, endings_[(slot - 1) / 2]);
   for (;;) {
     std::size_t child = 2 * static_cast<std::size_t>(slot) + 1;
     if (child >= endings_.size()) break;
-    if (child + 1 < endings_.size() && sooner(endings_[child + 1], endings_[child])) ++child;
-    if (!sooner(endings_[child], id)) break;
-    endings_[slot] = endings_[child];
-    bundles_[endings_[slot]].heap_slot = slot;
+    if (child + 1 < endings_.size() && endings_[child + 1] < endings_[child]) ++child;
+    if (!(endings_[child] < ending)) break;
+    put(slot, endings_[child]);
     slot = static_cast<std::uint32_t>(child);
   }
-  endings_[slot] = id;
-  bundles_[id].heap_slot = slot;
+  put(slot, ending);
 }
 
 void FlowNetwork::reschedule(std::uint32_t id) {
   Bundle& bundle = bundles_[id];
-  drop_stopped(bundle);
   const double left =
       bundle.members.front().until - bundle.service - bundle.rate * static_cast<double>((now_ - bundle.updated).count()) * 1e-9;
   const double nanoseconds = std::ceil(std::max(0.0, left) / bundle.rate * 1e9);
   const double most = static_cast<double>((Time::max() - now_).count());
-  bundle.ends = nanoseconds < most * 0.99 ? now_ + Time(static_cast<std::int64_t>(nanoseconds)) : Time::max();
+  const Time ends = nanoseconds < most * 0.99 ? now_ + Time(static_cast<std::int64_t>(nanoseconds)) : Time::max();
   if (bundle.heap_slot == kNowhere) {
     bundle.heap_slot = static_cast<std::uint32_t>(endings_.size());
-    endings_.push_back(id);
+    endings_.emplace_back();
+  } else if (endings_[bundle.heap_slot].at == ends) {
+    return;
   }
-  sift(bundle.heap_slot);
+  sift(bundle.heap_slot, {ends, id});
 }
 
 void FlowNetwork::unschedule(std::uint32_t id) {
-  const std::uint32_t slot = bundles_[id].heap_slot;
+  const std::uint32_t slot = std::exchange(bundles_[id].heap_slot, kNowhere);
   if (slot == kNowhere) return;
-  bundles_[id].heap_slot = kNowhere;
-  const std::uint32_t last = endings_.back();
+  const Ending last = endings_.back();
   endings_.pop_back();
-  if (last == id) return;
-  endings_[slot] = last;
-  bundles_[last].heap_slot = slot;
-  sift(slot);
+  if (last.bundle != id) sift(slot, last);
 }
 
 }  // namespace weft::simulator

@@ -62,13 +62,14 @@ std::vector<double> partition_weights(const StageSpec& stage, std::uint32_t part
 void place_inputs(const StageSpec& stage, StagePlan& plan, const ClusterModel& model, const Machines& machines,
                   Placement& placement) {
   if (!stage.hosts.empty()) {
+    std::vector<std::uint32_t> replicas;
     for (const auto& hosts : stage.hosts) {
-      auto& replicas = plan.replicas.emplace_back();
+      replicas.clear();
       for (const std::string& host : hosts) replicas.push_back(machines.named(host).value_or(Machines::kOutside));
+      plan.replicas.add(replicas);
     }
-    plan.replicas.resize(stage.tasks);
   } else if (stage.input_bytes > 0 && model.storage.replicas > 0) {
-    for (std::uint32_t i = 0; i < stage.tasks; ++i) plan.replicas.push_back(placement.block());
+    for (std::uint32_t i = 0; i < stage.tasks; ++i) plan.replicas.add(placement.block());
   }
 }
 
@@ -79,6 +80,7 @@ Result<void> validate(const JobSpec& job, std::size_t index) {
     return fail(Code::invalid_argument, fmt::format("job {} ({}), stage {}: {}", index, job.name, stage, what));
   };
   if (job.stages.empty()) return fail(Code::invalid_argument, fmt::format("job {} ({}) has no stages", index, job.name));
+  if (job.max_attempts == 0) return fail(Code::invalid_argument, fmt::format("job {} ({}) has no attempts", index, job.name));
   if (job.arrival < Time(0)) return fail(Code::invalid_argument, fmt::format("job {} ({}) arrives before 0", index, job.name));
   for (std::size_t i = 0; i < job.stages.size(); ++i) {
     const StageSpec& stage = job.stages[i];
@@ -87,6 +89,12 @@ Result<void> validate(const JobSpec& job, std::size_t index) {
       return wrong(i, "a duration is negative");
     if (!stage.durations.empty() && stage.durations.size() != stage.tasks) return wrong(i, "the durations are not one per task");
     if (!stage.hosts.empty() && stage.hosts.size() != stage.tasks) return wrong(i, "the hosts are not one list per task");
+    for (const auto& [task, failures] : stage.failures) {
+      if (task >= stage.tasks) return wrong(i, "a task that is to fail is not there");
+      for (const StageSpec::Failure& failure : failures) {
+        if (failure.after < Time(0)) return wrong(i, "the time until a failure is negative");
+      }
+    }
     if (!sched::valid(stage.demand)) return wrong(i, "the demand must be finite and not negative");
     for (std::uint32_t parent : stage.parents) {
       if (parent >= i) return wrong(i, "a parent is not an earlier stage");
@@ -137,6 +145,7 @@ master::JobSubmitted submission(const JobSpec& job, JobId id) {
   event.priority = job.priority;
   if (job.deadline) event.deadline = job.arrival + *job.deadline;
   event.demand.cpu = 1;
+  event.max_attempts = job.max_attempts;
   event.hints = job.hints;
   return event;
 }
@@ -165,13 +174,13 @@ plan::PlanPart plan_of(const JobSpec& job, const std::vector<StagePlan>& plans, 
     }
     branch.kind = branch.partitioned.empty() ? plan::BranchKind::splits : plan::BranchKind::shuffles;
     if (branch.kind == plan::BranchKind::splits && !layout.replicas.empty()) {
-      for (const auto& replicas : layout.replicas) {
-        storage::Split split;
+      branch.splits.reserve(spec.tasks);
+      for (std::uint32_t task = 0; task < spec.tasks; ++task) {
+        storage::Split& split = branch.splits.emplace_back(1).front();
         split.length = spec.input_bytes / spec.tasks;
+        const auto replicas = layout.replicas.of(task);
         for (std::size_t k = 0; k < replicas.size(); ++k)
-          split.hosts.push_back(replicas[k] == Machines::kOutside ? spec.hosts[branch.splits.size()][k]
-                                                                  : machines[replicas[k]].name);
-        branch.splits.push_back({std::move(split)});
+          split.hosts.push_back(replicas[k] == Machines::kOutside ? spec.hosts[task][k] : machines[replicas[k]].name);
       }
     }
     stage.branches.push_back(std::move(branch));

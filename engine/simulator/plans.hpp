@@ -1,6 +1,7 @@
 // What the master is told of a job: its submission and its plan, with estimates that may err, and where inputs lie.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "engine/master/events.hpp"
@@ -10,16 +11,35 @@
 
 namespace weft::simulator {
 
+/// Where the replicas of the inputs of a stage's tasks lie: machines, Machines::kOutside for hosts that are none. Compact, there
+/// may be millions of tasks.
+class Replicas {
+ public:
+  bool empty() const { return ends_.empty(); }
+  /// Of the next task.
+  void add(std::span<const std::uint32_t> machines) {
+    machines_.insert(machines_.end(), machines.begin(), machines.end());
+    ends_.push_back(static_cast<std::uint32_t>(machines_.size()));
+  }
+  std::span<const std::uint32_t> of(std::uint32_t task) const {
+    const std::uint32_t begin = task == 0 ? 0 : ends_[task - 1];
+    return std::span(machines_).subspan(begin, ends_[task] - begin);
+  }
+
+ private:
+  std::vector<std::uint32_t> machines_, ends_;
+};
+
 /// How a stage's shuffle is laid out: readers that differ in their number of tasks cannot share partitions, and read all of one
 /// partition each in part.
 struct StagePlan {
   std::vector<std::uint32_t> children;
-  std::uint32_t partitions = 0;                      // 0: nobody reads it
-  bool shared = false;                               // one partition, of which each reading task takes an equal part
-  std::vector<double> weights;                       // of the partitions, together 1; empty: equal
-  sched::Resources demand, planned;                  // true, and as told
-  Time estimate{0};                                  // as told
-  std::vector<std::vector<std::uint32_t>> replicas;  // by task, machines; Machines::kOutside for hosts that are none
+  std::uint32_t partitions = 0;      // 0: nobody reads it
+  bool shared = false;               // one partition, of which each reading task takes an equal part
+  std::vector<double> weights;       // of the partitions, together 1; empty: equal
+  sched::Resources demand, planned;  // true, and as told
+  Time estimate{0};                  // as told
+  Replicas replicas;                 // empty: inputs have no place
 };
 
 /// Whether it makes sense; invalid_argument names job and stage.

@@ -17,7 +17,10 @@ master::CoreOptions core_options(const ClusterModel& model, const Machines& mach
   options.heartbeat_timeout = Time(0);  // the simulator knows how long a silence takes to be noticed
   options.decide_every = model.step;
   options.on_heartbeats = model.heartbeat > Time(0);
+  options.heartbeat = model.heartbeat;
   options.slow_start = model.slow_start;
+  options.preplace_at = model.preplace;
+  options.speculation = model.speculation;
   options.split_bytes = 0;  // partitions are as the workload has them
   options.rack_uplink_bytes_per_second = machines.uplink_capacity();
   options.placement_patience = std::chrono::hours(24 * 365);  // nodes come back
@@ -88,7 +91,9 @@ TrafficByKind Run::traffic_so_far() {
 
 /// One happening, and all that the master makes of it. False when nothing is left, or the time is up.
 bool Run::step() {
-  const std::optional<Time> flow = flows() ? network_.next() : std::nullopt;
+  // Rates are worked out once for all that happens in a moment.
+  const bool more = !agenda_.empty() && agenda_.next() <= now_ && !network_.ending();
+  const std::optional<Time> flow = flows() && !more ? network_.next() : std::nullopt;
   if (agenda_.empty() && !flow) return false;
   const bool moved = flow && (agenda_.empty() || *flow <= agenda_.next());
   const Time next = moved ? *flow : agenda_.next();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,13 +33,14 @@ struct Output {
 struct StageRun {
   const StageSpec* spec = nullptr;
   StagePlan plan;
-  std::vector<shuffle::PartitionSize> row;  // what each task reports as written
-  double bytes_per_task = 0;                // of its shuffle
+  std::vector<shuffle::PartitionSize> row;        // what each task reports as written
+  double bytes_per_task = 0;                      // of its shuffle
+  std::map<std::uint32_t, std::uint32_t> failed;  // by task: of the failures of its spec, those that have happened
   // Of stages that somebody reads.
   std::vector<Output> outputs;
   std::vector<std::uint32_t> latest;      // of each map, position in outputs plus 1; 0: none
   std::vector<std::uint32_t> on_machine;  // outputs that are there
-  std::uint32_t there = 0;
+  std::uint32_t there = 0, unreadable = 0;
   // Of stages that read: running attempts that wait for outputs.
   std::vector<std::uint32_t> waiting;  // slots
 
@@ -56,10 +58,11 @@ struct JobRun {
 struct Fetch {
   struct Input {
     std::uint32_t stage = 0;
-    std::uint32_t next = 0;            // the first output not looked at
-    std::vector<std::uint32_t> batch;  // outputs under way
+    std::uint32_t next = 0;  // the first output not looked at
     std::uint32_t have = 0;
-    std::vector<bool> fetched;  // by map
+    std::uint32_t whole = 0;           // not 0: of all maps at once, the latest among so many outputs; then there are no lists
+    std::vector<std::uint32_t> batch;  // outputs under way
+    std::vector<bool> fetched;         // by map
   };
   std::vector<Input> inputs;
   double left = 1;  // part of the batch that a broken flow had not moved
@@ -73,11 +76,14 @@ struct Attempt {
   std::uint32_t machine = 0, place = 0;  // position in the machine's list
   std::uint32_t generation = 0;          // of the slot: what is on the agenda for an earlier one is void
   bool active = false;
-  bool fails = false;  // by itself, on the way
+  bool fails = false;      // by itself, on the way
+  bool extra = false;      // the second of its task
+  bool overtaken = false;  // the other one has finished
   Phase phase = Phase::working;
   Time launched{0};
-  double factor = 1;         // of its work
-  std::uint32_t source = 0;  // of the read
+  double factor = 1;                            // of its work
+  const StageSpec::Failure* failure = nullptr;  // what it is to come to
+  std::uint32_t source = 0;                     // of the read
   std::optional<FlowNetwork::Flow> flow;
   Move move;
   std::uint64_t input_bytes = 0;
@@ -113,6 +119,10 @@ class Run {
   Attempt* find(Slot slot, std::uint32_t generation);
   std::optional<Slot> slot_of(const AttemptId& id, std::uint32_t machine) const;
   void launch(const master::LaunchTask& command);
+  static const StageSpec::Failure* next_failure(const StageRun& stage, std::uint32_t task);
+  void join_race(Slot slot);
+  Attempt* rival_of(Slot slot);
+  bool wanted() const { return !core_.view().runnable_jobs().empty() || !core_.view().stragglers().empty(); }
   void count_locality(const JobRun& job, const Attempt& attempt);
   void read_input(Slot slot);
   void work(Slot slot);
@@ -130,6 +140,7 @@ class Run {
   void begin_fetch(Slot slot);
   void fetch_more(Slot slot);
   bool gather(Slot slot, std::vector<Source>& sources);
+  static void itemize(Fetch::Input& input, const StageRun& stage);
   void wait(Slot slot);
   void stop_waiting(Slot slot);
   void fetched(Slot slot);
@@ -183,6 +194,7 @@ class Run {
   std::vector<Attempt> attempts_;
   std::vector<Slot> free_slots_;
   std::uint64_t running_ = 0;
+  std::map<TaskId, std::pair<Slot, Slot>> races_;  // tasks that run in two attempts
   std::vector<Slot> flow_owner_;
   std::vector<FlowNetwork::Flow> ended_;
   std::vector<std::pair<Slot, std::uint32_t>> ended_slots_;

@@ -36,6 +36,9 @@ void Run::launch(const master::LaunchTask& command) {
   attempt.input_bytes = 0;
   attempt.factor = 1;
   attempt.fails = false;
+  attempt.extra = command.speculative;
+  attempt.overtaken = false;
+  attempt.failure = nullptr;
   Machine& machine = machines_[attempt.machine];
   attempt.place = static_cast<std::uint32_t>(machine.attempts.size());
   machine.attempts.push_back(slot);
@@ -43,7 +46,9 @@ void Run::launch(const master::LaunchTask& command) {
   last_progress_ = now_;
   const JobRun& job = job_of(attempt);
   StageRun& stage = stage_of(attempt);
-  if (!stage.latest.empty() && stage.latest[attempt.id.task.index] > 0) {  // it was done before, in vain
+  if (attempt.extra) {
+    join_race(slot);
+  } else if (!stage.latest.empty() && stage.latest[attempt.id.task.index] > 0) {  // it was done before, in vain
     Output& before = stage.outputs[stage.latest[attempt.id.task.index] - 1];
     JobResult& result = accounts_.job(index_of(attempt));
     const Time wasted = std::exchange(before.made_in, Time(0));
@@ -51,12 +56,13 @@ void Run::launch(const master::LaunchTask& command) {
     result.work.lost += wasted;
     if (std::exchange(before.counted, false)) accounts_.task_undone(index_of(attempt));
   }
-  accounts_.attempt_started(index_of(attempt), stage.plan.demand, now_);
+  accounts_.attempt_started(index_of(attempt), stage.plan.demand, now_, attempt.extra);
   if (!stage.plan.replicas.empty()) count_locality(job, attempt);
   if (!machine.alive) {
     attempt.phase = Phase::stalled;
     return;
   }
+  if (!stage.spec->failures.empty() && !attempt.extra) attempt.failure = next_failure(stage, attempt.id.task.index);
   const FaultModel& faults = model_.faults;
   if (faults.stragglers > 0 || faults.attempt_failures > 0) {
     // What befalls an attempt does not depend on what befell others.
@@ -70,8 +76,31 @@ void Run::launch(const master::LaunchTask& command) {
   read_input(slot);
 }
 
+const StageSpec::Failure* Run::next_failure(const StageRun& stage, std::uint32_t task) {
+  const auto failures = stage.spec->failures.find(task);
+  if (failures == stage.spec->failures.end()) return nullptr;
+  const auto failed = stage.failed.find(task);
+  const std::size_t next = failed == stage.failed.end() ? 0 : failed->second;
+  return next < failures->second.size() ? &failures->second[next] : nullptr;
+}
+
+void Run::join_race(Slot slot) {
+  const Attempt& attempt = attempts_[slot];
+  const sched::TaskInfo& task = *core_.view().task(attempt.id.task);
+  const auto first = slot_of({attempt.id.task, task.attempt()}, machine_of_node_[task.node.value()]);
+  if (first && *first != slot) races_[attempt.id.task] = {*first, slot};  // else the first has just ended
+}
+
+/// The other attempt of its task, when that runs.
+Attempt* Run::rival_of(Slot slot) {
+  if (races_.empty()) return nullptr;
+  const auto race = races_.find(attempts_[slot].id.task);
+  if (race == races_.end() || (race->second.first != slot && race->second.second != slot)) return nullptr;
+  return &attempts_[race->second.first == slot ? race->second.second : race->second.first];
+}
+
 void Run::count_locality(const JobRun& job, const Attempt& attempt) {
-  const auto& replicas = job.stages[attempt.id.task.stage.value()].plan.replicas[attempt.id.task.index];
+  const auto replicas = job.stages[attempt.id.task.stage.value()].plan.replicas.of(attempt.id.task.index);
   if (replicas.empty()) return;
   LocalityCounts& counts = accounts_.job(index_of(attempt)).locality;
   const Machine& machine = machines_[attempt.machine];
@@ -93,8 +122,9 @@ void Run::read_input(Slot slot) {
   const std::uint64_t bytes = stage.spec->input_bytes / stage.spec->tasks;
   if (bytes == 0) return begin_fetch(slot);
   attempt.input_bytes = bytes;
-  if (stage.plan.replicas.empty() || stage.plan.replicas[attempt.id.task.index].empty()) return begin_fetch(slot);
-  const auto& replicas = stage.plan.replicas[attempt.id.task.index];
+  if (stage.plan.replicas.empty()) return begin_fetch(slot);
+  const auto replicas = stage.plan.replicas.of(attempt.id.task.index);
+  if (replicas.empty()) return begin_fetch(slot);
   std::uint32_t best = Machines::kOutside;
   int nearest = 3;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
@@ -149,8 +179,12 @@ void Run::count_traffic(std::size_t job, const Move& move, double part) {
 void Run::work(Slot slot) {
   Attempt& attempt = attempts_[slot];
   attempt.phase = Phase::working;
+  attempt.fetch.reset();
   const StageRun& stage = stage_of(attempt);
-  const Time duration = stage.spec->durations.empty() ? stage.spec->duration : stage.spec->durations[attempt.id.task.index];
+  const std::vector<Time>& durations = stage.spec->durations;
+  const Time duration = attempt.failure != nullptr ? attempt.failure->after
+                        : durations.empty()        ? stage.spec->duration
+                                                   : durations[attempt.id.task.index];
   const double factor = attempt.factor / machines_[attempt.machine].group->speed;
   const Time takes = factor == 1 ? duration : Time(std::llround(static_cast<double>(duration.count()) * factor));
   agenda_.add(now_ + takes, {What::work_done, slot, attempt.generation});
@@ -158,6 +192,11 @@ void Run::work(Slot slot) {
 
 void Run::worked(Slot slot) {
   Attempt& attempt = attempts_[slot];
+  if (attempt.failure != nullptr) {
+    ++stage_of(attempt).failed[attempt.id.task.index];
+    const bool environment = attempt.failure->environment;
+    return fail(slot, environment ? master::FailureKind::environment : master::FailureKind::user_code, "failed as recorded");
+  }
   if (attempt.fails) return fail(slot, master::FailureKind::user_code, "simulated failure");
   const StageRun& stage = stage_of(attempt);
   const double shuffled = stage.plan.partitions > 0 ? stage.bytes_per_task : 0;
@@ -204,12 +243,17 @@ void Run::report(Slot slot, master::Event event) {
 
 void Run::deliver(Slot slot, master::Event event) {
   Attempt& attempt = attempts_[slot];
+  if (attempt.overtaken) {
+    end(slot, Fate::redundant);
+    return;
+  }
   const bool finished = std::holds_alternative<master::TaskFinished>(event);
   apply(std::move(event));  // before what readers have to say of its output
   if (finished) {
     JobRun& job = job_of(attempt);
     StageRun& stage = stage_of(attempt);
     const std::size_t index = index_of(attempt);
+    if (Attempt* rival = rival_of(slot)) rival->overtaken = true;
     if (stage.plan.partitions > 0) add_output(job, stage, attempt);
     end(slot, Fate::useful);
     accounts_.task_finished(index);
@@ -223,7 +267,12 @@ Time Run::end(Slot slot, Fate fate) {
   Attempt& attempt = attempts_[slot];
   break_move(slot);
   const std::size_t index = index_of(attempt);
-  accounts_.attempt_ended(index, stage_of(attempt).plan.demand);
+  if (Attempt* rival = rival_of(slot)) {
+    if (fate != Fate::useful && !attempt.extra)
+      std::swap(attempt.extra, rival->extra);  // the task does not wait: the other one runs
+    races_.erase(attempt.id.task);
+  }
+  accounts_.attempt_ended(index, stage_of(attempt).plan.demand, attempt.extra);
   const Time length = now_ - attempt.launched;
   JobResult& job = accounts_.job(index);
   switch (fate) {

@@ -148,7 +148,7 @@ void Run::wake(std::uint32_t index) {
 }
 
 void Run::wake_free() {
-  if (model_.heartbeat == Time(0) || core_.view().runnable_jobs().empty()) return;
+  if (model_.heartbeat == Time(0) || !wanted()) return;
   for (NodeId node : core_.view().free_nodes()) wake(machine_of_node_[node.value()]);
 }
 
@@ -167,7 +167,7 @@ void Run::heartbeat(std::uint32_t index) {
   beat.cross_rack_rate = machine.told_rate = rate_of(index);
   apply(std::move(beat));
   drain();
-  const bool asks = !core_.view().runnable_jobs().empty() && core_.view().free_nodes().contains(machine.id);
+  const bool asks = wanted() && core_.view().free_nodes().contains(machine.id);
   if (asks || flows() || !outbox_[index].empty()) wake(index);
 }
 

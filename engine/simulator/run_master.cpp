@@ -55,6 +55,9 @@ void Run::carry_out(const Command& command) {
         case KillCause::job_over:
           end(*slot, Fate::lost);
           break;
+        case KillCause::lost_race:
+          end(*slot, Fate::redundant);
+          break;
       }
     }
     wake(machine);
@@ -69,7 +72,8 @@ void Run::carry_out(const Command& command) {
   } else if constexpr (std::is_same_v<Command, SetTimer>) {
     agenda_.add(command.at, {What::timer, 0, 0, command.timer});
   }
-  // Tables and releases: the simulator knows where outputs are, and gives them up with their job.
+  // Tables and releases: the simulator knows where outputs are, and gives them up with their job. What is prefetched here is moved
+  // when the reader starts all the same.
 }
 
 void Run::arrive(std::size_t index) {
@@ -114,7 +118,7 @@ void Run::job_over(std::size_t index, Outcome outcome, std::string error) {
 
 /// Nodes whose heartbeats could not matter are asleep; when there is work again, they are not.
 void Run::note_runnable() {
-  const bool before = std::exchange(runnable_, !core_.view().runnable_jobs().empty());
+  const bool before = std::exchange(runnable_, wanted());
   if (runnable_ && !before) wake_free();
 }
 

@@ -17,17 +17,12 @@ double Run::bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& 
 
 void Run::begin_fetch(Slot slot) {
   Attempt& attempt = attempts_[slot];
-  const JobRun& job = job_of(attempt);
   std::vector<std::uint32_t> parents = stage_of(attempt).spec->parents;
   if (parents.empty()) return work(slot);
   std::sort(parents.begin(), parents.end());
   parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
   attempt.fetch = std::make_unique<Fetch>();
-  for (std::uint32_t parent : parents) {
-    Fetch::Input& input = attempt.fetch->inputs.emplace_back();
-    input.stage = parent;
-    input.fetched.resize(job.stages[parent].spec->tasks);
-  }
+  for (std::uint32_t parent : parents) attempt.fetch->inputs.emplace_back().stage = parent;
   fetch_more(slot);
 }
 
@@ -69,7 +64,21 @@ bool Run::gather(Slot slot, std::vector<Source>& sources) {
   for (Fetch::Input& input : attempt.fetch->inputs) {
     StageRun& stage = job.stages[input.stage];
     const double bytes = bytes_of(job, attempt, stage);
+    const auto draw = [&](std::uint32_t machine, double amount) {
+      if (amount <= 0) return;
+      if (from_[machine] == 0) machines.push_back(machine);
+      from_[machine] += amount;
+    };
+    itemize(input, stage);
     input.batch.clear();
+    if (input.have == 0 && stage.complete() && stage.unreadable == 0) {  // the usual case, without a list of the maps
+      input.have = stage.spec->tasks;
+      input.whole = input.next = static_cast<std::uint32_t>(stage.outputs.size());
+      for (std::uint32_t machine = 0; machine < stage.on_machine.size(); ++machine)
+        draw(machine, bytes * stage.on_machine[machine]);
+      continue;
+    }
+    input.fetched.resize(stage.spec->tasks);
     for (; input.next < stage.outputs.size(); ++input.next) {
       const Output output = stage.outputs[input.next];
       if (!output.there || input.fetched[output.map]) continue;
@@ -83,14 +92,22 @@ bool Run::gather(Slot slot, std::vector<Source>& sources) {
       input.fetched[output.map] = true;
       input.batch.push_back(input.next);
       ++input.have;
-      if (bytes <= 0) continue;
-      if (from_[output.machine] == 0) machines.push_back(output.machine);
-      from_[output.machine] += bytes;
+      draw(output.machine, bytes);
     }
   }
   std::sort(machines.begin(), machines.end());
   for (std::uint32_t machine : machines) sources.push_back({machine, std::exchange(from_[machine], 0)});
   return true;
+}
+
+/// Lists what a fetch of everything is of.
+void Run::itemize(Fetch::Input& input, const StageRun& stage) {
+  const std::uint32_t outputs = std::exchange(input.whole, 0);
+  if (outputs == 0) return;
+  input.fetched.assign(stage.spec->tasks, true);
+  input.batch.resize(stage.spec->tasks);
+  for (std::uint32_t i = 0; i < outputs; ++i) input.batch[stage.outputs[i].map] = i;
+  std::sort(input.batch.begin(), input.batch.end());
 }
 
 void Run::fetched(Slot slot) {
@@ -161,6 +178,7 @@ void Run::add_output(JobRun& job, StageRun& stage, const Attempt& attempt) {
   stage.latest[map] = static_cast<std::uint32_t>(stage.outputs.size());
   ++stage.on_machine[attempt.machine];
   ++stage.there;
+  if (!output.readable) ++stage.unreadable;
   if (flows() || !stage.complete()) return;
   for (std::uint32_t child : stage.plan.children) {
     for (Slot slot : std::vector<Slot>(job.stages[child].waiting)) {
@@ -175,6 +193,7 @@ void Run::remove_output(StageRun& stage, std::uint32_t position) {
   output.there = false;
   --stage.on_machine[output.machine];
   --stage.there;
+  if (!output.readable) --stage.unreadable;
 }
 
 /// Who reads from a machine that has died reads elsewhere; who fetched from it waits for the maps to be done again, or fails.
@@ -194,6 +213,7 @@ void Run::sources_gone(std::uint32_t machine) {
 void Run::refetch(Slot slot, std::uint32_t machine) {
   Attempt& attempt = attempts_[slot];
   JobRun& job = job_of(attempt);
+  for (Fetch::Input& input : attempt.fetch->inputs) itemize(input, job.stages[input.stage]);
   const auto of_batch = [&](auto&& visit) {
     for (Fetch::Input& input : attempt.fetch->inputs) {
       for (std::uint32_t i : input.batch) visit(input, job.stages[input.stage], job.stages[input.stage].outputs[i]);

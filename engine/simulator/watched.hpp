@@ -26,12 +26,23 @@ class WatchedScheduler final : public sched::Scheduler {
   void on_event(const sched::ClusterView& view, const sched::Notice& notice) override { inner_->on_event(view, notice); }
   void schedule(const sched::ClusterView& view, const sched::Trigger& trigger, sched::Decisions& decisions) override {
     ++watch_.calls;
-    const auto start = std::chrono::steady_clock::now();
-    inner_->schedule(view, trigger, decisions);
-    watch_.time += std::chrono::steady_clock::now() - start;
+    timed([&] { inner_->schedule(view, trigger, decisions); });
+  }
+  void speculate(const sched::ClusterView& view, const sched::Trigger& trigger, sched::Decisions& decisions) override {
+    timed([&] { inner_->speculate(view, trigger, decisions); });
+  }
+  void preplace(const sched::ClusterView& view, const sched::Preplaceable& what, sched::Decisions& decisions) override {
+    timed([&] { inner_->preplace(view, what, decisions); });
   }
 
  private:
+  template <class Call>
+  void timed(Call&& call) {
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    watch_.time += std::chrono::steady_clock::now() - start;
+  }
+
   std::unique_ptr<sched::Scheduler> inner_;
   Watch& watch_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,13 +19,20 @@ using Time = sched::Time;
 /// A task moves its input to its node (storage blocks if there are any, then its partition of each parent's shuffle), works for
 /// its duration, and writes its output; the moves take as long as disks and network let them.
 struct StageSpec {
+  /// An attempt that failed, after so long.
+  struct Failure {
+    Time after{0};
+    bool environment = false;  // the worker's fault, not the task's
+    friend bool operator==(const Failure&, const Failure&) = default;
+  };
   std::string name;
   std::uint32_t tasks = 1;
-  std::vector<std::uint32_t> parents;  // indexes of earlier stages of the job
-  Time duration{0};                    // of each task's work on a node of speed 1, moving bytes aside
-  std::vector<Time> durations;         // by task, where they differ; empty: all `duration`
-  std::optional<Time> estimate;        // what schedulers are told instead of the mean of the durations; 0: nothing
-  sched::Resources demand;             // of each task; all zero: one cpu
+  std::vector<std::uint32_t> parents;                      // indexes of earlier stages of the job
+  Time duration{0};                                        // of each task's work on a node of speed 1, moving bytes aside
+  std::vector<Time> durations;                             // by task, where they differ; empty: all `duration`
+  std::map<std::uint32_t, std::vector<Failure>> failures;  // by task: its first attempts, before one that does not fail
+  std::optional<Time> estimate;  // what schedulers are told instead of the mean of the durations; 0: nothing
+  sched::Resources demand;       // of each task; all zero: one cpu
 
   std::uint64_t input_bytes = 0;                // read from storage by all tasks, in equal parts
   std::vector<std::vector<std::string>> hosts;  // by task, of its input's replicas; empty: the simulator places them
@@ -38,7 +46,8 @@ struct JobSpec {
   std::string name, user, pool;
   int priority = 0;  // larger first
   Time arrival{0};
-  std::optional<Time> deadline;  // since arrival
+  std::optional<Time> deadline;    // since arrival
+  std::uint32_t max_attempts = 4;  // of a task, before the job fails
   sched::JobHints hints;
   std::vector<StageSpec> stages;  // parents before children
 };

@@ -113,6 +113,10 @@ TEST(ClusterOptions, SayWhatIsWrong) {
   options.groups = {"count=5,core=3"};
   EXPECT_THAT(options.build({}).error().to_string(),
               HasSubstr("groups 'count=5,core=3': unknown key 'core' (did you mean 'cores'?)"));
+  options.groups = {"count=5,attributes=(gpu)"};
+  EXPECT_THAT(options.build({}).error().to_string(), HasSubstr("attribute 'gpu' is not of the form NAME=VALUE"));
+  options.groups = {"count=5,attributes=(gpu=1,gpu=2)"};
+  EXPECT_THAT(options.build({}).error().to_string(), HasSubstr("attribute gpu is given twice"));
   options.groups = {};
   options.node_faults = {"node=500"};
   EXPECT_THAT(options.build({}).error().to_string(), HasSubstr("node 500 is to die, but there are"));
@@ -134,6 +138,22 @@ TEST(Experiment, RunsEverySchedulerWithEverySeed) {
     }
   }
   EXPECT_EQ(comparison.alone[0][0], 5s);
+}
+
+TEST(Experiment, RunsSideBySideComeOutAsAlone) {
+  Options options = small({"fifo", "sjf", "drf", "fair", "tetris", "fifo"});
+  options.seeds = 2;
+  const auto comparison = ran(options);
+  ASSERT_EQ(comparison.schedulers.size(), 6u);
+  for (const auto& runs : comparison.schedulers) {
+    Options alone = options;
+    alone.schedulers = {runs.scheduler};
+    const auto single = ran(alone);
+    for (std::size_t seed = 0; seed < 2; ++seed) {
+      EXPECT_EQ(runs.runs[seed].scheduler, runs.scheduler);
+      EXPECT_EQ(runs.runs[seed].event_digest, single.schedulers[0].runs[seed].event_digest) << runs.scheduler;
+    }
+  }
 }
 
 TEST(Experiment, EqualSeedsWriteEqualEventLogs) {
@@ -177,6 +197,28 @@ TEST(Experiment, AReplayUnderTheSameSchedulerIsWhatHappened) {
   EXPECT_GT(other.replays[0].mean_absolute_error(), 0.01) << "another scheduler, another outcome";
   replay.cluster.nodes = 40;
   EXPECT_LT(ran(replay).replays[0].simulated_makespan, other.replays[0].simulated_makespan);
+}
+
+TEST(Experiment, AReplayHasTheFailuresAndTheLostNodesOfTheLog) {
+  auto directory = TempDir::create();
+  ASSERT_TRUE(directory.has_value());
+  Options original = small({"fifo"});
+  original.workload = "generate:jobs=10,mean_gap=1s,maps=uniform(1,30),reduces=2,map_time=uniform(1s,9s),reduce_time=2s";
+  original.event_log = directory->path() / "run.jsonl";
+  original.cluster.model.faults.attempt_failures = 0.05;
+  original.cluster.node_faults = {"at=5s,node=1,repair=10s", "at=12s,node=0"};
+  const auto first = ran(original);
+  const RunResult& was = first.schedulers[0].runs[0];
+  ASSERT_GT(was.failed_attempts, 3u);
+  ASSERT_EQ(was.node_deaths, 2u);
+
+  Options replay;
+  replay.from_log = original.event_log;
+  const auto again = ran(replay);
+  const RunResult& is = again.schedulers[0].runs[0];
+  EXPECT_EQ(is.node_deaths, 2u);
+  EXPECT_EQ(is.failed_attempts, was.failed_attempts);
+  EXPECT_LT(std::abs(again.replays.at(0).makespan_error()), 0.02);
 }
 
 TEST(Experiment, OneMachineTakesDemandsAsTheyAre) {

@@ -55,10 +55,10 @@ std::vector<double> reference_rates(const std::vector<double>& capacity, const s
   }
 }
 
-std::vector<Use> random_uses(Random& random, std::size_t links) {
+std::vector<Use> random_uses(Random& random, std::size_t links, double each = 0.3) {
   std::vector<Use> uses;
   for (std::uint32_t link = 0; link < links; ++link) {
-    if (random.chance(0.3)) uses.push_back({link, random.chance(0.5) ? 1.0 : 0.05 + random.uniform()});
+    if (random.chance(each)) uses.push_back({link, random.chance(0.5) ? 1.0 : 0.05 + random.uniform()});
   }
   if (uses.empty()) uses.push_back({static_cast<std::uint32_t>(random.below(links)), 1});
   return uses;
@@ -69,15 +69,16 @@ TEST(FlowNetwork, RatesAreThoseOfTheReferenceWhateverComesAndGoes) {
     Random random(seed);
     FlowNetwork network;
     std::vector<double> capacity;
-    for (std::size_t i = 0, links = 1 + random.below(10); i < links; ++i) {
-      capacity.push_back(1 + 99 * random.uniform());
+    const bool large = seed % 8 == 0;  // many links, far from each other in what they can do, and more flows than they limit
+    for (std::size_t i = 0, links = 1 + random.below(large ? 60 : 10); i < links; ++i) {
+      capacity.push_back(1 + (large ? 9999 * std::pow(random.uniform(), 4) : 99 * random.uniform()));
       network.add_link(capacity.back());
     }
     std::vector<std::vector<Use>> shapes;
-    for (int i = 0; i < 6; ++i) shapes.push_back(random_uses(random, capacity.size()));
+    for (int i = 0; i < (large ? 30 : 6); ++i) shapes.push_back(random_uses(random, capacity.size(), large ? 0.08 : 0.3));
     std::map<FlowNetwork::Flow, PlainFlow> alive;
     Time now(0);
-    for (int step = 0; step < 40; ++step) {
+    for (int step = 0; step < (large ? 120 : 40); ++step) {
       if (alive.empty() || random.chance(0.6)) {
         PlainFlow flow;
         flow.uses = shapes[random.below(shapes.size())];
@@ -169,6 +170,22 @@ TEST(FlowNetwork, TwoFlowsShareALinkAndTheSecondSpeedsUpWhenTheFirstIsDone) {
   EXPECT_EQ(ended, std::vector{small});
   EXPECT_EQ(network.next(), seconds(4));
   EXPECT_DOUBLE_EQ(network.moved(seconds(3), large), 200);
+}
+
+TEST(FlowNetwork, SaysWhetherAFlowEndsNow) {
+  FlowNetwork network;
+  const auto link = network.add_link(100);
+  network.start(Time(0), 100, {{link, 1}});
+  EXPECT_FALSE(network.ending());
+  ASSERT_EQ(network.next(), seconds(1));
+  EXPECT_FALSE(network.ending());
+  network.start(seconds(1), 300, {{link, 1}});
+  EXPECT_TRUE(network.ending());
+  std::vector<FlowNetwork::Flow> ended;
+  network.advance(seconds(1), ended);
+  EXPECT_FALSE(network.ending());
+  network.start(seconds(1), 7, {});
+  EXPECT_TRUE(network.ending());
 }
 
 TEST(FlowNetwork, WhatOneCannotUseTheOthersGet) {

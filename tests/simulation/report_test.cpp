@@ -1,6 +1,7 @@
 // Reports of results made up by hand.
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -122,22 +123,47 @@ TEST(Metrics, CountWhatTheyName) {
   result.jobs[1].deadline = 30s;
   result.jobs[2].outcome = Outcome::failed;
   result.makespan = 3600s;
-  result.work = {80s, 10s, 5s, 5s};
+  result.work = {70s, 10s, 15s, 5s};
   result.locality = {3, 1, 0};
-  const std::vector<Time> alone{5s, 10s, 1s};
+  const std::vector<Time> alone{5s, 8s, 1s};
   const auto value = [&](const std::string& key) { return metric(key).value(result, alone); };
   EXPECT_EQ(value("completion_mean"), 15);
   EXPECT_EQ(value("completion_p50"), 15);
+  EXPECT_NEAR(value("completion_p90").value_or(0), 19, 1e-9);
+  EXPECT_NEAR(value("completion_p95").value_or(0), 19.5, 1e-9);
+  EXPECT_NEAR(value("completion_p99").value_or(0), 19.9, 1e-9);
   EXPECT_EQ(value("completion_max"), 20);
-  EXPECT_EQ(value("slowdown_mean"), 2);
+  EXPECT_EQ(value("slowdown_mean"), 2.25);
+  EXPECT_NEAR(value("slowdown_p95").value_or(0), 2.475, 1e-9);
+  EXPECT_EQ(value("makespan"), 3600);
   EXPECT_EQ(value("jobs_per_hour"), 2);
   EXPECT_EQ(value("jobs_not_finished"), 1);
   EXPECT_EQ(value("deadlines_missed"), 0.5);
   EXPECT_EQ(value("preempted_work"), 0.1);
+  EXPECT_EQ(value("lost_work"), 0.15);
+  EXPECT_EQ(value("redundant_work"), 0.05);
   EXPECT_EQ(value("node_local"), 0.75);
-  EXPECT_EQ(value("jain_jobs"), std::nullopt);
-  EXPECT_EQ(value("utilisation_memory"), std::nullopt);
-  EXPECT_EQ(value("launches_per_second"), std::nullopt);
+  EXPECT_EQ(value("rack_local"), 0.25);
+}
+
+TEST(Metrics, TellBytesFairnessUseAndCost) {
+  RunResult result;
+  const auto value = [&](const std::string& key) { return metric(key).value(result, {}); };
+  for (const char* key : {"completion_mean", "jobs_per_hour", "deadlines_missed", "jain_jobs", "jain_users", "node_local",
+                          "utilisation_cpu", "preempted_work", "launches_per_second", "decision_seconds"})
+    EXPECT_EQ(value(key), std::nullopt) << key << " makes no sense of a run without anything";
+  result.traffic = {Traffic{100, 60, 20}, Traffic{50, 40, 30}, Traffic{9, 8, 7}};
+  result.fairness = {60s, {1}, {1}, 0.9, 0.8};
+  result.utilisation.cpu = 0.5;
+  result.preemptions = 3, result.failed_attempts = 4, result.speculative = 5, result.node_deaths = 6, result.refused_decisions = 7;
+  result.launches = 500, result.scheduler_calls = 1000, result.scheduler_time = 2s, result.wall_time = 4s;
+  const std::map<std::string, double> expected{
+      {"remote_bytes", 108},    {"cross_rack_bytes", 57},     {"cross_rack_map_read", 20}, {"cross_rack_shuffle", 30},
+      {"cross_rack_output", 7}, {"jain_jobs", 0.9},           {"jain_users", 0.8},         {"utilisation_cpu", 0.5},
+      {"preemptions", 3},       {"failed_attempts", 4},       {"speculative", 5},          {"node_deaths", 6},
+      {"refused_decisions", 7}, {"launches_per_second", 250}, {"decision_seconds", 0.002}, {"wall_seconds", 4}};
+  for (const auto& [key, wanted] : expected) EXPECT_EQ(value(key), wanted) << key;
+  EXPECT_EQ(value("utilisation_memory"), std::nullopt) << "nobody accounts for it";
 }
 
 TEST(Metrics, TimeAloneIsTheLongestPath) {

@@ -108,6 +108,41 @@ TEST(Simulate, SlowStartLetsReducesFetchWhileMapsRun) {
   EXPECT_GT(early, seconds(61));
 }
 
+TEST(Simulate, OfAWholeFetchOnlyWhatADeadNodeHeldIsFetchedAgain) {
+  ClusterModel model = cluster(4, 1);
+  model.network.flows = true;
+  model.network.nic = 10e6;
+  model.slow_start = 0.99;
+  Workload workload = jobs({job(Time(0), {stage(4, seconds(10)), stage(1, seconds(1), {0})})});
+  workload.jobs[0].stages[0].shuffle_bytes = 400'000'000;  // a fourth of it where the reader runs
+  const Time undisturbed = run(workload, model).makespan;
+  EXPECT_NEAR(std::chrono::duration<double>(undisturbed).count(), 41, 0.1);
+  int sources = 0;
+  for (std::uint32_t node = 0; node < 4; ++node) {
+    model.faults.nodes = {{seconds(20), node, false, Time(0)}};
+    const RunResult result = run(workload, model);
+    if (result.failed_attempts > 0) continue;  // the reader's own node
+    ++sources;
+    // A third has come. Two thirds of what two sources hold are left, and all of the map that is done again: 23 s instead of 20.
+    EXPECT_GT(result.makespan, undisturbed + seconds(2)) << "node " << node;
+    EXPECT_LT(result.makespan, undisturbed + seconds(8)) << "node " << node;
+  }
+  EXPECT_EQ(sources, 3);
+}
+
+TEST(Simulate, ReducesPlacedBySizeBalanceWhatTheyRead) {
+  ClusterModel model = cluster(2, 1);
+  model.network.flows = true;
+  model.network.nic = 10e6;
+  Workload workload = jobs({job(Time(0), {stage(4, seconds(10)), stage(4, seconds(1), {0})})});
+  workload.jobs[0].stages[0].shuffle_bytes = 1'200'000'000;
+  workload.jobs[0].stages[0].partition_weights = {1, 1, 1, 3};
+  const Time by_order = run(workload, model).makespan;
+  model.preplace = 0.25;
+  const Time by_size = run(workload, model).makespan;
+  EXPECT_LT(by_size, by_order - seconds(5));
+}
+
 TEST(Simulate, AReadFromAnotherNodeTakesWhatTheLinksAllow) {
   ClusterModel model = cluster(2, 1, 2);
   model.network.flows = true;
@@ -120,11 +155,44 @@ TEST(Simulate, AReadFromAnotherNodeTakesWhatTheLinksAllow) {
   EXPECT_EQ(result.makespan, seconds(15));
   EXPECT_DOUBLE_EQ(result.traffic[0].cross_rack, 100e6);
   EXPECT_EQ(result.locality.any, 1u);
+  model.network.uplink = 0;
+  model.network.oversubscription = 20;
+  EXPECT_EQ(run(workload, model).makespan, seconds(25)) << "a twentieth of the rack's one NIC";
   workload.jobs[0].stages[0].hosts = {{"node-1"}};
   const RunResult local = run(workload, model);
   EXPECT_EQ(local.makespan, seconds(5));
   EXPECT_EQ(local.locality.node, 1u);
   EXPECT_DOUBLE_EQ(local.traffic[0].remote, 0);
+}
+
+TEST(Simulate, AReduceWithALargerPartitionFetchesLonger) {
+  ClusterModel model = cluster(2, 1);
+  model.network.flows = true;
+  model.network.nic = 10e6;
+  Workload workload = jobs({job(Time(0), {stage(1, seconds(5)), stage(2, seconds(1), {0})})});
+  StageSpec& map = workload.jobs[0].stages[0];
+  map.shuffle_bytes = 100'000'000;
+  const auto fetch = [&](std::vector<double> weights) {
+    map.partition_weights = std::move(weights);
+    return run(workload, model).makespan - seconds(6);
+  };
+  EXPECT_EQ(fetch({}), seconds(5)) << "of two halves one comes from another node";
+  std::vector<Time> skewed{fetch({3, 1}), fetch({1, 3})};
+  std::sort(skewed.begin(), skewed.end());
+  EXPECT_EQ(skewed, (std::vector<Time>{milliseconds(2500), milliseconds(7500)}));
+}
+
+TEST(Simulate, StragglersTakeAsManyTimesAsLongAsTheModelSays) {
+  ClusterModel model = cluster(1, 1000);
+  model.faults.straggler_factor = 4;
+  const Workload workload = jobs({job(Time(0), {stage(1000, seconds(10))})});
+  for (const double part : {0.0, 0.25, 1.0}) {
+    model.faults.stragglers = part;
+    const RunResult result = run(workload, model);
+    const double mean = std::chrono::duration<double>(result.work.useful).count() / 1000;
+    EXPECT_NEAR(mean, 10 + part * 30, part * 4) << part;  // from 1 to 7 times as long
+    EXPECT_LE(result.makespan, seconds(70)) << part;
+  }
 }
 
 TEST(Simulate, ConcentratedInputsHaveAReplicaInOneRack) {
@@ -211,6 +279,54 @@ TEST(Simulate, EqualJobsShareEquallyAndTheJainIndexSaysSo) {
 }
 
 /// Checks at each launch that all parents of the stage are finished, and at each call that no node is overcommitted.
+/// One node of ten is ten times slower. Without second attempts every job waits for it.
+TEST(Simulate, SecondAttemptsMakeUpForASlowNode) {
+  ClusterModel model = cluster(9, 4);
+  model.groups.push_back(model.groups[0]);
+  model.groups[1].count = 1;
+  model.groups[1].speed = 0.1;
+  std::vector<JobSpec> list;
+  for (int i = 0; i < 20; ++i) list.push_back(job(seconds(200 * i), {stage(60, seconds(10)), stage(10, seconds(5), {0})}));
+  const Workload workload = jobs(std::move(list));
+  const auto mean = [&](const RunResult& result) {
+    double sum = 0;
+    for (const JobResult& one : result.jobs) sum += std::chrono::duration<double>(*one.completion_time()).count();
+    return sum / static_cast<double>(result.jobs.size());
+  };
+  const RunResult without = run(workload, model);
+  EXPECT_EQ(without.speculative, 0u);
+  for (const Time heartbeat : {Time(0), Time(seconds(1))}) {
+    model.heartbeat = heartbeat;
+    model.speculation.on = true;
+    const RunResult with = run(workload, model);
+    EXPECT_GT(with.speculative, 40u);
+    EXPECT_GT(with.work.redundant, Time(0));
+    EXPECT_LT(mean(with), 0.4 * mean(without));
+    EXPECT_EQ(with.launches, with.tasks + with.speculative) << "each attempt more than the tasks was a second one";
+  }
+}
+
+TEST(Simulate, PreemptedTasksMakeWayAndRunAgain) {
+  JobSpec large = job(Time(0), {stage(4, seconds(100))}), small = job(seconds(20), {stage(2, seconds(10))});
+  large.pool = "a", small.pool = "b";
+  const auto files = sched::reader_of({{"p.toml", "[[pool]]\nname='b'\nmin_share=2\nmin_share_timeout='2s'"}});
+  const auto under = [&](const std::string& scheduler) {
+    return simulate(jobs({large, small}), cluster(1, 4), sched::make_scheduler(scheduler, files).value(), {}).value();
+  };
+  const RunResult patient = under("fair(pools=p.toml)");
+  EXPECT_EQ(patient.preemptions, 0u);
+  EXPECT_EQ(patient.jobs[1].ended, seconds(110));
+  const RunResult result = under("fair(pools=p.toml, preemption=true, interval=1s, update=500ms)");
+  EXPECT_EQ(result.preemptions, 2u);
+  EXPECT_EQ(result.jobs[0].preemptions, 2u);
+  const Time killed = *result.jobs[1].ended - seconds(10);  // when the small job began
+  EXPECT_GE(killed, seconds(22));
+  EXPECT_LE(killed, seconds(24));
+  EXPECT_EQ(result.work.preempted, 2 * killed);
+  EXPECT_EQ(result.work.useful, seconds(420));
+  EXPECT_EQ(result.jobs[0].ended, *result.jobs[1].ended + seconds(100)) << "what was killed begins anew";
+}
+
 class BarrierWatch final : public sched::Scheduler {
  public:
   BarrierWatch(std::unique_ptr<sched::Scheduler> inner, std::uint64_t& wrong) : inner_(std::move(inner)), wrong_(wrong) {}
@@ -251,7 +367,7 @@ TEST(SimulateProperties, NoStageStartsBeforeItsParentsAndNoNodeIsOvercommitted) 
 }
 
 TEST(SimulateProperties, EveryJobEndsAndTheAccountsAddUpWhateverFails) {
-  std::uint64_t deaths = 0, lost = 0, preempted = 0;
+  std::uint64_t deaths = 0, lost = 0, preempted = 0, speculative = 0, redundant = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     Random random(seed);
     const Workload workload = random_workload(random, 8);
@@ -285,7 +401,11 @@ TEST(SimulateProperties, EveryJobEndsAndTheAccountsAddUpWhateverFails) {
     deaths += result.node_deaths;
     lost += result.work.lost > Time(0) ? 1 : 0;
     preempted += result.preemptions;
+    speculative += result.speculative;
+    redundant += result.work.redundant > Time(0) ? 1 : 0;
   }
+  EXPECT_GT(speculative, 100u);
+  EXPECT_GT(redundant, 50u);
   EXPECT_GT(deaths, 100u);
   EXPECT_GT(lost, 100u);
   EXPECT_GT(preempted, 0u) << "early readers never had to make way";
@@ -297,6 +417,7 @@ TEST(SimulateProperties, WithoutFailuresExactlyTheBytesOfTheWorkloadAreMoved) {
     const Workload workload = random_workload(random, 6);
     ClusterModel model = random_model(random, seed);
     model.faults = FaultModel();
+    model.speculation = {};
     model.storage.replicas = 2;
     RunOptions options;
     options.series_step = seconds(7);

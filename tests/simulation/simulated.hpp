@@ -115,6 +115,7 @@ inline ClusterModel random_model(Random& random, std::uint64_t seed) {
   if (random.chance(0.5)) model.heartbeat = milliseconds(random.between(200, 3000));
   if (random.chance(0.2)) model.step = seconds(1);
   if (random.chance(0.5)) model.slow_start = random.uniform();
+  if (random.chance(0.5)) model.preplace = random.uniform();
   if (random.chance(0.5)) model.faults.between_deaths = seconds(random.between(30, 300));
   model.faults.silent = random.chance(0.5) ? random.uniform() : 0;
   model.faults.repair = seconds(random.between(1, 60));
@@ -123,6 +124,8 @@ inline ClusterModel random_model(Random& random, std::uint64_t seed) {
   if (random.chance(0.3)) model.faults.stragglers = 0.1;
   if (random.chance(0.3)) model.estimates = {0.1, 0.3, 0, 0.3};
   if (random.chance(0.3)) model.availability = {{seconds(20), nodes / 2}, {seconds(60), nodes}};
+  if (random.chance(0.4))
+    model.speculation = master::parse_speculation("on(shortest=2s, slower=1.2, finished=0.3, per_cluster=0.5)").value();
   return model;
 }
 

@@ -1,10 +1,10 @@
 // The formats, on samples of our own making.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
 #include "engine/simulator/workloads/describe.hpp"
-#include "engine/simulator/workloads/recording.hpp"
 #include "tests/simulation/workload_files.hpp"
 
 namespace weft::simulator::workloads {
@@ -91,6 +91,16 @@ TEST(CarbyneLoader, SortsStagesAndScalesDemands) {
   EXPECT_EQ(job.stages[1].tasks, 6u);
   EXPECT_EQ(job.stages[2].demand, (sched::Resources{0.2 * 20, 0.1 * 1000, 0, 0.4 * 100, 0.3 * 10, 0, 0, 0}));
   EXPECT_EQ(workload.jobs[1].arrival, 7500ms);
+}
+
+TEST(CarbyneLoader, StagesOfEqualDepthKeepTheOrderOfTheFile) {
+  const auto workload = load_text("carbyne",
+                                  "5 0 0\nX 1 1 0 0 0 0 0 1\nA 1 1 0 0 0 0 0 1\nY 1 1 0 0 0 0 0 1\nB 1 1 0 0 0 0 0 1\n"
+                                  "C 1 1 0 0 0 0 0 1\n3\nB X ata\nA Y ata\nY C ata\n");
+  ASSERT_TRUE(workload.has_value());
+  std::string names;
+  for (const StageSpec& stage : workload->jobs[0].stages) names += stage.name;
+  EXPECT_EQ(names, "ABXYC");
 }
 
 TEST(CarbyneLoader, TakesTheLastOfStagesGivenTwice) {
@@ -254,86 +264,6 @@ TEST(AlibabaLoader, NamesLineAndReason) {
             "t:4: job 'j' was interrupted by others: sort the rows");
   EXPECT_EQ(load_error("alibaba", head + "j,M1,1,Terminated,x,2,1,,100,1\n"),
             "t:2: start_time must be a number from 0 to 1000000000, not 'x'");
-}
-
-TEST(EventLogLoader, ReplaysWhatHappened) {
-  const auto recording = read_event_log(sample("event_log.jsonl"));
-  ASSERT_TRUE(recording.has_value()) << recording.error().to_string();
-  ASSERT_EQ(recording->nodes.size(), 2u);
-  EXPECT_EQ(recording->nodes[0].capacity.cpu, 2);
-  EXPECT_EQ(recording->nodes[0].attributes.at("gpu"), "1");
-  const Workload& workload = recording->workload;
-  ASSERT_EQ(workload.jobs.size(), 2u);
-  const JobSpec& job = workload.jobs[0];
-  EXPECT_EQ(job.name, "1 count");
-  EXPECT_EQ(job.arrival, 0s) << "since the first plan";
-  EXPECT_EQ(*job.deadline, 59s);
-  EXPECT_EQ(job.user, "ann");
-  EXPECT_EQ(job.priority, 2);
-  ASSERT_EQ(job.stages.size(), 3u);
-  EXPECT_THAT(job.stages[0].durations, ElementsAre(2s, 1s)) << "the second attempt of the task that failed";
-  EXPECT_THAT(job.stages[0].hosts, ElementsAre(ElementsAre("h1"), ElementsAre("h2")));
-  EXPECT_EQ(job.stages[0].input_bytes, 33u);
-  EXPECT_EQ(job.stages[0].shuffle_bytes, 100u);
-  EXPECT_EQ(job.stages[0].demand, (sched::Resources{1, 5}));
-  EXPECT_EQ(job.stages[0].estimate, 7ns);
-  EXPECT_EQ(job.stages[1].estimate, 0ns) << "schedulers were told nothing then, and are told nothing now";
-  EXPECT_THAT(job.stages[1].parents, ElementsAre(0u));
-  EXPECT_EQ(job.stages[1].demand, (sched::Resources{1})) << "the job's";
-  EXPECT_THAT(job.stages[2].parents, ElementsAre(1u)) << "planned when the first action was over";
-  EXPECT_EQ(recording->jobs[0].ended, 4100ms);
-  EXPECT_EQ(recording->jobs[1].ended, std::nullopt) << "killed before its last task ended";
-  EXPECT_EQ(recording->makespan(), 4100ms);
-  EXPECT_THAT(workload.jobs[1].stages[0].durations, ElementsAre(300ms, 300ms));
-  EXPECT_THAT(workload.notes, ElementsAre("1 jobs without a finished task are left out",
-                                          "1 tasks without a known time take the mean of their stage"));
-}
-
-TEST(EventLogLoader, TakesTheLastRunOfTheMasterAndLaunches) {
-  const std::string run = R"x({"time_ns":5,"event":"log_started","version":1,"scheduler":"fair(weight=2)","unix_ns":9})x"
-                          "\n"
-                          R"({"time_ns":6,"event":"worker_joined","node":1,"name":"w","host":"h","rack":"","capacity":{"cpu":1}})"
-                          "\n"
-                          R"({"time_ns":7,"event":"job_submitted","job":1,"name":"a"})"
-                          "\n"
-                          R"({"time_ns":8,"event":"plan_extended","job":1,"stages":[{"stage":0,"tasks":1}],"targets":[0]})"
-                          "\n"
-                          R"({"time_ns":10,"event":"task_launched","job":1,"stage":0,"task":0,"attempt":0,"node":1,"reason":"r"})"
-                          "\n"
-                          R"({"time_ns":12,"event":"task_started","job":1,"stage":0,"task":0,"attempt":0,"node":1})"
-                          "\n"
-                          R"({"time_ns":20,"event":"task_finished","job":1,"stage":0,"task":0,"attempt":0,"node":1})"
-                          "\n";
-  auto directory = TempDir::create();
-  ASSERT_TRUE(directory.has_value());
-  const std::string path = directory->path() / "log";
-  ASSERT_TRUE(write_file(path, run + run).has_value());
-  const auto recording = read_event_log(path);
-  ASSERT_TRUE(recording.has_value()) << recording.error().to_string();
-  EXPECT_EQ(recording->scheduler, "fair(weight=2)");
-  EXPECT_EQ(recording->nodes.size(), 1u);
-  ASSERT_EQ(recording->workload.jobs.size(), 1u);
-  EXPECT_THAT(recording->workload.jobs[0].stages[0].durations, ElementsAre(10ns)) << "from the launch on it had the slot";
-  EXPECT_EQ(recording->jobs[0].ended, 12ns);
-  EXPECT_THAT(recording->workload.notes, ElementsAre("1 jobs of earlier runs of the master are left out"));
-}
-
-TEST(EventLogLoader, NamesLineAndReason) {
-  const std::string submitted = R"({"time_ns":1,"event":"job_submitted","job":1,"name":"a"})"
-                                "\n";
-  EXPECT_EQ(load_error("log", ""), "t:1: the log holds no job of which a task ended");
-  EXPECT_EQ(load_error("log", submitted + submitted), "t:2: job 1 was submitted twice: the log holds two runs of a master");
-  EXPECT_EQ(load_error("log", R"({"time_ns":1,"event":"task_started","job":1})"), "t:1: job 1 was not submitted before");
-  EXPECT_EQ(load_error("log", submitted + R"({"time_ns":1,"event":"task_started","job":1,"stage":4})"),
-            "t:2: stage 4 was not planned before");
-  EXPECT_EQ(load_error("log", submitted +
-                                  R"({"time_ns":1,"event":"plan_extended","job":1,"stages":[{"stage":0,"tasks":1,"inputs":[0]}]})"),
-            "t:2: stage 0 reads a shuffle of stage 0, which is no earlier one");
-  EXPECT_EQ(load_error("log", submitted + R"({"time_ns":1,"event":"plan_extended","job":1,"stages":[],"targets":[3]})"),
-            "t:2: target 3 is no stage");
-  EXPECT_EQ(load_error("log", R"({"event":"job_closed"})"), "t:1: an event has time_ns and event");
-  EXPECT_EQ(load_error("log", R"({"time_ns":1,"event":"x","job":-1})"), "t:1: -1 is out of range");
-  EXPECT_EQ(load_error("log", "no json"), "t:1: an object was expected");
 }
 
 TEST(Load, NamesUnknownKindsAndMissingFiles) {

@@ -30,6 +30,7 @@
 #include "weft/detail/group.hpp"
 #include "weft/detail/join.hpp"
 #include "weft/detail/sort.hpp"
+#include "weft/detail/tables.hpp"
 #include "weft/partitioning.hpp"
 
 namespace weft {
@@ -295,6 +296,12 @@ class Dataset {
   void write_records(const std::string& path, Where where = Where::current()) const requires detail::RawRecord<T> {
     detail::write_files(*this, path, detail::operator_name("write_records", where), detail::type_name<T>(),
                         [](std::string& buffer, const T& record) { detail::append_raw(buffer, record); });
+  }
+
+  /// Pairs of texts as rows of a table of the cluster, visible at one version when the job has succeeded. Of equal keys one row
+  /// stays.
+  void write_table(const std::string& table, Where where = Where::current()) const requires detail::TableRecord<T> {
+    detail::write_table(*this, table, detail::operator_name("write_table", where));
   }
 
   // ---- for operators ----------------------------------------------------------------------------------------------

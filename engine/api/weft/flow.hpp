@@ -17,6 +17,7 @@
 
 #include "weft/dataset.hpp"
 #include "weft/detail/sources.hpp"
+#include "weft/detail/tables.hpp"
 
 namespace weft {
 
@@ -78,6 +79,14 @@ class Flow {
           return decode<T>(in);
         },
         where);
+  }
+
+  /// Keys and values of a table of the cluster, as views: as they are in the snapshot, or in one that is made now and kept while
+  /// the job lasts.
+  Dataset<std::pair<std::string_view, std::string_view>, detail::TableSource> read_table(const std::string& table,
+                                                                                         const std::string& snapshot = "",
+                                                                                         Where where = Where::current()) {
+    return from_files(std::string(storage::kTableScheme) + table + "@" + snapshot, 0, "read_table", where, detail::TableSource{});
   }
 
   template <class T>

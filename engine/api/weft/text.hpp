@@ -1,4 +1,4 @@
-// Text in and out of records: words(line), and how write_text prints a record.
+// Text in and out of records: words(line), split_words, and how write_text prints a record.
 #pragma once
 
 #include <array>
@@ -83,6 +83,12 @@ class words {
  private:
   std::string_view text_;
 };
+
+/// words() as a function: `lines.flat_map(split_words)`. A text that is read only for its words is never cut into lines.
+struct SplitWords {
+  words operator()(std::string_view text) const { return words(text); }
+};
+inline constexpr SplitWords split_words;
 
 /// How a record becomes a line. Text is written as it is, numbers in their shortest form (bool as 0 or 1), the parts of pairs and
 /// tuples with a tab between them, an absent optional as nothing. Specialise for own types: `static void append(std::string& line,

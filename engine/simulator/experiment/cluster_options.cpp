@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "base/attributes.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/settings.hpp"
 
@@ -27,18 +28,12 @@ Result<void> read(std::string_view list, std::string_view text, Config& config) 
   return {};
 }
 
-Result<std::map<std::string, std::string>> parse_attributes(std::string_view text) {
+/// "(gpu=1,zone=a)", or one without parentheses.
+Result<std::map<std::string, std::string>> read_attributes(std::string_view text) {
   text = trim(text);
   if (text.starts_with('(') && text.ends_with(')')) text = text.substr(1, text.size() - 2);
-  std::map<std::string, std::string> attributes;
   WEFT_ASSIGN(const auto parts, workloads::split_settings(text));
-  for (const std::string& part : parts) {
-    const std::size_t equals = part.find('=');
-    if (equals == std::string::npos)
-      return fail(Code::invalid_argument, fmt::format("'{}' is not of the form name=value", escaped(part)));
-    attributes[part.substr(0, equals)] = part.substr(equals + 1);
-  }
-  return attributes;
+  return parse_attributes(parts);
 }
 
 Result<NodeGroup> read_group(std::string_view text, const ClusterOptions& base) {
@@ -60,7 +55,7 @@ Result<NodeGroup> read_group(std::string_view text, const ClusterOptions& base) 
   WEFT_TRY(read("groups", text, config));
   group.capacity = own.machine();
   group.speed = own.speed;
-  WEFT_ASSIGN(group.attributes, parse_attributes(attributes));
+  WEFT_ASSIGN(group.attributes, read_attributes(attributes));
   return group;
 }
 
@@ -128,6 +123,8 @@ void ClusterOptions::declare(Config& config) {
   config.duration("heartbeat", model.heartbeat, "Nodes report and get tasks this often; 0: at once");
   config.duration("step", model.step, "The scheduler decides at multiples of this; 0: at once");
   config.real("slow_start", model.slow_start, "Part of the maps that end before reduces start");
+  config.real("preplace", model.preplace, "Part of the maps that end before reduces are given nodes, by predicted sizes; 1: never");
+  config.text("speculation", speculation, "Second attempts at slow tasks: on, off, or \"on(slower=2, shortest=10s)\"");
   config.flag("network.flows", flows, "Moves share links and take time");
   config.size("network.nic", nic, "Bytes a second of a node, each way; 0: no limit, as for the next");
   config.size("network.disk", disk, "Bytes a second of a node's disk, each way");
@@ -184,6 +181,7 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
     WEFT_ASSIGN(const Availability step, read_availability(text));
     result.availability.push_back(step);
   }
+  WEFT_ASSIGN(result.speculation, master::parse_speculation(speculation));
   result.network.flows = flows;
   result.network.nic = real(nic), result.network.uplink = real(uplink);
   result.network.disk_read = result.network.disk_write = real(disk);
@@ -211,6 +209,10 @@ Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& node
     group.hosts = {one_worker_each ? nodes[i].host : nodes[i].name};
     group.racks = {racks[i]};
     model.groups.push_back(std::move(group));
+    for (const workloads::Absence& absence : nodes[i].absences) {
+      const Time repair = absence.until ? std::max(Time(1), *absence.until - absence.from) : Time(0);
+      model.faults.nodes.push_back({absence.from, static_cast<std::uint32_t>(i), false, repair});
+    }
   }
   return validate(model);
 }
@@ -231,6 +233,7 @@ std::string describe(const ClusterModel& model) {
   text += fmt::format(" in {} racks", model.racks);
   if (model.step > Time{0}) text += ", decisions every " + format_duration(model.step);
   if (model.heartbeat > Time{0}) text += ", heartbeats every " + format_duration(model.heartbeat);
+  if (model.speculation.on) text += ", second attempts at slow tasks " + master::to_string(model.speculation);
   if (!model.network.flows) return text + "; moving bytes takes no time";
   const auto rate = [](double bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)) + "/s"; };
   if (model.network.nic > 0) text += "; NICs " + rate(model.network.nic);

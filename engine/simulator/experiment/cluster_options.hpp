@@ -22,6 +22,7 @@ struct ClusterOptions {
   std::vector<std::string> groups;        // "count=6,cores=4,speed=25,attributes=(gpu=1)": further nodes
   std::vector<std::string> node_faults;   // "at=10s,node=3,silent=true,repair=1min"
   std::vector<std::string> availability;  // "from=1h,nodes=80"
+  std::string speculation = "off";
 
   bool flows = false;
   std::uint64_t nic = 0, disk = 0, uplink = 0;  // bytes per second
@@ -35,7 +36,7 @@ struct ClusterOptions {
   sched::Resources machine() const;
 };
 
-/// The nodes of a recorded run, in place of those of the options.
+/// The nodes of a recorded run, in place of those of the options, with what befell them.
 Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, ClusterModel& model);
 
 /// "100 nodes of cpu=8 in 10 racks, no network": for the head of a report.

@@ -1,6 +1,9 @@
 #include "engine/simulator/experiment/experiment.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
+#include <thread>
 
 #include <fmt/core.h>
 
@@ -87,10 +90,10 @@ Time series_step(const Setting& setting) {
   return std::max(Time(std::chrono::milliseconds(1)), Time(static_cast<std::int64_t>(step * 1e9)));
 }
 
-Result<RunResult> run_once(const Options& options, const scheduling::Catalogue& catalogue, const Setting& setting,
-                           const std::string& scheduler) {
-  scheduling::Files files;
-  WEFT_ASSIGN(auto made, catalogue.make(scheduler, files));
+Result<RunResult> run_once(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
+                           const Setting& setting, const std::string& scheduler) {
+  WEFT_ASSIGN(scheduling::Files files, scheduling::Catalogue::check(catalogue, scheduler, kStallPatience));
+  WEFT_ASSIGN(auto made, catalogue->make(scheduler, files));
   RunOptions run;
   run.series_step = options.series_step > Time{0} ? options.series_step : series_step(setting);
   run.until = options.until;
@@ -101,7 +104,7 @@ Result<RunResult> run_once(const Options& options, const scheduling::Catalogue& 
     run.on_command = [&log](Time at, const master::Command& command) { log->add(at, command); };
   }
   std::optional<scheduling::StallWatch> watch;
-  if (catalogue.has_plugins() && options.on_stall) {
+  if (catalogue->has_plugins() && options.on_stall) {
     watch.emplace(kStallPatience, [&options, &scheduler] {
       options.on_stall(Error(Code::internal, fmt::format("the scheduler {} has not returned for {}; repair it", scheduler,
                                                          format_duration(kStallPatience))));
@@ -117,6 +120,29 @@ Result<RunResult> run_once(const Options& options, const scheduling::Catalogue& 
   result.workload = setting.workload.name;
   result.seed = setting.model.seed;
   return result;
+}
+
+/// One run per scheduler, in their order: side by side on the processors there are, which changes no result. Strangers' schedulers
+/// (plugins) may share state that is not made for that: with them one after the other.
+std::vector<Result<RunResult>> run_each(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
+                                        const Setting& setting, const std::vector<report::SchedulerRuns>& schedulers) {
+  std::vector<std::optional<Result<RunResult>>> results(schedulers.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < schedulers.size(); i = next++)
+      results[i] = run_once(options, catalogue, setting, schedulers[i].scheduler);
+  };
+  const std::size_t processors = catalogue->has_plugins() ? 1 : std::max(1u, std::thread::hardware_concurrency());
+  {
+    std::vector<std::future<void>> others;  // wait for what they started when they go
+    for (std::size_t i = 1; i < std::min(processors, schedulers.size()); ++i)
+      others.push_back(std::async(std::launch::async, work));
+    work();
+    for (auto& other : others) other.get();
+  }
+  std::vector<Result<RunResult>> all;
+  for (auto& result : results) all.push_back(std::move(*result));
+  return all;
 }
 
 void add_facts(const Options& options, const Setting& setting, Comparison& comparison) {
@@ -185,8 +211,10 @@ Result<Comparison> run(const Options& options, const Progress& progress) {
     comparison.seeds.push_back(seed);
     auto& alone = comparison.alone.emplace_back();
     for (const JobSpec& job : setting.workload.jobs) alone.push_back(report::time_alone(job));
-    for (auto& runs : comparison.schedulers) {
-      WEFT_ASSIGN(RunResult result, run_once(options, *catalogue, setting, runs.scheduler));
+    auto results = run_each(options, catalogue, setting, comparison.schedulers);
+    for (std::size_t s = 0; s < results.size(); ++s) {
+      auto& runs = comparison.schedulers[s];
+      WEFT_ASSIGN(RunResult result, std::move(results[s]));
       progress(fmt::format("{}, seed {}: makespan {:.1f} s, simulated in {:.2f} s", runs.scheduler, seed,
                            std::chrono::duration<double>(result.makespan).count(),
                            std::chrono::duration<double>(result.wall_time).count()));

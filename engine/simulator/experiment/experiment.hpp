@@ -33,7 +33,7 @@ struct Options {
 
 inline constexpr Duration kStallPatience = std::chrono::seconds(5);
 
-/// Told after each run, for people who wait.
+/// Told of each run, in order, when those of its seed have ended: for people who wait.
 using Progress = std::function<void(const std::string& line)>;
 
 /// The workload of the first seed, scaled and cut as the runs see it.

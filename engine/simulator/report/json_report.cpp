@@ -17,20 +17,6 @@ void add(JsonWriter& json, const TrafficByKind& traffic) {
   json.end_object();
 }
 
-std::string_view name_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::finished:
-      return "finished";
-    case Outcome::failed:
-      return "failed";
-    case Outcome::refused:
-      return "refused";
-    case Outcome::unfinished:
-      return "unfinished";
-  }
-  return "";
-}
-
 void add(JsonWriter& json, const JobResult& job) {
   json.begin_object().member("index", job.index).member("name", job.name).member("user", job.user).member("pool", job.pool);
   json.member("outcome", name_of(job.outcome)).member("submitted", seconds(job.submitted));
@@ -40,7 +26,7 @@ void add(JsonWriter& json, const JobResult& job) {
   if (job.deadline) json.member("deadline", seconds(*job.deadline)).member("missed", job.missed_deadline());
   if (!job.error.empty()) json.member("error", job.error);
   json.member("tasks", job.tasks).member("attempts", job.attempts).member("failed_attempts", job.failed_attempts);
-  json.member("preemptions", job.preemptions).key("traffic");
+  json.member("preemptions", job.preemptions).member("speculative_attempts", job.speculative).key("traffic");
   add(json, job.traffic);
   json.end_object();
 }

@@ -155,6 +155,20 @@ void add_cost(std::vector<Metric>& all) {
 
 }  // namespace
 
+std::string_view name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::finished:
+      return "finished";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::refused:
+      return "refused";
+    case Outcome::unfinished:
+      return "unfinished";
+  }
+  return "";
+}
+
 const std::vector<Metric>& metrics() {
   static const std::vector<Metric> all = [] {
     std::vector<Metric> list;

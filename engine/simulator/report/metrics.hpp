@@ -26,6 +26,9 @@ struct Metric {
 
 const std::vector<Metric>& metrics();
 
+/// As JSON has it: "finished", "unfinished", …
+std::string_view name_of(Outcome outcome);
+
 /// "12.3 s", "81.2 %", "1.20 TB" (decimal).
 std::string format_value(double value, Format format);
 

@@ -21,18 +21,8 @@ std::string difference(double value, double first) {
   return fmt::format(" ({:+.1f} %)", 100 * (value - first) / std::abs(first));
 }
 
-std::string_view name_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::finished:
-      return "finished";
-    case Outcome::failed:
-      return "failed";
-    case Outcome::refused:
-      return "refused";
-    case Outcome::unfinished:
-      return "not finished when the run ended";
-  }
-  return "";
+std::string_view told(Outcome outcome) {
+  return outcome == Outcome::unfinished ? "not finished when the run ended" : name_of(outcome);
 }
 
 }  // namespace
@@ -84,8 +74,8 @@ std::vector<std::string> failures(const Comparison& comparison, std::size_t most
         ++more;
         continue;
       }
-      lines.push_back(fmt::format("{}: job {} {}{}{}", runs.scheduler, job.name, name_of(job.outcome),
-                                  job.error.empty() ? "" : ": ", job.error));
+      lines.push_back(
+          fmt::format("{}: job {} {}{}{}", runs.scheduler, job.name, told(job.outcome), job.error.empty() ? "" : ": ", job.error));
     }
   }
   if (more > 0) lines.push_back(fmt::format("and {} more", more));

@@ -43,6 +43,8 @@ class Parser {
     if (key == "host") return text(event.host);
     if (key == "rack") return text(event.rack);
     if (key == "scheduler" || key == "spec") return text(event.scheduler);
+    if (key == "kind") return text(event.kind);
+    if (key == "max_attempts") return number(event.max_attempts);
     if (key == "priority") return number(event.priority);
     if (key == "deadline_ns") return time(event.deadline.emplace());
     if (key == "weight") return real(event.weight);

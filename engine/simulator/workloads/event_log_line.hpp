@@ -35,8 +35,9 @@ struct LoggedEvent {
   Time at{0};
   std::uint64_t job = 0;
   std::uint32_t stage = 0, task = 0, attempt = 0, node = 0;
-  std::string name, user, pool, host, rack, scheduler;
+  std::string name, user, pool, host, rack, scheduler, kind;
   int priority = 0;
+  std::uint32_t max_attempts = 0;  // 0: not told
   std::optional<Time> deadline;
   double weight = 1;
   sched::Resources demand, capacity;

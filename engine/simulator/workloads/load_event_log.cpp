@@ -19,6 +19,7 @@ namespace {
 struct LoggedTask {
   std::map<std::uint32_t, Time> started;  // by attempt
   std::optional<Time> duration;           // of the first attempt that finished
+  std::vector<StageSpec::Failure> failures;
   bool finished = false;
 };
 
@@ -36,6 +37,7 @@ struct StageLog {
 struct JobLog {
   JobSpec spec;
   sched::Resources demand;
+  Time submitted{0};
   std::optional<Time> planned;
   Time last_end{0};
   std::map<std::uint32_t, StageLog> stages;
@@ -62,9 +64,12 @@ class Reader {
     if (event.event == "log_started") return started(event);
     if (event.event == "scheduler_configured") recording_.scheduler = event.scheduler;
     if (event.event == "worker_joined") return joined(event);
+    if (event.event == "worker_lost") return lost(event);
     if (event.event == "job_submitted") return submitted(event);
     if (event.event == "plan_extended") return planned(event);
-    if (event.event == "task_launched" || event.event == "task_started" || event.event == "task_finished") return task(event);
+    if (event.event == "task_launched" || event.event == "task_started" || event.event == "task_finished" ||
+        event.event == "task_failed")
+      return task(event);
     return {};
   }
 
@@ -73,6 +78,7 @@ class Reader {
     earlier_ += jobs_.size();
     jobs_.clear();
     recording_.nodes.clear();
+    node_of_.clear();
     recording_.scheduler = event.scheduler;
     return {};
   }
@@ -80,7 +86,20 @@ class Reader {
   Result<void> joined(const LoggedEvent& event) {
     auto& nodes = recording_.nodes;
     const auto same = std::find_if(nodes.begin(), nodes.end(), [&](const RecordedNode& node) { return node.name == event.name; });
-    if (same == nodes.end()) nodes.push_back({event.name, event.host, event.rack, event.capacity, event.attributes});
+    node_of_[event.node] = static_cast<std::size_t>(same - nodes.begin());
+    if (same == nodes.end()) {
+      nodes.push_back({event.name, event.host, event.rack, event.capacity, event.attributes, {{Time{0}, event.at}}});
+    } else if (!same->absences.empty() && !same->absences.back().until) {
+      same->absences.back().until = event.at;
+    }
+    return {};
+  }
+
+  Result<void> lost(const LoggedEvent& event) {
+    const auto found = node_of_.find(event.node);
+    if (found == node_of_.end()) return fail(lines_.error(fmt::format("node {} did not join before", event.node)));
+    recording_.nodes[found->second].absences.push_back({event.at, std::nullopt});
+    node_of_.erase(found);
     return {};
   }
 
@@ -92,7 +111,8 @@ class Reader {
     spec.name = fmt::format("{} {}", event.job, event.name);
     spec.user = event.user, spec.pool = event.pool, spec.priority = event.priority, spec.deadline = event.deadline;
     spec.hints.weight = event.weight;
-    spec.arrival = event.at;
+    spec.arrival = at->second.submitted = event.at;
+    if (event.max_attempts > 0) spec.max_attempts = event.max_attempts;
     at->second.demand = event.demand;
     return {};
   }
@@ -138,6 +158,7 @@ class Reader {
       stage.tasks.resize(event.task + 1);
     }
     LoggedTask& task = stage.tasks[event.task];
+    if (event.event == "task_failed") return failed(event, task);
     if (event.event != "task_finished") {
       task.started.emplace(event.attempt, event.at);  // the launch comes first, and takes the slot
       return {};
@@ -154,12 +175,24 @@ class Reader {
     return {};
   }
 
+  /// What was stopped, or lacked an input that was lost, did not fail by itself.
+  static Result<void> failed(const LoggedEvent& event, LoggedTask& task) {
+    const auto started = task.started.find(event.attempt);
+    if (started == task.started.end() || event.kind == "killed" || event.kind == "fetch_failed") return {};
+    task.failures.push_back({std::max(Time{0}, event.at - started->second), event.kind == "environment"});
+    task.started.erase(started);
+    return {};
+  }
+
   Result<Recording> finish();
+  void keep_order();
+  void place_absences(Time origin, Time end);
   void add_job(JobLog& log);
   StageSpec to_spec(const JobLog& job, const StageLog& log);
 
   Lines lines_;
   std::map<std::uint64_t, JobLog> jobs_;
+  std::map<std::uint32_t, std::size_t> node_of_;  // positions of those that are there, by their present number
   Recording recording_;
   std::size_t earlier_ = 0, unknown_ = 0, cut_ = 0, empty_ = 0;
 };
@@ -178,7 +211,10 @@ StageSpec Reader::to_spec(const JobLog& job, const StageLog& log) {
   }
   spec.duration = known > 0 ? sum / known : Time{0};
   unknown_ += log.tasks.size() - static_cast<std::size_t>(known);
-  for (const LoggedTask& task : log.tasks) spec.durations.push_back(std::max(Time{0}, task.duration.value_or(spec.duration)));
+  for (std::uint32_t i = 0; i < log.tasks.size(); ++i) {
+    spec.durations.push_back(std::max(Time{0}, log.tasks[i].duration.value_or(spec.duration)));
+    if (!log.tasks[i].failures.empty()) spec.failures[i] = log.tasks[i].failures;
+  }
   const bool placed =
       std::any_of(log.plan.splits.begin(), log.plan.splits.end(), [](const auto& split) { return !split.hosts.empty(); });
   if (placed) spec.hosts.resize(spec.tasks);
@@ -236,7 +272,38 @@ void Reader::add_job(JobLog& log) {
   recording_.workload.jobs.push_back(std::move(log.spec));
 }
 
+/// Drivers that began at the same moment plan in any order; schedulers went by that of their submissions.
+void Reader::keep_order() {
+  constexpr Time kSameMoment = std::chrono::milliseconds(1), kNearly = std::chrono::milliseconds(100);
+  std::vector<JobLog*> order;
+  for (auto& [id, log] : jobs_) {
+    if (log.planned) order.push_back(&log);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const JobLog* a, const JobLog* b) { return a->submitted < b->submitted; });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const JobLog& before = *order[i - 1];
+    Time& planned = *order[i]->planned;
+    if (order[i]->submitted - before.submitted > kSameMoment || *before.planned - planned > kNearly) continue;
+    planned = std::max(planned, *before.planned);
+  }
+}
+
+/// Of absences those that tasks could notice: not after the last of them, when a cluster is taken down.
+void Reader::place_absences(Time origin, Time end) {
+  for (RecordedNode& node : recording_.nodes) {
+    std::erase_if(node.absences,
+                  [&](const Absence& absence) { return absence.from >= end || (absence.until && *absence.until <= origin); });
+    for (Absence& absence : node.absences) {
+      absence.from = std::max(Time{0}, absence.from - origin);
+      if (absence.until) *absence.until -= origin;
+    }
+  }
+}
+
 Result<Recording> Reader::finish() {
+  keep_order();
+  Time last{0};
+  for (const auto& [id, log] : jobs_) last = std::max(last, log.last_end);
   for (auto& [id, log] : jobs_) add_job(log);
   auto& workload = recording_.workload;
   if (workload.jobs.empty()) return fail(lines_.error("the log holds no job of which a task ended"));
@@ -257,6 +324,7 @@ Result<Recording> Reader::finish() {
   }
   workload.jobs = std::move(specs);
   recording_.jobs = std::move(outcomes);
+  place_absences(origin, last);
   for (const RecordedNode& node : recording_.nodes) workload.hosts.push_back({node.host, node.rack});
   if (earlier_ > 0) workload.notes.push_back(fmt::format("{} jobs of earlier runs of the master are left out", earlier_));
   if (empty_ > 0) workload.notes.push_back(fmt::format("{} jobs without a finished task are left out", empty_));

@@ -11,10 +11,17 @@
 
 namespace weft::simulator::workloads {
 
+/// When it was not there: before it joined, or from a loss until it came back, if it did.
+struct Absence {
+  Time from{0};
+  std::optional<Time> until;
+};
+
 struct RecordedNode {
   std::string name, host, rack;
   sched::Resources capacity;
   std::map<std::string, std::string> attributes;
+  std::vector<Absence> absences;  // while tasks ran, on the clock of the arrivals
 };
 
 /// Times since the first job's first plan, as the workload's arrivals.
@@ -34,8 +41,9 @@ struct Recording {
 };
 
 /// Reads an event log (docs/formats/journal.md), of several runs of a master the last. A task's work is the time from its
-/// launch (or, where that is not told, from its start) to its end; stages none of whose tasks
-/// ended are left out, and so are jobs without others. `corrupt` names file and line.
+/// launch (or, where that is not told, from its start) to its end; attempts that failed by themselves fail again, and nodes that
+/// were lost are again. Jobs submitted within a millisecond of each other arrive in that order, although their plans may not have.
+/// Stages none of whose tasks ended are left out, and so are jobs without others. `corrupt` names file and line.
 Result<Recording> read_event_log(const std::string& path);
 
 }  // namespace weft::simulator::workloads

@@ -1,7 +1,7 @@
 #include "engine/simulator/workloads/stage_order.hpp"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -15,24 +15,25 @@ Result<void> order_stages(std::vector<StageSpec>& stages, const std::vector<Edge
     parents[edge.to].push_back(edge.from);
     ++waiting[edge.to];
   }
-  std::set<std::uint32_t> ready;
+  std::vector<std::uint32_t> level, next;  // of equal depth, in their order
   for (std::uint32_t i = 0; i < stages.size(); ++i) {
-    if (waiting[i] == 0) ready.insert(i);
+    if (waiting[i] == 0) level.push_back(i);
   }
   std::vector<StageSpec> sorted;
   sorted.reserve(stages.size());
   std::vector<std::uint32_t> position(stages.size());
-  while (!ready.empty()) {
-    const std::uint32_t stage = *ready.begin();
-    ready.erase(ready.begin());
-    position[stage] = static_cast<std::uint32_t>(sorted.size());
-    StageSpec& placed = sorted.emplace_back(std::move(stages[stage]));
-    placed.parents.clear();
-    for (const std::uint32_t parent : parents[stage]) placed.parents.push_back(position[parent]);
-    std::sort(placed.parents.begin(), placed.parents.end());
-    placed.parents.erase(std::unique(placed.parents.begin(), placed.parents.end()), placed.parents.end());
-    for (const std::uint32_t child : children[stage]) {
-      if (--waiting[child] == 0) ready.insert(child);
+  for (; !level.empty(); level = std::exchange(next, {})) {
+    std::sort(level.begin(), level.end());
+    for (const std::uint32_t stage : level) {
+      position[stage] = static_cast<std::uint32_t>(sorted.size());
+      StageSpec& placed = sorted.emplace_back(std::move(stages[stage]));
+      placed.parents.clear();
+      for (const std::uint32_t parent : parents[stage]) placed.parents.push_back(position[parent]);
+      std::sort(placed.parents.begin(), placed.parents.end());
+      placed.parents.erase(std::unique(placed.parents.begin(), placed.parents.end()), placed.parents.end());
+      for (const std::uint32_t child : children[stage]) {
+        if (--waiting[child] == 0) next.push_back(child);
+      }
     }
   }
   if (sorted.size() != stages.size()) {

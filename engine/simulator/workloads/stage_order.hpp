@@ -12,7 +12,8 @@ struct Edge {
   std::uint32_t from = 0, to = 0;  // positions in `stages`; `to` waits for `from`
 };
 
-/// Sorts the stages, otherwise keeping their order, and fills `parents` (each once). invalid_argument names a stage on a cycle.
+/// Sorts the stages by depth, those of equal depth keeping their order, and fills `parents` (each once). invalid_argument names a
+/// stage on a cycle.
 Result<void> order_stages(std::vector<StageSpec>& stages, const std::vector<Edge>& edges);
 
 }  // namespace weft::simulator::workloads

@@ -1,5 +1,7 @@
 // Each operator against the standard library, and what the concepts refuse.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <set>
@@ -118,6 +120,23 @@ TEST(Sources, RecordsGoOutAndIn) {
     ASSERT_EQ(numbers.size(), 500u);
     for (std::uint64_t i = 0; i < 500; ++i) EXPECT_EQ(numbers[i], i * i);
     EXPECT_EQ(flow.read_records<16>(scratch / "numbers").count(), 250u) << "two records at a time";
+  });
+}
+
+TEST(Sources, WordsOfATextAreThoseOfItsLines) {
+  const ScratchDirectory scratch;
+  std::filesystem::create_directory(scratch / "in");
+  std::string text;
+  for (int i = 0; i < 40'000; ++i) text += (i % 7 == 0 ? "\r\n" : i % 3 == 0 ? " \t" : "x") + std::to_string(i) + "\n";
+  std::ofstream(scratch / "in/a") << text;
+  std::ofstream(scratch / "in/b") << "no end of line";
+  run([&](Flow& flow) {
+    const auto lines = flow.read_text(scratch / "in");
+    const auto of_lines = lines.flat_map([](std::string_view line) { return words(line); });
+    const auto wanted = of_lines.map([](std::string_view word) { return std::string(word); }).collect();
+    EXPECT_EQ(lines.flat_map(split_words).map([](std::string_view word) { return std::string(word); }).collect(), wanted);
+    EXPECT_EQ(wanted.size(), 40'004u);
+    EXPECT_EQ(lines.filter([](std::string_view line) { return line.size() > 9; }).flat_map(split_words).count(), 4u);
   });
 }
 

@@ -41,7 +41,7 @@ TEST(Core, SendsLocationsBeforeTheFirstReaderOnANodeAndOnlyOnce) {
   ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 3), result(reader(1, {0}, 3, 0))})));
   d.drain();
   ASSERT_EQ(d.all<ShuffleLocations>().size(), 1u);
-  EXPECT_EQ(d.last<ShuffleLocations>()->outputs.size(), 2u);
+  EXPECT_EQ(d.last<ShuffleLocations>()->outputs->size(), 2u);
   bool told = false;
   for (const auto& command : d.commands) {
     if (std::holds_alternative<ShuffleLocations>(command)) told = true;
@@ -50,6 +50,37 @@ TEST(Core, SendsLocationsBeforeTheFirstReaderOnANodeAndOnlyOnce) {
       EXPECT_EQ(launch->inputs, std::vector{ShuffleId(0)});
     }
   }
+}
+
+TEST(Core, NodesShareOneTableOfOutputsUntilOneOfThemIsMadeAgain) {
+  Driver driver;
+  driver.join(1, 2);
+  driver.join(2, 2);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, part(0, {source(0, 2, 4), result(reader(1, {0}, 4, 0))})));
+  const AttemptId first = driver.running_attempt(1, 0, 0), second = driver.running_attempt(1, 0, 1);
+  const NodeId kept = driver.running.at(first), lost = driver.running.at(second);
+  ASSERT_NE(kept, lost);
+  ASSERT_TRUE(driver.finish(first));
+  ASSERT_TRUE(driver.finish(second));
+  const auto sent = driver.all<ShuffleLocations>();
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_NE(sent[0]->node, sent[1]->node);
+  const OutputTable table = sent[0]->outputs;
+  EXPECT_EQ(table, sent[1]->outputs) << "one table, however many nodes read";
+
+  std::erase_if(driver.running, [&](const auto& attempt) { return attempt.second == lost; });
+  driver.join(3, 2);
+  ASSERT_TRUE(driver.lose(lost.value()));
+  const AttemptId again = driver.running_attempt(1, 0, 1);
+  const NodeId where = driver.running.at(again);
+  ASSERT_TRUE(driver.finish(again));
+  const OutputTable& newer = driver.last<ShuffleLocations>()->outputs;
+  ASSERT_EQ(newer->size(), 2u);
+  EXPECT_EQ(newer->at(0).node, kept);
+  EXPECT_EQ(newer->at(1).node, where);
+  EXPECT_EQ(newer->at(1).attempt, again.attempt);
+  EXPECT_EQ(table->at(1).node, lost) << "what was sent before stays as it was";
 }
 
 TEST(Core, CompletesStagesWithoutTasks) {
@@ -62,7 +93,7 @@ TEST(Core, CompletesStagesWithoutTasks) {
   EXPECT_TRUE(d.last<ActionFinished>()->results[0].empty());
   ASSERT_TRUE(d.extend(1, part(1, {source(1, 0, 2), result(reader(2, {1}, 2, 0))})));
   EXPECT_EQ(d.drain(), 2u);  // the reducers still run, over nothing
-  EXPECT_TRUE(d.last<ShuffleLocations>()->outputs.empty());
+  EXPECT_TRUE(d.last<ShuffleLocations>()->outputs->empty());
   EXPECT_EQ(d.all<ActionFinished>().size(), 2u);
 }
 

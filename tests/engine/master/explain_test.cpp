@@ -19,7 +19,7 @@ TEST(Explain, TellsThatThereIsNoWorker) {
   const auto why = explain(driver);
   ASSERT_EQ(why.waiting.size(), 1u);
   EXPECT_EQ(why.waiting[0].tasks, 5u);
-  EXPECT_NE(why.waiting[0].reason.find("no worker"), std::string::npos) << why.waiting[0].reason;
+  EXPECT_NE(why.waiting[0].reason.find("there is no worker"), std::string::npos) << why.waiting[0].reason;
 }
 
 TEST(Explain, NamesTheParentsAStageWaitsForAndTheSlotsItsParentWaitsFor) {
@@ -71,6 +71,81 @@ TEST(Explain, TellsThatWorkersAreExcluded) {
   const auto why = explain(driver);
   ASSERT_FALSE(why.waiting.empty());
   EXPECT_NE(why.waiting[0].reason.find("1 excluded after repeated failures"), std::string::npos) << why.waiting[0].reason;
+}
+
+TEST(Explain, TellsThatEveryWorkerLargeEnoughIsExcludedAndForHowLong) {
+  Driver driver({.max_failures_per_node = 1, .exclusion = std::chrono::seconds(60)});
+  driver.join(1, 2);
+  driver.join(2, 2);
+  driver.join(3, 1);  // remains, but is too small
+  driver.submit(1, 100);
+  plan::Stage stage = result(source(0, 2, 0));
+  stage.demand.cpu = 2;
+  ASSERT_TRUE(driver.extend(1, part(0, {stage})));
+  const auto fail_on = [&](std::uint32_t node) {
+    for (const auto& [attempt, where] : std::map(driver.running)) {
+      if (where != NodeId(node)) continue;
+      EXPECT_TRUE(driver.fail_task(attempt, FailureKind::environment));
+    }
+  };
+  fail_on(1);
+  driver.now = std::chrono::seconds(15);
+  fail_on(2);
+  driver.now = std::chrono::seconds(20);
+  ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(3), {}, 0, {}}));
+  const auto why = explain(driver);
+  ASSERT_EQ(why.waiting.size(), 1u);
+  EXPECT_EQ(why.waiting[0].tasks, 2u);
+  EXPECT_NE(why.waiting[0].reason.find(
+                "every worker large enough for cpu=2 is excluded after repeated failures, the first for 40.0 s more"),
+            std::string::npos)
+      << why.waiting[0].reason;
+}
+
+/// Launches nothing, and holds what it is told to hold.
+class Holding final : public sched::Scheduler {
+ public:
+  using Holds = std::vector<std::pair<std::optional<StageId>, std::string>>;
+  explicit Holding(const Holds& holds) : holds_(holds) {}
+  std::string_view name() const override { return "holding"; }
+  void schedule(const sched::ClusterView&, const sched::Trigger&, sched::Decisions& decisions) override {
+    for (const auto& [stage, reason] : holds_) decisions.hold(JobId(1), stage, reason);
+  }
+
+ private:
+  const Holds& holds_;
+};
+
+TEST(Explain, TellsTheLastReasonOfTheStageOrOfItsJob) {
+  Holding::Holds holds;
+  Driver driver(std::make_unique<Holding>(holds), {});
+  driver.join(1, 2);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, part(0, {result(source(0, 3, 0)), result(source(1, 3, 0))})));
+  const auto told = [&](int second, const Holding::Holds& now) {
+    driver.now = std::chrono::seconds(second);
+    holds = now;
+    EXPECT_TRUE(driver.apply(WorkerHeartbeat{NodeId(1), {}, 0, {}}));
+    std::vector<std::string> reasons;
+    const auto why = explain(driver);
+    for (const WaitingTasks& group : why.waiting) {
+      EXPECT_EQ(group.why, Why::held);
+      reasons.push_back(group.reason);
+    }
+    const JobStatus status = driver.core.job(JobId(1)).value();
+    for (const StageStatus& stage : status.stages) reasons.push_back(stage.reason);
+    return reasons;
+  };
+  const std::string room = "1 of 1 worker has cpu=1 free";
+  const auto both = [&](const std::string& first, const std::string& second) {
+    return std::vector{first + " (" + room + ")", second + " (" + room + ")", first, second};
+  };
+  EXPECT_EQ(told(1, {}), (std::vector{room, room, room, room})) << "nothing was said";
+  EXPECT_EQ(told(2, {{std::nullopt, "the job"}}), both("the job", "the job"));
+  EXPECT_EQ(told(3, {{StageId(0), "stage 0"}}), both("stage 0", "the job")) << "what is newer, and of this stage";
+  EXPECT_EQ(told(4, {{std::nullopt, "the job again"}}), both("the job again", "the job again"));
+  EXPECT_EQ(told(5, {{StageId(1), "stage 1"}, {std::nullopt, "the job at once"}}), both("the job at once", "stage 1"))
+      << "of the same moment what is said of the stage";
 }
 
 TEST(Explain, KnowsJobsThatWaitForTheirDriverAndJobsThatAreOver) {

@@ -4,7 +4,9 @@
 
 #include "base/file.hpp"
 #include "base/random.hpp"
+#include "engine/master/journal.capnp.h"
 #include "engine/master/simulated.hpp"
+#include "engine/plan/capnp_bytes.hpp"
 #include "schedulers/registry.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
@@ -70,6 +72,22 @@ TEST(Journal, RoundTripsEveryEvent) {
     EXPECT_EQ(text(encode_event(read->at, read->event)), text(bytes));
     EXPECT_EQ(event_json(read->at, read->event), event_json(Time(17), event));
   }
+}
+
+TEST(Journal, ReadsTheTwoListsThatOutputsOnceWere) {
+  capnp::MallocMessageBuilder message;
+  auto finished = message.initRoot<wire::Record>().initTaskFinished();
+  auto bytes = finished.initOutputBytes(3);
+  auto records = finished.initOutputRecords(2);
+  for (unsigned i = 0; i < 3; ++i) bytes.set(i, 10 + i);
+  for (unsigned i = 0; i < 2; ++i) records.set(i, 20 + i);
+  const auto entry = decode_event(plan::detail::to_buffer(message).view());
+  ASSERT_TRUE(entry) << entry.error().to_string();
+  const auto& output = std::get<TaskFinished>(entry->event).output;
+  ASSERT_EQ(output.size(), 3u);
+  EXPECT_EQ(output[1].bytes, 11u);
+  EXPECT_EQ(output[1].records, 21u);
+  EXPECT_EQ(output[2].records, 0u);
 }
 
 TEST(Journal, GivesEventsAsJsonLines) {

@@ -69,8 +69,8 @@ TEST(Pacing, WithSlowStartReadersRunEarlyAndAreToldOfFurtherOutputs) {
   EXPECT_EQ(driver.launches(1), 2u);
   const auto* table = driver.last<ShuffleLocations>();
   ASSERT_NE(table, nullptr);
-  ASSERT_EQ(table->outputs.size(), 2u);
-  EXPECT_EQ(table->outputs[1].map, 2u);
+  ASSERT_EQ(table->outputs->size(), 2u);
+  EXPECT_EQ(table->outputs->at(1).map, 2u);
   EXPECT_TRUE(driver.all<ShuffleExtended>().empty());
   const AttemptId third = driver.running_attempt(1, 0, 3);
   const NodeId where = driver.running.at(third);
@@ -82,6 +82,22 @@ TEST(Pacing, WithSlowStartReadersRunEarlyAndAreToldOfFurtherOutputs) {
     EXPECT_EQ(extended->output.node, where);
   }
   for (std::uint32_t reduce : {0u, 1u}) EXPECT_TRUE(told.contains(driver.running.at(driver.running_attempt(1, 1, reduce))));
+}
+
+TEST(Pacing, ANodeThatReadsLaterIsToldOfAllOutputsThereAreByThen) {
+  CoreOptions options;
+  options.slow_start = 0.5;
+  Driver driver(options);
+  driver.join(1, 4);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, map_reduce(4, 4)));
+  for (std::uint32_t map : {0u, 1u, 2u}) ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, map)));
+  ASSERT_EQ(driver.all<ShuffleLocations>().size(), 1u);
+  EXPECT_EQ(driver.last<ShuffleLocations>()->outputs->size(), 2u);
+  driver.join(2, 1);
+  ASSERT_EQ(driver.all<ShuffleLocations>().size(), 2u);
+  EXPECT_EQ(driver.last<ShuffleLocations>()->node, NodeId(2));
+  EXPECT_EQ(driver.last<ShuffleLocations>()->outputs->size(), 3u) << "the table of the first node is no longer all";
 }
 
 TEST(Pacing, WaitingReadersMakeWayForAMapThatIsLost) {
@@ -105,6 +121,38 @@ TEST(Pacing, WaitingReadersMakeWayForAMapThatIsLost) {
   ASSERT_NE(driver.last<KillTask>(), nullptr);
   EXPECT_EQ(driver.core.job(JobId(1)).value().stages[1].failed_attempts, 1u) << "only the one that died with its node";
   driver.drain();
+  EXPECT_NE(driver.last<ActionFinished>(), nullptr);
+}
+
+TEST(Pacing, OnHeartbeatsReadersMakeWayWhenALimitKeepsWhatTheyWaitForFromRunning) {
+  const std::map<std::string, std::string> files{
+      {"q.toml", "[[queue]]\nname = \"default\"\ncapacity = 50\nmax_capacity = 50\n[[queue]]\nname = \"other\"\ncapacity = 50\n"}};
+  CoreOptions options;
+  options.on_heartbeats = true;
+  options.slow_start = 0.5;
+  Driver driver(sched::make_scheduler("capacity(queues=q.toml)", sched::reader_of(files)).value(), options);
+  const auto beat = [&](std::uint32_t node) { ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(node), {}})); };
+  driver.join(1, 2);
+  driver.join(2, 2);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, map_reduce(4, 1)));
+  beat(1);
+  ASSERT_EQ(driver.running.size(), 2u) << "half of the cluster";
+  for (std::uint32_t map : {0u, 1u}) ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, map)));
+  beat(2);
+  ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, 2)));
+  beat(1);
+  ASSERT_TRUE(driver.is_running(1, 1, 0));
+  driver.running.erase(driver.running_attempt(1, 0, 3));
+  ASSERT_TRUE(driver.lose(2));
+  EXPECT_TRUE(driver.is_running(1, 1, 0)) << "the scheduler has not been asked yet";
+  beat(1);
+  EXPECT_TRUE(driver.is_running(1, 0, 2)) << "the reduce was all that the queue may have, and waited for this map";
+  EXPECT_FALSE(driver.is_running(1, 1, 0));
+  for (int round = 0; round < 4; ++round) {
+    driver.drain();
+    beat(1);
+  }
   EXPECT_NE(driver.last<ActionFinished>(), nullptr);
 }
 

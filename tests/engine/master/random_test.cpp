@@ -63,6 +63,7 @@ SimulatedOptions faulty(std::uint64_t seed) {
   options.hot_bytes = random.chance(0.5) ? 1u << 20 : 0;
   options.core.split_bytes = 1u << 20;
   if (random.chance(0.5)) options.core.slow_start = random.uniform() * random.uniform();
+  if (random.chance(0.5)) options.core.preplace_at = random.uniform();
   if (random.chance(0.2)) options.core.decide_every = std::chrono::milliseconds(random.between(1, 100));
   options.core.on_heartbeats = random.chance(0.2);
   return options;

@@ -107,7 +107,7 @@ TEST(Skew, ReadersOfACutStageSeeTheOutputsOfAllItsTasks) {
   d.drain();
   ASSERT_NE(d.last<ShuffleLocations>(), nullptr);
   EXPECT_EQ(d.last<ShuffleLocations>()->shuffle, ShuffleId(2));
-  EXPECT_EQ(d.last<ShuffleLocations>()->outputs.size(), 11u);
+  EXPECT_EQ(d.last<ShuffleLocations>()->outputs->size(), 11u);
 }
 
 TEST(Skew, PiecesSurviveRetriesAndTheLossOfMaps) {
@@ -125,7 +125,7 @@ TEST(Skew, PiecesSurviveRetriesAndTheLossOfMaps) {
   const AttemptId again = d.running_attempt(1, 2, 9);
   NodeId holder;
   for (const auto* sent : d.all<ShuffleLocations>()) {
-    if (sent->shuffle == ShuffleId(0)) holder = sent->outputs[lost].node;
+    if (sent->shuffle == ShuffleId(0)) holder = sent->outputs->at(lost).node;
   }
   ASSERT_NE(table, nullptr);
   ASSERT_TRUE(d.fail_fetch(again, 0, lost, 0, holder));

@@ -19,7 +19,7 @@ TEST(Catalogue, HasWhatComesWithWeftAndWhatPluginsBring) {
   const auto more = Catalogue::open({plugin("misbehaving")});
   ASSERT_TRUE(more) << more.error().to_string();
   EXPECT_TRUE((*more)->has_plugins());
-  EXPECT_EQ((*more)->registry().names().size(), (*plain)->registry().names().size() + 5);
+  EXPECT_EQ((*more)->registry().names().size(), (*plain)->registry().names().size() + 6);
   Files files;
   EXPECT_EQ((*(*more)->make("preempting", files))->name(), "preempting");
   EXPECT_FALSE((*plain)->make("preempting", files));
@@ -36,6 +36,24 @@ TEST(Catalogue, RefusesObjectsThatDoNotFit) {
     ASSERT_FALSE(opened) << name;
     EXPECT_EQ(opened.error().code(), code) << opened.error().to_string();
   }
+}
+
+TEST(Catalogue, GivesUpAFactoryThatDoesNotReturnAndTellsWhatAGoodOneReads) {
+  const auto catalogue = Catalogue::open({plugin("misbehaving")});
+  ASSERT_TRUE(catalogue);
+  const auto never = Catalogue::check(*catalogue, "unmade", std::chrono::milliseconds(50));
+  ASSERT_FALSE(never);
+  EXPECT_NE(never.error().to_string().find("the scheduler unmade cannot be made: its factory has not returned for 50ms"),
+            std::string::npos)
+      << never.error().to_string();
+  const auto directory = TempDir::create("weft-pools-");
+  ASSERT_TRUE(directory);
+  const std::string file = (directory->path() / "pools.toml").string();
+  ASSERT_TRUE(write_file(file, "[[pool]]\nname = \"a\"\n"));
+  const auto files = Catalogue::check(*catalogue, "fair(pools=" + file + ")", std::chrono::seconds(30));
+  ASSERT_TRUE(files) << files.error().to_string();
+  EXPECT_TRUE(files->contains(file));
+  EXPECT_FALSE(Catalogue::check(*catalogue, "fair(pools=/nowhere)", std::chrono::seconds(30)));
 }
 
 TEST(Catalogue, TakesANameWithoutASlashForAFileHere) {

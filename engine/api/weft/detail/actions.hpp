@@ -145,9 +145,11 @@ void write_files(const D& in, const std::string& path, std::string name, std::st
   StageDraft draft = result_stage(in, std::move(name), type);
   draft.body = make_body([chain = in.chain(), work, print](TaskContext& context) {
     constexpr std::size_t kFlushBytes = 256u << 10;
-    auto file = value_or_throw(storage::OutputFile::create(work, "task-" + std::to_string(context.attempt.task.stage.value()) +
-                                                                     "-" + std::to_string(context.attempt.task.index) + "-" +
-                                                                     std::to_string(context.attempt.attempt)));
+    auto file = value_or_throw(storage::OutputFile::create(work,
+                                                           "task-" + std::to_string(context.attempt.task.stage.value()) + "-" +
+                                                               std::to_string(context.attempt.task.index) + "-" +
+                                                               std::to_string(context.attempt.attempt),
+                                                           context.files));
     std::string buffer;
     buffer.reserve(kFlushBytes + 4096);
     chain.run(context, [&](typename D::Record&& record) {

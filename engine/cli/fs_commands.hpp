@@ -1,0 +1,56 @@
+// What the commands of `weft fs` do. Their options are declared in fs.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "storage/files/file_system.hpp"
+
+namespace weft::cli {
+
+struct FsOptions {
+  std::string master = "127.0.0.1:7077";
+  std::string user;  // empty: who runs the program
+  Duration patience = std::chrono::seconds(30);
+  std::vector<std::string> paths;  // as written
+  storage::CreateOptions create;
+  bool recursive = false, parents = false, replace = false, json = false;
+  bool blocks = false, locations = false, wait = false;
+  std::uint64_t lines = 10;
+  std::uint64_t bytes = 0;  // instead of lines, when not 0
+  std::uint32_t replication = 0;
+  double threshold = 0.1;
+  storage::Quota quota;
+};
+
+// Each connects, does it, and prints to stdout. "-" is stdin or stdout.
+Result<void> fs_put(const FsOptions& options);
+Result<void> fs_get(const FsOptions& options);
+Result<void> fs_cat(const FsOptions& options);
+Result<void> fs_head(const FsOptions& options);
+Result<void> fs_tail(const FsOptions& options);
+Result<void> fs_list(const FsOptions& options);
+Result<void> fs_stat(const FsOptions& options);
+Result<void> fs_make_directory(const FsOptions& options);
+Result<void> fs_move(const FsOptions& options);
+Result<void> fs_remove(const FsOptions& options);
+Result<void> fs_usage(const FsOptions& options);
+Result<void> fs_set_replication(const FsOptions& options);
+/// An error when a file cannot be read whole.
+Result<void> fs_check(const FsOptions& options);
+Result<void> fs_balance(const FsOptions& options);
+Result<void> fs_report(const FsOptions& options);
+Result<void> fs_quota(const FsOptions& options);
+Result<void> fs_leave_safe_mode(const FsOptions& options);
+Result<void> node_drain(const FsOptions& options, bool on);
+
+/// For the files of fs_*.cpp.
+Result<std::shared_ptr<storage::FileSystem>> connect(const FsOptions& options);
+/// All paths that the written ones and their patterns mean, in the order they were written. A / at the end is fine.
+Result<std::vector<std::string>> expanded(storage::FileSystem& files, const std::vector<std::string>& written);
+std::string without_slash(std::string path);
+
+}  // namespace weft::cli

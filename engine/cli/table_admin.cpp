@@ -1,0 +1,151 @@
+// weft table create, list, stat, drop, snapshot.
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "engine/cli/table.hpp"
+#include "engine/cli/table_commands.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+using storage::TableStatus;
+
+std::string calendar(std::int64_t ms) {
+  const auto seconds = static_cast<std::time_t>(ms / 1000);
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+std::size_t named(const TableStatus& table) {
+  return static_cast<std::size_t>(
+      std::count_if(table.snapshots.begin(), table.snapshots.end(), [](const auto& one) { return !one.name.empty(); }));
+}
+
+std::string state_of(const TableStatus& table) {
+  if (table.down_partitions > 0) return fmt::format("{} partitions cannot be used", table.down_partitions);
+  if (table.short_partitions > 0) return fmt::format("{} partitions lack replicas", table.short_partitions);
+  return "healthy";
+}
+
+void add_members(JsonWriter& json, const TableStatus& table) {
+  json.member("name", table.name).member("partitions", table.partition_count).member("replication", table.replication);
+  json.member("bytes", table.bytes).member("snapshots", named(table));
+  json.member("short_partitions", table.short_partitions).member("down_partitions", table.down_partitions);
+}
+
+}  // namespace
+
+Result<void> table_create(const TableOptions& options) {
+  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_TRY(tables->create(options.table, options.create));
+  WEFT_ASSIGN(const TableStatus made, tables->describe(options.table));
+  if (made.short_partitions > 0)
+    fmt::print(stderr,
+               "weft: {}: {} of {} partitions have fewer than {} replicas; the master has more made as soon as workers are there\n",
+               options.table, made.short_partitions, made.partition_count, made.replication);
+  return {};
+}
+
+Result<void> table_list(const TableOptions& options) {
+  WEFT_ASSIGN(const auto client, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, client->list());
+  if (options.json) {
+    JsonWriter json;
+    json.begin_array();
+    for (const TableStatus& table : tables) {
+      json.begin_object();
+      add_members(json, table);
+      json.end_object();
+    }
+    print(json.end_array().text() + "\n");
+    return {};
+  }
+  Table text({"TABLE", "PARTITIONS", "REPLICAS", "SNAPSHOTS", "SIZE", "STATE"});
+  for (const TableStatus& table : tables)
+    text.add({table.name, std::to_string(table.partition_count), std::to_string(table.replication), std::to_string(named(table)),
+              human_bytes(table.bytes), state_of(table)});
+  print(text.text());
+  return {};
+}
+
+Result<void> table_stat(const TableOptions& options) {
+  WEFT_ASSIGN(const auto client, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const TableStatus table, client->describe(options.table));
+  if (options.json) {
+    JsonWriter json;
+    json.begin_object();
+    add_members(json, table);
+    json.key("partition_list").begin_array();
+    for (const auto& partition : table.partitions) {
+      json.begin_object().member("epoch", partition.epoch).member("primary", partition.primary).member("bytes", partition.bytes);
+      json.member("trouble", partition.trouble).key("replicas").begin_array();
+      for (const auto& member : partition.members)
+        json.begin_object()
+            .member("worker", member.name)
+            .member("host", member.host)
+            .member("rack", member.rack)
+            .member("in_sync", member.in_sync)
+            .member("there", !member.address.empty())
+            .end_object();
+      json.end_array().end_object();
+    }
+    print(json.end_array().end_object().text() + "\n");
+    return {};
+  }
+  fmt::print("{}: {} partitions, {} replicas, {} snapshots, {}, {}\n", table.name, table.partition_count, table.replication,
+             named(table), human_bytes(table.bytes), state_of(table));
+  Table text({"PARTITION", "PRIMARY", "IN SYNC", "BEHIND", "EPOCH", "SIZE", "TROUBLE"});
+  for (std::size_t p = 0; p < table.partitions.size(); ++p) {
+    const auto& partition = table.partitions[p];
+    std::vector<std::string> in_sync, behind;
+    for (const auto& member : partition.members) (member.in_sync ? in_sync : behind).push_back(member.name);
+    text.add({std::to_string(p), partition.primary.empty() ? "-" : partition.primary, join(in_sync, ","), join(behind, ","),
+              std::to_string(partition.epoch), human_bytes(partition.bytes), partition.trouble});
+  }
+  print(text.text());
+  return {};
+}
+
+Result<void> table_drop(const TableOptions& options) {
+  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  return tables->drop(options.table);
+}
+
+Result<void> table_snapshot_create(const TableOptions& options) {
+  WEFT_TRY(storage::check_table_name("snapshot", options.name));
+  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  return tables->snapshot(options.table, options.name).map([](auto&&) {});
+}
+
+Result<void> table_snapshot_list(const TableOptions& options) {
+  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const TableStatus table, tables->describe(options.table));
+  JsonWriter json;
+  json.begin_array();
+  Table text({"SNAPSHOT", "MADE"});
+  for (const auto& snapshot : table.snapshots) {
+    if (!snapshot.name.empty()) json.begin_object().member("name", snapshot.name).member("made_ms", snapshot.made_ms).end_object();
+    text.add({snapshot.name.empty() ? fmt::format("({}: of a scan or job)", snapshot.id.value()) : snapshot.name,
+              calendar(snapshot.made_ms)});
+  }
+  print(options.json ? json.end_array().text() + "\n" : text.text());
+  return {};
+}
+
+Result<void> table_snapshot_drop(const TableOptions& options) {
+  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  return tables->drop_snapshot(options.table, options.name);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,103 @@
+// Readers of shuffles are given nodes while maps still run: when enough maps of an input have ended, the scheduler is asked where
+// all of its readers go, and once more for each further input.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/master/core_impl.hpp"
+
+namespace weft::master {
+
+namespace {
+
+/// The first task of the branch that reads the shuffle at its own partition; nothing when none does, or when some tasks of the
+/// stage read files, near which they belong.
+std::optional<std::uint32_t> first_reader(const plan::Stage& reader, StageId input) {
+  std::optional<std::uint32_t> first;
+  std::uint32_t task = 0;
+  for (const plan::Branch& branch : reader.branches) {
+    if (branch.kind != plan::BranchKind::shuffles) return std::nullopt;
+    const auto& read = branch.partitioned;
+    if (!first && std::find(read.begin(), read.end(), ShuffleId(input.value())) != read.end()) first = task;
+    task += branch.tasks;
+  }
+  return first;
+}
+
+/// Outputs are told in so many portions, and those of few maps one by one.
+constexpr std::size_t kPortions = 32;
+
+std::uint64_t block_bytes(const sched::ShuffleSizes& sizes) {
+  return sizes.total_bytes() / (std::uint64_t{std::max(1u, sizes.finished_maps())} * std::max(1u, sizes.partitions()));
+}
+
+bool untouched(const sched::StageInfo& stage) { return stage.running == 0 && stage.finished == 0; }
+
+}  // namespace
+
+/// After a map of `input` has ended.
+void Core::Impl::preplace_readers(JobRecord& job, StageRecord& input, const TaskRef& task) {
+  if (!input.told.empty()) {
+    input.untold.push_back({task.index, task.info().attempt(), task.info().node});
+    if (input.untold.size() * kPortions >= input.info->tasks.size() || input.info->complete()) tell_outputs(job, input);
+  }
+  if (options_.preplace_at >= 1 || job.spec.shuffle_mode == shuffle::Mode::pull || state_.nodes().size() < 2) return;
+  const double enough = std::ceil(std::max(0.0, options_.preplace_at) * static_cast<double>(input.info->tasks.size()));
+  if (input.info->output.finished_maps() < std::max(1.0, enough)) return;
+  for (StageId id : input.info->children) {
+    StageRecord& reader = job.stages.at(id);
+    const bool known = std::find(reader.placed_by.begin(), reader.placed_by.end(), input.plan.id) != reader.placed_by.end();
+    if (known || !reader.active || !untouched(*reader.info) || !first_reader(reader.plan, input.plan.id)) continue;
+    preplace(job, reader, input.plan.id);
+  }
+}
+
+/// `fresh`: the input that has become known; without one, tasks lost their places.
+void Core::Impl::preplace(JobRecord& job, StageRecord& reader, std::optional<StageId> fresh) {
+  sched::Preplaceable what{job.spec.job, reader.plan.id, {}, {}};
+  for (StageId known : reader.placed_by) what.known.push_back({known, *first_reader(reader.plan, known)});
+  if (fresh) {
+    what.fresh.push_back({*fresh, *first_reader(reader.plan, *fresh)});
+    reader.placed_by.push_back(*fresh);
+  }
+  call_preplace(what);
+  for (StageId id : reader.placed_by) tell_places(job, job.stages.at(id));
+}
+
+void Core::Impl::tell_outputs(const JobRecord& job, StageRecord& input) {
+  const std::vector<shuffle::MapOutput> outputs = std::exchange(input.untold, {});
+  for (NodeId node : input.told) {
+    emit(PrefetchShuffle{node, job.spec.job, ShuffleId(input.plan.id.value()), std::nullopt, outputs,
+                         block_bytes(input.info->output), input.info->complete()});
+  }
+}
+
+/// Which partitions of the input are to be read where now, and to nodes that are new to it what there is so far.
+void Core::Impl::tell_places(JobRecord& job, StageRecord& input) {
+  if (!input.untold.empty()) tell_outputs(job, input);
+  std::map<NodeId, std::vector<std::uint32_t>> partitions;
+  for (NodeId node : input.told) partitions[node];
+  for (StageId id : input.info->children) {
+    const StageRecord& reader = job.stages.at(id);
+    if (std::find(reader.placed_by.begin(), reader.placed_by.end(), input.plan.id) == reader.placed_by.end()) continue;
+    const std::uint32_t first = *first_reader(reader.plan, input.plan.id);
+    for (const auto& [node, tasks] : reader.info->preplaced) {
+      for (auto task = tasks.lower_bound(first); task != tasks.end() && *task - first < input.plan.partitions; ++task)
+        partitions[node].push_back(*task - first);
+    }
+  }
+  std::vector<shuffle::MapOutput> outputs;
+  for (std::uint32_t map = 0; map < input.info->tasks.size(); ++map) {
+    const sched::TaskInfo& task = input.info->tasks[map];
+    if (task.state == sched::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
+  }
+  for (auto& [node, wanted] : partitions) {
+    const bool fresh = input.told.insert(node).second;
+    job.nodes.insert(node);
+    emit(PrefetchShuffle{node, job.spec.job, ShuffleId(input.plan.id.value()), std::move(wanted),
+                         fresh ? outputs : std::vector<shuffle::MapOutput>(), block_bytes(input.info->output),
+                         input.info->complete()});
+  }
+}
+
+}  // namespace weft::master

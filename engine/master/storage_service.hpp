@@ -1,0 +1,47 @@
+// The cluster's files behind the master's socket. An interface, so that masters inside of job programs link no database; that of
+// `weft master --data-dir` is in file_service.hpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
+
+namespace weft::master {
+
+/// A worker as the server knows it.
+struct WorkerSite {
+  NodeId id;
+  std::string name, host, rack;
+};
+
+inline constexpr rpc::MessageType kFirstStorageMessage = 500, kLastStorageMessage = 599;
+inline constexpr rpc::MessageType kFirstWorkerStorageMessage = 510;
+
+/// Messages 500 to 599, those of workers from 510 on. On the server's reactor thread, construction and destruction too.
+class StorageService {
+ public:
+  virtual ~StorageService() = default;
+  /// No worker was ever called this or more.
+  virtual NodeId first_node() const = 0;
+  virtual void on_client_request(const rpc::Message& message, rpc::Responder responder) = 0;
+  virtual void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder) = 0;
+  /// An error disconnects the worker.
+  virtual Result<void> on_worker_notify(NodeId worker, const rpc::Message& message) = 0;
+  virtual void worker_lost(NodeId worker) = 0;
+};
+
+/// What it needs of the server.
+struct StorageShell {
+  rpc::Reactor& reactor;
+  std::function<void(NodeId, rpc::MessageType, rpc::Payload)> send;  // to a worker; dropped when that is gone
+  std::function<void(const Error&)> give_up;                         // the master cannot go on
+};
+/// Called when what was to be made durable is so, or cannot be.
+using Published = std::function<void(const Result<void>& written)>;
+using StorageFactory = std::function<Result<std::unique_ptr<StorageService>>(StorageShell)>;
+
+}  // namespace weft::master

@@ -1,0 +1,47 @@
+// All partitions of a table at one moment: they are held, one after the other, until none takes writes; what is done to them then
+// is done at one point of time for everybody.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "storage/tables/partition_peers.hpp"
+
+namespace weft::master {
+
+/// On the reactor's thread. Callbacks come later, never from within a call, and none after destruction.
+class TableBarrier {
+ public:
+  explicit TableBarrier(rpc::Reactor& reactor);
+
+  /// `job` when the jobs of this table before it have called their `finished`.
+  using Job = std::function<void(std::function<void()> finished)>;
+  void in_line(const std::string& table, Job job);
+
+  /// Sends each primary a request made of this one (place and epoch are filled in); `done` gets the first error. unavailable when a
+  /// partition has no primary.
+  using Done = std::function<void(Result<void>)>;
+  void each(const storage::TableStatus& table, const storage::PartitionRequest& request, Done done);
+  /// A ticket for a hold.
+  std::uint64_t ticket() { return ++ticket_; }
+  void later(std::function<void()> task);
+
+ private:
+  void next(const std::string& table);
+
+  rpc::Reactor& reactor_;
+  storage::PartitionPeers peers_;
+  std::map<std::string, std::deque<Job>> lines_;  // the first one runs
+  std::uint64_t ticket_;
+  std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;
+  std::uint64_t next_timer_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace weft::master

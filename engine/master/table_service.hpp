@@ -1,0 +1,66 @@
+// The cluster's tables behind the master's socket: the catalogue, made durable with the namespace, and what all partitions of a
+// table must do at one moment. Part of the file service.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.hpp"
+#include "engine/master/storage_service.hpp"
+#include "engine/master/table_barrier.hpp"
+#include "storage/tables/catalogue.hpp"
+
+namespace weft::master {
+
+/// On the server's reactor thread.
+class TableService {
+ public:
+  /// `lost_grace`: how long a lost worker may take to come back. `publish` makes durable what take_changes() gives, then calls
+  /// back.
+  TableService(const StorageShell& shell, storage::Time lost_grace, std::function<void(Published)> publish);
+
+  Result<void> restore(std::string_view key, std::string_view value) { return catalogue_.restore(key, value); }
+  void begin(std::string cluster, storage::Time now);
+
+  static bool is_for_tables(rpc::MessageType type);
+  void on_client_request(const rpc::Message& message, rpc::Responder responder);
+  void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder);
+  void worker_lost(NodeId worker, storage::Time now);
+  void drain(const std::string& worker, bool on) { catalogue_.drain(worker, on); }
+  std::size_t replicas_on(const std::string& worker) const { return catalogue_.replicas_on(worker); }
+  void tick(storage::Time now);
+  std::vector<storage::Change> take_changes() { return catalogue_.take_changes(); }
+
+ private:
+  using SharedResponder = std::shared_ptr<rpc::Responder>;
+  Result<void> apply(const storage::TableRequest& request, storage::TableReply& reply);
+  void on_beat(const WorkerSite& worker, const storage::TableBeat& beat, SharedResponder responder);
+  void answer(storage::TableReply reply, SharedResponder responder);
+  /// When it cannot be made durable, `responder` (may be null) is told, and `then` is not called.
+  void publish(SharedResponder responder, std::function<void()> then);
+
+  void make_snapshot(storage::TableRequest request, SharedResponder responder, std::function<void()> finished);
+  /// Again and again, until every partition's primary has heard of it.
+  void release(const std::string& table, std::uint64_t ticket);
+  void give_up(const storage::TableRequest& request, storage::SnapshotId id, const Error& why, SharedResponder responder);
+  void commit(storage::TableRequest request, SharedResponder responder, std::function<void()> finished);
+  /// Until all partitions have it.
+  void carry_out(const std::string& table, const storage::TableCommit& commit, std::uint64_t ticket, std::function<void()> done);
+  void resume_commits();
+
+  const std::function<void(NodeId, rpc::MessageType, rpc::Payload)> send_;
+  const std::function<void(Published)> publish_;
+  Log log_{"tables"};
+  std::string cluster_;
+  storage::Catalogue catalogue_;
+  TableBarrier barrier_;
+  std::map<std::string, NodeId> nodes_;  // by their names
+  std::set<std::string> resuming_;       // tables with a commit that is being carried out
+};
+
+}  // namespace weft::master

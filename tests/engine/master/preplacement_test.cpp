@@ -1,0 +1,208 @@
+// Readers get nodes while maps run: when, where, once per input, and again when a node leaves. And what job status foretells.
+#include <algorithm>
+#include <set>
+
+#include "tests/engine/master/core_driver.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace test;
+
+CoreOptions at(double part) {
+  CoreOptions options;
+  options.preplace_at = part;
+  return options;
+}
+
+/// Ends a running map of job 1 that read and wrote so much.
+void finish_map(Driver& d, std::uint32_t stage, std::uint32_t map, std::uint64_t input, const std::vector<std::uint64_t>& bytes) {
+  TaskFinished event;
+  event.attempt = d.running_attempt(1, stage, map);
+  event.node = d.running.at(event.attempt);
+  event.input_bytes = input;
+  for (std::uint64_t size : bytes) event.output.push_back({size, 1});
+  d.running.erase(event.attempt);
+  ASSERT_TRUE(d.apply(std::move(event)));
+}
+
+const sched::StageInfo& stage(const Driver& d, std::uint32_t id) { return *d.core.view().stage(JobId(1), StageId(id)); }
+
+std::size_t placed(const Driver& d, std::uint32_t id) {
+  std::size_t count = 0;
+  for (const auto& [node, tasks] : stage(d, id).preplaced) count += tasks.size();
+  return count;
+}
+
+TEST(Preplacement, GivesAllReducesNodesWhenEnoughMapsHaveEnded) {
+  Driver d(at(0.25));
+  d.join(1, 4);
+  d.join(2, 4);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 8, 20), result(reader(1, {0}, 20, 0))})));
+  finish_map(d, 0, 0, 100, std::vector<std::uint64_t>(20, 10));
+  EXPECT_EQ(placed(d, 1), 0u) << "one map of eight tells too little";
+  finish_map(d, 0, 1, 100, std::vector<std::uint64_t>(20, 10));
+  EXPECT_EQ(placed(d, 1), 20u);
+  EXPECT_EQ(stage(d, 1).preplaced.at(NodeId(1)).size(), 10u);
+  const auto before = stage(d, 1).preplaced;
+  finish_map(d, 0, 2, 100, std::vector<std::uint64_t>(20, 10));
+  EXPECT_EQ(stage(d, 1).preplaced, before) << "once";
+  while (!d.running.empty()) {  // both nodes get on alike
+    for (std::uint32_t node : {1u, 2u}) {
+      const auto one =
+          std::find_if(d.running.begin(), d.running.end(), [&](const auto& entry) { return entry.second == NodeId(node); });
+      if (one == d.running.end()) continue;
+      ASSERT_TRUE(d.finish(AttemptId(one->first)));
+    }
+  }
+  for (const auto* launch : d.all<LaunchTask>()) {
+    if (launch->attempt.task.stage != StageId(1)) continue;
+    EXPECT_TRUE(before.at(launch->node).contains(launch->attempt.task.index)) << launch->attempt.task.index;
+  }
+  EXPECT_NE(d.last<ActionFinished>(), nullptr);
+}
+
+TEST(Preplacement, BalancesPredictedBytes) {
+  Driver d(at(0.5));
+  d.join(1, 1);
+  d.join(2, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 4), result(reader(1, {0}, 4, 0))})));
+  finish_map(d, 0, 0, 100, {30, 10, 10, 10});
+  const NodeId large = *stage(d, 1).tasks[0].preplaced;
+  for (std::uint32_t task = 1; task < 4; ++task) EXPECT_NE(stage(d, 1).tasks[task].preplaced, large);
+}
+
+TEST(Preplacement, KeepsAReduceWithTheProducerOfMostOfItsInput) {
+  Driver d(at(1e-9));
+  for (std::uint32_t node = 1; node <= 4; ++node) d.join(node, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 4, 4), result(reader(1, {0}, 4, 0))})));
+  std::vector<NodeId> producers;
+  for (std::uint32_t map = 0; map < 4; ++map) producers.push_back(d.running.at(d.running_attempt(1, 0, map)));
+  std::vector<std::uint64_t> sizes(4, 1);
+  sizes[2] = 93;
+  finish_map(d, 0, 0, 100, sizes);
+  EXPECT_EQ(stage(d, 1).tasks[2].preplaced, producers[0]);
+}
+
+TEST(Preplacement, PlacesAJoinOnceForEachOfItsInputs) {
+  Driver d(at(0.5));
+  d.join(1, 4);
+  d.join(2, 4);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 4), source(1, 2, 4), result(reader(2, {0, 1}, 4, 0))})));
+  finish_map(d, 0, 0, 100, {500, 1, 1, 500});
+  EXPECT_EQ(placed(d, 2), 4u);
+  EXPECT_NE(stage(d, 2).tasks[0].preplaced, stage(d, 2).tasks[3].preplaced);
+  finish_map(d, 1, 0, 100, {1, 900, 1, 1});  // the two of before belong together now
+  EXPECT_EQ(stage(d, 2).tasks[0].preplaced, stage(d, 2).tasks[3].preplaced);
+  EXPECT_NE(stage(d, 2).tasks[0].preplaced, stage(d, 2).tasks[1].preplaced);
+  d.drain();
+  EXPECT_NE(d.last<ActionFinished>(), nullptr);
+}
+
+TEST(Preplacement, TasksOfANodeThatLeavesArePlacedAnewAndTheOthersStay) {
+  Driver d(at(0.25));
+  for (std::uint32_t node = 1; node <= 3; ++node) d.join(node, 2);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 4, 12), result(reader(1, {0}, 12, 0))})));
+  finish_map(d, 0, 0, 100, std::vector<std::uint64_t>(12, 10));
+  ASSERT_EQ(placed(d, 1), 12u);
+  const auto before = stage(d, 1).preplaced;
+  ASSERT_TRUE(d.lose(2));
+  std::erase_if(d.running, [](const auto& entry) { return entry.second == NodeId(2); });
+  EXPECT_EQ(placed(d, 1), 12u);
+  for (std::uint32_t node : {1u, 3u}) {
+    const auto& now = stage(d, 1).preplaced.at(NodeId(node));
+    EXPECT_TRUE(std::includes(now.begin(), now.end(), before.at(NodeId(node)).begin(), before.at(NodeId(node)).end()));
+    EXPECT_EQ(now.size(), 6u);
+  }
+  d.drain();
+  EXPECT_NE(d.last<ActionFinished>(), nullptr);
+}
+
+TEST(Preplacement, ANodeThatIsIdleTakesWhatAnotherWouldComeToLast) {
+  Driver d(at(0.5));
+  d.join(1, 1);
+  d.join(2, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 8), result(reader(1, {0}, 8, 0))})));
+  finish_map(d, 0, 0, 100, std::vector<std::uint64_t>(8, 10));
+  const auto mine = stage(d, 1).preplaced.at(NodeId(1)), others = stage(d, 1).preplaced.at(NodeId(2));
+  finish_map(d, 0, 1, 100, std::vector<std::uint64_t>(8, 10));
+  for (std::size_t i = 0; i < mine.size(); ++i) {  // node 1 works, node 2 does not get on
+    for (const auto& [attempt, node] : std::map(d.running)) {
+      if (node != NodeId(1)) continue;
+      ASSERT_TRUE(d.finish(attempt));
+    }
+  }
+  EXPECT_TRUE(d.is_running(1, 1, *others.rbegin()));
+  EXPECT_TRUE(d.is_running(1, 1, *others.begin()));
+}
+
+TEST(Preplacement, IsNotForReadersOfFilesNorForASingleNode) {
+  Driver d(at(0.25));
+  d.join(1, 4);
+  d.submit(1);
+  plan::Stage both = reader(1, {0}, 4, 0);
+  both.branches.push_back({plan::BranchKind::splits, 2, {}, {}, {}});
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 4, 4), result(both)})));
+  finish_map(d, 0, 0, 100, {1, 1, 1, 1});
+  d.join(2, 4);
+  finish_map(d, 0, 1, 100, {1, 1, 1, 1});
+  EXPECT_EQ(placed(d, 1), 0u);
+  d.drain();
+  EXPECT_NE(d.last<ActionFinished>(), nullptr);
+}
+
+TEST(Preplacement, ASchedulerThatThrowsWhenAskedIsFoundOutAndTheJobGoesOn) {
+  class Thrower final : public sched::Scheduler {
+   public:
+    std::string_view name() const override { return "thrower"; }
+    void schedule(const sched::ClusterView& view, const sched::Trigger&, sched::Decisions& decisions) override {
+      for (const auto& [id, job] : view.jobs()) {
+        for (StageId stage : std::set(job.runnable)) {
+          while (!job.stage(stage)->pending.empty() && !view.free_nodes().empty())
+            (void)decisions.launch({id, stage, *job.stage(stage)->pending.unconstrained().first()}, *view.free_nodes().begin(), "");
+        }
+      }
+    }
+    void preplace(const sched::ClusterView&, const sched::Preplaceable& what, sched::Decisions& decisions) override {
+      (void)decisions.preplace({what.job, what.reader, 0}, NodeId(2), "before it breaks");
+      throw std::runtime_error("no idea");
+    }
+  };
+  Driver d(std::make_unique<Thrower>(), at(0.5));
+  d.join(1, 4);
+  d.join(2, 4);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 4), result(reader(1, {0}, 4, 0))})));
+  finish_map(d, 0, 0, 100, {1, 1, 1, 1});
+  EXPECT_EQ(d.core.trouble().faults, 1u);
+  EXPECT_EQ(stage(d, 1).tasks[0].preplaced, NodeId(2)) << "what it had decided before stands";
+  d.drain();
+  EXPECT_NE(d.last<ActionFinished>(), nullptr);
+}
+
+TEST(Status, ForetellsHowLargeAShuffleWillBe) {
+  Driver d;
+  d.join(1, 4);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 4, 3), result(reader(1, {0}, 3, 0))})));
+  EXPECT_EQ(d.core.job(JobId(1), true)->stages[0].predicted_shuffle_bytes, 0u);
+  finish_map(d, 0, 0, 100, {10, 20, 30});
+  finish_map(d, 0, 1, 100, {10, 20, 30});
+  EXPECT_EQ(d.core.job(JobId(1))->stages[0].predicted_shuffle_bytes, 0u) << "not asked for";
+  const StageStatus told = d.core.job(JobId(1), true)->stages[0];
+  EXPECT_EQ(told.shuffle_bytes, 120u);
+  EXPECT_EQ(told.predicted_shuffle_bytes, 240u);
+  EXPECT_EQ(told.predicted_largest_partition, 120u);
+  finish_map(d, 0, 2, 100, {10, 20, 30});
+  finish_map(d, 0, 3, 100, {10, 20, 30});
+  EXPECT_EQ(d.core.job(JobId(1), true)->stages[0].predicted_shuffle_bytes, 0u) << "it is known";
+}
+
+}  // namespace
+}  // namespace weft::master
