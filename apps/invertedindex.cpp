@@ -23,7 +23,7 @@ void declare(CLI::App& app, Options& options) {
 
 void define(weft::Flow& flow, const Options& options) {
   flow.read_text(options.input)
-      .flat_map([](std::string_view line) { return weft::words(line); })
+      .flat_map(weft::split_words)
       .map([](std::string_view word) { return std::pair(word, weft::input_path()); })
       .distinct()
       .group_by_key()

@@ -12,11 +12,13 @@ using weft::bench::Setting;
 struct Section {
   const char* name;
   void (*run)(const Setting&);
+  bool in_quick = true;  // without being asked for
 };
 
 constexpr Section kSections[] = {
     {"control", weft::bench::control_plane}, {"wordcount", weft::bench::wordcount}, {"source", weft::bench::source_words},
-    {"terasort", weft::bench::terasort},     {"join", weft::bench::join},           {"tiny", weft::bench::tiny_files}};
+    {"terasort", weft::bench::terasort},     {"join", weft::bench::join},           {"tiny", weft::bench::tiny_files},
+    {"memory", weft::bench::memory, false}};
 
 int usage() {
   std::fprintf(stderr, "usage: bench BIN-DIRECTORY DATA-DIRECTORY [--quick] [--only SECTION]; sections:");
@@ -43,7 +45,7 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   bool any = false;
   for (const Section& section : kSections) {
-    if (!setting.only.empty() && setting.only != section.name) continue;
+    if (setting.only.empty() ? setting.quick && !section.in_quick : setting.only != section.name) continue;
     any = true;
     section.run(setting);
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "benchmarks/e2e/input.hpp"
 #include "benchmarks/e2e/sections.hpp"
 #include "benchmarks/e2e/work.hpp"
 
@@ -12,25 +13,6 @@ namespace weft::bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A generated file that goes with the object: at no time there are more than 2 GiB of them and of outputs.
-class Input {
- public:
-  Input(const Setting& setting, const std::string& name, const std::string& generator, Command arguments)
-      : path_(setting.data + "/" + name) {
-    for (std::string& argument : arguments)
-      if (argument == "FILE") argument = path_;
-    arguments.insert(arguments.begin(), setting.program(generator));
-    time_command(arguments);
-  }
-  ~Input() { fs::remove(path_); }
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 Input zipf_text(const Setting& setting, const std::string& name, std::uint64_t bytes, const std::string& hot = "0") {
   return {setting, name, "zipf_text", {std::to_string(bytes), "FILE", "1000000", "1", "1", hot}};
@@ -86,7 +68,6 @@ Work join_of(const Setting& setting, const Tables& tables) {
           1.8};
 }
 
-constexpr std::uint64_t kGiB = 1U << 30;
 constexpr const char* kHotShare = "0.3";
 
 }  // namespace

@@ -1,10 +1,11 @@
-// How fast the simulator is, each run in a process of its own so that its memory is its own: time and peak memory next to their
-// limits.
+// How fast the simulator is, each run in a process of its own so that its memory is its own: processor time and peak memory next to
+// their limits.
 //
 //   simulator_bench [--traces DIR] [NAME…]      DIR holds the public traces; runs that need one that is missing are left out
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -40,6 +41,13 @@ struct Case {
   std::exit(2);
 }
 
+/// One thread simulates: on a quiet machine this is the time that passes.
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 void run(const Case& what, const std::string& traces, int out) {
   std::string text = what.workload;
   if (const auto colon = text.find(':'); text.compare(0, colon, "generate") != 0) text.insert(colon + 1, traces + "/");
@@ -52,7 +60,9 @@ void run(const Case& what, const std::string& traces, int out) {
   }
   auto scheduler = sched::make_scheduler(what.scheduler);
   if (!scheduler) give_up(scheduler.error().to_string());
+  const double before = processor_seconds();
   auto result = simulate(*workload, what.model(), std::move(*scheduler), {});
+  const double seconds = processor_seconds() - before;
   if (!result) give_up(result.error().to_string());
   double sum = 0;
   std::size_t finished = 0;
@@ -64,8 +74,8 @@ void run(const Case& what, const std::string& traces, int out) {
   char line[512];
   const int length = std::snprintf(
       line, sizeof line,
-      "%.3f %.3f %llu tasks, %zu of %zu jobs, mean completion %.2f s, makespan %.0f s, scheduler %.2f s in %llu calls",
-      std::chrono::duration<double>(result->wall_time).count(), 0.0, static_cast<unsigned long long>(result->tasks), finished,
+      "%.3f %.3f %llu tasks, %zu of %zu jobs, mean completion %.2f s, makespan %.0f s, scheduler %.2f s in %llu calls", seconds,
+      std::chrono::duration<double>(result->wall_time).count(), static_cast<unsigned long long>(result->tasks), finished,
       result->jobs.size(), finished == 0 ? 0 : sum / static_cast<double>(finished),
       std::chrono::duration<double>(result->makespan).count(), std::chrono::duration<double>(result->scheduler_time).count(),
       static_cast<unsigned long long>(result->scheduler_calls));
@@ -88,12 +98,12 @@ bool measure(const Case& what, const std::string& traces) {
   const ssize_t length = read(channel[0], line, sizeof line - 1);
   close(channel[0]);
   if (length <= 0 || status != 0) give_up(what.name + " failed");
-  const double seconds = std::atof(line);
+  char* rest = nullptr;
+  const double seconds = std::strtod(line, &rest), wall = std::strtod(rest, &rest);
   const auto megabytes = static_cast<std::size_t>(usage.ru_maxrss / 1024);
   const bool good = seconds <= what.limit_s && megabytes <= what.limit_mb;
-  const char* details = std::strchr(std::strchr(line, ' ') + 1, ' ') + 1;
-  std::printf("%-28s %9.3f s (limit %6.1f)  %5zu MB (limit %5zu)  %s  %s\n", what.name.c_str(), seconds, what.limit_s, megabytes,
-              what.limit_mb, good ? "ok  " : "OVER", details);
+  std::printf("%-28s %9.3f s (limit %6.1f; passed %.3f)  %5zu MB (limit %5zu)  %s %s\n", what.name.c_str(), seconds, what.limit_s,
+              wall, megabytes, what.limit_mb, good ? "ok  " : "OVER", rest);
   std::fflush(stdout);
   return good;
 }
@@ -131,7 +141,8 @@ std::vector<Case> cases() {
   const auto machine = [] { return ClusterModel::one_machine(100); };
   const std::string tpcds = "carbyne:carbyne_dags/queries_tpcds_FB_distr_new.txt.gz";
   std::vector<Case> all;
-  for (const char* policy : {"drf(form=closed)", "srtf(stages=cpm)", "tetris(srtf=false,barrier=2,penalty=1,round=1e-6)"}) {
+  for (const char* policy :
+       {"drf(form=closed,leftover=furthest,digits=2)", "srtf(stages=cpm)", "tetris(srtf=false,barrier=2,penalty=1,round=1e-6)"}) {
     all.push_back({std::string("tpcds-50-") + policy, tpcds, policy, machine, 100, 50, false, 0.1, 50});
     all.push_back({std::string("tpcds-399-") + policy, tpcds, policy, machine, 100, 0, false, 1, 100});
   }

@@ -36,7 +36,8 @@ class Cluster {
     std::vector<std::string> command{program("weft"), "worker", "--master",
                                      address_,        "--name", "w" + std::to_string(workers_.size() + 1)};
     if (std::find(extra.begin(), extra.end(), "--slots") == extra.end()) command.insert(command.end(), {"--slots", "2"});
-    if (workers_.size() % 2 == 1) command.insert(command.end(), {"--share", "false"});
+    if (workers_.size() % 2 == 1 && std::find(extra.begin(), extra.end(), "--share") == extra.end())
+      command.insert(command.end(), {"--share", "false"});
     command.insert(command.end(), extra.begin(), extra.end());
     ProcessOptions with_name = options();
     with_name.environment["WEFT_TEST_NODE"] = "w" + std::to_string(workers_.size() + 1);

@@ -18,7 +18,7 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
 
 TEST(SchedulerPlugin, ThatDoesNotFitIsRefusedWithTheReason) {
   for (const auto& [name, complaint] : std::vector<std::pair<std::string, std::string>>{
-           {"wrong_interface", "was built for interface 999.00000001, this program has 1."},
+           {"wrong_interface", "was built for interface 999.00000001, this program has 3."},
            {"no_entry", "exports no weft_scheduler_plugin"},
            {"taken_name", "there is a scheduler 'fifo' already"},
            {"missing", "cannot load the scheduler plugin"}}) {
@@ -66,6 +66,29 @@ TEST(SchedulerPlugin, ThatNeverReturnsEndsTheMasterAndEverybodyIsTold) {
   const auto master = cluster.master().wait();
   EXPECT_EQ(master.exit_code, 1);
   EXPECT_TRUE(has(master.err, "weft: the scheduler hanging has not returned for 300ms")) << master.err;
+}
+
+TEST(SchedulerPlugin, WhoseFactoryNeverReturnsIsRefusedEverywhereAndWhatWasInForceStays) {
+  const std::string line = "the scheduler unmade cannot be made: its factory has not returned for ";
+  const auto master =
+      run(with({program("weft"), "master", "--listen", "127.0.0.1:0", "--scheduler-timeout", "200ms"}, misbehaving("unmade")));
+  EXPECT_EQ(master.exit_code, 1);
+  EXPECT_TRUE(has(master.err, line + "200ms") && one_line(master.err)) << master.err;
+
+  Cluster cluster(1, with(misbehaving("preempting"), {"--scheduler-timeout", "200ms"}));
+  const auto refused = cluster.admin({"scheduler", "use", "unmade"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(has(refused.err, line + "200ms")) << refused.err;
+  EXPECT_TRUE(has(cluster.admin({"scheduler", "show"}).out, "preempting"));
+  EXPECT_EQ(run(cluster.job({"sums", "--records", "1000"})).out, expected_sums(1000));
+
+  const auto alone = run(with({program("cluster_probe"), "sums", "--quiet", "--threads", "2"}, misbehaving("unmade")));
+  EXPECT_EQ(alone.exit_code, 1);
+  EXPECT_TRUE(has(alone.err, line + "5s") && one_line(alone.err)) << alone.err;
+  const auto simulated =
+      run(with({program("weft"), "simulate", "--quiet", "--workload", "generate:jobs=5", "--nodes", "3"}, misbehaving("unmade")));
+  EXPECT_EQ(simulated.exit_code, 1);
+  EXPECT_TRUE(has(simulated.err, line + "5s") && one_line(simulated.err)) << simulated.err;
 }
 
 TEST(SchedulerPlugin, ThatNeverReturnsEndsAnEmbeddedJobWithALine) {

@@ -24,16 +24,19 @@ struct Options {
   std::string mode;
   std::string input;
   std::string marker;  // a file that exists once a task has reached the point of interest
+  std::string on;      // a worker
   std::uint32_t tasks = 4;
   std::uint64_t records = 100000;
 };
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("mode", options.mode,
-                 "noop, sums, skewed_join, iterate, meet, where, spin, throw, segfault, exit, loop, allocate, once or wait")
+  app.add_option(
+         "mode", options.mode,
+         "noop, sums, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, exit, loop, hang, allocate, once or wait")
       ->required();
   app.add_option("--input", options.input, "Text for the modes that read");
   app.add_option("--marker", options.marker, "File to create when a task has begun");
+  app.add_option("--on", options.on, "The worker on which tasks of the mode hang do");
   app.add_option("--tasks", options.tasks, "Tasks of the first stage");
   app.add_option("--records", options.records, "Records in all");
 }
@@ -53,12 +56,17 @@ void meet(const Options& options, std::uint64_t task) {
     while (!here(other)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+std::string node_name() {
+  const char* node = std::getenv("WEFT_TEST_NODE");
+  return node == nullptr ? "?" : node;
+}
+
 std::uint64_t misbehave(const Options& options, std::uint64_t i) {
   if (options.mode == "throw") throw std::runtime_error("record " + std::to_string(i) + " is bad");
   if (options.mode == "segfault") raise(SIGSEGV);
   if (options.mode == "exit") _exit(3);
   if (options.mode == "once" && mark(options.marker)) raise(SIGKILL);
-  if (options.mode == "loop")
+  if (options.mode == "loop" || (options.mode == "hang" && node_name() == options.on))
     for (volatile bool forever = true; forever;) mark(options.marker);
   if (options.mode == "wait") {
     mark(options.marker);
@@ -68,6 +76,10 @@ std::uint64_t misbehave(const Options& options, std::uint64_t i) {
     mark(options.marker);
     while (access((options.marker + ".go").c_str(), F_OK) != 0) {
     }
+  }
+  if (options.mode == "straggle" && i + 1 == options.records) {  // the last task, which says where it is
+    mark(options.marker + "." + node_name());
+    while (access((options.marker + ".go").c_str(), F_OK) != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (options.mode == "allocate") {
     static std::vector<std::vector<char>> hoard;
@@ -128,11 +140,6 @@ void skewed_join(weft::Flow& flow, const Options& options) {
                         .reduce_by_key(std::plus<>())
                         .collect();
   print_sorted(rows);
-}
-
-std::string node_name() {
-  const char* node = std::getenv("WEFT_TEST_NODE");
-  return node == nullptr ? "?" : node;
 }
 
 /// Where each line was read, and where each reduce of the lines ran.

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include "schedulers/plugin.hpp"
 
@@ -128,6 +130,9 @@ extern "C" PluginInterface weft_scheduler_plugin(PluginInterface host, Registry*
     WEFT_TRY(add<Fickle>(known, "fickle"));
     WEFT_TRY(add<Throwing>(known, "throwing"));
     WEFT_TRY(add<Nonsense>(known, "nonsense"));
-    return add<Hanging>(known, "hanging");
+    WEFT_TRY(add<Hanging>(known, "hanging"));
+    return known.add("unmade", "never returns from its factory", [](Options&) -> Result<std::unique_ptr<Scheduler>> {
+      for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+    });
   });
 }

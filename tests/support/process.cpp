@@ -30,6 +30,7 @@ constexpr auto kPoll = std::chrono::milliseconds(2);
   ::dup2(in, 0);
   ::dup2(out, 1);
   ::dup2(err, 2);
+  ::setenv("TMPDIR", directory.c_str(), 1);  // what a killed program leaves behind goes with the object
   for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -14,7 +14,7 @@ void declare(CLI::App& app, Options& options) { app.add_option("--input", option
 
 void define(weft::Flow& flow, const Options& options) {
   const std::string longest = flow.read_text(options.input)
-                                  .flat_map([](std::string_view line) { return weft::words(line); })
+                                  .flat_map(weft::split_words)
                                   .map([](std::string_view word) { return std::string(word); })
                                   .reduce(std::string(), [](const std::string& a, const std::string& b) {
                                     if (a.size() != b.size()) return a.size() > b.size() ? a : b;

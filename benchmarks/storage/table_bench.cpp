@@ -1,0 +1,155 @@
+// Tables of a cluster of real processes, three replicas of each partition:
+//
+//   table_bench DIRECTORY [--quick]
+//
+//   get at a snapshot       ≤ 1.1 times as long as a get of now, with one live snapshot and with ten
+//   making a snapshot       ≤ 50 ms, of 1 GiB (256 MiB with --quick)
+//
+// Between one snapshot and the next, a tenth of the keys is written anew. Kinds of gets alternate, and the medians of the rounds
+// count.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/random.hpp"
+#include "benchmarks/e2e/setting.hpp"
+#include "storage/tables/table_client.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::bench {
+namespace {
+
+using storage::SnapshotId;
+using storage::TableWrite;
+constexpr std::uint64_t kValueBytes = 1000;
+constexpr std::uint32_t kPartitions = 8;
+
+template <class T>
+T need(Result<T> result) {
+  if (!result) {
+    std::fprintf(stderr, "table_bench: %s\n", result.error().to_string().c_str());
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+double milliseconds(const std::function<void()>& what) {
+  const auto began = std::chrono::steady_clock::now();
+  what();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+class Bench {
+ public:
+  Bench(const std::string& weft, const std::string& directory, bool quick)
+      : bytes_(std::uint64_t{quick ? 256u : 1024u} << 20), keys_(bytes_ / kValueBytes), rounds_(quick ? 15 : 31) {
+    const std::string port = directory + "/port";
+    const auto start = [&](std::vector<std::string> words) {
+      words.insert(words.begin(), weft);
+      processes_.push_back(
+          std::make_unique<test::Process>(words, test::ProcessOptions{.environment = {}, .deadline = std::chrono::hours(1)}));
+    };
+    start({"master", "--listen", "127.0.0.1:0", "--port-file", port, "--data-dir", directory + "/data"});
+    test::eventually([&] { return !test::read_file(port).empty(); });
+    std::string address = test::read_file(port);
+    address.erase(address.find_last_not_of('\n') + 1);
+    for (const char* name : {"w1", "w2", "w3"})
+      start({"worker", "--master", address, "--name", name, "--host", name, "--chunk-dir", directory + "/" + name, "--scrub-rate",
+             "0"});
+    tables_ = need(storage::TableClient::connect(address));
+    test::eventually([&] { return tables_->create("t", {kPartitions, 3}).has_value(); });
+    test::eventually([&] {
+      const auto status = tables_->describe("t");
+      return status && status->short_partitions == 0;
+    });
+  }
+
+  void run() {
+    const double filling = milliseconds([&] { fill(0, keys_, 1); });
+    std::printf("tables: %llu rows of %llu bytes, %u partitions, three replicas on three worker processes\n",
+                static_cast<unsigned long long>(keys_), static_cast<unsigned long long>(kValueBytes), kPartitions);
+    row("rows written", text("%.1f MiB/s", static_cast<double>(bytes_) / 1048.576 / filling), "");
+    std::vector<SnapshotId> snapshots{make_snapshot()};
+    fill(0, keys_ / 10, 2);
+    compare(snapshots);
+    while (snapshots.size() < 10) {
+      snapshots.push_back(make_snapshot());
+      fill(keys_ / 10 * (snapshots.size() - 1), keys_ / 10, snapshots.size() + 1);
+    }
+    compare(snapshots);
+    const double making = median(making_);
+    row("making a snapshot", text("%.1f ms, ratio %.2f", making, making / 50), "50 ms at most");
+  }
+
+ private:
+  std::string key(std::uint64_t number) const {
+    char text[32];
+    std::snprintf(text, sizeof text, "key-%012llu", static_cast<unsigned long long>(number));
+    return text;
+  }
+  void fill(std::uint64_t first, std::uint64_t count, std::uint64_t round) {
+    Random random(round);
+    std::vector<TableWrite> batch;
+    for (std::uint64_t i = first; i < first + count; ++i) {
+      std::string value(kValueBytes, 'x');
+      for (char& byte : value) byte = static_cast<char>('a' + random.below(26));
+      batch.push_back({key(i), std::move(value)});
+      if (batch.size() >= 16'000 || i + 1 == first + count) need(tables_->put("t", std::exchange(batch, {})));
+    }
+  }
+  SnapshotId make_snapshot() {
+    SnapshotId id;
+    making_.push_back(milliseconds([&] { id = need(tables_->snapshot("t", "s" + std::to_string(making_.size()))); }));
+    return id;
+  }
+  double gets(SnapshotId snapshot) {
+    constexpr int kGets = 400;
+    return milliseconds([&] {
+             for (int i = 0; i < kGets; ++i)
+               if (!need(tables_->get("t", {key(random_.below(keys_))}, snapshot)).at(0)) std::exit(1);
+           }) /
+           kGets;
+  }
+  void compare(const std::vector<SnapshotId>& snapshots) {
+    std::vector<double> now, then;
+    gets({}), gets(snapshots.front());
+    for (int round = 0; round < rounds_; ++round) {
+      now.push_back(gets({}));
+      then.push_back(gets(snapshots[random_.below(snapshots.size())]));
+    }
+    const double ratio = median(then) / median(now);
+    row(text("get at one of %zu live snapshots", snapshots.size()),
+        text("%.3f ms, now %.3f ms, ratio %.2f", median(then), median(now), ratio), "1.1 at most");
+  }
+
+  const std::uint64_t bytes_, keys_;
+  const int rounds_;
+  std::vector<std::unique_ptr<test::Process>> processes_;
+  std::shared_ptr<storage::TableClient> tables_;
+  std::vector<double> making_;
+  Random random_{7};
+};
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  const bool quick = argc == 3 && std::string(argv[2]) == "--quick";
+  if (argc < 2 || (argc > 2 && !quick)) return std::fprintf(stderr, "usage: table_bench DIRECTORY [--quick]\n"), 2;
+  auto directory = weft::bench::need(weft::TempDir::create("weft-table-bench-", argv[1]));
+  const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  weft::bench::Bench(here / "weft", directory.path(), quick).run();
+  return 0;
+}

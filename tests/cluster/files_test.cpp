@@ -1,0 +1,321 @@
+// The files of a cluster of real processes: the command line, failures, jobs.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "tests/cluster/file_cluster.hpp"
+#include "tests/reference/reference.hpp"
+
+namespace weft::test {
+namespace {
+
+class Files : public testing::Test {
+ protected:
+  void start(int workers, FileClusterOptions options = {}) { cluster = std::make_unique<FileCluster>(workers, std::move(options)); }
+  ProcessResult good(std::vector<std::string> words) {
+    const ProcessResult result = cluster->run_fs(words);
+    EXPECT_EQ(result.exit_code, 0) << words[0] << ": " << result.err;
+    return result;
+  }
+  std::string refusal(std::vector<std::string> words) {
+    const ProcessResult result = cluster->run_fs(words);
+    EXPECT_EQ(result.exit_code, 1) << words[0] << ": " << result.out;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    return result.err;
+  }
+  void put(const std::string& content, const std::string& path, std::vector<std::string> extra = {}) {
+    write_file(files / "content", content);
+    std::vector<std::string> words{"put", files / "content", path};
+    words.insert(words.end(), extra.begin(), extra.end());
+    good(words);
+  }
+  /// Whether the file reads as it should; compared here, so that a failure prints no megabytes.
+  bool reads(const std::string& path, const std::string& content) { return good({"cat", path}).out == content; }
+
+  ScratchDirectory files;
+  std::unique_ptr<FileCluster> cluster;
+};
+
+TEST_F(Files, AreKeptByTheCommandLine) {
+  start(3);
+  const std::string text = some_text(3'000'000, 1);
+  put(text, "/words", {"--chunk-size", "1MiB"});
+  EXPECT_TRUE(reads("weft://words", text));
+  good({"mkdir", "-p", "/a/b/c"});
+  EXPECT_TRUE(has(refusal({"mkdir", "/a"}), "/a exists"));
+  write_file(files / "one", "1\n2\n3\n");
+  write_file(files / "two", "");
+  good({"put", files / "one", files / "two", "/a/b/"});
+  EXPECT_TRUE(reads("/a/b/one", "1\n2\n3\n"));
+  EXPECT_TRUE(reads("/a/b/two", ""));
+  EXPECT_EQ(good({"head", "-n", "2", "/a/b/one"}).out, "1\n2\n");
+  EXPECT_EQ(good({"tail", "-n", "1", "/a/b/one"}).out, "3\n");
+  EXPECT_EQ(good({"tail", "-c", "5", "/words"}).out, text.substr(text.size() - 5));
+  EXPECT_EQ(good({"head", "-c", "7", "/words"}).out, text.substr(0, 7));
+  const std::string listed = good({"ls", "/a/b", "--json"}).out;
+  EXPECT_TRUE(has(listed, "\"path\":\"/a/b/one\",\"type\":\"file\",\"bytes\":6,\"replication\":3")) << listed;
+  EXPECT_TRUE(has(good({"stat", "/words"}).out, "3000000 bytes in 3 chunks of up to 1.00 MiB, 3 replicas"));
+  EXPECT_TRUE(has(good({"du", "/", "--json"}).out, "\"bytes\":3000006,\"stored_bytes\":9000018,\"files\":3"));
+  good({"mv", "/a/b", "/moved"});
+  EXPECT_TRUE(has(refusal({"cat", "/a/b/one"}), "/a/b/one does not exist"));
+  EXPECT_EQ(good({"cat", "/moved/o*", "/moved/t*"}).out, "1\n2\n3\n");
+  EXPECT_TRUE(has(refusal({"cat", "/moved/x*"}), "nothing matches /moved/x*"));
+  good({"get", "-r", "/moved", files / "copy"});
+  EXPECT_EQ(read_file(files / "copy/one"), "1\n2\n3\n");
+  good({"put", "-r", files / "copy", "/again"});
+  EXPECT_TRUE(reads("/again/one", "1\n2\n3\n"));
+  good({"setrep", "2", "/words"});
+  EXPECT_TRUE(eventually([&] { return FileCluster::number(good({"fsck", "/words", "--blocks", "--json"}).out, "replicas") == 2; }));
+  EXPECT_TRUE(has(refusal({"rm", "/moved"}), "not empty"));
+  good({"rm", "-r", "/moved", "/again", "/a"});
+  EXPECT_EQ(good({"ls", "/", "--json"}).out.find("moved"), std::string::npos);
+  EXPECT_TRUE(has(good({"fsck", "/", "--blocks", "--locations"}).out, "replicas, healthy: "));
+  EXPECT_TRUE(has(good({"report"}).out, "1 files in 1 directories"));
+}
+
+TEST_F(Files, StreamThroughStandardInputAndOutput) {
+  start(2);
+  const std::string text = some_text(300'000, 2);
+  write_file(files / "in", text);
+  const auto result = run({"/bin/sh", "-c",
+                           program("weft") + " fs put - /f --chunk-size 64KiB --master " + cluster->address() + " < " +
+                               (files / "in") + " && " + program("weft") + " fs get /f - --master " + cluster->address()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out == text);
+  EXPECT_TRUE(has(result.err, "fewer than 3 replicas")) << result.err;
+}
+
+TEST_F(Files, RefuseWhatCannotBe) {
+  start(1);
+  put("x", "/f", {"--replication", "1"});
+  EXPECT_TRUE(has(refusal({"put", files / "content", "/f"}), "/f exists"));
+  EXPECT_TRUE(has(refusal({"put", files / "content", "/none/f"}), "the directory /none does not exist"));
+  EXPECT_TRUE(has(refusal({"put", files / "absent", "/g"}), "absent"));
+  EXPECT_TRUE(has(refusal({"mkdir", "/a/../b"}), "holds . or .."));
+  EXPECT_TRUE(has(refusal({"mkdir", "relative"}), "is not absolute"));
+  EXPECT_TRUE(has(refusal({"mkdir", "/" + std::string(300, 'x')}), "longer than 255"));
+  EXPECT_TRUE(has(refusal({"mkdir", ""}), "is empty"));
+  EXPECT_TRUE(has(refusal({"rm", "/"}), "root"));
+  EXPECT_TRUE(has(refusal({"mv", "/f", "/f/g"}), "/f"));
+  EXPECT_TRUE(has(refusal({"setrep", "0", "/f"}), "1 to 64 replicas"));
+  EXPECT_TRUE(has(refusal({"put", files / "content", "/h", "--chunk-size", "1KiB"}), "chunks have 64KiB to"));
+  good({"quota", "ann", "--bytes", "100KiB"});
+  write_file(files / "large", std::string(200'000, 'x'));
+  EXPECT_TRUE(has(refusal({"put", files / "large", "/large", "--user", "ann", "--replication", "1"}), "quota of ann"));
+  EXPECT_TRUE(has(refusal({"stat", "/large"}), "does not exist"));
+  good({"put", files / "content", "/small", "--user", "ann", "--replication", "1"});
+  const auto no_master = run({program("weft"), "fs", "ls", "--master", "127.0.0.1:1"});
+  EXPECT_TRUE(has(no_master.err, "no weft master answers at 127.0.0.1:1")) << no_master.err;
+}
+
+TEST_F(Files, AreReadableWithoutAWorkerAndAreReplicatedAgain) {
+  start(4);
+  const std::string text = some_text(4'000'000, 3);
+  put(text, "/f", {"--chunk-size", "256KiB"});
+  cluster->kill_worker(0);
+  EXPECT_TRUE(reads("/f", text));
+  EXPECT_TRUE(cluster->healthy()) << cluster->report();
+  cluster->kill_worker(1);
+  EXPECT_TRUE(reads("/f", text));
+  cluster->start_worker(0);
+  EXPECT_TRUE(cluster->ready(3));
+  EXPECT_TRUE(cluster->healthy()) << cluster->report();
+  EXPECT_TRUE(eventually([&] { return has(good({"fsck", "/", "--json"}).out, "\"chunk_states\":{\"healthy\":16}"); }));
+}
+
+TEST_F(Files, OutliveTheMaster) {
+  start(3);
+  const std::string text = some_text(1'000'000, 4);
+  good({"mkdir", "-p", "/a/b"});
+  put(text, "/a/b/f", {"--chunk-size", "128KiB"});
+  good({"quota", "ann", "--entries", "7"});
+  const std::string before = good({"ls", "/a/b", "/a", "--json"}).out;
+  cluster->kill_master();
+  cluster->restart_master();
+  EXPECT_TRUE(cluster->ready(3));
+  EXPECT_EQ(good({"ls", "/a/b", "/a", "--json"}).out, before);
+  EXPECT_TRUE(reads("/a/b/f", text));
+  EXPECT_TRUE(has(cluster->report(), "\"user\":\"ann\",\"bytes\":0,\"entries\":0,\"most_bytes\":0,\"most_entries\":7"));
+}
+
+TEST_F(Files, ADamagedReplicaIsNeverServedAndIsReplaced) {
+  start(3);
+  const std::string text = some_text(500'000, 5);
+  put(text, "/f");
+  const auto content_of = [&](std::size_t index) {
+    const auto found = cluster->chunk_files(index);
+    return found.empty() ? std::string() : read_file(found[0]);
+  };
+  const std::string good_replica = content_of(2);
+  for (std::size_t index : {0, 1}) {
+    const auto found = cluster->chunk_files(index);
+    ASSERT_EQ(found.size(), 1u);
+    std::fstream file(found[0], std::ios::in | std::ios::out | std::ios::binary);
+    const auto at = static_cast<std::streamoff>(123'456 + 100'000 * index);
+    file.seekg(at);
+    const char byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(at);
+    file.put(byte);
+  }
+  ASSERT_NE(content_of(0), good_replica);
+  // Readers find one, the scrubber the other; nobody ever sees a wrong byte.
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(reads("/f", text));
+    return content_of(0) == good_replica && content_of(1) == good_replica;
+  }));
+  EXPECT_TRUE(cluster->healthy()) << cluster->report();
+}
+
+TEST_F(Files, AWorkerThatReturnsWithStaleChunksDropsThemAndKeepsTheOthers) {
+  start(4);
+  const std::string kept = some_text(2'000'000, 10), old = some_text(1'000'000, 11), fresh = some_text(1'000'000, 12);
+  put(kept, "/kept", {"--chunk-size", "256KiB"});
+  put(old, "/removed", {"--chunk-size", "256KiB"});
+  put(old, "/replaced", {"--chunk-size", "256KiB"});
+  cluster->kill_worker(0);
+  ASSERT_FALSE(cluster->chunk_files(0).empty());
+  good({"rm", "/removed"});
+  put(fresh, "/replaced", {"--chunk-size", "256KiB", "--overwrite"});
+  EXPECT_TRUE(eventually([&] { return FileCluster::number(cluster->report(), "removed") == 0; }));  // their chunks are forgotten
+  EXPECT_TRUE(cluster->healthy()) << cluster->report();  // three replicas without it: what it still has is too many
+  cluster->start_worker(0);
+  ASSERT_TRUE(cluster->ready(4));
+  const auto chunk_files = [&] {
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < 4; ++i) all += cluster->chunk_files(i).size();
+    return all;
+  };
+  EXPECT_TRUE(eventually([&] { return chunk_files() == 3 * (8 + 4); })) << chunk_files();
+  EXPECT_TRUE(cluster->healthy()) << cluster->report();
+  EXPECT_TRUE(reads("/kept", kept));
+  EXPECT_TRUE(reads("/replaced", fresh));
+  EXPECT_TRUE(has(good({"fsck", "/", "--json"}).out, "\"chunk_states\":{\"healthy\":12}"));
+}
+
+TEST_F(Files, AReplicaThatVanishesBehindItsWorkersBackIsMadeAgain) {
+  start(3);
+  const std::string text = some_text(1'000'000, 13);
+  put(text, "/f", {"--chunk-size", "256KiB"});
+  for (const auto& file : cluster->chunk_files(1)) std::filesystem::remove(file);
+  EXPECT_TRUE(eventually([&] { return cluster->chunk_files(1).size() == 4; })) << cluster->report();
+  EXPECT_TRUE(cluster->healthy()) << cluster->report();
+  EXPECT_TRUE(reads("/f", text));
+}
+
+TEST_F(Files, ADrainedWorkerIsFreeToGo) {
+  start(4);
+  const std::string text = some_text(2'000'000, 6);
+  put(text, "/f", {"--chunk-size", "128KiB"});
+  EXPECT_EQ(run({program("weft"), "node", "drain", "w1", "--wait", "--master", cluster->address()}).exit_code, 0);
+  EXPECT_TRUE(has(good({"report"}).out, "drained")) << good({"report"}).out;
+  cluster->kill_worker(0);
+  EXPECT_TRUE(cluster->healthy());
+  EXPECT_TRUE(reads("/f", text));
+  EXPECT_TRUE(
+      has(run({program("weft"), "node", "drain", "nobody", "--master", cluster->address()}).err, "no worker called nobody"));
+}
+
+TEST_F(Files, AChunkDirectoryOfAnotherClusterIsRefused) {
+  start(1);
+  put("x", "/f", {"--replication", "1"});
+  cluster->kill_worker(0);
+  FileCluster other(0);
+  Process stranger({program("weft"), "worker", "--master", other.address(), "--chunk-dir", cluster->chunk_directory(0)});
+  const auto result = stranger.wait();
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(has(result.err, cluster->chunk_directory(0))) << result.err;
+  cluster->start_worker(0);
+  EXPECT_TRUE(cluster->ready(1));
+  EXPECT_TRUE(reads("/f", "x"));
+}
+
+TEST_F(Files, AMasterWithoutADataDirectorySaysSo) {
+  ScratchDirectory scratch;
+  Process master({program("weft"), "master", "--listen", "127.0.0.1:0", "--port-file", scratch / "port"});
+  ASSERT_TRUE(eventually([&] { return !read_file(scratch / "port").empty(); }));
+  std::string address = read_file(scratch / "port");
+  address.pop_back();
+  const auto result =
+      run({program("weft"), "fs", "ls", "--master", address}, {.environment = {}, .deadline = std::chrono::seconds(100)});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(has(result.err, "start it with --data-dir")) << result.err;
+}
+
+TEST_F(Files, AreInputsAndOutputsOfJobsEverywhere) {
+  start(3);
+  const std::string text = some_text(2'000'000, 7);
+  put(text, "/words", {"--chunk-size", "256KiB"});
+  const auto expected = reference::wordcount({text});
+  const std::vector<std::vector<std::string>> places{
+      {"--cluster", cluster->address()}, {"--workers", "2", "--files", cluster->address()}, {"--files", cluster->address()}};
+  int number = 0;
+  for (const auto& where : places) {
+    const std::string output = "/out-" + std::to_string(++number);
+    std::vector<std::string> command{program("wordcount"), "--quiet",         "--input", "weft://wor*",
+                                     "--output",           "weft:/" + output, "--user",  "carol"};
+    command.insert(command.end(), where.begin(), where.end());
+    const auto result = run(command);
+    ASSERT_EQ(result.exit_code, 0) << where[0] << ": " << result.err;
+    good({"get", "-r", output, files / ("out" + std::to_string(number))});
+    auto lines = part_lines(files / ("out" + std::to_string(number)));
+    std::sort(lines.begin(), lines.end());
+    EXPECT_TRUE(lines == expected) << where[0];
+    EXPECT_TRUE(has(good({"ls", output}).out, output + "/_SUCCESS"));
+    for (const std::string& path : {std::string("/"), output}) {  // all of it belongs to who submitted the job
+      const std::string listed = good({"ls", path, "--json"}).out;
+      for (auto at = listed.find("\"path\":\"" + output); at != std::string::npos; at = listed.find("\"path\":\"" + output, at + 1))
+        EXPECT_EQ(FileCluster::text(listed.substr(at), "user"), "carol") << listed;
+    }
+    const auto again = run(command);
+    EXPECT_EQ(again.exit_code, 1);
+    EXPECT_TRUE(has(again.err, "exists; remove it, or use --overwrite")) << again.err;
+    command.emplace_back("--overwrite");
+    EXPECT_EQ(run(command).exit_code, 0);
+  }
+  EXPECT_FALSE(has(good({"ls", "/"}).out, ".weft-")) << "work directories stay";
+  const auto lost = run({program("wordcount"), "--quiet", "--input", "weft://words", "--output", files / "x"});
+  EXPECT_TRUE(has(lost.err, "--files HOST:PORT")) << lost.err;
+}
+
+/// The numbers behind "name": in a line of the event log.
+std::string field(const std::string& line, const std::string& name) {
+  const auto at = line.find("\"" + name + "\":");
+  if (at == std::string::npos) return "";
+  const auto begin = at + name.size() + 3;
+  return line.substr(begin, line.find_first_of(",}", begin) - begin);
+}
+
+TEST_F(Files, TasksRunWhereTheirChunksAre) {
+  start(6, {.master = {"--event-log", files / "events"}});
+  put(some_text(12'000'000, 8), "/words", {"--chunk-size", "256KiB"});
+  ASSERT_EQ(
+      run({program("wordcount"), "--quiet", "--cluster", cluster->address(), "--input", "weft://words", "--output", files / "out"})
+          .exit_code,
+      0);
+  std::map<std::string, std::string> hosts;  // of nodes
+  std::map<std::string, std::set<std::string>> of_task;
+  std::size_t local = 0, launched = 0;
+  std::ifstream log(files / "events");
+  for (std::string line; std::getline(log, line);) {
+    if (has(line, "\"event\":\"worker_joined\"")) hosts[field(line, "node")] = field(line, "host");
+    if (has(line, "\"event\":\"plan_extended\"")) {
+      for (auto at = line.find("{\"task\":"); at != std::string::npos; at = line.find("{\"task\":", at + 1)) {
+        const std::string split = line.substr(at, line.find('}', at) - at);
+        for (int host = 1; host <= 6; ++host)
+          if (has(split, "\"h" + std::to_string(host) + "\""))
+            of_task[field(split, "task")].insert("\"h" + std::to_string(host) + "\"");
+      }
+    }
+    if (has(line, "\"event\":\"task_launched\"") && field(line, "stage") == "0") {
+      ++launched;
+      local += of_task[field(line, "task")].count(hosts[field(line, "node")]);
+    }
+  }
+  std::printf("%zu of %zu map tasks ran where their chunk is\n", local, launched);
+  EXPECT_GE(launched, 24u);
+  EXPECT_GE(static_cast<double>(local), 0.95 * static_cast<double>(launched));
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,111 @@
+// What people and other programs write for weft to read, as bytes: each function reads them as one kind of text, checks what must
+// hold of what was read, and keeps nothing. Used by the fuzzers and by a test that replays the corpus.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/assert.hpp"
+#include "base/config.hpp"
+#include "engine/master/speculation.hpp"
+#include "engine/simulator/workloads/recording.hpp"
+#include "engine/simulator/workloads/workloads.hpp"
+#include "schedulers/pools.hpp"
+#include "schedulers/queues.hpp"
+#include "schedulers/registry.hpp"
+
+namespace weft::testing {
+
+/// A message is one line, whatever bytes it quotes.
+template <class T>
+void check_refusal(const Result<T>& result) {
+  if (result) return;
+  const std::string message = result.error().to_string();
+  const bool one_line = !message.empty() && message.find('\n') == std::string::npos;
+  if (!one_line) std::fprintf(stderr, "a refusal of more or less than a line: '%s'\n", message.c_str());
+  WEFT_ASSERT(one_line);
+}
+
+/// `--scheduler` and `--speculation`.
+inline void read_spec(std::string_view text) {
+  static const std::map<std::string, std::string> kFiles{{"p", "[[pool]]\nname = \"a\"\nweight = 2\n"},
+                                                         {"q", "[[queue]]\nname = \"a\"\ncapacity = 100\n"}};
+  const auto made = sched::make_scheduler(text, sched::reader_of(kFiles));
+  check_refusal(made);
+  const auto speculation = master::parse_speculation(text);
+  check_refusal(speculation);
+  if (speculation) WEFT_ASSERT(master::parse_speculation(master::to_string(*speculation)).value() == *speculation);
+}
+
+/// `--demand`, capacities.
+inline void read_resources(std::string_view text) {
+  const auto parsed = sched::parse_resources(text);
+  check_refusal(parsed);
+  if (!parsed) return;
+  WEFT_ASSERT(sched::valid(*parsed));
+  WEFT_ASSERT(sched::parse_resources(sched::to_string(*parsed)).has_value());
+}
+
+/// A configuration file with a key of every kind.
+inline void read_config(std::string_view text) {
+  std::string name;
+  bool flag = false;
+  double real = 0;
+  std::uint64_t size = 0;
+  Duration duration{0};
+  std::vector<std::string> list;
+  std::uint16_t port = 0;
+  Config config;
+  config.text("name", name, "");
+  config.flag("worker.flag", flag, "");
+  config.real("worker.real", real, "");
+  config.size("worker.size", size, "");
+  config.duration("worker.duration", duration, "");
+  config.list("master.list", list, "");
+  config.integer("master.port", port, "");
+  check_refusal(config.load_text(text, "weft.toml"));
+}
+
+inline void read_pools(std::string_view text) {
+  const auto pools = sched::parse_pools({"pools.toml", std::string(text)});
+  check_refusal(pools);
+  if (!pools) return;
+  for (std::size_t i = 0; i < pools->size(); ++i) WEFT_ASSERT(!(*pools)[i].parent || *(*pools)[i].parent < i);
+}
+
+inline void read_queues(std::string_view text) {
+  const auto queues = sched::parse_queues({"queues.toml", std::string(text)});
+  check_refusal(queues);
+  if (!queues) return;
+  for (std::size_t i = 0; i < queues->size(); ++i) WEFT_ASSERT(!(*queues)[i].parent || *(*queues)[i].parent < i);
+}
+
+/// A trace of that kind (workloads.hpp), in a file that is nowhere.
+inline void read_workload(const std::string& kind, std::string_view text) {
+  const int file = ::memfd_create("trace", MFD_CLOEXEC);
+  WEFT_ASSERT(file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  if (kind == "log") {
+    check_refusal(simulator::workloads::read_event_log(path));
+  } else {
+    const auto workload = simulator::workloads::load(kind + ":" + path, {});
+    check_refusal(workload);
+    if (workload) WEFT_ASSERT(!workload->jobs.empty());
+  }
+  ::close(file);
+}
+
+inline void read_text(const std::string& kind, std::string_view text) {
+  if (kind == "spec") return read_spec(text);
+  if (kind == "resources") return read_resources(text);
+  if (kind == "config") return read_config(text);
+  if (kind == "pools") return read_pools(text);
+  if (kind == "queues") return read_queues(text);
+  read_workload(kind, text);
+}
+
+}  // namespace weft::testing
