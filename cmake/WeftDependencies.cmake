@@ -9,6 +9,7 @@ find_package(tsl-robin-map REQUIRED)  # hash maps where speed counts
 find_library(WEFT_LZ4_LIBRARY lz4 REQUIRED)             # compression of spills and transfers
 find_library(WEFT_ISAL_LIBRARY isal REQUIRED)           # CRC32C
 find_library(WEFT_XXHASH_LIBRARY xxhash REQUIRED)       # hashing
+find_library(WEFT_ROCKSDB_LIBRARY rocksdb REQUIRED)       # indexes of chunks, the namespace, tables (never in job programs)
 find_library(WEFT_ZLIB_LIBRARY z REQUIRED)              # traces compressed with gzip
 # Cap'n Proto: control messages, plans, journal records (serialisation only). Its own CMake package needs C and OpenSSL; the two libraries do.
 find_program(WEFT_CAPNP_COMPILER capnp REQUIRED)

@@ -1,4 +1,5 @@
 # cmake --install: headers, static libraries, the weft program, man pages, and a package that find_package(weft) finds.
+# Parts that can be had alone (--component): program, examples. The latter are not installed unless asked for.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -10,7 +11,7 @@ foreach(layer base storage shuffle runtime schedulers engine)
 endforeach()
 install(DIRECTORY engine/api/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 if(TARGET weft)
-  install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 endif()
 file(GLOB weft_man_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.1")
 install(FILES ${weft_man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

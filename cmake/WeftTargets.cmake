@@ -58,6 +58,9 @@ function(weft_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
+  if(WEFT_SANITIZE) # unoptimised and instrumented, perhaps beside other programs
+    math(EXPR arg_TIMEOUT "5 * ${arg_TIMEOUT}")
+  endif()
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>) # they are built more often than they run
