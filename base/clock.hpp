@@ -10,6 +10,8 @@ using Duration = std::chrono::nanoseconds;
 /// Nanoseconds since an arbitrary origin that never moves (steady clock). Not comparable between machines.
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
+constexpr double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -7,13 +7,9 @@
 //   tiny blocks     1,000 maps × 1,000 reduces                                 ≥ 200,000 blocks a second
 //
 // Rounds alternate and the medians count. The directory (files in it are removed afterwards) should be in shared memory.
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -22,11 +18,12 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "benchmarks/measure.hpp"
+#include "benchmarks/ready_process.hpp"
 #include "benchmarks/storage/by_hand.hpp"
 #include "shuffle/neighbours.hpp"
 #include "shuffle/store.hpp"
 #include "shuffle/transfer.hpp"
-#include "tests/support/process.hpp"
 
 namespace weft::bench {
 namespace {
@@ -51,33 +48,6 @@ constexpr Shape kLarge{16, 16, 1u << 20};
 constexpr Shape kTiny{1000, 1000, 20};
 constexpr Shape kSegment{1, 64, 1u << 20};
 
-template <class T>
-T need(Result<T> result) {
-  if (result) return std::move(*result);
-  std::fprintf(stderr, "shuffle_bench: %s\n", result.error().to_string().c_str());
-  std::exit(1);
-}
-
-double seconds(const std::function<void()>& what) {
-  const auto began = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-std::string content(std::uint64_t bytes) {
-  std::string text(bytes, '\0');
-  for (std::uint64_t i = 0; i + 8 <= bytes; i += 8) {
-    const std::uint64_t word = (i + 1) * 0x9e3779b97f4a7c15ULL;
-    std::memcpy(text.data() + i, &word, sizeof word);
-  }
-  return text;
-}
-
 shuffle::SealedSegment written(const Shape& shape, const std::string& block) {
   auto writer = need(SegmentWriter::in_memory(shape.partitions));
   for (std::uint32_t partition = 0; partition < shape.partitions; ++partition) {
@@ -89,12 +59,7 @@ shuffle::SealedSegment written(const Shape& shape, const std::string& block) {
 
 void fill(shuffle::Store& store, const Shape& shape) {
   const std::string block = content(shape.block);
-  for (std::uint32_t map = 0; map < shape.maps; ++map) {
-    if (auto put = store.put({kJob, kShuffle, map, 0}, written(shape, block)); !put) {
-      std::fprintf(stderr, "shuffle_bench: %s\n", put.error().to_string().c_str());
-      std::exit(1);
-    }
-  }
+  for (std::uint32_t map = 0; map < shape.maps; ++map) need(store.put({kJob, kShuffle, map, 0}, written(shape, block)));
 }
 
 /// `shuffle_bench serve large|tiny DIRECTORY`: a worker's store and data port in a process of its own.
@@ -114,24 +79,6 @@ int serve(const std::string& what, const std::string& directory) {
   std::fflush(stdout);
   while (true) ::pause();
 }
-
-/// A process that prints one line when it is ready.
-class Serving {
- public:
-  explicit Serving(std::vector<std::string> command) : process_(std::move(command), {{}, std::chrono::seconds(3600)}) {
-    if (!test::eventually([&] { return process_.out_so_far().find('\n') != std::string::npos; }, std::chrono::seconds(120))) {
-      std::fprintf(stderr, "shuffle_bench: %s does not start: %s\n", "a process", process_.err_so_far().c_str());
-      std::exit(1);
-    }
-    line_ = process_.out_so_far();
-    line_.resize(line_.find('\n'));
-  }
-  const std::string& line() const { return line_; }
-
- private:
-  test::Process process_;
-  std::string line_;
-};
 
 class Bench {
  public:
@@ -172,13 +119,13 @@ class Bench {
   bool transfer() {
     const std::string file = directory_ + "/plain";
     const std::string once = content(64u << 20);
-    if (!write_file(file, once)) std::exit(1);
+    need(write_file(file, once));
     const int times = static_cast<int>(kLarge.bytes() / once.size());
-    const Serving server({program_, "serve", "large", directory_});
+    const ReadyProcess server({program_, "serve", "large", directory_});
     std::vector<double> ours, bare;
     for (int round = 0; round < rounds_; ++round) {
       ours.push_back(seconds([&] { fetch_all(server.line(), kLarge); }));
-      const Serving sender({program_, "send", file, std::to_string(times)});
+      const ReadyProcess sender({program_, "send", file, std::to_string(times)});
       bare.push_back(receive_all(static_cast<unsigned short>(std::stoi(sender.line())), kLarge.bytes()));
     }
     const double rate = static_cast<double>(kLarge.bytes()) / (1u << 30) / median(ours);
@@ -189,7 +136,7 @@ class Bench {
   }
 
   bool hand_over() {
-    const Serving server({program_, "serve", "segment", directory_});
+    const ReadyProcess server({program_, "serve", "segment", directory_});
     const auto store = need(shuffle::Store::open(directory_ + "/store", std::uint64_t{4} << 30));
     std::unique_ptr<shuffle::Neighbours> neighbours;
     reactor_->run([&] { neighbours = std::make_unique<shuffle::Neighbours>(*reactor_); });
@@ -198,7 +145,7 @@ class Bench {
     for (int round = 0; round <= rounds_; ++round) {
       shuffle::SealedSegment sealed = written(kSegment, block);
       const double put = seconds([&] {
-        if (!store->put({kJob, kShuffle, static_cast<std::uint32_t>(round), 0}, std::move(sealed))) std::exit(1);
+        need(store->put({kJob, kShuffle, static_cast<std::uint32_t>(round), 0}, std::move(sealed)));
       });
       const double opened = seconds([&] {
         std::promise<std::vector<Fd>> answer;
@@ -219,7 +166,7 @@ class Bench {
   }
 
   bool tiny_blocks() {
-    const Serving server({program_, "serve", "tiny", directory_});
+    const ReadyProcess server({program_, "serve", "tiny", directory_});
     std::vector<double> times;
     for (int round = 0; round < rounds_; ++round) times.push_back(seconds([&] { fetch_all(server.line(), kTiny); }));
     const double rate = double{kTiny.maps} * kTiny.partitions / median(times);

@@ -20,7 +20,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "benchmarks/e2e/setting.hpp"
-#include "benchmarks/storage/measure.hpp"
+#include "benchmarks/measure.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/namespace/namespace.hpp"
 #include "storage/namespace/namespace_store.hpp"

@@ -8,13 +8,11 @@
 //
 // Rounds alternate and the medians count. Workers are processes of their own; the directory (removed afterwards) should be on a
 // real disk.
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,12 +21,12 @@
 #include "base/crc32c.hpp"
 #include "base/file.hpp"
 #include "benchmarks/e2e/setting.hpp"
+#include "benchmarks/measure.hpp"
+#include "benchmarks/ready_process.hpp"
 #include "benchmarks/storage/by_hand.hpp"
-#include "benchmarks/storage/measure.hpp"
 #include "storage/transfer/chunk_client.hpp"
 #include "storage/transfer/chunk_server.hpp"
 #include "storage/transfer/wire.hpp"
-#include "tests/support/process.hpp"
 
 namespace weft::bench {
 namespace {
@@ -40,34 +38,7 @@ using storage::ChunkId;
 constexpr double kGiB = 1u << 30;
 constexpr unsigned kChunks = 4;  // 2 GiB on the disk, all copies together
 
-std::string content(std::uint64_t bytes) {
-  std::string text(bytes, '\0');
-  for (std::uint64_t i = 0; i + 8 <= bytes; i += 8) {
-    const std::uint64_t word = (i + 1) * 0x9e3779b97f4a7c15ULL;
-    std::memcpy(text.data() + i, &word, sizeof word);
-  }
-  return text;
-}
-
-/// `storage_bench serve DIRECTORY` in a process of its own.
-class WorkerProcess {
- public:
-  WorkerProcess(const std::string& program, const std::string& directory)
-      : process_({program, "serve", directory}, {{}, std::chrono::seconds(3600)}) {
-    if (!test::eventually([&] { return process_.out_so_far().find('\n') != std::string::npos; })) {
-      std::fprintf(stderr, "storage_bench: a worker does not start: %s\n", process_.err_so_far().c_str());
-      std::exit(1);
-    }
-    address_ = process_.out_so_far();
-    address_.resize(address_.find('\n'));
-  }
-  const std::string& address() const { return address_; }
-
- private:
-  test::Process process_;
-  std::string address_;
-};
-
+/// `storage_bench serve DIRECTORY`: a worker in a process of its own, which prints its address.
 int serve(const std::string& directory) {
   storage::ChunkStoreOptions options;
   options.directories = {directory};
@@ -97,7 +68,8 @@ class Bench {
         content_(content(storage::kDefaultChunkBytes)),
         reactor_(rpc::Reactor::start("client")) {
     for (int i = 0; i < 3; ++i)
-      workers_.push_back(std::make_unique<WorkerProcess>(program_, directory_ + "/w" + std::to_string(i)));
+      workers_.push_back(
+          std::make_unique<ReadyProcess>(std::vector{program_, std::string("serve"), directory_ + "/w" + std::to_string(i)}));
   }
   ~Bench() {
     local_.reset();
@@ -112,7 +84,7 @@ class Bench {
     std::printf("storage, %u chunks of %u MiB, median of %d rounds\n", kChunks, static_cast<unsigned>(content_.size() >> 20),
                 rounds_);
     for (unsigned i = 0; i < kChunks; ++i) {
-      infos_.push_back(write({workers_[0]->address()}));
+      infos_.push_back(write({workers_[0]->line()}));
       write_file(plain(i));
     }
     compare(
@@ -120,7 +92,7 @@ class Bench {
     compare(
         "remote read over loopback", "bare Asio, no checksums", 0.7, [&] { read(*remote_); }, [&] { receive_bare(); });
     std::vector<std::string> all;
-    for (const auto& worker : workers_) all.push_back(worker->address());
+    for (const auto& worker : workers_) all.push_back(worker->line());
     compare(
         "write to three workers", "three files by hand", 0.6, [&] { write_chunks(all); }, [&] { write_by_hand(); });
   }
@@ -138,7 +110,7 @@ class Bench {
 
   void read(ChunkClient& client) const {
     for (const storage::ChunkInfo& info : infos_) {
-      const auto reader = need(client.open({info, {workers_[0]->address()}}));
+      const auto reader = need(client.open({info, {workers_[0]->line()}}));
       for (std::uint64_t at = 0; at < info.length;) at += need(reader->next(at, 1u << 20)).bytes.size();
     }
   }
@@ -146,13 +118,8 @@ class Bench {
     for (unsigned i = 0; i < kChunks; ++i) need(map_and_sum(plain(i)));
   }
   void receive_bare() const {
-    test::Process sender({program_, "send", plain(0), std::to_string(kChunks)});
-    std::string out;
-    while (out.find('\n') == std::string::npos) {
-      ::usleep(200);
-      out = sender.out_so_far();
-    }
-    bare_seconds_ = receive_all(static_cast<unsigned short>(std::stoi(out)), content_.size() * kChunks);
+    const ReadyProcess sender({program_, "send", plain(0), std::to_string(kChunks)});
+    bare_seconds_ = receive_all(static_cast<unsigned short>(std::stoi(sender.line())), content_.size() * kChunks);
     if (bare_seconds_ < 0) need<int>(fail(Code::io, "the bare transfer ended early"));
   }
   void write_chunks(const std::vector<std::string>& targets) {
@@ -188,7 +155,7 @@ class Bench {
   const int rounds_;
   const std::string content_;
   std::unique_ptr<rpc::Reactor> reactor_;
-  std::vector<std::unique_ptr<WorkerProcess>> workers_;
+  std::vector<std::unique_ptr<ReadyProcess>> workers_;
   std::unique_ptr<ChunkClient> local_, remote_;
   std::vector<storage::ChunkInfo> infos_, written_;
   std::uint64_t last_id_ = 0;

@@ -20,6 +20,7 @@
 #include "base/file.hpp"
 #include "base/random.hpp"
 #include "benchmarks/e2e/setting.hpp"
+#include "benchmarks/measure.hpp"
 #include "storage/tables/table_client.hpp"
 #include "tests/support/process.hpp"
 
@@ -30,26 +31,6 @@ using storage::SnapshotId;
 using storage::TableWrite;
 constexpr std::uint64_t kValueBytes = 1000;
 constexpr std::uint32_t kPartitions = 8;
-
-template <class T>
-T need(Result<T> result) {
-  if (!result) {
-    std::fprintf(stderr, "table_bench: %s\n", result.error().to_string().c_str());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
-double milliseconds(const std::function<void()>& what) {
-  const auto began = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 class Bench {
  public:
@@ -77,7 +58,7 @@ class Bench {
   }
 
   void run() {
-    const double filling = milliseconds([&] { fill(0, keys_, 1); });
+    const double filling = 1e3 * seconds([&] { fill(0, keys_, 1); });
     std::printf("tables: %llu rows of %llu bytes, %u partitions, three replicas on three worker processes\n",
                 static_cast<unsigned long long>(keys_), static_cast<unsigned long long>(kValueBytes), kPartitions);
     row("rows written", text("%.1f MiB/s", static_cast<double>(bytes_) / 1048.576 / filling), "");
@@ -111,12 +92,12 @@ class Bench {
   }
   SnapshotId make_snapshot() {
     SnapshotId id;
-    making_.push_back(milliseconds([&] { id = need(tables_->snapshot("t", "s" + std::to_string(making_.size()))); }));
+    making_.push_back(1e3 * seconds([&] { id = need(tables_->snapshot("t", "s" + std::to_string(making_.size()))); }));
     return id;
   }
   double gets(SnapshotId snapshot) {
     constexpr int kGets = 400;
-    return milliseconds([&] {
+    return 1e3 * seconds([&] {
              for (int i = 0; i < kGets; ++i)
                if (!need(tables_->get("t", {key(random_.below(keys_))}, snapshot)).at(0)) std::exit(1);
            }) /

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "engine/cli/table.hpp"
@@ -42,8 +43,6 @@ const char* why_name(master::WaitingTasks::Why why) {
 Duration age(const master::JobStatus& job, Duration now) {
   return (job.state == master::JobState::running ? now : job.ended) - job.submitted;
 }
-
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
   json.begin_object().member("id", job.id.value()).member("name", job.name).member("user", job.user).member("pool", job.pool);

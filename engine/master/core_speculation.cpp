@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.hpp"
 #include "engine/master/core_impl.hpp"
 
 namespace weft::master {
@@ -16,8 +17,6 @@ constexpr std::uint16_t kMostLater = 3;     // second attempts while the same fi
 constexpr double kMemory = 0.8;             // what a pace keeps of its value with each further attempt
 constexpr double kMostPace = 10;            // of one attempt: more says no more
 constexpr std::uint64_t kEnough = 3;        // finished tasks that make a mean
-
-double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
 
 double slower(double pace, double ratio) { return kMemory * pace + (1 - kMemory) * std::min(ratio, kMostPace); }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.hpp"
+
 namespace weft::simulator {
 
 namespace {
-
-double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
 
 double jain(const std::vector<double>& values) {
   double sum = 0, squares = 0;

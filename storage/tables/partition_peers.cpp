@@ -23,7 +23,7 @@ PartitionPeers::Send send_over(rpc::Reactor& reactor) {
   };
 }
 
-const SystemClock system_clock;
+const SystemClock kSystemClock;
 
 }  // namespace
 
@@ -104,7 +104,7 @@ class PartitionPeers::Impl : public std::enable_shared_from_this<Impl> {
 };
 
 PartitionPeers::PartitionPeers(rpc::Reactor& reactor, PartitionWindow window)
-    : PartitionPeers(send_over(reactor), window, system_clock) {}
+    : PartitionPeers(send_over(reactor), window, kSystemClock) {}
 PartitionPeers::PartitionPeers(Send send, PartitionWindow window, const Clock& clock)
     : impl_(std::make_shared<Impl>(std::move(send), window, clock)) {}
 PartitionPeers::~PartitionPeers() { impl_->end(); }

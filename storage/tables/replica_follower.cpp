@@ -8,11 +8,6 @@
 #include "storage/tables/replica_directories.hpp"
 
 namespace weft::storage {
-namespace {
-
-namespace fs = std::filesystem;
-
-}  // namespace
 
 void Replica::position(const PartitionRequest& request, SharedResponder responder) {
   if (!assignment_) return responder->fail(not_now(place_, "waits for the master"));  // of who is primary since it was last here
@@ -64,8 +59,8 @@ void Replica::start_copy(const PartitionRequest& request, SharedResponder respon
   on_disk(
       [path = path_ + ".copy"]() -> Result<std::unique_ptr<PartitionCopy>> {
         std::error_code error;
-        fs::remove_all(path, error);
-        fs::create_directories(path, error);
+        std::filesystem::remove_all(path, error);
+        std::filesystem::create_directories(path, error);
         if (error) return fail(Code::io, fmt::format("cannot create {}: {}", path, error.message()));
         return PartitionCopy::create(path);
       },

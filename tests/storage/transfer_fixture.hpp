@@ -1,4 +1,4 @@
-// What the tests of moving chunks share: workers in this process, and a proxy that damages what passes.
+// What the tests of moving chunks share: workers in this process, a proxy that damages what passes, and the fixture.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -162,5 +163,53 @@ inline ChunkClientOptions quick_options(bool share = true) {
   options.read_deadline = std::chrono::seconds(5);
   return options;
 }
+
+class ChunkTransferTest : public testing::Test {
+ protected:
+  void SetUp() override { reactor_ = rpc::Reactor::start("client"); }
+  void TearDown() override {
+    client_.reset();
+    workers_.clear();
+    reactor_->stop();
+  }
+
+  void start(std::size_t workers, ChunkServerOptions options = {}) {
+    for (std::size_t i = 0; i < workers; ++i)
+      workers_.push_back(std::make_unique<Worker>(quiet_options({directory(i)}, events_[i].listener()), options));
+    client_ = std::make_unique<ChunkClient>(*reactor_, quick_options());
+  }
+  std::string directory(std::size_t worker) const { return scratch_ / ("w" + std::to_string(worker)); }
+  std::string file(std::size_t worker, std::uint64_t id) const { return directory(worker) + "/chunks/" + hex_name(id); }
+  std::vector<std::string> addresses() const {
+    std::vector<std::string> all;
+    for (const auto& worker : workers_) all.push_back(worker->address());
+    return all;
+  }
+  ChunkWritten put(ChunkId id, std::size_t length) {
+    auto written = write_chunk(*client_, id, length, addresses(), random_);
+    EXPECT_TRUE(written) << written.error().to_string();
+    if (!written) return {};
+    EXPECT_EQ(written->durable, addresses());
+    return *written;
+  }
+  void expect_content(ChunkClient& client, const ChunkInfo& info, const std::vector<std::string>& replicas) {
+    auto reader = client.open({info, replicas});
+    ASSERT_TRUE(reader) << reader.error().to_string();
+    const auto content = read_all(**reader);
+    ASSERT_TRUE(content) << content.error().to_string();
+    EXPECT_TRUE(*content == content_of(info.id.value(), info.length));
+  }
+  void expect_no_trace(std::size_t worker) {
+    EXPECT_TRUE(test::eventually([&] { return test::entries(directory(worker) + "/unsealed").empty(); }));
+    EXPECT_TRUE(workers_[worker]->store().list().empty());
+  }
+
+  test::ScratchDirectory scratch_;
+  Events events_[4];
+  Random random_{1};
+  std::unique_ptr<rpc::Reactor> reactor_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<ChunkClient> client_;
+};
 
 }  // namespace weft::storage

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.hpp"
+
 namespace weft::simulator::report {
-
-namespace {
-
-double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
-
-}  // namespace
 
 double Replay::mean_absolute_error() const {
   double sum = 0;

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "engine/simulator/report/html_page.hpp"
 #include "engine/simulator/report/metrics.hpp"
 #include "engine/simulator/report/reports.hpp"
@@ -13,8 +14,6 @@ namespace weft::simulator::report {
 namespace {
 
 constexpr std::size_t kMostJobsDrawn = 150, kMostFailures = 50, kMostReplayed = 200;
-
-double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
 
 std::string colour(std::size_t series) { return fmt::format("var(--c{})", series % 8); }
 

@@ -1,3 +1,4 @@
+#include "base/clock.hpp"
 #include "base/json.hpp"
 #include "engine/simulator/report/metrics.hpp"
 #include "engine/simulator/report/reports.hpp"
@@ -5,8 +6,6 @@
 namespace weft::simulator::report {
 
 namespace {
-
-double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 void add(JsonWriter& json, const TrafficByKind& traffic) {
   json.begin_object();

@@ -6,14 +6,14 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
+
 namespace weft::simulator::report {
 
 namespace {
 
 using Value = std::optional<double>;
 using Alone = std::vector<Time>;
-
-double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 Metric completion(const char* key, const char* title, double part) {
   return {key, title, Format::seconds, Better::lower, [part](const RunResult& run, const Alone&) -> Value {

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 
@@ -32,8 +33,6 @@ std::size_t depth(const JobSpec& job) {
   }
   return depths.empty() ? 0 : *std::max_element(depths.begin(), depths.end());
 }
-
-double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
 
 /// The sums over single jobs, and what percentiles are taken of.
 class Counter {

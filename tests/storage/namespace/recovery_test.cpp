@@ -1,0 +1,175 @@
+#include "tests/storage/namespace/namespace_fixture.hpp"
+
+namespace weft::storage {
+namespace {
+
+TEST_F(NamespaceTest, AfterARestartNothingIsCopiedOrErasedUntilWorkersAreBack) {
+  two_racks();
+  OK(world.write("/f", 50));
+  world.restart();
+  world.commands.clear();
+  EXPECT_TRUE(ns().report().safe_mode);
+  PretendedWorker& first = world.workers.at("a1");
+  first.disk[ChunkId(999'999)] = {ChunkId(999'999), 5, 5};  // stale: waits as well
+  world.join(first);
+  for (int i = 0; i < 100; ++i) world.step();
+  EXPECT_TRUE(ns().report().safe_mode);
+  EXPECT_TRUE(world.commands.empty());
+  for (auto& [name, worker] : world.workers)
+    if (worker.node == NodeId{}) world.join(worker);
+  EXPECT_TRUE(world.until([&] { return !ns().report().safe_mode; }));
+  for (int i = 0; i < 20; ++i) world.step();
+  ASSERT_EQ(world.commands.size(), 1u);
+  EXPECT_TRUE(has(world.commands[0], "erase"));
+  EXPECT_TRUE(healthy());
+}
+
+TEST_F(NamespaceTest, AnOperatorMayEndSafeMode) {
+  two_racks();
+  OK(world.write("/f", 5));
+  world.restart();
+  world.join(world.workers.at("a1"));
+  world.step();
+  ASSERT_TRUE(ns().report().safe_mode);
+  ns().leave_safe_mode();
+  EXPECT_FALSE(ns().report().safe_mode);
+  EXPECT_GT(ns().report().missing_chunks + ns().report().under_replicated, 0u);
+}
+
+TEST_F(NamespaceTest, AWriterGoesOnAfterARestart) {
+  two_racks();
+  const LeaseId lease = ns().create("/f", "ann", {}, world.now).value();
+  OK(world.write_chunk(lease, "", 10));
+  const Allocation allocation = ns().allocate(lease, "", {}, world.now).value();
+  const ChunkInfo info{allocation.chunk, 20, 3};
+  const auto old_targets = allocation.targets;
+  for (const NodeId target : old_targets) world.by_node(target)->disk[info.id] = info;
+  world.restart();
+  for (auto& [name, worker] : world.workers) world.join(worker);
+  world.step();
+  OK(ns().seal(lease, info, old_targets, world.now));
+  OK(ns().seal(lease, info, old_targets, world.now));
+  OK(ns().complete(lease, 1, world.now));
+  EXPECT_EQ(ns().stat("/f").value().bytes, 30u);
+  EXPECT_EQ(world.names_at("/f", 1).size(), 3u);
+  const LeaseId next = ns().create("/g", "ann", {}, world.now).value();
+  EXPECT_GT(ns().allocate(next, "", {}, world.now).value().chunk, info.id);
+}
+
+TEST_F(NamespaceTest, AWriterLearnsThatItsFileWasCompletedFromTheNextMasterToo) {
+  two_racks();
+  const LeaseId lease = ns().create("/f", "ann", {}, world.now).value();
+  OK(world.write_chunk(lease, "", 100));
+  OK(ns().complete(lease, 1, world.now));
+  for (int i = 0; i < 2; ++i) {
+    world.restart();
+    OK(ns().complete(lease, 2, world.now));
+    EXPECT_EQ(ns().stat("/f").value().modified_ms, 1);
+  }
+  const auto records = world.records.size();
+  EXPECT_TRUE(world.until([&] { return world.records.size() == records - 1; })) << "for as long as a lease, and no longer";
+  world.restart();
+  EXPECT_EQ(ns().complete(lease, 2, world.now).error().code(), Code::not_found);
+}
+
+TEST_F(NamespaceTest, NamesOfUsersAreBoundedAndKeptOnlyWithWhatTheyHave) {
+  two_racks();
+  const std::string text(kLongestName + 1, 'u');
+  for (const auto& refused : {ns().create("/f", text, {}, world.now).map([](auto) {}), ns().make_directory("/d", text, true, 1)}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+    EXPECT_TRUE(has(refused.error().message(), "user")) << refused.error().message();
+  }
+  OK(ns().set_quota("eve", {.bytes = 0, .entries = 1}));
+  OK(ns().make_directory("/e", "eve", false, 1));
+  EXPECT_FALSE(ns().make_directory("/e/e", "eve", false, 1));
+  EXPECT_EQ(ns().users().size(), 1u);
+}
+
+TEST_F(NamespaceTest, AWorkerThatReturnsWithStaleChunksErasesThem) {
+  two_racks();
+  OK(world.write("/f", 30));
+  PretendedWorker& worker = world.workers.at("a1");
+  world.kill(worker);
+  OK(ns().remove("/f", false, world.now));
+  for (int i = 0; i < 400; ++i) world.step();
+  ASSERT_FALSE(worker.disk.empty());
+  world.join(worker);
+  world.step();
+  EXPECT_TRUE(worker.disk.empty());
+}
+
+TEST_F(NamespaceTest, ALaterReportCorrectsWhatWasMissed) {
+  two_racks();
+  OK(world.write("/f", 1, {.replication = 2}));
+  OK(world.write("/g", 1, {.replication = 2}));
+  PretendedWorker& worker = world.workers.at(world.names_at("/f")[0]);
+  const ChunkInfo f = ns().locate("/f", 0, 1).value()[0].info, g = ns().locate("/g", 0, 1).value()[0].info;
+  worker.disk.erase(f.id);
+  const bool had = std::exchange(worker.disk[g.id], g) == g;  // nobody was told
+  OK(ns().block_report(worker.node, {}, true, false));
+  OK(ns().chunks_sealed(worker.node, {g}));  // since the report began
+  OK(ns().block_report(worker.node, {}, false, true));
+  EXPECT_EQ(world.names_at("/f").size(), 1u);
+  EXPECT_EQ(world.names_at("/g").size(), had ? 2u : 3u);
+  EXPECT_TRUE(world.until([&] { return healthy() && world.names_at("/f").size() == 2 && world.names_at("/g").size() == 2; }));
+}
+
+TEST_F(NamespaceTest, AClockThatJumpsForwardLosesNobody) {
+  two_racks();
+  const LeaseId lease = ns().create("/f", "ann", {}, world.now).value();
+  world.step();
+  world.now += 24h;
+  ns().tick(world.now);
+  world.step();
+  EXPECT_EQ(ns().report().nodes.size(), 6u);
+  OK(ns().renew(lease, world.now));
+  ns().tick(world.now - 12h);  // and back
+  EXPECT_EQ(ns().report().nodes.size(), 6u);
+}
+
+TEST_F(NamespaceTest, DamagedRecordsAreNamed) {
+  two_racks();
+  OK(ns().make_directory("/d", "ann", false, 1));
+  OK(world.write("/d/f", 2));
+  world.keep();
+  const auto complaint = [&](std::map<std::string, std::string> records) {
+    Namespace loaded;
+    for (const auto& [key, value] : records)
+      if (auto restored = loaded.restore(key, value); !restored) return restored.error();
+    auto restored = loaded.restored(Time(0));
+    return restored ? Error(Code::internal, "accepted") : restored.error();
+  };
+  auto cut = world.records;
+  for (auto& [key, value] : cut)
+    if (key[0] == 'e') value.pop_back();
+  EXPECT_EQ(complaint(cut).code(), Code::corrupt);
+  auto orphan = world.records;
+  orphan.erase(orphan.lower_bound("e"));  // the directory
+  EXPECT_EQ(complaint(orphan).code(), Code::corrupt);
+  EXPECT_TRUE(has(complaint(orphan).to_string(), "has no place")) << complaint(orphan).to_string();
+  auto unknown = world.records;
+  unknown["z"] = "?";
+  EXPECT_TRUE(has(complaint(unknown).to_string(), "'z'"));
+}
+
+TEST_F(NamespaceTest, FsckGoesOnWhereItStopped) {
+  two_racks();
+  OK(ns().make_directory("/a/b", "ann", true, 1));
+  for (const char* path : {"/a/b/1", "/a/b/2", "/a/b.x", "/a/c", "/z"}) OK(world.write(path, 1));
+  std::vector<std::string> seen;
+  std::string after;
+  while (true) {
+    const std::size_t before = seen.size();
+    OK(ns().check("/", after, [&](const FileCheck& file) {
+      seen.push_back(file.file.path);
+      return seen.size() % 2 != 0;
+    }));
+    if (seen.size() == before) break;
+    after = seen.back();
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"/a/b/1", "/a/b/2", "/a/b.x", "/a/c", "/z"}));
+}
+
+}  // namespace
+}  // namespace weft::storage

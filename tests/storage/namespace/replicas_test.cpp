@@ -1,0 +1,324 @@
+#include "tests/storage/namespace/namespace_fixture.hpp"
+
+namespace weft::storage {
+namespace {
+
+TEST_F(NamespaceTest, ReplicasGoToTheWriterThenAnotherRackTwice) {
+  two_racks();
+  for (int i = 0; i < 20; ++i) {
+    const std::string path = "/f" + std::to_string(i);
+    OK(world.write(path, 1, {}, i % 2 == 0 ? "b2" : "host-b2"));
+    const auto names = world.names_at(path);
+    ASSERT_EQ(names.size(), 3u);
+    EXPECT_EQ(std::count(names.begin(), names.end(), "b2"), 1);
+    EXPECT_EQ(std::count_if(names.begin(), names.end(), [](const auto& name) { return name[0] == 'a'; }), 2);
+  }
+  OK(world.write("/five", 1, {.replication = 5}, "elsewhere"));
+  EXPECT_EQ(world.names_at("/five").size(), 5u);
+}
+
+TEST_F(NamespaceTest, WritesSpreadOverTheNodes) {
+  two_racks();
+  OK(world.write("/f", 600, {.replication = 1}));
+  for (const auto& [name, worker] : world.workers) EXPECT_NEAR(static_cast<double>(worker.disk.size()), 100, 40) << name;
+}
+
+TEST_F(NamespaceTest, FewerNodesThanReplicasAreFewerReplicasUntilMoreCome) {
+  world.add("a1", "A");
+  OK(world.write("/f", 2));
+  EXPECT_EQ(world.names_at("/f").size(), 1u);
+  world.step();
+  EXPECT_EQ(ns().report().under_replicated, 2u);
+  world.add("b1", "B");
+  world.add("b2", "B");
+  EXPECT_TRUE(world.until([&] { return healthy(); }));
+  EXPECT_EQ(world.names_at("/f", 1).size(), 3u);
+}
+
+TEST_F(NamespaceTest, WithoutANodeThatHasRoomAWriteIsRefused) {
+  const LeaseId lease = ns().create("/f", "ann", {}, world.now).value();
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now).error().code(), Code::unavailable);
+  world.add("small", "A", 32u << 20);
+  const auto full = ns().allocate(lease, "", {}, world.now);
+  ASSERT_FALSE(full);
+  EXPECT_TRUE(has(full.error().message(), "none of 1 workers has room for 64.0 MiB")) << full.error().message();
+  world.add("large", "A");
+  const auto room = ns().allocate(lease, "", {}, world.now);
+  ASSERT_TRUE(room);
+  EXPECT_EQ(room->targets.size(), 1u);
+  EXPECT_FALSE(ns().allocate(lease, "", {room->targets[0]}, world.now));
+}
+
+TEST_F(NamespaceTest, WhatALostNodeHadIsCopiedRiskiestFirst) {
+  world = World({.copies_per_node = 100});
+  two_racks();
+  for (int i = 0; i < 10; ++i) OK(world.write("/three" + std::to_string(i), 1, {}, "a1"));
+  for (int i = 0; i < 10; ++i) OK(world.write("/two" + std::to_string(i), 1, {.replication = 2}, "a1"));
+  world.kill(world.workers.at("a1"));
+  world.commands.clear();
+  EXPECT_TRUE(world.until([&] { return world.commands.size() == 20; }));
+  EXPECT_TRUE(healthy());
+  std::vector<std::uint64_t> order;
+  for (const std::string& line : world.commands)
+    if (line.starts_with("copy ")) order.push_back(std::stoull(line.substr(5)));
+  ASSERT_EQ(order.size(), 20u);
+  const auto last_two = std::find_if(order.begin(), order.end(), [](auto id) { return id <= 10; }) - order.begin();
+  EXPECT_EQ(last_two, 10) << "those with one replica left come first";
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(racks_of("/three" + std::to_string(i)), 2u);
+}
+
+TEST_F(NamespaceTest, ANodeThatComesBackSoonCostsNoCopies) {
+  two_racks();
+  OK(world.write("/f", 20));
+  world.commands.clear();
+  PretendedWorker& worker = world.workers.at("a1");
+  world.kill(worker);
+  for (int i = 0; i < 5; ++i) world.step();  // 1 s
+  world.join(worker);
+  for (int i = 0; i < 50; ++i) world.step();
+  EXPECT_TRUE(world.commands.empty()) << world.commands.front();
+  EXPECT_TRUE(healthy());
+}
+
+TEST_F(NamespaceTest, ASilentNodeIsLostAndComesBackAsSurplus) {
+  two_racks();
+  OK(world.write("/f", 20));
+  PretendedWorker& worker = world.workers.at("b1");
+  const NodeId old = std::exchange(worker.node, NodeId{});  // says nothing any more
+  EXPECT_TRUE(world.until([&] { return ns().report().nodes.size() == 5; }, 200));
+  EXPECT_EQ(ns().heartbeat(old, {}, world.now).error().code(), Code::not_found);
+  EXPECT_TRUE(world.until([&] { return healthy() && ns().report().nodes.size() == 5; }));
+  world.join(worker);
+  for (int i = 0; i < 20; ++i) world.step();
+  std::size_t replicas = 0;
+  for (const auto& [name, each] : world.workers) replicas += each.disk.size();
+  EXPECT_EQ(replicas, 60u);
+  for (std::size_t chunk = 0; chunk < 20; ++chunk) EXPECT_EQ(world.names_at("/f", chunk).size(), 3u);
+}
+
+TEST_F(NamespaceTest, CopiesAreBounded) {
+  NamespaceOptions options;
+  options.copies_per_node = 2;
+  World small(options);
+  for (const char* name : {"a", "b", "c", "d"}) small.add(name, "A");
+  OK(small.write("/f", 40, {.replication = 2}));
+  small.kill(small.workers.at("a"));
+  for (int i = 0; i < 20; ++i) {
+    small.now += 200ms;
+    small.ns->tick(small.now);
+  }
+  const auto commands = small.ns->take_commands();
+  std::map<NodeId, int> out, in;
+  for (const StorageCommand& command : commands) {
+    const auto& copy = std::get<CopyChunk>(command);
+    EXPECT_LE(++out[copy.from], 2);
+    EXPECT_LE(++in[copy.to], 2);
+  }
+  EXPECT_EQ(commands.size(), small.ns->report().copies);
+  EXPECT_GE(commands.size(), 3u);
+  // Those that fail are tried again, after a pause; those nobody hears of, after a longer one.
+  const auto& first = std::get<CopyChunk>(commands.front());
+  OK(small.ns->copy_failed(first.from, first.chunk.id, first.to, small.now));
+  EXPECT_EQ(small.ns->copy_failed(first.from, first.chunk.id, first.to, small.now).error().code(), Code::not_found);
+}
+
+/// With no third node to go to while the copy is under way.
+TEST_F(NamespaceTest, ACopyThatFailsToTheLastNodeIsTriedAgainSoon) {
+  world.add("a", "A");
+  OK(world.write("/f", 1));
+  world.add("b", "A");
+  const auto copies = [&] {
+    std::size_t found = 0;
+    for (int i = 0; i < 8; ++i) {  // 1.6 s: more than the pause after a failure
+      world.now += 200ms;
+      ns().tick(world.now);
+      for (const StorageCommand& command : ns().take_commands()) {
+        const auto& copy = std::get<CopyChunk>(command);
+        EXPECT_TRUE(ns().copy_failed(copy.from, copy.chunk.id, copy.to, world.now + 200ms));
+        ++found;
+      }
+    }
+    return found;
+  };
+  world.now += 200ms;
+  ns().tick(world.now);
+  const auto commands = ns().take_commands();
+  ASSERT_EQ(commands.size(), 1u);
+  for (int i = 0; i < 3; ++i) ns().tick(world.now += 200ms);
+  const auto& copy = std::get<CopyChunk>(commands[0]);
+  OK(ns().copy_failed(copy.from, copy.chunk.id, copy.to, world.now));
+  EXPECT_EQ(ns().report().under_replicated, 1u);
+  EXPECT_GE(copies(), 1u);
+}
+
+TEST_F(NamespaceTest, RoomThatAWriterGivesBackIsUsed) {
+  const std::uint64_t mib = 1u << 20;
+  world.add("a", "A");
+  OK(world.write("/f", 1, {.replication = 2}, "", "ann", 30 * mib));
+  world.add("b", "A", 100 * mib);
+  const LeaseId lease = ns().create("/g", "ann", {.replication = 2}, world.now).value();
+  ASSERT_EQ(ns().allocate(lease, "", {}, world.now).value().targets.size(), 2u);
+  world.now += 200ms;
+  ns().tick(world.now);
+  EXPECT_TRUE(ns().take_commands().empty());
+  OK(ns().abandon(lease));  // before anybody has said anything of room
+  EXPECT_TRUE(world.until([&] { return healthy(); }, 50));
+  EXPECT_EQ(world.names_at("/f").size(), 2u);
+}
+
+TEST_F(NamespaceTest, CorruptReplicasAreErasedAndReplaced) {
+  two_racks();
+  OK(world.write("/f", 1));
+  const std::string victim = world.names_at("/f")[0];
+  const ChunkId id = ns().locate("/f", 0, 1).value()[0].info.id;
+  OK(ns().chunks_corrupt(world.workers.at(victim).node, {id}));
+  EXPECT_EQ(world.names_at("/f").size(), 2u);
+  bool shown = false;
+  OK(ns().check("/", "", [&](const FileCheck& file) {
+    shown = !file.chunks.empty() && !file.chunks[0].nodes.empty() && file.chunks[0].nodes.size() == 2;
+    return true;
+  }));
+  EXPECT_TRUE(shown);
+  EXPECT_EQ(ns().report().corrupt_replicas, 1u);
+  EXPECT_TRUE(world.until([&] { return healthy(); }));
+  EXPECT_EQ(world.names_at("/f").size(), 3u);
+}
+
+TEST_F(NamespaceTest, TheLastReplicaIsNeverErasedEvenWhenItIsCorrupt) {
+  world.add("a1", "A");
+  OK(world.write("/f", 1, {.replication = 1}));
+  const ChunkId id = ns().locate("/f", 0, 1).value()[0].info.id;
+  OK(ns().chunks_corrupt(world.workers.at("a1").node, {id}));
+  for (int i = 0; i < 50; ++i) world.step();
+  EXPECT_TRUE(world.commands.empty());
+  EXPECT_EQ(ns().report().missing_chunks, 1u);
+}
+
+TEST_F(NamespaceTest, LateNewsMakesNoReplicaOfWhatIsBeingErased) {
+  two_racks();
+  OK(world.write("/f", 1, {.replication = 2}));
+  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  OK(ns().set_replication("/f", 1));
+  world.slow = true;
+  world.step();
+  ASSERT_EQ(world.names_at("/f").size(), 1u);
+  auto surplus =
+      std::find_if(world.workers.begin(), world.workers.end(), [](const auto& item) { return !item.second.to_erase.empty(); });
+  ASSERT_NE(surplus, world.workers.end());
+  OK(ns().chunks_sealed(surplus->second.node, {info}));  // said before it was told to erase it
+  EXPECT_EQ(world.names_at("/f").size(), 1u);
+  OK(ns().block_report(surplus->second.node, {info}, true, true));
+  EXPECT_EQ(world.names_at("/f").size(), 1u);
+  OK(ns().chunks_corrupt(surplus->second.node, {info.id}));
+  EXPECT_EQ(world.names_at("/f").size(), 1u);
+  for (int i = 0; i < 20; ++i) world.step();
+  ASSERT_EQ(world.commands.size(), 1u) << "nothing was surplus any more";
+  world.erase(surplus->second);
+  world.tell(surplus->second);
+  OK(ns().set_replication("/f", 4));  // where it was, too
+  world.slow = false;
+  EXPECT_TRUE(world.until([&] { return healthy() && world.names_at("/f").size() == 4; }));
+}
+
+TEST_F(NamespaceTest, NothingIsCopiedToWhereItIsNotErasedYet) {
+  world.add("a", "A");
+  world.add("b", "A");
+  OK(world.write("/f", 1, {.replication = 2}));
+  const ChunkId id = ns().locate("/f", 0, 1).value()[0].info.id;
+  world.slow = true;
+  world.workers.at("a").disk.erase(id);
+  OK(ns().chunks_corrupt(world.workers.at("a").node, {id}));
+  for (int i = 0; i < 50; ++i) world.step();
+  EXPECT_EQ(world.commands, std::vector<std::string>{"erase 1 1"});  // it is busy with other things
+  world.slow = false;
+  world.erase(world.workers.at("a"));
+  EXPECT_TRUE(world.until([&] { return healthy() && world.names_at("/f").size() == 2; }));
+}
+
+TEST_F(NamespaceTest, AWriterCannotNameWhoHasLostItsChunkSince) {
+  two_racks();
+  for (const ChunkEvent event : {ChunkEvent::lost, ChunkEvent::corrupt}) {
+    const LeaseId lease = ns().create("/f", "ann", {.replication = 2, .overwrite = true}, world.now).value();
+    const Allocation chunk = ns().allocate(lease, "", {}, world.now).value();
+    const ChunkInfo info{chunk.chunk, 1000, 5};
+    world.slow = true;
+    for (const NodeId node : chunk.targets) {
+      world.by_node(node)->disk[info.id] = info;
+      world.happened(*world.by_node(node), ChunkEvent::sealed, info);
+    }
+    PretendedWorker& worker = *world.by_node(chunk.targets[0]);
+    worker.disk.erase(info.id);
+    world.happened(worker, event, info);
+    world.tell(worker);
+    world.slow = false;
+    world.step();  // a damaged one is erased, and that is told
+    EXPECT_FALSE(ns().seal(lease, info, {chunk.targets[0]}, world.now));
+    OK(ns().seal(lease, info, chunk.targets, world.now));
+    OK(ns().complete(lease, 1, world.now));
+    EXPECT_EQ(world.names_at("/f").size(), 1u);
+    EXPECT_TRUE(world.until([&] { return healthy() && world.names_at("/f").size() == 2; }));
+  }
+}
+
+TEST_F(NamespaceTest, AReplicaOfOtherLengthOrDigestIsCorrupt) {
+  two_racks();
+  OK(world.write("/f", 1, {.replication = 2}));
+  PretendedWorker& worker = world.workers.at(world.names_at("/f")[0]);
+  world.kill(worker);
+  worker.disk.begin()->second.digest ^= 1;
+  world.join(worker);
+  EXPECT_EQ(world.names_at("/f").size(), 1u);
+  EXPECT_TRUE(world.until([&] { return healthy() && world.names_at("/f").size() == 2; }));
+}
+
+TEST_F(NamespaceTest, ADrainedNodeIsEmptiedOfDutyAndStaysSo) {
+  two_racks();
+  OK(world.write("/f", 50));
+  EXPECT_EQ(ns().drain("nobody", true).error().code(), Code::not_found);
+  OK(ns().drain("a1", true));
+  const auto left = [&] {
+    for (const NodeStorage& node : ns().report().nodes)
+      if (node.node.name == "a1") return node.draining ? node.to_move : UINT64_MAX;
+    return std::uint64_t{UINT64_MAX};
+  };
+  EXPECT_GT(left(), 0u);
+  EXPECT_TRUE(world.until([&] { return left() == 0; }));
+  OK(world.write("/g", 50));
+  for (std::size_t chunk = 0; chunk < 50; ++chunk) {
+    const auto names = world.names_at("/g", chunk);
+    EXPECT_EQ(std::count(names.begin(), names.end(), "a1"), 0);
+  }
+  world.restart();
+  for (auto& [name, worker] : world.workers) world.join(worker);
+  EXPECT_EQ(left(), 0u);
+  world.kill(world.workers.at("a1"));
+  for (int i = 0; i < 20; ++i) world.step();
+  EXPECT_TRUE(healthy());
+  world.join(world.workers.at("a1"));
+  OK(ns().drain("a1", false));
+  EXPECT_TRUE(world.until([&] { return healthy(); }));
+  for (std::size_t chunk = 0; chunk < 50; ++chunk) EXPECT_EQ(world.names_at("/f", chunk).size(), 3u);
+}
+
+TEST_F(NamespaceTest, BalancingEvensOutAndKeepsRacks) {
+  const std::uint64_t capacity = std::uint64_t{4} << 30, chunk = 16u << 20;
+  world.add("a1", "A", capacity);
+  world.add("b1", "B", capacity);
+  OK(world.write("/f", 200, {.replication = 2}, "", "ann", chunk));
+  world.add("a2", "A", capacity);
+  world.add("b2", "B", capacity);
+  EXPECT_FALSE(ns().balance(0));
+  OK(ns().balance(0.05));
+  EXPECT_TRUE(world.until([&] { return !ns().report().balancing; }, 2000));
+  for (const auto& [name, worker] : world.workers)
+    EXPECT_NEAR(static_cast<double>(worker.used()), 100.0 * static_cast<double>(chunk), 0.06 * static_cast<double>(capacity))
+        << name;
+  for (std::size_t at = 0; at < 200; ++at) {
+    const auto names = world.names_at("/f", at);
+    ASSERT_EQ(names.size(), 2u);
+    EXPECT_NE(names[0][0], names[1][0]);
+  }
+}
+
+}  // namespace
+}  // namespace weft::storage
