@@ -107,12 +107,11 @@ std::string human_bytes(std::uint64_t bytes) {
 }
 
 std::string human_duration(Duration duration) {
-  using namespace std::chrono;
   if (duration < Duration{0}) return fmt::format("-{}", human_duration(-duration));
   const double seconds_real = std::chrono::duration<double>(duration).count();
   if (seconds_real < 0.9995) return fmt::format("{:.0f} ms", seconds_real * 1000);
   if (seconds_real < 59.95) return fmt::format("{:.1f} s", seconds_real);
-  const auto whole = std::chrono::round<seconds>(duration).count();
+  const auto whole = std::chrono::round<std::chrono::seconds>(duration).count();
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
