@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/bytes.hpp"
+#include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "shuffle/segment.hpp"
@@ -22,6 +23,13 @@ struct FetchFailure {
   std::uint32_t map = 0;
   std::uint32_t map_attempt = 0;
   NodeId node;
+};
+
+/// What an attempt spent on moving map outputs, all else aside.
+struct ShuffleTimes {
+  Duration read{0};   // until it had the blocks that it asked for
+  Duration write{0};  // storing its own output
+  friend bool operator==(const ShuffleTimes&, const ShuffleTimes&) = default;
 };
 
 /// Where the output of one map task is.

@@ -92,6 +92,7 @@ struct TaskFinished {
   Counters counters;
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
+  shuffle::ShuffleTimes shuffle_times{};
 };
 enum class FailureKind : std::uint8_t {
   user_code = 0,  // threw; counts against the task's attempts

@@ -110,6 +110,8 @@ struct TaskFinished {
   inputBytes @6 :UInt64;
   inputRecords @7 :UInt64;
   output @8 :Data;               # sizes of its partitions (shuffle/partition_sizes.hpp)
+  shuffleReadNanoseconds @9 :Int64;
+  shuffleWriteNanoseconds @10 :Int64;
 }
 
 struct Fetch {

@@ -173,6 +173,8 @@ void write(wire::Record::Builder root, const TaskFinished& event) {
   }
   out.setInputBytes(event.input_bytes);
   out.setInputRecords(event.input_records);
+  out.setShuffleReadNanoseconds(event.shuffle_times.read.count());
+  out.setShuffleWriteNanoseconds(event.shuffle_times.write.count());
 }
 /// Journals of earlier versions have two lists.
 Result<std::vector<shuffle::PartitionSize>> read_output(wire::TaskFinished::Reader in) {
@@ -192,6 +194,7 @@ Result<Event> read(wire::TaskFinished::Reader in) {
   for (auto counter : in.getCounters()) event.counters[text_of(counter.getName())] = counter.getValue();
   event.input_bytes = in.getInputBytes();
   event.input_records = in.getInputRecords();
+  event.shuffle_times = {Time(in.getShuffleReadNanoseconds()), Time(in.getShuffleWriteNanoseconds())};
   return event;
 }
 

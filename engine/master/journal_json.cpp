@@ -137,7 +137,10 @@ void add(JsonWriter& json, const TaskFinished& event) {
   json.member("output_bytes", bytes).member("output_records", records).member("result_bytes", event.result.size());
   json.key("partition_bytes").begin_array();
   for (const auto& partition : event.output) json.value(partition.bytes);
-  json.end_array().key("counters").begin_object();
+  json.end_array();
+  if (event.shuffle_times != shuffle::ShuffleTimes{})
+    json.member("shuffle_read_ns", event.shuffle_times.read.count()).member("shuffle_write_ns", event.shuffle_times.write.count());
+  json.key("counters").begin_object();
   for (const auto& [name, value] : event.counters) json.member(name, value);
   json.end_object();
 }

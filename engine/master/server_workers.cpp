@@ -156,7 +156,8 @@ void ServerImpl::on_task_event(NodeId node, protocol::Event event) {
                         std::move(event.result),
                         std::move(event.counters),
                         event.input_bytes,
-                        event.input_records};
+                        event.input_records,
+                        event.shuffle_times};
   } else {
     log_.info("{} on {}: {}", to_string(attempt), nodes_.at(node).info.name, event.message);
     made = TaskFailed{attempt, node, kind_of(event.kind), std::move(event.message), event.fetch};

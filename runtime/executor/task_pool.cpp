@@ -114,6 +114,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   event.counters = std::move(context.counters);
   event.input_bytes = context.input_bytes;
   event.input_records = context.input_records;
+  event.shuffle_times = shuffle.times();
   return event;
 }
 

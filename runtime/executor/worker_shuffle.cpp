@@ -1,6 +1,7 @@
 #include "runtime/executor/worker_shuffle.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/core.h>
 
@@ -10,6 +11,35 @@ namespace {
 constexpr std::size_t kWindow = 256;              // maps whose local segments are opened together
 constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch at most, and so of what a task holds per node
 
+/// What `work` gives; its time is added to `sum`.
+template <class Work>
+auto timed(Duration& sum, Work&& work) {
+  const auto began = std::chrono::steady_clock::now();
+  auto given = work();
+  sum += std::chrono::steady_clock::now() - began;
+  return given;
+}
+
+/// Another writer, whose time is added to `sum`.
+class TimedWriter final : public shuffle::SegmentWriter {
+ public:
+  TimedWriter(std::unique_ptr<SegmentWriter> writer, Duration& sum) : writer_(std::move(writer)), sum_(sum) {}
+
+  std::size_t good_extent() const override { return writer_->good_extent(); }
+  MutableBytes room(std::uint32_t partition, std::size_t bytes) override { return writer_->room(partition, bytes); }
+  Result<void> append(std::uint32_t partition, ByteView bytes, std::uint32_t records) override {
+    return timed(sum_, [&] { return writer_->append(partition, bytes, records); });
+  }
+  Result<shuffle::SealedSegment> seal() override {
+    return timed(sum_, [&] { return writer_->seal(); });
+  }
+  std::uint64_t bytes() const override { return writer_->bytes(); }
+
+ private:
+  const std::unique_ptr<SegmentWriter> writer_;
+  Duration& sum_;
+};
+
 }  // namespace
 
 struct WorkerShuffle::Remote {
@@ -18,18 +48,19 @@ struct WorkerShuffle::Remote {
 };
 
 Result<std::unique_ptr<shuffle::SegmentWriter>> WorkerShuffle::create_segment(std::uint32_t partitions) {
-  if (segment_.bytes == 0) return shuffle::SegmentWriter::on_disk(segment_.directory, partitions);
-  return shuffle::SegmentWriter::in_memory(partitions, segment_);
+  WEFT_ASSIGN(auto writer, segment_.bytes == 0 ? shuffle::SegmentWriter::on_disk(segment_.directory, partitions)
+                                               : shuffle::SegmentWriter::in_memory(partitions, segment_));
+  return std::make_unique<TimedWriter>(std::move(writer), times_.write);
 }
 
 Result<void> WorkerShuffle::commit(shuffle::SealedSegment segment) {
   committed_ = segment.partitions;
-  return worker_.commit(attempt_, std::move(segment));
+  return timed(times_.write, [&] { return worker_.commit(attempt_, std::move(segment)); });
 }
 
 Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, shuffle::MapRange maps,
                                  const shuffle::BlockVisitor& visit) {
-  WEFT_ASSIGN(const std::vector<shuffle::MapOutput> all, worker_.locate(shuffle));
+  WEFT_ASSIGN(const std::vector<shuffle::MapOutput> all, timed(times_.read, [&] { return worker_.locate(shuffle); }));
   const Window outputs = shuffle::in_range(all, maps);
   maps_per_fetch_ = 1;  // the blocks of another shuffle have other sizes
   took_brought_ = false;
@@ -41,7 +72,7 @@ Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, shu
 
 Result<void> WorkerShuffle::read_window(ShuffleId shuffle, std::uint32_t partition, Window window,
                                         const shuffle::BlockVisitor& visit) {
-  WEFT_ASSIGN(const std::vector<WorkerLink::Mapped> mapped, worker_.segments(shuffle, window));
+  WEFT_ASSIGN(const std::vector<WorkerLink::Mapped> mapped, timed(times_.read, [&] { return worker_.segments(shuffle, window); }));
   std::map<NodeId, Remote> remotes;
   for (std::size_t i = 0; i < window.size(); ++i) {
     if (stop_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the task was asked to stop");
@@ -69,7 +100,7 @@ Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, W
   for (const auto& map : rest)
     if (map.node == node && wanted.maps.size() < maps_per_fetch_ && !brought_.contains({map.map, map.attempt}))
       wanted.maps.push_back(map);
-  auto blocks = worker_.fetch(wanted);
+  auto blocks = timed(times_.read, [&] { return worker_.fetch(wanted); });
   if (!blocks) return lost(shuffle, rest.front(), blocks.error().to_string());
   if (!blocks->segment) {
     const std::size_t index = std::min<std::size_t>(blocks->lost, wanted.maps.size() - 1);
@@ -100,7 +131,7 @@ std::optional<WorkerShuffle::Brought> WorkerShuffle::brought(ShuffleId shuffle, 
                                                              const shuffle::MapOutput& map) {
   if (!std::exchange(took_brought_, true)) {
     // Without an answer nothing was brought: what is asked for next will tell what is wrong.
-    if (const auto all = worker_.take_prefetched(shuffle, partition)) {
+    if (const auto all = timed(times_.read, [&] { return worker_.take_prefetched(shuffle, partition); })) {
       for (const WorkerLink::Prefetched& prefetched : *all) {
         for (std::uint32_t i = 0; i < prefetched.maps.size(); ++i)
           brought_[{prefetched.maps[i].map, prefetched.maps[i].attempt}] = {prefetched.segment, i};

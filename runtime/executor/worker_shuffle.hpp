@@ -18,12 +18,14 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
                 const std::atomic<bool>& stop)
       : worker_(worker), attempt_(attempt), segment_(std::move(segment)), memory_bytes_(memory_bytes), stop_(stop) {}
 
+  /// The writer adds to times(): it must not outlive this object.
   Result<std::unique_ptr<shuffle::SegmentWriter>> create_segment(std::uint32_t partitions) override;
   Result<void> commit(shuffle::SealedSegment segment) override;
   Result<void> read(ShuffleId shuffle, std::uint32_t partition, shuffle::MapRange maps,
                     const shuffle::BlockVisitor& visit) override;
   std::optional<shuffle::FetchFailure> fetch_failure() const override { return failure_; }
 
+  shuffle::ShuffleTimes times() const { return times_; }
   /// Of the committed segment.
   const std::vector<shuffle::PartitionSize>& committed() const { return committed_; }
 
@@ -56,6 +58,7 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
   const std::atomic<bool>& stop_;
   std::vector<shuffle::PartitionSize> committed_;
   std::optional<shuffle::FetchFailure> failure_;
+  shuffle::ShuffleTimes times_;
   std::size_t maps_per_fetch_ = 1;                                      // adapted to the size of the blocks
   bool took_brought_ = false;                                           // of the partition being read
   std::map<std::pair<std::uint32_t, std::uint32_t>, Brought> brought_;  // by map and attempt

@@ -61,6 +61,8 @@ struct Event {
   fetchMap @10 :UInt32;
   fetchMapAttempt @11 :UInt32;
   fetchNode @12 :UInt32;
+  shuffleReadNanoseconds @13 :Int64;
+  shuffleWriteNanoseconds @14 :Int64;
 }
 
 struct Events {

@@ -90,6 +90,8 @@ void write(wire::Event::Builder out, const Event& event) {
   }
   out.setInputBytes(event.input_bytes);
   out.setInputRecords(event.input_records);
+  out.setShuffleReadNanoseconds(event.shuffle_times.read.count());
+  out.setShuffleWriteNanoseconds(event.shuffle_times.write.count());
   if (!event.fetch) return;
   out.setHasFetch(true);
   out.setFetchShuffle(event.fetch->shuffle.value());
@@ -109,6 +111,7 @@ Result<Event> read(wire::Event::Reader in, BulkReader& bulk) {
   for (auto counter : in.getCounters()) event.counters[string(counter.getName())] = counter.getValue();
   event.input_bytes = in.getInputBytes();
   event.input_records = in.getInputRecords();
+  event.shuffle_times = {Duration(in.getShuffleReadNanoseconds()), Duration(in.getShuffleWriteNanoseconds())};
   if (in.getHasFetch())
     event.fetch = shuffle::FetchFailure{ShuffleId(in.getFetchShuffle()), in.getFetchMap(), in.getFetchMapAttempt(),
                                         NodeId(in.getFetchNode())};

@@ -54,6 +54,7 @@ struct Event {
   std::map<std::string, std::int64_t> counters;
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
+  shuffle::ShuffleTimes shuffle_times{};
   std::optional<shuffle::FetchFailure> fetch;
 };
 

@@ -55,6 +55,9 @@ class Parser {
     if (key == "targets") return numbers(event.targets);
     if (key == "input_bytes") return number(event.input_bytes);
     if (key == "partition_bytes") return numbers(event.partition_bytes);
+    if (key == "shuffle_read_ns") return time(event.shuffle_read);
+    if (key == "shuffle_write_ns") return time(event.shuffle_write);
+    if (key == "unix_ns") return time(event.unix_time);
     return json_.skip();
   }
 

@@ -1,4 +1,4 @@
-// One line of an event log, as far as a replay needs it.
+// One line of an event log, as far as replays and benchmarks need it.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,8 @@ struct LoggedEvent {
   std::vector<std::uint32_t> targets;
   std::uint64_t input_bytes = 0;
   std::vector<std::uint64_t> partition_bytes;
+  Time shuffle_read{0}, shuffle_write{0};
+  Time unix_time{0};  // on the calendar
 };
 
 /// Parses the current line. Unknown members are skipped.

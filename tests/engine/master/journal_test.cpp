@@ -46,6 +46,7 @@ std::vector<Event> all_events() {
   finished.counters = {{"a", -1}, {"b", 2}};
   finished.input_bytes = 11;
   finished.input_records = 12;
+  finished.shuffle_times = {Time(13), Time(14)};
   events.emplace_back(std::move(finished));
   TaskFailed failed;
   failed.attempt = attempt;
@@ -72,6 +73,17 @@ TEST(Journal, RoundTripsEveryEvent) {
     EXPECT_EQ(text(encode_event(read->at, read->event)), text(bytes));
     EXPECT_EQ(event_json(read->at, read->event), event_json(Time(17), event));
   }
+}
+
+TEST(Journal, KeepsWhatATaskSpentOnItsShuffles) {
+  TaskFinished finished;
+  finished.shuffle_times = {Time(13), Time(14)};
+  const Event event = std::move(finished);
+  const auto read = decode_event(encode_event(Time(17), event).view());
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(std::get<TaskFinished>(read->event).shuffle_times, (shuffle::ShuffleTimes{Time(13), Time(14)}));
+  EXPECT_NE(event_json(Time(17), event).find(R"("shuffle_read_ns":13,"shuffle_write_ns":14)"), std::string::npos);
+  EXPECT_EQ(event_json(Time(17), Event(TaskFinished{})).find("shuffle_"), std::string::npos);
 }
 
 TEST(Journal, ReadsTheTwoListsThatOutputsOnceWere) {
