@@ -41,6 +41,7 @@ struct StageRecord {
   std::set<NodeId> told;                               // nodes that bring its blocks to readers placed there
   std::vector<shuffle::MapOutput> untold;              // outputs that they do not know of yet
   std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
+  bool unlike = false;                                 // its maps write for different reduces: one says nothing of the others
   std::vector<StageId> placed_by;                      // inputs by whose sizes its tasks were given nodes, in that order
   std::uint32_t speculative = 0, speculative_won = 0;  // second attempts launched, and those that finished first
 

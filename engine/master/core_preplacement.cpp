@@ -31,6 +31,30 @@ std::uint64_t block_bytes(const sched::ShuffleSizes& sizes) {
   return sizes.total_bytes() / (std::uint64_t{std::max(1u, sizes.finished_maps())} * std::max(1u, sizes.partitions()));
 }
 
+/// What two maps wrote for the same reduces: 1 when in the same proportions, 0 when for others altogether.
+double likeness(const sched::ShuffleSizes& sizes, std::uint32_t a, std::uint32_t b) {
+  std::uint64_t of_a = 0, of_b = 0;
+  for (std::uint32_t i = 0; i < sizes.partitions(); ++i) of_a += sizes.size(a, i), of_b += sizes.size(b, i);
+  if (of_a == 0 || of_b == 0) return 1;
+  double common = 0;
+  for (std::uint32_t i = 0; i < sizes.partitions(); ++i) {
+    common += std::min(static_cast<double>(sizes.size(a, i)) / static_cast<double>(of_a),
+                       static_cast<double>(sizes.size(b, i)) / static_cast<double>(of_b));
+  }
+  return common;
+}
+
+/// Whether the first maps that ended tell what the others will write, and so where it will lie. Not so after a partition by the
+/// same ranges: what each map writes is nearly all for a reduce of its own.
+bool maps_are_alike(const sched::StageInfo& input) {
+  constexpr std::size_t kCompared = 4;
+  std::vector<std::uint32_t> ended;
+  for (std::uint32_t map = 0; map < input.tasks.size() && ended.size() < kCompared; ++map)
+    if (input.tasks[map].state == sched::TaskState::finished) ended.push_back(map);
+  return std::all_of(ended.begin(), ended.end(),
+                     [&](std::uint32_t map) { return likeness(input.output, ended.front(), map) >= 0.5; });
+}
+
 bool untouched(const sched::StageInfo& stage) { return stage.running == 0 && stage.finished == 0; }
 
 }  // namespace
@@ -44,6 +68,10 @@ void Core::Impl::preplace_readers(JobRecord& job, StageRecord& input, const Task
   if (options_.preplace_at >= 1 || job.spec.shuffle_mode == shuffle::Mode::pull || state_.nodes().size() < 2) return;
   const double enough = std::ceil(std::max(0.0, options_.preplace_at) * static_cast<double>(input.info->tasks.size()));
   if (input.info->output.finished_maps() < std::max(1.0, enough)) return;
+  if (!input.info->complete()) {
+    input.unlike = input.unlike || !maps_are_alike(*input.info);
+    if (input.unlike) return;  // what is placed now would be brought to the wrong nodes
+  }
   for (StageId id : input.info->children) {
     StageRecord& reader = job.stages.at(id);
     const bool known = std::find(reader.placed_by.begin(), reader.placed_by.end(), input.plan.id) != reader.placed_by.end();

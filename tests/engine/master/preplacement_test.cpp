@@ -87,6 +87,27 @@ TEST(Preplacement, KeepsAReduceWithTheProducerOfMostOfItsInput) {
   EXPECT_EQ(stage(d, 1).tasks[2].preplaced, producers[0]);
 }
 
+TEST(Preplacement, WaitsForAllMapsThatWriteForDifferentReduces) {
+  Driver d(at(0.25));
+  for (std::uint32_t node = 1; node <= 4; ++node) d.join(node, 2);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 8, 8), result(reader(1, {0}, 8, 0))})));
+  std::vector<NodeId> producers;
+  for (std::uint32_t map = 0; map < 8; ++map) producers.push_back(d.running.at(d.running_attempt(1, 0, map)));
+  for (std::uint32_t map = 0; map < 8; ++map) {
+    EXPECT_EQ(placed(d, 1), 0u) << map;
+    EXPECT_TRUE(d.all<PrefetchShuffle>().empty());
+    std::vector<std::uint64_t> sizes(8, 1);
+    sizes[map] = 93;
+    finish_map(d, 0, map, 100, sizes);
+  }
+  for (const auto* launch : d.all<LaunchTask>()) {
+    if (launch->attempt.task.stage != StageId(1)) continue;
+    EXPECT_EQ(launch->node, producers[launch->attempt.task.index]) << launch->attempt.task.index;
+  }
+  EXPECT_EQ(d.launches(1), 8u);
+}
+
 TEST(Preplacement, PlacesAJoinOnceForEachOfItsInputs) {
   Driver d(at(0.5));
   d.join(1, 4);
