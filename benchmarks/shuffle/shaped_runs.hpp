@@ -1,0 +1,23 @@
+// The jobs that the shuffle modes are compared on, and what must come of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weft::bench {
+
+struct ShapedSetting {
+  std::string programs;      // where weft and the jobs are
+  std::string name;          // of the network
+  std::string data, spills;  // directories of its own
+  int nodes = 4, slots = 2;  // slots: of each node
+  int megabits = 300;        // of each node, in either direction
+  int rounds = 5;            // runs in each mode
+  std::uint64_t bytes = 0;   // shuffled by GroupByTest
+  std::string html;          // file for the timelines; empty: none
+};
+
+/// Prints the table. False when a bound was missed; what goes wrong ends the program with the reason.
+bool run_shaped(const ShapedSetting& setting);
+
+}  // namespace weft::bench
