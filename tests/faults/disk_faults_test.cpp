@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/sanitized.hpp"
 #include "tests/cluster/file_cluster.hpp"
 
 namespace weft::test {
@@ -135,6 +136,28 @@ TEST_F(DiskFaults, WhatADiskDoesNotGiveIsReadAndCopiedFromOthers) {
   EXPECT_TRUE(cluster->healthy()) << cluster->report();
   cluster->kill_worker(0);
   EXPECT_TRUE(reads("/before", before));
+}
+
+TEST_F(DiskFaults, APartitionThatADiskDoesNotGiveIsCopiedFromAnother) {
+  start(2, 1);
+  const auto table = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {program("weft"), "table"});
+    words.insert(words.end(), {"--master", cluster->address()});
+    return run(words, {.environment = {}, .deadline = std::chrono::seconds(100)});
+  };
+  const auto whole = [&] { return has(table({"stat", "t"}).out, ", healthy\n"); };
+  ASSERT_EQ(table({"create", "t", "--partitions", "1", "--replication", "2"}).exit_code, 0);
+  ASSERT_TRUE(eventually(whole, std::chrono::seconds(60)));
+  ASSERT_EQ(table({"put", "t", "k", "v"}).exit_code, 0);
+  cluster->kill_worker(0);
+  const std::string partition = cluster->chunk_directory(0) + "/tables/1-0";
+  fail_on(EIO, "read", {partition});
+  cluster->start_worker(0);
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(partition + ".damaged-1"); }, std::chrono::seconds(60)));
+  mend();
+  EXPECT_TRUE(eventually(whole, std::chrono::seconds(60))) << table({"stat", "t"}).out;
+  cluster->kill_worker(1);
+  EXPECT_EQ(table({"get", "t", "k"}).out, "v\n");
 }
 
 TEST_F(DiskFaults, AMasterWhoseDiskFailsSaysSoAndForgetsNothing) {
