@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <map>
 #include <thread>
 
@@ -22,6 +23,9 @@ using storage::FileEntry;
 using storage::FilePlace;
 using storage::FileStatus;
 using storage::NodeStorage;
+
+/// After so long without a single copy a drain is given up.
+constexpr std::chrono::minutes kDrainPatience{10};
 
 /// Times as people read them. Entries of a directory are often of one minute.
 class Calendar {
@@ -325,6 +329,8 @@ Result<void> node_drain(const FsOptions& options, bool on) {
   WEFT_ASSIGN(const auto files, connect(options));
   const std::string& name = options.paths.at(0);
   WEFT_TRY(files->drain(name, on));
+  std::uint64_t left = std::numeric_limits<std::uint64_t>::max();
+  auto progressed = std::chrono::steady_clock::now();
   while (on && options.wait) {
     WEFT_ASSIGN(const storage::FileReport all, files->report());
     const auto& nodes = all.storage.nodes;
@@ -332,6 +338,15 @@ Result<void> node_drain(const FsOptions& options, bool on) {
     if (node == nodes.end())
       return fail(Code::unavailable, fmt::format("{} left before it was drained; `weft fs fsck` tells what lacks replicas", name));
     if (node->draining && node->reported && node->to_move == 0) return {};
+    const auto now = std::chrono::steady_clock::now();
+    if (node->to_move < left) left = node->to_move, progressed = now;
+    const bool alone = std::none_of(nodes.begin(), nodes.end(), [](const auto& one) { return one.reported && !one.draining; });
+    if ((alone && !all.storage.safe_mode) || now - progressed > kDrainPatience)
+      return fail(
+          Code::unavailable,
+          fmt::format("{} still has {} chunks and partitions, and {}; add a worker, or use this one again: weft node drain "
+                      "--stop {}",
+                      name, node->to_move, alone ? "no other worker takes any" : "none could be copied for 10 minutes", name));
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   return {};

@@ -216,6 +216,15 @@ TEST_F(Files, ADrainedWorkerIsFreeToGo) {
       has(run({program("weft"), "node", "drain", "nobody", "--master", cluster->address()}).err, "no worker called nobody"));
 }
 
+TEST_F(Files, ADrainThatNobodyCanHelpEndsWithALine) {
+  start(1);
+  put("x", "/f", {"--replication", "1"});
+  const auto drained = run({program("weft"), "node", "drain", "w1", "--wait", "--master", cluster->address()});
+  EXPECT_EQ(drained.exit_code, 1);
+  EXPECT_TRUE(has(drained.err, "w1 still has 1 chunks and partitions, and no other worker takes any")) << drained.err;
+  EXPECT_TRUE(reads("/f", "x"));
+}
+
 TEST_F(Files, AChunkDirectoryOfAnotherClusterIsRefused) {
   start(1);
   put("x", "/f", {"--replication", "1"});
