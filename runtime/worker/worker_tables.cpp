@@ -9,7 +9,7 @@ class WorkerTables final : public ChunkService {
  public:
   WorkerTables(const ChunkShell& shell, WorkerTableOptions options, std::unique_ptr<ChunkService> chunks)
       : chunks_(std::move(chunks)),
-        tables_(shell.reactor, shell.data_address, {std::move(options.directories), options.reserve, 4}, shell.give_up) {}
+        tables_(shell.reactor, shell.data_address, {std::move(options.directories), options.reserve}, shell.give_up) {}
 
   rpc::Handler handler(rpc::Handler others) override { return tables_.handler(chunks_->handler(std::move(others))); }
   void registered(const rpc::ConnectionPtr& master) override {

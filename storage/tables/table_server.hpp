@@ -16,7 +16,7 @@ namespace weft::storage {
 struct TableServerOptions {
   std::vector<std::string> directories;            // partitions lie in `tables` of one of them
   std::uint64_t reserve = std::uint64_t{1} << 30;  // of the directory's file system: nothing is written when less is left
-  std::uint32_t threads = 4;                       // that wait for disks
+  std::uint32_t threads = 16;                      // that wait for disks: a snapshot syncs all partitions at once
 };
 
 /// Reactor thread only, construction and destruction too (which waits for disk calls under way).
