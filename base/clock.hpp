@@ -10,7 +10,7 @@ using Duration = std::chrono::nanoseconds;
 /// Nanoseconds since an arbitrary origin that never moves (steady clock). Not comparable between machines.
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
-constexpr double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+constexpr double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 class Clock {
  public:

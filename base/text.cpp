@@ -108,7 +108,7 @@ std::string human_bytes(std::uint64_t bytes) {
 
 std::string human_duration(Duration duration) {
   if (duration < Duration{0}) return fmt::format("-{}", human_duration(-duration));
-  const double seconds_real = std::chrono::duration<double>(duration).count();
+  const double seconds_real = in_seconds(duration);
   if (seconds_real < 0.9995) return fmt::format("{:.0f} ms", seconds_real * 1000);
   if (seconds_real < 59.95) return fmt::format("{:.1f} s", seconds_real);
   const auto whole = std::chrono::round<std::chrono::seconds>(duration).count();

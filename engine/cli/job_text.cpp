@@ -47,10 +47,10 @@ Duration age(const master::JobStatus& job, Duration now) {
 void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
   json.begin_object().member("id", job.id.value()).member("name", job.name).member("user", job.user).member("pool", job.pool);
   json.member("state", state_name(job.state)).member("error", job.error);
-  json.member("submitted_seconds_ago", seconds(now - job.submitted)).member("seconds", seconds(age(job, now)));
+  json.member("submitted_seconds_ago", in_seconds(now - job.submitted)).member("seconds", in_seconds(age(job, now)));
   json.member("priority", job.priority);
   if (job.deadline)
-    json.member("deadline_seconds_left", seconds(*job.deadline - (job.state == master::JobState::running ? now : job.ended)));
+    json.member("deadline_seconds_left", in_seconds(*job.deadline - (job.state == master::JobState::running ? now : job.ended)));
   json.member("input_bytes", job.input_bytes).member("input_records", job.input_records).member("shuffle_bytes", job.shuffle_bytes);
 }
 
@@ -173,7 +173,7 @@ std::string explanation_json(const client::Explanation& explanation) {
   for (const master::WaitingTasks& group : job.waiting) {
     json.begin_object().member("stage", group.stage.value()).member("name", group.stage_name).member("tasks", group.tasks);
     json.member("kind", why_name(group.why)).member("reason", group.reason);
-    if (group.since) json.member("seconds_ago", seconds(explanation.now - *group.since));
+    if (group.since) json.member("seconds_ago", in_seconds(explanation.now - *group.since));
     json.end_object();
   }
   json.end_array().end_object();

@@ -97,11 +97,11 @@ std::optional<Time> Core::Impl::find_stragglers(JobRecord& job, StageRecord& sta
     if (task.state != sched::TaskState::running || task.later >= kMostLater || info.second.contains(i)) continue;
     // Who reads more than others may take longer.
     const double larger = usual_bytes > 0 ? std::max(1.0, static_cast<double>(task.input_bytes) / usual_bytes) : 1;
-    const double expected = std::max(1e-9, seconds(*typical) * larger);
+    const double expected = std::max(1e-9, in_seconds(*typical) * larger);
     const Time limit = std::max(speculation_.shortest, Time(std::llround(std::min(expected * speculation_.slower, 1e9) * 1e9)));
     const Time due = task.launched + limit;
     if (due <= state_.now()) {
-      found.push_back({seconds(state_.now() - task.launched) / expected, {job.spec.job, info.id, i}, task.node});
+      found.push_back({in_seconds(state_.now() - task.launched) / expected, {job.spec.job, info.id, i}, task.node});
     } else {
       next = next ? std::min(*next, due) : due;
     }
@@ -161,10 +161,10 @@ void Core::Impl::publish(std::vector<Straggling> found, const std::map<JobId, st
 /// An attempt ended on the node, or was overtaken there.
 void Core::Impl::note_pace(const StageRecord& stage, NodeId node, Time took) {
   if (!speculation_.on || stage.info->observed_count < kEnough) return;
-  const double mean = seconds(*stage.info->mean_duration());
+  const double mean = in_seconds(*stage.info->mean_duration());
   if (mean <= 0) return;
   double& pace = paces_.try_emplace(node, 1).first->second;
-  pace = slower(pace, seconds(took) / mean);
+  pace = slower(pace, in_seconds(took) / mean);
 }
 
 /// By what has ended there, and by what straggles there now.

@@ -51,7 +51,7 @@ Accounts::Accounts(const Workload& workload, Time series_step, Time window)
 }
 
 void Accounts::pass(Time span) {
-  const double length = seconds(span);
+  const double length = in_seconds(span);
   used_area_ += used_ * length;
   capacity_area_ += capacity_ * length;
   if (step_ <= Time(0)) return;
@@ -76,7 +76,7 @@ void Accounts::advance(Time now, const TrafficByKind& traffic) {
 }
 
 void Accounts::close_sample(const TrafficByKind& traffic) {
-  const double length = std::max(1e-9, seconds(sample_filled_));
+  const double length = std::max(1e-9, in_seconds(sample_filled_));
   for (auto* amounts : {&sample_.used, &sample_.capacity}) *amounts = *amounts * (1 / length);
   for (double* mean : {&sample_.running_tasks, &sample_.pending_tasks, &sample_.running_jobs}) *mean /= length;
   sample_.traffic = traffic;
@@ -88,7 +88,7 @@ void Accounts::close_sample(const TrafficByKind& traffic) {
 }
 
 void Accounts::update(Share& share, Time now) const {
-  share.area += share.share * seconds(now - share.since);
+  share.area += share.share * in_seconds(now - share.since);
   share.since = now;
 }
 
@@ -101,7 +101,7 @@ void Accounts::close_window(Time end) {
     update(share, end);
     const Time from = std::max(begin, share.active_since), until = std::min(end, share.active_until);
     if (until > from) {
-      of_jobs.push_back(share.area / seconds(until - from));
+      of_jobs.push_back(share.area / in_seconds(until - from));
       double& user = of_users[user_of_[index]];
       user = std::max(user, 0.0) + share.area;
     }

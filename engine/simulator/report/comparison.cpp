@@ -35,14 +35,14 @@ Replay compare_with_recording(const RunResult& run, const std::vector<std::optio
     const JobResult& job = run.jobs[i];
     const auto took = job.completion_time();
     if (!took || !recorded_ends[i]) continue;
-    replay.jobs.push_back({job.name, seconds(*recorded_ends[i] - job.submitted), seconds(*took)});
+    replay.jobs.push_back({job.name, in_seconds(*recorded_ends[i] - job.submitted), in_seconds(*took)});
     first = std::min(first, job.submitted);
     recorded = std::max(recorded, *recorded_ends[i]);
     simulated = std::max(simulated, *job.ended);
   }
   if (replay.jobs.empty()) return replay;
-  replay.recorded_makespan = seconds(recorded - first);
-  replay.simulated_makespan = seconds(simulated - first);
+  replay.recorded_makespan = in_seconds(recorded - first);
+  replay.simulated_makespan = in_seconds(simulated - first);
   return replay;
 }
 

@@ -113,7 +113,7 @@ std::vector<double> factors(const RunResult& first, const RunResult& run) {
   std::vector<double> result;
   for (std::size_t i = 0; i < run.jobs.size() && i < first.jobs.size(); ++i) {
     const auto a = first.jobs[i].completion_time(), b = run.jobs[i].completion_time();
-    if (a && b && *b > Time{0} && *a > Time{0}) result.push_back(seconds(*a) / seconds(*b));
+    if (a && b && *b > Time{0} && *a > Time{0}) result.push_back(in_seconds(*a) / in_seconds(*b));
   }
   return result;
 }
@@ -158,7 +158,7 @@ LinePlot over_time(const Comparison& comparison, std::string title, std::string 
     const Series& series = runs.front().series;
     Points points;
     for (std::size_t k = 0; k < series.samples.size(); ++k) {
-      points.push_back({seconds(series.step) * static_cast<double>(k), value(series.samples[k], series.step)});
+      points.push_back({in_seconds(series.step) * static_cast<double>(k), value(series.samples[k], series.step)});
     }
     plot.lines.push_back({i, comparison.schedulers[i].scheduler, thinned(points)});
   }
@@ -168,7 +168,7 @@ LinePlot over_time(const Comparison& comparison, std::string title, std::string 
 double remote_rate(const Sample& sample, Time step, double Traffic::*amount) {
   double sum = 0;
   for (const Traffic& traffic : sample.traffic) sum += traffic.*amount;
-  return step > Time{0} ? sum / seconds(step) / 1e9 : 0;
+  return step > Time{0} ? sum / in_seconds(step) / 1e9 : 0;
 }
 
 bool shows_anything(const LinePlot& plot) {
@@ -185,7 +185,7 @@ LinePlot fairness_plot(const Comparison& comparison) {
     const Fairness& fairness = runs.front().fairness;
     Points points;
     for (std::size_t k = 0; k < fairness.jobs.size(); ++k)
-      points.push_back({seconds(fairness.window) * static_cast<double>(k), fairness.jobs[k]});
+      points.push_back({in_seconds(fairness.window) * static_cast<double>(k), fairness.jobs[k]});
     plot.lines.push_back({i, comparison.schedulers[i].scheduler, thinned(points)});
   }
   return plot;
@@ -246,9 +246,9 @@ std::string timelines(const Comparison& comparison) {
       if (!job.started || !job.ended) continue;
       cut = cut || spans.size() == kMostJobsDrawn;
       if (spans.size() == kMostJobsDrawn) break;
-      spans.push_back(
-          {job.name, seconds(job.submitted), seconds(*job.started), seconds(*job.ended), job.outcome != Outcome::finished});
-      end = std::max(end, seconds(*job.ended));
+      spans.push_back({job.name, in_seconds(job.submitted), in_seconds(*job.started), in_seconds(*job.ended),
+                       job.outcome != Outcome::finished});
+      end = std::max(end, in_seconds(*job.ended));
     }
   }
   std::string html = fmt::format(

@@ -18,11 +18,11 @@ void add(JsonWriter& json, const TrafficByKind& traffic) {
 
 void add(JsonWriter& json, const JobResult& job) {
   json.begin_object().member("index", job.index).member("name", job.name).member("user", job.user).member("pool", job.pool);
-  json.member("outcome", name_of(job.outcome)).member("submitted", seconds(job.submitted));
-  if (job.started) json.member("started", seconds(*job.started));
-  if (job.ended) json.member("ended", seconds(*job.ended));
-  if (const auto time = job.completion_time()) json.member("completion", seconds(*time));
-  if (job.deadline) json.member("deadline", seconds(*job.deadline)).member("missed", job.missed_deadline());
+  json.member("outcome", name_of(job.outcome)).member("submitted", in_seconds(job.submitted));
+  if (job.started) json.member("started", in_seconds(*job.started));
+  if (job.ended) json.member("ended", in_seconds(*job.ended));
+  if (const auto time = job.completion_time()) json.member("completion", in_seconds(*time));
+  if (job.deadline) json.member("deadline", in_seconds(*job.deadline)).member("missed", job.missed_deadline());
   if (!job.error.empty()) json.member("error", job.error);
   json.member("tasks", job.tasks).member("attempts", job.attempts).member("failed_attempts", job.failed_attempts);
   json.member("preemptions", job.preemptions).member("speculative_attempts", job.speculative).key("traffic");
@@ -31,7 +31,7 @@ void add(JsonWriter& json, const JobResult& job) {
 }
 
 void add_series(JsonWriter& json, const Series& series) {
-  json.begin_object().member("step", seconds(series.step));
+  json.begin_object().member("step", in_seconds(series.step));
   const auto list = [&](std::string_view name, auto value) {
     json.key(name).begin_array();
     for (const Sample& sample : series.samples) json.value(value(sample));

@@ -48,10 +48,10 @@ void add_times(std::vector<Metric>& all) {
          return quantile(values, .95);
        }});
   all.push_back({"makespan", "makespan", Format::seconds, Better::lower,
-                 [](const RunResult& run, const Alone&) -> Value { return seconds(run.makespan); }});
+                 [](const RunResult& run, const Alone&) -> Value { return in_seconds(run.makespan); }});
   all.push_back({"jobs_per_hour", "jobs per hour", Format::number, Better::higher, [](const RunResult& run, const Alone&) -> Value {
                    if (run.makespan <= Time{0}) return std::nullopt;
-                   return static_cast<double>(completion_seconds(run).size()) / seconds(run.makespan) * 3600;
+                   return static_cast<double>(completion_seconds(run).size()) / in_seconds(run.makespan) * 3600;
                  }});
 }
 
@@ -121,7 +121,7 @@ void add_use(std::vector<Metric>& all) {
                      const Work& work = run.work;
                      const Time sum = work.useful + work.preempted + work.lost + work.redundant;
                      if (sum <= Time{0}) return std::nullopt;
-                     return seconds(work.*part) / seconds(sum);
+                     return in_seconds(work.*part) / in_seconds(sum);
                    }});
   };
   share("preempted_work", "work preempted", &Work::preempted);
@@ -142,15 +142,15 @@ void add_cost(std::vector<Metric>& all) {
   all.push_back({"launches_per_second", "launches per second of scheduling", Format::number, Better::higher,
                  [](const RunResult& run, const Alone&) -> Value {
                    if (run.scheduler_time.count() <= 0) return std::nullopt;
-                   return static_cast<double>(run.launches) / seconds(run.scheduler_time);
+                   return static_cast<double>(run.launches) / in_seconds(run.scheduler_time);
                  }});
   all.push_back({"decision_seconds", "time of a scheduler call", Format::seconds, Better::lower,
                  [](const RunResult& run, const Alone&) -> Value {
                    if (run.scheduler_calls == 0) return std::nullopt;
-                   return seconds(run.scheduler_time) / static_cast<double>(run.scheduler_calls);
+                   return in_seconds(run.scheduler_time) / static_cast<double>(run.scheduler_calls);
                  }});
   all.push_back({"wall_seconds", "real time of the simulation", Format::seconds, Better::neither,
-                 [](const RunResult& run, const Alone&) -> Value { return seconds(run.wall_time); }});
+                 [](const RunResult& run, const Alone&) -> Value { return in_seconds(run.wall_time); }});
 }
 
 }  // namespace
@@ -217,7 +217,7 @@ std::optional<Estimate> estimate_of(const Metric& metric, const Comparison& comp
 std::vector<double> completion_seconds(const RunResult& run) {
   std::vector<double> times;
   for (const JobResult& job : run.jobs) {
-    if (const auto time = job.completion_time()) times.push_back(seconds(*time));
+    if (const auto time = job.completion_time()) times.push_back(in_seconds(*time));
   }
   return times;
 }
@@ -227,7 +227,7 @@ std::vector<double> slowdowns(const RunResult& run, const std::vector<Time>& alo
   for (const JobResult& job : run.jobs) {
     const auto time = job.completion_time();
     if (time && job.index < alone.size() && alone[job.index] > Time{0})
-      values.push_back(seconds(*time) / seconds(alone[job.index]));
+      values.push_back(in_seconds(*time) / in_seconds(alone[job.index]));
   }
   return values;
 }

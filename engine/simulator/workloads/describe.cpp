@@ -45,8 +45,8 @@ class Counter {
       input += static_cast<double>(stage.input_bytes);
       shuffle += static_cast<double>(stage.shuffle_bytes);
       f.output_bytes += static_cast<double>(stage.output_bytes);
-      if (stage.durations.empty()) f.work_seconds += seconds(stage.duration) * stage.tasks;
-      for (const Time one : stage.durations) f.work_seconds += seconds(one);
+      if (stage.durations.empty()) f.work_seconds += in_seconds(stage.duration) * stage.tasks;
+      for (const Time one : stage.durations) f.work_seconds += in_seconds(one);
     }
     const std::uint64_t first = job.stages.empty() ? 0 : job.stages.front().tasks;
     f.first_stage_tasks += first;
@@ -95,7 +95,7 @@ Figures figures_of(const Workload& workload) {
   Figures f = count.f;
   f.jobs = workload.jobs.size();
   if (f.jobs > 0) f.span = workload.jobs.back().arrival - workload.jobs.front().arrival;
-  if (f.jobs > 1) f.mean_gap = seconds(f.span) / static_cast<double>(f.jobs - 1);
+  if (f.jobs > 1) f.mean_gap = in_seconds(f.span) / static_cast<double>(f.jobs - 1);
   f.ratio_p50 = quantile(count.ratios, .5), f.ratio_p75 = quantile(count.ratios, .75);
   f.ratio_p90 = quantile(count.ratios, .9), f.ratio_p95 = quantile(count.ratios, .95);
   f.input_p50 = quantile(count.inputs, .5), f.input_p90 = quantile(count.inputs, .9), f.input_p99 = quantile(count.inputs, .99);
@@ -121,7 +121,7 @@ std::string to_text(const Workload& workload, const Figures& f) {
   line("tasks", fmt::format("{}", f.tasks));
   line("tasks of first stages", fmt::format("{} (max {})", f.first_stage_tasks, f.largest_first_stage));
   line("work", fmt::format("{:.0f} task-seconds", f.work_seconds));
-  line("arrivals", fmt::format("over {:.0f} s, mean gap {:.3f} s", seconds(f.span), f.mean_gap));
+  line("arrivals", fmt::format("over {:.0f} s, mean gap {:.3f} s", in_seconds(f.span), f.mean_gap));
   const double bytes = f.input_bytes + f.shuffle_bytes + f.output_bytes;
   if (bytes > 0) {
     line("input, shuffle, output",
@@ -154,7 +154,7 @@ std::string to_json(const Workload& workload, const Figures& f) {
   json.member("stages_p50", f.stages_p50).member("stages_p95", f.stages_p95).member("stages_max", f.most_stages);
   json.member("depth_p50", f.depth_p50).member("tasks", f.tasks).member("first_stage_tasks", f.first_stage_tasks);
   json.member("first_stage_tasks_max", f.largest_first_stage).member("work_seconds", f.work_seconds);
-  json.member("span_seconds", seconds(f.span)).member("mean_gap_seconds", f.mean_gap);
+  json.member("span_seconds", in_seconds(f.span)).member("mean_gap_seconds", f.mean_gap);
   json.member("input_bytes", f.input_bytes).member("shuffle_bytes", f.shuffle_bytes).member("output_bytes", f.output_bytes);
   json.member("jobs_without_shuffle", f.without_shuffle).member("heavy_jobs", f.heavy);
   json.member("heavy_shuffle_bytes", f.heavy_shuffle_bytes).member("large_shuffles", f.large_shuffles);
