@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/sanitized.hpp"
+
 namespace weft {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !(defined(__x86_64__) || defined(__aarch64__))
-inline constexpr bool kMayReadPast = false;
+#if defined(__x86_64__) || defined(__aarch64__)
+inline constexpr bool kMayReadPast = !kSanitized;
 #else
-inline constexpr bool kMayReadPast = true;
+inline constexpr bool kMayReadPast = false;
 #endif
 
 /// `width` bytes may be read at `from`, of which `size` belong to the object. The page of an empty one need not even exist.
@@ -24,7 +26,11 @@ bool may_load(const void* from, std::size_t size) {
 /// Keeps the compiler from reasoning about the bounds of what `from` points to.
 template <class T>
 const T* unbounded(const T* from) {
-#if defined(__GNUC__)
+#if defined(__clang__)  // has no memory operands of unknown length
+  const T* same = from;
+  __asm__("" : "+r"(same));
+  return same;
+#elif defined(__GNUC__)
   const T* same = from;
   __asm__("" : "+r"(same) : "m"(*reinterpret_cast<const char(*)[]>(from)));  // NOLINT(modernize-avoid-c-arrays)
   return same;

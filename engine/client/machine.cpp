@@ -6,20 +6,13 @@
 #include <sys/resource.h>
 
 #include "base/machine.hpp"
+#include "base/sanitized.hpp"
 
 namespace weft::client {
 
 namespace {
 
 constexpr std::uint64_t kSlack = std::uint64_t{1} << 30;
-
-/// The address-space reservations of sanitizers count as private memory.
-constexpr bool kSanitized =
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    true;
-#else
-    false;
-#endif
 
 }  // namespace
 
@@ -32,7 +25,7 @@ std::uint32_t available_cores() {
 std::uint64_t default_memory_budget() { return machine_memory() / 4; }
 
 void bound_private_memory(std::uint64_t budget) {
-  if (kSanitized) return;
+  if (kSanitized) return;  // its reservations of address space count as private memory
   rlimit limit{};
   if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
   const std::uint64_t wanted = std::max(budget + kSlack, machine_memory() / 10 * 9);

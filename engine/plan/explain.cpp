@@ -35,7 +35,7 @@ void append_inputs(std::string& text, const Branch& branch) {
 }
 
 /// For a double-quoted Graphviz string.
-std::string quoted(std::string_view text) {
+std::string escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -60,8 +60,8 @@ std::string explain_text(const std::vector<const Stage*>& stages) {
 std::string explain_dot(const std::vector<const Stage*>& stages) {
   std::string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n";
   for (const Stage* stage : stages) {
-    std::string label = fmt::format("stage {}: {}", stage->id.value(), quoted(stage->name));
-    for (const std::string& name : stage->operators) label += "\\n" + quoted(name);
+    std::string label = fmt::format("stage {}: {}", stage->id.value(), escaped(stage->name));
+    for (const std::string& name : stage->operators) label += "\\n" + escaped(name);
     label += "\\n" + counted(stage->task_count(), "task");
     text += fmt::format("  s{} [label=\"{}\"{}];\n", stage->id.value(), label,
                         stage->output == OutputKind::result ? ", style=bold" : "");

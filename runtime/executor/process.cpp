@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/sanitized.hpp"
 #include "base/text.hpp"
 #include "runtime/executor/crash_notes.hpp"
 #include "runtime/executor/task_pool.hpp"
@@ -131,13 +132,12 @@ class Executor {
 
 /// User code that allocates without bound gets std::bad_alloc instead of the machine's last page.
 void limit_memory() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  if (kSanitized) return;
   const char* text = std::getenv(kDataLimitVariable);
   const auto bytes = parse_number<std::uint64_t>(text != nullptr ? text : "");
   if (!bytes || *bytes == 0) return;
   const rlimit limit{*bytes, *bytes};
   setrlimit(RLIMIT_DATA, &limit);
-#endif
 }
 
 /// Every mapped segment costs a descriptor.

@@ -17,7 +17,7 @@ class BinaryCache {
  public:
   using Done = std::function<void(Result<std::string>)>;  // the path
   /// `directory` exists.
-  BinaryCache(rpc::Reactor& reactor, std::string directory) : reactor_(reactor), directory_(std::move(directory)) {}
+  explicit BinaryCache(std::string directory) : directory_(std::move(directory)) {}
 
   /// Calls `done` with the path of the program, fetching it over `master` first when it is not here. May call it at once.
   void get(const Hash128& binary, const rpc::ConnectionPtr& master, Done done);
@@ -36,7 +36,6 @@ class BinaryCache {
   Result<std::string> complete(Download& download);
   void finish(const std::shared_ptr<Download>& download, Result<std::string> result);
 
-  rpc::Reactor& reactor_;
   std::string directory_;
   std::map<Hash128, std::string> ready_;
   std::map<Hash128, std::shared_ptr<Download>> downloads_;

@@ -114,7 +114,7 @@ class WorkerImpl final : public Worker {
     server_ = std::make_unique<shuffle::BlockServer>(*store_);
     fetcher_ = std::make_unique<shuffle::BlockFetcher>(*reactor_);
     context_.fetcher = fetcher_.get();
-    binaries_ = std::make_unique<BinaryCache>(*reactor_, context_.directory + "/binaries");
+    binaries_ = std::make_unique<BinaryCache>(context_.directory + "/binaries");
     WEFT_ASSIGN(listener_, reactor_->listen(listen, shuffle::transfer_limits(), [this](const rpc::ConnectionPtr&) {
       rpc::Handler handler = server_->handler();
       handler.on_close = [this, inner = handler.on_close](const rpc::ConnectionPtr& connection, const Error& error) {

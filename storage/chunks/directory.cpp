@@ -28,7 +28,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kIdentityFile = "weft-chunks";
 constexpr std::string_view kFirstLine = "weft chunk directory";
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kNameDigits = 16;
 
 std::string name_of(ChunkId id) { return fmt::format("{:016x}", id.value()); }
 

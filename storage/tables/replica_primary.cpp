@@ -137,7 +137,7 @@ void Replica::start_round(LogEntry entry, std::vector<Done> done) {
   Primary& role = *primary_;
   entry.version = role.last + 1;
   entry.epoch = assignment_->epoch;
-  role.round.emplace();
+  role.round = Round{};
   role.round->version = entry.version;
   role.round->done = std::move(done);
   std::vector<std::string> to;

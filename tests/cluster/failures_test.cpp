@@ -2,6 +2,7 @@
 // left.
 #include <algorithm>
 
+#include "base/sanitized.hpp"
 #include "tests/cluster/cluster.hpp"
 
 namespace weft::test {

@@ -1,6 +1,7 @@
 // The client library of the cluster's files, in this process, against a cluster of real ones.
 #include <malloc.h>
 
+#include "base/sanitized.hpp"
 #include "storage/files/file_system.hpp"
 #include "tests/cluster/file_cluster.hpp"
 

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/sanitized.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {

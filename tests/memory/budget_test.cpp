@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sanitized.hpp"
 #include "tests/support/peak_memory.hpp"
 #include "tests/support/process.hpp"
 

@@ -117,7 +117,7 @@ TEST(SizePrediction, OfRangesBySamplingIsWithin10PercentAndTenTimesBetterThanReg
 
 TEST(SizePrediction, FindsALineExactly) {
   SizeRegression regression(2);
-  for (std::uint64_t x : {100, 250, 900})
+  for (const std::uint64_t x : {100u, 250u, 900u})
     regression.add(static_cast<double>(x), std::vector<std::uint64_t>{7 + 3 * x, 500 - x / 2});
   EXPECT_NEAR(regression.predict(0, 1000), 3007, 1e-6);
   EXPECT_NEAR(regression.predict(1, 400), 300, 1e-6);

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/sanitized.hpp"
 #include "tests/storage/chunk_fixture.hpp"
 
 namespace weft::storage {
@@ -210,7 +211,7 @@ TEST_F(ChunkStoreTest, DropsWhatIsUnsealed) {
 }
 
 TEST_F(ChunkStoreTest, KeepsEverySealedChunkWhenKilledAtAnyMoment) {
-  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 10u : 30u); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 10u : 30u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const std::string directory = scratch_ / ("k" + std::to_string(seed));

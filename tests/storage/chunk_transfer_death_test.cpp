@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sanitized.hpp"
 #include "tests/storage/transfer_fixture.hpp"
 
 namespace weft::storage {
@@ -24,7 +25,7 @@ struct ServerProcess {
 TEST_F(ChunkTransferTest, WhatIsAcknowledgedSurvivesTheDeathOfAnyMember) {
   client_ = std::make_unique<ChunkClient>(*reactor_, quick_options());
   std::size_t survived = 0;
-  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 6u : 20u); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 6u : 20u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     std::vector<ServerProcess> servers;
@@ -63,7 +64,7 @@ TEST_F(ChunkTransferTest, WhatIsAcknowledgedSurvivesTheDeathOfAnyMember) {
 
 TEST_F(ChunkTransferTest, TheDeathOfAWriterLeavesWholeChunksOnly) {
   start(3);
-  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 6u : 20u); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 6u : 20u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     std::vector<std::string> command = {CHUNK_CHILD, "put", std::to_string(seed * 1000)};

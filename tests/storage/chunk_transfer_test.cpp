@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "base/sanitized.hpp"
 #include "tests/storage/transfer_fixture.hpp"
 
 namespace weft::storage {
@@ -12,7 +13,7 @@ TEST_F(ChunkTransferTest, EveryReplicaHoldsWhatWasWritten) {
   start(3);
   ChunkClient remote(*reactor_, quick_options(false));
   std::uint64_t id = 0;
-  for (const std::size_t size : {0, 1, 65'535, 65'536, 65'537, 1'048'576, 5'000'001, 12'345'678}) {
+  for (const std::size_t size : {0u, 1u, 65'535u, 65'536u, 65'537u, 1'048'576u, 5'000'001u, 12'345'678u}) {
     SCOPED_TRACE(size);
     const ChunkWritten written = put(ChunkId(++id), size);
     EXPECT_TRUE(written.failures.empty());
@@ -87,7 +88,7 @@ TEST_F(ChunkTransferTest, NoFlippedBitReachesARemoteReaderAndEveryOneIsMended) {
   const ChunkWritten written = put(ChunkId(1), 1'000'003);
   const std::string content = content_of(1, 1'000'003), path = file(0, 1);
   const std::uint64_t bits = 8 * size_of(path);
-  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 30u : 200u); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 30u : 200u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const bool late = random.chance(0.3);

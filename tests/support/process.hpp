@@ -9,14 +9,6 @@
 
 namespace weft::test {
 
-/// Built with a sanitizer: it catches fatal signals itself and takes more address space than any limit allows.
-inline constexpr bool kSanitized =
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    true;
-#else
-    false;
-#endif
-
 struct ProcessResult {
   int exit_code = -1;  // 128 + signal when killed by one
   std::string out;

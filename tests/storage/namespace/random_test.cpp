@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/sanitized.hpp"
 #include "storage/namespace/path.hpp"
 #include "tests/storage/namespace/world.hpp"
 
@@ -355,11 +356,7 @@ class Trial {
   std::set<ChunkId> lost_;
 };
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kUsualRounds = 150;  // twenty times slower
-#else
-constexpr int kUsualRounds = 2000;
-#endif
+constexpr int kUsualRounds = kSanitized ? 150 : 2000;  // it is twenty times slower
 
 int rounds() { return std::getenv("WEFT_LONG") != nullptr ? 30'000 : kUsualRounds; }
 

@@ -1,3 +1,4 @@
+#include "storage/namespace/path.hpp"
 #include "tests/storage/namespace/namespace_fixture.hpp"
 
 namespace weft::storage {

@@ -10,6 +10,7 @@
 #include <malloc.h>
 
 #include "base/file.hpp"
+#include "base/sanitized.hpp"
 #include "storage/namespace/namespace_store.hpp"
 #include "tests/support/process.hpp"
 
@@ -28,7 +29,7 @@ std::size_t heap() {
 }
 
 TEST(NamespaceSize, AFileTakesAKibibyteAtMost) {
-  if (test::kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
   const int count = std::getenv("WEFT_LONG") != nullptr ? 1'000'000 : 100'000;
   TempDir scratch = std::move(TempDir::create().value());
   auto store = std::move(NamespaceStore::open(scratch.path() / "namespace").value());

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "base/sanitized.hpp"
 #include "storage/tables/versioned_key.hpp"
 #include "tests/support/process.hpp"
 
@@ -94,7 +95,7 @@ TEST_F(PartitionTest, KeysSortAsTheirBytesDo) {
 }
 
 TEST_F(PartitionTest, EverySnapshotShowsItsVersionWhateverIsWrittenAndCompacted) {
-  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 2u : 4u); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 2u : 4u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Model model;

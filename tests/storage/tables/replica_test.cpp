@@ -1,6 +1,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/sanitized.hpp"
 #include "storage/tables/replica_directories.hpp"
 #include "tests/storage/tables/faulty_partition.hpp"
 #include "tests/storage/tables/replica_fixture.hpp"
@@ -239,9 +240,7 @@ TEST_F(ReplicaTest, AHoldForACommitLastsWhileThatIsDecided) {
 }
 
 TEST_F(ReplicaTest, ACopyCatchesUpWhateverIsWrittenMeanwhile) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "80 MB take so long with it that the copy runs out of time";
-#endif
+  if (kSanitized) GTEST_SKIP() << "80 MB take so long with it that the copy runs out of time";
   start("a", faulty(faults)), start("b");
   make(2);
   kill("b");

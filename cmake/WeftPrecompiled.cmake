@@ -1,0 +1,25 @@
+# weft_precompile(target KIND): the target's files begin with precompiled headers, if WEFT_PRECOMPILE is on. Kinds: library, test.
+# Targets of one kind share one set, which must be compiled with the flags of all of them.
+function(weft_precompile target kind)
+  if(NOT WEFT_PRECOMPILE)
+    return()
+  endif()
+  set(shared weft_precompiled_${kind})
+  if(NOT TARGET ${shared})
+    set(empty "${PROJECT_BINARY_DIR}/generated/${shared}.cpp")
+    file(CONFIGURE OUTPUT "${empty}" CONTENT "// The compiled file that precompiled headers belong to.\n")
+    set(headers <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstdio> <cstring> <deque> <filesystem>
+        <functional> <future> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view>
+        <thread> <type_traits> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
+    if(kind STREQUAL test)
+      add_executable(${shared} EXCLUDE_FROM_ALL "${empty}")
+      target_link_libraries(${shared} PRIVATE GTest::gtest $<TARGET_NAME_IF_EXISTS:GTest::gmock> GTest::gtest_main)
+      list(APPEND headers <gmock/gmock.h> <gtest/gtest.h>)
+    else()
+      add_library(${shared} STATIC EXCLUDE_FROM_ALL "${empty}")
+    endif()
+    target_link_libraries(${shared} PRIVATE fmt::fmt tl::expected weft_flags)
+    target_precompile_headers(${shared} PRIVATE ${headers})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${shared})
+endfunction()
