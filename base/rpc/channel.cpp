@@ -57,7 +57,9 @@ void Responder::fail(const Error& error) {
 }
 
 Channel::Channel(Loop& loop, Limits limits, Owner owner)
-    : loop_(loop), limits_(limits), owner_(std::move(owner)), reader_(kHandshakeBounds) {}
+    : loop_(loop), limits_(limits), owner_(std::move(owner)), reader_(kHandshakeBounds, [this](const FrameHead& head) {
+        return head.kind == FrameKind::reply ? pending_.sink(head.request_id) : nullptr;
+      }) {}
 
 void Channel::start(Fd socket, Duration deadline) {
   is_unix_ = local_address(socket.get()).family() == AF_UNIX;
@@ -227,12 +229,12 @@ Result<void> Channel::check_sendable(const Payload& payload) const {
   return {};
 }
 
-void Channel::request(MessageType type, Payload payload, Duration deadline, Reply reply) {
+void Channel::request(MessageType type, Payload payload, Duration deadline, Reply reply, std::shared_ptr<BulkSink> sink) {
   if (state_ != State::open) return fail_later(std::move(reply), closed_error());
   WEFT_ASSERT(loop_.in_thread());
   if (auto sendable = check_sendable(payload); !sendable) return fail_later(std::move(reply), std::move(sendable).error());
   const std::uint64_t id = next_id_++;
-  pending_.add(id, now() + std::clamp(deadline, Duration{0}, kLongestDeadline), std::move(reply));
+  pending_.add(id, now() + std::clamp(deadline, Duration{0}, kLongestDeadline), std::move(reply), std::move(sink));
   arm_deadline();
   enqueue(FrameKind::request, type, id, std::move(payload));
 }

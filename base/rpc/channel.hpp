@@ -30,7 +30,7 @@ class Channel final : public Connection {
   /// The loop ends: drops everything without a callback.
   void abandon();
 
-  void request(MessageType type, Payload payload, Duration deadline, Reply reply) override;
+  void request(MessageType type, Payload payload, Duration deadline, Reply reply, std::shared_ptr<BulkSink> sink) override;
   void notify(MessageType type, Payload payload) override;
   void close() override;
   const std::string& peer() const override { return peer_; }

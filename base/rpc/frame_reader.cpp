@@ -21,7 +21,7 @@ Error too_large(std::string_view what, std::uint64_t size, std::uint64_t bound) 
 
 }  // namespace
 
-FrameReader::FrameReader(Bounds bounds) : bounds_(bounds), buffer_(kReceiveBuffer) {}
+FrameReader::FrameReader(Bounds bounds, FindSink sink) : bounds_(bounds), sink_(std::move(sink)), buffer_(kReceiveBuffer) {}
 
 std::array<MutableBytes, 2> FrameReader::space() {
   const std::size_t kept = end_ - begin_;  // less than a fixed part: next() took everything else
@@ -30,7 +30,17 @@ std::array<MutableBytes, 2> FrameReader::space() {
   end_ = kept;
   MutableBytes direct;
   if (part_ == Part::header) direct = frame_.header.span().subspan(filled_);
-  if (part_ == Part::bulk) direct = frame_.bulk.span().subspan(filled_);
+  if (part_ == Part::bulk && !sinks_) direct = frame_.bulk.span().subspan(filled_);
+  if (part_ == Part::bulk && sinks_) {
+    const std::size_t left = frame_.head.bulk_length - filled_;
+    if (BulkSink* const sink = sink_(frame_.head)) direct = sink->room(left);
+    direct = direct.first(std::min(direct.size(), left));
+    // More of the same bulk would come to the buffer and be copied from there.
+    if (direct.size() >= buffer_.size() && direct.size() < left) {
+      direct_ = direct.size();
+      return {direct, {}};
+    }
+  }
   direct_ = direct.size();
   return {direct, buffer_.span().subspan(end_)};
 }
@@ -38,6 +48,7 @@ std::array<MutableBytes, 2> FrameReader::space() {
 void FrameReader::received(std::size_t bytes, std::vector<Fd> fds) {
   const std::size_t direct = std::min(bytes, direct_);
   filled_ += direct;
+  if (direct != 0 && sinks_ && part_ == Part::bulk) sink_(frame_.head)->filled(direct);
   direct_ = 0;
   end_ += bytes - direct;
   WEFT_ASSERT(end_ <= buffer_.size());
@@ -94,15 +105,42 @@ Result<bool> FrameReader::take_header() {
   if (filled_ < frame_.head.header_length) return false;
   WEFT_TRY(check_sum(fixed_, frame_.header.view()));
   WEFT_TRY(take_fds());
-  if (frame_.head.bulk_length != 0) frame_.bulk = Buffer(frame_.head.bulk_length);
-  filled_ = 0;
-  part_ = Part::bulk;
+  begin_bulk();
   return true;
 }
 
+void FrameReader::begin_bulk() {
+  filled_ = 0;
+  part_ = Part::bulk;
+  const auto& head = frame_.head;
+  BulkSink* const sink = sink_ && head.bulk_length != 0 ? sink_(head) : nullptr;
+  sinks_ = sink != nullptr;
+  if (sinks_) {
+    sink->begin(frame_.header.view(), head.bulk_length);
+  } else if (head.bulk_length != 0) {
+    frame_.bulk = Buffer(head.bulk_length);
+  }
+}
+
 bool FrameReader::take_bulk() {
-  fill(frame_.bulk);
-  return filled_ == frame_.bulk.size();
+  sinks_ ? pour() : fill(frame_.bulk);
+  return filled_ == frame_.head.bulk_length;
+}
+
+/// What was received of the bulk with something before it, to its sink.
+void FrameReader::pour() {
+  while (begin_ != end_ && filled_ < frame_.head.bulk_length) {
+    const std::size_t left = frame_.head.bulk_length - filled_;
+    std::size_t step = std::min(end_ - begin_, left);
+    BulkSink* const sink = sink_(frame_.head);
+    if (const MutableBytes room = sink != nullptr ? sink->room(left) : MutableBytes(); !room.empty()) {
+      step = std::min(step, room.size());
+      std::memcpy(room.data(), buffer_.data() + begin_, step);
+      sink->filled(step);
+    }
+    begin_ += step;
+    filled_ += step;
+  }
 }
 
 /// Descriptors arrive no later than the first byte of their frame, in the order of frames.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct Frame {
   std::vector<Fd> fds;
 };
 
+/// The sink of the frame's bulk; null when there is none (any more).
+using FindSink = std::function<BulkSink*(const FrameHead&)>;
+
 /// Small frames pass through one receive buffer; the rest of a large header or bulk is received straight into its place.
 class FrameReader {
  public:
@@ -26,17 +30,18 @@ class FrameReader {
     std::size_t max_fds = 0;
   };
 
-  explicit FrameReader(Bounds bounds);
+  /// `sink` is asked whenever something of a bulk comes; may be empty.
+  explicit FrameReader(Bounds bounds, FindSink sink = {});
   /// For the frames after those already returned.
   void set_bounds(Bounds bounds) { bounds_ = bounds; }
 
-  /// Where the next bytes go, in this order; the second is never empty. Only after next() returned nothing.
+  /// Where the next bytes go, in this order; not both are empty. Only after next() returned nothing.
   std::array<MutableBytes, 2> space();
   /// `bytes` of space() were filled; `fds` came with them.
   void received(std::size_t bytes, std::vector<Fd> fds = {});
   /// The next whole frame, or nothing when more bytes are needed. After an error the stream is of no more use.
   /// Nothing is allocated for a length above the bounds; a header's memory grows with the bytes that really arrive; a bulk's is
-  /// allocated (not touched) when the checksum of the frame was right.
+  /// allocated (not touched) when the checksum of the frame was right, unless it goes to a sink.
   Result<std::optional<Frame>> next();
   /// Part of a frame has arrived.
   bool within_frame() const { return part_ != Part::fixed || begin_ != end_; }
@@ -47,17 +52,21 @@ class FrameReader {
   Result<std::optional<Frame>> advance();
   Result<bool> take_fixed();
   Result<bool> take_header();
+  void begin_bulk();
   bool take_bulk();
+  void pour();
   Result<void> take_fds();
   void fill(Buffer& destination);
   ByteView buffered() const { return buffer_.view().subspan(begin_, end_ - begin_); }
 
   Bounds bounds_;
+  const FindSink sink_;
   Buffer buffer_;
   std::size_t begin_ = 0, end_ = 0;  // received and not yet taken
   Part part_ = Part::fixed;
   FixedPart fixed_{};
   Frame frame_;             // under construction
+  bool sinks_ = false;      // its bulk goes to a sink, or nowhere
   std::size_t filled_ = 0;  // bytes of the current part in its place
   std::size_t direct_ = 0;  // size of the first span that space() gave
   std::deque<Fd> fds_;      // arrived, not yet claimed by a frame

@@ -4,9 +4,9 @@
 
 namespace weft::rpc {
 
-void PendingRequests::add(std::uint64_t id, TimePoint deadline, Reply reply) {
+void PendingRequests::add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink) {
   if (heap_.size() > 1024 && heap_.size() > 2 * waiting_.size()) drop_answered();
-  waiting_.emplace(id, std::move(reply));
+  waiting_.emplace(id, Waiting{std::move(reply), std::move(sink)});
   heap_.push_back({deadline, id});
   std::push_heap(heap_.begin(), heap_.end());
 }
@@ -14,9 +14,14 @@ void PendingRequests::add(std::uint64_t id, TimePoint deadline, Reply reply) {
 std::optional<Reply> PendingRequests::take(std::uint64_t id) {
   const auto found = waiting_.find(id);
   if (found == waiting_.end()) return std::nullopt;
-  Reply reply = std::move(found->second);
+  Reply reply = std::move(found->second.reply);
   waiting_.erase(found);
   return reply;
+}
+
+BulkSink* PendingRequests::sink(std::uint64_t id) const {
+  const auto found = waiting_.find(id);
+  return found == waiting_.end() ? nullptr : found->second.sink.get();
 }
 
 std::vector<Reply> PendingRequests::take_expired(TimePoint now) {
@@ -30,7 +35,7 @@ std::vector<Reply> PendingRequests::take_expired(TimePoint now) {
 
 std::vector<Reply> PendingRequests::take_all() {
   std::vector<std::pair<std::uint64_t, Reply>> in_order;
-  for (auto& [id, reply] : waiting_) in_order.emplace_back(id, std::move(reply));
+  for (auto& [id, waiting] : waiting_) in_order.emplace_back(id, std::move(waiting.reply));
   waiting_.clear();
   heap_.clear();
   std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -1,6 +1,7 @@
 // Requests waiting for their replies, and their deadlines.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -13,9 +14,11 @@ namespace weft::rpc {
 /// Constant time per request: deadlines of answered requests stay in the heap until they pass or outnumber the living.
 class PendingRequests {
  public:
-  void add(std::uint64_t id, TimePoint deadline, Reply reply);
+  void add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink = {});
   /// The reply function of an answered request; nothing when it is unknown (too late, or never was).
   std::optional<Reply> take(std::uint64_t id);
+  /// Of a request still waiting; null when it has none.
+  BulkSink* sink(std::uint64_t id) const;
   std::vector<Reply> take_expired(TimePoint now);
   std::vector<Reply> take_all();
   /// Of a request still waiting; nothing when there is none.
@@ -28,10 +31,15 @@ class PendingRequests {
     bool operator<(const Due& other) const { return at > other.at; }  // earliest on top
   };
 
+  struct Waiting {
+    Reply reply;
+    std::shared_ptr<BulkSink> sink;
+  };
+
   void drop_answered();
   void pop();
 
-  std::unordered_map<std::uint64_t, Reply> waiting_;
+  std::unordered_map<std::uint64_t, Waiting> waiting_;
   std::vector<Due> heap_;
 };
 

@@ -38,7 +38,7 @@ struct Payload {
   std::vector<Fd> fds;
 };
 
-/// A received message. The bulk bytes were read straight into one fresh buffer.
+/// A received message. The bulk bytes were read straight into one fresh buffer, or went to the request's BulkSink.
 struct Message {
   MessageType type = 0;
   Buffer header;
@@ -88,14 +88,28 @@ struct Handler {
 
 using Reply = std::function<void(Result<Message>)>;
 
+/// Takes the bulk of a reply piece by piece, where its owner wants it and while it is still in the cache, instead of in a fresh
+/// buffer. Reactor thread; must not block; nothing of it is called from the moment on at which the request's Reply is.
+class BulkSink {
+ public:
+  virtual ~BulkSink() = default;
+  /// The reply's header came whole, as the peer sent it, and so many bytes (not 0, within the limits) follow.
+  virtual void begin(ByteView header, std::uint64_t bytes) = 0;
+  /// Where the next of the `left` bytes belong; they are filled in order, with one receive or several. Empty: what is left is
+  /// dropped.
+  virtual MutableBytes room(std::uint64_t left) = 0;
+  /// So many bytes of the last room() were filled, not 0.
+  virtual void filled(std::size_t bytes) = 0;
+};
+
 /// A symmetrical, ordered channel: both sides may send requests and notifications at any time. It lives until one side closes
 /// it or the reactor stops, whoever holds the pointer.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   virtual ~Connection() = default;
   /// `reply` is called exactly once: with the answer, the peer's error, deadline_exceeded, or unavailable when the connection ends;
-  /// never from within request() itself.
-  virtual void request(MessageType type, Payload payload, Duration deadline, Reply reply) = 0;
+  /// never from within request() itself. The bulk of the answer goes to `sink` when there is one, and is not in the message then.
+  virtual void request(MessageType type, Payload payload, Duration deadline, Reply reply, std::shared_ptr<BulkSink> sink = {}) = 0;
   /// One way. Silently dropped when the connection is already closed.
   virtual void notify(MessageType type, Payload payload) = 0;
   /// Sends what is queued (bounded by a second), then closes. Idempotent.

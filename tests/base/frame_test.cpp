@@ -62,6 +62,83 @@ TEST(Frame, TheReaderFindsWhatTheQueueSentHoweverItIsCut) {
   }
 }
 
+/// Takes at most so many bytes in pieces of random size; what comes behind is dropped.
+class OddSink final : public BulkSink {
+ public:
+  OddSink(Random& random, std::size_t most) : random_(random), most_(most) {}
+  void begin(ByteView header, std::uint64_t bytes) override {
+    began += "[" + std::string(as_chars(header)) + std::to_string(bytes);
+  }
+  MutableBytes room(std::uint64_t left) override {
+    EXPECT_GT(left, 0u);
+    room_.resize(std::min(most_ - taken.size(), 1 + random_.below(200'000)));
+    return {reinterpret_cast<std::byte*>(room_.data()), room_.size()};
+  }
+  void filled(std::size_t bytes) override {
+    EXPECT_GT(bytes, 0u);
+    taken.append(room_.data(), bytes);
+  }
+
+  std::string began, taken;
+
+ private:
+  Random& random_;
+  const std::size_t most_;
+  std::string room_;
+};
+
+TEST(Frame, ASinkGetsTheBulkInOrderAndTheFramesAroundItAreWhole) {
+  Random random(11);
+  for (int round = 0; round < 300; ++round) {
+    const std::string bulk = random_text(random, 1 + random.below(round % 2 == 0 ? 500'000 : 500));
+    SendQueue queue;
+    for (const std::uint64_t id : {1u, 2u, 3u}) {
+      FrameHead head;
+      head.kind = FrameKind::reply;
+      head.request_id = id;
+      Payload payload{Buffer::copy_of(as_bytes("head")), {}, {}};
+      payload.bulk.emplace_back(Buffer::copy_of(as_bytes(bulk)));
+      queue.push(head, std::move(payload));
+    }
+    std::string stream;
+    for (const auto& piece : queue.batch().pieces) stream.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+
+    OddSink sink(random, random.chance(0.3) ? random.below(bulk.size()) : bulk.size());
+    bool waiting = true;
+    FrameReader reader(kBounds, [&](const FrameHead& head) { return waiting && head.request_id == 2 ? &sink : nullptr; });
+    const std::size_t gone_after = random.chance(0.3) ? 1 + random.below(bulk.size()) : SIZE_MAX;  // nobody waits any more, then
+    std::size_t gone_with = SIZE_MAX;
+    std::vector<Frame> frames;
+    ByteView rest = as_bytes(stream);
+    while (!rest.empty()) {
+      const auto space = reader.space();
+      const std::size_t part = std::min({space[0].size() + space[1].size(), rest.size(), 1 + random.below(100'000)});
+      const std::size_t direct = std::min(space[0].size(), part);
+      if (direct != 0) std::memcpy(space[0].data(), rest.data(), direct);
+      if (part != direct) std::memcpy(space[1].data(), rest.data() + direct, part - direct);
+      reader.received(part);
+      rest = rest.subspan(part);
+      while (true) {
+        auto frame = reader.next();
+        ASSERT_TRUE(frame) << frame.error().to_string();
+        if (!frame->has_value()) break;
+        frames.push_back(std::move(**frame));
+      }
+      if (waiting && sink.taken.size() >= gone_after) {
+        waiting = false;
+        gone_with = sink.taken.size();
+      }
+    }
+    ASSERT_EQ(frames.size(), 3u);
+    EXPECT_EQ(as_chars(frames[0].bulk.view()), bulk);
+    EXPECT_EQ(as_chars(frames[2].bulk.view()), bulk);
+    EXPECT_TRUE(frames[1].bulk.empty());
+    EXPECT_EQ(sink.taken, bulk.substr(0, sink.taken.size()));
+    EXPECT_LE(sink.taken.size(), gone_with);
+    EXPECT_EQ(sink.began, "[head" + std::to_string(bulk.size()));
+  }
+}
+
 TEST(Frame, RandomBytesNeverCrashTheReader) {
   Random random(8);
   for (int round = 0; round < 2000; ++round) {
