@@ -1,40 +1,35 @@
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include <lz4.h>
-
 #include "base/clock.hpp"
-#include "base/crc32c.hpp"
 #include "base/rpc/capnp.hpp"
 #include "base/rpc/peers.hpp"
+#include "shuffle/landing.hpp"
 #include "shuffle/transfer.capnp.h"
 #include "shuffle/transfer.hpp"
 
 namespace weft::shuffle {
 namespace {
 
-constexpr std::uint64_t kLargestExtent = 1u << 30;
+constexpr Duration kIdle = std::chrono::seconds(1);  // then nothing is kept for recycling
 
 /// One fetch() under way.
 struct Fetch {
   FetchRequest request;
   FetchDone done;
-  std::unique_ptr<SegmentWriter> writer;
-  std::uint32_t next_map = 0;
-  std::uint32_t next_extent = 0;
+  std::uint64_t number = 0;  // in the order of fetch()
+  std::shared_ptr<Landing> landing;
+  Landing::Position asked{};       // where the last request began
   std::uint32_t failures = 0;      // since there was progress
   TimePoint progress{};            // when there last was
   std::optional<Error> forgotten;  // why
   std::unique_ptr<rpc::Timer> timer;
 };
 using FetchPtr = std::shared_ptr<Fetch>;
-
-tl::unexpected<Error> damaged(std::string what) {
-  return fail(Code::corrupt, "damaged reply to a request for map output: " + what);
-}
 
 Buffer encode(const Fetch& fetch, const FetchOptions& options) {
   capnp::MallocMessageBuilder message;
@@ -47,68 +42,12 @@ Buffer encode(const Fetch& fetch, const FetchOptions& options) {
     maps[i].setMap(fetch.request.maps[i].map);
     maps[i].setAttempt(fetch.request.maps[i].attempt);
   }
-  root.setFirstMap(fetch.next_map);
-  root.setFirstExtent(fetch.next_extent);
+  root.setFirstMap(fetch.asked.first);
+  root.setFirstExtent(fetch.asked.second);
   root.setMaxBytes(options.reply_bytes);
   root.setAcceptLz4(options.accept_lz4);
   return rpc::flatten(message);
 }
-
-/// Puts a reply's extents into the fetch's segment. On an error the fetch stands behind the last good extent.
-class Unpacker {
- public:
-  Unpacker(Fetch& fetch, ByteView bulk) : fetch_(fetch), bulk_(bulk) {}
-
-  /// True when all maps are there.
-  Result<bool> unpack(Blocks::Reader blocks) {
-    if (blocks.getLost()) return lost(blocks);
-    for (const auto extent : blocks.getExtents()) WEFT_TRY(add(extent));
-    if (!bulk_.empty()) return damaged("bytes without an extent");
-    const auto maps = fetch_.request.maps.size();
-    if (blocks.getComplete()) return true;
-    const auto before = std::pair(fetch_.next_map, fetch_.next_extent);
-    const auto next = std::pair(blocks.getNextMap(), blocks.getNextExtent());
-    if (next < before || next.first >= maps || blocks.getExtents().size() == 0) return damaged("it leads nowhere");
-    std::tie(fetch_.next_map, fetch_.next_extent) = next;
-    return false;
-  }
-
- private:
-  tl::unexpected<Error> lost(Blocks::Reader blocks) {
-    if (blocks.getLostMap() < fetch_.next_map || blocks.getLostMap() >= fetch_.request.maps.size()) return damaged("unknown map");
-    fetch_.next_map = blocks.getLostMap();
-    fetch_.next_extent = 0;
-    return fail(Code::not_found, std::string(rpc::text_view(blocks.getReason())));
-  }
-
-  Result<void> add(Blocks::Extent::Reader extent) {
-    if (extent.getMap() < fetch_.next_map || extent.getMap() >= fetch_.request.maps.size()) return damaged("unknown map");
-    if (extent.getMap() != fetch_.next_map) fetch_.next_extent = 0;
-    fetch_.next_map = extent.getMap();  // from here on it is this map's fault
-    if (extent.getStoredLength() > bulk_.size()) return damaged("extents are longer than the bytes that came");
-    const ByteView stored = bulk_.first(extent.getStoredLength());
-    bulk_ = bulk_.subspan(stored.size());
-    WEFT_ASSIGN(const ByteView raw, extent.getCompressed() ? decompress(stored, extent.getRawLength()) : Result<ByteView>(stored));
-    if (raw.size() != extent.getRawLength() || crc32c(raw) != extent.getCrc32c()) return damaged("checksum mismatch");
-    WEFT_TRY(fetch_.writer->append(extent.getMap(), raw, extent.getRecords()));
-    ++fetch_.next_extent;
-    return {};
-  }
-
-  Result<ByteView> decompress(ByteView stored, std::uint64_t raw_length) {
-    // LZ4 cannot do better than 255 to 1, so a length beyond that is a lie and not worth its memory.
-    if (raw_length > kLargestExtent || raw_length / 255 > stored.size() + 16) return damaged("impossible length");
-    if (scratch_.size() < raw_length) scratch_ = Buffer(raw_length);
-    const int size = LZ4_decompress_safe(reinterpret_cast<const char*>(stored.data()), reinterpret_cast<char*>(scratch_.data()),
-                                         static_cast<int>(stored.size()), static_cast<int>(raw_length));
-    if (size < 0 || static_cast<std::uint64_t>(size) != raw_length) return damaged("compressed bytes are no LZ4");
-    return ByteView(scratch_.data(), raw_length);
-  }
-
-  Fetch& fetch_;
-  ByteView bulk_;
-  Buffer scratch_;
-};
 
 bool worth_retrying(Code code) {
   return code == Code::unavailable || code == Code::deadline_exceeded || code == Code::corrupt || code == Code::cancelled ||
@@ -122,21 +61,27 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
   Impl(rpc::Reactor& reactor, FetchOptions options)
       : reactor_(reactor),
         options_(options),
-        peers_(std::in_place, reactor, rpc::PeersOptions{transfer_limits(), options.reply_deadline}) {}
+        peers_(std::in_place, reactor, rpc::PeersOptions{transfer_limits(), options.reply_deadline}),
+        pool_(std::make_shared<SharedPool>(options.recycled_bytes)) {}
 
   void enqueue(FetchRequest request, FetchDone done) {
     auto fetch = std::make_shared<Fetch>();
     fetch->request = std::move(request);
     fetch->done = std::move(done);
-    waiting_.push_back(std::move(fetch));
+    fetch->number = next_number_++;
+    nodes_[fetch->request.address].waiting.push_back(std::move(fetch));
+    if (std::exchange(pumping_, true)) return;
     reactor_.post([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->pump();
+      const auto self = weak.lock();
+      if (!self) return;
+      self->pumping_ = false;
+      self->pump();
     });
   }
 
   void forget(const std::string& address, const Error& why) {
-    for (const FetchPtr& fetch : waiting_)
-      if (fetch->request.address == address) fetch->forgotten = why;
+    if (const auto node = nodes_.find(address); node != nodes_.end())
+      for (const FetchPtr& fetch : node->second.waiting) fetch->forgotten = why;
     std::vector<FetchPtr> idle;
     for (const FetchPtr& fetch : active_)
       if (fetch->request.address == address) {
@@ -149,19 +94,41 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   void shutdown() {
     closed_ = true;
-    waiting_.clear();
+    nodes_.clear();
     active_.clear();
+    idle_.reset();
     peers_.reset();
   }
 
  private:
+  /// The fetches from one node.
+  struct Node {
+    std::deque<FetchPtr> waiting;
+    std::uint32_t active = 0;
+  };
+
   void pump() {
-    while (!waiting_.empty() && active_.size() < options_.in_flight && !closed_) {
-      FetchPtr fetch = std::move(waiting_.front());
-      waiting_.pop_front();
+    idle_.reset();
+    while (active_.size() < options_.in_flight && !closed_) {
+      Node* const node = next_node();
+      if (node == nullptr) break;
+      FetchPtr fetch = std::move(node->waiting.front());
+      node->waiting.pop_front();
+      ++node->active;
       active_.insert(fetch);
       begin(fetch);
     }
+    if (active_.empty() && !closed_) idle_ = reactor_.after(kIdle, [this] { pool_->clear(); });
+  }
+
+  /// The one that waits longest of those that may be asked for more; null when there is none.
+  Node* next_node() {
+    Node* next = nullptr;
+    for (auto& [address, node] : nodes_) {
+      if (node.waiting.empty() || node.active >= options_.in_flight_per_node) continue;
+      if (next == nullptr || node.waiting.front()->number < next->waiting.front()->number) next = &node;
+    }
+    return next;
   }
 
   void begin(const FetchPtr& fetch) {
@@ -169,9 +136,7 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
     if (fetch->request.maps.empty())
       return finish(fetch, {fail(Code::invalid_argument, "a fetch of map output names no map"), std::nullopt});
     if (fetch->forgotten) return give_up(fetch, *fetch->forgotten);
-    auto writer = SegmentWriter::in_memory(static_cast<std::uint32_t>(fetch->request.maps.size()));
-    if (!writer) return give_up(fetch, std::move(writer).error());
-    fetch->writer = std::move(*writer);
+    fetch->landing = std::make_shared<Landing>(static_cast<std::uint32_t>(fetch->request.maps.size()), pool_);
     attempt(fetch);
   }
 
@@ -183,29 +148,25 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void ask(const FetchPtr& fetch, const rpc::ConnectionPtr& connection) {
-    rpc::Payload payload;
-    payload.header = encode(*fetch, options_);
-    connection->request(kFetchBlocks, std::move(payload), options_.reply_deadline,
-                        [weak = weak_from_this(), fetch](Result<rpc::Message> reply) {
-                          const auto self = weak.lock();
-                          if (self && !self->closed_) self->answered(fetch, std::move(reply));
-                        });
+    fetch->asked = fetch->landing->position();
+    connection->request(
+        kFetchBlocks, {encode(*fetch, options_), {}, {}}, options_.reply_deadline,
+        [weak = weak_from_this(), fetch](Result<rpc::Message> reply) {
+          const auto self = weak.lock();
+          if (self && !self->closed_) self->answered(fetch, reply);
+        },
+        fetch->landing);
   }
 
-  void answered(const FetchPtr& fetch, Result<rpc::Message> reply) {
-    if (!reply) return failed(fetch, std::move(reply).error());
-    const auto before = std::pair(fetch->next_map, fetch->next_extent);
-    const auto complete = rpc::read_message<Blocks>(
-        {reply->header.data(), reply->header.size()}, "a reply to a request for map output", [&](Blocks::Reader blocks) {
-          return Unpacker(*fetch, {reply->bulk.data(), reply->bulk.size()}).unpack(blocks);
-        });
-    if (std::pair(fetch->next_map, fetch->next_extent) != before) {
+  void answered(const FetchPtr& fetch, const Result<rpc::Message>& reply) {
+    const auto complete = reply ? fetch->landing->arrived(reply->header.view()) : Result<bool>(fail(reply.error()));
+    if (fetch->landing->position() != fetch->asked) {
       fetch->failures = 0;
       fetch->progress = clock_.now();
     }
     if (!complete) return failed(fetch, complete.error());
     if (!*complete) return attempt(fetch);
-    auto sealed = fetch->writer->seal();
+    auto sealed = fetch->landing->seal();
     if (!sealed) return give_up(fetch, std::move(sealed).error());
     finish(fetch, {std::move(sealed), std::nullopt});
   }
@@ -223,7 +184,8 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void give_up(const FetchPtr& fetch, Error why) {
-    const MapAttempt lost = fetch->request.maps[std::min<std::size_t>(fetch->next_map, fetch->request.maps.size() - 1)];
+    const std::size_t map = fetch->landing ? fetch->landing->position().first : 0;
+    const MapAttempt lost = fetch->request.maps[std::min(map, fetch->request.maps.size() - 1)];
     std::string what = "fetching the output of map " + std::to_string(lost.map) + " from " + fetch->request.address;
     finish(fetch, {fail(std::move(why).wrap(std::move(what))), lost});
   }
@@ -231,6 +193,8 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
   void finish(const FetchPtr& fetch, FetchOutcome outcome) {
     fetch->timer.reset();
     if (active_.erase(fetch) == 0) return;
+    const auto node = nodes_.find(fetch->request.address);
+    if (--node->second.active == 0 && node->second.waiting.empty()) nodes_.erase(node);
     const FetchDone done = std::move(fetch->done);
     done(std::move(outcome));
     pump();
@@ -240,8 +204,12 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
   const FetchOptions options_;
   const SystemClock clock_;
   std::optional<rpc::Peers> peers_;  // calls nothing back once it is gone
-  std::deque<FetchPtr> waiting_;
   std::set<FetchPtr> active_;
+  std::map<std::string, Node> nodes_;  // by address; those with fetches
+  std::uint64_t next_number_ = 0;
+  const std::shared_ptr<SharedPool> pool_;
+  std::unique_ptr<rpc::Timer> idle_;
+  bool pumping_ = false;  // pump() is on its way
   bool closed_ = false;
 };
 

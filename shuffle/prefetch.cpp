@@ -305,7 +305,9 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
       --partition->flights;
       if (outcome.blocks) {
         partition->maps = maps.size();
-        partition->map_bytes = outcome.blocks->size / maps.size() + 1;
+        std::uint64_t bytes = 0;
+        for (const PartitionSize& of_map : outcome.blocks->partitions) bytes += of_map.bytes;
+        partition->map_bytes = bytes / maps.size() + 1;
         keep(what, *partition, std::move(maps), std::move(*outcome.blocks));
       }
       answer(what.job, *partition);

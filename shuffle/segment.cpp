@@ -101,7 +101,7 @@ class Mapped final : public Segment {
 
   static bool is_sealed_memory(int fd) {
     const int seals = ::fcntl(fd, F_GET_SEALS);
-    return seals >= 0 && (seals & F_SEAL_WRITE) != 0;
+    return seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
   }
 
   Fd fd_;
@@ -124,6 +124,16 @@ Result<std::shared_ptr<const Segment>> Segment::open(Fd fd) {
   auto segment = std::make_shared<Mapped>(std::move(fd), static_cast<const std::byte*>(data), size);
   WEFT_TRY(segment->load());
   return segment;
+}
+
+format::Footer format::footer_of(const Header& header, std::uint64_t index_offset, ByteView index) {
+  Footer footer;
+  footer.index_offset = index_offset;
+  footer.index_entries = index.size() / sizeof(IndexEntry);
+  footer.index_crc32c = crc32c(index);
+  const std::uint32_t of_header = crc32c({reinterpret_cast<const std::byte*>(&header), sizeof header});
+  footer.header_crc32c = crc32c({reinterpret_cast<const std::byte*>(&footer), offsetof(Footer, header_crc32c)}, of_header);
+  return footer;
 }
 
 Result<void> verify(ByteView bytes, const Extent& extent) {

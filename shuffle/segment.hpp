@@ -35,7 +35,7 @@ class Segment;
 
 struct SealedSegment {
   Fd fd;                   // readable from offset 0, sealed against writing when a memfd
-  std::uint64_t size = 0;  // whole file, or memory
+  std::uint64_t size = 0;  // whole file, or memory; of blocks that were fetched, unused bytes included
   std::vector<PartitionSize> partitions;
   std::shared_ptr<const Segment> in_process{};  // instead of `fd`
 };

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/bytes.hpp"
+
 namespace weft::shuffle::format {
 
 static_assert(std::endian::native == std::endian::little);
@@ -36,6 +38,9 @@ struct Footer {
   std::uint32_t header_crc32c = 0;  // of the header, then of this footer up to here
   std::array<char, 8> magic = kMagic;
 };
+
+/// The footer of a segment with that header, whose index begins at `index_offset`.
+Footer footer_of(const Header& header, std::uint64_t index_offset, ByteView index);
 
 static_assert(sizeof(Header) == 16 && sizeof(IndexEntry) == 32 && sizeof(Footer) == 32);
 

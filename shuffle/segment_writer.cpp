@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <limits>
 
@@ -34,7 +33,6 @@ class Writer final : public SegmentWriter {
     const format::Header header{.partitions = partitions};
     std::memcpy(buffer_.data(), &header, sizeof header);
     used_ = sizeof header;
-    header_crc_ = crc32c({buffer_.data(), sizeof header});
   }
 
   std::size_t good_extent() const override { return kBufferBytes; }
@@ -55,16 +53,11 @@ class Writer final : public SegmentWriter {
 
   Result<SealedSegment> seal() override {
     WEFT_ASSERT(fd_.valid());
-    format::Footer footer;
-    footer.index_offset = flushed_ + used_;
-    footer.index_entries = index_.size();
     sort_index();
     const ByteView index{reinterpret_cast<const std::byte*>(index_.data()), index_.size() * sizeof(format::IndexEntry)};
-    footer.index_crc32c = crc32c(index);
-    const auto* footer_bytes = reinterpret_cast<const std::byte*>(&footer);
-    footer.header_crc32c = crc32c({footer_bytes, offsetof(format::Footer, header_crc32c)}, header_crc_);
+    const auto footer = format::footer_of({.partitions = static_cast<std::uint32_t>(sizes_.size())}, flushed_ + used_, index);
     WEFT_TRY(store(index));
-    WEFT_TRY(store({footer_bytes, sizeof footer}));
+    WEFT_TRY(store({reinterpret_cast<const std::byte*>(&footer), sizeof footer}));
     WEFT_TRY(flush({}));
     WEFT_TRY(protect());
     return SealedSegment{std::move(fd_), flushed_, std::move(sizes_), {}};
@@ -149,7 +142,6 @@ class Writer final : public SegmentWriter {
   Buffer buffer_;
   std::size_t used_ = 0;
   std::uint64_t flushed_ = 0;
-  std::uint32_t header_crc_ = 0;
   std::vector<format::IndexEntry> index_;
   std::vector<PartitionSize> sizes_;
 };

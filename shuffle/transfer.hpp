@@ -60,8 +60,10 @@ struct FetchRequest {
   std::vector<MapAttempt> maps;
 };
 
-/// `blocks` is itself a segment in a sealed memfd (pass the descriptor on, or Segment::open() it): its "partition" i holds the
-/// extents of request.maps[i], in order, already verified. On failure `lost` is the first map output that could not be had.
+/// `blocks` is itself a segment in a memfd that readers cannot write (pass the descriptor on, or Segment::open() it): its
+/// "partition" i holds the extents of request.maps[i], in order, already verified. Its bytes stay while anybody, in whatever
+/// process, has the descriptor or a copy of it open or mapped; then the memory is recycled. On failure `lost` is the first map
+/// output that could not be had.
 struct FetchOutcome {
   Result<SealedSegment> blocks;
   std::optional<MapAttempt> lost;
@@ -75,6 +77,8 @@ struct FetchOptions {
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // without any progress
   std::uint64_t reply_bytes = 4u << 20;                          // what one reply should hold; bounds the time the reactor is busy
   std::uint32_t in_flight = 8;                                   // fetches at once; more wait in line
+  std::uint32_t in_flight_per_node = 2;                          // of them from one; its replies come one after the other anyway
+  std::uint64_t recycled_bytes = 64u << 20;                      // memory kept to receive into, until nothing was fetched for 1 s
   bool accept_lz4 = true;
 };
 

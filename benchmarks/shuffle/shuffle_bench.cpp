@@ -87,7 +87,10 @@ class Bench {
         directory_(std::move(directory)),
         rounds_(quick ? 3 : 9),
         reactor_(rpc::Reactor::start("client")) {}
-  ~Bench() { reactor_->stop(); }
+  ~Bench() {
+    reactor_->run([&] { fetcher_.reset(); });
+    reactor_->stop();
+  }
 
   bool run() {
     std::printf("shuffle, median of %d rounds\n", rounds_);
@@ -101,19 +104,18 @@ class Bench {
     std::vector<MapAttempt> maps;
     for (std::uint32_t map = 0; map < shape.maps; ++map) maps.push_back({map, 0});
     std::promise<void> all;
-    std::unique_ptr<BlockFetcher> fetcher;
     std::uint32_t left = shape.partitions;
     reactor_->run([&] {
-      fetcher = std::make_unique<BlockFetcher>(*reactor_);
+      if (!fetcher_) fetcher_ = std::make_unique<BlockFetcher>(*reactor_);  // one for all rounds, as a worker has
       for (std::uint32_t partition = 0; partition < shape.partitions; ++partition) {
-        fetcher->fetch({address, kJob, kShuffle, partition, maps}, [&](FetchOutcome outcome) {
+        fetcher_->fetch({address, kJob, kShuffle, partition, maps}, [&](FetchOutcome outcome) {
           need(std::move(outcome.blocks));
           if (--left == 0) all.set_value();
         });
       }
     });
     all.get_future().get();
-    reactor_->run([&] { fetcher.reset(); });
+    reactor_->run([] {});  // the last callback has returned
   }
 
   bool transfer() {
@@ -178,6 +180,7 @@ class Bench {
   const std::string program_, directory_;
   const int rounds_;
   std::unique_ptr<rpc::Reactor> reactor_;
+  std::unique_ptr<BlockFetcher> fetcher_;  // on the reactor's thread
 };
 
 }  // namespace

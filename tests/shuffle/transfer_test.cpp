@@ -341,6 +341,60 @@ TEST_F(TransferTest, NonsenseInRepliesAndRequestsIsRefused) {
   EXPECT_EQ(ask(1, ""), Code::invalid_argument);
 }
 
+TEST_F(TransferTest, WhatAReaderHoldsNeverChangesWhileMemoryIsRecycled) {
+  Random random(5);
+  serve();
+  constexpr std::uint32_t kMaps = 12;
+  std::vector<Pieces> written;
+  for (std::uint32_t map = 0; map < kMaps; ++map) {
+    written.push_back(Pieces(4 + map, std::string(100'000, static_cast<char>('a' + map))));
+    put(map, 0, written.back());
+  }
+  struct Held {
+    std::uint32_t map;
+    std::shared_ptr<const Segment> segment;
+  };
+  std::vector<Held> held;
+  options_.reply_bytes = 1u << 20;
+  for (int round = 0; round < 150; ++round) {
+    const auto map = static_cast<std::uint32_t>(random.below(kMaps));
+    auto outcome = fetch(0, {{map, 0}});
+    ASSERT_TRUE(outcome->blocks);
+    auto segment = Segment::open(std::move(outcome->blocks->fd));
+    ASSERT_TRUE(segment) << segment.error().to_string();
+    EXPECT_EQ((*segment)->home(), SegmentHome::memory);
+    if (held.size() < 5) held.push_back({map, *segment});
+    held[random.below(held.size())] = {map, *std::move(segment)};
+    for (const Held& of : held) {
+      const auto extents = of.segment->extents(0);
+      ASSERT_EQ(extents.size(), written[of.map].size());
+      for (const Extent& extent : extents) ASSERT_TRUE(verify(of.segment->bytes(extent), extent));
+    }
+  }
+}
+
+TEST_F(TransferTest, ADamagedExtentIsAskedForAgainAndOverwritten) {
+  options_.backoff = 1ms;
+  server_.emplace(store_, Compression::never);
+  const Pieces pieces{std::string(300'000, 'y')};
+  auto served = std::make_shared<int>(0);
+  listen([this, served, pieces] {
+    rpc::Handler handler;
+    handler.on_request = [this, served, pieces](const rpc::ConnectionPtr& connection, rpc::Message message,
+                                                rpc::Responder responder) {
+      if (++*served == 2) put(1, 0, pieces);
+      server_->serve(connection, message, std::move(responder));
+    };
+    return handler;
+  });
+  put(0, 0, pieces);
+  ASSERT_TRUE(store_.put({kJob, kShuffle, 1, 0}, damaged_segment(std::string(300'000, 'x'))));
+  put(2, 0, pieces);
+  auto outcome = fetch(0, {{0, 0}, {1, 0}, {2, 0}});
+  EXPECT_TRUE(pieces_of(*outcome) == (std::vector<Pieces>{pieces, pieces, pieces}));
+  EXPECT_EQ(*served, 2);
+}
+
 TEST_F(TransferTest, ASegmentWithFewerPartitionsIsRefused) {
   serve();
   put(0, 0, {"a"});

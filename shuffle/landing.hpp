@@ -1,0 +1,81 @@
+// Where the blocks of one fetch land: replies' extents go from the socket to their place in a segment and are checked on the way,
+// while they are in the cache. Private to the transfer of blocks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/rpc/rpc.hpp"
+#include "shuffle/segment.hpp"
+#include "shuffle/segment_format.hpp"
+#include "shuffle/shared_pages.hpp"
+
+namespace weft::shuffle {
+
+/// The sink of one request after the other; what failed is asked for again and overwritten. One thread.
+class Landing final : public rpc::BulkSink {
+ public:
+  /// Index into the request's maps, and extents of that map that are there.
+  using Position = std::pair<std::uint32_t, std::uint32_t>;
+
+  Landing(std::uint32_t maps, std::shared_ptr<SharedPool> pool);
+
+  /// Behind the last good extent; when one is damaged or lost, within its map.
+  Position position() const { return position_; }
+
+  void begin(ByteView header, std::uint64_t bytes) override;
+  MutableBytes room(std::uint64_t left) override;
+  void filled(std::size_t bytes) override;
+
+  /// After a reply and all its bulk: true when all maps are there, and position() says how to go on when not. not_found: the map at
+  /// position() is lost; corrupt: the reply is damaged there.
+  Result<bool> arrived(ByteView header);
+  /// All that landed, as a segment to be read by whoever gets the descriptor. Once, last.
+  Result<SealedSegment> seal();
+
+ private:
+  /// An extent as the reply's header has it.
+  struct Announced {
+    std::uint32_t map = 0;
+    std::uint32_t records = 0;
+    std::uint64_t raw = 0;     // bytes
+    std::uint64_t stored = 0;  // likewise
+    std::uint32_t crc32c = 0;
+    bool compressed = false;
+  };
+
+  Result<void> announce(ByteView header);
+  void prepare();
+  Result<void> prepare(const Announced& extent);
+  Result<void> check(const Announced& extent);
+  Result<void> begin_run();
+  Result<void> reserve(std::uint64_t end);
+  void fill_run(std::size_t bytes);
+  Result<std::uint32_t> decompress(const Announced& extent);
+  void finish(const Announced& extent, Result<std::uint32_t> crc);
+
+  const std::shared_ptr<SharedPool> pool_;
+  std::optional<SharedPages> pages_;
+  std::uint64_t end_ = sizeof(format::Header);  // of what landed for good
+  std::vector<format::IndexEntry> index_;
+  std::vector<PartitionSize> sizes_;
+  Position position_{};
+
+  // Of the reply that comes.
+  bool begun_ = false;
+  std::optional<Error> error_;  // what comes behind it is dropped
+  std::vector<Announced> announced_;
+  bool complete_ = false;
+  Position next_{};
+  std::uint64_t left_ = 0;  // bytes of the bulk, from the current extent on
+  std::size_t at_ = 0;      // the current extent
+  std::uint64_t done_ = 0;  // bytes of it
+  std::uint32_t crc_ = 0;   // of them
+  std::uint64_t run_ = 0;   // bytes still to come of the uncompressed extents that follow each other here
+  Buffer scratch_;          // a compressed extent
+};
+
+}  // namespace weft::shuffle

@@ -1,0 +1,73 @@
+// Memory that one process fills and others read through descriptors, recycled. Touching fresh shared pages costs more than filling
+// them (the kernel takes and clears each, under 2 GB/s here), so those that nobody reads any more are filled again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace weft::shuffle {
+
+/// A memfd mapped for writing by its owner, and by nobody else ever: what is given out is sealed against other writers and
+/// shrinking. Move-only, one thread; empty once moved from.
+class SharedPages {
+ public:
+  /// Empty pages. resource_exhausted or io when the system has no more descriptors or memory.
+  static Result<SharedPages> make();
+  SharedPages(SharedPages&& other) noexcept { swap(other); }
+  SharedPages& operator=(SharedPages&& other) noexcept {
+    SharedPages taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  ~SharedPages();
+
+  /// Makes it at least so large; what is new reads as zeros and is not touched. Moves data(). The contents stay.
+  Result<void> grow(std::uint64_t size);
+  std::byte* data() const { return data_; }
+  std::uint64_t size() const { return size_; }
+
+  /// A descriptor to read and map it through, whose holders alone() knows of. Invalid where the system cannot make one.
+  Fd reader();
+  /// No descriptor of reader() and no mapping made through one is left in any process (nor on its way there). False when that
+  /// cannot be told, and before there was one.
+  bool alone() const;
+  /// The descriptor, sealed for good; the pages are not written again.
+  Result<Fd> seal() &&;
+
+ private:
+  SharedPages() = default;
+  void swap(SharedPages& other) noexcept;
+  void unmap() noexcept;
+
+  Fd fd_;
+  std::byte* data_ = nullptr;
+  std::uint64_t size_ = 0;
+  std::uint64_t mapped_ = 0;  // bytes of address space, size_ at least
+  bool shared_ = false;       // with readers
+};
+
+/// Keeps pages that were handed out and takes them back when their readers are gone. One thread.
+class SharedPool {
+ public:
+  /// Keeps pages of so many bytes, read or not; the oldest go first.
+  explicit SharedPool(std::uint64_t capacity) : capacity_(capacity) {}
+
+  /// Pages of `bytes` (recycled ones that are a little smaller are enlarged), and of `most` at most; their contents are what the
+  /// last owner left.
+  Result<SharedPages> take(std::uint64_t bytes, std::uint64_t most);
+  /// Others may still read them.
+  void keep(SharedPages pages);
+  void clear();
+  std::uint64_t kept() const { return kept_; }
+
+ private:
+  const std::uint64_t capacity_;
+  std::deque<SharedPages> pages_;  // oldest first
+  std::uint64_t kept_ = 0;         // bytes
+};
+
+}  // namespace weft::shuffle
