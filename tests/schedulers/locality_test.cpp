@@ -1,5 +1,6 @@
 // delay and cogrs: where tasks go.
 #include "base/random.hpp"
+#include "base/sanitized.hpp"
 #include "schedulers/policies/cogrs.hpp"
 #include "schedulers/policies/gravity.hpp"
 #include "tests/schedulers/world.hpp"
@@ -84,7 +85,7 @@ TEST(Delay, UnlimitedWaitingGivesLocalTasksOnly) {
 }
 
 TEST(Delay, NonLocalLaunchesFollowThePowerLaw) {  // BS-6: P = (1 - p)^D
-  constexpr int kRuns = 20000, kSkips = 3, kNodes = 10, kHolding = 3;
+  constexpr int kRuns = kSanitized ? 5000 : 20000, kSkips = 3, kNodes = 10, kHolding = 3;
   Random random(11);
   int patient = 0, remote = 0;
   for (int run = 0; run < kRuns; ++run) {

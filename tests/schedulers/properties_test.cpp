@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/random.hpp"
+#include "base/sanitized.hpp"
 #include "engine/master/simulated.hpp"
 #include "schedulers/registry.hpp"
 #include "tests/engine/master/core_driver.hpp"
@@ -242,7 +243,7 @@ std::unique_ptr<Outcome> run(const std::string& spec, std::uint64_t seed) {
   return outcome;
 }
 
-std::uint64_t seeds() { return std::getenv("WEFT_LONG") != nullptr ? 3000 : 150; }
+std::uint64_t seeds() { return std::getenv("WEFT_LONG") != nullptr ? 3000 : kSanitized ? 50 : 150; }
 
 class EveryScheduler : public testing::TestWithParam<std::string> {};
 

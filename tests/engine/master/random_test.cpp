@@ -2,6 +2,7 @@
 // the same commands.
 #include <fmt/format.h>
 
+#include "base/sanitized.hpp"
 #include "engine/master/simulated.hpp"
 #include "schedulers/registry.hpp"
 #include "tests/engine/master/core_driver.hpp"
@@ -94,9 +95,11 @@ std::unique_ptr<SimulatedCluster> run_jobs(std::uint64_t seed) {
   return cluster;
 }
 
+constexpr std::uint64_t kShare = kSanitized ? 5 : 1;  // of the seeds: sanitizers take so many times as long at least
+
 TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
   std::uint64_t zombies = 0, finished = 0, failed = 0;
-  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 1500 / kShare; ++seed) {
     auto cluster = run_jobs(seed);
     ASSERT_TRUE(cluster->violations().empty()) << "seed " << seed << ": " << cluster->violations().front();
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
@@ -116,7 +119,7 @@ TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
     ASSERT_TRUE(cluster->core().view().runnable_jobs().empty()) << "seed " << seed;
   }
   EXPECT_GT(zombies, 0u);
-  EXPECT_GT(finished, 1000u);
+  EXPECT_GT(finished, 1000 / kShare);
   EXPECT_LT(failed, finished / 50);
 }
 
@@ -238,7 +241,7 @@ void check_view(const sched::ClusterView& view, std::uint64_t seed) {
 
 TEST(RandomEvents, AnyOrderIsAppliedOrRefusedAndDeterministic) {
   std::size_t accepted = 0, refused = 0;
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 3000 / kShare; ++seed) {
     CoreOptions options;
     options.finished_jobs_kept = 2;
     options.max_failures_per_node = 2;
@@ -283,8 +286,8 @@ TEST(RandomEvents, AnyOrderIsAppliedOrRefusedAndDeterministic) {
       ASSERT_EQ(to_text(first_commands[i]), to_text(second_commands[i])) << "seed " << seed;
   }
   std::printf("%zu events accepted, %zu refused\n", accepted, refused);
-  EXPECT_GT(accepted, 50000u);
-  EXPECT_GT(refused, 50000u);
+  EXPECT_GT(accepted, 50000 / kShare);
+  EXPECT_GT(refused, 50000 / kShare);
 }
 
 }  // namespace
