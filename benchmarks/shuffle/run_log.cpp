@@ -33,7 +33,7 @@ struct Job {
 
 double median_seconds(const Stage& stage, Duration Attempt::*what) {
   std::vector<double> values;
-  for (const auto& [index, task] : stage.tasks) values.push_back(seconds(task.*what));
+  for (const auto& [index, task] : stage.tasks) values.push_back(in_seconds(task.*what));
   std::sort(values.begin(), values.end());
   return values.empty() ? 0 : values[values.size() / 2];
 }
@@ -68,8 +68,8 @@ void add_bytes(const Stage& maps, const Stage& reduces, ShuffleRun& run) {
 
 ShuffleRun shuffle_of(const Job& job, const Stage& maps, const Stage& reduces) {
   ShuffleRun run;
-  run.map_seconds = seconds(end_of(maps) - start_of(job, maps));
-  run.reduce_seconds = seconds(end_of(reduces) - end_of(maps));
+  run.map_seconds = in_seconds(end_of(maps) - start_of(job, maps));
+  run.reduce_seconds = in_seconds(end_of(reduces) - end_of(maps));
   run.write_seconds = median_seconds(maps, &Attempt::write);
   run.read_seconds = median_seconds(reduces, &Attempt::read);
   add_bytes(maps, reduces, run);

@@ -74,7 +74,8 @@ inline Workload random_workload(Random& random, std::size_t jobs) {
     arrival += milliseconds(random.between(0, 20'000));
     std::vector<StageSpec> stages;
     for (std::uint32_t s = 0, count = 1 + static_cast<std::uint32_t>(random.below(4)); s < count; ++s) {
-      StageSpec spec = stage(1 + static_cast<std::uint32_t>(random.below(12)), milliseconds(random.between(0, 20'000)));
+      const auto tasks = 1 + static_cast<std::uint32_t>(random.below(12));
+      StageSpec spec = stage(tasks, milliseconds(random.between(0, 20'000)));
       for (std::uint32_t parent = 0; parent < s; ++parent) {
         if (random.chance(0.6)) spec.parents.push_back(parent);
       }
@@ -95,7 +96,8 @@ inline Workload random_workload(Random& random, std::size_t jobs) {
 /// Everything that can be switched on, at random.
 inline ClusterModel random_model(Random& random, std::uint64_t seed) {
   const auto nodes = 2 + static_cast<std::uint32_t>(random.below(8));
-  ClusterModel model = cluster(nodes, 1 + static_cast<double>(random.below(4)), 1 + static_cast<std::uint32_t>(random.below(3)));
+  const auto cores = 1 + static_cast<double>(random.below(4));
+  ClusterModel model = cluster(nodes, cores, 1 + static_cast<std::uint32_t>(random.below(3)));
   if (random.chance(0.4)) {
     model.groups[0].capacity.cpu = 4;
     model.groups[0].capacity.map_slots = 1 + static_cast<double>(random.below(2));
