@@ -146,6 +146,7 @@ class Run {
   void fetched(Slot slot);
   void poll();
   void add_output(JobRun& job, StageRun& stage, const Attempt& attempt);
+  void output_lost(JobRun& job, const shuffle::FetchFailure& failure);
   void remove_output(StageRun& stage, std::uint32_t position);
   void sources_gone(std::uint32_t machine);
   void refetch(Slot slot, std::uint32_t machine);

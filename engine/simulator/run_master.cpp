@@ -25,10 +25,15 @@ void Run::drain() {
     if (options_.on_event) copy = master::encode_event(now_, event);
     std::optional<JobId> submitted;
     if (const auto* job = std::get_if<master::JobSubmitted>(&event)) submitted = job->job;
+    std::optional<std::pair<JobId, shuffle::FetchFailure>> unreadable;
+    if (const auto* failed = std::get_if<master::TaskFailed>(&event); failed != nullptr && failed->fetch)
+      unreadable.emplace(failed->attempt.task.job, *failed->fetch);
     const Result<void> applied = core_.apply(now_, std::move(event), commands_);
     if (!applied && submitted) job_over(position(*submitted), Outcome::refused, applied.error().to_string());
     // The ends of attempts, timers, and the plans of refused jobs may have become void by what came before them.
     WEFT_ASSERT(applied || submitted || applied.error().code() == Code::cancelled || applied.error().code() == Code::not_found);
+    // Not when the reader was given up before it could say so: then the next one will.
+    if (applied && unreadable) output_lost(jobs_[position(unreadable->first)], unreadable->second);
     if (copy && applied) options_.on_event(now_, master::decode_event(copy->view()).value().event);
     for (const master::Command& command : commands_) {
       if (options_.on_command) options_.on_command(now_, command);

@@ -84,7 +84,6 @@ bool Run::gather(Slot slot, std::vector<Source>& sources) {
       if (!output.there || input.fetched[output.map]) continue;
       if (!output.readable) {
         for (std::uint32_t machine : machines) from_[machine] = 0;
-        remove_output(stage, input.next);
         fail(slot, master::FailureKind::fetch_failed, "an output cannot be read",
              shuffle::FetchFailure{ShuffleId(input.stage), output.map, output.attempt, output.node});
         return false;
@@ -186,6 +185,15 @@ void Run::add_output(JobRun& job, StageRun& stage, const Attempt& attempt) {
       fetch_more(slot);
     }
   }
+}
+
+/// The master takes it for lost, and has the map done again.
+void Run::output_lost(JobRun& job, const shuffle::FetchFailure& failure) {
+  StageRun& stage = job.stages[failure.shuffle.value()];
+  const std::uint32_t latest = stage.latest[failure.map];
+  if (latest == 0) return;
+  const Output& output = stage.outputs[latest - 1];
+  if (output.there && output.attempt == failure.map_attempt) remove_output(stage, latest - 1);
 }
 
 void Run::remove_output(StageRun& stage, std::uint32_t position) {
