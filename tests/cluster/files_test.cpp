@@ -148,7 +148,7 @@ TEST_F(Files, ADamagedReplicaIsNeverServedAndIsReplaced) {
     return found.empty() ? std::string() : read_file(found[0]);
   };
   const std::string good_replica = content_of(2);
-  for (std::size_t index : {0, 1}) {
+  for (std::size_t index : {0u, 1u}) {
     const auto found = cluster->chunk_files(index);
     ASSERT_EQ(found.size(), 1u);
     std::fstream file(found[0], std::ios::in | std::ios::out | std::ios::binary);
