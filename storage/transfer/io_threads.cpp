@@ -26,6 +26,11 @@ void IoThreads::post(IoTask task) {
   changed_.notify_one();
 }
 
+bool IoThreads::idle() const {
+  const std::lock_guard lock(mutex_);
+  return tasks_.empty() && running_ == 0;
+}
+
 void IoThreads::work() {
   while (true) {
     IoTask task;
@@ -35,8 +40,12 @@ void IoThreads::work() {
       if (stopping_) return;
       task = std::move(tasks_.front());
       tasks_.pop_front();
+      ++running_;
     }
     task();
+    task = nullptr;  // with all it holds
+    const std::lock_guard lock(mutex_);
+    --running_;
   }
 }
 

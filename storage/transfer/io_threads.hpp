@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -19,13 +20,16 @@ class IoThreads {
   /// Waits for the tasks that run and drops the others.
   ~IoThreads();
   void post(IoTask task);
+  /// No task runs or waits: what they posted elsewhere is there. Any thread.
+  bool idle() const;
 
  private:
   void work();
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<IoTask> tasks_;
+  std::uint32_t running_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -15,7 +15,8 @@ namespace weft::test {
 
 class FakeReactor final : public rpc::Reactor {
  public:
-  explicit FakeReactor(ManualClock& clock) : clock_(clock) {}
+  /// `busy`: other threads are at work that may come with something.
+  FakeReactor(ManualClock& clock, std::function<bool()> busy) : clock_(clock), busy_(std::move(busy)) {}
 
   void post(std::function<void()> task) override {
     const std::lock_guard lock(mutex_);
@@ -46,11 +47,9 @@ class FakeReactor final : public rpc::Reactor {
   bool until(const std::function<bool()>& done, Duration most = std::chrono::minutes(2)) {
     const TimePoint end = clock_.now() + most;
     while (!done()) {
-      if (run_one(std::chrono::milliseconds(3))) continue;
-      if (timers_->empty() || timers_->begin()->first.first > end) {
-        if (run_one(std::chrono::milliseconds(timers_->empty() ? 10'000 : 50))) continue;
-        return false;
-      }
+      const bool busy = busy_();  // asked first: what they came with before they rested is there
+      if (run_one(std::chrono::milliseconds(busy ? 1 : 0)) || busy) continue;
+      if (timers_->empty() || timers_->begin()->first.first > end) return false;
       const auto [key, task] = std::move(*timers_->begin());
       timers_->erase(timers_->begin());
       if (key.first > clock_.now()) clock_.advance(key.first - clock_.now());
@@ -73,7 +72,7 @@ class FakeReactor final : public rpc::Reactor {
     std::shared_ptr<Timers> timers;
     Key key;
   };
-  /// Other threads, which wait for disks, have a moment to come with something.
+  /// Other threads have a moment to come with something.
   bool run_one(std::chrono::milliseconds moment) {
     std::function<void()> task;
     {
@@ -87,6 +86,7 @@ class FakeReactor final : public rpc::Reactor {
   }
 
   ManualClock& clock_;
+  const std::function<bool()> busy_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;

@@ -1,6 +1,7 @@
 // A catalogue and some workers' replicas in one process: real databases, a clock that is turned, and messages that can be lost.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -167,7 +168,11 @@ class ReplicaFixture : public testing::Test {
   }
 
   ManualClock clock_{TimePoint(std::chrono::hours(1))};
-  test::FakeReactor reactor_{clock_};
+  test::FakeReactor reactor_{clock_, [this] {
+                               return std::any_of(workers_.begin(), workers_.end(), [](const auto& one) {
+                                 return one.second.threads && !one.second.threads->idle();
+                               });
+                             }};
   Catalogue catalogue_;
   std::map<std::string, Worker> workers_;
   std::vector<PlaceId> places_;
