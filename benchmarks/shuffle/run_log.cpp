@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "benchmarks/measure.hpp"
 #include "engine/simulator/workloads/event_log_line.hpp"
 
 namespace weft::bench {
@@ -34,8 +35,7 @@ struct Job {
 double median_seconds(const Stage& stage, Duration Attempt::*what) {
   std::vector<double> values;
   for (const auto& [index, task] : stage.tasks) values.push_back(in_seconds(task.*what));
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
+  return values.empty() ? 0 : median(std::move(values));
 }
 
 Duration end_of(const Stage& stage) {
