@@ -14,7 +14,6 @@
 namespace weft::storage {
 namespace {
 
-constexpr Duration kConnectDeadline = std::chrono::seconds(3);
 constexpr Duration kAskDeadline = std::chrono::seconds(15);
 constexpr Duration kFirstPause = std::chrono::milliseconds(20);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
@@ -25,11 +24,6 @@ ChunkClientOptions client_options(const FileSystemOptions& options) {
   ChunkClientOptions chunks;
   chunks.share = options.share;
   return chunks;
-}
-
-/// Whether a second try may succeed where the master was only away.
-bool worth_another_try(const Error& error) {
-  return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded || error.code() == Code::cancelled;
 }
 
 }  // namespace
@@ -57,10 +51,9 @@ Result<std::shared_ptr<FileSystem>> FileSystem::connect(const std::string& maste
 }
 
 FileSystemImpl::FileSystemImpl(std::string master, rpc::Endpoint endpoint, FileSystemOptions options)
-    : master_(std::move(master)),
-      endpoint_(std::move(endpoint)),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       reactor_(rpc::Reactor::start("weft-files")),
+      master_(*reactor_, std::move(endpoint), std::move(master)),
       chunks_(std::make_unique<ChunkClient>(*reactor_, client_options(options_))) {
   if (options_.user.empty()) options_.user = user_name();
   if (options_.writer.empty()) options_.writer = machine_name();
@@ -68,42 +61,24 @@ FileSystemImpl::FileSystemImpl(std::string master, rpc::Endpoint endpoint, FileS
 
 FileSystemImpl::~FileSystemImpl() {
   chunks_.reset();
-  if (connection_) reactor_->run([this] { connection_->close(); });
+  master_.close();
   reactor_->stop();
 }
 
 Result<void> FileSystemImpl::begin() {
-  return connection().map([](auto&&) {});
-}
-
-Result<rpc::ConnectionPtr> FileSystemImpl::connection() {
-  const std::lock_guard lock(mutex_);
-  if (connection_ && !closed_->load()) return connection_;
-  connection_.reset();
-  closed_ = std::make_shared<std::atomic<bool>>(false);
-  rpc::Handler handler;
-  handler.on_close = [closed = closed_](const rpc::ConnectionPtr&, const Error&) { closed->store(true); };
-  auto made = rpc::connect(*reactor_, endpoint_, kConnectDeadline, std::move(handler));
-  if (!made)
-    return fail(std::move(made).error().wrap(
-        fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master", master_)));
-  connection_ = *std::move(made);
-  return connection_;
+  return master_.connect().map([](auto&&) {});
 }
 
 Result<FileReply> FileSystemImpl::ask_once(const FileRequest& request, Duration deadline) {
-  WEFT_ASSIGN(const rpc::ConnectionPtr to, connection());
-  auto answer = rpc::call(*reactor_, to, kFileRequest, storage::encode(request), deadline);
-  if (answer) return decode_file_reply(*answer);
-  if (answer.error().code() == Code::deadline_exceeded) reactor_->post([to] { to->close(); });
-  return fail(std::move(answer).error());
+  WEFT_ASSIGN(const rpc::Message answer, master_.call(kFileRequest, storage::encode(request), deadline));
+  return decode_file_reply(answer);
 }
 
 Result<FileReply> FileSystemImpl::ask(const FileRequest& request, bool* repeated) {
   Patience patience(options_);
   for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     auto reply = ask_once(request, kAskDeadline);
-    if (reply || !worth_another_try(reply.error()) || !patience.wait(reply.error(), pause)) return reply;
+    if (reply || !MasterLink::worth_another_try(reply.error()) || !patience.wait(reply.error(), pause)) return reply;
     if (repeated != nullptr) *repeated = true;
   }
 }

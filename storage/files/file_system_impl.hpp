@@ -1,13 +1,12 @@
 // What readers, writers and the file system share.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/rpc/rpc.hpp"
 #include "storage/files/file_system.hpp"
+#include "storage/master_link.hpp"
 #include "storage/transfer/chunk_client.hpp"
 
 namespace weft::storage {
@@ -58,16 +57,10 @@ class FileSystemImpl final : public FileSystem, public std::enable_shared_from_t
   ChunkClient& chunks() { return *chunks_; }
 
  private:
-  Result<rpc::ConnectionPtr> connection();
-
-  const std::string master_;
-  const rpc::Endpoint endpoint_;
   FileSystemOptions options_;
   std::unique_ptr<rpc::Reactor> reactor_;
+  MasterLink master_;
   std::unique_ptr<ChunkClient> chunks_;
-  std::mutex mutex_;  // guards what follows
-  rpc::ConnectionPtr connection_;
-  std::shared_ptr<std::atomic<bool>> closed_;  // it is
 };
 
 /// A place as the chunk client wants it, nearest replica first.

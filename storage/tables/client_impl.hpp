@@ -1,7 +1,6 @@
 // The inside of the client. Private to storage/tables.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/master_link.hpp"
 #include "storage/tables/partition_peers.hpp"
 #include "storage/tables/table_client.hpp"
 
@@ -23,7 +23,7 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   ~TableClientImpl() override;
   /// Sees whether the master is there.
   Result<void> begin_client() {
-    return connection().map([](auto&&) {});
+    return master_.connect().map([](auto&&) {});
   }
 
   Result<void> create(const std::string& table, const CreateTable& options) override;
@@ -56,7 +56,6 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   void forget(const std::string& table, std::uint64_t lease);
 
  private:
-  Result<rpc::ConnectionPtr> connection();
   /// `repeated`: an earlier request may have been carried out though its answer was lost.
   Result<TableReply> ask(const TableRequest& request, bool* repeated = nullptr);
   Result<TableReply> ask_once(const TableRequest& request);
@@ -65,15 +64,12 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   void keep(const std::string& table, std::uint64_t lease);
   void renew_all();
 
-  const std::string master_;
-  const rpc::Endpoint endpoint_;
   TableClientOptions options_;
   std::unique_ptr<rpc::Reactor> reactor_;
+  MasterLink master_;
   std::unique_ptr<PartitionPeers> peers_;  // on the reactor's thread
 
   std::mutex mutex_;  // guards what follows
-  rpc::ConnectionPtr connection_;
-  std::shared_ptr<std::atomic<bool>> closed_;  // it is
   std::map<std::string, std::shared_ptr<const TableStatus>> routes_;
   std::set<std::pair<std::string, std::uint64_t>> kept_;  // tables, and what is to be renewed
   std::condition_variable ending_;

@@ -14,16 +14,11 @@ namespace weft::storage {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr Duration kConnectDeadline = 3s;
 constexpr Duration kAskDeadline = 15s;
 constexpr Duration kCommitDeadline = 10min;
 constexpr Duration kFirstPause = 10ms, kLongestPause = 500ms;
 constexpr Duration kRenewal = 10s;
 constexpr Duration kReplicasWait = 5s;
-
-bool worth_another_try(const Error& error) {
-  return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded || error.code() == Code::cancelled;
-}
 
 TableRequest request_of(TableOperation operation, const std::string& table) {
   TableRequest request;
@@ -68,10 +63,9 @@ Result<std::shared_ptr<TableClient>> TableClient::connect(const std::string& mas
 }
 
 TableClientImpl::TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options)
-    : master_(std::move(master)),
-      endpoint_(std::move(endpoint)),
-      options_(std::move(options)),
-      reactor_(rpc::Reactor::start("weft-tables")) {
+    : options_(std::move(options)),
+      reactor_(rpc::Reactor::start("weft-tables")),
+      master_(*reactor_, std::move(endpoint), std::move(master)) {
   if (options_.host.empty()) options_.host = machine_name();
   reactor_->run([this] { peers_ = std::make_unique<PartitionPeers>(*reactor_); });
 }
@@ -83,42 +77,22 @@ TableClientImpl::~TableClientImpl() {
   }
   ending_.notify_all();
   if (renewals_.joinable()) renewals_.join();
-  reactor_->run([this] {
-    peers_.reset();
-    if (connection_) connection_->close();
-  });
+  reactor_->run([this] { peers_.reset(); });
+  master_.close();
   reactor_->stop();
 }
 
-Result<rpc::ConnectionPtr> TableClientImpl::connection() {
-  const std::lock_guard lock(mutex_);
-  if (connection_ && !closed_->load()) return connection_;
-  connection_.reset();
-  closed_ = std::make_shared<std::atomic<bool>>(false);
-  rpc::Handler handler;
-  handler.on_close = [closed = closed_](const rpc::ConnectionPtr&, const Error&) { closed->store(true); };
-  auto made = rpc::connect(*reactor_, endpoint_, kConnectDeadline, std::move(handler));
-  if (!made)
-    return fail(std::move(made).error().wrap(
-        fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master", master_)));
-  connection_ = *std::move(made);
-  return connection_;
-}
-
 Result<TableReply> TableClientImpl::ask_once(const TableRequest& request) {
-  WEFT_ASSIGN(const rpc::ConnectionPtr to, connection());
   const Duration deadline = request.operation == TableOperation::commit ? kCommitDeadline : kAskDeadline;
-  auto answer = rpc::call(*reactor_, to, kTableRequest, encode_table(request), deadline);
-  if (answer) return decode_table_reply(*answer);
-  if (answer.error().code() == Code::deadline_exceeded) reactor_->post([to] { to->close(); });
-  return fail(std::move(answer).error());
+  WEFT_ASSIGN(const rpc::Message answer, master_.call(kTableRequest, encode_table(request), deadline));
+  return decode_table_reply(answer);
 }
 
 Result<TableReply> TableClientImpl::ask(const TableRequest& request, bool* repeated) {
   const TimePoint end = SystemClock().now() + options_.patience;
   for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     auto reply = ask_once(request);
-    if (reply || !worth_another_try(reply.error()) || SystemClock().now() + pause > end) return reply;
+    if (reply || !MasterLink::worth_another_try(reply.error()) || SystemClock().now() + pause > end) return reply;
     if (repeated != nullptr) *repeated = true;
     std::this_thread::sleep_for(pause);
   }

@@ -1,0 +1,49 @@
+#include "storage/master_link.hpp"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace weft::storage {
+namespace {
+
+constexpr Duration kConnectDeadline = std::chrono::seconds(3);
+
+}  // namespace
+
+MasterLink::MasterLink(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name)
+    : reactor_(reactor), endpoint_(std::move(endpoint)), name_(std::move(name)) {}
+
+Result<rpc::ConnectionPtr> MasterLink::connect() {
+  const std::lock_guard lock(mutex_);
+  if (connection_ && !closed_->load()) return connection_;
+  connection_.reset();
+  closed_ = std::make_shared<std::atomic<bool>>(false);
+  rpc::Handler handler;
+  handler.on_close = [closed = closed_](const rpc::ConnectionPtr&, const Error&) { closed->store(true); };
+  auto made = rpc::connect(reactor_, endpoint_, kConnectDeadline, std::move(handler));
+  if (!made)
+    return fail(std::move(made).error().wrap(
+        fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master", name_)));
+  connection_ = *std::move(made);
+  return connection_;
+}
+
+Result<rpc::Message> MasterLink::call(rpc::MessageType type, rpc::Payload payload, Duration deadline) {
+  WEFT_ASSIGN(const rpc::ConnectionPtr to, connect());
+  auto answer = rpc::call(reactor_, to, type, std::move(payload), deadline);
+  if (!answer && answer.error().code() == Code::deadline_exceeded) reactor_.post([to] { to->close(); });
+  return answer;
+}
+
+void MasterLink::close() {
+  reactor_.run([this] {
+    if (connection_) connection_->close();
+  });
+}
+
+bool MasterLink::worth_another_try(const Error& error) {
+  return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded || error.code() == Code::cancelled;
+}
+
+}  // namespace weft::storage
