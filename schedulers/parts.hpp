@@ -49,6 +49,8 @@ class WhoNext : public Part {
   virtual Result<void> admit(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, Result<void>(); }
   /// Whether it offers every job that has something pending.
   virtual bool offers_all() const { return true; }
+  /// See Scheduler::unit_order.
+  virtual UnitOrder unit_order() const { return UnitOrder::by_submission; }
   /// Whether one more attempt at a task of the stage keeps within the limits of the job's group: for second attempts.
   virtual bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const {
     return (void)view, (void)job, (void)stage, true;

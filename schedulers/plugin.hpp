@@ -33,7 +33,7 @@ constexpr PluginInterface plugin_interface() {
         sizeof(SecondAttempt), sizeof(GroupInfo), sizeof(GroupStatus), sizeof(PendingTasks), sizeof(ShuffleSizes),
         sizeof(Resources), sizeof(Notice), sizeof(Trigger), sizeof(Options), sizeof(Registry), sizeof(Scheduler), sizeof(Error)})
     layout = (layout ^ static_cast<std::uint32_t>(size)) * 16777619u;
-  return {3, layout};
+  return {4, layout};
 }
 
 /// Type and name of the exported function. When `host` equals its own plugin_interface() it adds its schedulers to `registry`;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "schedulers/shuffle_units.hpp"
 #include "schedulers/view.hpp"
 
 namespace weft::sched {
@@ -65,13 +66,6 @@ struct Preplaceable {
   std::vector<Input> known;  // those of earlier calls: their blocks are being brought to where tasks are placed already
 };
 
-/// The shuffle blocks that a run of consecutive reduces of a stage reads (SCache: the reduces of one round).
-struct ShuffleUnit {
-  JobId job;
-  StageId reader;
-  std::uint32_t first = 0, last = 0;  // tasks, both included
-};
-
 /// What a scheduler can do. Each call is checked and carried out at once, so the view already shows its effect; a refused one
 /// changes nothing, is recorded, and says why. Asking again for what is already so is refused, not repeated.
 class Decisions {
@@ -82,13 +76,6 @@ class Decisions {
   virtual Result<void> preempt(const AttemptId& attempt, std::string_view reason) = 0;
   /// Fixes the node of a task that is not launched yet, so that its input can be brought there (SCache, SARP, CoGRS).
   virtual Result<void> preplace(const TaskId& task, NodeId node, std::string_view reason) = 0;
-  /// Moves a unit out of the stores' memory, or back in before its round starts. Unavailable where stores decide alone.
-  virtual Result<void> evict(const ShuffleUnit&, std::string_view) {
-    return fail(Code::unavailable, "stores evict on their own here");
-  }
-  virtual Result<void> restore(const ShuffleUnit&, std::string_view) {
-    return fail(Code::unavailable, "stores evict on their own here");
-  }
   /// Records why a stage (or, without one, a whole job) gets nothing now: what `weft job explain` shows.
   virtual void hold(JobId job, std::optional<StageId> stage, std::string_view reason) = 0;
   /// Asks for a call with Trigger::timer at `at` or a little later. Delay, preemption intervals, control cycles.
@@ -131,6 +118,10 @@ class Scheduler {
   virtual void preplace(const ClusterView& view, const Preplaceable& what, Decisions& decisions) {
     (void)view, (void)what, (void)decisions;
   }
+
+  /// Whose shuffle blocks leave memory first when those that were brought to placed tasks do not all fit. The master asks it before
+  /// each such decision.
+  virtual UnitOrder unit_order() const { return UnitOrder::by_submission; }
 
   /// Promises that after schedule() no runnable task fits on any usable node's room.
   virtual bool work_conserving() const { return false; }
