@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "storage/chunks/store_impl.hpp"
@@ -13,6 +16,9 @@ namespace {
 
 // Writing back starts in pieces of this size while the chunk still grows, so that the seal has little to wait for.
 constexpr std::uint64_t kWriteBackBytes = 8u << 20;
+// Written in one call where possible: the largest page that the processor maps.
+constexpr std::uint64_t kGatherBytes = 2u << 20;
+constexpr std::size_t kMostGathered = 16;
 
 class Appender final : public ChunkAppender {
  public:
@@ -20,9 +26,9 @@ class Appender final : public ChunkAppender {
       : store_(std::move(store)), slot_(slot), id_(id), fd_(std::move(fd)), reserved_(expected_length) {}
   ~Appender() override { abandon(); }
 
-  Result<void> append(ByteView bytes) override {
+  Result<void> append(ByteView bytes, std::shared_ptr<const void> owner) override {
     WEFT_TRY(writable());
-    auto added = add(bytes);
+    auto added = add(bytes, std::move(owner));
     // The checksums may have what the file has not: sealed now, it would pass for whole.
     if (!added) failure_ = added.error();
     return added;
@@ -55,13 +61,21 @@ class Appender final : public ChunkAppender {
     return {};
   }
 
-  Result<void> add(ByteView bytes) {
+  struct Gathered {
+    ByteView bytes;
+    std::shared_ptr<const void> owner;
+  };
+
+  Result<void> add(ByteView bytes, std::shared_ptr<const void> owner) {
     if (bytes.size() > kLargestChunkBytes - length())
       return fail(Code::resource_exhausted, to_string(id_) + " would be longer than chunks may be");
     WEFT_TRY(store_->check_room(slot_, bytes.size()));
     checksums_.add(bytes);  // before the kernel's copy: they are in the cache then
-    WEFT_TRY(write(bytes));
     use_reservation(bytes.size());
+    const bool kept = owner != nullptr;
+    gathered_.push_back({bytes, std::move(owner)});
+    gathered_bytes_ += bytes.size();
+    if (!kept || gathered_bytes_ >= kGatherBytes || gathered_.size() == kMostGathered) WEFT_TRY(write_gathered());
     if (written_ - started_ >= kWriteBackBytes) start_write_back();
     return {};
   }
@@ -73,19 +87,29 @@ class Appender final : public ChunkAppender {
                                              to_string(id_), info.length, info.digest, expected->length, expected->digest));
     Directory& directory = store_->directory(slot_);
     const Buffer trailer = encode_trailer(info, directory.cluster(), checksums);
-    WEFT_TRY(write(trailer.view()));
+    gathered_.push_back({trailer.view(), nullptr});
+    gathered_bytes_ += trailer.size();
+    WEFT_TRY(write_gathered());
     if (::fsync(fd_.get()) != 0) return fail(failed("cannot sync", errno));
     return directory.publish(info);
   }
 
-  Result<void> write(ByteView bytes) {
-    while (!bytes.empty()) {
-      const ssize_t put = ::write(fd_.get(), bytes.data(), bytes.size());
+  Result<void> write_gathered() {
+    std::array<iovec, kMostGathered + 1> pieces;
+    std::size_t count = 0;
+    for (const Gathered& next : gathered_) pieces[count++] = {const_cast<std::byte*>(next.bytes.data()), next.bytes.size()};
+    std::size_t first = 0;
+    while (gathered_bytes_ != 0) {
+      const ssize_t put = ::writev(fd_.get(), &pieces[first], static_cast<int>(count - first));
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return fail(failed("cannot write", errno));
-      bytes = bytes.subspan(static_cast<std::size_t>(put));
       written_ += static_cast<std::uint64_t>(put);
+      gathered_bytes_ -= static_cast<std::uint64_t>(put);
+      auto left = static_cast<std::size_t>(put);
+      while (first < count && left >= pieces[first].iov_len) left -= pieces[first++].iov_len;
+      if (first < count) pieces[first] = {static_cast<std::byte*>(pieces[first].iov_base) + left, pieces[first].iov_len - left};
     }
+    gathered_.clear();
     return {};
   }
 
@@ -119,6 +143,8 @@ class Appender final : public ChunkAppender {
   Fd fd_;                         // invalid once sealed or abandoned
   std::optional<Error> failure_;  // of the append after which the chunk can only be abandoned
   PageChecksums checksums_;
+  std::vector<Gathered> gathered_;  // appended, not yet written
+  std::uint64_t gathered_bytes_ = 0;
   std::uint64_t reserved_;     // of the room announced, not yet written
   std::uint64_t written_ = 0;  // to the file
   std::uint64_t started_ = 0;  // up to here writing back has begun

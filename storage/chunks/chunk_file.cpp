@@ -11,11 +11,8 @@
 #include <unistd.h>
 
 #include "base/crc32c.hpp"
+#include "base/mapped.hpp"
 #include "base/text.hpp"
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22  // Linux 5.14; older kernels refuse it
-#endif
 
 namespace weft::storage {
 namespace {
@@ -23,8 +20,7 @@ namespace {
 constexpr std::uint32_t kVersion = 1;
 constexpr std::string_view kMagic = "weftchk\n";
 constexpr std::size_t kFooterBytes = 48;
-constexpr std::size_t kChecked = 36;                // bytes of the footer under its checksum
-constexpr std::uint64_t kPopulateBytes = 1u << 20;  // brought in at a time, while the caches still hold them
+constexpr std::size_t kChecked = 36;  // bytes of the footer under its checksum
 
 /// Little-endian numbers one after the other.
 class Fields {
@@ -66,6 +62,11 @@ ByteView bytes_of(const std::vector<std::uint32_t>& checksums) {
 
 Error damaged(ChunkId id, const std::string& what) {
   return Error(Code::corrupt, fmt::format("{} is damaged: {}", to_string(id), what));
+}
+
+Result<void> compare(ChunkId id, const std::vector<std::uint32_t>& checksums, std::uint64_t page, std::uint32_t sum) {
+  if (page < checksums.size() && sum == checksums[page]) return {};
+  return fail(damaged(id, fmt::format("page {} does not fit its checksum", page)));
 }
 
 Result<std::uint64_t> size_of(int fd) {
@@ -160,16 +161,12 @@ Result<void> ChunkFile::verify(std::uint64_t offset, std::uint64_t length) const
   if (offset > info_.length || length > info_.length - offset)
     return fail(Code::invalid_argument,
                 fmt::format("{} has {} bytes, not {} from {} on", to_string(info_.id), info_.length, length, offset));
-  std::uint64_t at = offset / kPageBytes * kPageBytes;
+  const std::uint64_t from = offset / kPageBytes * kPageBytes;
   const std::uint64_t end = std::min(info_.length, (offset + length + kPageBytes - 1) / kPageBytes * kPageBytes);
-  while (at < end) {
-    const std::uint64_t step = std::min(end - at, kPopulateBytes);
-    // Pages in memory are mapped sixteen at a time when they are touched, which is faster; but touching one that its disk does not
-    // give would be a signal.
-    if (!cached(at, step) && ::madvise(const_cast<std::byte*>(data_ + at), step, MADV_POPULATE_READ) != 0 && errno != EINVAL)
-      return fail(damaged(info_.id, fmt::format("its disk does not give bytes {} to {}", at, at + step)));
-    WEFT_TRY(verify_pages(info_.id, checksums_, at / kPageBytes, {data_ + at, step}));
-    at += step;
+  for (std::uint64_t at = from; at < end; at += kPageBytes) {
+    const auto sum = crc32c_of_mapped({data_ + at, std::min(end - at, kPageBytes)});
+    if (!sum) return fail(damaged(info_.id, fmt::format("its disk does not give page {}", at / kPageBytes)));
+    WEFT_TRY(compare(info_.id, checksums_, at / kPageBytes, *sum));
   }
   return {};
 }
@@ -187,8 +184,7 @@ bool ChunkFile::cached(std::uint64_t offset, std::uint64_t length) const {
 Result<void> verify_pages(ChunkId id, const std::vector<std::uint32_t>& checksums, std::uint64_t first_page, ByteView bytes) {
   for (std::uint64_t page = first_page; !bytes.empty(); ++page) {
     const ByteView part = bytes.first(std::min<std::size_t>(bytes.size(), kPageBytes));
-    if (page >= checksums.size() || crc32c(part) != checksums[page])
-      return fail(damaged(id, fmt::format("page {} does not fit its checksum", page)));
+    WEFT_TRY(compare(id, checksums, page, crc32c(part)));
     bytes = bytes.subspan(part.size());
   }
   return {};

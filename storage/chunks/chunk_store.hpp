@@ -57,8 +57,10 @@ class ChunkAppender {
  public:
   virtual ~ChunkAppender() = default;
   /// resource_exhausted: the disk is full up to the reserve, or the chunk too long; io: the directory failed. After an error the
-  /// chunk can only be abandoned.
-  virtual Result<void> append(ByteView bytes) = 0;
+  /// chunk can only be abandoned. Bytes that come with an `owner`, which keeps them, may be written together with those that
+  /// follow: the page cache keeps what one call wrote as one large page, and mapping those is cheap. Their error may be that of a
+  /// later call.
+  virtual Result<void> append(ByteView bytes, std::shared_ptr<const void> owner = nullptr) = 0;
   virtual std::uint64_t length() const = 0;
   /// Makes it durable, then visible; blocks for as long as that takes. corrupt when it is not what `expected` says (then it is
   /// abandoned).

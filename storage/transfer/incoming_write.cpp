@@ -81,7 +81,7 @@ void IncomingWrite::write(std::uint64_t offset, Buffer bytes, rpc::Responder res
   on_disk<void>(
       [shared, id = start_.id](Local& local) -> Result<void> {
         if (local.appender == nullptr) return not_begun(id);
-        return local.appender->append(shared.bytes);
+        return local.appender->append(shared.bytes, shared.owner);
       },
       [weak = weak_from_this(), answer, size = shared.bytes.size()](Result<void> appended) {
         if (const auto self = weak.lock()) {

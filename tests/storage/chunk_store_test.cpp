@@ -51,12 +51,19 @@ TEST_F(ChunkStoreTest, ReturnsWhatWasWrittenHoweverItWasCut) {
   Random random(1);
   for (const std::size_t size : kSizes) {
     const ChunkId id(written.size() + 1);
-    const std::string content = content_of(id.value(), size);
+    const auto content = std::make_shared<const std::string>(content_of(id.value(), size));
     auto appender = store->create(id, random.below(2 * size + 1));
     ASSERT_TRUE(appender);
     for (std::size_t at = 0; at < size;) {
-      const std::size_t step = std::min<std::size_t>(random.below(size / 3 + 2), size - at);
-      ASSERT_TRUE((*appender)->append(as_bytes(std::string_view(content).substr(at, step))));
+      const std::size_t step = std::min<std::size_t>(random.below(size / (1u << random.below(7)) + 2), size - at);
+      const ByteView piece = as_bytes(std::string_view(*content).substr(at, step));
+      if (random.below(4) == 0) {
+        std::vector<std::byte> passing(piece.begin(), piece.end());
+        ASSERT_TRUE((*appender)->append(passing));
+        std::fill(passing.begin(), passing.end(), std::byte{0});  // nobody keeps these
+      } else {
+        ASSERT_TRUE((*appender)->append(piece, content));
+      }
       at += step;
     }
     EXPECT_FALSE(store->find(id));  // not before it is sealed

@@ -1,0 +1,63 @@
+#include "base/mapped.hpp"
+
+#include <csetjmp>
+#include <csignal>
+#include <cstdint>
+
+#include <signal.h>
+
+#include "base/crc32c.hpp"
+
+namespace weft {
+namespace {
+
+/// What this thread is reading now, and where to go on when it cannot be had.
+struct Guard {
+  const std::byte* begin = nullptr;
+  const std::byte* end = nullptr;
+  sigjmp_buf escape;
+};
+
+// A signal handler can reach nothing but globals.
+thread_local Guard guard;
+struct sigaction former;
+
+/// Where the fault is nobody's here, the signal takes its former course: a fault happens again on return, a signal that was sent is
+/// sent again.
+void on_bus_error(int signal, siginfo_t* info, void*) {
+  const auto* const at = static_cast<const std::byte*>(info->si_addr);
+  if (info->si_code > 0 && at >= guard.begin && at < guard.end) siglongjmp(guard.escape, 1);
+  sigaction(signal, &former, nullptr);
+  if (info->si_code <= 0) raise(signal);
+}
+
+void install() {
+  struct sigaction action {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // not deferred: siglongjmp() restores no mask
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, &former);
+}
+
+/// A fault while its signal is blocked ends the process whatever the handler.
+void unblock() {
+  sigset_t bus;
+  sigemptyset(&bus);
+  sigaddset(&bus, SIGBUS);
+  pthread_sigmask(SIG_UNBLOCK, &bus, nullptr);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> crc32c_of_mapped(ByteView bytes) {
+  [[maybe_unused]] static const bool installed = (install(), true);
+  [[maybe_unused]] thread_local const bool unblocked = (unblock(), true);
+  guard.begin = bytes.data();
+  guard.end = bytes.data() + bytes.size();
+  std::optional<std::uint32_t> sum;
+  if (sigsetjmp(guard.escape, 0) == 0) sum = crc32c(bytes);
+  guard.begin = guard.end = nullptr;
+  return sum;
+}
+
+}  // namespace weft
