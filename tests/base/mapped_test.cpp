@@ -69,7 +69,8 @@ TEST(MappedDeathTest, OtherBusErrorsTakeTheirCourse) {
   ASSERT_EQ(crc32c_of_mapped(file.bytes()), std::nullopt);  // the handler is there
   const auto touch = [&] { return crc32c(file.bytes()); };
   EXPECT_DEATH((void)touch(), "");
-  EXPECT_EXIT(raise(SIGBUS), [](int status) { return status != 0; }, "");
+  EXPECT_EXIT(
+      raise(SIGBUS), [](int status) { return status != 0; }, "");
 }
 
 }  // namespace
