@@ -44,8 +44,7 @@ std::vector<bool> resident_units(std::span<const ShuffleUnit> units, const std::
   for (const auto& [node, budget] : budgets) rooms.push_back({node, budget, 0});
   std::vector<std::size_t> line(units.size());
   std::iota(line.begin(), line.end(), std::size_t{0});
-  std::stable_sort(line.begin(), line.end(),
-                   [&](std::size_t a, std::size_t b) { return stays_longer(units[a], units[b], order); });
+  std::stable_sort(line.begin(), line.end(), [&](std::size_t a, std::size_t b) { return stays_longer(units[a], units[b], order); });
 
   std::vector<bool> resident(units.size());
   for (const std::size_t at : line) {

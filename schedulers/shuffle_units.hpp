@@ -30,12 +30,13 @@ struct ShuffleUnit {
   std::vector<std::pair<NodeId, std::uint64_t>> bytes{};  // to be held on each node; by node, each once
 };
 
-/// By position: whether the unit is resident. What leaves first are units of shuffles that are not complete, then those `order` says,
-/// of them the latest rounds; all that remain fit into the budgets of their nodes (bytes; a node that is not named has no limit).
+/// By position: whether the unit is resident. What leaves first are units of shuffles that are not complete, then those `order`
+/// says, of them the latest rounds; all that remain fit into the budgets of their nodes (bytes; a node that is not named has no
+/// limit).
 ///
-/// A unit waits behind those before it on its nodes, whether they got in or not, so nothing moves to and fro: when a unit is read or
-/// shrinks, none loses its place. A unit that is larger than a node's budget alone is never resident, and nothing waits behind it.
-/// Pure; takes time in proportion to the pairs of unit and node.
+/// A unit waits behind those before it on its nodes, whether they got in or not, so nothing moves to and fro: when a unit is read
+/// or shrinks, none loses its place. A unit that is larger than a node's budget alone is never resident, and nothing waits behind
+/// it. Pure; takes time in proportion to the pairs of unit and node.
 std::vector<bool> resident_units(std::span<const ShuffleUnit> units, const std::map<NodeId, std::uint64_t>& budgets,
                                  UnitOrder order);
 

@@ -330,7 +330,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void keep(const Candidate& what, Partition& partition, std::vector<MapAttempt> maps, SealedSegment blocks) {
     stats_.brought_bytes += blocks.size;
     ahead_[what.job].brought += blocks.size;
-    SegmentRoom room = store_.reserve_exactly(blocks.size);
+    SegmentRoom room = store_.reserve_exactly(what.job, blocks.size);
     starved_ = room.bytes() == 0;
     if (starved_ || !make_room(what, blocks.size)) return;
     stats_.held_bytes += blocks.size;

@@ -4,8 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,38 +11,18 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
 #include "base/log.hpp"
+#include "shuffle/eviction_order.hpp"
+#include "shuffle/store_directory.hpp"
 
 namespace weft::shuffle {
 namespace {
 
-namespace fs = std::filesystem;
 using SegmentPtr = std::shared_ptr<const Segment>;
-constexpr std::string_view kFilePrefix = "weft-segment-";
 constexpr std::uint64_t kSmallestRoom = 64u << 10;
-
-/// Takes the directory for this process (flock on the directory itself) and removes what an earlier owner left.
-Result<Fd> own_directory(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return fail(errno_error("creating the shuffle directory " + path, error.value()));
-  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return fail(errno_error("opening the shuffle directory " + path, errno));
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return fail(Code::already_exists, "the shuffle directory " + path + " is in use by another worker");
-    return fail(errno_error("locking the shuffle directory " + path, errno));
-  }
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
-    if (entry->path().filename().native().starts_with(kFilePrefix)) ::unlink(entry->path().c_str());
-  return fd;
-}
 
 /// Segments held open at most: half of what the process may open, the soft limit being raised to the hard one.
 std::size_t descriptor_budget() {
@@ -71,7 +49,8 @@ class MemoryFirstStore final : public Store {
         budget_(budget),
         writers_(std::max<std::uint32_t>(writers, 1)),
         max_open_(descriptor_budget()),
-        pages_(std::make_shared<PagePool>(budget)) {
+        pages_(std::make_shared<PagePool>(budget)),
+        memory_order_(budget) {
     evictor_ = std::thread([this] { evict_loop(); });
   }
   ~MemoryFirstStore() override {
@@ -86,24 +65,19 @@ class MemoryFirstStore final : public Store {
 
   SegmentRoom reserve(JobId job, ShuffleId shuffle) override {
     const std::lock_guard guard(mutex_);
-    const std::uint64_t taken = stats_.memory_bytes + stats_.reserved_bytes;
-    const std::uint64_t left = budget_ > taken ? budget_ - taken : 0;
-    std::uint64_t wanted = left / (2 * std::uint64_t{writers_});
+    std::uint64_t likely = 0;  // better not begun in memory than moved halfway
     if (const auto known = sizes_.find({job, shuffle}); known != sizes_.end()) {
       const std::uint64_t usual = known->second.bytes / known->second.segments;
-      wanted = std::max(wanted, usual + usual / 4);  // better not begun in memory than moved halfway
+      likely = usual + usual / 4;
     }
-    if (wanted > left || wanted < kSmallestRoom) return {};
-    stats_.reserved_bytes += wanted;
-    return {*this, wanted};
+    const std::uint64_t wanted = std::max(likely, left() / (2 * std::uint64_t{writers_}));
+    if (wanted <= left() && wanted >= kSmallestRoom) return set_aside(job, wanted, false);
+    return reserve_of_others(job, likely);
   }
 
-  SegmentRoom reserve_exactly(std::uint64_t bytes) override {
+  SegmentRoom reserve_exactly(JobId job, std::uint64_t bytes) override {
     const std::lock_guard guard(mutex_);
-    const std::uint64_t taken = stats_.memory_bytes + stats_.reserved_bytes;
-    if (taken > budget_ || bytes > budget_ - taken) return {};
-    stats_.reserved_bytes += bytes;
-    return {*this, bytes};
+    return bytes <= left() ? set_aside(job, bytes, false) : SegmentRoom();
   }
 
   bool prefers_disk() const override {
@@ -127,7 +101,10 @@ class MemoryFirstStore final : public Store {
     entry =
         Entry{.segment = std::move(segment), .cached = {}, .path = {}, .size = 0, .sequence = next_sequence_++, .memory = memory};
     entry.size = entry.segment->size();
-    (memory ? memory_order_ : disk_order_).emplace(entry.sequence, key);
+    if (memory)
+      memory_order_.add(key, entry.size);
+    else
+      disk_order_.emplace(entry.sequence, key);
     ++stats_.segments;
     Sizes& sizes = sizes_[{key.job, key.shuffle}];
     sizes.bytes += entry.size;
@@ -183,7 +160,6 @@ class MemoryFirstStore final : public Store {
     std::uint64_t bytes = 0;
     std::uint64_t segments = 0;
   };
-  using Order = std::map<std::uint64_t, SegmentKey>;  // open entries by age
   enum class Move : std::uint8_t { to_disk, close };
   struct Victim {
     SegmentKey key;
@@ -196,9 +172,44 @@ class MemoryFirstStore final : public Store {
     if (!entry.path.empty()) ::unlink(entry.path.c_str());
   }
 
-  void give_back(std::uint64_t bytes) override {
+  std::uint64_t left() const {
+    const std::uint64_t taken = stats_.memory_bytes + stats_.reserved_bytes;
+    return budget_ > taken ? budget_ - taken : 0;
+  }
+
+  SegmentRoom set_aside(JobId job, std::uint64_t bytes, bool others_go) {
+    stats_.reserved_bytes += bytes;
+    reserved_[job] += bytes;
+    return {*this, job, bytes, others_go};
+  }
+
+  /// For a small job: what large ones have makes way.
+  SegmentRoom reserve_of_others(JobId job, std::uint64_t likely) {
+    const std::uint64_t share = memory_order_.small_bytes() / (2 * std::uint64_t{writers_});
+    const std::uint64_t wanted = std::max(likely > 0 ? likely : share, kSmallestRoom);
+    const auto reserved = reserved_.find(job);
+    if (!memory_order_.is_small(job, (reserved == reserved_.end() ? 0 : reserved->second) + wanted)) return {};
+    if (memory_order_.large_bytes() < overdrawn_ + wanted) return {};
+    overdrawn_ += wanted;
+    SegmentRoom room = set_aside(job, wanted, true);
+    wake_.notify_one();
+    return room;
+  }
+
+  void give_back(JobId job, std::uint64_t bytes, bool others_go) override {
     const std::lock_guard guard(mutex_);
     stats_.reserved_bytes -= bytes;
+    if (others_go) overdrawn_ -= bytes;
+    std::uint64_t& of_job = reserved_[job];
+    of_job -= bytes;
+    if (of_job == 0) reserved_.erase(job);
+  }
+
+  void leave_order(const SegmentKey& key, const Entry& entry) {
+    if (entry.memory)
+      memory_order_.remove(key, entry.size);
+    else
+      disk_order_.erase(entry.sequence);
   }
 
   template <class Matches>
@@ -213,7 +224,7 @@ class MemoryFirstStore final : public Store {
       Entry& entry = place->second;
       --stats_.segments;
       (entry.memory ? stats_.memory_bytes : stats_.disk_bytes) -= entry.size;
-      (entry.memory ? memory_order_ : disk_order_).erase(entry.sequence);
+      leave_order(place->first, entry);
       remove_file(entry);
       if (entry.segment) graveyard_.push_back(std::move(entry.segment));
       place = entries_.erase(place);
@@ -224,7 +235,12 @@ class MemoryFirstStore final : public Store {
 
   std::size_t open_count() const { return memory_order_.size() + disk_order_.size(); }
   bool too_many_open() const { return open_count() > max_open_; }
-  bool over_budget() const { return stats_.memory_bytes > budget_ && !memory_order_.empty(); }
+  bool over_budget() const {
+    if (memory_order_.size() == 0) return false;
+    if (stats_.memory_bytes > budget_) return true;
+    return overdrawn_ > 0 && stats_.memory_bytes + stats_.reserved_bytes > budget_ &&
+           !memory_order_.is_small(memory_order_.next().job);
+  }
   bool pressed() const { return over_budget() || too_many_open(); }
 
   /// Writing gigabytes and giving back their pages takes time that neither the committing nor the releasing thread should spend.
@@ -246,9 +262,10 @@ class MemoryFirstStore final : public Store {
   }
 
   Victim choose() const {
-    const Order& order = over_budget() || disk_order_.empty() ? memory_order_ : disk_order_;
-    const auto& [sequence, key] = *order.begin();
-    return {key, sequence, entries_.at(key).segment, too_many_open() ? Move::close : Move::to_disk};
+    const bool from_memory = over_budget() || disk_order_.empty();
+    const SegmentKey& key = from_memory ? memory_order_.next() : disk_order_.begin()->second;
+    const Entry& entry = entries_.at(key);
+    return {key, entry.sequence, entry.segment, too_many_open() ? Move::close : Move::to_disk};
   }
 
   void evict_one(std::unique_lock<std::mutex>& lock) {
@@ -276,12 +293,12 @@ class MemoryFirstStore final : public Store {
   }
 
   void adopt(Entry& entry, Entry moved, const Victim& victim) {
+    leave_order(victim.key, entry);
     if (entry.memory) {
       stats_.memory_bytes -= entry.size;
       stats_.disk_bytes += entry.size;
       stats_.evicted_bytes += entry.size;
     }
-    (entry.memory ? memory_order_ : disk_order_).erase(entry.sequence);
     if (moved.segment) disk_order_.emplace(entry.sequence, victim.key);
     entry.memory = false;
     entry.cached = entry.segment;
@@ -297,7 +314,7 @@ class MemoryFirstStore final : public Store {
   }
 
   Result<void> write_named(const Victim& victim, Entry& moved) const {
-    std::string path = directory_ + "/" + std::string(kFilePrefix) + std::to_string(victim.sequence);
+    std::string path = directory_ + "/" + std::string(kSegmentFilePrefix) + std::to_string(victim.sequence);
     Fd file;
     if (victim.segment->home() != SegmentHome::file) {
       auto written = victim.segment->to_file(directory_);
@@ -308,23 +325,6 @@ class MemoryFirstStore final : public Store {
     WEFT_TRY(give_name(source, path));
     moved.path = std::move(path);
     return {};
-  }
-
-  /// Links an unlinked file of the directory to `path`; where the file system cannot do that, copies it.
-  static Result<void> give_name(int source, const std::string& path) {
-    const std::string open_file = "/proc/self/fd/" + std::to_string(source);
-    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return {};
-    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!fd.valid()) return fail(errno_error("creating " + path, errno));
-    struct stat info {};
-    off_t offset = 0;
-    bool copied = ::fstat(source, &info) == 0;
-    while (copied && offset < info.st_size)
-      copied = ::sendfile(fd.get(), source, &offset, static_cast<std::size_t>(info.st_size - offset)) > 0 || errno == EINTR;
-    if (copied) return {};
-    const int code = errno;
-    ::unlink(path.c_str());
-    return fail(errno_error("writing " + path, code));
   }
 
   const std::string directory_;
@@ -339,8 +339,10 @@ class MemoryFirstStore final : public Store {
   std::condition_variable room_;  // it has done something
   std::map<SegmentKey, Entry> entries_;
   std::map<std::pair<JobId, ShuffleId>, Sizes> sizes_;
-  Order memory_order_;
-  Order disk_order_;
+  EvictionOrder memory_order_;                      // of those in memory
+  std::map<std::uint64_t, SegmentKey> disk_order_;  // open files by age
+  std::map<JobId, std::uint64_t> reserved_;         // bytes, by job
+  std::uint64_t overdrawn_ = 0;                     // of these, given before there was room
   std::vector<SegmentPtr> graveyard_;
   StoreStats stats_;
   std::optional<Error> eviction_error_;

@@ -1,5 +1,6 @@
 // The shuffle store of one worker: sealed segments by (job, shuffle, map, attempt), memory first. When the memory
-// budget is exceeded the oldest segments go to files in the spill directory, and come back by mapping.
+// budget is exceeded segments go to files in the spill directory, as they are, and are read by mapping: first those of the job that
+// was submitted last, in it the larger map ids.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +36,12 @@ class Store;
 class SegmentRoom {
  public:
   SegmentRoom() = default;
-  SegmentRoom(Store& store, std::uint64_t bytes) : store_(&store), bytes_(bytes) {}
-  SegmentRoom(SegmentRoom&& other) noexcept
-      : store_(std::exchange(other.store_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  /// `others_go`: it was given before there was room, for others' segments make way.
+  SegmentRoom(Store& store, JobId job, std::uint64_t bytes, bool others_go = false)
+      : store_(&store), job_(job), bytes_(bytes), others_go_(others_go) {}
+  SegmentRoom(SegmentRoom&& other) noexcept { swap(other); }
   SegmentRoom& operator=(SegmentRoom&& other) noexcept {
-    std::swap(store_, other.store_);
-    std::swap(bytes_, other.bytes_);
+    swap(other);
     return *this;
   }
   ~SegmentRoom();
@@ -48,8 +49,17 @@ class SegmentRoom {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
+  void swap(SegmentRoom& other) noexcept {
+    std::swap(store_, other.store_);
+    std::swap(job_, other.job_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(others_go_, other.others_go_);
+  }
+
   Store* store_ = nullptr;
+  JobId job_;
   std::uint64_t bytes_ = 0;
+  bool others_go_ = false;
 };
 
 /// Any thread.
@@ -60,10 +70,11 @@ class Store {
   virtual ~Store() = default;  // removes its files
 
   /// Memory for the next segment of a shuffle: what its segments took so far, or a writer's share of what is left. What is set
-  /// aside and what is stored never exceed the budget together. The store must outlive it.
+  /// aside and what is stored never exceed the budget together, but for this: a job with less than a sixteenth of the budget gets
+  /// its room also from a full store, and segments of larger jobs are moved to disk for it. The store must outlive the room.
   virtual SegmentRoom reserve(JobId job, ShuffleId shuffle) = 0;
-  /// Memory for something of that size which is no segment of the store's; none when there is not so much left.
-  virtual SegmentRoom reserve_exactly(std::uint64_t bytes) = 0;
+  /// Memory for something of that size of the job which is no segment of the store's; none when there is not so much left.
+  virtual SegmentRoom reserve_exactly(JobId job, std::uint64_t bytes) = 0;
   /// True when putting a segment may have to wait for others to be moved to disk.
   virtual bool prefers_disk() const = 0;
   virtual const std::string& directory() const = 0;
@@ -78,11 +89,11 @@ class Store {
 
  private:
   friend class SegmentRoom;
-  virtual void give_back(std::uint64_t bytes) = 0;
+  virtual void give_back(JobId job, std::uint64_t bytes, bool others_go) = 0;
 };
 
 inline SegmentRoom::~SegmentRoom() {
-  if (store_ != nullptr) store_->give_back(bytes_);
+  if (store_ != nullptr) store_->give_back(job_, bytes_, others_go_);
 }
 
 }  // namespace weft::shuffle

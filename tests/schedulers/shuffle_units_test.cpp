@@ -45,8 +45,8 @@ TEST(ShuffleUnits, IncompleteOnesLeaveFirstThenTheLatestJobThenTheLatestRound) {
 }
 
 TEST(ShuffleUnits, AFairSchedulersShuffleWithTheFewestUnitsLeftLeavesFirst) {
-  const std::vector<ShuffleUnit> units{unit(1, 4, true, 1), unit(2, 2, true, 3), unit(2, 3, true, 3), unit(2, 4, true, 3),
-                                       unit(3, 3, true, 2), unit(3, 4, true, 2)};
+  const std::vector<ShuffleUnit> units{unit(1, 4, true, 1), unit(2, 2, true, 3), unit(2, 3, true, 3),
+                                       unit(2, 4, true, 3), unit(3, 3, true, 2), unit(3, 4, true, 2)};
   EXPECT_EQ(staying(units, 5, UnitOrder::by_units_left), (Positions{1, 2, 3, 4, 5}));
   EXPECT_EQ(staying(units, 4, UnitOrder::by_units_left), (Positions{1, 2, 3, 4}));
   EXPECT_EQ(staying(units, 2, UnitOrder::by_units_left), (Positions{1, 2}));

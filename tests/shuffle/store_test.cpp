@@ -71,7 +71,7 @@ TEST_F(StoreTest, FindsWhatWasPutUntilItIsReleased) {
   EXPECT_EQ(store->stats().segments, 1u);
 }
 
-TEST_F(StoreTest, MovesTheOldestToDiskWhenOverBudgetAndStillServesIt) {
+TEST_F(StoreTest, MovesSegmentsToDiskWhenOverBudgetAndStillServesThem) {
   auto store = open(1u << 20);
   const std::string block(300'000, 'x');
   std::shared_ptr<const Segment> held;
@@ -91,6 +91,92 @@ TEST_F(StoreTest, MovesTheOldestToDiskWhenOverBudgetAndStillServesIt) {
   }
   store->release(JobId(1));
   EXPECT_EQ(store->stats().memory_bytes + store->stats().disk_bytes + store->stats().segments, 0u);
+}
+
+/// Puts maps of one block each; which of the job's then lie in memory once the store keeps to its budget.
+class StoreOrder : public StoreTest {
+ protected:
+  void put(std::uint64_t job, std::uint32_t maps, std::size_t bytes, std::uint32_t first = 0) {
+    for (std::uint32_t map = first; map < first + maps; ++map)
+      ASSERT_TRUE(store_->put(key(job, 0, map), make_segment(std::string(bytes, 'x'))));
+  }
+  std::vector<std::uint32_t> in_memory(std::uint64_t job) {
+    wait_until([&] { return store_->stats().memory_bytes <= kBudget; });
+    std::vector<std::uint32_t> maps;
+    for (std::uint32_t map = 0;; ++map) {
+      const auto segment = store_->get(key(job, 0, map));
+      if (!segment) return maps;
+      if ((*segment)->home() != SegmentHome::file) maps.push_back(map);
+    }
+  }
+  using Maps = std::vector<std::uint32_t>;
+  static constexpr std::uint64_t kBudget = 1u << 20;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoreOrder, TheLatestJobsLargestMapIdsGoFirst) {
+  store_ = open(kBudget);
+  put(2, 3, 120'000);
+  put(1, 6, 120'000);
+  EXPECT_EQ(in_memory(2), (Maps{0, 1})) << "though they were there first";
+  EXPECT_EQ(in_memory(1), (Maps{0, 1, 2, 3, 4, 5}));
+  put(1, 4, 120'000, 6);
+  EXPECT_EQ(in_memory(2), (Maps{}));
+  EXPECT_EQ(in_memory(1), (Maps{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST_F(StoreOrder, ASmallJobStaysInMemoryWhateverOthersPut) {
+  store_ = open(kBudget);
+  put(3, 2, 20'000);
+  put(1, 20, 120'000);
+  EXPECT_EQ(in_memory(3), (Maps{0, 1}));
+  EXPECT_EQ(in_memory(1), (Maps{0, 1, 2, 3, 4, 5, 6, 7}));
+  put(3, 3, 20'000, 2);
+  EXPECT_EQ(in_memory(3), (Maps{0, 1, 2, 3})) << "it is not small any more";
+  EXPECT_EQ(in_memory(1), (Maps{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST_F(StoreOrder, SmallJobsGoWhenThereAreNoOthers) {
+  store_ = open(kBudget);
+  for (std::uint64_t job = 1; job <= 20; ++job) put(job, 1, 60'000);
+  EXPECT_EQ(in_memory(1), (Maps{0}));
+  EXPECT_EQ(in_memory(17), (Maps{0}));
+  EXPECT_EQ(in_memory(18), (Maps{}));
+}
+
+TEST_F(StoreOrder, ASmallJobsRoomIsNotRefusedAndLargeOnesMakeWay) {
+  constexpr std::uint64_t kRoomy = 8u << 20;
+  store_ = open(kRoomy);
+  put(1, 4, 2'085'000);  // all but 48,000
+  EXPECT_EQ(store_->reserve(JobId(1), ShuffleId(1)).bytes(), 0u);
+  const SegmentRoom room = store_->reserve(JobId(2), ShuffleId(0));
+  EXPECT_EQ(room.bytes(), kRoomy / 16 / 2);
+  wait_until([&] { return store_->stats().memory_bytes + store_->stats().reserved_bytes <= kRoomy; });
+  EXPECT_EQ((*store_->get(key(1, 0, 3)))->home(), SegmentHome::file);
+  EXPECT_EQ((*store_->get(key(1, 0, 2)))->home(), SegmentHome::memory);
+}
+
+TEST_F(StoreOrder, ASmallJobGetsNoMoreThanItMayHave) {
+  constexpr std::uint64_t kRoomy = 8u << 20;
+  store_ = open(kRoomy);
+  put(1, 160, 52'000);  // small enough that what makes way leaves no more than was asked for
+  std::vector<SegmentRoom> rooms;
+  for (int i = 0; i < 10; ++i) {
+    rooms.push_back(store_->reserve(JobId(2), ShuffleId(0)));
+    if (rooms.back().bytes() == 0) break;
+    wait_until([&] { return store_->stats().memory_bytes + store_->stats().reserved_bytes <= kRoomy; });
+  }
+  std::uint64_t sum = 0;
+  for (const SegmentRoom& room : rooms) sum += room.bytes();
+  EXPECT_GT(sum, 0u);
+  EXPECT_LT(sum, kRoomy / 16);
+}
+
+TEST_F(StoreOrder, ASmallJobGetsNothingOfOtherSmallJobs) {
+  constexpr std::uint64_t kRoomy = 8u << 20;
+  store_ = open(kRoomy);
+  for (std::uint64_t job = 1; job <= 16; ++job) put(job, 1, 522'000);
+  EXPECT_EQ(store_->reserve(JobId(17), ShuffleId(0)).bytes(), 0u);
 }
 
 TEST_F(StoreTest, PrefersDiskWhenMemoryIsNearlyUsedUp) {

@@ -24,7 +24,7 @@ using Pieces = std::vector<std::string>;
 class FakeStore final : public Store {
  public:
   SegmentRoom reserve(JobId, ShuffleId) override { return {}; }
-  SegmentRoom reserve_exactly(std::uint64_t) override { return {}; }
+  SegmentRoom reserve_exactly(JobId, std::uint64_t) override { return {}; }
   bool prefers_disk() const override { return false; }
   const std::string& directory() const override { return directory_; }
   const std::shared_ptr<PagePool>& pages() const override { return pages_; }
@@ -51,7 +51,7 @@ class FakeStore final : public Store {
   }
 
  private:
-  void give_back(std::uint64_t) override {}
+  void give_back(JobId, std::uint64_t, bool) override {}
 
   std::string directory_;
   std::shared_ptr<PagePool> pages_;
