@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kSmallestReply = 64u << 10;
 constexpr std::uint64_t kLargestReply = 64u << 20;
 constexpr std::size_t kMostExtents = 16u << 10;     // per reply; bounds its header
+constexpr std::uint64_t kLargestPiece = 4u << 20;   // of a whole segment
 constexpr std::uint64_t kLargestExtent = 1u << 30;  // what one extent may have to be sent at all
 constexpr std::size_t kCopyBelow = 8u << 10;        // a copy is cheaper than one more piece to send
 constexpr std::size_t kTrialBytes = 64u << 10;
@@ -180,6 +181,26 @@ class ReplyBuilder {
   std::uint32_t next_extent_ = 0;
 };
 
+/// Part of a whole segment, as it lies in its file.
+Result<rpc::Payload> segment_piece(const Store& store, ByteView header) {
+  return rpc::read_message<FetchSegment>(header, "a request for a segment", [&](FetchSegment::Reader in) -> Result<rpc::Payload> {
+    const auto segment = store.get({JobId(in.getJob()), ShuffleId(in.getShuffle()), in.getMap(), in.getAttempt()});
+    capnp::MallocMessageBuilder message;
+    auto root = message.initRoot<SegmentPiece>();
+    if (!segment) {
+      root.setLost(true);
+      root.setReason(segment.error().to_string());
+      return rpc::payload(message);
+    }
+    const ByteView file = (*segment)->file();
+    if (in.getOffset() >= file.size()) return fail(Code::invalid_argument, "a request for bytes behind the end of a segment");
+    root.setSize(file.size());
+    const std::uint64_t most = std::clamp(in.getMaxBytes(), kSmallestReply, kLargestPiece);
+    const ByteView rest = file.subspan(in.getOffset());
+    return rpc::payload(message, SharedBytes(rest.first(std::min<std::size_t>(rest.size(), most)), *segment));
+  });
+}
+
 }  // namespace
 
 rpc::Limits transfer_limits() {
@@ -196,13 +217,18 @@ BlockServer::BlockServer(const Store& store, Compression compression) : store_(s
 rpc::Handler BlockServer::handler() const {
   rpc::Handler handler;
   handler.on_request = [server = *this](const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
-    if (message.type == kFetchBlocks) return server.serve(connection, message, std::move(responder));
+    if (message.type == kFetchBlocks || message.type == kFetchSegment)
+      return server.serve(connection, message, std::move(responder));
     responder.fail(Error(Code::invalid_argument, "this port serves map output only"));
   };
   return handler;
 }
 
 void BlockServer::serve(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) const {
+  if (message.type == kFetchSegment) {
+    auto piece = segment_piece(store_, message.header.view());
+    return piece ? responder.reply(std::move(*piece)) : responder.fail(piece.error());
+  }
   auto request = decode({message.header.data(), message.header.size()});
   if (!request) return responder.fail(request.error());
   const bool always = compression_ == Compression::always;

@@ -66,6 +66,7 @@ class ProcessSegment final : public Segment {
     for (const Extent& extent : extents) extents_[next[extent.partition]++] = extent;
   }
 
+  ByteView file() const override { return {}; }
   SegmentHome home() const override { return SegmentHome::process; }
   std::uint32_t partitions() const override { return static_cast<std::uint32_t>(first_.size() - 1); }
   std::uint64_t size() const override { return memory_.size() + extents_.size() * sizeof(Extent); }

@@ -42,6 +42,8 @@ class Mapped final : public Segment {
   ByteView bytes(const Extent& extent) const override { return {data_ + extent.offset, extent.length}; }
   SegmentHome home() const override { return home_; }
 
+  ByteView file() const override { return {data_, size_}; }
+
   Result<Fd> to_file(const std::string& directory) const override {
     WEFT_ASSIGN(Fd file, unlinked_file(directory));
     WEFT_TRY(write_all(file.get(), {data_, size_}));

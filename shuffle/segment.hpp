@@ -94,6 +94,8 @@ class Segment {
   virtual std::span<const Extent> extents(std::uint32_t partition) const = 0;
   /// The bytes of an extent, unverified.
   virtual ByteView bytes(const Extent& extent) const = 0;
+  /// The whole file as it would be sent; empty of SegmentHome::process.
+  virtual ByteView file() const = 0;
   /// The same as an unlinked file in `directory`.
   virtual Result<Fd> to_file(const std::string& directory) const = 0;
   /// The extent is not needed soon: its pages leave this process's resident set (of a file, they stay in the page cache).

@@ -133,6 +133,17 @@ class MemoryFirstStore final : public Store {
     return segment;
   }
 
+  void release(const SegmentKey& key) override {
+    const std::lock_guard guard(mutex_);
+    const auto place = entries_.find(key);
+    if (place == entries_.end()) return;
+    const auto sizes = sizes_.find({key.job, key.shuffle});
+    sizes->second.bytes -= place->second.size;
+    if (--sizes->second.segments == 0) sizes_.erase(sizes);
+    remove(place);
+    wake_.notify_one();
+    room_.notify_all();
+  }
   void release(JobId job, ShuffleId shuffle) override {
     release_range({job, shuffle, 0, 0}, [=](const SegmentKey& key) { return key.job == job && key.shuffle == shuffle; });
   }
@@ -212,6 +223,17 @@ class MemoryFirstStore final : public Store {
       disk_order_.erase(entry.sequence);
   }
 
+  /// Its memory is given back by the evictor.
+  std::map<SegmentKey, Entry>::iterator remove(std::map<SegmentKey, Entry>::iterator place) {
+    Entry& entry = place->second;
+    --stats_.segments;
+    (entry.memory ? stats_.memory_bytes : stats_.disk_bytes) -= entry.size;
+    leave_order(place->first, entry);
+    remove_file(entry);
+    if (entry.segment) graveyard_.push_back(std::move(entry.segment));
+    return entries_.erase(place);
+  }
+
   template <class Matches>
   void release_range(const SegmentKey& first, Matches matches) {
     const std::lock_guard guard(mutex_);
@@ -220,15 +242,7 @@ class MemoryFirstStore final : public Store {
                    return !matches(SegmentKey{known.first.first, known.first.second, 0, 0});
                  }));
     auto place = entries_.lower_bound(first);
-    while (place != entries_.end() && matches(place->first)) {
-      Entry& entry = place->second;
-      --stats_.segments;
-      (entry.memory ? stats_.memory_bytes : stats_.disk_bytes) -= entry.size;
-      leave_order(place->first, entry);
-      remove_file(entry);
-      if (entry.segment) graveyard_.push_back(std::move(entry.segment));
-      place = entries_.erase(place);
-    }
+    while (place != entries_.end() && matches(place->first)) place = remove(place);
     wake_.notify_one();
     room_.notify_all();
   }

@@ -83,6 +83,7 @@ class Store {
   virtual Result<void> put(const SegmentKey& key, SealedSegment segment) = 0;
   /// not_found when there is none.
   virtual Result<std::shared_ptr<const Segment>> get(const SegmentKey& key) const = 0;
+  virtual void release(const SegmentKey& key) = 0;
   virtual void release(JobId job, ShuffleId shuffle) = 0;
   virtual void release(JobId job) = 0;
   virtual StoreStats stats() const = 0;

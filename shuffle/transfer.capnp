@@ -1,6 +1,6 @@
 @0xd3a1f0c25b7e9846;
-# Map output between workers: message 300 on a worker's data port, 301 between workers of one machine. docs/formats/segment.md tells the
-# story.
+# Map output between workers: messages 300 and 302 on a worker's data port, 301 between workers of one machine. docs/formats/segment.md
+# tells the story.
 
 struct FetchBlocks {
   job @0 :UInt64;
@@ -55,4 +55,23 @@ struct OpenOutputs {
 struct OpenedOutputs {
   found @0 :List(Bool);
   # A descriptor comes with the answer for each that is true, in this order.
+}
+
+struct FetchSegment {
+  # A whole map output as it lies in its file, piece by piece.
+  job @0 :UInt64;
+  shuffle @1 :UInt32;
+  map @2 :UInt32;
+  attempt @3 :UInt32;
+  offset @4 :UInt64;
+  maxBytes @5 :UInt64;
+  # Wanted size of the reply.
+}
+
+struct SegmentPiece {
+  size @0 :UInt64;
+  # Of the whole segment; the bulk is its bytes from the asked offset on.
+  lost @1 :Bool;
+  # The server does not have it (then there is no bulk).
+  reason @2 :Text;
 }

@@ -21,6 +21,7 @@
 namespace weft::shuffle {
 
 inline constexpr rpc::MessageType kFetchBlocks = 300;
+inline constexpr rpc::MessageType kFetchSegment = 302;
 
 /// What both ends of a data connection allow each other.
 rpc::Limits transfer_limits();
@@ -35,9 +36,9 @@ enum class Compression : std::uint8_t { automatic, always, never };
 class BlockServer {
  public:
   explicit BlockServer(const Store& store, Compression compression = Compression::automatic);
-  /// Answers kFetchBlocks and refuses everything else.
+  /// Answers kFetchBlocks and kFetchSegment, and refuses everything else.
   rpc::Handler handler() const;
-  /// For a connection that serves other messages as well; `message.type` is kFetchBlocks.
+  /// For a connection that serves other messages as well; `message.type` is one of these.
   void serve(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) const;
 
  private:

@@ -71,6 +71,28 @@ TEST_F(StoreTest, FindsWhatWasPutUntilItIsReleased) {
   EXPECT_EQ(store->stats().segments, 1u);
 }
 
+TEST_F(StoreTest, ReleasesOneOutputAndKeepsTheOthers) {
+  auto store = open(1u << 20);
+  const std::string block(300'000, 'x');
+  for (std::uint32_t map = 0; map < 8; ++map) ASSERT_TRUE(store->put(key(1, 2, map), make_segment(block)));
+  wait_until([&] { return store->stats().memory_bytes <= 1u << 20; });  // some are on disk
+  for (const std::uint32_t map : {0u, 7u}) {
+    store->release(key(1, 2, map));
+    EXPECT_EQ(store->get(key(1, 2, map)).error().code(), Code::not_found);
+  }
+  store->release(key(1, 2, 0));
+  store->release(key(1, 2, 99));
+  EXPECT_EQ(store->stats().segments, 6u);
+  for (std::uint32_t map = 1; map < 7; ++map) EXPECT_TRUE(store->get(key(1, 2, map)));
+  ASSERT_TRUE(store->put(key(1, 2, 0), make_segment("again")));
+  EXPECT_EQ(first_text(**store->get(key(1, 2, 0))), "again");
+  for (std::uint32_t map = 0; map < 7; ++map) store->release(key(1, 2, map));
+  const StoreStats stats = store->stats();
+  EXPECT_EQ(stats.segments, 0u);
+  EXPECT_EQ(stats.memory_bytes, 0u);
+  EXPECT_EQ(stats.disk_bytes, 0u);
+}
+
 TEST_F(StoreTest, MovesSegmentsToDiskWhenOverBudgetAndStillServesThem) {
   auto store = open(1u << 20);
   const std::string block(300'000, 'x');

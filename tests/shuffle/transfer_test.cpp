@@ -42,6 +42,7 @@ class FakeStore final : public Store {
     if (found == segments_.end()) return fail(Code::not_found, "no such map output");
     return found->second;
   }
+  void release(const SegmentKey&) override {}
   void release(JobId, ShuffleId) override {}
   void release(JobId) override {}
   StoreStats stats() const override { return {}; }
