@@ -23,8 +23,9 @@ struct Fetch {
   FetchDone done;
   std::uint64_t number = 0;  // in the order of fetch()
   std::shared_ptr<Landing> landing;
-  Landing::Position asked{};       // where the last request began
-  std::uint32_t failures = 0;      // since there was progress
+  Landing::Position asked{};   // where the last request began
+  std::uint32_t failures = 0;  // since there was progress
+  TimePoint asked_at{};
   TimePoint progress{};            // when there last was
   std::optional<Error> forgotten;  // why
   std::unique_ptr<rpc::Timer> timer;
@@ -69,7 +70,7 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
     fetch->request = std::move(request);
     fetch->done = std::move(done);
     fetch->number = next_number_++;
-    nodes_[fetch->request.address].waiting.push_back(std::move(fetch));
+    nodes_[fetch->request.address].waiting[fetch->request.job].push_back(std::move(fetch));
     if (std::exchange(pumping_, true)) return;
     reactor_.post([weak = weak_from_this()] {
       const auto self = weak.lock();
@@ -81,7 +82,9 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   void forget(const std::string& address, const Error& why) {
     if (const auto node = nodes_.find(address); node != nodes_.end())
-      for (const FetchPtr& fetch : node->second.waiting) fetch->forgotten = why;
+      for (const auto& [job, waiting] : node->second.waiting)
+        for (const FetchPtr& fetch : waiting) fetch->forgotten = why;
+    if (options_.cap) options_.cap->forget(address);
     std::vector<FetchPtr> idle;
     for (const FetchPtr& fetch : active_)
       if (fetch->request.address == address) {
@@ -103,31 +106,45 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
  private:
   /// The fetches from one node.
   struct Node {
-    std::deque<FetchPtr> waiting;
+    std::map<JobId, std::deque<FetchPtr>> waiting;  // none is empty
     std::uint32_t active = 0;
   };
 
   void pump() {
     idle_.reset();
     while (active_.size() < options_.in_flight && !closed_) {
-      Node* const node = next_node();
-      if (node == nullptr) break;
-      FetchPtr fetch = std::move(node->waiting.front());
-      node->waiting.pop_front();
-      ++node->active;
-      active_.insert(fetch);
+      const FetchPtr fetch = take_next();
+      if (fetch == nullptr) break;
       begin(fetch);
     }
-    if (active_.empty() && !closed_) idle_ = reactor_.after(kIdle, [this] { pool_->clear(); });
+    if (!active_.empty() || closed_) return;
+    turns_.clear();
+    idle_ = reactor_.after(kIdle, [this] { pool_->clear(); });
   }
 
-  /// The one that waits longest of those that may be asked for more; null when there is none.
-  Node* next_node() {
-    Node* next = nullptr;
+  /// Of the job whose last turn was the longest ago the one that waits longest, from nodes that may be asked for more; null when
+  /// there is none.
+  FetchPtr take_next() {
+    Node* from = nullptr;
+    std::pair<std::uint64_t, std::uint64_t> first;  // turn of the job, number
+    JobId of;
     for (auto& [address, node] : nodes_) {
-      if (node.waiting.empty() || node.active >= options_.in_flight_per_node) continue;
-      if (next == nullptr || node.waiting.front()->number < next->waiting.front()->number) next = &node;
+      if (node.active >= options_.in_flight_per_node) continue;
+      for (const auto& [job, waiting] : node.waiting) {
+        const auto turn = turns_.find(job);
+        const std::pair rank(turn == turns_.end() ? 0 : turn->second, waiting.front()->number);
+        if (from != nullptr && first < rank) continue;
+        from = &node, first = rank, of = job;
+      }
     }
+    if (from == nullptr) return nullptr;
+    const auto waiting = from->waiting.find(of);
+    const FetchPtr next = std::move(waiting->second.front());
+    waiting->second.pop_front();
+    if (waiting->second.empty()) from->waiting.erase(waiting);
+    turns_[of] = ++last_turn_;
+    ++from->active;
+    active_.insert(next);
     return next;
   }
 
@@ -142,6 +159,10 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   void attempt(const FetchPtr& fetch) {
     fetch->timer.reset();
+    if (options_.cap) {
+      const Duration early = options_.cap->free_at(fetch->request.address) - clock_.now();
+      if (early > Duration(0)) return attempt_after(fetch, early);
+    }
     peers_->get(fetch->request.address, [this, fetch](const Result<rpc::ConnectionPtr>& connection) {
       connection ? ask(fetch, *connection) : failed(fetch, connection.error());
     });
@@ -149,6 +170,7 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   void ask(const FetchPtr& fetch, const rpc::ConnectionPtr& connection) {
     fetch->asked = fetch->landing->position();
+    fetch->asked_at = clock_.now();
     connection->request(
         kFetchBlocks, {encode(*fetch, options_), {}, {}}, options_.reply_deadline,
         [weak = weak_from_this(), fetch](Result<rpc::Message> reply) {
@@ -160,6 +182,7 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   void answered(const FetchPtr& fetch, const Result<rpc::Message>& reply) {
     const auto complete = reply ? fetch->landing->arrived(reply->header.view()) : Result<bool>(fail(reply.error()));
+    if (options_.cap && reply) options_.cap->took(fetch->request.address, fetch->asked_at, fetch->landing->reply_bytes());
     if (fetch->landing->position() != fetch->asked) {
       fetch->failures = 0;
       fetch->progress = clock_.now();
@@ -176,6 +199,10 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
     if (fetch->forgotten) return give_up(fetch, *fetch->forgotten);
     if (!worth_retrying(why.code()) || ++fetch->failures >= options_.attempts || late) return give_up(fetch, std::move(why));
     const auto delay = options_.backoff * (1u << std::min(fetch->failures - 1, 16u));
+    attempt_after(fetch, delay);
+  }
+
+  void attempt_after(const FetchPtr& fetch, Duration delay) {
     fetch->timer = reactor_.after(delay, [weak = weak_from_this(), fetch_weak = std::weak_ptr(fetch)] {
       const auto self = weak.lock();
       const auto again = fetch_weak.lock();
@@ -207,6 +234,8 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
   std::set<FetchPtr> active_;
   std::map<std::string, Node> nodes_;  // by address; those with fetches
   std::uint64_t next_number_ = 0;
+  std::map<JobId, std::uint64_t> turns_;  // when each job was last given one, while there are any
+  std::uint64_t last_turn_ = 0;
   const std::shared_ptr<SharedPool> pool_;
   std::unique_ptr<rpc::Timer> idle_;
   bool pumping_ = false;  // pump() is on its way

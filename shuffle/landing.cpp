@@ -33,7 +33,7 @@ void Landing::begin(ByteView header, std::uint64_t bytes) {
   error_.reset();
   announced_.clear();
   complete_ = false;
-  left_ = bytes;
+  left_ = reply_bytes_ = bytes;
   at_ = 0;
   done_ = run_ = 0;
   crc_ = 0;

@@ -25,6 +25,8 @@ class Landing final : public rpc::BulkSink {
 
   /// Behind the last good extent; when one is damaged or lost, within its map.
   Position position() const { return position_; }
+  /// What followed the header of the last reply.
+  std::uint64_t reply_bytes() const { return reply_bytes_; }
 
   void begin(ByteView header, std::uint64_t bytes) override;
   MutableBytes room(std::uint64_t left) override;
@@ -66,6 +68,7 @@ class Landing final : public rpc::BulkSink {
 
   // Of the reply that comes.
   bool begun_ = false;
+  std::uint64_t reply_bytes_ = 0;
   std::optional<Error> error_;  // what comes behind it is dropped
   std::vector<Announced> announced_;
   bool complete_ = false;

@@ -15,6 +15,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
+#include "shuffle/link_cap.hpp"
 #include "shuffle/segment.hpp"
 #include "shuffle/store.hpp"
 
@@ -81,10 +82,11 @@ struct FetchOptions {
   std::uint32_t in_flight_per_node = 2;                          // of them from one; its replies come one after the other anyway
   std::uint64_t recycled_bytes = 64u << 20;                      // memory kept to receive into, until nothing was fetched for 1 s
   bool accept_lz4 = true;
+  std::shared_ptr<LinkCap> cap{};  // shared with other fetchers of this reactor; null: as fast as it comes
 };
 
 /// Fetches over cached connections, one per address. Reactor thread only (construction and destruction too; after destruction no
-/// callback comes).
+/// callback comes). Jobs take turns, and of a job's fetches the one that waits longest is next.
 class BlockFetcher {
  public:
   explicit BlockFetcher(rpc::Reactor& reactor, FetchOptions options = {});

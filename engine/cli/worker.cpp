@@ -65,6 +65,8 @@ void add_worker(CLI::App& app, Action& action) {
   setting("--slots", "worker.slots", "Tasks at a time (default: one per core)");
   setting("--memory", "worker.memory", "Memory of an executor's tasks together (default: a quarter of the machine's)");
   setting("--store-memory", "worker.store", "Map outputs kept in memory (default: a quarter of the machine's)");
+  setting("--link-rate", "worker.link_rate",
+          "Bytes a second of map outputs that are fetched from each other worker (default: as fast as they come)");
   setting("--directory", "worker.directory", "Work directory (default: a temporary one)");
   setting("--listen", "worker.listen", "HOST:PORT where other workers fetch map outputs (default 127.0.0.1:0)");
   setting("--advertise", "worker.advertise", "Host name or address that other workers should use for this one");

@@ -35,6 +35,8 @@ void declare(Config& config, WorkerOptions& options) {
   config.integer("worker.slots", options.slots, "Tasks at a time (0: one per core)", 0, 4096);
   config.size("worker.memory", options.memory_bytes, "Memory of an executor's tasks together (0: a quarter of the machine's)");
   config.size("worker.store", options.store_bytes, "Map outputs kept in memory; more goes to disk (0: a quarter of the machine's)");
+  config.size("worker.link_rate", options.link_rate,
+              "Bytes a second of map outputs that are fetched from each other worker (0: as fast as they come)");
   config.text("worker.directory", options.directory, "Work directory for spills, logs and binaries (empty: a temporary one)");
   config.text("worker.listen", options.listen, "Address where other workers fetch map outputs (port 0: any)");
   config.flag("worker.share", options.share, "Let workers of this machine map each other's map outputs instead of fetching them");

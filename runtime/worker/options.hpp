@@ -20,6 +20,7 @@ struct WorkerOptions {
   std::uint32_t slots = 0;                        // tasks at a time; 0: one per core
   std::uint64_t memory_bytes = 0;                 // of an executor's tasks together; 0: a quarter of the machine's
   std::uint64_t store_bytes = 0;                  // map outputs kept in memory; 0: a quarter of the machine's
+  std::uint64_t link_rate = 0;                    // bytes a second of map outputs from each other worker; 0: as fast as they come
   std::string directory;                          // work directory; empty: a temporary one, removed at the end
   std::string listen = "127.0.0.1:0";             // where other workers fetch blocks
   std::string advertise;                          // host part of the address told to them; default: that of `listen`

@@ -112,7 +112,9 @@ class WorkerImpl final : public Worker {
 
   Result<void> begin_serving(const rpc::Endpoint& listen, const rpc::Endpoint& master) {
     server_ = std::make_unique<shuffle::BlockServer>(*store_);
-    fetcher_ = std::make_unique<shuffle::BlockFetcher>(*reactor_);
+    const std::shared_ptr<shuffle::LinkCap> cap =
+        context_.options.link_rate == 0 ? nullptr : std::make_shared<shuffle::LinkCap>(context_.options.link_rate);
+    fetcher_ = std::make_unique<shuffle::BlockFetcher>(*reactor_, shuffle::FetchOptions{.cap = cap});
     context_.fetcher = fetcher_.get();
     binaries_ = std::make_unique<BinaryCache>(context_.directory + "/binaries");
     WEFT_ASSIGN(listener_, reactor_->listen(listen, shuffle::transfer_limits(), [this](const rpc::ConnectionPtr&) {
@@ -128,9 +130,9 @@ class WorkerImpl final : public Worker {
     data_address_ = context_.options.advertise + bound.substr(bound.rfind(':'));
     if (context_.options.share) meet_neighbours();
     // Half of the store for what is brought, so that map outputs find room too.
-    prefetcher_ = std::make_unique<shuffle::Prefetcher>(
-        *reactor_, *store_, context_.neighbours,
-        shuffle::PrefetchOptions{.memory_bytes = context_.options.store_bytes / 2, .round = context_.options.slots});
+    shuffle::PrefetchOptions prefetch{.memory_bytes = context_.options.store_bytes / 2, .round = context_.options.slots};
+    prefetch.fetch.cap = cap;
+    prefetcher_ = std::make_unique<shuffle::Prefetcher>(*reactor_, *store_, context_.neighbours, prefetch);
     context_.prefetcher = prefetcher_.get();
     if (context_.options.chunks)
       chunks_ = context_.options.chunks(ChunkShell{*reactor_, *chores_, data_address_, [this](const Error& why) { finish(why); }});

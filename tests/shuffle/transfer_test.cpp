@@ -89,7 +89,7 @@ class TransferTest : public testing::Test {
     });
   }
 
-  void put(std::uint32_t map, std::uint32_t partition, const Pieces& pieces, std::uint32_t attempt = 0) {
+  void put(std::uint32_t map, std::uint32_t partition, const Pieces& pieces, std::uint32_t attempt = 0, JobId job = kJob) {
     auto writer = SegmentWriter::in_memory(partition + 2);
     ASSERT_TRUE(writer);
     for (const auto& piece : pieces) {
@@ -98,16 +98,16 @@ class TransferTest : public testing::Test {
     }
     auto sealed = (*writer)->seal();
     ASSERT_TRUE(sealed);
-    ASSERT_TRUE(store_.put({kJob, kShuffle, map, attempt}, std::move(*sealed)));
+    ASSERT_TRUE(store_.put({job, kShuffle, map, attempt}, std::move(*sealed)));
   }
 
-  std::future<std::shared_ptr<FetchOutcome>> start(std::uint32_t partition, std::vector<MapAttempt> maps,
-                                                   std::string address = {}) {
+  std::future<std::shared_ptr<FetchOutcome>> start(std::uint32_t partition, std::vector<MapAttempt> maps, std::string address = {},
+                                                   JobId job = kJob) {
     auto promise = std::make_shared<std::promise<std::shared_ptr<FetchOutcome>>>();
     auto future = promise->get_future();
     client_reactor_->run([&] {
       if (!fetcher_) fetcher_ = std::make_unique<BlockFetcher>(*client_reactor_, options_);
-      FetchRequest request{address.empty() ? address_ : address, kJob, kShuffle, partition, std::move(maps)};
+      FetchRequest request{address.empty() ? address_ : address, job, kShuffle, partition, std::move(maps)};
       fetcher_->fetch(std::move(request),
                       [promise](FetchOutcome outcome) { promise->set_value(std::make_shared<FetchOutcome>(std::move(outcome))); });
     });
@@ -243,6 +243,54 @@ TEST_F(TransferTest, ReachesNobody) {
   EXPECT_NE(outcome->blocks.error().to_string().find(address), std::string::npos);
   EXPECT_EQ(fetch(0, {{5, 1}}, "nonsense")->blocks.error().code(), Code::invalid_argument);
   EXPECT_EQ(fetch(0, {})->blocks.error().code(), Code::invalid_argument);
+}
+
+TEST_F(TransferTest, JobsTakeTurns) {
+  serve();
+  for (std::uint32_t map = 0; map < 8; ++map) put(map, 0, {std::string(1000, 'x')});
+  put(8, 0, {std::string(1000, 'y')}, 0, JobId(2));
+  options_.in_flight = options_.in_flight_per_node = 1;
+  std::vector<JobId> ended;
+  std::promise<void> all;
+  client_reactor_->run([&] {
+    fetcher_ = std::make_unique<BlockFetcher>(*client_reactor_, options_);
+    const auto fetch = [&](std::uint32_t map, JobId job) {
+      fetcher_->fetch({address_, job, kShuffle, 0, {{map, 0}}}, [&, job](const FetchOutcome& outcome) {
+        EXPECT_TRUE(outcome.blocks);
+        ended.push_back(job);
+        if (ended.size() == 9) all.set_value();
+      });
+    };
+    for (std::uint32_t map = 0; map < 8; ++map) fetch(map, kJob);
+    fetch(8, JobId(2));
+  });
+  all.get_future().get();
+  EXPECT_EQ(std::find(ended.begin(), ended.end(), JobId(2)) - ended.begin(), 1);
+}
+
+TEST_F(TransferTest, ALinkIsNoFasterThanItsCap) {
+  serve(Compression::never);
+  for (std::uint32_t map = 0; map < 4; ++map) put(map, 0, {std::string(1u << 20, 'x')});
+  options_.cap = std::make_shared<LinkCap>(10u << 20);
+  const auto began = std::chrono::steady_clock::now();
+  std::vector<std::future<std::shared_ptr<FetchOutcome>>> fetches;
+  for (std::uint32_t map = 0; map < 4; ++map) fetches.push_back(start(0, {{map, 0}}));
+  for (auto& fetch : fetches) EXPECT_TRUE(fetch.get()->blocks);
+  // Two may be asked for at once, and what the last one takes is waited for by the next only.
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(100));
+}
+
+TEST(LinkCap, GivesWhatCameItsTime) {
+  LinkCap cap(1000);
+  const TimePoint start(std::chrono::seconds(100));
+  EXPECT_LE(cap.free_at("a"), start);
+  cap.took("a", start, 500);
+  EXPECT_EQ(cap.free_at("a"), start + std::chrono::milliseconds(500));
+  cap.took("a", start, 1000);  // both asked for at once
+  EXPECT_EQ(cap.free_at("a"), start + std::chrono::milliseconds(1500));
+  EXPECT_LE(cap.free_at("b"), start);
+  cap.took("a", start + std::chrono::seconds(10), 100);  // an idle link saves nothing up
+  EXPECT_EQ(cap.free_at("a"), start + std::chrono::milliseconds(10'100));
 }
 
 TEST_F(TransferTest, ResumesWhenThePeerClosesInTheMiddle) {
