@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace {
@@ -70,6 +71,9 @@ extern "C" {
 // NOLINTBEGIN: the C library's own names and types
 ssize_t write(int fd, const void* bytes, size_t size) {
   return unless(fault(fd, "write"), [&]() -> ssize_t { return ::syscall(SYS_write, fd, bytes, size); });
+}
+ssize_t writev(int fd, const struct iovec* pieces, int count) {
+  return unless(fault(fd, "write"), [&]() -> ssize_t { return ::syscall(SYS_writev, fd, pieces, count); });
 }
 ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
   return unless(fault(fd, "write"), [&]() -> ssize_t { return ::syscall(SYS_pwrite64, fd, bytes, size, offset); });
