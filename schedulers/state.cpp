@@ -117,9 +117,9 @@ StageInfo& ClusterState::add_stage(JobInfo& job, StageInfo stage, std::uint32_t 
   return job.stages[stage.id] = std::move(stage);
 }
 
-void ClusterState::add_tasks(StageInfo& stage, std::uint32_t count) {
-  stage.tasks.resize(stage.tasks.size() + count);
-  stage.pending = PendingTasks(static_cast<std::uint32_t>(stage.tasks.size()), {});
+void ClusterState::set_task_count(StageInfo& stage, std::uint32_t count) {
+  stage.tasks.resize(count);
+  stage.pending = PendingTasks(count, {});
 }
 
 void ClusterState::set_ready(JobInfo& job, StageInfo& stage, bool ready) {

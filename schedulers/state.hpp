@@ -33,8 +33,8 @@ class ClusterState final : public ClusterView {
 
   /// `hosts[i]`: where the input of task i lies. All tasks are blocked until set_ready().
   StageInfo& add_stage(JobInfo& job, StageInfo stage, std::uint32_t tasks, const std::vector<std::vector<HostId>>& hosts);
-  /// More tasks for a stage that is not ready, none of whose tasks has a preferred host.
-  void add_tasks(StageInfo& stage, std::uint32_t count);
+  /// More or fewer tasks for a stage that was never ready, none of whose tasks has a preferred host or was preplaced.
+  void set_task_count(StageInfo& stage, std::uint32_t count);
   /// Blocked tasks become pending, or pending ones blocked.
   void set_ready(JobInfo& job, StageInfo& stage, bool ready);
   /// Any change of a task's state goes through here (a pending task of a stage that is not ready becomes blocked).

@@ -94,6 +94,8 @@ struct StageInfo {
   std::uint32_t depth = 0;                 // from the roots (BFS)
 
   std::vector<TaskInfo> tasks;
+  /// Task i reads the partitions [bounds[i], bounds[i + 1]) of its inputs; empty: partition i alone.
+  std::vector<std::uint32_t> bounds;
   PendingTasks pending;                                          // empty unless ready
   std::map<NodeId, std::set<std::uint32_t>> preplaced;           // unlaunched tasks by the node they were promised to
   std::map<std::uint32_t, SecondAttempt> second;                 // of tasks that run twice

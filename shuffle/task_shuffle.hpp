@@ -50,7 +50,8 @@ struct MapRange {
 struct InputSlice {
   ShuffleId shuffle;
   MapRange maps{};
-  std::uint64_t bytes = 0;  // about so many
+  std::uint64_t bytes = 0;       // about so many
+  std::uint32_t partitions = 1;  // adjacent ones, from its own on
 };
 
 /// The outputs of the maps in `range`, of all outputs, ascending by map.

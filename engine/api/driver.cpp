@@ -198,6 +198,11 @@ plan::Branch DriverGraph::plan_branch(const Origin& origin) {
   if (origin.kind == Origin::Kind::shuffles) {
     branch.kind = plan::BranchKind::shuffles;
     branch.tasks = entries_[branch.partitioned.at(0).value()]->stage.partitions;
+    branch.mergeable =
+        settings_.partitions == 0 && std::all_of(branch.partitioned.begin(), branch.partitioned.end(), [&](ShuffleId id) {
+          return entries_[id.value()]->draft.partitions == kDefaultPartitions &&
+                 std::find(branch.broadcast.begin(), branch.broadcast.end(), id) == branch.broadcast.end();
+        });
     return branch;
   }
   if (origin.kind == Origin::Kind::files) {
@@ -229,7 +234,9 @@ void DriverGraph::plan_stage(Entry& entry) {
   stage.fingerprint = stage_fingerprint(entry.draft);
   for (const Origin& origin : entry.draft.lineage.branches) {
     stage.branches.push_back(plan_branch(origin));
-    if (entry.draft.partitions == kOnePerTask) stage.branches.back().splittable.clear();  // the number of tasks must stay
+    if (entry.draft.partitions != kOnePerTask) continue;
+    stage.branches.back().splittable.clear();  // the number of tasks must stay
+    stage.branches.back().mergeable = false;
   }
   if (stage.output == plan::OutputKind::result) return;
   stage.partitions = entry.draft.partitions;

@@ -68,8 +68,11 @@ void declare_common(CLI::App& app, CommonOptions& options) {
                           return {};
                         }))
       ->group(kGroup);
-  app.add_option("--partitions", run.partitions, "Partitions of shuffles that do not say otherwise")
-      ->check(CLI::Range(1, 1'000'000))
+  app.add_option("--partitions", run.partitions,
+                 "Partitions of shuffles that do not say otherwise: a number, or auto, by what there is to read (default: auto)")
+      ->transform(CLI::Transformer(std::map<std::string, std::string>{{"auto", "0"}}))
+      ->check(CLI::Range(0, 1'000'000))
+      ->type_name("N")
       ->group(kGroup);
   app.add_option("--scheduler", run.scheduler, "Scheduler, with options in brackets")->group(kGroup);
   app.add_option("--scheduler-plugin", run.scheduler_plugins, "Shared object that brings schedulers of one's own; may be repeated")

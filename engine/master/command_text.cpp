@@ -11,7 +11,8 @@ std::string text(const plan::TaskSpec& spec) {
       fmt::format("branch {} partition {} of {} plan {:x}", spec.branch, spec.partition, spec.output_partitions, spec.fingerprint);
   for (const auto& split : spec.splits) out += fmt::format(" {}@{}+{}", split.path, split.offset, split.length);
   for (const auto& input : spec.inputs)
-    out += fmt::format(" shuffle {} maps {}-{} bytes {}", input.shuffle.value(), input.maps.first, input.maps.end, input.bytes);
+    out += fmt::format(" shuffle {} maps {}-{} bytes {} partitions {}", input.shuffle.value(), input.maps.first, input.maps.end,
+                       input.bytes, input.partitions);
   return out;
 }
 

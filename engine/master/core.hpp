@@ -20,9 +20,12 @@ struct CoreOptions {
   Time heartbeat{0};                                  // how often workers report, for schedulers; 0: not known
   std::uint64_t max_result_bytes = 256u << 20;        // of one action
   std::size_t finished_jobs_kept = 1000;
-  Time exclusion = std::chrono::minutes(2);           // how long a node that keeps failing gets no tasks
-  double rack_uplink_bytes_per_second = 0;            // for the view; 0: not known
-  std::uint64_t split_bytes = 4u << 20;               // a hot partition is cut into pieces of no less; 0: never cut
+  Time exclusion = std::chrono::minutes(2);  // how long a node that keeps failing gets no tasks
+  double rack_uplink_bytes_per_second = 0;   // for the view; 0: not known
+  std::uint64_t split_bytes = 4u << 20;      // a hot partition is cut into pieces of no less; 0: never cut
+  /// Adjacent partitions are given to one task until it reads so much, where the plan allows it and enough tasks for all slots
+  /// stay; 0: never.
+  std::uint64_t merge_bytes = 1u << 20;
   Time placement_patience = std::chrono::minutes(1);  // for tasks that no worker there is large enough for, once accepted
   Time decide_every{0};        // the scheduler is called at multiples of this only; 0: after each event that could allow a launch
   bool on_heartbeats = false;  // with decide_every 0: only for the node a heartbeat came from (Hadoop 1), and for its own timers

@@ -28,7 +28,7 @@ struct StageRecord {
   bool inputs_complete = false;       // as of the last refresh
   bool active = false;                // somebody waits for it: its missing tasks are to run once its inputs are complete
   bool released = false;              // the driver will not read it again
-  bool shaped = false;                // it was ready once: hot partitions are cut
+  bool shaped = false;                // it was ready once: its number of tasks stays
   bool dropped = false;               // complete, but its segments were given up; recomputed when lineage asks for it
   std::map<std::uint32_t, Cut> cuts;  // by task; those of additional tasks come after the plan's
   std::vector<Buffer> results;
@@ -156,9 +156,14 @@ class Core::Impl final : public sched::Decisions {
   void tell_places(JobRecord& job, StageRecord& input);
   void call_preplace(const sched::Preplaceable& what);
 
-  // Hot partitions (core_skew.cpp).
-  void shape(JobRecord& job, StageRecord& stage);
+  // How partitions become tasks (core_shape.cpp), hot ones (core_skew.cpp).
+  void shape(const JobRecord& job, StageRecord& stage);
+  bool may_merge(const JobRecord& job, const StageRecord& stage) const;
+  std::uint32_t merged_tasks(std::uint64_t bytes, std::uint32_t partitions) const;
+  void merge(const JobRecord& job, StageRecord& stage);
+  void cut(const JobRecord& job, StageRecord& stage);
   std::vector<Cut> cuts_of(const JobRecord& job, const plan::Branch& branch, std::uint32_t first_task) const;
+  void set_task_count(StageRecord& stage, std::uint32_t tasks);
   plan::TaskSpec spec_of(const JobRecord& job, const StageRecord& stage, std::uint32_t task) const;
 
   // Tasks.

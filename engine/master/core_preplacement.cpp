@@ -76,6 +76,7 @@ void Core::Impl::preplace_readers(JobRecord& job, StageRecord& input, const Task
     StageRecord& reader = job.stages.at(id);
     const bool known = std::find(reader.placed_by.begin(), reader.placed_by.end(), input.plan.id) != reader.placed_by.end();
     if (known || !reader.active || !untouched(*reader.info) || !first_reader(reader.plan, input.plan.id)) continue;
+    if (!reader.info->bounds.empty() || may_merge(job, reader)) continue;  // so little that it is soon fetched
     preplace(job, reader, input.plan.id);
   }
 }

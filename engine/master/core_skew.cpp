@@ -75,9 +75,8 @@ std::vector<Cut> Core::Impl::cuts_of(const JobRecord& job, const plan::Branch& b
   return cuts;
 }
 
-void Core::Impl::shape(JobRecord& job, StageRecord& stage) {
-  stage.shaped = true;
-  if (options_.split_bytes == 0 || !stage.inputs_complete) return;
+void Core::Impl::cut(const JobRecord& job, StageRecord& stage) {
+  if (options_.split_bytes == 0) return;
   std::vector<Cut> cuts;
   std::uint32_t first_task = 0;
   for (const plan::Branch& branch : stage.plan.branches) {
@@ -90,31 +89,7 @@ void Core::Impl::shape(JobRecord& job, StageRecord& stage) {
   }
   std::uint32_t tasks = first_task;
   for (const Cut& cut : cuts) stage.cuts.emplace(cut.maps.first == 0 ? cut.task : tasks++, cut);
-  if (tasks == first_task) return;
-  state_.add_tasks(*stage.info, tasks - first_task);
-  stage.counted.resize(tasks);
-  if (stage.plan.output == plan::OutputKind::result) {
-    stage.results.resize(tasks);
-  } else {
-    stage.info->output = sched::ShuffleSizes(tasks, stage.plan.partitions);
-  }
-}
-
-plan::TaskSpec Core::Impl::spec_of(const JobRecord& job, const StageRecord& stage, std::uint32_t task) const {
-  const auto found = stage.cuts.find(task);
-  const Cut* cut = found == stage.cuts.end() ? nullptr : &found->second;
-  plan::TaskSpec spec = plan::task_spec(stage.plan, cut == nullptr ? task : cut->task);
-  for (std::uint32_t i = 0; i < spec.inputs.size(); ++i) {
-    shuffle::InputSlice& slice = spec.inputs[i];
-    const sched::ShuffleSizes& sizes = job.stages.at(StageId(slice.shuffle.value())).info->output;
-    slice.bytes = sizes.partition_bytes(spec.partition);
-    if (cut == nullptr || cut->input != i) continue;
-    slice.maps = cut->maps;
-    slice.bytes = 0;
-    for (std::uint32_t map = cut->maps.first; map < std::min(cut->maps.end, sizes.maps()); ++map)
-      slice.bytes += sizes.size(map, spec.partition);
-  }
-  return spec;
+  if (tasks > first_task) set_task_count(stage, tasks);
 }
 
 }  // namespace weft::master

@@ -17,12 +17,13 @@ namespace {
 constexpr int kVersion = 1;
 
 std::string attempt_line(Time at, std::string_view event, const AttemptId& id, NodeId node, const std::string& reason,
-                         bool speculative = false) {
+                         bool speculative = false, std::uint32_t partitions = 1) {
   JsonWriter json;
   json.begin_object().member("time_ns", at.count()).member("event", event).member("job", id.task.job.value());
   json.member("stage", id.task.stage.value()).member("task", id.task.index).member("attempt", id.attempt);
   json.member("node", node.value()).member("reason", reason);
   if (speculative) json.member("speculative", true);
+  if (partitions > 1) json.member("partitions", partitions);
   json.end_object();
   return json.text();
 }
@@ -38,7 +39,8 @@ struct Line {
   using Text = std::optional<std::string>;
 
   Text operator()(const LaunchTask& c) const {
-    return attempt_line(at, "task_launched", c.attempt, c.node, c.reason, c.speculative);
+    const std::uint32_t partitions = c.spec.inputs.empty() ? 1 : c.spec.inputs.front().partitions;
+    return attempt_line(at, "task_launched", c.attempt, c.node, c.reason, c.speculative, partitions);
   }
   Text operator()(const KillTask& c) const { return attempt_line(at, "task_killed", c.attempt, c.node, c.reason); }
   Text operator()(const ActionFinished& c) const {

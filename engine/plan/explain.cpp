@@ -29,7 +29,8 @@ void append_inputs(std::string& text, const Branch& branch) {
   }
   for (std::size_t i = 0; i < branch.partitioned.size(); ++i) {
     const bool splittable = std::find(branch.splittable.begin(), branch.splittable.end(), i) != branch.splittable.end();
-    text += fmt::format("    in   shuffle {}{}\n", branch.partitioned[i].value(), splittable ? " (hot partitions are split)" : "");
+    text += fmt::format("    in   shuffle {}{}{}\n", branch.partitioned[i].value(), splittable ? " (hot partitions are split)" : "",
+                        branch.mergeable ? " (small partitions are merged)" : "");
   }
   for (ShuffleId input : branch.broadcast) text += fmt::format("    in   shuffle {} (broadcast)\n", input.value());
 }

@@ -22,6 +22,7 @@ struct Branch {
   partitioned @3 :List(UInt32);
   broadcast @4 :List(UInt32);
   splittable @5 :List(UInt32);
+  mergeable @6 :Bool;
 }
 
 struct Resources {
@@ -59,6 +60,7 @@ struct InputSlice {
   firstMap @1 :UInt32;
   endMap @2 :UInt32;
   bytes @3 :UInt64;
+  partitions @4 :UInt32 = 1;
 }
 
 struct TaskSpec {

@@ -34,6 +34,7 @@ Result<void> check_branch(const Stage& stage, const Branch& branch) {
   for (std::uint32_t input : branch.splittable) {
     if (input >= branch.partitioned.size()) return wrong(stage, "may be split by an input that it does not have");
   }
+  if (branch.mergeable && branch.kind != BranchKind::shuffles) return wrong(stage, "may merge partitions, and reads none");
   if (branch.kind != BranchKind::splits && branch.kind != BranchKind::shuffles) return wrong(stage, "unknown kind of input");
   if (branch.kind == BranchKind::splits) {
     if (!branch.partitioned.empty()) return wrong(stage, "reads both files and a shuffle in one branch");

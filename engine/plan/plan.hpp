@@ -31,6 +31,8 @@ struct Branch {
   /// Positions in `partitioned` of inputs whose records are treated one by one, given the other inputs whole: a hot partition of
   /// such an input may be cut by maps and given to several tasks.
   std::vector<std::uint32_t> splittable{};
+  /// The number of tasks is nobody's choice: adjacent partitions that turn out to be small may be given to one task.
+  bool mergeable = false;
 };
 
 enum class OutputKind : std::uint8_t {

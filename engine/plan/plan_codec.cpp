@@ -39,6 +39,7 @@ void write(wire::Branch::Builder out, const Branch& branch) {
   write_ids(out.initBroadcast(static_cast<unsigned>(branch.broadcast.size())), branch.broadcast);
   auto splittable = out.initSplittable(static_cast<unsigned>(branch.splittable.size()));
   for (unsigned i = 0; i < splittable.size(); ++i) splittable.set(i, branch.splittable[i]);
+  out.setMergeable(branch.mergeable);
 }
 
 void write(wire::Resources::Builder out, const sched::Resources& resources) { detail::write_resources(out, resources); }
@@ -87,6 +88,7 @@ Branch read(wire::Branch::Reader in) {
   branch.partitioned = read_ids<std::vector<ShuffleId>>(in.getPartitioned());
   branch.broadcast = read_ids<std::vector<ShuffleId>>(in.getBroadcast());
   for (std::uint32_t input : in.getSplittable()) branch.splittable.push_back(input);
+  branch.mergeable = in.getMergeable();
   return branch;
 }
 
@@ -145,6 +147,7 @@ Buffer encode(const TaskSpec& spec) {
     inputs[i].setFirstMap(spec.inputs[i].maps.first);
     inputs[i].setEndMap(spec.inputs[i].maps.end);
     inputs[i].setBytes(spec.inputs[i].bytes);
+    inputs[i].setPartitions(spec.inputs[i].partitions);
   }
   return detail::to_buffer(message);
 }
@@ -158,7 +161,8 @@ Result<TaskSpec> decode_spec(ByteView bytes) {
     spec.splits = read_group(in.getSplits());
     spec.fingerprint = in.getFingerprint();
     for (auto input : in.getInputs())
-      spec.inputs.push_back({ShuffleId(input.getShuffle()), {input.getFirstMap(), input.getEndMap()}, input.getBytes()});
+      spec.inputs.push_back(
+          {ShuffleId(input.getShuffle()), {input.getFirstMap(), input.getEndMap()}, input.getBytes(), input.getPartitions()});
     return spec;
   });
 }

@@ -22,6 +22,7 @@ master::CoreOptions core_options(const ClusterModel& model, const Machines& mach
   options.preplace_at = model.preplace;
   options.speculation = model.speculation;
   options.split_bytes = 0;  // partitions are as the workload has them
+  options.merge_bytes = 0;
   options.rack_uplink_bytes_per_second = machines.uplink_capacity();
   options.placement_patience = std::chrono::hours(24 * 365);  // nodes come back
   options.finished_jobs_kept = 1;

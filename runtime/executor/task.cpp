@@ -105,6 +105,11 @@ shuffle::MapRange TaskContext::maps_of(ShuffleId id) const {
   return slice == nullptr ? shuffle::MapRange() : slice->maps;
 }
 
+std::uint32_t TaskContext::partitions_of(ShuffleId id) const {
+  const shuffle::InputSlice* slice = slice_of(id);
+  return slice == nullptr ? 1 : slice->partitions;
+}
+
 std::uint64_t TaskContext::input_bytes_of(ShuffleId id) const {
   const shuffle::InputSlice* slice = slice_of(id);
   return slice == nullptr ? 0 : slice->bytes;

@@ -32,7 +32,7 @@ struct TaskContext {
   std::uint32_t output_partitions = 0;
   const storage::SplitGroup* splits = nullptr;
 
-  std::vector<shuffle::InputSlice> inputs;  // shuffles read at `partition`
+  std::vector<shuffle::InputSlice> inputs;  // shuffles read from `partition` on
   shuffle::TaskShuffle* shuffle = nullptr;
   storage::RemoteFiles* files = nullptr;  // of the cluster
   OperatorContext operators;              // memory, spill space, stop flag
@@ -54,6 +54,8 @@ struct TaskContext {
 
   /// The maps whose outputs this task reads.
   shuffle::MapRange maps_of(ShuffleId id) const;
+  /// How many adjacent partitions of it this task reads, from its own on.
+  std::uint32_t partitions_of(ShuffleId id) const;
   /// About how much it will read; 0 when not known.
   std::uint64_t input_bytes_of(ShuffleId id) const;
 

@@ -23,6 +23,7 @@ struct InputSlice {
   firstMap @1 :UInt32;
   endMap @2 :UInt32;
   bytes @3 :UInt64;
+  partitions @4 :UInt32 = 1;      # adjacent ones, from the task's own on
 }
 
 struct Launch {

@@ -31,6 +31,7 @@ void write(wire::Launch::Builder out, const Launch& launch) {
     inputs[i].setFirstMap(slice.maps.first);
     inputs[i].setEndMap(slice.maps.end);
     inputs[i].setBytes(slice.bytes);
+    inputs[i].setPartitions(slice.partitions);
   }
   auto splits = out.initSplits(static_cast<unsigned>(launch.splits.size()));
   for (unsigned i = 0; i < splits.size(); ++i) {
@@ -53,7 +54,8 @@ Launch read(wire::Launch::Reader in) {
   launch.stage_name = string(in.getStageName());
   launch.segment_memory = in.getSegmentMemory();
   for (auto slice : in.getInputs())
-    launch.inputs.push_back({ShuffleId(slice.getShuffle()), {slice.getFirstMap(), slice.getEndMap()}, slice.getBytes()});
+    launch.inputs.push_back(
+        {ShuffleId(slice.getShuffle()), {slice.getFirstMap(), slice.getEndMap()}, slice.getBytes(), slice.getPartitions()});
   for (auto split : in.getSplits()) {
     storage::Split& made =
         launch.splits.emplace_back(storage::Split{string(split.getPath()), split.getOffset(), split.getLength(), {}});

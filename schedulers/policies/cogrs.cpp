@@ -75,6 +75,16 @@ class Cogrs final : public ReducePlacement {
     return plan;
   }
 
+  /// What each task of the stage reads of these partitions.
+  static std::vector<std::uint64_t> by_task(const StageInfo& stage, std::vector<std::uint64_t> partitions) {
+    if (stage.bounds.empty()) return partitions;
+    std::vector<std::uint64_t> bytes(stage.tasks.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      for (std::uint32_t of = stage.bounds[i]; of < std::min<std::size_t>(stage.bounds[i + 1], partitions.size()); ++of)
+        bytes[i] += partitions[of];
+    return bytes;
+  }
+
   void make(const ClusterView& view, const JobInfo& job, const StageInfo& stage, Plan& plan, std::uint64_t maps) const {
     const auto waits_since = plan.waits_since;
     plan = Plan{};
@@ -84,7 +94,7 @@ class Cogrs final : public ReducePlacement {
     plan.reduces.resize(stage.tasks.size());
     for (StageId parent : stage.parents) {
       for (const auto& [node, there] : job.stage(parent)->output.by_node()) {
-        const std::vector<std::uint64_t> bytes = there.partitions();
+        const std::vector<std::uint64_t> bytes = by_task(stage, there.partitions());
         for (std::size_t i = 0; i < std::min(bytes.size(), plan.reduces.size()); ++i) {
           if (bytes[i] > 0) plan.reduces[i].gravity.add(view, node, weighted_ ? static_cast<double>(bytes[i]) : 1);
         }

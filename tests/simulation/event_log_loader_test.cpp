@@ -226,6 +226,36 @@ TEST(EventLogLoader, TakesPiecesOfHotPartitionsForTasks) {
   EXPECT_THAT(recording->workload.notes, ElementsAre("1 stages had hot partitions cut: replayed with as many tasks, cut evenly"));
 }
 
+TEST(EventLogLoader, AStageWhosePartitionsWereMergedHasAsManyTasksAsRan) {
+  const auto launched = [](int task, int attempt, int partitions) {
+    return R"("job":1,"stage":0,"node":1,"task":)" + std::to_string(task) + R"(,"attempt":)" + std::to_string(attempt) +
+           R"(,"partitions":)" + std::to_string(partitions);
+  };
+  const std::string plan = R"("job":1,"targets":[0],"stages":[{"stage":0,"tasks":5}])";
+  LogText log;
+  log.job(5, 1);
+  log.add(10, "plan_extended", plan);
+  log.add(20, "task_launched", launched(0, 0, 3));
+  log.add(21, "task_failed", R"("job":1,"stage":0,"task":0,"attempt":0,"node":1,"kind":"fetch_failed","message":"gone")");
+  log.add(22, "task_launched", launched(0, 1, 3));
+  log.add(23, "task_launched", launched(1, 0, 2));
+  log.add(30, "task_finished", R"("job":1,"stage":0,"task":0,"attempt":1,"node":1)");
+  log.add(40, "task_finished", R"("job":1,"stage":0,"task":1,"attempt":0,"node":1)");
+  const auto recording = log.read();
+  ASSERT_TRUE(recording) << recording.error().to_string();
+  EXPECT_THAT(recording->workload.jobs.at(0).stages.at(0).durations, ElementsAre(8ms, 17ms));
+  EXPECT_TRUE(recording->jobs.at(0).ended);
+  EXPECT_THAT(recording->workload.notes,
+              ElementsAre("1 stages had small partitions merged: replayed with as many tasks, their input cut evenly"));
+  LogText wrong;
+  wrong.job(5, 1);
+  wrong.add(10, "plan_extended", plan);
+  wrong.add(20, "task_launched", launched(3, 0, 3));
+  const auto refused = wrong.read();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().to_string().find("task 3 reads more partitions than there are"), std::string::npos);
+}
+
 TEST(EventLogLoader, KeepsWhatJobsAskedForAndTheLastScheduler) {
   LogText log;
   log.add(1, "log_started", R"("version":1,"scheduler":"fair")");

@@ -36,6 +36,7 @@ class Parser {
     if (key == "stage") return number(event.stage);
     if (key == "task") return number(event.task);
     if (key == "attempt") return number(event.attempt);
+    if (key == "partitions") return number(event.partitions);
     if (key == "node") return number(event.node);
     if (key == "name") return text(event.name);
     if (key == "user") return text(event.user);

@@ -44,6 +44,7 @@ struct LoggedEvent {
   std::map<std::string, std::string> attributes;
   std::vector<LoggedStage> stages;
   std::vector<std::uint32_t> targets;
+  std::uint32_t partitions = 1;  // that the task reads of its inputs
   std::uint64_t input_bytes = 0;
   std::vector<std::uint64_t> partition_bytes;
   Time shuffle_read{0}, shuffle_write{0};

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -20,6 +21,7 @@ struct LoggedTask {
   std::map<std::uint32_t, Time> started;  // by attempt
   std::optional<Time> duration;           // of the first attempt that finished
   std::vector<StageSpec::Failure> failures;
+  std::uint32_t partitions = 1;
   bool finished = false;
 };
 
@@ -29,6 +31,7 @@ struct StageLog {
   std::vector<LoggedTask> tasks;
   std::uint64_t input_bytes = 0;
   std::vector<std::uint64_t> partition_bytes;  // over all maps
+  bool merged = false;                         // tasks that read several partitions
   bool complete() const {
     return std::all_of(tasks.begin(), tasks.end(), [](const LoggedTask& task) { return task.finished; });
   }
@@ -138,7 +141,7 @@ class Reader {
         }
       }
       const auto [at, added] =
-          job->stages.emplace(stage.id, StageLog{stage, barriers, std::vector<LoggedTask>(stage.tasks), 0, {}});
+          job->stages.emplace(stage.id, StageLog{stage, barriers, std::vector<LoggedTask>(stage.tasks), 0, {}, false});
       if (!added) return fail(lines_.error(fmt::format("stage {} was planned twice", stage.id)));
     }
     for (const std::uint32_t target : event.targets) {
@@ -156,6 +159,13 @@ class Reader {
     if (event.task >= stage.tasks.size()) {  // pieces of hot partitions come after the tasks of the plan
       if (event.task > kMaxTasks) return fail(lines_.error("a task number too large"));
       stage.tasks.resize(event.task + 1);
+    }
+    if (stage.tasks[event.task].partitions < event.partitions) {  // it stands for several of the plan
+      const std::uint32_t more = event.partitions - std::exchange(stage.tasks[event.task].partitions, event.partitions);
+      const std::size_t left = stage.tasks.size() - std::min<std::size_t>(stage.tasks.size(), more);
+      if (left <= event.task) return fail(lines_.error(fmt::format("task {} reads more partitions than there are", event.task)));
+      stage.tasks.resize(left);
+      stage.merged = true;
     }
     LoggedTask& task = stage.tasks[event.task];
     if (event.event == "task_failed") return failed(event, task);
@@ -194,7 +204,7 @@ class Reader {
   std::map<std::uint64_t, JobLog> jobs_;
   std::map<std::uint32_t, std::size_t> node_of_;  // positions of those that are there, by their present number
   Recording recording_;
-  std::size_t earlier_ = 0, unknown_ = 0, cut_ = 0, empty_ = 0;
+  std::size_t earlier_ = 0, unknown_ = 0, cut_ = 0, merged_ = 0, empty_ = 0;
 };
 
 /// Everything but the parents.
@@ -253,6 +263,7 @@ void Reader::add_job(JobLog& log) {
     }
     complete = complete && stage.complete();
     if (stage.tasks.size() > stage.plan.tasks) ++cut_;
+    if (stage.merged) ++merged_;
     positions[id] = static_cast<std::uint32_t>(log.spec.stages.size());
     log.spec.stages.push_back(to_spec(log, stage));
     log.spec.stages.back().parents.assign(parents.begin(), parents.end());
@@ -331,6 +342,9 @@ Result<Recording> Reader::finish() {
   if (unknown_ > 0) workload.notes.push_back(fmt::format("{} tasks without a known time take the mean of their stage", unknown_));
   if (cut_ > 0)
     workload.notes.push_back(fmt::format("{} stages had hot partitions cut: replayed with as many tasks, cut evenly", cut_));
+  if (merged_ > 0)
+    workload.notes.push_back(
+        fmt::format("{} stages had small partitions merged: replayed with as many tasks, their input cut evenly", merged_));
   return std::move(recording_);
 }
 

@@ -33,6 +33,7 @@ plan::PlanPart random_part(Random& random, std::uint32_t action, std::uint32_t& 
       for (std::uint32_t position = 0; position < stage.branches[0].partitioned.size(); ++position) {
         if (random.chance(0.4)) stage.branches[0].splittable.push_back(position);
       }
+      stage.branches[0].mergeable = random.chance(0.3);
       if (random.chance(0.2)) stage.branches.push_back({plan::BranchKind::splits, small(3), {}, {}, {}});  // a union
     }
     shuffles.push_back(stage);

@@ -190,6 +190,7 @@ PlanPart rich_part() {
   stage.estimated_task_duration = std::chrono::seconds(3);
   PlanPart made = part({stage, target(reader(4, {3}, 7, 0, "collect"))});
   made.stages[1].branches[0].splittable = {0};
+  made.stages[1].branches[0].mergeable = true;
   made.action = ActionId(11);
   made.released = {ShuffleId(3)};
   return made;
@@ -222,6 +223,7 @@ TEST(PlanCodec, RoundTripsEveryField) {
   EXPECT_EQ(read->stages[1].output, OutputKind::result);
   EXPECT_EQ(read->stages[1].branches[0].partitioned, made.stages[1].branches[0].partitioned);
   EXPECT_EQ(read->stages[1].branches[0].splittable, made.stages[1].branches[0].splittable);
+  EXPECT_TRUE(read->stages[1].branches[0].mergeable);
   EXPECT_EQ(bytes_of(encode(*read)), bytes_of(encode(made)));
 
   TaskSpec spec = task_spec(made.stages[0], 0);

@@ -63,7 +63,7 @@ Buffer write_segment(TaskContext& context, Fill&& fill) {
   return {};
 }
 
-/// Visits the blocks of encoded records of one partition of a shuffle.
+/// Visits the blocks of encoded records of one partition of a shuffle: of the task's own, and those it reads with it.
 template <class Visit>
 void read_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, Visit&& visit) {
   const shuffle::BlockVisitor each = [&](const shuffle::Block& block) -> weft::Result<void> {
@@ -71,10 +71,12 @@ void read_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partitio
     visit(block);
     return {};
   };
-  value_or_throw(context.shuffle->read(shuffle, partition, context.maps_of(shuffle), each));
+  const std::uint32_t end = partition + context.partitions_of(shuffle);
+  for (std::uint32_t next = partition; next < end; ++next)
+    value_or_throw(context.shuffle->read(shuffle, next, context.maps_of(shuffle), each));
 }
 
-/// Decodes all records of one partition of a shuffle.
+/// Decodes all records of them.
 template <class T, class Visit>
 void read_shuffle(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, Visit&& visit) {
   read_blocks(context, shuffle, partition, [&](const shuffle::Block& block) {
