@@ -1,6 +1,7 @@
 // Blocks of other machines' map outputs, brought to where the tasks that read them were placed, while maps still run.
 //
-// A guess, not a promise: what is brought in vain costs the bytes, and what is not there is fetched by the task itself.
+// A guess, not a promise: what is brought in vain costs the bytes, and what is not there is fetched by the task itself. What must
+// leave memory before it is read goes to files (eviction_file.hpp), and comes back before its task begins.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ namespace weft::shuffle {
 
 struct PrefetchOptions {
   std::uint64_t memory_bytes = 0;          // held at most, all of it in the store's budget; what is under way comes on top
+  std::uint64_t disk_bytes = 0;            // of blocks in files at most, as they take memory; beyond it they are given up
   std::size_t segments = 2048;             // held at most: each is a descriptor
   std::uint32_t round = 1;                 // partitions that are read at a time: those of earlier rounds come first
   std::uint64_t fetch_bytes = 4u << 20;    // wanted size of one fetch
@@ -30,7 +32,10 @@ struct PrefetchOptions {
 
 struct PrefetchStats {
   std::uint64_t held_bytes = 0, held_segments = 0;
-  std::uint64_t brought_bytes = 0, taken_bytes = 0, evicted_bytes = 0;  // since start
+  std::uint64_t file_bytes = 0;  // what files take now
+  // Since start. Evicted blocks went to files, returned ones came back; dropped ones left memory and could not be written or read
+  // back, so they are fetched again. Evictions are counted by partition.
+  std::uint64_t brought_bytes = 0, taken_bytes = 0, evictions = 0, evicted_bytes = 0, returned_bytes = 0, dropped_bytes = 0;
 };
 
 /// A map output and where it is.
@@ -57,8 +62,9 @@ struct PartRange {
 /// Reactor thread only, construction and destruction too; after destruction no callback comes.
 class Prefetcher {
  public:
-  /// What neighbours have is not brought: tasks map it. `store` and `neighbours` (null: there are none) outlive this object.
-  Prefetcher(rpc::Reactor& reactor, Store& store, Neighbours* neighbours, PrefetchOptions options);
+  /// What neighbours have is not brought: tasks map it. `neighbours` (null: there are none) outlive this object, `store` also what
+  /// was posted to the reactors. What waits for the disk runs on `chores`; files lie in the store's directory.
+  Prefetcher(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, Neighbours* neighbours, PrefetchOptions options);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
@@ -66,13 +72,16 @@ class Prefetcher {
   /// These partitions of the shuffle will be read here, in about this order. Replaces what was said before; what is held of
   /// others is given up, unless its task has begun.
   void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
+  /// These of the expected partitions, of now and of later calls of expect(), wait out of memory, all others are wanted in it.
+  /// Replaces what was said before.
+  void hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   /// Outputs that are there, each told once or more often. `block_bytes`: about what a map wrote for a partition; `complete`: these
   /// are the last ones.
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes, bool complete);
 
   using Taken = std::function<void(PrefetchedPart)>;
-  /// The task that reads the partition has begun: gives it what is here, once what is under way has come, and brings no more.
-  /// `done` is called at once, or later on the reactor's thread.
+  /// The task that reads the partition has begun: gives it what is here, once what is under way has come and what is in files is
+  /// back, and brings no more. `done` is called at once, or later on the reactor's thread.
   void take(JobId job, ShuffleId shuffle, std::uint32_t partition, PartRange range, Taken done);
   /// The task has ended: nothing of the partition is wanted.
   void drop(JobId job, ShuffleId shuffle, std::uint32_t partition);

@@ -60,8 +60,7 @@ class WorkerImpl final : public Worker {
       neighbours_.reset();
     });
     reactor_->stop();
-    chores_->stop();
-    store_.reset();
+    chores_->stop();  // what was posted to them may hold room in the store, which goes last
   }
 
   Result<void> begin() {
@@ -130,9 +129,11 @@ class WorkerImpl final : public Worker {
     data_address_ = context_.options.advertise + bound.substr(bound.rfind(':'));
     if (context_.options.share) meet_neighbours();
     // Half of the store for what is brought, so that map outputs find room too.
-    shuffle::PrefetchOptions prefetch{.memory_bytes = context_.options.store_bytes / 2, .round = context_.options.slots};
-    prefetch.fetch.cap = cap;
-    prefetcher_ = std::make_unique<shuffle::Prefetcher>(*reactor_, *store_, context_.neighbours, prefetch);
+    shuffle::PrefetchOptions ahead{.memory_bytes = context_.options.store_bytes / 2,
+                                   .disk_bytes = 4 * context_.options.store_bytes,
+                                   .round = context_.options.slots};
+    ahead.fetch.cap = cap;
+    prefetcher_ = std::make_unique<shuffle::Prefetcher>(*reactor_, *chores_, *store_, context_.neighbours, ahead);
     context_.prefetcher = prefetcher_.get();
     if (context_.options.chunks)
       chunks_ = context_.options.chunks(ChunkShell{*reactor_, *chores_, data_address_, [this](const Error& why) { finish(why); }});

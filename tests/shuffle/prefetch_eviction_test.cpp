@@ -1,0 +1,244 @@
+// What was brought ahead and leaves memory: when, that it comes back as it was, and what happens when it cannot.
+#include <future>
+
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "tests/shuffle/open_files.hpp"
+#include "tests/shuffle/prefetch_fixture.hpp"
+
+namespace weft::shuffle {
+namespace {
+
+using namespace test;
+
+constexpr std::uint32_t kMaps = 8;
+constexpr std::uint64_t kPartitionBytes = kMaps * kBlock;
+
+/// Partitions 0 and 1 are there, or about to come.
+class PrefetchEviction : public PrefetchTest {
+ protected:
+  void bring() {
+    source_->release(kJob);
+    expect({0, 1});
+    offer(put_all(kMaps), true);
+    ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+  }
+  void hold_back(const std::vector<std::uint32_t>& partitions) {
+    reactor_->run([&] { prefetcher_->hold_back(kJob, kShuffle, partitions); });
+  }
+  /// Partition 1 is in a file.
+  void evict() {
+    bring();
+    hold_back({1});
+    ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.evictions == 1; }));
+  }
+  void damage() {
+    const auto files = unnamed_files_in(dir_->path() / "store");
+    ASSERT_EQ(files.size(), 1u);
+    char byte = 0;
+    ASSERT_EQ(::pread(files[0], &byte, 1, 40), 1);
+    byte = static_cast<char>(byte ^ 1);
+    ASSERT_EQ(::pwrite(files[0], &byte, 1, 40), 1);
+  }
+  std::size_t files() const { return unnamed_files_in(dir_->path() / "store").size(); }
+  /// Nothing is written or read back until the result is destroyed.
+  std::shared_ptr<void> hold_up_disk() {
+    auto go = std::make_shared<std::promise<void>>();
+    chores_->post([future = std::make_shared<std::future<void>>(go->get_future())] { future->wait(); });
+    return {nullptr, [go](void*) { go->set_value(); }};
+  }
+  void finish_disk_work() {
+    chores_->run([] {});
+    reactor_->run([] {});
+  }
+  std::size_t maps_taken(std::uint32_t partition) { return attempts_of(take(partition), partition).size(); }
+};
+
+TEST_F(PrefetchEviction, WhatIsHeldBackLeavesMemoryAndComesBackAsItWas) {
+  open();
+  evict();
+  EXPECT_LT(stats().held_bytes, 2 * kPartitionBytes);
+  EXPECT_LT(store_->stats().reserved_bytes, 2 * kPartitionBytes) << "its memory is free";
+  EXPECT_GE(stats().evicted_bytes, kPartitionBytes);
+  EXPECT_GT(stats().file_bytes, 0u);
+  EXPECT_LT(stats().file_bytes, kPartitionBytes / 10) << "it compresses well";
+  EXPECT_EQ(maps_taken(0), kMaps);
+  hold_back({});
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.returned_bytes > 0; }));
+  EXPECT_EQ(files(), 0u);
+  const std::uint64_t brought = stats().brought_bytes;
+  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(stats().brought_bytes, brought) << "nothing was fetched for it again";
+  EXPECT_EQ(store_->stats().reserved_bytes >= stats().held_bytes, true);
+  reactor_->run([&] { prefetcher_->drop(kJob); });
+  EXPECT_EQ(store_->stats().reserved_bytes, 0u);
+}
+
+TEST_F(PrefetchEviction, ItIsBackWhenItsTaskBegins) {
+  open();
+  evict();
+  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_GE(stats().returned_bytes, kPartitionBytes);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(PrefetchEviction, NothingIsBroughtOfWhatIsHeldBackUntilItIsWanted) {
+  open();
+  hold_back({1});
+  expect({0, 1});
+  offer(put_all(kMaps), true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kPartitionBytes; }));
+  EXPECT_LT(stats().brought_bytes, 2 * kPartitionBytes);
+  hold_back({});
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+  EXPECT_EQ(maps_taken(1), kMaps);
+}
+
+TEST_F(PrefetchEviction, ALaterRoundLeavesMemoryForAnEarlierOneAndIsNotFetchedAgain) {
+  options_.fetch.in_flight = 1;
+  options_.memory_bytes = kPartitionBytes + kMaps * 100 + 4096;  // one partition
+  open();
+  const auto outputs = put_all(kMaps);
+  expect({3});
+  offer(outputs, true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kPartitionBytes; }));
+  expect({1, 3});
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.evictions == 1 && now.held_bytes >= kPartitionBytes; }));
+  EXPECT_EQ(maps_taken(1), kMaps);
+  reactor_->run([&] { prefetcher_->drop(kJob, kShuffle, 1); });
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.returned_bytes > 0; }));
+  EXPECT_EQ(maps_taken(3), kMaps);
+  EXPECT_LT(stats().brought_bytes, 3 * kPartitionBytes);
+}
+
+TEST_F(PrefetchEviction, ADamagedFileIsNotReadAndItsTaskFetchesInstead) {
+  open();
+  evict();
+  damage();
+  EXPECT_TRUE(take(1).blocks.empty());
+  EXPECT_GE(stats().dropped_bytes, kPartitionBytes);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(PrefetchEviction, WhatWasDamagedOnDiskIsFetchedFromItsSourceAgain) {
+  open();
+  evict();
+  damage();
+  hold_back({});
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+  EXPECT_GE(stats().brought_bytes, 3 * kPartitionBytes);
+  EXPECT_EQ(maps_taken(1), kMaps);
+}
+
+TEST_F(PrefetchEviction, WhatAFullDiskDoesNotTakeIsGivenUpAndFetchedAgain) {
+  const std::string directory = dir_->path() / "store";
+  ASSERT_TRUE(std::filesystem::create_directory(directory));
+  if (::mount("tmpfs", directory.c_str(), "tmpfs", 0, "size=4k") != 0) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  open();
+  bring();
+  hold_back({0, 1});
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.dropped_bytes > 0 && now.held_bytes == 0; }));
+  finish_disk_work();
+  EXPECT_EQ(store_->stats().reserved_bytes, 0u);
+  hold_back({});
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+  EXPECT_EQ(maps_taken(0), kMaps);
+  EXPECT_EQ(maps_taken(1), kMaps);
+  reactor_->run([&] { prefetcher_.reset(); });
+  reactor_.reset();
+  chores_.reset();
+  store_.reset();
+  ::umount(directory.c_str());
+  reactor_ = rpc::Reactor::start("for the tear-down");
+}
+
+TEST_F(PrefetchEviction, FilesTakeNoMoreOfTheDiskThanTheyMay) {
+  options_.disk_bytes = kPartitionBytes + kPartitionBytes / 2;
+  open();
+  bring();
+  hold_back({0, 1});
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.evictions == 1 && now.dropped_bytes >= kPartitionBytes; }));
+  EXPECT_EQ(files(), 1u);
+  reactor_->run([&] { prefetcher_->drop(kJob); });
+  finish_disk_work();
+  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(stats().file_bytes, 0u);
+}
+
+TEST_F(PrefetchEviction, ATaskThatBeginsMeanwhileGetsWhatIsStillInMemory) {
+  open();
+  bring();
+  auto held_up = hold_up_disk();
+  hold_back({1});
+  EXPECT_EQ(maps_taken(1), kMaps);
+  held_up.reset();
+  finish_disk_work();
+  EXPECT_EQ(files(), 0u);
+  EXPECT_GE(stats().held_bytes, 2 * kPartitionBytes);
+  EXPECT_EQ(stats().evictions, 0u);
+}
+
+TEST_F(PrefetchEviction, WhatIsWantedAgainMeanwhileStays) {
+  open();
+  bring();
+  auto held_up = hold_up_disk();
+  hold_back({1});
+  EXPECT_LT(stats().held_bytes, 2 * kPartitionBytes);
+  hold_back({});
+  EXPECT_GE(stats().held_bytes, 2 * kPartitionBytes);
+  held_up.reset();
+  finish_disk_work();
+  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(maps_taken(1), kMaps);
+}
+
+TEST_F(PrefetchEviction, AJobThatEndsMeanwhileLeavesNothing) {
+  open();
+  bring();
+  {
+    auto held_up = hold_up_disk();
+    hold_back({1});
+    reactor_->run([&] { prefetcher_->drop(kJob); });
+    held_up.reset();
+    finish_disk_work();
+  }
+  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(store_->stats().reserved_bytes, 0u);
+  evict();
+  {
+    auto held_up = hold_up_disk();
+    hold_back({});  // it is on its way back
+    reactor_->run([&] { prefetcher_->drop(kJob); });
+    held_up.reset();
+    finish_disk_work();
+  }
+  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(stats().held_bytes, 0u);
+  EXPECT_EQ(store_->stats().reserved_bytes, 0u);
+}
+
+TEST_F(PrefetchEviction, APrefetcherThatGoesMeanwhileLeavesNothing) {
+  open();
+  evict();
+  auto held_up = hold_up_disk();
+  hold_back({0});
+  reactor_->run([&] { prefetcher_.reset(); });
+  held_up.reset();
+  finish_disk_work();
+  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(store_->stats().reserved_bytes, 0u);
+}
+
+TEST_F(PrefetchEviction, LessMemoryThanABlockBringsNothingAndTasksAreAnswered) {
+  options_.memory_bytes = kBlock / 2;
+  open();
+  expect({0, 1});
+  offer(put_all(kMaps), true);
+  EXPECT_TRUE(take(0).blocks.empty());
+  EXPECT_EQ(stats().held_bytes, 0u);
+  EXPECT_EQ(stats().brought_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace weft::shuffle
