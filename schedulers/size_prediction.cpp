@@ -31,6 +31,13 @@ SizeRegression regression_of(const StageInfo& stage) {
   return regression;
 }
 
+/// Partitions get their parts of `total`, and no less than they have.
+void spread_out(const std::vector<std::uint32_t>& spread, double total, std::vector<double>& sizes) {
+  SampledSizes sampled(static_cast<std::uint32_t>(sizes.size()));
+  sampled.add_counted(total, spread);
+  for (std::uint32_t i = 0; i < sizes.size(); ++i) sizes[i] = std::max(sizes[i], sampled.predict(i));
+}
+
 }  // namespace
 
 void SizeRegression::add(double input_bytes, std::span<const std::uint64_t> sizes) {
@@ -65,6 +72,14 @@ void SampledSizes::add(double weight, std::span<const std::uint32_t> drawn) {
   for (std::uint32_t partition : drawn) sizes_.at(partition) += weight / static_cast<double>(drawn.size());
 }
 
+void SampledSizes::add_counted(double weight, std::span<const std::uint32_t> counts) {
+  std::uint64_t drawn = 0;
+  for (std::uint32_t count : counts) drawn += count;
+  if (drawn == 0) return;
+  for (std::size_t i = 0; i < std::min(sizes_.size(), counts.size()); ++i)
+    sizes_[i] += weight * static_cast<double>(counts[i]) / static_cast<double>(drawn);
+}
+
 std::optional<std::vector<double>> predict_partitions(const StageInfo& stage) {
   const ShuffleSizes& output = stage.output;
   if (output.finished_maps() == 0 || output.maps() != stage.tasks.size()) return std::nullopt;
@@ -80,7 +95,13 @@ std::optional<std::vector<double>> predict_partitions(const StageInfo& stage) {
     const double known = input_of(stage.tasks[map]);
     input += known > 0 ? known : regression.mean_input();
   }
-  for (std::uint32_t i = 0; i < output.partitions(); ++i) sizes[i] += left * regression.predict(i, input / left);
+  double added = 0;
+  for (std::uint32_t i = 0; i < output.partitions(); ++i) {
+    const double more = left * regression.predict(i, input / left);
+    added += more;
+    if (stage.spread.empty()) sizes[i] += more;
+  }
+  if (!stage.spread.empty()) spread_out(stage.spread, static_cast<double>(output.total_bytes()) + added, sizes);
   return sizes;
 }
 

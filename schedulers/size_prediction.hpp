@@ -71,6 +71,8 @@ class SampledSizes {
   std::size_t wanted() const { return sizes_.size() * per_partition_; }
   /// `weight`: what the input partition will write, in bytes or records; `drawn`: the partition that each drawn record goes to.
   void add(double weight, std::span<const std::uint32_t> drawn);
+  /// The same, of so many records drawn for each partition.
+  void add_counted(double weight, std::span<const std::uint32_t> counts);
   double predict(std::uint32_t partition) const { return sizes_.at(partition); }
 
  private:
@@ -78,8 +80,9 @@ class SampledSizes {
   std::uint32_t per_partition_;
 };
 
-/// Whole sizes of the partitions that the stage writes: what was observed, and by regression what its unfinished maps will add.
-/// Nothing before a map has ended, or where nobody reads them any more. Looks at no more than a few million sizes.
+/// Whole sizes of the partitions that the stage writes: what was observed, and what its unfinished maps will add, by regression
+/// where keys are hashed. Where a sample tells how all of its input is spread, only the sum is taken from the regression. Nothing
+/// before a map has ended, or where nobody reads them any more. Looks at no more than a few million sizes.
 std::optional<std::vector<double>> predict_partitions(const StageInfo& stage);
 
 /// |told − true| / true, in the mean over partitions that are not empty; 0 without any.

@@ -102,9 +102,10 @@ struct StageInfo {
   std::uint32_t running = 0, finished = 0, failed_attempts = 0;  // tasks, tasks, attempts
   Time observed_total{0};                                        // of finished attempts
   std::uint64_t observed_count = 0;
-  std::uint64_t input_bytes = 0;  // read by finished tasks (ratio of ShuffleWatcher, regression of SCache)
-  ShuffleSizes output;            // of writes_shuffle; forgotten when nobody will read it
-  std::optional<Reason> held;     // the last hold() on it
+  std::uint64_t input_bytes = 0;      // read by finished tasks (ratio of ShuffleWatcher, regression of SCache)
+  ShuffleSizes output;                // of writes_shuffle; forgotten when nobody will read it
+  std::vector<std::uint32_t> spread;  // of a sample of all its input over the output's partitions (SCache); empty: there is none
+  std::optional<Reason> held;         // the last hold() on it
 
   bool complete() const { return finished == tasks.size(); }
   std::optional<Time> mean_duration() const {  // observed, else estimated

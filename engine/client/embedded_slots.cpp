@@ -214,7 +214,9 @@ master::Event Slots::report(Slot& slot, runtime::TaskOutcome outcome) {
                                 std::move(outcome.result),
                                 std::move(slot.context.counters),
                                 slot.context.input_bytes,
-                                slot.context.input_records};
+                                slot.context.input_records,
+                                {},
+                                std::move(slot.context.spread)};
   }
   master::TaskFailed failed{attempt, settings_.node, master::FailureKind::user_code, std::move(outcome.message), outcome.fetch};
   switch (outcome.kind) {

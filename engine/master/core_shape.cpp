@@ -24,7 +24,8 @@ std::vector<std::uint32_t> even_bounds(const std::vector<std::uint64_t>& bytes, 
   std::uint64_t before = 0;
   for (std::uint32_t i = 0; i + 1 < bytes.size() && bounds.size() < tasks; ++i) {
     before += bytes[i];
-    if (static_cast<double>(before) * tasks >= static_cast<double>(total) * static_cast<double>(bounds.size())) bounds.push_back(i + 1);
+    if (static_cast<double>(before) * tasks >= static_cast<double>(total) * static_cast<double>(bounds.size()))
+      bounds.push_back(i + 1);
   }
   bounds.push_back(static_cast<std::uint32_t>(bytes.size()));
   return bounds;

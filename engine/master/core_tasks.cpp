@@ -168,6 +168,7 @@ void Core::Impl::store_output(const TaskRef& task, const TaskFinished& event) {
   sizes_.clear();
   for (const auto& partition : event.output) sizes_.push_back(partition.bytes);
   task.stage->info->output.add(task.index, event.node, sizes_);
+  if (task.stage->info->spread.empty() && event.spread.size() == event.output.size()) task.stage->info->spread = event.spread;
   if (options_.slow_start < 1) extend_tables(*task.job, *task.stage, task);
 }
 

@@ -93,6 +93,7 @@ struct TaskFinished {
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
   shuffle::ShuffleTimes shuffle_times{};
+  std::vector<std::uint32_t> spread{};  // of a sample of what its stage reads, over the output's partitions; empty: not known
 };
 enum class FailureKind : std::uint8_t {
   user_code = 0,  // threw; counts against the task's attempts

@@ -112,6 +112,7 @@ struct TaskFinished {
   output @8 :Data;               # sizes of its partitions (shuffle/partition_sizes.hpp)
   shuffleReadNanoseconds @9 :Int64;
   shuffleWriteNanoseconds @10 :Int64;
+  spread @11 :List(UInt32);      # of a sample of what the stage reads, over its output's partitions
 }
 
 struct Fetch {

@@ -175,6 +175,8 @@ void write(wire::Record::Builder root, const TaskFinished& event) {
   out.setInputRecords(event.input_records);
   out.setShuffleReadNanoseconds(event.shuffle_times.read.count());
   out.setShuffleWriteNanoseconds(event.shuffle_times.write.count());
+  auto spread = out.initSpread(length(event.spread.size()));
+  for (unsigned at = 0; at < spread.size(); ++at) spread.set(at, event.spread[at]);
 }
 /// Journals of earlier versions have two lists.
 Result<std::vector<shuffle::PartitionSize>> read_output(wire::TaskFinished::Reader in) {
@@ -195,6 +197,7 @@ Result<Event> read(wire::TaskFinished::Reader in) {
   event.input_bytes = in.getInputBytes();
   event.input_records = in.getInputRecords();
   event.shuffle_times = {Time(in.getShuffleReadNanoseconds()), Time(in.getShuffleWriteNanoseconds())};
+  for (const std::uint32_t count : in.getSpread()) event.spread.push_back(count);
   return event;
 }
 

@@ -140,6 +140,11 @@ void add(JsonWriter& json, const TaskFinished& event) {
   json.end_array();
   if (event.shuffle_times != shuffle::ShuffleTimes{})
     json.member("shuffle_read_ns", event.shuffle_times.read.count()).member("shuffle_write_ns", event.shuffle_times.write.count());
+  if (!event.spread.empty()) {
+    json.key("spread").begin_array();
+    for (const std::uint32_t count : event.spread) json.value(count);
+    json.end_array();
+  }
   json.key("counters").begin_object();
   for (const auto& [name, value] : event.counters) json.member(name, value);
   json.end_object();

@@ -157,7 +157,8 @@ void ServerImpl::on_task_event(NodeId node, protocol::Event event) {
                         std::move(event.counters),
                         event.input_bytes,
                         event.input_records,
-                        event.shuffle_times};
+                        event.shuffle_times,
+                        std::move(event.spread)};
   } else {
     log_.info("{} on {}: {}", to_string(attempt), nodes_.at(node).info.name, event.message);
     made = TaskFailed{attempt, node, kind_of(event.kind), std::move(event.message), event.fetch};

@@ -42,6 +42,9 @@ struct TaskContext {
   std::uint64_t sample_bytes = 0;
   double sampled_share = 0;  // 0: everything was read
 
+  /// By output partition, how many records of a sample of all that the stage reads go there; empty: not known. For predictions.
+  std::vector<std::uint32_t> spread;
+
   Counters counters;
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;

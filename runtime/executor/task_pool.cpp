@@ -115,6 +115,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   event.input_bytes = context.input_bytes;
   event.input_records = context.input_records;
   event.shuffle_times = shuffle.times();
+  event.spread = std::move(context.spread);
   return event;
 }
 

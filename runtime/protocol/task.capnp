@@ -64,6 +64,7 @@ struct Event {
   fetchNode @12 :UInt32;
   shuffleReadNanoseconds @13 :Int64;
   shuffleWriteNanoseconds @14 :Int64;
+  spread @15 :List(UInt32);       # of a sample of what the stage reads, over its output's partitions
 }
 
 struct Events {

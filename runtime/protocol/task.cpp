@@ -94,6 +94,8 @@ void write(wire::Event::Builder out, const Event& event) {
   out.setInputRecords(event.input_records);
   out.setShuffleReadNanoseconds(event.shuffle_times.read.count());
   out.setShuffleWriteNanoseconds(event.shuffle_times.write.count());
+  auto spread = out.initSpread(static_cast<unsigned>(event.spread.size()));
+  for (unsigned at = 0; at < spread.size(); ++at) spread.set(at, event.spread[at]);
   if (!event.fetch) return;
   out.setHasFetch(true);
   out.setFetchShuffle(event.fetch->shuffle.value());
@@ -114,6 +116,7 @@ Result<Event> read(wire::Event::Reader in, BulkReader& bulk) {
   event.input_bytes = in.getInputBytes();
   event.input_records = in.getInputRecords();
   event.shuffle_times = {Duration(in.getShuffleReadNanoseconds()), Duration(in.getShuffleWriteNanoseconds())};
+  for (const std::uint32_t count : in.getSpread()) event.spread.push_back(count);
   if (in.getHasFetch())
     event.fetch = shuffle::FetchFailure{ShuffleId(in.getFetchShuffle()), in.getFetchMap(), in.getFetchMapAttempt(),
                                         NodeId(in.getFetchNode())};

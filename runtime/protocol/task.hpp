@@ -55,6 +55,7 @@ struct Event {
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
   shuffle::ShuffleTimes shuffle_times{};
+  std::vector<std::uint32_t> spread{};  // of a sample over the output's partitions; empty: not known
   std::optional<shuffle::FetchFailure> fetch;
 };
 

@@ -30,9 +30,9 @@ struct Options {
 };
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option(
-         "mode", options.mode,
-         "noop, sums, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, exit, loop, hang, allocate, once or wait")
+  app.add_option("mode", options.mode,
+                 "noop, sums, sort, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, exit, loop, hang, "
+                 "allocate, once or wait")
       ->required();
   app.add_option("--input", options.input, "Text for the modes that read");
   app.add_option("--marker", options.marker, "File to create when a task has begun");
@@ -108,6 +108,17 @@ void sums(weft::Flow& flow, const Options& options) {
   print_sorted(rows);
 }
 
+/// Sorts numbers that lie in order already, and prints how many are in their place.
+void sort(weft::Flow& flow, const Options& options) {
+  const auto sorted = flow.generate(
+                              options.records, [](std::uint64_t i) { return i; }, options.tasks)
+                          .sort_by([](std::uint64_t i) { return i; })
+                          .collect();
+  std::uint64_t right = 0;
+  for (std::uint64_t i = 0; i < sorted.size(); ++i) right += sorted[i] == i ? 1 : 0;
+  std::printf("in place %llu\n", static_cast<unsigned long long>(right));
+}
+
 /// Program logic between actions: executors must follow it by recorded values.
 void iterate(weft::Flow& flow, const Options& options) {
   std::uint64_t limit = options.records;
@@ -176,6 +187,8 @@ void define(weft::Flow& flow, const Options& options) {
                                options.tasks, [](std::uint64_t i) { return i; }, options.tasks)
                            .count();
     std::printf("count %llu\n", static_cast<unsigned long long>(count));
+  } else if (options.mode == "sort") {
+    sort(flow, options);
   } else if (options.mode == "iterate") {
     iterate(flow, options);
   } else if (!options.input.empty()) {

@@ -1,5 +1,7 @@
 // What a submission says about itself and a worker about its machine, as the scheduler and people see it.
 #include <map>
+#include <numeric>
+#include <sstream>
 
 #include <pwd.h>
 
@@ -94,6 +96,24 @@ TEST(Worker, RunsMoreTasksThanSlotsWhenTheyTakeLessThanASlot) {
   // Each task waits until all four have begun.
   const auto result = run(cluster.job({"meet", "--tasks", "4", "--demand", "cpu=0.25", "--marker", cluster.scratch() / "met"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+/// Of records that lie in order already, each task writes to one partition or two.
+TEST(EventLog, HasTheSampleThatTellsHowASortWillSpreadItsRecords) {
+  ScratchDirectory files;
+  Cluster cluster(1, {"--event-log", files / "log"});
+  const auto sorted = run(cluster.job({"sort", "--tasks", "8", "--records", "80000", "--partitions", "8"}));
+  ASSERT_EQ(sorted.exit_code, 0) << sorted.err;
+  EXPECT_EQ(sorted.out, "in place 80000\n");
+  const std::string log = read_file(files / "log");
+  const auto at = log.find("\"spread\":[");
+  ASSERT_NE(at, std::string::npos);
+  std::istringstream counts(log.substr(at + 10, log.find(']', at) - at - 10));
+  std::vector<double> spread;
+  for (std::string count; std::getline(counts, count, ',');) spread.push_back(std::stod(count));
+  ASSERT_EQ(spread.size(), 8u);
+  const double sum = std::accumulate(spread.begin(), spread.end(), 0.0);
+  for (const double count : spread) EXPECT_NEAR(count / sum, 0.125, 0.02);
 }
 
 TEST(EventLog, TellsWhatBecameOfEveryTaskAndJobInLinesOfJson) {

@@ -50,7 +50,7 @@ std::uint32_t tasks_of(const std::vector<std::uint64_t>& bytes, double slots, co
 }
 
 TEST(Merge, SmallPartitionsAreReadByAsManyTasksAsTheirBytesAreWorth) {
-  EXPECT_EQ(tasks_of(std::vector<std::uint64_t>(64, 64 * kKiB), 2), 8u);  // 8 MiB from both maps
+  EXPECT_EQ(tasks_of(std::vector<std::uint64_t>(64, 64 * kKiB), 2), 8u);    // 8 MiB from both maps
   EXPECT_EQ(tasks_of(std::vector<std::uint64_t>(64, 64 * kKiB), 16), 16u);  // one for each slot
   EXPECT_EQ(tasks_of(std::vector<std::uint64_t>(64, 64 * kKiB), 100), 64u);
   EXPECT_EQ(tasks_of(std::vector<std::uint64_t>(64, 1024 * kKiB), 2), 64u);
@@ -74,7 +74,8 @@ TEST(Merge, WhateverTheSizesEveryPartitionOfEveryInputIsReadOnceAndInOrder) {
     const auto slots = static_cast<std::uint32_t>(1 + random.below(8));
     d.join(1, slots);
     d.submit(1);
-    const auto maps = static_cast<std::uint32_t>(1 + random.below(6)), partitions = static_cast<std::uint32_t>(1 + random.below(40));
+    const auto maps = static_cast<std::uint32_t>(1 + random.below(6)),
+               partitions = static_cast<std::uint32_t>(1 + random.below(40));
     ASSERT_TRUE(d.extend(1, part(0, {source(0, maps, partitions), source(1, maps, partitions),
                                      result(mergeable(reader(2, {0, 1}, partitions, 0)))})));
     while (!d.running.empty()) {

@@ -16,11 +16,13 @@ CoreOptions at(double part) {
 }
 
 /// Ends a running map of job 1 that read and wrote so much.
-void finish_map(Driver& d, std::uint32_t stage, std::uint32_t map, std::uint64_t input, const std::vector<std::uint64_t>& bytes) {
+void finish_map(Driver& d, std::uint32_t stage, std::uint32_t map, std::uint64_t input, const std::vector<std::uint64_t>& bytes,
+                std::vector<std::uint32_t> spread = {}) {
   TaskFinished event;
   event.attempt = d.running_attempt(1, stage, map);
   event.node = d.running.at(event.attempt);
   event.input_bytes = input;
+  event.spread = std::move(spread);
   for (std::uint64_t size : bytes) event.output.push_back({size, 1});
   d.running.erase(event.attempt);
   ASSERT_TRUE(d.apply(std::move(event)));
@@ -223,6 +225,18 @@ TEST(Status, ForetellsHowLargeAShuffleWillBe) {
   finish_map(d, 0, 2, 100, {10, 20, 30});
   finish_map(d, 0, 3, 100, {10, 20, 30});
   EXPECT_EQ(d.core.job(JobId(1), true)->stages[0].predicted_shuffle_bytes, 0u) << "it is known";
+}
+
+TEST(Status, ForetellsPartitionsByTheSampleThatATaskTells) {
+  Driver d;
+  d.join(1, 4);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 4, 4), result(reader(1, {0}, 4, 0))})));
+  finish_map(d, 0, 0, 100, {0, 100, 0, 0}, {1, 2, 1});  // of another number of partitions: no sample of this
+  EXPECT_EQ(d.core.job(JobId(1), true)->stages[0].predicted_largest_partition, 400u);
+  finish_map(d, 0, 1, 100, {100, 0, 0, 0}, {25, 25, 25, 25});
+  EXPECT_EQ(d.core.job(JobId(1), true)->stages[0].predicted_shuffle_bytes, 400u);
+  EXPECT_EQ(d.core.job(JobId(1), true)->stages[0].predicted_largest_partition, 100u);
 }
 
 }  // namespace

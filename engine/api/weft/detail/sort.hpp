@@ -30,6 +30,7 @@ inline constexpr std::size_t kSamplesPerTask = 1000;
 inline constexpr std::uint64_t kSampleBytesPerTask = 1u << 20;  // of files; other sources are read whole
 inline constexpr std::size_t kQuantiles = 4096;
 inline constexpr std::uint64_t kLongestSplitter = 64u << 10;
+inline constexpr std::uint32_t kTellsSpread = 16;  // every so many tasks tells how the sample is spread: one of the first is enough
 
 /// A uniform choice of at most kSamplesPerTask of the keys seen (Vitter's algorithm R); of fewer where keys are so long that those
 /// would take too much memory.
@@ -157,6 +158,13 @@ class RangeRouter {
     make_cells();
   }
 
+  /// The quantiles stand for equal parts of all records: how many of them each partition gets.
+  std::vector<std::uint32_t> spread(TaskContext& context, ShuffleId quantiles) const {
+    std::vector<std::uint32_t> counts(context.output_partitions);
+    read_shuffle<K>(context, quantiles, 0, [&](const K& key) { ++counts[(*this)(key)]; });
+    return counts;
+  }
+
   std::uint32_t operator()(const K& key) const {
     const std::uint64_t prefix = Prefix::of(key);
     if (prefixes_.empty() || prefix < prefixes_.front()) return 0;
@@ -254,6 +262,7 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
   draft.lineage = draft.lineage.with_broadcast(quantiles);
   draft.body = make_body([chain = in.chain(), key_of, id = quantiles->id()](TaskContext& context) {
     const RangeRouter<K, Less> router(context, id);
+    if (context.attempt.task.index % kTellsSpread == 0) context.spread = router.spread(context, id);
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
       chain.run(context, [&](T&& record) { out.write(router(std::invoke(key_of, std::as_const(record))), record); });
       out.finish();
