@@ -227,11 +227,12 @@ TEST(PlanCodec, RoundTripsEveryField) {
   EXPECT_EQ(bytes_of(encode(*read)), bytes_of(encode(made)));
 
   TaskSpec spec = task_spec(made.stages[0], 0);
-  spec.inputs = {{ShuffleId(3), {2, 5}, 77}};
+  spec.inputs = {{ShuffleId(3), {2, 5}, 77, 4}};
   auto again = decode_spec(encode(spec).view());
   ASSERT_TRUE(again);
   ASSERT_EQ(again->inputs.size(), 1u);
   EXPECT_EQ(again->inputs[0].maps, spec.inputs[0].maps);
+  EXPECT_EQ(again->inputs[0].partitions, 4u);
   EXPECT_EQ(again->inputs[0].bytes, 77u);
   EXPECT_EQ(bytes_of(encode(*again)), bytes_of(encode(spec)));
 }
