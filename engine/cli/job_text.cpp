@@ -72,6 +72,8 @@ std::string second_attempts(const master::StageStatus& stage) {
 std::string shuffled(const master::StageStatus& stage) {
   std::string text = human_bytes(stage.shuffle_bytes);
   if (stage.predicted_shuffle_bytes > 0) text += fmt::format(" of about {}", human_bytes(stage.predicted_shuffle_bytes));
+  if (stage.rounds_held_back > 0)
+    text += fmt::format(", {} rounds of {} out of memory", stage.rounds_held_back, human_bytes(stage.bytes_held_back));
   return text;
 }
 
@@ -132,6 +134,11 @@ std::string job_json(const master::JobStatus& job, Duration now) {
     if (stage.predicted_shuffle_bytes > 0)
       json.member("predicted_shuffle_bytes", stage.predicted_shuffle_bytes)
           .member("predicted_largest_partition_bytes", stage.predicted_largest_partition);
+    if (stage.rounds_evicted > 0)
+      json.member("rounds_held_back", stage.rounds_held_back)
+          .member("held_back_bytes", stage.bytes_held_back)
+          .member("rounds_evicted", stage.rounds_evicted)
+          .member("rounds_returned", stage.rounds_returned);
     json.end_object();
   }
   json.end_array().end_object();

@@ -80,6 +80,10 @@ struct Stage {
   racing @12 :UInt32;             # tasks that run in two attempts
   predictedShuffleBytes @13 :UInt64;      # 0: not known
   predictedLargestPartition @14 :UInt64;
+  roundsHeldBack @15 :UInt32;     # whose blocks wait out of memory, and these
+  bytesHeldBack @16 :UInt64;
+  roundsEvicted @17 :UInt32;      # told to wait so far; of these, wanted in memory again
+  roundsReturned @18 :UInt32;
 }
 
 struct Counter {

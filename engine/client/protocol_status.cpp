@@ -33,6 +33,10 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
     stages[i].setRacing(stage.racing);
     stages[i].setPredictedShuffleBytes(stage.predicted_shuffle_bytes);
     stages[i].setPredictedLargestPartition(stage.predicted_largest_partition);
+    stages[i].setRoundsHeldBack(stage.rounds_held_back);
+    stages[i].setBytesHeldBack(stage.bytes_held_back);
+    stages[i].setRoundsEvicted(stage.rounds_evicted);
+    stages[i].setRoundsReturned(stage.rounds_returned);
   }
   auto counters = out.initCounters(count(status.counters.size()));
   unsigned i = 0;
@@ -62,7 +66,9 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
     status.stages.push_back({StageId(stage.getId()), string(stage.getName()), stage.getTasks(), stage.getFinished(),
                              stage.getRunning(), stage.getFailedAttempts(), stage.getWaiting(), string(stage.getReason()),
                              stage.getInputBytes(), stage.getShuffleBytes(), stage.getSpeculative(), stage.getSpeculativeWon(),
-                             stage.getRacing(), stage.getPredictedShuffleBytes(), stage.getPredictedLargestPartition()});
+                             stage.getRacing(), stage.getPredictedShuffleBytes(), stage.getPredictedLargestPartition(),
+                             stage.getRoundsHeldBack(), stage.getBytesHeldBack(), stage.getRoundsEvicted(),
+                             stage.getRoundsReturned()});
   }
   for (auto counter : in.getCounters()) status.counters[string(counter.getName())] = counter.getValue();
   status.shuffle_bytes = in.getShuffleBytes();

@@ -45,6 +45,7 @@ Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& comm
       if (auto job = jobs_.find(id); job != jobs_.end()) end_job(job->second, JobState::failed, &error);
     }
     run_scheduler();
+    decide_units();
   } else {
     state_.set_now(before);
   }
@@ -91,6 +92,11 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
     out.shuffle_bytes = stage.shuffle_bytes;
     out.speculative = stage.speculative;
     out.speculative_won = stage.speculative_won;
+    const UnitBook::Standing units = units_.standing({job.spec.job, id});
+    out.rounds_held_back = units.rounds;
+    out.bytes_held_back = units.bytes;
+    out.rounds_evicted = units.evicted;
+    out.rounds_returned = units.returned;
     out.racing = static_cast<std::uint32_t>(info.second.size());
     out.waiting = stage.active && !info.ready;
     if (out.waiting) {

@@ -53,6 +53,11 @@ struct StageStatus {
   /// Of its shuffle, once it is whole (a prediction by schedulers/size_prediction.hpp): all of it, and its largest partition. 0:
   /// not known, or not asked for.
   std::uint64_t predicted_shuffle_bytes = 0, predicted_largest_partition = 0;
+  /// Of its shuffle, rounds of readers whose blocks wait out of the nodes' memory now, and these blocks; rounds that were told to
+  /// wait since the first was, and of these, those that were wanted in memory again.
+  std::uint32_t rounds_held_back = 0;
+  std::uint64_t bytes_held_back = 0;
+  std::uint32_t rounds_evicted = 0, rounds_returned = 0;
 };
 
 struct JobStatus {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/master/core.hpp"
+#include "engine/master/unit_book.hpp"
 #include "schedulers/state.hpp"
 
 namespace weft::master {
@@ -155,6 +156,15 @@ class Core::Impl final : public sched::Decisions {
   void tell_outputs(const JobRecord& job, StageRecord& input);
   void tell_places(JobRecord& job, StageRecord& input);
   void call_preplace(const sched::Preplaceable& what);
+  static std::uint64_t block_bytes(const sched::ShuffleSizes& sizes);
+
+  // What of it waits out of memory (core_units.cpp).
+  using PartitionsByNode = std::map<NodeId, std::vector<std::pair<std::uint32_t, StageId>>>;  // and who reads each
+  void place_units(const JobRecord& job, const StageRecord& input, const PartitionsByNode& partitions);
+  void complete_units(const JobRecord& job, const StageRecord& input);
+  void read_units(const JobRecord& job, const StageRecord& reader, std::uint32_t task);
+  void decide_units();
+  sched::UnitOrder unit_order();
 
   // How partitions become tasks (core_shape.cpp), hot ones (core_skew.cpp).
   void shape(const JobRecord& job, StageRecord& stage);
@@ -278,7 +288,9 @@ class Core::Impl final : public sched::Decisions {
   Speculation speculation_;
   std::set<std::pair<JobId, StageId>> watched_;  // stages whose running tasks are measured against finished ones
   std::optional<Time> next_look_;                // has a timer
-  std::map<NodeId, double> paces_;  // how long attempts take there, over what their stages' do in the mean; recent ones
+  UnitBook units_;
+  std::optional<Time> units_decided_;  // last
+  std::map<NodeId, double> paces_;     // how long attempts take there, over what their stages' do in the mean; recent ones
   SchedulerTrouble trouble_;
   std::vector<std::uint64_t> sizes_;  // scratch
   std::vector<Time> durations_;       // scratch

@@ -210,6 +210,7 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
   state_.remove_job(id);
   doomed_.erase(id);
   unplaceable_.erase(id);
+  units_.drop(id);
   jobs_.erase(id);
   ended_.emplace(id, std::move(status));
   ended_order_.push_back(id);

@@ -27,6 +27,7 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   if (options_.heartbeat_timeout > Time(0))
     set_timer(Timer::Purpose::heartbeat, event.node, state_.now() + options_.heartbeat_timeout);
   count_shape(event.capacity, +1);
+  units_.join(event.node, event.ahead_bytes);
   notify({.kind = sched::Notice::Kind::node_joined, .node = event.node});
   trigger_node(event.node);
   return {};
@@ -85,6 +86,7 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
     }
     refresh(job);
   }
+  units_.leave(id);
   node_failures_.erase(id);
   paces_.erase(id);
   std::erase_if(timers_, [id](const auto& entry) {

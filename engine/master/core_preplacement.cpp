@@ -27,10 +27,6 @@ std::optional<std::uint32_t> first_reader(const plan::Stage& reader, StageId inp
 /// Outputs are told in so many portions, and those of few maps one by one.
 constexpr std::size_t kPortions = 32;
 
-std::uint64_t block_bytes(const sched::ShuffleSizes& sizes) {
-  return sizes.total_bytes() / (std::uint64_t{std::max(1u, sizes.finished_maps())} * std::max(1u, sizes.partitions()));
-}
-
 /// What two maps wrote for the same reduces: 1 when in the same proportions, 0 when for others altogether.
 double likeness(const sched::ShuffleSizes& sizes, std::uint32_t a, std::uint32_t b) {
   std::uint64_t of_a = 0, of_b = 0;
@@ -58,6 +54,11 @@ bool maps_are_alike(const sched::StageInfo& input) {
 bool untouched(const sched::StageInfo& stage) { return stage.running == 0 && stage.finished == 0; }
 
 }  // namespace
+
+/// What a map writes for a partition, in the mean.
+std::uint64_t Core::Impl::block_bytes(const sched::ShuffleSizes& sizes) {
+  return sizes.total_bytes() / (std::uint64_t{std::max(1u, sizes.finished_maps())} * std::max(1u, sizes.partitions()));
+}
 
 /// After a map of `input` has ended.
 void Core::Impl::preplace_readers(JobRecord& job, StageRecord& input, const TaskRef& task) {
@@ -101,10 +102,18 @@ void Core::Impl::tell_outputs(const JobRecord& job, StageRecord& input) {
   }
 }
 
+/// A task of the reader has ended.
+void Core::Impl::read_units(const JobRecord& job, const StageRecord& reader, std::uint32_t task) {
+  for (StageId input : reader.placed_by) {
+    if (const std::uint32_t first = *first_reader(reader.plan, input); task >= first)
+      units_.read({job.spec.job, input}, task - first, reader.plan.id);
+  }
+}
+
 /// Which partitions of the input are to be read where now, and to nodes that are new to it what there is so far.
 void Core::Impl::tell_places(JobRecord& job, StageRecord& input) {
   if (!input.untold.empty()) tell_outputs(job, input);
-  std::map<NodeId, std::vector<std::uint32_t>> partitions;
+  PartitionsByNode partitions;
   for (NodeId node : input.told) partitions[node];
   for (StageId id : input.info->children) {
     const StageRecord& reader = job.stages.at(id);
@@ -112,15 +121,18 @@ void Core::Impl::tell_places(JobRecord& job, StageRecord& input) {
     const std::uint32_t first = *first_reader(reader.plan, input.plan.id);
     for (const auto& [node, tasks] : reader.info->preplaced) {
       for (auto task = tasks.lower_bound(first); task != tasks.end() && *task - first < input.plan.partitions; ++task)
-        partitions[node].push_back(*task - first);
+        partitions[node].emplace_back(*task - first, id);
     }
   }
+  place_units(job, input, partitions);
   std::vector<shuffle::MapOutput> outputs;
   for (std::uint32_t map = 0; map < input.info->tasks.size(); ++map) {
     const sched::TaskInfo& task = input.info->tasks[map];
     if (task.state == sched::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
   }
-  for (auto& [node, wanted] : partitions) {
+  for (const auto& [node, there] : partitions) {
+    std::vector<std::uint32_t> wanted;
+    for (const auto& [partition, reader] : there) wanted.push_back(partition);
     const bool fresh = input.told.insert(node).second;
     job.nodes.insert(node);
     emit(PrefetchShuffle{node, job.spec.job, ShuffleId(input.plan.id.value()), std::move(wanted),

@@ -70,6 +70,12 @@ void Core::Impl::call_preplace(const sched::Preplaceable& what) {
   if (auto fault = fault_of([&] { scheduler_->preplace(state_, what, *this); })) scheduler_failed(std::move(*fault));
 }
 
+sched::UnitOrder Core::Impl::unit_order() {
+  sched::UnitOrder order = sched::UnitOrder::by_submission;
+  if (auto fault = fault_of([&] { order = scheduler_->unit_order(); })) scheduler_failed(std::move(*fault));
+  return order;
+}
+
 void Core::Impl::notify(sched::Notice notice) {
   if (auto fault = fault_of([&] { scheduler_->on_event(state_, notice); })) scheduler_failed(std::move(*fault));
 }

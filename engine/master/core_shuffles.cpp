@@ -104,6 +104,7 @@ void Core::Impl::drop(JobRecord& job, StageRecord& stage) {
   stage.sent.clear();
   stage.told.clear();
   stage.untold.clear();
+  units_.drop({job.spec.job, stage.plan.id});
   stage.table.reset();
   ++stage.table_version;
   if (stage.info->complete()) {

@@ -66,6 +66,7 @@ struct WorkerJoined {
   sched::Resources capacity;  // Resources::cpu is the number of slots
   std::map<std::string, std::string> attributes;
   std::vector<sched::CapacityStep> forecast{};  // empty: constant
+  std::uint64_t ahead_bytes = 0;                // of blocks brought ahead that it holds at most; 0: not known
 };
 struct WorkerHeartbeat {
   NodeId node;
@@ -170,6 +171,8 @@ struct PrefetchShuffle {
   std::vector<shuffle::MapOutput> outputs;               // not told this node before
   std::uint64_t block_bytes = 0;                         // what a map writes for a partition, in the mean
   bool complete = false;                                 // there are no more maps
+  /// Of the partitions: all that are to wait out of memory, the others being wanted in it; without: as said before.
+  std::optional<std::vector<std::uint32_t>> held_back{};
 };
 struct ReleaseShuffle {
   NodeId node;

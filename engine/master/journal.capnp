@@ -75,6 +75,7 @@ struct WorkerJoined {
   capacity @5 :Resources;
   attributes @6 :List(Attribute);
   forecast @7 :List(CapacityStep);
+  aheadBytes @8 :UInt64;
 }
 
 struct WorkerHeartbeat {

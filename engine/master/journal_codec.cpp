@@ -119,6 +119,7 @@ void write(wire::Record::Builder root, const WorkerJoined& event) {
     attributes[i++].setValue(value);
   }
   write_steps(out.initForecast(length(event.forecast.size())), event.forecast);
+  out.setAheadBytes(event.ahead_bytes);
 }
 WorkerJoined read(wire::WorkerJoined::Reader in) {
   WorkerJoined event;
@@ -130,6 +131,7 @@ WorkerJoined read(wire::WorkerJoined::Reader in) {
   event.capacity = read(in.getCapacity());
   for (auto attribute : in.getAttributes()) event.attributes[text_of(attribute.getKey())] = text_of(attribute.getValue());
   event.forecast = read_steps(in.getForecast());
+  event.ahead_bytes = in.getAheadBytes();
   return event;
 }
 

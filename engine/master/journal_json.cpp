@@ -108,7 +108,7 @@ void add(JsonWriter& json, const WorkerJoined& event) {
   add(json, event.capacity);
   json.key("attributes").begin_object();
   for (const auto& [key, value] : event.attributes) json.member(key, value);
-  json.end_object();
+  json.end_object().member("ahead_bytes", event.ahead_bytes);
 }
 void add(JsonWriter& json, const WorkerHeartbeat& event) {
   json.member("event", "worker_heartbeat")

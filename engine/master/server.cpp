@@ -208,7 +208,7 @@ void ServerImpl::carry_out(PrefetchShuffle& prefetch) {
   std::vector<protocol::NodeAddress> holders = holders_of(prefetch.outputs);
   send(*node, prefetch.node,
        protocol::Prefetch{prefetch.job, prefetch.shuffle, std::move(prefetch.partitions), std::move(prefetch.outputs),
-                          std::move(holders), prefetch.block_bytes, prefetch.complete});
+                          std::move(holders), prefetch.block_bytes, prefetch.complete, std::move(prefetch.held_back)});
 }
 
 std::vector<protocol::NodeAddress> ServerImpl::holders_of(const std::vector<shuffle::MapOutput>& outputs) const {

@@ -83,6 +83,7 @@ Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, Work
   joined.data_address = info.data_address;
   WEFT_ASSIGN(joined.capacity, capacity_of(info));
   joined.attributes = info.attributes;
+  joined.ahead_bytes = info.ahead_bytes;
   log_.info("worker {} at {} joined as node {} with {}", info.name, connection->peer(), id.value(), to_string(joined.capacity));
   Node& node = nodes_[id];
   node.info = std::move(info);

@@ -47,6 +47,7 @@ NodeId SimulatedCluster::add_node() {
   event.rack = fmt::format("rack-{}", id.value() % options_.racks);
   event.capacity.cpu = options_.slots;
   event.capacity.memory = options_.memory;
+  event.ahead_bytes = options_.ahead_bytes;
   auto joined = apply(std::move(event));
   check(joined.has_value(), "a new node was refused");
   at(now_ + options_.heartbeat, Heartbeat{id});
@@ -297,11 +298,17 @@ void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
   check(stage != nullptr && (!command.partitions || std::all_of(command.partitions->begin(), command.partitions->end(),
                                                                 [&](std::uint32_t p) { return p < stage->output.partitions(); })),
         "a partition that does not exist is to be prefetched");
+  auto& placed = node.placed[{command.job, command.shuffle}];
+  if (command.partitions) placed.insert(command.partitions->begin(), command.partitions->end());
+  check(!command.held_back ||
+            std::all_of(command.held_back->begin(), command.held_back->end(), [&](std::uint32_t p) { return placed.contains(p); }),
+        "a partition is held back that was not placed there");
 }
 
 void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
   Node& node = nodes_.at(command.node);
   node.told.erase({command.job, command.shuffle});
+  node.placed.erase({command.job, command.shuffle});
   std::erase_if(node.store, [&](const Output& output) { return output.job == command.job && output.shuffle == command.shuffle; });
   node.tables.erase({command.job, command.shuffle});
 }
@@ -309,6 +316,7 @@ void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
 void SimulatedCluster::carry_out(const ReleaseJob& command) {
   Node& node = nodes_.at(command.node);
   std::erase_if(node.told, [&](const auto& entry) { return entry.first.first == command.job; });
+  std::erase_if(node.placed, [&](const auto& entry) { return entry.first.first == command.job; });
   std::erase_if(node.store, [&](const Output& output) { return output.job == command.job; });
   std::erase_if(node.tables, [&](const auto& entry) { return entry.first.first == command.job; });
 }

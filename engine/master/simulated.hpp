@@ -21,7 +21,8 @@ struct SimulatedOptions {
   std::uint32_t nodes = 3;
   std::uint32_t slots = 2;
   std::uint32_t racks = 1;
-  double memory = 0;  // of a node; 0: not accounted
+  double memory = 0;              // of a node; 0: not accounted
+  std::uint64_t ahead_bytes = 0;  // of blocks brought ahead that a node holds; 0: no limit
   Time shortest_task = std::chrono::milliseconds(10);
   Time longest_task = std::chrono::milliseconds(100);
   double straggler_rate = 0;    // of attempts, which take twenty times as long
@@ -82,6 +83,7 @@ class SimulatedCluster {
     std::set<Output> store;
     std::map<std::pair<JobId, ShuffleId>, ShuffleLocations> tables;
     std::map<std::pair<JobId, ShuffleId>, std::set<std::pair<std::uint32_t, std::uint32_t>>> told;  // to prefetch: map, attempt
+    std::map<std::pair<JobId, ShuffleId>, std::set<std::uint32_t>> placed;                          // partitions, likewise
     std::map<AttemptId, Running> running;
     std::uint32_t busy = 0;  // attempts that are not fenced
     bool alive = true;       // of the world

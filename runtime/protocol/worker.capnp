@@ -20,6 +20,7 @@ struct Register {
   attributes @6 :List(Attribute);
   capacity @7 :Text;              # beside its slots: "memory=4GiB,disk_read=200MB"
   localData @8 :List(Text);       # directories whose files lie on its machine
+  aheadBytes @9 :UInt64;          # of blocks brought ahead that it holds at most
 }
 
 struct Registered {
@@ -65,6 +66,8 @@ struct Prefetch {
   nodes @5 :List(NodeAddress);
   blockBytes @6 :UInt64;
   complete @7 :Bool;
+  holds @8 :Bool;                 # heldBack is given
+  heldBack @9 :List(UInt32);      # partitions that wait out of memory
 }
 
 struct Command {

@@ -21,6 +21,7 @@ rpc::Payload encode(const Register& message) {
     attributes[i++].setValue(text(value));
   }
   out.setCapacity(text(message.capacity));
+  out.setAheadBytes(message.ahead_bytes);
   write_text(out.initLocalData(static_cast<unsigned>(message.local_data.size())), message.local_data);
   return payload(builder);
 }
@@ -77,7 +78,8 @@ Result<Register> decode_register(const rpc::Message& message) {
                   in.getMemoryBytes(),
                   {},
                   {},
-                  string(in.getCapacity())};
+                  string(in.getCapacity()),
+                  in.getAheadBytes()};
     for (auto directory : in.getLocalData()) made.local_data.push_back(string(directory));
     for (auto attribute : in.getAttributes()) made.attributes[string(attribute.getName())] = string(attribute.getValue());
     return made;

@@ -32,6 +32,7 @@ struct Register {
   std::map<std::string, std::string> attributes;
   std::vector<std::string> local_data{};  // directories whose files lie on its machine
   std::string capacity{};                 // of other resources than its slots: "memory=4GiB,disk_read=200MB"
+  std::uint64_t ahead_bytes = 0;          // of blocks brought ahead that it holds at most
 };
 
 struct Registered {
@@ -87,9 +88,10 @@ struct Prefetch {
   ShuffleId shuffle;
   std::optional<std::vector<std::uint32_t>> partitions;  // in the order of reading; without: as said before
   std::vector<shuffle::MapOutput> outputs;
-  std::vector<NodeAddress> nodes;  // that have them
-  std::uint64_t block_bytes = 0;   // of one map for one partition, in the mean
-  bool complete = false;           // these are the last outputs
+  std::vector<NodeAddress> nodes;                         // that have them
+  std::uint64_t block_bytes = 0;                          // of one map for one partition, in the mean
+  bool complete = false;                                  // these are the last outputs
+  std::optional<std::vector<std::uint32_t>> held_back{};  // partitions that wait out of memory; without: as said before
 };
 struct ReleaseShuffle {
   JobId job;

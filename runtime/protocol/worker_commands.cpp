@@ -12,6 +12,17 @@ void write(wire::NodeAddress::Builder out, const NodeAddress& node) {
 }
 NodeAddress read(wire::NodeAddress::Reader in) { return {NodeId(in.getNode()), string(in.getName()), string(in.getAddress())}; }
 
+void write_numbers(capnp::List<std::uint32_t>::Builder out, const std::vector<std::uint32_t>& numbers) {
+  for (unsigned i = 0; i < out.size(); ++i) out.set(i, numbers[i]);
+}
+
+std::vector<std::uint32_t> numbers(capnp::List<std::uint32_t>::Reader in) {
+  std::vector<std::uint32_t> numbers;
+  numbers.reserve(in.size());
+  for (const std::uint32_t number : in) numbers.push_back(number);
+  return numbers;
+}
+
 /// One overload per command; bulk bytes go to `bulk`.
 struct CommandWriter {
   wire::Command::Builder out;
@@ -60,8 +71,11 @@ struct CommandWriter {
     to.setShuffle(prefetch.shuffle.value());
     if (prefetch.partitions) {
       to.setPlaces(true);
-      auto partitions = to.initPartitions(static_cast<unsigned>(prefetch.partitions->size()));
-      for (unsigned i = 0; i < partitions.size(); ++i) partitions.set(i, (*prefetch.partitions)[i]);
+      write_numbers(to.initPartitions(static_cast<unsigned>(prefetch.partitions->size())), *prefetch.partitions);
+    }
+    if (prefetch.held_back) {
+      to.setHolds(true);
+      write_numbers(to.initHeldBack(static_cast<unsigned>(prefetch.held_back->size())), *prefetch.held_back);
     }
     write_list(to.initOutputs(static_cast<unsigned>(prefetch.outputs.size())), prefetch.outputs);
     auto nodes = to.initNodes(static_cast<unsigned>(prefetch.nodes.size()));
@@ -109,10 +123,8 @@ Locations read(wire::Command::Locations::Reader in) {
 Prefetch read(wire::Prefetch::Reader in) {
   Prefetch prefetch{JobId(in.getJob()), ShuffleId(in.getShuffle()), {}, read_list(in.getOutputs()), {}, in.getBlockBytes(),
                     in.getComplete()};
-  if (in.getPlaces()) {
-    prefetch.partitions.emplace();
-    for (const std::uint32_t partition : in.getPartitions()) prefetch.partitions->push_back(partition);
-  }
+  if (in.getPlaces()) prefetch.partitions = numbers(in.getPartitions());
+  if (in.getHolds()) prefetch.held_back = numbers(in.getHeldBack());
   for (auto node : in.getNodes()) prefetch.nodes.push_back(read(node));
   return prefetch;
 }

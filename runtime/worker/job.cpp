@@ -162,6 +162,7 @@ void WorkerJob::prefetch(protocol::Prefetch prefetch) {
     if (output.node == worker_.self || node == worker_.nodes.end()) continue;
     outputs.push_back({node->second.address, {output.map, output.attempt}});
   }
+  if (prefetch.held_back) worker_.prefetcher->hold_back(setup_.job, prefetch.shuffle, *prefetch.held_back);
   if (prefetch.partitions) worker_.prefetcher->expect(setup_.job, prefetch.shuffle, *prefetch.partitions);
   worker_.prefetcher->offer(setup_.job, prefetch.shuffle, outputs, prefetch.block_bytes, prefetch.complete);
 }

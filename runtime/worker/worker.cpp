@@ -141,7 +141,8 @@ class WorkerImpl final : public Worker {
     WEFT_ASSIGN(auto attributes, parse_attributes(context_.options.attributes));
     protocol::Register registration{context_.options.name, context_.options.host,       context_.options.rack,
                                     data_address_,         context_.options.slots,      context_.options.memory_bytes,
-                                    std::move(attributes), context_.options.local_data, context_.options.capacity};
+                                    std::move(attributes), context_.options.local_data, context_.options.capacity,
+                                    ahead.memory_bytes};
     MasterLink::Callbacks callbacks;
     callbacks.on_registered = [this](NodeId node) {
       context_.self = node;

@@ -66,6 +66,7 @@ SimulatedOptions faulty(std::uint64_t seed) {
   options.core.split_bytes = 1u << 20;
   if (random.chance(0.5)) options.core.slow_start = random.uniform() * random.uniform();
   if (random.chance(0.5)) options.core.preplace_at = random.uniform();
+  if (seed % 3 > 0) options.ahead_bytes = 1 + 7 * seed % 500;
   if (random.chance(0.2)) options.core.decide_every = std::chrono::milliseconds(random.between(1, 100));
   options.core.on_heartbeats = random.chance(0.2);
   return options;
@@ -185,6 +186,7 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
       event.host = fmt::format("h{}", small(3));
       event.rack = fmt::format("r{}", small(2));
       event.capacity.cpu = static_cast<double>(small(4));
+      event.ahead_bytes = small(100);
       return event;
     }
     case 5:

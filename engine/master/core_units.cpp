@@ -1,0 +1,71 @@
+// Which rounds of what is brought ahead wait out of memory: what the core tells its book of them, and the nodes when that decides.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "engine/master/core_impl.hpp"
+#include "schedulers/size_prediction.hpp"
+
+namespace weft::master {
+
+namespace {
+
+/// A decision looks at every place: under pressure it is made so often at most.
+constexpr Time kBetweenDecisions = std::chrono::milliseconds(100);
+
+std::uint32_t slots_of(const sched::NodeInfo& node, const sched::Resources& demand) {
+  return demand.cpu > 0 ? static_cast<std::uint32_t>(std::clamp(std::floor(node.capacity.cpu / demand.cpu + 1e-9), 1.0, 1e6)) : 1;
+}
+
+/// Of a partition that will be so large: what is not on the node already, as far as maps have ended.
+std::uint64_t to_bring(const sched::ShuffleSizes& output, double size, std::uint32_t partition, NodeId node) {
+  const auto here = output.by_node().find(node);
+  const auto all = static_cast<double>(output.partition_bytes(partition));
+  const double own = here == output.by_node().end() || all <= 0 ? 0 : static_cast<double>(here->second[partition]) / all;
+  return static_cast<std::uint64_t>(size * (1 - std::min(own, 1.0)));
+}
+
+}  // namespace
+
+/// `partitions`: what the reader's tasks that were placed on a node read, in the order in which the node has it.
+void Core::Impl::place_units(const JobRecord& job, const StageRecord& input, const PartitionsByNode& partitions) {
+  if (!units_.limited()) return;
+  const auto sizes = sched::predict_partitions(*input.info);
+  std::vector<UnitBook::Place> places;
+  for (const auto& [node, there] : partitions) {
+    for (std::uint32_t rank = 0; rank < there.size(); ++rank) {
+      const auto& [partition, reader] = there[rank];
+      const std::uint32_t slots = slots_of(*state_.node(node), job.info->stages.at(reader).demand);
+      const double size = sizes && partition < sizes->size() ? (*sizes)[partition] : 0;
+      places.push_back({partition, reader, node, rank / slots, to_bring(input.info->output, size, partition, node)});
+    }
+  }
+  units_.place({job.spec.job, input.plan.id}, {job.info->priority, job.info->submitted, job.spec.job}, places);
+}
+
+/// All maps of the input have ended.
+void Core::Impl::complete_units(const JobRecord& job, const StageRecord& input) {
+  const sched::ShuffleSizes& output = input.info->output;
+  units_.complete({job.spec.job, input.plan.id}, [&output](std::uint32_t partition, NodeId node) {
+    return to_bring(output, static_cast<double>(output.partition_bytes(partition)), partition, node);
+  });
+}
+
+/// At the end of an event.
+void Core::Impl::decide_units() {
+  if (!units_.due() || (units_decided_ && state_.now() < *units_decided_ + kBetweenDecisions)) return;
+  units_decided_ = state_.now();
+  for (UnitBook::Change& change : units_.decide(unit_order())) {
+    const StageRecord& input = jobs_.at(change.key.first).stages.at(change.key.second);
+    emit(PrefetchShuffle{change.node,
+                         change.key.first,
+                         ShuffleId(change.key.second.value()),
+                         std::nullopt,
+                         {},
+                         block_bytes(input.info->output),
+                         input.info->complete(),
+                         std::move(change.held_back)});
+  }
+}
+
+}  // namespace weft::master

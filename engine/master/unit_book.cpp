@@ -1,0 +1,151 @@
+#include "engine/master/unit_book.hpp"
+
+#include <algorithm>
+
+namespace weft::master {
+
+void UnitBook::join(NodeId node, std::uint64_t bytes) {
+  if (bytes > 0) budgets_[node] = bytes;
+}
+
+void UnitBook::leave(NodeId node) {
+  for (auto& [key, shuffle] : shuffles_) {
+    for (auto place = shuffle.places.begin(); place != shuffle.places.end();)
+      place = place->second.node == node ? remove(shuffle, place) : std::next(place);
+    shuffle.held_back.erase(node);
+  }
+  budgets_.erase(node);
+  wanted_.erase(node);
+}
+
+void UnitBook::count(NodeId node, std::uint64_t more, std::uint64_t less) {
+  const auto budget = budgets_.find(node);
+  if (budget == budgets_.end()) return;
+  std::uint64_t& wanted = wanted_[node];
+  const bool before = wanted > budget->second;
+  wanted += more;
+  wanted -= less;
+  const bool after = wanted > budget->second;
+  if (after && !before) ++overfull_;
+  if (before && !after) --overfull_;
+}
+
+UnitBook::Places::iterator UnitBook::remove(Shuffle& shuffle, Places::iterator place) {
+  const Place& gone = place->second;
+  count(gone.node, 0, gone.bytes);
+  const auto left = shuffle.left.find(gone.round);
+  if (--left->second == 0) {
+    shuffle.left.erase(left);
+    shuffle.waiting.erase(gone.round);
+    changed_ = true;
+  }
+  return shuffle.places.erase(place);
+}
+
+void UnitBook::place(const Key& key, const sched::JobOrder& job, std::span<const Place> places) {
+  if (!limited() || places.empty()) return;
+  Shuffle& shuffle = shuffles_[key];
+  shuffle.job = job;
+  for (const Place& place : places) {
+    const std::pair reads(place.partition, place.reader);
+    if (const auto old = shuffle.places.find(reads); old != shuffle.places.end()) remove(shuffle, old);
+    shuffle.places.emplace(reads, place);
+    ++shuffle.left[place.round];
+    count(place.node, place.bytes, 0);
+  }
+  changed_ = true;
+}
+
+void UnitBook::complete(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes) {
+  const auto found = shuffles_.find(key);
+  if (found == shuffles_.end()) return;
+  found->second.complete = true;
+  for (auto& [reads, place] : found->second.places) {
+    const std::uint64_t before = std::exchange(place.bytes, bytes(place.partition, place.node));
+    count(place.node, place.bytes, before);
+  }
+  changed_ = true;
+}
+
+void UnitBook::read(const Key& key, std::uint32_t partition, StageId reader) {
+  const auto found = shuffles_.find(key);
+  if (found == shuffles_.end()) return;
+  const auto place = found->second.places.find({partition, reader});
+  if (place != found->second.places.end()) remove(found->second, place);
+}
+
+void UnitBook::drop(const Key& key) {
+  const auto found = shuffles_.find(key);
+  if (found == shuffles_.end()) return;
+  Shuffle& shuffle = found->second;
+  for (auto place = shuffle.places.begin(); place != shuffle.places.end();) place = remove(shuffle, place);
+  shuffles_.erase(found);
+  changed_ = true;
+}
+
+void UnitBook::drop(JobId job) {
+  for (auto at = shuffles_.lower_bound({job, StageId(0)}); at != shuffles_.end() && at->first.first == job;) drop((at++)->first);
+}
+
+void UnitBook::add_units(const Key& key, const Shuffle& shuffle, std::vector<sched::ShuffleUnit>& units) {
+  std::map<std::pair<std::uint32_t, NodeId>, std::uint64_t> sums;
+  for (const auto& [reads, place] : shuffle.places) sums[{place.round, place.node}] += place.bytes;
+  const std::size_t first = units.size();
+  for (const auto& [where, bytes] : sums) {
+    const auto& [round, node] = where;
+    if (units.size() == first || units.back().round != round)
+      units.push_back({shuffle.job, key.second, round, shuffle.complete, static_cast<std::uint32_t>(shuffle.left.size()), {}});
+    units.back().bytes.emplace_back(node, bytes);
+  }
+}
+
+/// What is told to wait, against what was told.
+void UnitBook::compare(const Key& key, Shuffle& shuffle, std::vector<Change>& changes) {
+  std::map<NodeId, std::vector<std::uint32_t>> wait;
+  for (const auto& [reads, place] : shuffle.places) {
+    if (!shuffle.waiting.contains(place.round)) continue;
+    std::vector<std::uint32_t>& there = wait[place.node];
+    if (there.empty() || there.back() != place.partition) there.push_back(place.partition);
+  }
+  for (const auto& [node, partitions] : wait) {
+    const auto told = shuffle.held_back.find(node);
+    if (told == shuffle.held_back.end() || told->second != partitions) changes.push_back({key, node, partitions});
+  }
+  for (const auto& [node, partitions] : shuffle.held_back)
+    if (!wait.contains(node)) changes.push_back({key, node, {}});
+  shuffle.held_back = std::move(wait);
+}
+
+std::vector<UnitBook::Change> UnitBook::decide(sched::UnitOrder order) {
+  changed_ = holding_ = false;
+  std::vector<sched::ShuffleUnit> units;
+  for (const auto& [key, shuffle] : shuffles_) add_units(key, shuffle, units);
+  const std::vector<bool> resident = sched::resident_units(units, budgets_, order);
+  std::vector<Change> changes;
+  std::size_t at = 0;
+  for (auto& [key, shuffle] : shuffles_) {
+    std::set<std::uint32_t> waiting;
+    for (std::size_t rounds = shuffle.left.size(); rounds > 0; --rounds, ++at) {
+      const std::uint32_t round = units[at].round;
+      const bool before = shuffle.waiting.contains(round);
+      if (!resident[at]) waiting.insert(round);
+      shuffle.evicted += !resident[at] && !before ? 1 : 0;
+      shuffle.returned += resident[at] && before ? 1 : 0;
+    }
+    shuffle.waiting = std::move(waiting);
+    compare(key, shuffle, changes);
+    holding_ = holding_ || !shuffle.held_back.empty();
+  }
+  return changes;
+}
+
+UnitBook::Standing UnitBook::standing(const Key& key) const {
+  const auto found = shuffles_.find(key);
+  if (found == shuffles_.end()) return {};
+  const Shuffle& shuffle = found->second;
+  Standing standing{static_cast<std::uint32_t>(shuffle.waiting.size()), 0, shuffle.evicted, shuffle.returned};
+  for (const auto& [reads, place] : shuffle.places) standing.bytes += shuffle.waiting.contains(place.round) ? place.bytes : 0;
+  return standing;
+}
+
+}  // namespace weft::master
