@@ -75,11 +75,11 @@ void ShapedCluster::add_worker(int node) {
                   "--listen",
                   (apart ? ShapedNetwork::node_address(node) : "127.0.0.1") + std::string(":0"),
                   "--share",
-                  apart ? "false" : "true",
+                  apart || !setting_.share ? "false" : "true",
                   "--slots",
                   std::to_string(setting_.slots),
                   "--memory",
-                  "512MiB",
+                  setting_.memory,
                   "--store-memory",
                   setting_.store,
                   "--directory",
@@ -91,12 +91,16 @@ void ShapedCluster::add_worker(int node) {
 FinishedJob ShapedCluster::run(Command words, const std::string& mode) {
   words.front() = setting_.programs + "/" + words.front();
   const Command command = at_bridge(std::move(words) + Command{"--cluster", address_, "--shuffle-mode", mode, "--quiet"});
-  std::vector<int> pids;
-  for (const auto& worker : workers_) pids.push_back(worker->pid());
-  NodeSampler sampler(std::move(pids));
+  NodeSampler sampler(workers());
   const auto result = test::run(command, {{}, kJob});
   if (result.exit_code != 0) end(command.front() + " in mode " + mode + " failed: " + result.err);
   return {result.out, sampler.take()};
+}
+
+std::vector<int> ShapedCluster::workers() const {
+  std::vector<int> pids;
+  for (const auto& worker : workers_) pids.push_back(worker->pid());
+  return pids;
 }
 
 std::vector<JobRun> ShapedCluster::runs() const { return need(read_runs(setting_.directory + "/events.jsonl")); }

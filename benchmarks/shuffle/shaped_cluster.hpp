@@ -18,7 +18,9 @@ struct ClusterSetting {
   int nodes = 4;
   int slots = 2;                           // of each node
   std::string store = "512MiB";            // of each worker
-  const ShapedNetwork* network = nullptr;  // null: loopback, where workers map each other's outputs
+  std::string memory = "512MiB";           // of each executor
+  bool share = true;                       // on loopback: workers map each other's outputs
+  const ShapedNetwork* network = nullptr;  // null: loopback
 };
 
 struct FinishedJob {
@@ -37,6 +39,8 @@ class ShapedCluster {
 
   /// Runs a job program; its first word is a name in `programs`.
   FinishedJob run(std::vector<std::string> words, const std::string& mode);
+  /// Their processes; executors are children of these.
+  std::vector<int> workers() const;
   /// Of all jobs so far.
   std::vector<JobRun> runs() const;
 

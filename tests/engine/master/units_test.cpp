@@ -164,11 +164,17 @@ TEST_F(Units, ANodeThatLeavesTakesItsPartAlong) {
   later();
   EXPECT_EQ(held_back(1), placed(1, 1)) << "one unit, and node 3 has no room for it";
   driver_.now += std::chrono::seconds(1);
+  const auto told_node = [&](std::uint32_t node) {
+    const auto all = driver_.all<PrefetchShuffle>();
+    return std::count_if(all.begin(), all.end(), [&](const auto* told) { return told->node == NodeId(node); });
+  };
+  const auto before = told_node(3);
   ASSERT_TRUE(driver_.lose(3));
   std::erase_if(driver_.running, [](const auto& entry) { return entry.second == NodeId(3); });
   later();
   EXPECT_EQ(held_back(1), (std::vector<std::uint32_t>{}));
   EXPECT_EQ(held_back(2), (std::vector<std::uint32_t>{}));
+  EXPECT_EQ(told_node(3), before) << "it is gone";
   driver_.drain();
   EXPECT_NE(driver_.last<ActionFinished>(), nullptr);
 }
