@@ -78,10 +78,7 @@ void ShuffleSizes::add(std::uint32_t map, NodeId node, const std::vector<std::ui
   }
   if (!latest_ || *latest_ != packed_) latest_ = std::make_shared<const std::vector<std::uint16_t>>(packed_);
   rows_[map] = {latest_, node};
-  OnNode& there = by_node_[node];
-  if (there.maps_.empty() || there.maps_.back().first != latest_) there.maps_.emplace_back(latest_, 0);
-  ++there.maps_.back().second;
-  there.total_ += sum;
+  put(rows_[map], sum);
   total_ += sum;
 }
 
@@ -96,9 +93,30 @@ void ShuffleSizes::remove(std::uint32_t map) {
     sum += bytes;
   }
   total_ -= sum;
+  take(row, sum);
+}
+
+void ShuffleSizes::move(std::uint32_t map, NodeId node) {
+  if (map >= maps_ || !rows_[map].sizes) return;
+  std::uint64_t sum = 0;
+  for (const std::uint16_t packed : *rows_[map].sizes) sum += unpack_size(packed);
+  take(rows_[map], sum);
+  rows_[map].node = node;
+  put(rows_[map], sum);
+}
+
+void ShuffleSizes::put(const Row& row, std::uint64_t bytes) {
+  OnNode& there = by_node_[row.node];
+  if (there.maps_.empty() || there.maps_.back().first != row.sizes) there.maps_.emplace_back(row.sizes, 0);
+  ++there.maps_.back().second;
+  there.total_ += bytes;
+}
+
+void ShuffleSizes::take(const Row& row, std::uint64_t bytes) {
   OnNode& there = by_node_.at(row.node);
-  there.total_ -= sum;
-  auto found = std::find_if(there.maps_.begin(), there.maps_.end(), [&row](const auto& entry) { return entry.first == row.sizes; });
+  there.total_ -= bytes;
+  const auto found =
+      std::find_if(there.maps_.begin(), there.maps_.end(), [&row](const auto& entry) { return entry.first == row.sizes; });
   if (--found->second == 0) there.maps_.erase(found);
 }
 

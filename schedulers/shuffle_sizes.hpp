@@ -49,6 +49,8 @@ class ShuffleSizes {
   // Kept by the core.
   void add(std::uint32_t map, NodeId node, const std::vector<std::uint64_t>& sizes);
   void remove(std::uint32_t map);
+  /// What the map wrote is on that node from now on.
+  void move(std::uint32_t map, NodeId node);
   /// The node is gone; its outputs were removed.
   void forget(NodeId node) { by_node_.erase(node); }
 
@@ -57,6 +59,10 @@ class ShuffleSizes {
     Sizes sizes;  // null: no output
     NodeId node;
   };
+  /// Among what its node has.
+  void put(const Row& row, std::uint64_t bytes);
+  void take(const Row& row, std::uint64_t bytes);
+
   std::uint32_t maps_ = 0, partitions_ = 0, finished_ = 0;
   std::uint64_t total_ = 0;
   std::vector<Row> rows_;

@@ -119,6 +119,11 @@ void declare_common(CLI::App& app, CommonOptions& options) {
          "late")
       ->check(CLI::IsMember({"memory", "pull"}))
       ->group(kGroup);
+  app.add_option_function<std::uint32_t>(
+         "--shuffle-replicas", [&run](const std::uint32_t& copies) { run.shuffle_replicas = copies; },
+         "Copies of map outputs, on different workers: 1 (default), or 2, so that a lost worker's maps need not run again")
+      ->check(CLI::IsMember({"1", "2"}))
+      ->group(kGroup);
   app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->group(kGroup);
   app.add_flag("--overwrite", options.overwrite, "Replace outputs that exist")->group(kGroup);
   app.add_flag("--quiet", run.quiet, "No progress on stderr")->group(kGroup);

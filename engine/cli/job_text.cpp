@@ -49,6 +49,7 @@ void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
   json.member("state", state_name(job.state)).member("error", job.error);
   json.member("submitted_seconds_ago", in_seconds(now - job.submitted)).member("seconds", in_seconds(age(job, now)));
   json.member("priority", job.priority);
+  if (job.shuffle_replicas > 1) json.member("shuffle_replicas", job.shuffle_replicas);
   if (job.deadline)
     json.member("deadline_seconds_left", in_seconds(*job.deadline - (job.state == master::JobState::running ? now : job.ended)));
   json.member("input_bytes", job.input_bytes).member("input_records", job.input_records).member("shuffle_bytes", job.shuffle_bytes);
@@ -75,6 +76,16 @@ std::string shuffled(const master::StageStatus& stage) {
   if (stage.rounds_held_back > 0)
     text += fmt::format(", {} rounds of {} out of memory", stage.rounds_held_back, human_bytes(stage.bytes_held_back));
   return text;
+}
+
+/// "two copies of map outputs: 18 second ones are there, …"; of all its shuffles.
+std::string copies_line(const master::JobStatus& job) {
+  std::uint32_t copies = 0, left = 0, used = 0;
+  for (const master::StageStatus& stage : job.stages) copies += stage.copies, left += stage.copies_left, used += stage.copies_used;
+  std::string text = fmt::format("two copies of map outputs: {} second ones are there", copies);
+  if (left > 0) text += fmt::format(", {} could not be made", left);
+  if (used > 0) text += fmt::format(", {} outputs were lost and their copies used", used);
+  return text + "\n";
 }
 
 }  // namespace
@@ -111,6 +122,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
   if (!job.error.empty()) text += fmt::format("error: {}\n", escaped(job.error));
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));
+  if (job.shuffle_replicas > 1) text.insert(text.size() - 1, copies_line(job));
   Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SECOND ATTEMPTS", "SHUFFLED", "STATE", "REASON"});
   for (const master::StageStatus& stage : job.stages) {
     table.add({std::to_string(stage.id.value()), stage.name, std::to_string(stage.tasks), std::to_string(stage.finished),
@@ -131,6 +143,8 @@ std::string job_json(const master::JobStatus& job, Duration now) {
     json.member("tasks_in_two_attempts", stage.racing);
     json.member("state", stage_state(stage)).member("reason", stage.reason);
     json.member("input_bytes", stage.input_bytes).member("shuffle_bytes", stage.shuffle_bytes);
+    if (job.shuffle_replicas > 1)
+      json.member("copies", stage.copies).member("copies_left_out", stage.copies_left).member("copies_used", stage.copies_used);
     if (stage.predicted_shuffle_bytes > 0)
       json.member("predicted_shuffle_bytes", stage.predicted_shuffle_bytes)
           .member("predicted_largest_partition_bytes", stage.predicted_largest_partition);

@@ -91,6 +91,12 @@ void add_master(CLI::App& app, Action& action) {
           "Of jobs that do not say: memory keeps map outputs there and brings them to their readers early, pull writes them to\n"
           "disk and fetches them late (default: memory)")
       ->check(CLI::IsMember({"memory", "pull"}));
+  command
+      ->add_option(
+          "--shuffle-replicas", server.shuffle_replicas,
+          "Of jobs that do not say: copies of map outputs, on different workers, 1 or 2: with two a lost worker's maps need\n"
+          "not run again (default: 1)")
+      ->check(CLI::IsMember({"1", "2"}));
   command->add_option("--journal", server.journal, "File of accepted events; continued when it exists (default: none is kept)");
   command->add_option(
       "--topology", server.topology,

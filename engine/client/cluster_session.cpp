@@ -114,6 +114,7 @@ class ClusterSession final : public Session {
     submit.deadline = options_.deadline;
     submit.demand = options_.demand;
     submit.shuffle_mode = options_.shuffle_mode;
+    submit.shuffle_replicas = options_.shuffle_replicas;
     WEFT_ASSIGN(const auto message, call(kSubmitJob, encode(submit)));
     WEFT_ASSIGN(const Submitted submitted, decode_submitted(message));
     job_ = submitted.job;

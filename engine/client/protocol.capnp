@@ -25,6 +25,7 @@ struct Submit {
   deadline @12 :Int64;            # nanoseconds after the submission, 0: none
   demand @13 :Text;               # of a task, "cpu=1,memory=512MiB"; empty: one cpu
   shuffleMode @14 :Text;          # empty: the cluster's
+  shuffleReplicas @15 :UInt32;    # copies of map outputs; 0: the cluster's
 }
 
 struct Submitted {
@@ -84,6 +85,9 @@ struct Stage {
   bytesHeldBack @16 :UInt64;
   roundsEvicted @17 :UInt32;      # told to wait so far; of these, wanted in memory again
   roundsReturned @18 :UInt32;
+  copies @19 :UInt32;             # outputs in two copies
+  copiesLeft @20 :UInt32;         # that stay in one
+  copiesUsed @21 :UInt32;         # that were lost, and whose copy is used
 }
 
 struct Counter {
@@ -107,6 +111,7 @@ struct Status {
   inputRecords @12 :UInt64;
   deadline @13 :Int64;            # as submitted, ended; 0: none
   priority @14 :Int32;
+  shuffleReplicas @15 :UInt32;
 }
 
 struct JobList {

@@ -24,6 +24,7 @@ rpc::Payload encode(const Submit& message) {
   out.setDeadline(message.deadline.count());
   out.setDemand(text(to_string(message.demand)));
   if (message.shuffle_mode) out.setShuffleMode(text(std::string(shuffle::mode_name(*message.shuffle_mode))));
+  out.setShuffleReplicas(message.shuffle_replicas.value_or(0));
   return payload(builder);
 }
 
@@ -50,6 +51,7 @@ Result<Submit> decode_submit(const rpc::Message& message) {
       submit.shuffle_mode = shuffle::parse_mode(string(in.getShuffleMode()));
       if (!submit.shuffle_mode) return fail(Code::invalid_argument, "unknown shuffle mode");
     }
+    if (in.getShuffleReplicas() != 0) submit.shuffle_replicas = in.getShuffleReplicas();
     return submit;
   });
 }

@@ -46,9 +46,10 @@ struct Submit {
   int priority = 0;
   std::uint32_t max_attempts = 4;
   Duration task_timeout{0};
-  Duration deadline{0};                         // after the submission; 0: none
-  sched::Resources demand{};                    // of a task
-  std::optional<shuffle::Mode> shuffle_mode{};  // without: the cluster's
+  Duration deadline{0};                             // after the submission; 0: none
+  sched::Resources demand{};                        // of a task
+  std::optional<shuffle::Mode> shuffle_mode{};      // without: the cluster's
+  std::optional<std::uint32_t> shuffle_replicas{};  // likewise
 };
 struct Submitted {
   JobId job;

@@ -37,6 +37,9 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
     stages[i].setBytesHeldBack(stage.bytes_held_back);
     stages[i].setRoundsEvicted(stage.rounds_evicted);
     stages[i].setRoundsReturned(stage.rounds_returned);
+    stages[i].setCopies(stage.copies);
+    stages[i].setCopiesLeft(stage.copies_left);
+    stages[i].setCopiesUsed(stage.copies_used);
   }
   auto counters = out.initCounters(count(status.counters.size()));
   unsigned i = 0;
@@ -49,6 +52,7 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
   out.setInputRecords(status.input_records);
   out.setDeadline(status.deadline.value_or(Duration(0)).count());
   out.setPriority(status.priority);
+  out.setShuffleReplicas(status.shuffle_replicas);
 }
 
 Result<master::JobStatus> read(wire::Status::Reader in) {
@@ -63,12 +67,28 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
   status.submitted = Duration(in.getSubmitted());
   status.ended = Duration(in.getEnded());
   for (auto stage : in.getStages()) {
-    status.stages.push_back({StageId(stage.getId()), string(stage.getName()), stage.getTasks(), stage.getFinished(),
-                             stage.getRunning(), stage.getFailedAttempts(), stage.getWaiting(), string(stage.getReason()),
-                             stage.getInputBytes(), stage.getShuffleBytes(), stage.getSpeculative(), stage.getSpeculativeWon(),
-                             stage.getRacing(), stage.getPredictedShuffleBytes(), stage.getPredictedLargestPartition(),
-                             stage.getRoundsHeldBack(), stage.getBytesHeldBack(), stage.getRoundsEvicted(),
-                             stage.getRoundsReturned()});
+    status.stages.push_back({StageId(stage.getId()),
+                             string(stage.getName()),
+                             stage.getTasks(),
+                             stage.getFinished(),
+                             stage.getRunning(),
+                             stage.getFailedAttempts(),
+                             stage.getWaiting(),
+                             string(stage.getReason()),
+                             stage.getInputBytes(),
+                             stage.getShuffleBytes(),
+                             stage.getSpeculative(),
+                             stage.getSpeculativeWon(),
+                             stage.getRacing(),
+                             stage.getPredictedShuffleBytes(),
+                             stage.getPredictedLargestPartition(),
+                             stage.getRoundsHeldBack(),
+                             stage.getBytesHeldBack(),
+                             stage.getRoundsEvicted(),
+                             stage.getRoundsReturned(),
+                             stage.getCopies(),
+                             stage.getCopiesLeft(),
+                             stage.getCopiesUsed()});
   }
   for (auto counter : in.getCounters()) status.counters[string(counter.getName())] = counter.getValue();
   status.shuffle_bytes = in.getShuffleBytes();
@@ -76,6 +96,7 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
   status.input_records = in.getInputRecords();
   if (in.getDeadline() != 0) status.deadline = Duration(in.getDeadline());
   status.priority = in.getPriority();
+  status.shuffle_replicas = in.getShuffleReplicas();
   return status;
 }
 

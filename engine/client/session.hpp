@@ -30,13 +30,14 @@ struct RunOptions {
   std::string scheduler = "fifo";              // --scheduler (embedded and private cluster)
   std::string user, pool;                      // --user (empty: who runs the program), --pool
   int priority = 0;
-  std::chrono::nanoseconds deadline{0};       // --deadline: to be finished so long after its start; 0: none
-  sched::Resources demand;                    // --demand: of a task; no cpu named: one
-  std::chrono::nanoseconds task_timeout{0};   // --task-timeout
-  std::uint32_t max_attempts = 4;             // --max-attempts
-  std::optional<shuffle::Mode> shuffle_mode;  // --shuffle-mode; without: the cluster's, else memory
-  std::string temporary_directory;            // --tmp (default $TMPDIR, /tmp)
-  bool quiet = false;                         // --quiet: no progress
+  std::chrono::nanoseconds deadline{0};           // --deadline: to be finished so long after its start; 0: none
+  sched::Resources demand;                        // --demand: of a task; no cpu named: one
+  std::chrono::nanoseconds task_timeout{0};       // --task-timeout
+  std::uint32_t max_attempts = 4;                 // --max-attempts
+  std::optional<shuffle::Mode> shuffle_mode;      // --shuffle-mode; without: the cluster's, else memory
+  std::optional<std::uint32_t> shuffle_replicas;  // --shuffle-replicas; without: the cluster's, else 1 (embedded: always)
+  std::string temporary_directory;                // --tmp (default $TMPDIR, /tmp)
+  bool quiet = false;                             // --quiet: no progress
 };
 
 /// One job's connection to where it runs. Used by the driver's thread.

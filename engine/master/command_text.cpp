@@ -40,6 +40,14 @@ std::string text(const PrefetchShuffle& c) {
   if (c.held_back) out += fmt::format(" holding back {}", fmt::join(*c.held_back, " "));
   return out;
 }
+std::string text(const CopyOutput& c) {
+  return fmt::format("copy output {}.{}@{} of job {} shuffle {} to {}", c.output.map, c.output.attempt, c.output.node.value(),
+                     c.job.value(), c.shuffle.value(), c.node.value());
+}
+std::string text(const OutputMoved& c) {
+  return fmt::format("output {}.{} of job {} shuffle {} is on {} instead of {}: {}", c.output.map, c.output.attempt, c.job.value(),
+                     c.shuffle.value(), c.output.node.value(), c.from.value(), c.reason);
+}
 std::string text(const ReleaseShuffle& c) {
   return fmt::format("release job {} shuffle {} on {}", c.job.value(), c.shuffle.value(), c.node.value());
 }

@@ -74,6 +74,7 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
   status.submitted = job.info->submitted;
   status.deadline = job.info->deadline;
   status.priority = job.info->priority;
+  status.shuffle_replicas = job.spec.shuffle_replicas;
   status.counters = job.counters;
   status.shuffle_bytes = job.shuffle_bytes;
   status.input_bytes = job.input_bytes;
@@ -98,6 +99,9 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
     out.rounds_evicted = units.evicted;
     out.rounds_returned = units.returned;
     out.racing = static_cast<std::uint32_t>(info.second.size());
+    out.copies = stage.copies.there();
+    out.copies_left = stage.copies.left;
+    out.copies_used = stage.copies.used;
     out.waiting = stage.active && !info.ready;
     if (out.waiting) {
       out.reason = "its inputs are not complete";

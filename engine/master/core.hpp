@@ -58,6 +58,8 @@ struct StageStatus {
   std::uint32_t rounds_held_back = 0;
   std::uint64_t bytes_held_back = 0;
   std::uint32_t rounds_evicted = 0, rounds_returned = 0;
+  /// Of its map outputs, with two copies: those that have the second one, those that will not, and those lost whose copy is used.
+  std::uint32_t copies = 0, copies_left = 0, copies_used = 0;
 };
 
 struct JobStatus {
@@ -68,6 +70,7 @@ struct JobStatus {
   Time submitted{0}, ended{0};
   std::optional<Time> deadline;
   int priority = 0;
+  std::uint32_t shuffle_replicas = 1;  // copies of map outputs
   std::vector<StageStatus> stages;
   Counters counters;  // of winning attempts only
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;

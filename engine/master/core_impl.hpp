@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/master/copy_places.hpp"
 #include "engine/master/core.hpp"
+#include "engine/master/stage_copies.hpp"
 #include "engine/master/unit_book.hpp"
 #include "schedulers/state.hpp"
 
@@ -42,6 +44,7 @@ struct StageRecord {
   std::set<NodeId> told;                               // nodes that bring its blocks to readers placed there
   std::vector<shuffle::MapOutput> untold;              // outputs that they do not know of yet
   std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
+  StageCopies copies;                                  // of its outputs
   bool unlike = false;                                 // its maps write for different reduces: one says nothing of the others
   std::vector<StageId> placed_by;                      // inputs by whose sizes its tasks were given nodes, in that order
   std::uint32_t speculative = 0, speculative_won = 0;  // second attempts launched, and those that finished first
@@ -117,6 +120,8 @@ class Core::Impl final : public sched::Decisions {
   Result<void> on(TaskFinished event);
   Result<void> on(TaskFailed event);
   Result<void> on(TimerFired event);
+  Result<void> on(OutputCopied event);
+  Result<void> on(CopyFailed event);
   Result<void> on(SchedulerConfigured event);
 
   // Jobs.
@@ -143,12 +148,25 @@ class Core::Impl final : public sched::Decisions {
   bool all_asked() const;
   void stage_complete(JobRecord& job, StageRecord& stage);
   void lose_output(JobRecord& job, StageRecord& stage, std::uint32_t map);
-  bool lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node);
+  bool lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node, const std::string& why);
   void revive(JobRecord& job, StageRecord& stage);
   void drop_released(JobRecord& job);
   void drop(JobRecord& job, StageRecord& stage);
   void send_locations(JobRecord& job, StageRecord& stage, NodeId node);
   static const OutputTable& table_of(StageRecord& stage);
+
+  // Second copies of outputs (core_copies.cpp).
+  void copy_output(JobRecord& job, StageRecord& stage, std::uint32_t map);
+  void copy_waiting_outputs();
+  void forget_copy(StageRecord& stage, std::uint32_t map);
+  void forget_copies(StageRecord& stage);
+  bool use_copy(JobRecord& job, StageRecord& stage, std::uint32_t map, const std::string& why);
+  void tell_moved(JobRecord& job, StageRecord& stage);
+  void lose_copies_on(JobRecord& job, StageRecord& stage, NodeId node);
+  Result<StageRecord*> copying_stage(const OutputCopy& copy);
+  void note_lost_node(NodeId id, const std::string& reason);
+  std::string where_it_was(const shuffle::FetchFailure& fetch, const std::string& message) const;
+  std::string where_it_is(const StageRecord& source, const shuffle::FetchFailure& fetch) const;
 
   // Placing readers while maps run (core_preplacement.cpp).
   void preplace_readers(JobRecord& job, StageRecord& input, const TaskRef& task);
@@ -185,7 +203,9 @@ class Core::Impl final : public sched::Decisions {
   void give_up_attempt(const TaskRef& task);
   void count_failure(const TaskRef& task, FailureKind kind, std::string message);
   void lose_attempt(const TaskRef& task, std::string why);
+  void count_loss(const TaskRef& task, const std::string& where, std::string why);
   void fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message);
+  bool lose_fetched(JobRecord& job, StageRecord& source, const shuffle::FetchFailure& fetch, const std::string& why);
   void store_output(const TaskRef& task, const TaskFinished& event);
   void store_result(const TaskRef& task, Buffer result);
   void add_counters(const TaskRef& task, const TaskFinished& event);
@@ -269,6 +289,12 @@ class Core::Impl final : public sched::Decisions {
   std::deque<JobId> ended_order_;
   std::map<JobId, Error> doomed_;  // to fail at the end of this event
   std::set<NodeId> seen_nodes_;
+  CopyPlaces copy_places_;
+  struct LostNode {
+    std::string name, reason;
+    Time at{0};
+  };
+  std::map<NodeId, LostNode> lost_nodes_;                           // the latest
   std::map<NodeId, std::uint32_t> node_failures_;                   // consecutive
   std::vector<std::pair<sched::Resources, std::uint32_t>> shapes_;  // distinct capacities of live nodes, and how many have each
   std::set<JobId> unplaceable_;                                     // with a timer: tasks that no live node is large enough for

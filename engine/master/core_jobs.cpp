@@ -56,6 +56,8 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   }
   if (!sched::valid(event.demand)) return fail(Code::invalid_argument, "a job's demand must be finite and not negative");
   if (event.max_attempts == 0) return fail(Code::invalid_argument, "a job needs at least one attempt per task");
+  if (event.shuffle_replicas != 1 && event.shuffle_replicas != 2)
+    return fail(Code::invalid_argument, fmt::format("map outputs are kept in 1 or 2 copies, not {}", event.shuffle_replicas));
   if (!(std::isfinite(event.hints.weight) && event.hints.weight > 0))
     return fail(Code::invalid_argument, "a job's weight must be positive");
   if (event.demand.cpu == 0) event.demand.cpu = 1;
@@ -197,6 +199,7 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
     }
   }
   for (NodeId node : job.nodes) emit(ReleaseJob{node, id});
+  for (auto& [stage_id, stage] : job.stages) forget_copies(stage);
   if (error != nullptr) {
     emit(JobFailed{id, *error});
   } else {

@@ -26,10 +26,12 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   state_.add_node(std::move(node), event.host, event.rack, options_.rack_uplink_bytes_per_second);
   if (options_.heartbeat_timeout > Time(0))
     set_timer(Timer::Purpose::heartbeat, event.node, state_.now() + options_.heartbeat_timeout);
+  copy_places_.add(event.node, state_.node(event.node)->rack);
   count_shape(event.capacity, +1);
   units_.join(event.node, event.ahead_bytes);
   notify({.kind = sched::Notice::Kind::node_joined, .node = event.node});
   trigger_node(event.node);
+  copy_waiting_outputs();
   return {};
 }
 
@@ -63,6 +65,8 @@ Result<void> Core::Impl::on(WorkerLost event) {
 void Core::Impl::lose_node(NodeId id, const std::string& reason) {
   const std::string why = fmt::format("worker {} was lost: {}", node_name(id), reason);
   notify({.kind = sched::Notice::Kind::node_left, .node = id});
+  note_lost_node(id, reason);
+  copy_places_.remove(id);
   const std::set<AttemptId> running = state_.mutable_node(id).running;
   for (const AttemptId& attempt : running) {
     const TaskRef task = ref_of(attempt);
@@ -76,7 +80,8 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
     for (auto& [stage_id, stage] : job.stages) {
       stage.sent.erase(id);
       stage.told.erase(id);
-      lose_outputs_on(job, stage, id);
+      lose_outputs_on(job, stage, id, why);
+      lose_copies_on(job, stage, id);
       if (stage.info->preplaced.contains(id)) homeless.push_back({job_id, stage_id, 0});
       for (bool more = true; more;) {  // promises of this node
         auto promised = stage.info->preplaced.find(id);
@@ -174,6 +179,7 @@ Result<void> Core::Impl::on(TimerFired event) {
     case Timer::Purpose::exclusion:
       state_.exclude(timer.node, std::nullopt);
       notify({.kind = sched::Notice::Kind::node_changed, .node = timer.node});
+      copy_waiting_outputs();
       if (state_.free_nodes().contains(timer.node)) trigger_work();
       break;
     case Timer::Purpose::placement:

@@ -10,6 +10,17 @@
 
 namespace weft::master {
 
+namespace {
+
+/// Of outputs that were lost together.
+std::string what_became_of(std::uint32_t moved, std::uint32_t lost, const std::string& why) {
+  const std::string again = fmt::format("{} of its tasks run again", lost);
+  if (moved == 0) return fmt::format("{}: {}", why, again);
+  return fmt::format("{}: {} of its outputs are read from their copies{}", why, moved, lost == 0 ? "" : ", " + again);
+}
+
+}  // namespace
+
 void Core::Impl::refresh(JobRecord& job) {
   std::set<StageId> wanted;
   for (auto position = job.open.end(); position != job.open.begin();) {
@@ -54,6 +65,7 @@ void Core::Impl::stage_complete(JobRecord& job, StageRecord& stage) {
 }
 
 void Core::Impl::lose_output(JobRecord& job, StageRecord& stage, std::uint32_t map) {
+  forget_copy(stage, map);
   stage.info->output.remove(map);
   state_.set_task(*job.info, *stage.info, map, sched::TaskState::pending);  // blocked until refresh() finds the stage active
   ++stage.table_version;
@@ -61,16 +73,23 @@ void Core::Impl::lose_output(JobRecord& job, StageRecord& stage, std::uint32_t m
   trigger_work();
 }
 
-bool Core::Impl::lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node) {
+/// Those with a copy are there from now on. True when some are to be made again.
+bool Core::Impl::lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node, const std::string& why) {
   if (stage.dropped || !stage.info->output.by_node().contains(node)) return false;
-  bool lost = false;
+  std::uint32_t lost = 0, moved = 0;
   for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
     if (stage.info->tasks[map].state != sched::TaskState::finished || stage.info->tasks[map].node != node) continue;
-    lose_output(job, stage, map);
-    lost = true;
+    if (use_copy(job, stage, map, why)) {
+      ++moved;
+    } else {
+      lose_output(job, stage, map);
+      ++lost;
+    }
   }
   stage.info->output.forget(node);
-  return lost;
+  if (moved + lost > 0) record_reason(job.spec.job, stage.plan.id, what_became_of(moved, lost, why));
+  if (moved > 0) tell_moved(job, stage);
+  return lost > 0;
 }
 
 void Core::Impl::revive(JobRecord& job, StageRecord& stage) {
@@ -100,7 +119,9 @@ void Core::Impl::drop(JobRecord& job, StageRecord& stage) {
   for (const auto& [node, sizes] : stage.info->output.by_node()) holders.insert(node);
   for (const auto& [node, version] : stage.sent) holders.insert(node);
   holders.insert(stage.told.begin(), stage.told.end());
+  holders.insert(stage.copies.holders.begin(), stage.copies.holders.end());
   for (NodeId node : holders) emit(ReleaseShuffle{node, job.spec.job, ShuffleId(stage.plan.id.value())});
+  forget_copies(stage);
   stage.sent.clear();
   stage.told.clear();
   stage.untold.clear();

@@ -137,6 +137,7 @@ Result<void> Core::Impl::on(TaskFinished event) {
   notify({sched::Notice::Kind::task_finished, task.job->spec.job, stage.plan.id, task.index, event.node});
   if (doomed_.contains(task.job->spec.job)) return {};
   watch_stage(*task.job, stage);
+  if (writes) copy_output(*task.job, stage, task.index);
   if (writes) preplace_readers(*task.job, stage, task);
   if (units_.limited()) read_units(*task.job, stage, task.index);
   if (stage.info->complete()) {
@@ -243,6 +244,10 @@ void Core::Impl::count_failure(const TaskRef& task, FailureKind kind, std::strin
 void Core::Impl::lose_attempt(const TaskRef& task, std::string why) {
   const std::string where = node_name(task.node());
   requeue(task, std::nullopt);
+  count_loss(task, where, std::move(why));
+}
+
+void Core::Impl::count_loss(const TaskRef& task, const std::string& where, std::string why) {
   if (++task.info().losses < kMaxLosses) return;
   doom(*task.job,
        Error(Code::unavailable, std::move(why))
@@ -251,22 +256,36 @@ void Core::Impl::lose_attempt(const TaskRef& task, std::string why) {
 
 void Core::Impl::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message) {
   JobRecord& job = *task.job;
-  lose_attempt(task, message);
+  const std::string where = node_name(task.node());
+  requeue(task, std::nullopt);
   auto found = job.stages.find(StageId(fetch.shuffle.value()));
-  if (found == job.stages.end()) return;
+  const bool there = found != job.stages.end() && found->second.plan.output == plan::OutputKind::shuffle &&
+                     !found->second.dropped && fetch.map < found->second.info->tasks.size();
+  if (!there) return count_loss(task, where, message);
   StageRecord& source = found->second;
-  if (source.plan.output != plan::OutputKind::shuffle || source.dropped || fetch.map >= source.info->tasks.size()) return;
+  const std::string was = where_it_was(fetch, message);
+  const bool news = lose_fetched(job, source, fetch, was);
+  const std::string why = fmt::format("{}; {}", was, where_it_is(source, fetch));
+  record_reason(job.spec.job, task.stage->plan.id, why);
+  count_loss(task, where, why);
+  if (news) refresh(job);
+}
+
+/// An output that a reader could not have. False when that was known already.
+bool Core::Impl::lose_fetched(JobRecord& job, StageRecord& source, const shuffle::FetchFailure& fetch, const std::string& why) {
   sched::TaskInfo& map = source.info->tasks[fetch.map];
-  if (map.state != sched::TaskState::finished || map.node != fetch.node || map.attempt() != fetch.map_attempt)
-    return;  // known already
-  if (another_node(*source.info, fetch.node)) map.avoid = fetch.node;
-  lose_output(job, source, fetch.map);
-  if (++source.fetch_failures[fetch.node] >= kMaxFetchFailures) {
-    lose_outputs_on(job, source, fetch.node);
-    source.fetch_failures.erase(fetch.node);
-    exclude(fetch.node);  // it runs tasks, but nobody can read what they wrote
+  if (map.state != sched::TaskState::finished || map.node != fetch.node || map.attempt() != fetch.map_attempt) return false;
+  if (use_copy(job, source, fetch.map, why)) {
+    tell_moved(job, source);
+  } else {
+    if (another_node(*source.info, fetch.node)) map.avoid = fetch.node;
+    lose_output(job, source, fetch.map);
   }
-  refresh(job);
+  if (++source.fetch_failures[fetch.node] < kMaxFetchFailures) return true;
+  lose_outputs_on(job, source, fetch.node, why);
+  source.fetch_failures.erase(fetch.node);
+  exclude(fetch.node);  // it runs tasks, but nobody can read what they wrote
+  return true;
 }
 
 }  // namespace weft::master

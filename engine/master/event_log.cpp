@@ -34,6 +34,12 @@ JsonWriter job_line(Time at, std::string_view event, JobId job) {
   return json;
 }
 
+JsonWriter output_line(Time at, std::string_view event, JobId job, ShuffleId shuffle, const shuffle::MapOutput& output) {
+  JsonWriter json = job_line(at, event, job);
+  json.member("shuffle", shuffle.value()).member("map", output.map).member("map_attempt", output.attempt);
+  return json;
+}
+
 struct Line {
   Time at;
   using Text = std::optional<std::string>;
@@ -43,6 +49,15 @@ struct Line {
     return attempt_line(at, "task_launched", c.attempt, c.node, c.reason, c.speculative, partitions);
   }
   Text operator()(const KillTask& c) const { return attempt_line(at, "task_killed", c.attempt, c.node, c.reason); }
+  Text operator()(const CopyOutput& c) const {
+    JsonWriter json = output_line(at, "copy_started", c.job, c.shuffle, c.output);
+    return json.member("from", c.output.node.value()).member("node", c.node.value()).end_object().text();
+  }
+  Text operator()(const OutputMoved& c) const {
+    JsonWriter json = output_line(at, "output_moved", c.job, c.shuffle, c.output);
+    json.member("from", c.from.value()).member("node", c.output.node.value()).member("reason", c.reason);
+    return json.end_object().text();
+  }
   Text operator()(const ActionFinished& c) const {
     return job_line(at, "action_finished", c.job).member("action", c.action.value()).end_object().text();
   }

@@ -43,6 +43,7 @@ struct JobSubmitted {
   Time task_timeout{0};  // 0: none; enforced by the worker
   sched::JobHints hints{};
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;
+  std::uint32_t shuffle_replicas = 1;  // copies of map outputs, on different nodes: 1 or 2
 };
 struct PlanExtended {
   JobId job;
@@ -112,6 +113,22 @@ struct TaskFailed {
   std::string message;  // with input position
   std::optional<shuffle::FetchFailure> fetch;
 };
+/// A second copy of a map output, on a node that was told to make it (CopyOutput).
+struct OutputCopy {
+  NodeId node;
+  JobId job;
+  ShuffleId shuffle;
+  std::uint32_t map = 0, attempt = 0;
+};
+/// It is there, whole and verified.
+struct OutputCopied {
+  OutputCopy copy;
+};
+/// It could not be made, and will not be.
+struct CopyFailed {
+  OutputCopy copy;
+  std::string message;
+};
 struct TimerFired {
   std::uint64_t timer = 0;
 };
@@ -123,7 +140,7 @@ struct SchedulerConfigured {
 };
 
 using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskStarted,
-                           TaskFinished, TaskFailed, TimerFired, SchedulerConfigured>;
+                           TaskFinished, TaskFailed, TimerFired, SchedulerConfigured, OutputCopied, CopyFailed>;
 
 // ---- commands -----------------------------------------------------------------------------------------------------
 
@@ -174,6 +191,22 @@ struct PrefetchShuffle {
   /// Of the partitions: all that are to wait out of memory, the others being wanted in it; without: as said before.
   std::optional<std::vector<std::uint32_t>> held_back{};
 };
+/// The node is to make a second copy of that output from where it is, and to say what came of it (OutputCopied, CopyFailed).
+struct CopyOutput {
+  NodeId node;
+  JobId job;
+  ShuffleId shuffle;
+  shuffle::MapOutput output;
+};
+/// An output was lost where it was; its copy takes its place, and nothing is made again. Readers are told by other commands: this
+/// one is for who keeps a history.
+struct OutputMoved {
+  JobId job;
+  ShuffleId shuffle;
+  shuffle::MapOutput output;  // where it is now
+  NodeId from;
+  std::string reason;
+};
 struct ReleaseShuffle {
   NodeId node;
   JobId job;
@@ -207,7 +240,7 @@ struct SetTimer {
   Time at{0};
 };
 
-using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle, ReleaseShuffle, ReleaseJob,
-                             NodeLost, ActionFinished, JobFailed, JobFinished, SetTimer>;
+using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle, CopyOutput, OutputMoved,
+                             ReleaseShuffle, ReleaseJob, NodeLost, ActionFinished, JobFailed, JobFinished, SetTimer>;
 
 }  // namespace weft::master

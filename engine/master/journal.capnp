@@ -49,6 +49,7 @@ struct JobSubmitted {
   taskTimeout @9 :Int64;
   hints @10 :Hints;
   shuffleMode @11 :UInt8;
+  shuffleReplicas @12 :UInt8;    # 0: as 1 (before there was a choice)
 }
 
 struct PlanExtended {
@@ -131,6 +132,19 @@ struct TaskFailed {
   fetch @4 :Fetch;               # null pointer: none
 }
 
+struct Copy {
+  node @0 :UInt32;
+  job @1 :UInt64;
+  shuffle @2 :UInt32;
+  map @3 :UInt32;
+  attempt @4 :UInt32;
+}
+
+struct CopyFailed {
+  copy @0 :Copy;
+  message @1 :Text;
+}
+
 struct File {
   name @0 :Text;
   text @1 :Text;
@@ -158,5 +172,7 @@ struct Record {
     taskFailed @11 :TaskFailed;
     timerFired @12 :UInt64;
     schedulerConfigured @13 :SchedulerConfigured;
+    outputCopied @14 :Copy;
+    copyFailed @15 :CopyFailed;
   }
 }

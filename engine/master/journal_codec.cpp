@@ -73,6 +73,7 @@ void write(wire::Record::Builder root, const JobSubmitted& event) {
   write(out.initDemand(), event.demand);
   out.setMaxAttempts(event.max_attempts);
   out.setShuffleMode(static_cast<std::uint8_t>(event.shuffle_mode));
+  if (event.shuffle_replicas != 1) out.setShuffleReplicas(static_cast<std::uint8_t>(event.shuffle_replicas));
   out.setTaskTimeout(event.task_timeout.count());
   write(out.initHints(), event.hints);
 }
@@ -87,6 +88,7 @@ JobSubmitted read(wire::JobSubmitted::Reader in) {
   event.demand = read(in.getDemand());
   event.max_attempts = in.getMaxAttempts();
   event.shuffle_mode = in.getShuffleMode() == 0 ? shuffle::Mode::memory : shuffle::Mode::pull;
+  if (in.getShuffleReplicas() != 0) event.shuffle_replicas = in.getShuffleReplicas();
   event.task_timeout = Time(in.getTaskTimeout());
   event.hints = read(in.getHints());
   return event;
@@ -230,6 +232,23 @@ TaskFailed read(wire::TaskFailed::Reader in) {
   return event;
 }
 
+void write(wire::Copy::Builder out, const OutputCopy& copy) {
+  out.setNode(copy.node.value());
+  out.setJob(copy.job.value());
+  out.setShuffle(copy.shuffle.value());
+  out.setMap(copy.map);
+  out.setAttempt(copy.attempt);
+}
+OutputCopy read(wire::Copy::Reader in) {
+  return {NodeId(in.getNode()), JobId(in.getJob()), ShuffleId(in.getShuffle()), in.getMap(), in.getAttempt()};
+}
+void write(wire::Record::Builder root, const OutputCopied& event) { write(root.initOutputCopied(), event.copy); }
+void write(wire::Record::Builder root, const CopyFailed& event) {
+  auto out = root.initCopyFailed();
+  write(out.initCopy(), event.copy);
+  out.setMessage(event.message);
+}
+
 void write(wire::Record::Builder root, const TimerFired& event) { root.setTimerFired(event.timer); }
 
 void write(wire::Record::Builder root, const SchedulerConfigured& event) {
@@ -282,6 +301,10 @@ Result<Event> read_event(wire::Record::Reader in) {
       return TimerFired{in.getTimerFired()};
     case Which::SCHEDULER_CONFIGURED:
       return read(in.getSchedulerConfigured());
+    case Which::OUTPUT_COPIED:
+      return OutputCopied{read(in.getOutputCopied())};
+    case Which::COPY_FAILED:
+      return CopyFailed{read(in.getCopyFailed().getCopy()), text_of(in.getCopyFailed().getMessage())};
     case Which::NONE:
       break;
   }

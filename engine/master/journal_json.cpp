@@ -83,6 +83,7 @@ void add(JsonWriter& json, const JobSubmitted& event) {
   json.member("event", "job_submitted").member("job", event.job.value()).member("name", event.name).member("user", event.user);
   json.member("pool", event.pool).member("priority", event.priority).member("max_attempts", event.max_attempts);
   json.member("shuffle_mode", shuffle::mode_name(event.shuffle_mode));
+  if (event.shuffle_replicas > 1) json.member("shuffle_replicas", event.shuffle_replicas);
   if (event.deadline) json.member("deadline_ns", event.deadline->count());
   json.member("task_timeout_ns", event.task_timeout.count()).key("demand");
   add(json, event.demand);
@@ -162,6 +163,15 @@ void add(JsonWriter& json, const SchedulerConfigured& event) {
   for (const auto& [name, text] : event.files) json.value(name);
   json.end_array();
   if (event.speculation) json.member("speculation", to_string(*event.speculation));
+}
+void add(JsonWriter& json, std::string_view name, const OutputCopy& copy) {
+  json.member("event", name).member("job", copy.job.value()).member("shuffle", copy.shuffle.value()).member("map", copy.map);
+  json.member("map_attempt", copy.attempt).member("node", copy.node.value());
+}
+void add(JsonWriter& json, const OutputCopied& event) { add(json, "output_copied", event.copy); }
+void add(JsonWriter& json, const CopyFailed& event) {
+  add(json, "copy_failed", event.copy);
+  json.member("message", event.message);
 }
 void add(JsonWriter& json, const TimerFired& event) { json.member("event", "timer_fired").member("timer", event.timer); }
 

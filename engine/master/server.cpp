@@ -221,6 +221,21 @@ std::vector<protocol::NodeAddress> ServerImpl::holders_of(const std::vector<shuf
   return holders;
 }
 
+void ServerImpl::carry_out(const CopyOutput& copy) {
+  Node* node = prepared(copy.node, copy.job);
+  const auto source = nodes_.find(copy.output.node);
+  if (node == nullptr || source == nodes_.end()) return;  // the core is about to hear of it
+  const protocol::Register& info = source->second.info;
+  send(*node, copy.node,
+       protocol::CopyOutput{
+           copy.job, copy.shuffle, copy.output.map, copy.output.attempt, {source->first, info.name, info.data_address}});
+}
+
+void ServerImpl::carry_out(const OutputMoved& moved) {
+  log_.debug("job {}: the output of map {} of shuffle {} is read from its copy on node {}: {}", moved.job.value(), moved.output.map,
+             moved.shuffle.value(), moved.output.node.value(), moved.reason);
+}
+
 void ServerImpl::carry_out(ReleaseShuffle& release) {
   if (auto node = nodes_.find(release.node); node != nodes_.end())
     send(node->second, node->first, protocol::ReleaseShuffle{release.job, release.shuffle});

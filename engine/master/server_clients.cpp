@@ -75,6 +75,7 @@ Result<rpc::Payload> ServerImpl::on_submit(const rpc::ConnectionPtr& connection,
   event.demand = submit.demand;
   if (!submit.shuffle_mode) submit.shuffle_mode = options_.shuffle_mode;
   event.shuffle_mode = *submit.shuffle_mode;
+  event.shuffle_replicas = submit.shuffle_replicas.value_or(options_.shuffle_replicas);
   if (submit.deadline > Duration(0)) event.deadline = now() + submit.deadline;
   const JobId id(next_job_++);
   WEFT_TRY(apply(std::move(event)));

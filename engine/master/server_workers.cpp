@@ -128,6 +128,11 @@ Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Mes
   }
   if (storage_ && message.type >= kFirstWorkerStorageMessage && message.type <= kLastStorageMessage)
     return storage_->on_worker_notify(id, message);
+  if (message.type == protocol::kCopyEnded) {
+    WEFT_ASSIGN(protocol::CopyEnded ended, protocol::decode_copy_ended(message));
+    on_copy_ended(id, std::move(ended));
+    return {};
+  }
   if (message.type != protocol::kTaskEvents) return fail(Code::corrupt, fmt::format("unknown message {}", message.type));
   WEFT_ASSIGN(std::vector<protocol::Event> events, protocol::decode_events(message));
   for (protocol::Event& event : events) on_task_event(id, std::move(event));
@@ -165,6 +170,17 @@ void ServerImpl::on_task_event(NodeId node, protocol::Event event) {
     made = TaskFailed{attempt, node, kind_of(event.kind), std::move(event.message), event.fetch};
   }
   if (auto applied = apply(std::move(made)); !applied) log_.debug("{}: {}", to_string(attempt), applied.error().to_string());
+}
+
+void ServerImpl::on_copy_ended(NodeId node, protocol::CopyEnded ended) {
+  const OutputCopy copy{node, ended.job, ended.shuffle, ended.map, ended.attempt};
+  const auto applied = ended.error.empty() ? apply(OutputCopied{copy}) : apply(CopyFailed{copy, ended.error});
+  if (!applied) {
+    log_.debug("{}", applied.error().to_string());
+  } else if (!ended.error.empty()) {
+    log_.warn("job {}: {} could not make a second copy of the output of map {} of shuffle {}: {}", ended.job.value(),
+              nodes_.at(node).info.name, ended.map, ended.shuffle.value(), ended.error);
+  }
 }
 
 void ServerImpl::on_close(const rpc::ConnectionPtr& connection, const Error& error) {

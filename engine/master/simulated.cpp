@@ -197,6 +197,21 @@ void SimulatedCluster::kill_node(NodeId id, bool silently) {
 
 void SimulatedCluster::happen(const TimerFired& timer) { (void)apply(timer); }
 
+void SimulatedCluster::happen(const CopyEnd& end) {
+  const CopyOutput& copy = end.copy;
+  Node& node = nodes_.at(copy.node);
+  if (!node.alive) return;
+  const Output output{copy.job, copy.shuffle, copy.output.map, copy.output.attempt};
+  const OutputCopy what{copy.node, copy.job, copy.shuffle, output.map, output.attempt};
+  const bool readable = nodes_.at(copy.output.node).store.contains(output);
+  if (readable && !random_.chance(options_.failure_rate)) {
+    node.store.insert(output);
+    (void)apply(OutputCopied{what});
+  } else {
+    (void)apply(CopyFailed{what, readable ? "simulated failure" : "its source is gone"});
+  }
+}
+
 void SimulatedCluster::forget_lost_nodes() {
   for (auto& [id, node] : nodes_) {
     if (!node.known || core_.view().node(id) != nullptr) continue;
@@ -303,6 +318,21 @@ void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
   check(!command.held_back ||
             std::all_of(command.held_back->begin(), command.held_back->end(), [&](std::uint32_t p) { return placed.contains(p); }),
         "a partition is held back that was not placed there");
+}
+
+void SimulatedCluster::carry_out(const CopyOutput& command) {
+  const auto knows = [this](NodeId id) { return nodes_.at(id).known; };
+  check(knows(command.node) && knows(command.output.node), "an output is to be copied to or from a lost node");
+  check(command.node != command.output.node, "an output is to be copied to where it is");
+  at(now_ + Time(random_.between(options_.shortest_task.count(), options_.longest_task.count())), CopyEnd{command});
+}
+
+void SimulatedCluster::carry_out(const OutputMoved& command) {
+  ++outputs_moved_;
+  const Node& node = nodes_.at(command.output.node);
+  check(node.known, "an output is said to be on a lost node");
+  const bool there = node.store.contains({command.job, command.shuffle, command.output.map, command.output.attempt});
+  check(there || !node.alive, "an output is said to be where no copy of it is");
 }
 
 void SimulatedCluster::carry_out(const ReleaseShuffle& command) {

@@ -26,7 +26,7 @@ struct SimulatedOptions {
   Time shortest_task = std::chrono::milliseconds(10);
   Time longest_task = std::chrono::milliseconds(100);
   double straggler_rate = 0;    // of attempts, which take twenty times as long
-  double failure_rate = 0;      // of attempts, in user code
+  double failure_rate = 0;      // of attempts, in user code; and of copies of map outputs
   double loss_rate = 0;         // of finished map outputs: silently gone, found by a reader
   std::uint64_t hot_bytes = 0;  // what every map writes to its first partition, above a few bytes
   Time between_deaths{0};       // mean time between deaths of nodes; 0: never. A fresh node replaces each
@@ -66,6 +66,7 @@ class SimulatedCluster {
   const std::string& command_log() const { return command_log_; }
   std::uint64_t zombies_refused() const { return zombies_refused_; }
   std::uint64_t second_attempts() const { return second_attempts_; }
+  std::uint64_t outputs_moved() const { return outputs_moved_; }
 
  private:
   struct Output {
@@ -96,8 +97,11 @@ class SimulatedCluster {
   struct Heartbeat {
     NodeId node;
   };
+  struct CopyEnd {
+    CopyOutput copy;
+  };
   struct Death {};
-  using Happening = std::variant<TaskEnd, Heartbeat, Death, TimerFired>;
+  using Happening = std::variant<TaskEnd, Heartbeat, Death, TimerFired, CopyEnd>;
 
   void at(Time when, Happening happening) { agenda_.emplace(std::pair(when, sequence_++), std::move(happening)); }
   Result<void> apply(Event event);
@@ -107,6 +111,7 @@ class SimulatedCluster {
   void happen(const Heartbeat& beat);
   void happen(const Death& death);
   void happen(const TimerFired& timer);
+  void happen(const CopyEnd& end);
   Event outcome(NodeId node, const AttemptId& attempt, const Running& task);
   bool waits(const Running& task) const;
   std::optional<shuffle::FetchFailure> missing_input(const Running& task) const;
@@ -118,6 +123,8 @@ class SimulatedCluster {
   void carry_out(const ShuffleLocations& command);
   void carry_out(const ShuffleExtended& command);
   void carry_out(const PrefetchShuffle& command);
+  void carry_out(const CopyOutput& command);
+  void carry_out(const OutputMoved& command);
   void carry_out(const ReleaseShuffle& command);
   void carry_out(const ReleaseJob& command);
   void carry_out(const NodeLost&) {}  // readers find out
@@ -145,7 +152,7 @@ class SimulatedCluster {
   std::map<JobId, Error> failures_;
   std::set<JobId> over_;
   std::vector<std::string> violations_;
-  std::uint64_t zombies_refused_ = 0, second_attempts_ = 0;
+  std::uint64_t zombies_refused_ = 0, second_attempts_ = 0, outputs_moved_ = 0;
 };
 
 /// A command in words, complete: equal text, equal command.

@@ -70,6 +70,14 @@ struct Prefetch {
   heldBack @9 :List(UInt32);      # partitions that wait out of memory
 }
 
+struct CopyOutput {
+  job @0 :UInt64;
+  shuffle @1 :UInt32;
+  map @2 :UInt32;
+  attempt @3 :UInt32;
+  source @4 :NodeAddress;
+}
+
 struct Command {
   union {
     setup @0 :JobSetup;
@@ -100,6 +108,7 @@ struct Command {
       why @16 :Text;
     }
     prefetch @17 :Prefetch;
+    copy @18 :CopyOutput;
   }
 }
 
@@ -120,4 +129,12 @@ struct BinaryChunk {
 struct LogRequest {
   job @0 :UInt64;
   maxBytes @1 :UInt64;            # of the end of the log
+}
+
+struct CopyEnded {
+  job @0 :UInt64;
+  shuffle @1 :UInt32;
+  map @2 :UInt32;
+  attempt @3 :UInt32;
+  error @4 :Text;                 # empty: the copy is there
 }

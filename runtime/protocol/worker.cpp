@@ -68,6 +68,17 @@ rpc::Payload encode(const LogRequest& message) {
   return payload(builder);
 }
 
+rpc::Payload encode(const CopyEnded& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::CopyEnded>();
+  out.setJob(message.job.value());
+  out.setShuffle(message.shuffle.value());
+  out.setMap(message.map);
+  out.setAttempt(message.attempt);
+  out.setError(text(message.error));
+  return payload(builder);
+}
+
 Result<Register> decode_register(const rpc::Message& message) {
   return rpc::read_message<wire::Register>(message.header.view(), "registration", [](auto in) -> Result<Register> {
     Register made{string(in.getName()),
@@ -115,6 +126,12 @@ Result<BinaryChunk> decode_binary_chunk(const rpc::Message& message) {
 Result<LogRequest> decode_log_request(const rpc::Message& message) {
   return rpc::read_message<wire::LogRequest>(message.header.view(), "request for a log", [](auto in) -> Result<LogRequest> {
     return LogRequest{JobId(in.getJob()), in.getMaxBytes()};
+  });
+}
+
+Result<CopyEnded> decode_copy_ended(const rpc::Message& message) {
+  return rpc::read_message<wire::CopyEnded>(message.header.view(), "the end of a copy", [](auto in) -> Result<CopyEnded> {
+    return CopyEnded{JobId(in.getJob()), ShuffleId(in.getShuffle()), in.getMap(), in.getAttempt(), string(in.getError())};
   });
 }
 

@@ -20,6 +20,7 @@ enum WorkerMessage : rpc::MessageType {
   kCommands = 103,     // notification, master to worker: vector<Command>, to be carried out in order
   kFetchBinary = 104,  // request, worker to master: BinaryRequest -> BinaryChunk and its bytes as bulk
   kReadLog = 105,      // request, master to worker: LogRequest -> the end of the job's log as bulk
+  kCopyEnded = 106,    // notification, worker to master: CopyEnded; what came of a CopyOutput
 };
 
 /// The most a binary is moved at a time.
@@ -107,7 +108,23 @@ struct NodeLost {
   std::string reason;
 };
 
-using Command = std::variant<JobSetup, ActionValue, Launch, Kill, Locations, Prefetch, ReleaseShuffle, ReleaseJob, NodeLost>;
+/// A second copy of that output is to be made here; kCopyEnded tells what came of it.
+struct CopyOutput {
+  JobId job;
+  ShuffleId shuffle;
+  std::uint32_t map = 0, attempt = 0;
+  NodeAddress source;
+};
+
+using Command =
+    std::variant<JobSetup, ActionValue, Launch, Kill, Locations, Prefetch, ReleaseShuffle, ReleaseJob, NodeLost, CopyOutput>;
+
+struct CopyEnded {
+  JobId job;
+  ShuffleId shuffle;
+  std::uint32_t map = 0, attempt = 0;
+  std::string error;  // why there is no copy; empty: there is
+};
 
 struct BinaryRequest {
   Hash128 binary;
@@ -128,6 +145,7 @@ rpc::Payload encode(const std::vector<Command>& commands);
 rpc::Payload encode(const BinaryRequest& message);
 rpc::Payload encode(const BinaryChunk& message, SharedBytes bytes);
 rpc::Payload encode(const LogRequest& message);
+rpc::Payload encode(const CopyEnded& message);
 
 Result<Register> decode_register(const rpc::Message& message);
 Result<Registered> decode_registered(const rpc::Message& message);
@@ -136,5 +154,6 @@ Result<std::vector<Command>> decode_commands(const rpc::Message& message);
 Result<BinaryRequest> decode_binary_request(const rpc::Message& message);
 Result<BinaryChunk> decode_binary_chunk(const rpc::Message& message);
 Result<LogRequest> decode_log_request(const rpc::Message& message);
+Result<CopyEnded> decode_copy_ended(const rpc::Message& message);
 
 }  // namespace weft::protocol

@@ -95,6 +95,14 @@ struct CommandWriter {
     to.setAddress(text(lost.address));
     to.setWhy(text(lost.reason));
   }
+  void operator()(const CopyOutput& copy) {
+    auto to = out.initCopy();
+    to.setJob(copy.job.value());
+    to.setShuffle(copy.shuffle.value());
+    to.setMap(copy.map);
+    to.setAttempt(copy.attempt);
+    write(to.initSource(), copy.source);
+  }
 };
 
 JobSetup read(wire::JobSetup::Reader in) {
@@ -150,6 +158,11 @@ Result<Command> read(wire::Command::Reader in, BulkReader& bulk) {
     }
     case wire::Command::PREFETCH:
       return Command(read(in.getPrefetch()));
+    case wire::Command::COPY: {
+      auto copy = in.getCopy();
+      return Command(
+          CopyOutput{JobId(copy.getJob()), ShuffleId(copy.getShuffle()), copy.getMap(), copy.getAttempt(), read(copy.getSource())});
+    }
     case wire::Command::RELEASE_JOB:
       return Command(ReleaseJob{JobId(in.getReleaseJob())});
     case wire::Command::LOST: {

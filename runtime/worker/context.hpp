@@ -12,6 +12,7 @@
 #include "runtime/worker/options.hpp"
 #include "shuffle/neighbours.hpp"
 #include "shuffle/prefetch.hpp"
+#include "shuffle/segment_copier.hpp"
 #include "shuffle/store.hpp"
 #include "shuffle/transfer.hpp"
 
@@ -26,10 +27,12 @@ struct WorkerContext {
   shuffle::BlockFetcher* fetcher = nullptr;
   shuffle::Neighbours* neighbours = nullptr;  // null: map outputs are not shared with them
   shuffle::Prefetcher* prefetcher = nullptr;
+  shuffle::SegmentCopier* copier = nullptr;
   NodeId self{};                                               // as registered now
   std::map<NodeId, protocol::NodeAddress> nodes{};             // that serve map outputs
   std::map<NodeId, std::string> lost{};                        // that did, and why they do no more
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master
+  std::function<void(const protocol::CopyEnded&)> report_copy{};
   Log log{"worker"};
 
   std::string log_path(JobId job) const;

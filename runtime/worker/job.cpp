@@ -169,6 +169,7 @@ void WorkerJob::prefetch(protocol::Prefetch prefetch) {
 
 void WorkerJob::release(ShuffleId shuffle) {
   worker_.prefetcher->drop(setup_.job, shuffle);
+  worker_.copier->drop(setup_.job, shuffle);
   tables_.erase(shuffle);
   if (executor_) executor_->forget(shuffle);
 }
@@ -177,6 +178,7 @@ void WorkerJob::end(std::function<void()> done) {
   ended_ = true;
   waiting_.clear();
   worker_.prefetcher->drop(setup_.job);
+  worker_.copier->drop(setup_.job);
   if (!executor_) return worker_.reactor.post(std::move(done));
   on_end_ = std::move(done);
   executor_->end();

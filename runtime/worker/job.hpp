@@ -24,6 +24,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void kill(const protocol::Kill& kill);
   void set_locations(protocol::Locations locations);
   void prefetch(protocol::Prefetch prefetch);
+  /// Of another worker's output, into the store; the master is told what came of it.
+  void copy(const protocol::CopyOutput& copy);
   void release(ShuffleId shuffle);
   /// Ends the executor; `done` is called, later, when it is gone.
   void end(std::function<void()> done);

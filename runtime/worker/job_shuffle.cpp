@@ -173,4 +173,15 @@ void WorkerJob::take_prefetched(const rpc::Message& message, rpc::Responder resp
                            });
 }
 
+void WorkerJob::copy(const protocol::CopyOutput& copy) {
+  if (ended_) return;
+  shuffle::CopyRequest request{
+      copy.source.address, {copy.job, copy.shuffle, copy.map, copy.attempt}, setup_.shuffle_mode == shuffle::Mode::pull};
+  protocol::CopyEnded ended{copy.job, copy.shuffle, copy.map, copy.attempt, {}};
+  worker_.copier->copy(std::move(request), [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {
+    if (!done) ended.error = done.error().to_string();
+    worker.report_copy(ended);
+  });
+}
+
 }  // namespace weft::runtime

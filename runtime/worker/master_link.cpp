@@ -111,6 +111,10 @@ void MasterLink::report(std::vector<protocol::Event> events) {
   });
 }
 
+void MasterLink::report(const protocol::CopyEnded& copy) {
+  if (registered_) connection_->notify(protocol::kCopyEnded, protocol::encode(copy));
+}
+
 void MasterLink::flush() {
   flush_posted_ = false;
   if (!registered_) return;

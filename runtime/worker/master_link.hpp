@@ -36,6 +36,8 @@ class MasterLink {
   void connect();
   /// Sends the events soon, together with those of this turn of the loop. Dropped when there is no registration.
   void report(std::vector<protocol::Event> events);
+  /// Likewise, at once.
+  void report(const protocol::CopyEnded& copy);
   const rpc::ConnectionPtr& connection() const { return connection_; }
   void close();
 

@@ -56,6 +56,7 @@ class WorkerImpl final : public Worker {
       jobs_.clear();
       ending_.clear();
       fetcher_.reset();
+      copier_.reset();
       prefetcher_.reset();
       neighbours_.reset();
     });
@@ -115,6 +116,8 @@ class WorkerImpl final : public Worker {
         context_.options.link_rate == 0 ? nullptr : std::make_shared<shuffle::LinkCap>(context_.options.link_rate);
     fetcher_ = std::make_unique<shuffle::BlockFetcher>(*reactor_, shuffle::FetchOptions{.cap = cap});
     context_.fetcher = fetcher_.get();
+    copier_ = std::make_unique<shuffle::SegmentCopier>(*reactor_, *chores_, *store_);
+    context_.copier = copier_.get();
     binaries_ = std::make_unique<BinaryCache>(context_.directory + "/binaries");
     WEFT_ASSIGN(listener_, reactor_->listen(listen, shuffle::transfer_limits(), [this](const rpc::ConnectionPtr&) {
       rpc::Handler handler = server_->handler();
@@ -164,6 +167,7 @@ class WorkerImpl final : public Worker {
     link_ = std::make_unique<MasterLink>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
                                          std::move(callbacks));
     context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
+    context_.report_copy = [this](const protocol::CopyEnded& copy) { link_->report(copy); };
     link_->connect();
     return {};
   }
@@ -240,6 +244,9 @@ class WorkerImpl final : public Worker {
     for (protocol::NodeAddress& node : prefetch.nodes) context_.nodes[node.node] = std::move(node);
     if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->prefetch(std::move(prefetch));
   }
+  void carry_out(protocol::CopyOutput& copy) {
+    if (auto found = jobs_.find(copy.job); found != jobs_.end()) found->second->copy(copy);
+  }
   void carry_out(protocol::ReleaseShuffle& release) {
     if (auto found = jobs_.find(release.job); found != jobs_.end()) found->second->release(release.shuffle);
     store_->release(release.job, release.shuffle);  // here, so that it cannot overtake a commit that comes later
@@ -250,6 +257,7 @@ class WorkerImpl final : public Worker {
     if (context_.nodes.erase(lost.node) != 0) context_.lost[lost.node] = why.to_string();
     fetcher_->forget(lost.address, why);
     prefetcher_->forget(lost.address, why);
+    copier_->forget(lost.address, why);
     if (neighbours_) neighbours_->forget(lost.address);
     if (chunks_) chunks_->node_lost(lost.address, why);
   }
@@ -314,6 +322,7 @@ class WorkerImpl final : public Worker {
   // Reactor thread.
   std::unique_ptr<shuffle::BlockServer> server_;
   std::unique_ptr<shuffle::BlockFetcher> fetcher_;
+  std::unique_ptr<shuffle::SegmentCopier> copier_;
   std::unique_ptr<shuffle::Neighbours> neighbours_;
   std::unique_ptr<shuffle::Prefetcher> prefetcher_;
   std::unique_ptr<rpc::Listener> listener_;

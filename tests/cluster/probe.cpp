@@ -31,7 +31,7 @@ struct Options {
 
 void declare(CLI::App& app, Options& options) {
   app.add_option("mode", options.mode,
-                 "noop, sums, sort, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, exit, loop, hang, "
+                 "noop, sums, hold, sort, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, exit, loop, hang, "
                  "allocate, once or wait")
       ->required();
   app.add_option("--input", options.input, "Text for the modes that read");
@@ -119,6 +119,22 @@ void sort(weft::Flow& flow, const Options& options) {
   std::printf("in place %llu\n", static_cast<unsigned long long>(right));
 }
 
+/// The same, but tasks of the second stage that have a key wait for the marker with ".go" behind it, and say that they do
+/// (".held").
+void hold(weft::Flow& flow, const Options& options) {
+  const auto rows = flow.generate(
+                            options.records, [](std::uint64_t i) { return std::pair(i % 1000, i); }, options.tasks)
+                        .reduce_by_key(std::plus<>())
+                        .map([options](const auto& row) {
+                          mark(options.marker + ".held");
+                          while (access((options.marker + ".go").c_str(), F_OK) != 0)
+                            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                          return row;
+                        })
+                        .collect();
+  print_sorted(rows);
+}
+
 /// Program logic between actions: executors must follow it by recorded values.
 void iterate(weft::Flow& flow, const Options& options) {
   std::uint64_t limit = options.records;
@@ -169,7 +185,9 @@ void where(weft::Flow& flow, const Options& options) {
 }
 
 void define(weft::Flow& flow, const Options& options) {
-  if (options.mode == "skewed_join") {
+  if (options.mode == "hold") {
+    hold(flow, options);
+  } else if (options.mode == "skewed_join") {
     skewed_join(flow, options);
   } else if (options.mode == "meet") {
     flow.generate(

@@ -111,10 +111,10 @@ class SegmentCopierTest : public testing::Test {
 
   std::optional<TempDir> directory_;
   CopyOptions options_;
+  std::unique_ptr<Store> source_, target_;
   std::unique_ptr<rpc::Reactor> server_reactor_ = rpc::Reactor::start("server");
   std::unique_ptr<rpc::Reactor> client_reactor_ = rpc::Reactor::start("client");
   std::unique_ptr<rpc::Reactor> chores_ = rpc::Reactor::start("chores");
-  std::unique_ptr<Store> source_, target_;
   std::optional<BlockServer> server_;
   std::unique_ptr<rpc::Listener> listener_;
   std::unique_ptr<SegmentCopier> copier_;

@@ -62,20 +62,21 @@ class Driver {
     for (std::size_t i = first; i < commands.size(); ++i) track(commands[i]);
     return applied;
   }
-  void join(std::uint32_t node, double slots, std::string host = "") {
+  void join(std::uint32_t node, double slots, std::string host = "", std::string rack = "rack-0") {
     WorkerJoined event;
     event.node = NodeId(node);
     event.name = fmt::format("worker-{}", node);
     event.host = host.empty() ? fmt::format("host-{}", node) : host;
-    event.rack = "rack-0";
+    event.rack = std::move(rack);
     event.capacity.cpu = slots;
     ASSERT_TRUE(apply(std::move(event)));
   }
-  void submit(std::uint64_t job, std::uint32_t max_attempts = 4) {
+  void submit(std::uint64_t job, std::uint32_t max_attempts = 4, std::uint32_t shuffle_replicas = 1) {
     JobSubmitted event;
     event.job = JobId(job);
     event.name = "job";
     event.max_attempts = max_attempts;
+    event.shuffle_replicas = shuffle_replicas;
     ASSERT_TRUE(apply(std::move(event)));
   }
   Result<void> extend(std::uint64_t job, plan::PlanPart plan_part) { return apply(PlanExtended{JobId(job), std::move(plan_part)}); }

@@ -28,6 +28,7 @@ std::vector<Event> all_events() {
   job.demand = {1, 2, 3, 4, 5, 6, 7, 8};
   job.max_attempts = 9;
   job.task_timeout = Time(5);
+  job.shuffle_replicas = 2;
   job.hints = {2, 3, 4, sched::Resources{1, 1, 1, 1}, std::nullopt, sched::Resources{2, 2, 2, 2}};
   events.emplace_back(job);
   events.emplace_back(PlanExtended{JobId(7), part(1, {source(0, 2, 3), result(reader(1, {0}, 3, 0))}, {0})});
@@ -58,6 +59,8 @@ std::vector<Event> all_events() {
   events.emplace_back(std::move(failed));
   events.emplace_back(TimerFired{5});
   events.emplace_back(SchedulerConfigured{"fair(pools=p)", {{"p", "[pool]\n"}, {"q", ""}}});
+  events.emplace_back(OutputCopied{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}});
+  events.emplace_back(CopyFailed{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}, "disk full"});
   return events;
 }
 

@@ -86,6 +86,7 @@ std::unique_ptr<SimulatedCluster> run_jobs(std::uint64_t seed) {
     JobSubmitted event;
     event.priority = static_cast<int>(random.below(2));
     event.max_attempts = 8;
+    event.shuffle_replicas = seed % 3 == 0 ? 2 : 1;
     job.id = cluster->submit(std::move(event));
   }
   for (std::uint32_t action = 0; action < 3; ++action) {
@@ -100,7 +101,7 @@ std::unique_ptr<SimulatedCluster> run_jobs(std::uint64_t seed) {
 constexpr std::uint64_t kShare = kSanitized ? 5 : 1;  // of the seeds: sanitizers take so many times as long at least
 
 TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
-  std::uint64_t zombies = 0, finished = 0, failed = 0;
+  std::uint64_t zombies = 0, finished = 0, failed = 0, moved = 0;
   for (std::uint64_t seed = 1; seed <= 1500 / kShare; ++seed) {
     auto cluster = run_jobs(seed);
     ASSERT_TRUE(cluster->violations().empty()) << "seed " << seed << ": " << cluster->violations().front();
@@ -116,11 +117,13 @@ TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
     }
     finished += cluster->results().size();
     zombies += cluster->zombies_refused();
+    moved += cluster->outputs_moved();
     ASSERT_EQ(cluster->core().view().used(), sched::Resources()) << "seed " << seed;
     for (const auto& [id, node] : cluster->core().view().nodes()) ASSERT_TRUE(node.running.empty()) << "seed " << seed;
     ASSERT_TRUE(cluster->core().view().runnable_jobs().empty()) << "seed " << seed;
   }
   EXPECT_GT(zombies, 0u);
+  EXPECT_GT(moved, 100 / kShare);
   EXPECT_GT(finished, 1000 / kShare);
   EXPECT_LT(failed, finished / 50);
 }
@@ -155,7 +158,7 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
   const auto small = [&random](std::uint64_t most) { return static_cast<std::uint32_t>(random.below(most)); };
   const AttemptId attempt{TaskId{JobId(random.below(job + 1)), StageId(small(6)), small(5)}, small(4)};
   const NodeId where(small(node + 2));
-  switch (random.below(12)) {
+  switch (random.below(14)) {
     case 0: {
       JobSubmitted event;
       event.job = JobId(random.chance(0.5) ? ++job : random.below(job + 1));
@@ -163,6 +166,7 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
       event.priority = static_cast<int>(random.between(-1, 1));
       if (random.chance(0.1)) event.demand.cpu = -1;
       if (random.chance(0.1)) event.demand.memory = 1e9;
+      event.shuffle_replicas = 1 + small(3);  // three are refused
       return event;
     }
     case 1: {
@@ -200,6 +204,10 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
       event.kind = static_cast<FailureKind>(small(8));
       if (random.chance(0.5)) event.fetch = shuffle::FetchFailure{ShuffleId(small(6)), small(5), small(4), NodeId(small(node + 2))};
       return event;
+    }
+    case 8: {
+      const OutputCopy copy{where, JobId(random.below(job + 1)), ShuffleId(small(6)), small(5), small(4)};
+      return random.chance(0.5) ? Event(OutputCopied{copy}) : Event(CopyFailed{copy, "x"});
     }
     default: {
       TaskFinished event;
