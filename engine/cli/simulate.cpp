@@ -51,6 +51,7 @@ constexpr ClusterFlag kClusterFlags[] = {
     {"--heartbeat", "heartbeat", "Nodes report and get tasks this often; 0: at once"},
     {"--slow-start", "slow_start", "Part of the maps that end before reduces start (1)"},
     {"--preplace", "preplace", "Part of the maps that end before reduces are given nodes, by predicted sizes (1: never)"},
+    {"--shuffle-replicas", "shuffle_replicas", "Copies of map outputs, on different nodes, 1 or 2 (1)"},
     {"--speculation", "speculation", "Second attempts at slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
 };
 

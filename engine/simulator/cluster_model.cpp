@@ -113,6 +113,8 @@ Result<void> validate(const ClusterModel& model) {
   WEFT_TRY(not_negative("the step", model.step));
   WEFT_TRY(in_range("the slow start", model.slow_start, 0, 1));
   WEFT_TRY(in_range("the part of the maps before reduces are placed", model.preplace, 0, 1));
+  if (model.shuffle_replicas != 1 && model.shuffle_replicas != 2)
+    return fail(Code::invalid_argument, "map outputs are kept in 1 or 2 copies");
   return {};
 }
 

@@ -93,7 +93,8 @@ struct ClusterModel {
   Time step{0};           // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once
   double slow_start = 1;  // part of the maps that must be done before reduces are launched; they fetch as further maps end
   double preplace = 1;    // part of the maps that must be done before reduces are given nodes; 1: they never are
-  master::Speculation speculation;  // when the master has slow tasks run a second time
+  std::uint32_t shuffle_replicas = 1;  // copies of map outputs, 1 or 2
+  master::Speculation speculation;     // when the master has slow tasks run a second time
   std::uint64_t seed = 1;
 
   std::uint32_t node_count() const;

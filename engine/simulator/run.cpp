@@ -104,8 +104,13 @@ bool Run::step() {
   if (moved) {
     ended_.clear();
     network_.advance(now_, ended_);
+    ended_copies_.clear();
     ended_slots_.clear();  // first of all: their numbers are given again to flows that what follows starts
     for (FlowNetwork::Flow done : ended_) {
+      if (auto copying = copies_.extract(done); !copying.empty()) {
+        ended_copies_.push_back(std::move(copying.mapped()));
+        continue;
+      }
       const Slot slot = flow_owner_[done];
       attempts_[slot].flow.reset();
       ended_slots_.emplace_back(slot, attempts_[slot].generation);
@@ -113,6 +118,7 @@ bool Run::step() {
     for (const auto& [slot, generation] : ended_slots_) {
       if (find(slot, generation) != nullptr) flow_ended(slot);
     }
+    for (const Copying& copying : ended_copies_) copied(copying);
   } else {
     happen(agenda_.take());
   }

@@ -68,6 +68,13 @@ struct Fetch {
   double left = 1;  // part of the batch that a broken flow had not moved
 };
 
+/// A second copy of a map output that is being made.
+struct Copying {
+  master::OutputCopy copy;
+  std::uint32_t from = 0, to = 0;  // machines
+  Move move;
+};
+
 /// reported: ended, but its machine's next heartbeat is still to come; stalled: its machine is dead.
 enum class Phase : std::uint8_t { reading, fetching, waiting, working, writing, reported, stalled };
 
@@ -147,11 +154,21 @@ class Run {
   void poll();
   void add_output(JobRun& job, StageRun& stage, const Attempt& attempt);
   void output_lost(JobRun& job, const shuffle::FetchFailure& failure);
+  void place_output(JobRun& job, StageRun& stage, const Output& output);
   void remove_output(StageRun& stage, std::uint32_t position);
   void sources_gone(std::uint32_t machine);
   void refetch(Slot slot, std::uint32_t machine);
   std::optional<shuffle::FetchFailure> missing(const JobRun& job, std::uint32_t stage) const;
   double bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const;
+
+  // Second copies of map outputs (run_copies.cpp).
+  void copy_output(const master::CopyOutput& command);
+  void copied(const Copying& copying);
+  template <class Gone>
+  void break_copies(Gone gone);
+  void copies_gone(std::uint32_t machine);
+  void copies_over(JobId job);
+  void move_output(const master::OutputMoved& command);
 
   // Machines (run_machines.cpp).
   void join(std::uint32_t machine);
@@ -197,7 +214,9 @@ class Run {
   std::uint64_t running_ = 0;
   std::map<TaskId, std::pair<Slot, Slot>> races_;  // tasks that run in two attempts
   std::vector<Slot> flow_owner_;
+  std::map<FlowNetwork::Flow, Copying> copies_;  // none of which has an owner
   std::vector<FlowNetwork::Flow> ended_;
+  std::vector<Copying> ended_copies_;
   std::vector<std::pair<Slot, std::uint32_t>> ended_slots_;
   std::vector<std::uint32_t> machine_of_node_;  // by NodeId
   struct Report {

@@ -99,6 +99,7 @@ void Run::die(std::uint32_t index, bool silent, Time repair_after) {
   } else {
     lose(index, "connection lost");
   }
+  copies_gone(index);
   sources_gone(index);
 }
 

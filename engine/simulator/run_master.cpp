@@ -66,6 +66,10 @@ void Run::carry_out(const Command& command) {
       }
     }
     wake(machine);
+  } else if constexpr (std::is_same_v<Command, CopyOutput>) {
+    copy_output(command);
+  } else if constexpr (std::is_same_v<Command, OutputMoved>) {
+    move_output(command);
   } else if constexpr (std::is_same_v<Command, ActionFinished>) {
     apply(JobClosed{command.job});
   } else if constexpr (std::is_same_v<Command, JobFinished>) {
@@ -107,7 +111,9 @@ void Run::arrive(std::size_t index) {
   accounts_.job_arrived(index, accounts_.job(index).tasks);
   last_progress_ = now_;
   const JobId id(index + 1);
-  apply(submission(*job.spec, id));
+  master::JobSubmitted submitted = submission(*job.spec, id);
+  submitted.shuffle_replicas = model_.shuffle_replicas;
+  apply(std::move(submitted));
   apply(master::PlanExtended{id, std::move(part)});
 }
 
@@ -115,6 +121,7 @@ void Run::job_over(std::size_t index, Outcome outcome, std::string error) {
   accounts_.job_ended(index, now_, outcome, std::move(error));
   JobRun& job = jobs_[index];
   job.running = false;
+  copies_over(JobId(index + 1));
   job.stages = {};
   job.placement.reset();
   ++over_;

@@ -159,11 +159,10 @@ void Run::poll() {
 }
 
 void Run::add_output(JobRun& job, StageRun& stage, const Attempt& attempt) {
-  const std::uint32_t map = attempt.id.task.index;
-  if (const std::uint32_t before = stage.latest[map]; before > 0 && stage.outputs[before - 1].there)
+  Output output;
+  output.map = attempt.id.task.index;
+  if (const std::uint32_t before = stage.latest[output.map]; before > 0 && stage.outputs[before - 1].there)
     remove_output(stage, before - 1);
-  Output& output = stage.outputs.emplace_back();
-  output.map = map;
   output.attempt = attempt.id.attempt;
   output.machine = attempt.machine;
   output.node = machines_[attempt.machine].id;
@@ -174,8 +173,15 @@ void Run::add_output(JobRun& job, StageRun& stage, const Attempt& attempt) {
                 (std::uint64_t{task.stage.value()} << 40) + (std::uint64_t{task.index} << 8) + attempt.id.attempt);
     output.readable = !fate.chance(model_.faults.lost_outputs);
   }
-  stage.latest[map] = static_cast<std::uint32_t>(stage.outputs.size());
-  ++stage.on_machine[attempt.machine];
+  place_output(job, stage, output);
+}
+
+/// From now on it is the latest of its map.
+void Run::place_output(JobRun& job, StageRun& stage, const Output& output) {
+  stage.outputs.push_back(output);
+  stage.latest[output.map] = static_cast<std::uint32_t>(stage.outputs.size());
+  if (!output.there) return;
+  ++stage.on_machine[output.machine];
   ++stage.there;
   if (!output.readable) ++stage.unreadable;
   if (flows() || !stage.complete()) return;

@@ -124,6 +124,7 @@ void ClusterOptions::declare(Config& config) {
   config.duration("step", model.step, "The scheduler decides at multiples of this; 0: at once");
   config.real("slow_start", model.slow_start, "Part of the maps that end before reduces start");
   config.real("preplace", model.preplace, "Part of the maps that end before reduces are given nodes, by predicted sizes; 1: never");
+  config.integer("shuffle_replicas", model.shuffle_replicas, "Copies of map outputs, on different nodes", 1, 2);
   config.text("speculation", speculation, "Second attempts at slow tasks: on, off, or \"on(slower=2, shortest=10s)\"");
   config.flag("network.flows", flows, "Moves share links and take time");
   config.size("network.nic", nic, "Bytes a second of a node, each way; 0: no limit, as for the next");
