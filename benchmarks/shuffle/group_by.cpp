@@ -2,10 +2,11 @@
 //
 //   group_by once --bytes 512MiB --maps 40 --reduces 40        one shuffle
 //   group_by twice …                                           a second one, which leaves nearly everything where the first has put
-//   it
+//                                                              it
+//   group_by sort --input FILE --output DIRECTORY              TeraSort
 //
-// Records are made as fast as the machine can, or with --rate as slowly as on machines with other processors: each task then pauses
-// after every quarter of a mebibyte.
+// Maps make or read records as fast as the machine can, or with --rate as slowly as on other machines: each task then pauses after
+// every quarter of a mebibyte.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -94,11 +95,38 @@ void twice(weft::Flow& flow, const Options& options) {
   print_digest(flow, again.group_by_key(by_range));
 }
 
+struct SortOptions {
+  std::string input, output;
+  std::uint64_t rate = 0;  // as above
+};
+
+void declare_sort(CLI::App& app, SortOptions& options) {
+  app.add_option("--input", options.input, "File of 100-byte records")->required();
+  app.add_option("--output", options.output, "Directory for the sorted records")->required();
+  app.add_option("--rate", options.rate, "Bytes per second that a task reads at most")->capture_default_str();
+}
+
+void sort(weft::Flow& flow, const SortOptions& options) {
+  constexpr std::size_t kRecordBytes = 100, kKeyBytes = 10;
+  constexpr std::uint64_t kRecords = kPauseEvery / kRecordBytes;
+  const std::chrono::duration<double> pause(
+      options.rate == 0 ? 0 : static_cast<double>(kRecords * kRecordBytes) / static_cast<double>(options.rate));
+  flow.read_records<kRecordBytes>(options.input)
+      .filter([pause](std::string_view) {
+        thread_local std::uint64_t read = 0;
+        if (pause.count() > 0 && ++read % kRecords == 0) std::this_thread::sleep_for(pause);
+        return true;
+      })
+      .sort_by([](std::string_view record) { return record.substr(0, kKeyBytes); })
+      .write_records(options.output);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   weft::Programs programs("Groups records by key and digests the groups");
   programs.add<Options>("once", "One shuffle", declare, once);
   programs.add<Options>("twice", "Two shuffles by the same ranges of keys", declare, twice);
+  programs.add<SortOptions>("sort", "Sorts records", declare_sort, sort);
   return programs.main(argc, argv);
 }

@@ -175,12 +175,19 @@ class Comparing {
         need<void>(fail(Code::corrupt, "the sorted records are not the unsorted ones: " + valid.out + valid.err));
       std::filesystem::remove_all(output);
     };
-    const ByMode runs = alternate(cluster, setting_.rounds,
-                                  {"terasort", "sort", "--input", input, "--output", output, "--partitions", tasks()}, "", check);
-    const std::string what = "TeraSort " + human_bytes(records * 100);
-    row(runs, what + ": map stage", [](const JobRun& run) { return largest(run).map_seconds; });
-    row(
-        runs, "  reduce stage", [](const JobRun& run) { return largest(run).reduce_seconds; }, 1 / 1.5 - 1, "at most -33.3 %");
+    const std::string rate = std::to_string(kNodeBytesPerSecond / static_cast<std::uint64_t>(setting_.slots));
+    const Words sort{"sort", "--input", input, "--output", output, "--partitions", tasks()};
+    const auto compare = [&](Words words, const std::string& what, std::optional<double> most) {
+      words.insert(words.end(), sort.begin(), sort.end());
+      const bool paced = words.front() == "group_by";
+      if (paced) words.insert(words.end(), {"--rate", rate});
+      const ByMode runs = alternate(cluster, setting_.rounds, words, "", check);
+      row(runs, what + ": map stage", [](const JobRun& run) { return largest(run).map_seconds; });
+      row(
+          runs, "  reduce stage", [](const JobRun& run) { return largest(run).reduce_seconds; }, most, "at most -33.3 %");
+    };
+    compare({"group_by"}, "TeraSort " + human_bytes(records * 100), 1 / 1.5 - 1);
+    compare({"terasort"}, "Maps without pauses", std::nullopt);
     std::filesystem::remove(input);
   }
 
