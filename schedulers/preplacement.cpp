@@ -66,6 +66,11 @@ void add_sizes(const StageInfo& input, std::uint32_t first_task, std::vector<dou
 
 constexpr std::string_view kReason = "by its predicted size";
 
+// How much fuller than the fullest node reduces may make another by going to their producers. While maps run, what stays home is a
+// guess, and what moves is brought ahead. Once all have ended nothing is hidden behind them any more, and a node that reads what it
+// wrote has as much to do as it had before.
+constexpr double kMostWorseAhead = 0.1, kMostWorseAfter = 0.5;
+
 /// Neither launched nor bound to avoid a node.
 bool placeable(const TaskInfo& task) { return task.state < TaskState::running && !task.avoid; }
 
@@ -107,6 +112,7 @@ void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisio
   std::vector<double> sizes(tasks), earlier_sizes(tasks), observed(tasks);
   std::vector<Most> most(tasks);
   double maps = 0;
+  bool ended = true;
   for (const Preplaceable::Input& input : what.fresh) {
     const StageInfo& stage = *job->stage(input.stage);
     add_sizes(stage, input.first_task, sizes);
@@ -114,6 +120,7 @@ void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisio
     for (std::uint32_t i = 0; i < stage.output.partitions() && input.first_task + i < tasks; ++i)
       observed[input.first_task + i] += static_cast<double>(stage.output.partition_bytes(i));
     maps += stage.output.maps();
+    ended = ended && stage.complete();
   }
   for (const Preplaceable::Input& input : what.known) add_sizes(*job->stage(input.stage), input.first_task, earlier_sizes);
   if (what.fresh.empty()) return place_the_rest(what, *reader, nodes, earlier_sizes, decisions);
@@ -128,7 +135,8 @@ void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisio
     reduces.push_back({sizes[i], observed[i] > 0 ? most[i].bytes / observed[i] : 0, most[i].node});
     earlier.push_back({earlier_sizes[i], task.preplaced ? nodes.position(*task.preplaced) : std::nullopt});
   }
-  const ReduceMapping mapping = map_reduces(nodes.slots, reduces, earlier, maps > 0 ? 1 / maps : 0);
+  const ReduceMapping mapping =
+      map_reduces(nodes.slots, reduces, earlier, maps > 0 ? 1 / maps : 0, ended ? kMostWorseAfter : kMostWorseAhead);
   for (std::size_t i = 0; i < open.size(); ++i) {
     const NodeId node = nodes.ids[mapping.node[i]];
     if (reader->tasks[open[i]].preplaced != node) (void)decisions.preplace({what.job, what.reader, open[i]}, node, kReason);

@@ -11,12 +11,10 @@ namespace weft::sched {
 
 namespace {
 
-constexpr double kMostWorse = 0.1;
-
 class Mapper {
  public:
-  Mapper(std::span<const double> slots, std::span<const SizedReduce> reduces)
-      : slots_(slots), reduces_(reduces), nodes_(slots.size()), order_(reduces.size()) {
+  Mapper(std::span<const double> slots, std::span<const SizedReduce> reduces, double most_worse)
+      : slots_(slots), reduces_(reduces), most_worse_(most_worse), nodes_(slots.size()), order_(reduces.size()) {
     mapping_.node.resize(reduces.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
@@ -63,7 +61,7 @@ class Mapper {
     const std::size_t from = mapping_.node[reduce];
     if (!to) return;
     if (*to != from) {
-      const double worse = neutral < 1 ? std::clamp((reduces_[reduce].share - neutral) / (1 - neutral), 0.0, 1.0) * kMostWorse : 0;
+      const double worse = neutral < 1 ? std::clamp((reduces_[reduce].share - neutral) / (1 - neutral), 0.0, 1.0) * most_worse_ : 0;
       if (!swap(reduce, *to, (1 + worse) * mapping_.largest_before)) return;
     }
     nodes_[*to].unsealed.erase(rank(reduce));  // it stays
@@ -110,6 +108,7 @@ class Mapper {
 
   std::span<const double> slots_;
   std::span<const SizedReduce> reduces_;
+  const double most_worse_;
   std::vector<Node> nodes_;
   std::vector<std::size_t> order_;  // reduces, the largest first
   ReduceMapping mapping_;
@@ -117,13 +116,13 @@ class Mapper {
 
 }  // namespace
 
-ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces, double neutral) {
+ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces, double neutral, double most_worse) {
   WEFT_ASSERT(!slots.empty());
-  return Mapper(slots, reduces).run(neutral);
+  return Mapper(slots, reduces, most_worse).run(neutral);
 }
 
 ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces,
-                          std::span<const EarlierPlace> earlier, double neutral) {
+                          std::span<const EarlierPlace> earlier, double neutral, double most_worse) {
   std::vector<SizedReduce> all(reduces.begin(), reduces.end());
   for (std::size_t i = 0; i < std::min(all.size(), earlier.size()); ++i) {
     const EarlierPlace& before = earlier[i];
@@ -133,7 +132,7 @@ ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedRe
     reduce.share = before.size / reduce.size;
     reduce.producer = before.node;
   }
-  return map_reduces(slots, all, neutral);
+  return map_reduces(slots, all, neutral, most_worse);
 }
 
 }  // namespace weft::sched

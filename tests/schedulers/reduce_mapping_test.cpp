@@ -115,6 +115,22 @@ TEST(ReduceMapping, KeepsReducesWithTheirOneProducer) {  // SC-4: 93 % of a redu
   }
 }
 
+TEST(ReduceMapping, WithMoreLeewayAllStayWithProducersThatDifferInWhatTheyWrote) {
+  const std::vector<double> slots(4, 2);
+  std::vector<SizedReduce> reduces;  // 12, 10, 10 and 8 of them
+  for (std::size_t node : {0u, 0u, 1u, 2u, 3u})
+    for (int i = 0; i < (node == 0 ? 6 : node == 3 ? 8 : 10); ++i) reduces.push_back({100, 0.93, node});
+  const auto at_home = [&](double most_worse) {
+    const ReduceMapping mapping = map_reduces(slots, reduces, 1.0 / 40, most_worse);
+    EXPECT_LE(mapping.largest, (1 + most_worse) * mapping.largest_before);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < reduces.size(); ++i) count += mapping.node[i] == *reduces[i].producer ? 1 : 0;
+    return count;
+  };
+  EXPECT_LT(at_home(0.1), 40u);
+  EXPECT_EQ(at_home(0.5), 40u);
+}
+
 TEST(ReduceMapping, WhatWasBroughtSomewhereOutweighsALesserShare) {
   const std::vector<double> slots(2, 1);
   const std::vector<SizedReduce> reduces(2, {10, 0.4, 0});
