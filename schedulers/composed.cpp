@@ -172,7 +172,8 @@ bool Composed::serve(const JobInfo& job) {
       const Locality limit = parts_.reduces && stage.reads_shuffle ? Locality::any : allowed;
       if (place(job, stage, limit)) return true;
       explain(job, stage, limit);
-      waits = waits || (limit != Locality::any && stage.pending.placed() && !hopeless(stage.demand));
+      const bool particular = stage.pending.placed() || !stage.preplaced.empty();
+      waits = waits || (limit != Locality::any && particular && !hopeless(stage.demand));
     }
     if (!waits || !skipped_.insert(job.id).second) return false;  // one opportunity per node and call
     if (!parts_.patience->skipped(*view_, job, open_, *decisions_)) return false;
@@ -307,7 +308,8 @@ std::optional<std::uint32_t> Composed::pick(const JobInfo& job, const StageInfo&
     if (auto task = stage.pending.pick(node.id, node.host, node.rack, Locality::node)) return task;
     if (!parts_.patience) return std::nullopt;
     auto task = stage.pending.pick(node.id, node.host, node.rack, Locality::any);
-    if (task && stage.pending.unconstrained().contains(*task) && !stage.pending.hosts(*task).empty()) task.reset();
+    if (!task || stage.tasks[*task].preplaced) return std::nullopt;
+    if (stage.pending.unconstrained().contains(*task) && !stage.pending.hosts(*task).empty()) task.reset();
     return task;
   }
   const auto task = stage.pending.pick(node.id, node.host, node.rack, level);
@@ -332,13 +334,13 @@ bool Composed::launch_on(const JobInfo& job, const StageInfo& stage, Offer& offe
   if (full(offer, stage, level)) return false;
   const auto task = pick(job, stage, node, level);
   if (!task) return false;
-  const bool placed = !stage.pending.hosts(*task).empty();
+  const bool placed = !stage.pending.hosts(*task).empty(), promised = stage.tasks[*task].preplaced.has_value();
   const std::string& reason = reasons_[placed ? static_cast<std::size_t>(level) : reasons_.size() - 1];
   const bool reads_shuffle = stage.reads_shuffle;
   if (!decisions_->launch(TaskId{job.id, stage.id, *task}, offer.node, reason)) return false;
   if (reads_shuffle) ++offer.reduces;
   if (placed && level == Locality::any) ++offer.remote;
-  if (parts_.patience && placed) parts_.patience->launched(*view_, job, level);
+  if (parts_.patience && (placed || promised)) parts_.patience->launched(*view_, job, level);
   if (!view_->free_nodes().contains(offer.node)) --open_;
   return true;
 }

@@ -29,10 +29,11 @@ ShapedCluster::ShapedCluster(const ClusterSetting& setting) : setting_(setting) 
   std::filesystem::create_directories(setting_.directory);
   const std::string port_file = setting_.directory + "/port";
   const std::string at = setting_.network != nullptr ? ShapedNetwork::bridge_address() : "127.0.0.1";
-  master_ = std::make_unique<test::Process>(
-      at_bridge({setting_.programs + "/weft", "master", "--listen", at + ":0", "--port-file", port_file, "--event-log",
-                 setting_.directory + "/events.jsonl", "--directory", setting_.directory + "/programs"}),
-      test::ProcessOptions{{}, kLife});
+  master_ =
+      std::make_unique<test::Process>(at_bridge({setting_.programs + "/weft", "master", "--listen", at + ":0", "--port-file",
+                                                 port_file, "--event-log", setting_.directory + "/events.jsonl", "--directory",
+                                                 setting_.directory + "/programs", "--scheduler", setting_.scheduler}),
+                                      test::ProcessOptions{{}, kLife});
   if (!test::eventually([&] { return test::read_file(port_file).ends_with('\n'); }, kReady))
     end("the master does not become ready: " + master_->err_so_far());
   address_ = test::read_file(port_file);

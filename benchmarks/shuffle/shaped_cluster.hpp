@@ -21,6 +21,7 @@ struct ClusterSetting {
   std::string memory = "512MiB";           // of each executor
   bool share = true;                       // on loopback: workers map each other's outputs
   const ShapedNetwork* network = nullptr;  // null: loopback
+  std::string scheduler = "fifo";
 };
 
 struct FinishedJob {

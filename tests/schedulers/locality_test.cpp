@@ -10,6 +10,27 @@ namespace {
 
 // ---- delay ------------------------------------------------------------------------------------------------------------
 
+TEST(Delay, WaitsForTheNodesThatReducesWerePlacedOn) {
+  World world("delay(inner=fifo, node_wait=5s, rack_wait=3s)");
+  world.node(1, "a", "r", 1);
+  world.node(2, "b", "r", 1);
+  StageInfo& stage = world.stage(world.job(1), 0, anywhere(3));
+  for (std::uint32_t task : {0u, 1u, 2u}) world.state.preplace(stage, task, NodeId(1));
+  world.schedule();
+  ASSERT_EQ(world.launched.size(), 1u);
+  EXPECT_EQ(world.launched[0].node, NodeId(1));
+  EXPECT_EQ(world.held, "waits for room on a node that holds its input");
+  ASSERT_FALSE(world.wakes.empty());
+  world.at(7.9);
+  world.schedule();
+  EXPECT_EQ(world.launched.size(), 1u);
+  world.at(8);
+  world.schedule();
+  ASSERT_EQ(world.launched.size(), 2u);
+  EXPECT_EQ(world.launched[1].node, NodeId(2));
+  EXPECT_EQ(world.launched[1].task.index, 2u) << "what its own node would come to last";
+}
+
 TEST(Delay, SkipsSoManyOpportunitiesThenTakesAny) {
   World world("delay(inner=fifo, skips=2)");
   world.node(1, "a", "r", 1);
