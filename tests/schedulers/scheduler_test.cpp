@@ -97,6 +97,27 @@ TEST(ShuffleSizes, KeepSizesWithinATwentiethOfAPercentAndUndoExactly) {
   EXPECT_EQ(sizes.finished_maps(), 2u);
 }
 
+TEST(ShuffleSizes, MoveWithAnOutputToAnotherNode) {
+  ShuffleSizes sizes(3, 2);
+  sizes.add(0, NodeId(1), {1000, 200});
+  sizes.add(1, NodeId(1), {1000, 200});
+  sizes.add(2, NodeId(2), {1, 1});
+  sizes.move(1, NodeId(2));
+  sizes.move(1, NodeId(3));
+  sizes.move(0, NodeId(2));
+  EXPECT_EQ(sizes.node_bytes(NodeId(1)), 0u);
+  EXPECT_EQ(sizes.by_node().at(NodeId(2)).partitions(), (std::vector<std::uint64_t>{1001, 201}));
+  EXPECT_EQ(sizes.by_node().at(NodeId(3)).partitions(), (std::vector<std::uint64_t>{1000, 200}));
+  EXPECT_EQ(sizes.location(1), NodeId(3));
+  EXPECT_EQ(sizes.total_bytes(), 2402u);
+  EXPECT_EQ(sizes.partition_bytes(0), 2001u);
+  EXPECT_EQ(sizes.finished_maps(), 3u);
+  sizes.move(7, NodeId(1));  // there is no such map
+  sizes.remove(2);
+  sizes.move(2, NodeId(1));  // it has no output
+  EXPECT_EQ(sizes.node_bytes(NodeId(1)), 0u);
+}
+
 // ---- fifo -------------------------------------------------------------------------------------------------------------
 
 TEST(Fifo, ServesJobsByPriorityThenSubmitTimeThenId) {
