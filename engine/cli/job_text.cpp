@@ -78,11 +78,13 @@ std::string shuffled(const master::StageStatus& stage) {
   return text;
 }
 
-/// "two copies of map outputs: 18 second ones are there, …"; of all its shuffles.
+/// "two copies of map outputs: 18 second ones are there, …"; of all its shuffles. Of a job that is over none are.
 std::string copies_line(const master::JobStatus& job) {
   std::uint32_t copies = 0, left = 0, used = 0;
   for (const master::StageStatus& stage : job.stages) copies += stage.copies, left += stage.copies_left, used += stage.copies_used;
-  std::string text = fmt::format("two copies of map outputs: {} second ones are there", copies);
+  std::string text = job.state == master::JobState::running
+                         ? fmt::format("two copies of map outputs: {} second ones are there", copies)
+                         : std::string("map outputs were kept in two copies");
   if (left > 0) text += fmt::format(", {} could not be made", left);
   if (used > 0) text += fmt::format(", {} outputs were lost and their copies used", used);
   return text + "\n";

@@ -52,6 +52,8 @@ TEST_F(ShuffleCopies, AWorkerThatDiesTakesNoOutputWithIt) {
   EXPECT_GT(log_.count("copy_started"), kMaps) << "and another copy is made";
   EXPECT_NE(status_.find("two copies of map outputs"), std::string::npos) << status_;
   EXPECT_NE(status_.find("their copies used"), std::string::npos) << status_;
+  const std::string after = cluster_.admin({"job", "status", "1"}).out;
+  EXPECT_NE(after.find("map outputs were kept in two copies, "), std::string::npos) << after;
 }
 
 TEST_F(ShuffleCopies, WithoutThemItsMapsRunAgain) {
