@@ -10,8 +10,11 @@ namespace weft::master {
 
 namespace {
 
-/// A decision looks at every place: under pressure it is made so often at most.
-constexpr Time kBetweenDecisions = std::chrono::milliseconds(100);
+/// Between decisions, under pressure: each looks at every place, for less than a microsecond, and is to take a tenth of the time at
+/// most.
+Time pause_for(std::size_t places) {
+  return std::chrono::milliseconds(100) + std::chrono::microseconds(10) * static_cast<std::int64_t>(places);
+}
 
 std::uint32_t slots_of(const sched::NodeInfo& node, const sched::Resources& demand) {
   return demand.cpu > 0 ? static_cast<std::uint32_t>(std::clamp(std::floor(node.capacity.cpu / demand.cpu + 1e-9), 1.0, 1e6)) : 1;
@@ -53,7 +56,7 @@ void Core::Impl::complete_units(const JobRecord& job, const StageRecord& input) 
 
 /// At the end of an event.
 void Core::Impl::decide_units() {
-  if (!units_.due() || (units_decided_ && state_.now() < *units_decided_ + kBetweenDecisions)) return;
+  if (!units_.due() || (units_decided_ && state_.now() < *units_decided_ + pause_for(units_.places()))) return;
   units_decided_ = state_.now();
   for (UnitBook::Change& change : units_.decide(unit_order())) {
     const StageRecord& input = jobs_.at(change.key.first).stages.at(change.key.second);

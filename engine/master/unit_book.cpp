@@ -33,6 +33,7 @@ void UnitBook::count(NodeId node, std::uint64_t more, std::uint64_t less) {
 UnitBook::Places::iterator UnitBook::remove(Shuffle& shuffle, Places::iterator place) {
   const Place& gone = place->second;
   count(gone.node, 0, gone.bytes);
+  --places_;
   const auto left = shuffle.left.find(gone.round);
   if (--left->second == 0) {
     shuffle.left.erase(left);
@@ -51,6 +52,7 @@ void UnitBook::place(const Key& key, const sched::JobOrder& job, std::span<const
     if (const auto old = shuffle.places.find(reads); old != shuffle.places.end()) remove(shuffle, old);
     shuffle.places.emplace(reads, place);
     ++shuffle.left[place.round];
+    ++places_;
     count(place.node, place.bytes, 0);
   }
   changed_ = true;
@@ -79,12 +81,16 @@ void UnitBook::drop(const Key& key) {
   if (found == shuffles_.end()) return;
   Shuffle& shuffle = found->second;
   for (auto place = shuffle.places.begin(); place != shuffle.places.end();) place = remove(shuffle, place);
-  shuffles_.erase(found);
+  shuffle.held_back.clear();
+  shuffle.complete = false;
   changed_ = true;
 }
 
 void UnitBook::drop(JobId job) {
-  for (auto at = shuffles_.lower_bound({job, StageId(0)}); at != shuffles_.end() && at->first.first == job;) drop((at++)->first);
+  for (auto at = shuffles_.lower_bound({job, StageId(0)}); at != shuffles_.end() && at->first.first == job;) {
+    drop(at->first);
+    at = shuffles_.erase(at);
+  }
 }
 
 void UnitBook::add_units(const Key& key, const Shuffle& shuffle, std::vector<sched::ShuffleUnit>& units) {

@@ -39,9 +39,12 @@ class UnitBook {
   void complete(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes);
   /// The partition's reader has ended.
   void read(const Key& key, std::uint32_t partition, StageId reader);
+  /// Nobody reads it any more; what became of its rounds is known until its job is dropped.
   void drop(const Key& key);
   void drop(JobId job);
 
+  /// A decision looks at each.
+  std::size_t places() const { return places_; }
   /// Something has changed since the last decision that may make another one right. O(1).
   bool due() const { return changed_ && (overfull_ > 0 || holding_); }
   /// All partitions of the shuffle that are to wait on the node; told when they are others than before.
@@ -78,8 +81,9 @@ class UnitBook {
   static void compare(const Key& key, Shuffle& shuffle, std::vector<Change>& changes);
 
   std::map<NodeId, std::uint64_t> budgets_, wanted_;  // bytes; wanted: of all places there
-  std::map<Key, Shuffle> shuffles_;                   // with places, or something held back
-  std::uint32_t overfull_ = 0;                        // nodes on which more is wanted than fits
+  std::map<Key, Shuffle> shuffles_;                   // of jobs that run
+  std::size_t places_ = 0;
+  std::uint32_t overfull_ = 0;  // nodes on which more is wanted than fits
   bool changed_ = false;
   bool holding_ = false;  // something waits
 };

@@ -66,6 +66,17 @@ TEST_P(ShuffleModes, GiveTheSameOutputs) {
   EXPECT_TRUE(ahead || eventually([&] { return brought(cluster, 3); }));
 }
 
+TEST_P(ShuffleModes, GiveTheSameOutputsWhenStoresHoldLittle) {
+  Cluster cluster(0, {"--shuffle-mode", GetParam()});
+  for (int i = 0; i < 3; ++i) cluster.add_worker({"--share", "false", "--store-memory", "512KiB"});
+  ASSERT_TRUE(cluster.has_nodes(3));
+  const auto result = run(wordcount(cluster, scratch_ / "out"), cluster.options());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  expect_right(scratch_ / "out");
+  const std::string status = cluster.admin({"job", "status", "1", "--json"}).out;
+  EXPECT_EQ(status.find("\"rounds_evicted\"") != std::string::npos, GetParam() == "memory") << status;
+}
+
 TEST_P(ShuffleModes, SurviveTheLossOfAWorker) {
   for (unsigned seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

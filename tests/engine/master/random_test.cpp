@@ -190,7 +190,7 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
       event.host = fmt::format("h{}", small(3));
       event.rack = fmt::format("r{}", small(2));
       event.capacity.cpu = static_cast<double>(small(4));
-      event.ahead_bytes = small(100);
+      event.ahead_bytes = 7 * event.node.value() % 100;
       return event;
     }
     case 5:

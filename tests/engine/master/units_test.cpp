@@ -127,7 +127,9 @@ TEST_F(Units, DecisionsAreSomeTimeApart) {
   const auto first = placed(1, 1), second = placed(2, 1);
   for (const std::uint32_t task : {first[0], first[1], second[0], second[1]}) finish_reduce(1, task);
   EXPECT_EQ(tellings(), before);
-  later(std::chrono::milliseconds(100));
+  later(std::chrono::milliseconds(90));
+  EXPECT_EQ(tellings(), before);
+  later(std::chrono::milliseconds(20));
   EXPECT_EQ(tellings(), before + 2);
 }
 
