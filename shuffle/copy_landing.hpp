@@ -23,6 +23,8 @@ class CopyLanding final : public rpc::BulkSink {
 
   /// A reply comes, to a request for what follows position().
   void expect() { begun_ = false, got_ = 0; }
+  /// What came of it.
+  std::uint64_t reply_bytes() const { return got_; }
   void begin(ByteView header, std::uint64_t bytes) override;
   MutableBytes room(std::uint64_t left) override;
   void filled(std::size_t bytes) override { got_ += bytes; }

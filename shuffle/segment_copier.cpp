@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/rpc/capnp.hpp"
 #include "base/rpc/peers.hpp"
 #include "shuffle/copy_landing.hpp"
@@ -22,6 +23,7 @@ struct Copy {
   CopyDone done;
   std::uint64_t number = 0;  // in the order of copy()
   std::shared_ptr<CopyLanding> landing;
+  TimePoint asked_at{};
   std::uint32_t failures = 0;      // since there was progress
   std::optional<Error> forgotten;  // why
   bool dropped = false;
@@ -145,6 +147,10 @@ class SegmentCopier::Impl : public std::enable_shared_from_this<Impl> {
 
   void attempt(const CopyPtr& copy) {
     copy->timer.reset();
+    if (options_.cap) {
+      const Duration early = options_.cap->free_at(copy->request.address) - clock_.now();
+      if (early > Duration(0)) return attempt_after(copy, early);
+    }
     peers_->get(copy->request.address, [this, copy](const Result<rpc::ConnectionPtr>& connection) {
       connection ? ask(copy, *connection) : failed(copy, connection.error());
     });
@@ -152,6 +158,7 @@ class SegmentCopier::Impl : public std::enable_shared_from_this<Impl> {
 
   void ask(const CopyPtr& copy, const rpc::ConnectionPtr& connection) {
     copy->landing->expect();
+    copy->asked_at = clock_.now();
     connection->request(
         kFetchSegment, {encode(*copy, options_.piece_bytes), {}, {}}, options_.reply_deadline,
         [weak = weak_from_this(), copy](const Result<rpc::Message>& reply) {
@@ -162,6 +169,7 @@ class SegmentCopier::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void answered(const CopyPtr& copy, const Result<rpc::Message>& reply) {
+    if (options_.cap && reply) options_.cap->took(copy->request.address, copy->asked_at, copy->landing->reply_bytes());
     if (copy->dropped) return finish(copy, {});
     const auto whole = reply ? copy->landing->arrived(reply->header.view()) : Result<bool>(fail(reply.error()));
     if (!whole) return failed(copy, whole.error());
@@ -190,7 +198,10 @@ class SegmentCopier::Impl : public std::enable_shared_from_this<Impl> {
     if (copy->forgotten) return finish(copy, fail(*copy->forgotten));
     if (copy->dropped || !worth_retrying(why.code()) || ++copy->failures >= options_.attempts)
       return finish(copy, fail(std::move(why)));
-    const auto delay = options_.backoff * (1u << std::min(copy->failures - 1, 16u));
+    attempt_after(copy, options_.backoff * (1u << std::min(copy->failures - 1, 16u)));
+  }
+
+  void attempt_after(const CopyPtr& copy, Duration delay) {
     copy->timer = reactor_.after(delay, [weak = weak_from_this(), copy_weak = std::weak_ptr(copy)] {
       const auto self = weak.lock();
       const auto again = copy_weak.lock();
@@ -218,6 +229,7 @@ class SegmentCopier::Impl : public std::enable_shared_from_this<Impl> {
   rpc::Reactor& chores_;
   Store& store_;
   const CopyOptions options_;
+  const SystemClock clock_;
   std::optional<rpc::Peers> peers_;  // calls nothing back once it is gone
   std::set<CopyPtr> active_;
   std::map<std::string, Node> nodes_;  // by address; those with copies

@@ -13,6 +13,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
+#include "shuffle/link_cap.hpp"
 #include "shuffle/store.hpp"
 
 namespace weft::shuffle {
@@ -31,6 +32,7 @@ struct CopyOptions {
   std::uint32_t attempts = 4;                                         // in a row without progress
   std::chrono::nanoseconds backoff = std::chrono::milliseconds(100);  // before the second attempt; doubles
   std::chrono::nanoseconds reply_deadline = std::chrono::seconds(10);
+  std::shared_ptr<LinkCap> cap{};  // shared with the fetchers of this reactor; null: as fast as it comes
 };
 
 /// Reactor thread only (construction and destruction too; after destruction no callback comes).

@@ -116,7 +116,7 @@ class WorkerImpl final : public Worker {
         context_.options.link_rate == 0 ? nullptr : std::make_shared<shuffle::LinkCap>(context_.options.link_rate);
     fetcher_ = std::make_unique<shuffle::BlockFetcher>(*reactor_, shuffle::FetchOptions{.cap = cap});
     context_.fetcher = fetcher_.get();
-    copier_ = std::make_unique<shuffle::SegmentCopier>(*reactor_, *chores_, *store_);
+    copier_ = std::make_unique<shuffle::SegmentCopier>(*reactor_, *chores_, *store_, shuffle::CopyOptions{.cap = cap});
     context_.copier = copier_.get();
     binaries_ = std::make_unique<BinaryCache>(context_.directory + "/binaries");
     WEFT_ASSIGN(listener_, reactor_->listen(listen, shuffle::transfer_limits(), [this](const rpc::ConnectionPtr&) {

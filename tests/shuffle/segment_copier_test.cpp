@@ -140,6 +140,16 @@ TEST_F(SegmentCopierTest, CopiesSegmentsOfAnySizeByteForByte) {
   EXPECT_EQ(target_->stats().reserved_bytes, 0u);
 }
 
+TEST_F(SegmentCopierTest, IsNoFasterThanTheCapOfTheLink) {
+  options_.cap = std::make_shared<LinkCap>(10u << 20);
+  serve();
+  ASSERT_TRUE(source_->put(key(0), make(4u << 20, 0, false)));
+  const auto began = std::chrono::steady_clock::now();
+  ASSERT_TRUE(copy(0));
+  expect_equal(0);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(250));  // the last piece is waited for by the next
+}
+
 TEST_F(SegmentCopierTest, GoesToDiskWithoutRoomAndWhereThatIsWanted) {
   target_ = open("small", 1u << 20);
   serve();
