@@ -1,5 +1,6 @@
 #include "weft/main.hpp"
 
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -44,6 +45,16 @@ CLI::Validator parsed_by(std::string type, std::function<Result<void>(const std:
       std::move(type));
 }
 
+/// 0: auto.
+Result<std::uint32_t> partitions_of(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (text != "auto" && (!whole || number < 1 || number > 1'000'000))
+    return fail(Code::invalid_argument, "not a number from 1 to 1000000, and not auto");
+  return number;
+}
+
 void declare_common(CLI::App& app, CommonOptions& options) {
   constexpr const char* kGroup = "How to run";
   client::RunOptions& run = options.run;
@@ -68,11 +79,10 @@ void declare_common(CLI::App& app, CommonOptions& options) {
                           return {};
                         }))
       ->group(kGroup);
-  app.add_option("--partitions", run.partitions,
-                 "Partitions of shuffles that do not say otherwise: a number, or auto, by what there is to read (default: auto)")
-      ->transform(CLI::Transformer(std::map<std::string, std::string>{{"auto", "0"}}))
-      ->check(CLI::Range(0, 1'000'000))
-      ->type_name("N")
+  app.add_option_function<std::string>(
+         "--partitions", [&run](const std::string& text) { run.partitions = partitions_of(text).value_or(0); },
+         "Partitions of shuffles that do not say otherwise (default: auto, by what there is to read)")
+      ->check(parsed_by("N|auto", [](const std::string& text) { return partitions_of(text).map([](std::uint32_t) {}); }))
       ->group(kGroup);
   app.add_option("--scheduler", run.scheduler, "Scheduler, with options in brackets")->group(kGroup);
   app.add_option("--scheduler-plugin", run.scheduler_plugins, "Shared object that brings schedulers of one's own; may be repeated")

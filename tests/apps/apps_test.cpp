@@ -256,6 +256,17 @@ TEST_P(AppsTest, UnknownOptionIsNamed) {
   EXPECT_NE((result.err + result.out).find("--in"), std::string::npos);
 }
 
+TEST_P(AppsTest, PartitionsAreANumberOrAuto) {
+  write_file(scratch_ / "input", "a b\n");
+  for (const char* wrong : {"0", "-1", "3x", "many", "1000001"}) {
+    const auto refused =
+        launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out", std::string("--partitions=") + wrong});
+    expect_one_line_error(refused, {"--partitions", "1 to 1000000", "auto"});
+  }
+  EXPECT_EQ(launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out", "--partitions", "auto"}).exit_code,
+            0);
+}
+
 TEST_P(AppsTest, RecordsThatDoNotFitTheFileAreRefused) {
   write_inputs({std::string(150, 'x')});
   const auto result = launch({"terasort", "sort", "--input", scratch_ / "input", "--output", scratch_ / "out"});
