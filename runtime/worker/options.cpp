@@ -14,6 +14,9 @@
 namespace weft::runtime {
 namespace {
 
+/// A task asks for 32 MiB at a time, waits three minutes for them, and is not the only one.
+constexpr std::uint64_t kLeastLinkRate = 4u << 20;
+
 /// A worker that asks for more than there is would be killed in the middle of a job, by a kernel that gives no reason.
 Result<void> check_memory(const WorkerOptions& options) {
   const std::uint64_t memory = machine_memory();
@@ -57,6 +60,12 @@ Result<void> complete(WorkerOptions& options) {
   if (options.name.empty()) options.name = fmt::format("{}-{}", options.host, getpid());
   if (options.slots == 0) options.slots = std::max(1u, std::thread::hardware_concurrency());
   if (options.slots > 4096) return fail(Code::invalid_argument, "a worker has at most 4096 slots");
+  if (options.link_rate != 0 && options.link_rate < kLeastLinkRate)
+    return fail(
+        Code::invalid_argument,
+        fmt::format("worker.link_rate: {} a second is too little for tasks that wait for their input; at least {}, or 0 for "
+                    "no limit",
+                    human_bytes(options.link_rate), human_bytes(kLeastLinkRate)));
   if (options.memory_bytes == 0) options.memory_bytes = machine_memory() / 4;
   if (options.store_bytes == 0) options.store_bytes = machine_memory() / 4;
   if (!options.private_cluster) WEFT_TRY(check_memory(options));

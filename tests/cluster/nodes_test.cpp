@@ -152,6 +152,12 @@ TEST(Nodes, ThatCannotReachTheirMasterSayWhereAndKeepTrying) {
   }
 }
 
+TEST(Nodes, ThatWouldFetchTooSlowlyForTheirTasksAreToldSoAtTheStart) {
+  const auto result = run({program("weft"), "worker", "--link-rate", "1KiB"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("worker.link_rate: 1.00 KiB a second is too little"));
+}
+
 TEST(Nodes, ThatAskForMoreMemoryThanThereIsAreToldSoAtTheStart) {
   const auto result = run({program("weft"), "worker", "--memory", "900TiB", "--store-memory", "1GiB"});
   EXPECT_EQ(result.exit_code, 1);
