@@ -110,6 +110,19 @@ class Driver {
     return applied;
   }
   Result<void> finish(AttemptId attempt) { return finish(attempt, running.at(attempt)); }
+  /// Ends a map with these bytes per partition.
+  void finish_map(const AttemptId& attempt, const std::vector<std::uint64_t>& bytes, std::uint64_t input = 0,
+                  std::vector<std::uint32_t> spread = {}) {
+    TaskFinished event;
+    event.attempt = attempt;
+    event.node = running.at(attempt);
+    event.input_bytes = input;
+    event.spread = std::move(spread);
+    for (std::uint64_t size : bytes) event.output.push_back({size, 1});
+    running.erase(attempt);
+    const auto applied = apply(std::move(event));
+    ASSERT_TRUE(applied) << applied.error().to_string();
+  }
   Result<void> fail_task(AttemptId attempt, FailureKind kind = FailureKind::user_code, std::string message = "boom") {
     TaskFailed event;
     event.attempt = attempt;

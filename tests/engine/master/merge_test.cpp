@@ -11,15 +11,6 @@ using namespace test;
 
 constexpr std::uint64_t kKiB = 1u << 10;
 
-void finish_map(Driver& d, const AttemptId& attempt, const std::vector<std::uint64_t>& bytes) {
-  TaskFinished event;
-  event.attempt = attempt;
-  event.node = d.running.at(attempt);
-  for (std::uint64_t size : bytes) event.output.push_back({size, 1});
-  d.running.erase(attempt);
-  ASSERT_TRUE(d.apply(std::move(event)));
-}
-
 plan::Stage mergeable(plan::Stage stage) {
   stage.branches[0].mergeable = true;
   return stage;
@@ -41,8 +32,8 @@ std::uint32_t tasks_of(const std::vector<std::uint64_t>& bytes, double slots, co
   d.submit(1);
   plan::Stage last = result(reader(1, {0}, partitions, 0));
   EXPECT_TRUE(d.extend(1, part(0, {source(0, 2, partitions), may ? mergeable(last) : last})));
-  finish_map(d, d.running_attempt(1, 0, 0), bytes);
-  finish_map(d, d.running_attempt(1, 0, 1), bytes);
+  d.finish_map(d.running_attempt(1, 0, 0), bytes);
+  d.finish_map(d.running_attempt(1, 0, 1), bytes);
   const std::uint32_t tasks = d.core.job(JobId(1))->stages[1].tasks;
   d.drain();
   EXPECT_EQ(d.last<ActionFinished>()->results[0].size(), tasks);
@@ -86,7 +77,7 @@ TEST(Merge, WhateverTheSizesEveryPartitionOfEveryInputIsReadOnceAndInOrder) {
       }
       std::vector<std::uint64_t> bytes;
       for (std::uint32_t i = 0; i < partitions; ++i) bytes.push_back(random.chance(0.3) ? 0 : random.below(256 * kKiB));
-      finish_map(d, attempt, bytes);
+      d.finish_map(attempt, bytes);
     }
     const auto tasks = d.core.job(JobId(1))->stages[2].tasks;
     EXPECT_LE(tasks, partitions);
@@ -132,7 +123,7 @@ TEST(Merge, WhatIsSoonFetchedIsNotPlacedAhead) {
     d.join(2, 1);
     d.submit(1);
     ASSERT_TRUE(d.extend(1, part(0, {source(0, 10, 8), result(mergeable(reader(1, {0}, 8, 0)))})));
-    finish_map(d, d.running.begin()->first, std::vector<std::uint64_t>(8, small ? kKiB : 1024 * kKiB));
+    d.finish_map(d.running.begin()->first, std::vector<std::uint64_t>(8, small ? kKiB : 1024 * kKiB));
     EXPECT_EQ(d.all<PrefetchShuffle>().empty(), small);
     d.drain();
     EXPECT_EQ(d.core.job(JobId(1))->stages[1].tasks, small ? 2u : 8u);

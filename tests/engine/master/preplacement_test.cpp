@@ -18,14 +18,7 @@ CoreOptions at(double part) {
 /// Ends a running map of job 1 that read and wrote so much.
 void finish_map(Driver& d, std::uint32_t stage, std::uint32_t map, std::uint64_t input, const std::vector<std::uint64_t>& bytes,
                 std::vector<std::uint32_t> spread = {}) {
-  TaskFinished event;
-  event.attempt = d.running_attempt(1, stage, map);
-  event.node = d.running.at(event.attempt);
-  event.input_bytes = input;
-  event.spread = std::move(spread);
-  for (std::uint64_t size : bytes) event.output.push_back({size, 1});
-  d.running.erase(event.attempt);
-  ASSERT_TRUE(d.apply(std::move(event)));
+  d.finish_map(d.running_attempt(1, stage, map), bytes, input, std::move(spread));
 }
 
 const sched::StageInfo& stage(const Driver& d, std::uint32_t id) { return *d.core.view().stage(JobId(1), StageId(id)); }

@@ -11,16 +11,6 @@ using namespace test;
 
 constexpr std::uint64_t kMiB = 1u << 20;
 
-/// Ends a map with these bytes per partition.
-void finish_map(Driver& d, std::uint32_t stage, std::uint32_t map, const std::vector<std::uint64_t>& bytes) {
-  TaskFinished event;
-  event.attempt = d.running_attempt(1, stage, map);
-  event.node = d.running.at(event.attempt);
-  for (std::uint64_t size : bytes) event.output.push_back({size, 1});
-  d.running.erase(event.attempt);
-  ASSERT_TRUE(d.apply(std::move(event)));
-}
-
 plan::Stage join_of(std::uint32_t id, std::uint32_t left, std::uint32_t right, std::uint32_t tasks,
                     std::vector<std::uint32_t> splittable) {
   plan::Stage stage = reader(id, {left, right}, tasks, 3);
@@ -43,8 +33,8 @@ void run_sources(Driver& d, std::uint32_t maps, std::vector<plan::Stage> rest) {
   rest.insert(rest.begin(), {source(0, maps, 4), source(1, maps, 4)});
   ASSERT_TRUE(d.extend(1, part(0, std::move(rest))));
   for (std::uint32_t map = 0; map < maps; ++map) {
-    finish_map(d, 0, map, {2 * kMiB, 20 * kMiB, 2 * kMiB, 2 * kMiB});
-    finish_map(d, 1, map, {kMiB / 4, kMiB / 4, kMiB / 4, kMiB / 4});
+    d.finish_map(d.running_attempt(1, 0, map), {2 * kMiB, 20 * kMiB, 2 * kMiB, 2 * kMiB});
+    d.finish_map(d.running_attempt(1, 1, map), {kMiB / 4, kMiB / 4, kMiB / 4, kMiB / 4});
   }
 }
 
@@ -130,7 +120,7 @@ TEST(Skew, PiecesSurviveRetriesAndTheLossOfMaps) {
   ASSERT_NE(table, nullptr);
   ASSERT_TRUE(d.fail_fetch(again, 0, lost, 0, holder));
   EXPECT_FALSE(d.is_running(1, 2, 9));
-  finish_map(d, 0, lost, {2 * kMiB, 20 * kMiB, 2 * kMiB, 2 * kMiB});
+  d.finish_map(d.running_attempt(1, 0, lost), {2 * kMiB, 20 * kMiB, 2 * kMiB, 2 * kMiB});
   ASSERT_TRUE(d.is_running(1, 2, 9));
   EXPECT_EQ(launch_of(d, 2, 9)->spec.inputs[0].maps, maps);
   EXPECT_EQ(d.core.job(JobId(1))->stages[2].tasks, 11u);
@@ -164,7 +154,7 @@ TEST(Skew, WhateverTheSizesEveryMapOfEveryPartitionIsReadOnce) {
       }
       std::vector<std::uint64_t> bytes;
       for (std::uint32_t i = 0; i < partitions; ++i) bytes.push_back(random.below(kMiB) * (i == hot ? random.below(100) : 1));
-      finish_map(d, attempt.task.stage.value(), attempt.task.index, bytes);
+      d.finish_map(attempt, bytes);
     }
     const auto tasks = d.core.job(JobId(1))->stages[2].tasks;
     std::map<std::pair<std::uint32_t, std::uint32_t>, int> pairs;  // (partition, map of one side with map of the other)

@@ -37,13 +37,7 @@ class Units : public testing::Test {
     for (std::uint32_t map = 0; map < maps / 4; ++map) finish_map(job, map, reduces);
   }
   void finish_map(std::uint64_t job, std::uint32_t map, std::uint32_t reduces) {
-    TaskFinished event;
-    event.attempt = driver_.running_attempt(job, 0, map);
-    event.node = driver_.running.at(event.attempt);
-    event.input_bytes = 100;
-    event.output.assign(reduces, {kMapBytes, 1});
-    driver_.running.erase(event.attempt);
-    ASSERT_TRUE(driver_.apply(std::move(event)));
+    driver_.finish_map(driver_.running_attempt(job, 0, map), std::vector<std::uint64_t>(reduces, kMapBytes), 100);
   }
   void finish_reduce(std::uint64_t job, std::uint32_t task) { ASSERT_TRUE(driver_.finish(driver_.running_attempt(job, 1, task))); }
   /// Some event that changes nothing.
