@@ -103,4 +103,28 @@ inline Result<std::string> read_chunk(ChunkStore& store, const ChunkInfo& info) 
   return content;
 }
 
+class ChunkStoreTest : public testing::Test {
+ protected:
+  std::vector<std::filesystem::path> one() const { return {scratch_ / "a"}; }
+  std::vector<std::filesystem::path> two() const { return {scratch_ / "a", scratch_ / "b"}; }
+  std::string chunk_path(std::uint64_t id, const std::string& directory = "a") const {
+    return scratch_ / (directory + "/chunks/" + hex_name(id));
+  }
+  static void expect_content(ChunkStore& store, const ChunkInfo& info) {
+    const auto content = read_chunk(store, info);
+    ASSERT_TRUE(content) << content.error().to_string();
+    EXPECT_TRUE(*content == content_of(info.id.value(), info.length)) << to_string(info.id);
+  }
+  static Code error_of(ChunkStoreOptions options) {
+    const auto store = ChunkStore::open(std::move(options));
+    EXPECT_FALSE(store);
+    if (store) return Code::internal;
+    EXPECT_EQ(store.error().to_string().find('\n'), std::string::npos);
+    return store.error().code();
+  }
+
+  test::ScratchDirectory scratch_;
+  Events events_;
+};
+
 }  // namespace weft::storage
