@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/core.h>
 #include <signal.h>
 
 #include "benchmarks/measure.hpp"
@@ -86,7 +87,13 @@ void ShapedCluster::add_worker(int node) {
                   "--directory",
                   directory};
   if (apart) command = setting_.network->at_node(node) + command;
-  workers_.push_back(std::make_unique<test::Process>(command, test::ProcessOptions{{}, kLife}));
+  test::ProcessOptions options{{}, kLife};
+  if (setting_.disk.bytes_per_second != 0) {
+    options.environment = {{"LD_PRELOAD", setting_.programs + "/libslow_disk.so"},
+                           {"WEFT_SLOW_DISK", fmt::format("{} {} {}.disk {}/", setting_.disk.bytes_per_second,
+                                                          setting_.disk.page_cache, directory, directory)}};
+  }
+  workers_.push_back(std::make_unique<test::Process>(command, options));
 }
 
 FinishedJob ShapedCluster::run(Command words, const std::string& mode) {

@@ -1,6 +1,7 @@
 // A master and workers that share nothing, on a shaped network or on loopback, and the jobs that run there.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,11 @@
 
 namespace weft::bench {
 
+struct SlowDisk {
+  std::uint64_t bytes_per_second = 0;  // 0: as fast as it is
+  std::uint64_t page_cache = 0;        // bytes that were written but are not yet on it: writers wait for all beyond
+};
+
 struct ClusterSetting {
   std::string programs;   // where weft and the jobs are
   std::string directory;  // of its own; what the workers write is below it
@@ -21,6 +27,7 @@ struct ClusterSetting {
   std::string memory = "512MiB";           // of each executor
   bool share = true;                       // on loopback: workers map each other's outputs
   const ShapedNetwork* network = nullptr;  // null: loopback
+  SlowDisk disk = {};                      // of each node
   std::string scheduler = "fifo";
 };
 

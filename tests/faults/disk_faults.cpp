@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "tests/support/file_path.hpp"
+
 namespace {
 
 /// The errno that the operation on this path is to fail with; 0: none.
@@ -39,17 +41,8 @@ int fault(const char* path, const char* operation) {
 }
 
 int fault(int fd, const char* operation) {
-  const int before = errno;
-  char link[64], path[4096];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  const long size = ::syscall(SYS_readlink, link, path, sizeof path - 1);
-  int number = 0;
-  if (size > 0 && path[0] == '/') {
-    path[size] = '\0';
-    number = fault(path, operation);
-  }
-  errno = before;
-  return number;
+  char path[4096];
+  return weft::test::path_of(fd, path).empty() ? 0 : fault(path, operation);
 }
 
 template <class Call>
