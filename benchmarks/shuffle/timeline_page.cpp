@@ -25,6 +25,8 @@ constexpr Quantity kQuantities[] = {{"CPU", "processors", &NodeRate::cpu, 1},
                                     {"Disk, written", "MiB/s", &NodeRate::disk_written, 1 / kMiB},
                                     {"Disk, read", "MiB/s", &NodeRate::disk_read, 1 / kMiB}};
 
+double seconds(const Timeline& timeline) { return static_cast<double>(timeline.run.ended_ns - timeline.run.began_ns) / 1e9; }
+
 std::vector<Line> lines_of(const Timeline& timeline, const Quantity& quantity, double longest) {
   std::vector<Line> lines;
   for (std::size_t node = 0; node < timeline.samples.size(); ++node) {
@@ -32,7 +34,7 @@ std::vector<Line> lines_of(const Timeline& timeline, const Quantity& quantity, d
     for (const NodeRate& rate : rates(timeline.samples[node], timeline.run.began_ns, timeline.run.ended_ns))
       points.push_back({rate.at, rate.*quantity.value * quantity.scale});
     points = thinned(points);
-    if (!points.empty()) points.push_back({longest, 0});  // the same axis for all
+    if (!points.empty()) points.insert(points.end(), {{seconds(timeline), 0}, {longest, 0}});  // the same axis for all
     lines.push_back({node, fmt::format("node {}", node), std::move(points)});
   }
   return lines;
@@ -67,7 +69,7 @@ std::string timeline_page(const std::string& title, const std::vector<std::pair<
   double longest = 0;
   for (const Timeline& timeline : timelines) {
     nodes = std::max(nodes, timeline.samples.size());
-    longest = std::max(longest, static_cast<double>(timeline.run.ended_ns - timeline.run.began_ns) / 1e9);
+    longest = std::max(longest, seconds(timeline));
   }
   for (std::size_t node = 0; node < nodes; ++node)
     body += fmt::format("<label><i style='border-color:var(--c{})'></i>node {}</label>", node % 8, node);
