@@ -75,10 +75,10 @@ TEST(SchedulerPlugin, WhoseFactoryNeverReturnsIsRefusedEverywhereAndWhatWasInFor
   EXPECT_EQ(master.exit_code, 1);
   EXPECT_TRUE(has(master.err, line + "200ms") && one_line(master.err)) << master.err;
 
-  Cluster cluster(1, with(misbehaving("preempting"), {"--scheduler-timeout", "200ms"}));
+  Cluster cluster(1, with(misbehaving("preempting"), {"--scheduler-timeout", "2s"}));
   const auto refused = cluster.admin({"scheduler", "use", "unmade"});
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_TRUE(has(refused.err, line + "200ms")) << refused.err;
+  EXPECT_TRUE(has(refused.err, line + "2s")) << refused.err;
   EXPECT_TRUE(has(cluster.admin({"scheduler", "show"}).out, "preempting"));
   EXPECT_EQ(run(cluster.job({"sums", "--records", "1000"})).out, expected_sums(1000));
 

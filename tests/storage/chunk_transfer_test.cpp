@@ -178,7 +178,7 @@ TEST_F(ChunkTransferTest, AnAbandonedChunkLeavesNoTrace) {
 
 TEST_F(ChunkTransferTest, ASilentWriterIsGivenUp) {
   ChunkServerOptions options;
-  options.idle_deadline = 50ms;
+  options.idle_deadline = 500ms;
   start(2, options);
   auto writer = client_->create(ChunkId(1), addresses());
   ASSERT_TRUE(writer);
