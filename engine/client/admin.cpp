@@ -1,37 +1,30 @@
 #include "engine/client/admin.hpp"
 
-#include <fmt/format.h>
+#include <utility>
 
 namespace weft::client {
 
 namespace {
-constexpr Duration kConnectDeadline = std::chrono::seconds(5);
 constexpr Duration kCallDeadline = std::chrono::seconds(15);
 }  // namespace
 
-Admin::Admin() : reactor_(rpc::Reactor::start("admin")) {}
+Admin::Admin(rpc::Endpoint endpoint, const std::string& master)
+    : reactor_(rpc::Reactor::start("admin")), link_(*reactor_, std::move(endpoint), master) {}
 
 Admin::~Admin() {
-  if (connection_) reactor_->run([this] { connection_->close(); });
+  link_.close();
   reactor_->stop();
 }
 
 Result<std::unique_ptr<Admin>> Admin::connect(const std::string& master) {
-  WEFT_ASSIGN(const auto endpoint, rpc::Endpoint::parse(master));
-  std::unique_ptr<Admin> admin(new Admin());
-  auto connection = rpc::connect(*admin->reactor_, endpoint, kConnectDeadline);
-  if (!connection) {
-    return fail(
-        std::move(connection)
-            .error()
-            .wrap(fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master", master)));
-  }
-  admin->connection_ = std::move(*connection);
+  WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse(master));
+  std::unique_ptr<Admin> admin(new Admin(std::move(endpoint), master));
+  WEFT_TRY(admin->link_.connect());
   return admin;
 }
 
 Result<rpc::Message> Admin::call(rpc::MessageType type, rpc::Payload payload) {
-  return rpc::call(*reactor_, connection_, type, std::move(payload), kCallDeadline);
+  return link_.call(type, std::move(payload), kCallDeadline);
 }
 
 Result<JobList> Admin::jobs() {

@@ -7,6 +7,7 @@
 
 #include "base/rpc/rpc.hpp"
 #include "engine/client/protocol.hpp"
+#include "storage/master_link.hpp"
 
 namespace weft::client {
 
@@ -29,11 +30,11 @@ class Admin {
   Result<SchedulerInfo> configure_scheduler(const std::string& spec);
 
  private:
-  Admin();
+  Admin(rpc::Endpoint endpoint, const std::string& master);
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload);
 
   std::unique_ptr<rpc::Reactor> reactor_;
-  rpc::ConnectionPtr connection_;
+  storage::MasterLink link_;
 };
 
 }  // namespace weft::client
