@@ -1,5 +1,6 @@
 // A job program for the cluster tests: does what it is told, well or badly.
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -30,9 +31,10 @@ struct Options {
 };
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("mode", options.mode,
-                 "noop, sums, hold, sort, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, exit, loop, hang, "
-                 "allocate, once or wait")
+  app.add_option(
+         "mode", options.mode,
+         "noop, sums, hold, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, exit, loop, hang, "
+         "allocate, once or wait")
       ->required();
   app.add_option("--input", options.input, "Text for the modes that read");
   app.add_option("--marker", options.marker, "File to create when a task has begun");
@@ -119,7 +121,19 @@ void sort(weft::Flow& flow, const Options& options) {
   std::printf("in place %llu\n", static_cast<unsigned long long>(right));
 }
 
-/// The same, but tasks of the second stage that have a key wait for the marker with ".go" behind it, and say that they do
+/// Numbers that lie in order, in eight regions of 1, 3, 5, … 15 parts of 64; prints how many keys were grouped.
+void regions(weft::Flow& flow, const Options& options) {
+  const auto region = [all = options.records](std::uint64_t i, std::uint32_t regions) {
+    return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(i) / static_cast<double>(all)) * regions);
+  };
+  const std::uint64_t count = flow.generate(
+                                      options.records, [](std::uint64_t i) { return std::pair(i, i); }, options.tasks)
+                                  .group_by_key(weft::partition_by(region, 8).sampled())
+                                  .count();
+  std::printf("grouped %llu\n", static_cast<unsigned long long>(count));
+}
+
+/// Sums by key, but tasks of the second stage that have a key wait for the marker with ".go" behind it, and say that they do
 /// (".held").
 void hold(weft::Flow& flow, const Options& options) {
   const auto rows = flow.generate(
@@ -207,6 +221,8 @@ void define(weft::Flow& flow, const Options& options) {
     std::printf("count %llu\n", static_cast<unsigned long long>(count));
   } else if (options.mode == "sort") {
     sort(flow, options);
+  } else if (options.mode == "regions") {
+    regions(flow, options);
   } else if (options.mode == "iterate") {
     iterate(flow, options);
   } else if (!options.input.empty()) {

@@ -17,12 +17,24 @@ struct HashPartitions {
   std::uint32_t count = 0;
 };
 
+template <class F>
+struct SampledPartitionBy;
+
 /// By the user's function: partition(key, count) returns a number below `count`.
 template <class F>
 struct PartitionBy {
   F function;
   std::uint32_t count = 0;
+
+  /// The same, and a sample of the keys is drawn first, which tells schedulers and `weft job status` how large the partitions will
+  /// be: for inputs that have little in common. What makes the records runs once more for it: for up to a mebibyte of what each
+  /// task reads of files or counts, and for all that comes out of a shuffle. For operators that send every record: not for those
+  /// that combine values first.
+  SampledPartitionBy<F> sampled() const { return {*this}; }
 };
+
+template <class F>
+struct SampledPartitionBy : PartitionBy<F> {};
 
 /// `reduce_by_key(f, weft::partition_by(range_of, 16))`.
 template <class F>
@@ -51,6 +63,10 @@ template <class F>
 PartitionBy<F> partitioning(PartitionBy<F> how) {
   return how;
 }
+template <class F>
+SampledPartitionBy<F> partitioning(SampledPartitionBy<F> how) {
+  return how;
+}
 
 /// Binds a partitioning to the partition count of the running task: a callable uint32_t(const K&).
 template <class K>
@@ -63,6 +79,11 @@ auto partitioner_for(const PartitionBy<F>& how, std::uint32_t partitions) {
     return checked_partition(static_cast<std::uint64_t>(std::invoke(how.function, key, partitions)), partitions);
   };
 }
+
+template <class P>
+inline constexpr bool kIsSampled = false;
+template <class F>
+inline constexpr bool kIsSampled<SampledPartitionBy<F>> = true;
 
 }  // namespace detail
 

@@ -147,6 +147,7 @@ ShuffleRef combine_shuffle(const D& in, const Agg& aggregation, const P& how, co
   using Record = typename D::Record;
   WEFT_REQUIRE_CODEC(K);
   WEFT_REQUIRE_CODEC(typename Agg::Acc);
+  static_assert(!kIsSampled<P>, "values are combined before they are sent: a sample of the records does not tell how much that is");
   StageDraft draft;
   draft.name = name;
   draft.lineage = in.lineage().then(name, type_name<std::tuple<Record, Agg, P>>());

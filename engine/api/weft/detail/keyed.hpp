@@ -9,16 +9,19 @@
 
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
+#include "weft/detail/key_sample.hpp"
 #include "weft/detail/stage.hpp"
 #include "weft/partitioning.hpp"
 
 namespace weft::detail {
 
-/// Routes pairs by key.
+/// Routes pairs by key. `sample`: of the keys, where it is told how these are spread.
 template <class K, class P>
-auto by_key(const P& how) {
-  return [how](TaskContext& context) {
-    return [route = partitioner_for<K>(how, context.output_partitions)](const auto& record) { return route(record.first); };
+auto by_key(const P& how, ShuffleId sample) {
+  return [how, sample](TaskContext& context) {
+    const auto route = partitioner_for<K>(how, context.output_partitions);
+    if constexpr (kIsSampled<P>) tell_spread<K>(context, sample, route);
+    return [route](const auto& record) { return route(record.first); };
   };
 }
 
@@ -84,7 +87,10 @@ template <class P, class D>
 Gathered<typename D::ChainType> gather_by_key(const D& in, P how, std::uint32_t count, const std::string& name) {
   using Record = typename D::Record;
   if (in_place<P>(in, count)) return {{ShuffleId(), in.chain()}, in.lineage().unsplit()};
-  const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<Record, P>>(), count, by_key<KeyOf<Record>>(how));
+  ShuffleRef sample;
+  if constexpr (kIsSampled<P>) sample = sample_spread(in, name);
+  const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<Record, P>>(), count,
+                                      by_key<KeyOf<Record>>(how, sample ? sample->id() : ShuffleId()), sample);
   return {{shuffle->id(), std::nullopt}, Lineage::reading(shuffle)};
 }
 

@@ -105,13 +105,15 @@ inline Lineage after_shuffle(const ShuffleRef& shuffle, std::string name, std::s
 }
 
 /// A stage that writes every record of `in` to the partition that route(record, partitions) names; state of the route is per task:
-/// make_route(context) returns it.
+/// make_route(context) returns it. Each task reads all that it wants of `broadcast`, if there is one.
 template <class D, class MakeRoute>
-ShuffleRef exchange(const D& in, std::string name, std::string_view type, std::uint32_t partitions, MakeRoute make_route) {
+ShuffleRef exchange(const D& in, std::string name, std::string_view type, std::uint32_t partitions, MakeRoute make_route,
+                    const ShuffleRef& broadcast = nullptr) {
   using Record = typename D::Record;
   WEFT_REQUIRE_CODEC(Wire<Record>);
   StageDraft draft;
   draft.lineage = in.lineage().then(name, type);
+  if (broadcast) draft.lineage = draft.lineage.with_broadcast(broadcast);
   draft.name = std::move(name);
   draft.partitions = partitions;
   draft.body = make_body([chain = in.chain(), make_route](TaskContext& context) {

@@ -1,0 +1,161 @@
+// A sample of keys, drawn before records are split by them, and what it tells of the partitions: SCache's weighted reservoir
+// sampling (section 4.2 there), for partitioners whose maps say nothing of each other.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/random.hpp"
+#include "runtime/operators/account.hpp"
+#include "weft/concepts.hpp"
+#include "weft/detail/stage.hpp"
+
+namespace weft::detail {
+
+inline constexpr std::size_t kSamplesPerTask = 1000;
+inline constexpr std::uint64_t kSampleBytesPerTask = 1u << 20;  // of files; other sources are read whole
+inline constexpr std::uint64_t kLongestSample = 64u << 10;
+inline constexpr std::size_t kSpreadKeys = 16'384;
+inline constexpr std::uint32_t kTellsSpread = 16;  // every so many tasks tells how the sample is spread: one of the first is enough
+
+/// A uniform choice of at most kSamplesPerTask of the keys seen (Vitter's algorithm R); of fewer where keys are so long that those
+/// would take too much memory.
+template <class K>
+class Reservoir {
+ public:
+  Reservoir(runtime::OperatorContext& context, std::uint64_t seed) : account_(context, "key samples"), random_(seed) {}
+
+  void add(const K& key) {
+    const std::uint64_t at = keys_.size() < capacity_ ? keys_.size() : random_.below(seen_ + 1);
+    ++seen_;
+    if (at >= capacity_) return;
+    const std::uint64_t bytes = runtime::encoded_bytes(key, scratch_);
+    if (bytes > kLongestSample) return;  // cuts between shorter keys are good enough
+    Kept kept{to_owned(key), sizeof(Kept) + bytes};
+    bytes_ += kept.bytes;
+    if (at == keys_.size()) {
+      keys_.push_back(std::move(kept));
+    } else {
+      bytes_ -= keys_[at].bytes;
+      keys_[at] = std::move(kept);
+    }
+    while (!fits()) halve();
+  }
+  std::uint64_t seen() const { return seen_; }
+  std::size_t size() const { return keys_.size(); }
+  /// Calls visit(key) for each.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Kept& kept : keys_) visit(kept.key);
+  }
+
+ private:
+  struct Kept {
+    Owned<K> key;
+    std::uint64_t bytes;
+  };
+
+  bool fits() {
+    if (bytes_ > account_.used()) return account_.try_take(bytes_ - account_.used());
+    account_.give_back(account_.used() - bytes_);
+    return true;
+  }
+  /// Any half of a uniform choice is one as well.
+  void halve() {
+    const std::size_t half = keys_.size() / 2;
+    for (std::size_t i = 0; i < half; ++i)
+      std::swap(keys_[i], keys_[i + static_cast<std::size_t>(random_.below(keys_.size() - i))]);
+    keys_.erase(keys_.begin() + static_cast<std::ptrdiff_t>(half), keys_.end());
+    capacity_ = std::max<std::size_t>(half, 1);
+    bytes_ = 0;
+    for (const Kept& kept : keys_) bytes_ += kept.bytes;
+  }
+
+  runtime::Account account_;
+  Random random_;
+  Encoder scratch_;
+  std::size_t capacity_ = kSamplesPerTask;
+  std::uint64_t seen_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::vector<Kept> keys_;
+};
+
+template <class K>
+using WeightedKey = std::pair<double, Owned<K>>;  // how many records the key stands for
+
+/// Reads windows of the input where the source can, and writes weighted keys to partition 0.
+template <class Chain, class KeyFn, class K>
+Buffer write_samples(TaskContext& context, const Chain& chain, const KeyFn& key_of) {
+  return write_segment(context, [&](runtime::PartitionedWriter& out) {
+    Reservoir<K> reservoir(context.operators, context.attempt.task.index);
+    context.sample_bytes = kSampleBytesPerTask;
+    chain.run(context, [&](typename Chain::Record&& record) { reservoir.add(std::invoke(key_of, std::as_const(record))); });
+    const double share = context.sampled_share > 0 ? context.sampled_share : 1.0;
+    const double weight =
+        static_cast<double>(reservoir.seen()) / share / static_cast<double>(std::max<std::size_t>(reservoir.size(), 1));
+    reservoir.for_each([&](const Owned<K>& key) { out.write(0, WeightedKey<K>(weight, key)); });
+    out.finish();
+    // The records will be read once more: count them then.
+    context.counters.clear();
+    context.input_bytes = context.input_records = 0;
+  });
+}
+
+/// The stage that draws the sample: its shuffle has the weighted keys in one partition.
+template <class K, class D, class KeyFn>
+ShuffleRef sample_keys(const D& in, const KeyFn& key_of, const std::string& name) {
+  StageDraft draft;
+  draft.name = name + " samples";
+  draft.lineage = in.lineage().then(draft.name, type_name<std::tuple<typename D::Record, KeyFn>>());
+  draft.partitions = 1;
+  draft.body = make_body([chain = in.chain(), key_of](TaskContext& context) {
+    return write_samples<typename D::ChainType, KeyFn, K>(context, chain, key_of);
+  });
+  return in.graph()->add_shuffle(std::move(draft));
+}
+
+/// Of the weighted keys at most about kSpreadKeys that stand for equal numbers of records.
+template <class K>
+Buffer write_even_sample(TaskContext& context, ShuffleId samples) {
+  const auto each = [&](auto&& visit) { read_shuffle<WeightedKey<K>>(context, samples, 0, visit); };
+  double total = 0;
+  each([&](const WeightedKey<K>& key) { total += key.first; });
+  return write_segment(context, [&](runtime::PartitionedWriter& out) {
+    const double step = total / kSpreadKeys;
+    double passed = 0, next = step / 2;
+    each([&](const WeightedKey<K>& key) {
+      for (passed += key.first; next < passed; next += step) out.write(0, key.second);
+    });
+    out.finish();
+  });
+}
+
+/// The stages that sample the keys of `in`, which are pairs; the shuffle is for tell_spread().
+template <class D>
+ShuffleRef sample_spread(const D& in, const std::string& name) {
+  using K = KeyOf<typename D::Record>;
+  WEFT_REQUIRE_CODEC(K);
+  const auto key_of = [](const typename D::Record& record) -> const K& { return record.first; };
+  const ShuffleRef sampled = sample_keys<K>(in, key_of, name);
+  StageDraft draft;
+  draft.name = name + " spread";
+  draft.lineage = after_shuffle(sampled, draft.name, type_name<K>());
+  draft.partitions = 1;
+  draft.body = make_body([id = sampled->id()](TaskContext& context) { return write_even_sample<K>(context, id); });
+  return in.graph()->add_shuffle(std::move(draft));
+}
+
+/// In a task that writes to route(key).
+template <class K, class Route>
+void tell_spread(TaskContext& context, ShuffleId sample, const Route& route) {
+  if (context.attempt.task.index % kTellsSpread != 0) return;
+  context.spread.assign(context.output_partitions, 0);
+  read_shuffle<Owned<K>>(context, sample, 0, [&](const Owned<K>& key) { ++context.spread[route(K(key))]; });
+}
+
+}  // namespace weft::detail
