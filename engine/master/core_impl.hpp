@@ -43,6 +43,7 @@ struct StageRecord {
   std::map<NodeId, std::uint32_t> sent;                // table version each node has
   std::set<NodeId> told;                               // nodes that bring its blocks to readers placed there
   std::vector<shuffle::MapOutput> untold;              // outputs that they do not know of yet
+  std::uint32_t units_sized_by = 0;                    // maps that had ended when what they bring was foretold last; 0: never
   std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
   StageCopies copies;                                  // of its outputs
   bool unlike = false;                                 // its maps write for different reduces: one says nothing of the others
@@ -178,8 +179,8 @@ class Core::Impl final : public sched::Decisions {
 
   // What of it waits out of memory (core_units.cpp).
   using PartitionsByNode = std::map<NodeId, std::vector<std::pair<std::uint32_t, StageId>>>;  // and who reads each
-  void place_units(const JobRecord& job, const StageRecord& input, const PartitionsByNode& partitions);
-  void complete_units(const JobRecord& job, const StageRecord& input);
+  void place_units(const JobRecord& job, StageRecord& input, const PartitionsByNode& partitions);
+  void resize_units(const JobRecord& job, StageRecord& input);
   void read_units(const JobRecord& job, const StageRecord& reader, std::uint32_t task);
   void decide_units();
   sched::UnitOrder unit_order();

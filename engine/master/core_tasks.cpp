@@ -140,8 +140,8 @@ Result<void> Core::Impl::on(TaskFinished event) {
   if (writes) copy_output(*task.job, stage, task.index);
   if (writes) preplace_readers(*task.job, stage, task);
   if (units_.limited()) read_units(*task.job, stage, task.index);
+  if (writes) resize_units(*task.job, stage);
   if (stage.info->complete()) {
-    if (writes) complete_units(*task.job, stage);
     stage_complete(*task.job, stage);
   } else if (writes && options_.slow_start < 1 && stage.info->finished == start_threshold(stage)) {
     refresh(*task.job);

@@ -31,7 +31,7 @@ std::uint64_t to_bring(const sched::ShuffleSizes& output, double size, std::uint
 }  // namespace
 
 /// `partitions`: what the reader's tasks that were placed on a node read, in the order in which the node has it.
-void Core::Impl::place_units(const JobRecord& job, const StageRecord& input, const PartitionsByNode& partitions) {
+void Core::Impl::place_units(const JobRecord& job, StageRecord& input, const PartitionsByNode& partitions) {
   if (!units_.limited()) return;
   const auto sizes = sched::predict_partitions(*input.info);
   std::vector<UnitBook::Place> places;
@@ -44,14 +44,24 @@ void Core::Impl::place_units(const JobRecord& job, const StageRecord& input, con
     }
   }
   units_.place({job.spec.job, input.plan.id}, {job.info->priority, job.info->submitted, job.spec.job}, places);
+  input.units_sized_by = input.info->output.finished_maps();
 }
 
-/// All maps of the input have ended.
-void Core::Impl::complete_units(const JobRecord& job, const StageRecord& input) {
+/// After a map of the input has ended. Sizes are predicted anew when twice as many have as when they were last, and known when all
+/// have.
+void Core::Impl::resize_units(const JobRecord& job, StageRecord& input) {
   const sched::ShuffleSizes& output = input.info->output;
-  units_.complete({job.spec.job, input.plan.id}, [&output](std::uint32_t partition, NodeId node) {
-    return to_bring(output, static_cast<double>(output.partition_bytes(partition)), partition, node);
-  });
+  if (input.units_sized_by == 0) return;
+  if (!input.info->complete() && output.finished_maps() / 2 < input.units_sized_by) return;
+  input.units_sized_by = output.finished_maps();
+  const auto sizes = sched::predict_partitions(*input.info);
+  if (!sizes) return;
+  units_.resize(
+      {job.spec.job, input.plan.id},
+      [&](std::uint32_t partition, NodeId node) {
+        return to_bring(output, partition < sizes->size() ? (*sizes)[partition] : 0, partition, node);
+      },
+      input.info->complete());
 }
 
 /// At the end of an event.

@@ -58,10 +58,11 @@ void UnitBook::place(const Key& key, const sched::JobOrder& job, std::span<const
   changed_ = true;
 }
 
-void UnitBook::complete(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes) {
+void UnitBook::resize(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes,
+                      bool complete) {
   const auto found = shuffles_.find(key);
   if (found == shuffles_.end()) return;
-  found->second.complete = true;
+  found->second.complete = complete;
   for (auto& [reads, place] : found->second.places) {
     const std::uint64_t before = std::exchange(place.bytes, bytes(place.partition, place.node));
     count(place.node, place.bytes, before);

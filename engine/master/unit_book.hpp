@@ -35,8 +35,8 @@ class UnitBook {
 
   /// More places of the shuffle, or new ones for what had another.
   void place(const Key& key, const sched::JobOrder& job, std::span<const Place> places);
-  /// Its maps have all ended: `bytes` says what is to be brought of a partition to a node.
-  void complete(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes);
+  /// What is to be brought of a partition to a node, as is known now; `complete`: for good, its maps have all ended.
+  void resize(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes, bool complete);
   /// The partition's reader has ended.
   void read(const Key& key, std::uint32_t partition, StageId reader);
   /// Nobody reads it any more; what became of its rounds is known until its job is dropped.

@@ -36,8 +36,8 @@ class Units : public testing::Test {
     ASSERT_TRUE(driver_.extend(job, part(0, {source(0, maps, reduces), result(reader(1, {0}, reduces, 0))})));
     for (std::uint32_t map = 0; map < maps / 4; ++map) finish_map(job, map, reduces);
   }
-  void finish_map(std::uint64_t job, std::uint32_t map, std::uint32_t reduces) {
-    driver_.finish_map(driver_.running_attempt(job, 0, map), std::vector<std::uint64_t>(reduces, kMapBytes), 100);
+  void finish_map(std::uint64_t job, std::uint32_t map, std::uint32_t reduces, std::uint64_t bytes = kMapBytes) {
+    driver_.finish_map(driver_.running_attempt(job, 0, map), std::vector<std::uint64_t>(reduces, bytes), 100);
   }
   void finish_reduce(std::uint64_t job, std::uint32_t task) { ASSERT_TRUE(driver_.finish(driver_.running_attempt(job, 1, task))); }
   /// Some event that changes nothing.
@@ -110,6 +110,24 @@ TEST_F(Units, ARoundThatIsReadLetsTheNextOneIn) {
   EXPECT_EQ(held_back(2), last(2, 2));
   EXPECT_EQ(driver_.core.job(JobId(1))->stages[0].rounds_evicted, 2u);
   EXPECT_EQ(driver_.core.job(JobId(1))->stages[0].rounds_returned, 1u);
+}
+
+TEST_F(Units, SizesAreForetoldAnewWhenTwiceAsManyMapsHaveEnded) {
+  join(1, 8 * kRoundBytes);
+  join(2, 8 * kRoundBytes);
+  begin(1, 8, 16);
+  later();
+  EXPECT_EQ(tellings(), 0u) << "four rounds of a budget of eight";
+  finish_map(1, 2, 16, 10 * kMapBytes);
+  later();
+  EXPECT_EQ(tellings(), 0u);
+  finish_map(1, 3, 16, 10 * kMapBytes);
+  later();
+  EXPECT_EQ(held_back(1), last(1, 6)) << "each is five and a half times as large";
+  EXPECT_EQ(held_back(2), last(2, 6));
+  for (std::uint32_t map = 4; map < 8; ++map) finish_map(1, map, 16, 0);
+  later();
+  EXPECT_EQ(held_back(1), last(1, 4)) << "less came, as is known at the end";
 }
 
 TEST_F(Units, DecisionsAreSomeTimeApart) {
