@@ -20,6 +20,11 @@ class BlockShelf {
   bool away() const { return leaving() || returning_ || in_files(); }
   /// What the next file takes of memory when it is back. There must be one.
   std::uint64_t next_file_bytes() const { return files_.back()->memory_bytes(); }
+  std::uint64_t bytes_in_files() const {
+    std::uint64_t sum = 0;
+    for (const Evictions::FilePtr& file : files_) sum += file->memory_bytes();
+    return sum;
+  }
   /// Whether that move, by the number it was given, still counts.
   bool moving(std::uint64_t move) const { return move_ == move; }
 

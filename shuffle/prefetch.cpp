@@ -1,5 +1,6 @@
 #include "shuffle/prefetch.hpp"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -19,7 +20,7 @@ void Prefetcher::Impl::expect(JobId job, ShuffleId shuffle, const std::vector<st
     if (at->second.taken || wanted.contains(at->first)) {
       ++at;
     } else {
-      release(at->second);
+      release(job, at->second);
       at = known.erase(at);
     }
   }
@@ -91,11 +92,13 @@ void Prefetcher::Impl::drop(JobId job) {
     const ShuffleId shuffle = (at++)->first.second;
     drop(job, shuffle);
   }
-  const auto found = ahead_.extract(job);
+  const auto found = accounts_.extract(job);
   if (found.empty()) return;
-  const Ahead& ahead = found.mapped();
-  log_.info("job {}: {} were brought to its tasks ahead, {} of it was read; {} of it went to disk, {} came back", job.value(),
-            human_bytes(ahead.brought), human_bytes(ahead.taken), human_bytes(ahead.evicted), human_bytes(ahead.returned));
+  const AheadBytes& ahead = found.mapped().bytes;
+  dropped_.emplace_back(job, ahead);
+  log_.info("job {}: {} were brought to its tasks ahead, {} of it was read, {} never; {} of it went to disk as {}, {} came back",
+            job.value(), human_bytes(ahead.brought_bytes), human_bytes(ahead.read_bytes), human_bytes(ahead.unread_bytes),
+            human_bytes(ahead.evicted_bytes), human_bytes(ahead.evicted_file_bytes), human_bytes(ahead.returned_bytes));
 }
 
 void Prefetcher::Impl::forget(const std::string& address, const Error& why) {
@@ -108,6 +111,20 @@ PrefetchStats Prefetcher::Impl::stats() const {
   PrefetchStats stats = stats_;
   if (evictions_) stats.file_bytes = evictions_->file_bytes();
   return stats;
+}
+
+Prefetcher::JobBytes Prefetcher::Impl::changed_jobs() {
+  JobBytes jobs = std::exchange(dropped_, {});
+  for (auto& [job, account] : accounts_)
+    if (std::exchange(account.changed, false)) jobs.emplace_back(job, account.bytes);
+  return jobs;
+}
+
+void Prefetcher::Impl::count(JobId job, std::uint64_t AheadBytes::*what, std::uint64_t bytes) {
+  Account& account = accounts_[job];
+  account.bytes.*what += bytes;
+  account.changed = true;
+  stats_.*what += bytes;
 }
 
 void Prefetcher::Impl::shutdown() {
@@ -209,11 +226,11 @@ void Prefetcher::Impl::fetched(const Candidate& what, std::vector<MapAttempt> ma
 
 void Prefetcher::Impl::keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps,
                             SealedSegment blocks) {
-  stats_.brought_bytes += blocks.size;
-  ahead_[what.job].brought += blocks.size;
+  count(what.job, &AheadBytes::brought_bytes, blocks.size);
   auto room = std::make_shared<const SegmentRoom>(store_.reserve_exactly(what.job, blocks.size));
   starved_ = room->bytes() == 0;
-  if (starved_ || !make_room(&what, blocks.size)) return;
+  if (starved_ || !make_room(&what, blocks.size)) return count(what.job, &AheadBytes::unread_bytes, blocks.size);
+  partition.unread += blocks.size;
   stats_.held_bytes += blocks.size;
   ++stats_.held_segments;
   partition.shelf.add(std::make_shared<const HeldBlocks>(HeldBlocks{std::move(blocks), std::move(maps), std::move(room)}));
@@ -224,15 +241,19 @@ void Prefetcher::Impl::answer(JobId job, ExpectedPartition& partition) {
   for (auto& [range, done] : std::exchange(partition.waiting, {})) done(part_of(job, partition, range));
 }
 
-PrefetchedPart Prefetcher::Impl::part_of(JobId job, const ExpectedPartition& partition, PartRange range) {
+PrefetchedPart Prefetcher::Impl::part_of(JobId job, ExpectedPartition& partition, PartRange range) {
   const std::vector<HeldPtr>& held = partition.shelf.in_memory();
   PrefetchedPart part;
   std::size_t at = range.from;
   for (; at < held.size() && part.blocks.size() < range.most; ++at) {
     Fd copy(::fcntl(held[at]->blocks.fd.get(), F_DUPFD_CLOEXEC, 0));
     if (!copy.valid()) return part;  // out of descriptors: the task fetches the rest
-    stats_.taken_bytes += held[at]->blocks.size;
-    ahead_[job].taken += held[at]->blocks.size;
+    if (at == partition.read) {
+      const bool last = ++partition.read == held.size();  // what was in a file may take less than it did
+      const std::uint64_t bytes = last ? partition.unread : std::min(held[at]->blocks.size, partition.unread);
+      partition.unread -= bytes;
+      count(job, &AheadBytes::read_bytes, bytes);
+    }
     part.blocks.push_back({std::move(copy), held[at]->maps});
   }
   part.more = at < held.size();
@@ -241,7 +262,7 @@ PrefetchedPart Prefetcher::Impl::part_of(JobId job, const ExpectedPartition& par
 
 void Prefetcher::Impl::give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition) {
   expected_.unlist(key, number);
-  release(partition);
+  release(key.first, partition);
   partition.flights = 0;
   answer(key.first, partition);
 }
@@ -267,5 +288,6 @@ void Prefetcher::drop(JobId job, ShuffleId shuffle) { impl_->drop(job, shuffle);
 void Prefetcher::drop(JobId job) { impl_->drop(job); }
 void Prefetcher::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
 PrefetchStats Prefetcher::stats() const { return impl_->stats(); }
+Prefetcher::JobBytes Prefetcher::changed_jobs() { return impl_->changed_jobs(); }
 
 }  // namespace weft::shuffle

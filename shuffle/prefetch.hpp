@@ -8,11 +8,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
 #include "base/ids.hpp"
 #include "base/rpc/rpc.hpp"
+#include "shuffle/ahead_bytes.hpp"
 #include "shuffle/neighbours.hpp"
 #include "shuffle/store.hpp"
 #include "shuffle/transfer.hpp"
@@ -30,12 +32,12 @@ struct PrefetchOptions {
   FetchOptions fetch{.attempts = 1, .reply_deadline = std::chrono::seconds(5), .in_flight = 4};
 };
 
-struct PrefetchStats {
+/// Since start, but what is held.
+struct PrefetchStats : AheadBytes {
   std::uint64_t held_bytes = 0, held_segments = 0;
-  std::uint64_t file_bytes = 0;  // what files take now
-  // Since start. Evicted blocks went to files, returned ones came back; dropped ones left memory and could not be written or read
-  // back, so they are fetched again. Evictions are counted by partition.
-  std::uint64_t brought_bytes = 0, taken_bytes = 0, evictions = 0, evicted_bytes = 0, returned_bytes = 0, dropped_bytes = 0;
+  std::uint64_t file_bytes = 0;     // what files take now
+  std::uint64_t evictions = 0;      // of a partition
+  std::uint64_t dropped_bytes = 0;  // left memory and could not be written or read back, so they are fetched again
 };
 
 /// A map output and where it is.
@@ -91,6 +93,9 @@ class Prefetcher {
   void forget(const std::string& address, const Error& why);
 
   PrefetchStats stats() const;
+  using JobBytes = std::vector<std::pair<JobId, AheadBytes>>;
+  /// Of each job of which something has changed since the last call: all since its start. Of a dropped job once more.
+  JobBytes changed_jobs();
 
  private:
   class Impl;

@@ -39,6 +39,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void drop(JobId job);
   void forget(const std::string& address, const Error& why);
   PrefetchStats stats() const;
+  JobBytes changed_jobs();
   /// No callback comes any more.
   void shutdown();
 
@@ -60,8 +61,8 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   // Giving.
   void answer(JobId job, ExpectedPartition& partition);
-  PrefetchedPart part_of(JobId job, const ExpectedPartition& partition, PartRange range);
-  void release(ExpectedPartition& partition);
+  PrefetchedPart part_of(JobId job, ExpectedPartition& partition, PartRange range);
+  void release(JobId job, ExpectedPartition& partition);
   void give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition);
 
   // Leaving memory, and coming back (prefetch_memory.cpp).
@@ -94,13 +95,18 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   std::uint32_t leaving_ = 0;          // files that are written
   std::uint64_t returning_bytes_ = 0;  // that are read back
   std::uint64_t moves_ = 0;            // numbers of those
+  /// Of the job, and of all together.
+  void count(JobId job, std::uint64_t AheadBytes::*what, std::uint64_t bytes);
+
   PrefetchStats stats_;
-  struct Ahead {
-    std::uint64_t brought = 0, taken = 0, evicted = 0, returned = 0;
+  struct Account {
+    AheadBytes bytes;
+    bool changed = false;  // since it was told
   };
-  std::map<JobId, Ahead> ahead_;  // bytes of running jobs
-  bool starved_ = false;          // the store had no room: until something is given up, or offered
-  bool told_why_ = false;         // since something could be written
+  std::map<JobId, Account> accounts_;  // of jobs that were not dropped
+  JobBytes dropped_;                   // the last of jobs that were, until told
+  bool starved_ = false;               // the store had no room: until something is given up, or offered
+  bool told_why_ = false;              // since something could be written
   bool closed_ = false;
 };
 

@@ -1,4 +1,5 @@
 // What was brought ahead and leaves memory for a file, and comes back.
+#include <algorithm>
 #include <utility>
 
 #include "shuffle/prefetch_impl.hpp"
@@ -44,16 +45,16 @@ void Prefetcher::Impl::evict(const Key& key, std::uint32_t number) {
 void Prefetcher::Impl::left(const Key& key, std::uint32_t number, ExpectedPartition& partition, std::uint64_t bytes,
                             Result<Evictions::FilePtr> file) {
   if (file) {
-    partition.shelf.left(*std::move(file));
     ++stats_.evictions;
-    stats_.evicted_bytes += bytes;
-    ahead_[key.first].evicted += bytes;
+    count(key.first, &AheadBytes::evicted_bytes, bytes);
+    count(key.first, &AheadBytes::evicted_file_bytes, (*file)->file_bytes());
+    partition.shelf.left(*std::move(file));
     told_why_ = false;
   } else {
     stats_.dropped_bytes += bytes;
     if (!std::exchange(told_why_, true))
       log_.warn("blocks that were brought ahead are given up, to be fetched again: {}", file.error().to_string());
-    release(partition);
+    release(key.first, partition);
     partition.next.clear();
   }
   expected_.list(key, number);
@@ -102,13 +103,12 @@ void Prefetcher::Impl::came_back(const Candidate& what, ExpectedPartition& parti
   if (blocks) {
     stats_.held_bytes += bytes_of(*blocks);
     stats_.held_segments += blocks->size();
-    stats_.returned_bytes += bytes;
-    ahead_[what.job].returned += bytes;
+    count(what.job, &AheadBytes::returned_bytes, bytes);
     partition.shelf.back(*std::move(blocks));
   } else {
     log_.warn("blocks that were brought ahead and lay on disk are fetched again: {}", blocks.error().to_string());
     stats_.dropped_bytes += bytes;
-    release(partition);
+    release(what.job, partition);
     partition.next.clear();
   }
   expected_.list(what.key(), what.partition);
@@ -123,7 +123,10 @@ void Prefetcher::Impl::bring_back_taken(const Key& key, std::uint32_t number, Ex
   const bool fits = bytes <= options_.memory_bytes && make_room(nullptr, bytes);
   if (fits && bring_back(expected_.candidate(key, number, ""))) return;
   if (fits && leaving_ > 0) return;  // once more when that is written
-  stats_.dropped_bytes += bytes;
+  const std::uint64_t lost = std::min(partition.shelf.bytes_in_files(), partition.unread);
+  stats_.dropped_bytes += lost;
+  partition.unread -= lost;
+  count(key.first, &AheadBytes::unread_bytes, lost);
   partition.shelf.forget_files();
 }
 
@@ -137,11 +140,13 @@ void Prefetcher::Impl::bring_back_all_taken() {
   }
 }
 
-void Prefetcher::Impl::release(ExpectedPartition& partition) {
+void Prefetcher::Impl::release(JobId job, ExpectedPartition& partition) {
   stats_.held_bytes -= bytes_of(partition.shelf.in_memory());
   stats_.held_segments -= partition.shelf.in_memory().size();
   if (!partition.shelf.in_memory().empty()) starved_ = false;
   partition.shelf.clear();
+  partition.read = 0;
+  if (partition.unread > 0) count(job, &AheadBytes::unread_bytes, std::exchange(partition.unread, 0));
 }
 
 }  // namespace weft::shuffle

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/json.hpp"
 #include "base/text.hpp"
 #include "engine/cli/table.hpp"
 
@@ -90,7 +89,25 @@ std::string copies_line(const master::JobStatus& job) {
   return text + "\n";
 }
 
+/// "brought 12 MiB to tasks ahead, which read 10 MiB of it; 4 MiB went to disk as 1 MiB, 4 MiB came back"
+std::string ahead_line(const master::JobStatus& job) {
+  const shuffle::AheadBytes& ahead = job.ahead;
+  std::string text = fmt::format("brought {} to tasks ahead, which read {} of it", human_bytes(ahead.brought_bytes),
+                                 human_bytes(ahead.read_bytes));
+  if (ahead.unread_bytes > 0) text += fmt::format(", and {} in vain", human_bytes(ahead.unread_bytes));
+  if (ahead.evicted_bytes > 0)
+    text += fmt::format("; {} went to disk as {}, {} came back", human_bytes(ahead.evicted_bytes),
+                        human_bytes(ahead.evicted_file_bytes), human_bytes(ahead.returned_bytes));
+  return text + "\n";
+}
+
 }  // namespace
+
+void add_ahead(JsonWriter& json, const shuffle::AheadBytes& ahead) {
+  json.begin_object().member("brought_bytes", ahead.brought_bytes).member("read_bytes", ahead.read_bytes);
+  json.member("unread_bytes", ahead.unread_bytes).member("evicted_bytes", ahead.evicted_bytes);
+  json.member("evicted_file_bytes", ahead.evicted_file_bytes).member("returned_bytes", ahead.returned_bytes).end_object();
+}
 
 std::string jobs_table(const client::JobList& jobs) {
   Table table({"JOB", "NAME", "USER", "STATE", "TIME", "INPUT", "SHUFFLED", "ERROR"});
@@ -124,6 +141,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
   if (!job.error.empty()) text += fmt::format("error: {}\n", escaped(job.error));
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));
+  if (job.ahead.brought_bytes > 0) text.insert(text.size() - 1, ahead_line(job));
   if (job.shuffle_replicas > 1) text.insert(text.size() - 1, copies_line(job));
   Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SECOND ATTEMPTS", "SHUFFLED", "STATE", "REASON"});
   for (const master::StageStatus& stage : job.stages) {
@@ -137,6 +155,8 @@ std::string job_text(const master::JobStatus& job, Duration now) {
 std::string job_json(const master::JobStatus& job, Duration now) {
   JsonWriter json;
   write_job(json, job, now);
+  json.key("ahead");
+  add_ahead(json, job.ahead);
   json.key("stages").begin_array();
   for (const master::StageStatus& stage : job.stages) {
     json.begin_object().member("id", stage.id.value()).member("name", stage.name).member("tasks", stage.tasks);

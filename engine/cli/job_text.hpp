@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "engine/client/protocol.hpp"
 
 namespace weft::cli {
@@ -18,5 +19,7 @@ std::string explanation_text(const client::Explanation& explanation);
 std::string explanation_json(const client::Explanation& explanation);
 std::string logs_text(const std::vector<client::JobLog>& logs);
 std::string logs_json(const std::vector<client::JobLog>& logs);
+/// As an object.
+void add_ahead(JsonWriter& json, const shuffle::AheadBytes& ahead);
 
 }  // namespace weft::cli

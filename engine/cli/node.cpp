@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/job_text.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/master/clock_offset.hpp"
@@ -50,6 +51,10 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
     add_resources(json, node.capacity);
     json.key("used");
     add_resources(json, node.used);
+    json.member("store_memory_bytes", node.store_memory_bytes).member("store_disk_bytes", node.store_disk_bytes);
+    json.member("ahead_held_bytes", node.ahead_held_bytes).member("ahead_file_bytes", node.ahead_file_bytes);
+    json.key("ahead");
+    add_ahead(json, node.ahead);
     json.key("attributes").begin_object();
     for (const auto& [name, value] : node.attributes) json.member(name, value);
     json.end_object().member("heard_seconds_ago", std::chrono::duration<double>(node.heard).count()).end_object();

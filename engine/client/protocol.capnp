@@ -112,6 +112,16 @@ struct Status {
   deadline @13 :Int64;            # as submitted, ended; 0: none
   priority @14 :Int32;
   shuffleReplicas @15 :UInt32;
+  ahead @16 :Ahead;
+}
+
+struct Ahead {                    # blocks brought ahead of their tasks, in bytes
+  brought @0 :UInt64;
+  read @1 :UInt64;                # of these
+  unread @2 :UInt64;              # given up before
+  evicted @3 :UInt64;             # to files
+  evictedFile @4 :UInt64;         # that took so many
+  returned @5 :UInt64;
 }
 
 struct JobList {
@@ -155,6 +165,11 @@ struct Node {
   excludedFor @12 :Int64;         # nanoseconds more, when excluded
   clockAhead @13 :Int64;          # nanoseconds its clock is ahead of the master's
   lost @14 :Bool;                 # given up because it is silent; its connection is still there
+  storeMemoryBytes @15 :UInt64;   # of map outputs
+  storeDiskBytes @16 :UInt64;
+  aheadHeldBytes @17 :UInt64;     # of blocks brought ahead, in memory
+  aheadFileBytes @18 :UInt64;     # and in files
+  ahead @19 :Ahead;               # since the worker began
 }
 
 struct Waiting {

@@ -121,9 +121,12 @@ struct NodeStatus {
   Duration heard{0};  // ago
   sched::Resources capacity{}, used{};
   std::map<std::string, std::string> attributes{};
-  Duration excluded_for{0};  // more
-  Duration clock_ahead{0};   // of the master's
-  bool lost = false;         // given up because it is silent; its connection is still there
+  Duration excluded_for{0};                                    // more
+  Duration clock_ahead{0};                                     // of the master's
+  bool lost = false;                                           // given up because it is silent; its connection is still there
+  std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;  // of map outputs
+  std::uint64_t ahead_held_bytes = 0, ahead_file_bytes = 0;    // of blocks brought ahead, in memory and in files
+  shuffle::AheadBytes ahead{};                                 // since the worker began
 };
 
 rpc::Payload encode(const Submit& message);

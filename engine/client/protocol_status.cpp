@@ -6,6 +6,14 @@ namespace weft::client {
 
 namespace {
 
+void write(wire::Ahead::Builder out, const shuffle::AheadBytes& bytes) {
+  out.setBrought(bytes.brought_bytes), out.setRead(bytes.read_bytes), out.setUnread(bytes.unread_bytes);
+  out.setEvicted(bytes.evicted_bytes), out.setEvictedFile(bytes.evicted_file_bytes), out.setReturned(bytes.returned_bytes);
+}
+shuffle::AheadBytes read(wire::Ahead::Reader in) {
+  return {in.getBrought(), in.getRead(), in.getUnread(), in.getEvicted(), in.getEvictedFile(), in.getReturned()};
+}
+
 void write(wire::Status::Builder out, const master::JobStatus& status) {
   out.setId(status.id.value());
   out.setName(text(status.name));
@@ -53,6 +61,7 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
   out.setDeadline(status.deadline.value_or(Duration(0)).count());
   out.setPriority(status.priority);
   out.setShuffleReplicas(status.shuffle_replicas);
+  write(out.initAhead(), status.ahead);
 }
 
 Result<master::JobStatus> read(wire::Status::Reader in) {
@@ -97,6 +106,7 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
   if (in.getDeadline() != 0) status.deadline = Duration(in.getDeadline());
   status.priority = in.getPriority();
   status.shuffle_replicas = in.getShuffleReplicas();
+  status.ahead = read(in.getAhead());
   return status;
 }
 
@@ -236,6 +246,11 @@ rpc::Payload encode(const std::vector<NodeStatus>& nodes) {
     out[i].setExcludedFor(node.excluded_for.count());
     out[i].setClockAhead(node.clock_ahead.count());
     out[i].setLost(node.lost);
+    out[i].setStoreMemoryBytes(node.store_memory_bytes);
+    out[i].setStoreDiskBytes(node.store_disk_bytes);
+    out[i].setAheadHeldBytes(node.ahead_held_bytes);
+    out[i].setAheadFileBytes(node.ahead_file_bytes);
+    write(out[i].initAhead(), node.ahead);
   }
   return payload(builder);
 }
@@ -254,6 +269,11 @@ Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message) {
       made.excluded_for = Duration(node.getExcludedFor());
       made.clock_ahead = Duration(node.getClockAhead());
       made.lost = node.getLost();
+      made.store_memory_bytes = node.getStoreMemoryBytes();
+      made.store_disk_bytes = node.getStoreDiskBytes();
+      made.ahead_held_bytes = node.getAheadHeldBytes();
+      made.ahead_file_bytes = node.getAheadFileBytes();
+      made.ahead = read(node.getAhead());
     }
     return nodes;
   });

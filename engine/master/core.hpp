@@ -11,6 +11,7 @@
 
 #include "engine/master/events.hpp"
 #include "schedulers/scheduler.hpp"
+#include "shuffle/ahead_bytes.hpp"
 
 namespace weft::master {
 
@@ -74,6 +75,8 @@ struct JobStatus {
   std::vector<StageStatus> stages;
   Counters counters;  // of winning attempts only
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
+  /// Of its blocks, on all nodes. The core knows nothing of it: the shell fills it in, from what workers say now and then.
+  shuffle::AheadBytes ahead{};
 };
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called

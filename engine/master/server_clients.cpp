@@ -34,7 +34,7 @@ Result<rpc::Payload> ServerImpl::on_client_request(const rpc::ConnectionPtr& con
     case client::kJobStatus: {
       WEFT_ASSIGN(const client::JobRequest request, client::decode_job_request(message));
       client::JobList list;
-      WEFT_ASSIGN(JobStatus status, (*core_)->job(request.job, true));
+      WEFT_ASSIGN(JobStatus status, status_of(request.job, true));
       list.jobs.push_back(std::move(status));
       list.now = now();
       return client::encode(list);
@@ -143,6 +143,13 @@ Result<rpc::Payload> ServerImpl::on_record_value(const rpc::Message& message) {
   return rpc::Payload{};
 }
 
+Result<JobStatus> ServerImpl::status_of(JobId id, bool predict) const {
+  WEFT_ASSIGN(JobStatus status, (*core_)->job(id, predict));
+  if (const auto found = ahead_.find(id); found != ahead_.end())
+    for (const auto& [node, bytes] : found->second) status.ahead += bytes;
+  return status;
+}
+
 Result<rpc::Payload> ServerImpl::on_list_nodes() {
   std::vector<client::NodeStatus> nodes;
   for (const auto& [id, node] : nodes_) {
@@ -154,6 +161,11 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
     status.slots = node.info.slots;
     status.heard = now() - node.heard;
     status.clock_ahead = node.clock.ahead();
+    status.store_memory_bytes = node.heartbeat.store_memory_bytes;
+    status.store_disk_bytes = node.heartbeat.store_disk_bytes;
+    status.ahead_held_bytes = node.heartbeat.ahead_held_bytes;
+    status.ahead_file_bytes = node.heartbeat.ahead_file_bytes;
+    status.ahead = node.heartbeat.ahead;
     if (const sched::NodeInfo* info = (*core_)->view().node(id)) {
       status.running = static_cast<std::uint32_t>(info->running.size());
       status.excluded = !info->usable();

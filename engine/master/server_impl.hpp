@@ -41,6 +41,7 @@ class ServerImpl final : public Server {
     std::vector<protocol::Command> outbox;
     bool flush_posted = false;
     Time heard{0};
+    protocol::Heartbeat heartbeat{};  // the last one
     ClockOffset clock;
   };
   /// A client's poll that waits for something to tell.
@@ -98,6 +99,7 @@ class ServerImpl final : public Server {
   void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
   void on_task_event(NodeId node, protocol::Event event);
   void on_copy_ended(NodeId node, protocol::CopyEnded ended);
+  void on_jobs_ahead(NodeId node, const std::vector<protocol::JobAhead>& jobs);
   Node* prepared(NodeId id, JobId job);
   std::vector<protocol::NodeAddress> holders_of(const std::vector<shuffle::MapOutput>& outputs) const;
   void send(Node& node, NodeId id, protocol::Command command);
@@ -110,6 +112,7 @@ class ServerImpl final : public Server {
   Result<rpc::Payload> on_run_part(const rpc::Message& message);
   Result<rpc::Payload> on_record_value(const rpc::Message& message);
   Result<rpc::Payload> on_list_nodes();
+  Result<JobStatus> status_of(JobId id, bool predict) const;
 
   // server_scheduling.cpp
   Result<void> configure(const std::string& spec);
@@ -136,7 +139,8 @@ class ServerImpl final : public Server {
   std::unique_ptr<StorageService> storage_;  // null: no files
   std::optional<Error> failed_;              // the master cannot go on
   std::map<NodeId, Node> nodes_;
-  std::map<JobId, Job> jobs_;  // running ones
+  std::map<JobId, Job> jobs_;                                     // running ones
+  std::map<JobId, std::map<NodeId, shuffle::AheadBytes>> ahead_;  // of those the core knows, and of none before a restart
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;
   std::uint32_t next_node_ = 1;
   std::uint64_t next_job_ = 1;

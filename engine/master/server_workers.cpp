@@ -120,6 +120,7 @@ Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Mes
     if (node.clock.add(heartbeat.clock - Duration(std::chrono::system_clock::now().time_since_epoch())))
       log_.warn("the clock of worker {} is {}: times in logs and of files will not agree with the master's; set the clock of {}",
                 node.info.name, clock_text(node.clock.ahead()), node.info.host);
+    node.heartbeat = heartbeat;
     WorkerHeartbeat event;
     event.node = id;
     event.used.cpu = heartbeat.cpu;
@@ -131,6 +132,11 @@ Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Mes
   if (message.type == protocol::kCopyEnded) {
     WEFT_ASSIGN(protocol::CopyEnded ended, protocol::decode_copy_ended(message));
     on_copy_ended(id, std::move(ended));
+    return {};
+  }
+  if (message.type == protocol::kJobsAhead) {
+    WEFT_ASSIGN(const auto jobs, protocol::decode_jobs_ahead(message));
+    on_jobs_ahead(id, jobs);
     return {};
   }
   if (message.type != protocol::kTaskEvents) return fail(Code::corrupt, fmt::format("unknown message {}", message.type));
@@ -181,6 +187,12 @@ void ServerImpl::on_copy_ended(NodeId node, protocol::CopyEnded ended) {
     log_.warn("job {}: {} could not make a second copy of the output of map {} of shuffle {}: {}", ended.job.value(),
               nodes_.at(node).info.name, ended.map, ended.shuffle.value(), ended.error);
   }
+}
+
+void ServerImpl::on_jobs_ahead(NodeId node, const std::vector<protocol::JobAhead>& jobs) {
+  for (const protocol::JobAhead& job : jobs)
+    if (job.job.value() < next_job_) ahead_[job.job][node] = job.bytes;
+  while (ahead_.size() > jobs_.size() + options_.core.finished_jobs_kept) ahead_.erase(ahead_.begin());
 }
 
 void ServerImpl::on_close(const rpc::ConnectionPtr& connection, const Error& error) {

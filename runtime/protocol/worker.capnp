@@ -34,6 +34,27 @@ struct Heartbeat {
   storeMemoryBytes @2 :UInt64;
   storeDiskBytes @3 :UInt64;
   clockNanoseconds @4 :Int64;     # the worker's time of day, since 1970
+  ahead @5 :Ahead;                # since the worker began
+  aheadHeldBytes @6 :UInt64;      # in memory now
+  aheadFileBytes @7 :UInt64;      # in files now
+}
+
+struct Ahead {                    # blocks brought ahead of their tasks, in bytes
+  brought @0 :UInt64;
+  read @1 :UInt64;                # of these
+  unread @2 :UInt64;              # given up before
+  evicted @3 :UInt64;             # to files
+  evictedFile @4 :UInt64;         # that took so many
+  returned @5 :UInt64;
+}
+
+struct JobAhead {
+  job @0 :UInt64;
+  ahead @1 :Ahead;                # since the job began
+}
+
+struct JobsAhead {
+  jobs @0 :List(JobAhead);
 }
 
 struct JobSetup {

@@ -5,6 +5,18 @@
 
 namespace weft::protocol {
 
+namespace {
+
+void write(wire::Ahead::Builder out, const shuffle::AheadBytes& bytes) {
+  out.setBrought(bytes.brought_bytes), out.setRead(bytes.read_bytes), out.setUnread(bytes.unread_bytes);
+  out.setEvicted(bytes.evicted_bytes), out.setEvictedFile(bytes.evicted_file_bytes), out.setReturned(bytes.returned_bytes);
+}
+shuffle::AheadBytes read(wire::Ahead::Reader in) {
+  return {in.getBrought(), in.getRead(), in.getUnread(), in.getEvicted(), in.getEvictedFile(), in.getReturned()};
+}
+
+}  // namespace
+
 rpc::Payload encode(const Register& message) {
   capnp::MallocMessageBuilder builder;
   auto out = builder.initRoot<wire::Register>();
@@ -42,6 +54,19 @@ rpc::Payload encode(const Heartbeat& message) {
   out.setStoreMemoryBytes(message.store_memory_bytes);
   out.setStoreDiskBytes(message.store_disk_bytes);
   out.setClockNanoseconds(message.clock.count());
+  write(out.initAhead(), message.ahead);
+  out.setAheadHeldBytes(message.ahead_held_bytes);
+  out.setAheadFileBytes(message.ahead_file_bytes);
+  return payload(builder);
+}
+
+rpc::Payload encode(const std::vector<JobAhead>& jobs) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::JobsAhead>().initJobs(static_cast<unsigned>(jobs.size()));
+  for (unsigned i = 0; i < out.size(); ++i) {
+    out[i].setJob(jobs[i].job.value());
+    write(out[i].initAhead(), jobs[i].bytes);
+  }
   return payload(builder);
 }
 
@@ -107,8 +132,19 @@ Result<Heartbeat> decode_heartbeat(const rpc::Message& message) {
   return rpc::read_message<wire::Heartbeat>(message.header.view(), "heartbeat", [](auto in) -> Result<Heartbeat> {
     const Duration clock(in.getClockNanoseconds());
     if (clock < Duration(0)) return fail(Code::corrupt, "a heartbeat from before 1970");
-    return Heartbeat{in.getCpu(), in.getMemory(), in.getStoreMemoryBytes(), in.getStoreDiskBytes(), clock};
+    return Heartbeat{in.getCpu(), in.getMemory(),      in.getStoreMemoryBytes(), in.getStoreDiskBytes(),
+                     clock,       read(in.getAhead()), in.getAheadHeldBytes(),   in.getAheadFileBytes()};
   });
+}
+
+Result<std::vector<JobAhead>> decode_jobs_ahead(const rpc::Message& message) {
+  return rpc::read_message<wire::JobsAhead>(message.header.view(), "what was brought ahead of jobs",
+                                            [](auto in) -> Result<std::vector<JobAhead>> {
+                                              std::vector<JobAhead> jobs;
+                                              for (auto job : in.getJobs())
+                                                jobs.push_back({JobId(job.getJob()), read(job.getAhead())});
+                                              return jobs;
+                                            });
 }
 
 Result<BinaryRequest> decode_binary_request(const rpc::Message& message) {

@@ -9,6 +9,7 @@
 
 #include "base/hash.hpp"
 #include "runtime/protocol/task.hpp"
+#include "shuffle/ahead_bytes.hpp"
 #include "shuffle/mode.hpp"
 
 namespace weft::protocol {
@@ -21,6 +22,7 @@ enum WorkerMessage : rpc::MessageType {
   kFetchBinary = 104,  // request, worker to master: BinaryRequest -> BinaryChunk and its bytes as bulk
   kReadLog = 105,      // request, master to worker: LogRequest -> the end of the job's log as bulk
   kCopyEnded = 106,    // notification, worker to master: CopyEnded; what came of a CopyOutput
+  kJobsAhead = 107,    // notification, worker to master: vector<JobAhead>; with heartbeats, of jobs of which something has changed
 };
 
 /// The most a binary is moved at a time.
@@ -44,7 +46,15 @@ struct Registered {
 struct Heartbeat {
   double cpu = 0, memory = 0;  // used by tasks, as measured
   std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;
-  Duration clock{0};  // the worker's time of day, since 1970
+  Duration clock{0};                                         // the worker's time of day, since 1970
+  shuffle::AheadBytes ahead{};                               // since the worker began
+  std::uint64_t ahead_held_bytes = 0, ahead_file_bytes = 0;  // of it in memory and in files now
+};
+
+/// What became of blocks that were brought to the worker for tasks of a job, since that began.
+struct JobAhead {
+  JobId job;
+  shuffle::AheadBytes bytes;
 };
 
 /// What a worker needs to start executors of a job. Precedes everything else about the job.
@@ -146,6 +156,7 @@ rpc::Payload encode(const BinaryRequest& message);
 rpc::Payload encode(const BinaryChunk& message, SharedBytes bytes);
 rpc::Payload encode(const LogRequest& message);
 rpc::Payload encode(const CopyEnded& message);
+rpc::Payload encode(const std::vector<JobAhead>& jobs);
 
 Result<Register> decode_register(const rpc::Message& message);
 Result<Registered> decode_registered(const rpc::Message& message);
@@ -155,5 +166,6 @@ Result<BinaryRequest> decode_binary_request(const rpc::Message& message);
 Result<BinaryChunk> decode_binary_chunk(const rpc::Message& message);
 Result<LogRequest> decode_log_request(const rpc::Message& message);
 Result<CopyEnded> decode_copy_ended(const rpc::Message& message);
+Result<std::vector<JobAhead>> decode_jobs_ahead(const rpc::Message& message);
 
 }  // namespace weft::protocol

@@ -115,6 +115,10 @@ void MasterLink::report(const protocol::CopyEnded& copy) {
   if (registered_) connection_->notify(protocol::kCopyEnded, protocol::encode(copy));
 }
 
+void MasterLink::report(const std::vector<protocol::JobAhead>& jobs) {
+  if (registered_ && !jobs.empty()) connection_->notify(protocol::kJobsAhead, protocol::encode(jobs));
+}
+
 void MasterLink::flush() {
   flush_posted_ = false;
   if (!registered_) return;

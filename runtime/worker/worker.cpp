@@ -197,7 +197,18 @@ class WorkerImpl final : public Worker {
     if (chunks_) chunks_->heartbeat();
     heartbeat.memory = static_cast<double>(stats.memory_bytes);
     heartbeat.clock = std::chrono::system_clock::now().time_since_epoch();
+    const shuffle::PrefetchStats ahead = prefetcher_->stats();
+    heartbeat.ahead = ahead;
+    heartbeat.ahead_held_bytes = ahead.held_bytes;
+    heartbeat.ahead_file_bytes = ahead.file_bytes;
+    report_ahead();
     return heartbeat;
+  }
+
+  void report_ahead() {
+    std::vector<protocol::JobAhead> jobs;
+    for (const auto& [job, bytes] : prefetcher_->changed_jobs()) jobs.push_back({job, bytes});
+    link_->report(jobs);
   }
 
   /// Carries the commands out in order; launches for one job in a row go to its executor in one message.
@@ -280,6 +291,7 @@ class WorkerImpl final : public Worker {
       forget_old_log(id);
       if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();
     });
+    report_ahead();
   }
 
   void forget_old_log(JobId id) {

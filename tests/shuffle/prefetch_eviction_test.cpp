@@ -112,6 +112,34 @@ TEST_F(PrefetchEviction, ALaterRoundLeavesMemoryForAnEarlierOneAndIsNotFetchedAg
   EXPECT_LT(stats().brought_bytes, 3 * kPartitionBytes);
 }
 
+TEST_F(PrefetchEviction, EachByteIsAccountedForByJob) {
+  const auto changed = [&] {
+    Prefetcher::JobBytes jobs;
+    reactor_->run([&] { jobs = prefetcher_->changed_jobs(); });
+    return jobs;
+  };
+  open();
+  evict();
+  EXPECT_EQ(maps_taken(0), kMaps);
+  EXPECT_EQ(maps_taken(0), kMaps) << "by another attempt";
+  const auto some = changed();
+  ASSERT_EQ(some.size(), 1u);
+  EXPECT_EQ(some[0].first, kJob);
+  const AheadBytes before = some[0].second;
+  EXPECT_GE(before.read_bytes, kPartitionBytes);
+  EXPECT_LT(before.read_bytes, before.brought_bytes);
+  EXPECT_EQ(before.brought_bytes - before.read_bytes, before.evicted_bytes) << "one was read once, the other is in a file";
+  EXPECT_EQ(before.evicted_file_bytes, stats().file_bytes);
+  EXPECT_EQ(before.unread_bytes + before.returned_bytes, 0u);
+  EXPECT_TRUE(changed().empty()) << "nothing new";
+  reactor_->run([&] { prefetcher_->drop(kJob); });
+  const auto last = changed();
+  ASSERT_EQ(last.size(), 1u) << "once more at its end";
+  EXPECT_EQ(last[0].second.unread_bytes, before.evicted_bytes);
+  EXPECT_EQ(last[0].second.brought_bytes, last[0].second.read_bytes + last[0].second.unread_bytes);
+  EXPECT_TRUE(changed().empty());
+}
+
 TEST_F(PrefetchEviction, ADamagedFileIsNotReadAndItsTaskFetchesInstead) {
   open();
   evict();
