@@ -28,19 +28,22 @@ struct Options {
   std::string on;      // a worker
   std::uint32_t tasks = 4;
   std::uint64_t records = 100000;
+  std::uint64_t growth = 1;
 };
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option(
-         "mode", options.mode,
-         "noop, sums, hold, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, exit, loop, hang, "
-         "allocate, once or wait")
+  app.add_option("mode", options.mode,
+                 "noop, sums, hold, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, "
+                 "exit, loop, hang, "
+                 "allocate, once or wait")
       ->required();
   app.add_option("--input", options.input, "Text for the modes that read");
   app.add_option("--marker", options.marker, "File to create when a task has begun");
   app.add_option("--on", options.on, "The worker on which tasks of the mode hang do");
   app.add_option("--tasks", options.tasks, "Tasks of the first stage");
   app.add_option("--records", options.records, "Records in all");
+  app.add_option("--growth", options.growth,
+                 "In the mode cross: values of later maps are so many times as long as those of the first");
 }
 
 /// True for the first caller among all processes.
@@ -48,6 +51,10 @@ bool mark(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file >= 0) close(file);
   return file >= 0;
+}
+
+void wait_for(const std::string& path) {
+  while (access(path.c_str(), F_OK) != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 /// Returns when this was called for each of the tasks, whatever the process.
@@ -81,7 +88,7 @@ std::uint64_t misbehave(const Options& options, std::uint64_t i) {
   }
   if (options.mode == "straggle" && i + 1 == options.records) {  // the last task, which says where it is
     mark(options.marker + "." + node_name());
-    while (access((options.marker + ".go").c_str(), F_OK) != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    wait_for(options.marker + ".go");
   }
   if (options.mode == "allocate") {
     static std::vector<std::vector<char>> hoard;
@@ -141,9 +148,30 @@ void hold(weft::Flow& flow, const Options& options) {
                         .reduce_by_key(std::plus<>())
                         .map([options](const auto& row) {
                           mark(options.marker + ".held");
-                          while (access((options.marker + ".go").c_str(), F_OK) != 0)
-                            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                          wait_for(options.marker + ".go");
                           return row;
+                        })
+                        .collect();
+  print_sorted(rows);
+}
+
+/// Every record crosses a shuffle under a key of its own. The last map ends when the marker with ".maps" behind it is there,
+/// readers when the one with ".go" is. Prints the sum of each key and what came with it.
+void cross(weft::Flow& flow, const Options& options) {
+  const auto rows = flow.generate(
+                            options.records,
+                            [options](std::uint64_t i) {
+                              if (i + 1 == options.records) wait_for(options.marker + ".maps");
+                              const std::uint64_t times = i < options.records / options.tasks ? 1 : options.growth;
+                              return std::pair(i, std::string(20 * times, static_cast<char>('a' + i % 26)));
+                            },
+                            options.tasks)
+                        .reduce_by_key([](const std::string& a, const std::string& b) { return a + b; })
+                        .map([options](const auto& row) {
+                          wait_for(options.marker + ".go");
+                          std::uint64_t sum = row.first;
+                          for (const char c : row.second) sum += static_cast<unsigned char>(c);
+                          return std::pair(row.first, sum);
                         })
                         .collect();
   print_sorted(rows);
@@ -201,6 +229,8 @@ void where(weft::Flow& flow, const Options& options) {
 void define(weft::Flow& flow, const Options& options) {
   if (options.mode == "hold") {
     hold(flow, options);
+  } else if (options.mode == "cross") {
+    cross(flow, options);
   } else if (options.mode == "skewed_join") {
     skewed_join(flow, options);
   } else if (options.mode == "meet") {
