@@ -113,7 +113,9 @@ void ShuffleSizes::put(const Row& row, std::uint64_t bytes) {
 }
 
 void ShuffleSizes::take(const Row& row, std::uint64_t bytes) {
-  OnNode& there = by_node_.at(row.node);
+  const auto place = by_node_.find(row.node);
+  if (place == by_node_.end()) return;  // forgotten
+  OnNode& there = place->second;
   there.total_ -= bytes;
   const auto found =
       std::find_if(there.maps_.begin(), there.maps_.end(), [&row](const auto& entry) { return entry.first == row.sizes; });

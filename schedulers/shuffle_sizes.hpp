@@ -51,7 +51,7 @@ class ShuffleSizes {
   void remove(std::uint32_t map);
   /// What the map wrote is on that node from now on.
   void move(std::uint32_t map, NodeId node);
-  /// The node is gone; its outputs were removed.
+  /// The node is gone; what it had is to be removed, or moved, next.
   void forget(NodeId node) { by_node_.erase(node); }
 
  private:

@@ -76,6 +76,8 @@ void Core::Impl::lose_output(JobRecord& job, StageRecord& stage, std::uint32_t m
 /// Those with a copy are there from now on. True when some are to be made again.
 bool Core::Impl::lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node, const std::string& why) {
   if (stage.dropped || !stage.info->output.by_node().contains(node)) return false;
+  stage.info->output.forget(node);    // before its outputs leave one by one
+  stage.copies.holders.insert(node);  // if it is still there, so are their bytes
   std::uint32_t lost = 0, moved = 0;
   for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
     if (stage.info->tasks[map].state != sched::TaskState::finished || stage.info->tasks[map].node != node) continue;
@@ -86,7 +88,6 @@ bool Core::Impl::lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node
       ++lost;
     }
   }
-  stage.info->output.forget(node);
   if (moved + lost > 0) record_reason(job.spec.job, stage.plan.id, what_became_of(moved, lost, why));
   if (moved > 0) tell_moved(job, stage);
   return lost > 0;

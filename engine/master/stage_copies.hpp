@@ -37,7 +37,7 @@ class StageCopies {
 
   std::map<std::uint32_t, std::uint32_t> failures{};  // to copy an output, since it was written or moved
   std::set<std::uint32_t> waiting{};                  // outputs that no node could take a copy of
-  std::set<NodeId> holders{};                         // live nodes that were given copies, or whose outputs are elsewhere now
+  std::set<NodeId> holders{};                         // live nodes that were given copies, or whose outputs are elsewhere or lost
   std::uint32_t left = 0;                             // outputs that were given up on: copying failed again and again
   std::uint32_t used = 0;                             // copies that took the place of a lost output
 

@@ -1,6 +1,8 @@
 // How fast the core is. Printed, not asserted: speed is no property of a test.
 #include <chrono>
+#include <utility>
 
+#include "base/sanitized.hpp"
 #include "schedulers/registry.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
@@ -72,6 +74,35 @@ TEST(CoreThroughput, IsPrinted) {
   measure("20,000 tasks with replicas on 100 nodes", 100, 8, part(0, {result(source(0, 20000, 0))}), true);
   measure("20,000 maps of 20 partitions, 20 reduces", 20, 8, part(0, {source(0, 20000, 20), result(reader(1, {0}, 20, 0))}), true);
   measure("200,000 no-op tasks on 1000 nodes", 1000, 4, part(0, {result(source(0, 200000, 0))}), false);
+}
+
+TEST(CoreThroughput, LossOfANodeIsPrinted) {
+  constexpr std::uint32_t kMaps = kSanitized ? 20'000 : 200'000;
+  Core core(sched::make_scheduler("fifo").value(), {});
+  std::vector<Command> commands;
+  for (std::uint32_t i = 1; i <= 2; ++i) {
+    WorkerJoined event;
+    event.node = NodeId(i);
+    event.host = fmt::format("host-{}", i);
+    event.capacity.cpu = kMaps;
+    ASSERT_TRUE(core.apply(Time(0), std::move(event), commands));
+  }
+  JobSubmitted job;
+  job.job = JobId(1);
+  ASSERT_TRUE(core.apply(Time(0), std::move(job), commands));
+  ASSERT_TRUE(core.apply(Time(0), PlanExtended{JobId(1), part(0, {source(0, kMaps, 1), result(reader(1, {0}, 1, 0))})}, commands));
+  for (const Command& command : std::exchange(commands, {})) {
+    const auto* launch = std::get_if<LaunchTask>(&command);
+    if (launch == nullptr || launch->attempt.task.index == 0) continue;  // the last one is not waited for
+    TaskFinished finished;
+    finished.attempt = launch->attempt;
+    finished.node = launch->node;
+    finished.output.push_back({launch->attempt.task.index % 1000, 1});
+    ASSERT_TRUE(core.apply(Time(0), std::move(finished), commands));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(core.apply(Time(0), WorkerLost{NodeId(2), "test"}, commands));
+  std::printf("%u maps, half of them on a node that is lost: %.3f s\n", kMaps, seconds_since(start));
 }
 
 }  // namespace
