@@ -10,16 +10,6 @@ namespace weft::sched {
 
 namespace {
 
-/// How many tasks of this demand a node runs at a time.
-double slots_of(const NodeInfo& node, const Resources& demand) {
-  double slots = 1e9;
-  for (const ResourceKind& kind : kResourceKinds) {
-    const double want = demand.*kind.amount;
-    if (want > 0 && accounted(kind, node.capacity)) slots = std::min(slots, std::floor(node.capacity.*kind.amount / want + 1e-9));
-  }
-  return slots;
-}
-
 /// Nodes by position.
 struct Nodes {
   std::vector<NodeId> ids;
@@ -27,7 +17,7 @@ struct Nodes {
 
   Nodes(const ClusterView& view, const Resources& demand) {
     for (const auto& [id, node] : view.nodes()) {
-      const double fit = node.usable() ? slots_of(node, demand) : 0;
+      const double fit = node.usable() ? slots_of(node.capacity, demand) : 0;
       if (fit < 1) continue;
       ids.push_back(id);
       slots.push_back(fit);
@@ -101,6 +91,15 @@ void place_the_rest(const Preplaceable& what, const StageInfo& reader, const Nod
 }
 
 }  // namespace
+
+double slots_of(const Resources& capacity, const Resources& demand) {
+  double slots = 1e9;
+  for (const ResourceKind& kind : kResourceKinds) {
+    const double want = demand.*kind.amount;
+    if (want > 0 && accounted(kind, capacity)) slots = std::min(slots, std::floor(capacity.*kind.amount / want + 1e-9));
+  }
+  return slots;
+}
 
 void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisions& decisions) {
   const JobInfo* job = view.job(what.job);

@@ -1,9 +1,9 @@
 // Which rounds of what is brought ahead wait out of memory: what the core tells its book of them, and the nodes when that decides.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "engine/master/core_impl.hpp"
+#include "schedulers/preplacement.hpp"
 #include "schedulers/size_prediction.hpp"
 
 namespace weft::master {
@@ -14,10 +14,6 @@ namespace {
 /// most.
 Time pause_for(std::size_t places) {
   return std::chrono::milliseconds(100) + std::chrono::microseconds(10) * static_cast<std::int64_t>(places);
-}
-
-std::uint32_t slots_of(const sched::NodeInfo& node, const sched::Resources& demand) {
-  return demand.cpu > 0 ? static_cast<std::uint32_t>(std::clamp(std::floor(node.capacity.cpu / demand.cpu + 1e-9), 1.0, 1e6)) : 1;
 }
 
 /// Of a partition that will be so large: what is not on the node already, as far as maps have ended.
@@ -38,7 +34,8 @@ void Core::Impl::place_units(const JobRecord& job, StageRecord& input, const Par
   for (const auto& [node, there] : partitions) {
     for (std::uint32_t rank = 0; rank < there.size(); ++rank) {
       const auto& [partition, reader] = there[rank];
-      const std::uint32_t slots = slots_of(*state_.node(node), job.info->stages.at(reader).demand);
+      const double fit = sched::slots_of(state_.node(node)->capacity, job.info->stages.at(reader).demand);
+      const auto slots = static_cast<std::uint32_t>(std::max(fit, 1.0));
       const double size = sizes && partition < sizes->size() ? (*sizes)[partition] : 0;
       places.push_back({partition, reader, node, rank / slots, to_bring(input.info->output, size, partition, node)});
     }

@@ -84,6 +84,27 @@ TEST_F(Units, AFullNodeHoldsTheLastRoundsBackEverywhere) {
   EXPECT_EQ(driver_.core.job(JobId(1))->stages[0].bytes_held_back, 2 * 2 * kRoundBytes);
 }
 
+TEST_F(Units, RoundsAreAsLargeAsWhateverANodeHasLeastOfAllows) {
+  for (std::uint32_t node : {1u, 2u}) {
+    WorkerJoined event;
+    event.node = NodeId(node);
+    event.host = fmt::format("host-{}", node);
+    event.rack = "rack";
+    event.capacity.cpu = 8;
+    event.capacity.memory = 2;  // two tasks
+    event.ahead_bytes = 2 * kRoundBytes;
+    ASSERT_TRUE(driver_.apply(std::move(event)));
+  }
+  JobSubmitted job;
+  job.job = JobId(1);
+  job.demand.memory = 1;
+  ASSERT_TRUE(driver_.apply(std::move(job)));
+  ASSERT_TRUE(driver_.extend(1, part(0, {source(0, 8, 16), result(reader(1, {0}, 16, 0))})));
+  for (std::uint32_t map = 0; map < 2; ++map) finish_map(1, map, 16);
+  ASSERT_EQ(placed(1, 1).size(), 8u);
+  EXPECT_EQ(held_back(1), last(1, 4)) << "two of four rounds";
+}
+
 TEST_F(Units, NothingIsHeldBackWhereAllFitsOrNoLimitIsKnown) {
   join(1, 4 * kRoundBytes);
   join(2, 0);
