@@ -85,9 +85,6 @@ bool Core::Impl::use_copy(JobRecord& job, StageRecord& stage, std::uint32_t map,
   task.node = to;
   stage.info->output.move(map, to);
   ++stage.table_version;
-  for (shuffle::MapOutput& output : stage.untold) {
-    if (output.map == map) output.node = to;
-  }
   emit(OutputMoved{job.spec.job, shuffle_of(stage), {map, task.attempt(), to}, from, why});
   if (options_.slow_start < 1) extend_tables(job, stage, {&job, &stage, map});
   copy_output(job, stage, map);

@@ -42,7 +42,7 @@ struct StageRecord {
   std::uint32_t version_of_table = 0;
   std::map<NodeId, std::uint32_t> sent;                // table version each node has
   std::set<NodeId> told;                               // nodes that bring its blocks to readers placed there
-  std::vector<shuffle::MapOutput> untold;              // outputs that they do not know of yet
+  std::set<std::uint32_t> untold;                      // maps whose outputs they do not know of yet
   std::uint32_t units_sized_by = 0;                    // maps that had ended when what they bring was foretold last; 0: never
   std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
   StageCopies copies;                                  // of its outputs

@@ -63,21 +63,21 @@ std::uint64_t Core::Impl::block_bytes(const sched::ShuffleSizes& sizes) {
 /// After a map of `input` has ended.
 void Core::Impl::preplace_readers(JobRecord& job, StageRecord& input, const TaskRef& task) {
   if (!input.told.empty()) {
-    input.untold.push_back({task.index, task.info().attempt(), task.info().node});
+    input.untold.insert(task.index);
     if (input.untold.size() * kPortions >= input.info->tasks.size() || input.info->complete()) tell_outputs(job, input);
   }
   if (options_.preplace_at >= 1 || job.spec.shuffle_mode == shuffle::Mode::pull || state_.nodes().size() < 2) return;
   const double enough = std::ceil(std::max(0.0, options_.preplace_at) * static_cast<double>(input.info->tasks.size()));
   if (input.info->output.finished_maps() < std::max(1.0, enough)) return;
-  if (!input.info->complete()) {
-    input.unlike = input.unlike || !maps_are_alike(*input.info);
-    if (input.unlike) return;  // what is placed now would be brought to the wrong nodes
-  }
   for (StageId id : input.info->children) {
     StageRecord& reader = job.stages.at(id);
     const bool known = std::find(reader.placed_by.begin(), reader.placed_by.end(), input.plan.id) != reader.placed_by.end();
     if (known || !reader.active || !untouched(*reader.info) || !first_reader(reader.plan, input.plan.id)) continue;
     if (!reader.info->bounds.empty() || may_merge(job, reader)) continue;  // so little that it is soon fetched
+    if (!input.info->complete()) {
+      input.unlike = input.unlike || !maps_are_alike(*input.info);
+      if (input.unlike) return;  // what is placed now would be brought to the wrong nodes
+    }
     preplace(job, reader, input.plan.id);
   }
 }
@@ -94,8 +94,14 @@ void Core::Impl::preplace(JobRecord& job, StageRecord& reader, std::optional<Sta
   for (StageId id : reader.placed_by) tell_places(job, job.stages.at(id));
 }
 
+/// Those that are still there, where they are now.
 void Core::Impl::tell_outputs(const JobRecord& job, StageRecord& input) {
-  const std::vector<shuffle::MapOutput> outputs = std::exchange(input.untold, {});
+  std::vector<shuffle::MapOutput> outputs;
+  for (const std::uint32_t map : std::exchange(input.untold, {})) {
+    const sched::TaskInfo& task = input.info->tasks[map];
+    if (task.state == sched::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
+  }
+  if (outputs.empty()) return;
   for (NodeId node : input.told) {
     emit(PrefetchShuffle{node, job.spec.job, ShuffleId(input.plan.id.value()), std::nullopt, outputs,
                          block_bytes(input.info->output), input.info->complete()});

@@ -202,6 +202,45 @@ TEST(Preplacement, ASchedulerThatThrowsWhenAskedIsFoundOutAndTheJobGoesOn) {
   EXPECT_NE(d.last<ActionFinished>(), nullptr);
 }
 
+TEST(Preplacement, TellsOfNoOutputThatIsGone) {
+  for (const std::uint32_t replicas : {1u, 2u}) {
+    Driver d(at(0.05));
+    for (std::uint32_t node : {1u, 2u, 3u}) d.join(node, 64);
+    d.submit(1, 4, replicas);
+    ASSERT_TRUE(d.extend(1, part(0, {source(0, 192, 6), result(reader(1, {0}, 6, 0))})));
+    std::map<NodeId, std::vector<std::uint32_t>> maps;
+    for (const auto& [attempt, node] : d.running) maps[node].push_back(attempt.task.index);
+    const std::vector<std::uint64_t> bytes(6, 10);
+    for (std::uint32_t i = 0; i < 4; ++i)
+      for (auto& [node, of_node] : maps) finish_map(d, 0, of_node[i], 100, bytes);
+    ASSERT_EQ(placed(d, 1), 6u);
+    const std::uint32_t told_next = maps[NodeId(3)][4];  // in a portion with others
+    finish_map(d, 0, told_next, 100, bytes);
+    if (const auto* copy = d.last<CopyOutput>()) {
+      ASSERT_TRUE(d.apply(OutputCopied{{copy->node, copy->job, copy->shuffle, copy->output.map, copy->output.attempt}}));
+    }
+    const std::size_t before = d.commands.size();
+    ASSERT_TRUE(d.lose(3));
+    std::erase_if(d.running, [](const auto& entry) { return entry.second == NodeId(3); });
+    finish_map(d, 0, maps[NodeId(1)][4], 100, bytes);
+    finish_map(d, 0, maps[NodeId(1)][5], 100, bytes);
+    finish_map(d, 0, maps[NodeId(1)][6], 100, bytes);
+    std::size_t told = 0, moved = 0;
+    for (std::size_t i = before; i < d.commands.size(); ++i) {
+      const auto* prefetch = std::get_if<PrefetchShuffle>(&d.commands[i]);
+      if (prefetch == nullptr) continue;
+      for (const shuffle::MapOutput& output : prefetch->outputs) {
+        EXPECT_NE(output.node, NodeId(3)) << output.map;
+        ++told, moved += output.map == told_next ? 1 : 0;
+      }
+    }
+    EXPECT_GT(told, 0u);
+    EXPECT_EQ(moved > 0, replicas == 2) << "where its copy is";
+    d.drain();
+    EXPECT_NE(d.last<ActionFinished>(), nullptr);
+  }
+}
+
 TEST(Status, ForetellsHowLargeAShuffleWillBe) {
   Driver d;
   d.join(1, 4);
