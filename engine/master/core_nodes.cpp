@@ -80,6 +80,7 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
     for (auto& [stage_id, stage] : job.stages) {
       stage.sent.erase(id);
       stage.told.erase(id);
+      stage.fetch_failures.erase(id);
       lose_outputs_on(job, stage, id, why);
       lose_copies_on(job, stage, id);
       if (stage.info->preplaced.contains(id)) homeless.push_back({job_id, stage_id, 0});

@@ -136,6 +136,11 @@ Result<void> Core::Impl::on(TaskFinished event) {
   if (!writes) store_result(task, std::move(event.result));
   notify({sched::Notice::Kind::task_finished, task.job->spec.job, stage.plan.id, task.index, event.node});
   if (doomed_.contains(task.job->spec.job)) return {};
+  if (writes && stage.released && !stage.active) {  // it ran on when its shuffle had been given up
+    lose_output(*task.job, stage, task.index);
+    emit(ReleaseShuffle{event.node, task.job->spec.job, ShuffleId(stage.plan.id.value())});
+    return {};
+  }
   watch_stage(*task.job, stage);
   if (writes) copy_output(*task.job, stage, task.index);
   if (writes) preplace_readers(*task.job, stage, task);

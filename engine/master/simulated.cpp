@@ -30,7 +30,29 @@ Result<void> SimulatedCluster::apply(Event event) {
     command_log_ += '\n';
     std::visit([this](const auto& alternative) { carry_out(alternative); }, command);
   }
+  for (const Command& command : commands) {
+    if (const auto* release = std::get_if<ReleaseShuffle>(&command)) check_released(release->job, release->shuffle);
+    if (const auto* finished = std::get_if<JobFinished>(&command)) check_released(finished->job, std::nullopt);
+    if (const auto* failed = std::get_if<JobFailed>(&command)) check_released(failed->job, std::nullopt);
+  }
   return applied;
+}
+
+/// That the nodes which the core knows keep nothing of a shuffle, or of any of the job's.
+void SimulatedCluster::check_released(JobId job, std::optional<ShuffleId> shuffle) {
+  const auto about = [&](JobId its_job, ShuffleId its_shuffle) { return its_job == job && (!shuffle || its_shuffle == *shuffle); };
+  const auto any = [&](const auto& entries) {
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const auto& entry) { return about(entry.first.first, entry.first.second); });
+  };
+  for (const auto& [id, node] : nodes_) {
+    if (!node.known) continue;
+    const bool output =
+        std::any_of(node.store.begin(), node.store.end(), [&](const Output& kept) { return about(kept.job, kept.shuffle); });
+    check(!output && !any(node.tables) && !any(node.told) && !any(node.placed),
+          fmt::format("node {} keeps something of job {}{} that was released", id.value(), job.value(),
+                      shuffle ? fmt::format(" shuffle {}", shuffle->value()) : std::string()));
+  }
 }
 
 void SimulatedCluster::check(bool good, std::string what) {
@@ -66,6 +88,13 @@ void SimulatedCluster::extend(JobId job, plan::PlanPart part) {
   for (const auto& stage : part.stages) {
     if (stage.output == plan::OutputKind::result) targets_[job].insert(stage.id);
   }
+  for (const auto& stage : part.stages) {
+    for (const auto& branch : stage.branches) {
+      for (ShuffleId input : branch.partitioned) released_[job].erase(input);
+      for (ShuffleId input : branch.broadcast) released_[job].erase(input);
+    }
+  }
+  released_[job].insert(part.released.begin(), part.released.end());
   const auto key = std::pair(job, part.action);
   waiting_.insert(key);
   if (auto extended = apply(PlanExtended{job, std::move(part)}); !extended) {
@@ -82,6 +111,15 @@ bool SimulatedCluster::run(Time limit) {
     if (now_ > limit || !step()) return false;
   }
   return true;
+}
+
+void SimulatedCluster::settle() {
+  const auto runs = [](const auto& entry) { return entry.second.known && entry.second.busy > 0; };
+  while (std::any_of(nodes_.begin(), nodes_.end(), runs)) {
+    if (!step()) return check(false, "what runs does not end");
+  }
+  for (const auto& [job, shuffles] : released_)
+    for (ShuffleId shuffle : shuffles) check_released(job, shuffle);
 }
 
 bool SimulatedCluster::step() {
@@ -106,7 +144,7 @@ void SimulatedCluster::happen(const TaskEnd& end) {
   Event event = outcome(end.node, end.attempt, task);
   const bool finished = std::holds_alternative<TaskFinished>(event);
   const bool is_target = targets_[end.attempt.task.job].contains(end.attempt.task.stage);
-  if (finished && !is_target) {
+  if (finished && !is_target && !task.fenced) {
     node.store.insert(
         {end.attempt.task.job, ShuffleId(end.attempt.task.stage.value()), end.attempt.task.index, end.attempt.attempt});
   }
@@ -275,8 +313,9 @@ void SimulatedCluster::carry_out(const KillTask& command) {
 
 void SimulatedCluster::carry_out(const ShuffleLocations& command) {
   const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));
+  const bool over = core_.view().job(command.job) == nullptr;  // later in the same event
   const bool complete = stage != nullptr && command.outputs->size() == stage->tasks.size();
-  check(complete || (stage != nullptr && options_.core.slow_start < 1),
+  check(complete || over || (stage != nullptr && options_.core.slow_start < 1),
         fmt::format("the table of shuffle {} is not complete", command.shuffle.value()));
   nodes_.at(command.node).tables[{command.job, command.shuffle}] = command;
 }
@@ -307,8 +346,10 @@ void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
   Node& node = nodes_.at(command.node);
   check(node.known, "a node that is gone is told to prefetch");
   auto& told = node.told[{command.job, command.shuffle}];
-  for (const shuffle::MapOutput& output : command.outputs)
+  for (const shuffle::MapOutput& output : command.outputs) {
     check(told.emplace(output.map, output.attempt).second, "an output is told twice to a node that prefetches");
+    check(nodes_.at(output.node).known, "an output on a lost node is to be prefetched");
+  }
   const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));
   check(stage != nullptr && (!command.partitions || std::all_of(command.partitions->begin(), command.partitions->end(),
                                                                 [&](std::uint32_t p) { return p < stage->output.partitions(); })),

@@ -53,6 +53,8 @@ class SimulatedCluster {
 
   /// Runs until every action asked for is finished or its job failed; false when `limit` of virtual time passes first.
   bool run(Time limit);
+  /// Lets end what runs, without a new action, and checks that nothing of released shuffles is left on the nodes.
+  void settle();
   bool step();  // one happening; false when nothing is left to happen
 
   Core& core() { return core_; }
@@ -106,6 +108,7 @@ class SimulatedCluster {
   void at(Time when, Happening happening) { agenda_.emplace(std::pair(when, sequence_++), std::move(happening)); }
   Result<void> apply(Event event);
   void check(bool good, std::string what);
+  void check_released(JobId job, std::optional<ShuffleId> shuffle);
 
   void happen(const TaskEnd& end);
   void happen(const Heartbeat& beat);
@@ -144,7 +147,8 @@ class SimulatedCluster {
   std::map<NodeId, Node> nodes_;
   std::uint32_t next_node_ = 1;
   std::uint64_t next_job_ = 1;
-  std::map<JobId, std::set<StageId>> targets_;  // result stages
+  std::map<JobId, std::set<StageId>> targets_;     // result stages
+  std::map<JobId, std::set<ShuffleId>> released_;  // by the plan, and not read since
   std::set<AttemptId> started_;
   std::set<TaskId> committed_;  // tasks of result stages
   std::set<std::pair<JobId, ActionId>> waiting_;

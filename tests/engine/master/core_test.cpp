@@ -1,5 +1,7 @@
 #include "engine/master/core.hpp"
 
+#include <set>
+
 #include "tests/engine/master/core_driver.hpp"
 
 namespace weft::master {
@@ -222,6 +224,58 @@ TEST(Core, RecomputesLineageRecursivelyThroughReleasedShuffles) {
   EXPECT_EQ(d.launches(2), 2u);  // its result is with the driver
   EXPECT_EQ(d.all<ActionFinished>().size(), 2u);
   EXPECT_EQ(d.last<ReleaseShuffle>()->node, NodeId(3));  // given up again
+}
+
+TEST(Core, WhatAMapWritesAfterItsShuffleWasGivenUpIsReleasedToo) {
+  Driver d;
+  for (std::uint32_t node : {1u, 2u, 3u}) d.join(node, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 3, 2), result(reader(1, {0}, 2, 0))}, {0})));
+  while (d.launches(1) < 2) ASSERT_TRUE(d.finish(AttemptId(d.running.begin()->first)));
+  std::uint32_t idle = 1;
+  while (!d.core.view().node(NodeId(idle))->running.empty()) ++idle;
+  ASSERT_TRUE(d.lose(idle));
+  d.join(4, 1);
+  ASSERT_EQ(d.running.size(), 3u) << "a map runs again, though both readers have what they need";
+  for (std::uint32_t task : {0u, 1u}) ASSERT_TRUE(d.finish(d.running_attempt(1, 1, task)));
+  ASSERT_NE(d.last<ActionFinished>(), nullptr);
+  const std::size_t released = d.all<ReleaseShuffle>().size();
+  ASSERT_EQ(d.drain(), 1u);
+  EXPECT_EQ(d.all<ReleaseShuffle>().size(), released + 1);
+  EXPECT_EQ(d.last<ReleaseShuffle>()->node, NodeId(4));
+  EXPECT_EQ(d.core.view().stage(JobId(1), StageId(0))->output.finished_maps(), 0u);
+  ASSERT_TRUE(d.extend(1, part(1, {result(reader(2, {0}, 2, 0))})));  // wanted after all
+  EXPECT_EQ(d.drain(), 5u);
+  EXPECT_EQ(d.all<ActionFinished>().size(), 2u);
+}
+
+TEST(Core, ANodeWhoseOutputsNobodyCanReadIsToldToReleaseThem) {
+  Driver d;
+  for (std::uint32_t node : {1u, 2u}) {
+    WorkerJoined event;
+    event.node = NodeId(node);
+    event.host = fmt::format("host-{}", node);
+    event.capacity.cpu = 6;
+    event.capacity.memory = node == 1 ? 10 : 1;
+    ASSERT_TRUE(d.apply(std::move(event)));
+  }
+  d.submit(1);
+  plan::Stage large = result(reader(1, {0}, 1, 0));
+  large.demand.memory = 5;  // for node 1
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 12, 1), std::move(large)}, {0})));
+  while (d.launches(1) == 0) ASSERT_TRUE(d.finish(AttemptId(d.running.begin()->first)));
+  for (int failure = 0; failure < 4; ++failure) {
+    const sched::StageInfo& maps = *d.core.view().stage(JobId(1), StageId(0));
+    std::uint32_t map = 0;
+    while (maps.tasks[map].node != NodeId(2)) ++map;
+    ASSERT_TRUE(d.fail_fetch(d.running_attempt(1, 1, 0), 0, map, maps.tasks[map].attempt(), NodeId(2)));
+    while (!d.is_running(1, 1, 0)) ASSERT_TRUE(d.finish(AttemptId(d.running.begin()->first)));
+  }
+  EXPECT_FALSE(d.core.view().node(NodeId(2))->usable());
+  d.drain();
+  std::set<NodeId> released;
+  for (const auto* release : d.all<ReleaseShuffle>()) released.insert(release->node);
+  EXPECT_EQ(released, (std::set{NodeId(1), NodeId(2)}));
 }
 
 TEST(Core, AFetchFailureRedoesTheMapWithoutCountingAgainstTheReader) {
