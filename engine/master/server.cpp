@@ -112,14 +112,21 @@ Result<void> ServerImpl::recover() {
     if (const auto* node = std::get_if<WorkerJoined>(&entry.event)) next_node_ = std::max(next_node_, node->node.value() + 1);
   }
   std::vector<Command> commands;
+  std::map<std::uint64_t, SetTimer> timers;  // that have not fired
   std::size_t number = 0;
   for (JournalEntry& entry : recovered->entries) {
+    if (const auto* fired = std::get_if<TimerFired>(&entry.event)) timers.erase(fired->timer);
     if (auto applied = core_->apply(entry.at, std::move(entry.event), commands); !applied)
-      return fail(std::move(applied).error().wrap(fmt::format("event {} of the journal does not apply", number)));
+      return fail(std::move(applied).error().wrap(fmt::format(
+          "event {} of the journal does not apply; this weft decides otherwise than the one that wrote it, or lacks one "
+          "of its plugins: start with those, or with another --journal",
+          number)));
     ++number;
+    for (const Command& command : commands)
+      if (const auto* timer = std::get_if<SetTimer>(&command)) timers[timer->timer] = *timer;
+    commands.clear();
   }
-  for (Command& command : commands)
-    if (auto* timer = std::get_if<SetTimer>(&command)) carry_out(*timer);
+  for (auto& [id, timer] : timers) carry_out(timer);
   std::vector<NodeId> nodes;
   for (const auto& [id, node] : (*core_)->view().nodes()) nodes.push_back(id);
   std::vector<JobId> jobs;
