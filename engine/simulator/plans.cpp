@@ -81,6 +81,9 @@ Result<void> validate(const JobSpec& job, std::size_t index) {
   };
   if (job.stages.empty()) return fail(Code::invalid_argument, fmt::format("job {} ({}) has no stages", index, job.name));
   if (job.max_attempts == 0) return fail(Code::invalid_argument, fmt::format("job {} ({}) has no attempts", index, job.name));
+  if (job.shuffle_replicas > 2)
+    return fail(Code::invalid_argument,
+                fmt::format("job {} ({}) keeps map outputs in {} copies; there are 1 or 2", index, job.name, job.shuffle_replicas));
   if (job.arrival < Time(0)) return fail(Code::invalid_argument, fmt::format("job {} ({}) arrives before 0", index, job.name));
   for (std::size_t i = 0; i < job.stages.size(); ++i) {
     const StageSpec& stage = job.stages[i];
@@ -146,6 +149,7 @@ master::JobSubmitted submission(const JobSpec& job, JobId id) {
   if (job.deadline) event.deadline = job.arrival + *job.deadline;
   event.demand.cpu = 1;
   event.max_attempts = job.max_attempts;
+  event.shuffle_replicas = job.shuffle_replicas;
   event.hints = job.hints;
   return event;
 }

@@ -112,7 +112,7 @@ void Run::arrive(std::size_t index) {
   last_progress_ = now_;
   const JobId id(index + 1);
   master::JobSubmitted submitted = submission(*job.spec, id);
-  submitted.shuffle_replicas = model_.shuffle_replicas;
+  if (submitted.shuffle_replicas == 0) submitted.shuffle_replicas = model_.shuffle_replicas;
   apply(std::move(submitted));
   apply(master::PlanExtended{id, std::move(part)});
 }

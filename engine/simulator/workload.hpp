@@ -46,8 +46,9 @@ struct JobSpec {
   std::string name, user, pool;
   int priority = 0;  // larger first
   Time arrival{0};
-  std::optional<Time> deadline;    // since arrival
-  std::uint32_t max_attempts = 4;  // of a task, before the job fails
+  std::optional<Time> deadline;        // since arrival
+  std::uint32_t max_attempts = 4;      // of a task, before the job fails
+  std::uint32_t shuffle_replicas = 0;  // copies of its map outputs, 1 or 2; 0: as many as the cluster model says
   sched::JobHints hints;
   std::vector<StageSpec> stages;  // parents before children
 };

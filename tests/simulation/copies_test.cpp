@@ -1,4 +1,5 @@
 // Second copies of map outputs in simulated clusters: maps of dead nodes do not run again, and copies take the network's time.
+#include "engine/simulator/plans.hpp"
 #include "tests/simulation/simulated.hpp"
 
 namespace weft::simulator {
@@ -56,6 +57,14 @@ TEST(SimulatedCopies, TakeTheTimeOfTheNetwork) {
   EXPECT_EQ(maps_run(log_of(workload(3000), slow(seconds(100)))), 3u);
   const double without = run(workload(3000), slow(seconds(1000))).traffic[1].total;
   EXPECT_NEAR(without, 6000, 10) << "once for the reduces, once for the copies";
+}
+
+TEST(SimulatedCopies, AreMadeOfJobsThatSaySo) {
+  Workload two = workload();
+  two.jobs[0].shuffle_replicas = 2;
+  EXPECT_EQ(maps_run(log_of(two, dying(seconds(50), 1))), 3u);
+  two.jobs[0].shuffle_replicas = 3;
+  EXPECT_EQ(validate(two.jobs[0], 0).error().code(), Code::invalid_argument);
 }
 
 TEST(SimulatedCopies, OtherNumbersAreRefused) {

@@ -112,6 +112,19 @@ class LogText {
   std::string text_;
 };
 
+TEST(EventLogLoader, KeepsTheCopiesOfMapOutputs) {
+  for (const bool two : {true, false}) {
+    LogText log;
+    log.add(0, "job_submitted", std::string(R"("job":1,"name":"j")") + (two ? R"(,"shuffle_replicas":2)" : ""));
+    log.plan(0, 1);
+    log.ran(0, 1, 0, 0);
+    log.ran(0, 1, 0, 1);
+    const auto recording = log.read();
+    ASSERT_TRUE(recording) << recording.error().to_string();
+    EXPECT_EQ(recording->workload.jobs.at(0).shuffle_replicas, two ? 2u : 0u) << "0: as the simulated cluster has them";
+  }
+}
+
 TEST(EventLogLoader, KeepsFailedAttemptsAndLostNodes) {
   LogText log;
   log.join(0, 1, "a");

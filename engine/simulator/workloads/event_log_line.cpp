@@ -46,6 +46,7 @@ class Parser {
     if (key == "scheduler" || key == "spec") return text(event.scheduler);
     if (key == "kind") return text(event.kind);
     if (key == "max_attempts") return number(event.max_attempts);
+    if (key == "shuffle_replicas") return number(event.shuffle_replicas);
     if (key == "priority") return number(event.priority);
     if (key == "deadline_ns") return time(event.deadline.emplace());
     if (key == "weight") return real(event.weight);

@@ -37,7 +37,7 @@ struct LoggedEvent {
   std::uint32_t stage = 0, task = 0, attempt = 0, node = 0;
   std::string name, user, pool, host, rack, scheduler, kind;
   int priority = 0;
-  std::uint32_t max_attempts = 0;  // 0: not told
+  std::uint32_t max_attempts = 0, shuffle_replicas = 0;  // 0: not told
   std::optional<Time> deadline;
   double weight = 1;
   sched::Resources demand, capacity;

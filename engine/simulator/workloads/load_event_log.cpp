@@ -116,6 +116,7 @@ class Reader {
     spec.hints.weight = event.weight;
     spec.arrival = at->second.submitted = event.at;
     if (event.max_attempts > 0) spec.max_attempts = event.max_attempts;
+    spec.shuffle_replicas = event.shuffle_replicas;
     at->second.demand = event.demand;
     return {};
   }
