@@ -1,6 +1,7 @@
 // What was brought of one partition: in memory, on its way to a file, in files, or on its way back. Private to the prefetcher.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -24,6 +25,13 @@ class BlockShelf {
     std::uint64_t sum = 0;
     for (const Evictions::FilePtr& file : files_) sum += file->memory_bytes();
     return sum;
+  }
+  bool has(const MapAttempt& map) const {
+    const auto holds = [&](const HeldPtr& held) {
+      return std::find(held->maps.begin(), held->maps.end(), map) != held->maps.end();
+    };
+    return std::any_of(in_memory_.begin(), in_memory_.end(), holds) || std::any_of(leaving_.begin(), leaving_.end(), holds) ||
+           std::any_of(files_.begin(), files_.end(), [&](const Evictions::FilePtr& file) { return file->has(map); });
   }
   /// Whether that move, by the number it was given, still counts.
   bool moving(std::uint64_t move) const { return move_ == move; }

@@ -144,4 +144,10 @@ Result<std::vector<HeldPtr>> EvictionFile::read(std::shared_ptr<const SegmentRoo
   return all;
 }
 
+bool EvictionFile::has(const MapAttempt& map) const {
+  return std::any_of(blocks_.begin(), blocks_.end(), [&](const Blocks& blocks) {
+    return std::find(blocks.maps.begin(), blocks.maps.end(), map) != blocks.maps.end();
+  });
+}
+
 }  // namespace weft::shuffle

@@ -36,6 +36,7 @@ class EvictionFile {
 
   /// The blocks again, in fresh memory that `room` stands for. corrupt: the file is not what was written.
   Result<std::vector<HeldPtr>> read(std::shared_ptr<const SegmentRoom> room) const;
+  bool has(const MapAttempt& map) const;
   /// What the blocks took of memory, and take again at most.
   std::uint64_t memory_bytes() const { return memory_bytes_; }
   std::uint64_t file_bytes() const { return file_bytes_; }

@@ -35,7 +35,8 @@ struct ExpectedShuffle {
   std::map<std::uint32_t, ExpectedPartition> partitions;
   std::set<std::uint32_t> held_back;  // partitions that wait out of memory
   std::map<std::string, std::vector<MapAttempt>> by_address;
-  std::set<MapAttempt> known;
+  std::map<MapAttempt, std::string> known;  // the address told last
+  std::set<MapAttempt> moved;               // of these: partitions may have them from another address
   std::uint64_t block_bytes = 0;
   bool complete = false;
 };

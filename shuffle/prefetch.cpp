@@ -49,7 +49,10 @@ void Prefetcher::Impl::offer(JobId job, ShuffleId shuffle, const std::vector<Rem
   outputs.block_bytes = block_bytes;
   outputs.complete = outputs.complete || complete;
   for (const RemoteOutput& output : offered) {
-    if (!outputs.known.insert(output.map).second || nearness(output, job, shuffle) == Nearness::near) continue;
+    const auto [known, fresh] = outputs.known.try_emplace(output.map, output.address);
+    if (!fresh && std::exchange(known->second, output.address) == output.address) continue;
+    if (!fresh) outputs.moved.insert(output.map);
+    if (nearness(output, job, shuffle) == Nearness::near) continue;
     outputs.by_address[output.address].push_back(output.map);
   }
   expected_.list(key);
@@ -187,12 +190,15 @@ ExpectedPartition& Prefetcher::Impl::partition_of(const Candidate& what) {
 void Prefetcher::Impl::fetch(const Candidate& what, std::size_t count) {
   expected_.erase(what);
   ExpectedPartition& partition = partition_of(what);
-  const std::vector<MapAttempt>& there = expected_.shuffles().at(what.key()).by_address.at(what.address);
+  const ExpectedShuffle& shuffle = expected_.shuffles().at(what.key());
+  const std::vector<MapAttempt>& there = shuffle.by_address.at(what.address);
   std::size_t& next = partition.next[what.address];
   const auto first = there.begin() + static_cast<std::ptrdiff_t>(next);
   FetchRequest request{what.address, what.job, what.shuffle, what.partition, {first, first + static_cast<std::ptrdiff_t>(count)}};
   next += count;
   expected_.list(what.key(), what.partition, what.address);
+  std::erase_if(request.maps, [&](const MapAttempt& map) { return shuffle.moved.contains(map) && partition.shelf.has(map); });
+  if (request.maps.empty()) return;
   ++partition.flights;
   ++flights_;
   auto maps = request.maps;

@@ -77,7 +77,8 @@ class Prefetcher {
   /// These of the expected partitions, of now and of later calls of expect(), wait out of memory, all others are wanted in it.
   /// Replaces what was said before.
   void hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
-  /// Outputs that are there, each told once or more often. `block_bytes`: about what a map wrote for a partition; `complete`: these
+  /// Outputs that are there, each told once or more often; one that is told at another address has moved, and is brought from there
+  /// for partitions that do not have it. `block_bytes`: about what a map wrote for a partition; `complete`: these
   /// are the last ones.
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes, bool complete);
 

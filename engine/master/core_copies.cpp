@@ -85,14 +85,16 @@ bool Core::Impl::use_copy(JobRecord& job, StageRecord& stage, std::uint32_t map,
   task.node = to;
   stage.info->output.move(map, to);
   ++stage.table_version;
+  if (!stage.told.empty()) stage.untold.insert(map);
   emit(OutputMoved{job.spec.job, shuffle_of(stage), {map, task.attempt(), to}, from, why});
   if (options_.slow_start < 1) extend_tables(job, stage, {&job, &stage, map});
   copy_output(job, stage, map);
   return true;
 }
 
-/// To nodes whose tasks read it: those of them that have not come to the shuffle yet read at the new places.
+/// To nodes that bring its blocks to readers, and to those whose tasks read it: at the new places from now on.
 void Core::Impl::tell_moved(JobRecord& job, StageRecord& stage) {
+  if (!stage.untold.empty()) tell_outputs(job, stage);
   if (options_.slow_start < 1 || !stage.info->complete()) return;
   const auto& readers = stage.info->children;
   if (std::none_of(readers.begin(), readers.end(), [&](StageId id) { return job.stages.at(id).active; })) return;

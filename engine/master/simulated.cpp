@@ -347,7 +347,7 @@ void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
   check(node.known, "a node that is gone is told to prefetch");
   auto& told = node.told[{command.job, command.shuffle}];
   for (const shuffle::MapOutput& output : command.outputs) {
-    check(told.emplace(output.map, output.attempt).second, "an output is told twice to a node that prefetches");
+    check(told.emplace(output.map, output.attempt, output.node).second, "an output is told twice to a node that prefetches");
     check(nodes_.at(output.node).known, "an output on a lost node is to be prefetched");
   }
   const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));

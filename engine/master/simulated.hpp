@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -85,8 +86,9 @@ class SimulatedCluster {
   struct Node {
     std::set<Output> store;
     std::map<std::pair<JobId, ShuffleId>, ShuffleLocations> tables;
-    std::map<std::pair<JobId, ShuffleId>, std::set<std::pair<std::uint32_t, std::uint32_t>>> told;  // to prefetch: map, attempt
-    std::map<std::pair<JobId, ShuffleId>, std::set<std::uint32_t>> placed;                          // partitions, likewise
+    std::map<std::pair<JobId, ShuffleId>, std::set<std::tuple<std::uint32_t, std::uint32_t, NodeId>>>
+        told;                                                               // to prefetch: map, attempt, where
+    std::map<std::pair<JobId, ShuffleId>, std::set<std::uint32_t>> placed;  // partitions, likewise
     std::map<AttemptId, Running> running;
     std::uint32_t busy = 0;  // attempts that are not fenced
     bool alive = true;       // of the world

@@ -31,11 +31,17 @@ Result<std::vector<shuffle::MapOutput>> WorkerLink::locate(ShuffleId shuffle) {
 Result<WorkerLink::Blocks> WorkerLink::fetch(const protocol::BlocksWanted& wanted) {
   WEFT_ASSIGN(rpc::Message answer, call(protocol::kFetch, protocol::encode(wanted), kFetchDeadline));
   WEFT_ASSIGN(protocol::FetchedBlocks fetched, protocol::decode_fetched(answer));
-  if (fetched.failed) return Blocks{nullptr, fetched.lost, std::move(fetched.error)};
+  if (fetched.failed) return Blocks{nullptr, fetched.lost, std::move(fetched.error), fetched.unreachable};
   if (answer.fds.size() != 1) return fail(Code::corrupt, "the worker's answer lacks the fetched blocks");
   WEFT_ASSIGN(auto segment, shuffle::Segment::open(std::move(answer.fds.front())));
   if (segment->partitions() != wanted.maps.size()) return fail(Code::corrupt, "the worker fetched other blocks than asked for");
   return Blocks{std::move(segment), 0, {}};
+}
+
+Result<std::vector<shuffle::MapOutput>> WorkerLink::locate_moved(ShuffleId shuffle, const shuffle::MapOutput& output) {
+  WEFT_ASSIGN(rpc::Message answer,
+              call(protocol::kLocateMoved, protocol::encode(protocol::MovedWanted{shuffle, output}), kLocalDeadline));
+  return protocol::decode_located(answer);
 }
 
 Result<std::vector<WorkerLink::Prefetched>> WorkerLink::take_prefetched(ShuffleId shuffle, std::uint32_t partition) {

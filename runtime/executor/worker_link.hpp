@@ -30,9 +30,13 @@ class WorkerLink {
     std::shared_ptr<const shuffle::Segment> segment;  // "partition" i: the extents of the i-th map asked for; null when one is lost
     std::uint32_t lost = 0;                           // index of that one
     std::string error;
+    bool unreachable = false;  // the node is
   };
   /// Blocks of one other node, fetched and verified by the worker.
   Result<Blocks> fetch(const protocol::BlocksWanted& wanted);
+
+  /// Of an output whose node cannot be reached, when it is elsewhere now or is told to be soon: the table that says where.
+  Result<std::vector<shuffle::MapOutput>> locate_moved(ShuffleId shuffle, const shuffle::MapOutput& output);
 
   struct Prefetched {
     std::shared_ptr<const shuffle::Segment> segment;

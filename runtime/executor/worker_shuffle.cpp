@@ -9,6 +9,7 @@ namespace weft::runtime {
 namespace {
 
 constexpr std::size_t kWindow = 256;              // maps whose local segments are opened together
+constexpr std::uint32_t kMostMoves = 3;           // of an output while it is read: then the task fails, and is tried again
 constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch at most, and so of what a task holds per node
 
 /// What `work` gives; its time is added to `sum`.
@@ -44,7 +45,13 @@ class TimedWriter final : public shuffle::SegmentWriter {
 
 struct WorkerShuffle::Remote {
   std::shared_ptr<const shuffle::Segment> blocks;
-  std::uint32_t next = 0;  // of its "partitions", each a map, the next to visit
+  std::vector<shuffle::MapOutput> maps;  // its "partitions"
+  std::uint32_t next = 0;                // of these to visit
+
+  /// Outputs come in order, but one that has moved may come before those that were fetched already.
+  bool has_next(const shuffle::MapOutput& map) const {
+    return next < maps.size() && maps[next].map == map.map && maps[next].attempt == map.attempt;
+  }
 };
 
 Result<std::unique_ptr<shuffle::SegmentWriter>> WorkerShuffle::create_segment(std::uint32_t partitions) {
@@ -73,11 +80,12 @@ Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, shu
 Result<void> WorkerShuffle::read_window(ShuffleId shuffle, std::uint32_t partition, Window window,
                                         const shuffle::BlockVisitor& visit) {
   WEFT_ASSIGN(const std::vector<WorkerLink::Mapped> mapped, timed(times_.read, [&] { return worker_.segments(shuffle, window); }));
-  std::map<NodeId, Remote> remotes;
+  std::vector<shuffle::MapOutput> now(window.begin(), window.end());
+  Remotes remotes;
   for (std::size_t i = 0; i < window.size(); ++i) {
     if (stop_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the task was asked to stop");
     if (mapped[i].outcome == protocol::Opened::remote)
-      WEFT_TRY(read_remote(shuffle, partition, window.subspan(i), remotes[window[i].node], visit));
+      WEFT_TRY(read_remote(shuffle, partition, {window.subspan(i), std::span(now).subspan(i)}, remotes, visit));
     else
       WEFT_TRY(read_local(shuffle, partition, window[i], mapped[i].segment, visit));
   }
@@ -93,15 +101,36 @@ Result<void> WorkerShuffle::read_local(ShuffleId shuffle, std::uint32_t partitio
   return shuffle::visit_extents(segment, partition, visit, [&](const Error& why) { return lost(shuffle, map, why.to_string()); });
 }
 
-Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote) {
-  const NodeId node = rest.front().node;
+bool WorkerShuffle::follow(ShuffleId shuffle, Rest rest) {
+  const shuffle::MapOutput gone = rest.now.front();
+  const NodeId began = rest.began.front().node;
+  const auto table = timed(times_.read, [&] { return worker_.locate_moved(shuffle, gone); });
+  if (!table) return false;
+  for (std::size_t i = 0; i < rest.now.size(); ++i) {
+    shuffle::MapOutput& output = rest.now[i];
+    if (output.node != gone.node || rest.began[i].node != began) continue;
+    const auto found = std::find_if(table->begin(), table->end(), [&](const shuffle::MapOutput& other) {
+      return other.map == output.map && other.attempt == output.attempt;
+    });
+    if (found != table->end()) output.node = found->node;
+  }
+  return rest.now.front().node != gone.node;
+}
+
+Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, Rest rest, Remote& remote, bool may_follow) {
+  const shuffle::MapOutput first = rest.now.front();
+  const NodeId began = rest.began.front().node;
   remote = {};
   protocol::BlocksWanted wanted{shuffle, partition, {}};
-  for (const auto& map : rest)
-    if (map.node == node && wanted.maps.size() < maps_per_fetch_ && !brought_.contains({map.map, map.attempt}))
+  for (std::size_t i = 0; i < rest.now.size() && wanted.maps.size() < maps_per_fetch_; ++i) {
+    const shuffle::MapOutput& map = rest.now[i];
+    if (map.node == first.node && rest.began[i].node == began && !brought_.contains({map.map, map.attempt}))
       wanted.maps.push_back(map);
+  }
   auto blocks = timed(times_.read, [&] { return worker_.fetch(wanted); });
-  if (!blocks) return lost(shuffle, rest.front(), blocks.error().to_string());
+  const bool unreachable = !blocks || blocks->unreachable;
+  if (unreachable && may_follow && follow(shuffle, rest)) return {};
+  if (!blocks) return lost(shuffle, first, blocks.error().to_string());
   if (!blocks->segment) {
     const std::size_t index = std::min<std::size_t>(blocks->lost, wanted.maps.size() - 1);
     return lost(shuffle, wanted.maps[index], std::move(blocks->error));
@@ -110,21 +139,27 @@ Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, W
   const std::uint64_t wanted_bytes = std::min(kFetchBytes, memory_bytes_ / 4);
   maps_per_fetch_ = std::clamp<std::size_t>(wanted_bytes / bytes_per_map, 1, std::min(2 * maps_per_fetch_, kWindow));
   remote.blocks = std::move(blocks->segment);
+  remote.maps = std::move(wanted.maps);
   return {};
 }
 
-Result<void> WorkerShuffle::read_remote(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote,
+Result<void> WorkerShuffle::read_remote(ShuffleId shuffle, std::uint32_t partition, Rest rest, Remotes& remotes,
                                         const shuffle::BlockVisitor& visit) {
-  if (const auto here = brought(shuffle, partition, rest.front())) {
+  if (const auto here = brought(shuffle, partition, rest.began.front())) {
     for (const shuffle::Extent& extent : here->blocks->extents(here->position))
       WEFT_TRY(visit({here->blocks->bytes(extent), extent.records, here->blocks, 0}));
     return {};
   }
-  if (!remote.blocks || remote.next >= remote.blocks->partitions()) WEFT_TRY(refill(shuffle, partition, rest, remote));
-  for (const shuffle::Extent& extent : remote.blocks->extents(remote.next))
-    WEFT_TRY(visit({remote.blocks->bytes(extent), extent.records, remote.blocks, remote.blocks->size()}));
-  ++remote.next;
-  return {};
+  for (std::uint32_t moves = 0;; ++moves) {
+    Remote& remote = remotes[{rest.began.front().node, rest.now.front().node}];
+    if (remote.has_next(rest.now.front())) {
+      for (const shuffle::Extent& extent : remote.blocks->extents(remote.next))
+        WEFT_TRY(visit({remote.blocks->bytes(extent), extent.records, remote.blocks, remote.blocks->size()}));
+      ++remote.next;
+      return {};
+    }
+    WEFT_TRY(refill(shuffle, partition, rest, remote, moves < kMostMoves));
+  }
 }
 
 std::optional<WorkerShuffle::Brought> WorkerShuffle::brought(ShuffleId shuffle, std::uint32_t partition,

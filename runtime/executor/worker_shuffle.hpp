@@ -38,16 +38,26 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
     std::uint32_t position = 0;
   };
   using Window = std::span<const shuffle::MapOutput>;
+  /// The outputs of a window that are still to be read.
+  struct Rest {
+    Window began;                       // where they were when the task came to the window
+    std::span<shuffle::MapOutput> now;  // where they are read
+  };
+  /// By the nodes of their maps, when the task came to the window and now: what moves does not get between others.
+  using Remotes = std::map<std::pair<NodeId, NodeId>, Remote>;
 
   Result<void> read_window(ShuffleId shuffle, std::uint32_t partition, Window window, const shuffle::BlockVisitor& visit);
   Result<void> read_local(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map,
                           const std::shared_ptr<const shuffle::Segment>& segment, const shuffle::BlockVisitor& visit);
-  Result<void> read_remote(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote,
+  Result<void> read_remote(ShuffleId shuffle, std::uint32_t partition, Rest rest, Remotes& remotes,
                            const shuffle::BlockVisitor& visit);
   /// The map's blocks when they were brought already; each map once.
   std::optional<Brought> brought(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map);
-  /// Fetches the next blocks of the node that has rest.front().
-  Result<void> refill(ShuffleId shuffle, std::uint32_t partition, Window rest, Remote& remote);
+  /// Fetches the next blocks of the node that has the first output of the rest. With `may_follow`, when that node cannot be reached
+  /// and the output has moved, only changes where it and others are read.
+  Result<void> refill(ShuffleId shuffle, std::uint32_t partition, Rest rest, Remote& remote, bool may_follow);
+  /// True when the first output is read elsewhere from now on, and others of its node as well, as far as they have moved.
+  bool follow(ShuffleId shuffle, Rest rest);
   /// Records the lost map output and returns Code::unavailable.
   Result<void> lost(ShuffleId shuffle, const shuffle::MapOutput& map, std::string why);
 

@@ -32,6 +32,11 @@ struct Locate {
   shuffle @0 :UInt32;
 }
 
+struct LocateMoved {
+  shuffle @0 :UInt32;
+  output @1 :Task.MapOutput;      # where it cannot be had
+}
+
 struct Located {
   outputs @0 :List(Task.MapOutput);
 }
@@ -60,6 +65,7 @@ struct Fetched {
   failed @0 :Bool;                # no descriptor follows
   lost @1 :UInt32;                # index into the request's list: the first that could not be had
   error @2 :Text;
+  unreachable @3 :Bool;           # the node, whatever it has
 }
 
 struct TakePrefetched {

@@ -85,6 +85,15 @@ rpc::Payload encode(const FetchedBlocks& message) {
   out.setFailed(message.failed);
   out.setLost(message.lost);
   out.setError(text(message.error));
+  out.setUnreachable(message.unreachable);
+  return payload(builder);
+}
+
+rpc::Payload encode(const MovedWanted& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::LocateMoved>();
+  out.setShuffle(message.shuffle.value());
+  write(out.initOutput(), message.output);
   return payload(builder);
 }
 
@@ -173,8 +182,15 @@ Result<BlocksWanted> decode_blocks_wanted(const rpc::Message& message) {
 
 Result<FetchedBlocks> decode_fetched(const rpc::Message& message) {
   return rpc::read_message<wire::Fetched>(message.header.view(), "answer with blocks", [](auto in) -> Result<FetchedBlocks> {
-    return FetchedBlocks{in.getFailed(), in.getLost(), string(in.getError())};
+    return FetchedBlocks{in.getFailed(), in.getLost(), string(in.getError()), in.getUnreachable()};
   });
+}
+
+Result<MovedWanted> decode_moved_wanted(const rpc::Message& message) {
+  return rpc::read_message<wire::LocateMoved>(message.header.view(), "question for a moved output",
+                                              [](auto in) -> Result<MovedWanted> {
+                                                return MovedWanted{ShuffleId(in.getShuffle()), read(in.getOutput())};
+                                              });
 }
 
 Result<PrefetchedWanted> decode_prefetched_wanted(const rpc::Message& message) {

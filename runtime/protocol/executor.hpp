@@ -19,6 +19,7 @@ enum ExecutorMessage : rpc::MessageType {
   kOpenSegments = 8,     // request to the worker: SegmentsWanted -> vector<Opened>, descriptors
   kFetch = 9,            // request to the worker: BlocksWanted -> FetchedBlocks, descriptor: a segment
   kTakePrefetched = 11,  // request to the worker: PrefetchedWanted -> PrefetchedSegments, descriptors
+  kLocateMoved = 12,     // request to the worker: MovedWanted -> vector<MapOutput>, once the output is elsewhere than said
   kForget = 10,          // notification to the executor: ShuffleId; nobody will read it any more
 };
 
@@ -59,6 +60,12 @@ struct FetchedBlocks {
   bool failed = false;     // no descriptor
   std::uint32_t lost = 0;  // index of the first map that could not be had
   std::string error;
+  bool unreachable = false;  // the node, whatever it has
+};
+/// An output whose node cannot be reached. The answer waits for a table that says where it is now; unavailable: there will be none.
+struct MovedWanted {
+  ShuffleId shuffle;
+  shuffle::MapOutput output;
 };
 
 /// What was brought of a partition before its task began (shuffle/prefetch.hpp).
@@ -86,6 +93,7 @@ rpc::Payload encode(const SegmentsWanted& message);
 rpc::Payload encode_opened(const std::vector<Opened>& outcomes);
 rpc::Payload encode(const BlocksWanted& message);
 rpc::Payload encode(const FetchedBlocks& message);
+rpc::Payload encode(const MovedWanted& message);
 rpc::Payload encode(const PrefetchedWanted& message);
 rpc::Payload encode(const PrefetchedSegments& message);
 
@@ -99,6 +107,7 @@ Result<SegmentsWanted> decode_segments_wanted(const rpc::Message& message);
 Result<std::vector<Opened>> decode_opened(const rpc::Message& message);
 Result<BlocksWanted> decode_blocks_wanted(const rpc::Message& message);
 Result<FetchedBlocks> decode_fetched(const rpc::Message& message);
+Result<MovedWanted> decode_moved_wanted(const rpc::Message& message);
 Result<PrefetchedWanted> decode_prefetched_wanted(const rpc::Message& message);
 Result<PrefetchedSegments> decode_prefetched(const rpc::Message& message);
 

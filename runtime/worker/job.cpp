@@ -152,7 +152,14 @@ void WorkerJob::kill(const protocol::Kill& kill) {
   worker_.report(std::move(events));
 }
 
-void WorkerJob::set_locations(protocol::Locations locations) { tables_[locations.shuffle] = std::move(locations.outputs); }
+void WorkerJob::set_locations(protocol::Locations locations) {
+  tables_[locations.shuffle] = std::move(locations.outputs);
+  answer_moved([](const auto&) { return false; });
+}
+
+void WorkerJob::node_lost(NodeId node) {
+  answer_moved([node](const protocol::MovedWanted& wanted) { return wanted.output.node == node; });
+}
 
 void WorkerJob::prefetch(protocol::Prefetch prefetch) {
   if (ended_) return;
@@ -177,6 +184,7 @@ void WorkerJob::release(ShuffleId shuffle) {
 void WorkerJob::end(std::function<void()> done) {
   ended_ = true;
   waiting_.clear();
+  moving_.clear();
   worker_.prefetcher->drop(setup_.job);
   worker_.copier->drop(setup_.job);
   if (!executor_) return worker_.reactor.post(std::move(done));

@@ -1,6 +1,7 @@
 // A job as one worker knows it: its program, the values its definition waits for, where its shuffles lie, and its executor.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void provide(ActionId action, SharedBytes value);
   void kill(const protocol::Kill& kill);
   void set_locations(protocol::Locations locations);
+  /// That node is gone, and where its outputs are now has been said.
+  void node_lost(NodeId node);
   void prefetch(protocol::Prefetch prefetch);
   /// Of another worker's output, into the store; the master is told what came of it.
   void copy(const protocol::CopyOutput& copy);
@@ -41,6 +44,9 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void open_segments(const rpc::Message& message, rpc::Responder responder);
   void fetch(const rpc::Message& message, rpc::Responder responder);
   void take_prefetched(const rpc::Message& message, rpc::Responder responder);
+  void locate_moved(const rpc::Message& message, rpc::Responder responder);
+  bool has_moved(const protocol::MovedWanted& wanted) const;
+  void answer_moved(const std::function<bool(const protocol::MovedWanted&)>& hopeless);
   void ended(const protocol::Event& event);
   ExecutorStart executor_start() const;
 
@@ -51,6 +57,14 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::vector<protocol::Launch> waiting_;  // for the program
   std::map<ActionId, SharedBytes> values_;
   std::map<ShuffleId, std::vector<shuffle::MapOutput>> tables_;
+  /// A reader that waits to be told where an output is now.
+  struct Moving {
+    protocol::MovedWanted wanted;
+    rpc::Responder responder;
+    std::unique_ptr<rpc::Timer> timer;
+  };
+  std::map<std::uint64_t, Moving> moving_;
+  std::uint64_t next_moving_ = 0;
   /// Of an attempt that runs.
   struct Running {
     shuffle::SegmentRoom room;

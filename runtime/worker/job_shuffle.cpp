@@ -1,4 +1,7 @@
 // The questions of a job's executor about the shuffle.
+#include <algorithm>
+#include <chrono>
+
 #include <fcntl.h>
 #include <fmt/core.h>
 
@@ -6,6 +9,9 @@
 
 namespace weft::runtime {
 namespace {
+
+/// A worker that died is told to be gone, and where its outputs are, as soon as its connection to the master has ended.
+constexpr auto kMovedDeadline = std::chrono::seconds(5);
 
 Fd duplicate(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
@@ -51,6 +57,8 @@ void WorkerJob::on_request(rpc::Message message, rpc::Responder responder) {
       return open_segments(message, std::move(responder));
     case protocol::kFetch:
       return fetch(message, std::move(responder));
+    case protocol::kLocateMoved:
+      return locate_moved(message, std::move(responder));
     case protocol::kTakePrefetched:
       return take_prefetched(message, std::move(responder));
     default:
@@ -87,6 +95,44 @@ Result<rpc::Payload> WorkerJob::locate(const rpc::Message& message) const {
   if (found == tables_.end())
     return fail(Code::unavailable, fmt::format("the worker has no table of shuffle {} (released, or never sent)", shuffle.value()));
   return protocol::encode_located(found->second);
+}
+
+bool WorkerJob::has_moved(const protocol::MovedWanted& wanted) const {
+  const auto table = tables_.find(wanted.shuffle);
+  return table != tables_.end() && std::any_of(table->second.begin(), table->second.end(), [&](const shuffle::MapOutput& output) {
+           return output.map == wanted.output.map && output.attempt == wanted.output.attempt && output.node != wanted.output.node;
+         });
+}
+
+void WorkerJob::locate_moved(const rpc::Message& message, rpc::Responder responder) {
+  const auto wanted = protocol::decode_moved_wanted(message);
+  if (!wanted) return responder.fail(wanted.error());
+  if (has_moved(*wanted)) return responder.reply(protocol::encode_located(tables_.at(wanted->shuffle)));
+  if (worker_.lost.contains(wanted->output.node)) return responder.fail(Error(Code::unavailable, "the output has no copy"));
+  const std::uint64_t number = next_moving_++;
+  auto timer = worker_.reactor.after(kMovedDeadline, [weak = weak_from_this(), number] {
+    const auto self = weak.lock();
+    if (!self) return;
+    auto late = self->moving_.extract(number);
+    if (!late.empty()) late.mapped().responder.fail(Error(Code::deadline_exceeded, "the output has not moved"));
+  });
+  moving_.emplace(number, Moving{*wanted, std::move(responder), std::move(timer)});
+}
+
+/// Those that wait for an output that has moved, or about which there is no hope.
+void WorkerJob::answer_moved(const std::function<bool(const protocol::MovedWanted&)>& hopeless) {
+  for (auto at = moving_.begin(); at != moving_.end();) {
+    auto& [wanted, responder, timer] = at->second;
+    if (has_moved(wanted)) {
+      responder.reply(protocol::encode_located(tables_.at(wanted.shuffle)));
+    } else if (hopeless(wanted)) {
+      responder.fail(Error(Code::unavailable, "the output has no copy"));
+    } else {
+      ++at;
+      continue;
+    }
+    at = moving_.erase(at);
+  }
 }
 
 void WorkerJob::open_segments(const rpc::Message& message, rpc::Responder responder) {
@@ -144,7 +190,9 @@ void WorkerJob::fetch(const rpc::Message& message, rpc::Responder responder) {
                              payload = protocol::encode(fetched);
                              payload.fds.push_back(std::move(outcome.blocks->fd));
                            } else {
+                             const Code code = outcome.blocks.error().code();
                              fetched.failed = true;
+                             fetched.unreachable = code == Code::unavailable || code == Code::deadline_exceeded;
                              fetched.error = fmt::format("cannot fetch from {}: {}", name, outcome.blocks.error().to_string());
                              while (outcome.lost && fetched.lost + 1 < maps.size() && maps[fetched.lost] != *outcome.lost)
                                ++fetched.lost;

@@ -270,6 +270,7 @@ class WorkerImpl final : public Worker {
     prefetcher_->forget(lost.address, why);
     copier_->forget(lost.address, why);
     if (neighbours_) neighbours_->forget(lost.address);
+    for (const auto& [id, job] : jobs_) job->node_lost(lost.node);
     if (chunks_) chunks_->node_lost(lost.address, why);
   }
 

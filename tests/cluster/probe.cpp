@@ -33,7 +33,8 @@ struct Options {
 
 void declare(CLI::App& app, Options& options) {
   app.add_option("mode", options.mode,
-                 "noop, sums, hold, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, segfault, "
+                 "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
+                 "segfault, "
                  "exit, loop, hang, "
                  "allocate, once or wait")
       ->required();
@@ -155,6 +156,20 @@ void hold(weft::Flow& flow, const Options& options) {
   print_sorted(rows);
 }
 
+/// Sums by key, but tasks of the second stage wait as soon as they have read outputs of two maps.
+void hold_reading(weft::Flow& flow, const Options& options) {
+  const auto add = [options](std::uint64_t a, std::uint64_t b) {
+    const auto& task = weft::runtime::current_task()->attempt.task;
+    if (task.stage.value() > 0 && mark(options.marker + ".held." + std::to_string(task.index) + "." + node_name()))
+      wait_for(options.marker + ".go");
+    return a + b;
+  };
+  print_sorted(flow.generate(
+                       options.records, [](std::uint64_t i) { return std::pair(i % 1000, i); }, options.tasks)
+                   .reduce_by_key(add)
+                   .collect());
+}
+
 /// Every record crosses a shuffle under a key of its own. The last map ends when the marker with ".maps" behind it is there,
 /// readers when the one with ".go" is. Prints the sum of each key and what came with it.
 void cross(weft::Flow& flow, const Options& options) {
@@ -229,6 +244,8 @@ void where(weft::Flow& flow, const Options& options) {
 void define(weft::Flow& flow, const Options& options) {
   if (options.mode == "hold") {
     hold(flow, options);
+  } else if (options.mode == "hold_reading") {
+    hold_reading(flow, options);
   } else if (options.mode == "cross") {
     cross(flow, options);
   } else if (options.mode == "skewed_join") {

@@ -56,6 +56,32 @@ TEST_F(ShuffleCopies, AWorkerThatDiesTakesNoOutputWithIt) {
   EXPECT_NE(after.find("map outputs were kept in two copies, "), std::string::npos) << after;
 }
 
+TEST_F(ShuffleCopies, ATaskInTheMiddleOfReadingGoesOnAtTheCopy) {
+  constexpr std::uint64_t kRecords = 50'000;
+  Process process(cluster_.job({"hold_reading", "--records", std::to_string(kRecords), "--tasks", std::to_string(kMaps),
+                                "--partitions", "6", "--marker", marker_, "--shuffle-replicas", "2", "--shuffle-mode", "pull"}),
+                  cluster_.options());
+  const auto readers_on = [&](const std::string& node) {
+    std::size_t count = 0;
+    for (int task = 0; task < 6; ++task)
+      count += access((marker_ + ".held." + std::to_string(task) + "." + node).c_str(), F_OK) == 0 ? 1 : 0;
+    return count;
+  };
+  ASSERT_TRUE(eventually([&] {
+    return log_.count("output_copied") >= kMaps && readers_on("w1") + readers_on("w2") + readers_on("w3") == 6;
+  })) << process.err_so_far();
+  ASSERT_GT(readers_on("w1") + readers_on("w3"), 0u);
+  cluster_.worker(1).signal(SIGKILL);  // the one that all others fetch from
+  EXPECT_TRUE(eventually([&] { return log_.count("worker_lost") == 1; }));
+  write_file(marker_ + ".go", "");
+  const auto result = process.wait();
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, expected_sums(kRecords));
+  EXPECT_EQ(log_.maps_again(), 0u);
+  EXPECT_EQ(log_.count("task_failed"), 0u) << "readers went on";
+  EXPECT_GT(log_.count("output_moved", {"worker w2 was lost"}), 0u) << "the history says why";
+}
+
 TEST_F(ShuffleCopies, WithoutThemItsMapsRunAgain) {
   const auto result = run_and_kill({}, 0);
   ASSERT_EQ(result.exit_code, 0) << result.err;

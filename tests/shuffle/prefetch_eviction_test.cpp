@@ -112,6 +112,19 @@ TEST_F(PrefetchEviction, ALaterRoundLeavesMemoryForAnEarlierOneAndIsNotFetchedAg
   EXPECT_LT(stats().brought_bytes, 3 * kPartitionBytes);
 }
 
+TEST_F(PrefetchEviction, WhatIsInAFileIsNotBroughtAgainWhenItHasMoved) {
+  open();
+  evict();
+  std::vector<RemoteOutput> moved;
+  for (std::uint32_t map = 0; map < kMaps; ++map) moved.push_back({"localhost" + address_.substr(address_.rfind(':')), {map, 0}});
+  offer(moved, true);
+  const std::uint64_t brought = stats().brought_bytes;
+  hold_back({});
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(stats().brought_bytes, brought);
+}
+
 TEST_F(PrefetchEviction, EachByteIsAccountedForByJob) {
   const auto changed = [&] {
     Prefetcher::JobBytes jobs;

@@ -127,6 +127,23 @@ TEST_F(PrefetchTest, AnOutputThatWasMadeAgainComesWithItsNewAttempt) {
   EXPECT_EQ(attempts_of(take(4), 4), (std::map<std::uint32_t, std::uint32_t>{{0, 1}, {1, 0}}));
 }
 
+TEST_F(PrefetchTest, AnOutputThatHasMovedComesFromWhereItIsNowUnlessItIsHere) {
+  open();
+  expect({4});
+  const auto copies = put_all(8);
+  auto first = copies, moved = copies;
+  for (std::size_t map = 0; map < 4; ++map) {
+    first[map].address = "127.0.0.1:1";                                           // a worker that is gone
+    moved[map + 4].address = "localhost" + address_.substr(address_.rfind(':'));  // one that is lost now
+  }
+  offer(first, true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 4 * kBlock; }));
+  offer(moved, true);
+  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 8 * kBlock; }));
+  EXPECT_EQ(attempts_of(take(4), 4).size(), 8u);
+  EXPECT_LT(stats().brought_bytes, 9 * kBlock) << "nothing twice";
+}
+
 TEST_F(PrefetchTest, LittleWaitsForMoreAndVeryLittleIsLeftToTheTask) {
   open();
   expect({0});

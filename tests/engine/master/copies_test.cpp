@@ -120,6 +120,37 @@ TEST_F(Copies, OfALostOutputIsUsedAndTheMapDoesNotRunAgain) {
   (void)second;
 }
 
+/// Readers are placed when a map has ended.
+class CopiesOfWhatIsBrought : public Copies {
+ protected:
+  CopiesOfWhatIsBrought() : Copies(options()) {}
+  static CoreOptions options() {
+    CoreOptions options;
+    options.preplace_at = 0.1;
+    options.merge_bytes = 0;
+    return options;
+  }
+};
+
+TEST_F(CopiesOfWhatIsBrought, NodesThatBringItAreToldOfTheNewPlace) {
+  begin(4, 8);
+  const CopyOutput first = map_with_copy(0);
+  finish_map(1);
+  const auto told = [&](NodeId node, NodeId at) {
+    const auto all = d.all<PrefetchShuffle>();
+    return std::count_if(all.begin(), all.end(), [&](const PrefetchShuffle* command) {
+      return command->node == node && std::any_of(command->outputs.begin(), command->outputs.end(),
+                                                  [&](const auto& output) { return output.map == 0 && output.node == at; });
+    });
+  };
+  NodeId reader{};
+  for (const PrefetchShuffle* command : d.all<PrefetchShuffle>())
+    if (command->node != first.output.node) reader = command->node;
+  ASSERT_EQ(told(reader, first.output.node), 1);
+  lose(first.output.node);
+  EXPECT_EQ(told(reader, first.node), 1);
+}
+
 TEST_F(Copies, ReadersThatRunAreToldOfTheNewPlace) {
   begin(1, 3);
   const CopyOutput copy = map_with_copy(0);
