@@ -95,18 +95,5 @@ TEST_F(ShuffleEvictions, AJobWhoseMapsStillRunMakesRoomAndHasItsBlocksBackBefore
   EXPECT_GT(number(cluster_.admin({"node", "list", "--json"}).out, "evicted_bytes"), 0u);
 }
 
-TEST_F(ShuffleEvictions, RoundsThatTurnOutLargerThanForetoldGoToDiskWhileMapsRun) {
-  constexpr std::uint64_t kRecords = 330'000;
-  Process process(job("a", kRecords), cluster_.options());
-  ASSERT_TRUE(eventually([&] { return ahead(1).evicted > 0; })) << process.err_so_far();
-  let_maps_end("a");
-  let_reduces_end("a");
-  const auto result = process.wait();
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(result.out == expected_cross(kRecords));
-  expect_accounted_for(1);
-  EXPECT_GT(ahead(1).returned, 0u);
-}
-
 }  // namespace
 }  // namespace weft::test
