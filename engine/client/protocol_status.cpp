@@ -1,18 +1,11 @@
 // Status, results, logs, nodes.
 #include "engine/client/protocol.hpp"
 #include "engine/client/wire.hpp"
+#include "shuffle/ahead_wire.hpp"
 
 namespace weft::client {
 
 namespace {
-
-void write(wire::Ahead::Builder out, const shuffle::AheadBytes& bytes) {
-  out.setBrought(bytes.brought_bytes), out.setRead(bytes.read_bytes), out.setUnread(bytes.unread_bytes);
-  out.setEvicted(bytes.evicted_bytes), out.setEvictedFile(bytes.evicted_file_bytes), out.setReturned(bytes.returned_bytes);
-}
-shuffle::AheadBytes read(wire::Ahead::Reader in) {
-  return {in.getBrought(), in.getRead(), in.getUnread(), in.getEvicted(), in.getEvictedFile(), in.getReturned()};
-}
 
 void write(wire::Status::Builder out, const master::JobStatus& status) {
   out.setId(status.id.value());
@@ -61,7 +54,7 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
   out.setDeadline(status.deadline.value_or(Duration(0)).count());
   out.setPriority(status.priority);
   out.setShuffleReplicas(status.shuffle_replicas);
-  write(out.initAhead(), status.ahead);
+  shuffle::write_ahead(out.initAhead(), status.ahead);
 }
 
 Result<master::JobStatus> read(wire::Status::Reader in) {
@@ -106,7 +99,7 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
   if (in.getDeadline() != 0) status.deadline = Duration(in.getDeadline());
   status.priority = in.getPriority();
   status.shuffle_replicas = in.getShuffleReplicas();
-  status.ahead = read(in.getAhead());
+  status.ahead = shuffle::read_ahead(in.getAhead());
   return status;
 }
 
@@ -250,7 +243,7 @@ rpc::Payload encode(const std::vector<NodeStatus>& nodes) {
     out[i].setStoreDiskBytes(node.store_disk_bytes);
     out[i].setAheadHeldBytes(node.ahead_held_bytes);
     out[i].setAheadFileBytes(node.ahead_file_bytes);
-    write(out[i].initAhead(), node.ahead);
+    shuffle::write_ahead(out[i].initAhead(), node.ahead);
   }
   return payload(builder);
 }
@@ -273,7 +266,7 @@ Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message) {
       made.store_disk_bytes = node.getStoreDiskBytes();
       made.ahead_held_bytes = node.getAheadHeldBytes();
       made.ahead_file_bytes = node.getAheadFileBytes();
-      made.ahead = read(node.getAhead());
+      made.ahead = shuffle::read_ahead(node.getAhead());
     }
     return nodes;
   });

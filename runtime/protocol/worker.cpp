@@ -2,20 +2,9 @@
 
 #include "runtime/protocol/wire.hpp"
 #include "runtime/protocol/worker.capnp.h"
+#include "shuffle/ahead_wire.hpp"
 
 namespace weft::protocol {
-
-namespace {
-
-void write(wire::Ahead::Builder out, const shuffle::AheadBytes& bytes) {
-  out.setBrought(bytes.brought_bytes), out.setRead(bytes.read_bytes), out.setUnread(bytes.unread_bytes);
-  out.setEvicted(bytes.evicted_bytes), out.setEvictedFile(bytes.evicted_file_bytes), out.setReturned(bytes.returned_bytes);
-}
-shuffle::AheadBytes read(wire::Ahead::Reader in) {
-  return {in.getBrought(), in.getRead(), in.getUnread(), in.getEvicted(), in.getEvictedFile(), in.getReturned()};
-}
-
-}  // namespace
 
 rpc::Payload encode(const Register& message) {
   capnp::MallocMessageBuilder builder;
@@ -54,7 +43,7 @@ rpc::Payload encode(const Heartbeat& message) {
   out.setStoreMemoryBytes(message.store_memory_bytes);
   out.setStoreDiskBytes(message.store_disk_bytes);
   out.setClockNanoseconds(message.clock.count());
-  write(out.initAhead(), message.ahead);
+  shuffle::write_ahead(out.initAhead(), message.ahead);
   out.setAheadHeldBytes(message.ahead_held_bytes);
   out.setAheadFileBytes(message.ahead_file_bytes);
   return payload(builder);
@@ -65,7 +54,7 @@ rpc::Payload encode(const std::vector<JobAhead>& jobs) {
   auto out = builder.initRoot<wire::JobsAhead>().initJobs(static_cast<unsigned>(jobs.size()));
   for (unsigned i = 0; i < out.size(); ++i) {
     out[i].setJob(jobs[i].job.value());
-    write(out[i].initAhead(), jobs[i].bytes);
+    shuffle::write_ahead(out[i].initAhead(), jobs[i].bytes);
   }
   return payload(builder);
 }
@@ -132,8 +121,14 @@ Result<Heartbeat> decode_heartbeat(const rpc::Message& message) {
   return rpc::read_message<wire::Heartbeat>(message.header.view(), "heartbeat", [](auto in) -> Result<Heartbeat> {
     const Duration clock(in.getClockNanoseconds());
     if (clock < Duration(0)) return fail(Code::corrupt, "a heartbeat from before 1970");
-    return Heartbeat{in.getCpu(), in.getMemory(),      in.getStoreMemoryBytes(), in.getStoreDiskBytes(),
-                     clock,       read(in.getAhead()), in.getAheadHeldBytes(),   in.getAheadFileBytes()};
+    return Heartbeat{in.getCpu(),
+                     in.getMemory(),
+                     in.getStoreMemoryBytes(),
+                     in.getStoreDiskBytes(),
+                     clock,
+                     shuffle::read_ahead(in.getAhead()),
+                     in.getAheadHeldBytes(),
+                     in.getAheadFileBytes()};
   });
 }
 
@@ -142,7 +137,7 @@ Result<std::vector<JobAhead>> decode_jobs_ahead(const rpc::Message& message) {
                                             [](auto in) -> Result<std::vector<JobAhead>> {
                                               std::vector<JobAhead> jobs;
                                               for (auto job : in.getJobs())
-                                                jobs.push_back({JobId(job.getJob()), read(job.getAhead())});
+                                                jobs.push_back({JobId(job.getJob()), shuffle::read_ahead(job.getAhead())});
                                               return jobs;
                                             });
 }
