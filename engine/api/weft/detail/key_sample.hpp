@@ -18,7 +18,7 @@
 namespace weft::detail {
 
 inline constexpr std::size_t kSamplesPerTask = 1000;
-inline constexpr std::uint64_t kSampleBytesPerTask = 1u << 20;  // of files; other sources are read whole
+inline constexpr std::uint64_t kSampleBytesPerTask = 1u << 20;  // of files; of counts some windows, of shuffles all
 inline constexpr std::uint64_t kLongestSample = 64u << 10;
 inline constexpr std::size_t kSpreadKeys = 16'384;
 inline constexpr std::uint32_t kTellsSpread = 16;  // every so many tasks tells how the sample is spread: one of the first is enough
@@ -35,7 +35,7 @@ class Reservoir {
     ++seen_;
     if (at >= capacity_) return;
     const std::uint64_t bytes = runtime::encoded_bytes(key, scratch_);
-    if (bytes > kLongestSample) return;  // cuts between shorter keys are good enough
+    if (bytes > kLongestSample) return;  // shorter keys tell enough
     Kept kept{to_owned(key), sizeof(Kept) + bytes};
     bytes_ += kept.bytes;
     if (at == keys_.size()) {
