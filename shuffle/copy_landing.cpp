@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "base/assert.hpp"
 #include "base/rpc/capnp.hpp"
 #include "base/unlinked_file.hpp"
 #include "shuffle/transfer.capnp.h"
@@ -20,9 +21,15 @@ tl::unexpected<Error> damaged(std::string what) { return fail(Code::corrupt, "da
 
 }  // namespace
 
-void CopyLanding::begin(ByteView header, std::uint64_t bytes) {
-  begun_ = true;
+void CopyLanding::expect() {
+  begun_ = false;
   got_ = 0;
+  left_ = {};
+}
+
+void CopyLanding::begin(ByteView header, std::uint64_t bytes) {
+  expect();
+  begun_ = true;
   error_.reset();
   if (auto read = announce(header, bytes); !read) error_ = std::move(read).error();
 }
@@ -37,6 +44,7 @@ Result<void> CopyLanding::announce(ByteView header, std::uint64_t bytes) {
     size_ = size;
     if (!pages_ && !file_.valid()) WEFT_TRY(make_room());
     if (file_.valid() && piece_.size() < bytes) piece_ = Buffer(bytes);
+    left_ = file_.valid() ? piece_.span().first(bytes) : pages_->span(position_, bytes);
     return {};
   });
 }
@@ -51,10 +59,12 @@ Result<void> CopyLanding::make_room() {
   return pages_->grow(size_);
 }
 
-MutableBytes CopyLanding::room(std::uint64_t left) {
-  if (error_) return {};
-  if (file_.valid()) return piece_.span().subspan(got_, left);
-  return {pages_->data() + position_ + got_, left};
+MutableBytes CopyLanding::room(std::uint64_t) { return error_ ? MutableBytes() : left_; }
+
+void CopyLanding::filled(std::size_t bytes) {
+  WEFT_ASSERT(bytes <= left_.size());
+  left_ = left_.subspan(bytes);
+  got_ += bytes;
 }
 
 Result<bool> CopyLanding::arrived(ByteView header) {

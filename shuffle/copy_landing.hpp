@@ -22,12 +22,12 @@ class CopyLanding final : public rpc::BulkSink {
   std::uint64_t position() const { return position_; }
 
   /// A reply comes, to a request for what follows position().
-  void expect() { begun_ = false, got_ = 0; }
+  void expect();
   /// What came of it.
   std::uint64_t reply_bytes() const { return got_; }
   void begin(ByteView header, std::uint64_t bytes) override;
   MutableBytes room(std::uint64_t left) override;
-  void filled(std::size_t bytes) override { got_ += bytes; }
+  void filled(std::size_t bytes) override;
 
   /// After a reply and all its bulk: true when the segment is whole. not_found: the peer does not have it; corrupt: the reply makes
   /// no sense. What came in vain is overwritten by the next reply.
@@ -55,6 +55,7 @@ class CopyLanding final : public rpc::BulkSink {
   // Of the reply that comes.
   bool begun_ = false;
   std::uint64_t got_ = 0;
+  MutableBytes left_;  // where the rest of it belongs, in the pages or in the piece
   std::optional<Error> error_;
 };
 

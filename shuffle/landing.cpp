@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 
 #include <lz4.h>
 
+#include "base/assert.hpp"
 #include "base/crc32c.hpp"
 #include "base/rpc/capnp.hpp"
 #include "shuffle/transfer.capnp.h"
@@ -35,8 +37,9 @@ void Landing::begin(ByteView header, std::uint64_t bytes) {
   complete_ = false;
   left_ = reply_bytes_ = bytes;
   at_ = 0;
-  done_ = run_ = 0;
+  done_ = 0;
   crc_ = 0;
+  room_ = {};
   if (auto read = announce(header); !read) error_ = std::move(read).error();
   prepare();
 }
@@ -60,31 +63,21 @@ Result<void> Landing::announce(ByteView header) {
 }
 
 MutableBytes Landing::room(std::uint64_t) {
-  if (error_ || at_ == announced_.size()) return {};
-  const Announced& extent = announced_[at_];
-  if (extent.compressed) return scratch_.span().subspan(done_, extent.stored - done_);
-  return {pages_->data() + end_ + done_, std::min(run_, kPiece)};
+  if (error_) return {};
+  return room_.first(std::min<std::size_t>(room_.size(), kPiece));
 }
 
 void Landing::filled(std::size_t bytes) {
-  const Announced& extent = announced_[at_];
-  if (!extent.compressed) return fill_run(bytes);
-  done_ += bytes;
-  if (done_ != extent.stored) return;
-  finish(extent, decompress(extent));
-  prepare();
-}
-
-void Landing::fill_run(std::size_t bytes) {
-  run_ -= bytes;
+  WEFT_ASSERT(bytes <= room_.size());
   while (bytes != 0 && !error_) {
     const Announced& extent = announced_[at_];
     const std::size_t step = std::min<std::uint64_t>(bytes, extent.stored - done_);
-    crc_ = crc32c({pages_->data() + end_ + done_, step}, crc_);
+    if (!extent.compressed) crc_ = crc32c(room_.first(step), crc_);
+    room_ = room_.subspan(step);  // before prepare(): where it is empty then, a run has ended
     done_ += step;
     bytes -= step;
     if (done_ != extent.stored) return;
-    finish(extent, crc_);
+    finish(extent, extent.compressed ? decompress(extent) : crc_);
     prepare();
   }
 }
@@ -123,8 +116,10 @@ void Landing::prepare() {
 
 Result<void> Landing::prepare(const Announced& extent) {
   WEFT_TRY(check(extent));
-  if (!extent.compressed) return extent.stored != 0 && run_ == 0 ? begin_run() : Result<void>();
+  if (extent.stored == 0) return {};
+  if (!extent.compressed) return room_.empty() ? begin_run() : Result<void>();
   if (scratch_.size() < extent.stored) scratch_ = Buffer(extent.stored);
+  room_ = scratch_.span().first(extent.stored);
   return {};
 }
 
@@ -140,10 +135,13 @@ Result<void> Landing::check(const Announced& extent) {
 }
 
 Result<void> Landing::begin_run() {
-  for (std::size_t i = at_; i < announced_.size() && !announced_[i].compressed && run_ < left_; ++i)
-    run_ += std::min(announced_[i].stored, left_);
-  run_ = std::min(run_, left_);
-  return reserve(end_ + run_);
+  std::uint64_t run = 0;
+  for (std::size_t i = at_; i < announced_.size() && !announced_[i].compressed && run < left_; ++i)
+    run += std::min(announced_[i].stored, left_);
+  run = std::min(run, left_);
+  WEFT_TRY(reserve(end_ + run));
+  room_ = pages_->span(end_, run);
+  return {};
 }
 
 /// Pages up to there, and for the index of what was announced.
@@ -158,11 +156,11 @@ Result<void> Landing::reserve(std::uint64_t end) {
 /// The checksum of the bytes that the current extent became.
 Result<std::uint32_t> Landing::decompress(const Announced& extent) {
   WEFT_TRY(reserve(end_ + extent.raw));
-  std::byte* const to = pages_->data() + end_;
-  const int size = LZ4_decompress_safe(reinterpret_cast<const char*>(scratch_.data()), reinterpret_cast<char*>(to),
-                                       static_cast<int>(extent.stored), static_cast<int>(extent.raw));
-  if (size < 0 || static_cast<std::uint64_t>(size) != extent.raw) return damaged("compressed bytes are no LZ4");
-  return crc32c({to, extent.raw});
+  const MutableBytes to = pages_->span(end_, extent.raw);
+  const int size = LZ4_decompress_safe(reinterpret_cast<const char*>(scratch_.data()), reinterpret_cast<char*>(to.data()),
+                                       static_cast<int>(extent.stored), static_cast<int>(to.size()));
+  if (size < 0 || static_cast<std::uint64_t>(size) != to.size()) return damaged("compressed bytes are no LZ4");
+  return crc32c(to);
 }
 
 Result<bool> Landing::arrived(ByteView header) {
@@ -181,12 +179,12 @@ Result<SealedSegment> Landing::seal() {
   at_ = 0;
   WEFT_TRY(reserve(end_));
   const format::Header header{.partitions = static_cast<std::uint32_t>(sizes_.size())};
-  std::memcpy(pages_->data(), &header, sizeof header);
-  const ByteView index{reinterpret_cast<const std::byte*>(index_.data()), index_.size() * sizeof(format::IndexEntry)};
-  std::byte* const footer_at = pages_->data() + pages_->size() - sizeof(format::Footer);
-  const auto footer = format::footer_of(header, pages_->size() - sizeof(format::Footer) - index.size(), index);
-  if (!index.empty()) std::memcpy(footer_at - index.size(), index.data(), index.size());
-  std::memcpy(footer_at, &footer, sizeof footer);
+  const ByteView index = std::as_bytes(std::span(index_));
+  const std::uint64_t index_at = pages_->size() - sizeof(format::Footer) - index.size();
+  const auto footer = format::footer_of(header, index_at, index);
+  std::memcpy(pages_->span(0, sizeof header).data(), &header, sizeof header);
+  std::ranges::copy(index, pages_->span(index_at, index.size()).begin());
+  std::memcpy(pages_->span(index_at + index.size(), sizeof footer).data(), &footer, sizeof footer);
   SealedSegment sealed{Fd(), pages_->size(), std::move(sizes_), {}};
   SharedPages pages = *std::exchange(pages_, std::nullopt);
   if (pages.size() >= kWorthKeeping) sealed.fd = pages.reader();

@@ -55,7 +55,6 @@ class Landing final : public rpc::BulkSink {
   Result<void> check(const Announced& extent);
   Result<void> begin_run();
   Result<void> reserve(std::uint64_t end);
-  void fill_run(std::size_t bytes);
   Result<std::uint32_t> decompress(const Announced& extent);
   void finish(const Announced& extent, Result<std::uint32_t> crc);
 
@@ -77,8 +76,10 @@ class Landing final : public rpc::BulkSink {
   std::size_t at_ = 0;      // the current extent
   std::uint64_t done_ = 0;  // bytes of it
   std::uint32_t crc_ = 0;   // of them
-  std::uint64_t run_ = 0;   // bytes still to come of the uncompressed extents that follow each other here
   Buffer scratch_;          // a compressed extent
+  /// Where the bytes that come next belong, all of it reserved: what is left of a run (uncompressed extents that follow each other)
+  /// in the pages, or of a compressed extent in the scratch buffer. Empty between them. Nothing else is ever written by a peer.
+  MutableBytes room_;
 };
 
 }  // namespace weft::shuffle

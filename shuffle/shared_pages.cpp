@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/assert.hpp"
+
 namespace weft::shuffle {
 namespace {
 
@@ -41,6 +43,11 @@ Result<void> SharedPages::grow(std::uint64_t size) {
   }
   size_ = size;
   return {};
+}
+
+MutableBytes SharedPages::span(std::uint64_t from, std::uint64_t length) const {
+  WEFT_ASSERT(from <= size_ && length <= size_ - from);
+  return {data_ + from, length};
 }
 
 Fd SharedPages::reader() {

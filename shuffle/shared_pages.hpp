@@ -25,9 +25,11 @@ class SharedPages {
   }
   ~SharedPages();
 
-  /// Makes it at least so large; what is new reads as zeros and is not touched. Moves data(). The contents stay.
+  /// Makes it at least so large; what is new reads as zeros and is not touched. The contents stay; every span of before is invalid.
   Result<void> grow(std::uint64_t size);
-  std::byte* data() const { return data_; }
+  /// `length` bytes from `from` on, valid until the pages grow, are moved or end. A span that does not lie within size() is a bug
+  /// and ends the process: what lies behind is mapped, but is no memory (SIGBUS), or a neighbour's.
+  MutableBytes span(std::uint64_t from, std::uint64_t length) const;
   std::uint64_t size() const { return size_; }
 
   /// A descriptor to read and map it through, whose holders alone() knows of. Invalid where the system cannot make one.

@@ -26,7 +26,7 @@ SharedPages taken(SharedPool& pool, std::uint64_t bytes = kSize, std::uint64_t m
 /// Pages full of `mark`, kept by the pool; what its reader has.
 Fd kept(SharedPool& pool, char mark, std::uint64_t size = kSize) {
   SharedPages pages = taken(pool, size, size);
-  std::memset(pages.data(), mark, pages.size());
+  std::memset(pages.span(0, pages.size()).data(), mark, pages.size());
   Fd reader = pages.reader();
   EXPECT_TRUE(reader.valid());
   pool.keep(std::move(pages));
@@ -34,7 +34,7 @@ Fd kept(SharedPool& pool, char mark, std::uint64_t size = kSize) {
 }
 
 /// Fresh pages are zeros.
-char first_of(const SharedPages& pages) { return static_cast<char>(pages.data()[0]); }
+char first_of(const SharedPages& pages) { return static_cast<char>(pages.span(0, 1)[0]); }
 
 TEST(SharedPages, AreTakenAgainOnlyWhenTheirLastReaderIsGone) {
   SharedPool pool(1u << 20);
@@ -92,10 +92,10 @@ TEST(SharedPages, GrowWithTheirContents) {
   for (const std::uint64_t size : {5'000u, 100'000u, 5'000'000u, 5'000'001u}) {
     ASSERT_TRUE(pages->grow(size));
     ASSERT_GE(pages->size(), size);
-    EXPECT_EQ(pages->data()[size - 1], std::byte{0}) << "its end was never used";
-    std::fill_n(pages->data(), size, std::byte{'a'});
+    EXPECT_EQ(pages->span(size - 1, 1)[0], std::byte{0}) << "its end was never used";
+    std::ranges::fill(pages->span(0, size), std::byte{'a'});
   }
-  EXPECT_EQ(pages->data()[4'999'999], std::byte{'a'});
+  EXPECT_EQ(pages->span(4'999'999, 1)[0], std::byte{'a'});
   EXPECT_FALSE(pages->alone()) << "not known before there is a reader";
   pages->reader().reset();
   EXPECT_TRUE(pages->alone());
