@@ -44,6 +44,15 @@ std::vector<std::uint64_t> ShuffleSizes::OnNode::partitions() const {
   return sums;
 }
 
+std::vector<std::uint64_t> ShuffleSizes::OnNode::feeders() const {
+  std::vector<std::uint64_t> counts;
+  for (const auto& [sizes, count] : maps_) {
+    counts.resize(std::max(counts.size(), sizes->size()));
+    for (std::size_t i = 0; i < sizes->size(); ++i) counts[i] += (*sizes)[i] != 0 ? count : 0;
+  }
+  return counts;
+}
+
 std::uint64_t ShuffleSizes::size(std::uint32_t map, std::uint32_t partition) const {
   if (map >= maps_ || !rows_[map].sizes || partition >= rows_[map].sizes->size()) return 0;
   return unpack_size((*rows_[map].sizes)[partition]);

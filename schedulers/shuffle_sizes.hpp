@@ -23,6 +23,7 @@ class ShuffleSizes {
     /// Of one partition. O(maps there that wrote something different from the one before).
     std::uint64_t operator[](std::uint32_t partition) const;
     std::vector<std::uint64_t> partitions() const;  // all of them
+    std::vector<std::uint64_t> feeders() const;     // by partition, how many maps there wrote something for it
     std::uint64_t total() const { return total_; }
 
    private:

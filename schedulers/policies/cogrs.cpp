@@ -11,8 +11,7 @@ namespace weft::sched {
 
 namespace {
 
-constexpr std::size_t kNearestKept = 8;
-constexpr std::size_t kLargestSeen = 4;
+constexpr std::size_t kLargestSeen = 4;  // reduces that a node is measured against before the wait is over
 
 class Cogrs final : public ReducePlacement {
  public:
@@ -56,7 +55,7 @@ class Cogrs final : public ReducePlacement {
   using Key = std::pair<JobId, StageId>;
   struct Reduce {
     Gravity gravity;
-    std::vector<NodeId> nearest;  // sources, the centre of gravity first
+    std::vector<Gravity::Near> nearest;  // sources, the centre of gravity first
   };
   struct Plan {
     bool stale = true;
@@ -94,16 +93,15 @@ class Cogrs final : public ReducePlacement {
     plan.reduces.resize(stage.tasks.size());
     for (StageId parent : stage.parents) {
       for (const auto& [node, there] : job.stage(parent)->output.by_node()) {
-        const std::vector<std::uint64_t> bytes = by_task(stage, there.partitions());
-        for (std::size_t i = 0; i < std::min(bytes.size(), plan.reduces.size()); ++i) {
-          if (bytes[i] > 0) plan.reduces[i].gravity.add(view, node, weighted_ ? static_cast<double>(bytes[i]) : 1);
+        const std::vector<std::uint64_t> weights = by_task(stage, weighted_ ? there.partitions() : there.feeders());
+        for (std::size_t i = 0; i < std::min(weights.size(), plan.reduces.size()); ++i) {
+          if (weights[i] > 0) plan.reduces[i].gravity.add(view, node, static_cast<double>(weights[i]));
         }
       }
     }
     for (std::uint32_t i = 0; i < plan.reduces.size(); ++i) {
       Reduce& reduce = plan.reduces[i];
       reduce.nearest = reduce.gravity.nearest();
-      if (reduce.nearest.size() > kNearestKept) reduce.nearest.resize(kNearestKept);
       if (stage.tasks[i].state == TaskState::pending) list(plan, i);
     }
   }
@@ -114,7 +112,7 @@ class Cogrs final : public ReducePlacement {
     const Reduce& reduce = plan.reduces[task];
     const std::pair entry{-reduce.gravity.total(), task};
     plan.by_size.insert(entry);
-    if (!reduce.nearest.empty()) plan.by_centre[reduce.nearest.front()].insert(entry);
+    if (!reduce.nearest.empty()) plan.by_centre[reduce.nearest.front().node].insert(entry);
   }
 
   static bool may_run(const StageInfo& stage, std::uint32_t task) { return stage.pending.unconstrained().contains(task); }
@@ -129,11 +127,11 @@ class Cogrs final : public ReducePlacement {
     return std::nullopt;
   }
 
-  /// Calls use(task) with the largest pending reduces until it returns true.
+  /// Calls use(task) with so many pending reduces at most, the largest first, until it returns true.
   template <class Use>
-  static void largest(const StageInfo& stage, Plan& plan, Use&& use) {
+  static void largest(const StageInfo& stage, Plan& plan, std::size_t at_most, Use&& use) {
     std::size_t seen = 0;
-    for (auto entry = plan.by_size.begin(); entry != plan.by_size.end() && seen < kLargestSeen;) {
+    for (auto entry = plan.by_size.begin(); entry != plan.by_size.end() && seen < at_most;) {
       if (!may_run(stage, entry->second)) {
         entry = plan.by_size.erase(entry);
         continue;
@@ -151,31 +149,34 @@ class Cogrs final : public ReducePlacement {
   static std::optional<std::uint32_t> nowhere_nearer(const ClusterView& view, const StageInfo& stage, Plan& plan,
                                                      const NodeInfo& node) {
     std::optional<std::uint32_t> chosen;
-    largest(stage, plan, [&](std::uint32_t task) {
+    largest(stage, plan, kLargestSeen, [&](std::uint32_t task) {
       if (nearest_with_room(view, stage, plan.reduces[task], node)) chosen = task;
       return chosen.has_value();
     });
     return chosen;
   }
 
-  /// Whether no node with room is nearer to the reduce's input.
+  /// Whether no node with room is nearer to the reduce's input: no source of it, and no other node of a rack with sources.
   static bool nearest_with_room(const ClusterView& view, const StageInfo& stage, const Reduce& reduce, const NodeInfo& node) {
-    if (reduce.nearest.empty()) return true;  // reads nothing
-    const double here = reduce.gravity.wtnd(view, node.id);
-    for (NodeId source : reduce.nearest) {
-      if (has_room(view, stage, source)) return here <= reduce.gravity.wtnd(view, source) + 1e-9 * reduce.gravity.total();
+    const Gravity& gravity = reduce.gravity;
+    const double here = gravity.wtnd(view, node.id) - 1e-9 * gravity.total();
+    const auto open = [&](NodeId other) { return has_room(view, stage, other); };
+    if (view.free_nodes().size() < reduce.nearest.size())
+      return std::ranges::none_of(view.free_nodes(), [&](NodeId other) { return gravity.wtnd(view, other) < here && open(other); });
+    for (const Gravity::Near& source : reduce.nearest) {
+      if (source.wtnd >= here) break;
+      if (open(source.node)) return false;
     }
-    const auto rack = reduce.gravity.rack_of(reduce.nearest.front());
-    if (!rack || node.rack == *rack) return true;
-    const RackInfo* centre = view.rack(*rack);
-    return centre == nullptr || std::none_of(centre->free_nodes.begin(), centre->free_nodes.end(),
-                                             [&](NodeId other) { return has_room(view, stage, other); });
+    return std::ranges::none_of(gravity.racks(), [&](const auto& entry) {
+      const RackInfo* rack = gravity.wtnd(entry.first) < here ? view.rack(entry.first) : nullptr;
+      return rack != nullptr && std::ranges::any_of(rack->free_nodes, open);
+    });
   }
 
   static std::optional<std::uint32_t> relatively_nearest(const ClusterView& view, const StageInfo& stage, Plan& plan,
                                                          const NodeInfo& node) {
     std::optional<std::pair<double, std::uint32_t>> best;
-    largest(stage, plan, [&](std::uint32_t task) {
+    largest(stage, plan, plan.by_size.size(), [&](std::uint32_t task) {
       const Gravity& gravity = plan.reduces[task].gravity;
       const std::pair entry{gravity.total() > 0 ? gravity.wtnd(view, node.id) / gravity.total() : 0, task};
       if (!best || entry < *best) best = entry;

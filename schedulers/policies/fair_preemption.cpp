@@ -41,6 +41,10 @@ Result<void> FairPreemption::start(const ClusterView&, Part* before) {
   return {};
 }
 
+void FairPreemption::on_event(const ClusterView& view, const Notice&) {
+  if (view.runnable_jobs().empty()) clocks_.clear();
+}
+
 bool FairPreemption::preempt(const ClusterView& view, Decisions& decisions) {
   if (view.runnable_jobs().empty()) return false;
   bool killed = false;

@@ -18,9 +18,16 @@ class Gravity {
   void add(const ClusterView& view, NodeId node, double weight);
   double wtnd(const ClusterView& view, NodeId node) const;
   double total() const { return total_; }
-  /// Source nodes by WTND, the nearest to everything first; ties by id. The first is the centre of gravity.
-  std::vector<NodeId> nearest() const;
-  std::optional<RackId> rack_of(NodeId source) const;
+  struct Near {
+    double wtnd = 0;
+    NodeId node;
+  };
+  /// Source nodes, the nearest to everything first; ties by id. The first is the centre of gravity.
+  std::vector<Near> nearest() const;
+  /// How far the nodes of that rack are that are no sources themselves.
+  double wtnd(RackId rack) const;
+  /// The racks of sources, and what these weigh together.
+  const std::map<RackId, double>& racks() const { return racks_; }
 
  private:
   struct Source {

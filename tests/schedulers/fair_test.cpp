@@ -195,6 +195,32 @@ TEST(Fair, APoolBelowHalfItsFairShareWaitsForItsTimeout) {
   EXPECT_EQ(world.running(2), 4u);
 }
 
+TEST(Fair, AStarvationThatEndedDoesNotCountForTheNextOne) {
+  World world("fair(preemption=true, interval=1s, fair_share_timeout=60s)");
+  world.node(1, "a", "r", 8);
+  submit(world, 1, "a", 8);
+  world.schedule();
+  world.at(1);
+  submit(world, 2, "b", 1);
+  world.schedule();  // b starves from now on
+  world.at(2);
+  world.finish({JobId(1), StageId(0), 0});
+  world.schedule();
+  ASSERT_EQ(world.running(2), 1u);
+  world.finish({JobId(2), StageId(0), 0});  // nothing waits any more, and nobody calls
+  world.at(101);
+  submit(world, 3, "b", 100);
+  world.schedule();
+  EXPECT_TRUE(world.preempted.empty()) << "b has starved for no time at all";
+  ASSERT_EQ(world.running(3), 1u) << "the free slot";
+  world.at(160.9);
+  world.schedule();
+  EXPECT_TRUE(world.preempted.empty());
+  world.at(162.1);
+  world.schedule();
+  EXPECT_EQ(world.running(3), 4u) << "now it has, for its timeout";
+}
+
 TEST(Fair, NothingIsKilledWithoutPreemptionOrTimeouts) {
   for (const char* spec : {"fair(fair_share_timeout=1s)", "fair(preemption=true, interval=1s)"}) {
     World world(spec);

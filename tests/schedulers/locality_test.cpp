@@ -256,7 +256,7 @@ TEST(Gravity, EqualsTheDirectSumAndItsCentreIsASourceNoNodeBeats) {  // CG-3
       ASSERT_NEAR(gravity.wtnd(world.state, NodeId(i)), sum, 1e-6) << "seed " << seed;
       least = std::min(least, sum);
     }
-    ASSERT_NEAR(gravity.wtnd(world.state, gravity.nearest().front()), least, 1e-6) << "seed " << seed;
+    ASSERT_NEAR(gravity.wtnd(world.state, gravity.nearest().front().node), least, 1e-6) << "seed " << seed;
   }
 }
 
@@ -323,6 +323,84 @@ TEST(Cogrs, NoReduceWaitsForEver) {
   world.at(2);
   world.beat(5);
   EXPECT_EQ(world.launched.size(), 1u);
+}
+
+/// Like two_rack_job(), with maps of the given sizes (by reduce) on the given nodes of an own topology.
+void sized_job(World& world, const std::vector<std::pair<std::uint32_t, std::vector<std::uint64_t>>>& maps_on) {
+  JobInfo& job = world.job(1);
+  StageInfo& maps = world.stage(job, 0, anywhere(maps_on.size()), {});
+  const std::size_t reduces = maps_on.front().second.size();
+  maps.output = ShuffleSizes(static_cast<std::uint32_t>(maps_on.size()), static_cast<std::uint32_t>(reduces));
+  for (std::uint32_t i = 0; i < maps_on.size(); ++i) {
+    EXPECT_TRUE(world.launch({job.id, StageId(0), i}, NodeId(maps_on[i].first), "test"));
+    maps.output.add(i, NodeId(maps_on[i].first), maps_on[i].second);
+  }
+  for (std::uint32_t i = 0; i < maps_on.size(); ++i) world.finish({job.id, StageId(0), i});
+  world.launched.clear();
+  world.stage(job, 1, anywhere(reduces), {.cpu = 1}, 0, {0});
+}
+/// All slots of these nodes of one slot taken.
+void busy(World& world, const std::vector<std::uint32_t>& nodes) {
+  world.job(2, 1, Time(0), anywhere(nodes.size()));
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) ASSERT_TRUE(world.launch({JobId(2), StageId(0), i}, NodeId(nodes[i]), "busy"));
+  world.launched.clear();
+}
+
+TEST(Cogrs, WithoutWeightsEveryFeedingMapCounts) {
+  for (const auto& [metric, centre] : {std::pair("wtnd", 1u), std::pair("tnd", 4u)}) {
+    SCOPED_TRACE(metric);
+    World world(fmt::format("cogrs(metric={})", metric));
+    for (std::uint32_t i = 1; i <= 6; ++i) world.node(i, fmt::format("h{}", i), i <= 3 ? "rack1" : "rack2", 1);
+    // One large output on node 1; three small ones on node 4, and a fourth there that has nothing for the reduce.
+    sized_job(world, {{1, {1'000}}, {4, {10}}, {4, {10}}, {4, {10}}, {4, {0}}});
+    for (std::uint32_t other : {1u, 2u, 3u, 4u, 5u, 6u}) {
+      if (other != centre) world.beat(other);
+      ASSERT_TRUE(world.launched.empty()) << other;
+    }
+    world.beat(centre);
+    EXPECT_EQ(world.launched.size(), 1u);
+  }
+}
+
+TEST(Cogrs, TheSecondRackIsNextWhenThatOfTheCentreIsFull) {
+  World world("cogrs");
+  for (std::uint32_t i = 1; i <= 6; ++i) world.node(i, fmt::format("h{}", i), fmt::format("rack{}", (i + 1) / 2), 1);
+  sized_job(world, {{1, {600}}, {3, {400}}});
+  busy(world, {1, 2, 3});
+  world.beat(5);
+  EXPECT_TRUE(world.launched.empty()) << "4000 from node 5 of a rack without sources, 3200 from node 4, which is free";
+  world.beat(4);
+  EXPECT_EQ(world.launched.size(), 1u);
+}
+
+TEST(Cogrs, AllSourcesAreLookedAt) {
+  World world("cogrs");
+  std::vector<std::pair<std::uint32_t, std::vector<std::uint64_t>>> maps;
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t i = 1; i <= 12; ++i) {
+    world.node(i, fmt::format("h{}", i), fmt::format("rack{}", i), 1);
+    maps.emplace_back(i, std::vector<std::uint64_t>{1'000 - i});
+    if (i <= 10) all.push_back(i);
+  }
+  sized_job(world, maps);
+  busy(world, all);
+  world.beat(12);
+  EXPECT_TRUE(world.launched.empty()) << "node 11, the eleventh nearest, is free and nearer";
+  world.beat(11);
+  EXPECT_EQ(world.launched.size(), 1u);
+}
+
+TEST(Cogrs, AfterItsWaitANodeGetsWhatIsNearestToItForItsSize) {
+  World world("cogrs(wait=2s)");
+  for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), i <= 2 ? "rack1" : "rack2", 1);
+  // Reduces 0 to 5 are large and far from node 4; the smallest has a part of its input there, and its centre on node 1.
+  sized_job(world, {{1, {900, 900, 900, 900, 900, 900, 60}}, {4, {0, 0, 0, 0, 0, 0, 30}}});
+  world.beat(4);
+  ASSERT_TRUE(world.launched.empty());
+  world.at(2);
+  world.beat(4);
+  ASSERT_EQ(world.launched.size(), 1u);
+  EXPECT_EQ(world.launched[0].task.index, 6u);
 }
 
 TEST(Cogrs, ServesTheLargestReduceOfACentreFirst) {
