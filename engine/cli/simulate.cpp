@@ -180,7 +180,7 @@ void add_simulate(CLI::App& app, Action& action) {
   command->add_option("--seeds", what.seeds, "Runs with so many seeds from --seed on: means and confidence intervals");
   command->add_option("--scale", what.resize.scale, "Multiply the bytes and tasks of each stage");
   command->add_option("--arrival-scale", what.resize.arrival_scale, "Multiply arrival times; 0: all arrive at once");
-  command->add_option("--limit-jobs", what.resize.limit, "Only the first jobs");
+  command->add_option("--limit-jobs", what.resize.limit, "Only the first jobs of the file");
   command->add_option("--until", options->until, "End the runs at this virtual time");
   command->add_option("--step", options->step, "Of what is shown over time");
   command->add_option("--report", options->report, "Write an HTML page with plots");

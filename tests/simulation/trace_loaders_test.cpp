@@ -288,6 +288,25 @@ TEST(Load, DrawsJobsAndArrivals) {
   EXPECT_NEAR(figures_of(first).mean_gap, 10, 2.5);
 }
 
+TEST(Resize, KeepsTheFirstJobsOfTheFileWhicheverArriveFirst) {
+  Workload workload;
+  for (const auto& [name, arrival] :
+       {std::pair("late", 3s), std::pair("early", 1s), std::pair("earliest", 0s), std::pair("as early", 1s)}) {
+    JobSpec& job = workload.jobs.emplace_back();
+    job.name = name;
+    job.arrival = arrival;
+  }
+  const auto kept = [&](std::size_t limit) {
+    Workload copy = workload;
+    EXPECT_TRUE(resize(copy, {1, 1, limit}).has_value());
+    std::vector<std::string> names;
+    for (const auto& job : copy.jobs) names.push_back(job.name);
+    return names;
+  };
+  EXPECT_THAT(kept(2), ElementsAre("early", "late"));
+  EXPECT_THAT(kept(0), ElementsAre("earliest", "early", "as early", "late"));
+}
+
 TEST(Resize, ScalesTasksBytesAndArrivals) {
   Workload workload = loaded("rumen:" + sample("rumen.json"));
   ASSERT_TRUE(resize(workload, {2, 0.5, 0}).has_value());

@@ -157,7 +157,7 @@ void add_facts(const Options& options, const Setting& setting, Comparison& compa
   if (options.resize.arrival_scale != 1) facts.emplace_back("arrival scale", fmt::format("{}", options.resize.arrival_scale));
   facts.emplace_back("seeds", options.seeds == 1 ? fmt::format("{}", options.seed)
                                                  : fmt::format("{} to {}", options.seed, options.seed + options.seeds - 1));
-  for (const auto& note : setting.workload.notes) facts.emplace_back("note", note);
+  if (!setting.workload.notes.empty()) facts.emplace_back("notes", join(setting.workload.notes, "; "));
 }
 
 Result<void> check(const Options& options) {

@@ -142,8 +142,6 @@ Result<Workload> load(std::string_view text, const Context& context) {
     return fail(Code::invalid_argument,
                 fmt::format("'{}' is no kind of workload; there are:\n{}", escaped(name), describe_kinds()));
   }
-  std::stable_sort(workload.jobs.begin(), workload.jobs.end(),
-                   [](const JobSpec& a, const JobSpec& b) { return a.arrival < b.arrival; });
   workload.name = std::string(text);
   return workload;
 }
@@ -171,6 +169,7 @@ Result<void> resize(Workload& workload, const Resize& resize) {
       }
     }
   }
+  std::ranges::stable_sort(workload.jobs, {}, &JobSpec::arrival);
   return {};
 }
 

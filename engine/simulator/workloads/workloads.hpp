@@ -23,7 +23,7 @@ struct Context {
 using Settings = std::vector<std::string>;
 
 /// "swim:FILE", "swim:FILE,block=128MiB", "generate:jobs=10,…". invalid_argument for an unknown kind or setting, otherwise what the
-/// loader says. The result is sorted by arrival and holds at least one job.
+/// loader says. The result holds at least one job, in the order of the file.
 Result<Workload> load(std::string_view text, const Context& context);
 
 /// One line per kind: its name, what it reads, and its settings, for --help and the manual.
@@ -38,8 +38,8 @@ Result<Workload> load_rumen(const std::string& path, const Settings& settings, c
 Result<Workload> load_alibaba(const std::string& path, const Settings& settings, const Context& context);
 Result<Workload> load_event_log(const std::string& path, const Settings& settings, const Context& context);
 
-/// `scale` multiplies bytes and numbers of tasks (at least one task stays), `arrival_scale` the arrival times; `limit` keeps the
-/// first jobs, 0 all.
+/// `limit` keeps the first jobs of the file, 0 all; `scale` multiplies bytes and numbers of tasks (at least one task stays),
+/// `arrival_scale` the arrival times. Afterwards the jobs are sorted by arrival, those of one moment in the order of the file.
 struct Resize {
   double scale = 1;
   double arrival_scale = 1;
