@@ -70,6 +70,9 @@ function(weft_test name)
   if(WEFT_SANITIZE) # unoptimised and instrumented, perhaps beside other programs
     math(EXPR arg_TIMEOUT "5 * ${arg_TIMEOUT}")
   endif()
+  if("weft_test_support" IN_LIST arg_DEPENDS)
+    list(APPEND arg_SOURCES "${PROJECT_SOURCE_DIR}/tests/support/fail_on_death.cpp")
+  endif()
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>) # they are built more often than they run

@@ -15,9 +15,9 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.hpp"
-#include "benchmarks/shuffle/shaped_network.hpp"
 #include "benchmarks/shuffle/shaped_runs.hpp"
 #include "benchmarks/shuffle/supervised.hpp"
+#include "tests/support/shaped_network.hpp"
 
 int main(int argc, char** argv) {
   using namespace weft::bench;
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   setting.disk = {*disk, page_cache.empty() ? setting.bytes / setting.maps() : *cache};
-  if (const std::string missing = ShapedNetwork::missing(); !missing.empty()) {
+  if (const std::string missing = test::ShapedNetwork::missing(); !missing.empty()) {
     std::printf("shaped_bench: skipped, %s\n", missing.c_str());
     return 77;
   }

@@ -29,12 +29,12 @@ Command operator+(Command first, const Command& second) {
 ShapedCluster::ShapedCluster(const ClusterSetting& setting) : setting_(setting) {
   std::filesystem::create_directories(setting_.directory);
   const std::string port_file = setting_.directory + "/port";
-  const std::string at = setting_.network != nullptr ? ShapedNetwork::bridge_address() : "127.0.0.1";
+  const std::string at = setting_.network != nullptr ? test::ShapedNetwork::bridge_address() : "127.0.0.1";
   master_ =
       std::make_unique<test::Process>(at_bridge({setting_.programs + "/weft", "master", "--listen", at + ":0", "--port-file",
                                                  port_file, "--event-log", setting_.directory + "/events.jsonl", "--directory",
                                                  setting_.directory + "/programs", "--scheduler", setting_.scheduler}),
-                                      test::ProcessOptions{{}, kLife});
+                                      test::ProcessOptions{.deadline = kLife, .daemon = true});
   if (!test::eventually([&] { return test::read_file(port_file).ends_with('\n'); }, kReady))
     end("the master does not become ready: " + master_->err_so_far());
   address_ = test::read_file(port_file);
@@ -42,7 +42,7 @@ ShapedCluster::ShapedCluster(const ClusterSetting& setting) : setting_(setting) 
   for (int node = 0; node < setting_.nodes; ++node) add_worker(node);
   const auto ready = test::run(at_bridge({setting_.programs + "/weft", "node", "wait", std::to_string(setting_.nodes), "--timeout",
                                           std::to_string(kReady.count()) + "s", "--master", address_}),
-                               {{}, 2 * kReady});
+                               {.deadline = 2 * kReady});
   if (ready.exit_code != 0) end("the workers do not become ready: " + ready.err + workers_.front()->err_so_far());
 }
 
@@ -75,7 +75,7 @@ void ShapedCluster::add_worker(int node) {
                   "--host",
                   name,
                   "--listen",
-                  (apart ? ShapedNetwork::node_address(node) : "127.0.0.1") + std::string(":0"),
+                  (apart ? test::ShapedNetwork::node_address(node) : "127.0.0.1") + std::string(":0"),
                   "--share",
                   apart || !setting_.share ? "false" : "true",
                   "--slots",
@@ -87,7 +87,7 @@ void ShapedCluster::add_worker(int node) {
                   "--directory",
                   directory};
   if (apart) command = setting_.network->at_node(node) + command;
-  test::ProcessOptions options{{}, kLife};
+  test::ProcessOptions options{.deadline = kLife, .daemon = true};
   if (setting_.disk.bytes_per_second != 0) {
     options.environment = {{"LD_PRELOAD", setting_.programs + "/libslow_disk.so"},
                            {"WEFT_SLOW_DISK", fmt::format("{} {} {}.disk {}/", setting_.disk.bytes_per_second,

@@ -8,8 +8,8 @@
 
 #include "benchmarks/shuffle/node_samples.hpp"
 #include "benchmarks/shuffle/run_log.hpp"
-#include "benchmarks/shuffle/shaped_network.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/shaped_network.hpp"
 
 namespace weft::bench {
 
@@ -22,12 +22,12 @@ struct ClusterSetting {
   std::string programs;   // where weft and the jobs are
   std::string directory;  // of its own; what the workers write is below it
   int nodes = 4;
-  int slots = 2;                           // of each node
-  std::string store = "512MiB";            // of each worker
-  std::string memory = "512MiB";           // of each executor
-  bool share = true;                       // on loopback: workers map each other's outputs
-  const ShapedNetwork* network = nullptr;  // null: loopback
-  SlowDisk disk = {};                      // of each node
+  int slots = 2;                                 // of each node
+  std::string store = "512MiB";                  // of each worker
+  std::string memory = "512MiB";                 // of each executor
+  bool share = true;                             // on loopback: workers map each other's outputs
+  const test::ShapedNetwork* network = nullptr;  // null: loopback
+  SlowDisk disk = {};                            // of each node
   std::string scheduler = "fifo";
 };
 

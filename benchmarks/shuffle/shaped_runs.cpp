@@ -129,7 +129,7 @@ class Comparing {
   }
 
   void shaped() {
-    const ShapedNetwork network(setting_.name, setting_.nodes, setting_.megabits);
+    const test::ShapedNetwork network(setting_.name, setting_.nodes, setting_.megabits);
     fmt::print("shuffle modes, {}, median of {} runs in each mode\n{}\n", cluster_facts(), setting_.rounds, headline());
     first_shuffles(network);
     second_shuffle(network);
@@ -144,7 +144,7 @@ class Comparing {
                                          static_cast<double>(disk.bytes_per_second) / 1e6, human_bytes(disk.page_cache)));
   }
 
-  void first_shuffles(const ShapedNetwork& network) {
+  void first_shuffles(const test::ShapedNetwork& network) {
     ShapedCluster cluster(cluster_setting("shaped", &network));
     (void)cluster.run(group_by("once", 4u << 20), "memory");  // brings the program to the workers
     group_by_test(cluster);
@@ -211,7 +211,7 @@ class Comparing {
   }
 
   /// Of a sort after a partition by range: nearly all that a reduce reads was written on one node.
-  void second_shuffle(const ShapedNetwork& network) {
+  void second_shuffle(const test::ShapedNetwork& network) {
     ClusterSetting setting = cluster_setting("second", &network);
     setting.scheduler = "delay(inner=fifo, node_wait=3s, rack_wait=0s)";  // as long as the published runs waited
     ShapedCluster cluster(setting);
@@ -245,7 +245,7 @@ class Comparing {
     }
   }
 
-  ClusterSetting cluster_setting(const std::string& name, const ShapedNetwork* network) const {
+  ClusterSetting cluster_setting(const std::string& name, const test::ShapedNetwork* network) const {
     return {.programs = setting_.programs,
             .directory = setting_.spills + "/" + name,
             .nodes = setting_.nodes,

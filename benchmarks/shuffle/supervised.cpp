@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "benchmarks/shuffle/shaped_network.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/shaped_network.hpp"
 
 namespace weft::bench {
 namespace {
@@ -65,7 +65,7 @@ int supervised(const std::string& data,
     code = wait_for(child, set);
     ::kill(-child, SIGKILL);  // what it left
   }
-  ShapedNetwork::remove(name);
+  test::ShapedNetwork::remove(name);
   // What was killed may still be writing.
   const auto removed = [](const std::string& directory) {
     std::error_code failed;

@@ -22,7 +22,7 @@ class Cluster {
   explicit Cluster(int workers, std::vector<std::string> master_options = {}) : tag_(std::to_string(getpid())) {
     std::vector<std::string> command{program("weft"), "master", "--listen", "127.0.0.1:0", "--port-file", scratch_ / "port"};
     command.insert(command.end(), master_options.begin(), master_options.end());
-    master_ = std::make_unique<Process>(command, options());
+    master_ = std::make_unique<Process>(command, daemon());
     EXPECT_TRUE(eventually([&] { return !read_file(scratch_ / "port").empty(); })) << master_->err_so_far();
     address_ = read_file(scratch_ / "port");
     address_.erase(address_.find_last_not_of('\n') + 1);
@@ -39,7 +39,7 @@ class Cluster {
     if (workers_.size() % 2 == 1 && std::find(extra.begin(), extra.end(), "--share") == extra.end())
       command.insert(command.end(), {"--share", "false"});
     command.insert(command.end(), extra.begin(), extra.end());
-    ProcessOptions with_name = options();
+    ProcessOptions with_name = daemon();
     with_name.environment["WEFT_TEST_NODE"] = "w" + std::to_string(workers_.size() + 1);
     workers_.push_back(std::make_unique<Process>(command, with_name));
     return *workers_.back();
@@ -72,6 +72,12 @@ class Cluster {
   std::vector<int> processes() const { return processes_with("WEFT_TEST_TAG", tag_); }
 
  private:
+  ProcessOptions daemon() const {
+    ProcessOptions made = options();
+    made.daemon = true;
+    return made;
+  }
+
   std::string tag_;
   ScratchDirectory scratch_;
   std::unique_ptr<Process> master_;

@@ -70,7 +70,7 @@ class FileCluster {
     auto environment = options_.environment;
     environment["WEFT_TEST_NODE"] = "w" + number;
     workers_.at(index) =
-        std::make_unique<Process>(command, ProcessOptions{.environment = environment, .deadline = std::chrono::seconds(600)});
+        std::make_unique<Process>(command, ProcessOptions{.environment = environment, .deadline = std::chrono::seconds(600), .daemon = true});
   }
   /// It lives until then.
   void kill_worker(std::size_t index) {
@@ -88,7 +88,7 @@ class FileCluster {
                                      "--lost-grace",    "200ms"};
     command.insert(command.end(), options_.master.begin(), options_.master.end());
     master_ = std::make_unique<Process>(command,
-                                        ProcessOptions{.environment = options_.environment, .deadline = std::chrono::seconds(600)});
+                                        ProcessOptions{.environment = options_.environment, .deadline = std::chrono::seconds(600), .daemon = true});
     EXPECT_TRUE(eventually([&] { return !read_file(scratch_ / "port").empty(); })) << master_->err_so_far();
     address_ = read_file(scratch_ / "port");
     address_.erase(address_.find_last_not_of('\n') + 1);

@@ -1,7 +1,9 @@
 #include "tests/support/process.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -39,6 +41,27 @@ constexpr auto kPoll = std::chrono::milliseconds(2);
   ::_exit(127);
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+[[noreturn]] void end_program(const std::string& why) {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  std::exit(1);
+}
+
+std::function<void(const std::string&)>& death_handler() {
+  static std::function<void(const std::string&)> handler = end_program;
+  return handler;
+}
+
+std::string last_lines(const std::string& text) {
+  constexpr std::size_t kMost = 2000;
+  return text.size() <= kMost ? text : "…" + text.substr(text.size() - kMost);
+}
+
 int exit_code(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 }  // namespace
@@ -54,31 +77,55 @@ ScratchDirectory::~ScratchDirectory() {
   fs::remove_all(path_, ignored);
 }
 
+void set_death_handler(std::function<void(const std::string&)> handler) { death_handler() = std::move(handler); }
+
 Process::Process(const std::vector<std::string>& command, const ProcessOptions& options)
-    : deadline_(std::chrono::steady_clock::now() + options.deadline) {
+    : deadline_(std::chrono::steady_clock::now() + options.deadline),
+      name_(joined(command)),
+      daemon_(options.daemon),
+      may_die_(options.may_die) {
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error("fork failed");
   if (pid_ == 0) become(command, options, directory_.path());
 }
 
 Process::~Process() {
-  if (ended_) return;
-  ::kill(pid_, SIGKILL);
+  if (!running()) return;
+  signal(SIGKILL);
   ::waitpid(pid_, &status_, 0);
+  judge();
 }
 
 bool Process::running() {
-  if (!ended_ && ::waitpid(pid_, &status_, WNOHANG) == pid_) ended_ = true;
+  if (!ended_ && ::waitpid(pid_, &status_, WNOHANG) == pid_) {
+    ended_ = true;
+    judge();
+  }
   return !ended_;
 }
 
-void Process::signal(int number) const {
-  if (!ended_) ::kill(pid_, number);
+void Process::signal(int number) {
+  if (ended_) return;
+  sent_.insert(number);
+  ::kill(pid_, number);
+}
+
+/// Once, when the process has ended.
+void Process::judge() {
+  if (may_die_) return;
+  std::string how;
+  if (WIFSIGNALED(status_) && !sent_.contains(WTERMSIG(status_))) {
+    how = std::string("of SIG") + ::sigabbrev_np(WTERMSIG(status_));
+  } else if (daemon_ && sent_.empty()) {
+    how = "with exit code " + std::to_string(exit_code(status_)) + ", though nobody asked it to end";
+  }
+  if (!how.empty())
+    death_handler()(name_ + ": process " + std::to_string(pid_) + " ended unexpectedly, " + how + ": " + last_lines(err_so_far()));
 }
 
 ProcessResult Process::wait() {
   while (running()) {
-    if (std::chrono::steady_clock::now() > deadline_) ::kill(pid_, SIGKILL);
+    if (std::chrono::steady_clock::now() > deadline_) signal(SIGKILL);
     std::this_thread::sleep_for(kPoll);
   }
   return {exit_code(status_), out_so_far(), err_so_far()};
