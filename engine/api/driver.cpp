@@ -8,6 +8,7 @@
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "storage/remote_waiting.hpp"
 #include "storage/split.hpp"
 #include "weft/failure.hpp"
 
@@ -39,6 +40,7 @@ DriverGraph::~DriverGraph() {
 
 void DriverGraph::abandon() {
   session_.reset();
+  storage::stop_waiting_for_master(settings_.files.get());
   outputs_.clear();
   for (const auto& [path, transaction] : std::exchange(table_outputs_, {}))
     (void)tables().abort(path.substr(storage::kTableScheme.size()), transaction);  // else the master does, after a while

@@ -80,7 +80,7 @@ class ClusterSession final : public Session {
  private:
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload) {
     auto answer = rpc::call(*reactor_, connection_, type, std::move(payload), kCallDeadline);
-    if (!answer && answer.error().code() == Code::unavailable)
+    if (!answer && (answer.error().code() == Code::unavailable || answer.error().code() == Code::deadline_exceeded))
       return fail(std::move(answer).error().wrap(fmt::format("lost the master at {}", cluster_.master.text)));
     return answer;
   }

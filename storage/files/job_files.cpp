@@ -5,11 +5,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 
 #include "base/log.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/files/job_tables.hpp"
 #include "storage/namespace/path.hpp"
+#include "storage/remote_waiting.hpp"
 
 namespace weft::storage {
 namespace {
@@ -45,7 +47,7 @@ class Output final : public RemoteOutput {
   std::unique_ptr<FileWriter> writer_;
 };
 
-class JobFiles final : public RemoteFiles, public TablesBesideFiles {
+class JobFiles final : public RemoteFiles, public TablesBesideFiles, public WaitsForMaster {
  public:
   explicit JobFiles(JobFilesOptions options) : options_(std::move(options)), tables_(job_tables(options_.master, options_.host)) {}
 
@@ -109,6 +111,12 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles {
     WEFT_ASSIGN(const auto files, connected());
     return files->remove(path, true);
   }
+  void stop_waiting() override {
+    stop_waiting_for_master(tables_.get());
+    const std::lock_guard lock(mutex_);
+    waits_ = false;
+    files_.reset();
+  }
   RemoteTables* tables() override { return tables_.get(); }
 
  private:
@@ -128,6 +136,7 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles {
   Result<std::shared_ptr<FileSystem>> connected() {
     const std::lock_guard lock(mutex_);
     if (files_) return files_;
+    if (lost_) return fail(*lost_);
     if (options_.master.empty())
       return fail(Code::invalid_argument,
                   "weft:// paths need the master that keeps the files: say --files HOST:PORT or set WEFT_MASTER");
@@ -138,14 +147,19 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles {
     std::error_code none;
     if (options.directory.empty()) options.directory = std::filesystem::temp_directory_path(none);
     options.waiting = [](const std::string& what) { Log("files").warn("{}", what); };
-    WEFT_ASSIGN(files_, FileSystem::connect(options_.master, options));
+    if (!waits_) options.patience = Duration(0);
+    auto made = FileSystem::connect(options_.master, options);
+    if (!made && !waits_) lost_ = made.error();
+    WEFT_ASSIGN(files_, std::move(made));
     return files_;
   }
 
   const JobFilesOptions options_;
   const std::unique_ptr<RemoteTables> tables_;
-  std::mutex mutex_;  // guards files_
+  std::mutex mutex_;  // guards what follows
   std::shared_ptr<FileSystem> files_;
+  bool waits_ = true;
+  std::optional<Error> lost_;  // the master is, and nobody waits for it
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "storage/files/job_tables.hpp"
 
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "storage/remote_waiting.hpp"
 #include "storage/tables/table_client.hpp"
 
 namespace weft::storage {
@@ -38,7 +40,7 @@ class Rows final : public RemoteRows {
   const std::unique_ptr<TableScan> scan_;
 };
 
-class JobTables final : public RemoteTables {
+class JobTables final : public RemoteTables, public WaitsForMaster {
  public:
   JobTables(std::string master, std::string host) : master_(std::move(master)), host_(std::move(host)) {}
 
@@ -99,23 +101,34 @@ class JobTables final : public RemoteTables {
     WEFT_ASSIGN(const auto client, connected());
     return client->abort(table, TransactionId(id));
   }
+  void stop_waiting() override {
+    const std::lock_guard lock(mutex_);
+    waits_ = false;
+    client_.reset();
+  }
 
  private:
   Result<std::shared_ptr<TableClient>> connected() {
     const std::lock_guard lock(mutex_);
     if (client_) return client_;
+    if (lost_) return fail(*lost_);
     if (master_.empty())
       return fail(Code::invalid_argument,
                   "tables are kept by a cluster: say --cluster HOST:PORT, or --files HOST:PORT, or set WEFT_MASTER");
     TableClientOptions options;
     options.host = host_;
-    WEFT_ASSIGN(client_, TableClient::connect(master_, options));
+    if (!waits_) options.patience = Duration(0);
+    auto made = TableClient::connect(master_, options);
+    if (!made && !waits_) lost_ = made.error();
+    WEFT_ASSIGN(client_, std::move(made));
     return client_;
   }
 
   const std::string master_, host_;
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<TableClient> client_;
+  bool waits_ = true;
+  std::optional<Error> lost_;  // the master is, and nobody waits for it
   std::vector<std::unique_ptr<TemporarySnapshot>> kept_;
 };
 

@@ -26,6 +26,7 @@ struct Options {
   std::string input;
   std::string marker;  // a file that exists once a task has reached the point of interest
   std::string on;      // a worker
+  std::string output;  // a directory
   std::uint32_t tasks = 4;
   std::uint64_t records = 100000;
   std::uint64_t growth = 1;
@@ -41,6 +42,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--input", options.input, "Text for the modes that read");
   app.add_option("--marker", options.marker, "File to create when a task has begun");
   app.add_option("--on", options.on, "The worker on which tasks of the mode hang do");
+  app.add_option("--output", options.output, "Directory for the rows of the mode hold, instead of stdout");
   app.add_option("--tasks", options.tasks, "Tasks of the first stage");
   app.add_option("--records", options.records, "Records in all");
   app.add_option("--growth", options.growth,
@@ -151,9 +153,9 @@ void hold(weft::Flow& flow, const Options& options) {
                           mark(options.marker + ".held");
                           wait_for(options.marker + ".go");
                           return row;
-                        })
-                        .collect();
-  print_sorted(rows);
+                        });
+  if (options.output.empty()) return print_sorted(rows.collect());
+  rows.map([](const auto& row) { return std::to_string(row.first) + " " + std::to_string(row.second); }).write_text(options.output);
 }
 
 /// Sums by key, but tasks of the second stage wait as soon as they have read outputs of two maps.
