@@ -8,8 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/log.hpp"
-
 namespace weft::rpc {
 namespace {
 
@@ -27,7 +25,7 @@ bool out_of_resources(int error) { return error == EMFILE || error == ENFILE || 
 
 }  // namespace
 
-Acceptor::Acceptor(Loop& loop, std::function<void(Fd)> accepted) : loop_(loop), accepted_(std::move(accepted)) {}
+Acceptor::Acceptor(Loop& loop, Owner owner) : loop_(loop), owner_(std::move(owner)) {}
 
 Result<void> Acceptor::open(const Endpoint& endpoint) {
   WEFT_ASSIGN(const auto parts, split_endpoint(endpoint.text));
@@ -60,12 +58,14 @@ void Acceptor::on_readable() {
       if (!unix_path_.empty() && !same_user(socket.get())) continue;
       disable_delay(socket.get());
       notice_dead_peers(socket.get());
-      accepted_(std::move(socket));
+      owner_.accepted(std::move(socket));
       continue;
     }
-    if (worth_another_accept(errno)) continue;
-    if (!out_of_resources(errno)) break;
-    Log("rpc").warn("{}: cannot accept connections: {}", endpoint_.text, errno_error("accept", errno).message());
+    const int error = errno;
+    if (worth_another_accept(error)) continue;
+    if (!out_of_resources(error)) break;
+    if (owner_.make_room()) continue;
+    owner_.warn(fmt::format("{}: cannot accept connections: {}", endpoint_.text, errno_error("accept", error).message()));
     pause_ = loop_.after(kPause, [this] { watch_->await_readable(); });
     return;
   }

@@ -10,8 +10,17 @@ namespace weft::rpc {
 
 class Acceptor final : public Listener {
  public:
-  /// `accepted` takes each connected non-blocking socket.
-  Acceptor(Loop& loop, std::function<void(Fd)> accepted);
+  /// Who is told about what comes.
+  struct Owner {
+    /// Takes each connected non-blocking socket.
+    std::function<void(Fd)> accepted;
+    /// The process can open no more descriptors: closes a connection that it can do without. False when there is none.
+    std::function<bool()> make_room;
+    /// A line for the log.
+    std::function<void(std::string)> warn;
+  };
+
+  Acceptor(Loop& loop, Owner owner);
   ~Acceptor() override { close(); }
 
   Result<void> open(const Endpoint& endpoint);
@@ -22,7 +31,7 @@ class Acceptor final : public Listener {
   void on_readable();
 
   Loop& loop_;
-  std::function<void(Fd)> accepted_;
+  const Owner owner_;
   Endpoint endpoint_;
   std::string unix_path_;  // removed on close
   std::unique_ptr<Watch> watch_;

@@ -20,6 +20,18 @@ constexpr Duration kLongestDeadline = std::chrono::hours(24 * 365);
 
 TimePoint now() { return std::chrono::steady_clock::now(); }
 
+/// While a channel uses the loop's buffer.
+class Turn {
+ public:
+  explicit Turn(ReceiveBuffer& buffer) : buffer_(buffer) { WEFT_ASSERT(!std::exchange(buffer_.in_use, true)); }
+  ~Turn() { buffer_.in_use = false; }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  ReceiveBuffer& buffer_;
+};
+
 Error closed_error() { return Error(Code::unavailable, "the connection is closed"); }
 
 }  // namespace
@@ -56,10 +68,14 @@ void Responder::fail(const Error& error) {
   std::exchange(impl_, nullptr)->answer(error);
 }
 
-Channel::Channel(Loop& loop, Limits limits, Owner owner)
-    : loop_(loop), limits_(limits), owner_(std::move(owner)), reader_(kHandshakeBounds, [this](const FrameHead& head) {
-        return head.kind == FrameKind::reply ? pending_.sink(head.request_id) : nullptr;
-      }) {}
+Channel::Channel(Loop& loop, ReceiveBuffer& buffer, Limits limits, Owner owner)
+    : loop_(loop),
+      limits_(limits),
+      owner_(std::move(owner)),
+      buffer_(buffer),
+      reader_(buffer.bytes.span(), kHandshakeBounds,
+              [this](const FrameHead& head) { return head.kind == FrameKind::reply ? pending_.sink(head.request_id) : nullptr; }),
+      frame_deadline_(limits.frame_timeout) {}
 
 void Channel::start(Fd socket, Duration deadline) {
   is_unix_ = local_address(socket.get()).family() == AF_UNIX;
@@ -92,14 +108,30 @@ void Channel::abandon() {
 void Channel::on_readable() {
   const auto self = shared_from_this();
   if (state_ == State::draining) return discard_input();
-  for (int turn = 0; turn < kReceivesPerTurn; ++turn) {
-    if (!receive_some()) break;
-  }
+  receive_what_came();
   if (watch_ != nullptr) watch_->await_readable();
+}
+
+void Channel::receive_what_came() {
+  for (int turn = 0; turn < kReceivesPerTurn; ++turn) {
+    if (!receive_some()) return;
+  }
+}
+
+bool Channel::make_way(Error why) {
+  const auto self = shared_from_this();
+  const auto steps = [this] { return std::pair(state_, owner_.spoke == nullptr); };
+  const auto before = steps();
+  if (state_ != State::draining) receive_what_came();
+  if (state_ == State::closed) return true;
+  if (steps() != before) return false;
+  break_off(std::move(why));
+  return true;
 }
 
 /// False when the socket has no more for now, or the channel has ended.
 bool Channel::receive_some() {
+  const Turn turn(buffer_);
   const auto space = reader_.space();
   const iovec into[2] = {{space[0].data(), space[0].size()}, {space[1].data(), space[1].size()}};
   auto received = receive(watch_->fd(), into, is_unix_);
@@ -116,6 +148,7 @@ bool Channel::receive_some() {
   }
   reader_.received(received->bytes, std::move(received->fds));
   dispatch_all();
+  if (state_ == State::open) watch_frame(received->bytes);
   const bool filled = received->bytes == space[0].size() + space[1].size();
   return filled && (state_ == State::handshaking || state_ == State::open);
 }
@@ -125,6 +158,7 @@ void Channel::dispatch_all() {
     auto frame = reader_.next();
     if (!frame) return break_off(std::move(frame).error());
     if (!frame->has_value()) return;
+    frame_ended_ = true;
     dispatch(std::move(**frame));
   }
 }
@@ -133,6 +167,7 @@ void Channel::dispatch(Frame frame) {
   if ((frame.head.kind == FrameKind::hello) != (state_ == State::handshaking)) {
     return break_off(Error(Code::corrupt, "frame out of order (handshake expected exactly once, first)"));
   }
+  if (state_ == State::open && owner_.spoke) std::exchange(owner_.spoke, nullptr)();
   switch (frame.head.kind) {
     case FrameKind::hello:
       return on_hello(frame);
@@ -319,6 +354,30 @@ void Channel::on_deadline() {
   for (auto& reply : expired) reply(weft::fail(Code::deadline_exceeded, fmt::format("{} did not answer in time", peer_)));
 }
 
+/// A peer that begins a message and does not go on would hold its connection, and the message's memory, for ever.
+void Channel::watch_frame(std::size_t bytes) {
+  frame_deadline_.received(now(), bytes, std::exchange(frame_ended_, false), reader_.within_frame());
+  arm_frame_timer();
+}
+
+void Channel::arm_frame_timer() {
+  if (!frame_deadline_.due() || frame_timer_ != nullptr) return;
+  frame_timer_ = loop_.after(*frame_deadline_.due() - now(), [this] { on_frame_timer(); });
+}
+
+void Channel::on_frame_timer() {
+  const auto self = shared_from_this();
+  frame_timer_.reset();
+  const auto late = [this] { return state_ == State::open && frame_deadline_.due() && *frame_deadline_.due() <= now(); };
+  if (late()) receive_what_came();  // this process may have been stopped meanwhile
+  if (late()) {
+    const auto seconds = std::chrono::duration<double>(limits_.frame_timeout).count();
+    return break_off(
+        Error(Code::deadline_exceeded, fmt::format("the peer began a message and did not go on with it for {:g} s", seconds)));
+  }
+  if (state_ == State::open) arm_frame_timer();
+}
+
 void Channel::fail_later(Reply reply, Error error) {
   if (!loop_.in_thread()) return;  // the loop has ended: callbacks are dropped
   loop_.defer([reply = std::move(reply), error = std::move(error)] { reply(weft::fail(error)); });
@@ -357,6 +416,8 @@ void Channel::break_off(Error error) {
   const auto before = state_;
   if (before == State::closed) return;
   if (before == State::open) {
+    const bool told = error.code() == Code::corrupt || error.code() == Code::deadline_exceeded;
+    if (told && owner_.misbehaved) owner_.misbehaved(error);
     const Code code = error.code() == Code::corrupt ? Code::corrupt : Code::unavailable;
     Error for_requests = Error(error).wrap(code, fmt::format("connection to {} lost", peer_));
     settle(std::move(for_requests), std::move(error));
@@ -373,9 +434,12 @@ void Channel::release() {
   watch_.reset();
   end_timer_.reset();
   deadline_timer_.reset();
+  frame_timer_.reset();
   owner_.opened = nullptr;
   owner_.ready = nullptr;
-  if (const auto gone = std::exchange(owner_.gone, nullptr)) gone(this);
+  owner_.spoke = nullptr;
+  owner_.misbehaved = nullptr;
+  if (const auto gone = std::exchange(owner_.gone, nullptr)) gone();
 }
 
 }  // namespace weft::rpc

@@ -4,12 +4,19 @@
 #include <functional>
 #include <memory>
 
+#include "base/rpc/frame_deadline.hpp"
 #include "base/rpc/frame_reader.hpp"
 #include "base/rpc/loop.hpp"
 #include "base/rpc/pending.hpp"
 #include "base/rpc/send_queue.hpp"
 
 namespace weft::rpc {
+
+/// What the channels of a loop receive into, one at a time: a connection that waits needs no buffer.
+struct ReceiveBuffer {
+  Buffer bytes{FrameReader::kReceiveBuffer};
+  bool in_use = false;
+};
 
 /// Life: handshaking → open → (draining →) closed. Loop's thread only.
 class Channel final : public Connection {
@@ -20,15 +27,23 @@ class Channel final : public Connection {
     std::function<Handler(const ConnectionPtr&)> opened;
     std::function<void(const ConnectionPtr&)> ready;
     std::function<void(Error)> failed;
+    /// At most once: the peer sent its first message after the handshake.
+    std::function<void()> spoke;
+    /// At most once: an open connection ends because of what the peer sent, or did not go on to send.
+    std::function<void(const Error&)> misbehaved;
     /// Once, last: drop your reference.
-    std::function<void(Channel*)> gone;
+    std::function<void()> gone;
   };
 
-  Channel(Loop& loop, Limits limits, Owner owner);
+  /// `buffer` outlives the channel and is used by no other channel while a callback of this one runs.
+  Channel(Loop& loop, ReceiveBuffer& buffer, Limits limits, Owner owner);
   /// Takes a connected non-blocking socket and shakes hands.
   void start(Fd socket, Duration deadline);
   /// The loop ends: drops everything without a callback.
   void abandon();
+  /// Ends the channel for `why` unless what the peer has already sent takes it a step further (the handshake, its first message).
+  /// True when it has ended. Not from within a callback of a channel.
+  bool make_way(Error why);
 
   void request(MessageType type, Payload payload, Duration deadline, Reply reply, std::shared_ptr<BulkSink> sink) override;
   void notify(MessageType type, Payload payload) override;
@@ -45,6 +60,7 @@ class Channel final : public Connection {
   // Receiving.
   void on_readable();
   bool receive_some();
+  void receive_what_came();
   void dispatch_all();
   void dispatch(Frame frame);
   void on_hello(const Frame& frame);
@@ -62,6 +78,9 @@ class Channel final : public Connection {
   // Deadlines and ends.
   void arm_deadline();
   void on_deadline();
+  void watch_frame(std::size_t bytes);
+  void arm_frame_timer();
+  void on_frame_timer();
   void fail_later(Reply reply, Error error);
   void settle(Error for_requests, Error for_owner);
   void break_off(Error error);
@@ -79,8 +98,12 @@ class Channel final : public Connection {
   std::unique_ptr<Timer> end_timer_;       // of the handshake, then of draining
   std::unique_ptr<Timer> deadline_timer_;  // of the earliest request
   TimePoint deadline_armed_;
+  std::unique_ptr<Timer> frame_timer_;  // may find that frame_deadline_ has moved
 
+  ReceiveBuffer& buffer_;
   FrameReader reader_;
+  FrameDeadline frame_deadline_;
+  bool frame_ended_ = false;  // at least one did since the last receive
   SendQueue queue_;
   PendingRequests pending_;
   std::uint64_t next_id_ = 1;

@@ -12,7 +12,6 @@
 namespace weft::rpc {
 namespace {
 
-constexpr std::size_t kReceiveBuffer = 64u << 10;
 constexpr std::size_t kFirstHeaderStep = 1u << 20;
 
 Error too_large(std::string_view what, std::uint64_t size, std::uint64_t bound) {
@@ -21,13 +20,15 @@ Error too_large(std::string_view what, std::uint64_t size, std::uint64_t bound) 
 
 }  // namespace
 
-FrameReader::FrameReader(Bounds bounds, FindSink sink) : bounds_(bounds), sink_(std::move(sink)), buffer_(kReceiveBuffer) {}
+FrameReader::FrameReader(MutableBytes buffer, Bounds bounds, FindSink sink)
+    : bounds_(bounds), sink_(std::move(sink)), buffer_(buffer) {
+  WEFT_ASSERT(buffer_.size() >= kFixedSize);
+}
 
 std::array<MutableBytes, 2> FrameReader::space() {
-  const std::size_t kept = end_ - begin_;  // less than a fixed part: next() took everything else
-  if (begin_ != 0 && kept != 0) std::memmove(buffer_.data(), buffer_.data() + begin_, kept);
+  std::copy_n(kept_.begin(), kept_size_, buffer_.begin());
   begin_ = 0;
-  end_ = kept;
+  end_ = std::exchange(kept_size_, 0);
   MutableBytes direct;
   if (part_ == Part::header) direct = frame_.header.span().subspan(filled_);
   if (part_ == Part::bulk && !sinks_) direct = frame_.bulk.span().subspan(filled_);
@@ -42,7 +43,7 @@ std::array<MutableBytes, 2> FrameReader::space() {
     }
   }
   direct_ = direct.size();
-  return {direct, buffer_.span().subspan(end_)};
+  return {direct, buffer_.subspan(end_)};
 }
 
 void FrameReader::received(std::size_t bytes, std::vector<Fd> fds) {
@@ -57,10 +58,21 @@ void FrameReader::received(std::size_t bytes, std::vector<Fd> fds) {
 
 Result<std::optional<Frame>> FrameReader::next() {
   try {
-    return advance();
+    auto frame = advance();
+    if (frame && !frame->has_value()) end_turn();
+    return frame;
   } catch (const std::bad_alloc&) {
     return fail(Code::resource_exhausted, "no memory for a received message");
   }
+}
+
+/// What is left is less than a fixed part: everything else was taken.
+void FrameReader::end_turn() {
+  const ByteView rest = buffered();
+  WEFT_ASSERT(rest.size() < kFixedSize);
+  std::copy(rest.begin(), rest.end(), kept_.begin());
+  kept_size_ = rest.size();
+  begin_ = end_ = 0;
 }
 
 Result<std::optional<Frame>> FrameReader::advance() {

@@ -21,17 +21,22 @@ struct Frame {
 /// The sink of the frame's bulk; null when there is none (any more).
 using FindSink = std::function<BulkSink*(const FrameHead&)>;
 
-/// Small frames pass through one receive buffer; the rest of a large header or bulk is received straight into its place.
+/// Small frames pass through a receive buffer; the rest of a large header or bulk is received straight into its place.
 class FrameReader {
  public:
+  /// A good size of the receive buffer; kFixedSize is the least.
+  static constexpr std::size_t kReceiveBuffer = 64u << 10;
+
   struct Bounds {
     std::size_t max_header = 0;
     std::size_t max_bulk = 0;
     std::size_t max_fds = 0;
   };
 
+  /// `buffer` outlives the reader. Many readers may share it when they use it by turns: a turn begins with space() and ends when
+  /// next() returns nothing or an error; what a reader needs later it has then put aside.
   /// `sink` is asked whenever something of a bulk comes; may be empty.
-  explicit FrameReader(Bounds bounds, FindSink sink = {});
+  FrameReader(MutableBytes buffer, Bounds bounds, FindSink sink = {});
   /// For the frames after those already returned.
   void set_bounds(Bounds bounds) { bounds_ = bounds; }
 
@@ -44,7 +49,7 @@ class FrameReader {
   /// allocated (not touched) when the checksum of the frame was right, unless it goes to a sink.
   Result<std::optional<Frame>> next();
   /// Part of a frame has arrived.
-  bool within_frame() const { return part_ != Part::fixed || begin_ != end_; }
+  bool within_frame() const { return part_ != Part::fixed || begin_ != end_ || kept_size_ != 0; }
 
  private:
   enum class Part : std::uint8_t { fixed, header, bulk };
@@ -57,12 +62,15 @@ class FrameReader {
   void pour();
   Result<void> take_fds();
   void fill(Buffer& destination);
-  ByteView buffered() const { return buffer_.view().subspan(begin_, end_ - begin_); }
+  void end_turn();
+  ByteView buffered() const { return ByteView(buffer_).subspan(begin_, end_ - begin_); }
 
   Bounds bounds_;
   const FindSink sink_;
-  Buffer buffer_;
+  const MutableBytes buffer_;
   std::size_t begin_ = 0, end_ = 0;  // received and not yet taken
+  FixedPart kept_{};                 // between turns: the beginning of a fixed part
+  std::size_t kept_size_ = 0;
   Part part_ = Part::fixed;
   FixedPart fixed_{};
   Frame frame_;             // under construction

@@ -4,20 +4,25 @@
 #include <unordered_map>
 
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include "base/assert.hpp"
-#include "base/log.hpp"
 #include "base/rpc/acceptor.hpp"
 #include "base/rpc/channel.hpp"
+#include "base/rpc/descriptors.hpp"
 #include "base/rpc/dialer.hpp"
 #include "base/rpc/loop.hpp"
+#include "base/rpc/newcomers.hpp"
+#include "base/rpc/peer_log.hpp"
 #include "base/text.hpp"
 
 namespace weft::rpc {
 namespace {
 
 using Connected = std::function<void(Result<ConnectionPtr>)>;
-constexpr std::size_t kMaxHandshakes = 512;  // strangers at once, all listeners together
+constexpr std::size_t kMaxHandshakes = 512;  // unfinished at once, all listeners together
+constexpr std::size_t kBurst = 1000;         // connections ended, after which their memory goes back to the system
+constexpr Duration kAfterBurst = std::chrono::seconds(2);
 
 class LoopReactor final : public Reactor {
  public:
@@ -30,6 +35,8 @@ class LoopReactor final : public Reactor {
 
   void stop() override {
     loop_.shut_down([this] {
+      peer_log_.reset();
+      trim_.reset();
       const auto channels = std::exchange(channels_, {});
       for (const auto& [key, channel] : channels) channel->abandon();
     });
@@ -59,8 +66,11 @@ class LoopReactor final : public Reactor {
   Result<std::unique_ptr<Listener>> listen(const Endpoint& endpoint, Limits limits,
                                            std::function<Handler(const ConnectionPtr&)> accepted) override {
     WEFT_ASSERT(in_thread());
-    auto acceptor = std::make_unique<Acceptor>(
-        loop_, [this, limits, accepted = std::move(accepted)](Fd socket) { accept(std::move(socket), limits, accepted); });
+    Acceptor::Owner owner;
+    owner.accepted = [this, limits, accepted = std::move(accepted)](Fd socket) { accept(std::move(socket), limits, accepted); };
+    owner.make_room = [this] { return close_most_dispensable(); };
+    owner.warn = [this](std::string line) { warn(std::move(line)); };
+    auto acceptor = std::make_unique<Acceptor>(loop_, std::move(owner));
     WEFT_TRY(acceptor->open(endpoint));
     return acceptor;
   }
@@ -71,38 +81,78 @@ class LoopReactor final : public Reactor {
     owner.opened = [handler = std::move(handler)](const ConnectionPtr&) { return handler; };
     owner.ready = done;
     owner.failed = [done](Error error) { done(fail(std::move(error))); };
-    add(std::move(socket), deadline, limits, std::move(owner));
+    add(++last_number_, std::move(socket), deadline, limits, std::move(owner));
   }
 
   void accept(Fd socket, Limits limits, const std::function<Handler(const ConnectionPtr&)>& accepted) {
-    if (handshakes_ >= kMaxHandshakes) {
-      Log("rpc").warn("refused a connection: {} others have not shaken hands yet", handshakes_);
-      return;
+    const std::string peer = peer_address(socket.get()).to_string();
+    if (socket.get() >= first_reserved_descriptor() && !close_most_dispensable()) {
+      return warn(fmt::format(
+          "refused {}: the process has {} descriptors open and keeps the others for what runs already (raise the limit, ulimit -n)",
+          peer, socket.get()));
     }
-    ++handshakes_;
+    while (const auto oldest = newcomers_.in_the_way()) close(*oldest, "a newer connection needs its place");
+    const Newcomers::Number number = ++last_number_;
+    newcomers_.accepted(number);
     Channel::Owner owner;
-    owner.opened = [this, accepted](const ConnectionPtr& connection) {
-      --handshakes_;
+    owner.opened = [this, number, accepted](const ConnectionPtr& connection) {
+      newcomers_.shook_hands(number);
       return accepted(connection);
     };
-    const std::string peer = peer_address(socket.get()).to_string();
-    owner.failed = [this, peer](const Error& error) {
-      --handshakes_;
-      Log("rpc").warn("refused {}: {}", peer, error.to_string());
-    };
-    add(std::move(socket), limits.handshake_timeout, limits, std::move(owner));
+    owner.failed = [this, peer](const Error& error) { warn(fmt::format("refused {}: {}", peer, error.to_string())); };
+    owner.spoke = [this, number] { newcomers_.left(number); };
+    owner.misbehaved = [this, peer](const Error& error) { warn(fmt::format("disconnected {}: {}", peer, error.to_string())); };
+    add(number, std::move(socket), limits.handshake_timeout, limits, std::move(owner));
   }
 
-  void add(Fd socket, Duration deadline, Limits limits, Channel::Owner owner) {
-    owner.gone = [this](Channel* channel) { channels_.erase(channel); };
-    const auto channel = std::make_shared<Channel>(loop_, limits, std::move(owner));
-    channels_.emplace(channel.get(), channel);
+  /// True when it is closed, false when it turns out to have gone a step further.
+  bool close(Newcomers::Number number, const char* why) {
+    const auto channel = channels_.at(number);
+    return channel->make_way(Error(Code::resource_exhausted, fmt::format("silent for too long: {}", why)));
+  }
+
+  /// False when all connections have sent messages, and stay.
+  bool close_most_dispensable() {
+    while (const auto number = newcomers_.most_dispensable()) {
+      if (close(*number, "the process runs out of descriptors (raise the limit, ulimit -n)")) return true;
+    }
+    return false;
+  }
+
+  void warn(std::string line) {
+    if (peer_log_) peer_log_->warn(std::move(line));
+  }
+
+  void add(Newcomers::Number number, Fd socket, Duration deadline, Limits limits, Channel::Owner owner) {
+    owner.gone = [this, number] {
+      newcomers_.left(number);
+      channels_.erase(number);
+      give_back_memory_of_bursts();
+    };
+    const auto channel = std::make_shared<Channel>(loop_, receive_buffer_, limits, std::move(owner));
+    channels_.emplace(number, channel);
     channel->start(std::move(socket), deadline);
   }
 
-  std::unordered_map<Channel*, std::shared_ptr<Channel>> channels_;
-  std::size_t handshakes_ = 0;
+  /// The allocator would keep what thousands of connections took, between pieces that others hold. Rarely: it costs milliseconds.
+  void give_back_memory_of_bursts() {
+    if (++ended_ < kBurst || trim_ != nullptr) return;
+    trim_ = loop_.after(kAfterBurst, [this] {
+      trim_.reset();
+      ended_ = 0;
+      ::malloc_trim(0);
+    });
+  }
+
+  ReceiveBuffer receive_buffer_;
+  std::unordered_map<Newcomers::Number, std::shared_ptr<Channel>> channels_;
+  Newcomers::Number last_number_ = 0;
+  Newcomers newcomers_{kMaxHandshakes};
+  std::size_t ended_ = 0;  // connections, since memory was given back
   Loop loop_;
+  std::unique_ptr<Timer> trim_;
+  std::optional<PeerLog> peer_log_{
+      [this](Duration delay, std::function<void()> task) { return loop_.after(delay, std::move(task)); }};
 };
 
 template <class T>

@@ -56,6 +56,7 @@ struct Limits {
       256u << 20;                   // bytes waiting to be sent; more fails a request or reply, and ends the connection on a notify
   std::size_t max_requests = 4096;  // requests of the peer being served at once; more are answered with resource_exhausted
   Duration handshake_timeout = std::chrono::seconds(10);
+  Duration frame_timeout = std::chrono::seconds(20);  // for a message once begun; a long one gets as much again with every 16 KiB
 };
 
 class Connection;
@@ -158,7 +159,9 @@ class Reactor {
   /// A connection over an already connected socket (socketpair of a child process). Shakes hands like connect().
   virtual void adopt(Fd socket, Duration deadline, Handler handler, Limits limits,
                      std::function<void(Result<ConnectionPtr>)> done) = 0;
-  /// Accepts and shakes hands; `accepted` gives each new connection its handler.
+  /// Accepts and shakes hands; `accepted` gives each new connection its handler. Strangers cannot keep others out: at most 512
+  /// connections may handshake, the oldest is closed for the next; and when the process's descriptors run short, those go that
+  /// have never sent a message, oldest first (see descriptors.hpp).
   virtual Result<std::unique_ptr<Listener>> listen(const Endpoint& endpoint, Limits limits,
                                                    std::function<Handler(const ConnectionPtr&)> accepted) = 0;
 };

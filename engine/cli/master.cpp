@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/file.hpp"
+#include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/client/stop_signal.hpp"
@@ -25,6 +26,7 @@ struct Options {
 };
 
 Result<void> run(Options options) {
+  rpc::raise_descriptor_limit();
   const client::StopSignal stop(client::StopSignal::Hangup::reloads);
   std::atomic<bool> broken{false};
   if (!options.files.data_directory.empty()) options.server.storage = master::file_service(options.files);

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/config.hpp"
+#include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/client/stop_signal.hpp"
@@ -27,6 +28,7 @@ struct Options {
 };
 
 Result<void> run(Options options) {
+  rpc::raise_descriptor_limit();
   Config config;
   runtime::declare(config, options.worker);
   if (!options.config.empty()) WEFT_TRY(config.load_file(options.config));

@@ -196,7 +196,6 @@ void ServerImpl::on_jobs_ahead(NodeId node, const std::vector<protocol::JobAhead
 }
 
 void ServerImpl::on_close(const rpc::ConnectionPtr& connection, const Error& error) {
-  if (error.code() == Code::corrupt) log_.warn("{} sent nonsense and was disconnected: {}", connection->peer(), error.to_string());
   if (const auto tag = std::static_pointer_cast<WorkerTag>(std::exchange(connection->context, nullptr))) {
     auto node = tag->node ? nodes_.find(*tag->node) : nodes_.end();
     if (node == nodes_.end()) return;

@@ -105,7 +105,9 @@ TEST(Frame, ASinkGetsTheBulkInOrderAndTheFramesAroundItAreWhole) {
 
     OddSink sink(random, random.chance(0.3) ? random.below(bulk.size()) : bulk.size());
     bool waiting = true;
-    FrameReader reader(kBounds, [&](const FrameHead& head) { return waiting && head.request_id == 2 ? &sink : nullptr; });
+    Buffer buffer(random.chance(0.5) ? FrameReader::kReceiveBuffer : kFixedSize + random.below(1000));
+    FrameReader reader(buffer.span(), kBounds,
+                       [&](const FrameHead& head) { return waiting && head.request_id == 2 ? &sink : nullptr; });
     const std::size_t gone_after = random.chance(0.3) ? 1 + random.below(bulk.size()) : SIZE_MAX;  // nobody waits any more, then
     std::size_t gone_with = SIZE_MAX;
     std::vector<Frame> frames;

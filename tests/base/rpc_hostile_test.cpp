@@ -1,6 +1,7 @@
 // Peers that break the protocol: spoken to through plain sockets.
 #include <cstring>
 #include <deque>
+#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/random.hpp"
+#include "base/rpc/descriptors.hpp"
 #include "base/rpc/frame.hpp"
 #include "base/rpc/socket.hpp"
 #include "tests/base/rpc_fixture.hpp"
@@ -262,6 +264,69 @@ TEST_P(HostileTest, APeerThatNeverReadsIsDisconnectedNotBuffered) {
   }
   EXPECT_EQ(closed_.get().code(), Code::resource_exhausted);
   expect_alive();
+}
+
+TEST_P(HostileTest, AMessageThatIsBegunAndNotGoneOnWithEndsTheConnection) {
+  Limits limits;
+  limits.frame_timeout = std::chrono::milliseconds(50);
+  serve_and_watch(limits);
+  const auto message = frame_bytes(head_of(FrameKind::request), as_bytes("header"), std::string(100'000, 'x'));
+  for (const std::size_t sent : {std::size_t{1}, kFixedSize, kFixedSize + 3, std::size_t{90'000}}) {
+    closed_.clear();
+    const Fd fd = plain_socket();
+    put(fd, hello_bytes() + message + message.substr(0, sent));
+    read_to_end(fd);
+    EXPECT_EQ(closed_.get().code(), Code::deadline_exceeded) << closed_.get().to_string();
+  }
+  expect_alive();
+}
+
+TEST_P(HostileTest, AByteNowAndThenDoesNotProlongAMessage) {
+  Limits limits;
+  limits.frame_timeout = std::chrono::milliseconds(200);
+  serve_and_watch(limits);
+  const Fd fd = plain_socket();
+  put(fd, hello_bytes());
+  const auto message = frame_bytes(head_of(FrameKind::request), as_bytes(std::string(10'000, 'h')));
+  std::size_t sent = 0;
+  pollfd hung_up{fd.get(), POLLRDHUP, 0};
+  while (sent < message.size() && ::poll(&hung_up, 1, 5) == 0) put(fd, message.substr(sent++, 1));
+  EXPECT_LT(sent, message.size());
+  EXPECT_EQ(closed_.get().code(), Code::deadline_exceeded);
+  expect_alive();
+}
+
+TEST_P(HostileTest, AConnectionWithoutAMessageUnderWayMayBeSilentForLong) {
+  Limits limits;
+  limits.frame_timeout = std::chrono::milliseconds(10);
+  serve_and_watch(limits);
+  const auto client = connect_client({}, limits);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(call(client, text_payload("again")));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+TEST_P(HostileTest, AnyNumberOfSilentStrangersKeepsNobodyOut) {
+  raise_descriptor_limit();
+  serve_and_watch();
+  std::vector<Fd> strangers;
+  for (int i = 0; i < 600; ++i) strangers.push_back(plain_socket());
+  expect_alive();
+  read_to_end(strangers.front());  // made place
+  for (int i = 0; i < 600; ++i) strangers.push_back(plain_socket());
+  expect_alive();
+}
+
+TEST_P(HostileTest, WhoSpeaksAtOnceGetsInAmongStrangersHoweverManyComeAfter) {
+  raise_descriptor_limit();
+  serve_and_watch();
+  std::vector<Fd> strangers;
+  const Fd honest = plain_socket();
+  put(honest, hello_bytes() + frame_bytes(head_of(FrameKind::request, 5), as_bytes("question")));
+  for (int i = 0; i < 600; ++i) strangers.push_back(plain_socket());
+  ::shutdown(honest.get(), SHUT_WR);
+  EXPECT_NE(read_to_end(honest).find("question"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rpc, HostileTest, ::testing::Values(Transport::tcp, Transport::unix_socket), transport_name);

@@ -16,7 +16,8 @@ struct Fed {
 /// Feeds `stream` in pieces of at most `step` bytes; frames are decoded as far as weft itself does.
 inline Fed feed(ByteView stream, std::size_t step, FrameReader::Bounds bounds) {
   Fed fed;
-  FrameReader reader(bounds);
+  Buffer buffer(FrameReader::kReceiveBuffer);
+  FrameReader reader(buffer.span(), bounds);
   while (!stream.empty()) {
     std::size_t filled = 0;
     for (const auto space : reader.space()) {
