@@ -11,11 +11,29 @@ trap 'rm -rf "$scratch"' EXIT
 test -x "$scratch/prefix/bin/weft"
 test -f "$scratch/prefix/share/man/man1/weft.1"
 cp -r "$here/external" "$scratch/external"
-"$cmake" -S "$scratch/external" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release
+configure() { # SOURCE BUILD [OPTION …]
+  "$cmake" -S "$1" -B "$2" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" "${@:3}" > "$2.log" 2>&1 || { cat "$2.log"; exit 1; }
+}
+expect_build_type() { # BUILD TYPE
+  grep -qx "CMAKE_BUILD_TYPE:STRING=$2" "$1/CMakeCache.txt" || { echo "$1 is no '$2' build:"; grep CMAKE_BUILD_TYPE "$1/CMakeCache.txt"; exit 1; }
+}
+
+# Release where nobody chooses, as in README's own job; otherwise what was chosen, and nothing in a part of somebody else's project.
+configure "$scratch/external" "$scratch/build" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+expect_build_type "$scratch/build" Release
+grep -q 'no build type was chosen' "$scratch/build.log" || { echo "nothing is said of the build type:"; cat "$scratch/build.log"; exit 1; }
+grep -q -- '-O3' "$scratch/build/compile_commands.json" || { echo "not optimised:"; cat "$scratch/build/compile_commands.json"; exit 1; }
+configure "$scratch/external" "$scratch/debug" -DCMAKE_BUILD_TYPE=Debug
+expect_build_type "$scratch/debug" Debug
+mkdir "$scratch/whole"
+printf 'cmake_minimum_required(VERSION 3.25)\nproject(whole LANGUAGES CXX)\nadd_subdirectory(../external part)\n' > "$scratch/whole/CMakeLists.txt"
+configure "$scratch/whole" "$scratch/whole-build"
+expect_build_type "$scratch/whole-build" ""
+
 "$cmake" --build "$scratch/build"
 
 cp -r "$here/../../docs/examples/scheduler-plugin" "$scratch/scheduler"
-"$cmake" -S "$scratch/scheduler" -B "$scratch/scheduler-build" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release
+configure "$scratch/scheduler" "$scratch/scheduler-build" -DCMAKE_BUILD_TYPE=Release
 "$cmake" --build "$scratch/scheduler-build"
 plugin="--scheduler-plugin $scratch/scheduler-build/libnewest_first.so --scheduler newest-first(limit=1)"
 
