@@ -7,17 +7,15 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
-#include "base/text.hpp"
+#include "base/cgroup.hpp"
 
 namespace weft {
 
 std::uint64_t machine_memory() {
-  auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
-  // Control groups of version 2 and 1. Where there is no limit, the one says "max", the other an enormous number.
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
-    if (const auto limit = read_file(path)) bytes = std::min(bytes, parse_number<std::uint64_t>(trim(*limit)).value_or(bytes));
-  return bytes;
+  constexpr std::uint64_t kLeast = std::uint64_t{32} << 20;  // a limit below it is for something else than running jobs
+  const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  const auto limit = memory_limit();
+  return limit ? std::clamp(limit->bytes, std::min(kLeast, bytes), bytes) : bytes;
 }
 
 std::string machine_name() {

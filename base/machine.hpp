@@ -6,7 +6,8 @@
 
 namespace weft {
 
-/// Bytes of memory of the machine, or of the container this process is in when that is less. What cannot be read limits nothing.
+/// Bytes of memory of the machine, or the tightest limit of the control groups above this process when that is less (not less than
+/// 32 MiB). What cannot be read limits nothing.
 std::uint64_t machine_memory();
 /// Its host name; "localhost" when it has none.
 std::string machine_name();

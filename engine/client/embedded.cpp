@@ -200,6 +200,11 @@ class EmbeddedSession final : public Session {
   std::optional<Error> failed_;
 };
 
+/// A slot for each core, if there is memory for so many tasks.
+std::uint32_t slots_within(std::uint64_t budget) {
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(budget / 2 / kSmallestTaskMemory, 1, available_cores()));
+}
+
 }  // namespace
 
 std::shared_ptr<storage::RemoteFiles> files_of(const RunOptions& options) {
@@ -217,8 +222,8 @@ Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtim
   WEFT_ASSIGN(const auto catalogue, scheduling::Catalogue::open(options.scheduler_plugins));
   WEFT_ASSIGN(scheduling::Files files, scheduling::Catalogue::check(catalogue, options.scheduler, kSchedulerTimeout));
   WEFT_ASSIGN(auto directory, TempDir::create("weft-", options.temporary_directory));
-  const std::uint32_t count = options.threads > 0 ? options.threads : available_cores();
   const std::uint64_t budget = options.memory_bytes > 0 ? options.memory_bytes : default_memory_budget();
+  const std::uint32_t count = options.threads > 0 ? options.threads : slots_within(budget);
   bound_private_memory(budget);
   // Half for what tasks hold, half for what they hand to each other.
   WEFT_ASSIGN(auto store, shuffle::Store::open((directory.path() / "shuffle").string(), budget / 2, count));

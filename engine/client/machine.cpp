@@ -28,7 +28,8 @@ void bound_private_memory(std::uint64_t budget) {
   if (kSanitized) return;  // its reservations of address space count as private memory
   rlimit limit{};
   if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
-  const std::uint64_t wanted = std::max(budget + kSlack, machine_memory() / 10 * 9);
+  const std::uint64_t memory = machine_memory();  // where that is little, so is the slack: the kernel's limit must not come first
+  const std::uint64_t wanted = std::max(budget + std::min(kSlack, memory / 2), memory / 10 * 9);
   if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= wanted) return;
   limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
   ::setrlimit(RLIMIT_DATA, &limit);

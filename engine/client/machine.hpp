@@ -7,7 +7,8 @@ namespace weft::client {
 
 /// Cores this process may use; at least 1.
 std::uint32_t available_cores();
-/// The memory budget of a job when none is given: a quarter of the machine's.
+/// The memory budget of a job when none is given: a quarter of the machine's, or of what the control groups above this process
+/// leave it.
 std::uint64_t default_memory_budget();
 
 /// Limits the private memory of this process, so that a user function that allocates without end gets std::bad_alloc instead of

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cgroup.hpp"
 #include "base/text.hpp"
 #include "runtime/executor/process.hpp"
 #include "runtime/worker/spawn.hpp"
@@ -62,6 +63,7 @@ Result<void> ExecutorProcess::spawn_process() {
   options.output = log.get();
   options.inherited = theirs.get();
   options.own_group = true;  // an interrupt from the terminal is for the worker; it ends its executors in good order
+  memory_kills_ = memory_kills();
   WEFT_ASSIGN(pid_, spawn(options));
   shake_hands(std::move(ours));
   return {};
@@ -239,11 +241,21 @@ protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running
   } else {
     const std::string line = last_line(start_.log_path, log_start_);
     event.kind = protocol::EventKind::crashed;
-    event.message = fmt::format("the executor died of {} while running {}{}{}{}", how, running.stage_name, at,
+    event.message = fmt::format("{} while running {}{}{}{}", death(how), running.stage_name, at,
                                 line.empty() ? "" : "; its last line of output: ", line);
     if (!trouble_.empty()) event.message += "; " + trouble_;
   }
   return event;
+}
+
+std::string ExecutorProcess::death(const std::string& how) const {
+  const bool for_memory = WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL && memory_kills() > memory_kills_;
+  if (!for_memory) return fmt::format("the executor died of {}", how);
+  const auto limit = memory_limit();
+  return fmt::format(
+      "the executor was killed by the kernel: out of memory ({}; let user functions keep less, give tasks less with --memory or "
+      "fewer of them at a time, or give the workers more)",
+      limit ? fmt::format("limit {} of cgroup {}", human_bytes(limit->bytes), limit->group) : "no limit but the machine's own");
 }
 
 std::string last_line(const std::string& path, std::uint64_t from) {

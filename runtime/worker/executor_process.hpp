@@ -72,6 +72,8 @@ class ExecutorProcess {
   void closed(const std::string& why);
   void reap();
   protocol::Event verdict(const AttemptId& attempt, const Running& running, const std::string& how) const;
+  /// "the executor died of …", or that the kernel killed it for want of memory.
+  std::string death(const std::string& how) const;
 
   rpc::Reactor& reactor_;
   ExecutorStart start_;
@@ -83,6 +85,7 @@ class ExecutorProcess {
   std::string trouble_;  // why the socket closed, when it was not the process's end
   std::string blamed_;   // the attempt for whose sake the process was killed
   std::uint64_t log_start_ = 0;
+  std::uint64_t memory_kills_ = 0;  // by the kernel in this control group, before it began
   protocol::PositionPage page_;
   Fd page_fd_;
   rpc::ConnectionPtr connection_;

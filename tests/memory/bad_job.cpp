@@ -168,6 +168,14 @@ void define(weft::Flow& flow, const Options& options) {
   } else if (options.mode == "whim-top") {
     numbers.top(options.records / 2, [](std::uint64_t a, std::uint64_t b) { return Whimsical{a} < Whimsical{b}; })
         .write_text(options.output);
+  } else if (options.mode == "greedy") {
+    numbers
+        .map([](std::uint64_t i) {
+          thread_local std::vector<std::string> kept;
+          kept.emplace_back(4u << 20, 'x');
+          return i;
+        })
+        .write_text(options.output);
   } else {
     run_large(flow, options);
     run_many(flow, options);

@@ -1,0 +1,111 @@
+// Jobs in a control group whose memory is much less than the machine's: nobody tells them, and they keep within it; and whom the
+// kernel kills for want of memory is said so.
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/sanitized.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
+
+bool write_to(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << std::flush;
+  return file.good();
+}
+
+/// A control group of version 1 or 2 with a limit, where this machine lets us make one.
+class MemoryGroup {
+ public:
+  explicit MemoryGroup(std::uint64_t bytes) {
+    const std::string name = "/weft-test-" + std::to_string(::getpid()), limit = std::to_string(bytes);
+    (void)(make("/sys/fs/cgroup/memory" + name, "memory.limit_in_bytes", limit) ||
+           make("/sys/fs/cgroup" + name, "memory.max", limit));
+  }
+  ~MemoryGroup() {
+    EXPECT_TRUE(!made() || eventually([&] { return ::rmdir(path_.c_str()) == 0; })) << path_ << " stays: somebody is still in it";
+  }
+  MemoryGroup(const MemoryGroup&) = delete;
+  MemoryGroup& operator=(const MemoryGroup&) = delete;
+
+  bool made() const { return !path_.empty(); }
+  const std::string& path() const { return path_; }
+  std::vector<std::string> inside(std::vector<std::string> command) const {
+    std::vector<std::string> all{"sh", "-c", "echo $$ > " + path_ + "/cgroup.procs && exec \"$0\" \"$@\""};
+    all.insert(all.end(), command.begin(), command.end());
+    return all;
+  }
+
+ private:
+  bool make(const std::string& path, const std::string& file, const std::string& limit) {
+    std::error_code error;
+    if (!fs::create_directory(path, error)) return false;
+    if (fs::exists(path + "/" + file) && write_to(path + "/" + file, limit)) {
+      (void)write_to(path + "/memory.swap.max", "0");
+      path_ = path;
+      return true;
+    }
+    ::rmdir(path.c_str());
+    return false;
+  }
+
+  std::string path_;
+};
+
+class CgroupLimitTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    struct statfs info {};
+    if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+    if (!group_.made()) GTEST_SKIP() << "no control group with a memory limit can be made here (it needs root and the controller)";
+    if (::statfs(scratch_.path().c_str(), &info) != 0 || info.f_type == TMPFS_MAGIC)
+      GTEST_SKIP() << "temporary files are in memory here, where spilling saves none; set TMPDIR to a disk";
+  }
+  /// 200 MB: more than the group may have.
+  void sort(const std::vector<std::string>& mode) {
+    ASSERT_EQ(run({program("terasort"), "gen", "--quiet", "--records", "2000000", "--output", scratch_ / "in"}).exit_code, 0);
+    std::vector<std::string> command{program("terasort"), "sort",     "--quiet",       "--input",
+                                     scratch_ / "in",     "--output", scratch_ / "out"};
+    command.insert(command.end(), mode.begin(), mode.end());
+    const auto sorted = run(group_.inside(command));
+    ASSERT_EQ(sorted.exit_code, 0) << sorted.err;
+    EXPECT_EQ(run({program("terasort"), "validate", "--quiet", "--input", scratch_ / "out"}).exit_code, 0);
+  }
+
+  MemoryGroup group_{128 * kMiB};
+  ScratchDirectory scratch_;
+};
+
+TEST_F(CgroupLimitTest, AnEmbeddedJobKeepsWithinIt) { sort({}); }
+TEST_F(CgroupLimitTest, PrivateWorkersKeepWithinIt) { sort({"--workers", "2"}); }
+
+TEST_F(CgroupLimitTest, AnExecutorThatTheKernelKilledIsSaidSo) {
+  const auto killed = run(group_.inside({program("bad_job"), "greedy", "--output", scratch_ / "out", "--quiet", "--max-attempts",
+                                         "1", "--workers", "1", "--threads", "1"}));
+  EXPECT_EQ(killed.exit_code, 1) << killed.err;
+  for (const std::string& words : {std::string("the executor was killed by the kernel: out of memory (limit 128 MiB of cgroup "),
+                                   group_.path(), std::string("--memory")})
+    EXPECT_NE(killed.err.find(words), std::string::npos) << words << " is not in: " << killed.err;
+}
+
+TEST_F(CgroupLimitTest, AnEmbeddedUserFunctionThatKeepsTooMuchGetsAnExceptionAndIsNotKilled) {
+  const auto failed = run(group_.inside(
+      {program("bad_job"), "greedy", "--output", scratch_ / "out", "--quiet", "--max-attempts", "1", "--threads", "2"}));
+  EXPECT_EQ(failed.exit_code, 1) << failed.err;
+  EXPECT_NE(failed.err.find("out of memory: the process may hold no more"), std::string::npos) << failed.err;
+}
+
+}  // namespace
+}  // namespace weft::test
