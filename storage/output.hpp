@@ -30,8 +30,8 @@ class OutputDirectory {
   const std::string& path() const { return path_; }
   const std::string& work_directory() const { return work_; }
 
-  /// Publishes `attempt_files[i]` (names inside the work directory; empty: this part has no file) as part-<i>. After
-  /// success the output is complete and synced; on failure nothing is visible.
+  /// Publishes `attempt_files[i]` (names inside the work directory; empty: nothing was written, and an empty file is made) as
+  /// part-<i>. After success the output is complete and synced; on failure nothing is visible.
   Result<void> commit(const std::vector<std::string>& attempt_files);
 
  private:
@@ -40,6 +40,7 @@ class OutputDirectory {
   std::string work_;
   static Result<OutputDirectory> prepare_remote(const std::string& path, bool overwrite, const std::string& token,
                                                 RemoteFiles* remote);
+  Result<void> make_empty_remote(const std::string& name);
   Result<void> commit_remote(const std::vector<std::string>& attempt_files);
   void discard();
   Result<void> name_parts(const std::vector<std::string>& attempt_files);
@@ -49,15 +50,18 @@ class OutputDirectory {
   Fd lock_;  // held while this run lives, so that others don't take the work directory for a leftover
 };
 
-/// Executor side: one attempt's file. Buffered, large sequential writes. One thread.
+/// Executor side: one attempt's file. Buffered, large sequential writes. One thread. The file is made with its first bytes: of many
+/// partitions most may be empty, and a file costs more than a task that finds nothing.
 class OutputFile {
  public:
+  /// Makes nothing yet: that a file cannot be made is the error of append() or close().
   static Result<std::unique_ptr<OutputFile>> create(const std::string& work_directory, std::string name,
                                                     RemoteFiles* remote = nullptr);
   ~OutputFile();  // removes the file unless closed
   Result<void> append(ByteView bytes);
   Result<void> close();
-  const std::string& name() const;
+  /// Empty when nothing was written: what commit() wants to know.
+  std::string name() const;
   std::uint64_t bytes() const;
 
  private:

@@ -42,6 +42,13 @@ Result<void> sync_path(const std::string& path) {
   return {};
 }
 
+/// Durable with the directory it is in.
+Result<void> make_empty(const fs::path& path) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd.valid()) return fail(cannot_write(path, errno));
+  return {};
+}
+
 /// By several threads: each sync mostly waits for the file system's journal, which takes many at once.
 Result<void> sync_all(const fs::path& directory, const std::vector<std::string>& names) {
   constexpr std::size_t kThreads = 8;
@@ -203,20 +210,20 @@ Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt
   std::set<std::string> kept;
   for (std::size_t i = 0; i < attempt_files.size(); ++i) {
     const std::string& file = attempt_files[i];
-    if (file.empty()) continue;
+    const std::string name = part_name(i);
     if (file.find('/') != std::string::npos) return fail(Code::internal, "output part " + file + " is not in the work directory");
-    const fs::path part = work / part_name(i);
-    if (::rename((work / file).c_str(), part.c_str()) != 0) return fail(cannot_write(part, errno));
-    kept.insert(part.filename());
+    if (file.empty())
+      WEFT_TRY(make_empty(work / name));
+    else if (::rename((work / file).c_str(), (work / name).c_str()) != 0)
+      return fail(cannot_write(work / name, errno));
+    kept.insert(name);
   }
   std::error_code error;
   for (fs::directory_iterator entry(work, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;  // losers of races between attempts
     if (!kept.contains(entry->path().filename())) fs::remove_all(entry->path(), ignored);
   }
-  const Fd success(::open((work / "_SUCCESS").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!success.valid() || ::fsync(success.get()) != 0) return fail(cannot_write(path_, errno));
-  return {};
+  return make_empty(work / "_SUCCESS");
 }
 
 Result<OutputDirectory> OutputDirectory::prepare_remote(const std::string& path, bool overwrite, const std::string& token,
@@ -239,20 +246,26 @@ Result<OutputDirectory> OutputDirectory::prepare_remote(const std::string& path,
   return output;
 }
 
+Result<void> OutputDirectory::make_empty_remote(const std::string& name) {
+  WEFT_ASSIGN(const auto file, remote_->create(work_ + "/" + name));
+  return file->close();
+}
+
 /// As on local disks; files of the cluster are durable when they are closed.
 Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& attempt_files) {
   std::set<std::string> kept;
   for (std::size_t i = 0; i < attempt_files.size(); ++i) {
-    if (attempt_files[i].empty()) continue;
     const std::string part = part_name(i);
-    WEFT_TRY(remote_->rename(work_ + "/" + attempt_files[i], work_ + "/" + part, false));
+    if (attempt_files[i].empty())
+      WEFT_TRY(make_empty_remote(part));
+    else
+      WEFT_TRY(remote_->rename(work_ + "/" + attempt_files[i], work_ + "/" + part, false));
     kept.insert(part);
   }
   WEFT_ASSIGN(const auto names, remote_->names(work_));
   for (const std::string& name : names)
     if (!kept.contains(name)) WEFT_TRY(remote_->remove(work_ + "/" + name));
-  WEFT_ASSIGN(const auto success, remote_->create(work_ + "/_SUCCESS"));
-  WEFT_TRY(success->close());
+  WEFT_TRY(make_empty_remote("_SUCCESS"));
   WEFT_TRY(remote_->rename(work_, path_, overwrite_));
   work_.clear();
   return {};

@@ -39,37 +39,46 @@ class OutputFile::Impl {
 
 class OutputFile::Remote final : public OutputFile::Impl {
  public:
-  Remote(std::unique_ptr<RemoteOutput> output, std::string name) : Impl(std::move(name)), output_(std::move(output)) {}
+  Remote(RemoteFiles& remote, std::string path, std::string name)
+      : Impl(std::move(name)), remote_(remote), path_(std::move(path)) {}
   Result<void> append(ByteView bytes) override {
+    if (bytes.empty()) return {};
+    if (!output_) {
+      WEFT_ASSIGN(output_, remote_.create(path_));
+    }
     bytes_ += bytes.size();
     return output_->append(bytes);
   }
-  Result<void> close() override { return output_->close(); }
+  Result<void> close() override { return output_ ? output_->close() : Result<void>(); }
 
  private:
+  RemoteFiles& remote_;
+  const std::string path_;
   std::unique_ptr<RemoteOutput> output_;
 };
 
 class OutputFile::Local final : public OutputFile::Impl {
  public:
-  Local(Fd fd, std::string path, std::string name)
-      : Impl(std::move(name)), fd_(std::move(fd)), path_(std::move(path)), buffer_(kBufferBytes) {}
+  Local(std::string path, std::string name) : Impl(std::move(name)), path_(std::move(path)) {}
   ~Local() override {
     if (fd_.valid()) ::unlink(path_.c_str());
   }
 
   Result<void> append(ByteView bytes) override {
+    if (bytes.empty()) return {};
+    if (!fd_.valid()) WEFT_TRY(open());
     bytes_ += bytes.size();
     if (used_ + bytes.size() > kBufferBytes) {
       WEFT_TRY(flush());
       if (bytes.size() >= kBufferBytes) return write(bytes);
     }
-    if (!bytes.empty()) std::memcpy(buffer_.data() + used_, bytes.data(), bytes.size());
+    std::memcpy(buffer_.data() + used_, bytes.data(), bytes.size());
     used_ += bytes.size();
     return {};
   }
 
   Result<void> close() override {
+    if (!fd_.valid()) return {};
     WEFT_TRY(flush());
     const int fd = fd_.release();
     if (::close(fd) == 0) return {};
@@ -79,6 +88,12 @@ class OutputFile::Local final : public OutputFile::Impl {
   }
 
  private:
+  Result<void> open() {
+    fd_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!fd_.valid()) return fail(errno_error("cannot create output " + path_, errno));
+    buffer_ = Buffer(kBufferBytes);
+    return {};
+  }
   Result<void> flush() {
     const std::size_t size = std::exchange(used_, 0);
     return write({buffer_.data(), size});
@@ -111,17 +126,14 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& work_d
   std::string path = work_directory + "/" + name;
   if (is_remote(work_directory)) {
     if (remote == nullptr) return fail(Code::invalid_argument, "output " + path + " is no local file");
-    WEFT_ASSIGN(auto output, remote->create(path));
-    return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Remote>(std::move(output), std::move(name))));
+    return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Remote>(*remote, std::move(path), std::move(name))));
   }
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!fd.valid()) return fail(errno_error("cannot create output " + path, errno));
-  return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Local>(std::move(fd), std::move(path), std::move(name))));
+  return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Local>(std::move(path), std::move(name))));
 }
 
 Result<void> OutputFile::append(ByteView bytes) { return impl_->append(bytes); }
 Result<void> OutputFile::close() { return impl_->close(); }
-const std::string& OutputFile::name() const { return impl_->name(); }
+std::string OutputFile::name() const { return impl_->bytes() == 0 ? std::string() : impl_->name(); }
 std::uint64_t OutputFile::bytes() const { return impl_->bytes(); }
 
 }  // namespace weft::storage

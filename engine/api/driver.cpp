@@ -239,6 +239,10 @@ void DriverGraph::plan_stage(Entry& entry) {
     if (entry.draft.partitions != kOnePerTask) continue;
     stage.branches.back().splittable.clear();  // the number of tasks must stay
     stage.branches.back().mergeable = false;
+  if (stage.partitions > kMostPartitions && stage.partitions != kOnePerTask)
+    throw JobFailure(Error(Code::invalid_argument, stage.name + " asks for " + std::to_string(stage.partitions) +
+                                                       " partitions; at most " + std::to_string(kMostPartitions) +
+                                                       " are possible"));
   }
   if (stage.output == plan::OutputKind::result) return;
   stage.partitions = entry.draft.partitions;

@@ -8,6 +8,7 @@
 #include <span>
 #include <thread>
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -50,8 +51,8 @@ Result<std::uint32_t> partitions_of(const std::string& text) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (text != "auto" && (!whole || number < 1 || number > 1'000'000))
-    return fail(Code::invalid_argument, "not a number from 1 to 1000000, and not auto");
+  if (text != "auto" && (!whole || number < 1 || number > detail::kMostPartitions))
+    return fail(Code::invalid_argument, fmt::format("not a number from 1 to {}, and not auto", detail::kMostPartitions));
   return number;
 }
 

@@ -53,10 +53,24 @@ TEST_F(OutputTest, AppearsCompleteAtCommitAndNotBefore) {
   const auto third = write(*output, "s1-t2-a0", std::string(1'000'000, 'x'));
   EXPECT_FALSE(fs::exists(at("out")));
   ASSERT_TRUE(output->commit({first, "", third}));
-  EXPECT_EQ(names(at("out")), (Names{"part-00000", "part-00002", "_SUCCESS"}));
+  EXPECT_EQ(names(at("out")), (Names{"part-00000", "part-00001", "part-00002", "_SUCCESS"}));
   EXPECT_EQ(*read_file(at("out/part-00000")), "zero");
+  EXPECT_EQ(fs::file_size(at("out/part-00001")), 0u);
   EXPECT_EQ(fs::file_size(at("out/part-00002")), 1'000'000u);
   EXPECT_EQ(names(), Names{"out"});
+}
+
+TEST_F(OutputTest, AFileIsMadeWithItsFirstBytes) {
+  auto output = OutputDirectory::prepare(at("out"), false, "run1");
+  ASSERT_TRUE(output);
+  auto file = OutputFile::create(output->work_directory(), "task-0").value();
+  ASSERT_TRUE(file->append({}));
+  EXPECT_EQ(names(output->work_directory()), Names{});
+  ASSERT_TRUE(file->close());
+  EXPECT_EQ(file->name(), "");
+  EXPECT_EQ(names(output->work_directory()), Names{});
+  EXPECT_EQ(write(*output, "task-1", "x"), "task-1");
+  EXPECT_EQ(names(output->work_directory()), Names{"task-1"});
 }
 
 TEST_F(OutputTest, AbandonedOutputLeavesNothing) {

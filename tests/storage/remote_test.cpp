@@ -191,15 +191,17 @@ TEST(RemoteOutput, AppearsAtOnceOrNotAtAll) {
     EXPECT_FALSE(cluster.exists("weft://out").value());
     ASSERT_TRUE(output.commit({"task-0", ""}));
   }
-  EXPECT_EQ(cluster.files, (std::map<std::string, std::string>{{"weft://out/part-00000", "one"}, {"weft://out/_SUCCESS", ""}}));
+  EXPECT_EQ(cluster.files, (std::map<std::string, std::string>{
+                               {"weft://out/part-00000", "one"}, {"weft://out/part-00001", ""}, {"weft://out/_SUCCESS", ""}}));
   EXPECT_EQ(OutputDirectory::prepare("weft://out", false, "token", &cluster).error().code(), Code::already_exists);
   {
     auto output = OutputDirectory::prepare("weft://out", true, "token", &cluster).value();
     auto file = OutputFile::create(output.work_directory(), "task-0", &cluster).value();
     ASSERT_TRUE(file->close());
   }  // given up
-  EXPECT_EQ(cluster.files.size(), 2u);
+  EXPECT_EQ(cluster.files.size(), 3u);
   EXPECT_EQ(cluster.directories, std::set<std::string>{"weft://out"});
+    ASSERT_TRUE(loser->append(as_bytes("lost")));
   auto output = OutputDirectory::prepare("weft://out", true, "token", &cluster).value();
   ASSERT_TRUE(output.commit({}));
   EXPECT_EQ(cluster.files, (std::map<std::string, std::string>{{"weft://out/_SUCCESS", ""}}));
@@ -208,3 +210,4 @@ TEST(RemoteOutput, AppearsAtOnceOrNotAtAll) {
 
 }  // namespace
 }  // namespace weft::storage
+    ASSERT_TRUE(file->append(as_bytes("two")));
