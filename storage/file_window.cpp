@@ -30,7 +30,8 @@ Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std
   fd_.reset();
   remote_file_.reset();
   WEFT_ASSIGN(const std::uint64_t size, is_remote(path) ? open_remote() : open_local());
-  if (size < promised_) return shrank(path_, size, promised_);
+  sizeless_ = size == 0 && promised_ != 0 && fd_.valid();
+  if (size < promised_ && !sizeless_) return shrank(path_, size, promised_);
   return {};
 }
 
@@ -100,7 +101,8 @@ Result<bool> FileWindow::more() {
   const std::size_t room = std::min(buffer_.size() - size(), std::max(wanted(), kReadAhead));
   WEFT_ASSIGN(const std::size_t count,
               read(at, {buffer_.data() + (reinterpret_cast<const std::byte*>(end_) - buffer_.data()), room}));
-  if (count == 0 && at < promised_) return shrank(path_, at, promised_);
+  // Not a byte of what was promised: a file that was emptied meanwhile, however it is read.
+  if (count == 0 && at < promised_ && (!sizeless_ || at == 0)) return shrank(path_, at, promised_);
   end_ += count;
   return count != 0;
 }

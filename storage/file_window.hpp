@@ -26,8 +26,10 @@ class FileWindow {
       : largest_record_(largest_record), remote_(remote) {}
 
   /// Starts at `offset`. The file must be regular and reach to `end` at least: bytes up to there are promised, those after it are
-  /// readable as well. Errors name the path.
+  /// readable as well. Errors name the path. A file that claims to have no bytes, as those of /proc do, keeps no such promise: it
+  /// is `sizeless()`, and has what more() finds.
   Result<void> open(const std::string& path, std::uint64_t offset, std::uint64_t end);
+  bool sizeless() const { return sizeless_; }
 
   /// Read but not consumed. Views die with the next more() or open().
   const char* begin() const { return begin_; }
@@ -60,6 +62,7 @@ class FileWindow {
   const char* end_ = nullptr;
   std::uint64_t offset_ = 0;  // of begin_
   std::uint64_t promised_ = 0;
+  bool sizeless_ = false;
 };
 
 }  // namespace weft::storage

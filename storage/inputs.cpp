@@ -29,10 +29,12 @@ class Expansion {
     if (path.find_first_of("*?[{") == std::string::npos) return fail(unreadable(path, code));
     return add_pattern(path);
   }
-  std::vector<std::string> finish() && {
-    std::sort(files_.begin(), files_.end());
-    files_.erase(std::unique(files_.begin(), files_.end()), files_.end());
-    return std::move(files_);
+  InputFiles finish() && {
+    for (auto* const list : {&found_.paths, &found_.skipped}) {
+      std::sort(list->begin(), list->end());
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
+    return std::move(found_);
   }
 
  private:
@@ -53,7 +55,8 @@ class Expansion {
       return fail(Code::invalid_argument, "input " + written + ": the files of the cluster cannot be read here");
     auto found = remote_->expand(written);
     if (!found) return fail(std::move(found).error().wrap("cannot read input " + written));
-    files_.insert(files_.end(), found->begin(), found->end());
+    found_.paths.insert(found_.paths.end(), found->paths.begin(), found->paths.end());
+    found_.skipped.insert(found_.skipped.end(), found->skipped.begin(), found->skipped.end());
     return {};
   }
 
@@ -75,20 +78,38 @@ class Expansion {
 
   Result<void> add(const std::string& path, const struct stat& info) {
     if (S_ISDIR(info.st_mode)) return add_directory(path, info);
-    if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path + " is not a regular file or directory");
+    if (!S_ISREG(info.st_mode)) return fail(read_once(path, info));
     if (::access(path.c_str(), R_OK) != 0) return fail(unreadable(path, errno));
     // Absolute, because executors may run in another directory.
-    files_.push_back(absolute(path));
+    found_.paths.push_back(absolute(path));
     return {};
+  }
+
+  static Error read_once(const std::string& path, const struct stat& info) {
+    const char* const kind = S_ISFIFO(info.st_mode) ? "a pipe" : S_ISSOCK(info.st_mode) ? "a socket" : "a device";
+    return {Code::invalid_argument, "input " + path + " is " + kind +
+                                        ", not a regular file or directory: what is read from it once is gone, and a task may have "
+                                        "to read it again; save it to a file first"};
   }
 
   /// ".." behind a symbolic link means the parent of where the link leads: only the file system can tell.
   static std::string absolute(const std::filesystem::path& path) {
     const std::filesystem::path full = std::filesystem::absolute(path);
+    if (is_own(full.native())) return followed(full);
     if (std::find(full.begin(), full.end(), "..") == full.end()) return full.lexically_normal();
     std::error_code error;
     const std::filesystem::path parent = std::filesystem::canonical(full.parent_path(), error);
     return error ? full.string() : (parent / full.filename()).string();
+  }
+
+  /// Whether the path may mean something else in an executor.
+  static bool is_own(std::string_view path) {
+    return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+  }
+  static std::string followed(const std::filesystem::path& path) {
+    std::error_code error;
+    const std::filesystem::path real = std::filesystem::canonical(path, error);
+    return error ? path.string() : real.string();
   }
 
   Result<void> add_directory(const std::string& path, const struct stat& info) {
@@ -101,7 +122,13 @@ class Expansion {
       errno = 0;
       const dirent* entry = ::readdir(directory.get());
       if (entry == nullptr) break;
-      if (entry->d_name[0] != '.' && entry->d_name[0] != '_') WEFT_TRY(add_existing(path + "/" + entry->d_name));
+      const std::string_view name(entry->d_name);
+      if (name == "." || name == "..") continue;
+      const std::filesystem::path below = std::filesystem::path(path) / name;
+      if (is_skipped(name))
+        found_.skipped.push_back(below);
+      else
+        WEFT_TRY(add_existing(below));
     }
     if (errno != 0) return fail(unreadable(path, errno));
     above_.pop_back();
@@ -109,13 +136,13 @@ class Expansion {
   }
 
   RemoteFiles* remote_;
-  std::vector<std::string> files_;
+  InputFiles found_;
   std::vector<struct stat> above_;
 };
 
 }  // namespace
 
-Result<std::vector<std::string>> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote) {
+Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote) {
   Expansion expansion(remote);
   for (const std::string& input : inputs) WEFT_TRY(expansion.add_input(input));
   return std::move(expansion).finish();

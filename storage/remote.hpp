@@ -15,6 +15,16 @@ namespace weft::storage {
 /// Whether an input or output of a job is no local path. ("weft://a/b" is the file or directory /a/b of the cluster.)
 inline bool is_remote(std::string_view path) { return path.starts_with("weft://"); }
 
+/// What the inputs of a job mean: paths of the files to read, and what was left out of directories because its name begins with '.'
+/// or '_' (of a directory its own name alone).
+struct InputFiles {
+  std::vector<std::string> paths;
+  std::vector<std::string> skipped;
+};
+
+/// Whether directories are read without it.
+inline bool is_skipped(std::string_view name) { return name.starts_with('.') || name.starts_with('_'); }
+
 /// One thread at a time.
 class RemoteFile {
  public:
@@ -43,7 +53,7 @@ class RemoteFiles {
  public:
   virtual ~RemoteFiles() = default;
   /// The files that an input means: itself, all below a directory (but names that begin with . or _), those that match a pattern.
-  virtual Result<std::vector<std::string>> expand(const std::string& input) = 0;
+  virtual Result<InputFiles> expand(const std::string& input) = 0;
   /// All of the file, in order.
   virtual Result<std::vector<RemotePiece>> pieces(const std::string& path) = 0;
   virtual Result<std::unique_ptr<RemoteFile>> open(const std::string& path) = 0;

@@ -1,10 +1,15 @@
 #include "storage/split.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.hpp"
 
 namespace weft::storage {
 namespace {
@@ -19,8 +24,22 @@ std::uint64_t divide_up(std::uint64_t value, std::uint64_t by) { return value / 
 
 struct Input {
   std::uint64_t size = 0;
+  bool sizeless = false;            // it claims to have no bytes and has some
   std::vector<RemotePiece> pieces;  // of a file of the cluster
 };
+
+/// How many bytes there are to begin with in a file that claims to have none.
+Result<std::uint64_t> first_bytes(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return fail(errno_error("cannot read input " + path, errno));
+  std::array<char, kSmallestPiece> bytes;
+  ssize_t count = 0;
+  do {
+    count = ::pread(file.get(), bytes.data(), bytes.size(), 0);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return fail(errno_error("cannot read input " + path, errno));
+  return static_cast<std::uint64_t>(count);
+}
 
 Result<Input> input_of(const std::string& path, RemoteFiles* remote) {
   Input input;
@@ -34,12 +53,16 @@ Result<Input> input_of(const std::string& path, RemoteFiles* remote) {
   if (::stat(path.c_str(), &info) != 0) return fail(errno_error("cannot read input " + path, errno));
   if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path + " is not a regular file");
   input.size = static_cast<std::uint64_t>(info.st_size);
+  if (input.size != 0) return input;
+  WEFT_ASSIGN(input.size, first_bytes(path));
+  input.sizeless = input.size != 0;
   return input;
 }
 
 Result<Input> checked_input(const std::string& path, std::uint64_t record_bytes, RemoteFiles* remote) {
   WEFT_ASSIGN(Input input, input_of(path, remote));
   const std::uint64_t size = input.size;
+  if (record_bytes != 0 && input.sizeless) return fail(sizeless_records(path));
   if (record_bytes != 0 && size % record_bytes != 0)
     return fail(Code::invalid_argument, "input " + path + " has " + std::to_string(size) +
                                             " bytes, which is no multiple of the record size " + std::to_string(record_bytes));
@@ -112,6 +135,13 @@ class Cutter {
 };
 
 }  // namespace
+
+Error sizeless_records(const std::string& path) {
+  return {Code::invalid_argument,
+          "input " + path +
+              " claims to have 0 bytes but has some, so it cannot be cut into records of a fixed size; copy "
+              "it to a file first"};
+}
 
 Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options, RemoteFiles* remote) {
   std::vector<Input> all;

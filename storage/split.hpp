@@ -31,14 +31,20 @@ struct SplitOptions {
 };
 
 /// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order without
-/// duplicates. A plain path that does not exist, a pattern without a match and an unreadable file are errors that name it.
-/// "file://" is stripped; "weft://" means files of the cluster, for which `remote` is asked; other schemes are refused. An empty
-/// directory is an empty input.
-Result<std::vector<std::string>> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote = nullptr);
+/// duplicates. A plain path that does not exist, a pattern without a match, an unreadable file and what can be read only once
+/// (FIFOs, sockets, devices) are errors that name it. "file://" is stripped; "weft://" means files of the cluster, for which
+/// `remote` is asked; other schemes are refused. An empty directory is an empty input. Links of /dev and /proc that mean another
+/// file in each process are followed here.
+Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote = nullptr);
 
 /// Cuts the files into groups of about target_bytes, those of the cluster where their pieces end, with the hosts that hold these: a
-/// group has pieces that some host holds all of. Empty files give no split. Zero groups for zero bytes.
+/// group has pieces that some host holds all of. Empty files give no split. Zero groups for zero bytes. A file that claims to have
+/// no bytes but has some, as those of /proc do, is one split, whose length is what was found now, at most 64 KiB: it is read until
+/// it ends. As records of a fixed size it is refused.
 Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options,
                                             RemoteFiles* remote = nullptr);
+
+/// Why a file that does not tell its size cannot be read in records of a fixed size.
+Error sizeless_records(const std::string& path);
 
 }  // namespace weft::storage

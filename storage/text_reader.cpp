@@ -2,14 +2,26 @@
 
 #include <algorithm>
 
+#include "storage/content.hpp"
+
 namespace weft::storage {
+
+Result<bool> TextReader::start_of_file(const Split& split) {
+  WEFT_TRY(window_.open(split.path, 0, split.length));
+  bool more = true;
+  while (more && window_.size() < std::min<std::uint64_t>(split.length, kContentBytes)) {
+    WEFT_ASSIGN(more, window_.more());
+  }
+  if (const auto content = no_text({window_.begin(), window_.size()})) return fail(refuse(split.path, *content));
+  return true;
+}
 
 Result<bool> TextReader::start(const Split& split) {
   const std::uint64_t stop = split.offset + split.length;
   if (split.length == 0) return false;
+  if (split.offset == 0) return start_of_file(split);
   // A line starts at `offset` exactly when the byte before it ends one; so looking begins at that byte.
-  WEFT_TRY(window_.open(split.path, split.offset == 0 ? 0 : split.offset - 1, stop));
-  if (split.offset == 0) return true;
+  WEFT_TRY(window_.open(split.path, split.offset - 1, stop));
   while (window_.offset() + 1 < stop) {
     WEFT_ASSIGN(const bool more, window_.more());
     if (!more) return false;

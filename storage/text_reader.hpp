@@ -2,7 +2,7 @@
 //
 // A split owns every line that *starts* in [offset, offset + length), so any way of cutting a file gives each line exactly once.
 // A line ends with '\n', or with the file; "\r\n" reads like "\n". Any other byte, valid UTF-8 or not, belongs to the line. Length
-// is bounded by memory only.
+// is bounded by memory only. A file that is known to be no text (storage/content.hpp) is refused by whoever reads its first split.
 #pragma once
 
 #include <cstring>
@@ -34,6 +34,10 @@ class TextReader {
  private:
   /// Opens and goes to the first line of the split; false when there is none.
   Result<bool> start(const Split& split);
+  /// The same at the beginning of the file: looks at what it is.
+  Result<bool> start_of_file(const Split& split);
+  /// Lines that start before it are the split's. All are when nobody knew how many bytes there would be.
+  std::uint64_t stop_of(const Split& split) const { return window_.sizeless() ? UINT64_MAX : split.offset + split.length; }
   /// Behind the last whole line in the window that starts before `stop`; null when there is none. The first `searched` bytes have
   /// no end of line.
   const char* end_of_lines(std::size_t searched, std::uint64_t stop) const;
@@ -77,9 +81,9 @@ Result<void> TextReader::for_each_line(const Split& split, Position&& position, 
 
 template <class Fn>
 Result<void> TextReader::for_each_piece(const Split& split, Fn&& fn) {
-  const std::uint64_t stop = split.offset + split.length;
   WEFT_ASSIGN(const bool any, start(split));
   if (!any) return {};
+  const std::uint64_t stop = stop_of(split);
   const auto give = [&](const char* end) {
     const std::string_view lines(window_.begin(), static_cast<std::size_t>(end - window_.begin()));
     if constexpr (std::is_convertible_v<decltype(fn(std::uint64_t{}, lines)), bool>) {

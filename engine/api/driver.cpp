@@ -150,13 +150,10 @@ std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs
     const std::size_t begin = storage::kTableScheme.size();
     return {value_or_fail(tables().resolve(inputs[0].substr(begin, at - begin), inputs[0].substr(at + 1)))};
   }
-  std::vector<std::string> files = value_or_fail(storage::expand_inputs(inputs, settings_.files.get()));
-  if (settings_.absolute_paths) {
-    for (std::string& file : files)
-      if (!storage::is_remote(file)) file = std::filesystem::absolute(file).string();
-  }
-  inputs_.insert(files.begin(), files.end());
-  return files;
+  storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, settings_.files.get()));
+  inputs_.insert(found.paths.begin(), found.paths.end());
+  skipped_.insert(found.skipped.begin(), found.skipped.end());
+  return std::move(found.paths);
 }
 
 weft::Result<const runtime::StageBody*> DriverGraph::stage(StageId id, std::uint64_t fingerprint) {
@@ -239,13 +236,13 @@ void DriverGraph::plan_stage(Entry& entry) {
     if (entry.draft.partitions != kOnePerTask) continue;
     stage.branches.back().splittable.clear();  // the number of tasks must stay
     stage.branches.back().mergeable = false;
+  }
+  if (stage.output == plan::OutputKind::result) return;
+  stage.partitions = entry.draft.partitions;
   if (stage.partitions > kMostPartitions && stage.partitions != kOnePerTask)
     throw JobFailure(Error(Code::invalid_argument, stage.name + " asks for " + std::to_string(stage.partitions) +
                                                        " partitions; at most " + std::to_string(kMostPartitions) +
                                                        " are possible"));
-  }
-  if (stage.output == plan::OutputKind::result) return;
-  stage.partitions = entry.draft.partitions;
   if (stage.partitions == kOnePerTask) stage.partitions = stage.task_count();
   if (stage.partitions == kDefaultPartitions) stage.partitions = default_partitions();
 }

@@ -25,7 +25,6 @@ struct PlanEndsHere {};
 struct DriverSettings {
   std::uint32_t partitions = 0;  // 0: by the size of the input
   bool overwrite = false;
-  bool absolute_paths = false;                    // workers run in other directories
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
   std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
   std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;
@@ -55,6 +54,8 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   void abandon();
   /// All stages so far, planned.
   std::vector<const plan::Stage*> planned();
+  /// Names that were skipped in input directories so far.
+  const std::set<std::string>& skipped_inputs() const { return skipped_; }
   /// What the session knows of the job; nothing when no session was needed.
   std::optional<master::JobStatus> status();
 
@@ -91,7 +92,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   std::vector<Sink> sinks_;
   std::map<std::string, storage::OutputDirectory> outputs_;  // by full path
   std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"
-  std::set<std::string> inputs_;
+  std::set<std::string> inputs_, skipped_;
   ShuffleHandle::Released released_ = std::make_shared<std::vector<ShuffleId>>();
   std::vector<Buffer> recorded_;  // until a session is there to tell
   std::uint32_t next_action_ = 0;

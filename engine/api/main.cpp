@@ -17,8 +17,8 @@
 #include "base/version.hpp"
 #include "driver.hpp"
 #include "engine/client/machine.hpp"
+#include "engine/client/run_stats.hpp"
 #include "engine/client/session.hpp"
-#include "engine/client/stage_stats.hpp"
 #include "replay.hpp"
 #include "weft/failure.hpp"
 
@@ -33,7 +33,7 @@ struct CommonOptions {
   client::RunOptions run;
   bool overwrite = false;
   std::string explain;  // "", "text", "dot"
-  std::string stats;    // file for the figures of the stages; empty: none
+  std::string stats;    // file for the figures of the run; empty: none
 };
 
 /// CLI11 validators that accept what `parse` does.
@@ -138,7 +138,9 @@ void declare_common(CLI::App& app, CommonOptions& options) {
   app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->group(kGroup);
   app.add_flag("--overwrite", options.overwrite, "Replace outputs that exist")->group(kGroup);
   app.add_flag("--quiet", run.quiet, "No progress on stderr")->group(kGroup);
-  app.add_option("--stats", options.stats, "Write to this file (JSON) what each stage read and shuffled")->group(kGroup);
+  app.add_option("--stats", options.stats,
+                 "Write to this file (JSON) what each stage read and shuffled, the counters and what was skipped")
+      ->group(kGroup);
   app.add_flag("--explain{text}", options.explain, "Print the stages (=dot for Graphviz) and run nothing")
       ->check(CLI::IsMember({"text", "dot"}))
       ->group(kGroup);
@@ -249,7 +251,6 @@ detail::DriverSettings driver_settings(const CommonOptions& common) {
   detail::DriverSettings settings;
   settings.partitions = common.run.partitions;
   settings.overwrite = common.overwrite;
-  settings.absolute_paths = !common.run.cluster.empty();
   settings.files = client::files_of(common.run);
   settings.open_session = [run = common.run](runtime::JobProgram& program) -> Result<std::unique_ptr<client::Session>> {
     if (!run.cluster.empty()) return client::open_cluster(run);
@@ -272,10 +273,14 @@ void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete)
   }
 }
 
-/// The job has succeeded and its outputs are there: trouble with this file is told, and no more.
-void write_stats(const std::string& path, const CommandLine& line, const std::optional<master::JobStatus>& status) {
-  if (path.empty()) return;
-  const auto written = write_file(path, client::stage_stats_json(status.value_or(master::JobStatus{})));
+/// The job has succeeded and its outputs are there: trouble with the file of --stats is told, and no more.
+void report(const CommandLine& line, detail::DriverGraph& graph) {
+  const CommonOptions& common = line.common();
+  const master::JobStatus status = graph.status().value_or(master::JobStatus{});
+  if (!common.run.quiet)
+    std::fputs(client::closing_lines(common.run.job_name, status.counters, graph.skipped_inputs()).c_str(), stderr);
+  if (common.stats.empty()) return;
+  const auto written = write_file(common.stats, client::run_stats_json(status, graph.skipped_inputs()));
   if (!written) complain(line.name(), "--stats: " + written.error().to_string(), 0);
 }
 
@@ -289,7 +294,7 @@ int run_job(const CommandLine& line) {
       explain(*graph, line, true);
     } else {
       graph->finish();
-      write_stats(line.common().stats, line, graph->status());
+      report(line, *graph);
     }
     return 0;
   } catch (const detail::PlanEndsHere&) {

@@ -51,10 +51,10 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
  public:
   explicit JobFiles(JobFilesOptions options) : options_(std::move(options)), tables_(job_tables(options_.master, options_.host)) {}
 
-  Result<std::vector<std::string>> expand(const std::string& input) override {
+  Result<InputFiles> expand(const std::string& input) override {
     WEFT_ASSIGN(const auto files, connected());
     WEFT_ASSIGN(const auto paths, files->glob(input));
-    std::vector<std::string> found;
+    InputFiles found;
     for (const std::string& path : paths) {
       WEFT_ASSIGN(const FileStatus status, files->stat(path));
       WEFT_TRY(add(*files, status, found));
@@ -120,15 +120,17 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
   RemoteTables* tables() override { return tables_.get(); }
 
  private:
-  static Result<void> add(FileSystem& files, const FileStatus& status, std::vector<std::string>& found) {
+  static Result<void> add(FileSystem& files, const FileStatus& status, InputFiles& found) {
     if (!status.directory) {
-      found.push_back(url_of(status.path));
+      found.paths.push_back(url_of(status.path));
       return {};
     }
     WEFT_ASSIGN(const auto entries, files.list(status.path));
     for (const FileStatus& entry : entries) {
-      const std::string_view name = name_of(entry.path);
-      if (name[0] != '.' && name[0] != '_') WEFT_TRY(add(files, entry, found));
+      if (is_skipped(name_of(entry.path)))
+        found.skipped.push_back(url_of(entry.path));
+      else
+        WEFT_TRY(add(files, entry, found));
     }
     return {};
   }

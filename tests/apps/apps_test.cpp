@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/reference/reference.hpp"
 #include "tests/support/process.hpp"
@@ -250,6 +251,64 @@ TEST_P(AppsTest, StatsSayWhatEachStageReadAndShuffled) {
   EXPECT_NE(json.find("\"input_bytes\":0,\"shuffle_bytes\":0}"), std::string::npos) << json;
 }
 
+TEST_P(AppsTest, WhatIsNoTextIsRefusedByName) {
+  write_inputs({"plain text\n"});
+  write_file(scratch_ / "input/lines.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\3lines\n", 16));
+  const auto zipped = launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  expect_one_line_error(zipped, {scratch_ / "input/lines.gz is compressed by gzip", "decompress it first"});
+  const auto program_file = launch({"grep", "--pattern", "a", "--input", program("grep"), "--output", scratch_ / "out"});
+  expect_one_line_error(program_file, {program("grep") + " is a program or library (ELF)", "leave it out"});
+  EXPECT_FALSE(fs::exists(scratch_ / "out"));
+}
+
+TEST_P(AppsTest, FilesThatClaimToHaveNoBytesAreReadUntilTheyEnd) {
+  std::string text = "BIG=";
+  while (text.size() < 100'000) text += "line of " + std::to_string(text.size() % 977) + "\n";
+  Process other({"sleep", "600"}, {.environment = {{"BIG", text.substr(4)}, {"MORE", text}}});
+  const std::string environment = "/proc/" + std::to_string(other.pid()) + "/environ";
+  ASSERT_TRUE(eventually([&] { return read_file(environment).size() > 200'000; }));
+  ASSERT_EQ(fs::file_size(environment), 0U);
+  const auto result = launch({"wordcount", "--input", environment, "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), reference::wordcount({read_file(environment)}));
+}
+
+TEST_P(AppsTest, WhatCanBeReadOnlyOnceIsRefused) {
+  ASSERT_EQ(::mkfifo((scratch_ / "fifo").c_str(), 0600), 0);
+  for (const std::string& path : {scratch_ / "fifo", std::string("/dev/zero"), std::string("/dev/stdin")}) {
+    const auto refused = launch({"wordcount", "--input", path, "--output", scratch_ / "out"});
+    expect_one_line_error(refused, {"input " + path + " is a", "save it to a file first"});
+  }
+}
+
+TEST_P(AppsTest, StandardInputThatIsAFileIsThatFileEverywhere) {
+  write_file(scratch_ / "text", "a b a\n");
+  const auto result = run({"sh", "-c",
+                           program("wordcount") + " " + GetParam() + " --input /dev/stdin --output " + (scratch_ / "out") + " < " +
+                               (scratch_ / "text")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), (std::vector<std::string>{"a\t2", "b\t1"}));
+}
+
+TEST_P(AppsTest, SkippedNamesAreSaidAtTheEndAndInTheStats) {
+  write_inputs({"a b a\n"});
+  write_file(scratch_ / "input/_SUCCESS", "");
+  write_file(scratch_ / "input/.hidden", "c\n");
+  const std::string stats = scratch_ / "stats.json";
+  std::vector<std::string> command{program("wordcount"), "--stats",  stats,           "--input",
+                                   scratch_ / "input",   "--output", scratch_ / "out"};
+  if (GetParam() != "--quiet") command.insert(command.end(), {"--workers", "2"});
+  const auto result = run(command);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(
+      result.err.find("skipped 2 names that begin with '.' or '_' in input directories, such as " + (scratch_ / "input/.hidden")),
+      std::string::npos)
+      << result.err;
+  EXPECT_NE(read_file(stats).find("\"skipped_inputs\":{\"count\":2,\"example\":\"" + (scratch_ / "input/.hidden") + "\"}"),
+            std::string::npos)
+      << read_file(stats);
+}
+
 TEST_P(AppsTest, UnknownOptionIsNamed) {
   const auto result = launch({"wordcount", "--inptu", "x", "--output", "y"});
   EXPECT_NE(result.exit_code, 0);
@@ -265,6 +324,14 @@ TEST_P(AppsTest, PartitionsAreANumberOrAuto) {
   }
   EXPECT_EQ(launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out", "--partitions", "auto"}).exit_code,
             0);
+}
+
+TEST_P(AppsTest, ManyEmptyPartitionsAreEmptyFiles) {
+  write_file(scratch_ / "input", "a b a\n");
+  const auto result = launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out", "--partitions", "1000"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(entries(scratch_ / "out").size(), 1001U);
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), (std::vector<std::string>{"a\t2", "b\t1"}));
 }
 
 TEST_P(AppsTest, RecordsThatDoNotFitTheFileAreRefused) {
@@ -294,11 +361,3 @@ TEST(Cluster, NoMasterAtTheAddressIsAOneLineError) {
 
 }  // namespace
 }  // namespace weft::test
-TEST_P(AppsTest, ManyEmptyPartitionsAreEmptyFiles) {
-  write_file(scratch_ / "input", "a b a\n");
-  const auto result = launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out", "--partitions", "1000"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(entries(scratch_ / "out").size(), 1001U);
-  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), (std::vector<std::string>{"a\t2", "b\t1"}));
-}
-

@@ -60,6 +60,24 @@ TEST(StandingCluster, ShowsJobsCountersNodesAndLogs) {
   EXPECT_NE(unknown.err.find("no job 77"), std::string::npos) << unknown.err;
 }
 
+TEST(StandingCluster, CountersAreShownAtTheEndOfEveryRunAndInItsStats) {
+  Cluster cluster(1);
+  ScratchDirectory scratch;
+  for (const std::vector<std::string>& where :
+       {std::vector<std::string>{"--threads", "2"}, {"--workers", "2"}, {"--cluster", cluster.address()}}) {
+    SCOPED_TRACE(where[0]);
+    std::vector<std::string> command{program("cluster_probe"), "sums", "--records", "4321", "--stats", scratch / "stats.json"};
+    command.insert(command.end(), where.begin(), where.end());
+    const auto result = run(command);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.err.find("\ncluster_probe: counter generated: 4321\n"), std::string::npos) << result.err;
+    const std::string stats = read_file(scratch / "stats.json");
+    EXPECT_NE(stats.find("\"counters\":{\"generated\":4321}"), std::string::npos) << stats;
+    command.emplace_back("--quiet");
+    EXPECT_EQ(run(command).err, "");
+  }
+}
+
 TEST(StandingCluster, KillsAJobOnRequest) {
   Cluster cluster(1);
   Process job(cluster.job({"wait", "--records", "1000000", "--marker", cluster.scratch() / "begun"}), cluster.options());

@@ -3,10 +3,12 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.hpp"
 #include "base/file.hpp"
 #include "base/random.hpp"
 #include "storage/split.hpp"
@@ -29,7 +31,9 @@ class InputsTest : public testing::Test {
     EXPECT_TRUE(write_file(at(name), std::string(size, 'x')));
     return at(name);
   }
-  static Result<Paths> expand(const Paths& inputs) { return expand_inputs(inputs); }
+  static Result<Paths> expand(const Paths& inputs) {
+    return expand_inputs(inputs).map([](InputFiles found) { return std::move(found.paths); });
+  }
   std::optional<TempDir> dir_;
 };
 
@@ -41,6 +45,18 @@ TEST_F(InputsTest, DirectoriesAreReadRecursivelyWithoutHiddenNames) {
   std::filesystem::create_directory_symlink(at("in"), at("in/b/loop"));
   EXPECT_EQ(*expand({at("in")}), expected);
   EXPECT_EQ(*expand({at("in/"), at("in/a"), std::string("file://") + at("in/b/c")}), expected);
+}
+
+TEST_F(InputsTest, WhatIsSkippedInDirectoriesIsTold) {
+  add("in/a");
+  add("in/b/_x");
+  add("in/b/.x");
+  add("in/_logs/never counted one by one");
+  const auto found = expand_inputs(Paths{at("in/"), at("in/b"), add("_named"), at("in/b/_*")});
+  ASSERT_TRUE(found) << found.error().to_string();
+  EXPECT_EQ(found->paths, (Paths{at("_named"), at("in/a"), at("in/b/_x")}));
+  EXPECT_EQ(found->skipped, (Paths{at("in/_logs"), at("in/b/.x"), at("in/b/_x")})) << "once each, and what was not named alone";
+  EXPECT_EQ(expand_inputs(Paths{at("in/a")})->skipped, Paths{});
 }
 
 TEST_F(InputsTest, PatternsNamesAndMixturesAreSortedWithoutDuplicates) {
@@ -71,6 +87,7 @@ TEST_F(InputsTest, ErrorsNameTheInput) {
   expect("/dev/null", Code::invalid_argument);
   ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0600), 0);
   expect(at("fifo"), Code::invalid_argument);
+  EXPECT_NE(expand({at("fifo")}).error().to_string().find("is a pipe, not a regular file"), std::string::npos);
   std::filesystem::create_symlink(at("nowhere"), at("dangling"));
   expect(at("dangling"), Code::not_found);
   EXPECT_EQ(expand({""}).error().code(), Code::invalid_argument);
@@ -158,6 +175,29 @@ TEST_F(InputsTest, AFileOfBrokenRecordsIsRefused) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), Code::invalid_argument);
   EXPECT_NE(result.error().message().find("broken has 250 bytes"), std::string::npos);
+}
+
+TEST_F(InputsTest, AFileThatClaimsToHaveNoBytesIsOneSplitUnlessItHasNone) {
+  const std::string sizeless = "/proc/self/status";
+  ASSERT_EQ(std::filesystem::file_size(sizeless), 0u);
+  const auto groups = split_files(Paths{add("zero", 0), sizeless}, {.min_groups = 8});
+  ASSERT_TRUE(groups) << groups.error().to_string();
+  ASSERT_EQ(groups->size(), 1u);
+  ASSERT_EQ(groups->front().size(), 1u);
+  EXPECT_EQ(groups->front().front().path, sizeless);
+  EXPECT_GT(groups->front().front().length, 100u);
+  const auto refused = split_files(Paths{sizeless}, {.record_bytes = 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+  EXPECT_NE(refused.error().to_string().find(sizeless + " claims to have 0 bytes"), std::string::npos);
+}
+
+TEST_F(InputsTest, PathsThatMeanAnotherFileInEachProcessAreFollowed) {
+  const std::string pid = std::to_string(::getpid());
+  EXPECT_EQ(*expand({"/proc/self/status"}), Paths{"/proc/" + pid + "/status"});
+  const std::string file = add("open");
+  const Fd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(*expand({"/dev/fd/" + std::to_string(opened.get())}), Paths{file});
 }
 
 TEST_F(InputsTest, AFileThatVanishedIsNamed) {

@@ -187,6 +187,23 @@ TEST_F(ReadersTest, AFileTruncatedWhileItIsReadIsAnErrorAndNoCrash) {
   EXPECT_NE(read.error().to_string().find(path), std::string::npos);
 }
 
+TEST_F(ReadersTest, AFileThatClaimsToHaveNoBytesIsReadUntilItEnds) {
+  const std::string path = "/proc/self/status";
+  std::vector<std::string> lines;
+  ASSERT_TRUE(for_each_line({path, 0, 10, {}}, kNowhere, [&](std::string_view line) { lines.emplace_back(line); }));
+  EXPECT_EQ(lines.size(), serial_lines(read_file(path).value()).size());
+  const auto refused = for_each_record({path, 0, 10, {}}, 5, kNowhere, [](ByteView) {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+}
+
+TEST_F(ReadersTest, AFileThatWasEmptiedBeforeItWasReadIsAnError) {
+  const std::string path = write("");
+  const auto read = for_each_line({path, 0, 10, {}}, kNowhere, [](std::string_view) {});
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().to_string().find(path + " changed while the job ran"), std::string::npos);
+}
+
 TEST_F(ReadersTest, FixedRecordsComeWholeAndInOrder) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(std::string("seed ") + std::to_string(seed));

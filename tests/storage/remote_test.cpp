@@ -18,11 +18,12 @@ class PretendedCluster final : public RemoteFiles {
  public:
   explicit PretendedCluster(std::uint64_t piece) : piece_(piece) {}
 
-  Result<std::vector<std::string>> expand(const std::string& input) override {
-    std::vector<std::string> found;
+  Result<InputFiles> expand(const std::string& input) override {
+    InputFiles found;
     for (const auto& [path, content] : files)
-      if (path == input || path.starts_with(input + "/")) found.push_back(path);
-    if (found.empty()) return fail(Code::not_found, input + " does not exist");
+      if (path == input || path.starts_with(input + "/"))
+        (is_skipped(path.substr(path.rfind('/') + 1)) ? found.skipped : found.paths).push_back(path);
+    if (found.paths.empty()) return fail(Code::not_found, input + " does not exist");
     return found;
   }
   Result<std::vector<RemotePiece>> pieces(const std::string& path) override {
@@ -125,8 +126,11 @@ TEST(RemoteSplits, EndWherePiecesEndAndGiveEachLineOnce) {
     SplitOptions options;
     options.min_groups = 1 + random.below(20);
     const std::vector<std::string> inputs{"weft://in"};
-    const auto files = expand_inputs(inputs, &cluster).value();
+    cluster.files["weft://in/_SUCCESS"] = "";
+    const InputFiles found = expand_inputs(inputs, &cluster).value();
+    const auto& files = found.paths;
     ASSERT_EQ(files.size(), 3u);
+    EXPECT_EQ(found.skipped, std::vector<std::string>{"weft://in/_SUCCESS"});
     const auto groups = split_files(files, options, &cluster).value();
     std::vector<std::string> lines;
     TextReader reader(UINT64_MAX, &cluster);
@@ -169,6 +173,16 @@ TEST(RemoteSplits, KeepRecordsWhole) {
   EXPECT_EQ(split_files(files, options, &cluster).error().code(), Code::invalid_argument);
 }
 
+TEST(RemoteInputs, ThatAreNoTextAreRefused) {
+  PretendedCluster cluster(100);
+  cluster.files["weft://zipped"] = std::string("\x1f\x8b\x08 and more", 12);
+  TextReader reader(UINT64_MAX, &cluster);
+  const auto refused = reader.for_each_line(
+      {"weft://zipped", 0, 12, {}}, [](std::uint64_t) {}, [](std::string_view) {});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("weft://zipped is compressed by gzip"), std::string::npos);
+}
+
 TEST(RemoteInputs, WithoutAClusterAreRefusedByName) {
   const std::vector<std::string> inputs{"weft://in"};
   const auto refused = expand_inputs(inputs);
@@ -186,6 +200,7 @@ TEST(RemoteOutput, AppearsAtOnceOrNotAtAll) {
     auto loser = OutputFile::create(output.work_directory(), "task-0b", &cluster).value();
     ASSERT_TRUE(first->append(as_bytes("one")));
     ASSERT_TRUE(first->close());
+    ASSERT_TRUE(loser->append(as_bytes("lost")));
     ASSERT_TRUE(loser->close());
     EXPECT_EQ(first->bytes(), 3u);
     EXPECT_FALSE(cluster.exists("weft://out").value());
@@ -197,11 +212,11 @@ TEST(RemoteOutput, AppearsAtOnceOrNotAtAll) {
   {
     auto output = OutputDirectory::prepare("weft://out", true, "token", &cluster).value();
     auto file = OutputFile::create(output.work_directory(), "task-0", &cluster).value();
+    ASSERT_TRUE(file->append(as_bytes("two")));
     ASSERT_TRUE(file->close());
   }  // given up
   EXPECT_EQ(cluster.files.size(), 3u);
   EXPECT_EQ(cluster.directories, std::set<std::string>{"weft://out"});
-    ASSERT_TRUE(loser->append(as_bytes("lost")));
   auto output = OutputDirectory::prepare("weft://out", true, "token", &cluster).value();
   ASSERT_TRUE(output.commit({}));
   EXPECT_EQ(cluster.files, (std::map<std::string, std::string>{{"weft://out/_SUCCESS", ""}}));
@@ -210,4 +225,3 @@ TEST(RemoteOutput, AppearsAtOnceOrNotAtAll) {
 
 }  // namespace
 }  // namespace weft::storage
-    ASSERT_TRUE(file->append(as_bytes("two")));

@@ -1,0 +1,113 @@
+#include "storage/content.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace weft::storage {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// A magic number and where it is.
+struct Magic {
+  std::string_view bytes;
+  Content content;
+  std::size_t offset = 0;
+  bool letters_only = false;  // text may begin like this: something else must be no text
+};
+
+constexpr std::string_view kConvert = "convert it to text first, or leave it out";
+constexpr std::string_view kExtract = "extract the files in it first";
+constexpr std::string_view kLeaveOut = "leave it out of the input";
+constexpr std::string_view kUtf16 = "convert it first (iconv -f UTF-16 -t UTF-8)";
+constexpr std::string_view kUtf32 = "convert it first (iconv -f UTF-32 -t UTF-8)";
+constexpr Content kZstd{"is compressed by zstd", "decompress it first (zstd -d)"};
+constexpr Content kBzip2{"is compressed by bzip2", "decompress it first (bzip2 -d)"};
+
+constexpr auto kMagics = std::to_array<Magic>({
+    {"\x1f\x8b\x08"sv, {"is compressed by gzip", "decompress it first (gzip -d)"}},
+    {"\x28\xb5\x2f\xfd"sv, kZstd},
+    {"\xfd"
+     "7zXZ\0"sv,
+     {"is compressed by xz", "decompress it first (xz -d)"}},
+    {"\x04\x22\x4d\x18"sv, {"is compressed by lz4", "decompress it first (lz4 -d)"}},
+    {"\x02\x21\x4c\x18"sv, {"is compressed by lz4", "decompress it first (lz4 -d)"}},
+    {"\xff\x06\0\0sNaPpY"sv, {"is compressed by snappy", "decompress it first"}},
+    {"\x89LZO\0\r\n\x1a\n"sv, {"is compressed by lzop", "decompress it first (lzop -d)"}},
+    {"LZIP\x01"sv, {"is compressed by lzip", "decompress it first (lzip -d)"}},
+    {"\x1f\x9d\x90"sv, {"is compressed by compress", "decompress it first (gzip -d)"}},
+    {"PK\x03\x04"sv, {"is a zip archive", kExtract}},
+    {"PK\x05\x06"sv, {"is an empty zip archive", kLeaveOut}},
+    {"7z\xbc\xaf\x27\x1c"sv, {"is a 7z archive", kExtract}},
+    {"Rar!\x1a\x07"sv, {"is a rar archive", kExtract}},
+    {"ustar\0"sv, {"is a tar archive", kExtract}, 257},
+    {"ustar  \0"sv, {"is a tar archive", kExtract}, 257},
+    {"!<arch>\n"sv, {"is an archive of ar", kLeaveOut}},
+    {"PAR1\x15"sv, {"is a Parquet file", kConvert}},
+    {"PARE\x15"sv, {"is an encrypted Parquet file", kConvert}},
+    {"ORC"sv, {"is an ORC file", kConvert}, 0, true},
+    {"Obj\x01"sv, {"is an Avro file", kConvert}},
+    {"SEQ\x04"sv, {"is a Hadoop sequence file", kConvert}},
+    {"SEQ\x05"sv, {"is a Hadoop sequence file", kConvert}},
+    {"SEQ\x06"sv, {"is a Hadoop sequence file", kConvert}},
+    {"RCF\x01"sv, {"is a Hive RCFile", kConvert}},
+    {"ARROW1\0\0"sv, {"is an Arrow file", kConvert}},
+    {"SQLite format 3\0"sv, {"is an SQLite database", kConvert}},
+    {"\x89HDF\r\n\x1a\n"sv, {"is an HDF5 file", kConvert}},
+    {"\x93NUMPY"sv, {"is a NumPy array", kConvert}},
+    {"\x7f"
+     "ELF"sv,
+     {"is a program or library (ELF)", kLeaveOut}},
+    {"\0asm\x01\0\0\0"sv, {"is a WebAssembly program", kLeaveOut}},
+    {"\xca\xfe\xba\xbe\0"sv, {"is a program or Java class", kLeaveOut}},
+    {"%PDF-"sv, {"is a PDF document", kConvert}},
+    {"\x89PNG\r\n\x1a\n"sv, {"is a PNG image", kLeaveOut}},
+    {"\xff\xd8\xff"sv, {"is a JPEG image", kLeaveOut}},
+    {"\xff\xfe\0\0"sv, {"is text in UTF-32", kUtf32}},
+    {"\0\0\xfe\xff"sv, {"is text in UTF-32", kUtf32}},
+    {"\xff\xfe"sv, {"is text in UTF-16", kUtf16}},
+    {"\xfe\xff"sv, {"is text in UTF-16", kUtf16}},
+});
+
+/// Characters that no text has, as against tabs, ends of lines and pages, and the escapes of terminals.
+bool has_control(std::string_view bytes) {
+  return std::any_of(bytes.begin(), bytes.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 && !(byte >= '\t' && byte <= '\r') && byte != 0x1b;
+  });
+}
+
+bool matches(std::string_view beginning, const Magic& magic) {
+  return beginning.size() >= magic.offset && beginning.substr(magic.offset).starts_with(magic.bytes) &&
+         (!magic.letters_only || has_control(beginning.substr(0, kContentBytes)));
+}
+
+/// zstd (and lz4) may begin with a frame of somebody's own: pzstd does.
+bool is_skippable_frame(std::string_view beginning) {
+  return beginning.size() >= 4 && (beginning[0] & '\xf0') == '\x50' && beginning.substr(1).starts_with("\x2a\x4d\x18"sv);
+}
+
+/// "BZh", a digit, and what begins a block (the digits of pi) or ends a file without any (those of its square root).
+bool is_bzip2(std::string_view beginning) {
+  return beginning.size() >= 10 && beginning.starts_with("BZh") &&
+         (beginning.substr(4).starts_with("1AY&SY") || beginning.substr(4).starts_with("\x17rE8P\x90"sv));
+}
+
+}  // namespace
+
+std::optional<Content> no_text(std::string_view beginning) {
+  const auto* const found =
+      std::find_if(kMagics.begin(), kMagics.end(), [&](const Magic& magic) { return matches(beginning, magic); });
+  if (found != kMagics.end()) return found->content;
+  if (is_skippable_frame(beginning)) return kZstd;
+  if (is_bzip2(beginning)) return kBzip2;
+  return std::nullopt;
+}
+
+Error refuse(const std::string& path, const Content& content) {
+  std::string message = "input " + path + " ";
+  message.append(content.what).append(", which cannot be read as lines of text; ").append(content.remedy);
+  return {Code::invalid_argument, std::move(message)};
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,30 @@
+// What a file is, by its first bytes: so that what is no text is refused instead of being read as if it were.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace weft::storage {
+
+/// Kinds of content that lines of text cannot be read from.
+struct Content {
+  std::string_view what;    // "is compressed by gzip"
+  std::string_view remedy;  // "decompress it first (gzip -d)"
+};
+
+/// So many bytes of the beginning tell all kinds apart.
+inline constexpr std::size_t kContentBytes = 512;
+
+/// Compressed files, archives, binary formats of tables, programs, images and text of 16 or 32 bits a character, by their magic
+/// numbers. Nothing for text and for what is not known: bytes are text unless they say otherwise, so NULs alone refuse no file. A
+/// magic number that text could begin with counts only when control characters follow it.
+std::optional<Content> no_text(std::string_view beginning);
+
+/// One line that names the file, what it is and what to do.
+Error refuse(const std::string& path, const Content& content);
+
+}  // namespace weft::storage

@@ -1,0 +1,112 @@
+// Which files are known to be no text, and that nothing else is refused.
+#include "storage/content.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "storage/text_reader.hpp"
+
+namespace weft::storage {
+namespace {
+
+using namespace std::string_literals;
+
+std::string known_as(const std::string& beginning) {
+  const auto content = no_text(beginning);
+  return content ? std::string(content->what) : "text";
+}
+
+TEST(Content, KnowsWhatIsCompressed) {
+  EXPECT_EQ(known_as("\x1f\x8b\x08\0\0\0\0\0"s), "is compressed by gzip");
+  EXPECT_EQ(known_as("\x28\xb5\x2f\xfd\x24\x05"s), "is compressed by zstd");
+  EXPECT_EQ(known_as("\x50\x2a\x4d\x18\x04\0\0\0"s), "is compressed by zstd") << "pzstd begins with a frame of its own";
+  EXPECT_EQ(known_as("BZh91AY&SY\xe5\x3c"s), "is compressed by bzip2");
+  EXPECT_EQ(known_as("BZh9\x17rE8P\x90\0\0\0\0"s), "is compressed by bzip2") << "of an empty file";
+  EXPECT_EQ(known_as("\xfd"s + "7zXZ\0\0\4"s), "is compressed by xz");
+  EXPECT_EQ(known_as("\x04\x22\x4d\x18\x64\x40"s), "is compressed by lz4");
+  EXPECT_EQ(known_as("\xff\x06\0\0sNaPpY\0"s), "is compressed by snappy");
+  EXPECT_EQ(known_as("\x1f\x9d\x90\x61"s), "is compressed by compress");
+}
+
+TEST(Content, KnowsArchivesTablesAndPrograms) {
+  EXPECT_EQ(known_as("PK\3\4\x14\0"s), "is a zip archive");
+  EXPECT_EQ(known_as("a.txt"s + std::string(252, '\0') + "ustar\0"s + "00"), "is a tar archive");
+  EXPECT_EQ(known_as("a.txt"s + std::string(252, '\0') + "ustar  \0"s), "is a tar archive") << "of GNU tar";
+  EXPECT_EQ(known_as("PAR1\x15\0\x15"s), "is a Parquet file");
+  EXPECT_EQ(known_as("ORC\x0a\x06\x12\x04"s), "is an ORC file");
+  EXPECT_EQ(known_as("ORC\x46\0\0\x0a\x15"s), "is an ORC file");
+  EXPECT_EQ(known_as("Obj\x01\x04\x14"s + "avro.codec"), "is an Avro file");
+  EXPECT_EQ(known_as("SEQ\6\x19org"s), "is a Hadoop sequence file");
+  EXPECT_EQ(known_as("ARROW1\0\0"s), "is an Arrow file");
+  EXPECT_EQ(known_as("SQLite format 3\0"s), "is an SQLite database");
+  EXPECT_EQ(known_as("\x7f"s + "ELF\2\1\1"s), "is a program or library (ELF)");
+  EXPECT_EQ(known_as("%PDF-1.7\n"s), "is a PDF document");
+  EXPECT_EQ(known_as("\x89PNG\r\n\x1a\n"s), "is a PNG image");
+}
+
+TEST(Content, KnowsTextOfWideCharacters) {
+  EXPECT_EQ(known_as("\xff\xfe"
+                     "a\0\n\0"s),
+            "is text in UTF-16");
+  EXPECT_EQ(known_as("\xfe\xff\0a\0\n"s), "is text in UTF-16");
+  EXPECT_EQ(known_as("\xff\xfe\0\0a\0\0\0"s), "is text in UTF-32");
+  EXPECT_EQ(known_as("\0\0\xfe\xff\0\0\0a"s), "is text in UTF-32");
+}
+
+TEST(Content, TakesEverythingElseForText) {
+  for (const std::string& text : {""s,
+                                  "\n"s,
+                                  "a"s,
+                                  "\0"s,
+                                  "a\0b\n"s,
+                                  "\xef\xbb\xbf with a mark of UTF-8\n"s,
+                                  "\xff\n"s,
+                                  "\x1f\n"s,
+                                  "BZh is a word"s,
+                                  "BZh9\n"s,
+                                  "PAR1 of three\n"s,
+                                  "ORCHESTRA\tand\tescapes \x1b[0m\r\n\f"s,
+                                  "Object\n"s,
+                                  "SEQ\n"s,
+                                  "PK fire\n"s,
+                                  "Pz*M\n"s,
+                                  "LZIP is short\n"s,
+                                  "ustar\n"s,
+                                  "%PDF\n"s,
+                                  "GIF89a is what it says\n"s,
+                                  "caf\xe9 in Latin-1\n"s,
+                                  "\x80\x81 random \xfe bytes\n"s}) {
+    EXPECT_EQ(known_as(text), "text") << text;
+  }
+}
+
+class ContentOfFilesTest : public testing::Test {
+ protected:
+  Result<std::size_t> lines_of(std::uint64_t offset, std::uint64_t length) {
+    std::size_t lines = 0;
+    WEFT_TRY(for_each_line(
+        {path_, offset, length, {}}, [](std::uint64_t) {}, [&](std::string_view) { ++lines; }));
+    return lines;
+  }
+  const TempDir directory_ = TempDir::create().value();
+  const std::string path_ = directory_.path() / "file";
+};
+
+TEST_F(ContentOfFilesTest, IsRefusedByWhoReadsTheBeginningInOneLineWithARemedy) {
+  const std::string zipped = "\x1f\x8b\x08\0\0\0\0\0\0\3lines\nlines\n"s;
+  ASSERT_TRUE(write_file(path_, zipped));
+  const auto refused = lines_of(0, zipped.size());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+  EXPECT_EQ(refused.error().to_string(),
+            "input " + path_ +
+                " is compressed by gzip, which cannot be read as lines of text; decompress it first (gzip "
+                "-d)");
+  EXPECT_FALSE(lines_of(0, 1)) << "even where the first split is shorter than what tells";
+  EXPECT_EQ(lines_of(12, zipped.size() - 12).value(), 1u) << "and is somebody's task to find";
+}
+
+}  // namespace
+}  // namespace weft::storage
