@@ -1,4 +1,4 @@
-// The partition sizes of a map output as bytes, for messages and the journal: a task's report with a thousand partitions takes a
+// The partition sizes of a map output as bytes, for messages: a task's report with a thousand partitions takes a
 // few kilobytes.
 #pragma once
 

@@ -24,9 +24,8 @@ void empty_job_embedded(const Setting& setting) {
 /// A master and two workers on loopback; the port is the kernel's choice, read back from a file.
 class StandingCluster {
  public:
-  explicit StandingCluster(const Setting& setting)
-      : port_file_(setting.data + "/master.port"),
-        master_({setting.program("weft"), "master", "--listen", "127.0.0.1:0", "--port-file", port_file_, "--log", "warn"}) {
+  StandingCluster(const Setting& setting, const Command& options)
+      : port_file_(setting.data + "/master.port"), master_(master_command(setting, port_file_, options)) {
     for (int tries = 0; tries < 1000 && address_.empty(); ++tries) {
       ::usleep(10'000);
       std::ifstream(port_file_) >> address_;
@@ -42,23 +41,30 @@ class StandingCluster {
   const std::string& address() const { return address_; }
 
  private:
+  static Command master_command(const Setting& setting, const std::string& port_file, const Command& options) {
+    Command command{setting.program("weft"), "master", "--listen", "127.0.0.1:0", "--port-file", port_file, "--log", "warn"};
+    command.insert(command.end(), options.begin(), options.end());
+    return command;
+  }
+
   std::string port_file_;
   std::string address_;
   Background master_;
   std::vector<std::unique_ptr<Background>> workers_;
 };
 
-void standing_cluster(const Setting& setting) {
-  const StandingCluster cluster(setting);
+/// `what`: of the master, for the rows.
+void standing_cluster(const Setting& setting, const char* what, const Command& options) {
+  const StandingCluster cluster(setting, options);
   const Command empty{setting.program("noop"), "--quiet", "--cluster", cluster.address()};
   time_command(empty);  // the binary becomes known
   const double milliseconds = median_seconds(alternate({empty}, 11)[0]) * 1e3;
-  row("empty job, standing cluster, program known", text("%.1f ms", milliseconds), at_most(milliseconds, 100, " ms"));
+  row(text("empty job, standing cluster%s, program known", what), text("%.1f ms", milliseconds), at_most(milliseconds, 100, " ms"));
 
   Command many = empty;
   many.insert(many.end(), {"--tasks", "20000"});
   const double rate = 20'000 / median_seconds(alternate({many}, 3)[0]);
-  row("20,000 no-op tasks, a master, two workers", text("%.0f tasks/s", rate), at_least(rate, 5'000, " tasks/s"));
+  row(text("20,000 no-op tasks, a master%s, two workers", what), text("%.0f tasks/s", rate), at_least(rate, 5'000, " tasks/s"));
 }
 
 }  // namespace
@@ -66,7 +72,10 @@ void standing_cluster(const Setting& setting) {
 void control_plane(const Setting& setting) {
   std::printf("Jobs and tasks that do nothing\n");
   empty_job_embedded(setting);
-  standing_cluster(setting);
+  standing_cluster(setting, "", {});
+  const std::string journal = setting.data + "/master.journal";
+  standing_cluster(setting, " with a journal", {"--journal", journal});
+  fs::remove(journal);
 }
 
 }  // namespace weft::bench

@@ -99,7 +99,10 @@ void add_master(CLI::App& app, Action& action) {
           "Of jobs that do not say: copies of map outputs, on different workers, 1 or 2: with two a lost worker's maps need\n"
           "not run again (default: 1)")
       ->check(CLI::IsMember({"1", "2"}));
-  command->add_option("--journal", server.journal, "File of accepted events; continued when it exists (default: none is kept)");
+  command->add_option(
+      "--journal", server.journal,
+      "File that keeps what a restarted master must know: which jobs ended and how, which ids were given; continued\n"
+      "when it exists (default: none is kept)");
   command->add_option(
       "--topology", server.topology,
       "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers say)");

@@ -14,6 +14,7 @@ Core::Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, Sch
     : impl_(std::make_unique<Impl>(std::move(scheduler), options, std::move(factory))) {}
 Core::~Core() = default;
 
+void Core::restore(Time now, std::vector<JobStatus> ended) { impl_->restore(now, std::move(ended)); }
 Result<void> Core::apply(Time now, Event event, std::vector<Command>& commands) {
   return impl_->apply(now, std::move(event), commands);
 }
@@ -51,6 +52,11 @@ Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& comm
   }
   commands_ = nullptr;
   return applied;
+}
+
+void Core::Impl::restore(Time now, std::vector<JobStatus> ended) {
+  state_.set_now(now);
+  for (JobStatus& job : ended) remember(std::move(job));
 }
 
 void Core::Impl::trigger_node(NodeId node) {

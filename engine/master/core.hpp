@@ -119,6 +119,8 @@ class Core {
   Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory = {});
   ~Core();
 
+  /// Before the first event: the clock goes on from `now`, and these jobs, in the order of their ends, are the history.
+  void restore(Time now, std::vector<JobStatus> ended);
   /// Applies one event and appends the commands it leads to. A refusal changes nothing and says why.
   Result<void> apply(Time now, Event event, std::vector<Command>& commands);
 

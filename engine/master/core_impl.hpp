@@ -92,6 +92,7 @@ class Core::Impl final : public sched::Decisions {
  public:
   Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory);
 
+  void restore(Time now, std::vector<JobStatus> ended);
   Result<void> apply(Time now, Event event, std::vector<Command>& commands);
   Result<JobStatus> job(JobId id, bool predict) const;
   std::vector<JobStatus> jobs() const;
@@ -129,6 +130,7 @@ class Core::Impl final : public sched::Decisions {
   Result<JobRecord*> running_job(JobId id);
   void add_stage(JobRecord& job, plan::Stage stage);
   void end_job(JobRecord& job, JobState state, const Error* error);
+  void remember(JobStatus ended);
   void doom(JobRecord& job, Error error);
   void finish_actions(JobRecord& job);
   JobStatus status_of(const JobRecord& job, bool with_stages) const;

@@ -215,13 +215,16 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
   unplaceable_.erase(id);
   units_.drop(id);
   jobs_.erase(id);
-  ended_.emplace(id, std::move(status));
-  ended_order_.push_back(id);
-  if (ended_order_.size() > options_.finished_jobs_kept) {
-    ended_.erase(ended_order_.front());
-    ended_order_.pop_front();
-  }
+  remember(std::move(status));
   trigger_work();
+}
+
+void Core::Impl::remember(JobStatus ended) {
+  ended_order_.push_back(ended.id);
+  ended_.emplace(ended.id, std::move(ended));
+  if (ended_order_.size() <= options_.finished_jobs_kept) return;
+  ended_.erase(ended_order_.front());
+  ended_order_.pop_front();
 }
 
 }  // namespace weft::master

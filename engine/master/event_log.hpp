@@ -11,6 +11,8 @@
 
 namespace weft::master {
 
+/// A line for an event, as is. Result bytes are given by size only.
+std::string event_json(Time at, const Event& event);
 /// A line for a command that tells what became of a job or task; nothing for the others.
 std::optional<std::string> command_json(Time at, const Command& command);
 

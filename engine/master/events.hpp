@@ -142,6 +142,8 @@ struct SchedulerConfigured {
 using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskStarted,
                            TaskFinished, TaskFailed, TimerFired, SchedulerConfigured, OutputCopied, CopyFailed>;
 
+Event copy_of(const Event& event);
+
 // ---- commands -----------------------------------------------------------------------------------------------------
 
 struct LaunchTask {

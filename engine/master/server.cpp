@@ -26,8 +26,10 @@ ServerImpl::~ServerImpl() {
     storage_.reset();
     timers_.clear();
     for (auto& [id, job] : jobs_) job.waiting.clear();
+    if (journal_ && !failed_) record_progress();
   });
   reactor_->stop();
+  if (journal_) journal_->close();
 }
 
 Result<void> ServerImpl::begin() {
@@ -68,15 +70,15 @@ Result<void> ServerImpl::begin() {
   return began;
 }
 
-/// The first event of every run says which scheduler decides, so that the journal replays with it.
+/// The first event of every run says which scheduler decides.
 Result<void> ServerImpl::open_core() {
   WEFT_ASSIGN(catalogue_, scheduling::Catalogue::open(options_.scheduler_plugins));
   WEFT_ASSIGN(auto first, sched::make_scheduler("fifo"));
   const bool guarded = catalogue_->has_plugins();
   options_.core.heartbeat = options_.heartbeat;
-  core_.emplace(std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_)),
-                guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
-  if (!options_.journal.empty()) WEFT_TRY(recover());
+  auto core = std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_));
+  if (!options_.journal.empty()) WEFT_TRY(recover(*core));
+  core_.emplace(std::move(core), guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
   if (!options_.event_log.empty()) {
     WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler));
     event_log_.emplace(std::move(log));
@@ -97,72 +99,28 @@ Result<void> ServerImpl::open_storage() {
   return {};
 }
 
-/// A restarted master keeps the history; what ran when the last one ended has lost its driver and its workers.
-Result<void> ServerImpl::recover() {
-  auto recovered = read_journal_file(options_.journal);
-  if (!recovered && recovered.error().code() != Code::not_found) return fail(std::move(recovered).error());
-  if (!recovered) recovered = Recovered{};
-  if (recovered->warning) log_.warn("{}", *recovered->warning);
-  WEFT_ASSIGN(journal_, file_journal(options_.journal, SyncPolicy::never, recovered->valid_bytes));
-  if (recovered->entries.empty()) return {};
-
-  started_ -= recovered->entries.back().at;
-  for (const JournalEntry& entry : recovered->entries) {
-    if (const auto* job = std::get_if<JobSubmitted>(&entry.event)) next_job_ = std::max(next_job_, job->job.value() + 1);
-    if (const auto* node = std::get_if<WorkerJoined>(&entry.event)) next_node_ = std::max(next_node_, node->node.value() + 1);
-  }
-  std::vector<Command> commands;
-  std::map<std::uint64_t, SetTimer> timers;  // that have not fired
-  std::size_t number = 0;
-  for (JournalEntry& entry : recovered->entries) {
-    if (const auto* fired = std::get_if<TimerFired>(&entry.event)) timers.erase(fired->timer);
-    if (auto applied = core_->apply(entry.at, std::move(entry.event), commands); !applied)
-      return fail(std::move(applied).error().wrap(fmt::format(
-          "event {} of the journal does not apply; this weft decides otherwise than the one that wrote it, or lacks one "
-          "of its plugins: start with those, or with another --journal",
-          number)));
-    ++number;
-    for (const Command& command : commands)
-      if (const auto* timer = std::get_if<SetTimer>(&command)) timers[timer->timer] = *timer;
-    commands.clear();
-  }
-  for (auto& [id, timer] : timers) carry_out(timer);
-  std::vector<NodeId> nodes;
-  for (const auto& [id, node] : (*core_)->view().nodes()) nodes.push_back(id);
-  std::vector<JobId> jobs;
-  for (const auto& [id, job] : (*core_)->view().jobs()) jobs.push_back(id);
-  for (JobId id : jobs) WEFT_TRY(apply(JobKilled{id, "the master was restarted"}));
-  for (NodeId id : nodes) WEFT_TRY(apply(WorkerLost{id, "the master was restarted"}));
-  return {};
-}
-
 Result<void> ServerImpl::apply(Event event) {
   if (failed_) return fail(*failed_);
   const Time at = now();
   const bool logged = event_log_ && !std::holds_alternative<WorkerHeartbeat>(event);  // heartbeats say nothing that a reader needs
   const std::string line = logged ? event_json(at, event) : std::string();
+  const std::optional<JobId> changed = changed_job(event);
   std::vector<Command> commands;
   WEFT_TRY(apply_to_core(at, std::move(event), commands));
+  record_outcome(changed, commands);
   if (event_log_) log_event(at, line, commands);
   for (Command& command : commands) std::visit([this](auto& what) { carry_out(what); }, command);
   return {};
 }
 
 Result<void> ServerImpl::apply_to_core(Time at, Event event, std::vector<Command>& commands) {
-  const Buffer record = journal_ ? encode_event(at, event) : Buffer();
   auto applied = core_->apply(at, std::move(event), commands);
   if (core_->stuck()) {
     give_up(applied.error());
     return applied;
   }
   tell_trouble();
-  WEFT_TRY(std::move(applied));
-  if (!journal_) return {};
-  if (auto appended = journal_->append(record.view()); !appended) {
-    give_up(appended.error());  // the core has the event: only its successor can go on
-    return appended;
-  }
-  return {};
+  return applied;
 }
 
 /// Nobody is kept waiting for what will not come.
@@ -311,10 +269,9 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
   if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
     return on_storage_request(connection, message, std::move(responder));
   if (message.type == protocol::kRegister) return on_register(connection, message, std::move(responder));
-  Result<rpc::Payload> answer =
+  Result<rpc::Payload> told =
       message.type == protocol::kFetchBinary ? on_fetch_binary(message) : on_client_request(connection, message);
-  if (answer) return responder.reply(std::move(*answer));
-  responder.fail(answer.error());
+  answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(told));
 }
 
 }  // namespace weft::master

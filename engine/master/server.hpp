@@ -22,10 +22,11 @@ struct ServerOptions {
   std::vector<std::string> scheduler_plugins;            // shared objects that bring more schedulers
   Duration scheduler_timeout = std::chrono::seconds(5);  // of a call, when there are plugins; then the master gives up
   Speculation speculation{};                             // when slow tasks are given a second attempt
-  std::string journal;                                   // file of accepted events, continued when it exists; empty: none is kept
-  std::string event_log;                                 // file of JSON lines, continued when it exists; empty: none is written
-  std::string directory;                                 // uploaded programs; empty: a temporary one
-  std::string topology;                                  // file or program that tells hosts' racks; empty: workers say theirs
+  std::string journal;  // file of jobs and of ids that were given, continued when it exists; empty: none is kept
+  std::uint64_t journal_checkpoint_bytes = 16u << 20;  // a journal smaller than this is not rewritten
+  std::string event_log;                               // file of JSON lines, continued when it exists; empty: none is written
+  std::string directory;                               // uploaded programs; empty: a temporary one
+  std::string topology;                                // file or program that tells hosts' racks; empty: workers say theirs
   Duration heartbeat = std::chrono::milliseconds(500);
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;  // of jobs that do not say
   std::uint32_t shuffle_replicas = 1;                  // likewise: copies of map outputs, 1 or 2
@@ -38,7 +39,8 @@ struct ServerOptions {
 
 class Server {
  public:
-  /// Serves until destroyed. Errors: port in use or address not ours, unknown scheduler, journal damaged or of another version.
+  /// Serves until destroyed. Errors: port in use or address not ours, unknown scheduler, journal damaged, of another version or in
+  /// use by another master.
   static Result<std::unique_ptr<Server>> start(ServerOptions options);
   virtual ~Server() = default;
   /// "host:port" as bound.

@@ -79,6 +79,7 @@ Result<rpc::Payload> ServerImpl::on_submit(const rpc::ConnectionPtr& connection,
   if (submit.deadline > Duration(0)) event.deadline = now() + submit.deadline;
   const JobId id(next_job_++);
   WEFT_TRY(apply(std::move(event)));
+  record_job(id);
   const bool known = submit.same_binary || binaries_->knows(submit.binary);
   log_.info("job {}: {} of {}", id.value(), submit.name, submit.user.empty() ? "somebody" : submit.user);
   Job& job = jobs_[id];
@@ -203,12 +204,13 @@ void ServerImpl::on_poll(const rpc::Message& message, rpc::Responder responder) 
   if (!poll) return responder.fail(poll.error());
   const Duration wait = std::clamp(poll->wait, Duration(0), kLongestPoll);
   auto job = jobs_.find(poll->job);
-  auto answer = poll_answer(*poll, wait == Duration(0) || job == jobs_.end());
-  if (answer) return *answer ? responder.reply(std::move(**answer)) : responder.fail(answer->error());
+  auto told = poll_answer(*poll, wait == Duration(0) || job == jobs_.end());
+  auto to = std::make_shared<rpc::Responder>(std::move(responder));
+  if (told) return answer(std::move(to), std::move(*told));
   Waiting waiting;
   waiting.id = next_poll_++;
   waiting.poll = *poll;
-  waiting.responder = std::make_shared<rpc::Responder>(std::move(responder));
+  waiting.responder = std::move(to);
   waiting.timer = reactor_->after(wait, [this, id = waiting.id, job_id = poll->job] {
     auto found = jobs_.find(job_id);
     if (found == jobs_.end()) return;
@@ -217,8 +219,7 @@ void ServerImpl::on_poll(const rpc::Message& message, rpc::Responder responder) 
     if (at == list.end()) return;
     const Waiting over = std::move(*at);
     list.erase(at);
-    auto reply = poll_answer(over.poll, true);
-    *reply ? over.responder->reply(std::move(**reply)) : over.responder->fail(reply->error());
+    answer(over.responder, *poll_answer(over.poll, true));
   });
   job->second.waiting.push_back(std::move(waiting));
 }
@@ -228,13 +229,10 @@ void ServerImpl::answer_polls(JobId id, bool final) {
   if (job == jobs_.end()) return;
   std::vector<Waiting> still;
   for (Waiting& waiting : std::exchange(job->second.waiting, {})) {
-    auto answer = poll_answer(waiting.poll, final);
-    if (!answer)
-      still.push_back(std::move(waiting));
-    else if (*answer)
-      waiting.responder->reply(std::move(**answer));
+    if (auto told = poll_answer(waiting.poll, final))
+      answer(waiting.responder, std::move(*told));
     else
-      waiting.responder->fail(answer->error());
+      still.push_back(std::move(waiting));
   }
   job->second.waiting = std::move(still);
 }

@@ -61,7 +61,6 @@ class ServerImpl final : public Server {
   };
 
   // server.cpp: events in, commands out.
-  Result<void> recover();
   Result<void> open_core();
   Result<void> open_storage();
   Time now() const { return SystemClock().now() - started_; }
@@ -88,12 +87,25 @@ class ServerImpl final : public Server {
   rpc::Handler handler();
   void on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
 
+  // server_journal.cpp
+  Result<void> recover(Core& core);
+  JournalMarks marks() const;
+  void record_status(const JobStatus& status, bool promised);
+  void record_job(JobId id);
+  void record_progress_of(JobId id);
+  void record_progress();
+  void record_outcome(std::optional<JobId> changed, const std::vector<Command>& commands);
+  static std::optional<JobId> changed_job(const Event& event);
+  NodeId new_node();
+  void when_durable(std::function<void(const Result<void>&)> then);
+  void answer(std::shared_ptr<rpc::Responder> to, Result<rpc::Payload> what);
+
   // server_workers.cpp
   void on_notify(const rpc::ConnectionPtr& connection, rpc::Message message);
   void on_close(const rpc::ConnectionPtr& connection, const Error& error);
   struct WorkerTag;
   void on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
-  Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, protocol::Register info);
+  Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info);
   Result<rpc::Payload> on_fetch_binary(const rpc::Message& message);
   Result<void> on_worker_message(NodeId id, Node& node, const rpc::Message& message);
   void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
@@ -133,8 +145,12 @@ class ServerImpl final : public Server {
   std::unique_ptr<Topology> topology_;
   std::shared_ptr<const scheduling::Catalogue> catalogue_;
   std::optional<scheduling::GuardedCore> core_;
-  std::uint64_t faults_told_ = 0;  // of the scheduler, in the log
-  std::unique_ptr<Journal> journal_;
+  std::uint64_t faults_told_ = 0;               // of the scheduler, in the log
+  std::unique_ptr<Journal> journal_;            // null: none is kept
+  std::set<JobId> unrecorded_;                  // jobs that went on since the journal heard of them
+  std::unique_ptr<rpc::Timer> progress_timer_;  // until it hears of those
+  Duration progress_wait_ = Duration(0);        // of the next such timer
+  std::uint64_t progress_bytes_ = 0;            // of statuses recorded since it fired last
   std::optional<EventLog> event_log_;
   std::unique_ptr<StorageService> storage_;  // null: no files
   std::optional<Error> failed_;              // the master cannot go on

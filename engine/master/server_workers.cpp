@@ -57,24 +57,27 @@ void ServerImpl::on_register(const rpc::ConnectionPtr& connection, const rpc::Me
   if (!info) return responder.fail(info.error());
   const auto tag = std::make_shared<WorkerTag>();
   connection->context = tag;
-  auto answer = [this, connection, tag](protocol::Register worker, Result<std::optional<std::string>> rack, rpc::Responder& to) {
-    if (connection->context != tag) return;  // it is gone
+  const auto to = std::make_shared<rpc::Responder>(std::move(responder));
+  auto take_in = [this, connection, tag, to](protocol::Register worker, Result<std::optional<std::string>> rack) {
     if (rack && *rack) worker.rack = **rack;
-    auto joined = rack ? join(connection, *tag, std::move(worker)) : fail(std::move(rack).error());
-    if (joined) return to.reply(std::move(*joined));
-    log_.warn("{}: registration refused: {}", connection->peer(), joined.error().to_string());
-    connection->context.reset();
-    to.fail(joined.error());
+    const NodeId id = new_node();
+    when_durable([this, connection, tag, to, id, worker, refused = rack ? Result<void>() : fail(rack.error())](Result<void> kept) {
+      if (connection->context != tag) return;  // it is gone
+      if (kept) kept = refused;
+      auto joined = kept ? join(connection, *tag, id, worker) : fail(std::move(kept).error());
+      if (joined) return to->reply(std::move(*joined));
+      log_.warn("{}: registration refused: {}", connection->peer(), joined.error().to_string());
+      connection->context.reset();
+      to->fail(joined.error());
+    });
   };
-  if (!topology_) return answer(std::move(*info), std::nullopt, responder);
-  chores_->post([this, answer, info = std::move(*info), to = std::make_shared<rpc::Responder>(std::move(responder))] {
-    auto rack = topology_->rack_of(info.host);
-    reactor_->post([answer, info, to, rack = std::move(rack)] { answer(info, rack, *to); });
+  if (!topology_) return take_in(std::move(*info), std::nullopt);
+  chores_->post([this, take_in, info = std::move(*info)] {
+    reactor_->post([take_in, info, rack = topology_->rack_of(info.host)] { take_in(info, rack); });
   });
 }
 
-Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, WorkerTag& tag, protocol::Register info) {
-  const NodeId id(next_node_++);
+Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info) {
   WorkerJoined joined;
   joined.node = id;
   joined.name = info.name;
@@ -191,7 +194,7 @@ void ServerImpl::on_copy_ended(NodeId node, protocol::CopyEnded ended) {
 
 void ServerImpl::on_jobs_ahead(NodeId node, const std::vector<protocol::JobAhead>& jobs) {
   for (const protocol::JobAhead& job : jobs)
-    if (job.job.value() < next_job_) ahead_[job.job][node] = job.bytes;
+    if (job.job.value() < next_job_) ahead_[job.job][node] = job.bytes, record_progress_of(job.job);
   while (ahead_.size() > jobs_.size() + options_.core.finished_jobs_kept) ahead_.erase(ahead_.begin());
 }
 

@@ -4,25 +4,38 @@
 
 #include <fmt/format.h>
 
+#include "engine/master/event_log.hpp"
 #include "schedulers/registry.hpp"
 
 namespace weft::master {
+
+Result<void> replay(const std::vector<AcceptedEvent>& events, Core& core, std::vector<Command>& commands) {
+  for (std::size_t i = 0; i < events.size(); ++i)
+    if (auto applied = core.apply(events[i].at, copy_of(events[i].event), commands); !applied)
+      return fail(std::move(applied).error().wrap(fmt::format("event {} does not apply", i)));
+  return {};
+}
+
+std::string SimulatedCluster::event_lines() const {
+  std::string lines;
+  for (const AcceptedEvent& accepted : events_) lines += event_json(accepted.at, accepted.event) + '\n';
+  return lines;
+}
 
 SimulatedCluster::SimulatedCluster(SimulatedOptions options)
     : SimulatedCluster(options, sched::make_scheduler(options.scheduler).value()) {}
 
 SimulatedCluster::SimulatedCluster(SimulatedOptions options, std::unique_ptr<sched::Scheduler> scheduler, SchedulerFactory factory)
-    : options_(std::move(options)),
-      random_(options_.seed),
-      core_(std::move(scheduler), options_.core, std::move(factory)),
-      journal_(memory_journal(journal_bytes_)) {
+    : options_(std::move(options)), random_(options_.seed), core_(std::move(scheduler), options_.core, std::move(factory)) {
   for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
   if (options_.between_deaths > Time(0)) at(Time(random_.between(1, 2 * options_.between_deaths.count())), Death{});
 }
 
 Result<void> SimulatedCluster::apply(Event event) {
   std::vector<Command> commands;
-  auto applied = apply_journaled(core_, *journal_, now_, std::move(event), commands);
+  AcceptedEvent accepted{now_, copy_of(event)};
+  auto applied = core_.apply(now_, std::move(event), commands);
+  if (applied) events_.push_back(std::move(accepted));
   check(applied || commands.empty(), "a refused event gave commands");
   forget_lost_nodes();
   for (const Command& command : commands) {

@@ -13,7 +13,6 @@
 
 #include "base/random.hpp"
 #include "engine/master/core.hpp"
-#include "engine/master/journal.hpp"
 
 namespace weft::master {
 
@@ -37,6 +36,15 @@ struct SimulatedOptions {
   std::string scheduler = "fifo";
   CoreOptions core;
 };
+
+/// An event that a core accepted, and when.
+struct AcceptedEvent {
+  Time at{0};
+  Event event;
+};
+/// Applies them to a fresh core, which gives the same commands as the first. An event that is refused is an error: the core has
+/// other options, or another scheduler.
+Result<void> replay(const std::vector<AcceptedEvent>& events, Core& core, std::vector<Command>& commands);
 
 class SimulatedCluster {
  public:
@@ -64,7 +72,9 @@ class SimulatedCluster {
   const std::map<JobId, Error>& failures() const { return failures_; }
   /// Broken promises of the core, in words; empty when all is well.
   const std::vector<std::string>& violations() const { return violations_; }
-  const std::string& journal() const { return journal_bytes_; }
+  const std::vector<AcceptedEvent>& events() const { return events_; }
+  /// They, a line each.
+  std::string event_lines() const;
   /// Every command, a line each.
   const std::string& command_log() const { return command_log_; }
   std::uint64_t zombies_refused() const { return zombies_refused_; }
@@ -141,8 +151,8 @@ class SimulatedCluster {
   SimulatedOptions options_;
   Random random_;
   Core core_;
-  std::string journal_bytes_, command_log_;
-  std::unique_ptr<Journal> journal_;
+  std::vector<AcceptedEvent> events_;
+  std::string command_log_;
   Time now_{0};
   std::map<std::pair<Time, std::uint64_t>, Happening> agenda_;
   std::uint64_t sequence_ = 0;

@@ -1,4 +1,4 @@
-// One adapter between Cap'n Proto messages and bytes, for this folder and the journal: limits on reading, exceptions to errors.
+// One adapter between Cap'n Proto messages and bytes, for this folder: limits on reading, exceptions to errors.
 // Includes Cap'n Proto: for .cpp files only.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace weft::plan::detail {
 
-/// The schemas of plans and of the journal each have a struct of these fields.
+/// Between the struct of a schema and ours.
 template <class Builder>
 void write_resources(Builder out, const sched::Resources& resources) {
   out.setCpu(resources.cpu);

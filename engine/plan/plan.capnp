@@ -1,4 +1,4 @@
-# The plan on the wire and in the journal. Fields are only ever added.
+# The plan on the wire. Fields are only ever added.
 @0xd3a1c5f0b7e94a21;
 
 using Cxx = import "/capnp/c++.capnp";

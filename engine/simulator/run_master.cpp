@@ -1,7 +1,6 @@
 // The shell of the core: events go in, commands are carried out, and what they lead to goes in again.
 #include <utility>
 
-#include "engine/master/journal.hpp"
 #include "engine/simulator/run.hpp"
 
 namespace weft::simulator {
@@ -21,8 +20,8 @@ void Run::drain() {
     digest_.add(now_, event);
     ++events_applied_;
     commands_.clear();
-    std::optional<Buffer> copy;  // events are moved into the core
-    if (options_.on_event) copy = master::encode_event(now_, event);
+    std::optional<master::Event> copy;  // events are moved into the core
+    if (options_.on_event) copy = master::copy_of(event);
     std::optional<JobId> submitted;
     if (const auto* job = std::get_if<master::JobSubmitted>(&event)) submitted = job->job;
     std::optional<std::pair<JobId, shuffle::FetchFailure>> unreadable;
@@ -34,7 +33,7 @@ void Run::drain() {
     WEFT_ASSERT(applied || submitted || applied.error().code() == Code::cancelled || applied.error().code() == Code::not_found);
     // Not when the reader was given up before it could say so: then the next one will.
     if (applied && unreadable) output_lost(jobs_[position(unreadable->first)], unreadable->second);
-    if (copy && applied) options_.on_event(now_, master::decode_event(copy->view()).value().event);
+    if (copy && applied) options_.on_event(now_, *copy);
     for (const master::Command& command : commands_) {
       if (options_.on_command) options_.on_command(now_, command);
       std::visit([this](const auto& alternative) { carry_out(alternative); }, command);

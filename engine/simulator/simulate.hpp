@@ -18,7 +18,7 @@ struct RunOptions {
   Time series_step{0};  // 0: no series
   Time fairness_window = std::chrono::seconds(60);
   std::optional<Time> until;  // the run ends here at the latest; else when all jobs have ended
-  /// Called for each event the master accepted, in order (journal.hpp makes log lines of them).
+  /// Called for each event the master accepted, in order (event_log.hpp makes log lines of them).
   std::function<void(Time, const master::Event&)> on_event;
   /// Called for each command the master gave, after the event it came of.
   std::function<void(Time, const master::Command&)> on_command;

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "engine/master/journal.hpp"
+#include "engine/master/event_log.hpp"
 #include "engine/simulator/simulate.hpp"
 #include "schedulers/registry.hpp"
 

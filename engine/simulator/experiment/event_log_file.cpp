@@ -10,7 +10,6 @@
 #include "base/json.hpp"
 #include "base/version.hpp"
 #include "engine/master/event_log.hpp"
-#include "engine/master/journal.hpp"
 
 namespace weft::simulator::experiment {
 

@@ -1,7 +1,7 @@
 // The scheduler is changed, and its configuration reloaded, by events while jobs run.
 #include <stdexcept>
 
-#include "engine/master/journal.hpp"
+#include "engine/master/simulated.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
 namespace weft::master::test {
@@ -55,14 +55,10 @@ class Configuration : public testing::Test {
     };
   }
   Result<void> configure(const std::string& text, const std::string& spec = "configured") {
-    SchedulerConfigured event{spec, {{"limits", text}}};
-    auto applied = driver.apply(event);
-    if (applied) accepted.push_back({driver.now, Event(std::move(event))});
-    return applied;
+    return driver.apply(SchedulerConfigured{spec, {{"limits", text}}});
   }
 
   std::vector<std::string> story;
-  std::vector<JournalEntry> accepted;
   Driver driver{sched::make_scheduler("fifo").value(), CoreOptions{}, factory()};
 };
 
@@ -106,12 +102,14 @@ TEST_F(Configuration, TheSchedulerLetsJobsInOrNot) {
   EXPECT_NE(driver.core.groups().error().to_string().find("no groups"), std::string::npos);
 }
 
-TEST_F(Configuration, TravelsThroughTheJournalAndReplaysToTheSameCommands) {
-  std::string bytes;
-  auto journal = memory_journal(bytes);
+TEST_F(Configuration, ReplaysToTheSameCommands) {
+  std::vector<AcceptedEvent> events;
   std::vector<Command> first;
   Core core(sched::make_scheduler("fifo").value(), CoreOptions{}, factory());
-  const auto apply = [&](Event event) { ASSERT_TRUE(apply_journaled(core, *journal, Time(1), std::move(event), first)); };
+  const auto apply = [&](Event event) {
+    events.push_back({Time(1), copy_of(event)});
+    ASSERT_TRUE(core.apply(Time(1), std::move(event), first));
+  };
   WorkerJoined node;
   node.node = NodeId(1);
   node.capacity.cpu = 10;
@@ -123,11 +121,9 @@ TEST_F(Configuration, TravelsThroughTheJournalAndReplaysToTheSameCommands) {
   apply(PlanExtended{JobId(1), part(0, {result(source(0, 8, 0))})});
   apply(SchedulerConfigured{"configured", {{"limits", "6"}}});
 
-  auto recovered = read_journal(as_bytes(bytes));
-  ASSERT_TRUE(recovered);
   std::vector<Command> second;
   Core again(sched::make_scheduler("fifo").value(), CoreOptions{}, factory());
-  ASSERT_TRUE(replay(std::move(recovered->entries), again, second));
+  ASSERT_TRUE(replay(events, again, second));
   const auto launches = [](const std::vector<Command>& commands) {
     std::string text;
     for (const Command& command : commands)

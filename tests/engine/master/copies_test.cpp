@@ -3,7 +3,6 @@
 #include <set>
 
 #include "engine/master/event_log.hpp"
-#include "engine/master/journal.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
 namespace weft::master {

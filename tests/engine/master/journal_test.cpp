@@ -1,222 +1,366 @@
 #include "engine/master/journal.hpp"
 
+#include <filesystem>
 #include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
 
 #include "base/file.hpp"
 #include "base/random.hpp"
-#include "engine/master/journal.capnp.h"
-#include "engine/master/simulated.hpp"
-#include "engine/plan/capnp_bytes.hpp"
-#include "schedulers/registry.hpp"
-#include "tests/engine/master/core_driver.hpp"
+#include "engine/master/journal_check.hpp"
+#include "tests/engine/master/job_statuses.hpp"
 
 namespace weft::master {
 namespace {
 
 using namespace test;
+namespace fs = std::filesystem;
 
-/// One event of each kind, with every field set.
-std::vector<Event> all_events() {
-  std::vector<Event> events;
-  JobSubmitted job;
-  job.job = JobId(7);
-  job.name = "n";
-  job.user = "u";
-  job.pool = "p";
-  job.priority = -3;
-  job.deadline = Time(99);
-  job.demand = {1, 2, 3, 4, 5, 6, 7, 8};
-  job.max_attempts = 9;
-  job.task_timeout = Time(5);
-  job.shuffle_replicas = 2;
-  job.hints = {2, 3, 4, sched::Resources{1, 1, 1, 1}, std::nullopt, sched::Resources{2, 2, 2, 2}};
-  events.emplace_back(job);
-  events.emplace_back(PlanExtended{JobId(7), part(1, {source(0, 2, 3), result(reader(1, {0}, 3, 0))}, {0})});
-  events.emplace_back(JobClosed{JobId(7)});
-  events.emplace_back(JobKilled{JobId(7), "by \"alice\""});
-  events.emplace_back(WorkerJoined{NodeId(3), "w", "h", "r", "h:1", {4, 5, 6, 7}, {{"gpu", "1"}}, {{Time(3), {1, 0, 0, 0}}}, 77});
-  events.emplace_back(WorkerHeartbeat{NodeId(3), {1, 2, 3, 4, 5, 6, 7, 8}, 8, {{Time(4), {2, 0, 0, 0}}}});
-  events.emplace_back(WorkerLost{NodeId(3), "gone"});
-  const AttemptId attempt{TaskId{JobId(7), StageId(1), 2}, 3};
-  events.emplace_back(TaskStarted{attempt, NodeId(3)});
-  TaskFinished finished;
-  finished.attempt = attempt;
-  finished.node = NodeId(3);
-  finished.output = {{1, 2}, {3, 4}};
-  finished.result = Buffer::copy_of(as_bytes("result"));
-  finished.counters = {{"a", -1}, {"b", 2}};
-  finished.input_bytes = 11;
-  finished.input_records = 12;
-  finished.shuffle_times = {Time(13), Time(14)};
-  finished.spread = {1, 0, 7};
-  events.emplace_back(std::move(finished));
-  TaskFailed failed;
-  failed.attempt = attempt;
-  failed.node = NodeId(3);
-  failed.kind = FailureKind::fetch_failed;
-  failed.message = "m\n";
-  failed.fetch = shuffle::FetchFailure{ShuffleId(1), 2, 3, NodeId(4)};
-  events.emplace_back(std::move(failed));
-  events.emplace_back(TimerFired{5});
-  events.emplace_back(SchedulerConfigured{"fair(pools=p)", {{"p", "[pool]\n"}, {"q", ""}}});
-  events.emplace_back(OutputCopied{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}});
-  events.emplace_back(CopyFailed{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}, "disk full"});
-  return events;
+class JournalFiles : public testing::Test {
+ protected:
+  JournalFile open() {
+    auto file = JournalFile::open(path, options);
+    EXPECT_TRUE(file) << file.error().to_string();
+    return std::move(file).value();
+  }
+  JournalHistory history() { return open().history(); }
+  std::string bytes() const { return read_file(path, std::uint64_t{1} << 30).value(); }
+  void write(const std::string& content) const { std::ofstream(path, std::ios::binary | std::ios::trunc) << content; }
+  void flip(std::size_t bit) const {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(static_cast<std::streamoff>(bit / 8));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(bit / 8));
+    file.put(static_cast<char>(byte ^ (1 << bit % 8)));
+  }
+  /// Four records of two jobs; the offsets of their ends.
+  std::vector<std::uint64_t> write_some() {
+    JournalFile file = open();
+    std::vector<std::uint64_t> ends;
+    for (const JobStatus& job : {job_status(1, JobState::running, 1), job_status(2, JobState::running, 1),
+                                 job_status(1, JobState::finished), job_status(2, JobState::running, 2)}) {
+      EXPECT_TRUE(file.commit(records_of({job})));
+      ends.push_back(file.size());
+    }
+    return ends;
+  }
+
+  TempDir directory = TempDir::create("weft-journal-").value();
+  std::string path = (directory.path() / "journal").string();
+  JournalOptions options;
+};
+
+std::vector<std::uint64_t> ids_of(const std::vector<JobStatus>& jobs) {
+  std::vector<std::uint64_t> ids;
+  for (const JobStatus& job : jobs) ids.push_back(job.id.value());
+  return ids;
+}
+using Ids = std::vector<std::uint64_t>;
+
+TEST_F(JournalFiles, TellWhichJobsEndedAndHowAndWhichRanAndWhichIdsWereGiven) {
+  write_some();
+  const JournalHistory told = history();
+  ASSERT_EQ(ids_of(told.ended), Ids{1});
+  ASSERT_EQ(ids_of(told.running), Ids{2});
+  EXPECT_EQ(text_of(told.ended[0]), text_of(job_status(1, JobState::finished)));
+  EXPECT_EQ(text_of(told.running[0]), text_of(job_status(2, JobState::running, 2)));
+  EXPECT_EQ(told.marks.next_job, 3u);
+  EXPECT_EQ(told.marks.next_node, 7u);
+  EXPECT_EQ(told.marks.at, Time(3002));
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-std::string text(const Buffer& buffer) { return std::string(as_chars(buffer.view())); }
+TEST_F(JournalFiles, AreForOneMasterAtATime) {
+  {
+    const JournalFile mine = open();
+    const auto other = JournalFile::open(path, options);
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().code(), Code::unavailable);
+    EXPECT_NE(other.error().to_string().find(path + " is in use by a master"), std::string::npos) << other.error().to_string();
+    EXPECT_EQ(repair_journal(path).error().code(), Code::unavailable);
+  }
+  open();
+  JournalFile mine = open();
+  ASSERT_TRUE(mine.checkpoint());  // another file by the same name
+  EXPECT_EQ(JournalFile::open(path, options).error().code(), Code::unavailable);
+}
 
-TEST(Journal, RoundTripsEveryEvent) {
-  ASSERT_EQ(all_events().size(), std::variant_size_v<Event>);
-  for (const auto& event : all_events()) {
-    const Buffer bytes = encode_event(Time(17), event);
-    auto read = decode_event(bytes.view());
-    ASSERT_TRUE(read) << read.error().to_string();
-    EXPECT_EQ(read->at, Time(17));
-    EXPECT_EQ(read->event.index(), event.index());
-    EXPECT_EQ(text(encode_event(read->at, read->event)), text(bytes));
-    EXPECT_EQ(event_json(read->at, read->event), event_json(Time(17), event));
+TEST_F(JournalFiles, CutAnywhereAreContinuedFromTheLastWholeRecord) {
+  const auto ends = write_some();
+  const std::string whole = bytes();
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    write(whole.substr(0, length));
+    JournalFile file = open();
+    const auto records = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), length) - ends.begin());
+    EXPECT_EQ(file.size(), records == 0 ? kJournalHeaderBytes : ends[records - 1]) << length;
+    ASSERT_TRUE(file.commit(records_of({job_status(9, JobState::failed)})));
+    EXPECT_EQ(file.history().ended.back().id, JobId(9));
+    EXPECT_FALSE(check_journal(path)->damage);
   }
 }
 
-TEST(Journal, KeepsWhatATaskSpentOnItsShuffles) {
-  TaskFinished finished;
-  finished.shuffle_times = {Time(13), Time(14)};
-  const Event event = std::move(finished);
-  const auto read = decode_event(encode_event(Time(17), event).view());
-  ASSERT_TRUE(read) << read.error().to_string();
-  EXPECT_EQ(std::get<TaskFinished>(read->event).shuffle_times, (shuffle::ShuffleTimes{Time(13), Time(14)}));
-  EXPECT_NE(event_json(Time(17), event).find(R"("shuffle_read_ns":13,"shuffle_write_ns":14)"), std::string::npos);
-  EXPECT_EQ(event_json(Time(17), Event(TaskFinished{})).find("shuffle_"), std::string::npos);
-}
-
-TEST(Journal, ReadsTheTwoListsThatOutputsOnceWere) {
-  capnp::MallocMessageBuilder message;
-  auto finished = message.initRoot<wire::Record>().initTaskFinished();
-  auto bytes = finished.initOutputBytes(3);
-  auto records = finished.initOutputRecords(2);
-  for (unsigned i = 0; i < 3; ++i) bytes.set(i, 10 + i);
-  for (unsigned i = 0; i < 2; ++i) records.set(i, 20 + i);
-  const auto entry = decode_event(plan::detail::to_buffer(message).view());
-  ASSERT_TRUE(entry) << entry.error().to_string();
-  const auto& output = std::get<TaskFinished>(entry->event).output;
-  ASSERT_EQ(output.size(), 3u);
-  EXPECT_EQ(output[1].bytes, 11u);
-  EXPECT_EQ(output[1].records, 21u);
-  EXPECT_EQ(output[2].records, 0u);
-}
-
-TEST(Journal, GivesEventsAsJsonLines) {
-  const auto events = all_events();
-  EXPECT_EQ(event_json(Time(5), events[3]), R"({"time_ns":5,"event":"job_killed","job":7,"reason":"by \"alice\""})");
-  EXPECT_EQ(event_json(Time(5), events[7]),
-            R"({"time_ns":5,"event":"task_started","job":7,"stage":1,"task":2,"attempt":3,"node":3})");
-  for (const auto& event : events) EXPECT_EQ(event_json(Time(0), event).find('\n'), std::string::npos);
-}
-
-TEST(Journal, TellsWhatAReplayNeeds) {
-  EXPECT_NE(event_json(Time(5), all_events()[8]).find(R"("partition_bytes":[1,3])"), std::string::npos);
-  plan::Stage stage = source(0, 2, 3);
-  stage.demand.cpu = 2;
-  stage.estimated_task_duration = Time(7);
-  stage.branches[0].splits = {{{"a", 0, 10, {"h1"}}, {"b", 0, 5, {"h2", "h1"}}}, {{"c", 0, 1, {}}}};
-  const std::string line = event_json(Time(5), PlanExtended{JobId(7), part(1, {stage}, {})});
-  EXPECT_NE(line.find(R"("demand":{"cpu":2},"estimated_task_ns":7,"splits":[{"task":0,"bytes":15,"hosts":["h1","h2"]},)"
-                      R"({"task":1,"bytes":1,"hosts":[]}])"),
-            std::string::npos)
-      << line;
-}
-
-std::string whole_journal() {
-  std::string bytes;
-  auto journal = memory_journal(bytes);
-  for (const auto& event : all_events()) EXPECT_TRUE(journal->append(encode_event(Time(1), event).view()));
-  return bytes;
-}
-
-TEST(Journal, ToleratesATailCutAnywhere) {
-  const std::string bytes = whole_journal();
-  std::size_t last = 0;
-  for (std::size_t length = 0; length < bytes.size(); ++length) {
-    auto read = read_journal(as_bytes(bytes.substr(0, length)));
-    ASSERT_TRUE(read) << length << ": " << read.error().to_string();
-    EXPECT_LE(read->valid_bytes, length);
-    EXPECT_EQ(read->warning.has_value(), read->valid_bytes != length) << length;
-    EXPECT_GE(read->entries.size(), last);
-    last = read->entries.size();
+TEST_F(JournalFiles, WhoseEndIsZerosAreContinued) {
+  write_some();
+  const std::string whole = bytes();
+  for (const std::size_t zeros : {1u, 11u, 12u, 13u, 512u, 4096u, 1u << 20}) {
+    write(whole + std::string(zeros, '\0'));
+    EXPECT_EQ(open().size(), whole.size()) << zeros;
+    EXPECT_EQ(bytes(), whole);
   }
-  EXPECT_EQ(last, all_events().size() - 1);
+  write(std::string(4096, '\0'));
+  EXPECT_EQ(open().size(), kJournalHeaderBytes);
 }
 
-TEST(Journal, RefusesEveryDamagedByte) {
-  const std::string good = whole_journal();
-  for (std::size_t at = 0; at < good.size(); ++at) {
-    std::string bytes = good;
-    bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
-    auto read = read_journal(as_bytes(bytes));
-    ASSERT_FALSE(read) << "byte " << at;
-    EXPECT_TRUE(read.error().code() == Code::corrupt || read.error().code() == Code::version_mismatch) << at;
+/// A power loss leaves sectors of the last write that were never written.
+TEST_F(JournalFiles, WhoseLastRecordHasSectorsOfZerosAreContinued) {
+  const auto ends = write_some();
+  std::string whole = bytes();
+  JobStatus large = job_status(3, JobState::running);
+  large.name.assign(3000, 'x');
+  ASSERT_TRUE(open().commit(records_of({large})));
+  const std::string torn = bytes();
+  for (std::size_t sector = (whole.size() / 512 + 1) * 512; sector < torn.size(); sector += 512) {
+    std::string zeroed = torn;
+    std::fill(zeroed.begin() + static_cast<std::ptrdiff_t>(sector), zeroed.end(), '\0');
+    write(zeroed);
+    EXPECT_EQ(open().size(), whole.size()) << sector;
   }
-  std::string newer = good;
-  newer[8] = 2;
-  EXPECT_EQ(read_journal(as_bytes(newer)).error().code(), Code::version_mismatch);
+  EXPECT_EQ(ends.back(), whole.size());
 }
 
-TEST(Journal, DecodingSurvivesAnyBytes) {
-  for (const auto& event : all_events()) {
-    const std::string good = text(encode_event(Time(1), event));
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
-      Random random(seed);
-      std::string bytes = good;
-      for (int i = 0; i < 3; ++i) bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
-      if (auto read = decode_event(as_bytes(bytes))) (void)event_json(read->at, read->event);
+TEST_F(JournalFiles, NoFlippedBitGoesUnnoticed) {
+  write_some();
+  const std::string whole = bytes();
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    flip(bit);
+    const auto file = JournalFile::open(path, options);
+    if (file) {
+      EXPECT_LT(file->size(), whole.size()) << "bit " << bit;  // cut, with a line in the log
+      write(whole);
+      continue;
+    }
+    EXPECT_TRUE(file.error().code() == Code::corrupt || file.error().code() == Code::version_mismatch) << "bit " << bit;
+    EXPECT_NE(file.error().to_string().find(path), std::string::npos);
+    flip(bit);
+    EXPECT_EQ(bytes(), whole) << "bit " << bit;  // nothing was done to it
+  }
+}
+
+TEST_F(JournalFiles, WithDamageInTheMiddleAreRefusedCheckedAndRepaired) {
+  const auto ends = write_some();
+  std::string damaged = bytes();
+  damaged[ends[0] + kRecordHeaderBytes + 20] ^= 4;
+  write(damaged);
+  const auto refused = JournalFile::open(path, options);
+  ASSERT_FALSE(refused);
+  const std::string line = refused.error().to_string();
+  EXPECT_NE(line.find("damaged at byte " + std::to_string(ends[0])), std::string::npos) << line;
+  EXPECT_NE(line.find("weft journal repair " + path), std::string::npos) << line;
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+
+  const auto report = check_journal(path);
+  ASSERT_TRUE(report && report->damage);
+  EXPECT_EQ(report->records, 1u);
+  EXPECT_EQ(report->whole_bytes, ends[0]);
+  EXPECT_EQ(report->damage->records, 2u);
+  EXPECT_EQ(report->damage->bytes, ends[3] - ends[1]);
+  EXPECT_EQ(report->damage->jobs, (std::set<JobId>{JobId(1), JobId(2)}));
+
+  const auto repaired = repair_journal(path);
+  ASSERT_TRUE(repaired) << repaired.error().to_string();
+  EXPECT_EQ(repaired->copy, path + ".damaged");
+  EXPECT_EQ(read_file(repaired->copy).value(), damaged);
+  const JournalHistory told = history();
+  EXPECT_EQ(ids_of(told.running), Ids{1});
+  EXPECT_EQ(told.marks.next_job, 3u);  // job 2 is forgotten, its id is not
+  EXPECT_FALSE(check_journal(path)->damage);
+  EXPECT_TRUE(repair_journal(path)->copy.empty());  // there is nothing to do
+
+  write(damaged);
+  EXPECT_EQ(repair_journal(path)->copy, path + ".damaged.2");
+}
+
+TEST_F(JournalFiles, WithDamageToEveryRecordInTurnAreRepairedUpToIt) {
+  const auto ends = write_some();
+  const std::string whole = bytes();
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::uint64_t begin = i == 0 ? kJournalHeaderBytes : ends[i - 1];
+    for (std::uint64_t at = begin; at < ends[i]; at += 5) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x40);
+      write(damaged);
+      const auto report = check_journal(path);
+      ASSERT_TRUE(report && report->damage) << at;
+      EXPECT_EQ(report->records, i) << at;
+      EXPECT_EQ(report->damage->records, ends.size() - i - 1) << at;
     }
   }
 }
 
-TEST(Journal, ContinuesAFileAfterACrashInTheMiddleOfARecord) {
-  auto directory = TempDir::create().value();
-  const std::string path = (directory.path() / "journal").string();
-  EXPECT_EQ(read_journal_file(path).error().code(), Code::not_found);
-  {
-    auto journal = file_journal(path, SyncPolicy::each, 0).value();
-    ASSERT_TRUE(journal->append(encode_event(Time(1), TimerFired{1}).view()));
-    ASSERT_TRUE(journal->append(encode_event(Time(2), TimerFired{2}).view()));
+TEST_F(JournalFiles, OfAnotherVersionOrNoneAtAllAreRefusedWithWhatToDo) {
+  std::string old = journal_header();
+  old[8] = 1;
+  write(old + "what version 1 had");
+  const auto refused = JournalFile::open(path, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::version_mismatch);
+  EXPECT_NE(refused.error().to_string().find("version 1, and this weft reads version 2; move it away"), std::string::npos)
+      << refused.error().to_string();
+  EXPECT_EQ(repair_journal(path).error().code(), Code::version_mismatch);
+  for (const std::string other : {"of something else\n", "x"}) {
+    write(other);
+    EXPECT_NE(JournalFile::open(path, options).error().to_string().find("this is no weft journal"), std::string::npos);
+    EXPECT_FALSE(repair_journal(path));
+    EXPECT_EQ(bytes(), other);
   }
-  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 3);
-  auto recovered = read_journal_file(path).value();
-  EXPECT_TRUE(recovered.warning);
-  ASSERT_EQ(recovered.entries.size(), 1u);
-  {
-    auto journal = file_journal(path, SyncPolicy::on_request, recovered.valid_bytes).value();
-    ASSERT_TRUE(journal->append(encode_event(Time(3), TimerFired{3}).view()));
-    ASSERT_TRUE(journal->sync());
-    EXPECT_EQ(journal->size(), std::filesystem::file_size(path));
-  }
-  recovered = read_journal_file(path).value();
-  EXPECT_FALSE(recovered.warning);
-  ASSERT_EQ(recovered.entries.size(), 2u);
-  EXPECT_EQ(std::get<TimerFired>(recovered.entries[1].event).timer, 3u);
+  EXPECT_EQ(JournalFile::open(directory.path().string(), options).error().code(), Code::io);
+  EXPECT_EQ(JournalFile::open("/dev/null", options).error().code(), Code::invalid_argument);
+  EXPECT_EQ(check_journal((directory.path() / "none").string()).error().code(), Code::not_found);
 }
 
-TEST(Journal, HoldsAcceptedEventsOnly) {
-  std::string bytes;
-  auto journal = memory_journal(bytes);
-  Core core(sched::make_scheduler("fifo").value(), {});
-  std::vector<Command> commands;
-  EXPECT_FALSE(apply_journaled(core, *journal, Time(1), JobClosed{JobId(1)}, commands));
-  JobSubmitted job;
-  job.job = JobId(1);
-  EXPECT_TRUE(apply_journaled(core, *journal, Time(1), std::move(job), commands));
-  EXPECT_EQ(read_journal(as_bytes(bytes))->entries.size(), 1u);
+TEST_F(JournalFiles, OfAnyBytesAreReadOrRefused) {
+  write_some();
+  const std::string whole = bytes();
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Random random(seed);
+    std::string mixed = whole;
+    for (int i = 0; i < 4; ++i) {
+      const std::size_t from = random.below(mixed.size()), to = random.below(mixed.size());
+      const std::size_t length = std::min({random.below(200), mixed.size() - from, mixed.size() - to});
+      mixed.replace(to, length, mixed.substr(from, length));
+    }
+    write(mixed);
+    (void)check_journal(path);
+    (void)repair_journal(path);
+    (void)JournalFile::open(path, options);
+  }
 }
 
-TEST(Journal, RefusesToReplayIntoACoreItDoesNotFit) {
-  Core core(sched::make_scheduler("fifo").value(), {});
-  std::vector<JournalEntry> entries;
-  entries.push_back({Time(1), JobClosed{JobId(1)}});
-  std::vector<Command> commands;
-  EXPECT_EQ(replay(std::move(entries), core, commands).error().code(), Code::corrupt);
+TEST_F(JournalFiles, StayShortHoweverManyJobsGoThrough) {
+  options = {.jobs_kept = 20, .checkpoint_bytes = 64 << 10};
+  std::uint64_t longest = 0;
+  {
+    JournalFile file = open();
+    for (std::uint64_t id = 1; id <= 3000; ++id) {
+      ASSERT_TRUE(file.commit(records_of({job_status(id, JobState::running), job_status(id, JobState::finished)})));
+      longest = std::max(longest, fs::file_size(path));
+      ASSERT_EQ(file.size(), fs::file_size(path));
+    }
+  }
+  EXPECT_LT(longest, (64u << 10) + 4096);
+  const JournalHistory told = history();
+  ASSERT_EQ(told.ended.size(), 20u);
+  EXPECT_EQ(told.ended.front().id, JobId(2981));
+  EXPECT_EQ(text_of(told.ended.back()), text_of(job_status(3000, JobState::finished)));
+  EXPECT_TRUE(told.running.empty());
+  EXPECT_EQ(told.marks.next_job, 3001u);
+  EXPECT_TRUE(check_journal(path)->checkpoint);
+}
+
+TEST_F(JournalFiles, ACheckpointKeepsWhatIsAliveAndTheOrderOfEnds) {
+  {
+    JournalFile file = open();
+    ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::running), job_status(2, JobState::running),
+                                        job_status(3, JobState::killed), job_status(2, JobState::failed)})));
+    ASSERT_TRUE(file.checkpoint());
+    ASSERT_TRUE(file.commit(records_of({job_status(4, JobState::finished)})));
+  }
+  const JournalHistory told = history();
+  EXPECT_EQ(ids_of(told.running), Ids{1});
+  EXPECT_EQ(ids_of(told.ended), (Ids{3, 2, 4}));
+  EXPECT_EQ(told.ended[0].state, JobState::killed);
+}
+
+/// Whatever there is of the new file, and whether or not it took the old one's place.
+TEST_F(JournalFiles, ACrashAtAnyPointOfACheckpointLeavesAReadableJournal) {
+  write_some();
+  const std::string before = bytes();
+  ASSERT_TRUE(open().checkpoint());
+  const std::string after = bytes();
+  ASSERT_LT(after.size(), before.size());
+  const auto same = [this] {
+    const JournalHistory told = history();
+    return ids_of(told.ended) == Ids{1} && ids_of(told.running) == Ids{2} && told.marks.next_job == 3 &&
+           text_of(told.running[0]) == text_of(job_status(2, JobState::running, 2));
+  };
+  EXPECT_TRUE(same());
+  for (std::size_t length = 0; length <= after.size(); ++length) {
+    write(before);
+    std::ofstream(path + ".new", std::ios::binary) << after.substr(0, length);
+    EXPECT_TRUE(same()) << length;
+    EXPECT_FALSE(fs::exists(path + ".new"));
+  }
+}
+
+TEST_F(JournalFiles, ThatCannotBeMadeShorterGrowOn) {
+  fs::create_directories(path + ".new/in the way");
+  options = {.jobs_kept = 5, .checkpoint_bytes = 8 << 10};
+  JournalFile file = open();
+  for (std::uint64_t id = 1; id <= 100; ++id) ASSERT_TRUE(file.commit(records_of({job_status(id, JobState::finished)})));
+  EXPECT_GT(file.size(), 16u << 10);
+  fs::remove_all(path + ".new");
+  for (std::uint64_t id = 101; id <= 200; ++id) ASSERT_TRUE(file.commit(records_of({job_status(id, JobState::finished)})));
+  EXPECT_LT(file.size(), 16u << 10);
+}
+
+TEST_F(JournalFiles, KeepLinksToThem) {
+  fs::create_symlink(path, directory.path() / "link");
+  {
+    auto file = JournalFile::open((directory.path() / "link").string(), options);
+    ASSERT_TRUE(file) << file.error().to_string();
+    ASSERT_TRUE(file->commit(records_of({job_status(1, JobState::running)})));
+    ASSERT_TRUE(file->checkpoint());
+  }
+  EXPECT_TRUE(fs::is_symlink(directory.path() / "link"));
+  EXPECT_EQ(ids_of(history().running), Ids{1});
+}
+
+TEST_F(JournalFiles, StatusesTooLargeForARecordLoseTheirStages) {
+  JobStatus large = job_status(1, JobState::finished);
+  for (int i = 0; i < 70; ++i) large.counters[std::to_string(i) + std::string(1 << 20, 'c')] = i;
+  ASSERT_TRUE(open().commit(records_of({large})));
+  const JournalHistory told = history();
+  ASSERT_EQ(ids_of(told.ended), Ids{1});
+  EXPECT_EQ(told.ended[0].name, "job 1");
+  EXPECT_TRUE(told.ended[0].counters.empty());
+}
+
+/// On its reactor's thread; the file is looked at when somebody is told that records are durable.
+TEST_F(JournalFiles, TellThoseWhoWaitWhenRecordsAreOnTheDisk) {
+  const auto reactor = rpc::Reactor::start("test");
+  Journal journal(open(), *reactor, [](const Error& error) { ADD_FAILURE() << error.to_string(); });
+  std::atomic<int> told{0};
+  std::vector<int> order;
+  reactor->run([&] {
+    EXPECT_TRUE(journal.durable());
+    journal.when_durable([&](const Result<void>&) { order.push_back(0); });  // at once
+    EXPECT_EQ(order.size(), 1u);
+    journal.append(record_of(job_status(1, JobState::running)), false);
+    EXPECT_TRUE(journal.durable());  // nothing was promised
+    for (std::uint64_t id = 2; id <= 50; ++id) {
+      journal.append(record_of(job_status(id, JobState::finished)), true);
+      journal.when_durable([&, id](const Result<void>& kept) {
+        EXPECT_TRUE(kept);
+        EXPECT_TRUE(check_journal(path)->ended.contains(JobId(id))) << id;
+        order.push_back(static_cast<int>(id));
+        ++told;
+      });
+    }
+    EXPECT_FALSE(journal.durable());
+  });
+  for (const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+       told < 49 && std::chrono::steady_clock::now() < until;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(told, 49);
+  reactor->run([&] {
+    EXPECT_TRUE(journal.durable());
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+    journal.append(record_of(job_status(99, JobState::running)), false);
+  });
+  reactor->stop();
+  journal.close();
+  EXPECT_TRUE(check_journal(path)->running.contains(JobId(99)));  // written when it was closed, at the latest
 }
 
 }  // namespace

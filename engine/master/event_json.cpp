@@ -2,7 +2,7 @@
 #include <set>
 
 #include "base/json.hpp"
-#include "engine/master/journal.hpp"
+#include "engine/master/event_log.hpp"
 
 namespace weft::master {
 

@@ -1,0 +1,83 @@
+// weft journal check|repair
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "engine/cli/commands.hpp"
+#include "engine/master/journal_check.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+constexpr std::size_t kJobsNamed = 20;
+
+std::string named(const std::set<JobId>& jobs) {
+  std::string text;
+  std::size_t number = 0;
+  for (const JobId job : jobs) {
+    if (number++ == kJobsNamed) return text + fmt::format(" and {} more", jobs.size() - kJobsNamed);
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", job.value());
+  }
+  return text.empty() ? "none" : text;
+}
+
+void print(const std::string& file, const master::JournalReport& report) {
+  std::string text = fmt::format("{}: a journal of version {}, {} bytes\n", file, master::kJournalVersion, report.bytes);
+  text += fmt::format("records: {}{}\n", report.records, report.checkpoint ? ", the first of a checkpoint" : "");
+  text += fmt::format("jobs: {} ended; not ended: {}\n", report.ended.size(), named(report.running));
+  text += fmt::format("next ids: job {}, node {}\n", report.marks.next_job, report.marks.next_node);
+  if (report.damage) {
+    text += fmt::format("damaged at byte {}: {}\n", report.whole_bytes, report.damage->what);
+    text += fmt::format("behind that: {} bytes, of these {} in {} whole records; jobs: {}\n", report.bytes - report.whole_bytes,
+                        report.damage->bytes, report.damage->records, named(report.damage->jobs));
+  } else if (report.whole_bytes < report.bytes) {
+    text += fmt::format("whole but for its end: the last {} bytes are what a crash left; the next master cuts them off\n",
+                        report.bytes - report.whole_bytes);
+  } else {
+    text += "whole\n";
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+Result<void> check(const std::string& file) {
+  WEFT_ASSIGN(const master::JournalReport report, master::check_journal(file));
+  print(file, report);
+  if (!report.damage) return {};
+  return fail(Code::corrupt,
+              fmt::format("{} is damaged at byte {}; 'weft journal repair {}' cuts it there", file, report.whole_bytes, file));
+}
+
+Result<void> repair(const std::string& file) {
+  WEFT_ASSIGN(const master::JournalRepair repair, master::repair_journal(file));
+  print(file, repair.before);
+  if (!repair.before.damage) {
+    fmt::print("there is nothing to repair\n");
+    return {};
+  }
+  fmt::print("cut at byte {}: what was known of those jobs by records behind that is lost; their ids stay given\n",
+             repair.before.whole_bytes);
+  fmt::print("the file as it was: {}\n", repair.copy);
+  return {};
+}
+
+}  // namespace
+
+void add_journal(CLI::App& app, Action& action) {
+  CLI::App* journal = app.add_subcommand("journal", "Check and repair the journal of a master that does not run");
+  journal->require_subcommand(1);
+  auto file = std::make_shared<std::string>();
+  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const std::string&)) {
+    CLI::App* command = journal->add_subcommand(name, help);
+    command->add_option("file", *file, "What the master's --journal names")->required();
+    command->callback([file, run, &action] { action = [file, run] { return run(*file); }; });
+  };
+  add("check", "Say what the journal tells, and where it is damaged; fails when it is", check);
+  add("repair", "Copy a damaged journal to FILE.damaged, cut it at the damage, and say what is lost", repair);
+}
+
+}  // namespace weft::cli

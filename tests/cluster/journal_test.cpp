@@ -1,0 +1,109 @@
+// The journal of a master that is killed, started again, started twice; and `weft journal`.
+#include "tests/cluster/cluster.hpp"
+
+namespace weft::test {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool one_line(const std::string& text) { return std::count(text.begin(), text.end(), '\n') == 1; }
+
+class MasterJournal : public testing::Test {
+ protected:
+  std::vector<std::string> kept() const { return {"--journal", journal}; }
+  ProcessResult second_master() const { return run({program("weft"), "master", "--listen", "127.0.0.1:0", "--journal", journal}); }
+  ProcessResult command(const std::string& what) const { return run({program("weft"), "journal", what, journal}); }
+  void flip(std::size_t at) const {
+    std::string bytes = read_file(journal);
+    bytes.at(at) = static_cast<char>(bytes.at(at) ^ 1);
+    write_file(journal, bytes);
+  }
+
+  ScratchDirectory files;
+  std::string journal = files / "journal";
+};
+
+TEST_F(MasterJournal, TellsTheNextMasterHowJobsEndedAndWhichRan) {
+  std::string counters, list;
+  {
+    Cluster cluster(1, kept());
+    EXPECT_EQ(run(cluster.job({"sums", "--records", "3000"})).out, expected_sums(3000));
+    Process job(cluster.job({"wait", "--tasks", "5", "--records", "1000000", "--marker", files / "begun"}), cluster.options());
+    ASSERT_TRUE(eventually([&] { return has(cluster.admin({"node", "list", "--json"}).out, "\"running\":2"); }));
+    counters = cluster.admin({"job", "counters", "1"}).out;
+    EXPECT_EQ(command("repair").exit_code, 1);  // not under a master that runs
+    cluster.master().signal(SIGKILL);
+    EXPECT_EQ(cluster.master().wait().exit_code, 137);
+    EXPECT_NE(job.wait().exit_code, 0);
+  }
+  const auto checked = command("check");
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_TRUE(has(checked.out, "jobs: 1 ended; not ended: 2\n") && has(checked.out, "\nwhole\n")) << checked.out;
+  Cluster again(1, kept());
+  EXPECT_EQ(again.admin({"job", "counters", "1"}).out, counters);
+  EXPECT_TRUE(has(again.admin({"job", "status", "1"}).out, "finished"));
+  const std::string failed = again.admin({"job", "status", "2"}).out;
+  EXPECT_TRUE(has(failed, "failed") && has(failed, "the master was restarted")) << failed;
+  EXPECT_EQ(run(again.job({"sums", "--records", "3000"})).out, expected_sums(3000));
+  EXPECT_TRUE(has(again.admin({"job", "status", "3"}).out, "finished"));
+}
+
+TEST_F(MasterJournal, BelongsToOneMasterAtATime) {
+  Cluster cluster(1, kept());
+  const auto second = second_master();
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_TRUE(has(second.err, "the journal " + journal + " is in use by a master that runs") && one_line(second.err)) << second.err;
+  EXPECT_EQ(run(cluster.job({"sums", "--records", "3000"})).out, expected_sums(3000));
+}
+
+TEST_F(MasterJournal, WithDamageIsRefusedAndCheckedAndRepaired) {
+  {
+    Cluster cluster(1, kept());
+    EXPECT_EQ(run(cluster.job({"sums", "--records", "3000"})).out, expected_sums(3000));
+  }
+  write_file(journal, read_file(journal) + std::string(700, '\0'));  // a power loss
+  const auto torn = command("check");
+  EXPECT_EQ(torn.exit_code, 0);
+  EXPECT_TRUE(has(torn.out, "whole but for its end: the last 700 bytes")) << torn.out;
+  {
+    Cluster cluster(0, kept());
+    EXPECT_TRUE(has(cluster.admin({"job", "status", "1"}).out, "finished"));
+    EXPECT_TRUE(has(cluster.master().err_so_far(), "its last 700 bytes")) << cluster.master().err_so_far();
+  }
+  flip(16 + 12 + 30);  // within the first record
+  const auto refused = second_master();
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(has(refused.err, "damaged at byte 16: ") && has(refused.err, "'weft journal repair " + journal + "'")) << refused.err;
+  EXPECT_TRUE(one_line(refused.err)) << refused.err;
+  const auto checked = command("check");
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_TRUE(has(checked.out, "damaged at byte 16: ") && has(checked.out, "jobs: 1\n")) << checked.out;
+  EXPECT_TRUE(has(checked.err, "weft journal repair") && one_line(checked.err)) << checked.err;
+  const std::string damaged = read_file(journal);
+  const auto repaired = command("repair");
+  EXPECT_EQ(repaired.exit_code, 0) << repaired.err;
+  EXPECT_TRUE(has(repaired.out, "cut at byte 16") && has(repaired.out, journal + ".damaged")) << repaired.out;
+  EXPECT_EQ(read_file(journal + ".damaged"), damaged);
+  Cluster cluster(1, kept());
+  EXPECT_NE(cluster.admin({"job", "status", "1"}).exit_code, 0);
+  EXPECT_EQ(run(cluster.job({"sums", "--records", "3000"})).out, expected_sums(3000));
+  EXPECT_TRUE(has(cluster.admin({"job", "status", "2"}).out, "finished"));
+}
+
+TEST_F(MasterJournal, CommandsExplainThemselvesAndWhatIsWrong) {
+  EXPECT_TRUE(has(run({program("weft"), "journal", "--help"}).out, "repair"));
+  EXPECT_TRUE(has(run({program("weft"), "journal", "check", "--help"}).out, "fails when it is"));
+  EXPECT_EQ(run({program("weft"), "journal", "check"}).exit_code, 2);
+  const auto none = command("check");
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_TRUE(has(none.err, journal) && one_line(none.err)) << none.err;
+  write_file(journal, "of something else");
+  for (const std::string what : {"check", "repair"}) {
+    const auto other = command(what);
+    EXPECT_EQ(other.exit_code, 1);
+    EXPECT_TRUE(has(other.err, "this is no weft journal") && one_line(other.err)) << other.err;
+  }
+  EXPECT_EQ(read_file(journal), "of something else");
+}
+
+}  // namespace
+}  // namespace weft::test
