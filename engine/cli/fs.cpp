@@ -72,7 +72,9 @@ void add_transfers(CLI::App& fs, Action& action) {
   Command(fs, action, "get", "Copy files of the cluster to a local file or directory (- is standard output)", fs_get)
       .paths(2, "Files or patterns, then the local target")
       .flag("-r,--recursive", &FsOptions::recursive, "Directories with all in them");
-  Command(fs, action, "cat", "Print files", fs_cat).paths(1, "Files or patterns");
+  Command(fs, action, "cat", "Print files", fs_cat)
+      .paths(1, "Files or patterns")
+      .flag("--salvage", &FsOptions::salvage, "Of damaged files what can be read, zeros in place of the rest; exit code 1 then");
   for (const auto& [name, help, run] : {std::tuple("head", "Print the beginning of files", Run(fs_head)),
                                         std::tuple("tail", "Print the end of files", Run(fs_tail))}) {
     Command command(fs, action, name, help, run);

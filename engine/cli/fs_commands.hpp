@@ -18,7 +18,7 @@ struct FsOptions {
   std::vector<std::string> paths;  // as written
   storage::CreateOptions create;
   bool recursive = false, parents = false, replace = false, json = false;
-  bool blocks = false, locations = false, wait = false;
+  bool salvage = false, blocks = false, locations = false, wait = false;
   std::uint64_t lines = 10;
   std::uint64_t bytes = 0;  // instead of lines, when not 0
   std::uint32_t replication = 0;

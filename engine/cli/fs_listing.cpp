@@ -26,6 +26,7 @@ using storage::NodeStorage;
 
 /// After so long without a single copy a drain is given up.
 constexpr std::chrono::minutes kDrainPatience{10};
+constexpr std::size_t kMostRangesTold = 100;
 
 /// Times as people read them. Entries of a directory are often of one minute.
 class Calendar {
@@ -66,9 +67,19 @@ std::string name_in(const std::vector<NodeStorage>& nodes, NodeId id) {
 }
 
 const char* state_of(const FilePlace& place) {
-  if (place.chunk.nodes.empty()) return "missing";
+  if (place.chunk.nodes.empty()) return place.chunk.corrupt.empty() ? "missing" : "damaged";
   if (!place.chunk.corrupt.empty()) return "corrupt";
   return place.chunk.nodes.size() < place.chunk.wanted ? "under-replicated" : "healthy";
+}
+
+/// What of a chunk that no worker has whole cannot be put together from the damaged replicas either.
+std::vector<storage::ByteRange> lost(storage::FileSystem& files, const std::string& path, const FilePlace& place) {
+  const storage::ByteRange all{place.offset, place.chunk.info.length};
+  if (!place.chunk.nodes.empty()) return {};
+  if (place.chunk.corrupt.empty()) return {all};
+  const auto reader = files.open(path);
+  if (!reader) return {all};
+  return (*reader)->missing(all);
 }
 
 }  // namespace
@@ -186,10 +197,12 @@ Result<void> fs_check(const FsOptions& options) {
     ++file_count;
     bytes += file.status.bytes;
     bool healthy = true, whole = true;
+    std::vector<std::vector<storage::ByteRange>> missing;
     for (const FilePlace& place : file.places) {
       ++chunks[state_of(place)];
       healthy = healthy && std::string_view(state_of(place)) == "healthy";
-      whole = whole && !place.chunk.nodes.empty();
+      missing.push_back(lost(*files, file.status.path, place));
+      whole = whole && missing.back().empty();
     }
     if (!whole) ++damaged_files;
     if (healthy && !options.blocks && !options.locations) return;
@@ -202,10 +215,13 @@ Result<void> fs_check(const FsOptions& options) {
     if (!options.json)
       fmt::print("{}: {} bytes, {} chunks{}\n", escaped(file.status.path), file.status.bytes, file.places.size(),
                  healthy ? "" : ", NOT HEALTHY");
-    for (const FilePlace& place : file.places) {
+    for (std::size_t i = 0; i < file.places.size(); ++i) {
+      const FilePlace& place = file.places[i];
       std::vector<std::string> where, corrupt;
       for (const NodeId id : place.chunk.nodes) where.push_back(name_in(nodes, id));
       for (const NodeId id : place.chunk.corrupt) corrupt.push_back(name_in(nodes, id));
+      std::sort(where.begin(), where.end());
+      std::sort(corrupt.begin(), corrupt.end());
       json.begin_object()
           .member("id", place.chunk.info.id.value())
           .member("offset", place.offset)
@@ -215,13 +231,17 @@ Result<void> fs_check(const FsOptions& options) {
       for (const std::string& name : where) json.value(name);
       json.end_array().key("corrupt_on").begin_array();
       for (const std::string& name : corrupt) json.value(name);
+      json.end_array().key("lost").begin_array();
+      for (const storage::ByteRange& range : missing[i])
+        json.begin_object().member("offset", range.offset).member("bytes", range.length).end_object();
       json.end_array().end_object();
       const bool shown = options.blocks || options.locations || std::string_view(state_of(place)) != "healthy";
       if (options.json || !shown) continue;
-      fmt::print("  {} at {}: {} bytes, {} of {} replicas, {}{}{}\n", to_string(place.chunk.info.id), place.offset,
+      fmt::print("  {} at {}: {} bytes, {} of {} replicas, {}{}{}{}\n", to_string(place.chunk.info.id), place.offset,
                  place.chunk.info.length, where.size(), place.chunk.wanted, state_of(place),
                  options.locations ? ": " + escaped(join(where, ", ")) : "",
-                 corrupt.empty() ? "" : "; damaged on " + escaped(join(corrupt, ", ")));
+                 corrupt.empty() ? "" : "; damaged on " + escaped(join(corrupt, ", ")),
+                 missing[i].empty() ? "" : "; lost: " + storage::ranges_text(missing[i], kMostRangesTold));
     }
     json.end_array().end_object();
   };
@@ -240,7 +260,7 @@ Result<void> fs_check(const FsOptions& options) {
   else
     fmt::print("{} files, {}; chunks: {}\n", file_count, human_bytes(bytes), states.empty() ? "none" : states);
   if (damaged_files > 0)
-    return fail(Code::unavailable, fmt::format("{} of {} files have chunks that no worker has", damaged_files, file_count));
+    return fail(Code::unavailable, fmt::format("{} of {} files cannot be read whole", damaged_files, file_count));
   return {};
 }
 

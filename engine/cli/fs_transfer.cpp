@@ -227,7 +227,44 @@ Result<void> fs_get(const FsOptions& options) {
   return {};
 }
 
+namespace {
+
+/// All of it, zeros where nothing can be had; which bytes these are is told on stderr. How many they are.
+Result<std::uint64_t> salvage(FileReader& reader) {
+  Buffer piece(kPieceBytes);
+  std::vector<storage::ByteRange> missing;
+  for (std::uint64_t offset = 0; offset < reader.status().bytes;) {
+    const storage::Salvaged some = reader.salvage(offset, piece.span());
+    for (const storage::ByteRange& range : some.missing) storage::append(missing, range);
+    WEFT_TRY(write_all(1, piece.view().first(some.bytes)));
+    offset += some.bytes;
+  }
+  std::uint64_t bytes = 0;
+  for (const storage::ByteRange& range : missing) {
+    bytes += range.length;
+    fmt::print(stderr, "weft: {}: {} are missing; zeros are in their place\n", escaped(reader.status().path),
+               storage::ranges_text({range}, 1));
+  }
+  return bytes;
+}
+
+Result<void> salvage_all(const FsOptions& options) {
+  WEFT_ASSIGN(const auto files, connect(options));
+  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
+  std::uint64_t missing = 0;
+  for (const std::string& path : paths) {
+    WEFT_ASSIGN(const auto reader, files->open(path));
+    WEFT_ASSIGN(const std::uint64_t bytes, salvage(*reader));
+    missing += bytes;
+  }
+  if (missing == 0) return {};
+  return fail(Code::corrupt, fmt::format("{} bytes are missing: no worker has an undamaged copy of them", missing));
+}
+
+}  // namespace
+
 Result<void> fs_cat(const FsOptions& options) {
+  if (options.salvage) return salvage_all(options);
   FsOptions out = options;
   out.paths.emplace_back("-");
   return fs_get(out);

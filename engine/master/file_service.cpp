@@ -122,6 +122,8 @@ class FileService final : public StorageService {
         return namespace_.chunks_lost(worker, ids);
       case ChunkEvent::erased:
         return namespace_.chunks_erased(worker, ids);
+      case ChunkEvent::verified:
+        return namespace_.chunks_verified(worker, ids);
     }
     return {};
   }
@@ -196,7 +198,8 @@ class FileService final : public StorageService {
     std::map<NodeId, std::vector<StorageCommand>> by_node;
     for (const StorageCommand& command : commands) {
       const auto* copy = std::get_if<CopyChunk>(&command);
-      by_node[copy != nullptr ? copy->from : std::get<EraseChunks>(command).node].push_back(command);
+      const auto* erase = std::get_if<EraseChunks>(&command);
+      by_node[copy ? copy->from : erase ? erase->node : std::get<VerifyChunk>(command).node].push_back(command);
     }
     for (const auto& [node, some] : by_node) shell_.send(node, kChunkCommands, storage::encode(some));
   }
@@ -288,7 +291,7 @@ class FileService final : public StorageService {
         WEFT_ASSIGN(FileStatus status, namespace_.stat(request.path));
         FileEntry& file = reply.files.emplace_back();
         for (ChunkPlace& place : places)
-          file.places.push_back({{place.info, status.replication, std::move(place.nodes), {}}, place.offset});
+          file.places.push_back({{place.info, status.replication, std::move(place.nodes), std::move(place.corrupt)}, place.offset});
         file.status = std::move(status);
         add_nodes(reply, {});
         reply.report.safe_mode = safe_mode_;

@@ -79,6 +79,8 @@ class WorkerChunks final : public ChunkService {
       if (!store_) break;
       if (const auto* erase = std::get_if<EraseChunks>(&command))
         this->erase(std::make_shared<const std::vector<ChunkId>>(erase->chunks), 0);
+      else if (const auto* verify = std::get_if<VerifyChunk>(&command))
+        this->verify(verify->chunk);
       else
         copy(std::get<CopyChunk>(command));
     }
@@ -236,6 +238,16 @@ class WorkerChunks final : public ChunkService {
         });
   }
 
+  /// The store tells what is damaged or lost; that it is whole is told here.
+  void verify(ChunkId id) {
+    shell_.chores.post([this, registration = std::weak_ptr(registration_), store = store_, id, &reactor = shell_.reactor] {
+      if (registration.expired() || !store->check(id)) return;
+      reactor.post([this, registration, id] {
+        if (!registration.expired()) on_event(ChunkEvent::verified, {ChunkInfo{id, 0, 0}});
+      });
+    });
+  }
+
   void on_event(ChunkEvent event, const std::vector<ChunkInfo>& chunks) {
     if (!joined_) return;  // the report will say it
     for (const ChunkInfo& info : chunks) news_.notes.push_back({event, info});
@@ -249,7 +261,7 @@ class WorkerChunks final : public ChunkService {
   }
 
   void copy(const CopyChunk& command) {
-    server_->copy_to(command.chunk.id, {command.address},
+    server_->copy_to({command.chunk, command.sources}, {command.address},
                      guarded(alive_, [this, chunk = command.chunk.id, to = command.to](Result<ChunkWritten> written) {
                        if (written || !joined_) return;  // its target reports it
                        news_.failed_copies.push_back({chunk, to, written.error().to_string()});

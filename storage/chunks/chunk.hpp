@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/ids.hpp"
 
@@ -28,12 +29,33 @@ struct ChunkInfo {
 
 /// What happened to a chunk on a worker.
 enum class ChunkEvent : std::uint8_t {
-  sealed,   // new and durable
-  corrupt,  // was here, is damaged, is set aside
-  lost,     // was here, its file or its whole directory is gone
-  erased,   // as it was told; it is not here, and was not perhaps
+  sealed,    // new and durable
+  corrupt,   // was here, is damaged, is set aside
+  lost,      // was here, its file or its whole directory is gone
+  erased,    // as it was told; it is not here, and was not perhaps
+  verified,  // was read in full, as it was told, and is whole
 };
-inline constexpr ChunkEvent kLastChunkEvent = ChunkEvent::erased;
+inline constexpr ChunkEvent kLastChunkEvent = ChunkEvent::verified;
+
+/// Bytes of a chunk, or of a file.
+struct ByteRange {
+  std::uint64_t offset = 0, length = 0;
+  friend auto operator<=>(const ByteRange&, const ByteRange&) = default;
+};
+
+/// Appends a range that lies behind the others; one that goes on with the last becomes part of it.
+inline void append(std::vector<ByteRange>& ranges, const ByteRange& next) {
+  if (!ranges.empty() && ranges.back().offset + ranges.back().length == next.offset)
+    ranges.back().length += next.length;
+  else
+    ranges.push_back(next);
+}
+
+/// What was read of something damaged: so many bytes, of which these ranges, ascending and apart, could not be had and are zeros.
+struct Salvaged {
+  std::uint64_t bytes = 0;
+  std::vector<ByteRange> missing;
+};
 
 constexpr std::uint64_t page_count(std::uint64_t length) { return (length + kPageBytes - 1) / kPageBytes; }
 

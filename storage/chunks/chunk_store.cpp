@@ -199,6 +199,23 @@ Result<std::shared_ptr<const ChunkFile>> ChunkStore::Impl::open_chunk(ChunkId id
   return fail(std::move(file).error().wrap(Code::corrupt, path.string()));
 }
 
+Result<std::shared_ptr<const DamagedChunk>> ChunkStore::Impl::open_damaged(const ChunkInfo& info) {
+  std::vector<std::filesystem::path> paths;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Slot& slot : slots_) {
+      if (!slot.directory || (!slot.chunks.contains(info.id) && !slot.aside.contains(info.id))) continue;
+      // One that could not be moved aside lies where it was.
+      paths.push_back(slot.directory->chunk_path(info.id));
+      paths.push_back(slot.directory->quarantine_path(info.id));
+    }
+  }
+  for (const auto& path : paths)
+    if (Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); fd.valid())
+      return std::make_shared<const DamagedChunk>(std::move(fd), info);
+  return not_here(info.id);
+}
+
 void ChunkStore::Impl::judge(ChunkId id, const Result<void>& checked) {
   if (checked) return;
   if (checked.error().code() == Code::corrupt) {
@@ -359,6 +376,9 @@ Result<std::size_t> ChunkStore::read(ChunkId id, std::uint64_t offset, MutableBy
 }
 
 Result<void> ChunkStore::check(ChunkId id) { return impl_->check(id); }
+Result<std::shared_ptr<const DamagedChunk>> ChunkStore::open_damaged(const ChunkInfo& info) const {
+  return impl_->open_damaged(info);
+}
 Result<ChunkInfo> ChunkStore::find(ChunkId id) const { return impl_->find(id); }
 std::vector<StoredChunk> ChunkStore::list() const { return impl_->list(false); }
 std::vector<StoredChunk> ChunkStore::quarantined() const { return impl_->list(true); }

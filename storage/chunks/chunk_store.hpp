@@ -20,6 +20,7 @@
 #include "base/result.hpp"
 #include "storage/chunks/chunk.hpp"
 #include "storage/chunks/chunk_file.hpp"
+#include "storage/chunks/damaged_chunk.hpp"
 
 namespace weft::storage {
 
@@ -84,6 +85,9 @@ class ChunkStore {
   /// For readers of this machine, whose descriptor() may be passed on. not_found: it is not here; corrupt: it is damaged (and is
   /// set aside); anything else: its file is there and could not be opened now.
   Result<std::shared_ptr<const ChunkFile>> open_chunk(ChunkId id);
+  /// Its file whether it is whole or set aside as damaged, for readers that check each page and go on elsewhere where it does not
+  /// fit. not_found: there is none here.
+  Result<std::shared_ptr<const DamagedChunk>> open_damaged(const ChunkInfo& info) const;
   /// Verified bytes from `offset` on; fewer than asked for only at the chunk's end. Errors as open_chunk().
   Result<std::size_t> read(ChunkId id, std::uint64_t offset, MutableBytes into);
   /// Reads and checks all of it; damaged, it is set aside. For readers that report damage they have seen.

@@ -28,6 +28,7 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
 
   Result<std::unique_ptr<ChunkAppender>> create(ChunkId id, std::uint64_t expected_length);
   Result<std::shared_ptr<const ChunkFile>> open_chunk(ChunkId id);
+  Result<std::shared_ptr<const DamagedChunk>> open_damaged(const ChunkInfo& info);
   Result<void> check(ChunkId id);
   Result<ChunkInfo> find(ChunkId id) const;
   std::vector<StoredChunk> list(bool aside) const;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@ namespace weft::storage {
 namespace {
 
 constexpr Duration kPause = std::chrono::milliseconds(200);
+constexpr std::size_t kScanBytes = 1u << 20;
+constexpr std::size_t kMostRangesTold = 8;
 constexpr std::uint32_t kMostUnchanged = 5;  // tries of replicas that answered that they cannot be read
 
 class Reader final : public FileReader {
@@ -30,7 +33,40 @@ class Reader final : public FileReader {
     return done;
   }
 
+  Salvaged salvage(std::uint64_t offset, MutableBytes into) override {
+    const std::uint64_t rest = offset < status_.bytes ? status_.bytes - offset : 0;
+    Salvaged all{std::min<std::uint64_t>(rest, into.size()), {}};
+    for (std::uint64_t at = 0; at < all.bytes;) {
+      const Salvaged some = salvage_some(offset + at, into.subspan(at, all.bytes - at));
+      for (const ByteRange& range : some.missing) storage::append(all.missing, range);
+      at += some.bytes;
+    }
+    return all;
+  }
+
  private:
+  /// From one chunk. One that was found damaged is not waited for again.
+  Salvaged salvage_some(std::uint64_t offset, MutableBytes into) {
+    const FilePlace* place = known(offset);
+    if (place == nullptr) return nothing(offset, into);
+    const std::uint64_t rest = place->offset + place->chunk.info.length - offset;
+    const MutableBytes room = into.first(std::min<std::uint64_t>(into.size(), rest));
+    const std::uint64_t begin = place->offset;
+    if (broken_ != begin) {
+      if (const auto got = read_some(offset, room)) return {*got, {}};
+      broken_ = begin;
+    }
+    if (!enters(offset)) return nothing(offset, room);
+    Salvaged some = chunk_->salvage(offset - begin, room);
+    for (ByteRange& range : some.missing) range.offset += begin;
+    return some;
+  }
+
+  static Salvaged nothing(std::uint64_t offset, MutableBytes into) {
+    std::memset(into.data(), 0, into.size());
+    return {into.size(), {{offset, into.size()}}};
+  }
+
   /// From one chunk. When none of its replicas could be read, asks where they are now: workers come and go, replicas move.
   Result<std::size_t> read_some(std::uint64_t offset, MutableBytes into) {
     Patience patience(files_->options());
@@ -48,8 +84,35 @@ class Reader final : public FileReader {
       if (!moved) return fail(told(std::move(moved).error()));
       if (*moved && !patience.over()) continue;
       // The master may hear later than this reader that a replica is gone.
-      if ((!may_come_back && ++unchanged > kMostUnchanged) || !patience.wait(why, kPause)) return fail(why);
+      if ((!may_come_back && ++unchanged > kMostUnchanged) || !patience.wait(why, kPause)) return fail(explained(why, offset));
     }
+  }
+
+  /// Of a damaged chunk: where that is so, what is lost of it, and how to get the rest.
+  Error explained(const Error& why, std::uint64_t offset) {
+    const FilePlace* place = known(offset);
+    if (place == nullptr || place->chunk.corrupt.empty() || broken_ == place->offset) return why;
+    std::vector<std::string> workers;
+    for (const NodeId id : place->chunk.corrupt)
+      for (const NodeStorage& node : places_.nodes)
+        if (node.id == id) workers.push_back(node.node.name);
+    std::sort(workers.begin(), workers.end());
+    broken_ = place->offset;
+    const auto lost = missing({place->offset, place->chunk.info.length});
+    broken_ = kNone;
+    chunk_.reset();
+    if (lost.empty()) return why;
+    const std::string path = escaped(status_.path);
+    return {
+        why.code(),
+        fmt::format("cannot read {} at byte {}: {} is damaged on {}: {} of the file are lost; `weft fs cat --salvage {}` writes "
+                    "the rest",
+                    path, offset, to_string(place->chunk.info.id), escaped(join(workers, ", ")), ranges_text(lost, kMostRangesTold),
+                    path)};
+  }
+
+  bool enters(std::uint64_t offset) {
+    return (chunk_ && offset >= begin_ && offset < begin_ + chunk_->info().length) || enter(offset).has_value();
   }
 
   Result<std::size_t> try_read(std::uint64_t offset, MutableBytes into) {
@@ -65,7 +128,7 @@ class Reader final : public FileReader {
     chunk_.reset();
     const FilePlace* place = known(offset);
     if (place == nullptr) return fail(Code::corrupt, "the master named no chunk for these bytes");
-    if (place->chunk.nodes.empty())
+    if (place->chunk.nodes.empty() && place->chunk.corrupt.empty())
       return fail(Code::unavailable,
                   places_.report.safe_mode
                       ? fmt::format("no worker with {} has come back since the master was started", to_string(place->chunk.info.id))
@@ -88,7 +151,10 @@ class Reader final : public FileReader {
       return fail(Code::not_found, "the file was replaced by another while it was read");
     places_.report.safe_mode = now.report.safe_mode;
     std::vector<NodeId>& nodes = now.files[0].places[0].chunk.nodes;
-    const bool moved = std::exchange(before->chunk.nodes, nodes) != nodes;
+    std::vector<NodeId>& corrupt = now.files[0].places[0].chunk.corrupt;
+    const bool moved = before->chunk.nodes != nodes || before->chunk.corrupt != corrupt;
+    before->chunk.nodes = std::move(nodes);
+    before->chunk.corrupt = std::move(corrupt);
     for (NodeStorage& node : now.nodes) {
       std::erase_if(places_.nodes, [&](const NodeStorage& known) { return known.id == node.id; });
       places_.nodes.push_back(std::move(node));
@@ -110,10 +176,33 @@ class Reader final : public FileReader {
   FileReply places_;  // of all its chunks, as when it was opened: a path may mean another file a moment later
   std::unique_ptr<ChunkReader> chunk_;
   std::uint64_t begin_ = 0;  // of the chunk, in the file
+  static constexpr std::uint64_t kNone = UINT64_MAX;
+  std::uint64_t broken_ = kNone;  // where the chunk begins of which not everything can be read, as was found last
   std::uint64_t local_ = 0, remote_ = 0;
 };
 
 }  // namespace
+
+std::vector<ByteRange> FileReader::missing(ByteRange range) {
+  std::vector<ByteRange> all;
+  Buffer piece(kScanBytes);
+  while (range.length != 0) {
+    const Salvaged some = salvage(range.offset, piece.span().first(std::min<std::uint64_t>(piece.size(), range.length)));
+    if (some.bytes == 0) break;
+    for (const ByteRange& lost : some.missing) append(all, lost);
+    range.offset += some.bytes;
+    range.length -= some.bytes;
+  }
+  return all;
+}
+
+std::string ranges_text(const std::vector<ByteRange>& ranges, std::size_t most) {
+  std::string text = "bytes ";
+  for (std::size_t i = 0; i < ranges.size() && i < most; ++i)
+    text += fmt::format("{}{} to {}", i == 0 ? "" : ", ", ranges[i].offset, ranges[i].offset + ranges[i].length - 1);
+  if (ranges.size() > most) text += fmt::format(" and {} more ranges", ranges.size() - most);
+  return text;
+}
 
 std::unique_ptr<FileReader> make_reader(std::shared_ptr<FileSystemImpl> files, FileReply located) {
   return std::make_unique<Reader>(std::move(files), std::move(located));

@@ -258,11 +258,14 @@ Result<std::vector<std::string>> FileSystem::glob(const std::string& written) {
 
 ChunkLocation location_of(const FilePlace& place, const std::vector<NodeStorage>& nodes, const std::string& host) {
   ChunkLocation location{place.chunk.info, {}};
-  for (const bool here : {true, false})
-    for (const NodeId id : place.chunk.nodes)
-      for (const NodeStorage& node : nodes)
-        if (node.id == id && (node.node.host == host || node.node.name == host) == here)
-          location.replicas.push_back(node.node.address);
+  const auto add = [&](const std::vector<NodeId>& ids, std::vector<std::string>& to) {
+    for (const bool here : {true, false})
+      for (const NodeId id : ids)
+        for (const NodeStorage& node : nodes)
+          if (node.id == id && (node.node.host == host || node.node.name == host) == here) to.push_back(node.node.address);
+  };
+  add(place.chunk.nodes, location.replicas);
+  add(place.chunk.corrupt, location.damaged);
   return location;
 }
 

@@ -36,6 +36,11 @@ class FileReader {
   virtual const FileStatus& status() const = 0;
   /// Fills `into` from `offset` on; fewer bytes only at the file's end. A replica that fails is replaced by another.
   virtual Result<std::size_t> read(std::uint64_t offset, MutableBytes into) = 0;
+  /// As read(), but goes on where no replica is good: zeros are in the place of what cannot be had, ranges of the file. What may
+  /// come back is waited for once per chunk.
+  virtual Salvaged salvage(std::uint64_t offset, MutableBytes into) = 0;
+  /// What salvage() would not get of that range. Reads all of it.
+  std::vector<ByteRange> missing(ByteRange range);
   /// Bytes read so far from files of this machine, and from elsewhere.
   virtual std::uint64_t local_bytes() const = 0;
   virtual std::uint64_t remote_bytes() const = 0;
@@ -53,6 +58,9 @@ class FileWriter {
   /// Chunks with fewer replicas than wanted so far; the master has more made.
   virtual std::uint64_t short_chunks() const = 0;
 };
+
+/// "bytes 0 to 99, 300 to 399 and 7 more ranges".
+std::string ranges_text(const std::vector<ByteRange>& ranges, std::size_t most);
 
 /// A piece of a file with the hosts that hold it.
 struct FilePiece {

@@ -123,8 +123,10 @@ struct ChunkCommand {
       chunk @0 :Chunk;
       to @1 :UInt32;
       address @2 :Text;
+      sources @5 :List(Text);     # of workers that have it, whole or damaged
     }
     erase @3 :List(UInt64);
+    verify @4 :UInt64;
   }
 }
 

@@ -252,10 +252,16 @@ rpc::Payload encode(const std::vector<StorageCommand>& commands) {
       write_ids(list[i].initErase(count(erase->chunks.size())), erase->chunks);
       continue;
     }
+    if (const auto* verify = std::get_if<VerifyChunk>(&commands[i])) {
+      list[i].setVerify(verify->chunk.value());
+      continue;
+    }
     const auto& copy = std::get<CopyChunk>(commands[i]);
     auto out = list[i].initCopy();
     write(out.initChunk(), copy.chunk);
     out.setTo(copy.to.value()), out.setAddress(text(copy.address));
+    auto sources = out.initSources(count(copy.sources.size()));
+    for (unsigned j = 0; j < sources.size(); ++j) sources.set(j, text(copy.sources[j]));
   }
   return payload(message);
 }
@@ -268,9 +274,15 @@ Result<std::vector<StorageCommand>> decode_chunk_commands(const rpc::Message& me
             commands.emplace_back(EraseChunks{{}, read_ids<ChunkId>(command.getErase())});
             continue;
           }
+          if (command.isVerify()) {
+            commands.emplace_back(VerifyChunk{{}, ChunkId(command.getVerify())});
+            continue;
+          }
           if (!command.isCopy()) return fail(Code::corrupt, "the master sent a chunk command of another version");
           const auto copy = command.getCopy();
-          commands.emplace_back(CopyChunk{{}, read(copy.getChunk()), NodeId(copy.getTo()), string(copy.getAddress())});
+          CopyChunk& made = std::get<CopyChunk>(
+              commands.emplace_back(CopyChunk{{}, read(copy.getChunk()), NodeId(copy.getTo()), string(copy.getAddress()), {}}));
+          for (const auto source : copy.getSources()) made.sources.push_back(string(source));
         }
         return commands;
       });

@@ -63,7 +63,7 @@ class Namespace::Impl::Balance {
     const auto copied = impl_.copies.lower_bound({id, NodeId{}});
     const bool copying = copied != impl_.copies.end() && copied->first.first == id;
     return !chunk.doomed && chunk.rank == kNotQueued && !chunk.blocked && !copying && !impl_.surplus.contains(id) &&
-           !impl_.moved_from.contains(id);
+           !impl_.corrupt.contains(id) && !impl_.moved_from.contains(id);
   }
 
   std::size_t racks(const Chunk& chunk, NodeId without, NodeId with) const {

@@ -78,10 +78,13 @@ Result<void> Namespace::block_report(NodeId id, const std::vector<ChunkInfo>& ch
 }
 Result<void> Namespace::chunks_sealed(NodeId id, const std::vector<ChunkInfo>& chunks) {
   WEFT_ASSIGN(Node * node, impl_->known_node(id));
-  for (const ChunkInfo& chunk : chunks) impl_->add_replica(*node, chunk);
+  for (const ChunkInfo& chunk : chunks) impl_->add_replica(*node, chunk, true);
   return {};
 }
 Result<void> Namespace::chunks_corrupt(NodeId id, const std::vector<ChunkId>& chunks) { return impl_->chunks_corrupt(id, chunks); }
+Result<void> Namespace::chunks_verified(NodeId id, const std::vector<ChunkId>& chunks) {
+  return impl_->chunks_verified(id, chunks);
+}
 Result<void> Namespace::chunks_lost(NodeId id, const std::vector<ChunkId>& chunks) {
   WEFT_ASSIGN(Node * node, impl_->known_node(id));
   for (const ChunkId chunk : chunks) impl_->remove_replica(*node, chunk);
@@ -119,6 +122,7 @@ void Namespace::tick(Time now) {
   impl_->flush_erasures();
   impl_->retry_blocked();
   impl_->replicate();
+  impl_->verify();
   impl_->balance();
 }
 

@@ -80,7 +80,11 @@ class Namespace {
   /// All chunks of the node, in pieces: `first` begins, `last` ends. What it does not name the node has not.
   Result<void> block_report(NodeId id, const std::vector<ChunkInfo>& chunks, bool first, bool last);
   Result<void> chunks_sealed(NodeId id, const std::vector<ChunkInfo>& chunks);
+  /// The node keeps its damaged replicas until as many others as wanted were verified: what is only believed to be whole replaces
+  /// nothing.
   Result<void> chunks_corrupt(NodeId id, const std::vector<ChunkId>& chunks);
+  /// As commanded: they were read in full.
+  Result<void> chunks_verified(NodeId id, const std::vector<ChunkId>& chunks);
   Result<void> chunks_lost(NodeId id, const std::vector<ChunkId>& chunks);
   /// As commanded. Until a node says so, a chunk that it is to erase does not count there, whatever else is heard of it, and is not
   /// copied there.

@@ -54,6 +54,15 @@ struct Chunk {
   bool sealed = false;
   bool doomed = false;   // its file was removed
   bool blocked = false;  // no node could take a replica when last tried
+  bool located = false;  // a node has it, whole or damaged
+};
+
+/// Of a chunk with damaged replicas. They are kept: page by page they may be all there is.
+struct Damage {
+  std::set<NodeId> nodes;      // that keep one
+  std::set<NodeId> foreign;    // of these: something else under its id, of no use
+  std::set<NodeId> verified;   // whose whole replica was read or written in full since
+  std::uint32_t failures = 0;  // of copies, one after the other
 };
 
 struct OpenFile {
@@ -82,6 +91,7 @@ struct Node {
   std::set<ChunkId> unreported;  // of a report that is under way
   bool reporting = false;
   std::uint32_t sending = 0, receiving = 0;  // copies
+  std::uint32_t verifying = 0;               // chunks it was told to read
   std::uint64_t expected = 0;                // bytes of copies and pipelines on their way here
   std::set<ChunkId> erasing;                 // until it says that they are gone
   std::vector<ChunkId> to_erase;             // of them, not yet commanded
@@ -147,10 +157,14 @@ class Namespace::Impl {
   Result<void> block_report(NodeId id, const std::vector<ChunkInfo>& chunks, bool first, bool last);
   Result<void> chunks_corrupt(NodeId id, const std::vector<ChunkId>& chunks);
   Result<void> chunks_erased(NodeId id, const std::vector<ChunkId>& chunks);
-  void add_replica(Node& node, const ChunkInfo& info);
+  Result<void> chunks_verified(NodeId id, const std::vector<ChunkId>& chunks);
+  /// `checked`: it was compared with its digest just now, when it was written.
+  void add_replica(Node& node, const ChunkInfo& info, bool checked);
   void remove_replica(Node& node, ChunkId id);
   void erase_at(Node& node, ChunkId id);
-  void found_corrupt(Node& node, Chunk& chunk);
+  std::vector<ChunkId> undamage(NodeId node);
+  void undamage(NodeId node, ChunkId chunk);
+  void found_corrupt(Node& node, Chunk& chunk, bool foreign);
   void lose_silent_nodes();
   Result<void> drain(std::string_view name, bool on);
   void update_safe_mode();
@@ -158,9 +172,18 @@ class Namespace::Impl {
 
   // replication.cpp
   void reconsider(Chunk& chunk);
+  void count_located(Chunk& chunk);
+  const Damage* damage_of(ChunkId chunk) const;
+  std::vector<NodeId> damaged_on(ChunkId chunk) const;
+  void settle_damage(Chunk& chunk);
+  void verify();
+  void verify(const Chunk& chunk, const Damage& damage);
+  void end_verification(ChunkId chunk, NodeId node);
   void unblock();
   void retry_blocked();
   void forget(ChunkId id);
+  std::vector<std::string> sources_of(const Chunk& chunk, NodeId first) const;
+  const Node* idle_source(const Chunk& chunk) const;
   bool start_copy(Chunk& chunk, NodeId from, NodeId to, bool moves);
   void end_copy(ChunkId chunk, NodeId to);
   Result<void> copy_failed(NodeId from, ChunkId chunk, NodeId to);
@@ -220,13 +243,14 @@ class Namespace::Impl {
 
   std::set<std::pair<std::uint8_t, ChunkId>> needed;  // replicas, riskiest first
   std::set<ChunkId> blocked, surplus, missing;
-  Time blocked_due{0};                                // when some of the blocked are looked at again
-  ChunkId last_retried;                               // of them
-  std::map<ChunkId, std::set<NodeId>> corrupt;        // found, until replaced
-  std::map<std::pair<ChunkId, NodeId>, Copy> copies;  // by target
-  std::map<ChunkId, Time> backoff;                    // copies that failed
-  std::map<ChunkId, NodeId> moved_from;               // this replica goes first
-  std::map<Time, std::vector<ChunkId>> later;         // chunks of lost nodes
+  Time blocked_due{0};                                   // when some of the blocked are looked at again
+  ChunkId last_retried;                                  // of them
+  std::map<ChunkId, Damage> corrupt;                     // found, until enough verified replicas are there
+  std::map<std::pair<ChunkId, NodeId>, Time> verifying;  // until when an answer is waited for
+  std::map<std::pair<ChunkId, NodeId>, Copy> copies;     // by target
+  std::map<ChunkId, Time> backoff;                       // copies that failed
+  std::map<ChunkId, NodeId> moved_from;                  // this replica goes first
+  std::map<Time, std::vector<ChunkId>> later;            // chunks of lost nodes
   std::uint64_t copy_bytes = 0;
   std::uint64_t sealed_chunks = 0, located_chunks = 0;
   bool safe_mode = false;

@@ -53,16 +53,18 @@ void Namespace::Impl::node_lost(NodeId id) {
   for (const auto& [key, copy] : copies)
     if (copy.from == id || copy.to == id) ended.push_back(key);
   for (const auto& [chunk, to] : ended) end_copy(chunk, to);
+  std::erase_if(verifying, [id](const auto& item) { return item.first.second == id; });
   std::vector<ChunkId> orphans(found->second.chunks.begin(), found->second.chunks.end());
+  const std::vector<ChunkId> damaged = undamage(id);
+  orphans.insert(orphans.end(), damaged.begin(), damaged.end());
   nodes.erase(found);
   for (const ChunkId chunk_id : orphans) {
     Chunk& chunk = chunks.at(chunk_id);
     std::erase(chunk.nodes, id);
-    if (chunk.nodes.empty()) --located_chunks;
+    count_located(chunk);
     if (chunk.rank != kNotQueued || chunk.nodes.empty()) reconsider(chunk);
   }
   for (auto& [lease, file] : open_files) forget_reported(file, id);
-  for (auto& [chunk_id, where] : corrupt) where.erase(id);
   auto& wait = later[clock + options.lost_grace];
   wait.insert(wait.end(), orphans.begin(), orphans.end());
 }
@@ -76,7 +78,26 @@ Result<void> Namespace::Impl::heartbeat(NodeId id, Space space) {
   return {};
 }
 
-void Namespace::Impl::add_replica(Node& there, const ChunkInfo& info) {
+/// The node's damaged replicas are gone. Of which chunks that was news.
+std::vector<ChunkId> Namespace::Impl::undamage(NodeId id) {
+  std::vector<ChunkId> changed;
+  for (auto& [chunk, damage] : corrupt) {
+    damage.verified.erase(id);
+    if (damage.nodes.contains(id)) changed.push_back(chunk);
+  }
+  for (const ChunkId chunk : changed) undamage(id, chunk);
+  return changed;
+}
+
+void Namespace::Impl::undamage(NodeId id, ChunkId chunk) {
+  const auto found = corrupt.find(chunk);
+  if (found == corrupt.end()) return;
+  found->second.nodes.erase(id);
+  found->second.foreign.erase(id);
+  if (found->second.nodes.empty()) corrupt.erase(found);
+}
+
+void Namespace::Impl::add_replica(Node& there, const ChunkInfo& info, bool checked) {
   there.unreported.erase(info.id);
   if (there.erasing.contains(info.id)) return;  // late news: it will be gone
   const auto found = chunks.find(info.id);
@@ -89,14 +110,16 @@ void Namespace::Impl::add_replica(Node& there, const ChunkInfo& info) {
     file.reported.emplace_back(there.id, info);
     return;
   }
-  if (chunk.info != info) return found_corrupt(there, chunk);
+  if (chunk.info != info) return found_corrupt(there, chunk, true);
   end_copy(info.id, there.id);
+  if (const auto damage = corrupt.find(info.id); damage != corrupt.end()) {
+    if (checked) damage->second.verified.insert(there.id);
+    undamage(there.id, info.id);
+  }
   if (!there.chunks.insert(info.id).second) return;
-  if (chunk.nodes.empty()) ++located_chunks;
   chunk.nodes.insert(std::lower_bound(chunk.nodes.begin(), chunk.nodes.end(), there.id), there.id);
   there.space.used += info.length;
   there.space.free -= std::min(there.space.free, info.length);
-  if (const auto bad = corrupt.find(info.id); bad != corrupt.end()) bad->second.erase(there.id);
   reconsider(chunk);
 }
 
@@ -111,9 +134,11 @@ void Namespace::Impl::remove_replica(Node& there, ChunkId id) {
     file.gone.push_back(there.id);
     return;
   }
-  if (there.chunks.erase(id) == 0) return;
+  end_verification(id, there.id);
+  undamage(there.id, id);
+  if (const auto damage = corrupt.find(id); damage != corrupt.end()) damage->second.verified.erase(there.id);
+  if (there.chunks.erase(id) == 0) return reconsider(chunk);  // it may have been a damaged one
   std::erase(chunk.nodes, there.id);
-  if (chunk.nodes.empty()) --located_chunks;
   there.space.used -= std::min(there.space.used, chunk.info.length);
   there.space.free += chunk.info.length;
   reconsider(chunk);
@@ -123,13 +148,28 @@ void Namespace::Impl::erase_at(Node& there, ChunkId id) {
   if (there.erasing.insert(id).second) there.to_erase.push_back(id);
 }
 
-/// A replica that is not what it should be. It goes only when there is a good one.
-void Namespace::Impl::found_corrupt(Node& there, Chunk& chunk) {
+/// A replica that is not what it should be. settle_damage() says when it goes.
+void Namespace::Impl::found_corrupt(Node& there, Chunk& chunk, bool foreign) {
   const ChunkId id = chunk.info.id;
-  corrupt[id].insert(there.id);
-  end_copy(id, there.id);
   remove_replica(there, id);
+  end_copy(id, there.id);
+  Damage& damage = corrupt[id];
+  damage.nodes.insert(there.id);
+  if (foreign) damage.foreign.insert(there.id);
+  damage.failures = 0;
   reconsider(chunk);
+}
+
+Result<void> Namespace::Impl::chunks_verified(NodeId id, const std::vector<ChunkId>& whole) {
+  WEFT_ASSIGN(Node * from, known_node(id));
+  for (const ChunkId chunk : whole) {
+    end_verification(chunk, id);
+    const auto damage = corrupt.find(chunk);
+    if (damage == corrupt.end() || !from->chunks.contains(chunk)) continue;
+    damage->second.verified.insert(id);
+    reconsider(chunks.at(chunk));
+  }
+  return {};
 }
 
 Result<void> Namespace::Impl::chunks_corrupt(NodeId id, const std::vector<ChunkId>& bad) {
@@ -138,7 +178,7 @@ Result<void> Namespace::Impl::chunks_corrupt(NodeId id, const std::vector<ChunkI
     if (from->erasing.contains(chunk)) continue;
     const auto found = chunks.find(chunk);
     if (found != chunks.end() && found->second.sealed && !found->second.doomed) {
-      found_corrupt(*from, found->second);
+      found_corrupt(*from, found->second, false);
       continue;
     }
     remove_replica(*from, chunk);
@@ -167,7 +207,7 @@ Result<void> Namespace::Impl::block_report(NodeId id, const std::vector<ChunkInf
     return fail(Code::invalid_argument, fmt::format("node {} goes on with a report it did not begin", id.value()));
   }
   const Space space = from->space;  // its own figures have all this in them
-  for (const ChunkInfo& info : reported) add_replica(*from, info);
+  for (const ChunkInfo& info : reported) add_replica(*from, info, false);
   from->space = space;
   if (!last) return {};
   from->reporting = false;

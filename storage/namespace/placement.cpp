@@ -49,6 +49,7 @@ bool Namespace::Impl::one_rack_only(const std::vector<NodeId>& of) const {
 /// Up to `count` more nodes for the chunk, which has replicas on chunk.nodes. `excluded` are not asked.
 std::vector<NodeId> Namespace::Impl::choose(const Chunk& chunk, std::string_view writer, std::size_t count,
                                             const std::vector<NodeId>& excluded, std::uint64_t bytes) {
+  const Damage* damage = damage_of(chunk.info.id);
   std::vector<Node*> usable;
   std::vector<const Node*> placed;
   for (auto& [id, there] : nodes) {
@@ -56,7 +57,7 @@ std::vector<NodeId> Namespace::Impl::choose(const Chunk& chunk, std::string_view
     if (std::any_of(chunk.nodes.begin(), chunk.nodes.end(), is)) {
       if (!there.draining) placed.push_back(&there);
     } else if (!there.draining && has_room(there, bytes) && std::none_of(excluded.begin(), excluded.end(), is) &&
-               !there.erasing.contains(chunk.info.id)) {
+               !there.erasing.contains(chunk.info.id) && (damage == nullptr || !damage->foreign.contains(id))) {
       usable.push_back(&there);
     }
   }

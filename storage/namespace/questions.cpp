@@ -68,7 +68,8 @@ Result<std::vector<ChunkPlace>> Namespace::locate(std::string_view path, std::ui
   std::uint64_t begin = 0;
   for (const ChunkId id : entry->chunks) {
     const Chunk& chunk = impl_->chunks.at(id);
-    if (begin + chunk.info.length > offset && begin < end) places.push_back({chunk.info, begin, chunk.nodes});
+    if (begin + chunk.info.length > offset && begin < end)
+      places.push_back({chunk.info, begin, chunk.nodes, impl_->damaged_on(id)});
     begin += chunk.info.length;
   }
   return places;
@@ -103,9 +104,7 @@ Result<void> Namespace::check(std::string_view path, std::string_view after,
     FileCheck file{impl_->status_of(entry, name), {}};
     for (const ChunkId id : entry.chunks) {
       const Chunk& chunk = impl_->chunks.at(id);
-      ChunkCheck& shown = file.chunks.emplace_back(ChunkCheck{chunk.info, entry.replication, chunk.nodes, {}});
-      if (const auto bad = impl_->corrupt.find(id); bad != impl_->corrupt.end())
-        shown.corrupt.assign(bad->second.begin(), bad->second.end());
+      file.chunks.push_back({chunk.info, entry.replication, chunk.nodes, impl_->damaged_on(id)});
     }
     return visit(file);
   });
@@ -133,7 +132,7 @@ StorageReport Namespace::Impl::report() const {
   report.missing_chunks = missing.size();
   report.under_replicated = needed.size() + blocked.size();
   report.over_replicated = surplus.size();
-  for (const auto& [id, where] : corrupt) report.corrupt_replicas += std::max<std::size_t>(1, where.size());
+  for (const auto& [id, where] : corrupt) report.corrupt_replicas += where.nodes.size();
   report.copies = copies.size();
   report.trashed = trashed.size();
   report.balancing = balancing.has_value();

@@ -13,6 +13,8 @@ constexpr std::uint8_t kOneRack = kNotQueued - 1;
 constexpr std::uint8_t kMostRank = kOneRack - 1;
 constexpr std::size_t kMostScanned = 4096;     // chunks looked at per tick
 constexpr std::size_t kErasedAtOnce = 10'000;  // chunks per command
+constexpr std::uint32_t kMostDoublings = 6;    // of the pause after a copy that failed
+constexpr std::uint32_t kVerifiedAtOnce = 2;   // chunks per node
 constexpr Time kBlockedPause =
     std::chrono::seconds(2);  // between looks at what found no room: copies and writers that end leave some
 
@@ -27,25 +29,26 @@ std::uint32_t Namespace::Impl::good(const Chunk& chunk) const {
       std::count_if(chunk.nodes.begin(), chunk.nodes.end(), [this](NodeId id) { return !nodes.at(id).draining; }));
 }
 
+void Namespace::Impl::count_located(Chunk& chunk) {
+  const bool located = !chunk.nodes.empty() || corrupt.contains(chunk.info.id);
+  if (std::exchange(chunk.located, located) == located) return;
+  located ? ++located_chunks : --located_chunks;
+}
+
 /// Puts the chunk into the lists it belongs in. Called whenever something about it has changed.
 void Namespace::Impl::reconsider(Chunk& chunk) {
+  count_located(chunk);
   if (safe_mode || !chunk.sealed) return;
   const ChunkId id = chunk.info.id;
   if (chunk.rank != kNotQueued) needed.erase({chunk.rank, id});
   chunk.rank = kNotQueued;
   if (std::exchange(chunk.blocked, false)) blocked.erase(id);
   surplus.erase(id);
-  if (chunk.doomed || !chunk.nodes.empty()) missing.erase(id);
-  if (const auto bad = corrupt.find(id); bad != corrupt.end() && (chunk.doomed || !chunk.nodes.empty())) {
-    for (const NodeId where : bad->second)
-      if (Node* there = node(where)) erase_at(*there, id);
-    bad->second.clear();
-  }
-  if (chunk.doomed) {
-    corrupt.erase(id);
-    return;
-  }
-  if (chunk.nodes.empty()) {
+  missing.erase(id);
+  settle_damage(chunk);
+  if (chunk.doomed) return;
+  const bool damaged = corrupt.contains(id);
+  if (chunk.nodes.empty() && !damaged) {
     missing.insert(id);
     return;
   }
@@ -54,10 +57,9 @@ void Namespace::Impl::reconsider(Chunk& chunk) {
     chunk.rank = static_cast<std::uint8_t>(std::min<std::size_t>(chunk.nodes.size(), kMostRank));
   } else if (want > 1 && one_rack_only(chunk.nodes)) {
     chunk.rank = kOneRack;
-  } else if (have > want) {
+  } else if (have > want && !damaged) {  // which of them are whole is not known while one is not
     surplus.insert(id);
   }
-  if (have >= want) corrupt.erase(id);
   if (chunk.rank != kNotQueued) needed.emplace(chunk.rank, id);
 }
 
@@ -88,7 +90,12 @@ void Namespace::Impl::forget(ChunkId id) {
   Chunk& chunk = found->second;
   chunk.doomed = true;
   reconsider(chunk);
-  if (safe_mode) corrupt.erase(id);
+  corrupt.erase(id);
+  while (true) {
+    const auto asked = verifying.lower_bound({id, NodeId{}});
+    if (asked == verifying.end() || asked->first.first != id) break;
+    end_verification(id, asked->first.second);
+  }
   for (const NodeId where : chunk.nodes) {
     Node& there = nodes.at(where);
     there.chunks.erase(id);
@@ -97,7 +104,7 @@ void Namespace::Impl::forget(ChunkId id) {
     there.space.used -= std::min(there.space.used, chunk.info.length);
     there.space.free += chunk.info.length;
   }
-  if (!chunk.nodes.empty()) --located_chunks;
+  if (chunk.located) --located_chunks;
   --sealed_chunks;
   backoff.erase(id);
   moved_from.erase(id);
@@ -117,8 +124,16 @@ bool Namespace::Impl::start_copy(Chunk& chunk, NodeId from, NodeId to, bool move
   target.expected += chunk.info.length;
   copy_bytes += chunk.info.length;
   if (moves) moved_from[chunk.info.id] = from;
-  commands.emplace_back(CopyChunk{from, chunk.info, to, target.info.address});
+  commands.emplace_back(CopyChunk{from, chunk.info, to, target.info.address, sources_of(chunk, from)});
   return true;
+}
+
+std::vector<std::string> Namespace::Impl::sources_of(const Chunk& chunk, NodeId first) const {
+  std::vector<std::string> addresses{nodes.at(first).info.address};
+  for (const auto& some : {chunk.nodes, damaged_on(chunk.info.id)})
+    for (const NodeId where : some)
+      if (where != first) addresses.push_back(nodes.at(where).info.address);
+  return addresses;
 }
 
 /// It came, or it will not come.
@@ -142,7 +157,9 @@ Result<void> Namespace::Impl::copy_failed(NodeId from, ChunkId chunk, NodeId to)
                 fmt::format("no copy of {} from node {} to node {} is under way", to_string(chunk), from.value(), to.value()));
   end_copy(chunk, to);
   moved_from.erase(chunk);
-  backoff[chunk] = clock + options.copy_backoff;
+  const auto damage = corrupt.find(chunk);
+  const std::uint32_t again = damage == corrupt.end() ? 0 : std::min(damage->second.failures++, kMostDoublings);
+  backoff[chunk] = clock + options.copy_backoff * (1 << again);  // pages without a good copy anywhere seldom come back
   return {};
 }
 
@@ -154,6 +171,10 @@ void Namespace::Impl::expire_copies() {
     end_copy(chunk, to);
     moved_from.erase(chunk);
   }
+  std::vector<std::pair<ChunkId, NodeId>> silent;
+  for (const auto& [key, deadline] : verifying)
+    if (deadline <= clock) silent.push_back(key);
+  for (const auto& [chunk, node] : silent) end_verification(chunk, node);
   std::erase_if(backoff, [this](const auto& item) { return item.second <= clock; });
 }
 
@@ -180,14 +201,11 @@ bool Namespace::Impl::replicate(Chunk& chunk) {
   std::vector<NodeId> not_there;  // on their way
   for (auto copy = copies.lower_bound({id, NodeId{}}); copy != copies.end() && copy->first.first == id; ++copy)
     not_there.push_back(copy->first.second);
-  const std::uint32_t lacking = chunk.rank == kOneRack ? 1 : wanted(chunk) - good(chunk);
+  // Of damaged replicas one whole is made first, and the others of that.
+  const std::uint32_t lacking = chunk.rank == kOneRack || chunk.nodes.empty() ? 1 : wanted(chunk) - good(chunk);
   if (not_there.size() >= lacking) return true;
 
-  const Node* source = nullptr;
-  for (const NodeId where : chunk.nodes) {
-    const Node& there = nodes.at(where);
-    if (there.sending < options.copies_per_node && (source == nullptr || there.sending < source->sending)) source = &there;
-  }
+  const Node* source = idle_source(chunk);
   if (source == nullptr) return true;
   // A copy that is on its way to the last node may fail.
   if (choose(chunk, {}, 1, not_there, chunk.info.length).empty()) return !not_there.empty();
@@ -198,6 +216,69 @@ bool Namespace::Impl::replicate(Chunk& chunk) {
   if (chunk.rank == kOneRack && nodes.at(target[0]).info.rack == nodes.at(chunk.nodes[0]).info.rack) return true;
   start_copy(chunk, source->id, target[0], false);
   return true;
+}
+
+/// The one that sends least; with a whole replica, when there is one.
+const Node* Namespace::Impl::idle_source(const Chunk& chunk) const {
+  const Node* source = nullptr;
+  for (const NodeId where : chunk.nodes.empty() ? damaged_on(chunk.info.id) : chunk.nodes) {
+    const Node& there = nodes.at(where);
+    if (there.sending < options.copies_per_node && (source == nullptr || there.sending < source->sending)) source = &there;
+  }
+  return source;
+}
+
+const Damage* Namespace::Impl::damage_of(ChunkId chunk) const {
+  const auto found = corrupt.find(chunk);
+  return found == corrupt.end() ? nullptr : &found->second;
+}
+
+std::vector<NodeId> Namespace::Impl::damaged_on(ChunkId chunk) const {
+  const Damage* damage = damage_of(chunk);
+  return damage == nullptr ? std::vector<NodeId>() : std::vector<NodeId>(damage->nodes.begin(), damage->nodes.end());
+}
+
+/// Damaged replicas go with their file, or when as many whole ones as the file wants were read or written in full. What is
+/// something else altogether goes for the first of these, to make room for a copy.
+void Namespace::Impl::settle_damage(Chunk& chunk) {
+  const ChunkId id = chunk.info.id;
+  const auto found = corrupt.find(id);
+  if (found == corrupt.end()) return;
+  Damage& damage = found->second;
+  const auto verified = std::count_if(chunk.nodes.begin(), chunk.nodes.end(),
+                                      [&](NodeId where) { return damage.verified.contains(where) && !nodes.at(where).draining; });
+  const bool all = chunk.doomed || verified >= static_cast<std::ptrdiff_t>(wanted(chunk));
+  const std::set<NodeId> replaced = all ? damage.nodes : verified > 0 ? std::exchange(damage.foreign, {}) : std::set<NodeId>();
+  for (const NodeId where : replaced) {
+    erase_at(nodes.at(where), id);
+    damage.nodes.erase(where);
+  }
+  if (damage.nodes.empty()) corrupt.erase(found);
+}
+
+/// Where there would be enough replicas beside the damaged ones, they are read before these go.
+void Namespace::Impl::verify() {
+  std::size_t scanned = 0;
+  for (const auto& [id, damage] : corrupt) {
+    if (++scanned > kMostScanned) break;
+    const Chunk& chunk = chunks.at(id);
+    if (good(chunk) >= wanted(chunk) || !damage.foreign.empty()) verify(chunk, damage);
+  }
+}
+
+void Namespace::Impl::verify(const Chunk& chunk, const Damage& damage) {
+  for (const NodeId where : chunk.nodes) {
+    Node& there = nodes.at(where);
+    if (damage.verified.contains(where) || there.verifying >= kVerifiedAtOnce) continue;
+    if (!verifying.emplace(std::pair(chunk.info.id, where), clock + options.copy_timeout).second) continue;
+    ++there.verifying;
+    commands.emplace_back(VerifyChunk{where, chunk.info.id});
+  }
+}
+
+void Namespace::Impl::end_verification(ChunkId chunk, NodeId id) {
+  if (verifying.erase({chunk, id}) == 0) return;
+  if (Node* there = node(id)) --there->verifying;
 }
 
 void Namespace::Impl::remove_surplus() {

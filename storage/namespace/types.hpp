@@ -69,6 +69,7 @@ struct ChunkPlace {
   ChunkInfo info;
   std::uint64_t offset = 0;  // in its file
   std::vector<NodeId> nodes;
+  std::vector<NodeId> corrupt;  // that keep a damaged replica
 };
 
 /// Where the next chunk of a file goes: the pipeline in order. Fewer than wanted when there are no more nodes with room.
@@ -108,7 +109,8 @@ struct StorageReport {
   bool safe_mode = false;
   std::uint64_t directories = 0, files = 0, chunks = 0, open_files = 0;
   std::uint64_t reported_chunks = 0;  // with a replica at least
-  std::uint64_t missing_chunks = 0, under_replicated = 0, over_replicated = 0, corrupt_replicas = 0;
+  std::uint64_t missing_chunks = 0;   // that no node has, whole or damaged
+  std::uint64_t under_replicated = 0, over_replicated = 0, corrupt_replicas = 0;
   std::uint64_t copies = 0;  // in flight
   std::uint64_t trashed = 0;
   bool balancing = false;
@@ -120,7 +122,7 @@ struct ChunkCheck {
   ChunkInfo info;
   std::uint32_t wanted = 0;
   std::vector<NodeId> nodes;
-  std::vector<NodeId> corrupt;  // found and not yet replaced
+  std::vector<NodeId> corrupt;  // that keep a damaged replica, until enough whole ones were verified
 };
 struct FileCheck {
   FileStatus file;
@@ -129,18 +131,24 @@ struct FileCheck {
 
 // ---- commands to workers ------------------------------------------------------------------------------------------
 
-/// `from` sends its replica to `to`.
+/// `from` sends its replica to `to`; the pages that are damaged there it takes from the other sources.
 struct CopyChunk {
   NodeId from;
   ChunkInfo chunk;
   NodeId to;
   std::string address;
+  std::vector<std::string> sources;  // addresses of all that have it, whole or damaged, `from` first
 };
 struct EraseChunks {
   NodeId node;
   std::vector<ChunkId> chunks;
 };
-using StorageCommand = std::variant<CopyChunk, EraseChunks>;
+/// `node` reads its replica in full and says whether it is whole.
+struct VerifyChunk {
+  NodeId node;
+  ChunkId chunk;
+};
+using StorageCommand = std::variant<CopyChunk, EraseChunks, VerifyChunk>;
 
 /// A key of the database and what it holds from now on; nothing: it is erased.
 struct Change {

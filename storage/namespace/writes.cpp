@@ -122,9 +122,9 @@ Result<void> Namespace::Impl::seal(LeaseId lease, const ChunkInfo& info, const s
   file->targets.clear();
   file->gone.clear();
   for (const NodeId id : there_still)
-    if (Node* there = node(id)) add_replica(*there, info);
+    if (Node* there = node(id)) add_replica(*there, info, true);
   for (const auto& [id, as_reported] : reported)
-    if (Node* there = node(id)) add_replica(*there, as_reported);
+    if (Node* there = node(id)) add_replica(*there, as_reported, true);
   reconsider(chunk);
   save(*file);
   return {};

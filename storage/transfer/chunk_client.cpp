@@ -5,11 +5,12 @@
 
 #include "base/rpc/await.hpp"
 #include "storage/transfer/client_impl.hpp"
+#include "storage/transfer/page_reader.hpp"
 
 namespace weft::storage {
 namespace {
 
-/// Tries the replicas one after the other.
+/// Tries the replicas one after the other, then all of them page by page.
 class FailoverReader final : public ChunkReader {
  public:
   FailoverReader(std::shared_ptr<ChunkClient::Impl> client, ChunkLocation location)
@@ -21,9 +22,11 @@ class FailoverReader final : public ChunkReader {
 
   Result<SharedBytes> next(std::uint64_t offset, std::uint64_t at_most) override {
     if (offset >= info().length || at_most == 0) return SharedBytes();
+    const std::uint64_t wanted = std::min(at_most, info().length - offset);
     while (true) {
       WEFT_TRY(open());
-      auto bytes = source_->next(offset, std::min(at_most, info().length - offset));
+      if (pages_) return pages_->next(offset, wanted);
+      auto bytes = source_->next(offset, wanted);
       if (bytes) return bytes;
       if (bytes.error().code() == Code::corrupt) source_->report_damage();
       source_.reset();
@@ -31,10 +34,27 @@ class FailoverReader final : public ChunkReader {
     }
   }
 
-  /// Makes sure that a replica is open.
+  Salvaged salvage(std::uint64_t offset, MutableBytes into) override {
+    const std::uint64_t rest = offset < info().length ? info().length - offset : 0;
+    Salvaged result{std::min<std::uint64_t>(rest, into.size()), {}};
+    source_.reset();
+    next_replica_ = location_.replicas.size();
+    const auto opened = pages_ ? Result<void>() : open_pages();
+    for (std::uint64_t at = 0; at < result.bytes;) {
+      const std::uint64_t to_page_end = kPageBytes - (offset + at) % kPageBytes;
+      const MutableBytes room = into.subspan(at, std::min(to_page_end, result.bytes - at));
+      const auto got = opened ? pages_->next(offset + at, room.size()) : fail(opened.error());
+      got ? std::memcpy(room.data(), got->bytes.data(), room.size()) : std::memset(room.data(), 0, room.size());
+      if (!got) append(result.missing, {offset + at, room.size()});
+      at += room.size();
+    }
+    return result;
+  }
+
+  /// Makes sure that a replica is open, or all of them are.
   Result<void> open() {
-    while (source_ == nullptr) {
-      if (next_replica_ >= location_.replicas.size()) return fail(all_failed());
+    while (source_ == nullptr && pages_ == nullptr) {
+      if (next_replica_ >= location_.replicas.size()) return open_pages();
       const std::string& address = location_.replicas[next_replica_++];
       auto source = open_replica(*client_, address, info());
       if (source) {
@@ -47,17 +67,30 @@ class FailoverReader final : public ChunkReader {
   }
 
  private:
+  Result<void> open_pages() {
+    std::vector<std::string> all = location_.replicas;
+    all.insert(all.end(), location_.damaged.begin(), location_.damaged.end());
+    // A worker that has set its replica aside says that it has none.
+    const bool hope = std::any_of(failures_.begin(), failures_.end(), [](const ReplicaFailure& failure) {
+      return failure.error.code() == Code::corrupt || failure.error.code() == Code::not_found;
+    });
+    if (!hope && location_.damaged.empty() && failures_.size() >= location_.replicas.size()) return fail(all_failed());
+    auto pages = PageReader::open(*client_, info(), std::move(all));
+    if (!pages) return fail(failures_.empty() ? std::move(pages).error() : all_failed());
+    pages_ = std::move(*pages);
+    return {};
+  }
+
   Error all_failed() const {
     if (failures_.empty()) return {Code::unavailable, to_string(info().id) + " has no live replica (see weft fs fsck)"};
-    std::string what = "no replica of " + to_string(info().id) + " can be read";
-    for (const ReplicaFailure& failure : failures_) what += "; " + failure.address + ": " + failure.error.to_string();
-    return {failures_.back().error.code(), std::move(what)};
+    return {failures_.back().error.code(), with_reasons("no replica of " + to_string(info().id) + " can be read", failures_)};
   }
 
   const std::shared_ptr<ChunkClient::Impl> client_;
   const ChunkLocation location_;
   std::size_t next_replica_ = 0;
   std::unique_ptr<ReplicaSource> source_;
+  std::unique_ptr<PageReader> pages_;  // once every replica has failed
   std::vector<ReplicaFailure> failures_;
 };
 

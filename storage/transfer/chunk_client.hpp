@@ -19,6 +19,7 @@ namespace weft::storage {
 struct ChunkLocation {
   ChunkInfo info;
   std::vector<std::string> replicas;
+  std::vector<std::string> damaged{};  // that are known as such: asked page by page when no other is left
 };
 
 /// A replica that could not be used, and why: corrupt (its worker was told), not_found, or it could not be reached.
@@ -27,18 +28,22 @@ struct ReplicaFailure {
   Error error;
 };
 
-/// Reads one chunk. One thread at a time; calls block, and never longer than the deadlines of ChunkClientOptions times the number
-/// of replicas. What is returned was checked against the digest in the location, whoever served it.
+/// Reads one chunk. When no replica is whole, pages come from wherever they are. One thread at a time; calls block, and never
+/// longer than the deadlines of ChunkClientOptions times the number of replicas. What is returned was checked against the digest in
+/// the location, whoever served it.
 class ChunkReader {
  public:
   virtual ~ChunkReader() = default;
   virtual const ChunkInfo& info() const = 0;
   /// Between 1 and `at_most` verified bytes from `offset` on, without a copy where that can be; empty at the chunk's end. They stay
   /// as long as the result. Going on where the last call ended is fast: remote pages are on their way by then. A failing replica is
-  /// replaced by the next; when none is left the error says what was wrong with each.
+  /// replaced by the next, and when none is left each page is looked for on all of them, the damaged ones too. The error says
+  /// which bytes no replica has (corrupt), or what was wrong with each replica.
   virtual Result<SharedBytes> next(std::uint64_t offset, std::uint64_t at_most) = 0;
   /// Fills `into`; fewer bytes only at the chunk's end.
   Result<std::size_t> read(std::uint64_t offset, MutableBytes into);
+  /// Fills `into` from `offset` on with what any replica has; never fails.
+  virtual Salvaged salvage(std::uint64_t offset, MutableBytes into) = 0;
   /// Replicas that failed so far, for the master's sake.
   virtual const std::vector<ReplicaFailure>& failures() const = 0;
   /// The pages come from a file of this machine.

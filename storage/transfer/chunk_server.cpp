@@ -24,6 +24,13 @@ constexpr std::size_t kMostChecks = 64;  // of reported damage, waiting or under
 using FilePtr = std::shared_ptr<const ChunkFile>;
 using SharedResponder = std::shared_ptr<rpc::Responder>;
 
+rpc::PeersOptions peers_options(const ChunkClientOptions& chain) {
+  rpc::PeersOptions options;
+  options.limits = chunk_limits();
+  options.connect_deadline = chain.connect_deadline;
+  return options;
+}
+
 bool on_this_machine(const rpc::ConnectionPtr& connection) { return connection->peer() == "unix"; }
 
 }  // namespace
@@ -34,11 +41,12 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
       : options_(std::move(options)),
         threads_(std::make_unique<IoThreads>(options_.threads)),
         context_{reactor, store, *threads_, options_.chain},
+        sources_(reactor, peers_options(options_.chain)),
         pacer_(options_.copy_rate) {}
 
   rpc::Handler handler(rpc::Handler others);
   Result<void> offer_to_neighbours(const std::string& data_address);
-  void copy_to(ChunkId id, std::vector<std::string> targets, CopyDone done);
+  void copy_to(ChunkLocation chunk, std::vector<std::string> targets, CopyDone done);
   void forget(const std::string& address, const Error& why);
   void set_copy_rate(std::uint64_t rate) { pacer_.set_rate(rate); }
   void shut_down();
@@ -65,6 +73,10 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
   void opened(const rpc::ConnectionPtr& connection, const FilePtr& file, rpc::Responder& responder);
   void read(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
   void send(const FilePtr& file, const ReadRange& range, const Result<void>& verified, rpc::Responder& responder);
+  /// For readers that go from replica to replica, page by page. Answered with the result of `read`, from a disk thread.
+  void open_damaged(ByteView header, rpc::Responder responder);
+  void read_damaged(ByteView header, rpc::Responder responder);
+  void answer(const ChunkInfo& info, rpc::Responder responder, std::function<Result<SharedBytes>(const DamagedChunk&)> read);
   /// Reads the whole chunk from its disk; when it is damaged indeed, the store sets it aside. Once at a time: whoever speaks to
   /// this port may ask for it.
   void check(ChunkId id);
@@ -84,6 +96,7 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
   std::vector<std::weak_ptr<IncomingWrite>> sealing_;  // no longer of a peer
   std::set<ChunkId> checking_;
   std::unique_ptr<rpc::Listener> neighbours_;
+  rpc::Peers sources_;  // of pages that are damaged here
   Pacer pacer_;
   std::deque<std::shared_ptr<ChunkCopy>> copies_waiting_;
   std::set<std::shared_ptr<ChunkCopy>> copies_;
@@ -127,6 +140,10 @@ void ChunkServer::Impl::on_request(const rpc::ConnectionPtr& connection, rpc::Me
       return open(connection, header, std::move(responder));
     case kReadPages:
       return read(connection, header, std::move(responder));
+    case kOpenDamaged:
+      return open_damaged(header, std::move(responder));
+    case kReadDamaged:
+      return read_damaged(header, std::move(responder));
     case kBeginWrite:
       return begin(connection, header, std::move(responder));
     case kWriteBytes:
@@ -224,6 +241,37 @@ void ChunkServer::Impl::send(const FilePtr& file, const ReadRange& range, const 
   responder.fail(verified.error());
 }
 
+void ChunkServer::Impl::open_damaged(ByteView header, rpc::Responder responder) {
+  const auto wanted = decode_open(header);
+  if (!wanted) return responder.fail(wanted.error());
+  answer(*wanted, std::move(responder), [](const DamagedChunk& chunk) -> Result<SharedBytes> {
+    WEFT_ASSIGN(auto sums, chunk.checksums());
+    const auto kept = std::make_shared<const std::vector<std::uint32_t>>(std::move(sums));
+    return SharedBytes({reinterpret_cast<const std::byte*>(kept->data()), kept->size() * sizeof(std::uint32_t)}, kept);
+  });
+}
+
+void ChunkServer::Impl::read_damaged(ByteView header, rpc::Responder responder) {
+  const auto range = decode_damaged(header);
+  if (!range) return responder.fail(range.error());
+  answer(range->info, std::move(responder), [range = *range](const DamagedChunk& chunk) -> Result<SharedBytes> {
+    return SharedBytes(chunk.read(range.offset, range.length));
+  });
+}
+
+void ChunkServer::Impl::answer(const ChunkInfo& info, rpc::Responder responder,
+                               std::function<Result<SharedBytes>(const DamagedChunk&)> read) {
+  auto shared = std::make_shared<rpc::Responder>(std::move(responder));
+  threads_->post([shared, info, read = std::move(read), &store = context_.store, &reactor = context_.reactor] {
+    auto bytes = std::make_shared<Result<SharedBytes>>(
+        store.open_damaged(info).and_then([&read](const std::shared_ptr<const DamagedChunk>& chunk) { return read(*chunk); }));
+    reactor.post([shared, bytes] {
+      if (!*bytes) return shared->fail(bytes->error());
+      shared->reply({{}, {std::move(**bytes)}, {}});
+    });
+  });
+}
+
 void ChunkServer::Impl::check(ChunkId id) {
   if (checking_.size() >= kMostChecks || !checking_.insert(id).second) return;
   threads_->post([weak = weak_from_this(), &store = context_.store, &reactor = context_.reactor, id] {
@@ -301,9 +349,9 @@ void ChunkServer::Impl::expect_more(const rpc::ConnectionPtr& connection, ChunkI
 
 // ---- copies
 
-void ChunkServer::Impl::copy_to(ChunkId id, std::vector<std::string> targets, CopyDone done) {
+void ChunkServer::Impl::copy_to(ChunkLocation chunk, std::vector<std::string> targets, CopyDone done) {
   auto holder = std::make_shared<std::weak_ptr<ChunkCopy>>();
-  auto copy = std::make_shared<ChunkCopy>(context_, pacer_, id, std::move(targets),
+  auto copy = std::make_shared<ChunkCopy>(context_, pacer_, sources_, std::move(chunk), std::move(targets),
                                           [weak = weak_from_this(), holder, done = std::move(done)](Result<ChunkWritten> result) {
                                             const auto self = weak.lock();
                                             if (!self) return;
@@ -338,8 +386,8 @@ ChunkServer::ChunkServer(rpc::Reactor& reactor, ChunkStore& store, ChunkServerOp
 ChunkServer::~ChunkServer() { impl_->shut_down(); }
 rpc::Handler ChunkServer::handler(rpc::Handler others) { return impl_->handler(std::move(others)); }
 Result<void> ChunkServer::offer_to_neighbours(const std::string& data_address) { return impl_->offer_to_neighbours(data_address); }
-void ChunkServer::copy_to(ChunkId id, std::vector<std::string> targets, CopyDone done) {
-  impl_->copy_to(id, std::move(targets), std::move(done));
+void ChunkServer::copy_to(ChunkLocation chunk, std::vector<std::string> targets, CopyDone done) {
+  impl_->copy_to(std::move(chunk), std::move(targets), std::move(done));
 }
 void ChunkServer::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
 void ChunkServer::set_copy_rate(std::uint64_t bytes_per_second) { impl_->set_copy_rate(bytes_per_second); }

@@ -38,9 +38,10 @@ class ChunkServer {
   /// Gives descriptors to processes of this machine and user, under a name made from the worker's data address.
   Result<void> offer_to_neighbours(const std::string& data_address);
 
-  /// Copies a chunk to other workers (in a chain), not faster than copy_rate. `done` is called exactly once, later.
+  /// Copies a chunk to other workers (in a chain), not faster than copy_rate. Pages that are damaged here come from
+  /// `chunk.replicas`, workers that have it whole or damaged, this one among them. `done` is called exactly once, later.
   using CopyDone = std::function<void(Result<ChunkWritten>)>;
-  void copy_to(ChunkId id, std::vector<std::string> targets, CopyDone done);
+  void copy_to(ChunkLocation chunk, std::vector<std::string> targets, CopyDone done);
   /// Of a worker that is gone: chunks are no longer passed on to it, and their writers learn that it lacks them.
   void forget(const std::string& address, const Error& why);
   /// For the rate of copies from now on; 0: no bound.

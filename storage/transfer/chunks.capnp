@@ -20,6 +20,14 @@ struct ReadPages {
   # The bytes are the bulk of the answer, whose header is empty.
 }
 
+struct ReadDamaged {
+  info @0 :Info;
+  offset @1 :UInt64;
+  # A multiple of the page size.
+  length @2 :UInt32;
+  # The bytes are the bulk of the answer as the file has them; the reader checks each page.
+}
+
 struct NameChunk {
   id @0 :UInt64;
   # Of CloseChunk, ReportDamage and AbandonWrite.

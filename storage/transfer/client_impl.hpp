@@ -19,6 +19,7 @@ class ChunkClient::Impl {
   rpc::Reactor& reactor() const { return reactor_; }
   const ChunkClientOptions& options() const { return options_; }
 
+  rpc::Peers& workers() { return *workers_; }
   /// A connection to the worker, by TCP, or by its name on this machine. Blocks.
   Result<rpc::ConnectionPtr> connect(const std::string& address);
   Result<rpc::ConnectionPtr> connect_to_neighbour(const std::string& address);

@@ -94,6 +94,28 @@ Result<ReadRange> decode_read(ByteView header) {
   });
 }
 
+Buffer encode_damaged(const DamagedRange& range) {
+  capnp::MallocMessageBuilder message;
+  auto root = message.initRoot<ReadDamaged>();
+  fill(root.initInfo(), range.info);
+  root.setOffset(range.offset);
+  root.setLength(static_cast<std::uint32_t>(range.length));
+  return rpc::flatten(message);
+}
+
+Result<DamagedRange> decode_damaged(ByteView header) {
+  return rpc::read_message<ReadDamaged>(
+      header, "a request for pages as they are", [](ReadDamaged::Reader read) -> Result<DamagedRange> {
+        WEFT_ASSIGN(const ChunkInfo info, info_of(read.getInfo()));
+        const DamagedRange range{info, read.getOffset(), read.getLength()};
+        if (range.offset % kPageBytes != 0 || range.length == 0 || range.length > kMostReadBytes || range.offset > info.length ||
+            range.length > info.length - range.offset)
+          return fail(Code::invalid_argument,
+                      fmt::format("{} bytes from {} on are no pages of a chunk of {}", range.length, range.offset, info.length));
+        return range;
+      });
+}
+
 Buffer encode_name(ChunkId id) {
   capnp::MallocMessageBuilder message;
   message.initRoot<NameChunk>().setId(id.value());

@@ -16,6 +16,8 @@ inline constexpr rpc::MessageType kOpenChunk = 400;
 inline constexpr rpc::MessageType kReadPages = 401;
 inline constexpr rpc::MessageType kCloseChunk = 402;    // one way
 inline constexpr rpc::MessageType kReportDamage = 403;  // one way
+inline constexpr rpc::MessageType kOpenDamaged = 404;
+inline constexpr rpc::MessageType kReadDamaged = 405;
 inline constexpr rpc::MessageType kBeginWrite = 410;
 inline constexpr rpc::MessageType kWriteBytes = 411;
 inline constexpr rpc::MessageType kSealChunk = 412;
@@ -39,6 +41,13 @@ struct ReadRange {
   std::uint64_t length = 0;
 };
 
+/// Of a chunk that need not be open, whole or damaged.
+struct DamagedRange {
+  ChunkInfo info;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
 struct WriteStart {
   ChunkId id;
   std::uint64_t expected_length = 0;
@@ -56,6 +65,9 @@ Result<ChunkInfo> decode_open(ByteView header);
 Buffer encode_read(const ReadRange& range);
 /// Whole pages, not more than kMostReadBytes.
 Result<ReadRange> decode_read(ByteView header);
+Buffer encode_damaged(const DamagedRange& range);
+/// Whole pages (the last may end the chunk) within it, not more than kMostReadBytes.
+Result<DamagedRange> decode_damaged(ByteView header);
 Buffer encode_name(ChunkId id);
 Result<ChunkId> decode_name(ByteView header);
 Buffer encode_begin(const WriteStart& start);

@@ -167,6 +167,67 @@ TEST_F(Files, ADamagedReplicaIsNeverServedAndIsReplaced) {
   EXPECT_TRUE(cluster->healthy()) << cluster->report();
 }
 
+/// Flips one bit.
+void damage(const std::filesystem::path& path, std::streamoff at) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(at);
+  const char byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(at);
+  file.put(byte);
+}
+
+TEST_F(Files, AChunkWithEveryPageGoodSomewhereIsReadAndMendedThoughNoReplicaIsWhole) {
+  start(3);
+  const std::string text = some_text(500'000, 6);
+  put(text, "/f");
+  const std::string whole = read_file(cluster->chunk_files(0).at(0));
+  for (std::size_t index : {0u, 1u, 2u})
+    damage(cluster->chunk_files(index).at(0), static_cast<std::streamoff>(65536 * (1 + 2 * index) + 10));
+  EXPECT_TRUE(reads("/f", text));
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(reads("/f", text));
+    for (std::size_t index : {0u, 1u, 2u}) {
+      const auto found = cluster->chunk_files(index);
+      if (found.size() != 1 || read_file(found[0]) != whole || !cluster->chunk_files(index, "quarantine").empty()) return false;
+    }
+    return true;
+  })) << cluster->report();
+  EXPECT_TRUE(cluster->healthy()) << cluster->report();
+  EXPECT_TRUE(has(good({"fsck", "/f"}).out, "1 healthy"));
+}
+
+TEST_F(Files, APageWithoutAGoodCopyIsToldWhereAndTheRestIsSalvaged) {
+  start(3);
+  const std::string text = some_text(500'000, 7);
+  put(text, "/f");
+  for (std::size_t index : {0u, 1u, 2u}) damage(cluster->chunk_files(index).at(0), static_cast<std::streamoff>(65536 * 2 + index));
+  std::string said;
+  EXPECT_TRUE(eventually([&] {
+    const ProcessResult result = cluster->run_fs({"cat", "/f"});
+    EXPECT_EQ(result.exit_code, 1);
+    said = result.err;
+    return has(said, "damaged on w1, w2, w3");
+  })) << said;
+  EXPECT_TRUE(has(said, "bytes 131072 to 196607")) << said;
+  EXPECT_TRUE(has(said, "weft fs cat --salvage /f")) << said;
+
+  const ProcessResult salvaged = cluster->run_fs({"cat", "--salvage", "/f"});
+  EXPECT_EQ(salvaged.exit_code, 1);
+  EXPECT_TRUE(has(salvaged.err, "/f: bytes 131072 to 196607 are missing")) << salvaged.err;
+  std::string expected = text;
+  std::fill_n(expected.begin() + 131072, 65536, '\0');
+  EXPECT_TRUE(salvaged.out == expected);
+
+  const ProcessResult check = cluster->run_fs({"fsck", "/f"});
+  EXPECT_EQ(check.exit_code, 1);
+  EXPECT_TRUE(has(check.out, "damaged on w1, w2, w3")) << check.out;
+  EXPECT_TRUE(has(check.out, "bytes 131072 to 196607")) << check.out;
+  for (std::size_t index : {0u, 1u, 2u})  // nothing that is left may be lost
+    EXPECT_EQ(cluster->chunk_files(index, "quarantine").size(), 1u);
+  const ProcessResult whole = cluster->run_fs({"cat", "--salvage", "/f", "/f"});
+  EXPECT_EQ(whole.out.size(), 2 * text.size()) << "each file is written as far as it goes";
+}
+
 TEST_F(Files, AWorkerThatReturnsWithStaleChunksDropsThemAndKeepsTheOthers) {
   start(4);
   const std::string kept = some_text(2'000'000, 10), old = some_text(1'000'000, 11), fresh = some_text(1'000'000, 12);

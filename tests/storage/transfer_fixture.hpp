@@ -54,9 +54,12 @@ class Worker {
   }
 
   Result<ChunkWritten> copy(ChunkId id, const std::vector<std::string>& targets) {
+    return copy({store_->find(id).value_or(ChunkInfo{id, 0, 0}), {}}, targets);
+  }
+  Result<ChunkWritten> copy(const ChunkLocation& chunk, const std::vector<std::string>& targets) {
     std::promise<Result<ChunkWritten>> done;
     reactor_->run(
-        [&] { server_->copy_to(id, targets, [&](Result<ChunkWritten> written) { done.set_value(std::move(written)); }); });
+        [&] { server_->copy_to(chunk, targets, [&](Result<ChunkWritten> written) { done.set_value(std::move(written)); }); });
     return done.get_future().get();
   }
 

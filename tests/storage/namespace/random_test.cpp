@@ -293,8 +293,7 @@ class Trial {
     std::advance(at, random_.below(worker.disk.size()));
     const ChunkInfo info = at->second;
     if (!another_has(worker, info)) return;
-    worker.disk.erase(at);
-    world_.happened(worker, ChunkEvent::corrupt, info);
+    world_.damage(worker, info);
     world_.tell(worker);  // before the last good one can be taken for surplus
   }
   /// One that is not to be erased.

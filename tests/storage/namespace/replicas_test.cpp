@@ -166,32 +166,91 @@ TEST_F(NamespaceTest, RoomThatAWriterGivesBackIsUsed) {
   EXPECT_EQ(world.names_at("/f").size(), 2u);
 }
 
-TEST_F(NamespaceTest, CorruptReplicasAreErasedAndReplaced) {
+TEST_F(NamespaceTest, ADamagedReplicaIsKeptUntilAllOthersWereVerified) {
   two_racks();
   OK(world.write("/f", 1));
-  const std::string victim = world.names_at("/f")[0];
-  const ChunkId id = ns().locate("/f", 0, 1).value()[0].info.id;
-  OK(ns().chunks_corrupt(world.workers.at(victim).node, {id}));
+  PretendedWorker& victim = world.workers.at(world.names_at("/f")[0]);
+  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  victim.capacity = 0;  // no copy can be written beside it
+  world.damage(victim, info);
   EXPECT_EQ(world.names_at("/f").size(), 2u);
-  bool shown = false;
-  OK(ns().check("/", "", [&](const FileCheck& file) {
-    shown = !file.chunks.empty() && !file.chunks[0].nodes.empty() && file.chunks[0].nodes.size() == 2;
-    return true;
-  }));
-  EXPECT_TRUE(shown);
+  EXPECT_EQ(ns().locate("/f", 0, 1).value()[0].corrupt, std::vector{victim.node});
   EXPECT_EQ(ns().report().corrupt_replicas, 1u);
-  EXPECT_TRUE(world.until([&] { return healthy(); }));
+  EXPECT_TRUE(world.until([&] { return healthy() && victim.aside.empty(); }));
   EXPECT_EQ(world.names_at("/f").size(), 3u);
+  const auto at = [&](const std::string& what) {
+    return std::find_if(world.commands.begin(), world.commands.end(), [&](const auto& text) { return text.starts_with(what); });
+  };
+  EXPECT_LT(at("copy"), at("verify")) << "what is copied is read in full thereby";
+  EXPECT_LT(at("verify"), at("erase"));
+}
+
+TEST_F(NamespaceTest, NothingIsErasedWhileTheOthersAreOnlyBelievedToBeWhole) {
+  for (const char* name : {"a", "b", "c"}) world.add(name, "A");
+  OK(world.write("/f", 1));
+  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  world.mendable = true;  // in different pages
+  for (const char* name : {"b", "c"}) world.workers.at(name).rotten.insert(info.id);
+  world.damage(world.workers.at("a"), info);
+  EXPECT_TRUE(world.until([&] { return healthy() && world.names_at("/f").size() == 3; })) << ns().report().missing_chunks;
+  for (const std::string& command : world.commands) EXPECT_FALSE(command.starts_with("erase")) << command;
+}
+
+TEST_F(NamespaceTest, OneOfFourNodesKeepsTheDamagedReplicaWhenTheOthersTurnOutDamagedToo) {
+  for (const char* name : {"a", "b", "c", "d"}) world.add(name, "A");
+  OK(world.write("/f", 1));
+  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  const std::vector<std::string> names = world.names_at("/f");
+  world.mendable = true;
+  world.workers.at(names[0]).capacity = 0;
+  for (std::size_t i : {1u, 2u}) world.workers.at(names[i]).rotten.insert(info.id);
+  world.damage(world.workers.at(names[0]), info);
+  EXPECT_TRUE(world.until([&] { return healthy() && world.workers.at(names[0]).aside.empty(); }));
+  EXPECT_EQ(world.names_at("/f").size(), 3u);
+  for (auto& [name, worker] : world.workers) EXPECT_TRUE(worker.aside.empty() && worker.rotten.empty()) << name;
+}
+
+TEST_F(NamespaceTest, WhatIsDamagedEverywhereIsKeptTriedAgainEverMoreSeldomAndTold) {
+  for (const char* name : {"a", "b", "c"}) world.add(name, "A");
+  OK(world.write("/f", 1));
+  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  for (const char* name : {"a", "b", "c"}) world.damage(world.workers.at(name), info);
+  for (int i = 0; i < 500; ++i) world.step();  // 100 s
+  EXPECT_LT(world.commands.size(), 10u);
+  EXPECT_GT(world.commands.size(), 3u);
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(world.workers.at(name).aside.contains(info.id));
+  EXPECT_EQ(ns().report().corrupt_replicas, 3u);
+  EXPECT_EQ(ns().report().missing_chunks, 0u);
+  EXPECT_EQ(ns().report().under_replicated, 1u);
+  EXPECT_EQ(ns().locate("/f", 0, 1).value()[0].corrupt.size(), 3u);
+  world.kill(world.workers.at("c"));
+  EXPECT_EQ(ns().locate("/f", 0, 1).value()[0].corrupt.size(), 2u);
+  world.join(world.workers.at("c"));
+  EXPECT_EQ(ns().report().corrupt_replicas, 3u);
+  OK(ns().remove("/f", false, world.now));
+  EXPECT_TRUE(world.until([&] { return world.workers.at("a").aside.empty() && world.workers.at("c").aside.empty(); }, 1000));
+  EXPECT_EQ(ns().report().corrupt_replicas, 0u);
+}
+
+TEST_F(NamespaceTest, DamagedReplicasOfAllChunksDoNotKeepSafeModeOn) {
+  for (const char* name : {"a", "b", "c"}) world.add(name, "A");
+  OK(world.write("/f", 1));
+  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  for (const char* name : {"a", "b", "c"}) world.damage(world.workers.at(name), info);
+  world.restart();
+  EXPECT_TRUE(ns().report().safe_mode);
+  for (auto& [name, worker] : world.workers) world.join(worker);
+  world.mendable = true;
+  EXPECT_TRUE(world.until([&] { return !ns().report().safe_mode && healthy() && world.names_at("/f").size() == 3; }));
 }
 
 TEST_F(NamespaceTest, TheLastReplicaIsNeverErasedEvenWhenItIsCorrupt) {
   world.add("a1", "A");
   OK(world.write("/f", 1, {.replication = 1}));
-  const ChunkId id = ns().locate("/f", 0, 1).value()[0].info.id;
-  OK(ns().chunks_corrupt(world.workers.at("a1").node, {id}));
+  world.damage(world.workers.at("a1"), ns().locate("/f", 0, 1).value()[0].info);
   for (int i = 0; i < 50; ++i) world.step();
-  EXPECT_TRUE(world.commands.empty());
-  EXPECT_EQ(ns().report().missing_chunks, 1u);
+  for (const std::string& command : world.commands) EXPECT_TRUE(command.starts_with("copy")) << command;
+  EXPECT_EQ(world.workers.at("a1").aside.size(), 1u);
 }
 
 TEST_F(NamespaceTest, LateNewsMakesNoReplicaOfWhatIsBeingErased) {
@@ -224,14 +283,18 @@ TEST_F(NamespaceTest, NothingIsCopiedToWhereItIsNotErasedYet) {
   world.add("a", "A");
   world.add("b", "A");
   OK(world.write("/f", 1, {.replication = 2}));
-  const ChunkId id = ns().locate("/f", 0, 1).value()[0].info.id;
+  PretendedWorker& foreign = world.workers.at("a");
+  world.kill(foreign);
+  foreign.disk.begin()->second.digest ^= 1;  // something else: a copy cannot be written beside it
+  world.join(foreign);
   world.slow = true;
-  world.workers.at("a").disk.erase(id);
-  OK(ns().chunks_corrupt(world.workers.at("a").node, {id}));
-  for (int i = 0; i < 50; ++i) world.step();
-  EXPECT_EQ(world.commands, std::vector<std::string>{"erase 1 1"});  // it is busy with other things
+  for (int i = 0; i < 50; ++i) {
+    world.step();
+    world.tell(world.workers.at("b"));
+  }
+  EXPECT_EQ(world.commands, (std::vector<std::string>{"verify 2 1", "erase 3 1"}));  // it is busy with other things
   world.slow = false;
-  world.erase(world.workers.at("a"));
+  world.erase(foreign);
   EXPECT_TRUE(world.until([&] { return healthy() && world.names_at("/f").size() == 2; }));
 }
 

@@ -26,6 +26,8 @@ struct PretendedWorker {
   std::string name, host, rack;
   std::uint64_t capacity = std::uint64_t{1} << 40;
   std::map<ChunkId, ChunkInfo> disk;
+  std::map<ChunkId, ChunkInfo> aside{};                    // damaged, kept
+  std::set<ChunkId> rotten{};                              // of disk: damaged, and nobody knows
   NodeId node{};                                           // 0: away
   std::vector<ChunkId> to_erase{};                         // as commanded, not done
   std::vector<std::pair<ChunkEvent, ChunkInfo>> untold{};  // what happened, in order
@@ -59,6 +61,7 @@ class World {
     std::vector<ChunkInfo> all;
     for (const auto& [id, info] : worker.disk) all.push_back(info);
     EXPECT_TRUE(ns->block_report(worker.node, all, true, true));
+    for (const auto& [id, info] : worker.aside) EXPECT_TRUE(ns->chunks_corrupt(worker.node, {id}));
   }
   void kill(PretendedWorker& worker) {
     ns->node_lost(worker.node, now);
@@ -88,11 +91,17 @@ class World {
         if (PretendedWorker* worker = by_node(erase->node)) order_erasure(*worker, erase->chunks);
         continue;
       }
+      if (const auto* verify = std::get_if<VerifyChunk>(&command)) {
+        if (PretendedWorker* worker = by_node(verify->node)) look(*worker, verify->chunk);
+        continue;
+      }
       const auto& copy = std::get<CopyChunk>(command);
       PretendedWorker* from = by_node(copy.from);
       PretendedWorker* to = by_node(copy.to);
       if (from == nullptr) continue;
-      if (to == nullptr || !from->disk.contains(copy.chunk.id)) {
+      look(*from, copy.chunk.id);
+      const bool whole = from->disk.contains(copy.chunk.id) || (mendable && from->aside.contains(copy.chunk.id));
+      if (to == nullptr || !whole) {
         (void)ns->copy_failed(copy.from, copy.chunk.id, copy.to, now);  // refused when the target is lost
         continue;
       }
@@ -104,8 +113,23 @@ class World {
         continue;
       }
       to->disk[copy.chunk.id] = copy.chunk;
+      to->aside.erase(copy.chunk.id);
       happened(*to, ChunkEvent::sealed, copy.chunk);
     }
+  }
+  /// Somebody reads the replica in full.
+  void look(PretendedWorker& worker, ChunkId id) {
+    const auto found = worker.disk.find(id);
+    if (found == worker.disk.end()) return;
+    const ChunkInfo info = found->second;
+    worker.rotten.contains(id) ? damage(worker, info) : happened(worker, ChunkEvent::verified, info);
+  }
+  /// It is found damaged and set aside.
+  void damage(PretendedWorker& worker, const ChunkInfo& info) {
+    worker.disk.erase(info.id);
+    worker.rotten.erase(info.id);
+    worker.aside[info.id] = info;
+    happened(worker, ChunkEvent::corrupt, info);
   }
   void order_erasure(PretendedWorker& worker, const std::vector<ChunkId>& ids) {
     worker.to_erase.insert(worker.to_erase.end(), ids.begin(), ids.end());
@@ -114,6 +138,8 @@ class World {
   void erase(PretendedWorker& worker) {
     for (const ChunkId id : std::exchange(worker.to_erase, {})) {
       worker.disk.erase(id);
+      worker.aside.erase(id);
+      worker.rotten.erase(id);
       happened(worker, ChunkEvent::erased, {id, 0, 0});
     }
   }
@@ -123,10 +149,11 @@ class World {
   }
   void tell(PretendedWorker& worker) {
     for (const auto& [event, info] : std::exchange(worker.untold, {})) {
-      const auto told = event == ChunkEvent::sealed    ? ns->chunks_sealed(worker.node, {info})
-                        : event == ChunkEvent::corrupt ? ns->chunks_corrupt(worker.node, {info.id})
-                        : event == ChunkEvent::lost    ? ns->chunks_lost(worker.node, {info.id})
-                                                       : ns->chunks_erased(worker.node, {info.id});
+      const auto told = event == ChunkEvent::sealed     ? ns->chunks_sealed(worker.node, {info})
+                        : event == ChunkEvent::corrupt  ? ns->chunks_corrupt(worker.node, {info.id})
+                        : event == ChunkEvent::verified ? ns->chunks_verified(worker.node, {info.id})
+                        : event == ChunkEvent::lost     ? ns->chunks_lost(worker.node, {info.id})
+                                                        : ns->chunks_erased(worker.node, {info.id});
       EXPECT_TRUE(told);
     }
   }
@@ -197,6 +224,8 @@ class World {
     if (const auto* copy = std::get_if<CopyChunk>(&command))
       return "copy " + std::to_string(copy->chunk.id.value()) + " " + std::to_string(copy->from.value()) + ">" +
              std::to_string(copy->to.value());
+    if (const auto* verify = std::get_if<VerifyChunk>(&command))
+      return "verify " + std::to_string(verify->node.value()) + " " + std::to_string(verify->chunk.value());
     const auto& erase = std::get<EraseChunks>(command);
     std::string line = "erase " + std::to_string(erase.node.value());
     for (const ChunkId id : erase.chunks) line += " " + std::to_string(id.value());
@@ -207,7 +236,8 @@ class World {
   std::map<std::string, PretendedWorker> workers;
   std::map<std::string, std::string> records;
   std::vector<std::string> commands;
-  bool slow = false;  // workers erase when erase() says so, and tell what happened when tell() does
+  bool mendable = false;  // of damaged replicas a whole one can be made
+  bool slow = false;      // workers erase when erase() says so, and tell what happened when tell() does
 
  private:
   /// What a registration ordered and left to be told ends with it.
