@@ -17,9 +17,10 @@ namespace weft::storage {
 /// Driver side of one output directory.
 class OutputDirectory {
  public:
-  /// Checks that `path` can be created: already_exists unless `overwrite`, not_found when the parent is missing, io when not
-  /// writable. Creates the hidden work directory (`.NAME.weft-<token>` beside it). `token` is unique per run.
-  /// An output in the cluster ("weft://…") goes through `remote`, which outlives this.
+  /// Checks that `path` can be created: already_exists unless `overwrite` (and then, too,
+  /// when it is no directory that a run has written, which has a _SUCCESS, nor empty), not_found when the parent is missing, io
+  /// when not writable. Creates the hidden work directory (`.NAME.weft-<token>` beside it). `token` is unique per run. An output in
+  /// the cluster ("weft://…") goes through `remote`, which outlives this.
   static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote = nullptr);
 
   OutputDirectory(OutputDirectory&&) noexcept;

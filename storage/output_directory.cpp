@@ -94,6 +94,33 @@ void remove_stale_siblings(const fs::path& output) {
   }
 }
 
+constexpr const char* kSuccess = "_SUCCESS";  // in what a run wrote, and in nothing else
+
+tl::unexpected<Error> not_ours(const std::string& path) {
+  return fail(Code::already_exists, "output " + path +
+                                        " exists and was not written by a job (it holds other files and no _SUCCESS), so it is not "
+                                        "overwritten; remove it, or name another directory");
+}
+
+/// A directory that is there was written by a run, or is empty.
+Result<void> check_overwritable(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error) || fs::is_regular_file(fs::symlink_status(path / kSuccess, error))) return {};
+  if (fs::is_empty(path, error) && !error) return {};
+  return not_ours(path);
+}
+
+/// The same of the cluster's files.
+Result<void> check_overwritable(RemoteFiles& remote, const std::string& path) {
+  WEFT_ASSIGN(const bool exists, remote.exists(path));
+  if (!exists) return {};
+  WEFT_ASSIGN(const bool written_by_a_run, remote.exists(path + "/" + kSuccess));
+  if (written_by_a_run) return {};
+  WEFT_ASSIGN(const auto names, remote.names(path));
+  if (names.empty()) return {};
+  return not_ours(path);
+}
+
 Result<void> check_target(const fs::path& path, bool overwrite) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return {};
@@ -104,7 +131,7 @@ Result<void> check_target(const fs::path& path, bool overwrite) {
   const fs::path here = fs::current_path(error);
   if (!error && std::mismatch(path.begin(), path.end(), here.begin(), here.end()).first == path.end())
     return fail(Code::invalid_argument, "output " + path.string() + " holds the current directory; it is not overwritten");
-  return {};
+  return check_overwritable(path);
 }
 
 /// Makes `work` the directory at `path`; what was there (overwrite only) is at `work` afterwards.
@@ -198,6 +225,7 @@ Result<void> OutputDirectory::commit(const std::vector<std::string>& attempt_fil
   if (remote_ != nullptr) return commit_remote(attempt_files);
   WEFT_TRY(name_parts(attempt_files));
   WEFT_TRY(sync_path(work_));
+  if (overwrite_) WEFT_TRY(check_overwritable(path_));  // it may be another than when the run began
   WEFT_TRY(publish(work_, path_, overwrite_));
   discard();  // the directory that was overwritten, if any
   return sync_path(fs::path(path_).parent_path());
@@ -223,7 +251,7 @@ Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt
     std::error_code ignored;  // losers of races between attempts
     if (!kept.contains(entry->path().filename())) fs::remove_all(entry->path(), ignored);
   }
-  return make_empty(work / "_SUCCESS");
+  return make_empty(work / kSuccess);
 }
 
 Result<OutputDirectory> OutputDirectory::prepare_remote(const std::string& path, bool overwrite, const std::string& token,
@@ -237,6 +265,7 @@ Result<OutputDirectory> OutputDirectory::prepare_remote(const std::string& path,
   if (name.empty()) return fail(Code::invalid_argument, "output " + path + " is the root directory");
   WEFT_ASSIGN(const bool exists, remote->exists(output.path_));
   if (exists && !overwrite) return fail(Code::already_exists, "output " + output.path_ + " exists; remove it, or use --overwrite");
+  WEFT_TRY(check_overwritable(*remote, output.path_));
   const std::string work = output.path_.substr(0, slash + 1) + "." + name + ".weft-" + token;
   if (auto made = remote->make_directory(work); !made)
     return fail(std::move(made).error().wrap("cannot write output " + output.path_));
@@ -265,7 +294,8 @@ Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& atte
   WEFT_ASSIGN(const auto names, remote_->names(work_));
   for (const std::string& name : names)
     if (!kept.contains(name)) WEFT_TRY(remote_->remove(work_ + "/" + name));
-  WEFT_TRY(make_empty_remote("_SUCCESS"));
+  WEFT_TRY(make_empty_remote(kSuccess));
+  if (overwrite_) WEFT_TRY(check_overwritable(*remote_, path_));
   WEFT_TRY(remote_->rename(work_, path_, overwrite_));
   work_.clear();
   return {};

@@ -136,7 +136,7 @@ void declare_common(CLI::App& app, CommonOptions& options) {
       ->check(CLI::IsMember({"1", "2"}))
       ->group(kGroup);
   app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->group(kGroup);
-  app.add_flag("--overwrite", options.overwrite, "Replace outputs that exist")->group(kGroup);
+  app.add_flag("--overwrite", options.overwrite, "Replace outputs of earlier runs (directories with a _SUCCESS)")->group(kGroup);
   app.add_flag("--quiet", run.quiet, "No progress on stderr")->group(kGroup);
   app.add_option("--stats", options.stats,
                  "Write to this file (JSON) what each stage read and shuffled, the counters and what was skipped")

@@ -232,8 +232,11 @@ TEST_P(AppsTest, ExistingOutputIsKeptUnlessOverwriteIsGiven) {
   write_file(scratch_ / "out/precious", "data");
   const auto refused = launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out"});
   expect_one_line_error(refused, {"out", "--overwrite"});
+  const auto not_ours = launch({"wordcount", "--overwrite", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  expect_one_line_error(not_ours, {"out", "no _SUCCESS", "remove it"});
   EXPECT_EQ(read_file(scratch_ / "out/precious"), "data");
 
+  write_file(scratch_ / "out/_SUCCESS", "");
   const auto result = launch({"wordcount", "--overwrite", "--input", scratch_ / "input", "--output", scratch_ / "out"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(sorted(part_lines(scratch_ / "out")), (std::vector<std::string>{"a\t2", "b\t1"}));

@@ -342,6 +342,11 @@ TEST_F(Files, AreInputsAndOutputsOfJobsEverywhere) {
     EXPECT_TRUE(has(again.err, "exists; remove it, or use --overwrite")) << again.err;
     command.emplace_back("--overwrite");
     EXPECT_EQ(run(command).exit_code, 0);
+    good({"rm", output + "/_SUCCESS"});  // as it would be of something else
+    const auto foreign = run(command);
+    EXPECT_EQ(foreign.exit_code, 1);
+    EXPECT_TRUE(has(foreign.err, "no _SUCCESS")) << foreign.err;
+    EXPECT_TRUE(has(good({"ls", output}).out, "/part-00000"));
   }
   EXPECT_FALSE(has(good({"ls", "/"}).out, ".weft-")) << "work directories stay";
   const auto lost = run({program("wordcount"), "--quiet", "--input", "weft://words", "--output", files / "x"});

@@ -101,6 +101,7 @@ TEST_F(OutputTest, AFailedCommitShowsNothing) {
 TEST_F(OutputTest, ExistingOutputIsRefusedUnlessOverwritten) {
   fs::create_directory(at("out"));
   ASSERT_TRUE(write_file(at("out/part-00000"), "old"));
+  ASSERT_TRUE(write_file(at("out/_SUCCESS"), ""));
   auto refused = OutputDirectory::prepare(at("out"), false, "run1");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::already_exists);
@@ -111,6 +112,27 @@ TEST_F(OutputTest, ExistingOutputIsRefusedUnlessOverwritten) {
   ASSERT_TRUE(output->commit({write(*output, "x", "new")}));
   EXPECT_EQ(*read_file(at("out/part-00000")), "new");
   EXPECT_EQ(names(), Names{"out"});
+}
+
+TEST_F(OutputTest, WhatNoRunHasWrittenIsNotOverwritten) {
+  fs::create_directories(at("thesis/chapters"));
+  ASSERT_TRUE(write_file(at("thesis/chapters/one"), "precious"));
+  fs::create_directory_symlink("/", at("thesis/_SUCCESS"));
+  const auto refused = OutputDirectory::prepare(at("thesis"), true, "run1");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::already_exists);
+  EXPECT_NE(refused.error().message().find("no _SUCCESS"), std::string::npos) << refused.error().message();
+  EXPECT_NE(refused.error().message().find("remove it"), std::string::npos) << refused.error().message();
+  fs::create_directory(at("empty"));
+  ASSERT_TRUE(OutputDirectory::prepare(at("empty"), true, "run1")) << "nothing is lost with it";
+
+  auto output = OutputDirectory::prepare(at("out"), true, "run1");
+  ASSERT_TRUE(output);
+  fs::rename(at("thesis"), at("out"));  // while the job runs
+  const auto committed = output->commit({write(*output, "x", "new")});
+  ASSERT_FALSE(committed);
+  EXPECT_EQ(committed.error().code(), Code::already_exists);
+  EXPECT_EQ(*read_file(at("out/chapters/one")), "precious");
 }
 
 TEST_F(OutputTest, OutputThatAppearsMeanwhileIsNotTouched) {

@@ -223,5 +223,18 @@ TEST(RemoteOutput, AppearsAtOnceOrNotAtAll) {
   EXPECT_FALSE(OutputDirectory::prepare("weft://", false, "token", &cluster));
 }
 
+TEST(RemoteOutput, WhatNoRunHasWrittenIsNotOverwritten) {
+  PretendedCluster cluster(100);
+  cluster.files["weft://thesis/one"] = "precious";
+  const auto refused = OutputDirectory::prepare("weft://thesis", true, "token", &cluster);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::already_exists);
+  EXPECT_NE(refused.error().message().find("no _SUCCESS"), std::string::npos) << refused.error().message();
+  auto output = OutputDirectory::prepare("weft://out", true, "token", &cluster).value();
+  cluster.files["weft://out/one"] = "precious";  // meanwhile
+  EXPECT_FALSE(output.commit({}));
+  EXPECT_EQ(cluster.files.at("weft://out/one"), "precious");
+}
+
 }  // namespace
 }  // namespace weft::storage
