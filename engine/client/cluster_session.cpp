@@ -22,6 +22,7 @@ namespace {
 constexpr Duration kConnectDeadline = std::chrono::seconds(5);
 constexpr Duration kCallDeadline = std::chrono::seconds(30);
 constexpr Duration kPollWait = std::chrono::milliseconds(250);
+constexpr Duration kPollDeadline = std::chrono::seconds(20);  // then the master hangs, or cannot be reached any more
 constexpr Duration kSlotsDeadline = std::chrono::seconds(20);
 constexpr std::uint64_t kMaxBinaryBytes = std::uint64_t{2} << 30;
 
@@ -78,15 +79,15 @@ class ClusterSession final : public Session {
   std::uint32_t parallelism() override { return std::max(1U, slots_); }
 
  private:
-  Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload) {
-    auto answer = rpc::call(*reactor_, connection_, type, std::move(payload), kCallDeadline);
+  Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload, Duration deadline = kCallDeadline) {
+    auto answer = rpc::call(*reactor_, connection_, type, std::move(payload), deadline);
     if (!answer && (answer.error().code() == Code::unavailable || answer.error().code() == Code::deadline_exceeded))
       return fail(std::move(answer).error().wrap(fmt::format("lost the master at {}", cluster_.master.text)));
     return answer;
   }
 
   Result<PollReply> poll(ActionId action, Duration wait) {
-    WEFT_ASSIGN(const auto message, call(kPoll, encode(Poll{job_, action, wait})));
+    WEFT_ASSIGN(const auto message, call(kPoll, encode(Poll{job_, action, wait}), kPollDeadline));
     WEFT_ASSIGN(auto reply, decode_poll_reply(message));
     status_ = reply.status;
     return reply;

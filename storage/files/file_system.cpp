@@ -1,7 +1,6 @@
 #include "storage/files/file_system.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -17,7 +16,6 @@ namespace {
 constexpr Duration kAskDeadline = std::chrono::seconds(15);
 constexpr Duration kFirstPause = std::chrono::milliseconds(20);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
-constexpr Duration kUntold = std::chrono::milliseconds(500);  // a wait as short as that is nobody's business
 constexpr std::uint64_t kCheckedAtOnce = 1000;
 
 ChunkClientOptions client_options(const FileSystemOptions& options) {
@@ -27,21 +25,6 @@ ChunkClientOptions client_options(const FileSystemOptions& options) {
 }
 
 }  // namespace
-
-Patience::Patience(const FileSystemOptions& options)
-    : options_(options), begin_(SystemClock().now()), end_(begin_ + options.patience) {}
-
-bool Patience::wait(const Error& why, Duration pause) {
-  const TimePoint now = SystemClock().now();
-  if (now + pause > end_) return false;
-  if (options_.waiting && !told_ && now + pause - begin_ > kUntold) {
-    told_ = true;
-    options_.waiting(
-        fmt::format("{}; waiting for up to {:.0f} s", why.to_string(), std::chrono::duration<double>(options_.patience).count()));
-  }
-  std::this_thread::sleep_for(pause);
-  return true;
-}
 
 Result<std::shared_ptr<FileSystem>> FileSystem::connect(const std::string& master, FileSystemOptions options) {
   WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse(master));

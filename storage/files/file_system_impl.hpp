@@ -7,23 +7,10 @@
 #include "base/rpc/rpc.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/master_link.hpp"
+#include "storage/patience.hpp"
 #include "storage/transfer/chunk_client.hpp"
 
 namespace weft::storage {
-
-/// What one call has for a master, workers or replicas that are away.
-class Patience {
- public:
-  explicit Patience(const FileSystemOptions& options);
-  /// Sleeps; false when it is at its end. Says once what it waits for.
-  bool wait(const Error& why, Duration pause);
-  bool over() const { return SystemClock().now() > end_; }
-
- private:
-  const FileSystemOptions& options_;
-  const TimePoint begin_, end_;
-  bool told_ = false;
-};
 
 class FileSystemImpl final : public FileSystem, public std::enable_shared_from_this<FileSystemImpl> {
  public:

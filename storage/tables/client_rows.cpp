@@ -140,7 +140,7 @@ Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::s
   std::vector<PartitionReply> replies(parts.size());
   std::vector<std::size_t> open(parts.size());
   for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
-  const TimePoint end = SystemClock().now() + options_.patience;
+  Patience patience(options_);
   Duration pause = kFirstPause;
   std::optional<TableId> id;
   for (std::uint32_t tries = 0; !open.empty(); ++tries) {
@@ -178,19 +178,20 @@ Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::s
       answers->changed.wait(lock, [&] { return answers->left == 0; });
     }
     std::vector<std::size_t> again;
-    const bool last = SystemClock().now() + pause > end;
+    std::optional<Error> why;
     for (std::size_t slot = 0; slot < open.size(); ++slot) {
       Result<PartitionReply>& reply = *answers->replies[slot];
       if (reply) {
         replies[open[slot]] = std::move(*reply);
         continue;
       }
-      if (last || !worth_another_try(reply.error())) return fail(std::move(reply).error().wrap(fmt::format("table '{}'", table)));
+      if (!worth_another_try(reply.error())) return fail(std::move(reply).error().wrap(fmt::format("table '{}'", table)));
+      why = std::move(reply).error();
       again.push_back(open[slot]);
     }
     open = std::move(again);
     if (open.empty()) break;
-    std::this_thread::sleep_for(pause);
+    if (!patience.wait(*why, pause)) return fail(std::move(*why).wrap(fmt::format("table '{}'", table)));
     pause = std::min(2 * pause, kLongestPause);
   }
   return replies;

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/log.hpp"
 #include "base/machine.hpp"
 #include "base/text.hpp"
 #include "storage/tables/client_impl.hpp"
@@ -67,6 +68,7 @@ TableClientImpl::TableClientImpl(std::string master, rpc::Endpoint endpoint, Tab
       reactor_(rpc::Reactor::start("weft-tables")),
       master_(*reactor_, std::move(endpoint), std::move(master)) {
   if (options_.host.empty()) options_.host = machine_name();
+  if (!options_.waiting) options_.waiting = [](const std::string& what) { Log("tables").warn("{}", what); };
   reactor_->run([this] { peers_ = std::make_unique<PartitionPeers>(*reactor_); });
 }
 
@@ -89,12 +91,11 @@ Result<TableReply> TableClientImpl::ask_once(const TableRequest& request) {
 }
 
 Result<TableReply> TableClientImpl::ask(const TableRequest& request, bool* repeated) {
-  const TimePoint end = SystemClock().now() + options_.patience;
+  Patience patience(options_);
   for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     auto reply = ask_once(request);
-    if (reply || !MasterLink::worth_another_try(reply.error()) || SystemClock().now() + pause > end) return reply;
+    if (reply || !MasterLink::worth_another_try(reply.error()) || !patience.wait(reply.error(), pause)) return reply;
     if (repeated != nullptr) *repeated = true;
-    std::this_thread::sleep_for(pause);
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "storage/patience.hpp"
 #include "storage/tables/protocol.hpp"
 
 namespace weft::storage {
@@ -25,6 +26,7 @@ struct TableClientOptions {
   std::string
       host;  // host or name of the worker on whose machine this is: snapshots are read there first; empty: this machine's name
   Duration patience = std::chrono::seconds(30);  // for a master or workers that are away
+  Waiting waiting;  // told what a call waits for, once, when that takes a while; empty: the log. Any thread
 };
 
 struct CreateTable {

@@ -116,7 +116,7 @@ std::vector<Fd> strangers(const std::string& address, int count, const std::stri
 }
 
 void bound_descriptors(const Process& process, rlim_t most) {
-  const rlimit limit{most, most};
+  const rlimit limit{most, 1024};  // the hard one, too: it cannot be raised
   ASSERT_EQ(prlimit(process.pid(), RLIMIT_NOFILE, &limit, nullptr), 0);
 }
 
@@ -128,6 +128,11 @@ std::uint64_t resident_bytes(const Process& process) {
 }
 
 std::size_t open_descriptors(const Process& process) { return entries("/proc/" + std::to_string(process.pid()) + "/fd").size(); }
+
+bool hung_up(const Fd& fd) {
+  pollfd ended{fd.get(), POLLRDHUP, 0};
+  return poll(&ended, 1, 0) == 1;
+}
 
 /// A cluster whose master and worker may open 1024 descriptors each, with a job that runs until finish().
 class AmongStrangers : public testing::TestWithParam<bool> {
@@ -171,6 +176,18 @@ TEST_P(AmongStrangers, NewcomersGetInAndJobsGoOn) {
 INSTANTIATE_TEST_SUITE_P(Silent, AmongStrangers, testing::Bool(),
                          [](const auto& of) { return of.param ? "AfterTheHandshake" : "FromTheFirstByte"; });
 
+TEST(HostilePeers, GiveTheirDescriptorsBackWhenNoneAreLeft) {
+  Cluster cluster(1);
+  const auto crowd = strangers(cluster.address(), 300, "");
+  ASSERT_TRUE(eventually([&] { return open_descriptors(cluster.master()) > crowd.size(); }));
+  bound_descriptors(cluster.master(), 64);  // fewer than are open: accept() has none to give
+  EXPECT_TRUE(cluster.has_nodes(1));
+  EXPECT_TRUE(hung_up(crowd.front())) << "the oldest goes first";
+  EXPECT_FALSE(hung_up(crowd.back()));
+  bound_descriptors(cluster.master(), 1024);
+  EXPECT_EQ(run(cluster.job({"sums", "--records", "3000"})).out, expected_sums(3000));
+}
+
 TEST(HostilePeers, SendingAByteASecondAreCutOff) {
   Cluster cluster(1);
   const std::string data = data_address(cluster);
@@ -182,17 +199,13 @@ TEST(HostilePeers, SendingAByteASecondAreCutOff) {
   std::vector<Fd> slow;
   for (const std::string& address : {cluster.address(), data})
     for (Fd& fd : strangers(address, 20, hello_bytes() + std::string(as_chars(fixed)))) slow.push_back(std::move(fd));
-  const auto cut = [](const Fd& fd) {
-    pollfd hung_up{fd.get(), POLLRDHUP, 0};
-    return poll(&hung_up, 1, 0) == 1;
-  };
   std::string answer(4096, '\0');
   for (const Fd& fd : slow) ASSERT_GT(recv(fd.get(), answer.data(), answer.size(), 0), 0);  // its hello
   EXPECT_TRUE(eventually(
       [&] {
         std::this_thread::sleep_for(std::chrono::seconds(1));
         for (const Fd& fd : slow) (void)!send(fd.get(), "h", 1, MSG_NOSIGNAL);
-        return std::all_of(slow.begin(), slow.end(), cut);
+        return std::all_of(slow.begin(), slow.end(), hung_up);
       },
       std::chrono::seconds(60)));
   EXPECT_NE(cluster.master().err_so_far().find("did not go on with it"), std::string::npos) << cluster.master().err_so_far();
