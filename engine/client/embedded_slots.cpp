@@ -168,8 +168,6 @@ bool Slots::next(Slot& slot) {
 
 void Slots::run(Slot& slot) {
   const master::LaunchTask& task = *slot.task;
-  mailbox_.post(master::TaskStarted{task.attempt, settings_.node});
-
   runtime::MemoryGrant memory(settings_.memory_per_task);
   shuffle::LocalTaskShuffle shuffle(
       *store_, task.attempt, [this](ShuffleId id) { return locations(id); }, settings_.shuffle_mode);

@@ -55,6 +55,15 @@ TEST(Failure, IsRetriedAsOftenAsAsked) {
   EXPECT_EQ(tries->load(), 2);
 }
 
+TEST(Failure, OfTooManyPartitionsComesBeforeAnythingRunsAndNamesTheOperator) {
+  const Error error = error_of([](Flow& flow) {
+    (void)flow.generate(10, [](std::uint64_t i) { return std::pair(i, 1); }).reduce_by_key(std::plus<>(), 1'000'000).count();
+  });
+  EXPECT_EQ(error.code(), Code::invalid_argument);
+  for (const char* part : {"reduce_by_key (failure_test.cpp:", "1000000 partitions", "at most 100000"})
+    EXPECT_TRUE(mentions(error, part)) << part << " is not in: " << error.to_string();
+}
+
 TEST(Failure, OfAnExistingOutputComesBeforeAnythingRuns) {
   const ScratchDirectory scratch;
   write_file(scratch / "out", "precious");
