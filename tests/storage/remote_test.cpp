@@ -20,10 +20,12 @@ class PretendedCluster final : public RemoteFiles {
 
   Result<InputFiles> expand(const std::string& input) override {
     InputFiles found;
-    for (const auto& [path, content] : files)
-      if (path == input || path.starts_with(input + "/"))
-        (is_skipped(path.substr(path.rfind('/') + 1)) ? found.skipped : found.paths).push_back(path);
-    if (found.paths.empty()) return fail(Code::not_found, input + " does not exist");
+    for (const auto& [path, content] : files) {
+      if (path != input && !path.starts_with(input + "/")) continue;
+      const bool skipped = path != input && is_skipped(path.substr(path.rfind('/') + 1));
+      (skipped ? found.skipped : found.paths).push_back(path);
+    }
+    if (found.paths.empty() && found.skipped.empty()) return fail(Code::not_found, input + " does not exist");
     return found;
   }
   Result<std::vector<RemotePiece>> pieces(const std::string& path) override {
