@@ -53,18 +53,17 @@ class StandingCluster {
   std::vector<std::unique_ptr<Background>> workers_;
 };
 
-/// `what`: of the master, for the rows.
-void standing_cluster(const Setting& setting, const char* what, const Command& options) {
+void standing_cluster(const Setting& setting, const Command& options, const char* empty_job, const char* many_tasks) {
   const StandingCluster cluster(setting, options);
   const Command empty{setting.program("noop"), "--quiet", "--cluster", cluster.address()};
   time_command(empty);  // the binary becomes known
   const double milliseconds = median_seconds(alternate({empty}, 11)[0]) * 1e3;
-  row(text("empty job, standing cluster%s, program known", what), text("%.1f ms", milliseconds), at_most(milliseconds, 100, " ms"));
+  row(empty_job, text("%.1f ms", milliseconds), at_most(milliseconds, 100, " ms"));
 
   Command many = empty;
   many.insert(many.end(), {"--tasks", "20000"});
   const double rate = 20'000 / median_seconds(alternate({many}, 3)[0]);
-  row(text("20,000 no-op tasks, a master%s, two workers", what), text("%.0f tasks/s", rate), at_least(rate, 5'000, " tasks/s"));
+  row(many_tasks, text("%.0f tasks/s", rate), at_least(rate, 5'000, " tasks/s"));
 }
 
 }  // namespace
@@ -72,9 +71,9 @@ void standing_cluster(const Setting& setting, const char* what, const Command& o
 void control_plane(const Setting& setting) {
   std::printf("Jobs and tasks that do nothing\n");
   empty_job_embedded(setting);
-  standing_cluster(setting, "", {});
-  const std::string journal = setting.data + "/master.journal";
-  standing_cluster(setting, " with a journal", {"--journal", journal});
+  standing_cluster(setting, {}, "empty job, standing cluster, program known", "20,000 no-op tasks, a master, two workers");
+  const std::string journal = fs::temp_directory_path() / text("weft-bench-%d.journal", ::getpid());  // on a disk
+  standing_cluster(setting, {"--journal", journal}, "the same, the master with a journal", "the same, the master with a journal");
   fs::remove(journal);
 }
 

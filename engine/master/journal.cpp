@@ -36,6 +36,10 @@ void Journal::written(std::uint64_t until, const Result<void>& result) {
     error_ = result.error();
     failed_(*error_);
   }
+  tell_waiting(result);
+}
+
+void Journal::tell_waiting(const Result<void>& result) {
   while (!waiting_.empty() && (error_ || waiting_.front().first <= durable_)) {
     const auto then = std::move(waiting_.front().second);
     waiting_.pop_front();
@@ -43,12 +47,17 @@ void Journal::written(std::uint64_t until, const Result<void>& result) {
   }
 }
 
+void Journal::end() {
+  if (!error_) error_.emplace(Code::unavailable, "the master ends");
+  tell_waiting(fail(*error_));
+}
+
 void Journal::close() {
   if (!thread_) return;
   thread_->run([] {});  // what was posted before
   thread_->stop();
   thread_.reset();
-  if (!error_ && !pending_.empty()) (void)file_.commit(std::exchange(pending_, {}));
+  if (!pending_.empty()) (void)file_.commit(std::exchange(pending_, {}));  // nobody waits for it
 }
 
 }  // namespace weft::master

@@ -29,17 +29,20 @@ class Journal {
   bool durable() const { return durable_ >= promised_; }
   /// Calls `then` once all records promised so far are on the disk, at once when they are; with an error once the journal failed.
   void when_durable(std::function<void(const Result<void>&)> then);
-  /// Writes what is left and ends the thread. Call it when the reactor has stopped, or never appends again; idempotent.
+  /// The master ends: who waits is told so, and so is who comes. Nothing is appended any more.
+  void end();
+  /// Writes what is left and ends the thread. Call it when the reactor has stopped; idempotent.
   void close();
 
  private:
   void write();
+  void tell_waiting(const Result<void>& result);
   void written(std::uint64_t until, const Result<void>& result);
 
   JournalFile file_;  // the thread's, while it runs
   rpc::Reactor& reactor_;
   std::function<void(const Error&)> failed_;
-  std::optional<Error> error_;
+  std::optional<Error> error_;  // why nothing is written any more
   std::vector<JournalRecord> pending_;
   bool busy_ = false;                                        // a write was posted, or is under way
   std::uint64_t appended_ = 0, promised_ = 0, durable_ = 0;  // numbers of records

@@ -23,8 +23,10 @@ JobStatus status_in(const std::string& frame) {
   auto record = decode_record(as_bytes(frame).subspan(kRecordHeaderBytes));
   auto status = record ? decode_status(record->status.view()) : fail(std::move(record).error());
   if (status) return std::move(*status);
-  JobStatus unknown;  // of another version: that there was such a job is known at least
+  JobStatus unknown;  // that there was such a job is known at least
   if (record && record->job) unknown.id = *record->job;
+  unknown.state = JobState::failed;
+  unknown.error = "what became of it was written by another version of weft";
   return unknown;
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kMagic = "WEFTJRNL";
 constexpr std::size_t kMaxStatusBytes = kMaxRecordBytes - 4096;  // a record has a little more
+constexpr std::size_t kMostWords = 64u << 10;                    // of each text of a status that is too large
 
 void put_u32(std::string& out, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(value >> shift & 0xff));
@@ -54,6 +55,8 @@ Buffer encode_status(const JobStatus& status) {
   JobStatus brief = status;
   brief.stages.clear();
   brief.counters.clear();
+  for (std::string* words : {&brief.name, &brief.user, &brief.pool, &brief.error})
+    if (words->size() > kMostWords) words->resize(kMostWords);
   return client::encode(client::JobList{{brief}, Time(0)}).header;
 }
 

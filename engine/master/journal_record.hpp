@@ -37,7 +37,7 @@ struct JournalRecord {
   Buffer status;             // encode_status()
 };
 
-/// A status too large for a record is kept without its stages and counters.
+/// A status too large for a record is kept without its stages and counters, its texts shortened.
 Buffer encode_status(const JobStatus& status);
 Result<JobStatus> decode_status(ByteView bytes);
 

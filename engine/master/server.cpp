@@ -26,7 +26,7 @@ ServerImpl::~ServerImpl() {
     storage_.reset();
     timers_.clear();
     for (auto& [id, job] : jobs_) job.waiting.clear();
-    if (journal_ && !failed_) record_progress();
+    if (journal_) end_journal();
   });
   reactor_->stop();
   if (journal_) journal_->close();

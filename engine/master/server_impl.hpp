@@ -94,6 +94,7 @@ class ServerImpl final : public Server {
   void record_job(JobId id);
   void record_progress_of(JobId id);
   void record_progress();
+  void end_journal();
   void record_outcome(std::optional<JobId> changed, const std::vector<Command>& commands);
   static std::optional<JobId> changed_job(const Event& event);
   NodeId new_node();

@@ -90,6 +90,12 @@ void ServerImpl::record_progress() {
   progress_wait_ = std::max(kProgress, kPerByte * static_cast<std::int64_t>(progress_bytes_));
 }
 
+void ServerImpl::end_journal() {
+  if (!failed_) record_progress();
+  progress_timer_.reset();
+  journal_->end();
+}
+
 /// What an event that was accepted, and what came of it, leave in the journal.
 void ServerImpl::record_outcome(std::optional<JobId> changed, const std::vector<Command>& commands) {
   if (!journal_) return;
