@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Network {
   std::string name;
   int megabits = 0;  // of each worker's link, in either direction; 0: no limit
   double loss = 0;   // part of the packets that come to a worker and are lost
+  friend std::ostream& operator<<(std::ostream& out, const Network& network) { return out << network.name; }
 };
 
 /// Workers w1, w2, … with two slots; every second one is in rack B, the others in rack A. It keeps files and tables.

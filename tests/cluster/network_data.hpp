@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/random.hpp"
@@ -48,6 +49,19 @@ inline std::string users(std::size_t count) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) text += "u" + std::to_string(i) + "\tname" + std::to_string(i * 7919 % 100'003) + "\n";
   return text;
+}
+
+/// The inner join of users() with orders: "user<TAB>name<TAB>text" in the order of the orders.
+inline std::vector<std::string> joined(const std::string& left, const std::string& right) {
+  std::unordered_map<std::string, std::string> names;
+  for (const std::string& line : reference::lines(left)) names[line.substr(0, line.find('\t'))] = line.substr(line.find('\t') + 1);
+  std::vector<std::string> result;
+  for (const std::string& line : reference::lines(right)) {
+    const std::string user = line.substr(0, line.find('\t'));
+    if (const auto name = names.find(user); name != names.end())
+      result.push_back(user + "\t" + name->second + line.substr(user.size()));
+  }
+  return result;
 }
 
 /// Words of which few are frequent.

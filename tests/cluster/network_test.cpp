@@ -83,8 +83,7 @@ TEST_P(OnANetwork, TeraSortIsTheReferences) {
 TEST_P(OnANetwork, JoinsAreTheReferences) {
   const std::size_t count = amounts_.orders / 20;
   const std::string left = users(count), right = mixed_orders(amounts_.orders, count, 2);
-  lines_in_every_mode({"join", "--left", file("left", left), "--right", file("right", right)},
-                      reference::join(left, right, "inner"));
+  lines_in_every_mode({"join", "--left", file("left", left), "--right", file("right", right)}, joined(left, right));
 }
 
 TEST_P(OnANetwork, AppsOnTextAreTheReferences) {
