@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/fatal_signal.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -332,6 +333,7 @@ int Programs::main(int argc, char** argv) const {
     std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
     if (const auto role = client::internal_role(argc, argv, [&] { return replay(line, argc, argv); })) return *role;
     if (const auto ended = line->parse(argc, argv)) return *ended;
+    log_fatal_signals("driver of " + name);
     return run_job(*line);
   } catch (const std::exception& fault) {  // an option declared twice, …
     return complain(name, fault.what(), kJobFailed);

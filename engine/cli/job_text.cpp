@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "engine/cli/table.hpp"
+#include "engine/client/job_summary.hpp"
 
 namespace weft::cli {
 
@@ -141,6 +142,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
   if (!job.error.empty()) text += fmt::format("error: {}\n", escaped(job.error));
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));
+  if (const std::string lost = client::lost_workers_text(job); !lost.empty()) text.insert(text.size() - 1, lost + "\n");
   if (job.ahead.brought_bytes > 0) text.insert(text.size() - 1, ahead_line(job));
   if (job.shuffle_replicas > 1) text.insert(text.size() - 1, copies_line(job));
   Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SECOND ATTEMPTS", "SHUFFLED", "STATE", "REASON"});
@@ -157,6 +159,7 @@ std::string job_json(const master::JobStatus& job, Duration now) {
   write_job(json, job, now);
   json.key("ahead");
   add_ahead(json, job.ahead);
+  client::add_lost_workers(json, job);
   json.key("stages").begin_array();
   for (const master::StageStatus& stage : job.stages) {
     json.begin_object().member("id", stage.id.value()).member("name", stage.name).member("tasks", stage.tasks);

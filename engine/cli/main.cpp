@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/fatal_signal.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
 #include "engine/cli/commands.hpp"
@@ -41,6 +42,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   weft::configure_logging(*parsed_level);
+  weft::log_fatal_signals("weft " + app.get_subcommands().front()->get_name());
   const weft::Result<void> result = action();
   if (result) return EXIT_SUCCESS;
   std::fprintf(stderr, "weft: %s\n", result.error().to_string().c_str());

@@ -27,9 +27,12 @@ struct Options {
   std::string timeout = "30s";
 };
 
-const char* state_of(const client::NodeStatus& node) { return node.lost ? "lost" : node.excluded ? "excluded" : "ready"; }
+const char* state_of(const client::NodeStatus& node) {
+  return node.dead ? "dead" : node.lost ? "lost" : node.excluded ? "excluded" : "ready";
+}
 
 std::string state_text(const client::NodeStatus& node) {
+  if (node.dead) return "dead: " + node.cause;
   std::string text =
       node.excluded ? fmt::format("excluded for {}", human_duration(node.excluded_for)) : std::string(state_of(node));
   if (const std::string clock = master::clock_text(node.clock_ahead); !clock.empty()) text += ", clock " + clock;
@@ -45,6 +48,7 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
         .member("slots", node.slots)
         .member("running", node.running)
         .member("state", state_of(node));
+    if (node.dead) json.member("cause", node.cause);
     json.member("excluded_seconds_more", std::chrono::duration<double>(node.excluded_for).count());
     json.member("clock_ahead_seconds", std::chrono::duration<double>(node.clock_ahead).count());
     json.key("capacity");
@@ -87,7 +91,7 @@ Result<std::size_t> ready_nodes(const Options& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto nodes, admin->nodes());
   return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const client::NodeStatus& node) {
-    return !node.excluded && !node.lost && (options.name.empty() || node.name == options.name);
+    return !node.excluded && !node.lost && !node.dead && (options.name.empty() || node.name == options.name);
   }));
 }
 

@@ -58,7 +58,10 @@ class ClusterSession final : public Session {
       WEFT_ASSIGN(PollReply reply, poll(action, kPollWait));
       const TimePoint now = SystemClock().now();
       if (progress_.due(now)) progress_.update(now, status_);
-      if (status_.state != master::JobState::running) return fail(Code::user_code, status_.error);
+      if (status_.state != master::JobState::running) {
+        progress_.fail(status_);
+        return fail(Code::user_code, status_.error);
+      }
       if (reply.finished) return std::move(reply.results);
       if (cluster_.check) WEFT_TRY(cluster_.check());
       if (stop_.requested()) return fail(Code::cancelled, "stopped by a signal; the job was killed");

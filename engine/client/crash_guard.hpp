@@ -5,15 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
-#include "base/fd.hpp"
-#include "base/result.hpp"
 #include "runtime/executor/task.hpp"
 
 namespace weft::client {
 
-/// Installs the process's signal handlers while it lives. At most one at a time: signal handlers belong to the process.
+/// Takes the process's fatal signals (base/fatal_signal.hpp) while it lives. At most one at a time: they belong to the process.
 class CrashGuard {
  public:
   /// Crashes are announced by a write to `event_fd` (an eventfd that outlives this).
@@ -28,19 +25,6 @@ class CrashGuard {
   };
   /// The first crash, if there was one.
   static Crash crash();
-
-  /// Gives the calling thread a stack of its own for signal handlers, so that a stack overflow can be reported too. Keep it
-  /// as long as the thread runs.
-  class Stack {
-   public:
-    Stack();
-    ~Stack();
-    Stack(const Stack&) = delete;
-    Stack& operator=(const Stack&) = delete;
-
-   private:
-    std::unique_ptr<std::byte[]> memory_;
-  };
 };
 
 }  // namespace weft::client

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/assert.hpp"
-#include "engine/client/crash_guard.hpp"
+#include "base/fatal_signal.hpp"
 
 namespace weft::client {
 
@@ -133,7 +133,7 @@ bool Slots::finish(Duration patience) {
 }
 
 void Slots::work(Slot& slot) {
-  const CrashGuard::Stack stack;
+  const SignalStack stack;
   while (next(slot))
     if (slot.task) run(slot);
   {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.hpp"
+#include "engine/client/job_summary.hpp"
 
 namespace weft::client {
 
@@ -60,10 +61,21 @@ void Progress::update(TimePoint now, const master::JobStatus& status) {
   line_shown_ = true;
 }
 
+void Progress::report_lost_workers(const master::JobStatus& status) {
+  if (const std::string lost = lost_workers_text(status); !lost.empty()) print(fmt::format("{}: {}\n", name_, lost));
+}
+
+void Progress::fail(const master::JobStatus& status) {
+  if (quiet_) return;
+  clear_line();
+  report_lost_workers(status);
+}
+
 void Progress::finish(TimePoint now, const master::JobStatus& status) {
   if (quiet_) return;
   report_finished_stages(now, status);
   clear_line();
+  report_lost_workers(status);
   print(fmt::format("{}: finished in {}: {} records, {} read, {} shuffled\n", name_, human_duration(now - started_),
                     status.input_records, human_bytes(status.input_bytes), human_bytes(status.shuffle_bytes)));
 }

@@ -23,11 +23,14 @@ class Progress {
   /// True when enough time has passed for another update(); asking is cheap.
   bool due(TimePoint now) const { return !quiet_ && now >= next_; }
   void update(TimePoint now, const master::JobStatus& status);
-  /// The last lines: stages that ended since, and the job's totals.
+  /// The last lines: stages that ended since, the workers that were lost, and the job's totals.
   void finish(TimePoint now, const master::JobStatus& status);
+  /// The last line of a job that has failed, before its error: the workers that were lost.
+  void fail(const master::JobStatus& status);
 
  private:
   void report_finished_stages(TimePoint now, const master::JobStatus& status);
+  void report_lost_workers(const master::JobStatus& status);
   void clear_line();
 
   std::string name_;

@@ -113,6 +113,8 @@ struct Status {
   priority @14 :Int32;
   shuffleReplicas @15 :UInt32;
   ahead @16 :Ahead;
+  lostWorkers @17 :List(Text);    # while it ran, the first few
+  workersLost @18 :UInt32;        # how many
 }
 
 struct Ahead {                    # blocks brought ahead of their tasks, in bytes
@@ -170,6 +172,8 @@ struct Node {
   aheadHeldBytes @17 :UInt64;     # of blocks brought ahead, in memory
   aheadFileBytes @18 :UInt64;     # and in files
   ahead @19 :Ahead;               # since the worker began
+  dead @20 :Bool;                 # it is no more: heard tells since when, cause why
+  cause @21 :Text;
 }
 
 struct Waiting {

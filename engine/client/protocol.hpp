@@ -127,6 +127,8 @@ struct NodeStatus {
   std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;  // of map outputs
   std::uint64_t ahead_held_bytes = 0, ahead_file_bytes = 0;    // of blocks brought ahead, in memory and in files
   shuffle::AheadBytes ahead{};                                 // since the worker began
+  bool dead = false;                                           // it is no more, since `heard` ago
+  std::string cause{};                                         // of its death: "SIGBUS"
 };
 
 rpc::Payload encode(const Submit& message);

@@ -55,6 +55,9 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
   out.setPriority(status.priority);
   out.setShuffleReplicas(status.shuffle_replicas);
   shuffle::write_ahead(out.initAhead(), status.ahead);
+  auto lost = out.initLostWorkers(count(status.lost_workers.size()));
+  for (unsigned k = 0; k < lost.size(); ++k) lost.set(k, text(status.lost_workers[k]));
+  out.setWorkersLost(status.workers_lost);
 }
 
 Result<master::JobStatus> read(wire::Status::Reader in) {
@@ -100,6 +103,8 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
   status.priority = in.getPriority();
   status.shuffle_replicas = in.getShuffleReplicas();
   status.ahead = shuffle::read_ahead(in.getAhead());
+  for (auto lost : in.getLostWorkers()) status.lost_workers.push_back(string(lost));
+  status.workers_lost = in.getWorkersLost();
   return status;
 }
 
@@ -244,6 +249,8 @@ rpc::Payload encode(const std::vector<NodeStatus>& nodes) {
     out[i].setAheadHeldBytes(node.ahead_held_bytes);
     out[i].setAheadFileBytes(node.ahead_file_bytes);
     shuffle::write_ahead(out[i].initAhead(), node.ahead);
+    out[i].setDead(node.dead);
+    out[i].setCause(text(node.cause));
   }
   return payload(builder);
 }
@@ -267,6 +274,8 @@ Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message) {
       made.ahead_held_bytes = node.getAheadHeldBytes();
       made.ahead_file_bytes = node.getAheadFileBytes();
       made.ahead = shuffle::read_ahead(node.getAhead());
+      made.dead = node.getDead();
+      made.cause = string(node.getCause());
     }
     return nodes;
   });

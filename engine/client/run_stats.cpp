@@ -4,6 +4,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "engine/client/job_summary.hpp"
 
 namespace weft::client {
 namespace {
@@ -34,7 +35,9 @@ std::string run_stats_json(const master::JobStatus& status, const std::set<std::
     json.begin_object().member("id", stage.id.value()).member("name", stage.name).member("tasks", stage.tasks);
     json.member("input_bytes", stage.input_bytes).member("shuffle_bytes", stage.shuffle_bytes).end_object();
   }
-  json.end_array().key("counters").begin_object();
+  json.end_array();
+  add_lost_workers(json, status);
+  json.key("counters").begin_object();
   for (const auto& [name, value] : status.counters) json.member(name, value);
   json.end_object().key("skipped_inputs").begin_object().member("count", skipped.size());
   if (!skipped.empty()) json.member("example", *skipped.begin());

@@ -85,6 +85,8 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
   status.shuffle_bytes = job.shuffle_bytes;
   status.input_bytes = job.input_bytes;
   status.input_records = job.input_records;
+  status.lost_workers = job.lost_workers;
+  status.workers_lost = job.workers_lost;
   if (!with_stages) return status;
   for (const auto& [id, stage] : job.stages) {
     const sched::StageInfo& info = *stage.info;

@@ -75,6 +75,8 @@ struct JobStatus {
   std::vector<StageStatus> stages;
   Counters counters;  // of winning attempts only
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
+  std::vector<std::string> lost_workers{};  // while it ran, but for those that left by themselves: "w2 (SIGBUS)"; the first few
+  std::uint32_t workers_lost = 0;           // how many
   /// Of its blocks, on all nodes. The core knows nothing of it: the shell fills it in, from what workers say now and then.
   shuffle::AheadBytes ahead{};
 };

@@ -70,6 +70,8 @@ struct JobRecord {
   bool patient = false;    // its stages wait for complete inputs, also with slow start
   Counters counters;
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
+  std::vector<std::string> lost_workers;  // the first few
+  std::uint32_t workers_lost = 0;
 };
 
 /// A running attempt's records. Valid until the attempt or the job ends.

@@ -7,6 +7,11 @@
 #include "engine/master/core_impl.hpp"
 
 namespace weft::master {
+namespace {
+
+constexpr std::uint32_t kLostWorkersNamed = 16;  // in the status of a job
+
+}  // namespace
 
 Result<void> Core::Impl::on(WorkerJoined event) {
   if (seen_nodes_.contains(event.node))
@@ -77,6 +82,8 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
   std::vector<TaskId> homeless;  // one of each stage that had tasks placed there
   for (auto& [job_id, job] : jobs_) {
     job.nodes.erase(id);
+    if (reason != kWorkerLeft && ++job.workers_lost <= kLostWorkersNamed)
+      job.lost_workers.push_back(fmt::format("{} ({})", node_name(id), reason));
     for (auto& [stage_id, stage] : job.stages) {
       stage.sent.erase(id);
       stage.told.erase(id);

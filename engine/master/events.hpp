@@ -76,6 +76,8 @@ struct WorkerHeartbeat {
   std::vector<sched::CapacityStep> forecast{};  // empty: as said before
   std::optional<sched::Resources> capacity{};   // from now on; what runs goes on. Without: as said before
 };
+/// The reason of a worker that said goodbye: it is not missed.
+inline constexpr std::string_view kWorkerLeft = "it left";
 /// The connection is gone, or the worker said goodbye.
 struct WorkerLost {
   NodeId node;

@@ -213,11 +213,22 @@ void ServerImpl::carry_out(ReleaseJob& release) {
 }
 
 /// A worker that is only silent stays in the list until its connection ends. It is told by the refusal of what it says next.
+void ServerImpl::note_loss(const NodeLost& lost, const Node& node) {
+  const protocol::Register& info = node.info;
+  if (lost.reason == kWorkerLeft) return log_.info("worker {} is gone: {}", info.name, lost.reason);
+  if (node.dying_of != 0)
+    log_.error("worker {} died: {}; the end of its log on {} says where", info.name, lost.reason, info.host);
+  else
+    log_.warn("worker {} is gone: {}", info.name, lost.reason);
+  const auto alarm = lost_.add({lost.node, info.name, info.host, info.rack, info.data_address, lost.reason, now()});
+  if (alarm) log_.error("ALARM: worker {}: {}", info.name, *alarm);
+}
+
 void ServerImpl::carry_out(NodeLost& lost) {
   const auto gone = nodes_.find(lost.node);
   if (gone == nodes_.end()) return;
   const protocol::Register& info = gone->second.info;
-  log_.info("worker {} is gone: {}", info.name, lost.reason);
+  note_loss(lost, gone->second);
   if (storage_) storage_->worker_lost(lost.node);
   for (auto& [id, node] : nodes_)
     if (id != lost.node) send(node, id, protocol::NodeLost{lost.node, info.data_address, lost.reason});

@@ -181,6 +181,18 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
       status.attributes = node.info.attributes;
     }
   }
+  for (const LostWorker& lost : lost_.recent(now())) {
+    if (nodes_.contains(lost.node)) continue;  // silent, and listed as such
+    client::NodeStatus& status = nodes.emplace_back();
+    status.id = lost.node;
+    status.name = lost.name;
+    status.host = lost.host;
+    status.rack = lost.rack;
+    status.address = lost.address;
+    status.dead = true;
+    status.cause = lost.reason;
+    status.heard = now() - lost.at;
+  }
   return client::encode(nodes);
 }
 

@@ -17,6 +17,7 @@
 #include "engine/master/clock_offset.hpp"
 #include "engine/master/event_log.hpp"
 #include "engine/master/journal.hpp"
+#include "engine/master/lost_workers.hpp"
 #include "engine/master/server.hpp"
 #include "engine/master/topology.hpp"
 #include "engine/scheduling/catalogue.hpp"
@@ -43,6 +44,7 @@ class ServerImpl final : public Server {
     Time heard{0};
     protocol::Heartbeat heartbeat{};  // the last one
     ClockOffset clock;
+    int dying_of = 0;  // a signal, of which it said so
   };
   /// A client's poll that waits for something to tell.
   struct Waiting {
@@ -79,6 +81,7 @@ class ServerImpl final : public Server {
   void carry_out(ReleaseShuffle& release);
   void carry_out(ReleaseJob& release);
   void carry_out(NodeLost& lost);
+  void note_loss(const NodeLost& lost, const Node& node);
   void carry_out(ActionFinished& action);
   void carry_out(JobFailed& failure);
   void carry_out(JobFinished& finished);
@@ -108,6 +111,7 @@ class ServerImpl final : public Server {
   void on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
   Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info);
   Result<rpc::Payload> on_fetch_binary(const rpc::Message& message);
+  Result<void> on_dying(const rpc::ConnectionPtr& connection, const rpc::Message& message);
   Result<void> on_worker_message(NodeId id, Node& node, const rpc::Message& message);
   void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
   void on_task_event(NodeId node, protocol::Event event);
@@ -156,6 +160,7 @@ class ServerImpl final : public Server {
   std::unique_ptr<StorageService> storage_;  // null: no files
   std::optional<Error> failed_;              // the master cannot go on
   std::map<NodeId, Node> nodes_;
+  LostWorkers lost_;
   std::map<JobId, Job> jobs_;                                     // running ones
   std::map<JobId, std::map<NodeId, shuffle::AheadBytes>> ahead_;  // of those the core knows, and of none before a restart
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;

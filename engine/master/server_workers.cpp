@@ -1,4 +1,6 @@
 // The server's side of its workers.
+#include <cstring>
+
 #include <fmt/core.h>
 
 #include "engine/master/server_impl.hpp"
@@ -47,6 +49,13 @@ Result<sched::Resources> capacity_of(const protocol::Register& worker) {
   capacity.cpu = worker.slots;
   if (capacity.memory == 0) capacity.memory = static_cast<double>(worker.memory_bytes);
   return capacity;
+}
+
+std::string_view host_of(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", number);
 }
 
 }  // namespace
@@ -106,11 +115,23 @@ Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::Message& message) {
   return protocol::encode(protocol::BinaryChunk{piece.total}, SharedBytes(std::move(piece.bytes)));
 }
 
+/// What a worker's handler of a fatal signal says, on a connection that is not the worker's: believed when it comes from its
+/// machine, and only as the reason when the worker's own connection is gone.
+Result<void> ServerImpl::on_dying(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
+  WEFT_ASSIGN(const protocol::Dying dying, protocol::decode_dying(message));
+  const auto node = nodes_.find(dying.node);
+  if (node == nodes_.end() || host_of(node->second.connection->peer()) != host_of(connection->peer()))
+    return fail(Code::invalid_argument, fmt::format("there is no node {} that could be dying", dying.node.value()));
+  node->second.dying_of = dying.signal;
+  return {};
+}
+
 void ServerImpl::on_notify(const rpc::ConnectionPtr& connection, rpc::Message message) {
   const auto tag = std::static_pointer_cast<WorkerTag>(connection->context);
   auto node = tag && tag->node ? nodes_.find(*tag->node) : nodes_.end();
-  Result<void> done = node == nodes_.end() ? fail(Code::invalid_argument, "a message of a peer that is not registered")
-                                           : on_worker_message(node->first, node->second, message);
+  Result<void> done = message.type == protocol::kDying ? on_dying(connection, message)
+                      : node == nodes_.end()           ? fail(Code::invalid_argument, "a message of a peer that is not registered")
+                                                       : on_worker_message(node->first, node->second, message);
   if (done) return;
   log_.warn("{}: {}; disconnecting", connection->peer(), done.error().to_string());
   connection->close();
@@ -202,7 +223,8 @@ void ServerImpl::on_close(const rpc::ConnectionPtr& connection, const Error& err
   if (const auto tag = std::static_pointer_cast<WorkerTag>(std::exchange(connection->context, nullptr))) {
     auto node = tag->node ? nodes_.find(*tag->node) : nodes_.end();
     if (node == nodes_.end()) return;
-    const std::string why = error.code() == Code::cancelled ? "it left" : error.to_string();
+    std::string why = error.code() == Code::cancelled ? std::string(kWorkerLeft) : error.to_string();
+    if (node->second.dying_of != 0) why = signal_name(node->second.dying_of);
     const auto lost = apply(WorkerLost{*tag->node, why});
     if (!lost && storage_) storage_->worker_lost(*tag->node);  // the core had given it up before; it may have said something since
     nodes_.erase(*tag->node);

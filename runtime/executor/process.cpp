@@ -1,6 +1,7 @@
 #include "runtime/executor/process.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/fatal_signal.hpp"
 #include "base/file.hpp"
 #include "base/sanitized.hpp"
 #include "base/text.hpp"
@@ -177,6 +179,7 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   }
   // What user code starts must not take itself for an executor.
   for (const char* name : {kRoleVariable, kExecutorFdVariable}) unsetenv(name);
+  log_fatal_signals(fmt::format("executor of {}", program_invocation_short_name));
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);             // a write past RLIMIT_FSIZE fails, as one to a full disk does
   setvbuf(stdout, nullptr, _IOLBF, 0);  // the log shows what tasks print when they print it, and a crash loses none of it

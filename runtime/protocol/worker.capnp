@@ -39,6 +39,11 @@ struct Heartbeat {
   aheadFileBytes @7 :UInt64;      # in files now
 }
 
+struct Dying {
+  node @0 :UInt32;
+  signal @1 :UInt8;
+}
+
 struct Ahead {                    # blocks brought ahead of their tasks, in bytes
   brought @0 :UInt64;
   read @1 :UInt64;                # of these

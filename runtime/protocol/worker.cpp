@@ -49,6 +49,14 @@ rpc::Payload encode(const Heartbeat& message) {
   return payload(builder);
 }
 
+rpc::Payload encode(const Dying& message) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::Dying>();
+  out.setNode(message.node.value());
+  out.setSignal(static_cast<std::uint8_t>(message.signal));
+  return payload(builder);
+}
+
 rpc::Payload encode(const std::vector<JobAhead>& jobs) {
   capnp::MallocMessageBuilder builder;
   auto out = builder.initRoot<wire::JobsAhead>().initJobs(static_cast<unsigned>(jobs.size()));
@@ -114,6 +122,12 @@ Result<Register> decode_register(const rpc::Message& message) {
 Result<Registered> decode_registered(const rpc::Message& message) {
   return rpc::read_message<wire::Registered>(message.header.view(), "answer to a registration", [](auto in) -> Result<Registered> {
     return Registered{NodeId(in.getNode()), Duration(in.getHeartbeatNanoseconds())};
+  });
+}
+
+Result<Dying> decode_dying(const rpc::Message& message) {
+  return rpc::read_message<wire::Dying>(message.header.view(), "last words of a worker", [](auto in) -> Result<Dying> {
+    return Dying{NodeId(in.getNode()), in.getSignal()};
   });
 }
 

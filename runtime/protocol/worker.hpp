@@ -23,6 +23,7 @@ enum WorkerMessage : rpc::MessageType {
   kReadLog = 105,      // request, master to worker: LogRequest -> the end of the job's log as bulk
   kCopyEnded = 106,    // notification, worker to master: CopyEnded; what came of a CopyOutput
   kJobsAhead = 107,    // notification, worker to master: vector<JobAhead>; with heartbeats, of jobs of which something has changed
+  kDying = 108,        // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
 };
 
 /// The most a binary is moved at a time.
@@ -49,6 +50,12 @@ struct Heartbeat {
   Duration clock{0};                                         // the worker's time of day, since 1970
   shuffle::AheadBytes ahead{};                               // since the worker began
   std::uint64_t ahead_held_bytes = 0, ahead_file_bytes = 0;  // of it in memory and in files now
+};
+
+/// The last that is heard of a worker. Its registration ends with the connection on which it registered.
+struct Dying {
+  NodeId node;
+  int signal = 0;
 };
 
 /// What became of blocks that were brought to the worker for tasks of a job, since that began.
@@ -151,6 +158,7 @@ struct LogRequest {
 rpc::Payload encode(const Register& message);
 rpc::Payload encode(const Registered& message);
 rpc::Payload encode(const Heartbeat& message);
+rpc::Payload encode(const Dying& message);
 rpc::Payload encode(const std::vector<Command>& commands);
 rpc::Payload encode(const BinaryRequest& message);
 rpc::Payload encode(const BinaryChunk& message, SharedBytes bytes);
@@ -161,6 +169,7 @@ rpc::Payload encode(const std::vector<JobAhead>& jobs);
 Result<Register> decode_register(const rpc::Message& message);
 Result<Registered> decode_registered(const rpc::Message& message);
 Result<Heartbeat> decode_heartbeat(const rpc::Message& message);
+Result<Dying> decode_dying(const rpc::Message& message);
 Result<std::vector<Command>> decode_commands(const rpc::Message& message);
 Result<BinaryRequest> decode_binary_request(const rpc::Message& message);
 Result<BinaryChunk> decode_binary_chunk(const rpc::Message& message);

@@ -205,6 +205,8 @@ void ExecutorProcess::reap() {
   }
   if (connection_) connection_->close();
   const std::string how = describe_exit(status_);
+  if (WIFSIGNALED(status_) && !ending_ && blamed_.empty())
+    log_.warn("an executor of {} died of {}; its log is {}", start_.path, how, start_.log_path);
   std::vector<protocol::Event> events;
   for (const auto& [attempt, running] : running_) events.push_back(verdict(attempt, running, how));
   running_.clear();
@@ -269,9 +271,13 @@ std::string last_line(const std::string& path, std::uint64_t from) {
   std::string text(size - start, '\0');
   const ssize_t got = pread(file.get(), text.data(), text.size(), static_cast<off_t>(start));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  const std::string_view trimmed = trim(text);
-  const auto newline = trimmed.rfind('\n');
-  return escaped((newline == std::string_view::npos ? trimmed : trimmed.substr(newline + 1)).substr(0, 300));
+  for (std::string_view rest = trim(text); !rest.empty();) {
+    const auto newline = rest.rfind('\n');
+    const std::string_view line = newline == std::string_view::npos ? rest : rest.substr(newline + 1);
+    if (line.find("): died of SIG") == std::string_view::npos) return escaped(line.substr(0, 300));
+    rest = newline == std::string_view::npos ? std::string_view() : trim(rest.substr(0, newline));
+  }
+  return {};
 }
 
 }  // namespace weft::runtime

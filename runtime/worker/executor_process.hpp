@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/executor.hpp"
 #include "runtime/protocol/position_page.hpp"
@@ -93,9 +94,11 @@ class ExecutorProcess {
   std::map<AttemptId, Running> running_;
   std::unique_ptr<rpc::Timer> reap_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Log log_{"worker"};
 };
 
-/// The last line of the file past `from`, fit for a one-line message; empty when there is none.
+/// The last line of the file past `from`, fit for a one-line message; empty when there is none. What the process said of its own
+/// fatal signal (base/fatal_signal.hpp) is left out: whoever asks knows that it died.
 std::string last_line(const std::string& path, std::uint64_t from);
 
 }  // namespace weft::runtime

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "runtime/worker/last_words.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -75,12 +76,15 @@ void MasterLink::registered(const protocol::Registered& answer) {
   heartbeat_ = std::clamp<Duration>(answer.heartbeat, 10ms, 60s);
   events_.clear();
   log_.info("registered with {} as node {}", master_.text, answer.node.value());
+  if (auto said = set_last_words(connection_->peer(), answer.node); !said)
+    log_.warn("a fatal signal of this process could not be told to the master: {}", said.error().to_string());
   callbacks_.on_registered(answer.node);
   beat();
 }
 
 void MasterLink::lost(const Error& error) {
   if (closed_) return;
+  drop_last_words();
   connection_.reset();
   timer_.reset();
   registered_ = false;
@@ -135,6 +139,7 @@ void MasterLink::flush() {
 }
 
 void MasterLink::close() {
+  drop_last_words();
   closed_ = true;
   registered_ = false;
   timer_.reset();

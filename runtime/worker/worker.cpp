@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/attributes.hpp"
+#include "base/fatal_signal.hpp"
 #include "base/file.hpp"
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/master_link.hpp"
@@ -360,6 +361,7 @@ Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
   WEFT_TRY(complete(options));
+  log_fatal_signals("worker " + options.name);
   auto worker = std::make_unique<WorkerImpl>(std::move(options));
   WEFT_TRY(worker->begin());
   return std::unique_ptr<Worker>(std::move(worker));

@@ -33,23 +33,27 @@ class Cluster {
   /// w1, w2, … with two slots unless `extra` says otherwise. Its executors see its name in $WEFT_TEST_NODE. Every second one shares
   /// nothing with its neighbours: they fetch from it.
   Process& add_worker(const std::vector<std::string>& extra = {}) {
-    std::vector<std::string> command{program("weft"), "worker", "--master",
-                                     address_,        "--name", "w" + std::to_string(workers_.size() + 1)};
-    if (std::find(extra.begin(), extra.end(), "--slots") == extra.end()) command.insert(command.end(), {"--slots", "2"});
-    if (workers_.size() % 2 == 1 && std::find(extra.begin(), extra.end(), "--share") == extra.end())
-      command.insert(command.end(), {"--share", "false"});
+    std::vector<std::string> command{program("weft"), "worker", "--master", address_};
+    const auto says = [&extra](const char* option) { return std::find(extra.begin(), extra.end(), option) != extra.end(); };
+    if (!says("--name")) command.insert(command.end(), {"--name", "w" + std::to_string(workers_.size() + 1)});
+    if (!says("--slots")) command.insert(command.end(), {"--slots", "2"});
+    if (workers_.size() % 2 == 1 && !says("--share")) command.insert(command.end(), {"--share", "false"});
     command.insert(command.end(), extra.begin(), extra.end());
     ProcessOptions with_name = daemon();
     with_name.environment["WEFT_TEST_NODE"] = "w" + std::to_string(workers_.size() + 1);
     workers_.push_back(std::make_unique<Process>(command, with_name));
     return *workers_.back();
   }
+  /// Dead ones do not count.
   bool has_nodes(int count) {
     return eventually([&] {
       const std::string nodes = admin({"node", "list", "--json"}).out;
-      int found = 0;
-      for (std::size_t at = nodes.find("\"name\""); at != std::string::npos; at = nodes.find("\"name\"", at + 1)) ++found;
-      return found == count;
+      const auto times = [&nodes](const std::string& part) {
+        int found = 0;
+        for (std::size_t at = nodes.find(part); at != std::string::npos; at = nodes.find(part, at + 1)) ++found;
+        return found;
+      };
+      return times("\"name\"") - times("\"state\":\"dead\"") == count;
     });
   }
 

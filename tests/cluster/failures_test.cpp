@@ -13,7 +13,7 @@ class BadUserCode : public testing::Test {
   ProcessResult probe(std::vector<std::string> words, const std::string& workers = "2") {
     words.insert(words.begin(), program("cluster_probe"));
     words.insert(words.end(), {"--quiet", "--workers", workers, "--marker", scratch_ / "marker"});
-    return run(words, {.environment = {{"WEFT_TEST_TAG", tag_}}, .deadline = std::chrono::seconds(100)});
+    return run(words, {.environment = {{"WEFT_TEST_TAG", tag_}}, .deadline = std::chrono::seconds(100), .may_die = true});
   }
   void TearDown() override {
     EXPECT_TRUE(eventually([&] { return processes_with("WEFT_TEST_TAG", tag_).empty(); }));

@@ -69,8 +69,8 @@ class FileCluster {
     for (int i = 0; i < options_.directories; ++i) command.insert(command.end(), {"--chunk-dir", chunk_directory(index, i)});
     auto environment = options_.environment;
     environment["WEFT_TEST_NODE"] = "w" + number;
-    workers_.at(index) =
-        std::make_unique<Process>(command, ProcessOptions{.environment = environment, .deadline = std::chrono::seconds(600), .daemon = true});
+    workers_.at(index) = std::make_unique<Process>(
+        command, ProcessOptions{.environment = environment, .deadline = std::chrono::seconds(600), .daemon = true});
   }
   /// It lives until then.
   void kill_worker(std::size_t index) {
@@ -87,8 +87,8 @@ class FileCluster {
                                      "--reclaim-delay", options_.reclaim_delay,
                                      "--lost-grace",    "200ms"};
     command.insert(command.end(), options_.master.begin(), options_.master.end());
-    master_ = std::make_unique<Process>(command,
-                                        ProcessOptions{.environment = options_.environment, .deadline = std::chrono::seconds(600), .daemon = true});
+    master_ = std::make_unique<Process>(
+        command, ProcessOptions{.environment = options_.environment, .deadline = std::chrono::seconds(600), .daemon = true});
     EXPECT_TRUE(eventually([&] { return !read_file(scratch_ / "port").empty(); })) << master_->err_so_far();
     address_ = read_file(scratch_ / "port");
     address_.erase(address_.find_last_not_of('\n') + 1);

@@ -60,6 +60,7 @@ TEST(SchedulerPlugin, ThatDecidesNonsenseWithoutEndIsCutOffReportedAndCanBeRepla
 
 TEST(SchedulerPlugin, ThatNeverReturnsEndsTheMasterAndEverybodyIsTold) {
   Cluster cluster(1, with(misbehaving("hanging"), {"--scheduler-timeout", "300ms"}));
+  cluster.master().expect_death();
   const auto result = run(cluster.job({"sums", "--records", "5000"}));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(has(result.err, "the scheduler hanging has not returned for 300ms") && one_line(result.err)) << result.err;

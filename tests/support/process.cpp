@@ -33,6 +33,7 @@ constexpr auto kPoll = std::chrono::milliseconds(2);
   ::dup2(out, 1);
   ::dup2(err, 2);
   ::setenv("TMPDIR", directory.c_str(), 1);  // what a killed program leaves behind goes with the object
+  ::setenv("WEFT_CRASH_LOG", (directory + "/crashes").c_str(), 1);
   for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -119,8 +120,12 @@ void Process::judge() {
   } else if (daemon_ && sent_.empty()) {
     how = "with exit code " + std::to_string(exit_code(status_)) + ", though nobody asked it to end";
   }
-  if (!how.empty())
-    death_handler()(name_ + ": process " + std::to_string(pid_) + " ended unexpectedly, " + how + ": " + last_lines(err_so_far()));
+  const std::string process = "process " + std::to_string(pid_);
+  if (!how.empty()) death_handler()(name_ + ": " + process + " ended unexpectedly, " + how + ": " + last_lines(err_so_far()));
+  std::istringstream all(crashes());
+  for (std::string line; std::getline(all, line);)
+    if (line.find("(" + process + ")") == std::string::npos)
+      death_handler()(name_ + ": of its processes, one died unexpectedly: " + line);
 }
 
 ProcessResult Process::wait() {
@@ -132,6 +137,7 @@ ProcessResult Process::wait() {
 }
 
 std::string Process::out_so_far() const { return read_file(directory_ / "out"); }
+std::string Process::crashes() const { return read_file(directory_ / "crashes"); }
 std::string Process::err_so_far() const { return read_file(directory_ / "err"); }
 
 ProcessResult run(const std::vector<std::string>& command, const ProcessOptions& options) {

@@ -25,8 +25,9 @@ struct ProcessOptions {
 };
 
 /// Called with one line for every process that ended unexpectedly: by a signal that Process::signal did not send and no deadline
-/// explains, or at all when it is a daemon that was sent none. Until one is set, the line is printed and the program ends with
-/// exit code 1, which is right for benchmarks. In GoogleTest programs it is a failure of the running test
+/// explains, or at all when it is a daemon that was sent none; and for every child of it (an executor, a private worker) that died
+/// of a fatal signal, as the children say themselves (base/fatal_signal.hpp). Until one is set, the line is printed and the program
+/// ends with exit code 1, which is right for benchmarks. In GoogleTest programs it is a failure of the running test
 /// (fail_on_death.cpp). Call it before the first Process; it may be called back on any thread that has one.
 void set_death_handler(std::function<void(const std::string&)> handler);
 
@@ -63,6 +64,8 @@ class Process {
   ProcessResult wait();
   std::string out_so_far() const;
   std::string err_so_far() const;
+  /// What it and its children said of fatal signals, a line each.
+  std::string crashes() const;
 
  private:
   void judge();

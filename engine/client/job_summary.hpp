@@ -1,0 +1,16 @@
+// What is said of a job in words wherever its figures are.
+#pragma once
+
+#include <string>
+
+#include "base/json.hpp"
+#include "engine/master/core.hpp"
+
+namespace weft::client {
+
+/// "2 workers were lost while it ran: w2 (SIGBUS), w3 (not heard of for 10.0 s)"; empty when none was.
+std::string lost_workers_text(const master::JobStatus& status);
+/// The members "workers_lost", how many, and "lost_workers", which, of the object that is open.
+void add_lost_workers(JsonWriter& json, const master::JobStatus& status);
+
+}  // namespace weft::client
