@@ -14,7 +14,7 @@ struct Timing {
 
 using Command = std::vector<std::string>;
 
-/// Runs to the end; prints the program's errors and exits when it fails.
+/// Runs to the end; prints the program's errors and exits when it fails, or when a process of its died of a fatal signal.
 Timing time_command(const Command& command);
 
 /// Runs each command in turn, `rounds` times, and returns the timings of each: alternating, so that a drift of the machine touches
@@ -29,11 +29,13 @@ double max_mib(const std::vector<Timing>& timings);
 class Background {
  public:
   explicit Background(const Command& command);
-  ~Background();  // SIGTERM, then waits
+  /// SIGTERM, then waits. One that has ended before, or died, ends the benchmark with a line.
+  ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
  private:
+  Command command_;
   int pid_;
 };
 

@@ -58,7 +58,7 @@ class Master {
     process_ =
         std::make_unique<test::Process>(std::vector<std::string>{setting.program("weft"), "master", "--listen", "127.0.0.1:0",
                                                                  "--port-file", port, "--data-dir", directory + "/data"},
-                                        test::ProcessOptions{{}, std::chrono::seconds(3600)});
+                                        test::ProcessOptions{.deadline = std::chrono::hours(1), .daemon = true});
     wait_for("the master", [&] { return !test::read_file(port).empty() || !process_->running(); });
     address_ = test::read_file(port);
     address_ = address_.substr(0, address_.find('\n'));
@@ -157,7 +157,7 @@ void measure_repair(const Setting& setting) {
         std::vector<std::string>{setting.program("weft"), "worker", "--master", master.address(), "--name", "w" + std::to_string(i),
                                  "--host", "h" + std::to_string(i), "--chunk-dir",
                                  (scratch.path() / ("w" + std::to_string(i))).string()},
-        test::ProcessOptions{{}, std::chrono::seconds(3600)}));
+        test::ProcessOptions{.deadline = std::chrono::hours(1), .daemon = true}));
   FileSystem& files = master.files();
   const auto report = [&] { return need(files.report()).storage; };
   wait_for("the workers", [&] { return report().nodes.size() == kWorkers; });

@@ -40,7 +40,7 @@ class Bench {
     const auto start = [&](std::vector<std::string> words) {
       words.insert(words.begin(), weft);
       processes_.push_back(
-          std::make_unique<test::Process>(words, test::ProcessOptions{.environment = {}, .deadline = std::chrono::hours(1)}));
+          std::make_unique<test::Process>(words, test::ProcessOptions{.deadline = std::chrono::hours(1), .daemon = true}));
     };
     start({"master", "--listen", "127.0.0.1:0", "--port-file", port, "--data-dir", directory + "/data"});
     test::eventually([&] { return !test::read_file(port).empty(); });
