@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,11 +41,16 @@ Result<void> write_all(int fd, ByteView bytes) {
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view content) {
-  std::string temporary = path.string() + ".XXXXXX";
-  const Fd file(::mkostemp(temporary.data(), O_CLOEXEC));
+  std::string temporary;
+  Fd file;
+  do {  // not mkostemp(): the mode is the umask's to say
+    std::uint64_t chance = 0;
+    if (::getrandom(&chance, sizeof chance, 0) != sizeof chance) return fail(errno_error("no random bytes", errno));
+    temporary = fmt::format("{}.{:016x}", path.string(), chance);
+    file = Fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  } while (!file.valid() && errno == EEXIST);
   if (!file.valid()) return fail(errno_error("cannot create " + temporary, errno));
   auto written = write_all(file.get(), as_bytes(content));
-  if (written && ::fchmod(file.get(), 0644) != 0) written = fail(errno_error("cannot set the mode", errno));
   if (written && ::fsync(file.get()) != 0) written = fail(errno_error("cannot sync", errno));
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0) written = fail(errno_error("cannot rename", errno));
   if (written) return {};

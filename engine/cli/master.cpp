@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/file.hpp"
+#include "base/private_directory.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
@@ -26,6 +27,7 @@ struct Options {
 };
 
 Result<void> run(Options options) {
+  keep_files_private();
   rpc::raise_descriptor_limit();
   const client::StopSignal stop(client::StopSignal::Hangup::reloads);
   std::atomic<bool> broken{false};

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/config.hpp"
+#include "base/private_directory.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
@@ -28,6 +29,7 @@ struct Options {
 };
 
 Result<void> run(Options options) {
+  keep_files_private();
   rpc::raise_descriptor_limit();
   Config config;
   runtime::declare(config, options.worker);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/private_directory.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
 #include "engine/client/session.hpp"
@@ -23,6 +24,7 @@ constexpr const char* kSettingsVariable = "WEFT_WORKER_SETTINGS";
 Result<void> run_worker() {
   const char* variable = std::getenv(kSettingsVariable);
   if (variable == nullptr) return fail(Code::invalid_argument, "WEFT_ROLE=worker is for the workers of private clusters only");
+  keep_files_private();
   rpc::raise_descriptor_limit();
   runtime::WorkerOptions options;
   options.private_cluster = true;

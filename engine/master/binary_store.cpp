@@ -33,7 +33,11 @@ Result<void> BinaryStore::write(const Hash128& binary, std::uint64_t offset, std
   if (total > kMaxBinaryBytes || offset > total || bytes.size() > total - offset || bytes.empty())
     return fail(Code::invalid_argument, "a piece of an uploaded program lies outside it, or the program is larger than 2 GiB");
   const std::string partial = path(binary) + ".partial";
-  const Fd file(open(partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  // What lies there before the first piece is of a master that was killed, or a trap.
+  const bool first = begun_.insert(binary).second;
+  if (first) unlink(partial.c_str());
+  const Fd file(open(partial.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (first ? O_CREAT | O_EXCL : 0), 0600));
+  if (!file.valid()) begun_.erase(binary);
   if (!file.valid()) return fail(errno_error("cannot keep the uploaded program " + partial, errno));
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t wrote = pwrite(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
@@ -43,6 +47,7 @@ Result<void> BinaryStore::write(const Hash128& binary, std::uint64_t offset, std
   if (offset + bytes.size() < total) return {};
   if (ftruncate(file.get(), static_cast<off_t>(total)) != 0) return fail(errno_error("cannot keep " + partial, errno));
   WEFT_ASSIGN(const Hash128 hash, hash_file(partial));
+  begun_.erase(binary);
   if (hash != binary) {
     unlink(partial.c_str());
     return fail(Code::corrupt, "the uploaded program does not have the content it was announced with; submit again");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/bytes.hpp"
@@ -32,6 +33,7 @@ class BinaryStore {
 
   std::string directory_;
   std::map<Hash128, std::uint64_t> sizes_;  // of the complete ones
+  std::set<Hash128> begun_;                 // of which this object has made the partial file
 };
 
 }  // namespace weft::master

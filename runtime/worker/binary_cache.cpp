@@ -28,7 +28,8 @@ void BinaryCache::get(const Hash128& binary, const rpc::ConnectionPtr& master, D
   downloads_[binary] = download;
   const std::string path = fmt::format("{}/{}", directory_, to_string(binary));
   if (auto hash = hash_file(path); hash && *hash == binary) return finish(download, path);  // of an earlier worker
-  download->file = Fd(open(download->partial_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700));
+  unlink(download->partial_path.c_str());  // of a worker that was killed, or a trap
+  download->file = Fd(open(download->partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700));
   if (!download->file.valid()) return finish(download, fail(errno_error("cannot write " + download->partial_path, errno)));
   next_chunk(download);
 }

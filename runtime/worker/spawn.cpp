@@ -10,8 +10,11 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/private_directory.hpp"
 
 extern char** environ;
 
@@ -48,6 +51,7 @@ struct Child {
   char** environment;
   int null_input, output, inherited, error_pipe;
   pid_t parent;
+  mode_t file_mask;
 
   [[noreturn]] void run() const {
     sigset_t none;
@@ -56,6 +60,7 @@ struct Child {
     for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) signal(number, SIG_DFL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
     if (options.own_group) setpgid(0, 0);
+    umask(file_mask);
     if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) {
       // The driver's directory need not exist here; paths in tasks are the driver's business.
     }
@@ -92,8 +97,8 @@ Result<pid_t> spawn(const SpawnOptions& options) {
                         (options.inherited < 0 || inherited.valid());
   if (!have_all) return fail(errno_error("cannot start a process", errno));
 
-  const Child child{options,      arguments.data(), environment.data(), null_input.get(),
-                    output.get(), inherited.get(),  write_end.get(),    getpid()};
+  const Child child{options,         arguments.data(), environment.data(), null_input.get(), output.get(),
+                    inherited.get(), write_end.get(),  getpid(),           users_umask()};
   const pid_t pid = fork();
   if (pid < 0) return fail(errno_error("cannot start a process", errno));
   if (pid == 0) child.run();

@@ -16,6 +16,7 @@
 #include "base/attributes.hpp"
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
+#include "base/private_directory.hpp"
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/master_link.hpp"
 
@@ -105,8 +106,12 @@ class WorkerImpl final : public Worker {
     std::error_code error;
     std::filesystem::remove_all(context_.directory + "/jobs", error);  // of an earlier worker
     for (const char* name : {"", "/jobs", "/logs", "/binaries"}) {
-      std::filesystem::create_directories(context_.directory + name, error);
-      if (error) return fail(Code::io, fmt::format("cannot create {}{}: {}", context_.directory, name, error.message()));
+      // The directory itself may be one that the user made, and shares.
+      if (*name == '\0')
+        std::filesystem::create_directories(context_.directory, error);
+      else
+        WEFT_TRY(make_private_directory(context_.directory + name));
+      if (error) return fail(Code::io, fmt::format("cannot create {}: {}", context_.directory, error.message()));
     }
     return {};
   }

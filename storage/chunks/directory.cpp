@@ -17,6 +17,7 @@
 #include "base/crc32c.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "base/private_directory.hpp"
 #include "base/text.hpp"
 #include "storage/chunks/chunk_file.hpp"
 
@@ -155,6 +156,7 @@ Result<void> Directory::make_folders() const {
     const fs::path folder = path_ / name;
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail(errno_error("cannot make " + folder.string(), errno));
   }
+  WEFT_TRY(make_private_directory(path_ / "index"));
   WEFT_ASSIGN(const Fd folder, open_folder(path_));
   return sync(folder, path_);
 }

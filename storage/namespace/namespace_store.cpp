@@ -13,6 +13,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
 
+#include "base/private_directory.hpp"
 #include "base/text.hpp"
 
 namespace weft::storage {
@@ -206,9 +207,8 @@ rocksdb::Options options_of() {
 }  // namespace
 
 Result<std::unique_ptr<NamespaceStore>> NamespaceStore::open(const std::string& directory) {
+  WEFT_TRY(make_private_directory(directory));
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return fail(Code::io, fmt::format("cannot create {}: {}", directory, error.message()));
   const bool fresh = !std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error);
   if (fresh) {
     // A directory with other things in it, or a namespace that lost the file that says where it begins.

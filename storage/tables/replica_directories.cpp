@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/file.hpp"
+#include "base/private_directory.hpp"
 #include "base/text.hpp"
 
 namespace weft::storage {
@@ -42,8 +43,7 @@ Result<std::map<PlaceId, std::string>> find_replicas(const std::vector<std::stri
   for (const std::string& directory : directories) {
     const fs::path tables = fs::path(directory) / "tables";
     std::error_code error;
-    fs::create_directories(tables, error);
-    if (error) return fail(Code::io, fmt::format("cannot create {}: {}", tables.string(), error.message()));
+    WEFT_TRY(make_private_directory(tables));
     const std::string mark = (tables / "CLUSTER").string();
     if (!fs::exists(mark, error)) WEFT_TRY(write_file(mark, cluster));
     WEFT_ASSIGN(const std::string known, read_file(mark));

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include <sys/stat.h>
+
 #include "tests/cluster/file_cluster.hpp"
 #include "tests/reference/reference.hpp"
 
@@ -359,6 +361,45 @@ std::string field(const std::string& line, const std::string& name) {
   if (at == std::string::npos) return "";
   const auto begin = at + name.size() + 3;
   return line.substr(begin, line.find_first_of(",}", begin) - begin);
+}
+
+/// What users but the owner may do something with, below the directory.
+std::string open_to_others(const std::filesystem::path& top) {
+  std::string found;
+  std::error_code gone;
+  for (std::filesystem::recursive_directory_iterator at(top, gone), end; !gone && at != end; at.increment(gone)) {
+    const auto status = at->symlink_status(gone);
+    if (!gone && (static_cast<unsigned>(status.permissions()) & 077) != 0) found += at->path().string() + "\n";
+  }
+  return found;
+}
+
+TEST_F(Files, WhatMastersAndWorkersMakeIsOpenToNobodyElse) {
+  const mode_t before = ::umask(022);
+  const std::string temporary = files / "tmp";
+  std::filesystem::create_directory(temporary);
+  start(2, {.environment = {{"TMPDIR", temporary}}});
+  std::filesystem::create_directories(files / "shared");
+  put(some_text(300'000, 4), "/words", {"--chunk-size", "64KiB"});
+  const auto weft = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), program("weft"));
+    words.insert(words.end(), {"--master", cluster->address()});
+    const ProcessResult result = run(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  };
+  weft({"table", "create", "people", "--partitions", "4"});
+  weft({"table", "put", "people", "ann", "here"});
+  const auto job = run(
+      {program("wordcount"), "--quiet", "--cluster", cluster->address(), "--input", "weft://words", "--output", "weft://counts"});
+  EXPECT_EQ(job.exit_code, 0) << job.err;
+  const auto local = run({program("wordcount"), "--quiet", "--cluster", cluster->address(), "--files", cluster->address(),
+                          "--input", "weft://words", "--output", files / "shared/counts"});
+  EXPECT_EQ(local.exit_code, 0) << local.err;
+  const auto part = std::filesystem::status(files / "shared/counts/part-00000").permissions();
+  EXPECT_EQ(part, std::filesystem::perms(0644)) << "what a job writes is its user's to share";
+  EXPECT_EQ(open_to_others(cluster->scratch() / "") + open_to_others(temporary), "");
+  cluster.reset();
+  ::umask(before);
 }
 
 TEST_F(Files, TasksRunWhereTheirChunksAre) {

@@ -1,0 +1,62 @@
+#include "engine/master/binary_store.hpp"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+
+namespace weft::master {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BinaryStoreTest : public testing::Test {
+ protected:
+  BinaryStoreTest() : dir_(TempDir::create().value()) {
+    EXPECT_TRUE(write_file(dir_.path() / "program", content_));
+    hash_ = hash_file(dir_.path() / "program").value();
+    fs::create_directory(dir_.path() / "store");
+  }
+  std::string partial() const { return dir_.path() / "store" / (to_string(hash_) + ".partial"); }
+  Result<void> upload(BinaryStore& store, std::size_t from, std::size_t to) {
+    return store.write(hash_, from, content_.size(), as_bytes(content_).subspan(from, to - from));
+  }
+
+  const std::string content_ = std::string(1000, 'p') + std::string(1000, 'q');
+  TempDir dir_;
+  Hash128 hash_{};
+};
+
+TEST_F(BinaryStoreTest, APlantedLinkIsNotWrittenThrough) {
+  ASSERT_TRUE(write_file(dir_.path() / "precious", "precious"));
+  fs::create_symlink(dir_.path() / "precious", partial());
+  BinaryStore store(dir_.path() / "store");
+  ASSERT_TRUE(upload(store, 0, 700));
+  ASSERT_TRUE(upload(store, 700, 2000));
+  EXPECT_TRUE(store.knows(hash_));
+  EXPECT_EQ(*read_file(dir_.path() / "precious"), "precious");
+
+  BinaryStore other(dir_.path() / "store");
+  fs::remove(dir_.path() / "store" / to_string(hash_));
+  ASSERT_TRUE(upload(other, 0, 700));
+  fs::remove(partial());
+  fs::create_symlink(dir_.path() / "precious", partial());  // in the middle
+  EXPECT_FALSE(upload(other, 700, 2000));
+  EXPECT_EQ(*read_file(dir_.path() / "precious"), "precious");
+  EXPECT_TRUE(upload(other, 0, 2000)) << "begins again";
+}
+
+TEST_F(BinaryStoreTest, WhatAKilledMasterLeftIsDroppedAndSeveralMayUploadTheSame) {
+  ASSERT_TRUE(write_file(partial(), std::string(5000, 'x')));
+  BinaryStore store(dir_.path() / "store");
+  ASSERT_TRUE(upload(store, 0, 1500));
+  ASSERT_TRUE(upload(store, 0, 500));  // another driver
+  ASSERT_TRUE(upload(store, 1500, 2000));
+  EXPECT_TRUE(store.knows(hash_));
+  ASSERT_TRUE(upload(store, 500, 2000)) << "it is known by then";
+  EXPECT_FALSE(fs::exists(partial()));
+}
+
+}  // namespace
+}  // namespace weft::master
