@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "storage/chunks/chunk_file.hpp"
@@ -30,8 +31,11 @@ Result<std::vector<std::uint32_t>> DamagedChunk::checksums() const {
   std::vector<std::uint32_t> stored(page_count(info_.length));
   read_what_is_there(fd_.get(), info_.length, {reinterpret_cast<std::byte*>(stored.data()), stored.size() * sizeof(std::uint32_t)});
   if (digest_of(stored) == info_.digest) return stored;
+  struct stat info {};
+  const bool complete = ::fstat(fd_.get(), &info) == 0 && static_cast<std::uint64_t>(info.st_size) >= info_.length;
   PageChecksums of_bytes;
-  for (std::uint64_t at = 0; at < info_.length; at += kStep) of_bytes.add(read(at, std::min(kStep, info_.length - at)).view());
+  for (std::uint64_t at = 0; complete && at < info_.length; at += kStep)
+    of_bytes.add(read(at, std::min(kStep, info_.length - at)).view());
   auto computed = of_bytes.finish();
   if (digest_of(computed) == info_.digest) return computed;
   return fail(Code::corrupt, "neither the checksums of the pages of " + to_string(info_.id) + " nor its bytes fit its digest");

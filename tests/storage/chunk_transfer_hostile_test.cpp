@@ -142,6 +142,16 @@ TEST_F(ChunkTransferTest, RefusesMessagesThatMakeNoSense) {
   EXPECT_EQ(code(kReadPages, encode_read({ChunkId(1), 0, 1u << 30})), Code::invalid_argument);
   EXPECT_EQ(code(kReadPages, encode_read({ChunkId(1), std::uint64_t{1} << 63, 65'536})), Code::invalid_argument);
   EXPECT_EQ(code(kOpenChunk, Buffer::copy_of(as_bytes("no message at all"))), Code::corrupt);
+  EXPECT_EQ(code(kOpenDamaged, encode_open(info)), Code{});
+  EXPECT_EQ(code(kOpenDamaged, encode_open({ChunkId(1), kLargestChunkBytes, info.digest})), Code::corrupt);
+  EXPECT_EQ(code(kOpenDamaged, encode_open({ChunkId(9), 10, 10})), Code::not_found);
+  EXPECT_EQ(code(kReadDamaged, encode_damaged({info, 65'536, 100'000 - 65'536})), Code{});
+  EXPECT_EQ(code(kReadDamaged, encode_damaged({info, 1, 1000})), Code::invalid_argument);
+  EXPECT_EQ(code(kReadDamaged, encode_damaged({info, 65'536, 65'536})), Code::invalid_argument);
+  EXPECT_EQ(code(kReadDamaged, encode_damaged({info, std::uint64_t{1} << 63, 65'536})), Code::invalid_argument);
+  EXPECT_EQ(code(kReadDamaged, encode_damaged({{ChunkId(1), kLargestChunkBytes, 0}, 0, 1u << 30})), Code::invalid_argument);
+  EXPECT_EQ(code(kReadDamaged, encode_damaged({{ChunkId(9), 10, 10}, 0, 10})), Code::not_found);
+  EXPECT_EQ(code(kReadDamaged, Buffer::copy_of(as_bytes("no message at all"))), Code::corrupt);
   EXPECT_EQ(code(kWriteBytes, encode_position({ChunkId(2), 0}), 10), Code::invalid_argument);
   EXPECT_EQ(code(kSealChunk, encode_seal({ChunkId(2), 0, 0})), Code::invalid_argument);
   EXPECT_EQ(code(kBeginWrite, encode_begin({ChunkId(2), 10, "me", {}})), Code{});
