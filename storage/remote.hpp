@@ -62,7 +62,7 @@ class RemoteFiles {
   /// One way to write the path; invalid_argument when it is none.
   virtual Result<std::string> normal(const std::string& path) = 0;
   virtual Result<bool> exists(const std::string& path) = 0;
-  virtual Result<void> make_directory(const std::string& path) = 0;
+  virtual Result<void> make_directory(const std::string& path) = 0;  // goes when this process does, unless it was renamed
   /// Names in a directory.
   virtual Result<std::vector<std::string>> names(const std::string& directory) = 0;
   /// In one step; with `replace`, what is at `to` goes.

@@ -90,6 +90,7 @@ Result<void> copy_in(int from, const std::string& name, storage::FileWriter& wri
 Result<void> put_stream(FileSystem& files, int from, const std::string& name, std::uint64_t size, const std::string& to,
                         const FsOptions& options) {
   WEFT_ASSIGN(const auto writer, files.create(to, options.create));
+  writer->expect(size);
   Bar bar(to, size);
   WEFT_TRY(copy_in(from, name, *writer, bar));
   WEFT_TRY(writer->close());

@@ -236,8 +236,12 @@ class FileService final : public StorageService {
         WEFT_ASSIGN(reply.lease, namespace_.create(request.path, request.user, options, now()));
         return {};
       }
+      case Operation::lease_directory: {
+        WEFT_ASSIGN(reply.lease, namespace_.lease_directory(request.path, request.user, calendar_ms(), now()));
+        return {};
+      }
       case Operation::allocate: {
-        WEFT_ASSIGN(Allocation allocation, namespace_.allocate(request.lease, request.other, request.nodes, now()));
+        WEFT_ASSIGN(Allocation allocation, namespace_.allocate(request.lease, request.other, request.nodes, now(), request.length));
         reply.chunk = allocation.chunk;
         add_nodes(reply, std::move(allocation.targets));
         return {};

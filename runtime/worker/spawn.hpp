@@ -21,8 +21,8 @@ struct SpawnOptions {
   bool own_group = false;                // a process group of its own, away from the terminal's signals
 };
 
-/// Forks and execs; stdin is /dev/null, the umask the user's (users_umask()). The child gets SIGKILL when the calling *thread* ends, so call from one that lives long.
-/// Returns when the program is running; not_found, io, … when it cannot be executed.
+/// Forks and execs; stdin is /dev/null, the umask the user's (users_umask()). The child gets SIGKILL when the calling *thread*
+/// ends, so call from one that lives long. Returns when the program is running; not_found, io, … when it cannot be executed.
 Result<pid_t> spawn(const SpawnOptions& options);
 
 /// How a process ended, from its wait status: "signal 11 (SIGSEGV)", "exit code 3".

@@ -8,6 +8,7 @@
 #include "base/machine.hpp"
 #include "base/text.hpp"
 #include "storage/files/file_system_impl.hpp"
+#include "storage/files/lease.hpp"
 #include "storage/namespace/path.hpp"
 
 namespace weft::storage {
@@ -110,6 +111,24 @@ Result<void> FileSystemImpl::make_directory(const std::string& path, bool parent
   const auto made = ask(request, &repeated);
   if (made || (repeated && made.error().code() == Code::already_exists)) return {};
   return fail(made.error());
+}
+
+namespace {
+
+class Leased final : public DirectoryLease {
+ public:
+  Leased(std::shared_ptr<FileSystemImpl> files, LeaseId id) : lease_(std::move(files), id) {}
+  ~Leased() override { lease_.abandon(); }
+
+ private:
+  Lease lease_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DirectoryLease>> FileSystemImpl::lease_directory(const std::string& path) {
+  WEFT_ASSIGN(const FileReply reply, ask(FileRequest{Operation::lease_directory, path, {}, options_.user}));
+  return std::make_unique<Leased>(shared_from_this(), reply.lease);
 }
 
 Result<void> FileSystemImpl::remove(const std::string& path, bool recursive) {

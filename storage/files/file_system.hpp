@@ -50,6 +50,9 @@ class FileReader {
 class FileWriter {
  public:
   virtual ~FileWriter() = default;
+  /// So many bytes will be appended in all: room is looked for and reserved accordingly. Without it, workers with little room are
+  /// taken as well, and a chunk that outgrows one begins again elsewhere. Before the first append().
+  virtual void expect(std::uint64_t bytes) = 0;
   virtual Result<void> append(ByteView bytes) = 0;
   /// Returns when every chunk is durable on all its workers, or on fewer if some failed: see short_chunks(). After success the file
   /// is there.
@@ -61,6 +64,12 @@ class FileWriter {
 
 /// "bytes 0 to 99, 300 to 399 and 7 more ranges".
 std::string ranges_text(const std::vector<ByteRange>& ranges, std::size_t most);
+
+/// Of a directory that goes with this object, or a minute after its process died; any thread. One that was renamed by then stays.
+class DirectoryLease {
+ public:
+  virtual ~DirectoryLease() = default;
+};
 
 /// A piece of a file with the hosts that hold it.
 struct FilePiece {
@@ -88,6 +97,8 @@ class FileSystem {
   /// The chunks of a file as they lie.
   virtual Result<std::vector<FilePiece>> pieces(const std::string& path) = 0;
   virtual Result<void> make_directory(const std::string& path, bool parents) = 0;
+  /// A new directory, removed with all below it at the end of its lease: for what has no name yet.
+  virtual Result<std::unique_ptr<DirectoryLease>> lease_directory(const std::string& path) = 0;
   virtual Result<void> remove(const std::string& path, bool recursive) = 0;
   virtual Result<void> rename(const std::string& from, const std::string& to, bool replace) = 0;
   virtual Result<void> set_replication(const std::string& path, std::uint32_t replication) = 0;

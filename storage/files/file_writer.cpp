@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,13 +8,13 @@
 #include "base/text.hpp"
 #include "storage/files/file_system_impl.hpp"
 #include "storage/files/kept_chunk.hpp"
+#include "storage/files/lease.hpp"
 
 namespace weft::storage {
 namespace {
 
-constexpr Duration kRenew = std::chrono::seconds(10);
 constexpr Duration kPause = std::chrono::milliseconds(100);
-constexpr Duration kRenewDeadline = std::chrono::seconds(5);
+constexpr std::uint64_t kUnknownBytes = 1u << 20;
 
 /// Keeps a chunk's bytes until it is durable, so that one whose first worker dies can be begun again elsewhere.
 class Writer final : public FileWriter {
@@ -24,18 +22,15 @@ class Writer final : public FileWriter {
   Writer(std::shared_ptr<FileSystemImpl> files, std::string path, LeaseId lease, CreateOptions options)
       : files_(std::move(files)),
         path_(std::move(path)),
-        lease_(lease),
         options_(options),
         kept_(files_->options().directory),
-        renewer_([this] { renew(); }) {}
+        lease_(files_, lease) {}
   ~Writer() override {
     chunk_.reset();
-    stop_renewing();
-    if (!closed_) {
-      FileRequest request{Operation::abandon, {}, {}, {}, lease_};
-      (void)files_->ask_once(request, kRenewDeadline);  // or the lease runs out
-    }
+    if (!closed_) lease_.abandon();
   }
+
+  void expect(std::uint64_t bytes) override { expected_ = bytes; }
 
   Result<void> append(ByteView bytes) override {
     if (failed_) return fail(*failed_);
@@ -56,10 +51,10 @@ class Writer final : public FileWriter {
     if (closed_) return {};
     if (kept_.size() != 0)
       if (auto sealed = seal(); !sealed) return broken(std::move(sealed).error());
-    if (auto done = files_->ask(FileRequest{Operation::complete, {}, {}, {}, lease_}); !done)
+    if (auto done = files_->ask(FileRequest{Operation::complete, {}, {}, {}, lease_.id()}); !done)
       return broken(std::move(done).error());
     closed_ = true;
-    stop_renewing();
+    lease_.end();
     return {};
   }
 
@@ -79,6 +74,13 @@ class Writer final : public FileWriter {
     return again();
   }
 
+  /// What is known of the chunk's length; of a file of unknown length, as much as there is already.
+  std::uint64_t expected_of_chunk() const {
+    const std::uint64_t before = bytes_ - kept_.size();
+    const std::uint64_t rest = expected_ > before ? expected_ - before : std::max(before, kUnknownBytes);
+    return std::min(std::max(rest, kept_.size()), options_.chunk_bytes);
+  }
+
   Result<void> allocate() {
     Patience patience(files_->options());
     while (true) {
@@ -92,14 +94,15 @@ class Writer final : public FileWriter {
   }
 
   Result<void> try_allocate() {
-    FileRequest request{Operation::allocate, {}, files_->options().writer, {}, lease_};
+    FileRequest request{Operation::allocate, {}, files_->options().writer, {}, lease_.id()};
     request.nodes = excluded_;
+    request.length = expected_of_chunk();
     WEFT_ASSIGN(FileReply reply, files_->ask_once(request, std::chrono::seconds(15)));
     id_ = reply.chunk;
     targets_ = std::move(reply.nodes);
     std::vector<std::string> addresses;
     for (const NodeStorage& node : targets_) addresses.push_back(node.node.address);
-    auto made = files_->chunks().create(id_, addresses, options_.chunk_bytes);
+    auto made = files_->chunks().create(id_, addresses, request.length);
     if (!made) {
       excluded_.push_back(targets_.front().id);
       return fail(Code::unavailable, std::move(made).error().to_string());
@@ -155,7 +158,7 @@ class Writer final : public FileWriter {
   Result<void> seal() {
     WEFT_ASSIGN(const ChunkWritten written, write_out_twice());
     chunk_.reset();
-    FileRequest request{Operation::seal, {}, {}, {}, lease_};
+    FileRequest request{Operation::seal, {}, {}, {}, lease_.id()};
     request.chunk = written.info;
     for (const NodeStorage& node : targets_)
       if (has(written, node)) request.nodes.push_back(node.id);
@@ -166,39 +169,19 @@ class Writer final : public FileWriter {
     return {};
   }
 
-  void renew() {
-    std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, kRenew, [this] { return stopped_; })) {
-      lock.unlock();
-      (void)files_->ask_once(FileRequest{Operation::renew, {}, {}, {}, lease_}, kRenewDeadline);  // what is wrong shows elsewhere
-      lock.lock();
-    }
-  }
-  void stop_renewing() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-    }
-    wake_.notify_one();
-    if (renewer_.joinable()) renewer_.join();
-  }
-
   std::shared_ptr<FileSystemImpl> files_;
   const std::string path_;
-  const LeaseId lease_;
   const CreateOptions options_;
   std::unique_ptr<ChunkWriter> chunk_;  // null: none is being written
   ChunkId id_;
   std::vector<NodeStorage> targets_;
   std::vector<NodeId> excluded_;
-  KeptChunk kept_;  // the bytes of the chunk being written
+  KeptChunk kept_;              // the bytes of the chunk being written
+  std::uint64_t expected_ = 0;  // in all; 0: not known
   std::uint64_t bytes_ = 0, short_chunks_ = 0;
   std::optional<Error> failed_;
   bool closed_ = false;
-  std::mutex mutex_;  // guards stopped_
-  std::condition_variable wake_;
-  bool stopped_ = false;
-  std::thread renewer_;
+  Lease lease_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -94,7 +95,10 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
 
   Result<void> make_directory(const std::string& path) override {
     WEFT_ASSIGN(const auto files, connected());
-    return files->make_directory(path, false);
+    WEFT_ASSIGN(auto lease, files->lease_directory(path));
+    const std::lock_guard lock(mutex_);
+    leases_[path] = std::move(lease);
+    return {};
   }
   Result<std::vector<std::string>> names(const std::string& directory) override {
     WEFT_ASSIGN(const auto files, connected());
@@ -105,11 +109,15 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
   }
   Result<void> rename(const std::string& from, const std::string& to, bool replace) override {
     WEFT_ASSIGN(const auto files, connected());
-    return files->rename(from, to, replace);
+    WEFT_TRY(files->rename(from, to, replace));
+    (void)take_lease(from);  // nothing has that name any more
+    return {};
   }
   Result<void> remove(const std::string& path) override {
     WEFT_ASSIGN(const auto files, connected());
-    return files->remove(path, true);
+    const auto removed = files->remove(path, true);
+    (void)take_lease(path);
+    return removed;
   }
   void stop_waiting() override {
     stop_waiting_for_master(tables_.get());
@@ -133,6 +141,12 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
         WEFT_TRY(add(files, entry, found));
     }
     return {};
+  }
+
+  std::unique_ptr<DirectoryLease> take_lease(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    const auto found = leases_.extract(path);
+    return found ? std::move(found.mapped()) : nullptr;
   }
 
   Result<std::shared_ptr<FileSystem>> connected() {
@@ -161,7 +175,8 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<FileSystem> files_;
   bool waits_ = true;
-  std::optional<Error> lost_;  // the master is, and nobody waits for it
+  std::optional<Error> lost_;                                      // the master is, and nobody waits for it
+  std::map<std::string, std::unique_ptr<DirectoryLease>> leases_;  // of directories made here that have their name still
 };
 
 }  // namespace

@@ -21,15 +21,15 @@ enum FileMessage : rpc::MessageType {
 
 /// What a client asks for. Behind each, the fields of the request it uses, and what the reply has.
 enum class Operation : std::uint16_t {
-  make_directory = 1,    // path, user, flag (parents)
-  create = 2,            // path, user, replication, chunk_bytes, flag (overwrite) -> lease
-  allocate = 3,          // lease, other (writer's host or worker), nodes (excluded) -> chunk, nodes (the pipeline)
-  seal = 4,              // lease, chunk, nodes (durable)
-  complete = 5,          // lease
-  abandon = 6,           // lease
-  renew = 7,             // lease
-  remove = 8,            // path, flag (recursive)
-  rename = 9,            // path, other (to), flag (replace)
+  make_directory = 1,  // path, user, flag (parents)
+  create = 2,          // path, user, replication, chunk_bytes, flag (overwrite) -> lease
+  allocate = 3,  // lease, other (writer's host or worker), nodes (excluded), length (expected, or 0) -> chunk, nodes (the pipeline)
+  seal = 4,      // lease, chunk, nodes (durable)
+  complete = 5,  // lease
+  abandon = 6,   // lease
+  renew = 7,     // lease
+  remove = 8,    // path, flag (recursive)
+  rename = 9,    // path, other (to), flag (replace)
   set_replication = 10,  // path, replication
   set_quota = 11,        // user, length (bytes), offset (entries)
   stat = 12,             // path -> files[0]
@@ -42,6 +42,7 @@ enum class Operation : std::uint16_t {
   drain = 19,            // other (worker's name), flag (on)
   balance = 20,          // share
   leave_safe_mode = 21,
+  lease_directory = 22,  // path, user -> lease
 };
 
 /// Entries in one answer to `list`; fewer mean that there are no more.

@@ -35,20 +35,24 @@ Result<void> Namespace::make_directory(std::string_view path, std::string_view u
 Result<LeaseId> Namespace::create(std::string_view path, std::string_view user, const CreateOptions& options, Time now) {
   return impl_->create(path, user, options, now);
 }
-Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now) {
-  return impl_->allocate(lease, writer, excluded, now);
+Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now,
+                                       std::uint64_t bytes) {
+  return impl_->allocate(lease, writer, excluded, now, bytes);
 }
 Result<void> Namespace::seal(LeaseId lease, const ChunkInfo& chunk, const std::vector<NodeId>& durable, Time now) {
   return impl_->seal(lease, chunk, durable, now);
 }
 Result<void> Namespace::complete(LeaseId lease, std::int64_t clock_ms, Time now) { return impl_->complete(lease, clock_ms, now); }
+Result<LeaseId> Namespace::lease_directory(std::string_view path, std::string_view user, std::int64_t clock_ms, Time now) {
+  return impl_->lease_directory(path, user, clock_ms, now);
+}
 Result<void> Namespace::abandon(LeaseId lease) {
-  WEFT_ASSIGN(OpenFile * file, impl_->open_file(lease));
+  WEFT_ASSIGN(OpenFile * file, impl_->leased(lease));
   impl_->drop(*file);
   return {};
 }
 Result<void> Namespace::renew(LeaseId lease, Time now) {
-  WEFT_ASSIGN(OpenFile * file, impl_->open_file(lease));
+  WEFT_ASSIGN(OpenFile * file, impl_->leased(lease));
   impl_->at(now);
   file->expires = impl_->clock + impl_->options.lease;
   return {};

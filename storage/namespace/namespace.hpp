@@ -42,12 +42,17 @@ class Namespace {
   Result<LeaseId> create(std::string_view path, std::string_view user, const CreateOptions& options, Time now);
   /// A new chunk for the file and where it is to be written: `writer` is the host (or the worker's name) of who writes. `excluded`
   /// just failed. resource_exhausted when no node has room, unavailable when there may be others later. An earlier chunk that was
-  /// not sealed is given up.
-  Result<Allocation> allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now);
+  /// not sealed is given up. Nodes need room for `bytes`, what the writer expects of the chunk (0: it does not know, and little is
+  /// asked for); it may become longer, up to its file's chunk size, where the node has room then.
+  Result<Allocation> allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now,
+                              std::uint64_t bytes = 0);
   /// The chunk allocated last is durable on these nodes and is now the end of the file. Repeating it is fine.
   Result<void> seal(LeaseId lease, const ChunkInfo& chunk, const std::vector<NodeId>& durable, Time now);
   /// The file becomes visible. Repeating it is fine.
   Result<void> complete(LeaseId lease, std::int64_t clock_ms, Time now);
+  /// Makes a directory that goes, with all below it, when its lease is abandoned or runs out: work directories of jobs. One that
+  /// was renamed by then stays. Nothing is written under that lease.
+  Result<LeaseId> lease_directory(std::string_view path, std::string_view user, std::int64_t clock_ms, Time now);
   Result<void> abandon(LeaseId lease);
   Result<void> renew(LeaseId lease, Time now);
   /// Gone at once; its chunks are reclaimed later.

@@ -66,6 +66,9 @@ struct Damage {
 };
 
 struct OpenFile {
+  /// A lease on a directory, not a file that is written: those have a replica at least.
+  bool directory() const { return options.replication == 0; }
+
   LeaseId id;
   std::string path;
   Account* account = nullptr;
@@ -74,6 +77,7 @@ struct OpenFile {
   std::vector<ChunkId> chunks;  // sealed, in order
   std::uint64_t length = 0;
   ChunkId pending{};                                     // allocated; 0: none
+  std::uint64_t pending_bytes = 0;                       // what room was looked for
   std::vector<NodeId> targets{};                         // of it
   std::vector<std::pair<NodeId, ChunkInfo>> reported{};  // replicas of it, as workers say
   std::vector<NodeId> gone{};                            // workers that said later that they have none
@@ -139,9 +143,13 @@ class Namespace::Impl {
   }
 
   // writes.cpp
+  Result<OpenFile*> leased(LeaseId lease);
   Result<OpenFile*> open_file(LeaseId lease);
+  OpenFile& open(std::string path, Account& account, const CreateOptions& options);
+  Result<LeaseId> lease_directory(std::string_view path, std::string_view user, std::int64_t clock_ms, Time now);
   Result<LeaseId> create(std::string_view path, std::string_view user, const CreateOptions& options, Time now);
-  Result<Allocation> allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now);
+  Result<Allocation> allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now,
+                              std::uint64_t bytes);
   Result<void> seal(LeaseId lease, const ChunkInfo& chunk, const std::vector<NodeId>& durable, Time now);
   Result<void> complete(LeaseId lease, std::int64_t clock_ms, Time now);
   void drop_pending(OpenFile& file);

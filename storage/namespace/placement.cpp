@@ -6,7 +6,7 @@
 namespace weft::storage {
 namespace {
 
-/// Space is left alone below this, beside the store's own reserve: reports are not instantaneous.
+/// So much more is asked for than is needed, but not more than that again: reports are not instantaneous.
 constexpr std::uint64_t kSlack = 16u << 20;
 /// Nodes whose use differs by less are equal.
 constexpr double kFullnessStep = 0.1;
@@ -20,7 +20,7 @@ double fullness(const Node& node) {
 }  // namespace
 
 bool Namespace::Impl::has_room(const Node& there, std::uint64_t bytes) const {
-  return there.space.free >= there.expected + bytes + kSlack;
+  return there.space.free >= there.expected + bytes + std::min(kSlack, bytes);
 }
 
 Node* Namespace::Impl::best_of(const std::vector<Node*>& candidates, ChunkId chunk) {

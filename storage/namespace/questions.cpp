@@ -127,7 +127,7 @@ StorageReport Namespace::Impl::report() const {
   report.directories = directories;
   report.files = files;
   report.chunks = sealed_chunks;
-  report.open_files = open_files.size();
+  for (const auto& [lease, file] : open_files) report.open_files += file.directory() ? 0 : 1;
   report.reported_chunks = located_chunks;
   report.missing_chunks = missing.size();
   report.under_replicated = needed.size() + blocked.size();

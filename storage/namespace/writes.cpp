@@ -8,8 +8,20 @@
 #include "storage/namespace/path.hpp"
 
 namespace weft::storage {
+namespace {
+
+/// Room for a chunk of which its writer does not know how long it becomes.
+constexpr std::uint64_t kUnknownBytes = 1u << 20;
+
+}  // namespace
 
 Result<OpenFile*> Namespace::Impl::open_file(LeaseId lease) {
+  WEFT_ASSIGN(OpenFile * file, leased(lease));
+  if (!file->directory()) return file;
+  return fail(Code::invalid_argument, fmt::format("lease {} is of a directory; no file is written under it", lease.value()));
+}
+
+Result<OpenFile*> Namespace::Impl::leased(LeaseId lease) {
   if (const auto found = open_files.find(lease); found != open_files.end()) return &found->second;
   return fail(
       Code::not_found,
@@ -30,20 +42,31 @@ Result<LeaseId> Namespace::Impl::create(std::string_view written, std::string_vi
   }
   WEFT_ASSIGN(Account * of_user, owner(user, path, 1));
   at(now);
+  return open(std::move(path), *of_user, wanted).id;
+}
+
+OpenFile& Namespace::Impl::open(std::string path, Account& of_user, const CreateOptions& wanted) {
   const LeaseId lease(next_lease++);
   dirty_ids = true;
   OpenFile& file = open_files[lease];
   file.id = lease;
   file.path = std::move(path);
-  file.account = of_user;
+  file.account = &of_user;
   file.options = wanted;
   file.expires = clock + options.lease;
   save(file);
-  return lease;
+  return file;
 }
 
-Result<Allocation> Namespace::Impl::allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded,
-                                             Time now) {
+Result<LeaseId> Namespace::Impl::lease_directory(std::string_view written, std::string_view user, std::int64_t clock_ms, Time now) {
+  WEFT_ASSIGN(std::string path, parse_path(written));
+  WEFT_TRY(make_directory(path, user, false, clock_ms));
+  at(now);
+  return open(std::move(path), account(user), {.replication = 0}).id;
+}
+
+Result<Allocation> Namespace::Impl::allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now,
+                                             std::uint64_t bytes) {
   WEFT_ASSIGN(OpenFile * file, open_file(lease));
   const Quota& quota = file->account->quota;
   if (quota.bytes != 0 && file->account->bytes >= quota.bytes)
@@ -53,13 +76,14 @@ Result<Allocation> Namespace::Impl::allocate(LeaseId lease, std::string_view wri
   Chunk chunk;
   chunk.info.id = ChunkId(next_chunk_id);
   chunk.lease = lease;
-  const std::vector<NodeId> targets = choose(chunk, writer, file->options.replication, excluded, file->options.chunk_bytes);
+  bytes = std::min(bytes == 0 ? kUnknownBytes : bytes, file->options.chunk_bytes);
+  const std::vector<NodeId> targets = choose(chunk, writer, file->options.replication, excluded, bytes);
   if (targets.empty())
     return fail(nodes.empty() || !excluded.empty() ? Code::unavailable : Code::resource_exhausted,
                 fmt::format("{}: {}", escaped(file->path),
                             nodes.empty() ? std::string("no worker with a chunk store is there")
                                           : fmt::format("none of {} workers has room for {} (or all that have were just tried)",
-                                                        nodes.size(), human_bytes(file->options.chunk_bytes))));
+                                                        nodes.size(), human_bytes(bytes))));
   drop_pending(*file);
   file->expires = clock + options.lease;
   const ChunkId id = next_chunk();
@@ -67,7 +91,8 @@ Result<Allocation> Namespace::Impl::allocate(LeaseId lease, std::string_view wri
   chunks.emplace(id, chunk);
   file->pending = id;
   file->targets = targets;
-  for (const NodeId target : targets) node(target)->expected += file->options.chunk_bytes;
+  file->pending_bytes = bytes;
+  for (const NodeId target : targets) node(target)->expected += bytes;
   save(*file);
   return Allocation{id, targets};
 }
@@ -76,7 +101,7 @@ Result<Allocation> Namespace::Impl::allocate(LeaseId lease, std::string_view wri
 void Namespace::Impl::drop_pending(OpenFile& file) {
   if (file.pending == ChunkId{}) return;
   for (const NodeId target : file.targets)
-    if (Node* there = node(target)) there->expected -= std::min(there->expected, file.options.chunk_bytes);
+    if (Node* there = node(target)) there->expected -= std::min(there->expected, file.pending_bytes);
   for (const auto& [id, info] : file.reported)
     if (Node* there = node(id)) erase_at(*there, file.pending);
   chunks.erase(file.pending);
@@ -116,7 +141,7 @@ Result<void> Namespace::Impl::seal(LeaseId lease, const ChunkInfo& info, const s
   chunk.info = info;
   ++sealed_chunks;
   for (const NodeId target : file->targets)
-    if (Node* there = node(target)) there->expected -= std::min(there->expected, file->options.chunk_bytes);
+    if (Node* there = node(target)) there->expected -= std::min(there->expected, file->pending_bytes);
   const auto reported = std::exchange(file->reported, {});
   file->pending = {};
   file->targets.clear();
@@ -168,9 +193,10 @@ Result<void> Namespace::Impl::complete(LeaseId lease, std::int64_t clock_ms, Tim
   return {};
 }
 
-/// The file will not come.
+/// The file will not come, or the directory goes unless it has another name by now.
 void Namespace::Impl::drop(OpenFile& file) {
   drop_pending(file);
+  if (Entry* entry = file.directory() ? find(file.path) : nullptr; entry != nullptr && entry->directory()) trash(unlink(*entry));
   file.account->bytes -= file.length * file.options.replication;
   for (const ChunkId id : file.chunks) forget(id);
   const LeaseId lease = file.id;

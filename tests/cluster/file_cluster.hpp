@@ -39,6 +39,7 @@ struct FileClusterOptions {
   int directories = 1;  // for chunks, of each worker
   std::string scrub_rate = "64MiB";
   std::string reclaim_delay = "1s";
+  std::string chunks{};                              // where the directories for chunks are; empty: beside everything else
   std::map<std::string, std::string> environment{};  // of all processes
 };
 
@@ -136,7 +137,8 @@ class FileCluster {
   }
 
   std::string chunk_directory(std::size_t index, int which = 0) const {
-    return scratch_ / ("chunks-" + std::to_string(index + 1) + (which == 0 ? "" : "-" + std::to_string(which + 1)));
+    const std::string name = "chunks-" + std::to_string(index + 1) + (which == 0 ? "" : "-" + std::to_string(which + 1));
+    return options_.chunks.empty() ? scratch_ / name : options_.chunks + "/" + name;
   }
   /// Its chunks' files, in all its directories.
   std::vector<std::filesystem::path> chunk_files(std::size_t index, const std::string& folder = "chunks") const {

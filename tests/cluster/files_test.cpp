@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "tests/cluster/file_cluster.hpp"
@@ -361,6 +362,71 @@ std::string field(const std::string& line, const std::string& name) {
   if (at == std::string::npos) return "";
   const auto begin = at + name.size() + 3;
   return line.substr(begin, line.find_first_of(",}", begin) - begin);
+}
+
+TEST_F(Files, TheWorkDirectoryOfAKilledDriverGoesWithItsLease) {
+  start(1, {.master = {"--lease", "12s"}});
+  put("a b a\n", "/words", {"--replication", "1"});
+  cluster->kill_worker(0);  // so that the job waits
+  Process driver(
+      {program("wordcount"), "--quiet", "--cluster", cluster->address(), "--input", "weft://words", "--output", "weft://counts"},
+      {.environment = {}, .deadline = std::chrono::seconds(300)});
+  const auto listed = [&] { return good({"ls", "/"}).out; };
+  ASSERT_TRUE(eventually([&] { return has(listed(), "/.counts.weft-"); })) << driver.err_so_far();
+  driver.signal(SIGKILL);
+  driver.wait();
+  EXPECT_TRUE(has(listed(), "/.counts.weft-"));
+  EXPECT_TRUE(eventually([&] { return !has(listed(), ".weft-"); }, std::chrono::seconds(100))) << listed();
+}
+
+TEST_F(Files, DirectoriesOfKilledMastersAreRemovedByTheNext) {
+  const std::string temporary = files / "tmp";
+  std::filesystem::create_directory(temporary);
+  const ProcessOptions options{.environment = {{"TMPDIR", temporary}}, .deadline = std::chrono::seconds(300)};
+  const std::vector<std::string> command{program("weft"), "master", "--listen", "127.0.0.1:0", "--port-file", files / "port"};
+  const auto directories = [&] {
+    std::set<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(temporary)) found.insert(entry.path().filename());
+    return found;
+  };
+  const auto started = [&] {
+    std::filesystem::remove(files / "port");
+    auto master = std::make_unique<Process>(command, options);
+    EXPECT_TRUE(eventually([&] { return !read_file(files / "port").empty(); })) << master->err_so_far();
+    return master;
+  };
+  const auto alive = started();
+  const auto of_alive = directories();
+  ASSERT_EQ(of_alive.size(), 1u);
+  const auto killed = started();
+  EXPECT_EQ(directories().size(), 2u);
+  killed->signal(SIGKILL);
+  killed->wait();
+  EXPECT_EQ(directories().size(), 2u);
+  const auto next = started();
+  const auto now = directories();
+  EXPECT_EQ(now.size(), 2u);
+  EXPECT_TRUE(now.contains(*of_alive.begin())) << "its master lives";
+}
+
+TEST_F(Files, ASmallFileNeedsLittleRoom) {
+  const std::string disk = files / "disk";
+  std::filesystem::create_directory(disk);
+  if (::mount("none", disk.c_str(), "tmpfs", 0, "size=8m") != 0) GTEST_SKIP() << "cannot mount";
+  start(1, {.chunks = disk});
+  put(std::string(373, 'x'), "/small", {"--replication", "1"});
+  EXPECT_TRUE(reads("/small", std::string(373, 'x')));
+  const std::string text = some_text(2'000'000, 20);
+  write_file(files / "in", text);
+  const auto streamed = run({"/bin/sh", "-c",
+                             program("weft") + " fs put - /streamed --replication 1 --master " + cluster->address() + " < " +
+                                 (files / "in")});  // of unknown size
+  EXPECT_EQ(streamed.exit_code, 0) << streamed.err;
+  EXPECT_TRUE(reads("/streamed", text));
+  write_file(files / "large", some_text(12'000'000, 21));
+  EXPECT_TRUE(has(refusal({"put", files / "large", "/large", "--replication", "1", "--patience", "1s"}), "room for 11.4 MiB"));
+  cluster.reset();
+  EXPECT_EQ(::umount(disk.c_str()), 0);
 }
 
 /// What users but the owner may do something with, below the directory.

@@ -175,5 +175,34 @@ TEST_F(NamespaceTest, QuotasBoundBytesAndFiles) {
   OK(world.write("/f6", 9));
 }
 
+TEST_F(NamespaceTest, ALeasedDirectoryGoesWithItsLease) {
+  two_racks();
+  const auto lease = [&](const std::string& path) { return ns().lease_directory(path, "ann", 1, world.now).value(); };
+  const LeaseId abandoned = lease("/.a.weft-1"), silent = lease("/.b.weft-1"), renamed = lease("/.c.weft-1"),
+                renewed = lease("/.d.weft-1");
+  EXPECT_EQ(ns().lease_directory("/.a.weft-1", "ann", 1, world.now).error().code(), Code::already_exists);
+  EXPECT_EQ(ns().report().open_files, 0u);
+  for (const char* path : {"/.a.weft-1/part", "/.b.weft-1/part", "/.c.weft-1/part"}) OK(world.write(path, 2));
+  EXPECT_EQ(ns().allocate(abandoned, "", {}, world.now).error().code(), Code::invalid_argument);
+  EXPECT_EQ(ns().complete(abandoned, 1, world.now).error().code(), Code::invalid_argument);
+  OK(ns().abandon(abandoned));
+  EXPECT_EQ(ns().stat("/.a.weft-1").error().code(), Code::not_found);
+  OK(ns().rename("/.c.weft-1", "/c", false, world.now));
+  world.restart();  // of the master
+  for (auto& [name, worker] : world.workers) world.join(worker);
+  for (int i = 0; i < 100; ++i) {
+    world.step(1s);
+    OK(ns().renew(renewed, world.now));
+  }
+  EXPECT_EQ(ns().stat("/.b.weft-1").error().code(), Code::not_found);
+  EXPECT_FALSE(ns().renew(silent, world.now));
+  EXPECT_FALSE(ns().renew(renamed, world.now));
+  EXPECT_TRUE(ns().stat("/c/part"));
+  EXPECT_TRUE(ns().stat("/.d.weft-1"));
+  for (int i = 0; i < 100; ++i) world.step(1s);
+  EXPECT_FALSE(ns().stat("/.d.weft-1"));
+  EXPECT_EQ(ns().report().chunks, 2u) << "what was in them is reclaimed";
+}
+
 }  // namespace
 }  // namespace weft::storage

@@ -37,16 +37,16 @@ TEST_F(NamespaceTest, FewerNodesThanReplicasAreFewerReplicasUntilMoreCome) {
 
 TEST_F(NamespaceTest, WithoutANodeThatHasRoomAWriteIsRefused) {
   const LeaseId lease = ns().create("/f", "ann", {}, world.now).value();
-  EXPECT_EQ(ns().allocate(lease, "", {}, world.now).error().code(), Code::unavailable);
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now, kDefaultChunkBytes).error().code(), Code::unavailable);
   world.add("small", "A", 32u << 20);
-  const auto full = ns().allocate(lease, "", {}, world.now);
+  const auto full = ns().allocate(lease, "", {}, world.now, kDefaultChunkBytes);
   ASSERT_FALSE(full);
   EXPECT_TRUE(has(full.error().message(), "none of 1 workers has room for 64.0 MiB")) << full.error().message();
   world.add("large", "A");
-  const auto room = ns().allocate(lease, "", {}, world.now);
+  const auto room = ns().allocate(lease, "", {}, world.now, kDefaultChunkBytes);
   ASSERT_TRUE(room);
   EXPECT_EQ(room->targets.size(), 1u);
-  EXPECT_FALSE(ns().allocate(lease, "", {room->targets[0]}, world.now));
+  EXPECT_FALSE(ns().allocate(lease, "", {room->targets[0]}, world.now, kDefaultChunkBytes));
 }
 
 TEST_F(NamespaceTest, WhatALostNodeHadIsCopiedRiskiestFirst) {
@@ -157,13 +157,27 @@ TEST_F(NamespaceTest, RoomThatAWriterGivesBackIsUsed) {
   OK(world.write("/f", 1, {.replication = 2}, "", "ann", 30 * mib));
   world.add("b", "A", 100 * mib);
   const LeaseId lease = ns().create("/g", "ann", {.replication = 2}, world.now).value();
-  ASSERT_EQ(ns().allocate(lease, "", {}, world.now).value().targets.size(), 2u);
+  ASSERT_EQ(ns().allocate(lease, "", {}, world.now, kDefaultChunkBytes).value().targets.size(), 2u);
   world.now += 200ms;
   ns().tick(world.now);
   EXPECT_TRUE(ns().take_commands().empty());
   OK(ns().abandon(lease));  // before anybody has said anything of room
   EXPECT_TRUE(world.until([&] { return healthy(); }, 50));
   EXPECT_EQ(world.names_at("/f").size(), 2u);
+}
+
+TEST_F(NamespaceTest, RoomIsAskedForWhatIsKnownOfAChunk) {
+  world.add("a", "A", 2000);
+  const LeaseId lease = ns().create("/f", "ann", {.replication = 1}, world.now).value();
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now, 373).value().targets.size(), 1u) << "of a chunk size of 64 MiB";
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now, 1500).error().code(), Code::resource_exhausted) << "some is left alone";
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now).error().code(), Code::resource_exhausted)
+      << "not known, so little, but not so little";
+  world.add("b", "A", 3u << 20);
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now).value().targets, std::vector{world.workers.at("b").node});
+  EXPECT_FALSE(ns().allocate(lease, "", {}, world.now, 64u << 20));
+  const LeaseId other = ns().create("/g", "ann", {.replication = 1}, world.now).value();
+  EXPECT_TRUE(ns().allocate(other, "", {}, world.now, 500'000)) << "what was not taken is given back";
 }
 
 TEST_F(NamespaceTest, ADamagedReplicaIsKeptUntilAllOthersWereVerified) {
