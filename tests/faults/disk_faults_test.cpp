@@ -165,6 +165,7 @@ TEST_F(DiskFaults, AMasterWhoseDiskFailsSaysSoAndForgetsNothing) {
   int number = 0;
   for (const Kind& kind : {Kind{ENOSPC, "write"}, Kind{EIO, "sync"}, Kind{EIO, "write"}}) {
     SCOPED_TRACE(std::string(strerror(kind.error)) + " from " + kind.operations);
+    cluster->master().expect_death();
     fail_on(kind.error, kind.operations, {cluster->scratch() / "data"});
     const auto refused = cluster->run_fs({"mkdir", "/unacknowledged-" + std::to_string(++number), "--patience", "1s"});
     EXPECT_EQ(refused.exit_code, 1);
