@@ -206,8 +206,8 @@ void log_fatal_signals(std::string_view name) {
   const std::string_view cut = name.substr(0, process_name.size() - 1);
   process_name.fill('\0');
   std::copy(cut.begin(), cut.end(), process_name.begin());
-  install();
   if (kSanitized || named.exchange(true)) return;
+  install();
   note_modules();
   const char* path = std::getenv(kCrashLogVariable);
   if (path != nullptr && *path != '\0') crash_log = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
