@@ -10,8 +10,9 @@ namespace weft::runtime {
 
 /// From now on a fatal signal (base/fatal_signal.hpp) is told to the master at `master` ("10.0.0.1:7077", "[::1]:7077"), as that of
 /// this node, on a connection of its own: the one that stands may be in the middle of a message, or full. The bytes are made now;
-/// when the signal comes they are only sent, and the process's end waits until the master has them, half a second at most. Replaces
-/// what was said before. Belongs to the process: the last worker in it counts. An address that is not numeric is refused.
+/// when the signal comes they are only sent, and the process's end waits until the master has them, half a second at most for each
+/// step. Replaces what was said before. Belongs to the process: the last worker in it counts. An address that is not numeric is
+/// refused.
 Result<void> set_last_words(const std::string& master, NodeId node);
 /// Nothing is told any more: there is no registration.
 void drop_last_words();
