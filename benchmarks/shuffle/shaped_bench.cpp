@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   setting.disk = {*disk, page_cache.empty() ? setting.bytes / setting.maps() : *cache};
-  if (const std::string missing = test::ShapedNetwork::missing(); !missing.empty()) {
+  if (const std::string missing = weft::test::ShapedNetwork::missing(); !missing.empty()) {
     std::printf("shaped_bench: skipped, %s\n", missing.c_str());
     return 77;
   }
