@@ -238,6 +238,23 @@ TEST_F(JournalFiles, OfAnyBytesAreReadOrRefused) {
   }
 }
 
+/// Behind checksums that are right.
+TEST(JournalRecords, OfAnyBytesAreReadOrRefused) {
+  JournalRecord record = record_of(job_status(1, JobState::failed));
+  const std::string frame = to_frame(record), status = text_of(job_status(1, JobState::failed));
+  const std::string payload = frame.substr(kRecordHeaderBytes);
+  ASSERT_TRUE(decode_record(as_bytes(payload)) && decode_status(as_bytes(status)));
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    Random random(seed);
+    std::string bytes = seed % 2 == 0 ? payload : status;
+    for (int i = 0; i < 3; ++i) bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+    if (const auto read = decode_record(as_bytes(bytes))) (void)decode_status(read->status.view());
+    (void)decode_status(as_bytes(bytes));
+  }
+  EXPECT_FALSE(decode_record({}));
+  EXPECT_FALSE(decode_status({}));
+}
+
 TEST_F(JournalFiles, StayShortHoweverManyJobsGoThrough) {
   options = {.jobs_kept = 20, .checkpoint_bytes = 64 << 10};
   std::uint64_t longest = 0;
