@@ -1,7 +1,6 @@
 #include "base/private_directory.hpp"
 
 #include <cerrno>
-#include <optional>
 #include <system_error>
 
 #include <sys/stat.h>
@@ -13,8 +12,8 @@ namespace fs = std::filesystem;
 
 constexpr fs::perms kOthers = fs::perms::group_all | fs::perms::others_all;
 
-std::optional<mode_t>& before() {
-  static std::optional<mode_t> umask;  // it belongs to the process, as the mask does
+std::optional<unsigned>& before() {
+  static std::optional<unsigned> umask;  // it belongs to the process, as the mask does
   return umask;
 }
 
@@ -49,11 +48,6 @@ void keep_files_private() {
   if (!before()) before() = was;
 }
 
-unsigned users_umask() {
-  if (before()) return *before();
-  const mode_t now = ::umask(077);
-  ::umask(now);
-  return now;
-}
+std::optional<unsigned> users_umask() { return before(); }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "base/result.hpp"
 
@@ -14,7 +15,7 @@ Result<void> make_private_directory(const std::filesystem::path& path);
 /// From now on files and directories that this process makes are its user's alone (umask 077). To be called before there are
 /// threads.
 void keep_files_private();
-/// The umask before the first keep_files_private(), or now: for programs of users that this process starts.
-unsigned users_umask();
+/// The umask before that, for programs of users that this process starts; nothing when there was no such call.
+std::optional<unsigned> users_umask();
 
 }  // namespace weft

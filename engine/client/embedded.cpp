@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/assert.hpp"
-#include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
+#include "base/run_directory.hpp"
 #include "engine/client/crash_guard.hpp"
 #include "engine/client/embedded_slots.hpp"
 #include "engine/client/machine.hpp"
@@ -34,7 +34,7 @@ constexpr std::uint64_t kSmallestTaskMemory = std::uint64_t{4} << 20;
 class EmbeddedSession final : public Session {
  public:
   EmbeddedSession(const RunOptions& options, std::shared_ptr<const scheduling::Catalogue> catalogue, scheduling::Files files,
-                  TempDir directory, std::shared_ptr<Slots> slots, sched::Resources capacity)
+                  RunDirectory directory, std::shared_ptr<Slots> slots, sched::Resources capacity)
       : options_(options),
         directory_(std::move(directory)),
         slots_(std::move(slots)),
@@ -184,7 +184,7 @@ class EmbeddedSession final : public Session {
   }
 
   const RunOptions options_;
-  const TempDir directory_;
+  const RunDirectory directory_;
   const std::shared_ptr<Slots> slots_;
   const sched::Resources capacity_;
   scheduling::Files scheduler_files_;
@@ -221,7 +221,7 @@ std::string master_of_files(const RunOptions& options) {
 Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtime::JobProgram& program) {
   WEFT_ASSIGN(const auto catalogue, scheduling::Catalogue::open(options.scheduler_plugins));
   WEFT_ASSIGN(scheduling::Files files, scheduling::Catalogue::check(catalogue, options.scheduler, kSchedulerTimeout));
-  WEFT_ASSIGN(auto directory, TempDir::create("weft-", options.temporary_directory));
+  WEFT_ASSIGN(auto directory, RunDirectory::create("run", options.temporary_directory));
   const std::uint64_t budget = options.memory_bytes > 0 ? options.memory_bytes : default_memory_budget();
   const std::uint32_t count = options.threads > 0 ? options.threads : slots_within(budget);
   bound_private_memory(budget);

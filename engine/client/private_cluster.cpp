@@ -1,16 +1,14 @@
 // --workers N: a master in the driver and N worker processes of the same program, which end with the driver, whatever ends it.
 #include <csignal>
-#include <filesystem>
 #include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/run_directory.hpp"
 #include "engine/client/cluster_session.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/roles.hpp"
@@ -24,23 +22,7 @@ namespace weft::client {
 namespace {
 
 constexpr Duration kEndPatience = std::chrono::seconds(6);
-constexpr auto kStaleAge = std::chrono::seconds(10);
-constexpr std::string_view kPrefix = "weft-private-";
 constexpr std::uint32_t kMostWorkers = 256;
-
-/// Removes directories of drivers that were killed: their lock is free.
-void remove_stale(const std::filesystem::path& parent) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
-    if (!at->path().filename().string().starts_with(kPrefix)) continue;
-    std::error_code ignored;
-    const auto written = at->last_write_time(ignored);
-    if (ignored || std::filesystem::file_time_type::clock::now() - written < kStaleAge) continue;  // perhaps not locked yet
-    const Fd lock(::open((at->path() / "lock").c_str(), O_RDWR | O_CLOEXEC));
-    if (!lock.valid() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    std::filesystem::remove_all(at->path(), ignored);
-  }
-}
 
 struct Child {
   pid_t pid = -1;  // -1: reaped
@@ -54,10 +36,7 @@ class PrivateCluster {
   static Result<std::unique_ptr<PrivateCluster>> start(const RunOptions& options) {
     if (options.workers == 0 || options.workers > kMostWorkers)
       return fail(Code::invalid_argument, fmt::format("--workers takes a number from 1 to {}", kMostWorkers));
-    const std::filesystem::path parent = options.temporary_directory.empty() ? std::filesystem::temp_directory_path()
-                                                                             : std::filesystem::path(options.temporary_directory);
-    remove_stale(parent);
-    WEFT_ASSIGN(TempDir directory, TempDir::create(std::string(kPrefix), parent));
+    WEFT_ASSIGN(RunDirectory directory, RunDirectory::create("private", options.temporary_directory));
     std::unique_ptr<PrivateCluster> cluster(new PrivateCluster(options, std::move(directory)));
     WEFT_TRY(cluster->begin());
     return cluster;
@@ -104,13 +83,10 @@ class PrivateCluster {
   void set_complete() { complete_ = true; }
 
  private:
-  PrivateCluster(RunOptions options, TempDir directory)
+  PrivateCluster(RunOptions options, RunDirectory directory)
       : options_(std::move(options)), directory_(std::move(directory)), spawner_(rpc::Reactor::start("weft-spawner")) {}
 
   Result<void> begin() {
-    lock_ = Fd(::open((directory_.path() / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!lock_.valid() || ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
-      return fail(errno_error("cannot lock " + directory_.path().string(), errno));
     master::ServerOptions server;
     server.listen = "127.0.0.1:0";
     server.scheduler = options_.scheduler;
@@ -164,8 +140,7 @@ class PrivateCluster {
   }
 
   const RunOptions options_;
-  TempDir directory_;
-  Fd lock_;
+  RunDirectory directory_;
   std::unique_ptr<rpc::Reactor> spawner_;
   std::unique_ptr<master::Server> server_;
   std::vector<Child> children_;

@@ -36,7 +36,7 @@ Result<void> ServerImpl::begin() {
   WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(options_.listen));
   std::string directory = options_.directory;
   if (directory.empty()) {
-    WEFT_ASSIGN(TempDir made, TempDir::create("weft-master-"));
+    WEFT_ASSIGN(RunDirectory made, RunDirectory::create("master"));
     temporary_.emplace(std::move(made));
     directory = temporary_->path();
   }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/assert.hpp"
-#include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
+#include "base/run_directory.hpp"
 #include "engine/client/protocol.hpp"
 #include "engine/master/binary_store.hpp"
 #include "engine/master/clock_offset.hpp"
@@ -145,7 +145,7 @@ class ServerImpl final : public Server {
 
   ServerOptions options_;
   TimePoint started_{};
-  std::optional<TempDir> temporary_;
+  std::optional<RunDirectory> temporary_;
   std::unique_ptr<BinaryStore> binaries_;
   std::unique_ptr<Topology> topology_;
   std::shared_ptr<const scheduling::Catalogue> catalogue_;

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -51,7 +52,7 @@ struct Child {
   char** environment;
   int null_input, output, inherited, error_pipe;
   pid_t parent;
-  mode_t file_mask;
+  std::optional<unsigned> file_mask;
 
   [[noreturn]] void run() const {
     sigset_t none;
@@ -60,7 +61,7 @@ struct Child {
     for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) signal(number, SIG_DFL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
     if (options.own_group) setpgid(0, 0);
-    umask(file_mask);
+    if (file_mask) umask(*file_mask);
     if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) {
       // The driver's directory need not exist here; paths in tasks are the driver's business.
     }

@@ -17,6 +17,7 @@
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
 #include "base/private_directory.hpp"
+#include "base/run_directory.hpp"
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/master_link.hpp"
 
@@ -97,7 +98,7 @@ class WorkerImpl final : public Worker {
 
   Result<void> prepare_directories() {
     if (context_.options.directory.empty()) {
-      WEFT_ASSIGN(TempDir made, TempDir::create("weft-worker-"));
+      WEFT_ASSIGN(RunDirectory made, RunDirectory::create("worker"));
       temporary_.emplace(std::move(made));
       context_.directory = temporary_->path();
     } else {
@@ -331,7 +332,7 @@ class WorkerImpl final : public Worker {
     ended_.notify_all();
   }
 
-  std::optional<TempDir> temporary_;
+  std::optional<RunDirectory> temporary_;
   std::unique_ptr<shuffle::Store> store_;
   std::unique_ptr<rpc::Reactor> chores_;
   std::unique_ptr<rpc::Reactor> reactor_;
