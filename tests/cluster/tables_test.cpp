@@ -33,10 +33,12 @@ class Tables : public testing::Test {
     EXPECT_EQ(result.exit_code, 0) << words[0] << ": " << result.err;
     return result.out;
   }
+  /// One line, after another one when something was waited for.
   std::string refusal(std::vector<std::string> words) {
     const ProcessResult result = table(words);
     EXPECT_EQ(result.exit_code, 1) << words[0] << ": " << result.out;
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    const int lines = has(result.err, "; waiting for up to 30 s\n") ? 2 : 1;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), lines) << result.err;
     return result.err;
   }
   /// All replicas are there and equal.
@@ -170,6 +172,22 @@ TEST_F(Tables, OutliveWorkersAndTheMaster) {
   EXPECT_TRUE(whole("t")) << good({"stat", "t"});
   EXPECT_EQ(good({"get", "t", "k1500"}), "new\n");
   EXPECT_TRUE(good({"export", "t", "--snapshot", "s"}) == lines);
+}
+
+TEST_F(Tables, ClientsSayWhatTheyWaitFor) {
+  start(1);
+  std::vector<std::string> said;
+  storage::TableClientOptions options;
+  options.patience = std::chrono::seconds(2);
+  options.waiting = [&](const std::string& what) { said.push_back(what); };
+  const auto tables = TableClient::connect(cluster->address(), options);
+  ASSERT_TRUE(tables) << tables.error().to_string();
+  cluster->kill_master();
+  const auto listed = (*tables)->list();
+  ASSERT_FALSE(listed);
+  EXPECT_TRUE(has(listed.error().to_string(), cluster->address())) << listed.error().to_string();
+  ASSERT_EQ(said.size(), 1u) << "once, not with every try";
+  EXPECT_TRUE(has(said[0], cluster->address()) && has(said[0], "waiting for up to 2 s")) << said[0];
 }
 
 TEST_F(Tables, ADamagedReplicaIsCopiedAnewAndKeptBeside) {
