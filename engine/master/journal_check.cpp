@@ -30,7 +30,7 @@ void count(JournalReport& report, const JournalRecord& record) {
 }
 
 /// Everything whole from behind the damage on.
-Result<void> look_behind(JournalReader& reader, JournalReport::Damage& damage) {
+Result<void> look_behind(JournalReader& reader, JournalDamage& damage) {
   while (true) {
     WEFT_ASSIGN(const bool more, reader.skip_damage());
     if (!more) return {};

@@ -10,6 +10,15 @@
 
 namespace weft::master {
 
+/// What lies behind the first damaged record of a journal.
+struct JournalDamage {
+  std::string what;           // in words
+  std::uint64_t records = 0;  // whole ones that lie behind the damage
+  std::uint64_t bytes = 0;    // of these
+  std::set<JobId> jobs;       // that they are of
+  JournalMarks marks;         // the latest of them
+};
+
 struct JournalReport {
   std::uint64_t bytes = 0, whole_bytes = 0;  // of the file; of these, up to where all is well
   std::uint64_t records = 0;                 // whole ones, up to there
@@ -17,15 +26,8 @@ struct JournalReport {
   JournalMarks marks;
   std::set<JobId> ended, running;
 
-  struct Damage {
-    std::string what;           // in words
-    std::uint64_t records = 0;  // whole ones that lie behind the damage
-    std::uint64_t bytes = 0;    // of these
-    std::set<JobId> jobs;       // that they are of
-    JournalMarks marks;         // the latest of them
-  };
   /// At byte whole_bytes. Without it, what follows whole_bytes is what a crash leaves, and the next master cuts it off.
-  std::optional<Damage> damage;
+  std::optional<JournalDamage> damage;
 };
 
 /// Errors: no such file, no journal at all, another version, not readable. Damage behind the header is no error.

@@ -156,7 +156,9 @@ Result<void> Directory::make_folders() const {
     const fs::path folder = path_ / name;
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail(errno_error("cannot make " + folder.string(), errno));
   }
-  WEFT_TRY(make_private_directory(path_ / "index"));
+  std::error_code error;
+  const fs::path index = path_ / "index";  // anything but a directory is replaced when it is read
+  if (!fs::exists(index, error) || fs::is_directory(index, error)) WEFT_TRY(make_private_directory(index));
   WEFT_ASSIGN(const Fd folder, open_folder(path_));
   return sync(folder, path_);
 }

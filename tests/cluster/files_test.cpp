@@ -469,7 +469,7 @@ TEST_F(Files, WhatMastersAndWorkersMakeIsOpenToNobodyElse) {
 }
 
 TEST_F(Files, TasksRunWhereTheirChunksAre) {
-  start(6, {.master = {"--event-log", files / "events"}});
+  start(6, {.master = {"--event-log", files / "events", "--scheduler", "delay(inner=fifo, node_wait=5s)"}});
   put(some_text(12'000'000, 8), "/words", {"--chunk-size", "256KiB"});
   ASSERT_EQ(
       run({program("wordcount"), "--quiet", "--cluster", cluster->address(), "--input", "weft://words", "--output", files / "out"})

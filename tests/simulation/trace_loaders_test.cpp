@@ -14,9 +14,11 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+/// As an experiment gets it: sorted by arrival.
 Workload loaded(const std::string& text, const Context& context = {}) {
   auto workload = load(text, context);
   EXPECT_TRUE(workload.has_value()) << workload.error().to_string();
+  EXPECT_TRUE(!workload || resize(*workload, {}));
   return workload ? std::move(*workload) : Workload{};
 }
 
