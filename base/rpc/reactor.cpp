@@ -86,7 +86,7 @@ class LoopReactor final : public Reactor {
 
   void accept(Fd socket, Limits limits, const std::function<Handler(const ConnectionPtr&)>& accepted) {
     const std::string peer = peer_address(socket.get()).to_string();
-    if (socket.get() >= first_reserved_descriptor() && !close_most_dispensable()) {
+    if (!move_below_reserve(socket)) {
       return warn(fmt::format(
           "refused {}: the process has {} descriptors open and keeps the others for what runs already (raise the limit, ulimit -n)",
           peer, socket.get()));
@@ -103,6 +103,17 @@ class LoopReactor final : public Reactor {
     owner.spoke = [this, number] { newcomers_.left(number); };
     owner.misbehaved = [this, peer](const Error& error) { warn(fmt::format("disconnected {}: {}", peer, error.to_string())); };
     add(number, std::move(socket), limits.handshake_timeout, limits, std::move(owner));
+  }
+
+  /// Closes connections until the socket has a descriptor below the reserved ones, and takes the place of one of them: a place left
+  /// to the next connection would let every second one into the reserve. False when there is none to close.
+  bool move_below_reserve(Fd& socket) {
+    const int reserved = first_reserved_descriptor();
+    while (socket.get() >= reserved) {
+      if (!close_most_dispensable()) return false;
+      if (Fd lowest = socket.duplicate(); lowest.valid() && lowest.get() < socket.get()) socket = std::move(lowest);
+    }
+    return true;
   }
 
   /// True when it is closed, false when it turns out to have gone a step further.

@@ -164,6 +164,8 @@ TEST_P(AmongStrangers, NewcomersGetInAndJobsGoOn) {
     const auto start = std::chrono::steady_clock::now();
     EXPECT_TRUE(cluster_.has_nodes(1));
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+    for (Process* process : {&cluster_.master(), &cluster_.worker(0)})
+      EXPECT_LT(open_descriptors(*process), 900u) << "a quarter of 1024 is kept in reserve";
   }
   Process& joining = cluster_.add_worker({"--share", "false"});
   EXPECT_TRUE(cluster_.has_nodes(2)) << joining.err_so_far();

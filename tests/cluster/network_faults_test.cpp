@@ -69,7 +69,8 @@ class NetworkFaults : public testing::Test {
 };
 
 TEST_F(NetworkFaults, NobodyDiesWhereNothingHappens) {
-  const Jobs jobs(kSanitized ? 30'000 : long_run() ? 2'600'000 : 150'000);
+  if (kSanitized) GTEST_SKIP() << "OnANetwork is the same under a sanitizer";
+  const Jobs jobs(long_run() ? 2'600'000 : 150'000);
   NetworkCluster cluster(kWorkers, {"Plain"});
   for (int round = 0; round < (long_run() ? 50 : 1); ++round) {
     for (int kind = 0; kind < Jobs::kKinds; ++kind) {

@@ -31,6 +31,8 @@ const std::map<std::string, Words> kModes{
 class OnANetwork : public testing::TestWithParam<Network> {
  protected:
   void SetUp() override {
+    if (kSanitized && (GetParam().megabits != 0 || GetParam().loss > 0))
+      GTEST_SKIP() << "under a sanitizer the plain network is enough, and takes long enough";
     std::string missing = ShapedNetwork::missing();
     if (missing.empty()) {
       cluster_.emplace(kWorkers, GetParam());
@@ -153,5 +155,5 @@ INSTANTIATE_TEST_SUITE_P(Network, OnANetwork, testing::Values(Network{"Plain"}, 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (testing::GTEST_FLAG(list_tests) || !weft::test::own_world_missing().empty()) return RUN_ALL_TESTS();
-  return weft::test::in_own_world([] { return RUN_ALL_TESTS(); });
+  weft::test::in_own_world([] { return RUN_ALL_TESTS(); });
 }
