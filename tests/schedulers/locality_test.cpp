@@ -260,20 +260,27 @@ TEST(Gravity, EqualsTheDirectSumAndItsCentreIsASourceNoNodeBeats) {  // CG-3
   }
 }
 
-/// Six nodes in two racks; maps ran on nodes 1 and 2; one reduce.
-JobInfo& two_rack_job(World& world, std::vector<std::uint32_t> map_nodes, std::uint32_t reduces) {
-  for (std::uint32_t i = 1; i <= 6; ++i) world.node(i, fmt::format("h{}", i), i <= 3 ? "rack1" : "rack2", 1);
+/// A job whose maps have ended on the given nodes, each with what it wrote for every reduce.
+JobInfo& sized_job(World& world, const std::vector<std::pair<std::uint32_t, std::vector<std::uint64_t>>>& maps_on) {
   JobInfo& job = world.job(1);
-  StageInfo& maps = world.stage(job, 0, anywhere(map_nodes.size()));
-  maps.output = ShuffleSizes(static_cast<std::uint32_t>(map_nodes.size()), reduces);
-  for (std::uint32_t i = 0; i < map_nodes.size(); ++i) {
-    EXPECT_TRUE(world.launch({job.id, StageId(0), i}, NodeId(map_nodes[i]), "test"));
-    maps.output.add(i, NodeId(map_nodes[i]), std::vector<std::uint64_t>(reduces, 100));
+  StageInfo& maps = world.stage(job, 0, anywhere(maps_on.size()), {});
+  const std::size_t reduces = maps_on.front().second.size();
+  maps.output = ShuffleSizes(static_cast<std::uint32_t>(maps_on.size()), static_cast<std::uint32_t>(reduces));
+  for (std::uint32_t i = 0; i < maps_on.size(); ++i) {
+    EXPECT_TRUE(world.launch({job.id, StageId(0), i}, NodeId(maps_on[i].first), "test"));
+    maps.output.add(i, NodeId(maps_on[i].first), maps_on[i].second);
   }
-  for (std::uint32_t i = 0; i < map_nodes.size(); ++i) world.finish({job.id, StageId(0), i});
+  for (std::uint32_t i = 0; i < maps_on.size(); ++i) world.finish({job.id, StageId(0), i});
   world.launched.clear();
   world.stage(job, 1, anywhere(reduces), {.cpu = 1}, 0, {0});
   return job;
+}
+/// Six nodes in two racks, and maps that wrote the same for all reduces.
+JobInfo& two_rack_job(World& world, const std::vector<std::uint32_t>& map_nodes, std::uint32_t reduces) {
+  for (std::uint32_t i = 1; i <= 6; ++i) world.node(i, fmt::format("h{}", i), i <= 3 ? "rack1" : "rack2", 1);
+  std::vector<std::pair<std::uint32_t, std::vector<std::uint64_t>>> maps_on;
+  for (const std::uint32_t node : map_nodes) maps_on.emplace_back(node, std::vector<std::uint64_t>(reduces, 100));
+  return sized_job(world, maps_on);
 }
 
 TEST(Cogrs, GivesAReduceToItsCentreOfGravity) {
@@ -325,20 +332,6 @@ TEST(Cogrs, NoReduceWaitsForEver) {
   EXPECT_EQ(world.launched.size(), 1u);
 }
 
-/// Like two_rack_job(), with maps of the given sizes (by reduce) on the given nodes of an own topology.
-void sized_job(World& world, const std::vector<std::pair<std::uint32_t, std::vector<std::uint64_t>>>& maps_on) {
-  JobInfo& job = world.job(1);
-  StageInfo& maps = world.stage(job, 0, anywhere(maps_on.size()), {});
-  const std::size_t reduces = maps_on.front().second.size();
-  maps.output = ShuffleSizes(static_cast<std::uint32_t>(maps_on.size()), static_cast<std::uint32_t>(reduces));
-  for (std::uint32_t i = 0; i < maps_on.size(); ++i) {
-    EXPECT_TRUE(world.launch({job.id, StageId(0), i}, NodeId(maps_on[i].first), "test"));
-    maps.output.add(i, NodeId(maps_on[i].first), maps_on[i].second);
-  }
-  for (std::uint32_t i = 0; i < maps_on.size(); ++i) world.finish({job.id, StageId(0), i});
-  world.launched.clear();
-  world.stage(job, 1, anywhere(reduces), {.cpu = 1}, 0, {0});
-}
 /// All slots of these nodes of one slot taken.
 void busy(World& world, const std::vector<std::uint32_t>& nodes) {
   world.job(2, 1, Time(0), anywhere(nodes.size()));
