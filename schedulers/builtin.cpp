@@ -1,3 +1,4 @@
+#include "schedulers/parts/stage_orders.hpp"
 #include "schedulers/policies/capacity.hpp"
 #include "schedulers/policies/cogrs.hpp"
 #include "schedulers/policies/delay.hpp"
@@ -5,11 +6,10 @@
 #include "schedulers/policies/fair.hpp"
 #include "schedulers/policies/fifo.hpp"
 #include "schedulers/policies/shortest.hpp"
-#include "schedulers/policies/stage_orders.hpp"
 #include "schedulers/policies/tetris.hpp"
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 Result<void> register_builtin_schedulers(Registry& registry) {
   WEFT_TRY(registry.add("fifo", "jobs by priority, then submit time; the nearest task first", make_fifo));
@@ -32,4 +32,4 @@ Result<std::unique_ptr<Scheduler>> make_scheduler(std::string_view text, const F
   return registry.make(text, reader);
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -1,9 +1,9 @@
 // A scheduler of one's own in a shared object. It exports one C function, `weft_scheduler_plugin`, that adds to the registry:
 //
-//   extern "C" weft::sched::PluginInterface weft_scheduler_plugin(weft::sched::PluginInterface host, weft::sched::Registry*
-//   registry) {
-//     return weft::sched::plugin_entry(host, registry, [](weft::sched::Registry& known) {
-//       return known.add("mine", "what it does", [](weft::sched::Options& options) { … });
+//   extern "C" weft::schedulers::PluginInterface weft_scheduler_plugin(weft::schedulers::PluginInterface host,
+//   weft::schedulers::Registry* registry) {
+//     return weft::schedulers::plugin_entry(host, registry, [](weft::schedulers::Registry& known) {
+//       return known.add("mine", "what it does", [](weft::schedulers::Options& options) { … });
 //     });
 //   }
 //
@@ -15,7 +15,7 @@
 
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 /// What both sides must agree on. A plain C struct.
 struct PluginInterface {
@@ -51,4 +51,4 @@ PluginInterface plugin_entry(PluginInterface host, Registry* registry, Add&& add
   return plugin_interface();
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

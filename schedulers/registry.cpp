@@ -6,9 +6,9 @@
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
-#include "schedulers/composed.hpp"
+#include "schedulers/parts/composed.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 namespace {
 
@@ -95,4 +95,4 @@ FileReader reader_of(std::map<std::string, std::string> texts) {
   };
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "schedulers/options.hpp"
-#include "schedulers/parts.hpp"
+#include "schedulers/config/options.hpp"
+#include "schedulers/parts/parts.hpp"
 #include "schedulers/scheduler.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 class Registry;
 
@@ -54,4 +54,4 @@ Result<std::unique_ptr<Scheduler>> make_scheduler(std::string_view text, const F
 /// Reads from texts that are at hand already: those recorded with an event.
 FileReader reader_of(std::map<std::string, std::string> texts);
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "schedulers/shuffle_units.hpp"
-#include "schedulers/view.hpp"
+#include "schedulers/prediction/shuffle_units.hpp"
+#include "schedulers/view/view.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 /// Something happened that a scheduler may keep state about. Told after the view shows it, except for the `…_ended` and `…_left`
 /// kinds, told while the view still does.
@@ -129,4 +129,4 @@ class Scheduler {
   virtual std::vector<GroupStatus> groups(const ClusterView& view) const { return (void)view, std::vector<GroupStatus>(); }
 };
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -10,7 +10,7 @@
 
 #include "base/random.hpp"
 #include "runtime/operators/fault.hpp"
-#include "shuffle/segment.hpp"
+#include "shuffle/segment/segment.hpp"
 
 namespace weft::micro {
 

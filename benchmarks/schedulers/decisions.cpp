@@ -17,12 +17,12 @@
 #include "base/random.hpp"
 #include "engine/master/unit_book.hpp"
 #include "schedulers/registry.hpp"
-#include "schedulers/state.hpp"
+#include "schedulers/view/state.hpp"
 
 namespace {
 
 using namespace weft;
-using namespace weft::sched;
+using namespace weft::schedulers;
 
 constexpr std::uint32_t kNodes = 1000, kRacks = 20, kSlots = 4, kJobs = 100, kMaps = 20;
 constexpr double kLimitMicros = 1000;

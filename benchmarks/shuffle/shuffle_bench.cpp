@@ -21,9 +21,9 @@
 #include "benchmarks/measure.hpp"
 #include "benchmarks/ready_process.hpp"
 #include "benchmarks/storage/by_hand.hpp"
-#include "shuffle/neighbours.hpp"
-#include "shuffle/store.hpp"
-#include "shuffle/transfer.hpp"
+#include "shuffle/store/store.hpp"
+#include "shuffle/transfer/neighbours.hpp"
+#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::bench {
 namespace {

@@ -58,7 +58,7 @@ void run(const Case& what, const std::string& traces, int out) {
   if (what.at_once) {
     for (auto& job : workload->jobs) job.arrival = Time(0);
   }
-  auto scheduler = sched::make_scheduler(what.scheduler);
+  auto scheduler = schedulers::make_scheduler(what.scheduler);
   if (!scheduler) give_up(scheduler.error().to_string());
   const double before = processor_seconds();
   auto result = simulate(*workload, what.model(), std::move(*scheduler), {});

@@ -105,11 +105,12 @@ void declare_common(CLI::App& app, CommonOptions& options) {
                         }))
       ->group(kGroup);
   app.add_option_function<std::string>(
-         "--demand", [&run](const std::string& text) { run.demand = sched::parse_resources(text).value_or(sched::Resources{}); },
+         "--demand",
+         [&run](const std::string& text) { run.demand = schedulers::parse_resources(text).value_or(schedulers::Resources{}); },
          "What each task needs of its node, such as cpu=1,memory=512MiB")
       ->check(parsed_by("RESOURCES",
                         [](const std::string& text) -> Result<void> {
-                          WEFT_TRY(sched::parse_resources(text));
+                          WEFT_TRY(schedulers::parse_resources(text));
                           return {};
                         }))
       ->group(kGroup);

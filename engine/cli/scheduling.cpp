@@ -29,7 +29,7 @@ std::string groups_json(const std::vector<client::GroupInfo>& groups) {
   JsonWriter json;
   json.begin_array();
   for (const client::GroupInfo& group : groups) {
-    const sched::GroupStatus& status = group.status;
+    const schedulers::GroupStatus& status = group.status;
     json.begin_object().member("name", status.name).member("parent", status.parent).member("known", !group.unknown);
     json.member("weight", status.weight)
         .member("guaranteed", status.guaranteed)
@@ -57,7 +57,7 @@ Result<void> list_groups(const Options& options, bool queues) {
   Table table({queues ? "QUEUE" : "POOL", "PARENT", queues ? "CAPACITY %" : "WEIGHT", queues ? "GUARANTEED" : "MINIMUM", "SHARE",
                "LIMIT", "USED", "DEMAND", "JOBS", "RUNNING", "WAITING"});
   for (const client::GroupInfo& group : groups) {
-    const sched::GroupStatus& status = group.status;
+    const schedulers::GroupStatus& status = group.status;
     const auto of_scheduler = [&group](double value) { return group.unknown ? std::string("-") : amount(value); };
     table.add({shown(status.name), status.parent, of_scheduler(status.weight), of_scheduler(status.guaranteed),
                of_scheduler(status.fair_share), status.limit ? amount(*status.limit) : "-", amount(status.used),

@@ -33,9 +33,9 @@ std::string Table::text() const {
   return text;
 }
 
-void add_resources(JsonWriter& json, const sched::Resources& resources) {
+void add_resources(JsonWriter& json, const schedulers::Resources& resources) {
   json.begin_object();
-  for (const auto& kind : sched::kResourceKinds) json.member(kind.name, resources.*kind.amount);
+  for (const auto& kind : schedulers::kResourceKinds) json.member(kind.name, resources.*kind.amount);
   json.end_object();
 }
 

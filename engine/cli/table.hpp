@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::cli {
 
@@ -31,6 +31,6 @@ class Table {
 };
 
 /// {"cpu": 2, …}: all kinds.
-void add_resources(JsonWriter& json, const sched::Resources& resources);
+void add_resources(JsonWriter& json, const schedulers::Resources& resources);
 
 }  // namespace weft::cli

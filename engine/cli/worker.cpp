@@ -15,7 +15,7 @@
 #include "engine/client/stop_signal.hpp"
 #include "runtime/worker/worker_chunks.hpp"
 #include "runtime/worker/worker_tables.hpp"
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::cli {
 
@@ -40,7 +40,7 @@ Result<void> run(Options options) {
     options.worker.chunks =
         runtime::worker_tables({options.chunks.directories, options.chunks.reserve}, runtime::worker_chunks(options.chunks));
   }
-  if (!options.worker.capacity.empty()) WEFT_TRY(sched::parse_resources(options.worker.capacity));
+  if (!options.worker.capacity.empty()) WEFT_TRY(schedulers::parse_resources(options.worker.capacity));
 
   const client::StopSignal stop;
   WEFT_ASSIGN(const auto worker, runtime::Worker::start(options.worker));

@@ -34,13 +34,13 @@ constexpr std::uint64_t kSmallestTaskMemory = std::uint64_t{4} << 20;
 class EmbeddedSession final : public Session {
  public:
   EmbeddedSession(const RunOptions& options, std::shared_ptr<const scheduling::Catalogue> catalogue, scheduling::Files files,
-                  RunDirectory directory, std::shared_ptr<Slots> slots, sched::Resources capacity)
+                  RunDirectory directory, std::shared_ptr<Slots> slots, schedulers::Resources capacity)
       : options_(options),
         directory_(std::move(directory)),
         slots_(std::move(slots)),
         capacity_(capacity),
         scheduler_files_(std::move(files)),
-        core_(std::make_unique<master::Core>(sched::make_scheduler("fifo").value(),
+        core_(std::make_unique<master::Core>(schedulers::make_scheduler("fifo").value(),
                                              master::CoreOptions{.heartbeat_timeout = master::Time(0)},
                                              scheduling::Catalogue::factory(catalogue)),
               catalogue->has_plugins() ? std::optional(kSchedulerTimeout) : std::nullopt),
@@ -186,7 +186,7 @@ class EmbeddedSession final : public Session {
   const RunOptions options_;
   const RunDirectory directory_;
   const std::shared_ptr<Slots> slots_;
-  const sched::Resources capacity_;
+  const schedulers::Resources capacity_;
   scheduling::Files scheduler_files_;
   scheduling::GuardedCore core_;
   bool trouble_told_ = false;
@@ -235,7 +235,7 @@ Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtim
   settings.node = kNode;
   settings.files = files_of(options);
   auto slots = std::make_shared<Slots>(std::move(settings), std::move(store), program);
-  const sched::Resources capacity{.cpu = static_cast<double>(count), .memory = static_cast<double>(budget)};
+  const schedulers::Resources capacity{.cpu = static_cast<double>(count), .memory = static_cast<double>(budget)};
   auto session =
       std::make_unique<EmbeddedSession>(options, catalogue, std::move(files), std::move(directory), std::move(slots), capacity);
   WEFT_TRY(session->begin());

@@ -18,8 +18,8 @@
 #include "base/pages.hpp"
 #include "engine/master/events.hpp"
 #include "runtime/executor/task.hpp"
-#include "shuffle/local_task_shuffle.hpp"
-#include "shuffle/store.hpp"
+#include "shuffle/store/local_task_shuffle.hpp"
+#include "shuffle/store/store.hpp"
 
 namespace weft::client {
 

@@ -45,7 +45,7 @@ Result<Submit> decode_submit(const rpc::Message& message) {
     submit.task_timeout = Duration(in.getTaskTimeout());
     submit.deadline = Duration(in.getDeadline());
     if (in.hasDemand()) {
-      WEFT_ASSIGN(submit.demand, sched::parse_resources(string(in.getDemand())));
+      WEFT_ASSIGN(submit.demand, schedulers::parse_resources(string(in.getDemand())));
     }
     if (in.hasShuffleMode()) {
       submit.shuffle_mode = shuffle::parse_mode(string(in.getShuffleMode()));

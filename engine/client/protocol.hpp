@@ -47,7 +47,7 @@ struct Submit {
   std::uint32_t max_attempts = 4;
   Duration task_timeout{0};
   Duration deadline{0};                             // after the submission; 0: none
-  sched::Resources demand{};                        // of a task
+  schedulers::Resources demand{};                   // of a task
   std::optional<shuffle::Mode> shuffle_mode{};      // without: the cluster's
   std::optional<std::uint32_t> shuffle_replicas{};  // likewise
 };
@@ -101,9 +101,9 @@ struct Explanation {
 };
 /// A pool or queue.
 struct GroupInfo {
-  sched::GroupStatus status;
+  schedulers::GroupStatus status;
   std::uint64_t pending = 0, running = 0;  // tasks of jobs that name it
-  sched::Resources used{};
+  schedulers::Resources used{};
   bool unknown = false;  // to the scheduler: jobs name it, it has no say
 };
 struct SchedulerInfo {
@@ -119,7 +119,7 @@ struct NodeStatus {
   std::uint32_t slots = 0, running = 0;
   bool excluded = false;
   Duration heard{0};  // ago
-  sched::Resources capacity{}, used{};
+  schedulers::Resources capacity{}, used{};
   std::map<std::string, std::string> attributes{};
   Duration excluded_for{0};                                    // more
   Duration clock_ahead{0};                                     // of the master's

@@ -60,7 +60,7 @@ rpc::Payload encode(const std::vector<GroupInfo>& groups) {
   capnp::MallocMessageBuilder builder;
   auto out = builder.initRoot<wire::Groups>().initGroups(count(groups.size()));
   for (unsigned i = 0; i < out.size(); ++i) {
-    const sched::GroupStatus& status = groups[i].status;
+    const schedulers::GroupStatus& status = groups[i].status;
     out[i].setName(text(status.name));
     out[i].setParent(text(status.parent));
     out[i].setWeight(status.weight);
@@ -95,7 +95,7 @@ Result<std::vector<GroupInfo>> decode_groups(const rpc::Message& message) {
       made.status.jobs = group.getJobs();
       made.pending = group.getPending();
       made.running = group.getRunning();
-      WEFT_ASSIGN(made.used, sched::parse_resources(string(group.getResources())));
+      WEFT_ASSIGN(made.used, schedulers::parse_resources(string(group.getResources())));
       made.unknown = group.getUnknown();
     }
     return groups;

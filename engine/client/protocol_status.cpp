@@ -1,7 +1,7 @@
 // Status, results, logs, nodes.
 #include "engine/client/protocol.hpp"
 #include "engine/client/wire.hpp"
-#include "shuffle/ahead_wire.hpp"
+#include "shuffle/prefetch/ahead_wire.hpp"
 
 namespace weft::client {
 
@@ -263,8 +263,8 @@ Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message) {
                        string(node.getAddress()), node.getSlots(), node.getRunning(), node.getExcluded(),
                        Duration(node.getHeard())});
       NodeStatus& made = nodes.back();
-      WEFT_ASSIGN(made.capacity, sched::parse_resources(string(node.getCapacity())));
-      WEFT_ASSIGN(made.used, sched::parse_resources(string(node.getUsed())));
+      WEFT_ASSIGN(made.capacity, schedulers::parse_resources(string(node.getCapacity())));
+      WEFT_ASSIGN(made.used, schedulers::parse_resources(string(node.getUsed())));
       for (auto attribute : node.getAttributes()) made.attributes[string(attribute.getName())] = string(attribute.getValue());
       made.excluded_for = Duration(node.getExcludedFor());
       made.clock_ahead = Duration(node.getClockAhead());

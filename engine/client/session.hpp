@@ -31,7 +31,7 @@ struct RunOptions {
   std::string user, pool;                      // --user (empty: who runs the program), --pool
   int priority = 0;
   std::chrono::nanoseconds deadline{0};           // --deadline: to be finished so long after its start; 0: none
-  sched::Resources demand;                        // --demand: of a task; no cpu named: one
+  schedulers::Resources demand;                   // --demand: of a task; no cpu named: one
   std::chrono::nanoseconds task_timeout{0};       // --task-timeout
   std::uint32_t max_attempts = 4;                 // --max-attempts
   std::optional<shuffle::Mode> shuffle_mode;      // --shuffle-mode; without: the cluster's, else memory

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "engine/master/core_impl.hpp"
-#include "schedulers/size_prediction.hpp"
+#include "schedulers/prediction/size_prediction.hpp"
 
 namespace weft::master {
 
-Core::Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory)
+Core::Core(std::unique_ptr<schedulers::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory)
     : impl_(std::make_unique<Impl>(std::move(scheduler), options, std::move(factory))) {}
 Core::~Core() = default;
 
@@ -21,12 +21,12 @@ Result<void> Core::apply(Time now, Event event, std::vector<Command>& commands) 
 Result<JobStatus> Core::job(JobId id, bool predict) const { return impl_->job(id, predict); }
 std::vector<JobStatus> Core::jobs() const { return impl_->jobs(); }
 Result<JobExplanation> Core::explain(JobId id) const { return impl_->explain(id); }
-const sched::ClusterView& Core::view() const { return impl_->view(); }
+const schedulers::ClusterView& Core::view() const { return impl_->view(); }
 const SchedulerTrouble& Core::trouble() const { return impl_->trouble(); }
 const SchedulerConfigured& Core::configuration() const { return impl_->configuration(); }
-Result<std::vector<sched::GroupStatus>> Core::groups() const { return impl_->groups(); }
+Result<std::vector<schedulers::GroupStatus>> Core::groups() const { return impl_->groups(); }
 
-Core::Impl::Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory)
+Core::Impl::Impl(std::unique_ptr<schedulers::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory)
     : scheduler_(std::move(scheduler)), factory_(std::move(factory)), options_(options), speculation_(options.speculation) {
   state_.set_heartbeat(options.heartbeat);
   start_scheduler();
@@ -89,7 +89,7 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
   status.workers_lost = job.workers_lost;
   if (!with_stages) return status;
   for (const auto& [id, stage] : job.stages) {
-    const sched::StageInfo& info = *stage.info;
+    const schedulers::StageInfo& info = *stage.info;
     StageStatus& out = status.stages.emplace_back();
     out.id = id;
     out.name = stage.plan.name;
@@ -123,9 +123,9 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
 
 void Core::Impl::add_predictions(const JobRecord& job, JobStatus& status) {
   for (StageStatus& out : status.stages) {
-    const sched::StageInfo& stage = *job.stages.at(out.id).info;
+    const schedulers::StageInfo& stage = *job.stages.at(out.id).info;
     if (!stage.writes_shuffle || stage.complete()) continue;
-    const auto sizes = sched::predict_partitions(stage);
+    const auto sizes = schedulers::predict_partitions(stage);
     if (!sizes || sizes->empty()) continue;
     out.predicted_shuffle_bytes = static_cast<std::uint64_t>(std::accumulate(sizes->begin(), sizes->end(), 0.0));
     out.predicted_largest_partition = static_cast<std::uint64_t>(*std::max_element(sizes->begin(), sizes->end()));

@@ -11,7 +11,7 @@
 
 #include "engine/master/events.hpp"
 #include "schedulers/scheduler.hpp"
-#include "shuffle/ahead_bytes.hpp"
+#include "shuffle/prefetch/ahead_bytes.hpp"
 
 namespace weft::master {
 
@@ -51,8 +51,8 @@ struct StageStatus {
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;    // read from files, written to its shuffle
   std::uint32_t speculative = 0, speculative_won = 0;  // second attempts launched; of these, those that finished first
   std::uint32_t racing = 0;                            // tasks that run in two attempts now
-  /// Of its shuffle, once it is whole (a prediction by schedulers/size_prediction.hpp): all of it, and its largest partition. 0:
-  /// not known, or not asked for.
+  /// Of its shuffle, once it is whole (a prediction by schedulers/prediction/size_prediction.hpp): all of it, and its largest
+  /// partition. 0: not known, or not asked for.
   std::uint64_t predicted_shuffle_bytes = 0, predicted_largest_partition = 0;
   /// Of its shuffle, rounds of readers whose blocks wait out of the nodes' memory now, and these blocks; rounds that were told to
   /// wait since the first was, and of these, those that were wanted in memory again.
@@ -112,13 +112,13 @@ struct JobExplanation {
 };
 
 /// Makes a scheduler from its text and the texts of the files that it names. No I/O.
-using SchedulerFactory = std::function<Result<std::unique_ptr<sched::Scheduler>>(const std::string& spec,
-                                                                                 const std::map<std::string, std::string>& files)>;
+using SchedulerFactory = std::function<Result<std::unique_ptr<schedulers::Scheduler>>(
+    const std::string& spec, const std::map<std::string, std::string>& files)>;
 
 class Core {
  public:
   /// Without a factory SchedulerConfigured is refused.
-  Core(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory = {});
+  Core(std::unique_ptr<schedulers::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory = {});
   ~Core();
 
   /// Before the first event: the clock goes on from `now`, and these jobs, in the order of their ends, are the history.
@@ -130,12 +130,12 @@ class Core {
   Result<JobStatus> job(JobId id, bool predict = false) const;
   std::vector<JobStatus> jobs() const;  // by id; without stages
   Result<JobExplanation> explain(JobId id) const;
-  const sched::ClusterView& view() const;
+  const schedulers::ClusterView& view() const;
   const SchedulerTrouble& trouble() const;
   /// What the last SchedulerConfigured said; empty before the first.
   const SchedulerConfigured& configuration() const;
   /// Pools or queues as the scheduler sees them. The error is what it threw.
-  Result<std::vector<sched::GroupStatus>> groups() const;
+  Result<std::vector<schedulers::GroupStatus>> groups() const;
 
  private:
   class Impl;

@@ -23,7 +23,7 @@ ShuffleId shuffle_of(const StageRecord& stage) { return ShuffleId(stage.plan.id.
 /// Of an output that is in one copy now.
 void Core::Impl::copy_output(JobRecord& job, StageRecord& stage, std::uint32_t map) {
   if (job.spec.shuffle_replicas < 2) return;
-  const sched::TaskInfo& task = stage.info->tasks[map];
+  const schedulers::TaskInfo& task = stage.info->tasks[map];
   StageCopies& copies = stage.copies;
   const auto place = copy_places_.pick(state_.node(task.node)->rack, [&](NodeId node) {
     return node != task.node && !copies.barred(map, node) && state_.node(node)->usable();
@@ -74,7 +74,7 @@ void Core::Impl::forget_copies(StageRecord& stage) {
 bool Core::Impl::use_copy(JobRecord& job, StageRecord& stage, std::uint32_t map, const std::string& why) {
   const StageCopies::Copy* copy = stage.copies.of(map);
   if (copy == nullptr || !copy->there) return false;
-  sched::TaskInfo& task = stage.info->tasks[map];
+  schedulers::TaskInfo& task = stage.info->tasks[map];
   const NodeId from = task.node, to = copy->node;
   copy_places_.change(to, -1);
   stage.copies.erase(map);
@@ -166,8 +166,8 @@ std::string Core::Impl::where_it_was(const shuffle::FetchFailure& fetch, const s
 
 /// And what became of it.
 std::string Core::Impl::where_it_is(const StageRecord& source, const shuffle::FetchFailure& fetch) const {
-  const sched::TaskInfo& map = source.info->tasks[fetch.map];
-  if (map.state != sched::TaskState::finished) return "the map runs again";
+  const schedulers::TaskInfo& map = source.info->tasks[fetch.map];
+  if (map.state != schedulers::TaskState::finished) return "the map runs again";
   if (map.attempt() != fetch.map_attempt) return fmt::format("the map has run again, on {}", node_name(map.node));
   return fmt::format("its copy on {} is used", node_name(map.node));
 }

@@ -12,14 +12,14 @@ Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view 
   if (auto wrong = state_.why_not(id, node)) return refuse(id.job, id.stage, fmt::format("launch refused: {}", *wrong));
   JobRecord& job = jobs_.at(id.job);
   StageRecord& stage = job.stages.at(id.stage);
-  sched::TaskInfo& info = stage.info->tasks[id.index];
-  const bool second = info.state == sched::TaskState::running;
+  schedulers::TaskInfo& info = stage.info->tasks[id.index];
+  const bool second = info.state == schedulers::TaskState::running;
   AttemptId attempt{id, info.attempts};
   if (second) {
     state_.add_second(id, *stage.info, node);
     ++stage.speculative;
   } else {
-    state_.set_task(*job.info, *stage.info, id.index, sched::TaskState::running);
+    state_.set_task(*job.info, *stage.info, id.index, schedulers::TaskState::running);
     ++info.attempts;
     info.later = 0;
     info.node = node;
@@ -31,7 +31,7 @@ Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view 
   if (!stage.inputs_complete) ++early_;
   job.nodes.insert(node);
   emit_launch(job, stage, attempt, node, reason);
-  using Kind = sched::Notice::Kind;
+  using Kind = schedulers::Notice::Kind;
   notify({second ? Kind::attempt_added : Kind::task_launched, id.job, id.stage, id.index, node});
   watch_stage(job, stage);
   tell_changes();
@@ -65,18 +65,18 @@ Result<void> Core::Impl::preempt(const AttemptId& attempt, std::string_view reas
   const bool races = task.races();
   give_up_attempt(task);
   record_reason(attempt.task.job, attempt.task.stage, fmt::format("preempted: {}", reason));
-  if (!races) notify({sched::Notice::Kind::task_preempted, attempt.task.job, attempt.task.stage, attempt.task.index, node});
+  if (!races) notify({schedulers::Notice::Kind::task_preempted, attempt.task.job, attempt.task.stage, attempt.task.index, node});
   tell_changes();
   return {};
 }
 
 Result<void> Core::Impl::preplace(const TaskId& id, NodeId node, std::string_view reason) {
   count_decision();
-  const sched::TaskInfo* info = state_.task(id);
+  const schedulers::TaskInfo* info = state_.task(id);
   std::string wrong;
   if (info == nullptr) {
     wrong = fmt::format("there is no {}", to_string(id));
-  } else if (info->state == sched::TaskState::running || info->state == sched::TaskState::finished) {
+  } else if (info->state == schedulers::TaskState::running || info->state == schedulers::TaskState::finished) {
     wrong = fmt::format("{} is launched already", to_string(id));
   } else if (state_.node(node) == nullptr) {
     wrong = fmt::format("there is no node {}", node.value());
@@ -97,13 +97,13 @@ void Core::Impl::hold(JobId job, std::optional<StageId> stage, std::string_view 
 void Core::Impl::record_reason(JobId job_id, std::optional<StageId> stage_id, std::string_view reason) {
   auto job = jobs_.find(job_id);
   if (job == jobs_.end()) return;
-  std::optional<sched::Reason>* held = &job->second.info->held;
+  std::optional<schedulers::Reason>* held = &job->second.info->held;
   if (stage_id) {
     auto stage = job->second.stages.find(*stage_id);
     if (stage == job->second.stages.end()) return;
     held = &stage->second.info->held;
   }
-  if (!*held) *held = sched::Reason{};
+  if (!*held) *held = schedulers::Reason{};
   (*held)->at = state_.now();
   if ((*held)->text != reason) (*held)->text = reason;
 }

@@ -28,17 +28,17 @@ std::string twice(const JobExplanation& job) {
 }  // namespace
 
 /// Whether there is room for one more task of this demand, in words.
-std::string Core::Impl::room_for(const sched::Resources& demand) const {
+std::string Core::Impl::room_for(const schedulers::Resources& demand) const {
   if (state_.nodes().empty()) return "there is no worker";
   std::size_t large = 0, usable = 0, free = 0;
   Time soonest = Time::max();
   for (const auto& [id, node] : state_.nodes()) {
-    if (!sched::fits(demand, {}, node.capacity)) continue;
+    if (!schedulers::fits(demand, {}, node.capacity)) continue;
     ++large;
     if (node.excluded_until) soonest = std::min(soonest, *node.excluded_until);
     if (!node.usable()) continue;
     ++usable;
-    if (sched::fits(demand, node.used, node.capacity)) ++free;
+    if (schedulers::fits(demand, node.used, node.capacity)) ++free;
   }
   const std::string nodes = count_of(state_.nodes().size(), "worker");
   const std::string wanted = to_string(demand);
@@ -53,15 +53,15 @@ std::string Core::Impl::room_for(const sched::Resources& demand) const {
 }
 
 /// What was said last, of the stage or of the whole job.
-const std::optional<sched::Reason>& Core::Impl::why_held(const JobRecord& job, const StageRecord& stage) {
-  const std::optional<sched::Reason>& of_stage = stage.info->held;
-  const std::optional<sched::Reason>& of_job = job.info->held;
+const std::optional<schedulers::Reason>& Core::Impl::why_held(const JobRecord& job, const StageRecord& stage) {
+  const std::optional<schedulers::Reason>& of_stage = stage.info->held;
+  const std::optional<schedulers::Reason>& of_job = job.info->held;
   return of_stage && (!of_job || of_stage->at >= of_job->at) ? of_stage : of_job;
 }
 
 WaitingTasks Core::Impl::explain_held(const JobRecord& job, const StageRecord& stage, std::uint32_t tasks) const {
   WaitingTasks group{stage.plan.id, stage.plan.name, tasks, WaitingTasks::Why::held, room_for(stage.info->demand), std::nullopt};
-  const std::optional<sched::Reason>& held = why_held(job, stage);
+  const std::optional<schedulers::Reason>& held = why_held(job, stage);
   if (!held) return group;
   group.reason = fmt::format("{} ({})", held->text, group.reason);
   group.since = held->at;
@@ -70,7 +70,7 @@ WaitingTasks Core::Impl::explain_held(const JobRecord& job, const StageRecord& s
 
 void Core::Impl::explain_stage(const JobRecord& job, const StageRecord& stage, std::vector<WaitingTasks>& out) const {
   using Why = WaitingTasks::Why;
-  const sched::StageInfo& info = *stage.info;
+  const schedulers::StageInfo& info = *stage.info;
   const auto tasks = static_cast<std::uint32_t>(info.tasks.size());
   const std::uint32_t pending = info.pending.count();
   if (const std::uint32_t blocked = tasks - info.finished - info.running - pending; blocked > 0 && stage.active) {

@@ -12,7 +12,7 @@
 #include "engine/master/core.hpp"
 #include "engine/master/stage_copies.hpp"
 #include "engine/master/unit_book.hpp"
-#include "schedulers/state.hpp"
+#include "schedulers/view/state.hpp"
 
 namespace weft::master {
 
@@ -25,7 +25,7 @@ struct Cut {
 
 struct StageRecord {
   plan::Stage plan;
-  sched::StageInfo* info = nullptr;
+  schedulers::StageInfo* info = nullptr;
   std::vector<StageId> inputs;        // each once
   std::optional<ActionId> action;     // result stages of an action that is not finished
   bool inputs_complete = false;       // as of the last refresh
@@ -60,7 +60,7 @@ struct ActionRecord {
 
 struct JobRecord {
   JobSubmitted spec;
-  sched::JobInfo* info = nullptr;
+  schedulers::JobInfo* info = nullptr;
   std::map<StageId, StageRecord> stages;
   std::set<StageId> open;             // with unfinished tasks
   std::set<StageId> release_pending;  // released, segments still held
@@ -80,8 +80,8 @@ struct TaskRef {
   StageRecord* stage;
   std::uint32_t index;
   bool second = false;  // the second attempt of the task
-  sched::TaskInfo& info() const { return stage->info->tasks[index]; }
-  const sched::SecondAttempt& second_info() const { return stage->info->second.at(index); }
+  schedulers::TaskInfo& info() const { return stage->info->tasks[index]; }
+  const schedulers::SecondAttempt& second_info() const { return stage->info->second.at(index); }
   TaskId id() const { return {job->spec.job, stage->plan.id, index}; }
   AttemptId attempt() const { return {id(), second ? second_info().attempt : info().attempt()}; }
   NodeId node() const { return second ? second_info().node : info().node; }
@@ -90,19 +90,19 @@ struct TaskRef {
   TaskRef rival() const { return {job, stage, index, !second}; }  // when it races
 };
 
-class Core::Impl final : public sched::Decisions {
+class Core::Impl final : public schedulers::Decisions {
  public:
-  Impl(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory);
+  Impl(std::unique_ptr<schedulers::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory);
 
   void restore(Time now, std::vector<JobStatus> ended);
   Result<void> apply(Time now, Event event, std::vector<Command>& commands);
   Result<JobStatus> job(JobId id, bool predict) const;
   std::vector<JobStatus> jobs() const;
   Result<JobExplanation> explain(JobId id) const;
-  const sched::ClusterView& view() const { return state_; }
+  const schedulers::ClusterView& view() const { return state_; }
   const SchedulerTrouble& trouble() const { return trouble_; }
   const SchedulerConfigured& configuration() const { return configuration_; }
-  Result<std::vector<sched::GroupStatus>> groups() const;
+  Result<std::vector<schedulers::GroupStatus>> groups() const;
 
   // Decisions, valid while schedule() runs.
   Result<void> launch(const TaskId& task, NodeId node, std::string_view reason) override;
@@ -178,8 +178,8 @@ class Core::Impl final : public sched::Decisions {
   void preplace(JobRecord& job, StageRecord& reader, std::optional<StageId> fresh);
   void tell_outputs(const JobRecord& job, StageRecord& input);
   void tell_places(JobRecord& job, StageRecord& input);
-  void call_preplace(const sched::Preplaceable& what);
-  static std::uint64_t block_bytes(const sched::ShuffleSizes& sizes);
+  void call_preplace(const schedulers::Preplaceable& what);
+  static std::uint64_t block_bytes(const schedulers::ShuffleSizes& sizes);
 
   // What of it waits out of memory (core_units.cpp).
   using PartitionsByNode = std::map<NodeId, std::vector<std::pair<std::uint32_t, StageId>>>;  // and who reads each
@@ -187,7 +187,7 @@ class Core::Impl final : public sched::Decisions {
   void resize_units(const JobRecord& job, StageRecord& input);
   void read_units(const JobRecord& job, const StageRecord& reader, std::uint32_t task);
   void decide_units();
-  sched::UnitOrder unit_order();
+  schedulers::UnitOrder unit_order();
 
   // How partitions become tasks (core_shape.cpp), hot ones (core_skew.cpp).
   void shape(const JobRecord& job, StageRecord& stage);
@@ -236,14 +236,14 @@ class Core::Impl final : public sched::Decisions {
   void lose_node(NodeId node, const std::string& reason);
   void node_failed(NodeId node);
   void exclude(NodeId node);
-  bool another_node(const sched::StageInfo& stage, NodeId than) const;
-  void lift_avoidance(sched::StageInfo& stage);
+  bool another_node(const schedulers::StageInfo& stage, NodeId than) const;
+  void lift_avoidance(schedulers::StageInfo& stage);
   void lift_avoidance();
   std::string node_name(NodeId node) const;
 
   // Tasks larger than any worker (core_placement.cpp).
-  void count_shape(const sched::Resources& capacity, int change);
-  bool placeable(const sched::Resources& demand) const;
+  void count_shape(const schedulers::Resources& capacity, int change);
+  bool placeable(const schedulers::Resources& demand) const;
   std::optional<Error> too_large(const JobRecord& job) const;
   void review_placement();
   void placement_due(JobId job);
@@ -261,22 +261,22 @@ class Core::Impl final : public sched::Decisions {
   // The scheduler, which may be a user's own: it may throw, and decide nonsense (core_scheduler.cpp).
   void run_scheduler();
   void ask_for_step();
-  void call_scheduler(const sched::Trigger& trigger);
+  void call_scheduler(const schedulers::Trigger& trigger);
   void scheduler_failed(std::string what);
-  Result<void> admit(const sched::JobInfo& job);
+  Result<void> admit(const schedulers::JobInfo& job);
   void count_decision();
   void record_reason(JobId job, std::optional<StageId> stage, std::string_view reason);
   tl::unexpected<Error> refuse(JobId job, StageId stage, std::string why);
 
   // Why tasks wait (core_explain.cpp).
   void explain_stage(const JobRecord& job, const StageRecord& stage, std::vector<WaitingTasks>& out) const;
-  static const std::optional<sched::Reason>& why_held(const JobRecord& job, const StageRecord& stage);
+  static const std::optional<schedulers::Reason>& why_held(const JobRecord& job, const StageRecord& stage);
   WaitingTasks explain_held(const JobRecord& job, const StageRecord& stage, std::uint32_t tasks) const;
-  std::string room_for(const sched::Resources& demand) const;
+  std::string room_for(const schedulers::Resources& demand) const;
 
   void trigger_node(NodeId node);
   void trigger_work() { work_ = true, ++changes_; }
-  void notify(sched::Notice notice);
+  void notify(schedulers::Notice notice);
   void tell_changes();
   void start_scheduler();
   template <class C>
@@ -284,11 +284,11 @@ class Core::Impl final : public sched::Decisions {
     commands_->emplace_back(std::in_place_type<C>, std::move(command));
   }
 
-  std::unique_ptr<sched::Scheduler> scheduler_;
+  std::unique_ptr<schedulers::Scheduler> scheduler_;
   SchedulerFactory factory_;
   SchedulerConfigured configuration_;
   CoreOptions options_;
-  sched::ClusterState state_;
+  schedulers::ClusterState state_;
   std::map<JobId, JobRecord> jobs_;
   std::map<JobId, JobStatus> ended_;  // the latest finished_jobs_kept
   std::deque<JobId> ended_order_;
@@ -299,10 +299,11 @@ class Core::Impl final : public sched::Decisions {
     std::string name, reason;
     Time at{0};
   };
-  std::map<NodeId, LostNode> lost_nodes_;                           // the latest
-  std::map<NodeId, std::uint32_t> node_failures_;                   // consecutive
-  std::vector<std::pair<sched::Resources, std::uint32_t>> shapes_;  // distinct capacities of live nodes, and how many have each
-  std::set<JobId> unplaceable_;                                     // with a timer: tasks that no live node is large enough for
+  std::map<NodeId, LostNode> lost_nodes_;          // the latest
+  std::map<NodeId, std::uint32_t> node_failures_;  // consecutive
+  std::vector<std::pair<schedulers::Resources, std::uint32_t>>
+      shapes_;                   // distinct capacities of live nodes, and how many have each
+  std::set<JobId> unplaceable_;  // with a timer: tasks that no live node is large enough for
   std::map<std::uint64_t, Timer> timers_;
   std::uint64_t next_timer_ = 1;
   std::multiset<Time> wakes_;                 // of the timers the scheduler asked for

@@ -54,14 +54,14 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   if (jobs_.contains(event.job) || ended_.contains(event.job)) {
     return fail(Code::already_exists, fmt::format("there is a job {} already", event.job.value()));
   }
-  if (!sched::valid(event.demand)) return fail(Code::invalid_argument, "a job's demand must be finite and not negative");
+  if (!schedulers::valid(event.demand)) return fail(Code::invalid_argument, "a job's demand must be finite and not negative");
   if (event.max_attempts == 0) return fail(Code::invalid_argument, "a job needs at least one attempt per task");
   if (event.shuffle_replicas != 1 && event.shuffle_replicas != 2)
     return fail(Code::invalid_argument, fmt::format("map outputs are kept in 1 or 2 copies, not {}", event.shuffle_replicas));
   if (!(std::isfinite(event.hints.weight) && event.hints.weight > 0))
     return fail(Code::invalid_argument, "a job's weight must be positive");
   if (event.demand.cpu == 0) event.demand.cpu = 1;
-  sched::JobInfo info;
+  schedulers::JobInfo info;
   info.id = event.job;
   info.name = event.name;
   info.user = event.user;
@@ -75,7 +75,7 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   JobRecord& job = jobs_[event.job];
   job.info = &state_.add_job(std::move(info));
   job.spec = std::move(event);
-  notify({.kind = sched::Notice::Kind::job_arrived, .job = job.spec.job});
+  notify({.kind = schedulers::Notice::Kind::job_arrived, .job = job.spec.job});
   return {};
 }
 
@@ -88,7 +88,7 @@ Result<void> Core::Impl::on(PlanExtended event) {
     return fail(Code::already_exists, fmt::format("action {} was submitted before", event.part.action.value()));
   }
   for (const auto& stage : event.part.stages) {
-    if (!sched::valid(stage.demand))
+    if (!schedulers::valid(stage.demand))
       return fail(Code::invalid_argument, fmt::format("{}: its demand is not a number of resources", stage.name));
   }
   const ActionId action = event.part.action;
@@ -109,18 +109,18 @@ Result<void> Core::Impl::on(PlanExtended event) {
 
 void Core::Impl::add_stage(JobRecord& job, plan::Stage stage) {
   const std::uint32_t tasks = stage.task_count();
-  sched::StageInfo info;
+  schedulers::StageInfo info;
   info.id = stage.id;
   info.name = stage.name;
-  info.demand = stage.demand == sched::Resources() ? job.info->demand : stage.demand;
+  info.demand = stage.demand == schedulers::Resources() ? job.info->demand : stage.demand;
   if (info.demand.cpu == 0) info.demand.cpu = job.info->demand.cpu;
   if (stage.estimated_task_duration > Time(0)) info.estimated_duration = stage.estimated_task_duration;
   info.parents = inputs_of(stage);
   info.reads_shuffle = !info.parents.empty();
   info.writes_shuffle = stage.output == plan::OutputKind::shuffle;
-  if (info.writes_shuffle) info.output = sched::ShuffleSizes(tasks, stage.partitions);
+  if (info.writes_shuffle) info.output = schedulers::ShuffleSizes(tasks, stage.partitions);
 
-  std::vector<std::vector<sched::HostId>> hosts;
+  std::vector<std::vector<schedulers::HostId>> hosts;
   std::vector<std::uint64_t> bytes;
   for (auto& branch : stage.branches) {
     for (std::uint32_t i = 0; i < branch.tasks; ++i) {
@@ -146,7 +146,7 @@ void Core::Impl::add_stage(JobRecord& job, plan::Stage stage) {
     job.release_pending.erase(input);
   }
   record.plan = std::move(stage);
-  notify({.kind = sched::Notice::Kind::stage_added, .job = job.spec.job, .stage = record.plan.id});
+  notify({.kind = schedulers::Notice::Kind::stage_added, .job = job.spec.job, .stage = record.plan.id});
 }
 
 void Core::Impl::finish_actions(JobRecord& job) {
@@ -209,7 +209,7 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
   status.error = error == nullptr ? "" : error->to_string();
   status.ended = state_.now();
   for (auto& stage : status.stages) stage.running = 0, stage.waiting = false, stage.reason.clear();
-  notify({.kind = sched::Notice::Kind::job_ended, .job = id});
+  notify({.kind = schedulers::Notice::Kind::job_ended, .job = id});
   state_.remove_job(id);
   doomed_.erase(id);
   unplaceable_.erase(id);

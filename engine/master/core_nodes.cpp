@@ -16,12 +16,12 @@ constexpr std::uint32_t kLostWorkersNamed = 16;  // in the status of a job
 Result<void> Core::Impl::on(WorkerJoined event) {
   if (seen_nodes_.contains(event.node))
     return fail(Code::already_exists, fmt::format("there was a node {} already", event.node.value()));
-  if (!sched::valid(event.capacity) || event.capacity.cpu == 0) {
+  if (!schedulers::valid(event.capacity) || event.capacity.cpu == 0) {
     return fail(Code::invalid_argument,
                 fmt::format("worker {} has no usable capacity ({})", event.name, to_string(event.capacity)));
   }
   seen_nodes_.insert(event.node);
-  sched::NodeInfo node;
+  schedulers::NodeInfo node;
   node.id = event.node;
   node.name = std::move(event.name);
   node.capacity = node.nominal = event.capacity;
@@ -34,7 +34,7 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   copy_places_.add(event.node, state_.node(event.node)->rack);
   count_shape(event.capacity, +1);
   units_.join(event.node, event.ahead_bytes);
-  notify({.kind = sched::Notice::Kind::node_joined, .node = event.node});
+  notify({.kind = schedulers::Notice::Kind::node_joined, .node = event.node});
   trigger_node(event.node);
   copy_waiting_outputs();
   return {};
@@ -44,16 +44,16 @@ Result<void> Core::Impl::on(WorkerHeartbeat event) {
   if (state_.node(event.node) == nullptr) {
     return fail(Code::not_found, fmt::format("node {} is not known (any more); it must register again", event.node.value()));
   }
-  if (event.capacity && !sched::valid(*event.capacity))
+  if (event.capacity && !schedulers::valid(*event.capacity))
     return fail(Code::invalid_argument, fmt::format("the capacity of node {} must be finite and not negative", event.node.value()));
-  sched::NodeInfo& node = state_.mutable_node(event.node);
+  schedulers::NodeInfo& node = state_.mutable_node(event.node);
   node.last_heard = state_.now();
   node.measured = event.used;
   if (event.capacity) state_.set_capacity(event.node, *event.capacity);
   if (!event.forecast.empty()) node.forecast = std::move(event.forecast);
   if (std::isfinite(event.cross_rack_rate) && event.cross_rack_rate >= 0)
     state_.set_cross_rack_rate(event.node, event.cross_rack_rate);
-  if (event.capacity) notify({.kind = sched::Notice::Kind::node_changed, .node = event.node});
+  if (event.capacity) notify({.kind = schedulers::Notice::Kind::node_changed, .node = event.node});
   if (event.capacity) lift_avoidance();  // another node may be none for some tasks now
   heartbeat_ = event.node;
   trigger_node(event.node);
@@ -69,7 +69,7 @@ Result<void> Core::Impl::on(WorkerLost event) {
 
 void Core::Impl::lose_node(NodeId id, const std::string& reason) {
   const std::string why = fmt::format("worker {} was lost: {}", node_name(id), reason);
-  notify({.kind = sched::Notice::Kind::node_left, .node = id});
+  notify({.kind = schedulers::Notice::Kind::node_left, .node = id});
   note_lost_node(id, reason);
   copy_places_.remove(id);
   const std::set<AttemptId> running = state_.mutable_node(id).running;
@@ -106,7 +106,7 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
     using Purpose = Timer::Purpose;
     return (entry.second.purpose == Purpose::heartbeat || entry.second.purpose == Purpose::exclusion) && entry.second.node == id;
   });
-  const sched::Resources capacity = state_.node(id)->nominal;
+  const schedulers::Resources capacity = state_.node(id)->nominal;
   state_.remove_node(id);
   count_shape(capacity, -1);
   emit(NodeLost{id, reason});
@@ -119,17 +119,17 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
 }
 
 std::string Core::Impl::node_name(NodeId id) const {
-  const sched::NodeInfo* node = state_.node(id);
+  const schedulers::NodeInfo* node = state_.node(id);
   return node == nullptr || node->name.empty() ? fmt::format("node {}", id.value()) : node->name;
 }
 
-bool Core::Impl::another_node(const sched::StageInfo& stage, NodeId than) const {
+bool Core::Impl::another_node(const schedulers::StageInfo& stage, NodeId than) const {
   return std::any_of(state_.nodes().begin(), state_.nodes().end(), [&](const auto& entry) {
-    return entry.first != than && entry.second.usable() && sched::fits(stage.demand, {}, entry.second.capacity);
+    return entry.first != than && entry.second.usable() && schedulers::fits(stage.demand, {}, entry.second.capacity);
   });
 }
 
-void Core::Impl::lift_avoidance(sched::StageInfo& stage) {
+void Core::Impl::lift_avoidance(schedulers::StageInfo& stage) {
   std::vector<std::uint32_t> lifted;
   for (const auto& [node, tasks] : stage.pending.avoiding()) {
     if (state_.node(node) != nullptr && another_node(stage, node)) continue;
@@ -145,7 +145,7 @@ void Core::Impl::lift_avoidance() {
 }
 
 void Core::Impl::node_failed(NodeId id) {
-  const sched::NodeInfo* node = state_.node(id);
+  const schedulers::NodeInfo* node = state_.node(id);
   if (node == nullptr || !node->usable()) return;
   std::uint32_t limit = options_.max_failures_per_node;
   if (limit == 0) limit = std::max(3u, static_cast<std::uint32_t>(std::min(node->capacity.cpu, 1e6)));
@@ -153,7 +153,7 @@ void Core::Impl::node_failed(NodeId id) {
 }
 
 void Core::Impl::exclude(NodeId id) {
-  const sched::NodeInfo* node = state_.node(id);
+  const schedulers::NodeInfo* node = state_.node(id);
   if (node == nullptr || !node->usable()) return;
   const bool last = std::none_of(state_.nodes().begin(), state_.nodes().end(),
                                  [id](const auto& entry) { return entry.first != id && entry.second.usable(); });
@@ -161,7 +161,7 @@ void Core::Impl::exclude(NodeId id) {
   node_failures_.erase(id);
   state_.exclude(id, state_.now() + options_.exclusion);
   set_timer(Timer::Purpose::exclusion, id, state_.now() + options_.exclusion);
-  notify({.kind = sched::Notice::Kind::node_changed, .node = id});
+  notify({.kind = schedulers::Notice::Kind::node_changed, .node = id});
   lift_avoidance();
   trigger_work();
 }
@@ -186,7 +186,7 @@ Result<void> Core::Impl::on(TimerFired event) {
       break;
     case Timer::Purpose::exclusion:
       state_.exclude(timer.node, std::nullopt);
-      notify({.kind = sched::Notice::Kind::node_changed, .node = timer.node});
+      notify({.kind = schedulers::Notice::Kind::node_changed, .node = timer.node});
       copy_waiting_outputs();
       if (state_.free_nodes().contains(timer.node)) trigger_work();
       break;

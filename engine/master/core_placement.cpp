@@ -11,18 +11,18 @@ namespace weft::master {
 namespace {
 
 /// By how much the demand exceeds the capacity in the resource that lacks most: 1 just fits.
-double excess(const sched::Resources& demand, const sched::Resources& capacity) {
+double excess(const schedulers::Resources& demand, const schedulers::Resources& capacity) {
   double most = 0;
-  for (const auto& kind : sched::kResourceKinds) {
+  for (const auto& kind : schedulers::kResourceKinds) {
     const double wanted = demand.*kind.amount;
-    if (wanted > 0 && sched::accounted(kind, capacity)) most = std::max(most, wanted / capacity.*kind.amount);
+    if (wanted > 0 && schedulers::accounted(kind, capacity)) most = std::max(most, wanted / capacity.*kind.amount);
   }
   return most;
 }
 
 }  // namespace
 
-void Core::Impl::count_shape(const sched::Resources& capacity, int change) {
+void Core::Impl::count_shape(const schedulers::Resources& capacity, int change) {
   auto shape = std::find_if(shapes_.begin(), shapes_.end(), [&](const auto& known) { return known.first == capacity; });
   if (shape == shapes_.end()) shape = shapes_.insert(shape, {capacity, 0});
   const bool first = shape->second == 0;
@@ -32,17 +32,17 @@ void Core::Impl::count_shape(const sched::Resources& capacity, int change) {
   if (first || last) review_placement();
 }
 
-bool Core::Impl::placeable(const sched::Resources& demand) const {
+bool Core::Impl::placeable(const schedulers::Resources& demand) const {
   return shapes_.empty() ||
-         std::any_of(shapes_.begin(), shapes_.end(), [&](const auto& shape) { return sched::fits(demand, {}, shape.first); });
+         std::any_of(shapes_.begin(), shapes_.end(), [&](const auto& shape) { return schedulers::fits(demand, {}, shape.first); });
 }
 
 std::optional<Error> Core::Impl::too_large(const JobRecord& job) const {
   for (StageId id : job.open) {
     const StageRecord& stage = job.stages.at(id);
-    const sched::Resources& demand = stage.info->demand;
+    const schedulers::Resources& demand = stage.info->demand;
     if (placeable(demand)) continue;
-    const sched::NodeInfo* largest = nullptr;
+    const schedulers::NodeInfo* largest = nullptr;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [node_id, node] : state_.nodes()) {
       const double lacks = excess(demand, node.capacity);

@@ -28,7 +28,7 @@ std::optional<std::uint32_t> first_reader(const plan::Stage& reader, StageId inp
 constexpr std::size_t kPortions = 32;
 
 /// What two maps wrote for the same reduces: 1 when in the same proportions, 0 when for others altogether.
-double likeness(const sched::ShuffleSizes& sizes, std::uint32_t a, std::uint32_t b) {
+double likeness(const schedulers::ShuffleSizes& sizes, std::uint32_t a, std::uint32_t b) {
   std::uint64_t of_a = 0, of_b = 0;
   for (std::uint32_t i = 0; i < sizes.partitions(); ++i) of_a += sizes.size(a, i), of_b += sizes.size(b, i);
   if (of_a == 0 || of_b == 0) return 1;
@@ -42,21 +42,21 @@ double likeness(const sched::ShuffleSizes& sizes, std::uint32_t a, std::uint32_t
 
 /// Whether the first maps that ended tell what the others will write, and so where it will lie. Not so after a partition by the
 /// same ranges: what each map writes is nearly all for a reduce of its own.
-bool maps_are_alike(const sched::StageInfo& input) {
+bool maps_are_alike(const schedulers::StageInfo& input) {
   constexpr std::size_t kCompared = 4;
   std::vector<std::uint32_t> ended;
   for (std::uint32_t map = 0; map < input.tasks.size() && ended.size() < kCompared; ++map)
-    if (input.tasks[map].state == sched::TaskState::finished) ended.push_back(map);
+    if (input.tasks[map].state == schedulers::TaskState::finished) ended.push_back(map);
   return std::all_of(ended.begin(), ended.end(),
                      [&](std::uint32_t map) { return likeness(input.output, ended.front(), map) >= 0.5; });
 }
 
-bool untouched(const sched::StageInfo& stage) { return stage.running == 0 && stage.finished == 0; }
+bool untouched(const schedulers::StageInfo& stage) { return stage.running == 0 && stage.finished == 0; }
 
 }  // namespace
 
 /// What a map writes for a partition, in the mean.
-std::uint64_t Core::Impl::block_bytes(const sched::ShuffleSizes& sizes) {
+std::uint64_t Core::Impl::block_bytes(const schedulers::ShuffleSizes& sizes) {
   return sizes.total_bytes() / (std::uint64_t{std::max(1u, sizes.finished_maps())} * std::max(1u, sizes.partitions()));
 }
 
@@ -84,7 +84,7 @@ void Core::Impl::preplace_readers(JobRecord& job, StageRecord& input, const Task
 
 /// `fresh`: the input that has become known; without one, tasks lost their places.
 void Core::Impl::preplace(JobRecord& job, StageRecord& reader, std::optional<StageId> fresh) {
-  sched::Preplaceable what{job.spec.job, reader.plan.id, {}, {}};
+  schedulers::Preplaceable what{job.spec.job, reader.plan.id, {}, {}};
   for (StageId known : reader.placed_by) what.known.push_back({known, *first_reader(reader.plan, known)});
   if (fresh) {
     what.fresh.push_back({*fresh, *first_reader(reader.plan, *fresh)});
@@ -98,8 +98,8 @@ void Core::Impl::preplace(JobRecord& job, StageRecord& reader, std::optional<Sta
 void Core::Impl::tell_outputs(const JobRecord& job, StageRecord& input) {
   std::vector<shuffle::MapOutput> outputs;
   for (const std::uint32_t map : std::exchange(input.untold, {})) {
-    const sched::TaskInfo& task = input.info->tasks[map];
-    if (task.state == sched::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
+    const schedulers::TaskInfo& task = input.info->tasks[map];
+    if (task.state == schedulers::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
   }
   if (outputs.empty()) return;
   for (NodeId node : input.told) {
@@ -133,8 +133,8 @@ void Core::Impl::tell_places(JobRecord& job, StageRecord& input) {
   place_units(job, input, partitions);
   std::vector<shuffle::MapOutput> outputs;
   for (std::uint32_t map = 0; map < input.info->tasks.size(); ++map) {
-    const sched::TaskInfo& task = input.info->tasks[map];
-    if (task.state == sched::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
+    const schedulers::TaskInfo& task = input.info->tasks[map];
+    if (task.state == schedulers::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
   }
   for (const auto& [node, there] : partitions) {
     std::vector<std::uint32_t> wanted;

@@ -36,7 +36,7 @@ void Core::Impl::run_scheduler() {
   do {
     if (!timer_ && !work_ && !triggered_) return;
     if (options_.decide_every > Time(0) && !step_) return ask_for_step();
-    using Kind = sched::Trigger::Kind;
+    using Kind = schedulers::Trigger::Kind;
     const bool work = std::exchange(work_, false);
     const std::optional<NodeId> node = std::exchange(triggered_, std::nullopt);
     if (std::exchange(timer_, false)) call_scheduler({Kind::timer, {}});
@@ -56,7 +56,7 @@ void Core::Impl::ask_for_step() {
   set_timer(Timer::Purpose::step, {}, Time((state_.now().count() + every - 1) / every * every));
 }
 
-void Core::Impl::call_scheduler(const sched::Trigger& trigger) {
+void Core::Impl::call_scheduler(const schedulers::Trigger& trigger) {
   refused_now_ = decided_now_ = 0;
   tell_changes();
   if (auto fault = fault_of([&] { scheduler_->schedule(state_, trigger, *this); })) scheduler_failed(std::move(*fault));
@@ -65,18 +65,18 @@ void Core::Impl::call_scheduler(const sched::Trigger& trigger) {
   if (auto fault = fault_of([&] { scheduler_->speculate(state_, trigger, *this); })) scheduler_failed(std::move(*fault));
 }
 
-void Core::Impl::call_preplace(const sched::Preplaceable& what) {
+void Core::Impl::call_preplace(const schedulers::Preplaceable& what) {
   refused_now_ = decided_now_ = 0;
   if (auto fault = fault_of([&] { scheduler_->preplace(state_, what, *this); })) scheduler_failed(std::move(*fault));
 }
 
-sched::UnitOrder Core::Impl::unit_order() {
-  sched::UnitOrder order = sched::UnitOrder::by_submission;
+schedulers::UnitOrder Core::Impl::unit_order() {
+  schedulers::UnitOrder order = schedulers::UnitOrder::by_submission;
   if (auto fault = fault_of([&] { order = scheduler_->unit_order(); })) scheduler_failed(std::move(*fault));
   return order;
 }
 
-void Core::Impl::notify(sched::Notice notice) {
+void Core::Impl::notify(schedulers::Notice notice) {
   if (auto fault = fault_of([&] { scheduler_->on_event(state_, notice); })) scheduler_failed(std::move(*fault));
 }
 
@@ -93,7 +93,7 @@ void Core::Impl::start_scheduler() {
 /// starts.
 Result<void> Core::Impl::on(SchedulerConfigured event) {
   if (!factory_) return fail(Code::unavailable, "the scheduler of this core cannot be changed");
-  std::unique_ptr<sched::Scheduler> next;
+  std::unique_ptr<schedulers::Scheduler> next;
   Result<void> started;
   const auto fault = fault_of([&] {
     auto made = factory_(event.spec, event.files);
@@ -118,14 +118,14 @@ Result<void> Core::Impl::on(SchedulerConfigured event) {
 }
 
 /// A job is let in when the scheduler fails to answer.
-Result<void> Core::Impl::admit(const sched::JobInfo& job) {
+Result<void> Core::Impl::admit(const schedulers::JobInfo& job) {
   Result<void> admitted;
   if (auto fault = fault_of([&] { admitted = scheduler_->admit(state_, job); })) scheduler_failed(std::move(*fault));
   return admitted;
 }
 
-Result<std::vector<sched::GroupStatus>> Core::Impl::groups() const {
-  std::vector<sched::GroupStatus> groups;
+Result<std::vector<schedulers::GroupStatus>> Core::Impl::groups() const {
+  std::vector<schedulers::GroupStatus> groups;
   if (auto fault = fault_of([&] { groups = scheduler_->groups(state_); }))
     return fail(Code::internal, fmt::format("scheduler {} {}", scheduler_->name(), *fault));
   return groups;
@@ -133,7 +133,7 @@ Result<std::vector<sched::GroupStatus>> Core::Impl::groups() const {
 
 void Core::Impl::tell_changes() {
   for (JobId job : state_.take_changed_jobs()) {
-    if (jobs_.contains(job)) notify({.kind = sched::Notice::Kind::job_changed, .job = job});
+    if (jobs_.contains(job)) notify({.kind = schedulers::Notice::Kind::job_changed, .job = job});
   }
 }
 

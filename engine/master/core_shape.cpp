@@ -11,7 +11,7 @@ namespace weft::master {
 namespace {
 
 /// What the maps will have written for all partitions, going by those that have ended.
-std::uint64_t foreseen_bytes(const sched::StageInfo& input) {
+std::uint64_t foreseen_bytes(const schedulers::StageInfo& input) {
   const std::uint32_t ended = input.output.finished_maps();
   if (ended == 0) return 0;
   return static_cast<std::uint64_t>(static_cast<double>(input.output.total_bytes()) * input.output.maps() / ended);
@@ -60,7 +60,7 @@ void Core::Impl::merge(const JobRecord& job, StageRecord& stage) {
   const plan::Branch& branch = stage.plan.branches[0];
   std::vector<std::uint64_t> bytes(branch.tasks);
   for (ShuffleId id : branch.partitioned) {
-    const sched::ShuffleSizes& sizes = job.stages.at(StageId(id.value())).info->output;
+    const schedulers::ShuffleSizes& sizes = job.stages.at(StageId(id.value())).info->output;
     for (std::uint32_t i = 0; i < branch.tasks; ++i) bytes[i] += sizes.partition_bytes(i);
   }
   const std::uint64_t total = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
@@ -74,7 +74,7 @@ void Core::Impl::set_task_count(StageRecord& stage, std::uint32_t tasks) {
   if (stage.plan.output == plan::OutputKind::result) {
     stage.results.resize(tasks);
   } else {
-    stage.info->output = sched::ShuffleSizes(tasks, stage.plan.partitions);
+    stage.info->output = schedulers::ShuffleSizes(tasks, stage.plan.partitions);
   }
 }
 
@@ -86,7 +86,7 @@ plan::TaskSpec Core::Impl::spec_of(const JobRecord& job, const StageRecord& stag
   plan::TaskSpec spec = plan::task_spec(stage.plan, planned);
   for (std::uint32_t i = 0; i < spec.inputs.size(); ++i) {
     shuffle::InputSlice& slice = spec.inputs[i];
-    const sched::ShuffleSizes& sizes = job.stages.at(StageId(slice.shuffle.value())).info->output;
+    const schedulers::ShuffleSizes& sizes = job.stages.at(StageId(slice.shuffle.value())).info->output;
     if (!bounds.empty()) slice.partitions = bounds[task + 1] - bounds[task];
     for (std::uint32_t of = 0; of < slice.partitions; ++of) slice.bytes += sizes.partition_bytes(spec.partition + of);
     if (cut == nullptr || cut->input != i) continue;

@@ -51,7 +51,7 @@ void Core::Impl::set_ready(JobRecord& job, StageRecord& stage, bool ready) {
   state_.set_ready(*job.info, *stage.info, ready);
   if (!ready) return;
   lift_avoidance(*stage.info);
-  notify({.kind = sched::Notice::Kind::stage_ready, .job = job.spec.job, .stage = stage.plan.id});
+  notify({.kind = schedulers::Notice::Kind::stage_ready, .job = job.spec.job, .stage = stage.plan.id});
   trigger_work();
 }
 
@@ -59,7 +59,7 @@ void Core::Impl::stage_complete(JobRecord& job, StageRecord& stage) {
   job.open.erase(stage.plan.id);
   stage.active = false;
   set_ready(job, stage, false);
-  notify({.kind = sched::Notice::Kind::stage_complete, .job = job.spec.job, .stage = stage.plan.id});
+  notify({.kind = schedulers::Notice::Kind::stage_complete, .job = job.spec.job, .stage = stage.plan.id});
   refresh(job);
   finish_actions(job);
 }
@@ -67,7 +67,7 @@ void Core::Impl::stage_complete(JobRecord& job, StageRecord& stage) {
 void Core::Impl::lose_output(JobRecord& job, StageRecord& stage, std::uint32_t map) {
   forget_copy(stage, map);
   stage.info->output.remove(map);
-  state_.set_task(*job.info, *stage.info, map, sched::TaskState::pending);  // blocked until refresh() finds the stage active
+  state_.set_task(*job.info, *stage.info, map, schedulers::TaskState::pending);  // blocked until refresh() finds the stage active
   ++stage.table_version;
   job.open.insert(stage.plan.id);
   trigger_work();
@@ -80,7 +80,7 @@ bool Core::Impl::lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node
   stage.copies.holders.insert(node);  // if it is still there, so are their bytes
   std::uint32_t lost = 0, moved = 0;
   for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
-    if (stage.info->tasks[map].state != sched::TaskState::finished || stage.info->tasks[map].node != node) continue;
+    if (stage.info->tasks[map].state != schedulers::TaskState::finished || stage.info->tasks[map].node != node) continue;
     if (use_copy(job, stage, map, why)) {
       ++moved;
     } else {
@@ -95,7 +95,7 @@ bool Core::Impl::lose_outputs_on(JobRecord& job, StageRecord& stage, NodeId node
 
 void Core::Impl::revive(JobRecord& job, StageRecord& stage) {
   stage.dropped = false;
-  stage.info->output = sched::ShuffleSizes(static_cast<std::uint32_t>(stage.info->tasks.size()), stage.plan.partitions);
+  stage.info->output = schedulers::ShuffleSizes(static_cast<std::uint32_t>(stage.info->tasks.size()), stage.plan.partitions);
   for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) lose_output(job, stage, map);
 }
 
@@ -133,22 +133,22 @@ void Core::Impl::drop(JobRecord& job, StageRecord& stage) {
     stage.dropped = !stage.info->tasks.empty();
   } else {  // half made and wanted by nobody
     for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
-      if (stage.info->tasks[map].state == sched::TaskState::finished) lose_output(job, stage, map);
+      if (stage.info->tasks[map].state == schedulers::TaskState::finished) lose_output(job, stage, map);
     }
   }
   stage.info->output =
-      sched::ShuffleSizes(static_cast<std::uint32_t>(stage.dropped ? 0 : stage.info->tasks.size()), stage.plan.partitions);
+      schedulers::ShuffleSizes(static_cast<std::uint32_t>(stage.dropped ? 0 : stage.info->tasks.size()), stage.plan.partitions);
 }
 
 const OutputTable& Core::Impl::table_of(StageRecord& stage) {
-  const sched::StageInfo& info = *stage.info;
+  const schedulers::StageInfo& info = *stage.info;
   const bool right = stage.table && stage.version_of_table == stage.table_version && stage.table->size() == info.finished;
   if (right) return stage.table;
   std::vector<shuffle::MapOutput> outputs;
   outputs.reserve(info.finished);
   for (std::uint32_t map = 0; map < info.tasks.size(); ++map) {
-    const sched::TaskInfo& task = info.tasks[map];
-    if (task.state == sched::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
+    const schedulers::TaskInfo& task = info.tasks[map];
+    if (task.state == schedulers::TaskState::finished) outputs.push_back({map, task.attempt(), task.node});
   }
   stage.version_of_table = stage.table_version;
   return stage.table = std::make_shared<const std::vector<shuffle::MapOutput>>(std::move(outputs));

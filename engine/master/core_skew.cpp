@@ -20,14 +20,14 @@ std::uint64_t median(std::vector<std::uint64_t> values) {
   return *middle;
 }
 
-std::vector<std::uint64_t> partition_sizes(const sched::ShuffleSizes& sizes, std::uint32_t partitions) {
+std::vector<std::uint64_t> partition_sizes(const schedulers::ShuffleSizes& sizes, std::uint32_t partitions) {
   std::vector<std::uint64_t> bytes(partitions);
   for (std::uint32_t i = 0; i < partitions; ++i) bytes[i] = sizes.partition_bytes(i);
   return bytes;
 }
 
 /// Runs of maps with about `piece_bytes` of the partition each, all maps together.
-std::vector<shuffle::MapRange> ranges(const sched::ShuffleSizes& sizes, std::uint32_t partition, std::uint64_t piece_bytes) {
+std::vector<shuffle::MapRange> ranges(const schedulers::ShuffleSizes& sizes, std::uint32_t partition, std::uint64_t piece_bytes) {
   std::vector<shuffle::MapRange> pieces(1);
   std::uint64_t filled = 0;
   for (std::uint32_t map = 0; map < sizes.maps(); ++map) {
@@ -49,13 +49,13 @@ bool reads_elsewhere(const plan::Branch& branch, ShuffleId shuffle) {
 }  // namespace
 
 std::vector<Cut> Core::Impl::cuts_of(const JobRecord& job, const plan::Branch& branch, std::uint32_t first_task) const {
-  std::vector<const sched::ShuffleSizes*> inputs;
+  std::vector<const schedulers::ShuffleSizes*> inputs;
   for (ShuffleId id : branch.partitioned) inputs.push_back(&job.stages.at(StageId(id.value())).info->output);
   std::vector<std::vector<Cut>> best(branch.tasks);
   const auto slots = static_cast<std::uint64_t>(std::max(1.0, state_.capacity().cpu));
   for (std::uint32_t input : branch.splittable) {
     if (reads_elsewhere(branch, branch.partitioned[input])) continue;
-    const sched::ShuffleSizes& sizes = *inputs[input];
+    const schedulers::ShuffleSizes& sizes = *inputs[input];
     const std::uint64_t usual = median(partition_sizes(sizes, branch.tasks));
     const std::uint64_t least = std::max({options_.split_bytes, usual, sizes.total_bytes() / (4 * slots)});
     for (std::uint32_t partition = 0; partition < branch.tasks; ++partition) {

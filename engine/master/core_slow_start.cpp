@@ -37,7 +37,7 @@ void Core::Impl::extend_tables(JobRecord& job, StageRecord& stage, const TaskRef
 /// A heartbeat's call. Which nodes got nothing is kept as long as nothing changes.
 void Core::Impl::ask_for(NodeId node) {
   const std::uint64_t before = changes_;
-  call_scheduler({sched::Trigger::Kind::node, node});
+  call_scheduler({schedulers::Trigger::Kind::node, node});
   if (std::exchange(in_vain_at_, changes_) != before || changes_ != before) in_vain_.clear();
   if (changes_ == before) in_vain_.insert(node);
 }
@@ -57,9 +57,9 @@ bool Core::Impl::starved(const JobRecord& job) const {
     if (!stage.inputs_complete) return false;
     if (!may_wait) return true;  // the scheduler was called, for every node, and nothing but waiting readers runs
     return std::none_of(state_.free_nodes().begin(), state_.free_nodes().end(), [&](NodeId id_of_node) {
-      const sched::NodeInfo& node = *state_.node(id_of_node);
-      return sched::fits(stage.info->demand, node.used, node.capacity) &&
-             stage.info->pending.pick(node.id, node.host, node.rack, sched::Locality::any).has_value();
+      const schedulers::NodeInfo& node = *state_.node(id_of_node);
+      return schedulers::fits(stage.info->demand, node.used, node.capacity) &&
+             stage.info->pending.pick(node.id, node.host, node.rack, schedulers::Locality::any).has_value();
     });
   });
 }
@@ -73,7 +73,7 @@ std::optional<TaskRef> Core::Impl::newest_early_reader() {
       if (stage.inputs_complete || stage.info->running == 0) continue;
       for (std::uint32_t i = 0; i < stage.info->tasks.size(); ++i) {
         const TaskRef task{&job, &stage, i, stage.info->second.contains(i)};
-        if (task.info().state != sched::TaskState::running) continue;
+        if (task.info().state != schedulers::TaskState::running) continue;
         if (!newest || task.launched() >= newest->launched()) newest = task;
       }
     }

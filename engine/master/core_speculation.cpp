@@ -24,14 +24,14 @@ double slower(double pace, double ratio) { return kMemory * pace + (1 - kMemory)
 
 /// Of an attempt whose node was vacated: the other one is the task's attempt now, or the task waits again.
 void Core::Impl::give_up_attempt(const TaskRef& task) {
-  if (!task.races()) return state_.set_task(*task.job->info, *task.stage->info, task.index, sched::TaskState::pending);
+  if (!task.races()) return state_.set_task(*task.job->info, *task.stage->info, task.index, schedulers::TaskState::pending);
   const NodeId node = task.node();
   if (task.second) {
     state_.drop_second(*task.stage->info, task.index);
   } else {
     state_.promote_second(*task.stage->info, task.index);
   }
-  notify({sched::Notice::Kind::attempt_dropped, task.job->spec.job, task.stage->plan.id, task.index, node});
+  notify({schedulers::Notice::Kind::attempt_dropped, task.job->spec.job, task.stage->plan.id, task.index, node});
   watch_stage(*task.job, *task.stage);
 }
 
@@ -48,17 +48,17 @@ void Core::Impl::win_race(const TaskRef& winner) {
   } else {
     state_.drop_second(*winner.stage->info, winner.index);
   }
-  notify({sched::Notice::Kind::attempt_dropped, winner.job->spec.job, winner.stage->plan.id, winner.index, node});
+  notify({schedulers::Notice::Kind::attempt_dropped, winner.job->spec.job, winner.stage->plan.id, winner.index, node});
 }
 
 /// How long a task of the stage should take: the median of those that finished, or what was told when none did.
 std::optional<Time> Core::Impl::typical_duration(const StageRecord& stage) {
-  const sched::StageInfo& info = *stage.info;
+  const schedulers::StageInfo& info = *stage.info;
   if (info.finished == 0) return info.observed_count == 0 ? info.estimated_duration : std::nullopt;
   if (info.finished < std::floor(speculation_.finished * static_cast<double>(info.tasks.size()))) return std::nullopt;
   durations_.clear();
-  for (const sched::TaskInfo& task : info.tasks) {
-    if (task.state == sched::TaskState::finished) durations_.push_back(task.ended - task.launched);
+  for (const schedulers::TaskInfo& task : info.tasks) {
+    if (task.state == schedulers::TaskState::finished) durations_.push_back(task.ended - task.launched);
   }
   const auto middle = durations_.begin() + static_cast<std::ptrdiff_t>(durations_.size() / 2);
   std::nth_element(durations_.begin(), middle, durations_.end());
@@ -68,7 +68,7 @@ std::optional<Time> Core::Impl::typical_duration(const StageRecord& stage) {
 /// Called when something of the stage has begun or ended: it may be time for a look soon.
 void Core::Impl::watch_stage(const JobRecord& job, const StageRecord& stage) {
   if (!speculation_.on) return;
-  const sched::StageInfo& info = *stage.info;
+  const schedulers::StageInfo& info = *stage.info;
   const bool measured = info.finished > 0
                             ? info.finished >= std::floor(speculation_.finished * static_cast<double>(info.tasks.size()))
                             : info.estimated_duration.has_value();
@@ -85,7 +85,7 @@ void Core::Impl::look_at(Time at) {
 
 /// Adds what straggles. When a further task of the stage could, if none of them ends before.
 std::optional<Time> Core::Impl::find_stragglers(JobRecord& job, StageRecord& stage, std::vector<Straggling>& found) {
-  const sched::StageInfo& info = *stage.info;
+  const schedulers::StageInfo& info = *stage.info;
   if (!info.ready || !stage.inputs_complete || !info.pending.empty()) return std::nullopt;
   const auto typical = typical_duration(stage);
   if (!typical) return std::nullopt;
@@ -93,8 +93,8 @@ std::optional<Time> Core::Impl::find_stragglers(JobRecord& job, StageRecord& sta
       info.finished == 0 ? 0 : static_cast<double>(info.input_bytes) / static_cast<double>(info.observed_count);
   std::optional<Time> next;
   for (std::uint32_t i = 0; i < info.tasks.size(); ++i) {
-    const sched::TaskInfo& task = info.tasks[i];
-    if (task.state != sched::TaskState::running || task.later >= kMostLater || info.second.contains(i)) continue;
+    const schedulers::TaskInfo& task = info.tasks[i];
+    if (task.state != schedulers::TaskState::running || task.later >= kMostLater || info.second.contains(i)) continue;
     // Who reads more than others may take longer.
     const double larger = usual_bytes > 0 ? std::max(1.0, static_cast<double>(task.input_bytes) / usual_bytes) : 1;
     const double expected = std::max(1e-9, in_seconds(*typical) * larger);
@@ -141,7 +141,7 @@ void Core::Impl::publish(std::vector<Straggling> found, const std::map<JobId, st
   std::sort(found.begin(), found.end(), [](const Straggling& a, const Straggling& b) {
     return a.overdue != b.overdue ? a.overdue > b.overdue : a.task < b.task;
   });
-  const sched::Resources& capacity = state_.capacity();
+  const schedulers::Resources& capacity = state_.capacity();
   const double slots = std::max(capacity.cpu, capacity.map_slots + capacity.reduce_slots);
   const auto most = static_cast<std::uint64_t>(std::max(1.0, std::min(speculation_.per_cluster * slots, 1e12)));
   std::uint64_t all = 0;

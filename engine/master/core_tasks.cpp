@@ -67,9 +67,9 @@ Result<TaskRef> Core::Impl::running_task(const AttemptId& attempt, NodeId node) 
     return fail(Code::not_found, fmt::format("there is no {}", to_string(attempt.task)));
   }
   const TaskRef ref{job, &stage->second, attempt.task.index};
-  const sched::TaskInfo& task = ref.info();
+  const schedulers::TaskInfo& task = ref.info();
   if (attempt.attempt >= task.attempts) return fail(Code::not_found, fmt::format("{} was never started", to_string(attempt)));
-  if (task.state == sched::TaskState::running) {
+  if (task.state == schedulers::TaskState::running) {
     if (task.attempt() == attempt.attempt && task.node == node) return ref;
     const TaskRef second{ref.job, ref.stage, ref.index, true};
     if (ref.races() && second.attempt() == attempt && second.node() == node) return second;
@@ -120,7 +120,7 @@ Result<void> Core::Impl::on(TaskFinished event) {
     win_race(task);
     task.second = false;
   }
-  sched::TaskInfo& info = task.info();
+  schedulers::TaskInfo& info = task.info();
   info.ended = state_.now();
   note_pace(stage, event.node, info.ended - info.launched);
   stage.info->observed_total += info.ended - info.launched;
@@ -132,9 +132,9 @@ Result<void> Core::Impl::on(TaskFinished event) {
   info.avoid.reset();
   add_counters(task, event);
   if (writes) store_output(task, event);
-  state_.set_task(*task.job->info, *stage.info, task.index, sched::TaskState::finished);
+  state_.set_task(*task.job->info, *stage.info, task.index, schedulers::TaskState::finished);
   if (!writes) store_result(task, std::move(event.result));
-  notify({sched::Notice::Kind::task_finished, task.job->spec.job, stage.plan.id, task.index, event.node});
+  notify({schedulers::Notice::Kind::task_finished, task.job->spec.job, stage.plan.id, task.index, event.node});
   if (doomed_.contains(task.job->spec.job)) return {};
   if (writes && stage.released && !stage.active) {  // it ran on when its shuffle had been given up
     lose_output(*task.job, stage, task.index);
@@ -204,7 +204,7 @@ Result<void> Core::Impl::on(TaskFailed event) {
   vacate(task);
   if (!task.races()) {
     task.info().ended = state_.now();
-    notify({sched::Notice::Kind::task_failed, task.job->spec.job, task.stage->plan.id, task.index, event.node});
+    notify({schedulers::Notice::Kind::task_failed, task.job->spec.job, task.stage->plan.id, task.index, event.node});
   }
   std::string message = message_or(std::move(event.message), event.kind);
   if (event.kind == FailureKind::fetch_failed && event.fetch) {
@@ -221,7 +221,7 @@ Result<void> Core::Impl::on(TaskFailed event) {
 
 /// Of an attempt whose node was vacated. Its task waits again, unless another attempt goes on.
 void Core::Impl::requeue(const TaskRef& task, std::optional<NodeId> avoid) {
-  sched::TaskInfo& info = task.info();
+  schedulers::TaskInfo& info = task.info();
   if (avoid && !another_node(*task.stage->info, *avoid)) avoid.reset();
   info.avoid = avoid;
   give_up_attempt(task);
@@ -229,7 +229,7 @@ void Core::Impl::requeue(const TaskRef& task, std::optional<NodeId> avoid) {
 }
 
 void Core::Impl::count_failure(const TaskRef& task, FailureKind kind, std::string message) {
-  sched::TaskInfo& info = task.info();
+  schedulers::TaskInfo& info = task.info();
   const NodeId node = task.node();
   const std::string where = node_name(node);
   ++info.failures;
@@ -278,8 +278,8 @@ void Core::Impl::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& 
 
 /// An output that a reader could not have. False when that was known already.
 bool Core::Impl::lose_fetched(JobRecord& job, StageRecord& source, const shuffle::FetchFailure& fetch, const std::string& why) {
-  sched::TaskInfo& map = source.info->tasks[fetch.map];
-  if (map.state != sched::TaskState::finished || map.node != fetch.node || map.attempt() != fetch.map_attempt) return false;
+  schedulers::TaskInfo& map = source.info->tasks[fetch.map];
+  if (map.state != schedulers::TaskState::finished || map.node != fetch.node || map.attempt() != fetch.map_attempt) return false;
   if (use_copy(job, source, fetch.map, why)) {
     tell_moved(job, source);
   } else {

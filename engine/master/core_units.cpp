@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "engine/master/core_impl.hpp"
-#include "schedulers/preplacement.hpp"
-#include "schedulers/size_prediction.hpp"
+#include "schedulers/parts/preplacement.hpp"
+#include "schedulers/prediction/size_prediction.hpp"
 
 namespace weft::master {
 
@@ -17,7 +17,7 @@ Time pause_for(std::size_t places) {
 }
 
 /// Of a partition that will be so large: what is not on the node already, as far as maps have ended.
-std::uint64_t to_bring(const sched::ShuffleSizes& output, double size, std::uint32_t partition, NodeId node) {
+std::uint64_t to_bring(const schedulers::ShuffleSizes& output, double size, std::uint32_t partition, NodeId node) {
   const auto here = output.by_node().find(node);
   const auto all = static_cast<double>(output.partition_bytes(partition));
   const double own = here == output.by_node().end() || all <= 0 ? 0 : static_cast<double>(here->second[partition]) / all;
@@ -29,12 +29,12 @@ std::uint64_t to_bring(const sched::ShuffleSizes& output, double size, std::uint
 /// `partitions`: what the reader's tasks that were placed on a node read, in the order in which the node has it.
 void Core::Impl::place_units(const JobRecord& job, StageRecord& input, const PartitionsByNode& partitions) {
   if (!units_.limited()) return;
-  const auto sizes = sched::predict_partitions(*input.info);
+  const auto sizes = schedulers::predict_partitions(*input.info);
   std::vector<UnitBook::Place> places;
   for (const auto& [node, there] : partitions) {
     for (std::uint32_t rank = 0; rank < there.size(); ++rank) {
       const auto& [partition, reader] = there[rank];
-      const double fit = sched::slots_of(state_.node(node)->capacity, job.info->stages.at(reader).demand);
+      const double fit = schedulers::slots_of(state_.node(node)->capacity, job.info->stages.at(reader).demand);
       const auto slots = static_cast<std::uint32_t>(std::max(fit, 1.0));
       const double size = sizes && partition < sizes->size() ? (*sizes)[partition] : 0;
       places.push_back({partition, reader, node, rank / slots, to_bring(input.info->output, size, partition, node)});
@@ -47,11 +47,11 @@ void Core::Impl::place_units(const JobRecord& job, StageRecord& input, const Par
 /// After a map of the input has ended. Sizes are predicted anew when twice as many have as when they were last, and known when all
 /// have.
 void Core::Impl::resize_units(const JobRecord& job, StageRecord& input) {
-  const sched::ShuffleSizes& output = input.info->output;
+  const schedulers::ShuffleSizes& output = input.info->output;
   if (input.units_sized_by == 0) return;
   if (!input.info->complete() && output.finished_maps() / 2 < input.units_sized_by) return;
   input.units_sized_by = output.finished_maps();
-  const auto sizes = sched::predict_partitions(*input.info);
+  const auto sizes = schedulers::predict_partitions(*input.info);
   if (!sizes) return;
   units_.resize(
       {job.spec.job, input.plan.id},

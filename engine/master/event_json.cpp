@@ -28,9 +28,9 @@ std::string_view kind_name(FailureKind kind) {
   return "unknown";
 }
 
-void add(JsonWriter& json, const sched::Resources& resources) {
+void add(JsonWriter& json, const schedulers::Resources& resources) {
   json.begin_object();
-  for (const auto& kind : sched::kResourceKinds) {
+  for (const auto& kind : schedulers::kResourceKinds) {
     if (resources.*kind.amount != 0) json.member(kind.name, resources.*kind.amount);
   }
   json.end_object();

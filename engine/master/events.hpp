@@ -18,9 +18,9 @@
 #include "base/result.hpp"
 #include "engine/master/speculation.hpp"
 #include "engine/plan/plan.hpp"
-#include "schedulers/view.hpp"
-#include "shuffle/mode.hpp"
-#include "shuffle/task_shuffle.hpp"
+#include "schedulers/view/view.hpp"
+#include "shuffle/store/mode.hpp"
+#include "shuffle/store/task_shuffle.hpp"
 
 namespace weft::master {
 
@@ -38,10 +38,10 @@ struct JobSubmitted {
   std::string pool;              // also queue
   int priority = 0;              // larger first
   std::optional<Time> deadline;  // goal of its end, on the core's clock
-  sched::Resources demand;       // of every task unless the stage says otherwise
+  schedulers::Resources demand;  // of every task unless the stage says otherwise
   std::uint32_t max_attempts = 4;
   Time task_timeout{0};  // 0: none; enforced by the worker
-  sched::JobHints hints{};
+  schedulers::JobHints hints{};
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;
   std::uint32_t shuffle_replicas = 1;  // copies of map outputs, on different nodes: 1 or 2
 };
@@ -63,18 +63,18 @@ struct WorkerJoined {
   std::string name;
   std::string host;
   std::string rack;
-  std::string data_address;   // where its store serves other workers
-  sched::Resources capacity;  // Resources::cpu is the number of slots
+  std::string data_address;        // where its store serves other workers
+  schedulers::Resources capacity;  // Resources::cpu is the number of slots
   std::map<std::string, std::string> attributes;
-  std::vector<sched::CapacityStep> forecast{};  // empty: constant
-  std::uint64_t ahead_bytes = 0;                // of blocks brought ahead that it holds at most; 0: not known
+  std::vector<schedulers::CapacityStep> forecast{};  // empty: constant
+  std::uint64_t ahead_bytes = 0;                     // of blocks brought ahead that it holds at most; 0: not known
 };
 struct WorkerHeartbeat {
   NodeId node;
-  sched::Resources used;                        // as measured, for the view only
-  double cross_rack_rate = 0;                   // bytes per second it moves over its rack's uplink
-  std::vector<sched::CapacityStep> forecast{};  // empty: as said before
-  std::optional<sched::Resources> capacity{};   // from now on; what runs goes on. Without: as said before
+  schedulers::Resources used;                        // as measured, for the view only
+  double cross_rack_rate = 0;                        // bytes per second it moves over its rack's uplink
+  std::vector<schedulers::CapacityStep> forecast{};  // empty: as said before
+  std::optional<schedulers::Resources> capacity{};   // from now on; what runs goes on. Without: as said before
 };
 /// The reason of a worker that said goodbye: it is not missed.
 inline constexpr std::string_view kWorkerLeft = "it left";

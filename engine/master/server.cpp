@@ -73,7 +73,7 @@ Result<void> ServerImpl::begin() {
 /// The first event of every run says which scheduler decides.
 Result<void> ServerImpl::open_core() {
   WEFT_ASSIGN(catalogue_, scheduling::Catalogue::open(options_.scheduler_plugins));
-  WEFT_ASSIGN(auto first, sched::make_scheduler("fifo"));
+  WEFT_ASSIGN(auto first, schedulers::make_scheduler("fifo"));
   const bool guarded = catalogue_->has_plugins();
   options_.core.heartbeat = options_.heartbeat;
   auto core = std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_));

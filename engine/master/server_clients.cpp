@@ -167,7 +167,7 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
     status.ahead_held_bytes = node.heartbeat.ahead_held_bytes;
     status.ahead_file_bytes = node.heartbeat.ahead_file_bytes;
     status.ahead = node.heartbeat.ahead;
-    if (const sched::NodeInfo* info = (*core_)->view().node(id)) {
+    if (const schedulers::NodeInfo* info = (*core_)->view().node(id)) {
       status.running = static_cast<std::uint32_t>(info->running.size());
       status.excluded = !info->usable();
       status.excluded_for = info->usable() ? Duration(0) : std::max(*info->excluded_until - now(), Duration(0));

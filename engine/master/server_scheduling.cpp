@@ -47,7 +47,7 @@ Result<rpc::Payload> ServerImpl::on_show_scheduler() {
   client::SchedulerInfo info;
   info.spec = core.configuration().spec;
   for (const auto& [name, text] : core.configuration().files) info.files.push_back(name);
-  const sched::Registry& registry = catalogue_->registry();
+  const schedulers::Registry& registry = catalogue_->registry();
   for (const std::string& name : registry.names()) info.known[name] = registry.description(name);
   info.trouble = core.trouble();
   info.now = now();
@@ -60,7 +60,7 @@ Result<rpc::Payload> ServerImpl::on_list_groups() {
   WEFT_ASSIGN(const auto groups, core.groups());
   std::vector<client::GroupInfo> all;
   std::set<std::string> seen;
-  const auto add = [&](const sched::GroupStatus& status) {
+  const auto add = [&](const schedulers::GroupStatus& status) {
     client::GroupInfo& info = all.emplace_back();
     info.status = status;
     seen.insert(status.name);
@@ -70,10 +70,10 @@ Result<rpc::Payload> ServerImpl::on_list_groups() {
     info.running = pool->second.running;
     info.used = pool->second.used;
   };
-  for (const sched::GroupStatus& status : groups) add(status);
+  for (const schedulers::GroupStatus& status : groups) add(status);
   for (const auto& [name, pool] : core.view().pools()) {
     if (seen.contains(name)) continue;
-    sched::GroupStatus status;
+    schedulers::GroupStatus status;
     status.name = name;
     status.jobs = pool.jobs.size();
     status.used = pool.used.cpu;

@@ -37,10 +37,10 @@ FailureKind kind_of(protocol::EventKind kind) {
 }
 
 /// Slots are its cpu; its tasks' memory counts unless it says otherwise.
-Result<sched::Resources> capacity_of(const protocol::Register& worker) {
-  sched::Resources capacity;
+Result<schedulers::Resources> capacity_of(const protocol::Register& worker) {
+  schedulers::Resources capacity;
   if (!worker.capacity.empty()) {
-    auto given = sched::parse_resources(worker.capacity);
+    auto given = schedulers::parse_resources(worker.capacity);
     if (!given) return fail(std::move(given).error().wrap("the worker's capacity"));
     capacity = *given;
   }

@@ -23,9 +23,10 @@ std::string SimulatedCluster::event_lines() const {
 }
 
 SimulatedCluster::SimulatedCluster(SimulatedOptions options)
-    : SimulatedCluster(options, sched::make_scheduler(options.scheduler).value()) {}
+    : SimulatedCluster(options, schedulers::make_scheduler(options.scheduler).value()) {}
 
-SimulatedCluster::SimulatedCluster(SimulatedOptions options, std::unique_ptr<sched::Scheduler> scheduler, SchedulerFactory factory)
+SimulatedCluster::SimulatedCluster(SimulatedOptions options, std::unique_ptr<schedulers::Scheduler> scheduler,
+                                   SchedulerFactory factory)
     : options_(std::move(options)), random_(options_.seed), core_(std::move(scheduler), options_.core, std::move(factory)) {
   for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
   if (options_.between_deaths > Time(0)) at(Time(random_.between(1, 2 * options_.between_deaths.count())), Death{});

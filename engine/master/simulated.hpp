@@ -49,7 +49,7 @@ Result<void> replay(const std::vector<AcceptedEvent>& events, Core& core, std::v
 class SimulatedCluster {
  public:
   explicit SimulatedCluster(SimulatedOptions options);
-  SimulatedCluster(SimulatedOptions options, std::unique_ptr<sched::Scheduler> scheduler, SchedulerFactory factory = {});
+  SimulatedCluster(SimulatedOptions options, std::unique_ptr<schedulers::Scheduler> scheduler, SchedulerFactory factory = {});
 
   JobId submit(JobSubmitted job);
   void extend(JobId job, plan::PlanPart part);

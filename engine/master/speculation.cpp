@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "schedulers/options.hpp"
+#include "schedulers/config/options.hpp"
 
 namespace weft::master {
 
 Result<Speculation> parse_speculation(std::string_view text) {
   const auto read = [&]() -> Result<Speculation> {
-    WEFT_ASSIGN(const sched::SpecText spec, sched::parse_spec(text));
+    WEFT_ASSIGN(const schedulers::SpecText spec, schedulers::parse_spec(text));
     if (spec.name != "on" && spec.name != "off") return fail(Code::invalid_argument, "say on, off, or on(slower=2, …)");
-    WEFT_ASSIGN(auto options, sched::Options::parse(spec.options, {}));
+    WEFT_ASSIGN(auto options, schedulers::Options::parse(spec.options, {}));
     Speculation made;
     made.on = spec.name == "on";
     if (made.on) {
@@ -24,7 +24,7 @@ Result<Speculation> parse_speculation(std::string_view text) {
       WEFT_ASSIGN(made.slow_node, options.number("slow_node", made.slow_node, 1, 1e6));
     }
     WEFT_TRY(options.done());
-    constexpr sched::Time kLeast = std::chrono::milliseconds(1), kMost = std::chrono::hours(1000);
+    constexpr schedulers::Time kLeast = std::chrono::milliseconds(1), kMost = std::chrono::hours(1000);
     if (made.every < kLeast || made.every > kMost) return fail(Code::invalid_argument, "every must be from 1ms to 1000h");
     if (made.shortest > kMost) return fail(Code::invalid_argument, "shortest must be at most 1000h");
     return made;

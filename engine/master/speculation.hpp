@@ -7,16 +7,16 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::master {
 
 struct Speculation {
   bool on = false;
   double slower = 1.5;  // an attempt straggles that has run so many times as long as its task should take…
-  sched::Time shortest = std::chrono::seconds(5);  // …and at least so long
+  schedulers::Time shortest = std::chrono::seconds(5);  // …and at least so long
   double finished = 0.5;  // part of a stage's tasks that must have finished before others are measured against them
-  sched::Time every = std::chrono::seconds(1);  // between two looks at what runs
+  schedulers::Time every = std::chrono::seconds(1);  // between two looks at what runs
   double per_job = 0.1;      // second attempts of a job at a time, as a part of its running tasks; ten in any case
   double per_cluster = 0.1;  // of all jobs, as a part of the slots; one in any case
   double slow_node = 1.5;    // a node whose tasks take so many times as long as elsewhere takes no second attempts

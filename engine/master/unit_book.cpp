@@ -43,7 +43,7 @@ UnitBook::Places::iterator UnitBook::remove(Shuffle& shuffle, Places::iterator p
   return shuffle.places.erase(place);
 }
 
-void UnitBook::place(const Key& key, const sched::JobOrder& job, std::span<const Place> places) {
+void UnitBook::place(const Key& key, const schedulers::JobOrder& job, std::span<const Place> places) {
   if (!limited() || places.empty()) return;
   Shuffle& shuffle = shuffles_[key];
   shuffle.job = job;
@@ -94,7 +94,7 @@ void UnitBook::drop(JobId job) {
   }
 }
 
-void UnitBook::add_units(const Key& key, const Shuffle& shuffle, std::vector<sched::ShuffleUnit>& units) {
+void UnitBook::add_units(const Key& key, const Shuffle& shuffle, std::vector<schedulers::ShuffleUnit>& units) {
   std::map<std::pair<std::uint32_t, NodeId>, std::uint64_t> sums;
   for (const auto& [reads, place] : shuffle.places) sums[{place.round, place.node}] += place.bytes;
   const std::size_t first = units.size();
@@ -123,11 +123,11 @@ void UnitBook::compare(const Key& key, Shuffle& shuffle, std::vector<Change>& ch
   shuffle.held_back = std::move(wait);
 }
 
-std::vector<UnitBook::Change> UnitBook::decide(sched::UnitOrder order) {
+std::vector<UnitBook::Change> UnitBook::decide(schedulers::UnitOrder order) {
   changed_ = holding_ = false;
-  std::vector<sched::ShuffleUnit> units;
+  std::vector<schedulers::ShuffleUnit> units;
   for (const auto& [key, shuffle] : shuffles_) add_units(key, shuffle, units);
-  const std::vector<bool> resident = sched::resident_units(units, budgets_, order);
+  const std::vector<bool> resident = schedulers::resident_units(units, budgets_, order);
   std::vector<Change> changes;
   std::size_t at = 0;
   for (auto& [key, shuffle] : shuffles_) {

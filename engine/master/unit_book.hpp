@@ -1,5 +1,5 @@
 // What the nodes are to hold of shuffles for readers that were placed on them, and which whole rounds of that wait out of memory
-// (schedulers/shuffle_units.hpp). The core's account of it: no decision but this one is made here.
+// (schedulers/prediction/shuffle_units.hpp). The core's account of it: no decision but this one is made here.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "schedulers/shuffle_units.hpp"
+#include "schedulers/prediction/shuffle_units.hpp"
 
 namespace weft::master {
 
@@ -34,7 +34,7 @@ class UnitBook {
   bool limited() const { return !budgets_.empty(); }
 
   /// More places of the shuffle, or new ones for what had another.
-  void place(const Key& key, const sched::JobOrder& job, std::span<const Place> places);
+  void place(const Key& key, const schedulers::JobOrder& job, std::span<const Place> places);
   /// What is to be brought of a partition to a node, as is known now; `complete`: for good, its maps have all ended.
   void resize(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes, bool complete);
   /// The partition's reader has ended.
@@ -53,7 +53,7 @@ class UnitBook {
     NodeId node;
     std::vector<std::uint32_t> held_back;
   };
-  std::vector<Change> decide(sched::UnitOrder order);
+  std::vector<Change> decide(schedulers::UnitOrder order);
 
   struct Standing {
     std::uint32_t rounds = 0;    // that wait now
@@ -65,7 +65,7 @@ class UnitBook {
 
  private:
   struct Shuffle {
-    sched::JobOrder job;
+    schedulers::JobOrder job;
     bool complete = false;
     std::map<std::pair<std::uint32_t, StageId>, Place> places;  // by partition and reader
     std::map<std::uint32_t, std::uint32_t> left;                // places, by round
@@ -77,7 +77,7 @@ class UnitBook {
 
   void count(NodeId node, std::uint64_t more, std::uint64_t less);
   Places::iterator remove(Shuffle& shuffle, Places::iterator place);
-  static void add_units(const Key& key, const Shuffle& shuffle, std::vector<sched::ShuffleUnit>& units);
+  static void add_units(const Key& key, const Shuffle& shuffle, std::vector<schedulers::ShuffleUnit>& units);
   static void compare(const Key& key, Shuffle& shuffle, std::vector<Change>& changes);
 
   std::map<NodeId, std::uint64_t> budgets_, wanted_;  // bytes; wanted: of all places there

@@ -12,13 +12,13 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::plan::detail {
 
 /// Between the struct of a schema and ours.
 template <class Builder>
-void write_resources(Builder out, const sched::Resources& resources) {
+void write_resources(Builder out, const schedulers::Resources& resources) {
   out.setCpu(resources.cpu);
   out.setMemory(resources.memory);
   out.setDiskRead(resources.disk_read);
@@ -30,7 +30,7 @@ void write_resources(Builder out, const sched::Resources& resources) {
 }
 
 template <class Reader>
-sched::Resources read_resources(Reader in) {
+schedulers::Resources read_resources(Reader in) {
   return {in.getCpu(),       in.getMemory(),     in.getDiskRead(), in.getDiskWrite(),
           in.getNetworkIn(), in.getNetworkOut(), in.getMapSlots(), in.getReduceSlots()};
 }

@@ -9,8 +9,8 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
-#include "schedulers/resources.hpp"
-#include "shuffle/task_shuffle.hpp"
+#include "schedulers/view/resources.hpp"
+#include "shuffle/store/task_shuffle.hpp"
 #include "storage/split.hpp"
 
 namespace weft::plan {
@@ -46,10 +46,10 @@ struct Stage {
   std::vector<std::string> operators;  // fused chain in order, as the user wrote it
   std::vector<Branch> branches;
   OutputKind output = OutputKind::shuffle;
-  std::uint32_t partitions = 0;            // of the shuffle
-  std::uint64_t fingerprint = 0;           // of everything the closures depend on; an executor must arrive at the same
-  sched::Resources demand{};               // of each task; all zero: the job's
-  sched::Time estimated_task_duration{0};  // zero: not known
+  std::uint32_t partitions = 0;                 // of the shuffle
+  std::uint64_t fingerprint = 0;                // of everything the closures depend on; an executor must arrive at the same
+  schedulers::Resources demand{};               // of each task; all zero: the job's
+  schedulers::Time estimated_task_duration{0};  // zero: not known
 
   std::uint32_t task_count() const;
 };

@@ -42,7 +42,7 @@ void write(wire::Branch::Builder out, const Branch& branch) {
   out.setMergeable(branch.mergeable);
 }
 
-void write(wire::Resources::Builder out, const sched::Resources& resources) { detail::write_resources(out, resources); }
+void write(wire::Resources::Builder out, const schedulers::Resources& resources) { detail::write_resources(out, resources); }
 
 void write(wire::Stage::Builder out, const Stage& stage) {
   out.setId(stage.id.value());
@@ -92,7 +92,7 @@ Branch read(wire::Branch::Reader in) {
   return branch;
 }
 
-sched::Resources read(wire::Resources::Reader in) { return detail::read_resources(in); }
+schedulers::Resources read(wire::Resources::Reader in) { return detail::read_resources(in); }
 
 Stage read(wire::Stage::Reader in) {
   Stage stage;
@@ -104,7 +104,7 @@ Stage read(wire::Stage::Reader in) {
   stage.partitions = in.getPartitions();
   stage.fingerprint = in.getFingerprint();
   stage.demand = read(in.getDemand());
-  stage.estimated_task_duration = sched::Time(in.getEstimatedTaskNanos());
+  stage.estimated_task_duration = schedulers::Time(in.getEstimatedTaskNanos());
   return stage;
 }
 

@@ -23,18 +23,18 @@ std::string loader_error() {
 }
 
 /// Never unloaded: its code may be in use for as long as the process lives.
-Result<void> load(const std::string& path, sched::Registry& registry) {
+Result<void> load(const std::string& path, schedulers::Registry& registry) {
   std::error_code error;
   const std::string full =
       std::filesystem::absolute(path, error).string();  // a bare name would be searched for in system directories
   void* object = error ? nullptr : ::dlopen(full.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr)
     return fail(Code::invalid_argument, fmt::format("cannot load the scheduler plugin {}: {}", path, loader_error()));
-  const auto entry = reinterpret_cast<sched::PluginEntry>(::dlsym(object, sched::kPluginEntry));
+  const auto entry = reinterpret_cast<schedulers::PluginEntry>(::dlsym(object, schedulers::kPluginEntry));
   if (entry == nullptr)
-    return fail(Code::invalid_argument, fmt::format("{} is no scheduler plugin: it exports no {}", path, sched::kPluginEntry));
-  constexpr sched::PluginInterface ours = sched::plugin_interface();
-  sched::PluginInterface theirs{};
+    return fail(Code::invalid_argument, fmt::format("{} is no scheduler plugin: it exports no {}", path, schedulers::kPluginEntry));
+  constexpr schedulers::PluginInterface ours = schedulers::plugin_interface();
+  schedulers::PluginInterface theirs{};
   const std::size_t before = registry.names().size();
   try {
     theirs = entry(ours, &registry);
@@ -58,13 +58,13 @@ Result<void> load(const std::string& path, sched::Registry& registry) {
 
 Result<std::shared_ptr<const Catalogue>> Catalogue::open(const std::vector<std::string>& plugins) {
   auto catalogue = std::make_shared<Catalogue>();
-  WEFT_TRY(sched::register_builtin_schedulers(catalogue->registry_));
+  WEFT_TRY(schedulers::register_builtin_schedulers(catalogue->registry_));
   for (const std::string& path : plugins) WEFT_TRY(load(path, catalogue->registry_));
   catalogue->has_plugins_ = !plugins.empty();
   return catalogue;
 }
 
-Result<std::unique_ptr<sched::Scheduler>> Catalogue::make(const std::string& spec, Files& files) const {
+Result<std::unique_ptr<schedulers::Scheduler>> Catalogue::make(const std::string& spec, Files& files) const {
   const auto reader = [&files](const std::string& name) -> Result<std::string> {
     WEFT_ASSIGN(std::string text, read_file(name, kMostFileBytes));
     return files[name] = std::move(text);
@@ -96,7 +96,7 @@ Result<Files> Catalogue::check(const std::shared_ptr<const Catalogue>& catalogue
 
 master::SchedulerFactory Catalogue::factory(std::shared_ptr<const Catalogue> catalogue) {
   return [catalogue = std::move(catalogue)](const std::string& spec, const Files& files) {
-    return catalogue->registry_.make(spec, sched::reader_of(files));
+    return catalogue->registry_.make(spec, schedulers::reader_of(files));
   };
 }
 

@@ -21,12 +21,12 @@ class Catalogue {
   /// another interface, or a name that is taken.
   static Result<std::shared_ptr<const Catalogue>> open(const std::vector<std::string>& plugins);
 
-  const sched::Registry& registry() const { return registry_; }
+  const schedulers::Registry& registry() const { return registry_; }
   /// Some schedulers are a user's own and may never return.
   bool has_plugins() const { return has_plugins_; }
 
   /// Makes the scheduler, reading files from the disk; `files` gets what it read.
-  Result<std::unique_ptr<sched::Scheduler>> make(const std::string& spec, Files& files) const;
+  Result<std::unique_ptr<schedulers::Scheduler>> make(const std::string& spec, Files& files) const;
   /// Whether the scheduler can be made, and from which files. With plugins on a thread of its own: when it has not returned after
   /// `patience`, that is the error, and the thread is left alone for as long as the process lives.
   static Result<Files> check(const std::shared_ptr<const Catalogue>& catalogue, const std::string& spec, Duration patience);
@@ -34,7 +34,7 @@ class Catalogue {
   static master::SchedulerFactory factory(std::shared_ptr<const Catalogue> catalogue);
 
  private:
-  sched::Registry registry_;
+  schedulers::Registry registry_;
   bool has_plugins_ = false;
 };
 

@@ -147,14 +147,14 @@ void Accounts::job_ended(std::size_t index, Time now, Outcome outcome, std::stri
   ++sample_.jobs_finished;
 }
 
-void Accounts::set_used(std::size_t job, const sched::Resources& used, Time now) {
+void Accounts::set_used(std::size_t job, const schedulers::Resources& used, Time now) {
   Share& share = shares_[job];
   update(share, now);
   share.used = used;
-  share.share = sched::dominant_share(used, capacity_);
+  share.share = schedulers::dominant_share(used, capacity_);
 }
 
-void Accounts::attempt_started(std::size_t job, const sched::Resources& demand, Time now, bool extra) {
+void Accounts::attempt_started(std::size_t job, const schedulers::Resources& demand, Time now, bool extra) {
   used_ += demand;
   ++running_;
   if (!extra) --waiting_;
@@ -165,7 +165,7 @@ void Accounts::attempt_started(std::size_t job, const sched::Resources& demand, 
   if (extra) ++result.speculative;
 }
 
-void Accounts::attempt_ended(std::size_t job, const sched::Resources& demand, bool extra) {
+void Accounts::attempt_ended(std::size_t job, const schedulers::Resources& demand, bool extra) {
   used_ -= demand;
   --running_;
   if (!extra) ++waiting_;
@@ -209,7 +209,7 @@ RunResult Accounts::finish(Time now, const TrafficByKind& traffic) {
     out.failed_attempts += job.failed_attempts;
     out.speculative += job.speculative;
   }
-  for (const auto& kind : sched::kResourceKinds) {
+  for (const auto& kind : schedulers::kResourceKinds) {
     const double all = capacity_area_.*kind.amount;
     out.utilisation.*kind.amount = all > 0 ? used_area_.*kind.amount / all : 0;
   }

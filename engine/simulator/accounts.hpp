@@ -17,12 +17,12 @@ class Accounts {
   /// Time passes until `now` with everything as it is. `traffic` is that of the whole run so far.
   void advance(Time now, const TrafficByKind& traffic);
 
-  void set_capacity(const sched::Resources& capacity) { capacity_ = capacity; }
+  void set_capacity(const schedulers::Resources& capacity) { capacity_ = capacity; }
   void job_arrived(std::size_t job, std::uint64_t tasks);
   void job_ended(std::size_t job, Time now, Outcome outcome, std::string error);
   /// `extra`: the second of a task that runs, which does not make the task wait when it ends.
-  void attempt_started(std::size_t job, const sched::Resources& demand, Time now, bool extra);
-  void attempt_ended(std::size_t job, const sched::Resources& demand, bool extra);
+  void attempt_started(std::size_t job, const schedulers::Resources& demand, Time now, bool extra);
+  void attempt_ended(std::size_t job, const schedulers::Resources& demand, bool extra);
   void task_finished(std::size_t job);
   void task_undone(std::size_t job);  // its output was lost
 
@@ -37,18 +37,18 @@ class Accounts {
     double share = 0, area = 0;  // dominant share now, and its integral in this window
     Time since{0};               // when `area` was brought up to date
     Time active_since{0}, active_until = Time::max();
-    sched::Resources used;
+    schedulers::Resources used;
     std::uint64_t unfinished = 0;
   };
   void pass(Time span);
   void update(Share& share, Time now) const;
-  void set_used(std::size_t job, const sched::Resources& used, Time now);
+  void set_used(std::size_t job, const schedulers::Resources& used, Time now);
   void close_window(Time end);
   void close_sample(const TrafficByKind& traffic);
 
   RunResult result_;
   Time step_, window_, now_{0}, window_end_, sample_end_;
-  sched::Resources used_, capacity_, used_area_, capacity_area_;
+  schedulers::Resources used_, capacity_, used_area_, capacity_area_;
   double running_ = 0, waiting_ = 0, jobs_running_ = 0;
   Sample sample_;
   Time sample_filled_{0};

@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::simulator {
 
-using sched::Time;
+using schedulers::Time;
 
 /// In the order in which they happen when they happen at once: the world first, then what the master is told, its timers last.
 enum class What : std::uint8_t { fault, death, repair, silence, work_done, poll, availability, arrival, report, heartbeat, timer };

@@ -24,7 +24,7 @@ Result<void> not_negative(const char* what, Time value) { return not_negative(wh
 
 Result<void> validate(const NodeGroup& group, std::uint32_t racks) {
   if (group.count == 0) return fail(Code::invalid_argument, "a group of nodes has none; leave it out");
-  if (!sched::valid(group.capacity)) return fail(Code::invalid_argument, "a node's capacity must be finite and not negative");
+  if (!schedulers::valid(group.capacity)) return fail(Code::invalid_argument, "a node's capacity must be finite and not negative");
   if (group.capacity.cpu <= 0) return fail(Code::invalid_argument, "a node needs cpu (cores, or slots)");
   if (!(std::isfinite(group.speed) && group.speed > 0)) return fail(Code::invalid_argument, "a node's speed must be positive");
   if (!group.hosts.empty() && group.hosts.size() != group.count) {

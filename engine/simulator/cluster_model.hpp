@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "engine/master/speculation.hpp"
 #include "engine/simulator/workload.hpp"
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::simulator {
 
@@ -18,7 +18,7 @@ namespace weft::simulator {
 /// reduce_slots are given, and stages that read no shuffle take a map slot, the others a reduce slot.
 struct NodeGroup {
   std::uint32_t count = 1;
-  sched::Resources capacity;
+  schedulers::Resources capacity;
   double speed = 1;                               // work takes duration / speed
   std::map<std::string, std::string> attributes;  // for schedulers that know accelerators
   std::vector<std::string> hosts;                 // their names, as traces call them; empty: "node-17"

@@ -12,11 +12,11 @@
 #include <optional>
 #include <vector>
 
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::simulator {
 
-using sched::Time;
+using schedulers::Time;
 
 class FlowNetwork {
  public:

@@ -15,24 +15,24 @@ bool typed_slots(const ClusterModel& model) {
                      [](const NodeGroup& group) { return group.capacity.map_slots > 0 || group.capacity.reduce_slots > 0; });
 }
 
-sched::Resources true_demand(const StageSpec& stage, bool typed) {
-  sched::Resources demand = stage.demand;
-  if (demand == sched::Resources()) demand.cpu = 1;
+schedulers::Resources true_demand(const StageSpec& stage, bool typed) {
+  schedulers::Resources demand = stage.demand;
+  if (demand == schedulers::Resources()) demand.cpu = 1;
   if (!typed) return demand;
   (stage.parents.empty() ? demand.map_slots : demand.reduce_slots) = 1;
   return demand;
 }
 
 /// Errs by the factor, but never so far that a task that has its place does not fit there any more.
-sched::Resources planned_demand(const sched::Resources& demand, double factor, const ClusterModel& model) {
+schedulers::Resources planned_demand(const schedulers::Resources& demand, double factor, const ClusterModel& model) {
   if (factor == 1) return demand;
-  sched::Resources planned = demand * factor;
+  schedulers::Resources planned = demand * factor;
   planned.map_slots = demand.map_slots;
   planned.reduce_slots = demand.reduce_slots;
   for (const NodeGroup& group : model.groups) {
-    if (!sched::fits(demand, {}, group.capacity)) continue;
-    for (const auto& kind : sched::kResourceKinds) {
-      if (sched::accounted(kind, group.capacity))
+    if (!schedulers::fits(demand, {}, group.capacity)) continue;
+    for (const auto& kind : schedulers::kResourceKinds) {
+      if (schedulers::accounted(kind, group.capacity))
         planned.*kind.amount = std::min(planned.*kind.amount, group.capacity.*kind.amount);
     }
     return planned;
@@ -98,7 +98,7 @@ Result<void> validate(const JobSpec& job, std::size_t index) {
         if (failure.after < Time(0)) return wrong(i, "the time until a failure is negative");
       }
     }
-    if (!sched::valid(stage.demand)) return wrong(i, "the demand must be finite and not negative");
+    if (!schedulers::valid(stage.demand)) return wrong(i, "the demand must be finite and not negative");
     for (std::uint32_t parent : stage.parents) {
       if (parent >= i) return wrong(i, "a parent is not an earlier stage");
     }

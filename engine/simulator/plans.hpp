@@ -34,12 +34,12 @@ class Replicas {
 /// partition each in part.
 struct StagePlan {
   std::vector<std::uint32_t> children;
-  std::uint32_t partitions = 0;      // 0: nobody reads it
-  bool shared = false;               // one partition, of which each reading task takes an equal part
-  std::vector<double> weights;       // of the partitions, together 1; empty: equal
-  sched::Resources demand, planned;  // true, and as told
-  Time estimate{0};                  // as told
-  Replicas replicas;                 // empty: inputs have no place
+  std::uint32_t partitions = 0;           // 0: nobody reads it
+  bool shared = false;                    // one partition, of which each reading task takes an equal part
+  std::vector<double> weights;            // of the partitions, together 1; empty: equal
+  schedulers::Resources demand, planned;  // true, and as told
+  Time estimate{0};                       // as told
+  Replicas replicas;                      // empty: inputs have no place
 };
 
 /// Whether it makes sense; invalid_argument names job and stage.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/simulator/workload.hpp"
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::simulator {
 
@@ -62,7 +62,7 @@ struct JobResult {
 
 /// A piece of the run. Amounts are means over it, bytes and counts sums.
 struct Sample {
-  sched::Resources used, capacity;
+  schedulers::Resources used, capacity;
   double running_tasks = 0, pending_tasks = 0, running_jobs = 0;
   TrafficByKind traffic;
   std::uint64_t tasks_finished = 0, jobs_finished = 0;
@@ -90,7 +90,7 @@ struct RunResult {
   TrafficByKind traffic;
   LocalityCounts locality;
   Work work;
-  sched::Resources utilisation;  // mean over the makespan, as a part of the capacity; 0 where nothing is accounted
+  schedulers::Resources utilisation;  // mean over the makespan, as a part of the capacity; 0 where nothing is accounted
   Series series;
   Fairness fairness;
 

@@ -31,7 +31,7 @@ master::CoreOptions core_options(const ClusterModel& model, const Machines& mach
 
 }  // namespace
 
-Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sched::Scheduler> scheduler,
+Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<schedulers::Scheduler> scheduler,
          const RunOptions& options)
     : workload_(workload),
       model_(model),
@@ -207,7 +207,7 @@ void Run::happen(const Happening& happening) {
   }
 }
 
-Result<RunResult> simulate(const Workload& workload, const ClusterModel& model, std::unique_ptr<sched::Scheduler> scheduler,
+Result<RunResult> simulate(const Workload& workload, const ClusterModel& model, std::unique_ptr<schedulers::Scheduler> scheduler,
                            const RunOptions& options) {
   WEFT_TRY(validate(model));
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) WEFT_TRY(validate(workload.jobs[i], i));

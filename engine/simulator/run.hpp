@@ -99,7 +99,8 @@ struct Attempt {
 
 class Run {
  public:
-  Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sched::Scheduler> scheduler, const RunOptions& options);
+  Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<schedulers::Scheduler> scheduler,
+      const RunOptions& options);
   Result<RunResult> run();
 
  private:
@@ -177,8 +178,8 @@ class Run {
   void repair(std::uint32_t machine);
   void next_death();
   void set_availability(std::size_t step);
-  std::vector<sched::CapacityStep> forecast(std::uint32_t machine) const;
-  sched::Resources capacity_of(std::uint32_t machine) const;
+  std::vector<schedulers::CapacityStep> forecast(std::uint32_t machine) const;
+  schedulers::Resources capacity_of(std::uint32_t machine) const;
   void update_capacity();
   void heartbeat(std::uint32_t machine);
   void wake(std::uint32_t machine);

@@ -86,7 +86,7 @@ const StageSpec::Failure* Run::next_failure(const StageRun& stage, std::uint32_t
 
 void Run::join_race(Slot slot) {
   const Attempt& attempt = attempts_[slot];
-  const sched::TaskInfo& task = *core_.view().task(attempt.id.task);
+  const schedulers::TaskInfo& task = *core_.view().task(attempt.id.task);
   const auto first = slot_of({attempt.id.task, task.attempt()}, machine_of_node_[task.node.value()]);
   if (first && *first != slot) races_[attempt.id.task] = {*first, slot};  // else the first has just ended
 }

@@ -7,21 +7,21 @@
 
 namespace weft::simulator {
 
-sched::Resources Run::capacity_of(std::uint32_t index) const {
-  return machines_[index].available ? machines_[index].group->capacity : sched::Resources();
+schedulers::Resources Run::capacity_of(std::uint32_t index) const {
+  return machines_[index].available ? machines_[index].group->capacity : schedulers::Resources();
 }
 
-std::vector<sched::CapacityStep> Run::forecast(std::uint32_t index) const {
-  std::vector<sched::CapacityStep> steps;
+std::vector<schedulers::CapacityStep> Run::forecast(std::uint32_t index) const {
+  std::vector<schedulers::CapacityStep> steps;
   for (const Availability& step : model_.availability) {
-    const sched::Resources available = index < step.nodes ? machines_[index].group->capacity : sched::Resources();
+    const schedulers::Resources available = index < step.nodes ? machines_[index].group->capacity : schedulers::Resources();
     if (steps.empty() || steps.back().available != available) steps.push_back({step.from, available});
   }
   return steps;
 }
 
 void Run::update_capacity() {
-  sched::Resources sum;
+  schedulers::Resources sum;
   for (std::uint32_t i = 0; i < machines_.count(); ++i) {
     if (machines_[i].alive) sum += capacity_of(i);
   }
@@ -45,7 +45,7 @@ void Run::join(std::uint32_t index) {
   apply(std::move(event));
   if (!machine.available) {
     master::WorkerHeartbeat beat{machine.id, {}};
-    beat.capacity = sched::Resources();
+    beat.capacity = schedulers::Resources();
     apply(std::move(beat));
   }
   update_capacity();

@@ -27,7 +27,7 @@ struct RunOptions {
 /// Deterministic: equal arguments give equal events, decisions and results (but for the real times). The workload must outlive the
 /// call. Jobs that cannot run on this cluster are refused in the result. invalid_argument: the model or the workload makes no
 /// sense.
-Result<RunResult> simulate(const Workload& workload, const ClusterModel& model, std::unique_ptr<sched::Scheduler> scheduler,
+Result<RunResult> simulate(const Workload& workload, const ClusterModel& model, std::unique_ptr<schedulers::Scheduler> scheduler,
                            const RunOptions& options = {});
 
 }  // namespace weft::simulator

@@ -14,24 +14,29 @@ struct Watch {
   std::chrono::nanoseconds time{0};
 };
 
-class WatchedScheduler final : public sched::Scheduler {
+class WatchedScheduler final : public schedulers::Scheduler {
  public:
   /// `watch` outlives it.
-  WatchedScheduler(std::unique_ptr<sched::Scheduler> inner, Watch& watch) : inner_(std::move(inner)), watch_(watch) {}
+  WatchedScheduler(std::unique_ptr<schedulers::Scheduler> inner, Watch& watch) : inner_(std::move(inner)), watch_(watch) {}
   std::string_view name() const override { return inner_->name(); }
-  Result<void> start(const sched::ClusterView& view, sched::Scheduler*) override { return inner_->start(view, nullptr); }
-  Result<void> admit(const sched::ClusterView& view, const sched::JobInfo& job) const override { return inner_->admit(view, job); }
+  Result<void> start(const schedulers::ClusterView& view, schedulers::Scheduler*) override { return inner_->start(view, nullptr); }
+  Result<void> admit(const schedulers::ClusterView& view, const schedulers::JobInfo& job) const override {
+    return inner_->admit(view, job);
+  }
   bool work_conserving() const override { return inner_->work_conserving(); }
-  std::vector<sched::GroupStatus> groups(const sched::ClusterView& view) const override { return inner_->groups(view); }
-  void on_event(const sched::ClusterView& view, const sched::Notice& notice) override { inner_->on_event(view, notice); }
-  void schedule(const sched::ClusterView& view, const sched::Trigger& trigger, sched::Decisions& decisions) override {
+  std::vector<schedulers::GroupStatus> groups(const schedulers::ClusterView& view) const override { return inner_->groups(view); }
+  void on_event(const schedulers::ClusterView& view, const schedulers::Notice& notice) override { inner_->on_event(view, notice); }
+  void schedule(const schedulers::ClusterView& view, const schedulers::Trigger& trigger,
+                schedulers::Decisions& decisions) override {
     ++watch_.calls;
     timed([&] { inner_->schedule(view, trigger, decisions); });
   }
-  void speculate(const sched::ClusterView& view, const sched::Trigger& trigger, sched::Decisions& decisions) override {
+  void speculate(const schedulers::ClusterView& view, const schedulers::Trigger& trigger,
+                 schedulers::Decisions& decisions) override {
     timed([&] { inner_->speculate(view, trigger, decisions); });
   }
-  void preplace(const sched::ClusterView& view, const sched::Preplaceable& what, sched::Decisions& decisions) override {
+  void preplace(const schedulers::ClusterView& view, const schedulers::Preplaceable& what,
+                schedulers::Decisions& decisions) override {
     timed([&] { inner_->preplace(view, what, decisions); });
   }
 
@@ -43,7 +48,7 @@ class WatchedScheduler final : public sched::Scheduler {
     watch_.time += std::chrono::steady_clock::now() - start;
   }
 
-  std::unique_ptr<sched::Scheduler> inner_;
+  std::unique_ptr<schedulers::Scheduler> inner_;
   Watch& watch_;
 };
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/view.hpp"
+#include "schedulers/view/view.hpp"
 
 namespace weft::simulator {
 
-using Time = sched::Time;
+using Time = schedulers::Time;
 
 /// Tasks that do the same, after all tasks of all parents (a barrier, but for slow start of shuffle readers).
 ///
@@ -32,7 +32,7 @@ struct StageSpec {
   std::vector<Time> durations;                             // by task, where they differ; empty: all `duration`
   std::map<std::uint32_t, std::vector<Failure>> failures;  // by task: its first attempts, before one that does not fail
   std::optional<Time> estimate;  // what schedulers are told instead of the mean of the durations; 0: nothing
-  sched::Resources demand;       // of each task; all zero: one cpu
+  schedulers::Resources demand;  // of each task; all zero: one cpu
 
   std::uint64_t input_bytes = 0;                // read from storage by all tasks, in equal parts
   std::vector<std::vector<std::string>> hosts;  // by task, of its input's replicas; empty: the simulator places them
@@ -49,7 +49,7 @@ struct JobSpec {
   std::optional<Time> deadline;        // since arrival
   std::uint32_t max_attempts = 4;      // of a task, before the job fails
   std::uint32_t shuffle_replicas = 0;  // copies of its map outputs, 1 or 2; 0: as many as the cluster model says
-  sched::JobHints hints;
+  schedulers::JobHints hints;
   std::vector<StageSpec> stages;  // parents before children
 };
 

@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "base/ids.hpp"
-#include "shuffle/segment.hpp"
+#include "shuffle/segment/segment.hpp"
 
 namespace weft::runtime {
 

@@ -16,7 +16,7 @@
 #include "base/result.hpp"
 #include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
-#include "shuffle/task_shuffle.hpp"
+#include "shuffle/store/task_shuffle.hpp"
 #include "storage/remote.hpp"
 #include "storage/split.hpp"
 

@@ -10,7 +10,7 @@
 #include "base/rpc/rpc.hpp"
 #include "runtime/executor/segment_cache.hpp"
 #include "runtime/protocol/executor.hpp"
-#include "shuffle/store.hpp"
+#include "shuffle/store/store.hpp"
 
 namespace weft::runtime {
 

@@ -7,7 +7,7 @@
 #include "base/assert.hpp"
 #include "base/codec.hpp"
 #include "runtime/operators/fault.hpp"
-#include "shuffle/segment.hpp"
+#include "shuffle/segment/segment.hpp"
 
 namespace weft::runtime {
 

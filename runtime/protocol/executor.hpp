@@ -68,7 +68,7 @@ struct MovedWanted {
   shuffle::MapOutput output;
 };
 
-/// What was brought of a partition before its task began (shuffle/prefetch.hpp).
+/// What was brought of a partition before its task began (shuffle/prefetch/prefetch.hpp).
 struct PrefetchedWanted {
   ShuffleId shuffle;
   std::uint32_t partition = 0;

@@ -13,8 +13,8 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
-#include "shuffle/segment.hpp"
-#include "shuffle/task_shuffle.hpp"
+#include "shuffle/segment/segment.hpp"
+#include "shuffle/store/task_shuffle.hpp"
 #include "storage/split.hpp"
 
 namespace weft::protocol {

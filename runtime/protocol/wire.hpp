@@ -8,7 +8,7 @@
 #include "base/rpc/payload.hpp"
 #include "runtime/protocol/task.capnp.h"
 #include "runtime/protocol/task.hpp"
-#include "shuffle/partition_sizes.hpp"
+#include "shuffle/segment/partition_sizes.hpp"
 
 namespace weft::protocol {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/protocol/wire.hpp"
 #include "runtime/protocol/worker.capnp.h"
-#include "shuffle/ahead_wire.hpp"
+#include "shuffle/prefetch/ahead_wire.hpp"
 
 namespace weft::protocol {
 

@@ -9,8 +9,8 @@
 
 #include "base/hash.hpp"
 #include "runtime/protocol/task.hpp"
-#include "shuffle/ahead_bytes.hpp"
-#include "shuffle/mode.hpp"
+#include "shuffle/prefetch/ahead_bytes.hpp"
+#include "shuffle/store/mode.hpp"
 
 namespace weft::protocol {
 

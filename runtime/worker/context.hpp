@@ -10,11 +10,11 @@
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "runtime/worker/options.hpp"
-#include "shuffle/neighbours.hpp"
-#include "shuffle/prefetch.hpp"
-#include "shuffle/segment_copier.hpp"
-#include "shuffle/store.hpp"
-#include "shuffle/transfer.hpp"
+#include "shuffle/prefetch/prefetch.hpp"
+#include "shuffle/store/store.hpp"
+#include "shuffle/transfer/neighbours.hpp"
+#include "shuffle/transfer/segment_copier.hpp"
+#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::runtime {
 

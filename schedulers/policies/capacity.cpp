@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "schedulers/policies/queue_tree.hpp"
-#include "schedulers/policies/stage_orders.hpp"
+#include "schedulers/parts/queue_tree.hpp"
+#include "schedulers/parts/stage_orders.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 namespace {
 
@@ -60,4 +60,4 @@ Result<Composition> make_capacity(Options& options, const Registry&) {
   return parts;
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -13,8 +13,8 @@
 
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 Result<Composition> make_capacity(Options& options, const Registry& registry);
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

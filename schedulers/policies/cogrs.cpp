@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "schedulers/policies/gravity.hpp"
+#include "schedulers/parts/gravity.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 namespace {
 
@@ -212,4 +212,4 @@ Result<Composition> make_cogrs(Options& options, const Registry& registry) {
   return parts;
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

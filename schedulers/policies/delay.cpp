@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 namespace {
 
@@ -125,4 +125,4 @@ Result<Composition> make_delay(Options& options, const Registry& registry) {
   return parts;
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

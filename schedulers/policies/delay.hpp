@@ -12,8 +12,8 @@
 
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 Result<Composition> make_delay(Options& options, const Registry& registry);
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/policies/dominant_order.hpp"
+#include "schedulers/parts/dominant_order.hpp"
+#include "schedulers/parts/ranked_jobs.hpp"
+#include "schedulers/parts/stage_orders.hpp"
 #include "schedulers/policies/fifo.hpp"
-#include "schedulers/policies/ranked_jobs.hpp"
 #include "schedulers/policies/shortest.hpp"
-#include "schedulers/policies/stage_orders.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 namespace {
 
@@ -240,4 +240,4 @@ Result<Composition> make_drf(Options& options, const Registry&) {
   return parts;
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -20,7 +20,7 @@
 
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 Result<Composition> make_drf(Options& options, const Registry& registry);
 
@@ -33,4 +33,4 @@ using Digits = std::optional<double>;
 /// The closed form: what each claim gets of `capacity`, in their order.
 std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Resources& capacity, Digits digits = {});
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

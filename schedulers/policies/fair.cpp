@@ -1,10 +1,10 @@
 #include "schedulers/policies/fair.hpp"
 
-#include "schedulers/policies/fair_preemption.hpp"
-#include "schedulers/policies/pool_tree.hpp"
-#include "schedulers/policies/stage_orders.hpp"
+#include "schedulers/parts/fair_preemption.hpp"
+#include "schedulers/parts/pool_tree.hpp"
+#include "schedulers/parts/stage_orders.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 namespace {
 
@@ -85,4 +85,4 @@ Result<Composition> make_fair(Options& options, const Registry&) {
   return parts;
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

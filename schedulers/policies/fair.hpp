@@ -14,8 +14,8 @@
 
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 Result<Composition> make_fair(Options& options, const Registry& registry);
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -1,9 +1,9 @@
 #include "schedulers/policies/fifo.hpp"
 
-#include "schedulers/policies/ranked_jobs.hpp"
-#include "schedulers/policies/stage_orders.hpp"
+#include "schedulers/parts/ranked_jobs.hpp"
+#include "schedulers/parts/stage_orders.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 namespace {
 
@@ -40,4 +40,4 @@ Result<Composition> make_fifo(Options& options, const Registry&) {
   return parts;
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -9,11 +9,11 @@
 
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 Result<Composition> make_fifo(Options& options, const Registry& registry);
 
 /// Jobs by priority, then submit time, then id.
 std::unique_ptr<WhoNext> fifo_order();
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

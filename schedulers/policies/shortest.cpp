@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "schedulers/policies/ranked_jobs.hpp"
-#include "schedulers/policies/stage_orders.hpp"
+#include "schedulers/parts/ranked_jobs.hpp"
+#include "schedulers/parts/stage_orders.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::unique_ptr<WhoNext> least_work_order() { return std::make_unique<Shortest>(
 Result<Composition> make_sjf(Options& options, const Registry&) { return make(options, "path"); }
 Result<Composition> make_srtf(Options& options, const Registry&) { return make(options, "work"); }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

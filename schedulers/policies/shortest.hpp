@@ -9,7 +9,7 @@
 
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 Result<Composition> make_sjf(Options& options, const Registry& registry);
 Result<Composition> make_srtf(Options& options, const Registry& registry);
@@ -19,4 +19,4 @@ double remaining_work(const ClusterView& view, const JobInfo& job);
 /// Jobs by it, smallest first.
 std::unique_ptr<WhoNext> least_work_order();
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

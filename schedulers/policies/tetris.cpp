@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "schedulers/policies/ranked_jobs.hpp"
-#include "schedulers/policies/stage_orders.hpp"
+#include "schedulers/parts/ranked_jobs.hpp"
+#include "schedulers/parts/stage_orders.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 namespace {
 
@@ -311,4 +311,4 @@ Result<std::unique_ptr<Scheduler>> make_tetris(Options& options) {
   return std::make_unique<Tetris>(knobs);
 }
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -16,8 +16,8 @@
 
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 Result<std::unique_ptr<Scheduler>> make_tetris(Options& options);
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -13,8 +13,8 @@
 #include "base/crc32c.hpp"
 #include "base/random.hpp"
 #include "base/rpc/capnp.hpp"
-#include "shuffle/landing.hpp"
-#include "shuffle/transfer.capnp.h"
+#include "shuffle/transfer/landing.hpp"
+#include "shuffle/transfer/transfer.capnp.h"
 
 namespace weft::shuffle::testing {
 

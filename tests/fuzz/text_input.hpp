@@ -14,8 +14,8 @@
 #include "engine/master/speculation.hpp"
 #include "engine/simulator/workloads/recording.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
-#include "schedulers/pools.hpp"
-#include "schedulers/queues.hpp"
+#include "schedulers/config/pools.hpp"
+#include "schedulers/config/queues.hpp"
 #include "schedulers/registry.hpp"
 
 namespace weft::testing {
@@ -34,7 +34,7 @@ void check_refusal(const Result<T>& result) {
 inline void read_spec(std::string_view text) {
   static const std::map<std::string, std::string> kFiles{{"p", "[[pool]]\nname = \"a\"\nweight = 2\n"},
                                                          {"q", "[[queue]]\nname = \"a\"\ncapacity = 100\n"}};
-  const auto made = sched::make_scheduler(text, sched::reader_of(kFiles));
+  const auto made = schedulers::make_scheduler(text, schedulers::reader_of(kFiles));
   check_refusal(made);
   const auto speculation = master::parse_speculation(text);
   check_refusal(speculation);
@@ -43,11 +43,11 @@ inline void read_spec(std::string_view text) {
 
 /// `--demand`, capacities.
 inline void read_resources(std::string_view text) {
-  const auto parsed = sched::parse_resources(text);
+  const auto parsed = schedulers::parse_resources(text);
   check_refusal(parsed);
   if (!parsed) return;
-  WEFT_ASSERT(sched::valid(*parsed));
-  WEFT_ASSERT(sched::parse_resources(sched::to_string(*parsed)).has_value());
+  WEFT_ASSERT(schedulers::valid(*parsed));
+  WEFT_ASSERT(schedulers::parse_resources(schedulers::to_string(*parsed)).has_value());
 }
 
 /// A configuration file with a key of every kind.
@@ -71,14 +71,14 @@ inline void read_config(std::string_view text) {
 }
 
 inline void read_pools(std::string_view text) {
-  const auto pools = sched::parse_pools({"pools.toml", std::string(text)});
+  const auto pools = schedulers::parse_pools({"pools.toml", std::string(text)});
   check_refusal(pools);
   if (!pools) return;
   for (std::size_t i = 0; i < pools->size(); ++i) WEFT_ASSERT(!(*pools)[i].parent || *(*pools)[i].parent < i);
 }
 
 inline void read_queues(std::string_view text) {
-  const auto queues = sched::parse_queues({"queues.toml", std::string(text)});
+  const auto queues = schedulers::parse_queues({"queues.toml", std::string(text)});
   check_refusal(queues);
   if (!queues) return;
   for (std::size_t i = 0; i < queues->size(); ++i) WEFT_ASSERT(!(*queues)[i].parent || *(*queues)[i].parent < i);

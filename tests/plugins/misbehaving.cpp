@@ -11,7 +11,7 @@
 namespace {
 
 using namespace weft;
-using namespace weft::sched;
+using namespace weft::schedulers;
 
 /// In order of priority and submission, wherever there is room.
 class Greedy : public Scheduler {

@@ -1,7 +1,7 @@
 // Registers a name that is taken.
 #include "schedulers/plugin.hpp"
 
-using namespace weft::sched;
+using namespace weft::schedulers;
 
 extern "C" PluginInterface weft_scheduler_plugin(PluginInterface host, Registry* registry) {
   return plugin_entry(host, registry, [](Registry& known) {

@@ -2,7 +2,7 @@
 
 #include "tests/schedulers/world.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 /// Two queues of 75 and 25 percent.
@@ -188,4 +188,4 @@ TEST(Capacity, AChangeThatTakesTheQueueOfARunningJobIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -1,10 +1,10 @@
 // pools.toml and queues.toml: what they say, and every way they can be wrong.
 #include "base/random.hpp"
-#include "schedulers/pools.hpp"
-#include "schedulers/queues.hpp"
+#include "schedulers/config/pools.hpp"
+#include "schedulers/config/queues.hpp"
 #include "tests/schedulers/world.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 std::string pools_error(const std::string& text) {
@@ -151,4 +151,4 @@ TEST(Config, DamagedTextIsReadOrRefusedNeverWorse) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -1,10 +1,10 @@
 #include "schedulers/policies/fair.hpp"
 
 #include "base/random.hpp"
-#include "schedulers/policies/water_filling.hpp"
+#include "schedulers/parts/water_filling.hpp"
 #include "tests/schedulers/world.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 TEST(WaterFilling, GivesWeightedMaxMinSharesWithGuarantees) {
@@ -279,4 +279,4 @@ TEST(Fair, IsReconfiguredWhileJobsRun) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -1,11 +1,11 @@
 // delay and cogrs: where tasks go.
 #include "base/random.hpp"
 #include "base/sanitized.hpp"
+#include "schedulers/parts/gravity.hpp"
 #include "schedulers/policies/cogrs.hpp"
-#include "schedulers/policies/gravity.hpp"
 #include "tests/schedulers/world.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 // ---- delay ------------------------------------------------------------------------------------------------------------
@@ -417,4 +417,4 @@ TEST(Cogrs, ServesTheLargestReduceOfACentreFirst) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

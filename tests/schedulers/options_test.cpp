@@ -1,9 +1,9 @@
-#include "schedulers/options.hpp"
+#include "schedulers/config/options.hpp"
 
 #include "schedulers/registry.hpp"
 #include "tests/schedulers/world.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 Options parsed(std::string_view list) { return Options::parse(list, {}).value(); }
@@ -57,4 +57,4 @@ TEST(Options, FilesAreReadThroughTheResolverOnly) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

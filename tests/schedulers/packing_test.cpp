@@ -1,9 +1,9 @@
 // drf, sjf, srtf, cpm, bfs, tetris: one machine, the worked examples of their papers.
+#include "schedulers/parts/stage_orders.hpp"
 #include "schedulers/policies/drf.hpp"
-#include "schedulers/policies/stage_orders.hpp"
 #include "tests/schedulers/world.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 constexpr double kGiB = 1u << 30;
@@ -301,4 +301,4 @@ TEST(Tetris, StagesNearTheirBarrierGoFirst) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -12,10 +12,10 @@ namespace weft::master {
 namespace {
 
 using namespace test;
-using sched::ClusterView;
-using sched::Notice;
-using sched::Resources;
-using sched::Trigger;
+using schedulers::ClusterView;
+using schedulers::Notice;
+using schedulers::Resources;
+using schedulers::Trigger;
 
 const std::map<std::string, std::string> kFiles{{"pools.toml", R"(
 [[pool]]
@@ -69,48 +69,48 @@ const std::vector<std::string> kSpecs{"fifo",
                                       "cogrs(wait=50ms)",
                                       "cogrs(inner=delay(inner=fair(pools=pools.toml), skips=2), wait=50ms)"};
 
-std::unique_ptr<sched::Scheduler> make(const std::string& spec) {
-  return sched::make_scheduler(spec, sched::reader_of(kFiles)).value();
+std::unique_ptr<schedulers::Scheduler> make(const std::string& spec) {
+  return schedulers::make_scheduler(spec, schedulers::reader_of(kFiles)).value();
 }
 
 /// Passes everything on to a scheduler, and notes what it should not have done.
-class Watched final : public sched::Scheduler {
+class Watched final : public schedulers::Scheduler {
  public:
   Watched(const std::string& spec, std::vector<std::string>& faults)
       : inner_(make(spec)), faults_(faults), may_preempt_(spec.find("preemption=true") != std::string::npos) {}
 
   std::string_view name() const override { return inner_->name(); }
-  Result<void> start(const ClusterView& view, sched::Scheduler* before) override {
+  Result<void> start(const ClusterView& view, schedulers::Scheduler* before) override {
     auto* watched = dynamic_cast<Watched*>(before);
     return inner_->start(view, watched == nullptr ? nullptr : watched->inner_.get());
   }
-  Result<void> admit(const ClusterView& view, const sched::JobInfo& job) const override { return inner_->admit(view, job); }
+  Result<void> admit(const ClusterView& view, const schedulers::JobInfo& job) const override { return inner_->admit(view, job); }
   void on_event(const ClusterView& view, const Notice& notice) override { inner_->on_event(view, notice); }
 
-  void schedule(const ClusterView& view, const Trigger& trigger, sched::Decisions& decisions) override {
+  void schedule(const ClusterView& view, const Trigger& trigger, schedulers::Decisions& decisions) override {
     Watch watch(*this, view, decisions);
     inner_->schedule(view, trigger, watch);
     for (const auto& [id, node] : view.nodes()) {
-      if (!sched::fits(node.used, {}, node.capacity)) fault("a node has more than its capacity");
+      if (!schedulers::fits(node.used, {}, node.capacity)) fault("a node has more than its capacity");
       if (inner_->work_conserving() && (trigger.kind != Trigger::Kind::node || trigger.node == id)) check_idle(view, node);
     }
   }
-  void speculate(const ClusterView& view, const Trigger& trigger, sched::Decisions& decisions) override {
+  void speculate(const ClusterView& view, const Trigger& trigger, schedulers::Decisions& decisions) override {
     Watch watch(*this, view, decisions);
     inner_->speculate(view, trigger, watch);
     for (const auto& [id, node] : view.nodes()) {
-      if (!sched::fits(node.used, {}, node.capacity)) fault("a node has more than its capacity of second attempts");
+      if (!schedulers::fits(node.used, {}, node.capacity)) fault("a node has more than its capacity of second attempts");
     }
   }
-  void preplace(const ClusterView& view, const sched::Preplaceable& what, sched::Decisions& decisions) override {
+  void preplace(const ClusterView& view, const schedulers::Preplaceable& what, schedulers::Decisions& decisions) override {
     Watch watch(*this, view, decisions);
     inner_->preplace(view, what, watch);
   }
 
  private:
-  class Watch final : public sched::Decisions {
+  class Watch final : public schedulers::Decisions {
    public:
-    Watch(Watched& owner, const ClusterView& view, sched::Decisions& to) : owner_(owner), view_(view), to_(to) {}
+    Watch(Watched& owner, const ClusterView& view, schedulers::Decisions& to) : owner_(owner), view_(view), to_(to) {}
     Result<void> launch(const TaskId& task, NodeId node, std::string_view reason) override {
       return note(to_.launch(task, node, reason));
     }
@@ -140,22 +140,22 @@ class Watched final : public sched::Scheduler {
     }
     Watched& owner_;
     const ClusterView& view_;
-    sched::Decisions& to_;
+    schedulers::Decisions& to_;
   };
 
-  void check_idle(const ClusterView& view, const sched::NodeInfo& node) {
+  void check_idle(const ClusterView& view, const schedulers::NodeInfo& node) {
     if (!node.usable()) return;
     for (const auto& [id, job] : view.jobs()) {
       for (StageId stage_id : job.runnable) {
-        const sched::StageInfo& stage = *job.stage(stage_id);
-        if (!sched::fits(stage.demand, node.used, node.capacity)) continue;
+        const schedulers::StageInfo& stage = *job.stage(stage_id);
+        if (!schedulers::fits(stage.demand, node.used, node.capacity)) continue;
         if (stage.pending.pick(node.id, node.host, node.rack)) return fault("room is idle while a task fits");
       }
     }
   }
   void fault(std::string what) { faults_.push_back(std::move(what)); }
 
-  std::unique_ptr<sched::Scheduler> inner_;
+  std::unique_ptr<schedulers::Scheduler> inner_;
   std::vector<std::string>& faults_;
   bool may_preempt_;
 };
@@ -295,10 +295,10 @@ void expect_explained(const Core& core, const std::string& where) {
       ASSERT_FALSE(group.reason.empty()) << where;
       if (group.why == WaitingTasks::Why::parents) continue;
       pending += group.tasks;
-      const sched::StageInfo& stage = *job.stage(group.stage);
+      const schedulers::StageInfo& stage = *job.stage(group.stage);
       const bool could_run = std::any_of(core.view().nodes().begin(), core.view().nodes().end(), [&](const auto& entry) {
-        const sched::NodeInfo& node = entry.second;
-        return node.usable() && sched::fits(stage.demand, node.used, node.capacity) &&
+        const schedulers::NodeInfo& node = entry.second;
+        return node.usable() && schedulers::fits(stage.demand, node.used, node.capacity) &&
                stage.pending.pick(node.id, node.host, node.rack).has_value();
       });
       ASSERT_TRUE(group.why != WaitingTasks::Why::held || !could_run || group.since)
@@ -336,7 +336,7 @@ TEST(Schedulers, TakeOverFromEachOtherWhileJobsRun) {
   std::size_t changes = 0;
   for (std::uint64_t seed = 1; seed <= 4 * seeds(); ++seed) {
     std::vector<std::string> faults;
-    auto watched = [&faults](const std::string& spec, const auto&) -> Result<std::unique_ptr<sched::Scheduler>> {
+    auto watched = [&faults](const std::string& spec, const auto&) -> Result<std::unique_ptr<schedulers::Scheduler>> {
       return std::make_unique<Watched>(spec, faults);
     };
     Random random(seed);

@@ -1,5 +1,5 @@
 // The heuristic MinHeap: balance before and after its swaps, against the best there is, and what it leaves where it lies.
-#include "schedulers/reduce_mapping.hpp"
+#include "schedulers/parts/reduce_mapping.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "base/random.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 std::vector<double> loads(const ReduceMapping& mapping, std::span<const double> slots, std::span<const SizedReduce> reduces) {
@@ -142,4 +142,4 @@ TEST(ReduceMapping, WhatWasBroughtSomewhereOutweighsALesserShare) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -1,10 +1,10 @@
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 TEST(Resources, OperateOnEveryKind) {
@@ -64,4 +64,4 @@ TEST(Resources, BadTextIsRefusedInOneLineThatNamesIt) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -7,7 +7,7 @@
 #include "schedulers/policies/fifo.hpp"
 #include "tests/schedulers/world.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 // ---- registry ---------------------------------------------------------------------------------------------------------
@@ -253,4 +253,4 @@ TEST(View, FindsRackLocalTasksOfHostsThatJoinLater) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -1,5 +1,5 @@
 // Which units stay in memory: tables of who leaves first, properties on random clusters, and the steps that follow (SC-13).
-#include "schedulers/shuffle_units.hpp"
+#include "schedulers/prediction/shuffle_units.hpp"
 
 #include <algorithm>
 #include <set>
@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "schedulers/registry.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 using Budgets = std::map<NodeId, std::uint64_t>;
@@ -230,4 +230,4 @@ TEST(ShuffleUnits, GainInStepsOfWholeRounds) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

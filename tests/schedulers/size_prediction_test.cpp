@@ -1,5 +1,5 @@
 // SCache's predictions of partition sizes: errors on made-up shuffles like those of its figures (SC-8, SC-9).
-#include "schedulers/size_prediction.hpp"
+#include "schedulers/prediction/size_prediction.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "tests/schedulers/world.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 namespace {
 
 constexpr std::uint32_t kMaps = 100, kReduces = 20, kSeen = 10;
@@ -203,4 +203,4 @@ TEST(SizePrediction, OfAHugeShuffleLooksAtSomeMapsOnly) {
 }
 
 }  // namespace
-}  // namespace weft::sched
+}  // namespace weft::schedulers

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "schedulers/registry.hpp"
-#include "schedulers/state.hpp"
+#include "schedulers/view/state.hpp"
 
-namespace weft::sched {
+namespace weft::schedulers {
 
 inline std::vector<std::vector<std::string>> anywhere(std::size_t tasks) { return std::vector<std::vector<std::string>>(tasks); }
 
@@ -183,4 +183,4 @@ class World : public Decisions {
   }
 };
 
-}  // namespace weft::sched
+}  // namespace weft::schedulers

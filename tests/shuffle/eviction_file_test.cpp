@@ -1,4 +1,4 @@
-#include "shuffle/eviction_file.hpp"
+#include "shuffle/prefetch/eviction_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>

@@ -1,4 +1,4 @@
-#include "shuffle/landing.hpp"
+#include "shuffle/transfer/landing.hpp"
 
 #include <cstdlib>
 

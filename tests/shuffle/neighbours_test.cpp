@@ -1,4 +1,4 @@
-#include "shuffle/neighbours.hpp"
+#include "shuffle/transfer/neighbours.hpp"
 
 #include <future>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "shuffle/partition_sizes.hpp"
+#include "shuffle/segment/partition_sizes.hpp"
 
 #include <gtest/gtest.h>
 

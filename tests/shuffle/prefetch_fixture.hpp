@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
-#include "shuffle/prefetch.hpp"
+#include "shuffle/prefetch/prefetch.hpp"
 
 namespace weft::shuffle::test {
 

@@ -1,4 +1,4 @@
-#include "shuffle/prefetch.hpp"
+#include "shuffle/prefetch/prefetch.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 // Whole segments copied from one store to another over TCP, and all that may go wrong on the way.
-#include "shuffle/segment_copier.hpp"
+#include "shuffle/transfer/segment_copier.hpp"
 
 #include <future>
 
@@ -9,8 +9,8 @@
 #include "base/file.hpp"
 #include "base/random.hpp"
 #include "base/rpc/capnp.hpp"
-#include "shuffle/transfer.capnp.h"
-#include "shuffle/transfer.hpp"
+#include "shuffle/transfer/transfer.capnp.h"
+#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::shuffle {
 namespace {

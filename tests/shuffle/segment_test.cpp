@@ -1,4 +1,4 @@
-#include "shuffle/segment.hpp"
+#include "shuffle/segment/segment.hpp"
 
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@
 
 #include "base/file.hpp"
 #include "base/random.hpp"
-#include "shuffle/task_shuffle.hpp"
+#include "shuffle/store/task_shuffle.hpp"
 
 namespace weft::shuffle {
 namespace {

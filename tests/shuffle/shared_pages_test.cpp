@@ -1,4 +1,4 @@
-#include "shuffle/shared_pages.hpp"
+#include "shuffle/transfer/shared_pages.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "shuffle/store.hpp"
+#include "shuffle/store/store.hpp"
 
 #include <chrono>
 #include <functional>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
-#include "shuffle/local_task_shuffle.hpp"
+#include "shuffle/store/local_task_shuffle.hpp"
 
 namespace weft::shuffle {
 namespace {

@@ -1,4 +1,4 @@
-#include "shuffle/transfer.hpp"
+#include "shuffle/transfer/transfer.hpp"
 
 #include <future>
 #include <map>

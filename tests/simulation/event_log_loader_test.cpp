@@ -32,11 +32,11 @@ TEST(EventLogLoader, ReplaysWhatHappened) {
   EXPECT_THAT(job.stages[0].hosts, ElementsAre(ElementsAre("h1"), ElementsAre("h2")));
   EXPECT_EQ(job.stages[0].input_bytes, 33u);
   EXPECT_EQ(job.stages[0].shuffle_bytes, 100u);
-  EXPECT_EQ(job.stages[0].demand, (sched::Resources{1, 5}));
+  EXPECT_EQ(job.stages[0].demand, (schedulers::Resources{1, 5}));
   EXPECT_EQ(job.stages[0].estimate, 7ns);
   EXPECT_EQ(job.stages[1].estimate, 0ns) << "schedulers were told nothing then, and are told nothing now";
   EXPECT_THAT(job.stages[1].parents, ElementsAre(0u));
-  EXPECT_EQ(job.stages[1].demand, (sched::Resources{1})) << "the job's";
+  EXPECT_EQ(job.stages[1].demand, (schedulers::Resources{1})) << "the job's";
   EXPECT_THAT(job.stages[2].parents, ElementsAre(1u)) << "planned when the first action was over";
   EXPECT_EQ(recording->jobs[0].ended, 4100ms);
   EXPECT_EQ(recording->jobs[1].ended, std::nullopt) << "killed before its last task ended";

@@ -95,9 +95,9 @@ TEST_F(ReferenceRuns, StrictSharesAreTheSameForEveryJob) {
 TEST(OneMachine, PoliciesDifferAsTheyShould) {
   Workload workload =
       jobs({job(Time(0), {stage(4, seconds(10))}), job(Time(0), {stage(6, seconds(4))}), job(Time(0), {stage(2, seconds(3))})});
-  workload.jobs[0].stages[0].demand = sched::Resources{.cpu = 5, .memory = 1};
-  workload.jobs[1].stages[0].demand = sched::Resources{.cpu = 1, .memory = 4};
-  workload.jobs[2].stages[0].demand = sched::Resources{.cpu = 4, .memory = 4};
+  workload.jobs[0].stages[0].demand = schedulers::Resources{.cpu = 5, .memory = 1};
+  workload.jobs[1].stages[0].demand = schedulers::Resources{.cpu = 1, .memory = 4};
+  workload.jobs[2].stages[0].demand = schedulers::Resources{.cpu = 4, .memory = 4};
   const auto ends = [&](const char* scheduler) {
     std::vector<double> seconds_of;
     for (const JobResult& one : test::run(workload, ClusterModel::one_machine(10), scheduler).jobs)

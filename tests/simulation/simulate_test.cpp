@@ -65,7 +65,7 @@ TEST(Simulate, ATaskLargerThanAnyNodeIsRefusedAndTheLargestNamed) {
 
 TEST(Simulate, NonsenseIsRefusedWithItsReason) {
   const auto refusal = [](const Workload& workload, const ClusterModel& model) {
-    auto result = simulate(workload, model, sched::make_scheduler("fifo").value());
+    auto result = simulate(workload, model, schedulers::make_scheduler("fifo").value());
     return result ? std::string("accepted") : result.error().to_string();
   };
   const Workload fine = jobs({job(Time(0), {stage(1, seconds(1))})});
@@ -309,9 +309,9 @@ TEST(Simulate, SecondAttemptsMakeUpForASlowNode) {
 TEST(Simulate, PreemptedTasksMakeWayAndRunAgain) {
   JobSpec large = job(Time(0), {stage(4, seconds(100))}), small = job(seconds(20), {stage(2, seconds(10))});
   large.pool = "a", small.pool = "b";
-  const auto files = sched::reader_of({{"p.toml", "[[pool]]\nname='b'\nmin_share=2\nmin_share_timeout='2s'"}});
+  const auto files = schedulers::reader_of({{"p.toml", "[[pool]]\nname='b'\nmin_share=2\nmin_share_timeout='2s'"}});
   const auto under = [&](const std::string& scheduler) {
-    return simulate(jobs({large, small}), cluster(1, 4), sched::make_scheduler(scheduler, files).value(), {}).value();
+    return simulate(jobs({large, small}), cluster(1, 4), schedulers::make_scheduler(scheduler, files).value(), {}).value();
   };
   const RunResult patient = under("fair(pools=p.toml)");
   EXPECT_EQ(patient.preemptions, 0u);
@@ -327,29 +327,30 @@ TEST(Simulate, PreemptedTasksMakeWayAndRunAgain) {
   EXPECT_EQ(result.jobs[0].ended, *result.jobs[1].ended + seconds(100)) << "what was killed begins anew";
 }
 
-class BarrierWatch final : public sched::Scheduler {
+class BarrierWatch final : public schedulers::Scheduler {
  public:
-  BarrierWatch(std::unique_ptr<sched::Scheduler> inner, std::uint64_t& wrong) : inner_(std::move(inner)), wrong_(wrong) {}
+  BarrierWatch(std::unique_ptr<schedulers::Scheduler> inner, std::uint64_t& wrong) : inner_(std::move(inner)), wrong_(wrong) {}
   std::string_view name() const override { return inner_->name(); }
-  Result<void> start(const sched::ClusterView& view, sched::Scheduler*) override { return inner_->start(view, nullptr); }
-  void on_event(const sched::ClusterView& view, const sched::Notice& notice) override {
+  Result<void> start(const schedulers::ClusterView& view, schedulers::Scheduler*) override { return inner_->start(view, nullptr); }
+  void on_event(const schedulers::ClusterView& view, const schedulers::Notice& notice) override {
     inner_->on_event(view, notice);
-    if (notice.kind != sched::Notice::Kind::task_launched) return;
+    if (notice.kind != schedulers::Notice::Kind::task_launched) return;
     for (StageId parent : view.stage(notice.job, notice.stage)->parents)
       wrong_ += view.stage(notice.job, parent)->complete() ? 0 : 1;
   }
-  void schedule(const sched::ClusterView& view, const sched::Trigger& trigger, sched::Decisions& decisions) override {
+  void schedule(const schedulers::ClusterView& view, const schedulers::Trigger& trigger,
+                schedulers::Decisions& decisions) override {
     inner_->schedule(view, trigger, decisions);
     for (const auto& [id, node] : view.nodes()) {
-      for (const auto& kind : sched::kResourceKinds) {
-        const bool accounted = kind.amount == &sched::Resources::cpu || node.nominal.*kind.amount > 0;
+      for (const auto& kind : schedulers::kResourceKinds) {
+        const bool accounted = kind.amount == &schedulers::Resources::cpu || node.nominal.*kind.amount > 0;
         wrong_ += accounted && node.used.*kind.amount > node.nominal.*kind.amount * (1 + 1e-9) ? 1 : 0;
       }
     }
   }
 
  private:
-  std::unique_ptr<sched::Scheduler> inner_;
+  std::unique_ptr<schedulers::Scheduler> inner_;
   std::uint64_t& wrong_;
 };
 
@@ -360,7 +361,7 @@ TEST(SimulateProperties, NoStageStartsBeforeItsParentsAndNoNodeIsOvercommitted) 
     ClusterModel model = random_model(random, seed);
     model.slow_start = 1;
     std::uint64_t wrong = 0;
-    auto result = simulate(workload, model, std::make_unique<BarrierWatch>(sched::make_scheduler("drf").value(), wrong));
+    auto result = simulate(workload, model, std::make_unique<BarrierWatch>(schedulers::make_scheduler("drf").value(), wrong));
     ASSERT_TRUE(result) << "seed " << seed;
     ASSERT_EQ(wrong, 0u) << "seed " << seed;
   }

@@ -52,7 +52,7 @@ inline Workload jobs(std::vector<JobSpec> list) {
 
 inline RunResult run(const Workload& workload, const ClusterModel& model, const std::string& scheduler = "fifo",
                      const RunOptions& options = {}) {
-  auto result = simulate(workload, model, sched::make_scheduler(scheduler).value(), options);
+  auto result = simulate(workload, model, schedulers::make_scheduler(scheduler).value(), options);
   EXPECT_TRUE(result.has_value()) << result.error().to_string();
   return result ? std::move(*result) : RunResult{};
 }

@@ -9,7 +9,7 @@
 
 namespace {
 
-using namespace weft::sched;
+using namespace weft::schedulers;
 
 class NewestFirst final : public Scheduler {
  public:

@@ -150,8 +150,8 @@ void ClusterOptions::declare(Config& config) {
   config.real("estimates.demand_spread", model.estimates.demand_spread, "");
 }
 
-sched::Resources ClusterOptions::machine() const {
-  sched::Resources all;
+schedulers::Resources ClusterOptions::machine() const {
+  schedulers::Resources all;
   all.cpu = cores, all.memory = real(memory), all.map_slots = map_slots, all.reduce_slots = reduce_slots;
   all.disk_read = real(disk_read), all.disk_write = real(disk_write);
   all.network_in = real(network_in), all.network_out = real(network_out);
@@ -225,7 +225,7 @@ std::string describe(const ClusterModel& model) {
   }
   std::map<std::string, std::uint32_t> kinds;
   for (const NodeGroup& group : model.groups) {
-    std::string kind = sched::to_string(group.capacity);
+    std::string kind = schedulers::to_string(group.capacity);
     if (group.speed != 1) kind += fmt::format(" at speed {}", group.speed);
     kinds[kind] += group.count;
   }

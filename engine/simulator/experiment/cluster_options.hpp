@@ -33,7 +33,7 @@ struct ClusterOptions {
   /// invalid_argument, naming the key.
   Result<ClusterModel> build(const std::vector<HostSpec>& hosts) const;
   /// What a node of the first kind has: what "a machine" means to traces.
-  sched::Resources machine() const;
+  schedulers::Resources machine() const;
 };
 
 /// The nodes of a recorded run, in place of those of the options, with what befell them.

@@ -74,7 +74,7 @@ Time series_step(const Setting& setting) {
   for (const JobSpec& job : setting.workload.jobs) {
     longest = std::max(longest, job.arrival + report::time_alone(job));
     for (const StageSpec& stage : job.stages) {
-      const double cpu = stage.demand == sched::Resources{} ? 1 : stage.demand.cpu;
+      const double cpu = stage.demand == schedulers::Resources{} ? 1 : stage.demand.cpu;
       Time mean = stage.duration;
       if (!stage.durations.empty()) {
         Time sum{0};

@@ -109,7 +109,7 @@ void add_traffic(std::vector<Metric>& all) {
 }
 
 void add_use(std::vector<Metric>& all) {
-  for (const auto& kind : sched::kResourceKinds) {
+  for (const auto& kind : schedulers::kResourceKinds) {
     all.push_back({fmt::format("utilisation_{}", kind.name), fmt::format("utilisation, {}", kind.name), Format::percent,
                    Better::higher, [amount = kind.amount](const RunResult& run, const Alone&) -> Value {
                      if (run.utilisation.*amount <= 0) return std::nullopt;

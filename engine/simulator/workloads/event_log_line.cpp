@@ -115,11 +115,11 @@ class Parser {
     return json_.array([&] { return number(values.emplace_back()); });
   }
 
-  Result<void> resources(sched::Resources& resources) {
+  Result<void> resources(schedulers::Resources& resources) {
     return json_.object([&](std::string_view key) -> Result<void> {
-      const auto kind = std::find_if(sched::kResourceKinds.begin(), sched::kResourceKinds.end(),
-                                     [&](const sched::ResourceKind& one) { return one.name == key; });
-      if (kind == sched::kResourceKinds.end()) return json_.skip();
+      const auto kind = std::find_if(schedulers::kResourceKinds.begin(), schedulers::kResourceKinds.end(),
+                                     [&](const schedulers::ResourceKind& one) { return one.name == key; });
+      if (kind == schedulers::kResourceKinds.end()) return json_.skip();
       return real(resources.*(kind->amount));
     });
   }

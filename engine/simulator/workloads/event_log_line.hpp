@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 #include "engine/simulator/workloads/lines.hpp"
-#include "schedulers/resources.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::simulator::workloads {
 
@@ -24,7 +24,7 @@ struct LoggedStage {
   std::string name;
   std::uint32_t tasks = 0, partitions = 0;
   std::vector<std::uint32_t> inputs;  // shuffles, by the stages that write them
-  sched::Resources demand;
+  schedulers::Resources demand;
   Time estimate{0};
   std::vector<LoggedSplit> splits;
 };
@@ -40,7 +40,7 @@ struct LoggedEvent {
   std::uint32_t max_attempts = 0, shuffle_replicas = 0;  // 0: not told
   std::optional<Time> deadline;
   double weight = 1;
-  sched::Resources demand, capacity;
+  schedulers::Resources demand, capacity;
   std::map<std::string, std::string> attributes;
   std::vector<LoggedStage> stages;
   std::vector<std::uint32_t> targets;

@@ -88,7 +88,7 @@ Result<JobClass> JobClass::make(const JobClassText& text) {
   if (!text.demand.empty()) {
     std::string_view inside = trim(text.demand);
     if (inside.starts_with('(') && inside.ends_with(')')) inside = inside.substr(1, inside.size() - 2);
-    auto demand = sched::parse_resources(inside);
+    auto demand = schedulers::parse_resources(inside);
     if (!demand) return fail(std::move(demand).error().wrap(fmt::format("class {}: demand", escaped(text.name))));
     made.demand_ = *demand;
   }

@@ -51,7 +51,7 @@ class JobClass {
   };
   JobClassText text_;
   Draws draws_;
-  sched::Resources demand_;
+  schedulers::Resources demand_;
 };
 
 }  // namespace weft::simulator::workloads

@@ -51,7 +51,7 @@ TaskName parse_name(std::string_view name) {
 
 class Reader {
  public:
-  Reader(Lines lines, const sched::Resources& machine) : lines_(std::move(lines)), machine_(machine) {}
+  Reader(Lines lines, const schedulers::Resources& machine) : lines_(std::move(lines)), machine_(machine) {}
 
   Result<Workload> read() {
     WEFT_TRY(heading());
@@ -182,7 +182,7 @@ class Reader {
   }
 
   Lines lines_;
-  sched::Resources machine_;
+  schedulers::Resources machine_;
   std::size_t columns_ = 0;
   std::array<std::size_t, kColumns> where_{};
   std::vector<std::string_view> fields_;  // of the current line

@@ -32,7 +32,7 @@ std::vector<std::string_view> words(std::string_view line) {
 
 class Reader {
  public:
-  Reader(Lines lines, const sched::Resources& machine) : lines_(std::move(lines)), machine_(machine) {}
+  Reader(Lines lines, const schedulers::Resources& machine) : lines_(std::move(lines)), machine_(machine) {}
 
   Result<Workload> read() {
     Workload workload;
@@ -102,7 +102,7 @@ class Reader {
     StageSpec stage;
     stage.name = std::string(words_[0]);
     WEFT_ASSIGN(stage.duration, seconds(lines_, words_[1], "the duration"));
-    using R = sched::Resources;
+    using R = schedulers::Resources;
     constexpr std::array<double R::*, 6> kOrder{&R::cpu,         &R::memory,    &R::network_in,
                                                 &R::network_out, &R::disk_read, &R::disk_write};
     for (std::size_t i = 0; i < kOrder.size(); ++i) {
@@ -136,7 +136,7 @@ class Reader {
   }
 
   Lines lines_;
-  sched::Resources machine_;
+  schedulers::Resources machine_;
   std::vector<std::string_view> words_;  // of the current line
   std::string name_;                     // of the job to come
   std::map<std::string, std::uint32_t, std::less<>> positions_;

@@ -39,7 +39,7 @@ struct StageLog {
 
 struct JobLog {
   JobSpec spec;
-  sched::Resources demand;
+  schedulers::Resources demand;
   Time submitted{0};
   std::optional<Time> planned;
   Time last_end{0};
@@ -213,7 +213,7 @@ StageSpec Reader::to_spec(const JobLog& job, const StageLog& log) {
   StageSpec spec;
   spec.name = log.plan.name;
   spec.tasks = static_cast<std::uint32_t>(log.tasks.size());
-  spec.demand = log.plan.demand == sched::Resources{} ? job.demand : log.plan.demand;
+  spec.demand = log.plan.demand == schedulers::Resources{} ? job.demand : log.plan.demand;
   spec.estimate = log.plan.estimate;  // 0, not known: a scheduler is not told what it was not told then
   Time sum{0};
   std::int64_t known = 0;

@@ -19,7 +19,7 @@ struct Absence {
 
 struct RecordedNode {
   std::string name, host, rack;
-  sched::Resources capacity;
+  schedulers::Resources capacity;
   std::map<std::string, std::string> attributes;
   std::vector<Absence> absences;  // while tasks ran, on the clock of the arrivals
 };

@@ -15,7 +15,7 @@ namespace weft::simulator::workloads {
 /// What a trace does not say and depends on the cluster it is to run on.
 struct Context {
   /// What traces mean that give demands as parts of a machine.
-  sched::Resources machine{1, 1, 1, 1, 1, 1, 0, 0};
+  schedulers::Resources machine{1, 1, 1, 1, 1, 1, 0, 0};
   std::uint64_t seed = 1;  // of generated jobs and of random samples, unless a setting says otherwise
 };
 

@@ -10,23 +10,23 @@ namespace {
 using Files = std::map<std::string, std::string>;
 
 /// Launches `limit` tasks at a time, or throws, refuses to start, …: what its configuration says.
-class Configured final : public sched::Scheduler {
+class Configured final : public schedulers::Scheduler {
  public:
   Configured(std::string text, std::vector<std::string>& story) : text_(std::move(text)), story_(story) {}
   std::string_view name() const override { return "configured"; }
-  Result<void> start(const sched::ClusterView& view, sched::Scheduler* before) override {
+  Result<void> start(const schedulers::ClusterView& view, schedulers::Scheduler* before) override {
     if (text_ == "refuse") return fail(Code::invalid_argument, "limits:3: no");
     if (text_ == "throw") throw std::runtime_error("oh");
     story_.push_back(
         fmt::format("{} sees {} jobs, {} before", text_, view.jobs().size(), before == nullptr ? "nobody" : before->name()));
     return {};
   }
-  Result<void> admit(const sched::ClusterView&, const sched::JobInfo& job) const override {
+  Result<void> admit(const schedulers::ClusterView&, const schedulers::JobInfo& job) const override {
     if (job.pool == "closed") return fail(Code::invalid_argument, "pool closed takes no jobs");
     if (job.pool == "odd") throw std::runtime_error("odd pool");
     return {};
   }
-  void schedule(const sched::ClusterView& view, const sched::Trigger&, sched::Decisions& decisions) override {
+  void schedule(const schedulers::ClusterView& view, const schedulers::Trigger&, schedulers::Decisions& decisions) override {
     if (view.jobs().empty() || view.free_nodes().empty()) return;
     const auto& job = view.jobs().begin()->second;
     while (job.running < std::stoull(text_) && !job.runnable.empty()) {
@@ -34,9 +34,9 @@ class Configured final : public sched::Scheduler {
       if (!task || !decisions.launch({job.id, *job.runnable.begin(), *task}, *view.free_nodes().begin(), text_)) return;
     }
   }
-  std::vector<sched::GroupStatus> groups(const sched::ClusterView&) const override {
+  std::vector<schedulers::GroupStatus> groups(const schedulers::ClusterView&) const override {
     if (text_ == "5") throw std::runtime_error("no groups");
-    sched::GroupStatus group;
+    schedulers::GroupStatus group;
     group.name = text_;
     return {group};
   }
@@ -49,7 +49,7 @@ class Configured final : public sched::Scheduler {
 class Configuration : public testing::Test {
  protected:
   SchedulerFactory factory() {
-    return [this](const std::string& spec, const Files& files) -> Result<std::unique_ptr<sched::Scheduler>> {
+    return [this](const std::string& spec, const Files& files) -> Result<std::unique_ptr<schedulers::Scheduler>> {
       if (spec != "configured") return fail(Code::invalid_argument, "unknown scheduler '" + spec + "'");
       return std::make_unique<Configured>(files.at("limits"), story);
     };
@@ -59,7 +59,7 @@ class Configuration : public testing::Test {
   }
 
   std::vector<std::string> story;
-  Driver driver{sched::make_scheduler("fifo").value(), CoreOptions{}, factory()};
+  Driver driver{schedulers::make_scheduler("fifo").value(), CoreOptions{}, factory()};
 };
 
 TEST_F(Configuration, ANewOneServesTheJobsThatAreThere) {
@@ -105,7 +105,7 @@ TEST_F(Configuration, TheSchedulerLetsJobsInOrNot) {
 TEST_F(Configuration, ReplaysToTheSameCommands) {
   std::vector<AcceptedEvent> events;
   std::vector<Command> first;
-  Core core(sched::make_scheduler("fifo").value(), CoreOptions{}, factory());
+  Core core(schedulers::make_scheduler("fifo").value(), CoreOptions{}, factory());
   const auto apply = [&](Event event) {
     events.push_back({Time(1), copy_of(event)});
     ASSERT_TRUE(core.apply(Time(1), std::move(event), first));
@@ -122,7 +122,7 @@ TEST_F(Configuration, ReplaysToTheSameCommands) {
   apply(SchedulerConfigured{"configured", {{"limits", "6"}}});
 
   std::vector<Command> second;
-  Core again(sched::make_scheduler("fifo").value(), CoreOptions{}, factory());
+  Core again(schedulers::make_scheduler("fifo").value(), CoreOptions{}, factory());
   ASSERT_TRUE(replay(events, again, second));
   const auto launches = [](const std::vector<Command>& commands) {
     std::string text;

@@ -52,8 +52,8 @@ inline plan::PlanPart part(std::uint32_t action, std::vector<plan::Stage> stages
 
 class Driver {
  public:
-  explicit Driver(CoreOptions options = {}) : Driver(sched::make_scheduler("fifo").value(), options) {}
-  Driver(std::unique_ptr<sched::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory = {})
+  explicit Driver(CoreOptions options = {}) : Driver(schedulers::make_scheduler("fifo").value(), options) {}
+  Driver(std::unique_ptr<schedulers::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory = {})
       : core(std::move(scheduler), options, std::move(factory)) {}
 
   Result<void> apply(Event event) {

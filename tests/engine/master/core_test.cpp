@@ -265,7 +265,7 @@ TEST(Core, ANodeWhoseOutputsNobodyCanReadIsToldToReleaseThem) {
   ASSERT_TRUE(d.extend(1, part(0, {source(0, 12, 1), std::move(large)}, {0})));
   while (d.launches(1) == 0) ASSERT_TRUE(d.finish(AttemptId(d.running.begin()->first)));
   for (int failure = 0; failure < 4; ++failure) {
-    const sched::StageInfo& maps = *d.core.view().stage(JobId(1), StageId(0));
+    const schedulers::StageInfo& maps = *d.core.view().stage(JobId(1), StageId(0));
     std::uint32_t map = 0;
     while (maps.tasks[map].node != NodeId(2)) ++map;
     ASSERT_TRUE(d.fail_fetch(d.running_attempt(1, 1, 0), 0, map, maps.tasks[map].attempt(), NodeId(2)));

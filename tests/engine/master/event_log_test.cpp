@@ -23,7 +23,7 @@ std::vector<Event> all_events() {
   job.max_attempts = 9;
   job.task_timeout = Time(5);
   job.shuffle_replicas = 2;
-  job.hints = {2, 3, 4, sched::Resources{1, 1, 1, 1}, std::nullopt, sched::Resources{2, 2, 2, 2}};
+  job.hints = {2, 3, 4, schedulers::Resources{1, 1, 1, 1}, std::nullopt, schedulers::Resources{2, 2, 2, 2}};
   events.emplace_back(job);
   events.emplace_back(PlanExtended{JobId(7), part(1, {source(0, 2, 3), result(reader(1, {0}, 3, 0))}, {0})});
   events.emplace_back(JobClosed{JobId(7)});

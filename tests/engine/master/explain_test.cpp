@@ -103,12 +103,12 @@ TEST(Explain, TellsThatEveryWorkerLargeEnoughIsExcludedAndForHowLong) {
 }
 
 /// Launches nothing, and holds what it is told to hold.
-class Holding final : public sched::Scheduler {
+class Holding final : public schedulers::Scheduler {
  public:
   using Holds = std::vector<std::pair<std::optional<StageId>, std::string>>;
   explicit Holding(const Holds& holds) : holds_(holds) {}
   std::string_view name() const override { return "holding"; }
-  void schedule(const sched::ClusterView&, const sched::Trigger&, sched::Decisions& decisions) override {
+  void schedule(const schedulers::ClusterView&, const schedulers::Trigger&, schedulers::Decisions& decisions) override {
     for (const auto& [stage, reason] : holds_) decisions.hold(JobId(1), stage, reason);
   }
 

@@ -129,7 +129,7 @@ TEST(Pacing, OnHeartbeatsReadersMakeWayWhenALimitKeepsWhatTheyWaitForFromRunning
   CoreOptions options;
   options.on_heartbeats = true;
   options.slow_start = 0.5;
-  Driver driver(sched::make_scheduler("capacity(queues=q.toml)", sched::reader_of(files)).value(), options);
+  Driver driver(schedulers::make_scheduler("capacity(queues=q.toml)", schedulers::reader_of(files)).value(), options);
   const auto beat = [&](std::uint32_t node) { ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(node), {}})); };
   driver.join(1, 2);
   driver.join(2, 2);
@@ -174,14 +174,14 @@ TEST(Pacing, AHeartbeatChangesTheCapacityAndWhatRunsGoesOn) {
   ASSERT_TRUE(driver.extend(1, part(0, {result(source(0, 6, 0))})));
   ASSERT_EQ(driver.running.size(), 2u);
   WorkerHeartbeat none{NodeId(1), {}};
-  none.capacity = sched::Resources{};
+  none.capacity = schedulers::Resources{};
   ASSERT_TRUE(driver.apply(none));
   EXPECT_EQ(driver.core.view().capacity().cpu, 0);
   EXPECT_EQ(driver.running.size(), 2u);
   driver.drain();
   EXPECT_EQ(driver.launches(0), 2u);
   WorkerHeartbeat more{NodeId(1), {}};
-  more.capacity = sched::Resources{.cpu = 3};
+  more.capacity = schedulers::Resources{.cpu = 3};
   ASSERT_TRUE(driver.apply(more));
   EXPECT_EQ(driver.running.size(), 3u);
   more.capacity->cpu = -1;

@@ -8,7 +8,7 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 class Placement : public testing::Test {
  protected:
-  void join(std::uint32_t node, sched::Resources capacity) {
+  void join(std::uint32_t node, schedulers::Resources capacity) {
     WorkerJoined event;
     event.node = NodeId(node);
     event.name = fmt::format("worker-{}", node);
@@ -16,7 +16,7 @@ class Placement : public testing::Test {
     event.capacity = capacity;
     ASSERT_TRUE(driver.apply(std::move(event)));
   }
-  void submit(sched::Resources demand) {
+  void submit(schedulers::Resources demand) {
     JobSubmitted event;
     event.job = JobId(1);
     event.demand = demand;

@@ -21,7 +21,7 @@ void finish_map(Driver& d, std::uint32_t stage, std::uint32_t map, std::uint64_t
   d.finish_map(d.running_attempt(1, stage, map), bytes, input, std::move(spread));
 }
 
-const sched::StageInfo& stage(const Driver& d, std::uint32_t id) { return *d.core.view().stage(JobId(1), StageId(id)); }
+const schedulers::StageInfo& stage(const Driver& d, std::uint32_t id) { return *d.core.view().stage(JobId(1), StageId(id)); }
 
 std::size_t placed(const Driver& d, std::uint32_t id) {
   std::size_t count = 0;
@@ -174,10 +174,10 @@ TEST(Preplacement, IsNotForReadersOfFilesNorForASingleNode) {
 }
 
 TEST(Preplacement, ASchedulerThatThrowsWhenAskedIsFoundOutAndTheJobGoesOn) {
-  class Thrower final : public sched::Scheduler {
+  class Thrower final : public schedulers::Scheduler {
    public:
     std::string_view name() const override { return "thrower"; }
-    void schedule(const sched::ClusterView& view, const sched::Trigger&, sched::Decisions& decisions) override {
+    void schedule(const schedulers::ClusterView& view, const schedulers::Trigger&, schedulers::Decisions& decisions) override {
       for (const auto& [id, job] : view.jobs()) {
         for (StageId stage : std::set(job.runnable)) {
           while (!job.stage(stage)->pending.empty() && !view.free_nodes().empty())
@@ -185,7 +185,7 @@ TEST(Preplacement, ASchedulerThatThrowsWhenAskedIsFoundOutAndTheJobGoesOn) {
         }
       }
     }
-    void preplace(const sched::ClusterView&, const sched::Preplaceable& what, sched::Decisions& decisions) override {
+    void preplace(const schedulers::ClusterView&, const schedulers::Preplaceable& what, schedulers::Decisions& decisions) override {
       (void)decisions.preplace({what.job, what.reader, 0}, NodeId(2), "before it breaks");
       throw std::runtime_error("no idea");
     }

@@ -128,7 +128,7 @@ TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
     finished += cluster->results().size();
     zombies += cluster->zombies_refused();
     moved += cluster->outputs_moved();
-    ASSERT_EQ(cluster->core().view().used(), sched::Resources()) << "seed " << seed;
+    ASSERT_EQ(cluster->core().view().used(), schedulers::Resources()) << "seed " << seed;
     for (const auto& [id, node] : cluster->core().view().nodes()) ASSERT_TRUE(node.running.empty()) << "seed " << seed;
     ASSERT_TRUE(cluster->core().view().runnable_jobs().empty()) << "seed " << seed;
   }
@@ -150,7 +150,7 @@ TEST(SimulatedRuns, TheSameSeedGivesTheSameEventsAndCommands) {
 TEST(SimulatedRuns, TheSameEventsGiveAnotherCoreTheSameCommands) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     auto cluster = run_jobs(seed);
-    Core core(sched::make_scheduler("fifo").value(), faulty(seed).core);
+    Core core(schedulers::make_scheduler("fifo").value(), faulty(seed).core);
     std::vector<Command> commands;
     auto replayed = replay(cluster->events(), core, commands);
     ASSERT_TRUE(replayed) << "seed " << seed << ": " << replayed.error().to_string();
@@ -227,7 +227,7 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
 }
 
 /// The core's indexes against a recount from scratch.
-void check_view(const sched::ClusterView& view, std::uint64_t seed) {
+void check_view(const schedulers::ClusterView& view, std::uint64_t seed) {
   std::size_t running = 0;
   for (const auto& [id, node] : view.nodes()) {
     running += node.running.size();
@@ -241,7 +241,7 @@ void check_view(const sched::ClusterView& view, std::uint64_t seed) {
       std::uint32_t counts[4] = {0, 0, 0, 0};
       for (std::uint32_t i = 0; i < stage.tasks.size(); ++i) {
         ++counts[static_cast<std::size_t>(stage.tasks[i].state)];
-        ASSERT_EQ(stage.pending.contains(i), stage.tasks[i].state == sched::TaskState::pending) << "seed " << seed;
+        ASSERT_EQ(stage.pending.contains(i), stage.tasks[i].state == schedulers::TaskState::pending) << "seed " << seed;
       }
       ASSERT_EQ(counts[1], stage.pending.count()) << "seed " << seed;
       ASSERT_EQ(counts[2], stage.running) << "seed " << seed;
@@ -263,7 +263,7 @@ void check_jobs(const Core& core, std::uint64_t seed) {
     const auto status = core.job(id, true);
     ASSERT_TRUE(status && core.explain(id)) << "seed " << seed;
     for (const StageStatus& stage : status->stages) {
-      const sched::StageInfo& of = info.stages.at(stage.id);
+      const schedulers::StageInfo& of = info.stages.at(stage.id);
       ASSERT_LE(stage.copies, stage.finished) << "seed " << seed;
       ASSERT_EQ(of.bounds.empty() ? of.tasks.size() : of.bounds.size() - 1, of.tasks.size()) << "seed " << seed;
       std::size_t placed = 0;
@@ -272,7 +272,7 @@ void check_jobs(const Core& core, std::uint64_t seed) {
         for (const std::uint32_t task : tasks) ASSERT_EQ(of.tasks[task].preplaced, node) << "seed " << seed;
         placed += tasks.size();
       }
-      const auto is_placed = [](const sched::TaskInfo& task) { return task.preplaced.has_value(); };
+      const auto is_placed = [](const schedulers::TaskInfo& task) { return task.preplaced.has_value(); };
       ASSERT_EQ(placed, std::count_if(of.tasks.begin(), of.tasks.end(), is_placed)) << "seed " << seed;
       if (of.output.finished_maps() == 0) continue;
       std::uint64_t bytes = 0;
@@ -315,10 +315,10 @@ std::optional<Event> likely_event(Random& random, const Core& core, const std::v
   for (const auto& [id, info] : core.view().nodes()) {
     if (info.running.empty() || random.chance(0.5)) continue;
     const AttemptId attempt = *info.running.begin();
-    const sched::JobInfo& job = *core.view().job(attempt.task.job);
-    const sched::StageInfo& stage = job.stages.at(attempt.task.stage);
+    const schedulers::JobInfo& job = *core.view().job(attempt.task.job);
+    const schedulers::StageInfo& stage = job.stages.at(attempt.task.stage);
     if (random.chance(0.2) && !stage.parents.empty()) {
-      const sched::StageInfo& input = job.stages.at(stage.parents[random.below(stage.parents.size())]);
+      const schedulers::StageInfo& input = job.stages.at(stage.parents[random.below(stage.parents.size())]);
       if (input.tasks.empty()) continue;
       const auto map = static_cast<std::uint32_t>(random.below(input.tasks.size()));
       TaskFailed failed{attempt, id, FailureKind::fetch_failed, "gone", {}};
@@ -341,8 +341,8 @@ TEST(RandomEvents, AnyOrderIsAppliedOrRefusedAndDeterministic) {
   for (std::uint64_t seed = 1; seed <= 3000 / kShare; ++seed) {
     Random random(seed);
     const CoreOptions options = random_options(random);
-    Core first(sched::make_scheduler("fifo").value(), options);
-    Core second(sched::make_scheduler("fifo").value(), options);
+    Core first(schedulers::make_scheduler("fifo").value(), options);
+    Core second(schedulers::make_scheduler("fifo").value(), options);
     std::uint32_t action = 0, node = 0;
     std::uint64_t job = 0;
     std::vector<Command> first_commands, second_commands;

@@ -7,12 +7,12 @@
 namespace weft::master::test {
 namespace {
 
-using sched::ClusterView;
-using sched::Decisions;
-using sched::Notice;
-using sched::Trigger;
+using schedulers::ClusterView;
+using schedulers::Decisions;
+using schedulers::Notice;
+using schedulers::Trigger;
 
-class Scripted final : public sched::Scheduler {
+class Scripted final : public schedulers::Scheduler {
  public:
   using Script = std::function<void(const ClusterView&, const Trigger&, Decisions&)>;
   explicit Scripted(Script script, std::function<void(const Notice&)> hear = {})

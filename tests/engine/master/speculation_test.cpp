@@ -86,7 +86,7 @@ TEST_F(SecondAttempts, AreGivenToATaskThatTakesMuchLongerThanOthersOfItsStageOnA
   EXPECT_EQ(driver->last<ActionFinished>()->results.at(0).size(), 8u);
   EXPECT_EQ(stage().speculative_won, 1u);
   EXPECT_EQ(driver->core.job(JobId(1))->counters.at("tasks"), 8) << "counted once";
-  EXPECT_EQ(driver->core.view().used(), sched::Resources());
+  EXPECT_EQ(driver->core.view().used(), schedulers::Resources());
 }
 
 TEST_F(SecondAttempts, AreKilledWhenTheFirstFinishesAfterAll) {
@@ -236,9 +236,9 @@ TEST_F(SecondAttempts, AreMeasuredAgainstEstimatesWhenNothingHasFinished) {
 }
 
 TEST_F(SecondAttempts, AreSwitchedOffAndOnByTheConfiguration) {
-  driver = std::make_unique<Driver>(sched::make_scheduler("fifo").value(), options("off"),
-                                    [](const std::string& spec, const auto&) -> Result<std::unique_ptr<sched::Scheduler>> {
-                                      return sched::make_scheduler(spec);
+  driver = std::make_unique<Driver>(schedulers::make_scheduler("fifo").value(), options("off"),
+                                    [](const std::string& spec, const auto&) -> Result<std::unique_ptr<schedulers::Scheduler>> {
+                                      return schedulers::make_scheduler(spec);
                                     });
   for (std::uint32_t node = 1; node <= 4; ++node) driver->join(node, 2);
   driver->submit(1);
@@ -254,17 +254,17 @@ TEST_F(SecondAttempts, AreSwitchedOffAndOnByTheConfiguration) {
 }
 
 /// Tries what must not be; then what may.
-class Pushing final : public sched::Scheduler {
+class Pushing final : public schedulers::Scheduler {
  public:
   explicit Pushing(std::vector<std::string>& refusals) : refusals_(refusals) {}
   std::string_view name() const override { return "pushing"; }
-  void schedule(const sched::ClusterView& view, const sched::Trigger&, sched::Decisions& decisions) override {
+  void schedule(const schedulers::ClusterView& view, const schedulers::Trigger&, schedulers::Decisions& decisions) override {
     for (std::uint32_t i = 0; i < 4 && !view.runnable_jobs().empty(); ++i) {
       const auto launched = decisions.launch({JobId(1), StageId(0), i}, NodeId(1 + i % 2), "");
       if (!launched) refusals_.push_back(launched.error().to_string());
     }
   }
-  void speculate(const sched::ClusterView& view, const sched::Trigger&, sched::Decisions& decisions) override {
+  void speculate(const schedulers::ClusterView& view, const schedulers::Trigger&, schedulers::Decisions& decisions) override {
     const TaskId task = *view.stragglers().begin();
     for (NodeId node : {view.task(task)->node, NodeId(77), NodeId(3)}) {
       const auto launched = decisions.launch(task, node, "");

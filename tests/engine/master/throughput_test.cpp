@@ -37,7 +37,7 @@ std::size_t run_all(Core& core, std::vector<Command>& commands, std::size_t next
 }
 
 void measure(const char* what, std::uint32_t nodes, double slots, plan::PlanPart plan_part, bool with_hosts) {
-  Core core(sched::make_scheduler("fifo").value(), {});
+  Core core(schedulers::make_scheduler("fifo").value(), {});
   std::vector<Command> commands;
   for (std::uint32_t i = 1; i <= nodes; ++i) {
     WorkerJoined event;
@@ -78,7 +78,7 @@ TEST(CoreThroughput, IsPrinted) {
 
 TEST(CoreThroughput, LossOfANodeIsPrinted) {
   constexpr std::uint32_t kMaps = kSanitized ? 20'000 : 200'000;
-  Core core(sched::make_scheduler("fifo").value(), {});
+  Core core(schedulers::make_scheduler("fifo").value(), {});
   std::vector<Command> commands;
   for (std::uint32_t i = 1; i <= 2; ++i) {
     WorkerJoined event;

@@ -36,11 +36,11 @@ class Gate {
 };
 
 /// Waits at `gate` before it decides, and passes `done` when it has; once.
-class Waiting final : public sched::Scheduler {
+class Waiting final : public schedulers::Scheduler {
  public:
   Waiting(std::shared_ptr<Gate> gate, std::shared_ptr<Gate> done) : gate_(std::move(gate)), done_(std::move(done)) {}
   std::string_view name() const override { return "waiting"; }
-  void schedule(const sched::ClusterView& view, const sched::Trigger&, sched::Decisions& decisions) override {
+  void schedule(const schedulers::ClusterView& view, const schedulers::Trigger&, schedulers::Decisions& decisions) override {
     gate_->pass();
     if (!view.runnable_jobs().empty()) decisions.hold(view.runnable_jobs().begin()->id, std::nullopt, "at last");
     done_->open();
@@ -60,7 +60,7 @@ WorkerJoined worker() {
 
 TEST(GuardedCore, AppliesEventsAsACoreDoes) {
   for (const std::optional<Duration> patience : {std::optional<Duration>(), std::optional<Duration>(10s)}) {
-    GuardedCore core(std::make_unique<Core>(sched::make_scheduler("fifo").value(), CoreOptions{}), patience);
+    GuardedCore core(std::make_unique<Core>(schedulers::make_scheduler("fifo").value(), CoreOptions{}), patience);
     std::vector<Command> commands;
     EXPECT_TRUE(core.apply(Time(1), worker(), commands));
     EXPECT_EQ(commands.size(), 1u);  // the heartbeat's timer
@@ -78,8 +78,8 @@ std::string give_up() {
   auto done = std::make_shared<Gate>();
   std::string wrong;
   {
-    auto inner = std::make_unique<Core>(sched::make_scheduler("fifo").value(), CoreOptions{},
-                                        [&](const std::string&, const auto&) -> Result<std::unique_ptr<sched::Scheduler>> {
+    auto inner = std::make_unique<Core>(schedulers::make_scheduler("fifo").value(), CoreOptions{},
+                                        [&](const std::string&, const auto&) -> Result<std::unique_ptr<schedulers::Scheduler>> {
                                           return std::make_unique<Waiting>(gate, done);
                                         });
     GuardedCore core(std::move(inner), 50ms);

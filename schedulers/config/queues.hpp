@@ -1,0 +1,34 @@
+// The queues of the capacity scheduler, read from TOML:
+//
+//   [[queue]]
+//   name = "production"
+//   parent = "all"              # none: at the top
+//   capacity = 70               # percent of the parent's; the queues of a level sum to 100
+//   max_capacity = 90           # percent of the parent's it may borrow up to (100)
+//   user_limit_percent = 25     # a user may always have so much of the queue, however many users are active (100)
+//   user_limit_factor = 1       # times the queue's capacity that one user may have (1)
+//   priorities = true           # jobs by priority, then submit time (false: by submit time)
+//
+// A job goes to the leaf queue it names as its pool, one that names none to "default". Any other is refused.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedulers/config/options.hpp"
+
+namespace weft::schedulers {
+
+struct QueueSettings {
+  std::string name;
+  std::optional<std::size_t> parent;          // index
+  double capacity = 100, max_capacity = 100;  // percent of the parent's
+  double user_limit_percent = 100, user_limit_factor = 1;
+  bool priorities = false;
+};
+
+/// Parents come before their children.
+Result<std::vector<QueueSettings>> parse_queues(const ConfigFile& file);
+
+}  // namespace weft::schedulers

@@ -1,0 +1,99 @@
+// The fair scheduler's pools with what their jobs have and want, and who of each pool's jobs and pools is next. Kept up to date
+// as jobs change: O(depth * log n) per change.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schedulers/config/pools.hpp"
+#include "schedulers/parts/parts.hpp"
+
+namespace weft::schedulers {
+
+/// Amounts of one slot kind.
+struct Amounts {
+  double used = 0, demand = 0;  // demand: used and wanted
+};
+constexpr std::size_t kSlotKinds = 3;
+
+class PoolTree {
+ public:
+  using PoolIndex = std::size_t;
+  static constexpr PoolIndex kRoot = 0;
+
+  struct Pool {
+    PoolSettings settings;
+    PoolIndex parent = kRoot;
+    bool configured = true;  // by the file; others come with the jobs that name them
+    std::vector<PoolIndex> pools;
+    std::set<JobId> jobs;  // directly in it
+    std::array<Amounts, kSlotKinds> amounts;
+    /// min(m, demand).
+    double guaranteed(SlotKind kind) const;
+  };
+
+  /// `otherwise`: of pools that no file names.
+  PoolTree(const std::vector<PoolSettings>& settings, PoolSettings otherwise);
+
+  const Pool& pool(PoolIndex index) const { return nodes_[index].pool; }
+  std::size_t size() const { return nodes_.size(); }
+  /// Of a job that arrived and did not end.
+  PoolIndex pool_of(JobId job) const { return jobs_.at(job).pool; }
+  Amounts amounts_of(JobId job, SlotKind kind) const { return jobs_.at(job).amounts[static_cast<std::size_t>(kind)]; }
+
+  void arrive(const ClusterView& view, const JobInfo& job);
+  void change(const ClusterView& view, const JobInfo& job);
+  void end(const ClusterView& view, const JobInfo& job);
+  /// Calls turn.serve() with jobs in fair order until one takes something.
+  bool offer(const ClusterView& view, SlotKind kind, Turn& turn);
+
+  /// What each pool and each job is due of `capacity` now.
+  struct Shares {
+    std::vector<double> pools;
+    std::map<JobId, double> jobs;
+  };
+  Shares shares(const ClusterView& view, SlotKind kind, double capacity) const;
+
+ private:
+  /// Place among siblings: the needy first, by how far they are below; then by what they have per weight; then the earliest.
+  struct Rank {
+    int band = 0;
+    double ratio = 0;
+    bool is_job = false;
+    JobOrder tie;  // pools: their index in place of the job
+    bool operator<(const Rank& other) const;
+  };
+  struct Node {
+    Pool pool;
+    std::array<std::set<Rank>, kSlotKinds> order;      // children with pending tasks of the kind
+    std::array<std::optional<Rank>, kSlotKinds> rank;  // its own, in its parent's order
+  };
+  struct Job {
+    PoolIndex pool = kRoot;
+    JobOrder order;
+    bool active = true;    // has tasks that run or could
+    bool eligible = true;  // not held back by a limit of running jobs
+    std::array<Amounts, kSlotKinds> amounts;
+    std::array<std::optional<Rank>, kSlotKinds> rank;
+  };
+
+  PoolIndex pool_named(const std::string& name);
+  bool offer(const ClusterView& view, SlotKind kind, PoolIndex pool, Turn& turn);
+  void move(PoolIndex parent, std::size_t kind, std::optional<Rank>& from, std::optional<Rank> to);
+  void update(Job& job, const JobInfo& info);
+  void update_pools(PoolIndex leaf, std::size_t kind, const Amounts& change);
+  void update_eligible(const ClusterView& view);
+
+  std::vector<Node> nodes_;  // parents before children; the root first
+  std::map<std::string, PoolIndex> by_name_;
+  PoolSettings default_;
+  std::map<JobId, Job> jobs_;
+  bool limited_ = false;        // some pool limits its running jobs
+  std::set<JobId> to_be_told_;  // that a limit holds them back
+};
+
+}  // namespace weft::schedulers

@@ -1,0 +1,145 @@
+#include "schedulers/parts/preplacement.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "schedulers/parts/reduce_mapping.hpp"
+#include "schedulers/prediction/size_prediction.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+/// Nodes by position.
+struct Nodes {
+  std::vector<NodeId> ids;
+  std::vector<double> slots;
+
+  Nodes(const ClusterView& view, const Resources& demand) {
+    for (const auto& [id, node] : view.nodes()) {
+      const double fit = node.usable() ? slots_of(node.capacity, demand) : 0;
+      if (fit < 1) continue;
+      ids.push_back(id);
+      slots.push_back(fit);
+    }
+  }
+  std::optional<std::size_t> position(NodeId id) const {
+    const auto found = std::lower_bound(ids.begin(), ids.end(), id);
+    if (found == ids.end() || *found != id) return std::nullopt;
+    return static_cast<std::size_t>(found - ids.begin());
+  }
+};
+
+/// What of each task lies on one node, at most: so far, and of that node.
+struct Most {
+  double bytes = 0;
+  std::optional<std::size_t> node;
+};
+
+void add_most(const StageInfo& input, std::uint32_t first_task, const Nodes& nodes, std::vector<Most>& most) {
+  for (const auto& [id, there] : input.output.by_node()) {
+    const auto node = nodes.position(id);
+    if (!node) continue;
+    const std::vector<std::uint64_t> bytes = there.partitions();
+    for (std::size_t i = 0; i < bytes.size() && first_task + i < most.size(); ++i) {
+      Most& of_task = most[first_task + i];
+      if (static_cast<double>(bytes[i]) > of_task.bytes) of_task = {static_cast<double>(bytes[i]), node};
+    }
+  }
+}
+
+void add_sizes(const StageInfo& input, std::uint32_t first_task, std::vector<double>& sizes) {
+  const auto predicted = predict_partitions(input);
+  if (!predicted) return;
+  for (std::size_t i = 0; i < predicted->size() && first_task + i < sizes.size(); ++i) sizes[first_task + i] += (*predicted)[i];
+}
+
+constexpr std::string_view kReason = "by its predicted size";
+
+// How much fuller than the fullest node reduces may make another by going to their producers. While maps run, what stays home is a
+// guess, and what moves is brought ahead. Once all have ended nothing is hidden behind them any more, and a node that reads what it
+// wrote has as much to do as it had before.
+constexpr double kMostWorseAhead = 0.1, kMostWorseAfter = 0.5;
+
+/// Neither launched nor bound to avoid a node.
+bool placeable(const TaskInfo& task) { return task.state < TaskState::running && !task.avoid; }
+
+/// Tasks whose node has left, the largest first to the node with the least; the others stay where their blocks are.
+void place_the_rest(const Preplaceable& what, const StageInfo& reader, const Nodes& nodes, const std::vector<double>& sizes,
+                    Decisions& decisions) {
+  std::vector<double> bytes(nodes.ids.size());
+  std::vector<std::uint32_t> rest;
+  for (std::uint32_t i = 0; i < reader.tasks.size(); ++i) {
+    const TaskInfo& task = reader.tasks[i];
+    if (!placeable(task)) continue;
+    const auto node = task.preplaced ? nodes.position(*task.preplaced) : std::nullopt;
+    if (node) {
+      bytes[*node] += sizes[i];
+    } else {
+      rest.push_back(i);
+    }
+  }
+  std::stable_sort(rest.begin(), rest.end(), [&](std::uint32_t a, std::uint32_t b) { return sizes[a] > sizes[b]; });
+  for (std::uint32_t task : rest) {
+    std::size_t least = 0;
+    for (std::size_t i = 1; i < bytes.size(); ++i) {
+      if (bytes[i] / nodes.slots[i] < bytes[least] / nodes.slots[least]) least = i;
+    }
+    bytes[least] += sizes[task];
+    (void)decisions.preplace({what.job, what.reader, task}, nodes.ids[least], kReason);
+  }
+}
+
+}  // namespace
+
+double slots_of(const Resources& capacity, const Resources& demand) {
+  double slots = 1e9;
+  for (const ResourceKind& kind : kResourceKinds) {
+    const double want = demand.*kind.amount;
+    if (want > 0 && accounted(kind, capacity)) slots = std::min(slots, std::floor(capacity.*kind.amount / want + 1e-9));
+  }
+  return slots;
+}
+
+void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisions& decisions) {
+  const JobInfo* job = view.job(what.job);
+  const StageInfo* reader = view.stage(what.job, what.reader);
+  if (reader == nullptr) return;
+  const Nodes nodes(view, reader->demand);
+  if (nodes.ids.size() < 2) return;
+  const std::size_t tasks = reader->tasks.size();
+  std::vector<double> sizes(tasks), earlier_sizes(tasks), observed(tasks);
+  std::vector<Most> most(tasks);
+  double maps = 0;
+  bool ended = true;
+  for (const Preplaceable::Input& input : what.fresh) {
+    const StageInfo& stage = *job->stage(input.stage);
+    add_sizes(stage, input.first_task, sizes);
+    add_most(stage, input.first_task, nodes, most);
+    for (std::uint32_t i = 0; i < stage.output.partitions() && input.first_task + i < tasks; ++i)
+      observed[input.first_task + i] += static_cast<double>(stage.output.partition_bytes(i));
+    maps += stage.output.maps();
+    ended = ended && stage.complete();
+  }
+  for (const Preplaceable::Input& input : what.known) add_sizes(*job->stage(input.stage), input.first_task, earlier_sizes);
+  if (what.fresh.empty()) return place_the_rest(what, *reader, nodes, earlier_sizes, decisions);
+
+  std::vector<std::uint32_t> open;  // tasks
+  std::vector<SizedReduce> reduces;
+  std::vector<EarlierPlace> earlier;
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    const TaskInfo& task = reader->tasks[i];
+    if (!placeable(task)) continue;
+    open.push_back(i);
+    reduces.push_back({sizes[i], observed[i] > 0 ? most[i].bytes / observed[i] : 0, most[i].node});
+    earlier.push_back({earlier_sizes[i], task.preplaced ? nodes.position(*task.preplaced) : std::nullopt});
+  }
+  const ReduceMapping mapping =
+      map_reduces(nodes.slots, reduces, earlier, maps > 0 ? 1 / maps : 0, ended ? kMostWorseAfter : kMostWorseAhead);
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const NodeId node = nodes.ids[mapping.node[i]];
+    if (reader->tasks[open[i]].preplaced != node) (void)decisions.preplace({what.job, what.reader, open[i]}, node, kReason);
+  }
+}
+
+}  // namespace weft::schedulers

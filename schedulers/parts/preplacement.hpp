@@ -1,0 +1,16 @@
+// Placing the tasks of a stage before its inputs are complete, by the sizes they will have.
+#pragma once
+
+#include "schedulers/scheduler.hpp"
+
+namespace weft::schedulers {
+
+/// How many tasks of this demand a node of that capacity runs at a time, at most 1e9.
+double slots_of(const Resources& capacity, const Resources& demand);
+
+/// Preplaces every task of `what.reader` that is not launched: the heuristic MinHeap over usable nodes (reduce_mapping.hpp), with
+/// predicted sizes (size_prediction.hpp). Tasks that stay where they were placed are left alone; without fresh inputs those are all
+/// that have a place. Places nothing on fewer than two nodes.
+void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisions& decisions);
+
+}  // namespace weft::schedulers

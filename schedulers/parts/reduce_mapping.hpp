@@ -1,0 +1,41 @@
+// Which node each reduce of a shuffle goes to, all rounds at once: the heuristic MinHeap of SCache with its locality swap
+// (section 3.3, algorithms 1 and 2). Plain numbers in, plain numbers out; nodes are positions in a list.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace weft::schedulers {
+
+struct SizedReduce {
+  double size = 0;                      // bytes, as predicted
+  double share = 0;                     // of it, on the node that has most of it
+  std::optional<std::size_t> producer;  // that node
+};
+
+struct ReduceMapping {
+  std::vector<std::size_t> node;  // of each reduce
+  double largest_before = 0;      // bytes per slot of the fullest node, before reduces were swapped
+  double largest = 0;             // and after: at most 1 + most_worse times that
+};
+
+/// The largest reduce first, each to the node with the least so far; then reduces move to their producers in exchange for others of
+/// about their size, where that makes no node fuller than a tenth over the fullest one: less, the nearer a reduce's share is to
+/// `neutral`, what it would be if nothing lay anywhere in particular (1 / maps). `slots`: tasks that each node runs at a time, each
+/// positive; at least one node. `most_worse`: instead of a tenth.
+ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces, double neutral,
+                          double most_worse = 0.1);
+
+/// Where a reduce was placed for the sake of shuffles before this one, and how much it reads of them.
+struct EarlierPlace {
+  double size = 0;
+  std::optional<std::size_t> node;
+};
+/// The same for one more shuffle that the same tasks read: where what was brought somewhere already outweighs the producer's share
+/// of the new one, it counts as the producer.
+ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces,
+                          std::span<const EarlierPlace> earlier, double neutral, double most_worse = 0.1);
+
+}  // namespace weft::schedulers

@@ -1,0 +1,108 @@
+#include "schedulers/parts/stage_orders.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+namespace weft::schedulers {
+
+namespace {
+
+class BreadthFirst final : public StageOrder {
+ public:
+  void on_event(const ClusterView& view, const Notice& notice) override {
+    using Kind = Notice::Kind;
+    if (notice.kind == Kind::job_ended) ready_.erase(notice.job);
+    if (notice.kind != Kind::stage_ready && notice.kind != Kind::stage_complete) return;
+    Ready& ready = ready_of(*view.job(notice.job));
+    std::erase_if(ready, [&](const auto& entry) { return std::get<StageId>(entry) == notice.stage; });
+    if (notice.kind == Kind::stage_complete) return;
+    const std::tuple entry{view.stage(notice.job, notice.stage)->depth, view.now(), notice.stage};
+    ready.insert(std::upper_bound(ready.begin(), ready.end(), entry), entry);
+  }
+  void order(const ClusterView&, const JobInfo& job, std::vector<StageId>& out) override {
+    for (const auto& entry : ready_of(job)) out.push_back(std::get<StageId>(entry));
+  }
+
+ private:
+  using Ready = std::vector<std::tuple<std::uint32_t, Time, StageId>>;  // depth, since when; ascending
+
+  Ready& ready_of(const JobInfo& job) {
+    auto [found, added] = ready_.try_emplace(job.id);
+    if (added) {  // it was there before this order
+      for (const auto& [id, stage] : job.stages) {
+        if (stage.ready) found->second.emplace_back(stage.depth, Time(0), id);
+      }
+      std::sort(found->second.begin(), found->second.end());
+    }
+    return found->second;
+  }
+
+  std::map<JobId, Ready> ready_;
+};
+
+class CriticalPath final : public StageOrder {
+ public:
+  void on_event(const ClusterView&, const Notice& notice) override {
+    using Kind = Notice::Kind;
+    if (notice.kind == Kind::stage_added || notice.kind == Kind::stage_complete || notice.kind == Kind::job_ended)
+      paths_.erase(notice.job);
+  }
+  void order(const ClusterView&, const JobInfo& job, std::vector<StageId>& out) override {
+    if (job.runnable.size() == 1) return out.push_back(*job.runnable.begin());
+    auto [found, added] = paths_.try_emplace(job.id);
+    if (added) found->second = critical_paths(job, false);
+    keys_.clear();
+    for (StageId id : job.runnable) keys_.emplace_back(-found->second.at(id), id);
+    std::sort(keys_.begin(), keys_.end());
+    for (const auto& [length, id] : keys_) out.push_back(id);
+  }
+
+ private:
+  std::vector<std::pair<double, StageId>> keys_;  // scratch
+  std::map<JobId, std::map<StageId, double>> paths_;
+};
+
+Result<Composition> with_stage_order(Options& options, const Registry& registry, std::unique_ptr<StageOrder> order) {
+  WEFT_ASSIGN(const std::string inner, options.text("inner", "fifo"));
+  WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
+  parts.stages = std::move(order);
+  return parts;
+}
+
+}  // namespace
+
+double task_seconds(const StageInfo& stage) {
+  const auto told = stage.estimated_duration ? stage.estimated_duration : stage.mean_duration();
+  return told ? std::chrono::duration<double>(*told).count() : 1.0;
+}
+
+std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining) {
+  std::map<StageId, double> paths;
+  for (auto at = job.stages.rbegin(); at != job.stages.rend(); ++at) {  // children have larger ids
+    const auto& [id, stage] = *at;
+    double longest = 0;
+    for (StageId child : stage.children) longest = std::max(longest, paths[child]);
+    paths[id] = longest + (remaining && stage.complete() ? 0 : task_seconds(stage));
+  }
+  return paths;
+}
+
+Result<std::unique_ptr<StageOrder>> take_stage_order(Options& options, std::string_view otherwise) {
+  constexpr std::array<std::string_view, 3> kOrders{"fifo", "bfs", "cpm"};
+  WEFT_ASSIGN(const std::size_t which, options.choice("stages", kOrders, otherwise));
+  std::unique_ptr<StageOrder> order;
+  if (kOrders[which] == "bfs") order = std::make_unique<BreadthFirst>();
+  if (kOrders[which] == "cpm") order = std::make_unique<CriticalPath>();
+  return order;
+}
+
+Result<Composition> make_cpm(Options& options, const Registry& registry) {
+  return with_stage_order(options, registry, std::make_unique<CriticalPath>());
+}
+Result<Composition> make_bfs(Options& options, const Registry& registry) {
+  return with_stage_order(options, registry, std::make_unique<BreadthFirst>());
+}
+
+}  // namespace weft::schedulers

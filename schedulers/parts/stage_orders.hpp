@@ -1,0 +1,26 @@
+// Which of a job's stages first (ALGORITHMS: SJF/SRTF/CPM/BFS).
+//
+// fifo: in order of definition. bfs: by depth from the roots, of a depth that first which was ready first (Tez). cpm: the longest
+// path to the end of the job first, cp(s) = dur(s) + max over children of cp(child); task waves are ignored, as there.
+// `cpm(inner=X)` and `bfs(inner=X)` are scheduler X with that order of stages.
+#pragma once
+
+#include <map>
+#include <string_view>
+
+#include "schedulers/registry.hpp"
+
+namespace weft::schedulers {
+
+/// Seconds a task of the stage takes: told, else observed, else 1.
+double task_seconds(const StageInfo& stage);
+/// cp(s) of each stage. `remaining`: finished stages take no time.
+std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining);
+
+/// The option stages=fifo|bfs|cpm.
+Result<std::unique_ptr<StageOrder>> take_stage_order(Options& options, std::string_view otherwise);
+
+Result<Composition> make_cpm(Options& options, const Registry& registry);
+Result<Composition> make_bfs(Options& options, const Registry& registry);
+
+}  // namespace weft::schedulers

@@ -1,0 +1,79 @@
+// How much every map of a shuffle wrote for every reduce, and how much of a reduce's input lies on which node.
+// Two bytes per (map, reduce): 11 significant bits and an exponent, so a size is off by at most 0.05 %; sums are of the rounded
+// sizes and therefore exact to undo. Maps that wrote the same as the one before share those bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/ids.hpp"
+
+namespace weft::schedulers {
+
+class ShuffleSizes {
+  using Sizes = std::shared_ptr<const std::vector<std::uint16_t>>;  // packed, by partition
+
+ public:
+  /// What lies on one node.
+  class OnNode {
+   public:
+    /// Of one partition. O(maps there that wrote something different from the one before).
+    std::uint64_t operator[](std::uint32_t partition) const;
+    std::vector<std::uint64_t> partitions() const;  // all of them
+    std::vector<std::uint64_t> feeders() const;     // by partition, how many maps there wrote something for it
+    std::uint64_t total() const { return total_; }
+
+   private:
+    friend class ShuffleSizes;
+    std::vector<std::pair<Sizes, std::uint32_t>> maps_;  // and how many wrote that
+    std::uint64_t total_ = 0;
+  };
+
+  ShuffleSizes() = default;
+  ShuffleSizes(std::uint32_t maps, std::uint32_t partitions) : maps_(maps), partitions_(partitions), rows_(maps) {}
+
+  std::uint32_t maps() const { return maps_; }
+  std::uint32_t partitions() const { return partitions_; }
+  std::uint32_t finished_maps() const { return finished_; }
+
+  std::uint64_t size(std::uint32_t map, std::uint32_t partition) const;  // 0 while the map has no output
+  std::uint64_t partition_bytes(std::uint32_t partition) const;          // of the finished maps so far (SCache's observed sizes)
+  std::uint64_t total_bytes() const { return total_; }
+  std::optional<NodeId> location(std::uint32_t map) const;
+  /// Bytes per partition on each node that holds some: CoGRS weights, SARP's intermediate bytes, SCache's max producer.
+  const std::map<NodeId, OnNode>& by_node() const { return by_node_; }
+  std::uint64_t node_bytes(NodeId node) const;
+
+  // Kept by the core.
+  void add(std::uint32_t map, NodeId node, const std::vector<std::uint64_t>& sizes);
+  void remove(std::uint32_t map);
+  /// What the map wrote is on that node from now on.
+  void move(std::uint32_t map, NodeId node);
+  /// The node is gone; what it had is to be removed, or moved, next.
+  void forget(NodeId node) { by_node_.erase(node); }
+
+ private:
+  struct Row {
+    Sizes sizes;  // null: no output
+    NodeId node;
+  };
+  /// Among what its node has.
+  void put(const Row& row, std::uint64_t bytes);
+  void take(const Row& row, std::uint64_t bytes);
+
+  std::uint32_t maps_ = 0, partitions_ = 0, finished_ = 0;
+  std::uint64_t total_ = 0;
+  std::vector<Row> rows_;
+  std::vector<std::uint64_t> partition_bytes_;
+  std::map<NodeId, OnNode> by_node_;
+  Sizes latest_;
+  std::vector<std::uint16_t> packed_;  // scratch
+};
+
+std::uint16_t pack_size(std::uint64_t bytes);
+std::uint64_t unpack_size(std::uint16_t packed);
+
+}  // namespace weft::schedulers

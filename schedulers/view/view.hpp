@@ -1,0 +1,222 @@
+// The read-only window of schedulers on the cluster: the core's own records and indexes, kept incrementally, never copied.
+//
+// The core is the only writer (schedulers/view/state.hpp). References stay valid while the thing they describe exists; everything
+// may change with each decision taken, so do not hold an iterator of an index across one. All orders are deterministic.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "schedulers/view/pending.hpp"
+#include "schedulers/view/resources.hpp"
+#include "schedulers/view/shuffle_sizes.hpp"
+
+namespace weft::schedulers {
+
+struct NodeInfo {
+  NodeId id;
+  std::string name;
+  HostId host;  // node-local: a split's hosts contain it
+  RackId rack;  // rack-local; every dist()
+  Resources capacity;
+  Resources nominal;                              // the capacity it joined with; `capacity` may change
+  Resources used;                                 // by the demands of running attempts (what must never exceed capacity)
+  Resources measured;                             // as last reported (RAS starts tasks only when real usage leaves room)
+  std::map<std::string, std::string> attributes;  // accelerators: hardware affinity of the Adaptive scheduler
+  std::vector<CapacityStep> forecast;             // f(t) of the Reverse-Adaptive scheduler, ascending; empty: constant
+  double cross_rack_rate = 0;                     // bytes per second over the rack's uplink, as reported
+  std::set<AttemptId> running;
+  std::uint32_t launched = 0;          // attempts ever
+  std::optional<Time> excluded_until;  // failed too often: takes no task before that
+  bool slow = false;                   // its tasks take much longer than the same tasks elsewhere: takes no second attempts
+  Time joined{0}, last_heard{0};
+
+  bool usable() const { return !excluded_until.has_value(); }
+  Resources free() const { return capacity - used; }
+};
+
+struct RackInfo {
+  RackId id;
+  std::string name;
+  std::set<NodeId> nodes;
+  std::set<NodeId> free_nodes;  // usable and with cpu to spare
+  Resources capacity, used;
+  double uplink_capacity = 0;  // bytes per second; 0: not known
+  double cross_rack_rate = 0;  // of its nodes together
+  double uplink_utilisation() const { return uplink_capacity > 0 ? cross_rack_rate / uplink_capacity : 0; }  // NetSat
+};
+
+enum class TaskState : std::uint8_t { blocked = 0, pending = 1, running = 2, finished = 3 };
+
+/// One task; kept small, there may be millions.
+struct TaskInfo {
+  TaskState state = TaskState::blocked;
+  std::uint16_t failures = 0;       // counted ones
+  std::uint16_t losses = 0;         // attempts lost through no fault of the task
+  std::uint16_t later = 0;          // attempts started after the running or winning one: second attempts
+  std::uint32_t attempts = 0;       // started so far
+  NodeId node;                      // of the running or winning attempt
+  std::optional<NodeId> avoid;      // where it failed last; must not go there while another node could take it
+  std::optional<NodeId> preplaced;  // SCache: where its input is being prefetched to
+  Time launched{0}, ended{0};       // of that attempt: elapsed, remaining, newest first
+  std::uint64_t input_bytes = 0;    // of the splits when pending (by length), as measured when finished
+
+  std::uint32_t attempt() const { return attempts - 1 - later; }  // the running or winning one, once there was one
+};
+
+/// Another attempt at a task that runs already, and takes long. Whichever finishes first counts, the other is killed.
+struct SecondAttempt {
+  std::uint32_t attempt = 0;
+  NodeId node;
+  Time launched{0};
+};
+
+/// What was said last about why something does not run, for `weft job explain`.
+struct Reason {
+  Time at{0};
+  std::string text;
+};
+
+struct StageInfo {
+  StageId id;
+  std::string name;
+  Resources demand;                        // of each task
+  std::optional<Time> estimated_duration;  // of a task, told by the user or history (CPM, SRTF, Carbyne)
+  std::vector<StageId> parents, children;  // the DAG; a child starts when all parents are finished
+  bool writes_shuffle = false;             // a "map" to somebody
+  bool reads_shuffle = false;              // a "reduce" to somebody
+  bool ready = false;                      // its inputs are complete
+  std::uint32_t depth = 0;                 // from the roots (BFS)
+
+  std::vector<TaskInfo> tasks;
+  /// Task i reads the partitions [bounds[i], bounds[i + 1]) of its inputs; empty: partition i alone.
+  std::vector<std::uint32_t> bounds;
+  PendingTasks pending;                                          // empty unless ready
+  std::map<NodeId, std::set<std::uint32_t>> preplaced;           // unlaunched tasks by the node they were promised to
+  std::map<std::uint32_t, SecondAttempt> second;                 // of tasks that run twice
+  std::uint32_t running = 0, finished = 0, failed_attempts = 0;  // tasks, tasks, attempts
+  Time observed_total{0};                                        // of finished attempts
+  std::uint64_t observed_count = 0;
+  std::uint64_t input_bytes = 0;      // read by finished tasks (ratio of ShuffleWatcher, regression of SCache)
+  ShuffleSizes output;                // of writes_shuffle; forgotten when nobody will read it
+  std::vector<std::uint32_t> spread;  // of a sample of all its input over the output's partitions (SCache); empty: there is none
+  std::optional<Reason> held;         // the last hold() on it
+
+  bool complete() const { return finished == tasks.size(); }
+  std::optional<Time> mean_duration() const {  // observed, else estimated
+    if (observed_count > 0) return observed_total / static_cast<std::int64_t>(observed_count);
+    return estimated_duration;
+  }
+};
+
+/// What a job says about itself beyond its plan. All optional knowledge.
+struct JobHints {
+  double weight = 1;                // share in its pool
+  double relative_reduce_cost = 1;  // duration of a reduce over that of a map (Adaptive)
+  double shuffle_ratio = 1;         // shuffle bytes over input bytes (ShuffleWatcher, SAMP), until observed
+  std::optional<Resources> map_profile, shuffle_profile, reduce_profile;  // use by phase (RAS)
+  friend bool operator==(const JobHints&, const JobHints&) = default;
+};
+
+struct JobInfo {
+  JobId id;
+  std::string name, user, pool;  // the pool is also the queue
+  int priority = 0;              // larger first
+  Time submitted{0};
+  std::optional<Time> deadline;  // completion-time goal
+  Resources demand;              // of a task unless its stage says otherwise
+  JobHints hints;
+  std::map<StageId, StageInfo> stages;
+  std::set<StageId> runnable;                            // stages with pending tasks
+  std::uint64_t pending = 0, running = 0, finished = 0;  // tasks
+  Resources used;                                        // by running attempts: fair shares, dominant shares
+  Resources wanted;                                      // by pending tasks; used + wanted is the demand of fair shares
+  std::optional<Reason> held;
+
+  const StageInfo* stage(StageId stage_id) const {
+    auto found = stages.find(stage_id);
+    return found == stages.end() ? nullptr : &found->second;
+  }
+};
+
+/// A user or a pool (queue): what its jobs have together. Pool weights and minimum shares are the schedulers' own options.
+struct GroupInfo {
+  std::set<JobId> jobs;
+  std::uint64_t pending = 0, running = 0;
+  Resources used;
+};
+
+/// Priority first, then submit time, then id: FIFO's order and the tie break of all others.
+struct JobOrder {
+  int priority = 0;
+  Time submitted{0};
+  JobId id;
+  friend bool operator<(const JobOrder& a, const JobOrder& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    return a.submitted != b.submitted ? a.submitted < b.submitted : a.id < b.id;
+  }
+};
+
+class ClusterView {
+ public:
+  Time now() const { return now_; }
+  Time heartbeat() const { return heartbeat_; }  // how often nodes report; 0: not known, or whenever there is something to say
+  const Resources& capacity() const { return capacity_; }  // of usable nodes
+  const Resources& used() const { return used_; }
+
+  const std::map<NodeId, NodeInfo>& nodes() const { return nodes_; }  // live ones
+  const std::map<RackId, RackInfo>& racks() const { return racks_; }
+  const std::set<NodeId>& free_nodes() const { return free_nodes_; }  // usable and with cpu to spare
+  const std::map<HostId, std::set<NodeId>>& hosts() const { return hosts_; }
+  const std::map<JobId, JobInfo>& jobs() const { return jobs_; }              // running ones
+  const std::set<JobOrder>& runnable_jobs() const { return runnable_jobs_; }  // those with pending tasks
+  /// Running tasks that may be launched a second time, on a node that is not slow (Scheduler::speculate).
+  const std::set<TaskId>& stragglers() const { return stragglers_; }
+  const std::map<std::string, GroupInfo>& users() const { return users_; }
+  const std::map<std::string, GroupInfo>& pools() const { return pools_; }
+
+  const NodeInfo* node(NodeId id) const;
+  const RackInfo* rack(RackId id) const;
+  const JobInfo* job(JobId id) const;
+  const StageInfo* stage(JobId job, StageId stage) const;
+  const TaskInfo* task(const TaskId& id) const;
+
+  std::optional<HostId> host_named(const std::string& name) const;
+  const std::string& host_name(HostId id) const;
+  std::optional<RackId> rack_of(HostId host) const;
+  /// 0 same node, 2 same rack, 4 otherwise (also for nodes that are gone).
+  int distance(NodeId a, NodeId b) const;
+
+  /// When a running attempt was launched; nothing for one that does not run.
+  std::optional<Time> launched(const AttemptId& attempt) const;
+
+  /// Whether the task is pending (or a straggler, for a second attempt), its inputs are complete, the node is usable and has room.
+  /// The text says why not.
+  std::optional<std::string> why_not(const TaskId& task, NodeId node) const;
+
+ protected:
+  ClusterView() = default;
+  ~ClusterView() = default;
+
+  Time now_{0}, heartbeat_{0};
+  Resources capacity_, used_;
+  std::map<NodeId, NodeInfo> nodes_;
+  std::map<RackId, RackInfo> racks_;
+  std::set<NodeId> free_nodes_;
+  std::map<HostId, std::set<NodeId>> hosts_;
+  std::map<HostId, RackId> host_racks_;
+  std::map<std::string, HostId> host_ids_;
+  std::vector<std::string> host_names_;
+  std::map<std::string, RackId> rack_ids_;
+  std::map<JobId, JobInfo> jobs_;
+  std::set<JobOrder> runnable_jobs_;
+  std::set<TaskId> stragglers_;
+  std::map<std::string, GroupInfo> users_, pools_;
+};
+
+}  // namespace weft::schedulers

@@ -1,0 +1,54 @@
+#include "shuffle/prefetch/evictions.hpp"
+
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace weft::shuffle {
+
+void Evictions::write(std::vector<HeldPtr> blocks, Written done) {
+  std::uint64_t bytes = 0;
+  for (const HeldPtr& held : blocks) bytes += held->blocks.size;
+  if (bytes > most_ - std::min(most_, counts_->held.load())) {
+    Error full(Code::resource_exhausted,
+               human_bytes(counts_->held.load()) + " lie in such files already, " + human_bytes(most_) + " may");
+    reactor_.post([alive = std::weak_ptr(alive_), full = std::move(full), done = std::move(done)] {
+      if (alive.lock()) done(fail(full));
+    });
+    return;
+  }
+  counts_->held += bytes;
+  // Given back with the file, or when none was made.
+  const std::shared_ptr<void> counted(nullptr, [counts = counts_, bytes](void*) { counts->held -= bytes; });
+  chores_.post([&reactor = reactor_, alive = std::weak_ptr(alive_), directory = directory_, counts = counts_, counted,
+                blocks = std::move(blocks), done = std::move(done)]() mutable {
+    Result<FilePtr> outcome = fail(Code::cancelled, "");
+    if (auto written = EvictionFile::write(directory, blocks)) {
+      const std::uint64_t on_disk = (*written)->file_bytes();
+      counts->file += on_disk;
+      outcome = FilePtr(written->release(), [counts, counted, on_disk](const EvictionFile* file) {
+        delete file;
+        counts->file -= on_disk;
+      });
+    } else {
+      outcome = fail(std::move(written).error().wrap("writing to " + directory));
+    }
+    blocks.clear();
+    reactor.post([alive = std::move(alive), outcome = std::move(outcome), done = std::move(done)] {
+      if (alive.lock()) done(outcome);
+    });
+  });
+}
+
+void Evictions::read(FilePtr file, std::shared_ptr<const SegmentRoom> room, Read done) {
+  chores_.post([&reactor = reactor_, alive = std::weak_ptr(alive_), file = std::move(file), room = std::move(room),
+                done = std::move(done)]() mutable {
+    auto blocks = file->read(std::move(room));
+    file.reset();
+    reactor.post([alive = std::move(alive), blocks = std::move(blocks), done = std::move(done)] {
+      if (alive.lock()) done(blocks);
+    });
+  });
+}
+
+}  // namespace weft::shuffle

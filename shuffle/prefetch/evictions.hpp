@@ -1,0 +1,50 @@
+// Moves blocks between memory and eviction files on a thread that may wait for the disk. Private to the prefetcher.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/rpc/rpc.hpp"
+#include "shuffle/prefetch/eviction_file.hpp"
+
+namespace weft::shuffle {
+
+/// Reactor thread; answers come there too, and none after destruction. At most `disk_bytes` of blocks (as they take memory) lie in
+/// files.
+class Evictions {
+ public:
+  /// Both reactors outlive the object. `chores` runs what waits for the disk.
+  Evictions(rpc::Reactor& reactor, rpc::Reactor& chores, std::string directory, std::uint64_t disk_bytes)
+      : reactor_(reactor), chores_(chores), directory_(std::move(directory)), most_(disk_bytes) {}
+
+  /// Keeps what it counts until it goes.
+  using FilePtr = std::shared_ptr<const EvictionFile>;
+  using Written = std::function<void(Result<FilePtr>)>;
+  /// resource_exhausted: there is too much in files already, or on the disk. The memory is free when the last holder of the blocks
+  /// lets go, this object not being one any more when `done` is called.
+  void write(std::vector<HeldPtr> blocks, Written done);
+  using Read = std::function<void(Result<std::vector<HeldPtr>>)>;
+  void read(FilePtr file, std::shared_ptr<const SegmentRoom> room, Read done);
+
+  /// Of blocks in files, or on their way there; and what the files take.
+  std::uint64_t held_bytes() const { return counts_->held.load(); }
+  std::uint64_t file_bytes() const { return counts_->file.load(); }
+
+ private:
+  struct Counts {
+    std::atomic<std::uint64_t> held{0}, file{0};
+  };
+
+  rpc::Reactor& reactor_;
+  rpc::Reactor& chores_;
+  const std::string directory_;
+  const std::uint64_t most_;
+  const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // answers look whether it is still there
+};
+
+}  // namespace weft::shuffle

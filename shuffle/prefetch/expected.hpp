@@ -1,0 +1,101 @@
+// Which partitions are expected to be read here, what there is of them elsewhere, and what is to be fetched next. Private to the
+// prefetcher.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shuffle/prefetch/block_shelf.hpp"
+#include "shuffle/prefetch/prefetch.hpp"
+
+namespace weft::shuffle {
+
+/// One that is expected to be read here.
+struct ExpectedPartition {
+  std::uint32_t rank = 0;                   // in the order of reading
+  std::map<std::string, std::size_t> next;  // by address: outputs before that position were fetched, or are under way
+  BlockShelf shelf;
+  std::uint32_t flights = 0;
+  std::uint64_t map_bytes = 0;  // of a map, as in the last fetch; 0: none has come
+  std::size_t maps = 0;         // of that fetch
+  bool taken = false;
+  std::size_t read = 0;                                          // of the shelf's blocks, the first ones: a task has them
+  std::uint64_t unread = 0;                                      // bytes of the others, wherever they are
+  std::vector<std::pair<PartRange, Prefetcher::Taken>> waiting;  // for the flights, and for what comes back from files
+};
+
+struct ExpectedShuffle {
+  std::map<std::uint32_t, ExpectedPartition> partitions;
+  std::set<std::uint32_t> held_back;  // partitions that wait out of memory
+  std::map<std::string, std::vector<MapAttempt>> by_address;
+  std::map<MapAttempt, std::string> known;  // the address told last
+  std::set<MapAttempt> moved;               // of these: partitions may have them from another address
+  std::uint64_t block_bytes = 0;
+  bool complete = false;
+};
+
+/// A partition that something at that address is to be fetched for; without an address, that is to come back from its files.
+/// Earlier rounds first, then jobs and shuffles by age.
+struct Candidate {
+  std::uint32_t round = 0;
+  JobId job;
+  ShuffleId shuffle;
+  std::uint32_t rank = 0;
+  std::uint32_t partition = 0;
+  std::string address;
+  friend auto operator<=>(const Candidate&, const Candidate&) = default;
+
+  bool comes_back() const { return address.empty(); }
+  std::pair<JobId, ShuffleId> key() const { return {job, shuffle}; }
+};
+
+/// Reactor thread.
+class Expected {
+ public:
+  using Key = std::pair<JobId, ShuffleId>;
+  /// `is_far`: whether blocks are to be fetched from that address at all.
+  Expected(PrefetchOptions options, std::function<bool(const std::string&)> is_far)
+      : options_(options), is_far_(std::move(is_far)) {}
+
+  std::map<Key, ExpectedShuffle>& shuffles() { return shuffles_; }
+  /// Null when it is not expected.
+  ExpectedPartition* find(const Key& key, std::uint32_t number);
+  Candidate candidate(const Key& key, std::uint32_t number, const std::string& address) const;
+
+  /// Notes where there is something to fetch or to bring back for the partition; for all of them; from that address.
+  void list(const Key& key, std::uint32_t number);
+  void list(const Key& key);
+  void list(const Key& key, std::uint32_t number, const std::string& address);
+  /// Of the partition, until it is listed again.
+  void unlist(const Key& key, std::uint32_t number);
+  /// Nothing more is fetched from there until it has something new.
+  void pass_over(const std::string& address);
+
+  const std::set<Candidate>& candidates() const { return candidates_; }
+  void erase(const Candidate& candidate) { candidates_.erase(candidate); }
+
+  struct Wanted {
+    std::size_t maps = 0;
+    std::uint64_t bytes = 0;  // about
+  };
+  /// As many maps as a fetch should hold.
+  Wanted next_fetch(const Candidate& candidate) const;
+
+  /// The partition that would be listed last of those that have blocks in memory and whose tasks have not begun.
+  std::optional<Candidate> last_in_memory() const;
+
+ private:
+  const PrefetchOptions options_;
+  const std::function<bool(const std::string&)> is_far_;
+  std::map<Key, ExpectedShuffle> shuffles_;
+  std::set<Candidate> candidates_;
+};
+
+}  // namespace weft::shuffle

@@ -1,0 +1,299 @@
+#include "shuffle/prefetch/prefetch.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fcntl.h>
+
+#include "base/text.hpp"
+#include "shuffle/prefetch/prefetch_impl.hpp"
+
+namespace weft::shuffle {
+
+void Prefetcher::Impl::expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
+  const Key key{job, shuffle};
+  auto& known = expected_.shuffles()[key].partitions;
+  for (const auto& [number, partition] : known) expected_.unlist(key, number);
+  const std::set<std::uint32_t> wanted(partitions.begin(), partitions.end());
+  for (auto at = known.begin(); at != known.end();) {
+    if (at->second.taken || wanted.contains(at->first)) {
+      ++at;
+    } else {
+      release(job, at->second);
+      at = known.erase(at);
+    }
+  }
+  for (std::uint32_t rank = 0; rank < partitions.size(); ++rank) known[partitions[rank]].rank = rank;
+  expected_.list(key);
+  pump();
+}
+
+void Prefetcher::Impl::hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
+  const Key key{job, shuffle};
+  ExpectedShuffle& told = expected_.shuffles()[key];
+  told.held_back = {partitions.begin(), partitions.end()};
+  for (auto& [number, partition] : told.partitions) {
+    expected_.unlist(key, number);
+    if (!told.held_back.contains(number)) stay(partition);
+    expected_.list(key, number);
+    settle(key, number);
+  }
+  pump();
+}
+
+void Prefetcher::Impl::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& offered, std::uint64_t block_bytes,
+                             bool complete) {
+  const Key key{job, shuffle};
+  ExpectedShuffle& outputs = expected_.shuffles()[key];
+  outputs.block_bytes = block_bytes;
+  outputs.complete = outputs.complete || complete;
+  for (const RemoteOutput& output : offered) {
+    const auto [known, fresh] = outputs.known.try_emplace(output.map, output.address);
+    if (!fresh && std::exchange(known->second, output.address) == output.address) continue;
+    if (!fresh) outputs.moved.insert(output.map);
+    if (nearness(output, job, shuffle) == Nearness::near) continue;
+    outputs.by_address[output.address].push_back(output.map);
+  }
+  expected_.list(key);
+  starved_ = false;  // what others keep in the store comes and goes
+  pump();
+}
+
+void Prefetcher::Impl::take(JobId job, ShuffleId shuffle, std::uint32_t number, PartRange range, Taken done) {
+  const Key key{job, shuffle};
+  ExpectedPartition* partition = expected_.find(key, number);
+  if (partition == nullptr) return done({});
+  expected_.unlist(key, number);
+  partition->taken = true;
+  partition->waiting.emplace_back(range, std::move(done));
+  stay(*partition);
+  bring_back_taken(key, number, *partition);
+  answer(job, *partition);
+}
+
+void Prefetcher::Impl::drop(JobId job, ShuffleId shuffle, std::uint32_t number) {
+  const Key key{job, shuffle};
+  ExpectedPartition* partition = expected_.find(key, number);
+  if (partition == nullptr) return;
+  give_up(key, number, *partition);
+  expected_.shuffles().at(key).partitions.erase(number);
+  pump();
+}
+
+void Prefetcher::Impl::drop(JobId job, ShuffleId shuffle) {
+  const auto outputs = expected_.shuffles().find({job, shuffle});
+  if (outputs == expected_.shuffles().end()) return;
+  for (auto& [number, partition] : outputs->second.partitions) give_up(outputs->first, number, partition);
+  expected_.shuffles().erase(outputs);
+  pump();
+}
+
+void Prefetcher::Impl::drop(JobId job) {
+  auto& shuffles = expected_.shuffles();
+  for (auto at = shuffles.lower_bound({job, ShuffleId(0)}); at != shuffles.end() && at->first.first == job;) {
+    const ShuffleId shuffle = (at++)->first.second;
+    drop(job, shuffle);
+  }
+  const auto found = accounts_.extract(job);
+  if (found.empty()) return;
+  const AheadBytes& ahead = found.mapped().bytes;
+  dropped_.emplace_back(job, ahead);
+  log_.info("job {}: {} were brought to its tasks ahead, {} of it was read, {} never; {} of it went to disk as {}, {} came back",
+            job.value(), human_bytes(ahead.brought_bytes), human_bytes(ahead.read_bytes), human_bytes(ahead.unread_bytes),
+            human_bytes(ahead.evicted_bytes), human_bytes(ahead.evicted_file_bytes), human_bytes(ahead.returned_bytes));
+}
+
+void Prefetcher::Impl::forget(const std::string& address, const Error& why) {
+  expected_.pass_over(address);
+  nearness_.erase(address);
+  fetcher_->forget(address, why);
+}
+
+PrefetchStats Prefetcher::Impl::stats() const {
+  PrefetchStats stats = stats_;
+  if (evictions_) stats.file_bytes = evictions_->file_bytes();
+  return stats;
+}
+
+Prefetcher::JobBytes Prefetcher::Impl::changed_jobs() {
+  JobBytes jobs = std::exchange(dropped_, {});
+  for (auto& [job, account] : accounts_)
+    if (std::exchange(account.changed, false)) jobs.emplace_back(job, account.bytes);
+  return jobs;
+}
+
+void Prefetcher::Impl::count(JobId job, std::uint64_t AheadBytes::*what, std::uint64_t bytes) {
+  Account& account = accounts_[job];
+  account.bytes.*what += bytes;
+  account.changed = true;
+  stats_.*what += bytes;
+}
+
+void Prefetcher::Impl::shutdown() {
+  closed_ = true;
+  fetcher_.reset();
+  evictions_.reset();
+  expected_.shuffles().clear();
+}
+
+Nearness Prefetcher::Impl::nearness(const RemoteOutput& output, JobId job, ShuffleId shuffle) {
+  if (neighbours_ == nullptr) return Nearness::far;
+  const auto [known, fresh] = nearness_.try_emplace(output.address, Nearness::asked);
+  if (!fresh) return known->second;
+  neighbours_->open(output.address, job, shuffle, {output.map},
+                    [weak = weak_from_this(), address = output.address](const Result<std::vector<Fd>>& opened) {
+                      const auto self = weak.lock();
+                      if (self && !self->closed_) self->found_out(address, opened.has_value());
+                    });
+  return Nearness::asked;
+}
+
+void Prefetcher::Impl::found_out(const std::string& address, bool near) {
+  nearness_[address] = near ? Nearness::near : Nearness::far;
+  for (auto& [key, outputs] : expected_.shuffles()) {
+    if (near)
+      outputs.by_address.erase(address);
+    else
+      expected_.list(key);
+  }
+  pump();
+}
+
+bool Prefetcher::Impl::is_far(const std::string& address) const {
+  if (neighbours_ == nullptr) return true;
+  const auto known = nearness_.find(address);
+  return known != nearness_.end() && known->second == Nearness::far;
+}
+
+void Prefetcher::Impl::pump() {
+  while (!closed_ && !starved_ && leaving_ == 0 && flights_ < options_.fetch.in_flight && !expected_.candidates().empty()) {
+    const Candidate next = *expected_.candidates().begin();
+    const Expected::Wanted wanted = next.comes_back() ? Expected::Wanted() : expected_.next_fetch(next);
+    const std::uint64_t bytes = next.comes_back() ? partition_of(next).shelf.next_file_bytes() : wanted.bytes;
+    if (bytes > options_.memory_bytes) {
+      expected_.erase(next);  // too large for this: its task asks for it
+      continue;
+    }
+    if (!make_room(&next, bytes)) return;
+    if (!next.comes_back())
+      fetch(next, wanted.maps);
+    else if (leaving_ > 0 || !bring_back(next))
+      return;
+  }
+}
+
+ExpectedPartition& Prefetcher::Impl::partition_of(const Candidate& what) {
+  return expected_.shuffles().at(what.key()).partitions.at(what.partition);
+}
+
+void Prefetcher::Impl::fetch(const Candidate& what, std::size_t count) {
+  expected_.erase(what);
+  ExpectedPartition& partition = partition_of(what);
+  const ExpectedShuffle& shuffle = expected_.shuffles().at(what.key());
+  const std::vector<MapAttempt>& there = shuffle.by_address.at(what.address);
+  std::size_t& next = partition.next[what.address];
+  const auto first = there.begin() + static_cast<std::ptrdiff_t>(next);
+  FetchRequest request{what.address, what.job, what.shuffle, what.partition, {first, first + static_cast<std::ptrdiff_t>(count)}};
+  next += count;
+  expected_.list(what.key(), what.partition, what.address);
+  std::erase_if(request.maps, [&](const MapAttempt& map) { return shuffle.moved.contains(map) && partition.shelf.has(map); });
+  if (request.maps.empty()) return;
+  ++partition.flights;
+  ++flights_;
+  auto maps = request.maps;
+  fetcher_->fetch(std::move(request), [weak = weak_from_this(), what, maps = std::move(maps)](FetchOutcome outcome) mutable {
+    const auto self = weak.lock();
+    if (self && !self->closed_) self->fetched(what, std::move(maps), std::move(outcome));
+  });
+}
+
+void Prefetcher::Impl::fetched(const Candidate& what, std::vector<MapAttempt> maps, FetchOutcome outcome) {
+  --flights_;
+  if (!outcome.blocks) {
+    log_.debug("not brought before it is needed: {}", outcome.blocks.error().to_string());
+    if (outcome.blocks.error().code() != Code::not_found) expected_.pass_over(what.address);
+  }
+  ExpectedPartition* partition = expected_.find(what.key(), what.partition);
+  if (partition != nullptr && partition->flights > 0) {
+    --partition->flights;
+    if (outcome.blocks) {
+      partition->maps = maps.size();
+      std::uint64_t bytes = 0;
+      for (const PartitionSize& of_map : outcome.blocks->partitions) bytes += of_map.bytes;
+      partition->map_bytes = bytes / maps.size() + 1;
+      keep(what, *partition, std::move(maps), std::move(*outcome.blocks));
+    }
+    settle(what.key(), what.partition);
+    answer(what.job, *partition);
+  }
+  pump();
+}
+
+void Prefetcher::Impl::keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps,
+                            SealedSegment blocks) {
+  count(what.job, &AheadBytes::brought_bytes, blocks.size);
+  auto room = std::make_shared<const SegmentRoom>(store_.reserve_exactly(what.job, blocks.size));
+  starved_ = room->bytes() == 0;
+  if (starved_ || !make_room(&what, blocks.size)) return count(what.job, &AheadBytes::unread_bytes, blocks.size);
+  partition.unread += blocks.size;
+  stats_.held_bytes += blocks.size;
+  ++stats_.held_segments;
+  partition.shelf.add(std::make_shared<const HeldBlocks>(HeldBlocks{std::move(blocks), std::move(maps), std::move(room)}));
+}
+
+void Prefetcher::Impl::answer(JobId job, ExpectedPartition& partition) {
+  if (partition.flights > 0 || partition.shelf.away() || partition.waiting.empty()) return;
+  for (auto& [range, done] : std::exchange(partition.waiting, {})) done(part_of(job, partition, range));
+}
+
+PrefetchedPart Prefetcher::Impl::part_of(JobId job, ExpectedPartition& partition, PartRange range) {
+  const std::vector<HeldPtr>& held = partition.shelf.in_memory();
+  PrefetchedPart part;
+  std::size_t at = range.from;
+  for (; at < held.size() && part.blocks.size() < range.most; ++at) {
+    Fd copy(::fcntl(held[at]->blocks.fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (!copy.valid()) return part;  // out of descriptors: the task fetches the rest
+    if (at == partition.read) {
+      const bool last = ++partition.read == held.size();  // what was in a file may take less than it did
+      const std::uint64_t bytes = last ? partition.unread : std::min(held[at]->blocks.size, partition.unread);
+      partition.unread -= bytes;
+      count(job, &AheadBytes::read_bytes, bytes);
+    }
+    part.blocks.push_back({std::move(copy), held[at]->maps});
+  }
+  part.more = at < held.size();
+  return part;
+}
+
+void Prefetcher::Impl::give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition) {
+  expected_.unlist(key, number);
+  release(key.first, partition);
+  partition.flights = 0;
+  answer(key.first, partition);
+}
+
+Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, Neighbours* neighbours, PrefetchOptions options)
+    : impl_(std::make_shared<Impl>(reactor, chores, store, neighbours, options)) {}
+Prefetcher::~Prefetcher() { impl_->shutdown(); }
+void Prefetcher::expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
+  impl_->expect(job, shuffle, partitions);
+}
+void Prefetcher::hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
+  impl_->hold_back(job, shuffle, partitions);
+}
+void Prefetcher::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes,
+                       bool complete) {
+  impl_->offer(job, shuffle, outputs, block_bytes, complete);
+}
+void Prefetcher::take(JobId job, ShuffleId shuffle, std::uint32_t partition, PartRange range, Taken done) {
+  impl_->take(job, shuffle, partition, range, std::move(done));
+}
+void Prefetcher::drop(JobId job, ShuffleId shuffle, std::uint32_t partition) { impl_->drop(job, shuffle, partition); }
+void Prefetcher::drop(JobId job, ShuffleId shuffle) { impl_->drop(job, shuffle); }
+void Prefetcher::drop(JobId job) { impl_->drop(job); }
+void Prefetcher::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
+PrefetchStats Prefetcher::stats() const { return impl_->stats(); }
+Prefetcher::JobBytes Prefetcher::changed_jobs() { return impl_->changed_jobs(); }
+
+}  // namespace weft::shuffle

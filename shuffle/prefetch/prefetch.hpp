@@ -1,0 +1,106 @@
+// Blocks of other machines' map outputs, brought to where the tasks that read them were placed, while maps still run.
+//
+// A guess, not a promise: what is brought in vain costs the bytes, and what is not there is fetched by the task itself. What must
+// leave memory before it is read goes to files (eviction_file.hpp), and comes back before its task begins.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/ids.hpp"
+#include "base/rpc/rpc.hpp"
+#include "shuffle/prefetch/ahead_bytes.hpp"
+#include "shuffle/store/store.hpp"
+#include "shuffle/transfer/neighbours.hpp"
+#include "shuffle/transfer/transfer.hpp"
+
+namespace weft::shuffle {
+
+struct PrefetchOptions {
+  std::uint64_t memory_bytes = 0;          // held at most, all of it in the store's budget; what is under way comes on top
+  std::uint64_t disk_bytes = 0;            // of blocks in files at most, as they take memory; beyond it they are given up
+  std::size_t segments = 2048;             // held at most: each is a descriptor
+  std::uint32_t round = 1;                 // partitions that are read at a time: those of earlier rounds come first
+  std::uint64_t fetch_bytes = 4u << 20;    // wanted size of one fetch
+  std::uint64_t least_bytes = 128u << 10;  // less waits for more, until all outputs are known
+  // Tasks wait for what is under way, so nothing is tried twice: they ask themselves for what did not come.
+  FetchOptions fetch{.attempts = 1, .reply_deadline = std::chrono::seconds(5), .in_flight = 4};
+};
+
+/// Since start, but what is held.
+struct PrefetchStats : AheadBytes {
+  std::uint64_t held_bytes = 0, held_segments = 0;
+  std::uint64_t file_bytes = 0;     // what files take now
+  std::uint64_t evictions = 0;      // of a partition
+  std::uint64_t dropped_bytes = 0;  // left memory and could not be written or read back, so they are fetched again
+};
+
+/// A map output and where it is.
+struct RemoteOutput {
+  std::string address;  // of the data port
+  MapAttempt map;
+};
+
+/// Blocks of one partition: a segment whose "partition" i holds the extents of maps[i], verified.
+struct PrefetchedBlocks {
+  Fd blocks;
+  std::vector<MapAttempt> maps;
+};
+
+struct PrefetchedPart {
+  std::vector<PrefetchedBlocks> blocks;
+  bool more = false;  // there is more of the partition
+};
+/// Of a partition's blocks, as they are listed.
+struct PartRange {
+  std::size_t from = 0, most = SIZE_MAX;
+};
+
+/// Reactor thread only, construction and destruction too; after destruction no callback comes.
+class Prefetcher {
+ public:
+  /// What neighbours have is not brought: tasks map it. `neighbours` (null: there are none) outlive this object, `store` also what
+  /// was posted to the reactors. What waits for the disk runs on `chores`; files lie in the store's directory.
+  Prefetcher(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, Neighbours* neighbours, PrefetchOptions options);
+  ~Prefetcher();
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
+
+  /// These partitions of the shuffle will be read here, in about this order. Replaces what was said before; what is held of
+  /// others is given up, unless its task has begun.
+  void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
+  /// These of the expected partitions, of now and of later calls of expect(), wait out of memory, all others are wanted in it.
+  /// Replaces what was said before.
+  void hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
+  /// Outputs that are there, each told once or more often; one that is told at another address has moved, and is brought from there
+  /// for partitions that do not have it. `block_bytes`: about what a map wrote for a partition; `complete`: these
+  /// are the last ones.
+  void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes, bool complete);
+
+  using Taken = std::function<void(PrefetchedPart)>;
+  /// The task that reads the partition has begun: gives it what is here, once what is under way has come and what is in files is
+  /// back, and brings no more. `done` is called at once, or later on the reactor's thread.
+  void take(JobId job, ShuffleId shuffle, std::uint32_t partition, PartRange range, Taken done);
+  /// The task has ended: nothing of the partition is wanted.
+  void drop(JobId job, ShuffleId shuffle, std::uint32_t partition);
+  void drop(JobId job, ShuffleId shuffle);
+  void drop(JobId job);
+  /// Nobody need wait for anything from there any more.
+  void forget(const std::string& address, const Error& why);
+
+  PrefetchStats stats() const;
+  using JobBytes = std::vector<std::pair<JobId, AheadBytes>>;
+  /// Of each job of which something has changed since the last call: all since its start. Of a dropped job once more.
+  JobBytes changed_jobs();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace weft::shuffle

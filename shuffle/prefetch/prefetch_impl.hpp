@@ -1,0 +1,113 @@
+// The prefetcher's inside. prefetch.cpp: what is told, fetched and given; prefetch_memory.cpp: what leaves memory and comes back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "shuffle/prefetch/evictions.hpp"
+#include "shuffle/prefetch/expected.hpp"
+#include "shuffle/prefetch/prefetch.hpp"
+
+namespace weft::shuffle {
+
+/// Whether an address is of this machine.
+enum class Nearness : std::uint8_t { asked, near, far };
+
+/// Reactor thread.
+class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, Neighbours* neighbours, PrefetchOptions options)
+      : store_(store),
+        neighbours_(neighbours),
+        options_(options),
+        fetcher_(std::in_place, reactor, options.fetch),
+        evictions_(std::in_place, reactor, chores, store.directory(), options.disk_bytes),
+        expected_(options, [this](const std::string& address) { return is_far(address); }) {}
+
+  // As Prefetcher has them.
+  void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
+  void hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
+  void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& offered, std::uint64_t block_bytes, bool complete);
+  void take(JobId job, ShuffleId shuffle, std::uint32_t number, PartRange range, Taken done);
+  void drop(JobId job, ShuffleId shuffle, std::uint32_t number);
+  void drop(JobId job, ShuffleId shuffle);
+  void drop(JobId job);
+  void forget(const std::string& address, const Error& why);
+  PrefetchStats stats() const;
+  JobBytes changed_jobs();
+  /// No callback comes any more.
+  void shutdown();
+
+ private:
+  using Key = Expected::Key;
+
+  // Fetching.
+  /// Found out with the first output there.
+  Nearness nearness(const RemoteOutput& output, JobId job, ShuffleId shuffle);
+  void found_out(const std::string& address, bool near);
+  bool is_far(const std::string& address) const;
+  ExpectedPartition& partition_of(const Candidate& what);
+  /// Nothing is begun while blocks are on their way to files: their memory is not free yet.
+  void pump();
+  void fetch(const Candidate& what, std::size_t count);
+  void fetched(const Candidate& what, std::vector<MapAttempt> maps, FetchOutcome outcome);
+  /// Without room in the store it was brought in vain.
+  void keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps, SealedSegment blocks);
+
+  // Giving.
+  void answer(JobId job, ExpectedPartition& partition);
+  PrefetchedPart part_of(JobId job, ExpectedPartition& partition, PartRange range);
+  void release(JobId job, ExpectedPartition& partition);
+  void give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition);
+
+  // Leaving memory, and coming back (prefetch_memory.cpp).
+  /// Whole partitions that would be read in a later round than `next` leave memory (without it: whatever no task reads yet).
+  bool make_room(const Candidate* next, std::uint64_t bytes);
+  /// All that is in memory of it goes to a file.
+  void evict(const Key& key, std::uint32_t number);
+  void left(const Key& key, std::uint32_t number, ExpectedPartition& partition, std::uint64_t bytes,
+            Result<Evictions::FilePtr> file);
+  /// What is on its way to a file is still in memory, and stays there.
+  void stay(ExpectedPartition& partition);
+  /// What is held back is not in memory, once it has come.
+  void settle(const Key& key, std::uint32_t number);
+  /// The next of its files. False: the store has no room.
+  bool bring_back(const Candidate& what);
+  void came_back(const Candidate& what, ExpectedPartition& partition, std::uint64_t bytes, Result<std::vector<HeldPtr>> blocks);
+  /// For its task, which waits: what there is no room for it fetches itself.
+  void bring_back_taken(const Key& key, std::uint32_t number, ExpectedPartition& partition);
+  void bring_back_all_taken();
+
+  Store& store_;
+  Neighbours* neighbours_;
+  const PrefetchOptions options_;
+  const Log log_{"prefetch"};
+  std::optional<BlockFetcher> fetcher_;  // calls nothing back once it is gone
+  std::optional<Evictions> evictions_;   // likewise
+  std::map<std::string, Nearness> nearness_;
+  Expected expected_;
+  std::uint32_t flights_ = 0;          // fetches under way, and files that are read back
+  std::uint32_t leaving_ = 0;          // files that are written
+  std::uint64_t returning_bytes_ = 0;  // that are read back
+  std::uint64_t moves_ = 0;            // numbers of those
+  /// Of the job, and of all together.
+  void count(JobId job, std::uint64_t AheadBytes::*what, std::uint64_t bytes);
+
+  PrefetchStats stats_;
+  struct Account {
+    AheadBytes bytes;
+    bool changed = false;  // since it was told
+  };
+  std::map<JobId, Account> accounts_;  // of jobs that were not dropped
+  JobBytes dropped_;                   // the last of jobs that were, until told
+  bool starved_ = false;               // the store had no room: until something is given up, or offered
+  bool told_why_ = false;              // since something could be written
+  bool closed_ = false;
+};
+
+}  // namespace weft::shuffle

@@ -1,0 +1,152 @@
+// What was brought ahead and leaves memory for a file, and comes back.
+#include <algorithm>
+#include <utility>
+
+#include "shuffle/prefetch/prefetch_impl.hpp"
+
+namespace weft::shuffle {
+namespace {
+
+std::uint64_t bytes_of(const std::vector<HeldPtr>& blocks) {
+  std::uint64_t sum = 0;
+  for (const HeldPtr& held : blocks) sum += held->blocks.size;
+  return sum;
+}
+
+}  // namespace
+
+bool Prefetcher::Impl::make_room(const Candidate* next, std::uint64_t bytes) {
+  while (stats_.held_bytes + returning_bytes_ + bytes > options_.memory_bytes || stats_.held_segments >= options_.segments) {
+    const std::optional<Candidate> last = expected_.last_in_memory();
+    if (!last || (next != nullptr && last->round <= next->round)) return false;
+    evict(last->key(), last->partition);
+  }
+  return true;
+}
+
+void Prefetcher::Impl::evict(const Key& key, std::uint32_t number) {
+  expected_.unlist(key, number);
+  BlockShelf& shelf = expected_.shuffles().at(key).partitions.at(number).shelf;
+  const std::uint64_t bytes = bytes_of(shelf.in_memory());
+  stats_.held_bytes -= bytes;
+  stats_.held_segments -= shelf.in_memory().size();
+  const std::uint64_t move = ++moves_;
+  ++leaving_;
+  evictions_->write(shelf.leave(move), [this, key, number, move, bytes](Result<Evictions::FilePtr> file) {
+    --leaving_;
+    starved_ = false;
+    if (ExpectedPartition* partition = expected_.find(key, number); partition != nullptr && partition->shelf.moving(move))
+      left(key, number, *partition, bytes, std::move(file));
+    bring_back_all_taken();
+    pump();
+  });
+}
+
+void Prefetcher::Impl::left(const Key& key, std::uint32_t number, ExpectedPartition& partition, std::uint64_t bytes,
+                            Result<Evictions::FilePtr> file) {
+  if (file) {
+    ++stats_.evictions;
+    count(key.first, &AheadBytes::evicted_bytes, bytes);
+    count(key.first, &AheadBytes::evicted_file_bytes, (*file)->file_bytes());
+    partition.shelf.left(*std::move(file));
+    told_why_ = false;
+  } else {
+    stats_.dropped_bytes += bytes;
+    if (!std::exchange(told_why_, true))
+      log_.warn("blocks that were brought ahead are given up, to be fetched again: {}", file.error().to_string());
+    release(key.first, partition);
+    partition.next.clear();
+  }
+  expected_.list(key, number);
+  settle(key, number);
+}
+
+void Prefetcher::Impl::stay(ExpectedPartition& partition) {
+  if (!partition.shelf.leaving()) return;
+  const std::uint64_t before = bytes_of(partition.shelf.in_memory());
+  const std::size_t segments = partition.shelf.in_memory().size();
+  partition.shelf.stay();
+  stats_.held_bytes += bytes_of(partition.shelf.in_memory()) - before;
+  stats_.held_segments += partition.shelf.in_memory().size() - segments;
+}
+
+void Prefetcher::Impl::settle(const Key& key, std::uint32_t number) {
+  const ExpectedShuffle& shuffle = expected_.shuffles().at(key);
+  const ExpectedPartition& partition = shuffle.partitions.at(number);
+  const BlockShelf& shelf = partition.shelf;
+  if (!shuffle.held_back.contains(number) || partition.taken || partition.flights > 0 || shelf.in_memory().empty()) return;
+  if (!shelf.leaving() && !shelf.returning()) evict(key, number);
+}
+
+bool Prefetcher::Impl::bring_back(const Candidate& what) {
+  BlockShelf& shelf = partition_of(what).shelf;
+  const std::uint64_t bytes = shelf.next_file_bytes();
+  auto room = std::make_shared<const SegmentRoom>(store_.reserve_exactly(what.job, bytes));
+  starved_ = room->bytes() < bytes;
+  if (starved_) return false;
+  expected_.unlist(what.key(), what.partition);
+  const std::uint64_t move = ++moves_;
+  ++flights_;
+  returning_bytes_ += bytes;
+  evictions_->read(shelf.bring_back(move), std::move(room), [this, what, move, bytes](Result<std::vector<HeldPtr>> blocks) {
+    --flights_;
+    returning_bytes_ -= bytes;
+    ExpectedPartition* partition = expected_.find(what.key(), what.partition);
+    if (partition != nullptr && partition->shelf.moving(move)) came_back(what, *partition, bytes, std::move(blocks));
+    pump();
+  });
+  return true;
+}
+
+void Prefetcher::Impl::came_back(const Candidate& what, ExpectedPartition& partition, std::uint64_t bytes,
+                                 Result<std::vector<HeldPtr>> blocks) {
+  if (blocks) {
+    stats_.held_bytes += bytes_of(*blocks);
+    stats_.held_segments += blocks->size();
+    count(what.job, &AheadBytes::returned_bytes, bytes);
+    partition.shelf.back(*std::move(blocks));
+  } else {
+    log_.warn("blocks that were brought ahead and lay on disk are fetched again: {}", blocks.error().to_string());
+    stats_.dropped_bytes += bytes;
+    release(what.job, partition);
+    partition.next.clear();
+  }
+  expected_.list(what.key(), what.partition);
+  settle(what.key(), what.partition);
+  bring_back_taken(what.key(), what.partition, partition);
+  answer(what.job, partition);
+}
+
+void Prefetcher::Impl::bring_back_taken(const Key& key, std::uint32_t number, ExpectedPartition& partition) {
+  if (!partition.shelf.in_files() || partition.shelf.returning()) return;
+  const std::uint64_t bytes = partition.shelf.next_file_bytes();
+  const bool fits = bytes <= options_.memory_bytes && make_room(nullptr, bytes);
+  if (fits && bring_back(expected_.candidate(key, number, ""))) return;
+  if (fits && leaving_ > 0) return;  // once more when that is written
+  const std::uint64_t lost = std::min(partition.shelf.bytes_in_files(), partition.unread);
+  stats_.dropped_bytes += lost;
+  partition.unread -= lost;
+  count(key.first, &AheadBytes::unread_bytes, lost);
+  partition.shelf.forget_files();
+}
+
+void Prefetcher::Impl::bring_back_all_taken() {
+  for (auto& [key, shuffle] : expected_.shuffles()) {
+    for (auto& [number, partition] : shuffle.partitions) {
+      if (!partition.taken) continue;
+      bring_back_taken(key, number, partition);
+      answer(key.first, partition);
+    }
+  }
+}
+
+void Prefetcher::Impl::release(JobId job, ExpectedPartition& partition) {
+  stats_.held_bytes -= bytes_of(partition.shelf.in_memory());
+  stats_.held_segments -= partition.shelf.in_memory().size();
+  if (!partition.shelf.in_memory().empty()) starved_ = false;
+  partition.shelf.clear();
+  partition.read = 0;
+  if (partition.unread > 0) count(job, &AheadBytes::unread_bytes, std::exchange(partition.unread, 0));
+}
+
+}  // namespace weft::shuffle

@@ -1,0 +1,42 @@
+// The embedded engine's TaskShuffle: all map outputs are in one Store of this process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "shuffle/store/mode.hpp"
+#include "shuffle/store/store.hpp"
+#include "shuffle/store/task_shuffle.hpp"
+
+namespace weft::shuffle {
+
+/// The map outputs of a finished shuffle of the attempt's job, ascending by map; null when the shuffle is not known. Called on the
+/// task's thread.
+using MapOutputLookup = std::function<std::shared_ptr<const std::vector<MapOutput>>(ShuffleId)>;
+
+class LocalTaskShuffle final : public TaskShuffle {
+ public:
+  /// `store` must outlive this object.
+  LocalTaskShuffle(Store& store, const AttemptId& attempt, MapOutputLookup lookup, Mode mode = Mode::memory)
+      : store_(store), attempt_(attempt), lookup_(std::move(lookup)), mode_(mode) {}
+
+  Result<std::unique_ptr<SegmentWriter>> create_segment(std::uint32_t partitions) override;
+  Result<void> commit(SealedSegment segment) override;
+  Result<void> read(ShuffleId shuffle, std::uint32_t partition, MapRange maps, const BlockVisitor& visit) override;
+  std::optional<FetchFailure> fetch_failure() const override { return failure_; }
+
+ private:
+  Result<void> read_map(ShuffleId shuffle, const MapOutput& output, std::uint32_t partition, const BlockVisitor& visit);
+  tl::unexpected<Error> lost(ShuffleId shuffle, const MapOutput& output, Error why);
+
+  Store& store_;
+  AttemptId attempt_;
+  MapOutputLookup lookup_;
+  const Mode mode_;
+  SegmentRoom room_;
+  std::optional<FetchFailure> failure_;
+};
+
+}  // namespace weft::shuffle

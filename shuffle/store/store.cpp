@@ -1,0 +1,375 @@
+#include "shuffle/store/store.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.hpp"
+#include "shuffle/store/eviction_order.hpp"
+#include "shuffle/store/store_directory.hpp"
+
+namespace weft::shuffle {
+namespace {
+
+using SegmentPtr = std::shared_ptr<const Segment>;
+constexpr std::uint64_t kSmallestRoom = 64u << 10;
+
+/// Segments held open at most: half of what the process may open, the soft limit being raised to the hard one.
+std::size_t descriptor_budget() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  if (limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+  }
+  return std::clamp<std::size_t>(limit.rlim_cur / 2, 64, 24'000);  // each is a mapping too, and those are limited to 65530
+}
+
+Result<SegmentPtr> open(SealedSegment sealed) {
+  if (sealed.in_process) return std::move(sealed.in_process);
+  return Segment::open(std::move(sealed.fd));
+}
+
+class MemoryFirstStore final : public Store {
+ public:
+  MemoryFirstStore(std::string directory, Fd lock, std::uint64_t budget, std::uint32_t writers)
+      : directory_(std::move(directory)),
+        lock_(std::move(lock)),
+        budget_(budget),
+        writers_(std::max<std::uint32_t>(writers, 1)),
+        max_open_(descriptor_budget()),
+        pages_(std::make_shared<PagePool>(budget)),
+        memory_order_(budget) {
+    evictor_ = std::thread([this] { evict_loop(); });
+  }
+  ~MemoryFirstStore() override {
+    {
+      const std::lock_guard guard(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    evictor_.join();
+    for (const auto& [key, entry] : entries_) remove_file(entry);
+  }
+
+  SegmentRoom reserve(JobId job, ShuffleId shuffle) override {
+    const std::lock_guard guard(mutex_);
+    std::uint64_t likely = 0;  // better not begun in memory than moved halfway
+    if (const auto known = sizes_.find({job, shuffle}); known != sizes_.end()) {
+      const std::uint64_t usual = known->second.bytes / known->second.segments;
+      likely = usual + usual / 4;
+    }
+    const std::uint64_t wanted = std::max(likely, left() / (2 * std::uint64_t{writers_}));
+    if (wanted <= left() && wanted >= kSmallestRoom) return set_aside(job, wanted, false);
+    return reserve_of_others(job, likely);
+  }
+
+  SegmentRoom reserve_exactly(JobId job, std::uint64_t bytes) override {
+    const std::lock_guard guard(mutex_);
+    return bytes <= left() ? set_aside(job, bytes, false) : SegmentRoom();
+  }
+
+  bool prefers_disk() const override {
+    const std::lock_guard guard(mutex_);
+    return stats_.memory_bytes >= budget_ - budget_ / 8;
+  }
+  const std::string& directory() const override { return directory_; }
+  const std::shared_ptr<PagePool>& pages() const override { return pages_; }
+
+  Result<void> put(const SegmentKey& key, SealedSegment sealed) override {
+    WEFT_ASSIGN(SegmentPtr segment, shuffle::open(std::move(sealed)));
+    const bool memory = segment->home() != SegmentHome::file;
+    std::unique_lock lock(mutex_);
+    // Many tiny segments come faster than files can be made for them; beyond this the process would run out of descriptors.
+    room_.wait_for(lock, std::chrono::seconds(2), [this] { return open_count() < max_open_ + max_open_ / 4 || eviction_error_; });
+    if (eviction_error_ && memory && stats_.memory_bytes + segment->size() > budget_ + budget_ / 4)
+      return fail(Error(*eviction_error_).wrap(Code::resource_exhausted, "the shuffle memory is full and cannot be moved to disk"));
+    const auto [place, fresh] = entries_.try_emplace(key);
+    if (!fresh) return fail(Code::already_exists, "map output " + std::to_string(key.map) + " is committed twice by one attempt");
+    Entry& entry = place->second;
+    entry =
+        Entry{.segment = std::move(segment), .cached = {}, .path = {}, .size = 0, .sequence = next_sequence_++, .memory = memory};
+    entry.size = entry.segment->size();
+    if (memory)
+      memory_order_.add(key, entry.size);
+    else
+      disk_order_.emplace(entry.sequence, key);
+    ++stats_.segments;
+    Sizes& sizes = sizes_[{key.job, key.shuffle}];
+    sizes.bytes += entry.size;
+    ++sizes.segments;
+    (memory ? stats_.memory_bytes : stats_.disk_bytes) += entry.size;
+    if (pressed()) {
+      eviction_error_.reset();  // try again
+      wake_.notify_one();
+    }
+    return {};
+  }
+
+  Result<SegmentPtr> get(const SegmentKey& key) const override {
+    const std::lock_guard guard(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end())
+      return fail(Code::not_found, "this worker has no output of map " + std::to_string(key.map) + " attempt " +
+                                       std::to_string(key.attempt) + " of shuffle " + std::to_string(key.shuffle.value()));
+    const Entry& entry = found->second;
+    if (entry.segment) return entry.segment;
+    if (SegmentPtr cached = entry.cached.lock()) return cached;
+    Fd fd(::open(entry.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid()) return fail(errno_error("opening map output " + entry.path, errno));
+    WEFT_ASSIGN(SegmentPtr segment, Segment::open(std::move(fd)));
+    entry.cached = segment;
+    return segment;
+  }
+
+  void release(const SegmentKey& key) override {
+    const std::lock_guard guard(mutex_);
+    const auto place = entries_.find(key);
+    if (place == entries_.end()) return;
+    const auto sizes = sizes_.find({key.job, key.shuffle});
+    sizes->second.bytes -= place->second.size;
+    if (--sizes->second.segments == 0) sizes_.erase(sizes);
+    remove(place);
+    wake_.notify_one();
+    room_.notify_all();
+  }
+  void release(JobId job, ShuffleId shuffle) override {
+    release_range({job, shuffle, 0, 0}, [=](const SegmentKey& key) { return key.job == job && key.shuffle == shuffle; });
+  }
+  void release(JobId job) override {
+    release_range({job, ShuffleId(0), 0, 0}, [=](const SegmentKey& key) { return key.job == job; });
+  }
+
+  StoreStats stats() const override {
+    const std::lock_guard guard(mutex_);
+    return stats_;
+  }
+
+ private:
+  /// Open (`segment` set), or in a named file that is opened when asked for (`path` set).
+  struct Entry {
+    SegmentPtr segment;
+    mutable std::weak_ptr<const Segment> cached;
+    std::string path;
+    std::uint64_t size = 0;
+    std::uint64_t sequence = 0;
+    bool memory = false;
+  };
+  /// Of the segments that a shuffle has.
+  struct Sizes {
+    std::uint64_t bytes = 0;
+    std::uint64_t segments = 0;
+  };
+  enum class Move : std::uint8_t { to_disk, close };
+  struct Victim {
+    SegmentKey key;
+    std::uint64_t sequence = 0;
+    SegmentPtr segment;
+    Move move = Move::to_disk;
+  };
+
+  static void remove_file(const Entry& entry) {
+    if (!entry.path.empty()) ::unlink(entry.path.c_str());
+  }
+
+  std::uint64_t left() const {
+    const std::uint64_t taken = stats_.memory_bytes + stats_.reserved_bytes;
+    return budget_ > taken ? budget_ - taken : 0;
+  }
+
+  SegmentRoom set_aside(JobId job, std::uint64_t bytes, bool others_go) {
+    stats_.reserved_bytes += bytes;
+    reserved_[job] += bytes;
+    return {*this, job, bytes, others_go};
+  }
+
+  /// For a small job: what large ones have makes way.
+  SegmentRoom reserve_of_others(JobId job, std::uint64_t likely) {
+    const std::uint64_t share = memory_order_.small_bytes() / (2 * std::uint64_t{writers_});
+    const std::uint64_t wanted = std::max(likely > 0 ? likely : share, kSmallestRoom);
+    const auto reserved = reserved_.find(job);
+    if (!memory_order_.is_small(job, (reserved == reserved_.end() ? 0 : reserved->second) + wanted)) return {};
+    if (memory_order_.large_bytes() < overdrawn_ + wanted) return {};
+    overdrawn_ += wanted;
+    SegmentRoom room = set_aside(job, wanted, true);
+    wake_.notify_one();
+    return room;
+  }
+
+  void give_back(JobId job, std::uint64_t bytes, bool others_go) override {
+    const std::lock_guard guard(mutex_);
+    stats_.reserved_bytes -= bytes;
+    if (others_go) overdrawn_ -= bytes;
+    std::uint64_t& of_job = reserved_[job];
+    of_job -= bytes;
+    if (of_job == 0) reserved_.erase(job);
+  }
+
+  void leave_order(const SegmentKey& key, const Entry& entry) {
+    if (entry.memory)
+      memory_order_.remove(key, entry.size);
+    else
+      disk_order_.erase(entry.sequence);
+  }
+
+  /// Its memory is given back by the evictor.
+  std::map<SegmentKey, Entry>::iterator remove(std::map<SegmentKey, Entry>::iterator place) {
+    Entry& entry = place->second;
+    --stats_.segments;
+    (entry.memory ? stats_.memory_bytes : stats_.disk_bytes) -= entry.size;
+    leave_order(place->first, entry);
+    remove_file(entry);
+    if (entry.segment) graveyard_.push_back(std::move(entry.segment));
+    return entries_.erase(place);
+  }
+
+  template <class Matches>
+  void release_range(const SegmentKey& first, Matches matches) {
+    const std::lock_guard guard(mutex_);
+    sizes_.erase(sizes_.lower_bound({first.job, first.shuffle}),
+                 std::find_if(sizes_.lower_bound({first.job, first.shuffle}), sizes_.end(), [&](const auto& known) {
+                   return !matches(SegmentKey{known.first.first, known.first.second, 0, 0});
+                 }));
+    auto place = entries_.lower_bound(first);
+    while (place != entries_.end() && matches(place->first)) place = remove(place);
+    wake_.notify_one();
+    room_.notify_all();
+  }
+
+  std::size_t open_count() const { return memory_order_.size() + disk_order_.size(); }
+  bool too_many_open() const { return open_count() > max_open_; }
+  bool over_budget() const {
+    if (memory_order_.size() == 0) return false;
+    if (stats_.memory_bytes > budget_) return true;
+    return overdrawn_ > 0 && stats_.memory_bytes + stats_.reserved_bytes > budget_ &&
+           !memory_order_.is_small(memory_order_.next().job);
+  }
+  bool pressed() const { return over_budget() || too_many_open(); }
+
+  /// Writing gigabytes and giving back their pages takes time that neither the committing nor the releasing thread should spend.
+  void evict_loop() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return stop_ || !graveyard_.empty() || (pressed() && !eviction_error_); });
+      if (stop_) return;
+      if (!graveyard_.empty()) {
+        std::vector<SegmentPtr> dead;
+        dead.swap(graveyard_);
+        lock.unlock();
+        dead.clear();
+        lock.lock();
+      } else {
+        evict_one(lock);
+      }
+    }
+  }
+
+  Victim choose() const {
+    const bool from_memory = over_budget() || disk_order_.empty();
+    const SegmentKey& key = from_memory ? memory_order_.next() : disk_order_.begin()->second;
+    const Entry& entry = entries_.at(key);
+    return {key, entry.sequence, entry.segment, too_many_open() ? Move::close : Move::to_disk};
+  }
+
+  void evict_one(std::unique_lock<std::mutex>& lock) {
+    Victim victim = choose();
+    lock.unlock();
+    Entry moved;
+    const Result<void> done = victim.move == Move::close ? write_named(victim, moved) : write_unlinked(victim, moved);
+    lock.lock();
+    if (!done) {
+      eviction_error_ = done.error();
+      log_.warn("map outputs stay in memory: {}", done.error().to_string());
+      room_.notify_all();
+      return;
+    }
+    const auto place = entries_.find(victim.key);
+    if (place == entries_.end() || place->second.sequence != victim.sequence) {
+      remove_file(moved);  // released meanwhile
+      return;
+    }
+    adopt(place->second, std::move(moved), victim);
+    lock.unlock();
+    room_.notify_all();
+    victim.segment.reset();  // gives back the memory
+    lock.lock();
+  }
+
+  void adopt(Entry& entry, Entry moved, const Victim& victim) {
+    leave_order(victim.key, entry);
+    if (entry.memory) {
+      stats_.memory_bytes -= entry.size;
+      stats_.disk_bytes += entry.size;
+      stats_.evicted_bytes += entry.size;
+    }
+    if (moved.segment) disk_order_.emplace(entry.sequence, victim.key);
+    entry.memory = false;
+    entry.cached = entry.segment;
+    entry.segment = std::move(moved.segment);
+    entry.path = std::move(moved.path);
+  }
+
+  Result<void> write_unlinked(const Victim& victim, Entry& moved) const {
+    auto file = victim.segment->to_file(directory_);
+    if (!file) return fail(std::move(file).error().wrap("moving map output to " + directory_));
+    WEFT_ASSIGN(moved.segment, Segment::open(*std::move(file)));
+    return {};
+  }
+
+  Result<void> write_named(const Victim& victim, Entry& moved) const {
+    std::string path = directory_ + "/" + std::string(kSegmentFilePrefix) + std::to_string(victim.sequence);
+    Fd file;
+    if (victim.segment->home() != SegmentHome::file) {
+      auto written = victim.segment->to_file(directory_);
+      if (!written) return fail(std::move(written).error().wrap("writing " + path));
+      file = *std::move(written);
+    }
+    const int source = file.valid() ? file.get() : victim.segment->fd();
+    WEFT_TRY(give_name(source, path));
+    moved.path = std::move(path);
+    return {};
+  }
+
+  const std::string directory_;
+  const Fd lock_;
+  const std::uint64_t budget_;
+  const std::uint32_t writers_;
+  const std::size_t max_open_;
+  const std::shared_ptr<PagePool> pages_;
+  const Log log_{"shuffle"};
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;  // the evictor has something to do
+  std::condition_variable room_;  // it has done something
+  std::map<SegmentKey, Entry> entries_;
+  std::map<std::pair<JobId, ShuffleId>, Sizes> sizes_;
+  EvictionOrder memory_order_;                      // of those in memory
+  std::map<std::uint64_t, SegmentKey> disk_order_;  // open files by age
+  std::map<JobId, std::uint64_t> reserved_;         // bytes, by job
+  std::uint64_t overdrawn_ = 0;                     // of these, given before there was room
+  std::vector<SegmentPtr> graveyard_;
+  StoreStats stats_;
+  std::optional<Error> eviction_error_;
+  std::uint64_t next_sequence_ = 0;
+  bool stop_ = false;
+  std::thread evictor_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::open(std::string directory, std::uint64_t memory_budget, std::uint32_t writers) {
+  WEFT_ASSIGN(Fd lock, own_directory(directory));
+  return std::make_unique<MemoryFirstStore>(std::move(directory), std::move(lock), memory_budget, writers);
+}
+
+}  // namespace weft::shuffle

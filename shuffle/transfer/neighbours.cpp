@@ -1,0 +1,142 @@
+#include "shuffle/transfer/neighbours.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "base/hash.hpp"
+#include "base/rpc/capnp.hpp"
+#include "base/rpc/peers.hpp"
+#include "shuffle/transfer/transfer.capnp.h"
+
+namespace weft::shuffle {
+namespace {
+
+constexpr rpc::Duration kConnectDeadline = std::chrono::seconds(2);
+constexpr rpc::Duration kReplyDeadline = std::chrono::seconds(10);
+constexpr std::size_t kMostAddresses = 4096;  // remembered, whether they are neighbours or not
+
+Buffer encode(JobId job, ShuffleId shuffle, const std::vector<MapAttempt>& maps) {
+  capnp::MallocMessageBuilder message;
+  auto root = message.initRoot<OpenOutputs>();
+  root.setJob(job.value());
+  root.setShuffle(shuffle.value());
+  auto list = root.initMaps(static_cast<unsigned>(maps.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setMap(maps[i].map);
+    list[i].setAttempt(maps[i].attempt);
+  }
+  return rpc::flatten(message);
+}
+
+Result<rpc::Payload> serve(const Store& store, OpenOutputs::Reader request) {
+  const auto maps = request.getMaps();
+  if (maps.size() > kOutputsPerRequest) return fail(Code::invalid_argument, "too many map outputs at a time");
+  capnp::MallocMessageBuilder message;
+  auto found = message.initRoot<OpenedOutputs>().initFound(maps.size());
+  rpc::Payload payload;
+  for (unsigned i = 0; i < maps.size(); ++i) {
+    const auto segment =
+        store.get({JobId(request.getJob()), ShuffleId(request.getShuffle()), maps[i].getMap(), maps[i].getAttempt()});
+    Fd copy = segment ? Fd(::fcntl((*segment)->fd(), F_DUPFD_CLOEXEC, 0)) : Fd();
+    found.set(i, copy.valid());
+    if (copy.valid()) payload.fds.push_back(std::move(copy));
+  }
+  payload.header = rpc::flatten(message);
+  return payload;
+}
+
+Result<std::vector<Fd>> descriptors(rpc::Message answer, std::size_t wanted) {
+  return rpc::read_message<OpenedOutputs>(
+      answer.header.view(), "a neighbour's answer", [&](OpenedOutputs::Reader opened) -> Result<std::vector<Fd>> {
+        std::vector<Fd> fds(wanted);
+        std::size_t next = 0;
+        const auto found = opened.getFound();
+        for (unsigned i = 0; i < found.size() && i < wanted; ++i)
+          if (found[i] && next < answer.fds.size()) fds[i] = std::move(answer.fds[next++]);
+        if (found.size() != wanted || next != answer.fds.size())
+          return fail(Code::corrupt, "a neighbour's answer does not fit the map outputs asked for");
+        return fds;
+      });
+}
+
+}  // namespace
+
+Result<rpc::Endpoint> neighbour_endpoint(const std::string& data_address) {
+  return rpc::Endpoint::parse(fmt::format("unix:@weft-outputs-{:016x}", hash64(as_bytes(data_address))));
+}
+
+rpc::Limits neighbour_limits() {
+  rpc::Limits limits;
+  limits.max_header = 1u << 20;
+  limits.max_bulk = 0;
+  limits.max_fds = kOutputsPerRequest;
+  limits.max_requests = 256;
+  return limits;
+}
+
+rpc::Handler neighbour_handler(const Store& store) {
+  rpc::Handler handler;
+  handler.on_request = [&store](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
+    if (message.type != kOpenOutputs) return responder.fail(Error(Code::invalid_argument, "neighbours are given map outputs only"));
+    auto payload = rpc::read_message<OpenOutputs>(message.header.view(), "a neighbour's request",
+                                                  [&](OpenOutputs::Reader request) { return serve(store, request); });
+    payload ? responder.reply(std::move(*payload)) : responder.fail(payload.error());
+  };
+  return handler;
+}
+
+class Neighbours::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  struct Request {
+    JobId job;
+    ShuffleId shuffle;
+    std::vector<MapAttempt> maps;
+    Done done;
+  };
+
+  explicit Impl(rpc::Reactor& reactor)
+      : reactor_(reactor),
+        peers_(std::in_place, reactor, rpc::PeersOptions{neighbour_limits(), kConnectDeadline, kMostAddresses, true},
+               neighbour_endpoint) {}
+
+  void open(const std::string& address, Request request) {
+    peers_->get(address, [this, request = std::move(request)](const Result<rpc::ConnectionPtr>& connection) {
+      connection ? ask(*connection, request) : refuse(request.done, connection.error());
+    });
+  }
+
+  void forget(const std::string& address) { peers_->forget(address); }
+  void shutdown() { peers_.reset(); }
+
+ private:
+  void refuse(Done done, Error why) {
+    reactor_.post([weak = weak_from_this(), done = std::move(done), why = std::move(why)] {
+      if (weak.lock()) done(fail(why));
+    });
+  }
+
+  void ask(const rpc::ConnectionPtr& connection, const Request& request) {
+    rpc::Payload payload;
+    payload.header = encode(request.job, request.shuffle, request.maps);
+    connection->request(kOpenOutputs, std::move(payload), kReplyDeadline,
+                        [weak = weak_from_this(), wanted = request.maps.size(), done = request.done](Result<rpc::Message> reply) {
+                          if (!weak.lock()) return;
+                          reply ? done(descriptors(*std::move(reply), wanted)) : done(fail(std::move(reply).error()));
+                        });
+  }
+
+  rpc::Reactor& reactor_;
+  std::optional<rpc::Peers> peers_;  // by data address; calls nothing back once it is gone
+};
+
+Neighbours::Neighbours(rpc::Reactor& reactor) : impl_(std::make_shared<Impl>(reactor)) {}
+Neighbours::~Neighbours() { impl_->shutdown(); }
+void Neighbours::open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done) {
+  impl_->open(address, {job, shuffle, std::move(maps), std::move(done)});
+}
+void Neighbours::forget(const std::string& address) { impl_->forget(address); }
+
+}  // namespace weft::shuffle
