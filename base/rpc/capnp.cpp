@@ -6,6 +6,7 @@
 #include <kj/io.h>
 
 #include "base/assert.hpp"
+#include "base/rpc/versioned.hpp"
 
 namespace weft::rpc {
 
@@ -38,6 +39,18 @@ capnp::ReaderOptions reader_options(ByteView bytes) {
 Error malformed(std::string_view what, const kj::Exception& exception) {
   const auto description = exception.getDescription();
   return Error(Code::corrupt, fmt::format("malformed {}: {}", what, std::string_view(description.cStr(), description.size())));
+}
+
+WireStruct::WireStruct(capnp::StructSchema of) : schema(of) {
+  const auto shape = of.getProto().getStruct();
+  words = shape.getDataWordCount();
+  pointers = shape.getPointerCount();
+  choice = shape.getDiscriminantOffset();
+  WEFT_ASSERT(shape.getDiscriminantCount() == 0 || shape.getDiscriminantCount() == of.getFields().size());
+  for (const auto field : of.getFields()) {
+    WEFT_ASSERT(field.getProto().isSlot());
+    fields.push_back({field.getType(), field.getProto().getSlot().getOffset()});
+  }
 }
 
 }  // namespace detail

@@ -1,0 +1,155 @@
+#include "base/rpc/versioned.hpp"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "tests/base/versioned.capnp.h"
+
+namespace weft::rpc {
+namespace {
+
+enum class Kind : std::uint16_t { none = 0, some = 300 };
+using PartId = Id<struct PartTag>;
+
+struct OldPart {
+  PartId id;
+  std::string name;
+  std::optional<std::string> bytes;
+  friend bool operator==(const OldPart&, const OldPart&) = default;
+};
+struct Old {
+  bool flag = false;
+  std::int64_t number = 0;
+  Kind kind{};
+  std::string text;
+  std::vector<OldPart> parts;
+  friend bool operator==(const Old&, const Old&) = default;
+};
+
+struct NewPart {
+  PartId id;
+  std::string name;
+  std::optional<std::string> bytes;
+  std::uint64_t more = 0;
+  friend bool operator==(const NewPart&, const NewPart&) = default;
+};
+struct Nothing {
+  friend bool operator==(const Nothing&, const Nothing&) = default;
+};
+struct Just {
+  std::uint32_t number = 0;
+  friend bool operator==(const Just&, const Just&) = default;
+};
+using OldChoice = std::variant<Nothing, OldPart>;
+using NewChoice = std::variant<Nothing, NewPart, Just>;
+struct New {
+  bool flag = false;
+  std::int64_t number = 0;
+  Kind kind{};
+  std::string text;
+  std::vector<NewPart> parts;
+  double share = 0;
+  std::uint8_t small = 0;
+  bool other = false;
+  std::vector<std::uint64_t> numbers;
+  std::vector<std::string> names, blobs;
+  std::optional<NewPart> part;
+  NewChoice choice;
+  friend bool operator==(const New&, const New&) = default;
+};
+
+const std::string kBinary("a\0\xff", 3);
+
+Old old_message() { return {true, -5, Kind::some, "words", {{PartId(7), "one", kBinary}, {PartId(8), "", std::nullopt}}}; }
+New new_message() {
+  return {true,
+          std::numeric_limits<std::int64_t>::min(),
+          Kind::some,
+          "text",
+          {{PartId(1), "a", "", 9}},
+          0.25,
+          255,
+          true,
+          {1, UINT64_MAX},
+          {"x", "", "y"},
+          {kBinary, ""},
+          NewPart{PartId(3), "p", kBinary, 4},
+          Just{12}};
+}
+
+template <class Schema, class T>
+Result<T> again(const T& value) {
+  return decode_versioned<Schema, T>(encode_versioned<Schema>(value).view(), "message");
+}
+
+TEST(Versioned, WhatIsWrittenIsRead) {
+  EXPECT_EQ((again<testing::Older>(old_message()).value()), old_message());
+  EXPECT_EQ((again<testing::Newer>(new_message()).value()), new_message());
+  EXPECT_EQ((again<testing::Newer>(New{}).value()), New{});
+  EXPECT_EQ((again<testing::Choice>(NewChoice(NewPart{PartId(1), "n", "b", 2})).value()),
+            NewChoice(NewPart{PartId(1), "n", "b", 2}));
+}
+
+TEST(Versioned, BytesAreThoseOfCapnp) {
+  const Buffer bytes = encode_versioned<testing::Newer>(new_message());
+  const auto read = read_message<testing::Newer>(bytes.view(), "message", [](testing::Newer::Reader in) -> Result<void> {
+    EXPECT_TRUE(in.getFlag());
+    EXPECT_TRUE(in.getOther());
+    EXPECT_EQ(in.getKind(), 300);
+    EXPECT_EQ(in.getSmall(), 255);
+    EXPECT_EQ(in.getShare(), 0.25);
+    EXPECT_EQ(text_view(in.getParts()[0].getName()), "a");
+    EXPECT_TRUE(in.getParts()[0].hasBytes());
+    EXPECT_EQ(in.getNumbers()[1], UINT64_MAX);
+    EXPECT_EQ(text_view(in.getNames()[2]), "y");
+    EXPECT_EQ(as_chars(data_view(in.getBlobs()[0])), kBinary);
+    EXPECT_EQ(in.getChoice().getNumber().getNumber(), 12U);
+    return {};
+  });
+  EXPECT_TRUE(read) << read.error().to_string();
+}
+
+TEST(Versioned, AnOlderReaderIgnoresWhatItDoesNotKnow) {
+  New sent = new_message();
+  sent.parts = {{PartId(7), "one", kBinary, 99}, {PartId(8), "", std::nullopt, 100}};
+  const Buffer bytes = encode_versioned<testing::Newer>(sent);
+  const Old read = decode_versioned<testing::Older, Old>(bytes.view(), "message").value();
+  EXPECT_EQ(read.text, "text");
+  EXPECT_EQ(read.parts, old_message().parts);
+}
+
+TEST(Versioned, ANewerReaderFindsNothingWhereAnOlderWriterKnewNoField) {
+  const Buffer bytes = encode_versioned<testing::Older>(old_message());
+  New expected;
+  expected.flag = true, expected.number = -5, expected.kind = Kind::some, expected.text = "words";
+  expected.parts = {{PartId(7), "one", kBinary, 0}, {PartId(8), "", std::nullopt, 0}};
+  EXPECT_EQ((decode_versioned<testing::Newer, New>(bytes.view(), "message").value()), expected);
+}
+
+TEST(Versioned, AnUnknownKindIsRefused) {
+  const Buffer known = encode_versioned<testing::Choice>(NewChoice(NewPart{PartId(1), "n", "b", 2}));
+  EXPECT_TRUE((decode_versioned<testing::OlderChoice, OldChoice>(known.view(), "choice")));
+  const Buffer unknown = encode_versioned<testing::Choice>(NewChoice(Just{1}));
+  const auto refused = decode_versioned<testing::OlderChoice, OldChoice>(unknown.view(), "choice");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::corrupt);
+  EXPECT_NE(refused.error().to_string().find("this version does not know"), std::string::npos);
+}
+
+TEST(Versioned, DamagedMessagesAreReadOrRefused) {
+  const Buffer whole = encode_versioned<testing::Newer>(new_message());
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
+    EXPECT_FALSE((decode_versioned<testing::Newer, New>(whole.view().first(bytes), "message"))) << bytes;
+  Random random(17);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text(as_chars(whole.view()));
+    for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes)
+      text[random.below(text.size())] = static_cast<char>(random.chance(0.3) ? 0xff : random.below(256));
+    (void)decode_versioned<testing::Newer, New>(as_bytes(text), "message");
+  }
+}
+
+}  // namespace
+}  // namespace weft::rpc
