@@ -22,7 +22,7 @@
 #include "benchmarks/ready_process.hpp"
 #include "benchmarks/storage/by_hand.hpp"
 #include "shuffle/store/store.hpp"
-#include "shuffle/transfer/neighbours.hpp"
+#include "shuffle/transfer/same_host.hpp"
 #include "shuffle/transfer/transfer.hpp"
 
 namespace weft::bench {
@@ -68,12 +68,12 @@ int serve(const std::string& what, const std::string& directory) {
   fill(*store, what == "tiny" ? kTiny : what == "large" ? kLarge : kSegment);
   const auto reactor = rpc::Reactor::start("worker");
   const shuffle::BlockServer server(*store);
-  std::unique_ptr<rpc::Listener> listener, neighbours;
+  std::unique_ptr<rpc::Listener> listener, same_host;
   reactor->run([&] {
     listener = need(
         reactor->listen({"127.0.0.1:0"}, shuffle::transfer_limits(), [&](const rpc::ConnectionPtr&) { return server.handler(); }));
-    neighbours = need(reactor->listen(need(shuffle::neighbour_endpoint(listener->endpoint().text)), shuffle::neighbour_limits(),
-                                      [&](const rpc::ConnectionPtr&) { return shuffle::neighbour_handler(*store); }));
+    same_host = need(reactor->listen(need(shuffle::same_host_endpoint(listener->endpoint().text)), shuffle::same_host_limits(),
+                                     [&](const rpc::ConnectionPtr&) { return shuffle::same_host_handler(*store); }));
   });
   std::printf("%s\n", listener->endpoint().text.c_str());
   std::fflush(stdout);
@@ -140,8 +140,8 @@ class Bench {
   bool hand_over() {
     const ReadyProcess server({program_, "serve", "segment", directory_});
     const auto store = need(shuffle::Store::open(directory_ + "/store", std::uint64_t{4} << 30));
-    std::unique_ptr<shuffle::Neighbours> neighbours;
-    reactor_->run([&] { neighbours = std::make_unique<shuffle::Neighbours>(*reactor_); });
+    std::unique_ptr<shuffle::SameHost> same_host;
+    reactor_->run([&] { same_host = std::make_unique<shuffle::SameHost>(*reactor_); });
     const std::string block = content(kSegment.block);
     std::vector<double> times;
     for (int round = 0; round <= rounds_; ++round) {
@@ -152,15 +152,15 @@ class Bench {
       const double opened = seconds([&] {
         std::promise<std::vector<Fd>> answer;
         reactor_->run([&] {
-          neighbours->open(server.line(), kJob, kShuffle, {{0, 0}},
-                           [&](Result<std::vector<Fd>> found) { answer.set_value(need(std::move(found))); });
+          same_host->open(server.line(), kJob, kShuffle, {{0, 0}},
+                          [&](Result<std::vector<Fd>> found) { answer.set_value(need(std::move(found))); });
         });
         const auto segment = need(Segment::open(std::move(answer.get_future().get().front())));
         if (segment->extents(0).empty()) std::exit(1);
       });
       if (round > 0) times.push_back(put + opened);  // the first connects
     }
-    reactor_->run([&] { neighbours.reset(); });
+    reactor_->run([&] { same_host.reset(); });
     const double millis = 1e3 * median(times);
     std::printf("  hand-over of 64 MiB        %6.3f ms                                           less than 1 ms   %s\n", millis,
                 millis < 1 ? "ok" : "MISSED");

@@ -92,10 +92,10 @@ std::string copies_line(const master::JobStatus& job) {
 
 /// "brought 12 MiB to tasks ahead, which read 10 MiB of it; 4 MiB went to disk as 1 MiB, 4 MiB came back"
 std::string ahead_line(const master::JobStatus& job) {
-  const shuffle::AheadBytes& ahead = job.ahead;
-  std::string text = fmt::format("brought {} to tasks ahead, which read {} of it", human_bytes(ahead.brought_bytes),
+  const shuffle::PrefetchStats& ahead = job.ahead;
+  std::string text = fmt::format("brought {} to tasks ahead, which read {} of it", human_bytes(ahead.prefetched_bytes),
                                  human_bytes(ahead.read_bytes));
-  if (ahead.unread_bytes > 0) text += fmt::format(", and {} in vain", human_bytes(ahead.unread_bytes));
+  if (ahead.wasted_bytes > 0) text += fmt::format(", and {} in vain", human_bytes(ahead.wasted_bytes));
   if (ahead.evicted_bytes > 0)
     text += fmt::format("; {} went to disk as {}, {} came back", human_bytes(ahead.evicted_bytes),
                         human_bytes(ahead.evicted_file_bytes), human_bytes(ahead.returned_bytes));
@@ -104,9 +104,9 @@ std::string ahead_line(const master::JobStatus& job) {
 
 }  // namespace
 
-void add_ahead(JsonWriter& json, const shuffle::AheadBytes& ahead) {
-  json.begin_object().member("brought_bytes", ahead.brought_bytes).member("read_bytes", ahead.read_bytes);
-  json.member("unread_bytes", ahead.unread_bytes).member("evicted_bytes", ahead.evicted_bytes);
+void add_ahead(JsonWriter& json, const shuffle::PrefetchStats& ahead) {
+  json.begin_object().member("brought_bytes", ahead.prefetched_bytes).member("read_bytes", ahead.read_bytes);
+  json.member("unread_bytes", ahead.wasted_bytes).member("evicted_bytes", ahead.evicted_bytes);
   json.member("evicted_file_bytes", ahead.evicted_file_bytes).member("returned_bytes", ahead.returned_bytes).end_object();
 }
 
@@ -143,7 +143,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));
   if (const std::string lost = client::lost_workers_text(job); !lost.empty()) text.insert(text.size() - 1, lost + "\n");
-  if (job.ahead.brought_bytes > 0) text.insert(text.size() - 1, ahead_line(job));
+  if (job.ahead.prefetched_bytes > 0) text.insert(text.size() - 1, ahead_line(job));
   if (job.shuffle_replicas > 1) text.insert(text.size() - 1, copies_line(job));
   Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SECOND ATTEMPTS", "SHUFFLED", "STATE", "REASON"});
   for (const master::StageStatus& stage : job.stages) {

@@ -20,6 +20,6 @@ std::string explanation_json(const client::Explanation& explanation);
 std::string logs_text(const std::vector<client::JobLog>& logs);
 std::string logs_json(const std::vector<client::JobLog>& logs);
 /// As an object.
-void add_ahead(JsonWriter& json, const shuffle::AheadBytes& ahead);
+void add_ahead(JsonWriter& json, const shuffle::PrefetchStats& ahead);
 
 }  // namespace weft::cli

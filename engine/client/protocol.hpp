@@ -126,7 +126,7 @@ struct NodeStatus {
   bool lost = false;                                           // given up because it is silent; its connection is still there
   std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;  // of map outputs
   std::uint64_t ahead_held_bytes = 0, ahead_file_bytes = 0;    // of blocks brought ahead, in memory and in files
-  shuffle::AheadBytes ahead{};                                 // since the worker began
+  shuffle::PrefetchStats ahead{};                              // since the worker began
   bool dead = false;                                           // it is no more, since `heard` ago
   std::string cause{};                                         // of its death: "SIGBUS"
 };

@@ -1,7 +1,7 @@
 // Status, results, logs, nodes.
 #include "engine/client/protocol.hpp"
 #include "engine/client/wire.hpp"
-#include "shuffle/prefetch/ahead_wire.hpp"
+#include "shuffle/prefetch/prefetch_stats_wire.hpp"
 
 namespace weft::client {
 
@@ -54,7 +54,7 @@ void write(wire::Status::Builder out, const master::JobStatus& status) {
   out.setDeadline(status.deadline.value_or(Duration(0)).count());
   out.setPriority(status.priority);
   out.setShuffleReplicas(status.shuffle_replicas);
-  shuffle::write_ahead(out.initAhead(), status.ahead);
+  shuffle::write_prefetch_stats(out.initAhead(), status.ahead);
   auto lost = out.initLostWorkers(count(status.lost_workers.size()));
   for (unsigned k = 0; k < lost.size(); ++k) lost.set(k, text(status.lost_workers[k]));
   out.setWorkersLost(status.workers_lost);
@@ -102,7 +102,7 @@ Result<master::JobStatus> read(wire::Status::Reader in) {
   if (in.getDeadline() != 0) status.deadline = Duration(in.getDeadline());
   status.priority = in.getPriority();
   status.shuffle_replicas = in.getShuffleReplicas();
-  status.ahead = shuffle::read_ahead(in.getAhead());
+  status.ahead = shuffle::read_prefetch_stats(in.getAhead());
   for (auto lost : in.getLostWorkers()) status.lost_workers.push_back(string(lost));
   status.workers_lost = in.getWorkersLost();
   return status;
@@ -248,7 +248,7 @@ rpc::Payload encode(const std::vector<NodeStatus>& nodes) {
     out[i].setStoreDiskBytes(node.store_disk_bytes);
     out[i].setAheadHeldBytes(node.ahead_held_bytes);
     out[i].setAheadFileBytes(node.ahead_file_bytes);
-    shuffle::write_ahead(out[i].initAhead(), node.ahead);
+    shuffle::write_prefetch_stats(out[i].initAhead(), node.ahead);
     out[i].setDead(node.dead);
     out[i].setCause(text(node.cause));
   }
@@ -273,7 +273,7 @@ Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message) {
       made.store_disk_bytes = node.getStoreDiskBytes();
       made.ahead_held_bytes = node.getAheadHeldBytes();
       made.ahead_file_bytes = node.getAheadFileBytes();
-      made.ahead = shuffle::read_ahead(node.getAhead());
+      made.ahead = shuffle::read_prefetch_stats(node.getAhead());
       made.dead = node.getDead();
       made.cause = string(node.getCause());
     }

@@ -11,7 +11,7 @@
 
 #include "engine/master/events.hpp"
 #include "schedulers/scheduler.hpp"
-#include "shuffle/prefetch/ahead_bytes.hpp"
+#include "shuffle/prefetch/prefetch_stats.hpp"
 
 namespace weft::master {
 
@@ -78,7 +78,7 @@ struct JobStatus {
   std::vector<std::string> lost_workers{};  // while it ran, but for those that left by themselves: "w2 (SIGBUS)"; the first few
   std::uint32_t workers_lost = 0;           // how many
   /// Of its blocks, on all nodes. The core knows nothing of it: the shell fills it in, from what workers say now and then.
-  shuffle::AheadBytes ahead{};
+  shuffle::PrefetchStats ahead{};
 };
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called

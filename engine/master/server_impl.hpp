@@ -161,8 +161,8 @@ class ServerImpl final : public Server {
   std::optional<Error> failed_;              // the master cannot go on
   std::map<NodeId, Node> nodes_;
   LostWorkers lost_;
-  std::map<JobId, Job> jobs_;                                     // running ones
-  std::map<JobId, std::map<NodeId, shuffle::AheadBytes>> ahead_;  // of those the core knows, and of none before a restart
+  std::map<JobId, Job> jobs_;                                        // running ones
+  std::map<JobId, std::map<NodeId, shuffle::PrefetchStats>> ahead_;  // of those the core knows, and of none before a restart
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;
   std::uint32_t next_node_ = 1;
   std::uint64_t next_job_ = 1;

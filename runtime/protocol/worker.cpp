@@ -2,7 +2,7 @@
 
 #include "runtime/protocol/wire.hpp"
 #include "runtime/protocol/worker.capnp.h"
-#include "shuffle/prefetch/ahead_wire.hpp"
+#include "shuffle/prefetch/prefetch_stats_wire.hpp"
 
 namespace weft::protocol {
 
@@ -43,7 +43,7 @@ rpc::Payload encode(const Heartbeat& message) {
   out.setStoreMemoryBytes(message.store_memory_bytes);
   out.setStoreDiskBytes(message.store_disk_bytes);
   out.setClockNanoseconds(message.clock.count());
-  shuffle::write_ahead(out.initAhead(), message.ahead);
+  shuffle::write_prefetch_stats(out.initAhead(), message.ahead);
   out.setAheadHeldBytes(message.ahead_held_bytes);
   out.setAheadFileBytes(message.ahead_file_bytes);
   return payload(builder);
@@ -62,7 +62,7 @@ rpc::Payload encode(const std::vector<JobAhead>& jobs) {
   auto out = builder.initRoot<wire::JobsAhead>().initJobs(static_cast<unsigned>(jobs.size()));
   for (unsigned i = 0; i < out.size(); ++i) {
     out[i].setJob(jobs[i].job.value());
-    shuffle::write_ahead(out[i].initAhead(), jobs[i].bytes);
+    shuffle::write_prefetch_stats(out[i].initAhead(), jobs[i].bytes);
   }
   return payload(builder);
 }
@@ -140,7 +140,7 @@ Result<Heartbeat> decode_heartbeat(const rpc::Message& message) {
                      in.getStoreMemoryBytes(),
                      in.getStoreDiskBytes(),
                      clock,
-                     shuffle::read_ahead(in.getAhead()),
+                     shuffle::read_prefetch_stats(in.getAhead()),
                      in.getAheadHeldBytes(),
                      in.getAheadFileBytes()};
   });
@@ -151,7 +151,7 @@ Result<std::vector<JobAhead>> decode_jobs_ahead(const rpc::Message& message) {
                                             [](auto in) -> Result<std::vector<JobAhead>> {
                                               std::vector<JobAhead> jobs;
                                               for (auto job : in.getJobs())
-                                                jobs.push_back({JobId(job.getJob()), shuffle::read_ahead(job.getAhead())});
+                                                jobs.push_back({JobId(job.getJob()), shuffle::read_prefetch_stats(job.getAhead())});
                                               return jobs;
                                             });
 }

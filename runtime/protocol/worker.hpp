@@ -9,7 +9,7 @@
 
 #include "base/hash.hpp"
 #include "runtime/protocol/task.hpp"
-#include "shuffle/prefetch/ahead_bytes.hpp"
+#include "shuffle/prefetch/prefetch_stats.hpp"
 #include "shuffle/store/mode.hpp"
 
 namespace weft::protocol {
@@ -48,7 +48,7 @@ struct Heartbeat {
   double cpu = 0, memory = 0;  // used by tasks, as measured
   std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;
   Duration clock{0};                                         // the worker's time of day, since 1970
-  shuffle::AheadBytes ahead{};                               // since the worker began
+  shuffle::PrefetchStats ahead{};                            // since the worker began
   std::uint64_t ahead_held_bytes = 0, ahead_file_bytes = 0;  // of it in memory and in files now
 };
 
@@ -61,7 +61,7 @@ struct Dying {
 /// What became of blocks that were brought to the worker for tasks of a job, since that began.
 struct JobAhead {
   JobId job;
-  shuffle::AheadBytes bytes;
+  shuffle::PrefetchStats bytes;
 };
 
 /// What a worker needs to start executors of a job. Precedes everything else about the job.

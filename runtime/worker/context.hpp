@@ -12,8 +12,8 @@
 #include "runtime/worker/options.hpp"
 #include "shuffle/prefetch/prefetch.hpp"
 #include "shuffle/store/store.hpp"
-#include "shuffle/transfer/neighbours.hpp"
-#include "shuffle/transfer/segment_copier.hpp"
+#include "shuffle/transfer/same_host.hpp"
+#include "shuffle/transfer/segment_replicator.hpp"
 #include "shuffle/transfer/transfer.hpp"
 
 namespace weft::runtime {
@@ -25,9 +25,9 @@ struct WorkerContext {
   std::string directory;
   shuffle::Store* store = nullptr;
   shuffle::BlockFetcher* fetcher = nullptr;
-  shuffle::Neighbours* neighbours = nullptr;  // null: map outputs are not shared with them
+  shuffle::SameHost* same_host = nullptr;  // null: map outputs are not shared with them
   shuffle::Prefetcher* prefetcher = nullptr;
-  shuffle::SegmentCopier* copier = nullptr;
+  shuffle::SegmentReplicator* replicator = nullptr;
   NodeId self{};                                               // as registered now
   std::map<NodeId, protocol::NodeAddress> nodes{};             // that serve map outputs
   std::map<NodeId, std::string> lost{};                        // that did, and why they do no more

@@ -169,14 +169,14 @@ void WorkerJob::prefetch(protocol::Prefetch prefetch) {
     if (output.node == worker_.self || node == worker_.nodes.end()) continue;
     outputs.push_back({node->second.address, {output.map, output.attempt}});
   }
-  if (prefetch.held_back) worker_.prefetcher->hold_back(setup_.job, prefetch.shuffle, *prefetch.held_back);
+  if (prefetch.held_back) worker_.prefetcher->defer(setup_.job, prefetch.shuffle, *prefetch.held_back);
   if (prefetch.partitions) worker_.prefetcher->expect(setup_.job, prefetch.shuffle, *prefetch.partitions);
   worker_.prefetcher->offer(setup_.job, prefetch.shuffle, outputs, prefetch.block_bytes, prefetch.complete);
 }
 
 void WorkerJob::release(ShuffleId shuffle) {
   worker_.prefetcher->drop(setup_.job, shuffle);
-  worker_.copier->drop(setup_.job, shuffle);
+  worker_.replicator->drop(setup_.job, shuffle);
   tables_.erase(shuffle);
   if (executor_) executor_->forget(shuffle);
 }
@@ -186,7 +186,7 @@ void WorkerJob::end(std::function<void()> done) {
   waiting_.clear();
   moving_.clear();
   worker_.prefetcher->drop(setup_.job);
-  worker_.copier->drop(setup_.job);
+  worker_.replicator->drop(setup_.job);
   if (!executor_) return worker_.reactor.post(std::move(done));
   on_end_ = std::move(done);
   executor_->end();

@@ -154,15 +154,15 @@ void WorkerJob::open_segments(const rpc::Message& message, rpc::Responder respon
   }
   for (auto& [id, indexes] : elsewhere) {
     const auto node = worker_.nodes.find(id);
-    if (node == worker_.nodes.end() || worker_.neighbours == nullptr) continue;  // fetching will tell
+    if (node == worker_.nodes.end() || worker_.same_host == nullptr) continue;  // fetching will tell
     std::vector<shuffle::MapAttempt> maps;
     for (std::size_t i : indexes) maps.push_back({wanted->maps[i].map, wanted->maps[i].attempt});
-    worker_.neighbours->open(node->second.address, setup_.job, wanted->shuffle, std::move(maps),
-                             [opened, indexes = std::move(indexes)](Result<std::vector<Fd>> descriptors) {
-                               if (!descriptors) return;
-                               for (std::size_t i = 0; i < indexes.size(); ++i)
-                                 opened->open(indexes[i], std::move((*descriptors)[i]));
-                             });
+    worker_.same_host->open(node->second.address, setup_.job, wanted->shuffle, std::move(maps),
+                            [opened, indexes = std::move(indexes)](Result<std::vector<Fd>> descriptors) {
+                              if (!descriptors) return;
+                              for (std::size_t i = 0; i < indexes.size(); ++i)
+                                opened->open(indexes[i], std::move((*descriptors)[i]));
+                            });
   }
 }
 
@@ -223,10 +223,10 @@ void WorkerJob::take_prefetched(const rpc::Message& message, rpc::Responder resp
 
 void WorkerJob::copy(const protocol::CopyOutput& copy) {
   if (ended_) return;
-  shuffle::CopyRequest request{
+  shuffle::ReplicaRequest request{
       copy.source.address, {copy.job, copy.shuffle, copy.map, copy.attempt}, setup_.shuffle_mode == shuffle::Mode::pull};
   protocol::CopyEnded ended{copy.job, copy.shuffle, copy.map, copy.attempt, {}};
-  worker_.copier->copy(std::move(request), [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {
+  worker_.replicator->copy(std::move(request), [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {
     if (!done) ended.error = done.error().to_string();
     worker.report_copy(ended);
   });

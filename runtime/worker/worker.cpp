@@ -55,13 +55,13 @@ class WorkerImpl final : public Worker {
       link_.reset();
       if (listener_) listener_->close();
       chunks_.reset();
-      if (neighbour_listener_) neighbour_listener_->close();
+      if (same_host_listener_) same_host_listener_->close();
       jobs_.clear();
       ending_.clear();
       fetcher_.reset();
-      copier_.reset();
+      replicator_.reset();
       prefetcher_.reset();
-      neighbours_.reset();
+      same_host_.reset();
     });
     reactor_->stop();
     chores_->stop();  // what was posted to them may hold room in the store, which goes last
@@ -123,8 +123,9 @@ class WorkerImpl final : public Worker {
         context_.options.link_rate == 0 ? nullptr : std::make_shared<shuffle::LinkCap>(context_.options.link_rate);
     fetcher_ = std::make_unique<shuffle::BlockFetcher>(*reactor_, shuffle::FetchOptions{.cap = cap});
     context_.fetcher = fetcher_.get();
-    copier_ = std::make_unique<shuffle::SegmentCopier>(*reactor_, *chores_, *store_, shuffle::CopyOptions{.cap = cap});
-    context_.copier = copier_.get();
+    replicator_ =
+        std::make_unique<shuffle::SegmentReplicator>(*reactor_, *chores_, *store_, shuffle::ReplicationOptions{.cap = cap});
+    context_.replicator = replicator_.get();
     binaries_ = std::make_unique<BinaryCache>(context_.directory + "/binaries");
     WEFT_ASSIGN(listener_, reactor_->listen(listen, shuffle::transfer_limits(), [this](const rpc::ConnectionPtr&) {
       rpc::Handler handler = server_->handler();
@@ -137,13 +138,13 @@ class WorkerImpl final : public Worker {
     }));
     const std::string& bound = listener_->endpoint().text;
     data_address_ = context_.options.advertise + bound.substr(bound.rfind(':'));
-    if (context_.options.share) meet_neighbours();
+    if (context_.options.share) share_with_same_host();
     // Half of the store for what is brought, so that map outputs find room too.
     shuffle::PrefetchOptions ahead{.memory_bytes = context_.options.store_bytes / 2,
                                    .disk_bytes = 4 * context_.options.store_bytes,
                                    .round = context_.options.slots};
     ahead.fetch.cap = cap;
-    prefetcher_ = std::make_unique<shuffle::Prefetcher>(*reactor_, *chores_, *store_, context_.neighbours, ahead);
+    prefetcher_ = std::make_unique<shuffle::Prefetcher>(*reactor_, *chores_, *store_, context_.same_host, ahead);
     context_.prefetcher = prefetcher_.get();
     if (context_.options.chunks)
       chunks_ = context_.options.chunks(ChunkShell{*reactor_, *chores_, data_address_, [this](const Error& why) { finish(why); }});
@@ -180,16 +181,16 @@ class WorkerImpl final : public Worker {
   }
 
   /// Without it all goes through the data port; so it may fail.
-  void meet_neighbours() {
-    auto listener = shuffle::neighbour_endpoint(data_address_).and_then([this](const rpc::Endpoint& endpoint) {
-      return reactor_->listen(endpoint, shuffle::neighbour_limits(),
-                              [this](const rpc::ConnectionPtr&) { return shuffle::neighbour_handler(*store_); });
+  void share_with_same_host() {
+    auto listener = shuffle::same_host_endpoint(data_address_).and_then([this](const rpc::Endpoint& endpoint) {
+      return reactor_->listen(endpoint, shuffle::same_host_limits(),
+                              [this](const rpc::ConnectionPtr&) { return shuffle::same_host_handler(*store_); });
     });
     if (!listener)
       return context_.log.warn("map outputs are not shared with workers of this machine: {}", listener.error().to_string());
-    neighbour_listener_ = *std::move(listener);
-    neighbours_ = std::make_unique<shuffle::Neighbours>(*reactor_);
-    context_.neighbours = neighbours_.get();
+    same_host_listener_ = *std::move(listener);
+    same_host_ = std::make_unique<shuffle::SameHost>(*reactor_);
+    context_.same_host = same_host_.get();
   }
 
   protocol::Heartbeat look_after() {
@@ -204,7 +205,7 @@ class WorkerImpl final : public Worker {
     if (chunks_) chunks_->heartbeat();
     heartbeat.memory = static_cast<double>(stats.memory_bytes);
     heartbeat.clock = std::chrono::system_clock::now().time_since_epoch();
-    const shuffle::PrefetchStats ahead = prefetcher_->stats();
+    const shuffle::PrefetcherState ahead = prefetcher_->stats();
     heartbeat.ahead = ahead;
     heartbeat.ahead_held_bytes = ahead.held_bytes;
     heartbeat.ahead_file_bytes = ahead.file_bytes;
@@ -275,8 +276,8 @@ class WorkerImpl final : public Worker {
     if (context_.nodes.erase(lost.node) != 0) context_.lost[lost.node] = why.to_string();
     fetcher_->forget(lost.address, why);
     prefetcher_->forget(lost.address, why);
-    copier_->forget(lost.address, why);
-    if (neighbours_) neighbours_->forget(lost.address);
+    replicator_->forget(lost.address, why);
+    if (same_host_) same_host_->forget(lost.address);
     for (const auto& [id, job] : jobs_) job->node_lost(lost.node);
     if (chunks_) chunks_->node_lost(lost.address, why);
   }
@@ -342,11 +343,11 @@ class WorkerImpl final : public Worker {
   // Reactor thread.
   std::unique_ptr<shuffle::BlockServer> server_;
   std::unique_ptr<shuffle::BlockFetcher> fetcher_;
-  std::unique_ptr<shuffle::SegmentCopier> copier_;
-  std::unique_ptr<shuffle::Neighbours> neighbours_;
+  std::unique_ptr<shuffle::SegmentReplicator> replicator_;
+  std::unique_ptr<shuffle::SameHost> same_host_;
   std::unique_ptr<shuffle::Prefetcher> prefetcher_;
   std::unique_ptr<rpc::Listener> listener_;
-  std::unique_ptr<rpc::Listener> neighbour_listener_;
+  std::unique_ptr<rpc::Listener> same_host_listener_;
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<MasterLink> link_;
   std::unique_ptr<ChunkService> chunks_;  // null: it keeps none

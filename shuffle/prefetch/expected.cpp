@@ -41,16 +41,16 @@ void Expected::unlist(const Key& key, std::uint32_t number) {
 
 void Expected::list(const Key& key, std::uint32_t number) {
   const ExpectedShuffle& shuffle = shuffles_.at(key);
-  if (shuffle.partitions.at(number).shelf.in_files()) return list(key, number, "");
+  if (shuffle.partitions.at(number).cache.in_files()) return list(key, number, "");
   for (const auto& [address, maps] : shuffle.by_address) list(key, number, address);
 }
 
 void Expected::list(const Key& key, std::uint32_t number, const std::string& address) {
   const ExpectedShuffle& shuffle = shuffles_.at(key);
   const ExpectedPartition& partition = shuffle.partitions.at(number);
-  const BlockShelf& shelf = partition.shelf;
-  if (partition.taken || shelf.leaving() || shelf.returning() || shuffle.held_back.contains(number)) return;
-  if (shelf.in_files() != address.empty()) return;
+  const BlockCache& cache = partition.cache;
+  if (partition.taken || cache.leaving() || cache.returning() || shuffle.deferred.contains(number)) return;
+  if (cache.in_files() != address.empty()) return;
   const std::uint64_t least = shuffle.complete ? kNotWorthIt : options_.least_bytes;
   if (!address.empty() && (!is_far_(address) || left_at(shuffle, partition, address) * map_bytes(shuffle, partition) < least))
     return;
@@ -86,7 +86,7 @@ std::optional<Candidate> Expected::last_in_memory() const {
   std::optional<Candidate> last;
   for (const auto& [key, shuffle] : shuffles_) {
     for (const auto& [number, partition] : shuffle.partitions) {
-      if (partition.taken || partition.shelf.in_memory().empty() || partition.shelf.leaving() || partition.shelf.returning())
+      if (partition.taken || partition.cache.in_memory().empty() || partition.cache.leaving() || partition.cache.returning())
         continue;
       Candidate one = candidate(key, number, "");
       if (!last || *last < one) last = std::move(one);

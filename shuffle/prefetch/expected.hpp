@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "shuffle/prefetch/block_shelf.hpp"
+#include "shuffle/prefetch/block_cache.hpp"
 #include "shuffle/prefetch/prefetch.hpp"
 
 namespace weft::shuffle {
@@ -21,19 +21,19 @@ namespace weft::shuffle {
 struct ExpectedPartition {
   std::uint32_t rank = 0;                   // in the order of reading
   std::map<std::string, std::size_t> next;  // by address: outputs before that position were fetched, or are under way
-  BlockShelf shelf;
+  BlockCache cache;
   std::uint32_t flights = 0;
   std::uint64_t map_bytes = 0;  // of a map, as in the last fetch; 0: none has come
   std::size_t maps = 0;         // of that fetch
   bool taken = false;
-  std::size_t read = 0;                                          // of the shelf's blocks, the first ones: a task has them
+  std::size_t read = 0;                                          // of the cache's blocks, the first ones: a task has them
   std::uint64_t unread = 0;                                      // bytes of the others, wherever they are
   std::vector<std::pair<PartRange, Prefetcher::Taken>> waiting;  // for the flights, and for what comes back from files
 };
 
 struct ExpectedShuffle {
   std::map<std::uint32_t, ExpectedPartition> partitions;
-  std::set<std::uint32_t> held_back;  // partitions that wait out of memory
+  std::set<std::uint32_t> deferred;  // partitions that wait out of memory
   std::map<std::string, std::vector<MapAttempt>> by_address;
   std::map<MapAttempt, std::string> known;  // the address told last
   std::set<MapAttempt> moved;               // of these: partitions may have them from another address

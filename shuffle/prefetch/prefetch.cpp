@@ -29,13 +29,13 @@ void Prefetcher::Impl::expect(JobId job, ShuffleId shuffle, const std::vector<st
   pump();
 }
 
-void Prefetcher::Impl::hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
+void Prefetcher::Impl::defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
   const Key key{job, shuffle};
   ExpectedShuffle& told = expected_.shuffles()[key];
-  told.held_back = {partitions.begin(), partitions.end()};
+  told.deferred = {partitions.begin(), partitions.end()};
   for (auto& [number, partition] : told.partitions) {
     expected_.unlist(key, number);
-    if (!told.held_back.contains(number)) stay(partition);
+    if (!told.deferred.contains(number)) stay(partition);
     expected_.list(key, number);
     settle(key, number);
   }
@@ -97,10 +97,10 @@ void Prefetcher::Impl::drop(JobId job) {
   }
   const auto found = accounts_.extract(job);
   if (found.empty()) return;
-  const AheadBytes& ahead = found.mapped().bytes;
+  const PrefetchStats& ahead = found.mapped().bytes;
   dropped_.emplace_back(job, ahead);
   log_.info("job {}: {} were brought to its tasks ahead, {} of it was read, {} never; {} of it went to disk as {}, {} came back",
-            job.value(), human_bytes(ahead.brought_bytes), human_bytes(ahead.read_bytes), human_bytes(ahead.unread_bytes),
+            job.value(), human_bytes(ahead.prefetched_bytes), human_bytes(ahead.read_bytes), human_bytes(ahead.wasted_bytes),
             human_bytes(ahead.evicted_bytes), human_bytes(ahead.evicted_file_bytes), human_bytes(ahead.returned_bytes));
 }
 
@@ -110,8 +110,8 @@ void Prefetcher::Impl::forget(const std::string& address, const Error& why) {
   fetcher_->forget(address, why);
 }
 
-PrefetchStats Prefetcher::Impl::stats() const {
-  PrefetchStats stats = stats_;
+PrefetcherState Prefetcher::Impl::stats() const {
+  PrefetcherState stats = stats_;
   if (evictions_) stats.file_bytes = evictions_->file_bytes();
   return stats;
 }
@@ -123,7 +123,7 @@ Prefetcher::JobBytes Prefetcher::Impl::changed_jobs() {
   return jobs;
 }
 
-void Prefetcher::Impl::count(JobId job, std::uint64_t AheadBytes::*what, std::uint64_t bytes) {
+void Prefetcher::Impl::count(JobId job, std::uint64_t PrefetchStats::*what, std::uint64_t bytes) {
   Account& account = accounts_[job];
   account.bytes.*what += bytes;
   account.changed = true;
@@ -138,14 +138,14 @@ void Prefetcher::Impl::shutdown() {
 }
 
 Nearness Prefetcher::Impl::nearness(const RemoteOutput& output, JobId job, ShuffleId shuffle) {
-  if (neighbours_ == nullptr) return Nearness::far;
+  if (same_host_ == nullptr) return Nearness::far;
   const auto [known, fresh] = nearness_.try_emplace(output.address, Nearness::asked);
   if (!fresh) return known->second;
-  neighbours_->open(output.address, job, shuffle, {output.map},
-                    [weak = weak_from_this(), address = output.address](const Result<std::vector<Fd>>& opened) {
-                      const auto self = weak.lock();
-                      if (self && !self->closed_) self->found_out(address, opened.has_value());
-                    });
+  same_host_->open(output.address, job, shuffle, {output.map},
+                   [weak = weak_from_this(), address = output.address](const Result<std::vector<Fd>>& opened) {
+                     const auto self = weak.lock();
+                     if (self && !self->closed_) self->found_out(address, opened.has_value());
+                   });
   return Nearness::asked;
 }
 
@@ -161,7 +161,7 @@ void Prefetcher::Impl::found_out(const std::string& address, bool near) {
 }
 
 bool Prefetcher::Impl::is_far(const std::string& address) const {
-  if (neighbours_ == nullptr) return true;
+  if (same_host_ == nullptr) return true;
   const auto known = nearness_.find(address);
   return known != nearness_.end() && known->second == Nearness::far;
 }
@@ -170,7 +170,7 @@ void Prefetcher::Impl::pump() {
   while (!closed_ && !starved_ && leaving_ == 0 && flights_ < options_.fetch.in_flight && !expected_.candidates().empty()) {
     const Candidate next = *expected_.candidates().begin();
     const Expected::Wanted wanted = next.comes_back() ? Expected::Wanted() : expected_.next_fetch(next);
-    const std::uint64_t bytes = next.comes_back() ? partition_of(next).shelf.next_file_bytes() : wanted.bytes;
+    const std::uint64_t bytes = next.comes_back() ? partition_of(next).cache.next_file_bytes() : wanted.bytes;
     if (bytes > options_.memory_bytes) {
       expected_.erase(next);  // too large for this: its task asks for it
       continue;
@@ -197,7 +197,7 @@ void Prefetcher::Impl::fetch(const Candidate& what, std::size_t count) {
   FetchRequest request{what.address, what.job, what.shuffle, what.partition, {first, first + static_cast<std::ptrdiff_t>(count)}};
   next += count;
   expected_.list(what.key(), what.partition, what.address);
-  std::erase_if(request.maps, [&](const MapAttempt& map) { return shuffle.moved.contains(map) && partition.shelf.has(map); });
+  std::erase_if(request.maps, [&](const MapAttempt& map) { return shuffle.moved.contains(map) && partition.cache.has(map); });
   if (request.maps.empty()) return;
   ++partition.flights;
   ++flights_;
@@ -232,23 +232,23 @@ void Prefetcher::Impl::fetched(const Candidate& what, std::vector<MapAttempt> ma
 
 void Prefetcher::Impl::keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps,
                             SealedSegment blocks) {
-  count(what.job, &AheadBytes::brought_bytes, blocks.size);
+  count(what.job, &PrefetchStats::prefetched_bytes, blocks.size);
   auto room = std::make_shared<const SegmentRoom>(store_.reserve_exactly(what.job, blocks.size));
   starved_ = room->bytes() == 0;
-  if (starved_ || !make_room(&what, blocks.size)) return count(what.job, &AheadBytes::unread_bytes, blocks.size);
+  if (starved_ || !make_room(&what, blocks.size)) return count(what.job, &PrefetchStats::wasted_bytes, blocks.size);
   partition.unread += blocks.size;
   stats_.held_bytes += blocks.size;
   ++stats_.held_segments;
-  partition.shelf.add(std::make_shared<const HeldBlocks>(HeldBlocks{std::move(blocks), std::move(maps), std::move(room)}));
+  partition.cache.add(std::make_shared<const HeldBlocks>(HeldBlocks{std::move(blocks), std::move(maps), std::move(room)}));
 }
 
 void Prefetcher::Impl::answer(JobId job, ExpectedPartition& partition) {
-  if (partition.flights > 0 || partition.shelf.away() || partition.waiting.empty()) return;
+  if (partition.flights > 0 || partition.cache.away() || partition.waiting.empty()) return;
   for (auto& [range, done] : std::exchange(partition.waiting, {})) done(part_of(job, partition, range));
 }
 
 PrefetchedPart Prefetcher::Impl::part_of(JobId job, ExpectedPartition& partition, PartRange range) {
-  const std::vector<HeldPtr>& held = partition.shelf.in_memory();
+  const std::vector<HeldPtr>& held = partition.cache.in_memory();
   PrefetchedPart part;
   std::size_t at = range.from;
   for (; at < held.size() && part.blocks.size() < range.most; ++at) {
@@ -258,7 +258,7 @@ PrefetchedPart Prefetcher::Impl::part_of(JobId job, ExpectedPartition& partition
       const bool last = ++partition.read == held.size();  // what was in a file may take less than it did
       const std::uint64_t bytes = last ? partition.unread : std::min(held[at]->blocks.size, partition.unread);
       partition.unread -= bytes;
-      count(job, &AheadBytes::read_bytes, bytes);
+      count(job, &PrefetchStats::read_bytes, bytes);
     }
     part.blocks.push_back({std::move(copy), held[at]->maps});
   }
@@ -273,14 +273,14 @@ void Prefetcher::Impl::give_up(const Key& key, std::uint32_t number, ExpectedPar
   answer(key.first, partition);
 }
 
-Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, Neighbours* neighbours, PrefetchOptions options)
-    : impl_(std::make_shared<Impl>(reactor, chores, store, neighbours, options)) {}
+Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, SameHost* same_host, PrefetchOptions options)
+    : impl_(std::make_shared<Impl>(reactor, chores, store, same_host, options)) {}
 Prefetcher::~Prefetcher() { impl_->shutdown(); }
 void Prefetcher::expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
   impl_->expect(job, shuffle, partitions);
 }
-void Prefetcher::hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
-  impl_->hold_back(job, shuffle, partitions);
+void Prefetcher::defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
+  impl_->defer(job, shuffle, partitions);
 }
 void Prefetcher::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes,
                        bool complete) {
@@ -293,7 +293,7 @@ void Prefetcher::drop(JobId job, ShuffleId shuffle, std::uint32_t partition) { i
 void Prefetcher::drop(JobId job, ShuffleId shuffle) { impl_->drop(job, shuffle); }
 void Prefetcher::drop(JobId job) { impl_->drop(job); }
 void Prefetcher::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
-PrefetchStats Prefetcher::stats() const { return impl_->stats(); }
+PrefetcherState Prefetcher::stats() const { return impl_->stats(); }
 Prefetcher::JobBytes Prefetcher::changed_jobs() { return impl_->changed_jobs(); }
 
 }  // namespace weft::shuffle

@@ -14,9 +14,9 @@
 #include "base/fd.hpp"
 #include "base/ids.hpp"
 #include "base/rpc/rpc.hpp"
-#include "shuffle/prefetch/ahead_bytes.hpp"
+#include "shuffle/prefetch/prefetch_stats.hpp"
 #include "shuffle/store/store.hpp"
-#include "shuffle/transfer/neighbours.hpp"
+#include "shuffle/transfer/same_host.hpp"
 #include "shuffle/transfer/transfer.hpp"
 
 namespace weft::shuffle {
@@ -33,7 +33,7 @@ struct PrefetchOptions {
 };
 
 /// Since start, but what is held.
-struct PrefetchStats : AheadBytes {
+struct PrefetcherState : PrefetchStats {
   std::uint64_t held_bytes = 0, held_segments = 0;
   std::uint64_t file_bytes = 0;     // what files take now
   std::uint64_t evictions = 0;      // of a partition
@@ -66,7 +66,7 @@ class Prefetcher {
  public:
   /// What neighbours have is not brought: tasks map it. `neighbours` (null: there are none) outlive this object, `store` also what
   /// was posted to the reactors. What waits for the disk runs on `chores`; files lie in the store's directory.
-  Prefetcher(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, Neighbours* neighbours, PrefetchOptions options);
+  Prefetcher(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, SameHost* same_host, PrefetchOptions options);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
@@ -76,7 +76,7 @@ class Prefetcher {
   void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   /// These of the expected partitions, of now and of later calls of expect(), wait out of memory, all others are wanted in it.
   /// Replaces what was said before.
-  void hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
+  void defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   /// Outputs that are there, each told once or more often; one that is told at another address has moved, and is brought from there
   /// for partitions that do not have it. `block_bytes`: about what a map wrote for a partition; `complete`: these
   /// are the last ones.
@@ -93,8 +93,8 @@ class Prefetcher {
   /// Nobody need wait for anything from there any more.
   void forget(const std::string& address, const Error& why);
 
-  PrefetchStats stats() const;
-  using JobBytes = std::vector<std::pair<JobId, AheadBytes>>;
+  PrefetcherState stats() const;
+  using JobBytes = std::vector<std::pair<JobId, PrefetchStats>>;
   /// Of each job of which something has changed since the last call: all since its start. Of a dropped job once more.
   JobBytes changed_jobs();
 

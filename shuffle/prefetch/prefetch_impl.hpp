@@ -21,9 +21,9 @@ enum class Nearness : std::uint8_t { asked, near, far };
 /// Reactor thread.
 class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, Neighbours* neighbours, PrefetchOptions options)
+  Impl(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, SameHost* same_host, PrefetchOptions options)
       : store_(store),
-        neighbours_(neighbours),
+        same_host_(same_host),
         options_(options),
         fetcher_(std::in_place, reactor, options.fetch),
         evictions_(std::in_place, reactor, chores, store.directory(), options.disk_bytes),
@@ -31,14 +31,14 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   // As Prefetcher has them.
   void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
-  void hold_back(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
+  void defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& offered, std::uint64_t block_bytes, bool complete);
   void take(JobId job, ShuffleId shuffle, std::uint32_t number, PartRange range, Taken done);
   void drop(JobId job, ShuffleId shuffle, std::uint32_t number);
   void drop(JobId job, ShuffleId shuffle);
   void drop(JobId job);
   void forget(const std::string& address, const Error& why);
-  PrefetchStats stats() const;
+  PrefetcherState stats() const;
   JobBytes changed_jobs();
   /// No callback comes any more.
   void shutdown();
@@ -84,7 +84,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void bring_back_all_taken();
 
   Store& store_;
-  Neighbours* neighbours_;
+  SameHost* same_host_;
   const PrefetchOptions options_;
   const Log log_{"prefetch"};
   std::optional<BlockFetcher> fetcher_;  // calls nothing back once it is gone
@@ -96,11 +96,11 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   std::uint64_t returning_bytes_ = 0;  // that are read back
   std::uint64_t moves_ = 0;            // numbers of those
   /// Of the job, and of all together.
-  void count(JobId job, std::uint64_t AheadBytes::*what, std::uint64_t bytes);
+  void count(JobId job, std::uint64_t PrefetchStats::*what, std::uint64_t bytes);
 
-  PrefetchStats stats_;
+  PrefetcherState stats_;
   struct Account {
-    AheadBytes bytes;
+    PrefetchStats bytes;
     bool changed = false;  // since it was told
   };
   std::map<JobId, Account> accounts_;  // of jobs that were not dropped

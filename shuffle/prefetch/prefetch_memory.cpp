@@ -26,16 +26,16 @@ bool Prefetcher::Impl::make_room(const Candidate* next, std::uint64_t bytes) {
 
 void Prefetcher::Impl::evict(const Key& key, std::uint32_t number) {
   expected_.unlist(key, number);
-  BlockShelf& shelf = expected_.shuffles().at(key).partitions.at(number).shelf;
-  const std::uint64_t bytes = bytes_of(shelf.in_memory());
+  BlockCache& cache = expected_.shuffles().at(key).partitions.at(number).cache;
+  const std::uint64_t bytes = bytes_of(cache.in_memory());
   stats_.held_bytes -= bytes;
-  stats_.held_segments -= shelf.in_memory().size();
+  stats_.held_segments -= cache.in_memory().size();
   const std::uint64_t move = ++moves_;
   ++leaving_;
-  evictions_->write(shelf.leave(move), [this, key, number, move, bytes](Result<Evictions::FilePtr> file) {
+  evictions_->write(cache.leave(move), [this, key, number, move, bytes](Result<Evictions::FilePtr> file) {
     --leaving_;
     starved_ = false;
-    if (ExpectedPartition* partition = expected_.find(key, number); partition != nullptr && partition->shelf.moving(move))
+    if (ExpectedPartition* partition = expected_.find(key, number); partition != nullptr && partition->cache.moving(move))
       left(key, number, *partition, bytes, std::move(file));
     bring_back_all_taken();
     pump();
@@ -46,9 +46,9 @@ void Prefetcher::Impl::left(const Key& key, std::uint32_t number, ExpectedPartit
                             Result<Evictions::FilePtr> file) {
   if (file) {
     ++stats_.evictions;
-    count(key.first, &AheadBytes::evicted_bytes, bytes);
-    count(key.first, &AheadBytes::evicted_file_bytes, (*file)->file_bytes());
-    partition.shelf.left(*std::move(file));
+    count(key.first, &PrefetchStats::evicted_bytes, bytes);
+    count(key.first, &PrefetchStats::evicted_file_bytes, (*file)->file_bytes());
+    partition.cache.left(*std::move(file));
     told_why_ = false;
   } else {
     stats_.dropped_bytes += bytes;
@@ -62,25 +62,25 @@ void Prefetcher::Impl::left(const Key& key, std::uint32_t number, ExpectedPartit
 }
 
 void Prefetcher::Impl::stay(ExpectedPartition& partition) {
-  if (!partition.shelf.leaving()) return;
-  const std::uint64_t before = bytes_of(partition.shelf.in_memory());
-  const std::size_t segments = partition.shelf.in_memory().size();
-  partition.shelf.stay();
-  stats_.held_bytes += bytes_of(partition.shelf.in_memory()) - before;
-  stats_.held_segments += partition.shelf.in_memory().size() - segments;
+  if (!partition.cache.leaving()) return;
+  const std::uint64_t before = bytes_of(partition.cache.in_memory());
+  const std::size_t segments = partition.cache.in_memory().size();
+  partition.cache.stay();
+  stats_.held_bytes += bytes_of(partition.cache.in_memory()) - before;
+  stats_.held_segments += partition.cache.in_memory().size() - segments;
 }
 
 void Prefetcher::Impl::settle(const Key& key, std::uint32_t number) {
   const ExpectedShuffle& shuffle = expected_.shuffles().at(key);
   const ExpectedPartition& partition = shuffle.partitions.at(number);
-  const BlockShelf& shelf = partition.shelf;
-  if (!shuffle.held_back.contains(number) || partition.taken || partition.flights > 0 || shelf.in_memory().empty()) return;
-  if (!shelf.leaving() && !shelf.returning()) evict(key, number);
+  const BlockCache& cache = partition.cache;
+  if (!shuffle.deferred.contains(number) || partition.taken || partition.flights > 0 || cache.in_memory().empty()) return;
+  if (!cache.leaving() && !cache.returning()) evict(key, number);
 }
 
 bool Prefetcher::Impl::bring_back(const Candidate& what) {
-  BlockShelf& shelf = partition_of(what).shelf;
-  const std::uint64_t bytes = shelf.next_file_bytes();
+  BlockCache& cache = partition_of(what).cache;
+  const std::uint64_t bytes = cache.next_file_bytes();
   auto room = std::make_shared<const SegmentRoom>(store_.reserve_exactly(what.job, bytes));
   starved_ = room->bytes() < bytes;
   if (starved_) return false;
@@ -88,11 +88,11 @@ bool Prefetcher::Impl::bring_back(const Candidate& what) {
   const std::uint64_t move = ++moves_;
   ++flights_;
   returning_bytes_ += bytes;
-  evictions_->read(shelf.bring_back(move), std::move(room), [this, what, move, bytes](Result<std::vector<HeldPtr>> blocks) {
+  evictions_->read(cache.bring_back(move), std::move(room), [this, what, move, bytes](Result<std::vector<HeldPtr>> blocks) {
     --flights_;
     returning_bytes_ -= bytes;
     ExpectedPartition* partition = expected_.find(what.key(), what.partition);
-    if (partition != nullptr && partition->shelf.moving(move)) came_back(what, *partition, bytes, std::move(blocks));
+    if (partition != nullptr && partition->cache.moving(move)) came_back(what, *partition, bytes, std::move(blocks));
     pump();
   });
   return true;
@@ -103,8 +103,8 @@ void Prefetcher::Impl::came_back(const Candidate& what, ExpectedPartition& parti
   if (blocks) {
     stats_.held_bytes += bytes_of(*blocks);
     stats_.held_segments += blocks->size();
-    count(what.job, &AheadBytes::returned_bytes, bytes);
-    partition.shelf.back(*std::move(blocks));
+    count(what.job, &PrefetchStats::returned_bytes, bytes);
+    partition.cache.back(*std::move(blocks));
   } else {
     log_.warn("blocks that were brought ahead and lay on disk are fetched again: {}", blocks.error().to_string());
     stats_.dropped_bytes += bytes;
@@ -118,16 +118,16 @@ void Prefetcher::Impl::came_back(const Candidate& what, ExpectedPartition& parti
 }
 
 void Prefetcher::Impl::bring_back_taken(const Key& key, std::uint32_t number, ExpectedPartition& partition) {
-  if (!partition.shelf.in_files() || partition.shelf.returning()) return;
-  const std::uint64_t bytes = partition.shelf.next_file_bytes();
+  if (!partition.cache.in_files() || partition.cache.returning()) return;
+  const std::uint64_t bytes = partition.cache.next_file_bytes();
   const bool fits = bytes <= options_.memory_bytes && make_room(nullptr, bytes);
   if (fits && bring_back(expected_.candidate(key, number, ""))) return;
   if (fits && leaving_ > 0) return;  // once more when that is written
-  const std::uint64_t lost = std::min(partition.shelf.bytes_in_files(), partition.unread);
+  const std::uint64_t lost = std::min(partition.cache.bytes_in_files(), partition.unread);
   stats_.dropped_bytes += lost;
   partition.unread -= lost;
-  count(key.first, &AheadBytes::unread_bytes, lost);
-  partition.shelf.forget_files();
+  count(key.first, &PrefetchStats::wasted_bytes, lost);
+  partition.cache.forget_files();
 }
 
 void Prefetcher::Impl::bring_back_all_taken() {
@@ -141,12 +141,12 @@ void Prefetcher::Impl::bring_back_all_taken() {
 }
 
 void Prefetcher::Impl::release(JobId job, ExpectedPartition& partition) {
-  stats_.held_bytes -= bytes_of(partition.shelf.in_memory());
-  stats_.held_segments -= partition.shelf.in_memory().size();
-  if (!partition.shelf.in_memory().empty()) starved_ = false;
-  partition.shelf.clear();
+  stats_.held_bytes -= bytes_of(partition.cache.in_memory());
+  stats_.held_segments -= partition.cache.in_memory().size();
+  if (!partition.cache.in_memory().empty()) starved_ = false;
+  partition.cache.clear();
   partition.read = 0;
-  if (partition.unread > 0) count(job, &AheadBytes::unread_bytes, std::exchange(partition.unread, 0));
+  if (partition.unread > 0) count(job, &PrefetchStats::wasted_bytes, std::exchange(partition.unread, 0));
 }
 
 }  // namespace weft::shuffle

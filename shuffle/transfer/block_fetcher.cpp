@@ -8,7 +8,7 @@
 #include "base/clock.hpp"
 #include "base/rpc/capnp.hpp"
 #include "base/rpc/peers.hpp"
-#include "shuffle/transfer/landing.hpp"
+#include "shuffle/transfer/receive_buffer.hpp"
 #include "shuffle/transfer/transfer.capnp.h"
 #include "shuffle/transfer/transfer.hpp"
 
@@ -22,9 +22,9 @@ struct Fetch {
   FetchRequest request;
   FetchDone done;
   std::uint64_t number = 0;  // in the order of fetch()
-  std::shared_ptr<Landing> landing;
-  Landing::Position asked{};   // where the last request began
-  std::uint32_t failures = 0;  // since there was progress
+  std::shared_ptr<ReceiveBuffer> landing;
+  ReceiveBuffer::Position asked{};  // where the last request began
+  std::uint32_t failures = 0;       // since there was progress
   TimePoint asked_at{};
   TimePoint progress{};            // when there last was
   std::optional<Error> forgotten;  // why
@@ -153,7 +153,7 @@ class BlockFetcher::Impl : public std::enable_shared_from_this<Impl> {
     if (fetch->request.maps.empty())
       return finish(fetch, {fail(Code::invalid_argument, "a fetch of map output names no map"), std::nullopt});
     if (fetch->forgotten) return give_up(fetch, *fetch->forgotten);
-    fetch->landing = std::make_shared<Landing>(static_cast<std::uint32_t>(fetch->request.maps.size()), pool_);
+    fetch->landing = std::make_shared<ReceiveBuffer>(static_cast<std::uint32_t>(fetch->request.maps.size()), pool_);
     attempt(fetch);
   }
 

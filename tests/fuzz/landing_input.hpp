@@ -13,7 +13,7 @@
 #include "base/crc32c.hpp"
 #include "base/random.hpp"
 #include "base/rpc/capnp.hpp"
-#include "shuffle/transfer/landing.hpp"
+#include "shuffle/transfer/receive_buffer.hpp"
 #include "shuffle/transfer/transfer.capnp.h"
 
 namespace weft::shuffle::testing {
@@ -61,7 +61,7 @@ inline SentExtent sent_extent(std::uint32_t map, const std::string& raw, bool co
 struct SentReply {
   std::vector<SentExtent> extents;
   bool complete = true;
-  Landing::Position next{};
+  ReceiveBuffer::Position next{};
 
   Buffer header() const {
     capnp::MallocMessageBuilder message;
@@ -89,7 +89,7 @@ struct SentReply {
 
 /// As the frame reader does: `piece()` says how much the socket has each time, 0 for all.
 template <class Piece>
-Result<bool> land(Landing& landing, const SentReply& reply, Piece piece) {
+Result<bool> land(ReceiveBuffer& landing, const SentReply& reply, Piece piece) {
   const Buffer header = reply.header();
   const std::string bulk = reply.bulk();
   ByteView left = as_bytes(bulk);
@@ -170,8 +170,8 @@ inline Landed land_by(Choices choices, const std::shared_ptr<SharedPool>& pool) 
   landed.honest = choices.below(2) == 0;
   const std::uint32_t maps = 1 + choices.below(4);
   landed.expected.resize(maps);
-  Landing landing(maps, pool);
-  Landing::Position at{};
+  ReceiveBuffer landing(maps, pool);
+  ReceiveBuffer::Position at{};
   for (bool complete = false; !complete;) {
     SentReply reply;
     for (std::uint32_t count = 1 + choices.below(12); count > 0; --count) {

@@ -22,16 +22,16 @@ class PrefetchEviction : public PrefetchTest {
     source_->release(kJob);
     expect({0, 1});
     offer(put_all(kMaps), true);
-    ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+    ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
   }
-  void hold_back(const std::vector<std::uint32_t>& partitions) {
-    reactor_->run([&] { prefetcher_->hold_back(kJob, kShuffle, partitions); });
+  void defer(const std::vector<std::uint32_t>& partitions) {
+    reactor_->run([&] { prefetcher_->defer(kJob, kShuffle, partitions); });
   }
   /// Partition 1 is in a file.
   void evict() {
     bring();
-    hold_back({1});
-    ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.evictions == 1; }));
+    defer({1});
+    ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.evictions == 1; }));
   }
   void damage() {
     const auto files = unnamed_files_in(dir_->path() / "store");
@@ -64,12 +64,12 @@ TEST_F(PrefetchEviction, WhatIsHeldBackLeavesMemoryAndComesBackAsItWas) {
   EXPECT_GT(stats().file_bytes, 0u);
   EXPECT_LT(stats().file_bytes, kPartitionBytes / 10) << "it compresses well";
   EXPECT_EQ(maps_taken(0), kMaps);
-  hold_back({});
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.returned_bytes > 0; }));
+  defer({});
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.returned_bytes > 0; }));
   EXPECT_EQ(files(), 0u);
-  const std::uint64_t brought = stats().brought_bytes;
+  const std::uint64_t brought = stats().prefetched_bytes;
   EXPECT_EQ(maps_taken(1), kMaps);
-  EXPECT_EQ(stats().brought_bytes, brought) << "nothing was fetched for it again";
+  EXPECT_EQ(stats().prefetched_bytes, brought) << "nothing was fetched for it again";
   EXPECT_EQ(store_->stats().reserved_bytes >= stats().held_bytes, true);
   reactor_->run([&] { prefetcher_->drop(kJob); });
   EXPECT_EQ(store_->stats().reserved_bytes, 0u);
@@ -85,13 +85,13 @@ TEST_F(PrefetchEviction, ItIsBackWhenItsTaskBegins) {
 
 TEST_F(PrefetchEviction, NothingIsBroughtOfWhatIsHeldBackUntilItIsWanted) {
   open();
-  hold_back({1});
+  defer({1});
   expect({0, 1});
   offer(put_all(kMaps), true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kPartitionBytes; }));
-  EXPECT_LT(stats().brought_bytes, 2 * kPartitionBytes);
-  hold_back({});
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= kPartitionBytes; }));
+  EXPECT_LT(stats().prefetched_bytes, 2 * kPartitionBytes);
+  defer({});
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
   EXPECT_EQ(maps_taken(1), kMaps);
 }
 
@@ -102,14 +102,14 @@ TEST_F(PrefetchEviction, ALaterRoundLeavesMemoryForAnEarlierOneAndIsNotFetchedAg
   const auto outputs = put_all(kMaps);
   expect({3});
   offer(outputs, true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kPartitionBytes; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= kPartitionBytes; }));
   expect({1, 3});
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.evictions == 1 && now.held_bytes >= kPartitionBytes; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.evictions == 1 && now.held_bytes >= kPartitionBytes; }));
   EXPECT_EQ(maps_taken(1), kMaps);
   reactor_->run([&] { prefetcher_->drop(kJob, kShuffle, 1); });
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.returned_bytes > 0; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.returned_bytes > 0; }));
   EXPECT_EQ(maps_taken(3), kMaps);
-  EXPECT_LT(stats().brought_bytes, 3 * kPartitionBytes);
+  EXPECT_LT(stats().prefetched_bytes, 3 * kPartitionBytes);
 }
 
 TEST_F(PrefetchEviction, WhatIsInAFileIsNotBroughtAgainWhenItHasMoved) {
@@ -118,11 +118,11 @@ TEST_F(PrefetchEviction, WhatIsInAFileIsNotBroughtAgainWhenItHasMoved) {
   std::vector<RemoteOutput> moved;
   for (std::uint32_t map = 0; map < kMaps; ++map) moved.push_back({"localhost" + address_.substr(address_.rfind(':')), {map, 0}});
   offer(moved, true);
-  const std::uint64_t brought = stats().brought_bytes;
-  hold_back({});
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+  const std::uint64_t brought = stats().prefetched_bytes;
+  defer({});
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
   EXPECT_EQ(maps_taken(1), kMaps);
-  EXPECT_EQ(stats().brought_bytes, brought);
+  EXPECT_EQ(stats().prefetched_bytes, brought);
 }
 
 TEST_F(PrefetchEviction, EachByteIsAccountedForByJob) {
@@ -138,18 +138,18 @@ TEST_F(PrefetchEviction, EachByteIsAccountedForByJob) {
   const auto some = changed();
   ASSERT_EQ(some.size(), 1u);
   EXPECT_EQ(some[0].first, kJob);
-  const AheadBytes before = some[0].second;
+  const PrefetchStats before = some[0].second;
   EXPECT_GE(before.read_bytes, kPartitionBytes);
-  EXPECT_LT(before.read_bytes, before.brought_bytes);
-  EXPECT_EQ(before.brought_bytes - before.read_bytes, before.evicted_bytes) << "one was read once, the other is in a file";
+  EXPECT_LT(before.read_bytes, before.prefetched_bytes);
+  EXPECT_EQ(before.prefetched_bytes - before.read_bytes, before.evicted_bytes) << "one was read once, the other is in a file";
   EXPECT_EQ(before.evicted_file_bytes, stats().file_bytes);
-  EXPECT_EQ(before.unread_bytes + before.returned_bytes, 0u);
+  EXPECT_EQ(before.wasted_bytes + before.returned_bytes, 0u);
   EXPECT_TRUE(changed().empty()) << "nothing new";
   reactor_->run([&] { prefetcher_->drop(kJob); });
   const auto last = changed();
   ASSERT_EQ(last.size(), 1u) << "once more at its end";
-  EXPECT_EQ(last[0].second.unread_bytes, before.evicted_bytes);
-  EXPECT_EQ(last[0].second.brought_bytes, last[0].second.read_bytes + last[0].second.unread_bytes);
+  EXPECT_EQ(last[0].second.wasted_bytes, before.evicted_bytes);
+  EXPECT_EQ(last[0].second.prefetched_bytes, last[0].second.read_bytes + last[0].second.wasted_bytes);
   EXPECT_TRUE(changed().empty());
 }
 
@@ -166,9 +166,9 @@ TEST_F(PrefetchEviction, WhatWasDamagedOnDiskIsFetchedFromItsSourceAgain) {
   open();
   evict();
   damage();
-  hold_back({});
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
-  EXPECT_GE(stats().brought_bytes, 3 * kPartitionBytes);
+  defer({});
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+  EXPECT_GE(stats().prefetched_bytes, 3 * kPartitionBytes);
   EXPECT_EQ(maps_taken(1), kMaps);
 }
 
@@ -178,12 +178,12 @@ TEST_F(PrefetchEviction, WhatAFullDiskDoesNotTakeIsGivenUpAndFetchedAgain) {
   if (::mount("tmpfs", directory.c_str(), "tmpfs", 0, "size=4k") != 0) GTEST_SKIP() << "mounting a small tmpfs needs root";
   open();
   bring();
-  hold_back({0, 1});
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.dropped_bytes > 0 && now.held_bytes == 0; }));
+  defer({0, 1});
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.dropped_bytes > 0 && now.held_bytes == 0; }));
   finish_disk_work();
   EXPECT_EQ(store_->stats().reserved_bytes, 0u);
-  hold_back({});
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
+  defer({});
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
   EXPECT_EQ(maps_taken(0), kMaps);
   EXPECT_EQ(maps_taken(1), kMaps);
   reactor_->run([&] { prefetcher_.reset(); });
@@ -198,8 +198,8 @@ TEST_F(PrefetchEviction, FilesTakeNoMoreOfTheDiskThanTheyMay) {
   options_.disk_bytes = kPartitionBytes + kPartitionBytes / 2;
   open();
   bring();
-  hold_back({0, 1});
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.evictions == 1 && now.dropped_bytes >= kPartitionBytes; }));
+  defer({0, 1});
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.evictions == 1 && now.dropped_bytes >= kPartitionBytes; }));
   EXPECT_EQ(files(), 1u);
   reactor_->run([&] { prefetcher_->drop(kJob); });
   finish_disk_work();
@@ -211,7 +211,7 @@ TEST_F(PrefetchEviction, ATaskThatBeginsMeanwhileGetsWhatIsStillInMemory) {
   open();
   bring();
   auto held_up = hold_up_disk();
-  hold_back({1});
+  defer({1});
   EXPECT_EQ(maps_taken(1), kMaps);
   held_up.reset();
   finish_disk_work();
@@ -224,9 +224,9 @@ TEST_F(PrefetchEviction, WhatIsWantedAgainMeanwhileStays) {
   open();
   bring();
   auto held_up = hold_up_disk();
-  hold_back({1});
+  defer({1});
   EXPECT_LT(stats().held_bytes, 2 * kPartitionBytes);
-  hold_back({});
+  defer({});
   EXPECT_GE(stats().held_bytes, 2 * kPartitionBytes);
   held_up.reset();
   finish_disk_work();
@@ -239,7 +239,7 @@ TEST_F(PrefetchEviction, AJobThatEndsMeanwhileLeavesNothing) {
   bring();
   {
     auto held_up = hold_up_disk();
-    hold_back({1});
+    defer({1});
     reactor_->run([&] { prefetcher_->drop(kJob); });
     held_up.reset();
     finish_disk_work();
@@ -249,7 +249,7 @@ TEST_F(PrefetchEviction, AJobThatEndsMeanwhileLeavesNothing) {
   evict();
   {
     auto held_up = hold_up_disk();
-    hold_back({});  // it is on its way back
+    defer({});  // it is on its way back
     reactor_->run([&] { prefetcher_->drop(kJob); });
     held_up.reset();
     finish_disk_work();
@@ -263,7 +263,7 @@ TEST_F(PrefetchEviction, APrefetcherThatGoesMeanwhileLeavesNothing) {
   open();
   evict();
   auto held_up = hold_up_disk();
-  hold_back({0});
+  defer({0});
   reactor_->run([&] { prefetcher_.reset(); });
   held_up.reset();
   finish_disk_work();
@@ -278,7 +278,7 @@ TEST_F(PrefetchEviction, LessMemoryThanABlockBringsNothingAndTasksAreAnswered) {
   offer(put_all(kMaps), true);
   EXPECT_TRUE(take(0).blocks.empty());
   EXPECT_EQ(stats().held_bytes, 0u);
-  EXPECT_EQ(stats().brought_bytes, 0u);
+  EXPECT_EQ(stats().prefetched_bytes, 0u);
 }
 
 }  // namespace

@@ -49,11 +49,11 @@ class PrefetchTest : public testing::Test {
   void TearDown() override {
     reactor_->run([&] {
       prefetcher_.reset();
-      neighbours_.reset();
+      same_host_.reset();
     });
     serving_->run([&] {
       listener_.reset();
-      neighbour_listener_.reset();
+      same_host_listener_.reset();
     });
     reactor_.reset();
     chores_.reset();
@@ -62,7 +62,7 @@ class PrefetchTest : public testing::Test {
 
   void open(std::uint64_t store_bytes = 1u << 30) {
     store_ = Store::open(dir_->path() / "store", store_bytes).value();
-    reactor_->run([&] { prefetcher_ = std::make_unique<Prefetcher>(*reactor_, *chores_, *store_, neighbours_.get(), options_); });
+    reactor_->run([&] { prefetcher_ = std::make_unique<Prefetcher>(*reactor_, *chores_, *store_, same_host_.get(), options_); });
   }
   RemoteOutput put(std::uint32_t map, std::uint32_t attempt = 0) {
     auto writer = SegmentWriter::in_memory(kPartitions).value();
@@ -81,8 +81,8 @@ class PrefetchTest : public testing::Test {
   void offer(const std::vector<RemoteOutput>& outputs, bool complete, std::uint64_t block_bytes = kBlock) {
     reactor_->run([&] { prefetcher_->offer(kJob, kShuffle, outputs, block_bytes, complete); });
   }
-  PrefetchStats stats() {
-    PrefetchStats stats;
+  PrefetcherState stats() {
+    PrefetcherState stats;
     reactor_->run([&] { stats = prefetcher_->stats(); });
     return stats;
   }
@@ -122,10 +122,10 @@ class PrefetchTest : public testing::Test {
   std::unique_ptr<Store> source_, store_;
   std::unique_ptr<rpc::Reactor> serving_, reactor_, chores_;
   std::optional<BlockServer> server_;
-  std::unique_ptr<rpc::Listener> listener_, neighbour_listener_;
+  std::unique_ptr<rpc::Listener> listener_, same_host_listener_;
   std::string address_;
   PrefetchOptions options_;
-  std::unique_ptr<Neighbours> neighbours_;
+  std::unique_ptr<SameHost> same_host_;
   std::unique_ptr<Prefetcher> prefetcher_;
 };
 

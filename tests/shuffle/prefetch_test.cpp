@@ -20,7 +20,7 @@ TEST_F(PrefetchTest, ATaskFindsWhatWasBroughtForIt) {
   offer({outputs.begin(), outputs.begin() + 25}, false);
   offer({outputs.begin() + 25, outputs.end()}, true);
   for (std::uint32_t partition : {2u, 5u}) {
-    ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * 40 * kBlock; }));
+    ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * 40 * kBlock; }));
     EXPECT_EQ(attempts_of(take(partition), partition).size(), 40u);
   }
   EXPECT_TRUE(take(3).blocks.empty()) << "it was not expected here";
@@ -49,7 +49,7 @@ TEST_F(PrefetchTest, APartComesInPortions) {
   open();
   expect({0});
   offer(put_all(10), true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_segments == 10; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_segments == 10; }));
   std::map<std::uint32_t, std::uint32_t> all;
   for (std::size_t from = 0; from < 10; from += 4) {
     PrefetchedPart part = take(0, {from, 4});
@@ -69,12 +69,12 @@ TEST_F(PrefetchTest, EarlierRoundsComeFirstAndLaterOnesWhenThereIsRoomAgain) {
   const auto outputs = put_all(kMaps);
   expect({7, 6, 5, 4});
   offer(outputs, true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kMaps * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kMaps * kBlock; }));
   EXPECT_EQ(attempts_of(take(7), 7).size(), kMaps);
   EXPECT_EQ(attempts_of(take(6), 6).size(), kMaps);
   EXPECT_LE(stats().held_bytes, options_.memory_bytes);
   for (std::uint32_t partition : {7u, 6u}) reactor_->run([&] { prefetcher_->drop(kJob, kShuffle, partition); });
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kMaps * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kMaps * kBlock; }));
   EXPECT_EQ(attempts_of(take(5), 5).size(), kMaps);
   EXPECT_EQ(attempts_of(take(4), 4).size(), kMaps);
 }
@@ -87,13 +87,13 @@ TEST_F(PrefetchTest, ALaterRoundMakesWayForAnEarlierOneAndComesBack) {
   const auto outputs = put_all(kMaps);
   expect({3});
   offer(outputs, true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kMaps * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= kMaps * kBlock; }));
   expect({1, 3});
-  ASSERT_TRUE(
-      eventually([](const PrefetchStats& now) { return now.evicted_bytes >= kMaps * kBlock && now.held_bytes >= kMaps * kBlock; }));
+  ASSERT_TRUE(eventually(
+      [](const PrefetcherState& now) { return now.evicted_bytes >= kMaps * kBlock && now.held_bytes >= kMaps * kBlock; }));
   EXPECT_EQ(attempts_of(take(1), 1).size(), kMaps);
   reactor_->run([&] { prefetcher_->drop(kJob, kShuffle, 1); });
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kMaps * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= kMaps * kBlock; }));
   EXPECT_EQ(attempts_of(take(3), 3).size(), kMaps);
 }
 
@@ -101,7 +101,7 @@ TEST_F(PrefetchTest, WhatTheStoreHasNoRoomForIsNotKept) {
   open(256u << 10);
   expect({0, 1});
   offer(put_all(40), true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.brought_bytes > (256u << 10); }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.prefetched_bytes > (256u << 10); }));
   EXPECT_LE(attempts_of(take(0), 0).size() + attempts_of(take(1), 1).size(), 8u);
   EXPECT_LE(store_->stats().reserved_bytes, 256u << 10);
 }
@@ -112,7 +112,7 @@ TEST_F(PrefetchTest, AWorkerThatIsGoneCostsNothingButTheTry) {
   for (std::uint32_t map = 10; map < 20; ++map) outputs.push_back({"127.0.0.1:1", {map, 0}});
   expect({0, 1, 2, 3, 4, 5, 6, 7});
   offer(outputs, true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= kPartitions * 10 * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= kPartitions * 10 * kBlock; }));
   for (std::uint32_t partition = 0; partition < kPartitions; ++partition)
     EXPECT_EQ(attempts_of(take(partition), partition).size(), 10u);
 }
@@ -123,7 +123,7 @@ TEST_F(PrefetchTest, AnOutputThatWasMadeAgainComesWithItsNewAttempt) {
   RemoteOutput lost{address_, {0, 0}};  // the store has no such thing
   offer({lost}, false, options_.least_bytes);
   offer({put(0, 1), put(1)}, true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kBlock; }));
   EXPECT_EQ(attempts_of(take(4), 4), (std::map<std::uint32_t, std::uint32_t>{{0, 1}, {1, 0}}));
 }
 
@@ -137,11 +137,11 @@ TEST_F(PrefetchTest, AnOutputThatHasMovedComesFromWhereItIsNowUnlessItIsHere) {
     moved[map + 4].address = "localhost" + address_.substr(address_.rfind(':'));  // one that is lost now
   }
   offer(first, true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 4 * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 4 * kBlock; }));
   offer(moved, true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 8 * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 8 * kBlock; }));
   EXPECT_EQ(attempts_of(take(4), 4).size(), 8u);
-  EXPECT_LT(stats().brought_bytes, 9 * kBlock) << "nothing twice";
+  EXPECT_LT(stats().prefetched_bytes, 9 * kBlock) << "nothing twice";
 }
 
 TEST_F(PrefetchTest, LittleWaitsForMoreAndVeryLittleIsLeftToTheTask) {
@@ -149,9 +149,9 @@ TEST_F(PrefetchTest, LittleWaitsForMoreAndVeryLittleIsLeftToTheTask) {
   expect({0});
   offer(put_all(2), false);  // 64 KiB of a wanted 128
   offer({put(2)}, false);
-  EXPECT_EQ(stats().brought_bytes, 0u);
+  EXPECT_EQ(stats().prefetched_bytes, 0u);
   offer({put(3)}, false);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 4 * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 4 * kBlock; }));
   reactor_->run([&] { prefetcher_->expect(kJob, ShuffleId(9), {0}); });
   reactor_->run([&] { prefetcher_->offer(kJob, ShuffleId(9), {{address_, {0, 0}}}, 100, true); });
   EXPECT_TRUE(take(5).blocks.empty());
@@ -162,10 +162,10 @@ TEST_F(PrefetchTest, WhatIsNotExpectedAnyMoreIsGivenUp) {
   open();
   expect({0, 1});
   offer(put_all(8), true);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 2 * 8 * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * 8 * kBlock; }));
   EXPECT_FALSE(take(0).blocks.empty());
   expect({2});
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.brought_bytes >= 3 * 8 * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.prefetched_bytes >= 3 * 8 * kBlock; }));
   EXPECT_FALSE(take(0).blocks.empty()) << "its task runs";
   EXPECT_TRUE(take(1).blocks.empty());
   EXPECT_EQ(attempts_of(take(2), 2).size(), 8u);
@@ -229,7 +229,7 @@ TEST_F(PrefetchTest, APartitionThatIsLargerThanTheOthersIsNotBroughtAtOnce) {
   open();
   expect({0});
   offer(put_all(64), true, kBlock / 64);
-  ASSERT_TRUE(eventually([](const PrefetchStats& now) { return now.held_bytes >= 64 * kBlock; }));
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 64 * kBlock; }));
   PrefetchedPart part = take(0);
   std::size_t maps = 0, largest = 0;
   for (const PrefetchedBlocks& blocks : part.blocks) maps += blocks.maps.size(), largest = std::max(largest, blocks.maps.size());
@@ -238,21 +238,21 @@ TEST_F(PrefetchTest, APartitionThatIsLargerThanTheOthersIsNotBroughtAtOnce) {
   EXPECT_GE(part.blocks.size(), 1u + 32 / 8);
 }
 
-TEST_F(PrefetchTest, WhatNeighboursHaveIsNotMoved) {
+TEST_F(PrefetchTest, WhatTheSameHostHasIsNotMoved) {
   serving_->run([&] {
-    neighbour_listener_ = serving_
-                              ->listen(neighbour_endpoint(address_).value(), neighbour_limits(),
-                                       [&](const rpc::ConnectionPtr&) { return neighbour_handler(*source_); })
+    same_host_listener_ = serving_
+                              ->listen(same_host_endpoint(address_).value(), same_host_limits(),
+                                       [&](const rpc::ConnectionPtr&) { return same_host_handler(*source_); })
                               .value();
   });
-  reactor_->run([&] { neighbours_ = std::make_unique<Neighbours>(*reactor_); });
+  reactor_->run([&] { same_host_ = std::make_unique<SameHost>(*reactor_); });
   open();
   expect({0, 1});
   const auto outputs = put_all(10);
   offer(outputs, true);
   std::promise<void> known;  // an answer of the neighbour that comes after the prefetcher's
   reactor_->run([&] {
-    neighbours_->open(address_, kJob, kShuffle, {{0, 0}}, [&](const Result<std::vector<Fd>>& opened) {
+    same_host_->open(address_, kJob, kShuffle, {{0, 0}}, [&](const Result<std::vector<Fd>>& opened) {
       EXPECT_TRUE(opened);
       known.set_value();
     });
@@ -260,7 +260,7 @@ TEST_F(PrefetchTest, WhatNeighboursHaveIsNotMoved) {
   known.get_future().get();
   offer({put(10)}, true);
   EXPECT_TRUE(take(0).blocks.empty());
-  EXPECT_EQ(stats().brought_bytes, 0u);
+  EXPECT_EQ(stats().prefetched_bytes, 0u);
 }
 
 }  // namespace

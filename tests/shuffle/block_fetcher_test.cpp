@@ -1,5 +1,3 @@
-#include "shuffle/transfer/transfer.hpp"
-
 #include <future>
 #include <map>
 #include <mutex>
@@ -11,6 +9,7 @@
 
 #include "base/file.hpp"
 #include "base/random.hpp"
+#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::shuffle {
 namespace {
@@ -62,7 +61,7 @@ class FakeStore final : public Store {
 };
 
 /// One worker that serves and one that fetches, each with a reactor, over TCP.
-class TransferTest : public testing::Test {
+class BlockFetcherTest : public testing::Test {
  protected:
   void SetUp() override {
     server_reactor_ = rpc::Reactor::start("server");
@@ -153,7 +152,7 @@ std::string random_piece(Random& random) {
   return piece;
 }
 
-TEST_F(TransferTest, BringsEveryExtentInOrderWhateverTheCompressionAndReplySize) {
+TEST_F(BlockFetcherTest, BringsEveryExtentInOrderWhateverTheCompressionAndReplySize) {
   for (const auto compression : {Compression::automatic, Compression::always, Compression::never}) {
     for (const std::uint64_t reply_bytes : {std::uint64_t{1}, std::uint64_t{4} << 20}) {
       Random random(reply_bytes + static_cast<std::uint64_t>(compression));
@@ -175,7 +174,7 @@ TEST_F(TransferTest, BringsEveryExtentInOrderWhateverTheCompressionAndReplySize)
   }
 }
 
-TEST_F(TransferTest, ManyTinyExtentsAndManyFetchesAtOnce) {
+TEST_F(BlockFetcherTest, ManyTinyExtentsAndManyFetchesAtOnce) {
   serve();
   for (std::uint32_t map = 0; map < 30; ++map) put(map, 0, Pieces(2'000, std::string("0123456789") + std::to_string(map)));
   std::vector<std::future<std::shared_ptr<FetchOutcome>>> futures;
@@ -189,7 +188,7 @@ TEST_F(TransferTest, ManyTinyExtentsAndManyFetchesAtOnce) {
   }
 }
 
-TEST_F(TransferTest, AMissingMapIsNamedAtOnce) {
+TEST_F(BlockFetcherTest, AMissingMapIsNamedAtOnce) {
   serve();
   options_.backoff = 1h;  // a retry would hang the test
   put(0, 0, {"a"});
@@ -216,7 +215,7 @@ SealedSegment damaged_segment(const std::string& good) {
   return {std::move(fd), bytes.size(), {}};
 }
 
-TEST_F(TransferTest, ADamagedBlockIsNeverDelivered) {
+TEST_F(BlockFetcherTest, ADamagedBlockIsNeverDelivered) {
   for (const auto compression : {Compression::never, Compression::always}) {
     options_.backoff = 1ms;
     serve(compression);
@@ -231,7 +230,7 @@ TEST_F(TransferTest, ADamagedBlockIsNeverDelivered) {
   }
 }
 
-TEST_F(TransferTest, ReachesNobody) {
+TEST_F(BlockFetcherTest, ReachesNobody) {
   options_.backoff = 1ms;
   serve();
   const std::string address = address_;
@@ -245,7 +244,7 @@ TEST_F(TransferTest, ReachesNobody) {
   EXPECT_EQ(fetch(0, {})->blocks.error().code(), Code::invalid_argument);
 }
 
-TEST_F(TransferTest, JobsTakeTurns) {
+TEST_F(BlockFetcherTest, JobsTakeTurns) {
   serve();
   for (std::uint32_t map = 0; map < 8; ++map) put(map, 0, {std::string(1000, 'x')});
   put(8, 0, {std::string(1000, 'y')}, 0, JobId(2));
@@ -268,7 +267,7 @@ TEST_F(TransferTest, JobsTakeTurns) {
   EXPECT_EQ(std::find(ended.begin(), ended.end(), JobId(2)) - ended.begin(), 1);
 }
 
-TEST_F(TransferTest, ALinkIsNoFasterThanItsCap) {
+TEST_F(BlockFetcherTest, ALinkIsNoFasterThanItsCap) {
   serve(Compression::never);
   for (std::uint32_t map = 0; map < 4; ++map) put(map, 0, {std::string(1u << 20, 'x')});
   options_.cap = std::make_shared<LinkCap>(10u << 20);
@@ -293,7 +292,7 @@ TEST(LinkCap, GivesWhatCameItsTime) {
   EXPECT_EQ(cap.free_at("a"), start + std::chrono::milliseconds(10'100));
 }
 
-TEST_F(TransferTest, ResumesWhenThePeerClosesInTheMiddle) {
+TEST_F(BlockFetcherTest, ResumesWhenThePeerClosesInTheMiddle) {
   options_.backoff = 1ms;
   options_.reply_bytes = 1;  // 64 KiB: many replies
   server_.emplace(store_, Compression::never);
@@ -315,7 +314,7 @@ TEST_F(TransferTest, ResumesWhenThePeerClosesInTheMiddle) {
   EXPECT_GT(*served, 26);
 }
 
-TEST_F(TransferTest, ASilentPeerMeetsTheDeadline) {
+TEST_F(BlockFetcherTest, ASilentPeerMeetsTheDeadline) {
   options_.attempts = 2;
   options_.backoff = 1ms;
   options_.reply_deadline = 50ms;
@@ -333,7 +332,7 @@ TEST_F(TransferTest, ASilentPeerMeetsTheDeadline) {
   server_reactor_->run([&] { kept->clear(); });
 }
 
-TEST_F(TransferTest, ForgettingAPeerEndsItsFetches) {
+TEST_F(BlockFetcherTest, ForgettingAPeerEndsItsFetches) {
   options_.reply_deadline = 1h;
   options_.backoff = 1h;
   options_.in_flight = 1;
@@ -359,7 +358,7 @@ TEST_F(TransferTest, ForgettingAPeerEndsItsFetches) {
   server_reactor_->run([&] { kept->clear(); });
 }
 
-TEST_F(TransferTest, NonsenseInRepliesAndRequestsIsRefused) {
+TEST_F(BlockFetcherTest, NonsenseInRepliesAndRequestsIsRefused) {
   options_.backoff = 1ms;
   const auto answer = std::make_shared<std::string>();
   listen([answer] {
@@ -390,7 +389,7 @@ TEST_F(TransferTest, NonsenseInRepliesAndRequestsIsRefused) {
   EXPECT_EQ(ask(1, ""), Code::invalid_argument);
 }
 
-TEST_F(TransferTest, WhatAReaderHoldsNeverChangesWhileMemoryIsRecycled) {
+TEST_F(BlockFetcherTest, WhatAReaderHoldsNeverChangesWhileMemoryIsRecycled) {
   Random random(5);
   serve();
   constexpr std::uint32_t kMaps = 12;
@@ -422,7 +421,7 @@ TEST_F(TransferTest, WhatAReaderHoldsNeverChangesWhileMemoryIsRecycled) {
   }
 }
 
-TEST_F(TransferTest, ADamagedExtentIsAskedForAgainAndOverwritten) {
+TEST_F(BlockFetcherTest, ADamagedExtentIsAskedForAgainAndOverwritten) {
   options_.backoff = 1ms;
   server_.emplace(store_, Compression::never);
   const Pieces pieces{std::string(300'000, 'y')};
@@ -444,7 +443,7 @@ TEST_F(TransferTest, ADamagedExtentIsAskedForAgainAndOverwritten) {
   EXPECT_EQ(*served, 2);
 }
 
-TEST_F(TransferTest, ASegmentWithFewerPartitionsIsRefused) {
+TEST_F(BlockFetcherTest, ASegmentWithFewerPartitionsIsRefused) {
   serve();
   put(0, 0, {"a"});
   EXPECT_EQ(fetch(77, {{0, 0}})->blocks.error().code(), Code::invalid_argument);

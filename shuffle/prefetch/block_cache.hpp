@@ -11,7 +11,7 @@
 namespace weft::shuffle {
 
 /// Only says where blocks are; the prefetcher moves them. Reactor thread.
-class BlockShelf {
+class BlockCache {
  public:
   const std::vector<HeldPtr>& in_memory() const { return in_memory_; }
   bool leaving() const { return !leaving_.empty(); }

@@ -1,4 +1,4 @@
-#include "shuffle/transfer/neighbours.hpp"
+#include "shuffle/transfer/same_host.hpp"
 
 #include <future>
 #include <optional>
@@ -14,7 +14,7 @@ namespace {
 using Opened = Result<std::vector<Fd>>;
 
 /// One worker that shares its store and one that asks.
-class NeighboursTest : public testing::Test {
+class SameHostTest : public testing::Test {
  protected:
   void SetUp() override {
     auto dir = TempDir::create();
@@ -23,10 +23,10 @@ class NeighboursTest : public testing::Test {
     store_ = Store::open(dir_->path() / "store", 1u << 20).value();
     reactor_ = rpc::Reactor::start("asking");
     serving_ = rpc::Reactor::start("serving");
-    reactor_->run([&] { neighbours_ = std::make_unique<Neighbours>(*reactor_); });
+    reactor_->run([&] { same_host_ = std::make_unique<SameHost>(*reactor_); });
   }
   void TearDown() override {
-    reactor_->run([&] { neighbours_.reset(); });
+    reactor_->run([&] { same_host_.reset(); });
     stop_sharing();
     reactor_->stop();
     serving_->stop();
@@ -34,8 +34,8 @@ class NeighboursTest : public testing::Test {
 
   void share() {
     serving_->run([&] {
-      auto listener = serving_->listen(neighbour_endpoint(address_).value(), neighbour_limits(),
-                                       [&](const rpc::ConnectionPtr&) { return neighbour_handler(*store_); });
+      auto listener = serving_->listen(same_host_endpoint(address_).value(), same_host_limits(),
+                                       [&](const rpc::ConnectionPtr&) { return same_host_handler(*store_); });
       ASSERT_TRUE(listener) << listener.error().to_string();
       listener_ = *std::move(listener);
     });
@@ -53,8 +53,8 @@ class NeighboursTest : public testing::Test {
   Opened open(std::vector<MapAttempt> maps) {
     std::promise<Opened> answer;
     reactor_->run([&] {
-      neighbours_->open(address_, JobId(1), ShuffleId(2), std::move(maps),
-                        [&](Opened opened) { answer.set_value(std::move(opened)); });
+      same_host_->open(address_, JobId(1), ShuffleId(2), std::move(maps),
+                       [&](Opened opened) { answer.set_value(std::move(opened)); });
     });
     return answer.get_future().get();
   }
@@ -63,11 +63,11 @@ class NeighboursTest : public testing::Test {
   std::optional<TempDir> dir_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<rpc::Reactor> reactor_, serving_;
-  std::unique_ptr<Neighbours> neighbours_;
+  std::unique_ptr<SameHost> same_host_;
   std::unique_ptr<rpc::Listener> listener_;
 };
 
-TEST_F(NeighboursTest, AreGivenTheVerySegmentsThatAreThere) {
+TEST_F(SameHostTest, GivesTheVerySegmentsThatAreThere) {
   share();
   put(3, "three");
   put(5, "five");
@@ -83,7 +83,7 @@ TEST_F(NeighboursTest, AreGivenTheVerySegmentsThatAreThere) {
   }
 }
 
-TEST_F(NeighboursTest, KeepWhatTheyOpenedWhenItsStoreIsGone) {
+TEST_F(SameHostTest, WhatWasOpenedStaysWhenItsStoreIsGone) {
   share();
   put(0, "still here");
   auto opened = open({{0, 0}});
@@ -94,7 +94,7 @@ TEST_F(NeighboursTest, KeepWhatTheyOpenedWhenItsStoreIsGone) {
   EXPECT_EQ(as_chars((*segment)->bytes((*segment)->extents(0)[0])), "still here");
 }
 
-TEST_F(NeighboursTest, DoNotIncludeWorkersThatCannotBeReachedOnThisMachine) {
+TEST_F(SameHostTest, DoesNotIncludeWorkersThatCannotBeReachedOnThisMachine) {
   for (int i = 0; i < 2; ++i) {  // asked once, remembered then
     const auto opened = open({{0, 0}});
     ASSERT_FALSE(opened);
@@ -102,7 +102,7 @@ TEST_F(NeighboursTest, DoNotIncludeWorkersThatCannotBeReachedOnThisMachine) {
   }
 }
 
-TEST_F(NeighboursTest, ThatEndTheirSharingAreUnavailable) {
+TEST_F(SameHostTest, WorkersThatEndTheirSharingAreUnavailable) {
   share();
   put(0, "x");
   ASSERT_TRUE(open({{0, 0}}));
@@ -111,12 +111,12 @@ TEST_F(NeighboursTest, ThatEndTheirSharingAreUnavailable) {
   EXPECT_FALSE(open({{0, 0}}));
 }
 
-TEST_F(NeighboursTest, AreRefusedTooManyAtATimeAndOtherMessages) {
+TEST_F(SameHostTest, RefusesTooManyAtATimeAndOtherMessages) {
   share();
   const auto opened = open(std::vector<MapAttempt>(kOutputsPerRequest + 1));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code(), Code::invalid_argument);
-  auto connection = rpc::connect(*reactor_, neighbour_endpoint(address_).value(), std::chrono::seconds(30));
+  auto connection = rpc::connect(*reactor_, same_host_endpoint(address_).value(), std::chrono::seconds(30));
   ASSERT_TRUE(connection);
   const auto answer = rpc::call(*reactor_, *connection, kFetchBlocks, {}, std::chrono::seconds(30));
   ASSERT_FALSE(answer);

@@ -1,4 +1,4 @@
-#include "shuffle/transfer/copy_landing.hpp"
+#include "shuffle/transfer/segment_receiver.hpp"
 
 #include <cerrno>
 #include <string>
@@ -21,20 +21,20 @@ tl::unexpected<Error> damaged(std::string what) { return fail(Code::corrupt, "da
 
 }  // namespace
 
-void CopyLanding::expect() {
+void SegmentReceiver::expect() {
   begun_ = false;
   got_ = 0;
   left_ = {};
 }
 
-void CopyLanding::begin(ByteView header, std::uint64_t bytes) {
+void SegmentReceiver::begin(ByteView header, std::uint64_t bytes) {
   expect();
   begun_ = true;
   error_.reset();
   if (auto read = announce(header, bytes); !read) error_ = std::move(read).error();
 }
 
-Result<void> CopyLanding::announce(ByteView header, std::uint64_t bytes) {
+Result<void> SegmentReceiver::announce(ByteView header, std::uint64_t bytes) {
   return rpc::read_message<SegmentPiece>(header, "a piece of a map output", [&](SegmentPiece::Reader piece) -> Result<void> {
     if (piece.getLost()) return fail(Code::not_found, std::string(rpc::text_view(piece.getReason())));
     const std::uint64_t size = piece.getSize();
@@ -49,7 +49,7 @@ Result<void> CopyLanding::announce(ByteView header, std::uint64_t bytes) {
   });
 }
 
-Result<void> CopyLanding::make_room() {
+Result<void> SegmentReceiver::make_room() {
   if (!to_disk_) room_ = store_.reserve_exactly(job_, size_);
   if (room_.bytes() == 0) {
     WEFT_ASSIGN(file_, unlinked_file(store_.directory()));
@@ -59,15 +59,15 @@ Result<void> CopyLanding::make_room() {
   return pages_->grow(size_);
 }
 
-MutableBytes CopyLanding::room(std::uint64_t) { return error_ ? MutableBytes() : left_; }
+MutableBytes SegmentReceiver::room(std::uint64_t) { return error_ ? MutableBytes() : left_; }
 
-void CopyLanding::filled(std::size_t bytes) {
+void SegmentReceiver::filled(std::size_t bytes) {
   WEFT_ASSERT(bytes <= left_.size());
   left_ = left_.subspan(bytes);
   got_ += bytes;
 }
 
-Result<bool> CopyLanding::arrived(ByteView header) {
+Result<bool> SegmentReceiver::arrived(ByteView header) {
   if (!begun_) begin(header, 0);
   if (error_) {
     got_ = 0;
@@ -77,7 +77,7 @@ Result<bool> CopyLanding::arrived(ByteView header) {
   return position_ == size_;
 }
 
-Result<void> CopyLanding::write() {
+Result<void> SegmentReceiver::write() {
   const std::uint64_t from = position_ - got_;
   for (std::uint64_t done = 0; done < got_;) {
     const ssize_t written = ::pwrite(file_.get(), piece_.data() + done, got_ - done, static_cast<off_t>(from + done));
@@ -88,7 +88,7 @@ Result<void> CopyLanding::write() {
   return {};
 }
 
-Result<SealedSegment> CopyLanding::seal() {
+Result<SealedSegment> SegmentReceiver::seal() {
   if (pages_) {
     SharedPages pages = *std::exchange(pages_, std::nullopt);
     WEFT_ASSIGN(file_, std::move(pages).seal());

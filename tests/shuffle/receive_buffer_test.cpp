@@ -1,4 +1,4 @@
-#include "shuffle/transfer/landing.hpp"
+#include "shuffle/transfer/receive_buffer.hpp"
 
 #include <cstdlib>
 
@@ -21,7 +21,7 @@ std::string incompressible(std::size_t size) {
   return bytes;
 }
 
-std::string landed(Landing& landing) {
+std::string landed(ReceiveBuffer& landing) {
   auto sealed = landing.seal();
   if (!sealed) return "not sealed: " + sealed.error().to_string();
   const auto segment = Segment::open(std::move(sealed->fd));
@@ -56,14 +56,14 @@ testing::SentReply mixed(std::size_t scale, std::string& expected) {
   return reply;
 }
 
-TEST(Landing, TakesBareAndCompressedExtentsByTurnsHoweverLarge) {
+TEST(ReceiveBuffer, TakesBareAndCompressedExtentsByTurnsHoweverLarge) {
   for (const std::size_t scale : {10u, 100u, 1'000u, 5'000u, 20'000u, 100'000u})
     for (const std::size_t piece : {0u, 999u, 4'096u, 65'536u, 262'144u}) {
       if (piece == 999 && scale > 5'000) continue;
       SCOPED_TRACE(std::to_string(scale) + " in pieces of " + std::to_string(piece));
       std::string expected;
       const auto reply = mixed(scale, expected);
-      Landing landing(3, pool());
+      ReceiveBuffer landing(3, pool());
       const auto arrived = land(landing, reply, [piece] { return piece; });
       ASSERT_TRUE(arrived) << arrived.error().to_string();
       EXPECT_TRUE(*arrived);
@@ -71,12 +71,12 @@ TEST(Landing, TakesBareAndCompressedExtentsByTurnsHoweverLarge) {
     }
 }
 
-TEST(Landing, TakesThemCutAtAnyByte) {
+TEST(ReceiveBuffer, TakesThemCutAtAnyByte) {
   std::string expected;
   const auto reply = mixed(50, expected);
   const std::size_t bytes = reply.bulk().size();
   for (std::size_t cut = 0; cut <= bytes; ++cut) {
-    Landing landing(3, pool());
+    ReceiveBuffer landing(3, pool());
     bool first = true;
     const auto arrived = land(landing, reply, [&] { return std::exchange(first, false) ? cut : 0; });
     ASSERT_TRUE(arrived && *arrived) << "cut at " << cut;
@@ -85,12 +85,12 @@ TEST(Landing, TakesThemCutAtAnyByte) {
 }
 
 /// A reply that ends early, as its peer dies, is asked for again from where the last good extent ended.
-TEST(Landing, GoesOnBehindTheLastWholeExtentWhereverAReplyBreaksOff) {
+TEST(ReceiveBuffer, GoesOnBehindTheLastWholeExtentWhereverAReplyBreaksOff) {
   std::string expected;
   const auto reply = mixed(50, expected);
   const std::string bulk = reply.bulk();
   for (std::size_t cut = 1; cut < bulk.size(); cut += 7) {
-    Landing landing(3, pool());
+    ReceiveBuffer landing(3, pool());
     const Buffer header = reply.header();
     landing.begin(header.view(), bulk.size());
     for (ByteView left = as_bytes(bulk).first(cut); !left.empty();) {
@@ -105,7 +105,7 @@ TEST(Landing, GoesOnBehindTheLastWholeExtentWhereverAReplyBreaksOff) {
     std::uint32_t map = 0, of_map = 0;
     for (const auto& extent : reply.extents) {
       if (extent.map != map) map = extent.map, of_map = 0;
-      if (Landing::Position{map, of_map++} >= landing.position()) rest.extents.push_back(extent);
+      if (ReceiveBuffer::Position{map, of_map++} >= landing.position()) rest.extents.push_back(extent);
     }
     const auto arrived = land(landing, rest, [] { return std::size_t{100}; });
     ASSERT_TRUE(arrived && *arrived) << "cut at " << cut;
@@ -114,7 +114,7 @@ TEST(Landing, GoesOnBehindTheLastWholeExtentWhereverAReplyBreaksOff) {
 }
 
 /// A little of what tests/fuzz/landing_fuzz.cpp does.
-TEST(Landing, HonestRepliesLandWholeAndLyingOnesHarmNobody) {
+TEST(ReceiveBuffer, HonestRepliesLandWholeAndLyingOnesHarmNobody) {
   const bool longer = std::getenv("WEFT_LONG") != nullptr;
   const std::uint64_t seed = longer ? static_cast<std::uint64_t>(::getpid()) : 1;
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));

@@ -1,5 +1,5 @@
 // Whole segments copied from one store to another over TCP, and all that may go wrong on the way.
-#include "shuffle/transfer/segment_copier.hpp"
+#include "shuffle/transfer/segment_replicator.hpp"
 
 #include <future>
 
@@ -22,7 +22,7 @@ constexpr ShuffleId kShuffle{3};
 SegmentKey key(std::uint32_t map) { return {kJob, kShuffle, map, 1}; }
 
 /// A store that serves and a store that copies, each with a reactor.
-class SegmentCopierTest : public testing::Test {
+class SegmentReplicatorTest : public testing::Test {
  protected:
   void SetUp() override {
     auto directory = TempDir::create();
@@ -33,7 +33,7 @@ class SegmentCopierTest : public testing::Test {
     target_ = open("target", 64u << 20);
   }
   void TearDown() override {
-    client_reactor_->run([&] { copier_.reset(); });
+    client_reactor_->run([&] { replicator_.reset(); });
     server_reactor_->run([&] { listener_.reset(); });
     client_reactor_->stop();
     chores_->stop();
@@ -88,9 +88,9 @@ class SegmentCopierTest : public testing::Test {
     auto promise = std::make_shared<std::promise<Result<void>>>();
     auto future = promise->get_future();
     client_reactor_->run([&] {
-      if (!copier_) copier_ = std::make_unique<SegmentCopier>(*client_reactor_, *chores_, *target_, options_);
-      copier_->copy({address.empty() ? address_ : std::move(address), key(map), to_disk},
-                    [promise](Result<void> done) { promise->set_value(std::move(done)); });
+      if (!replicator_) replicator_ = std::make_unique<SegmentReplicator>(*client_reactor_, *chores_, *target_, options_);
+      replicator_->copy({address.empty() ? address_ : std::move(address), key(map), to_disk},
+                        [promise](Result<void> done) { promise->set_value(std::move(done)); });
     });
     return future;
   }
@@ -110,18 +110,18 @@ class SegmentCopierTest : public testing::Test {
   }
 
   std::optional<TempDir> directory_;
-  CopyOptions options_;
+  ReplicationOptions options_;
   std::unique_ptr<Store> source_, target_;
   std::unique_ptr<rpc::Reactor> server_reactor_ = rpc::Reactor::start("server");
   std::unique_ptr<rpc::Reactor> client_reactor_ = rpc::Reactor::start("client");
   std::unique_ptr<rpc::Reactor> chores_ = rpc::Reactor::start("chores");
   std::optional<BlockServer> server_;
   std::unique_ptr<rpc::Listener> listener_;
-  std::unique_ptr<SegmentCopier> copier_;
+  std::unique_ptr<SegmentReplicator> replicator_;
   std::string address_;
 };
 
-TEST_F(SegmentCopierTest, CopiesSegmentsOfAnySizeByteForByte) {
+TEST_F(SegmentReplicatorTest, CopiesSegmentsOfAnySizeByteForByte) {
   options_.piece_bytes = 64u << 10;
   serve();
   std::vector<std::future<Result<void>>> copies;
@@ -140,7 +140,7 @@ TEST_F(SegmentCopierTest, CopiesSegmentsOfAnySizeByteForByte) {
   EXPECT_EQ(target_->stats().reserved_bytes, 0u);
 }
 
-TEST_F(SegmentCopierTest, IsNoFasterThanTheCapOfTheLink) {
+TEST_F(SegmentReplicatorTest, IsNoFasterThanTheCapOfTheLink) {
   options_.cap = std::make_shared<LinkCap>(10u << 20);
   serve();
   ASSERT_TRUE(source_->put(key(0), make(4u << 20, 0, false)));
@@ -150,7 +150,7 @@ TEST_F(SegmentCopierTest, IsNoFasterThanTheCapOfTheLink) {
   EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(250));  // the last piece is waited for by the next
 }
 
-TEST_F(SegmentCopierTest, GoesToDiskWithoutRoomAndWhereThatIsWanted) {
+TEST_F(SegmentReplicatorTest, GoesToDiskWithoutRoomAndWhereThatIsWanted) {
   target_ = open("small", 1u << 20);
   serve();
   ASSERT_TRUE(source_->put(key(0), make(5'000'000, 1)));
@@ -164,7 +164,7 @@ TEST_F(SegmentCopierTest, GoesToDiskWithoutRoomAndWhereThatIsWanted) {
   EXPECT_EQ(target_->stats().memory_bytes, 0u);
 }
 
-TEST_F(SegmentCopierTest, WhatThePeerDoesNotHaveIsKnownAtOnce) {
+TEST_F(SegmentReplicatorTest, WhatThePeerDoesNotHaveIsKnownAtOnce) {
   options_.backoff = 1h;  // a retry would hang the test
   serve();
   const auto done = copy(5);
@@ -174,7 +174,7 @@ TEST_F(SegmentCopierTest, WhatThePeerDoesNotHaveIsKnownAtOnce) {
   expect_nothing_left();
 }
 
-TEST_F(SegmentCopierTest, ADamagedSegmentIsNotStored) {
+TEST_F(SegmentReplicatorTest, ADamagedSegmentIsNotStored) {
   serve();
   const SealedSegment good = make(300'000, 3);
   std::string bytes(good.size, '\0');
@@ -193,7 +193,7 @@ TEST_F(SegmentCopierTest, ADamagedSegmentIsNotStored) {
   }
 }
 
-TEST_F(SegmentCopierTest, ResumesWhenThePeerHangsUp) {
+TEST_F(SegmentReplicatorTest, ResumesWhenThePeerHangsUp) {
   options_.piece_bytes = 64u << 10;
   auto served = std::make_shared<int>(0);
   serve([this, served](const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
@@ -207,7 +207,7 @@ TEST_F(SegmentCopierTest, ResumesWhenThePeerHangsUp) {
   EXPECT_LT(*served, 40) << "every piece once";
 }
 
-TEST_F(SegmentCopierTest, RepliesThatMakeNoSenseAreRefused) {
+TEST_F(SegmentReplicatorTest, RepliesThatMakeNoSenseAreRefused) {
   struct Lie {
     std::uint64_t size;
     std::size_t bytes;
@@ -230,7 +230,7 @@ TEST_F(SegmentCopierTest, RepliesThatMakeNoSenseAreRefused) {
   }
 }
 
-TEST_F(SegmentCopierTest, ASegmentThatChangesItsSizeIsRefused) {
+TEST_F(SegmentReplicatorTest, ASegmentThatChangesItsSizeIsRefused) {
   const auto size = std::make_shared<std::uint64_t>(100'000);
   serve([size](const rpc::ConnectionPtr&, const rpc::Message&, rpc::Responder responder) {
     capnp::MallocMessageBuilder message;
@@ -246,7 +246,7 @@ TEST_F(SegmentCopierTest, ASegmentThatChangesItsSizeIsRefused) {
   expect_nothing_left();
 }
 
-TEST_F(SegmentCopierTest, APeerThatStopsAnsweringMeetsTheDeadline) {
+TEST_F(SegmentReplicatorTest, APeerThatStopsAnsweringMeetsTheDeadline) {
   options_.attempts = 2;
   options_.reply_deadline = 50ms;
   options_.piece_bytes = 64u << 10;
@@ -264,7 +264,7 @@ TEST_F(SegmentCopierTest, APeerThatStopsAnsweringMeetsTheDeadline) {
   server_reactor_->run([&] { kept->clear(); });
 }
 
-TEST_F(SegmentCopierTest, NobodyThere) {
+TEST_F(SegmentReplicatorTest, NobodyThere) {
   serve();
   const std::string address = address_;
   server_reactor_->run([&] { listener_.reset(); });
@@ -272,7 +272,7 @@ TEST_F(SegmentCopierTest, NobodyThere) {
   EXPECT_EQ(copy(0, "nonsense").error().code(), Code::invalid_argument);
 }
 
-TEST_F(SegmentCopierTest, OfOneNodeOneIsUnderWay) {
+TEST_F(SegmentReplicatorTest, OfOneNodeOneIsUnderWay) {
   struct Requests {
     int now = 0, most = 0;
   };
@@ -294,7 +294,7 @@ TEST_F(SegmentCopierTest, OfOneNodeOneIsUnderWay) {
   EXPECT_EQ(requests->most, 1);
 }
 
-TEST_F(SegmentCopierTest, WhatIsDroppedOnTheWayDoesNotComeIntoTheStore) {
+TEST_F(SegmentReplicatorTest, WhatIsDroppedOnTheWayDoesNotComeIntoTheStore) {
   options_.piece_bytes = 64u << 10;
   auto requests = std::make_shared<int>(0);
   std::promise<std::function<void()>> third;
@@ -308,7 +308,7 @@ TEST_F(SegmentCopierTest, WhatIsDroppedOnTheWayDoesNotComeIntoTheStore) {
   auto dropped = start(0);
   const auto answer = third.get_future().get();
   auto in_line = start(1);
-  client_reactor_->run([&] { copier_->drop(kJob, kShuffle); });
+  client_reactor_->run([&] { replicator_->drop(kJob, kShuffle); });
   server_reactor_->run(answer);
   EXPECT_THROW(dropped.get(), std::future_error) << "nobody is told";
   EXPECT_THROW(in_line.get(), std::future_error);
@@ -318,7 +318,7 @@ TEST_F(SegmentCopierTest, WhatIsDroppedOnTheWayDoesNotComeIntoTheStore) {
   EXPECT_EQ(target_->stats().segments, 1u);
 }
 
-TEST_F(SegmentCopierTest, ForgettingAPeerEndsItsCopies) {
+TEST_F(SegmentReplicatorTest, ForgettingAPeerEndsItsCopies) {
   options_.reply_deadline = 1h;
   options_.backoff = 1h;
   auto asked = std::make_shared<std::promise<void>>();
@@ -330,7 +330,7 @@ TEST_F(SegmentCopierTest, ForgettingAPeerEndsItsCopies) {
   auto under_way = start(0);
   auto in_line = start(1);
   asked->get_future().wait();
-  client_reactor_->run([&] { copier_->forget(address_, Error(Code::unavailable, "it was lost")); });
+  client_reactor_->run([&] { replicator_->forget(address_, Error(Code::unavailable, "it was lost")); });
   for (auto* copying : {&under_way, &in_line}) {
     const auto done = copying->get();
     ASSERT_FALSE(done);
@@ -360,7 +360,7 @@ class Stalling final : public rpc::BulkSink {
   std::promise<void> begun_, go_on_;
 };
 
-TEST_F(SegmentCopierTest, APeerThatStopsReadingHoldsUpNobodyElse) {
+TEST_F(SegmentReplicatorTest, APeerThatStopsReadingHoldsUpNobodyElse) {
   serve();
   ASSERT_TRUE(source_->put(key(0), make(20'000'000, 4)));
   auto stalled = rpc::Reactor::start("stalled");
@@ -386,7 +386,7 @@ TEST_F(SegmentCopierTest, APeerThatStopsReadingHoldsUpNobodyElse) {
   stalled->stop();
 }
 
-TEST_F(SegmentCopierTest, NonsenseInRequestsIsRefused) {
+TEST_F(SegmentReplicatorTest, NonsenseInRequestsIsRefused) {
   serve();
   ASSERT_TRUE(source_->put(key(0), make(1'000, 4)));
   auto connection = rpc::connect(*client_reactor_, {address_}, 10s);

@@ -23,18 +23,18 @@ inline constexpr rpc::MessageType kOpenOutputs = 301;
 inline constexpr std::size_t kOutputsPerRequest = 60;
 
 /// Where neighbours reach the worker with that data address.
-Result<rpc::Endpoint> neighbour_endpoint(const std::string& data_address);
-rpc::Limits neighbour_limits();
-/// Serves a store's segments to neighbours, for Reactor::listen(). Reactor thread; `store` must outlive the connections.
-rpc::Handler neighbour_handler(const Store& store);
+Result<rpc::Endpoint> same_host_endpoint(const std::string& data_address);
+rpc::Limits same_host_limits();
+/// Serves a store's segments to same_host, for Reactor::listen(). Reactor thread; `store` must outlive the connections.
+rpc::Handler same_host_handler(const Store& store);
 
-/// Asks neighbours, over cached connections. Reactor thread only; after destruction no callback comes.
-class Neighbours {
+/// Asks same_host, over cached connections. Reactor thread only; after destruction no callback comes.
+class SameHost {
  public:
-  explicit Neighbours(rpc::Reactor& reactor);
-  ~Neighbours();
-  Neighbours(const Neighbours&) = delete;
-  Neighbours& operator=(const Neighbours&) = delete;
+  explicit SameHost(rpc::Reactor& reactor);
+  ~SameHost();
+  SameHost(const SameHost&) = delete;
+  SameHost& operator=(const SameHost&) = delete;
 
   /// A descriptor per map; invalid where the neighbour has no such output. unavailable: the worker at `address` is no neighbour, or
   /// gone.

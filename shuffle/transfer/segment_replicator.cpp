@@ -1,4 +1,4 @@
-#include "shuffle/transfer/segment_copier.hpp"
+#include "shuffle/transfer/segment_replicator.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/rpc/capnp.hpp"
 #include "base/rpc/peers.hpp"
-#include "shuffle/transfer/copy_landing.hpp"
+#include "shuffle/transfer/segment_receiver.hpp"
 #include "shuffle/transfer/transfer.capnp.h"
 #include "shuffle/transfer/transfer.hpp"
 
@@ -19,10 +19,10 @@ namespace {
 
 /// One copy() under way.
 struct Copy {
-  CopyRequest request;
-  CopyDone done;
+  ReplicaRequest request;
+  ReplicaDone done;
   std::uint64_t number = 0;  // in the order of copy()
-  std::shared_ptr<CopyLanding> landing;
+  std::shared_ptr<SegmentReceiver> landing;
   TimePoint asked_at{};
   std::uint32_t failures = 0;      // since there was progress
   std::optional<Error> forgotten;  // why
@@ -48,23 +48,23 @@ bool worth_retrying(Code code) {
 }
 
 /// The whole segment, checked, into the store.
-Result<void> store_copy(Store& store, const SegmentKey& key, CopyLanding& landing) {
+Result<void> store_copy(Store& store, const SegmentKey& key, SegmentReceiver& landing) {
   WEFT_ASSIGN(SealedSegment sealed, landing.seal());
   return store.put(key, std::move(sealed));
 }
 
 }  // namespace
 
-class SegmentCopier::Impl : public std::enable_shared_from_this<Impl> {
+class SegmentReplicator::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, CopyOptions options)
+  Impl(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, ReplicationOptions options)
       : reactor_(reactor),
         chores_(chores),
         store_(store),
         options_(options),
         peers_(std::in_place, reactor, rpc::PeersOptions{transfer_limits(), options.reply_deadline}) {}
 
-  void copy(CopyRequest request, CopyDone done) {
+  void copy(ReplicaRequest request, ReplicaDone done) {
     auto copy = std::make_shared<Copy>();
     copy->request = std::move(request);
     copy->done = std::move(done);
@@ -130,7 +130,7 @@ class SegmentCopier::Impl : public std::enable_shared_from_this<Impl> {
         finish(copy, fail(*copy->forgotten));
         continue;
       }
-      copy->landing = std::make_shared<CopyLanding>(store_, copy->request.key.job, copy->request.to_disk);
+      copy->landing = std::make_shared<SegmentReceiver>(store_, copy->request.key.job, copy->request.to_disk);
       attempt(copy);
     }
   }
@@ -228,7 +228,7 @@ class SegmentCopier::Impl : public std::enable_shared_from_this<Impl> {
   rpc::Reactor& reactor_;
   rpc::Reactor& chores_;
   Store& store_;
-  const CopyOptions options_;
+  const ReplicationOptions options_;
   const SystemClock clock_;
   std::optional<rpc::Peers> peers_;  // calls nothing back once it is gone
   std::set<CopyPtr> active_;
@@ -238,16 +238,16 @@ class SegmentCopier::Impl : public std::enable_shared_from_this<Impl> {
   bool closed_ = false;
 };
 
-SegmentCopier::SegmentCopier(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, CopyOptions options)
+SegmentReplicator::SegmentReplicator(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, ReplicationOptions options)
     : impl_(std::make_shared<Impl>(reactor, chores, store, options)) {}
-SegmentCopier::~SegmentCopier() { impl_->shutdown(); }
-void SegmentCopier::copy(CopyRequest request, CopyDone done) { impl_->copy(std::move(request), std::move(done)); }
-void SegmentCopier::drop(JobId job, ShuffleId shuffle) {
+SegmentReplicator::~SegmentReplicator() { impl_->shutdown(); }
+void SegmentReplicator::copy(ReplicaRequest request, ReplicaDone done) { impl_->copy(std::move(request), std::move(done)); }
+void SegmentReplicator::drop(JobId job, ShuffleId shuffle) {
   impl_->drop([=](const SegmentKey& key) { return key.job == job && key.shuffle == shuffle; });
 }
-void SegmentCopier::drop(JobId job) {
+void SegmentReplicator::drop(JobId job) {
   impl_->drop([=](const SegmentKey& key) { return key.job == job; });
 }
-void SegmentCopier::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
+void SegmentReplicator::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
 
 }  // namespace weft::shuffle

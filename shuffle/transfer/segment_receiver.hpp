@@ -13,10 +13,10 @@
 namespace weft::shuffle {
 
 /// The sink of one request after the other, each for what follows position(). One thread at a time.
-class CopyLanding final : public rpc::BulkSink {
+class SegmentReceiver final : public rpc::BulkSink {
  public:
   /// `job`: whose it is. `to_disk`: in a file whatever room there is. The store outlives it.
-  CopyLanding(Store& store, JobId job, bool to_disk) : store_(store), job_(job), to_disk_(to_disk) {}
+  SegmentReceiver(Store& store, JobId job, bool to_disk) : store_(store), job_(job), to_disk_(to_disk) {}
 
   /// Bytes that are there for good.
   std::uint64_t position() const { return position_; }

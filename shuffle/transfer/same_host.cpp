@@ -1,4 +1,4 @@
-#include "shuffle/transfer/neighbours.hpp"
+#include "shuffle/transfer/same_host.hpp"
 
 #include <optional>
 #include <utility>
@@ -64,11 +64,11 @@ Result<std::vector<Fd>> descriptors(rpc::Message answer, std::size_t wanted) {
 
 }  // namespace
 
-Result<rpc::Endpoint> neighbour_endpoint(const std::string& data_address) {
+Result<rpc::Endpoint> same_host_endpoint(const std::string& data_address) {
   return rpc::Endpoint::parse(fmt::format("unix:@weft-outputs-{:016x}", hash64(as_bytes(data_address))));
 }
 
-rpc::Limits neighbour_limits() {
+rpc::Limits same_host_limits() {
   rpc::Limits limits;
   limits.max_header = 1u << 20;
   limits.max_bulk = 0;
@@ -77,7 +77,7 @@ rpc::Limits neighbour_limits() {
   return limits;
 }
 
-rpc::Handler neighbour_handler(const Store& store) {
+rpc::Handler same_host_handler(const Store& store) {
   rpc::Handler handler;
   handler.on_request = [&store](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
     if (message.type != kOpenOutputs) return responder.fail(Error(Code::invalid_argument, "neighbours are given map outputs only"));
@@ -88,7 +88,7 @@ rpc::Handler neighbour_handler(const Store& store) {
   return handler;
 }
 
-class Neighbours::Impl : public std::enable_shared_from_this<Impl> {
+class SameHost::Impl : public std::enable_shared_from_this<Impl> {
  public:
   struct Request {
     JobId job;
@@ -99,8 +99,8 @@ class Neighbours::Impl : public std::enable_shared_from_this<Impl> {
 
   explicit Impl(rpc::Reactor& reactor)
       : reactor_(reactor),
-        peers_(std::in_place, reactor, rpc::PeersOptions{neighbour_limits(), kConnectDeadline, kMostAddresses, true},
-               neighbour_endpoint) {}
+        peers_(std::in_place, reactor, rpc::PeersOptions{same_host_limits(), kConnectDeadline, kMostAddresses, true},
+               same_host_endpoint) {}
 
   void open(const std::string& address, Request request) {
     peers_->get(address, [this, request = std::move(request)](const Result<rpc::ConnectionPtr>& connection) {
@@ -132,11 +132,11 @@ class Neighbours::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<rpc::Peers> peers_;  // by data address; calls nothing back once it is gone
 };
 
-Neighbours::Neighbours(rpc::Reactor& reactor) : impl_(std::make_shared<Impl>(reactor)) {}
-Neighbours::~Neighbours() { impl_->shutdown(); }
-void Neighbours::open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done) {
+SameHost::SameHost(rpc::Reactor& reactor) : impl_(std::make_shared<Impl>(reactor)) {}
+SameHost::~SameHost() { impl_->shutdown(); }
+void SameHost::open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done) {
   impl_->open(address, {job, shuffle, std::move(maps), std::move(done)});
 }
-void Neighbours::forget(const std::string& address) { impl_->forget(address); }
+void SameHost::forget(const std::string& address) { impl_->forget(address); }
 
 }  // namespace weft::shuffle

@@ -16,12 +16,12 @@
 namespace weft::shuffle {
 
 /// The sink of one request after the other; what failed is asked for again and overwritten. One thread.
-class Landing final : public rpc::BulkSink {
+class ReceiveBuffer final : public rpc::BulkSink {
  public:
   /// Index into the request's maps, and extents of that map that are there.
   using Position = std::pair<std::uint32_t, std::uint32_t>;
 
-  Landing(std::uint32_t maps, std::shared_ptr<SharedPool> pool);
+  ReceiveBuffer(std::uint32_t maps, std::shared_ptr<SharedPool> pool);
 
   /// Behind the last good extent; when one is damaged or lost, within its map.
   Position position() const { return position_; }

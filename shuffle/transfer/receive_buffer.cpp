@@ -1,4 +1,4 @@
-#include "shuffle/transfer/landing.hpp"
+#include "shuffle/transfer/receive_buffer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -28,9 +28,9 @@ tl::unexpected<Error> damaged(std::string what) {
 
 }  // namespace
 
-Landing::Landing(std::uint32_t maps, std::shared_ptr<SharedPool> pool) : pool_(std::move(pool)), sizes_(maps) {}
+ReceiveBuffer::ReceiveBuffer(std::uint32_t maps, std::shared_ptr<SharedPool> pool) : pool_(std::move(pool)), sizes_(maps) {}
 
-void Landing::begin(ByteView header, std::uint64_t bytes) {
+void ReceiveBuffer::begin(ByteView header, std::uint64_t bytes) {
   begun_ = true;
   error_.reset();
   announced_.clear();
@@ -44,7 +44,7 @@ void Landing::begin(ByteView header, std::uint64_t bytes) {
   prepare();
 }
 
-Result<void> Landing::announce(ByteView header) {
+Result<void> ReceiveBuffer::announce(ByteView header) {
   return rpc::read_message<Blocks>(header, "a reply to a request for map output", [&](Blocks::Reader blocks) -> Result<void> {
     if (blocks.getLost()) {
       if (blocks.getLostMap() < position_.first || blocks.getLostMap() >= sizes_.size()) return damaged("unknown map");
@@ -62,12 +62,12 @@ Result<void> Landing::announce(ByteView header) {
   });
 }
 
-MutableBytes Landing::room(std::uint64_t) {
+MutableBytes ReceiveBuffer::room(std::uint64_t) {
   if (error_) return {};
   return room_.first(std::min<std::size_t>(room_.size(), kPiece));
 }
 
-void Landing::filled(std::size_t bytes) {
+void ReceiveBuffer::filled(std::size_t bytes) {
   WEFT_ASSERT(bytes <= room_.size());
   while (bytes != 0 && !error_) {
     const Announced& extent = announced_[at_];
@@ -83,7 +83,7 @@ void Landing::filled(std::size_t bytes) {
 }
 
 /// The current extent is whole, with that checksum.
-void Landing::finish(const Announced& extent, Result<std::uint32_t> crc) {
+void ReceiveBuffer::finish(const Announced& extent, Result<std::uint32_t> crc) {
   if (crc && *crc != extent.crc32c) crc = damaged("checksum mismatch");
   if (!crc) {
     error_ = std::move(crc).error();
@@ -101,7 +101,7 @@ void Landing::finish(const Announced& extent, Result<std::uint32_t> crc) {
 }
 
 /// Goes on to the next extent that has bytes, and makes room for it.
-void Landing::prepare() {
+void ReceiveBuffer::prepare() {
   while (!error_ && at_ != announced_.size()) {
     const Announced& extent = announced_[at_];
     if (auto ready = prepare(extent); !ready) {
@@ -114,7 +114,7 @@ void Landing::prepare() {
   }
 }
 
-Result<void> Landing::prepare(const Announced& extent) {
+Result<void> ReceiveBuffer::prepare(const Announced& extent) {
   WEFT_TRY(check(extent));
   if (extent.stored == 0) return {};
   if (!extent.compressed) return room_.empty() ? begin_run() : Result<void>();
@@ -123,7 +123,7 @@ Result<void> Landing::prepare(const Announced& extent) {
   return {};
 }
 
-Result<void> Landing::check(const Announced& extent) {
+Result<void> ReceiveBuffer::check(const Announced& extent) {
   if (extent.map < position_.first || extent.map >= sizes_.size()) return damaged("unknown map");
   if (extent.map != position_.first) position_ = {extent.map, 0};  // from here on it is this map's fault
   if (extent.stored > left_) return damaged("extents are longer than the bytes that came");
@@ -134,7 +134,7 @@ Result<void> Landing::check(const Announced& extent) {
   return {};
 }
 
-Result<void> Landing::begin_run() {
+Result<void> ReceiveBuffer::begin_run() {
   std::uint64_t run = 0;
   for (std::size_t i = at_; i < announced_.size() && !announced_[i].compressed && run < left_; ++i)
     run += std::min(announced_[i].stored, left_);
@@ -145,7 +145,7 @@ Result<void> Landing::begin_run() {
 }
 
 /// Pages up to there, and for the index of what was announced.
-Result<void> Landing::reserve(std::uint64_t end) {
+Result<void> ReceiveBuffer::reserve(std::uint64_t end) {
   const std::uint64_t wanted =
       end + (index_.size() + announced_.size() - at_) * sizeof(format::IndexEntry) + sizeof(format::Footer);
   if (pages_) return pages_->grow(wanted);
@@ -154,7 +154,7 @@ Result<void> Landing::reserve(std::uint64_t end) {
 }
 
 /// The checksum of the bytes that the current extent became.
-Result<std::uint32_t> Landing::decompress(const Announced& extent) {
+Result<std::uint32_t> ReceiveBuffer::decompress(const Announced& extent) {
   WEFT_TRY(reserve(end_ + extent.raw));
   const MutableBytes to = pages_->span(end_, extent.raw);
   const int size = LZ4_decompress_safe(reinterpret_cast<const char*>(scratch_.data()), reinterpret_cast<char*>(to.data()),
@@ -163,7 +163,7 @@ Result<std::uint32_t> Landing::decompress(const Announced& extent) {
   return crc32c(to);
 }
 
-Result<bool> Landing::arrived(ByteView header) {
+Result<bool> ReceiveBuffer::arrived(ByteView header) {
   if (!begun_) begin(header, 0);
   begun_ = false;
   if (error_) return fail(*error_);
@@ -174,7 +174,7 @@ Result<bool> Landing::arrived(ByteView header) {
   return false;
 }
 
-Result<SealedSegment> Landing::seal() {
+Result<SealedSegment> ReceiveBuffer::seal() {
   announced_.clear();
   at_ = 0;
   WEFT_TRY(reserve(end_));

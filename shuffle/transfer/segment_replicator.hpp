@@ -18,14 +18,14 @@
 
 namespace weft::shuffle {
 
-struct CopyRequest {
+struct ReplicaRequest {
   std::string address;  // "host:port" of the data port of the node that has it
   SegmentKey key;       // there, and here afterwards
   bool to_disk = false;
 };
-using CopyDone = std::function<void(Result<void>)>;
+using ReplicaDone = std::function<void(Result<void>)>;
 
-struct CopyOptions {
+struct ReplicationOptions {
   std::uint32_t in_flight = 2;           // copies at once; more wait in line
   std::uint32_t in_flight_per_node = 1;  // of them from one
   std::uint64_t piece_bytes = 1u << 20;
@@ -36,19 +36,19 @@ struct CopyOptions {
 };
 
 /// Reactor thread only (construction and destruction too; after destruction no callback comes).
-class SegmentCopier {
+class SegmentReplicator {
  public:
   /// `chores` is where bytes are written to disk and checked; it and the store outlive this object, and `chores` ends before the
   /// store does.
-  SegmentCopier(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, CopyOptions options = {});
-  ~SegmentCopier();
-  SegmentCopier(const SegmentCopier&) = delete;
-  SegmentCopier& operator=(const SegmentCopier&) = delete;
+  SegmentReplicator(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, ReplicationOptions options = {});
+  ~SegmentReplicator();
+  SegmentReplicator(const SegmentReplicator&) = delete;
+  SegmentReplicator& operator=(const SegmentReplicator&) = delete;
 
   /// `done` is called at most once, later: when the copy is in the store, every extent of it verified, or with why it is not.
   /// not_found: the node does not have it; unavailable, deadline_exceeded: it cannot be reached; corrupt: its bytes are damaged;
   /// what else the store says.
-  void copy(CopyRequest request, CopyDone done);
+  void copy(ReplicaRequest request, ReplicaDone done);
   /// Nobody wants these any more, and nobody is told: what is under way does not come into the store, or leaves it at once.
   void drop(JobId job, ShuffleId shuffle);
   void drop(JobId job);
