@@ -34,9 +34,9 @@ struct Module {
 };
 
 // A signal handler can reach nothing but globals; these belong to the process.
-std::array<struct sigaction, kFatalSignals.size()> former{};
+std::array<struct sigaction, kFatalSignals.size()> former_actions{};
 std::array<char, 128> process_name{};
-std::array<char, 512> reason{};  // of std::terminate
+std::array<char, 512> termination_reason{};  // of std::terminate
 std::array<Module, kMostModules> modules{};
 std::size_t module_count = 0;
 std::atomic<FatalSignalHook> hook{nullptr};
@@ -130,7 +130,7 @@ void say(int number, const siginfo_t& info, void* context) {
   Line line;
   put_time(line);
   line << " error " << process_name.data() << " (process " << ::getpid() << "): died of SIG" << ::sigabbrev_np(number);
-  if (reason[0] != '\0') line << " (" << reason.data() << ")";
+  if (termination_reason[0] != '\0') line << " (" << termination_reason.data() << ")";
   if (info.si_code > 0) (line << " at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
   if (info.si_code <= 0 && info.si_pid != ::getpid()) line << ", sent by process " << info.si_pid;
   if (first)  // else it was the backtrace that failed
@@ -144,11 +144,11 @@ void on_fatal(int number, siginfo_t* info, void* context) {
   if (const FatalSignalHook first = hook.load()) first(number);
   if (!kSanitized && named) say(number, *info, context);
   for (std::size_t i = 0; i < kFatalSignals.size(); ++i)
-    if (kFatalSignals[i] == number) ::sigaction(number, &former[i], nullptr);
+    if (kFatalSignals[i] == number) ::sigaction(number, &former_actions[i], nullptr);
   if (info->si_code <= 0) ::raise(number);
 }
 
-void keep_reason(const char* text) noexcept { std::strncpy(reason.data(), text, reason.size() - 1); }
+void keep_reason(const char* text) noexcept { std::strncpy(termination_reason.data(), text, termination_reason.size() - 1); }
 
 [[noreturn]] void on_terminate() {
   keep_reason("std::terminate");
@@ -189,14 +189,14 @@ void note_modules() {
   ::backtrace(&frame, 1);  // loads what it needs, which a signal handler may not
 }
 
-void install() {
+void install_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
     struct sigaction action {};
     action.sa_sigaction = on_fatal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     ::sigemptyset(&action.sa_mask);
-    for (std::size_t i = 0; i < kFatalSignals.size(); ++i) ::sigaction(kFatalSignals[i], &action, &former[i]);
+    for (std::size_t i = 0; i < kFatalSignals.size(); ++i) ::sigaction(kFatalSignals[i], &action, &former_actions[i]);
   });
 }
 
@@ -207,7 +207,7 @@ void log_fatal_signals(std::string_view name) {
   process_name.fill('\0');
   std::copy(cut.begin(), cut.end(), process_name.begin());
   if (kSanitized || named.exchange(true)) return;
-  install();
+  install_handlers();
   note_modules();
   const char* path = std::getenv(kCrashLogVariable);
   if (path != nullptr && *path != '\0') crash_log = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -216,7 +216,7 @@ void log_fatal_signals(std::string_view name) {
 
 void set_fatal_signal_hook(FatalSignalHook wanted) {
   hook = wanted;
-  install();
+  install_handlers();
 }
 
 SignalStack::SignalStack() : memory_(new std::byte[kStackBytes]) {

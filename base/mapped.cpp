@@ -20,23 +20,23 @@ struct Guard {
 
 // A signal handler can reach nothing but globals.
 thread_local Guard guard;
-struct sigaction former;
+struct sigaction former_bus_action;
 
 /// Where the fault is nobody's here, the signal takes its former course: a fault happens again on return, a signal that was sent is
 /// sent again.
 void on_bus_error(int signal, siginfo_t* info, void*) {
   const auto* const at = static_cast<const std::byte*>(info->si_addr);
   if (info->si_code > 0 && at >= guard.begin && at < guard.end) siglongjmp(guard.escape, 1);
-  sigaction(signal, &former, nullptr);
+  sigaction(signal, &former_bus_action, nullptr);
   if (info->si_code <= 0) raise(signal);
 }
 
-void install() {
+void install_bus_handler() {
   struct sigaction action {};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // not deferred: siglongjmp() restores no mask
   sigemptyset(&action.sa_mask);
-  sigaction(SIGBUS, &action, &former);
+  sigaction(SIGBUS, &action, &former_bus_action);
 }
 
 /// A fault while its signal is blocked ends the process whatever the handler.
@@ -50,7 +50,7 @@ void unblock() {
 }  // namespace
 
 std::optional<std::uint32_t> crc32c_of_mapped(ByteView bytes) {
-  [[maybe_unused]] static const bool installed = (install(), true);
+  [[maybe_unused]] static const bool installed = (install_bus_handler(), true);
   [[maybe_unused]] thread_local const bool unblocked = (unblock(), true);
   guard.begin = bytes.data();
   guard.end = bytes.data() + bytes.size();

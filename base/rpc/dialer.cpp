@@ -9,18 +9,19 @@
 namespace weft::rpc {
 namespace {
 
-TimePoint now() { return std::chrono::steady_clock::now(); }
-
 Error connect_error(int error) { return Error(Code::unavailable, std::generic_category().message(error)); }
 
 }  // namespace
 
 Dialer::Dialer(Loop& loop, Duration deadline, Done done)
-    : loop_(loop), deadline_(now() + std::clamp(deadline, Duration{0}, Duration(std::chrono::hours(24)))), done_(std::move(done)) {}
+    : loop_(loop),
+      deadline_(std::chrono::steady_clock::now() + std::clamp(deadline, Duration{0}, Duration(std::chrono::hours(24)))),
+      done_(std::move(done)) {}
 
 void Dialer::dial(const Endpoint& endpoint) {
   const auto self = shared_from_this();
-  timer_ = loop_.after(deadline_ - now(), [self] { self->finish(fail(Code::deadline_exceeded, "no answer in time")); });
+  timer_ = loop_.after(deadline_ - std::chrono::steady_clock::now(),
+                       [self] { self->finish(fail(Code::deadline_exceeded, "no answer in time")); });
   auto parts = split_endpoint(endpoint.text);
   if (!parts) return finish(fail(std::move(parts).error()));
   if (!parts->path.empty()) {
@@ -71,7 +72,7 @@ void Dialer::finish(Result<Fd> result) {
   const auto done = std::exchange(done_, nullptr);
   timer_.reset();
   watch_.reset();
-  done(std::move(result), std::max(deadline_ - now(), Duration{0}));
+  done(std::move(result), std::max(deadline_ - std::chrono::steady_clock::now(), Duration{0}));
 }
 
 }  // namespace weft::rpc

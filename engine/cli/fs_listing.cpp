@@ -59,8 +59,6 @@ void add_status(JsonWriter& json, const FileStatus& status) {
   json.member("user", status.user).member("modified_ms", status.modified_ms).end_object();
 }
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
-
 std::string name_in(const std::vector<NodeStorage>& nodes, NodeId id) {
   const auto found = std::find_if(nodes.begin(), nodes.end(), [id](const NodeStorage& node) { return node.id == id; });
   return found == nodes.end() ? std::to_string(id.value()) : found->node.name;

@@ -9,13 +9,14 @@
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/job_text.hpp"
+#include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
 
 namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct JobOptions {
   std::string master = "127.0.0.1:7077";
   std::uint64_t job = 0;
   bool json = false;
@@ -23,37 +24,35 @@ struct Options {
   std::string reason;
 };
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-Result<void> list(const Options& options) {
+Result<void> list(const JobOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto jobs, admin->jobs());
   print(options.json ? jobs_json(jobs) : jobs_table(jobs));
   return {};
 }
 
-Result<void> status(const Options& options) {
+Result<void> status(const JobOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto found, admin->job(JobId(options.job)));
   print(options.json ? job_json(found.jobs[0], found.now) : job_text(found.jobs[0], found.now));
   return {};
 }
 
-Result<void> counters(const Options& options) {
+Result<void> counters(const JobOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto found, admin->job(JobId(options.job)));
   print(options.json ? counters_json(found.jobs[0]) : counters_table(found.jobs[0]));
   return {};
 }
 
-Result<void> explain(const Options& options) {
+Result<void> explain(const JobOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto explained, admin->explain(JobId(options.job)));
   print(options.json ? explanation_json(explained) : explanation_text(explained));
   return {};
 }
 
-Result<void> logs(const Options& options) {
+Result<void> logs(const JobOptions& options) {
   WEFT_ASSIGN(const std::uint64_t bytes, parse_size(options.log_bytes));
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto pieces, admin->logs(JobId(options.job), bytes));
@@ -61,7 +60,7 @@ Result<void> logs(const Options& options) {
   return {};
 }
 
-Result<void> kill(const Options& options) {
+Result<void> kill(const JobOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   std::string reason = options.reason;
   if (reason.empty()) {
@@ -77,8 +76,8 @@ Result<void> kill(const Options& options) {
 void add_job(CLI::App& app, Action& action) {
   CLI::App* job = app.add_subcommand("job", "Look at jobs, read their logs, kill them");
   job->require_subcommand(1);
-  auto options = std::make_shared<Options>();
-  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const Options&), bool of_one) {
+  auto options = std::make_shared<JobOptions>();
+  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JobOptions&), bool of_one) {
     CLI::App* command = job->add_subcommand(name, help);
     add_master_option(*command, options->master);
     if (of_one) {

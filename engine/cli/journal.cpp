@@ -26,7 +26,7 @@ std::string named(const std::set<JobId>& jobs) {
   return text.empty() ? "none" : text;
 }
 
-void print(const std::string& file, const master::JournalReport& report) {
+void print_journal(const std::string& file, const master::JournalReport& report) {
   std::string text = fmt::format("{}: a journal of version {}, {} bytes\n", file, master::kJournalVersion, report.bytes);
   text += fmt::format("records: {}{}\n", report.records, report.checkpoint ? ", the first of a checkpoint" : "");
   text += fmt::format("jobs: {} ended; not ended: {}\n", report.ended.size(), named(report.running));
@@ -46,7 +46,7 @@ void print(const std::string& file, const master::JournalReport& report) {
 
 Result<void> check(const std::string& file) {
   WEFT_ASSIGN(const master::JournalReport report, master::check_journal(file));
-  print(file, report);
+  print_journal(file, report);
   if (!report.damage) return {};
   return fail(Code::corrupt,
               fmt::format("{} is damaged at byte {}; 'weft journal repair {}' cuts it there", file, report.whole_bytes, file));
@@ -54,7 +54,7 @@ Result<void> check(const std::string& file) {
 
 Result<void> repair(const std::string& file) {
   WEFT_ASSIGN(const master::JournalRepair repair, master::repair_journal(file));
-  print(file, repair.before);
+  print_journal(file, repair.before);
   if (!repair.before.damage) {
     fmt::print("there is nothing to repair\n");
     return {};

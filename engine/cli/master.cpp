@@ -20,13 +20,13 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct MasterOptions {
   master::ServerOptions server;
   std::string port_file;
   master::FileServiceOptions files;
 };
 
-Result<void> run(Options options) {
+Result<void> run(MasterOptions options) {
   keep_files_private();
   rpc::raise_descriptor_limit();
   const client::StopSignal stop(client::StopSignal::Hangup::reloads);
@@ -53,7 +53,7 @@ Result<void> run(Options options) {
 }  // namespace
 
 void add_master(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MasterOptions>();
   master::ServerOptions& server = options->server;
   server.speculation.on = true;
   CLI::App* command = app.add_subcommand("master", "Run a master: it takes jobs and gives their tasks to workers");

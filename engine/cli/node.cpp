@@ -19,7 +19,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct NodeOptions {
   std::string master = "127.0.0.1:7077";
   bool json = false;
   std::uint32_t count = 1;
@@ -79,7 +79,7 @@ std::string as_table(const std::vector<client::NodeStatus>& nodes) {
   return table.text();
 }
 
-Result<void> list(const Options& options) {
+Result<void> list(const NodeOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto nodes, admin->nodes());
   std::fputs((options.json ? as_json(nodes) : as_table(nodes)).c_str(), stdout);
@@ -87,7 +87,7 @@ Result<void> list(const Options& options) {
 }
 
 /// How many of the workers that are asked for can be given tasks now.
-Result<std::size_t> ready_nodes(const Options& options) {
+Result<std::size_t> ready_nodes(const NodeOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto nodes, admin->nodes());
   return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const client::NodeStatus& node) {
@@ -95,7 +95,7 @@ Result<std::size_t> ready_nodes(const Options& options) {
   }));
 }
 
-Result<void> wait(const Options& options) {
+Result<void> wait(const NodeOptions& options) {
   WEFT_ASSIGN(const Duration patience, parse_duration(options.timeout));
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (true) {
@@ -116,7 +116,7 @@ Result<void> wait(const Options& options) {
 void add_node(CLI::App& app, Action& action) {
   CLI::App* node = app.add_subcommand("node", "Look at the cluster's workers");
   node->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NodeOptions>();
   CLI::App* command = node->add_subcommand("list", "The workers and what they do");
   add_master_option(*command, options->master);
   command->add_flag("--json", options->json, "As JSON");

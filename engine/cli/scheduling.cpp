@@ -15,13 +15,12 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct SchedulingOptions {
   std::string master = "127.0.0.1:7077";
   std::string spec;
   bool json = false;
 };
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 std::string amount(double value) { return fmt::format("{:.4g}", value); }
 std::string shown(const std::string& name) { return name.empty() ? "(none)" : name; }
 
@@ -50,7 +49,7 @@ std::string groups_json(const std::vector<client::GroupInfo>& groups) {
 }
 
 /// Pools have weights and minimum shares, queues capacities and limits: the same columns under their own names.
-Result<void> list_groups(const Options& options, bool queues) {
+Result<void> list_groups(const SchedulingOptions& options, bool queues) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto groups, admin->groups());
   if (options.json) return print(groups_json(groups)), Result<void>();
@@ -89,14 +88,14 @@ std::string scheduler_text(const client::SchedulerInfo& info) {
   return text + "\n" + table.text();
 }
 
-Result<void> show(const Options& options) {
+Result<void> show(const SchedulingOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto info, admin->scheduler());
   print(options.json ? scheduler_json(info) : scheduler_text(info));
   return {};
 }
 
-Result<void> configure(const Options& options) {
+Result<void> configure(const SchedulingOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto info, admin->configure_scheduler(options.spec));
   print(fmt::format("scheduler {} is in force\n", escaped(info.spec)));
@@ -106,8 +105,9 @@ Result<void> configure(const Options& options) {
 }  // namespace
 
 void add_scheduling(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  const auto add = [&](CLI::App* group, const char* name, const char* help, std::function<Result<void>(const Options&)> run) {
+  auto options = std::make_shared<SchedulingOptions>();
+  const auto add = [&](CLI::App* group, const char* name, const char* help,
+                       std::function<Result<void>(const SchedulingOptions&)> run) {
     CLI::App* command = group->add_subcommand(name, help);
     add_master_option(*command, options->master);
     command->callback([options, run = std::move(run), &action] { action = [options, run] { return run(*options); }; });
@@ -116,7 +116,7 @@ void add_scheduling(CLI::App& app, Action& action) {
   const auto listing = [&](const char* name, const char* help, bool queues) {
     CLI::App* group = app.add_subcommand(name, help);
     group->require_subcommand(1);
-    add(group, "list", help, [queues](const Options& given) {
+    add(group, "list", help, [queues](const SchedulingOptions& given) {
       return list_groups(given, queues);
     })->add_flag("--json", options->json, "As JSON");
   };

@@ -21,7 +21,7 @@ namespace {
 
 using namespace simulator;
 
-struct Options {
+struct SimulateOptions {
   experiment::Options what;
   std::vector<std::string> settings;  // of the cluster, "key=value" in the order given
   std::string cluster_file, report, until, step;
@@ -30,7 +30,7 @@ struct Options {
 
 constexpr std::size_t kMostTold = 10;  // replayed jobs and failures in a terminal
 
-/// Options of the command line that set a key of the cluster.
+/// SimulateOptions of the command line that set a key of the cluster.
 struct ClusterFlag {
   const char* option;
   const char* key;
@@ -55,8 +55,6 @@ constexpr ClusterFlag kClusterFlags[] = {
     {"--speculation", "speculation", "Second attempts at slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
 };
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
-
 std::string table_text(const report::Rows& rows) {
   Table table(rows.front());
   for (std::size_t i = 1; i < rows.size(); ++i) table.add(rows[i]);
@@ -76,7 +74,7 @@ void print_comparison(const report::Comparison& comparison) {
   }
 }
 
-Result<void> configure(Options& options) {
+Result<void> configure(SimulateOptions& options) {
   Config config;
   options.what.cluster.declare(config);
   if (!options.cluster_file.empty()) WEFT_TRY(config.load_file(options.cluster_file));
@@ -90,7 +88,7 @@ Result<void> configure(Options& options) {
   return {};
 }
 
-Result<void> simulate(Options& options) {
+Result<void> simulate(SimulateOptions& options) {
   if (options.print_cluster) {
     Config config;
     options.what.cluster.declare(config);
@@ -127,7 +125,7 @@ Result<void> simulate(Options& options) {
   return {};
 }
 
-void add_cluster_options(CLI::App& command, const std::shared_ptr<Options>& options) {
+void add_cluster_options(CLI::App& command, const std::shared_ptr<SimulateOptions>& options) {
   command.add_option("--cluster", options->cluster_file, "TOML file of the cluster (--print-cluster shows all keys)")
       ->group("Cluster");
   for (const ClusterFlag& flag : kClusterFlags) {
@@ -164,7 +162,7 @@ void add_cluster_options(CLI::App& command, const std::shared_ptr<Options>& opti
 }  // namespace
 
 void add_simulate(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateOptions>();
   CLI::App* command = app.add_subcommand("simulate", "Run a workload on a cluster in virtual time, under one scheduler or several");
   command->footer("Workloads:\n" + workloads::describe_kinds());
   auto& what = options->what;

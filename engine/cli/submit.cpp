@@ -13,14 +13,14 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct SubmitOptions {
   std::string master = "127.0.0.1:7077";
   std::string binary;
   std::vector<std::string> arguments;
   std::map<std::string, std::string> job{};  // options that the program is given too; empty values are not
 };
 
-Result<void> submit(const Options& options) {
+Result<void> submit(const SubmitOptions& options) {
   std::vector<std::string> words{options.binary};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   words.insert(words.end(), {"--cluster", options.master});
@@ -37,7 +37,7 @@ Result<void> submit(const Options& options) {
 }  // namespace
 
 void add_submit(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SubmitOptions>();
   CLI::App* command = app.add_subcommand("submit", "Run a job program on the cluster: weft submit BINARY -- ARGUMENTS");
   add_master_option(*command, options->master);
   command->add_option("binary", options->binary, "The job program")->required();

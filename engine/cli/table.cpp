@@ -1,6 +1,7 @@
 #include "engine/cli/table.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/text.hpp"
 
@@ -32,6 +33,8 @@ std::string Table::text() const {
   }
   return text;
 }
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void add_resources(JsonWriter& json, const schedulers::Resources& resources) {
   json.begin_object();

@@ -1,4 +1,4 @@
-// Aligned columns for people.
+// Standard output: text, and aligned columns for people.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,9 @@ class Table {
   std::vector<std::uint32_t> ends_;  // of each in them
   std::vector<std::size_t> widths_;
 };
+
+/// To standard output, as it is.
+void print(const std::string& text);
 
 /// {"cpu": 2, …}: all kinds.
 void add_resources(JsonWriter& json, const schedulers::Resources& resources);

@@ -25,8 +25,6 @@ std::string calendar(std::int64_t ms) {
   return text;
 }
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
-
 std::size_t named(const TableStatus& table) {
   return static_cast<std::size_t>(
       std::count_if(table.snapshots.begin(), table.snapshots.end(), [](const auto& one) { return !one.name.empty(); }));

@@ -21,7 +21,7 @@ namespace {
 using storage::KeyRange;
 using storage::TableRow;
 using storage::TableWrite;
-constexpr std::size_t kPieceBytes = 1u << 20;
+constexpr std::size_t kRowsPieceBytes = 1u << 20;
 constexpr std::size_t kBatchBytes = 8u << 20, kBatchRows = 20'000;
 
 Result<storage::SnapshotId> snapshot_of(storage::TableClient& tables, const TableOptions& options) {
@@ -56,7 +56,7 @@ std::string json_row(std::string_view key, const std::optional<std::string>& val
 
 Result<std::string> read_all(int from) {
   std::string all;
-  std::string piece(kPieceBytes, '\0');
+  std::string piece(kRowsPieceBytes, '\0');
   while (true) {
     const ssize_t got = ::read(from, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
@@ -106,7 +106,7 @@ class Importer {
 };
 
 Result<void> import_from(int file, const std::string& name, Importer& importer) {
-  std::string piece(kPieceBytes, '\0'), rest;
+  std::string piece(kRowsPieceBytes, '\0'), rest;
   while (true) {
     const ssize_t got = ::read(file, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
@@ -134,7 +134,7 @@ Result<void> print_rows(storage::TableScan& scan, std::uint64_t limit, bool json
       text += (std::exchange(first, false) ? "" : ",\n") + json_row(row->key, row->value);
     else
       text += written(row->key) + '\t' + written(row->value) + '\n';
-    if (text.size() < kPieceBytes) continue;
+    if (text.size() < kRowsPieceBytes) continue;
     WEFT_TRY(write_all(to, as_bytes(text)));
     text.clear();
   }

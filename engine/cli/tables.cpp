@@ -10,40 +10,40 @@ namespace weft::cli {
 
 namespace {
 
-using Run = Result<void> (*)(const TableOptions&);
+using TableRun = Result<void> (*)(const TableOptions&);
 
 /// One command of `weft table` and the options it shares with others.
-class Command {
+class TableCommand {
  public:
-  Command(CLI::App& parent, Action& action, const std::string& name, const std::string& help, Run run)
+  TableCommand(CLI::App& parent, Action& action, const std::string& name, const std::string& help, TableRun run)
       : options_(std::make_shared<TableOptions>()), app_(parent.add_subcommand(name, help)) {
     add_master_option(*app_, options_->master);
     app_->callback([options = options_, run, &action] { action = [options, run] { return run(*options); }; });
   }
-  Command& table() {
+  TableCommand& table() {
     app_->add_option("TABLE", options_->table, "Name of the table")->required();
     return *this;
   }
-  Command& words(const std::string& name, int fewest, int most, const std::string& help) {
+  TableCommand& words(const std::string& name, int fewest, int most, const std::string& help) {
     app_->add_option(name, options_->words, help)->expected(fewest, most)->required(fewest > 0);
     return *this;
   }
-  Command& name() {
+  TableCommand& name() {
     app_->add_option("SNAPSHOT", options_->name, "Name of the snapshot")->required();
     return *this;
   }
-  Command& at_snapshot() {
+  TableCommand& at_snapshot() {
     app_->add_option("--snapshot", options_->snapshot, "As of this snapshot (default: now)");
     return *this;
   }
-  Command& range() {
+  TableCommand& range() {
     app_->add_option("--from", options_->from, "Keys from here on");
     app_->add_option("--to", options_->to, "Keys before this one");
     app_->add_option("--prefix", options_->prefix, "Keys that begin so");
     app_->add_option("--limit", options_->limit, "So many rows at most");
     return *this;
   }
-  Command& json() {
+  TableCommand& json() {
     app_->add_flag("--json", options_->json, "As JSON");
     return *this;
   }
@@ -56,7 +56,7 @@ class Command {
 };
 
 void add_tables(CLI::App& table, Action& action) {
-  Command create(table, action, "create", "Make a table", table_create);
+  TableCommand create(table, action, "create", "Make a table", table_create);
   create.table();
   create.app()
       .add_option("--partitions", create.options().create.partitions, "Into how many its keys are hashed")
@@ -64,34 +64,36 @@ void add_tables(CLI::App& table, Action& action) {
   create.app()
       .add_option("--replication", create.options().create.replication, "Workers that have each partition")
       ->capture_default_str();
-  Command(table, action, "list", "The tables there are", table_list).json();
-  Command(table, action, "stat", "A table's partitions and where they are", table_stat).table().json();
-  Command(table, action, "drop", "Remove a table with its snapshots", table_drop).table();
+  TableCommand(table, action, "list", "The tables there are", table_list).json();
+  TableCommand(table, action, "stat", "A table's partitions and where they are", table_stat).table().json();
+  TableCommand(table, action, "drop", "Remove a table with its snapshots", table_drop).table();
   CLI::App* snapshots = table.add_subcommand("snapshot", "Tables as they were at one moment");
   snapshots->require_subcommand(1);
-  Command(*snapshots, action, "create", "Keep the table as it is now, under a name", table_snapshot_create).table().name();
-  Command(*snapshots, action, "list", "The snapshots of a table", table_snapshot_list).table().json();
-  Command(*snapshots, action, "drop", "Drop a snapshot", table_snapshot_drop).table().name();
+  TableCommand(*snapshots, action, "create", "Keep the table as it is now, under a name", table_snapshot_create).table().name();
+  TableCommand(*snapshots, action, "list", "The snapshots of a table", table_snapshot_list).table().json();
+  TableCommand(*snapshots, action, "drop", "Drop a snapshot", table_snapshot_drop).table().name();
 }
 
 void add_rows(CLI::App& table, Action& action) {
-  Command(table, action, "put", "Write a value", table_put).table().words("KEY_VALUE", 2, 2, "Key and value (- is standard input)");
-  Command(table, action, "get", "Print values; fails when a key is not there", table_get)
+  TableCommand(table, action, "put", "Write a value", table_put)
+      .table()
+      .words("KEY_VALUE", 2, 2, "Key and value (- is standard input)");
+  TableCommand(table, action, "get", "Print values; fails when a key is not there", table_get)
       .table()
       .words("KEY", 1, 1 << 20, "Keys")
       .at_snapshot()
       .json();
-  Command(table, action, "scan", "Print rows in order of their keys: key, tab, value", table_scan)
+  TableCommand(table, action, "scan", "Print rows in order of their keys: key, tab, value", table_scan)
       .table()
       .range()
       .at_snapshot()
       .json();
-  Command(table, action, "delete", "Remove keys", table_delete).table().words("KEY", 1, 1 << 20, "Keys");
-  Command(table, action, "import", "Write rows from lines as `scan` prints them; a line without a tab removes its key",
-          table_import)
+  TableCommand(table, action, "delete", "Remove keys", table_delete).table().words("KEY", 1, 1 << 20, "Keys");
+  TableCommand(table, action, "import", "Write rows from lines as `scan` prints them; a line without a tab removes its key",
+               table_import)
       .table()
       .words("FILE", 0, 1, "File (default, or -: standard input)");
-  Command(table, action, "export", "Write all rows to a file, as one picture of the table", table_export)
+  TableCommand(table, action, "export", "Write all rows to a file, as one picture of the table", table_export)
       .table()
       .words("FILE", 0, 1, "File (default, or -: standard output)")
       .at_snapshot();

@@ -21,14 +21,14 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct WorkerOptions {
   runtime::WorkerOptions worker;
   std::string config;
   runtime::WorkerChunkOptions chunks;
   std::vector<std::string> settings;  // command-line options as "worker.key=value": they override the file
 };
 
-Result<void> run(Options options) {
+Result<void> run(WorkerOptions options) {
   keep_files_private();
   rpc::raise_descriptor_limit();
   Config config;
@@ -59,7 +59,7 @@ Result<void> run(Options options) {
 }  // namespace
 
 void add_worker(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WorkerOptions>();
   CLI::App* command = app.add_subcommand("worker", "Run tasks on this machine for a master");
   const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
     return command->add_option_function<std::string>(

@@ -5,7 +5,7 @@
 namespace weft::client {
 
 namespace {
-constexpr Duration kCallDeadline = std::chrono::seconds(15);
+constexpr Duration kAdminDeadline = std::chrono::seconds(15);
 }  // namespace
 
 Admin::Admin(rpc::Endpoint endpoint, const std::string& master)
@@ -24,7 +24,7 @@ Result<std::unique_ptr<Admin>> Admin::connect(const std::string& master) {
 }
 
 Result<rpc::Message> Admin::call(rpc::MessageType type, rpc::Payload payload) {
-  return link_.call(type, std::move(payload), kCallDeadline);
+  return link_.call(type, std::move(payload), kAdminDeadline);
 }
 
 Result<JobList> Admin::jobs() {

@@ -34,7 +34,7 @@ Code code_of(FailureKind kind) {
   return Code::user_code;
 }
 
-std::string_view kind_name(FailureKind kind) {
+std::string_view default_message(FailureKind kind) {
   switch (kind) {
     case FailureKind::user_code:
       return "the task failed";
@@ -55,7 +55,7 @@ std::string_view kind_name(FailureKind kind) {
 }
 
 std::string message_or(std::string message, FailureKind kind) {
-  return message.empty() ? std::string(kind_name(kind)) : std::move(message);
+  return message.empty() ? std::string(default_message(kind)) : std::move(message);
 }
 
 }  // namespace

@@ -23,10 +23,6 @@ constexpr Duration kTick = std::chrono::milliseconds(100);
 constexpr std::size_t kMostChecked = 1000;           // files in one reply
 constexpr std::size_t kMostCheckedPlaces = 100'000;  // and their chunks
 
-std::int64_t calendar_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 class FileService final : public StorageService {
  public:
   FileService(StorageShell shell, std::unique_ptr<NamespaceStore> store, NamespaceOptions options)
@@ -230,14 +226,14 @@ class FileService final : public StorageService {
   Result<void> apply(const FileRequest& request, FileReply& reply) {
     switch (request.operation) {
       case Operation::make_directory:
-        return namespace_.make_directory(request.path, request.user, request.flag, calendar_ms());
+        return namespace_.make_directory(request.path, request.user, request.flag, unix_milliseconds());
       case Operation::create: {
         const CreateOptions options{request.replication, request.chunk_bytes, request.flag};
         WEFT_ASSIGN(reply.lease, namespace_.create(request.path, request.user, options, now()));
         return {};
       }
       case Operation::lease_directory: {
-        WEFT_ASSIGN(reply.lease, namespace_.lease_directory(request.path, request.user, calendar_ms(), now()));
+        WEFT_ASSIGN(reply.lease, namespace_.lease_directory(request.path, request.user, unix_milliseconds(), now()));
         return {};
       }
       case Operation::allocate: {
@@ -249,7 +245,7 @@ class FileService final : public StorageService {
       case Operation::seal:
         return namespace_.seal(request.lease, request.chunk, request.nodes, now());
       case Operation::complete:
-        return namespace_.complete(request.lease, calendar_ms(), now());
+        return namespace_.complete(request.lease, unix_milliseconds(), now());
       case Operation::abandon:
         return namespace_.abandon(request.lease);
       case Operation::renew:

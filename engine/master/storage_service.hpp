@@ -2,6 +2,8 @@
 // `weft master --data-dir` is in file_service.hpp.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +19,11 @@ struct WorkerSite {
   NodeId id;
   std::string name, host, rack;
 };
+
+/// Since 1970: what files and snapshots are dated with.
+inline std::int64_t unix_milliseconds() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 inline constexpr rpc::MessageType kFirstStorageMessage = 500, kLastStorageMessage = 599;
 inline constexpr rpc::MessageType kFirstWorkerStorageMessage = 510;

@@ -11,9 +11,6 @@ namespace {
 
 using namespace storage;
 
-std::int64_t calendar_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 Time now() { return std::chrono::duration_cast<Time>(SystemClock().now().time_since_epoch()); }
 
 PartitionRequest request_of(PartitionOperation operation, std::uint64_t ticket, std::uint64_t token = 0) {
@@ -170,8 +167,8 @@ void TableService::make_snapshot(TableRequest request, SharedResponder responder
     return finished();
   }
   auto table = catalogue_.describe(request.table);
-  auto id =
-      table ? catalogue_.begin_snapshot(request.table, request.name, token_of(request), calendar_ms(), now()) : fail(table.error());
+  auto id = table ? catalogue_.begin_snapshot(request.table, request.name, token_of(request), unix_milliseconds(), now())
+                  : fail(table.error());
   if (!id) {
     responder->fail(id.error());
     return finished();

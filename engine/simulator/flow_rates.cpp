@@ -9,7 +9,7 @@
 namespace weft::simulator {
 
 namespace {
-constexpr std::uint32_t kNowhere = UINT32_MAX;
+constexpr std::uint32_t kNotInHeap = UINT32_MAX;
 }
 
 void FlowNetwork::sum_up(LinkState& link) const {
@@ -165,7 +165,7 @@ void FlowNetwork::reschedule(std::uint32_t id) {
   const double nanoseconds = std::ceil(std::max(0.0, left) / bundle.rate * 1e9);
   const double most = static_cast<double>((Time::max() - now_).count());
   const Time ends = nanoseconds < most * 0.99 ? now_ + Time(static_cast<std::int64_t>(nanoseconds)) : Time::max();
-  if (bundle.heap_slot == kNowhere) {
+  if (bundle.heap_slot == kNotInHeap) {
     bundle.heap_slot = static_cast<std::uint32_t>(endings_.size());
     endings_.emplace_back();
   } else if (endings_[bundle.heap_slot].at == ends) {
@@ -175,8 +175,8 @@ void FlowNetwork::reschedule(std::uint32_t id) {
 }
 
 void FlowNetwork::unschedule(std::uint32_t id) {
-  const std::uint32_t slot = std::exchange(bundles_[id].heap_slot, kNowhere);
-  if (slot == kNowhere) return;
+  const std::uint32_t slot = std::exchange(bundles_[id].heap_slot, kNotInHeap);
+  if (slot == kNotInHeap) return;
   const Ending last = endings_.back();
   endings_.pop_back();
   if (last.bundle != id) sift(slot, last);

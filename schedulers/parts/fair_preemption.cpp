@@ -8,8 +8,6 @@ namespace weft::schedulers {
 
 namespace {
 
-constexpr double kSlack = 1e-9;
-
 struct Victim {
   Time launched{0};
   AttemptId attempt;
@@ -73,8 +71,8 @@ void FairPreemption::watch(const ClusterView& view, SlotKind kind, const PoolTre
     if (!pool.settings.min_share_timeout && !pool.settings.fair_share_timeout) continue;
     Clock& clock = clocks_[{pool.settings.name, kind}];
     const Amounts& amounts = pool.amounts[static_cast<std::size_t>(kind)];
-    note(clock.below_minimum, amounts.used < pool.guaranteed(kind) - kSlack);
-    note(clock.below_half, amounts.used < shares.pools[i] / 2 - kSlack);
+    note(clock.below_minimum, amounts.used < pool.guaranteed(kind) - kPoolSlack);
+    note(clock.below_half, amounts.used < shares.pools[i] / 2 - kPoolSlack);
   }
 }
 
@@ -95,7 +93,7 @@ std::vector<FairPreemption::Starved> FairPreemption::starved(const ClusterView& 
     double need = 0;
     if (since(clock->second.below_minimum, pool.settings.min_share_timeout)) need = pool.guaranteed(kind) - used;
     if (since(clock->second.below_half, pool.settings.fair_share_timeout)) need = std::max(need, shares.pools[i] - used);
-    if (need <= kSlack) continue;
+    if (need <= kPoolSlack) continue;
     covered[i] = true;
     found.push_back({i, need});
   }
@@ -105,7 +103,7 @@ std::vector<FairPreemption::Starved> FairPreemption::starved(const ClusterView& 
 /// Whether the job, and each pool it is in but the fed one's own ancestors, keeps its share without that much.
 bool FairPreemption::may_lose(const JobInfo& job, double amount, SlotKind kind, const PoolTree::Shares& shares,
                               PoolTree::PoolIndex to) const {
-  if (tree_.amounts_of(job.id, kind).used - amount < shares.jobs.at(job.id) - kSlack) return false;
+  if (tree_.amounts_of(job.id, kind).used - amount < shares.jobs.at(job.id) - kPoolSlack) return false;
   for (auto up = tree_.pool_of(job.id); up != PoolTree::kRoot; up = tree_.pool(up).parent) {
     if (up == to) return false;
   }
@@ -114,7 +112,7 @@ bool FairPreemption::may_lose(const JobInfo& job, double amount, SlotKind kind, 
   for (auto up = tree_.pool_of(job.id); std::find(above.begin(), above.end(), up) == above.end(); up = tree_.pool(up).parent) {
     const auto& pool = tree_.pool(up);
     const double due = std::max(shares.pools[up], pool.guaranteed(kind));
-    if (pool.amounts[static_cast<std::size_t>(kind)].used - amount < due - kSlack) return false;
+    if (pool.amounts[static_cast<std::size_t>(kind)].used - amount < due - kPoolSlack) return false;
   }
   return true;
 }
@@ -123,7 +121,7 @@ bool FairPreemption::feed(const ClusterView& view, SlotKind kind, const PoolTree
                           Decisions& decisions) {
   bool killed = false;
   for (const Victim& victim : newest_first(view, kind)) {
-    if (starved.need <= kSlack) break;
+    if (starved.need <= kPoolSlack) break;
     const TaskId& task = victim.attempt.task;
     const double amount = amount_of(view.stage(task.job, task.stage)->demand, kind);
     if (amount <= 0 || !may_lose(*view.job(task.job), amount, kind, shares, starved.pool)) continue;

@@ -10,7 +10,6 @@ namespace weft::schedulers {
 
 namespace {
 
-constexpr double kSlack = 1e-9;
 constexpr std::array kKinds{SlotKind::any, SlotKind::map, SlotKind::reduce};
 
 }  // namespace
@@ -90,7 +89,7 @@ void PoolTree::update_eligible(const ClusterView& view) {
   if (!limited_) return;
   std::vector<std::pair<bool, Job*>> jobs;  // those without running tasks after those with
   for (auto& [id, job] : jobs_) {
-    if (job.active) jobs.emplace_back(job.amounts[static_cast<std::size_t>(SlotKind::any)].used <= kSlack, &job);
+    if (job.active) jobs.emplace_back(job.amounts[static_cast<std::size_t>(SlotKind::any)].used <= kPoolSlack, &job);
   }
   std::sort(jobs.begin(), jobs.end(),
             [](const auto& a, const auto& b) { return a.first != b.first ? b.first : a.second->order < b.second->order; });
@@ -146,7 +145,7 @@ void PoolTree::update_pools(PoolIndex leaf, std::size_t kind, const Amounts& cha
     std::optional<Rank> rank;
     if (!node.order[kind].empty()) {
       const double guaranteed = node.pool.guaranteed(kKinds[kind]);
-      const bool needy = amounts.used < guaranteed - kSlack;
+      const bool needy = amounts.used < guaranteed - kPoolSlack;
       rank = Rank{needy ? 0 : 1, needy ? amounts.used / guaranteed : amounts.used / node.pool.settings.weight, false,
                   JobOrder{0, Time(0), JobId(index)}};
       if (nodes_[node.pool.parent].pool.settings.fifo) rank->band = 0, rank->ratio = 0;

@@ -14,6 +14,9 @@
 
 namespace weft::schedulers {
 
+/// Shares that differ by less are equal.
+inline constexpr double kPoolSlack = 1e-9;
+
 /// Amounts of one slot kind.
 struct Amounts {
   double used = 0, demand = 0;  // demand: used and wanted

@@ -10,7 +10,7 @@ namespace weft::schedulers {
 
 namespace {
 
-constexpr double kSlack = 1e-9;
+constexpr double kQueueSlack = 1e-9;
 
 /// What one more task of the job takes, on average.
 double next_amount(const JobInfo& job, SlotKind kind) {
@@ -103,7 +103,7 @@ bool QueueTree::offer(const ClusterView& view, SlotKind kind, const std::vector<
   for (std::size_t i : order) {
     const Queue& queue = queues_[i];
     const double capacity = parent * queue.settings.capacity / 100, most = parent * queue.settings.max_capacity / 100;
-    if (!queue.children.empty() && queue.used[k] > kSlack && queue.used[k] >= most - kSlack) {
+    if (!queue.children.empty() && queue.used[k] > kQueueSlack && queue.used[k] >= most - kQueueSlack) {
       hold_all(i, fmt::format("queue {} is at its maximum capacity", queue.settings.name), turn);
       continue;
     }
@@ -136,14 +136,14 @@ bool QueueTree::serve(const ClusterView& view, SlotKind kind, const Queue& queue
 std::optional<std::string_view> QueueTree::limit_reached(const Queue& queue, const JobInfo& job, std::size_t kind, double amount,
                                                          double capacity, double most) {
   const double all = queue.used[kind];
-  if (all > kSlack && all + amount > most + kSlack) return "its queue is at its maximum capacity";
+  if (all > kQueueSlack && all + amount > most + kQueueSlack) return "its queue is at its maximum capacity";
   const double grown = std::max(capacity, all + amount);
   const double limit = std::min(std::max(grown / static_cast<double>(std::max<std::size_t>(1, queue.active_users)),
                                          grown * queue.settings.user_limit_percent / 100),
                                 capacity * queue.settings.user_limit_factor);
   const auto user = queue.users.find(job.user);
   const double used = user == queue.users.end() ? 0 : user->second.used[kind];
-  if (used > kSlack && used >= limit - kSlack) return "its user has as much of the queue as one user may";
+  if (used > kQueueSlack && used >= limit - kQueueSlack) return "its user has as much of the queue as one user may";
   return std::nullopt;
 }
 
@@ -156,7 +156,7 @@ bool QueueTree::has_room(const ClusterView& view, const JobInfo& job, SlotKind k
     return (settings.parent ? capacity_of(*settings.parent, total) : total) * settings.max_capacity / 100;
   };
   for (std::optional<std::size_t> up = queues_[leaf].settings.parent; up; up = queues_[*up].settings.parent) {
-    if (queues_[*up].used[k] > kSlack && queues_[*up].used[k] >= most(*up) - kSlack) return false;
+    if (queues_[*up].used[k] > kQueueSlack && queues_[*up].used[k] >= most(*up) - kQueueSlack) return false;
   }
   return !limit_reached(queues_[leaf], job, k, amount, capacity_of(leaf, total), most(leaf));
 }

@@ -6,7 +6,7 @@
 namespace weft::schedulers {
 
 namespace {
-JobOrder order_of(const JobInfo& job) { return {job.priority, job.submitted, job.id}; }
+JobOrder priority_order(const JobInfo& job) { return {job.priority, job.submitted, job.id}; }
 }  // namespace
 
 HostId ClusterState::intern_host(const std::string& name) {
@@ -86,7 +86,7 @@ JobInfo& ClusterState::add_job(JobInfo job) {
 
 void ClusterState::remove_job(JobId id) {
   JobInfo& job = jobs_.at(id);
-  runnable_jobs_.erase(order_of(job));
+  runnable_jobs_.erase(priority_order(job));
   auto leave = [&job, id](std::map<std::string, GroupInfo>& groups, const std::string& name) {
     auto group = groups.find(name);
     group->second.jobs.erase(id);
@@ -160,9 +160,9 @@ void ClusterState::count_pending(JobInfo& job, StageInfo& stage, std::int64_t ch
   }
   if (job.pending == 0) {
     job.wanted = {};  // no drift of sums of fractions
-    runnable_jobs_.erase(order_of(job));
+    runnable_jobs_.erase(priority_order(job));
   } else if (job.pending == 1 && change > 0) {
-    runnable_jobs_.insert(order_of(job));
+    runnable_jobs_.insert(priority_order(job));
   }
 }
 

@@ -32,7 +32,7 @@ constexpr std::uint32_t kVersion = 1;
 
 std::string name_of(ChunkId id) { return fmt::format("{:016x}", id.value()); }
 
-std::optional<ChunkId> id_of(const std::string& name) {
+std::optional<ChunkId> id_of_file(const std::string& name) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value, 16);
   if (error != std::errc() || end != name.data() + name.size() || value == 0 || name != name_of(ChunkId(value)))
@@ -184,7 +184,7 @@ Result<void> Directory::recover(FoundChunks& found) {
     if (!whole) quarantine(info.id);
   }
   for (const auto& [name, size] : files) {
-    if (const auto id = id_of(name)) {
+    if (const auto id = id_of_file(name)) {
       WEFT_TRY(adopt(*id, found));
     } else {
       log_.warn("{} is no chunk and is left alone", (path_ / "chunks" / name).string());
@@ -192,7 +192,7 @@ Result<void> Directory::recover(FoundChunks& found) {
   }
   WEFT_ASSIGN(const auto aside, entries(path_ / "quarantine"));
   for (const auto& [name, size] : aside)
-    if (const auto id = id_of(name)) found.quarantined.push_back({*id, size, 0});
+    if (const auto id = id_of_file(name)) found.quarantined.push_back({*id, size, 0});
   return {};
 }
 

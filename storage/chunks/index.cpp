@@ -32,7 +32,7 @@ Key key_of(ChunkId id) {
 
 rocksdb::Slice slice(const Key& key) { return {key.data(), key.size()}; }
 
-ChunkId id_of(const rocksdb::Slice& key) {
+ChunkId id_of_key(const rocksdb::Slice& key) {
   std::uint64_t id = 0;
   for (std::size_t i = 1; i < kKeyBytes; ++i) id = id << 8 | static_cast<unsigned char>(key[i]);
   return ChunkId(id);
@@ -66,7 +66,7 @@ class RocksIndex final : public ChunkIndex {
     for (at->Seek(rocksdb::Slice(&kChunkPrefix, 1)); at->Valid() && at->key()[0] == kChunkPrefix; at->Next()) {
       if (at->key().size() != kKeyBytes || at->value().size() != kValueBytes)
         return fail(Code::corrupt, "the index of chunks holds what is no chunk");
-      ChunkInfo info{id_of(at->key()), 0, 0};
+      ChunkInfo info{id_of_key(at->key()), 0, 0};
       std::memcpy(&info.length, at->value().data(), sizeof info.length);
       std::memcpy(&info.digest, at->value().data() + sizeof info.length, sizeof info.digest);
       chunks.push_back(info);
@@ -90,7 +90,7 @@ class RocksIndex final : public ChunkIndex {
     if (status.IsNotFound()) return ChunkId{};
     if (!status.ok()) return fail(failed("read", status));
     if (value.size() != kKeyBytes) return fail(Code::corrupt, "the index of chunks holds what is no chunk");
-    return id_of(value);
+    return id_of_key(value);
   }
 
   Result<void> set_scrubbed(ChunkId id) override { return written(db_->Put({}, kScrubbedKey, slice(key_of(id)))); }

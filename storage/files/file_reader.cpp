@@ -10,7 +10,7 @@
 namespace weft::storage {
 namespace {
 
-constexpr Duration kPause = std::chrono::milliseconds(200);
+constexpr Duration kReadPause = std::chrono::milliseconds(200);
 constexpr std::size_t kScanBytes = 1u << 20;
 constexpr std::size_t kMostRangesTold = 8;
 constexpr std::uint32_t kMostUnchanged = 5;  // tries of replicas that answered that they cannot be read
@@ -84,7 +84,7 @@ class Reader final : public FileReader {
       if (!moved) return fail(told(std::move(moved).error()));
       if (*moved && !patience.over()) continue;
       // The master may hear later than this reader that a replica is gone.
-      if ((!may_come_back && ++unchanged > kMostUnchanged) || !patience.wait(why, kPause)) return fail(explained(why, offset));
+      if ((!may_come_back && ++unchanged > kMostUnchanged) || !patience.wait(why, kReadPause)) return fail(explained(why, offset));
     }
   }
 

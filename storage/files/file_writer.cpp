@@ -13,7 +13,7 @@
 namespace weft::storage {
 namespace {
 
-constexpr Duration kPause = std::chrono::milliseconds(100);
+constexpr Duration kWritePause = std::chrono::milliseconds(100);
 constexpr std::uint64_t kUnknownBytes = 1u << 20;
 
 /// Keeps a chunk's bytes until it is durable, so that one whose first worker dies can be begun again elsewhere.
@@ -87,7 +87,7 @@ class Writer final : public FileWriter {
       auto begun = try_allocate();
       if (begun) return begun;
       const bool quiet = begun.error().code() == Code::unavailable || begun.error().code() == Code::deadline_exceeded;
-      if (!quiet || !patience.wait(begun.error(), kPause)) return begun;
+      if (!quiet || !patience.wait(begun.error(), kWritePause)) return begun;
       // Workers that failed may have been busy only: all are asked again when nobody else is left.
       excluded_.clear();
     }

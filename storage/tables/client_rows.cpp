@@ -11,8 +11,8 @@ namespace weft::storage {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr Duration kAskDeadline = 20s;
-constexpr Duration kFirstPause = 5ms, kLongestPause = 250ms;
+constexpr Duration kRowsDeadline = 20s;
+constexpr Duration kFirstRowsPause = 5ms, kLongestRowsPause = 250ms;
 constexpr std::size_t kMessageBytes = 4u << 20;
 constexpr std::uint64_t kPageRows = 2000;
 
@@ -141,7 +141,7 @@ Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::s
   std::vector<std::size_t> open(parts.size());
   for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
   Patience patience(options_);
-  Duration pause = kFirstPause;
+  Duration pause = kFirstRowsPause;
   std::optional<TableId> id;
   for (std::uint32_t tries = 0; !open.empty(); ++tries) {
     WEFT_ASSIGN(const auto where, route(table, tries > 0));
@@ -169,7 +169,7 @@ Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::s
         continue;
       }
       reactor_->post([this, address, arrived, slot, request = &part.request] {
-        peers_->ask(address, *request, kAskDeadline,
+        peers_->ask(address, *request, kRowsDeadline,
                     [arrived, slot](Result<PartitionReply> reply) { arrived(slot, std::move(reply)); });
       });
     }
@@ -192,7 +192,7 @@ Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::s
     open = std::move(again);
     if (open.empty()) break;
     if (!patience.wait(*why, pause)) return fail(std::move(*why).wrap(fmt::format("table '{}'", table)));
-    pause = std::min(2 * pause, kLongestPause);
+    pause = std::min(2 * pause, kLongestRowsPause);
   }
   return replies;
 }

@@ -11,7 +11,7 @@
 namespace weft::storage {
 namespace {
 
-constexpr rpc::Duration kMargin = std::chrono::seconds(5);
+constexpr rpc::Duration kWriteMargin = std::chrono::seconds(5);
 
 class ChainedWriter final : public ChunkWriter {
  public:
@@ -97,7 +97,7 @@ Result<std::unique_ptr<ChunkWriter>> make_writer(ChunkClient::Impl& client, Chun
   auto chain = std::make_shared<Chain>(client.reactor(), options, id, targets);
   WEFT_TRY(rpc::await<void>(client.reactor(), "beginning to write " + to_string(id),
                             [chain, expected_length](auto done) { chain->begin(expected_length, done); }));
-  const auto patience = options.write_deadline * static_cast<rpc::Duration::rep>(targets.size()) + kMargin;
+  const auto patience = options.write_deadline * static_cast<rpc::Duration::rep>(targets.size()) + kWriteMargin;
   return std::make_unique<ChainedWriter>(client.reactor(), std::move(chain), id, patience);
 }
 

@@ -12,7 +12,7 @@ namespace weft::storage {
 namespace {
 
 constexpr std::uint64_t kLocalStep = 1u << 20;  // verified ahead of a reader that goes on from where it was
-constexpr rpc::Duration kMargin = std::chrono::seconds(5);
+constexpr rpc::Duration kReadMargin = std::chrono::seconds(5);
 
 std::uint64_t page_floor(std::uint64_t offset) { return offset / kPageBytes * kPageBytes; }
 std::uint64_t page_ceil(std::uint64_t offset) { return page_floor(offset + kPageBytes - 1); }
@@ -140,7 +140,7 @@ class RemoteSource final : public ReplicaSource {
 
   Result<Bytes> arrival(const Range& range) {
     std::unique_lock lock(shared_->mutex);
-    if (!shared_->arrived.wait_for(lock, client_.options().read_deadline + kMargin, [&] { return range.bytes.has_value(); }))
+    if (!shared_->arrived.wait_for(lock, client_.options().read_deadline + kReadMargin, [&] { return range.bytes.has_value(); }))
       return fail(Code::deadline_exceeded, "the pages of a chunk did not come in time");
     return *range.bytes;
   }

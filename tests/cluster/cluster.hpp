@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {

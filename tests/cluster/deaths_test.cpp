@@ -46,7 +46,6 @@ TEST(Harness, DeathsThatTheTestDeclaredAreNone) {
   EXPECT_EQ(run({"/bin/sh", "-c", "kill -BUS $$"}, {.may_die = true}).exit_code, 128 + SIGBUS);
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 std::string last_line(const std::string& text) { return text.substr(text.rfind('\n', text.size() - 2) + 1); }
 
 class Deaths : public testing::Test {

@@ -14,12 +14,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {
 
 inline std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Bytes that look like nothing, lines of text all the same.
 inline std::string some_text(std::size_t bytes, unsigned seed) {

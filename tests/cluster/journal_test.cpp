@@ -4,9 +4,6 @@
 namespace weft::test {
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-bool one_line(const std::string& text) { return std::count(text.begin(), text.end(), '\n') == 1; }
-
 class MasterJournal : public testing::Test {
  protected:
   std::vector<std::string> kept() const { return {"--journal", journal}; }

@@ -6,8 +6,6 @@
 namespace weft::test {
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 void write_program(const std::string& path, const std::string& body) {
   write_file(path, "#!/bin/sh\n" + body);
   chmod(path.c_str(), 0755);

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 using Words = std::vector<std::string>;
 
-constexpr int kWorkers = 3;
+constexpr int kFaultyWorkers = 3;
 bool long_run() { return std::getenv("WEFT_LONG") != nullptr; }
 
 /// The three jobs on one set of data, and whether an output is theirs.
@@ -71,7 +71,7 @@ class NetworkFaults : public testing::Test {
 TEST_F(NetworkFaults, NobodyDiesWhereNothingHappens) {
   if (kSanitized) GTEST_SKIP() << "OnANetwork is the same under a sanitizer";
   const Jobs jobs(long_run() ? 2'600'000 : 150'000);
-  NetworkCluster cluster(kWorkers, {"Plain"});
+  NetworkCluster cluster(kFaultyWorkers, {"Plain"});
   for (int round = 0; round < (long_run() ? 50 : 1); ++round) {
     for (int kind = 0; kind < Jobs::kKinds; ++kind) {
       SCOPED_TRACE("round " + std::to_string(round) + " of " + jobs.words(kind).front());
@@ -105,7 +105,7 @@ const Fault kFaults[] = {
 
 TEST_F(NetworkFaults, NobodyDiesButWhoIsKilledWhateverHappens) {
   const Jobs jobs(kSanitized ? 20'000 : 150'000);
-  NetworkCluster cluster(kWorkers, {"Plain"});
+  NetworkCluster cluster(kFaultyWorkers, {"Plain"});
   Clock::duration usual[Jobs::kKinds];  // of a job that nothing happens to
   for (int kind = 0; kind < Jobs::kKinds; ++kind) {
     const auto began = Clock::now();
@@ -116,7 +116,7 @@ TEST_F(NetworkFaults, NobodyDiesButWhoIsKilledWhateverHappens) {
   const unsigned rounds = long_run() ? 80 : 4;
   for (unsigned seed = 0; seed < rounds; ++seed) {
     std::mt19937 random(seed);
-    const int kind = static_cast<int>(seed / 4 + seed) % Jobs::kKinds, worker = static_cast<int>(random() % kWorkers);
+    const int kind = static_cast<int>(seed / 4 + seed) % Jobs::kKinds, worker = static_cast<int>(random() % kFaultyWorkers);
     const Fault& fault = kFaults[seed % std::size(kFaults)];
     const auto delay = usual[kind] * static_cast<int>(random() % 1000) / 1000;
     const auto lasts = std::chrono::milliseconds(random() % (long_run() ? 15'000 : 3'000));  // silent for over ten seconds is lost

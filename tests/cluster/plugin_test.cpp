@@ -5,9 +5,6 @@
 namespace weft::test {
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-bool one_line(const std::string& text) { return std::count(text.begin(), text.end(), '\n') == 1; }
-
 std::vector<std::string> misbehaving(const std::string& scheduler) {
   return {"--scheduler-plugin", plugin("misbehaving"), "--scheduler", scheduler};
 }

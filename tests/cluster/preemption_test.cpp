@@ -4,9 +4,6 @@
 namespace weft::test {
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
-
 class Preemption : public testing::Test {
  protected:
   void start(const std::vector<std::string>& scheduler) {

@@ -10,10 +10,6 @@
 namespace weft::test {
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-bool one_line(const std::string& text) { return std::count(text.begin(), text.end(), '\n') == 1; }
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
-
 TEST(Submission, SaysWhoseItIsWhereItBelongsAndWhenItShouldBeDone) {
   Cluster cluster(1);
   ASSERT_EQ(run(cluster.job({"noop", "--user", "alice", "--pool", "etl", "--priority", "3", "--deadline", "1h", "--demand",

@@ -4,8 +4,6 @@
 namespace weft::test {
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 std::vector<std::string> eager(const std::string& log) {
   return {"--speculation", "on(shortest=200ms, slower=2, finished=0.5, every=50ms)", "--event-log", log};
 }

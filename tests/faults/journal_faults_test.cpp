@@ -11,13 +11,13 @@
 #include "base/sanitized.hpp"
 #include "engine/master/journal_check.hpp"
 #include "tests/faults/journal_writer.hpp"
+#include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {
 namespace {
 
 std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 unsigned rounds() { return std::getenv("WEFT_LONG") != nullptr ? 300 : 15; }
 
 /// The last number that is whole.

@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "tests/fuzz/text_input.hpp"
 
-namespace weft::testing {
+namespace weft::fuzz {
 namespace {
 
 /// The corpus has a folder for each kind.
@@ -61,4 +61,4 @@ TEST(FuzzCorpus, IsReadOrRefusedWithOneLineWhenDamaged) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::fuzz

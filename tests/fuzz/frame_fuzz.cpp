@@ -15,6 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto fixed = encode_head(head, input.view().subspan(kFixedSize));
     std::copy(fixed.begin(), fixed.end(), input.data());
   }
-  testing::feed(input.view(), step, {1u << 20, 1u << 20, 8});
+  fuzz::feed(input.view(), step, {1u << 20, 1u << 20, 8});
   return 0;
 }

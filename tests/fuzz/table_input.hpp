@@ -5,7 +5,7 @@
 
 #include "storage/tables/protocol.hpp"
 
-namespace weft::testing {
+namespace weft::fuzz {
 
 inline constexpr unsigned kTableMessages = 7;
 
@@ -32,4 +32,4 @@ inline bool read_table_message(unsigned kind, ByteView bytes) {
   }
 }
 
-}  // namespace weft::testing
+}  // namespace weft::fuzz

@@ -18,7 +18,7 @@
 #include "schedulers/config/queues.hpp"
 #include "schedulers/registry.hpp"
 
-namespace weft::testing {
+namespace weft::fuzz {
 
 /// A message is one line, whatever bytes it quotes.
 template <class T>
@@ -108,4 +108,4 @@ inline void read_text(const std::string& kind, std::string_view text) {
   read_workload(kind, text);
 }
 
-}  // namespace weft::testing
+}  // namespace weft::fuzz

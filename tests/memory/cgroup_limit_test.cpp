@@ -16,9 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-
-std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
+std::string binary(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
 
 bool write_to(const std::string& path, const std::string& text) {
   std::ofstream file(path);
@@ -75,16 +73,16 @@ class CgroupLimitTest : public testing::Test {
   }
   /// 200 MB: more than the group may have.
   void sort(const std::vector<std::string>& mode) {
-    ASSERT_EQ(run({program("terasort"), "gen", "--quiet", "--records", "2000000", "--output", scratch_ / "in"}).exit_code, 0);
-    std::vector<std::string> command{program("terasort"), "sort",     "--quiet",       "--input",
-                                     scratch_ / "in",     "--output", scratch_ / "out"};
+    ASSERT_EQ(run({binary("terasort"), "gen", "--quiet", "--records", "2000000", "--output", scratch_ / "in"}).exit_code, 0);
+    std::vector<std::string> command{binary("terasort"), "sort",     "--quiet",       "--input",
+                                     scratch_ / "in",    "--output", scratch_ / "out"};
     command.insert(command.end(), mode.begin(), mode.end());
     const auto sorted = run(group_.inside(command));
     ASSERT_EQ(sorted.exit_code, 0) << sorted.err;
-    EXPECT_EQ(run({program("terasort"), "validate", "--quiet", "--input", scratch_ / "out"}).exit_code, 0);
+    EXPECT_EQ(run({binary("terasort"), "validate", "--quiet", "--input", scratch_ / "out"}).exit_code, 0);
   }
 
-  MemoryGroup group_{128 * kMiB};
+  MemoryGroup group_{std::uint64_t{128} << 20};
   ScratchDirectory scratch_;
 };
 
@@ -92,7 +90,7 @@ TEST_F(CgroupLimitTest, AnEmbeddedJobKeepsWithinIt) { sort({}); }
 TEST_F(CgroupLimitTest, PrivateWorkersKeepWithinIt) { sort({"--workers", "2"}); }
 
 TEST_F(CgroupLimitTest, AnExecutorThatTheKernelKilledIsSaidSo) {
-  const auto killed = run(group_.inside({program("bad_job"), "greedy", "--output", scratch_ / "out", "--quiet", "--max-attempts",
+  const auto killed = run(group_.inside({binary("bad_job"), "greedy", "--output", scratch_ / "out", "--quiet", "--max-attempts",
                                          "1", "--workers", "1", "--threads", "1"}));
   EXPECT_EQ(killed.exit_code, 1) << killed.err;
   for (const std::string& words : {std::string("the executor was killed by the kernel: out of memory (limit 128 MiB of cgroup "),
@@ -102,7 +100,7 @@ TEST_F(CgroupLimitTest, AnExecutorThatTheKernelKilledIsSaidSo) {
 
 TEST_F(CgroupLimitTest, AnEmbeddedUserFunctionThatKeepsTooMuchGetsAnExceptionAndIsNotKilled) {
   const auto failed = run(group_.inside(
-      {program("bad_job"), "greedy", "--output", scratch_ / "out", "--quiet", "--max-attempts", "1", "--threads", "2"}));
+      {binary("bad_job"), "greedy", "--output", scratch_ / "out", "--quiet", "--max-attempts", "1", "--threads", "2"}));
   EXPECT_EQ(failed.exit_code, 1) << failed.err;
   EXPECT_NE(failed.err.find("out of memory: the process may hold no more"), std::string::npos) << failed.err;
 }

@@ -12,16 +12,16 @@ std::map<std::string, std::string> two(const std::string& more_of_a = "", const 
 }
 const std::string kFactor = "user_limit_factor=10";
 
-void submit(World& world, std::uint64_t id, const std::string& queue, std::size_t tasks, const std::string& user = "u",
-            int priority = 0) {
+void submit_to_queue(World& world, std::uint64_t id, const std::string& queue, std::size_t tasks, const std::string& user = "u",
+                     int priority = 0) {
   world.stage(world.job(id, user, queue, priority), 0, anywhere(tasks));
 }
 
 TEST(Capacity, QueuesGetTheirPart) {
   World world("capacity(queues=q.toml)", two());
   world.node(1, "x", "r", 8);
-  submit(world, 1, "a", 100);
-  submit(world, 2, "b", 100);
+  submit_to_queue(world, 1, "a", 100);
+  submit_to_queue(world, 2, "b", 100);
   world.schedule();
   EXPECT_EQ(world.running(1), 6u);
   EXPECT_EQ(world.running(2), 2u);
@@ -30,10 +30,10 @@ TEST(Capacity, QueuesGetTheirPart) {
 TEST(Capacity, LentRoomComesBackOnlyWhenTheBorrowedTasksEnd) {  // BS-4
   World world("capacity(queues=q.toml)", two("", kFactor));
   world.node(1, "x", "r", 8);
-  submit(world, 1, "b", 100);
+  submit_to_queue(world, 1, "b", 100);
   world.schedule();
   ASSERT_EQ(world.running(1), 8u) << "b borrows what a does not use";
-  submit(world, 2, "a", 100);
+  submit_to_queue(world, 2, "a", 100);
   world.at(100000);
   world.schedule();
   EXPECT_EQ(world.running(2), 0u);
@@ -53,7 +53,7 @@ TEST(Capacity, LentRoomComesBackOnlyWhenTheBorrowedTasksEnd) {  // BS-4
 TEST(Capacity, BorrowingEndsAtTheMaximumCapacity) {
   World world("capacity(queues=q.toml)", two("", kFactor + "\nmax_capacity=50"));
   world.node(1, "x", "r", 8);
-  submit(world, 1, "b", 100);
+  submit_to_queue(world, 1, "b", 100);
   world.schedule();
   EXPECT_EQ(world.running(1), 4u);
   EXPECT_EQ(world.holds.at(JobId(1)), "its queue is at its maximum capacity");
@@ -83,11 +83,11 @@ name = "default"
 capacity = 50
 )"}});
   world.node(1, "x", "r", 16);
-  submit(world, 1, "left", 100);
+  submit_to_queue(world, 1, "left", 100);
   world.schedule();
   ASSERT_EQ(world.running(1), 8u) << "all that its parent may have";
-  submit(world, 2, "deep", 100);
-  submit(world, 3, "", 2);
+  submit_to_queue(world, 2, "deep", 100);
+  submit_to_queue(world, 3, "", 2);
   world.schedule();
   EXPECT_EQ(world.running(1), 8u);
   EXPECT_EQ(world.running(2), 0u) << "below its capacity, but its parent has no more to give";
@@ -100,10 +100,10 @@ capacity = 50
 TEST(Capacity, OneUserHasNoMoreThanTheFactorTimesTheQueue) {
   World world("capacity(queues=q.toml)", two());
   world.node(1, "x", "r", 8);
-  submit(world, 1, "b", 100);
+  submit_to_queue(world, 1, "b", 100);
   world.schedule();
   EXPECT_EQ(world.running(1), 2u);
-  submit(world, 2, "b", 100, "another");
+  submit_to_queue(world, 2, "b", 100, "another");
   world.schedule();
   EXPECT_EQ(world.running(2), 2u) << "another user borrows on its own account";
 }
@@ -113,7 +113,7 @@ TEST(Capacity, ActiveUsersShareAQueueDownToTheUserLimit) {
     World world("capacity(queues=q.toml)",
                 {{"q.toml", fmt::format("[[queue]]\nname='a'\ncapacity=100\nuser_limit_percent={}", percent)}});
     world.node(1, "x", "r", 8);
-    for (std::uint64_t id = 1; id <= 4; ++id) submit(world, id, "a", 100, fmt::format("user{}", id));
+    for (std::uint64_t id = 1; id <= 4; ++id) submit_to_queue(world, id, "a", 100, fmt::format("user{}", id));
     world.schedule();
     EXPECT_EQ(world.running(1), each);
     EXPECT_EQ(world.running(2), each);
@@ -124,9 +124,9 @@ TEST(Capacity, ActiveUsersShareAQueueDownToTheUserLimit) {
 TEST(Capacity, JobsOfAQueueGoInOrderOfSubmissionOrPriority) {
   for (const auto& [more, order] : {std::pair("", "11"), std::pair("priorities=true", "22")}) {
     World world("capacity(queues=q.toml)", two(more));
-    submit(world, 1, "a", 2);
+    submit_to_queue(world, 1, "a", 2);
     world.at(1);
-    submit(world, 2, "a", 2, "u", 5);
+    submit_to_queue(world, 2, "a", 2, "u", 5);
     world.node(1, "x", "r", 2);
     world.schedule();
     EXPECT_EQ(world.order(), order);
@@ -151,9 +151,9 @@ name = "default"
 capacity = 50
 )"}});
   world.node(1, "x", "r", 16);
-  submit(world, 1, "left", 100);
-  submit(world, 2, "right", 100);
-  submit(world, 3, "", 100);
+  submit_to_queue(world, 1, "left", 100);
+  submit_to_queue(world, 2, "right", 100);
+  submit_to_queue(world, 3, "", 100);
   world.schedule();
   EXPECT_EQ(world.running(1), 6u);
   EXPECT_EQ(world.running(2), 2u);
@@ -180,7 +180,7 @@ TEST(Capacity, RefusesJobsOfUnknownQueues) {
 
 TEST(Capacity, AChangeThatTakesTheQueueOfARunningJobIsRefused) {
   World world("capacity(queues=q.toml)", two());
-  submit(world, 1, "b", 1);
+  submit_to_queue(world, 1, "b", 1);
   auto next = make_scheduler("capacity(queues=q.toml)", reader_of({{"q.toml", "[[queue]]\nname='a'\ncapacity=100"}})).value();
   const auto refused = next->start(world.state, world.scheduler.get());
   ASSERT_FALSE(refused);

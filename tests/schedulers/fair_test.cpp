@@ -46,14 +46,14 @@ TEST(WaterFilling, KeepsItsInvariantsForRandomClaims) {
   }
 }
 
-void submit(World& world, std::uint64_t id, const std::string& pool, std::size_t tasks) {
+void submit_to_pool(World& world, std::uint64_t id, const std::string& pool, std::size_t tasks) {
   world.stage(world.job(id, "", pool), 0, anywhere(tasks));
 }
 
 TEST(Fair, EqualJobsGetEqualParts) {  // BS-2
   World world("fair");
   world.node(1, "a", "r", 12);
-  for (std::uint64_t id = 1; id <= 4; ++id) submit(world, id, "", 100);
+  for (std::uint64_t id = 1; id <= 4; ++id) submit_to_pool(world, id, "", 100);
   world.schedule();
   for (std::uint64_t id = 1; id <= 4; ++id) EXPECT_EQ(world.running(id), 3u);
 }
@@ -61,9 +61,9 @@ TEST(Fair, EqualJobsGetEqualParts) {  // BS-2
 TEST(Fair, ASmallJobIsDoneSoonWhileALongOneGoesOn) {  // BS-2
   World world("fair");
   world.node(1, "a", "r", 4);
-  submit(world, 1, "", 100);
+  submit_to_pool(world, 1, "", 100);
   world.schedule();
-  submit(world, 2, "", 4);
+  submit_to_pool(world, 2, "", 4);
   for (std::size_t i = 0; i < 12 && !world.state.job(JobId(2))->stages.at(StageId(0)).complete(); ++i) {
     world.finish(world.launched.at(i).task);
     world.beat(1);
@@ -88,11 +88,11 @@ policy = "fifo"
 name = "small"
 )"}});
   world.node(1, "a", "r", 16);
-  submit(world, 1, "one", 100);
-  submit(world, 2, "one", 100);
-  submit(world, 3, "two", 100);
-  submit(world, 4, "two", 100);
-  submit(world, 5, "small", 100);
+  submit_to_pool(world, 1, "one", 100);
+  submit_to_pool(world, 2, "one", 100);
+  submit_to_pool(world, 3, "two", 100);
+  submit_to_pool(world, 4, "two", 100);
+  submit_to_pool(world, 5, "small", 100);
   world.schedule();
   EXPECT_EQ(world.running(1), 3u);
   EXPECT_EQ(world.running(2), 3u);
@@ -123,8 +123,8 @@ fair_share_timeout = "20s"
 TEST(Fair, APoolBelowItsMinimumIsServedFirst) {
   World world("fair(pools=p.toml)", {{"p.toml", kGuaranteed}});
   world.node(1, "a", "r", 8);
-  submit(world, 1, "dev", 100);
-  submit(world, 2, "prod", 100);
+  submit_to_pool(world, 1, "dev", 100);
+  submit_to_pool(world, 2, "prod", 100);
   world.schedule();
   EXPECT_EQ(world.running(2), 6u);
   EXPECT_EQ(world.running(1), 2u);
@@ -133,8 +133,8 @@ TEST(Fair, APoolBelowItsMinimumIsServedFirst) {
 TEST(Fair, UnusedMinimumSharesFlowToOthers) {
   World world("fair(pools=p.toml)", {{"p.toml", kGuaranteed}});
   world.node(1, "a", "r", 8);
-  submit(world, 1, "dev", 100);
-  submit(world, 2, "prod", 2);
+  submit_to_pool(world, 1, "dev", 100);
+  submit_to_pool(world, 2, "prod", 2);
   world.schedule();
   EXPECT_EQ(world.running(2), 2u);
   EXPECT_EQ(world.running(1), 6u);
@@ -143,7 +143,7 @@ TEST(Fair, UnusedMinimumSharesFlowToOthers) {
 TEST(Fair, ALoneJobGetsEverything) {
   World world("fair(pools=p.toml)", {{"p.toml", kGuaranteed}});
   world.node(1, "a", "r", 8);
-  submit(world, 1, "other", 100);
+  submit_to_pool(world, 1, "other", 100);
   world.schedule();
   EXPECT_EQ(world.running(1), 8u);
 }
@@ -151,14 +151,14 @@ TEST(Fair, ALoneJobGetsEverything) {
 TEST(Fair, AStarvedMinimumIsRestoredWithinItsTimeoutByKillingTheNewest) {  // BS-3
   World world("fair(pools=p.toml, preemption=true, interval=1s)", {{"p.toml", kGuaranteed}});
   world.node(1, "a", "r", 8);
-  submit(world, 1, "dev", 4);
+  submit_to_pool(world, 1, "dev", 4);
   world.schedule();
   world.at(1);
-  submit(world, 2, "dev", 100);
+  submit_to_pool(world, 2, "dev", 100);
   world.schedule();
   ASSERT_EQ(world.running(2), 4u);
   world.at(2);
-  submit(world, 3, "prod", 100);
+  submit_to_pool(world, 3, "prod", 100);
   world.schedule();
   EXPECT_TRUE(world.preempted.empty());
   EXPECT_FALSE(world.wakes.empty()) << "it asks to be called when the time has come";
@@ -181,9 +181,9 @@ TEST(Fair, AStarvedMinimumIsRestoredWithinItsTimeoutByKillingTheNewest) {  // BS
 TEST(Fair, APoolBelowHalfItsFairShareWaitsForItsTimeout) {
   World world("fair(preemption=true, interval=1s, fair_share_timeout=10s)");
   world.node(1, "a", "r", 8);
-  submit(world, 1, "a", 100);
+  submit_to_pool(world, 1, "a", 100);
   world.schedule();
-  submit(world, 2, "b", 100);
+  submit_to_pool(world, 2, "b", 100);
   world.at(0.5);  // the first update sees it
   world.schedule();
   world.at(10.4);
@@ -198,10 +198,10 @@ TEST(Fair, APoolBelowHalfItsFairShareWaitsForItsTimeout) {
 TEST(Fair, AStarvationThatEndedDoesNotCountForTheNextOne) {
   World world("fair(preemption=true, interval=1s, fair_share_timeout=60s)");
   world.node(1, "a", "r", 8);
-  submit(world, 1, "a", 8);
+  submit_to_pool(world, 1, "a", 8);
   world.schedule();
   world.at(1);
-  submit(world, 2, "b", 1);
+  submit_to_pool(world, 2, "b", 1);
   world.schedule();  // b starves from now on
   world.at(2);
   world.finish({JobId(1), StageId(0), 0});
@@ -209,7 +209,7 @@ TEST(Fair, AStarvationThatEndedDoesNotCountForTheNextOne) {
   ASSERT_EQ(world.running(2), 1u);
   world.finish({JobId(2), StageId(0), 0});  // nothing waits any more, and nobody calls
   world.at(101);
-  submit(world, 3, "b", 100);
+  submit_to_pool(world, 3, "b", 100);
   world.schedule();
   EXPECT_TRUE(world.preempted.empty()) << "b has starved for no time at all";
   ASSERT_EQ(world.running(3), 1u) << "the free slot";
@@ -225,9 +225,9 @@ TEST(Fair, NothingIsKilledWithoutPreemptionOrTimeouts) {
   for (const char* spec : {"fair(fair_share_timeout=1s)", "fair(preemption=true, interval=1s)"}) {
     World world(spec);
     world.node(1, "a", "r", 8);
-    submit(world, 1, "a", 100);
+    submit_to_pool(world, 1, "a", 100);
     world.schedule();
-    submit(world, 2, "b", 100);
+    submit_to_pool(world, 2, "b", 100);
     world.at(1000);
     world.schedule();
     EXPECT_TRUE(world.preempted.empty()) << spec;
@@ -237,7 +237,7 @@ TEST(Fair, NothingIsKilledWithoutPreemptionOrTimeouts) {
 TEST(Fair, LimitsRunningJobsOfAPool) {
   World world("fair(pools=p.toml)", {{"p.toml", "[[pool]]\nname='p'\nmax_running_jobs=2"}});
   world.node(1, "a", "r", 8);
-  for (std::uint64_t id : {1u, 2u, 3u}) submit(world, id, "p", 2);
+  for (std::uint64_t id : {1u, 2u, 3u}) submit_to_pool(world, id, "p", 2);
   world.schedule();
   EXPECT_EQ(world.order(), "1212");
   for (std::size_t i : {0u, 2u}) world.finish(world.launched[i].task);
@@ -265,8 +265,8 @@ TEST(Fair, SharesSlotTypesOnTheirOwn) {
 TEST(Fair, IsReconfiguredWhileJobsRun) {
   World world("fair(pools=p.toml)", {{"p.toml", "[[pool]]\nname='a'\nweight=3"}});
   world.node(1, "x", "r", 8);
-  submit(world, 1, "a", 100);
-  submit(world, 2, "b", 100);
+  submit_to_pool(world, 1, "a", 100);
+  submit_to_pool(world, 2, "b", 100);
   world.schedule();
   EXPECT_EQ(world.running(1), 6u);
   auto next = make_scheduler("fair(pools=p.toml)", reader_of({{"p.toml", "[[pool]]\nname='b'\nweight=3"}})).value();

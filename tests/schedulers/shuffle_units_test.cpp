@@ -91,14 +91,14 @@ TEST(ShuffleUnits, ANodeWithoutABudgetHasNoLimit) {
   EXPECT_EQ(resident_units(units, {{NodeId(2), 10}}, UnitOrder::by_submission), (std::vector<bool>{true, false}));
 }
 
-struct World {
+struct UnitWorld {
   std::vector<ShuffleUnit> units;
   Budgets budgets;
   UnitOrder order;
 };
 
-World random_world(Random& random) {
-  World world;
+UnitWorld random_world(Random& random) {
+  UnitWorld world;
   world.order = random.below(2) == 0 ? UnitOrder::by_submission : UnitOrder::by_units_left;
   const auto nodes = static_cast<std::uint32_t>(1 + random.below(6));
   for (std::uint32_t node = 1; node <= nodes; ++node)
@@ -116,9 +116,9 @@ World random_world(Random& random) {
   return world;
 }
 
-std::vector<bool> resident(const World& world) { return resident_units(world.units, world.budgets, world.order); }
+std::vector<bool> resident(const UnitWorld& world) { return resident_units(world.units, world.budgets, world.order); }
 
-Budgets taken(const World& world) {
+Budgets taken(const UnitWorld& world) {
   Budgets sums;
   const auto in = resident(world);
   for (std::size_t i = 0; i < in.size(); ++i)
@@ -127,7 +127,7 @@ Budgets taken(const World& world) {
 }
 
 /// Whether some unit is larger than a node's budget by itself.
-bool impossible(const World& world, const ShuffleUnit& unit) {
+bool impossible(const UnitWorld& world, const ShuffleUnit& unit) {
   return std::any_of(unit.bytes.begin(), unit.bytes.end(), [&](const auto& there) {
     const auto budget = world.budgets.find(there.first);
     return budget != world.budgets.end() && there.second > budget->second;
@@ -139,7 +139,7 @@ class RandomUnits : public testing::TestWithParam<std::uint64_t> {};
 TEST_P(RandomUnits, NeverTakeMoreThanANodeHasAndAreNotKeptOutWithoutNeed) {
   Random random(GetParam());
   for (int i = 0; i < 200; ++i) {
-    const World world = random_world(random);
+    const UnitWorld world = random_world(random);
     for (const auto& [node, bytes] : taken(world)) {
       const auto budget = world.budgets.find(node);
       EXPECT_TRUE(budget == world.budgets.end() || bytes <= budget->second) << bytes;
@@ -158,15 +158,15 @@ TEST_P(RandomUnits, NeverTakeMoreThanANodeHasAndAreNotKeptOutWithoutNeed) {
 TEST_P(RandomUnits, KeepTheirPlaceWhenAnotherIsReadAndWhenThereIsMoreMemory) {
   Random random(GetParam());
   for (int i = 0; i < 200; ++i) {
-    const World world = random_world(random);
+    const UnitWorld world = random_world(random);
     const auto before = resident(world);
-    World less = world;
+    UnitWorld less = world;
     const std::size_t gone = random.below(world.units.size());
     less.units.erase(less.units.begin() + static_cast<std::ptrdiff_t>(gone));
     const auto after = resident(less);
     for (std::size_t at = 0; at < after.size(); ++at) EXPECT_LE(before[at < gone ? at : at + 1], after[at]);
 
-    World more = world;
+    UnitWorld more = world;
     for (auto& [node, budget] : more.budgets) budget += random.below(200);
     const bool same = std::none_of(world.units.begin(), world.units.end(),
                                    [&](const ShuffleUnit& unit) { return impossible(world, unit) && !impossible(more, unit); });
@@ -178,8 +178,8 @@ TEST_P(RandomUnits, KeepTheirPlaceWhenAnotherIsReadAndWhenThereIsMoreMemory) {
 TEST_P(RandomUnits, DoNotDependOnTheOrderTheyAreGivenIn) {
   Random random(GetParam());
   for (int i = 0; i < 200; ++i) {
-    const World world = random_world(random);
-    World turned = world;
+    const UnitWorld world = random_world(random);
+    UnitWorld turned = world;
     std::reverse(turned.units.begin(), turned.units.end());
     auto in = resident(turned);
     std::reverse(in.begin(), in.end());

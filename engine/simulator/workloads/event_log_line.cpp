@@ -12,9 +12,9 @@ namespace weft::simulator::workloads {
 
 namespace {
 
-class Parser {
+class EventLineParser {
  public:
-  explicit Parser(const Lines& lines) : json_(lines.line(), lines.path(), lines.number()) {}
+  explicit EventLineParser(const Lines& lines) : json_(lines.line(), lines.path(), lines.number()) {}
 
   Result<LoggedEvent> parse() {
     LoggedEvent event;
@@ -133,6 +133,6 @@ class Parser {
 
 }  // namespace
 
-Result<LoggedEvent> parse_event(const Lines& lines) { return Parser(lines).parse(); }
+Result<LoggedEvent> parse_event(const Lines& lines) { return EventLineParser(lines).parse(); }
 
 }  // namespace weft::simulator::workloads

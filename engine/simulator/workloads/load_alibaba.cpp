@@ -49,9 +49,9 @@ TaskName parse_name(std::string_view name) {
   return result;
 }
 
-class Reader {
+class AlibabaReader {
  public:
-  Reader(Lines lines, const schedulers::Resources& machine) : lines_(std::move(lines)), machine_(machine) {}
+  AlibabaReader(Lines lines, const schedulers::Resources& machine) : lines_(std::move(lines)), machine_(machine) {}
 
   Result<Workload> read() {
     WEFT_TRY(heading());
@@ -201,7 +201,7 @@ Result<Workload> load_alibaba(const std::string& path, const Settings& settings,
   Config config;
   for (const auto& setting : settings) WEFT_TRY(config.set(setting));
   WEFT_ASSIGN(Lines lines, Lines::open(path));
-  return Reader(std::move(lines), context.machine).read();
+  return AlibabaReader(std::move(lines), context.machine).read();
 }
 
 }  // namespace weft::simulator::workloads

@@ -30,9 +30,9 @@ std::vector<std::string_view> words(std::string_view line) {
   return result;
 }
 
-class Reader {
+class CarbyneReader {
  public:
-  Reader(Lines lines, const schedulers::Resources& machine) : lines_(std::move(lines)), machine_(machine) {}
+  CarbyneReader(Lines lines, const schedulers::Resources& machine) : lines_(std::move(lines)), machine_(machine) {}
 
   Result<Workload> read() {
     Workload workload;
@@ -149,7 +149,7 @@ Result<Workload> load_carbyne(const std::string& path, const Settings& settings,
   Config config;
   for (const auto& setting : settings) WEFT_TRY(config.set(setting));
   WEFT_ASSIGN(Lines lines, Lines::open(path));
-  return Reader(std::move(lines), context.machine).read();
+  return CarbyneReader(std::move(lines), context.machine).read();
 }
 
 }  // namespace weft::simulator::workloads

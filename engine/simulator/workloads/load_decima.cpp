@@ -21,7 +21,7 @@ namespace weft::simulator::workloads {
 
 namespace {
 
-struct Options {
+struct DecimaOptions {
   std::int64_t executors = 50;
   std::int64_t scale_gb = 0;
   std::int64_t query = 0;
@@ -35,19 +35,20 @@ struct Options {
 
 using Waves = std::map<std::int64_t, std::vector<double>>;  // milliseconds by number of executors
 
-struct Line {
+struct DecimaLine {
   std::int64_t query = 0, scale_gb = 0;
   std::int64_t announced = -1;
   std::vector<StageSpec> stages;
   std::vector<Edge> edges;
 };
 
-class Parser {
+class DecimaParser {
  public:
-  Parser(const Lines& lines, const Options& options) : json_(lines.line(), lines.path(), lines.number()), options_(options) {}
+  DecimaParser(const Lines& lines, const DecimaOptions& options)
+      : json_(lines.line(), lines.path(), lines.number()), options_(options) {}
 
-  Result<Line> parse() {
-    Line line;
+  Result<DecimaLine> parse() {
+    DecimaLine line;
     WEFT_TRY(json_.object([&](std::string_view key) -> Result<void> {
       if (key == "query") return number(line.query);
       if (key == "scale_gb") return number(line.scale_gb);
@@ -62,7 +63,7 @@ class Parser {
   }
 
  private:
-  Result<void> check(const Line& line) const {
+  Result<void> check(const DecimaLine& line) const {
     if (line.stages.empty()) return fail(json_.error("no stages"));
     if (line.announced >= 0 && static_cast<std::size_t>(line.announced) != line.stages.size()) {
       return fail(json_.error(fmt::format("num_stages is {}, but there are {}", line.announced, line.stages.size())));
@@ -137,13 +138,13 @@ class Parser {
   }
 
   JsonReader json_;
-  const Options& options_;
+  const DecimaOptions& options_;
 };
 
 }  // namespace
 
 Result<Workload> load_decima(const std::string& path, const Settings& settings, const Context&) {
-  Options options;
+  DecimaOptions options;
   Config config;
   options.declare(config);
   for (const auto& setting : settings) WEFT_TRY(config.set(setting));
@@ -153,7 +154,7 @@ Result<Workload> load_decima(const std::string& path, const Settings& settings, 
     WEFT_ASSIGN(const bool more, lines.next());
     if (!more) break;
     if (trim(lines.line()).empty()) continue;
-    WEFT_ASSIGN(Line line, Parser(lines, options).parse());
+    WEFT_ASSIGN(DecimaLine line, DecimaParser(lines, options).parse());
     if ((options.scale_gb > 0 && line.scale_gb != options.scale_gb) || (options.query > 0 && line.query != options.query)) continue;
     if (auto sorted = order_stages(line.stages, line.edges); !sorted) return fail(lines.error(sorted.error().to_string()));
     if (workload.jobs.size() == kMaxJobs) return fail(lines.error(fmt::format("more than {} jobs", kMaxJobs)));

@@ -47,9 +47,9 @@ struct JobLog {
   std::vector<std::uint32_t> targets;  // of the plan part before
 };
 
-class Reader {
+class EventLogReader {
  public:
-  explicit Reader(Lines lines) : lines_(std::move(lines)) {}
+  explicit EventLogReader(Lines lines) : lines_(std::move(lines)) {}
 
   Result<Recording> read() {
     for (;;) {
@@ -209,7 +209,7 @@ class Reader {
 };
 
 /// Everything but the parents.
-StageSpec Reader::to_spec(const JobLog& job, const StageLog& log) {
+StageSpec EventLogReader::to_spec(const JobLog& job, const StageLog& log) {
   StageSpec spec;
   spec.name = log.plan.name;
   spec.tasks = static_cast<std::uint32_t>(log.tasks.size());
@@ -242,7 +242,7 @@ StageSpec Reader::to_spec(const JobLog& job, const StageLog& log) {
   return spec;
 }
 
-void Reader::add_job(JobLog& log) {
+void EventLogReader::add_job(JobLog& log) {
   std::map<std::uint32_t, std::uint32_t> positions;               // of stages that ran
   std::map<std::uint32_t, std::vector<std::uint32_t>> inherited;  // of those that did not: what they waited for
   bool complete = true;
@@ -285,7 +285,7 @@ void Reader::add_job(JobLog& log) {
 }
 
 /// Drivers that began at the same moment plan in any order; schedulers went by that of their submissions.
-void Reader::keep_order() {
+void EventLogReader::keep_order() {
   constexpr Time kSameMoment = std::chrono::milliseconds(1), kNearly = std::chrono::milliseconds(100);
   std::vector<JobLog*> order;
   for (auto& [id, log] : jobs_) {
@@ -301,7 +301,7 @@ void Reader::keep_order() {
 }
 
 /// Of absences those that tasks could notice: not after the last of them, when a cluster is taken down.
-void Reader::place_absences(Time origin, Time end) {
+void EventLogReader::place_absences(Time origin, Time end) {
   for (RecordedNode& node : recording_.nodes) {
     std::erase_if(node.absences,
                   [&](const Absence& absence) { return absence.from >= end || (absence.until && *absence.until <= origin); });
@@ -312,7 +312,7 @@ void Reader::place_absences(Time origin, Time end) {
   }
 }
 
-Result<Recording> Reader::finish() {
+Result<Recording> EventLogReader::finish() {
   keep_order();
   Time last{0};
   for (const auto& [id, log] : jobs_) last = std::max(last, log.last_end);
@@ -359,7 +359,7 @@ Time Recording::makespan() const {
 
 Result<Recording> read_event_log(const std::string& path) {
   WEFT_ASSIGN(Lines lines, Lines::open(path, 256u << 20));
-  return Reader(std::move(lines)).read();
+  return EventLogReader(std::move(lines)).read();
 }
 
 Result<Workload> load_event_log(const std::string& path, const Settings& settings, const Context&) {

@@ -41,9 +41,10 @@ struct Job {
 
 std::uint64_t at_least_zero(std::int64_t value) { return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)); }
 
-class Parser {
+class RumenParser {
  public:
-  Parser(const JsonDocument& document, RumenHosts& hosts) : json_(document.text, document.path, document.line), hosts_(hosts) {}
+  RumenParser(const JsonDocument& document, RumenHosts& hosts)
+      : json_(document.text, document.path, document.line), hosts_(hosts) {}
 
   Result<Job> parse() {
     Job job;
@@ -219,7 +220,7 @@ Result<Workload> load_rumen(const std::string& path, const Settings& settings, c
   for (;;) {
     WEFT_ASSIGN(const auto document, documents.next());
     if (!document) break;
-    WEFT_ASSIGN(Job job, Parser(*document, hosts).parse());
+    WEFT_ASSIGN(Job job, RumenParser(*document, hosts).parse());
     if (job.maps.empty()) {
       ++empty;
       continue;

@@ -15,7 +15,7 @@ namespace weft::simulator::workloads {
 
 namespace {
 
-struct Options {
+struct SwimOptions {
   std::uint64_t block = 64u << 20;
   std::uint64_t reduce_bytes = 1u << 30;
   std::uint32_t max_reduces = 1000;
@@ -33,18 +33,18 @@ struct Options {
   }
 };
 
-struct Line {
+struct SwimLine {
   std::string_view id;
   Time arrival{0};
   std::uint64_t input = 0, shuffle = 0, output = 0;
 };
 
-Result<Line> parse(const Lines& lines) {
+Result<SwimLine> parse_swim(const Lines& lines) {
   const auto fields = split(lines.line(), '\t');
   if (fields.size() != 6 && fields.size() != 9) {
     return fail(lines.error(fmt::format("a SWIM line has 6 or 9 fields separated by tabs, this one {}", fields.size())));
   }
-  Line line;
+  SwimLine line;
   line.id = fields[0];
   WEFT_ASSIGN(line.arrival, seconds(lines, fields[1], "the submit time"));
   WEFT_TRY(seconds(lines, fields[2], "the gap"));
@@ -54,14 +54,14 @@ Result<Line> parse(const Lines& lines) {
   return line;
 }
 
-Time work(const Options& options, std::uint64_t bytes, std::uint32_t tasks) {
+Time work(const SwimOptions& options, std::uint64_t bytes, std::uint32_t tasks) {
   return options.startup + to_time(std::min(kMaxSeconds, static_cast<double>(bytes) / tasks / static_cast<double>(options.rate)));
 }
 
 /// Pieces of `size`, at least one.
 std::uint64_t pieces(std::uint64_t bytes, std::uint64_t size) { return bytes == 0 ? 1 : (bytes - 1) / size + 1; }
 
-Result<JobSpec> to_job(const Lines& lines, const Options& options, const Line& line) {
+Result<JobSpec> to_job(const Lines& lines, const SwimOptions& options, const SwimLine& line) {
   JobSpec job;
   job.name = std::string(line.id);
   job.arrival = line.arrival;
@@ -94,7 +94,7 @@ Result<JobSpec> to_job(const Lines& lines, const Options& options, const Line& l
 }  // namespace
 
 Result<Workload> load_swim(const std::string& path, const Settings& settings, const Context&) {
-  Options options;
+  SwimOptions options;
   Config config;
   options.declare(config);
   for (const auto& setting : settings) WEFT_TRY(config.set(setting));
@@ -106,7 +106,7 @@ Result<Workload> load_swim(const std::string& path, const Settings& settings, co
   for (;;) {
     WEFT_ASSIGN(const bool more, lines.next());
     if (!more) break;
-    WEFT_ASSIGN(const Line line, parse(lines));
+    WEFT_ASSIGN(const SwimLine line, parse_swim(lines));
     WEFT_ASSIGN(JobSpec job, to_job(lines, options, line));
     if (!workload.jobs.empty() && job.arrival < workload.jobs.back().arrival) {
       return fail(lines.error("the submit time is earlier than that of the line before"));

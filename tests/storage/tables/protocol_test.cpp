@@ -48,15 +48,15 @@ std::vector<Buffer> messages() {
 
 TEST(TableProtocol, MessagesAreReadWholeOrRefused) {
   const auto all = messages();
-  ASSERT_EQ(all.size(), testing::kTableMessages);
+  ASSERT_EQ(all.size(), fuzz::kTableMessages);
   for (unsigned kind = 0; kind < all.size(); ++kind) {
     SCOPED_TRACE("kind " + std::to_string(kind));
-    EXPECT_TRUE(testing::read_table_message(kind, all[kind].view()));
+    EXPECT_TRUE(fuzz::read_table_message(kind, all[kind].view()));
     for (std::size_t bytes = 0; bytes < all[kind].size(); ++bytes)
-      EXPECT_FALSE(testing::read_table_message(kind, all[kind].view().first(bytes))) << bytes;
+      EXPECT_FALSE(fuzz::read_table_message(kind, all[kind].view().first(bytes))) << bytes;
     std::string longer(as_chars(all[kind].view()));
     longer += '\0';
-    EXPECT_FALSE(testing::read_table_message(kind, as_bytes(longer)));
+    EXPECT_FALSE(fuzz::read_table_message(kind, as_bytes(longer)));
   }
 }
 
@@ -68,14 +68,14 @@ TEST(TableProtocol, DamagedMessagesAreReadOrRefused) {
       std::string text(as_chars(all[kind].view()));
       for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes)
         text[random.below(text.size())] = static_cast<char>(random.chance(0.3) ? 0xff : random.below(256));
-      testing::read_table_message(kind, as_bytes(text));
+      fuzz::read_table_message(kind, as_bytes(text));
     }
   }
 }
 
 TEST(TableProtocol, WhatIsOverItsLimitsIsRefused) {
   const auto refused = [](const PartitionRequest& request) {
-    return !testing::read_table_message(5, encode_table(request).header.view());
+    return !fuzz::read_table_message(5, encode_table(request).header.view());
   };
   PartitionRequest request;
   request.operation = PartitionOperation::put;
