@@ -22,8 +22,9 @@
 #include "benchmarks/ready_process.hpp"
 #include "benchmarks/storage/by_hand.hpp"
 #include "shuffle/store/store.hpp"
+#include "shuffle/transfer/block_fetcher.hpp"
+#include "shuffle/transfer/block_server.hpp"
 #include "shuffle/transfer/same_host.hpp"
-#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::bench {
 namespace {

@@ -1,78 +1,105 @@
 #include "runtime/worker/binary_cache.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <memory>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.hpp"
 #include "base/file.hpp"
+#include "runtime/protocol/worker.hpp"
 
 namespace weft::runtime {
 namespace {
-constexpr auto kChunkDeadline = std::chrono::seconds(30);
-}
 
-void BinaryCache::get(const Hash128& binary, const rpc::ConnectionPtr& master, Done done) {
-  if (auto found = ready_.find(binary); found != ready_.end()) return done(found->second);
-  if (auto running = downloads_.find(binary); running != downloads_.end()) {
-    running->second->waiting.push_back(std::move(done));
-    return;
+const shuffle::PullOptions kPullOptions{
+    .in_flight = 4, .in_flight_per_node = 4, .backoff = std::chrono::milliseconds(100), .reply_deadline = std::chrono::seconds(30)};
+
+/// A program on its way into a file of that path.
+class BinaryPull final : public shuffle::Pull {
+ public:
+  BinaryPull(const Hash128& binary, std::string path)
+      : binary_(binary), path_(std::move(path)), partial_path_(fmt::format("{}.partial-{}", path_, getpid())) {}
+  ~BinaryPull() override {
+    if (file_.valid()) unlink(partial_path_.c_str());
   }
-  auto download = std::make_shared<Download>();
-  download->binary = binary;
-  download->master = master;
-  download->waiting.push_back(std::move(done));
-  download->partial_path = fmt::format("{}/{}.partial-{}", directory_, to_string(binary), getpid());
-  downloads_[binary] = download;
-  const std::string path = fmt::format("{}/{}", directory_, to_string(binary));
-  if (auto hash = hash_file(path); hash && *hash == binary) return finish(download, path);  // of an earlier worker
-  unlink(download->partial_path.c_str());  // of a worker that was killed, or a trap
-  download->file = Fd(open(download->partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700));
-  if (!download->file.valid()) return finish(download, fail(errno_error("cannot write " + download->partial_path, errno)));
-  next_chunk(download);
+
+  Result<void> begin() override {
+    unlink(partial_path_.c_str());  // of a worker that was killed, or a trap
+    file_ = Fd(open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700));
+    if (!file_.valid()) return fail(errno_error("cannot write " + partial_path_, errno));
+    return {};
+  }
+  rpc::MessageType type() const override { return protocol::kFetchBinary; }
+  Buffer request() override {
+    piece_ = {};
+    progressed_ = false;
+    return protocol::encode(protocol::BinaryRequest{binary_, written_}).header;
+  }
+  Result<bool> arrived(rpc::Message reply) override {
+    WEFT_ASSIGN(const protocol::BinaryChunk chunk, protocol::decode_binary_chunk(reply));
+    const std::uint64_t left = chunk.total - std::min(chunk.total, written_);
+    if (reply.bulk.size() > left || (reply.bulk.size() == 0 && left != 0))
+      return fail(Code::corrupt, "the master sent a piece of the program that does not fit");
+    piece_ = std::move(reply.bulk);
+    progressed_ = true;
+    return piece_.size() == left;
+  }
+  bool progressed() const override { return progressed_; }
+  std::uint64_t reply_bytes() const override { return piece_.size(); }
+
+  bool must_store(bool) const override { return true; }
+  Result<void> store(bool whole) override {
+    WEFT_TRY(write_all(file_.get(), piece_.view()));
+    written_ += piece_.size();
+    if (!whole) return {};
+    WEFT_ASSIGN(const Hash128 hash, hash_file(partial_path_));
+    if (hash != binary_) return fail(Code::corrupt, "the program fetched from the master is damaged");
+    if (rename(partial_path_.c_str(), path_.c_str()) != 0) return fail(errno_error("cannot keep the program " + path_, errno));
+    file_.reset();
+    return {};
+  }
+
+ private:
+  const Hash128 binary_;
+  const std::string path_, partial_path_;
+  Fd file_;  // valid: the partial file is to be removed
+  Buffer piece_;
+  std::uint64_t written_ = 0;
+  bool progressed_ = false;
+};
+
+}  // namespace
+
+BinaryCache::BinaryCache(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory,
+                         std::function<rpc::ConnectionPtr()> master)
+    : directory_(std::move(directory)),
+      queue_(reactor, background, kPullOptions, [master = std::move(master)](const std::string&, const rpc::Peers::Done& done) {
+        const rpc::ConnectionPtr connection = master();
+        connection ? done(connection) : done(fail(Code::unavailable, "there is no connection to the master"));
+      }) {}
+
+void BinaryCache::get(const Hash128& binary, Done done) {
+  if (const auto found = ready_.find(binary); found != ready_.end()) return done(found->second);
+  const auto [waiting, fresh] = waiting_.try_emplace(binary);
+  waiting->second.push_back(std::move(done));
+  if (!fresh) return;
+  std::string path = fmt::format("{}/{}", directory_, to_string(binary));
+  if (const auto hash = hash_file(path); hash && *hash == binary) return finish(binary, path);  // of an earlier worker
+  queue_.add(JobId(), "master", std::make_shared<BinaryPull>(binary, path), [this, binary, path](Result<void> outcome) {
+    finish(binary, outcome ? Result<std::string>(path) : fail(std::move(outcome).error().wrap("cannot fetch the program")));
+  });
 }
 
-void BinaryCache::next_chunk(const std::shared_ptr<Download>& download) {
-  const protocol::BinaryRequest request{download->binary, download->written};
-  download->master->request(protocol::kFetchBinary, protocol::encode(request), kChunkDeadline,
-                            [this, download](Result<rpc::Message> answer) {
-                              if (!answer)
-                                return finish(download, fail(std::move(answer).error().wrap("cannot fetch the program")));
-                              auto last = take_chunk(*download, *answer);
-                              if (!last) return finish(download, fail(std::move(last).error()));
-                              if (*last) return finish(download, complete(*download));
-                              next_chunk(download);
-                            });
-}
-
-Result<bool> BinaryCache::take_chunk(Download& download, const rpc::Message& message) {
-  WEFT_ASSIGN(const protocol::BinaryChunk chunk, protocol::decode_binary_chunk(message));
-  const ByteView bytes = message.bulk.view();
-  if (bytes.size() > chunk.total - std::min(chunk.total, download.written) || (bytes.empty() && download.written < chunk.total))
-    return fail(Code::corrupt, "the master sent a piece of the program that does not fit");
-  WEFT_TRY(write_all(download.file.get(), bytes));
-  download.written += bytes.size();
-  return download.written == chunk.total;
-}
-
-Result<std::string> BinaryCache::complete(Download& download) {
-  download.file.reset();
-  WEFT_ASSIGN(const Hash128 hash, hash_file(download.partial_path));
-  if (hash != download.binary) return fail(Code::corrupt, "the program fetched from the master is damaged");
-  const std::string path = fmt::format("{}/{}", directory_, to_string(download.binary));
-  if (rename(download.partial_path.c_str(), path.c_str()) != 0) return fail(errno_error("cannot keep the program " + path, errno));
-  return path;
-}
-
-void BinaryCache::finish(const std::shared_ptr<Download>& download, Result<std::string> result) {
-  if (result)
-    ready_[download->binary] = *result;
-  else
-    unlink(download->partial_path.c_str());
-  downloads_.erase(download->binary);
-  for (const Done& done : std::exchange(download->waiting, {})) done(result);
+void BinaryCache::finish(const Hash128& binary, const Result<std::string>& path) {
+  if (path) ready_[binary] = *path;
+  for (auto waiting = waiting_.extract(binary); const Done& done : waiting.mapped()) done(path);
 }
 
 }  // namespace weft::runtime

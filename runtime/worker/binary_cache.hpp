@@ -3,42 +3,34 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/fd.hpp"
-#include "runtime/protocol/worker.hpp"
+#include "base/hash.hpp"
+#include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
+#include "shuffle/transfer/pull_queue.hpp"
 
 namespace weft::runtime {
 
-/// Reactor thread only.
+/// Reactor thread only, construction and destruction too; after destruction no callback comes.
 class BinaryCache {
  public:
   using Done = std::function<void(Result<std::string>)>;  // the path
-  /// `directory` exists.
-  explicit BinaryCache(std::string directory) : directory_(std::move(directory)) {}
+  /// `directory` exists. `master` gives the connection to the master, null while there is none; a fetch waits for it a little.
+  /// `background` is where programs are written and checked.
+  BinaryCache(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory, std::function<rpc::ConnectionPtr()> master);
 
-  /// Calls `done` with the path of the program, fetching it over `master` first when it is not here. May call it at once.
-  void get(const Hash128& binary, const rpc::ConnectionPtr& master, Done done);
+  /// Calls `done` with the path of the program, fetching it from the master first when it is not here. May call it at once.
+  void get(const Hash128& binary, Done done);
 
  private:
-  struct Download {
-    Hash128 binary;
-    rpc::ConnectionPtr master;
-    Fd file;
-    std::string partial_path;
-    std::uint64_t written = 0;
-    std::vector<Done> waiting;
-  };
-  void next_chunk(const std::shared_ptr<Download>& download);
-  Result<bool> take_chunk(Download& download, const rpc::Message& message);  // true: complete
-  Result<std::string> complete(Download& download);
-  void finish(const std::shared_ptr<Download>& download, Result<std::string> result);
+  void finish(const Hash128& binary, const Result<std::string>& path);
 
-  std::string directory_;
+  const std::string directory_;
   std::map<Hash128, std::string> ready_;
-  std::map<Hash128, std::shared_ptr<Download>> downloads_;
+  std::map<Hash128, std::vector<Done>> waiting_;  // for what is being fetched
+  shuffle::PullQueue queue_;
 };
 
 }  // namespace weft::runtime

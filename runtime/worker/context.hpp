@@ -9,25 +9,19 @@
 #include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/worker.hpp"
+#include "runtime/worker/data_plane.hpp"
 #include "runtime/worker/options.hpp"
-#include "shuffle/prefetch/prefetch.hpp"
 #include "shuffle/store/store.hpp"
-#include "shuffle/transfer/same_host.hpp"
-#include "shuffle/transfer/segment_replicator.hpp"
-#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::runtime {
 
 struct WorkerContext {
   rpc::Reactor& reactor;
-  rpc::Reactor& chores;  // slow things: removing directories, putting segments into a full store
+  rpc::Reactor& background;  // executes what may take long: removing directories, putting segments into a full store
   WorkerOptions options;
   std::string directory;
   shuffle::Store* store = nullptr;
-  shuffle::BlockFetcher* fetcher = nullptr;
-  shuffle::SameHost* same_host = nullptr;  // null: map outputs are not shared with them
-  shuffle::Prefetcher* prefetcher = nullptr;
-  shuffle::SegmentReplicator* replicator = nullptr;
+  DataPlane* data = nullptr;
   NodeId self{};                                               // as registered now
   std::map<NodeId, protocol::NodeAddress> nodes{};             // that serve map outputs
   std::map<NodeId, std::string> lost{};                        // that did, and why they do no more

@@ -24,7 +24,7 @@ std::uint32_t slots_for(double task_cpu, std::uint32_t slots) {
 
 }  // namespace
 
-void WorkerJob::prepare(BinaryCache& binaries, const rpc::ConnectionPtr& master) {
+void WorkerJob::prepare(BinaryCache& binaries) {
   std::error_code error;
   std::filesystem::create_directories(worker_.job_directory(setup_.job), error);
   if (error) {
@@ -35,7 +35,7 @@ void WorkerJob::prepare(BinaryCache& binaries, const rpc::ConnectionPtr& master)
     binary_path_ = "/proc/self/exe";
     return;
   }
-  binaries.get(setup_.binary, master, [weak = weak_from_this()](Result<std::string> path) {
+  binaries.get(setup_.binary, [weak = weak_from_this()](Result<std::string> path) {
     const auto self = weak.lock();
     if (!self) return;
     if (path)
@@ -130,7 +130,7 @@ void WorkerJob::ended(const protocol::Event& event) {
       const std::vector<ShuffleId>& inputs = other.second.inputs;
       return other.second.partition == gone.partition && std::find(inputs.begin(), inputs.end(), input) != inputs.end();
     });
-    if (!read_still) worker_.prefetcher->drop(setup_.job, input, gone.partition);
+    if (!read_still) worker_.data->prefetcher().drop(setup_.job, input, gone.partition);
   }
 }
 
@@ -169,14 +169,14 @@ void WorkerJob::prefetch(protocol::Prefetch prefetch) {
     if (output.node == worker_.self || node == worker_.nodes.end()) continue;
     outputs.push_back({node->second.address, {output.map, output.attempt}});
   }
-  if (prefetch.held_back) worker_.prefetcher->defer(setup_.job, prefetch.shuffle, *prefetch.held_back);
-  if (prefetch.partitions) worker_.prefetcher->expect(setup_.job, prefetch.shuffle, *prefetch.partitions);
-  worker_.prefetcher->offer(setup_.job, prefetch.shuffle, outputs, prefetch.block_bytes, prefetch.complete);
+  if (prefetch.held_back) worker_.data->prefetcher().defer(setup_.job, prefetch.shuffle, *prefetch.held_back);
+  if (prefetch.partitions) worker_.data->prefetcher().expect(setup_.job, prefetch.shuffle, *prefetch.partitions);
+  worker_.data->prefetcher().offer(setup_.job, prefetch.shuffle, outputs, prefetch.block_bytes, prefetch.complete);
 }
 
 void WorkerJob::release(ShuffleId shuffle) {
-  worker_.prefetcher->drop(setup_.job, shuffle);
-  worker_.replicator->drop(setup_.job, shuffle);
+  worker_.data->prefetcher().drop(setup_.job, shuffle);
+  worker_.data->replicator().drop(setup_.job, shuffle);
   tables_.erase(shuffle);
   if (executor_) executor_->forget(shuffle);
 }
@@ -185,8 +185,8 @@ void WorkerJob::end(std::function<void()> done) {
   ended_ = true;
   waiting_.clear();
   moving_.clear();
-  worker_.prefetcher->drop(setup_.job);
-  worker_.replicator->drop(setup_.job);
+  worker_.data->prefetcher().drop(setup_.job);
+  worker_.data->replicator().drop(setup_.job);
   if (!executor_) return worker_.reactor.post(std::move(done));
   on_end_ = std::move(done);
   executor_->end();

@@ -19,7 +19,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   WorkerJob(WorkerContext& worker, protocol::JobSetup setup) : worker_(worker), setup_(std::move(setup)) {}
 
   /// Makes the program ready; launches wait for it.
-  void prepare(BinaryCache& binaries, const rpc::ConnectionPtr& master);
+  void prepare(BinaryCache& binaries);
   void launch(std::vector<protocol::Launch> launches);
   void provide(ActionId action, SharedBytes value);
   void kill(const protocol::Kill& kill);

@@ -83,10 +83,11 @@ void WorkerJob::commit(rpc::Message message, rpc::Responder responder) {
     return done ? responder.reply({}) : responder.fail(done.error());
   }
   // Short of memory: putting one segment may mean writing others to disk.
-  worker_.chores.post([put, &reactor = worker_.reactor, shared = std::make_shared<rpc::Responder>(std::move(responder))]() mutable {
-    auto done = put();
-    reactor.post([done, shared = std::move(shared)] { done ? shared->reply({}) : shared->fail(done.error()); });
-  });
+  worker_.background.post(
+      [put, &reactor = worker_.reactor, shared = std::make_shared<rpc::Responder>(std::move(responder))]() mutable {
+        auto done = put();
+        reactor.post([done, shared = std::move(shared)] { done ? shared->reply({}) : shared->fail(done.error()); });
+      });
 }
 
 Result<rpc::Payload> WorkerJob::locate(const rpc::Message& message) const {
@@ -154,15 +155,15 @@ void WorkerJob::open_segments(const rpc::Message& message, rpc::Responder respon
   }
   for (auto& [id, indexes] : elsewhere) {
     const auto node = worker_.nodes.find(id);
-    if (node == worker_.nodes.end() || worker_.same_host == nullptr) continue;  // fetching will tell
+    if (node == worker_.nodes.end()) continue;  // fetching will tell
     std::vector<shuffle::MapAttempt> maps;
     for (std::size_t i : indexes) maps.push_back({wanted->maps[i].map, wanted->maps[i].attempt});
-    worker_.same_host->open(node->second.address, setup_.job, wanted->shuffle, std::move(maps),
-                            [opened, indexes = std::move(indexes)](Result<std::vector<Fd>> descriptors) {
-                              if (!descriptors) return;
-                              for (std::size_t i = 0; i < indexes.size(); ++i)
-                                opened->open(indexes[i], std::move((*descriptors)[i]));
-                            });
+    worker_.data->same_host().open(node->second.address, setup_.job, wanted->shuffle, std::move(maps),
+                                   [opened, indexes = std::move(indexes)](Result<std::vector<Fd>> descriptors) {
+                                     if (!descriptors) return;
+                                     for (std::size_t i = 0; i < indexes.size(); ++i)
+                                       opened->open(indexes[i], std::move((*descriptors)[i]));
+                                   });
   }
 }
 
@@ -182,43 +183,43 @@ void WorkerJob::fetch(const rpc::Message& message, rpc::Responder responder) {
   for (const shuffle::MapOutput& map : wanted->maps) request.maps.push_back({map.map, map.attempt});
   auto shared = std::make_shared<rpc::Responder>(std::move(responder));
   auto maps = request.maps;
-  worker_.fetcher->fetch(std::move(request),
-                         [shared, maps = std::move(maps), name = node->second.name](shuffle::FetchOutcome outcome) {
-                           protocol::FetchedBlocks fetched;
-                           rpc::Payload payload;
-                           if (outcome.blocks) {
-                             payload = protocol::encode(fetched);
-                             payload.fds.push_back(std::move(outcome.blocks->fd));
-                           } else {
-                             const Code code = outcome.blocks.error().code();
-                             fetched.failed = true;
-                             fetched.unreachable = code == Code::unavailable || code == Code::deadline_exceeded;
-                             fetched.error = fmt::format("cannot fetch from {}: {}", name, outcome.blocks.error().to_string());
-                             while (outcome.lost && fetched.lost + 1 < maps.size() && maps[fetched.lost] != *outcome.lost)
-                               ++fetched.lost;
-                             payload = protocol::encode(fetched);
-                           }
-                           shared->reply(std::move(payload));
-                         });
+  worker_.data->fetcher().fetch(
+      std::move(request), [shared, maps = std::move(maps), name = node->second.name](shuffle::FetchOutcome outcome) {
+        protocol::FetchedBlocks fetched;
+        rpc::Payload payload;
+        if (outcome.blocks) {
+          payload = protocol::encode(fetched);
+          payload.fds.push_back(std::move(outcome.blocks->fd));
+        } else {
+          const Code code = outcome.blocks.error().code();
+          fetched.failed = true;
+          fetched.unreachable = code == Code::unavailable || code == Code::deadline_exceeded;
+          fetched.error = fmt::format("cannot fetch from {}: {}", name, outcome.blocks.error().to_string());
+          while (outcome.lost && fetched.lost + 1 < maps.size() && maps[fetched.lost] != *outcome.lost) ++fetched.lost;
+          payload = protocol::encode(fetched);
+        }
+        shared->reply(std::move(payload));
+      });
 }
 
 void WorkerJob::take_prefetched(const rpc::Message& message, rpc::Responder responder) {
   const auto wanted = protocol::decode_prefetched_wanted(message);
   if (!wanted) return responder.fail(wanted.error());
   auto shared = std::make_shared<rpc::Responder>(std::move(responder));
-  worker_.prefetcher->take(setup_.job, wanted->shuffle, wanted->partition, {wanted->from, protocol::kSegmentsPerRequest},
-                           [shared](shuffle::PrefetchedPart part) {
-                             protocol::PrefetchedSegments segments;
-                             rpc::Payload payload;
-                             for (const shuffle::PrefetchedBlocks& blocks : part.blocks) {
-                               auto& maps = segments.maps.emplace_back();
-                               for (const auto& map : blocks.maps) maps.push_back({map.map, map.attempt});
-                             }
-                             segments.more = part.more;
-                             payload = protocol::encode(segments);
-                             for (shuffle::PrefetchedBlocks& blocks : part.blocks) payload.fds.push_back(std::move(blocks.blocks));
-                             shared->reply(std::move(payload));
-                           });
+  worker_.data->prefetcher().take(setup_.job, wanted->shuffle, wanted->partition, {wanted->from, protocol::kSegmentsPerRequest},
+                                  [shared](shuffle::PrefetchedPart part) {
+                                    protocol::PrefetchedSegments segments;
+                                    rpc::Payload payload;
+                                    for (const shuffle::PrefetchedBlocks& blocks : part.blocks) {
+                                      auto& maps = segments.maps.emplace_back();
+                                      for (const auto& map : blocks.maps) maps.push_back({map.map, map.attempt});
+                                    }
+                                    segments.more = part.more;
+                                    payload = protocol::encode(segments);
+                                    for (shuffle::PrefetchedBlocks& blocks : part.blocks)
+                                      payload.fds.push_back(std::move(blocks.blocks));
+                                    shared->reply(std::move(payload));
+                                  });
 }
 
 void WorkerJob::copy(const protocol::CopyOutput& copy) {
@@ -226,10 +227,11 @@ void WorkerJob::copy(const protocol::CopyOutput& copy) {
   shuffle::ReplicaRequest request{
       copy.source.address, {copy.job, copy.shuffle, copy.map, copy.attempt}, setup_.shuffle_mode == shuffle::Mode::pull};
   protocol::CopyEnded ended{copy.job, copy.shuffle, copy.map, copy.attempt, {}};
-  worker_.replicator->copy(std::move(request), [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {
-    if (!done) ended.error = done.error().to_string();
-    worker.report_copy(ended);
-  });
+  worker_.data->replicator().replicate(std::move(request),
+                                       [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {
+                                         if (!done) ended.error = done.error().to_string();
+                                         worker.report_copy(ended);
+                                       });
 }
 
 }  // namespace weft::runtime

@@ -44,27 +44,24 @@ Buffer tail(const std::string& path, std::uint64_t most) {
 class WorkerImpl final : public Worker {
  public:
   explicit WorkerImpl(WorkerOptions options)
-      : chores_(rpc::Reactor::start("weft-chores")),
+      : background_(rpc::Reactor::start("weft-background")),
         reactor_(rpc::Reactor::start("weft-worker")),
-        context_{*reactor_, *chores_, std::move(options), {}} {}
+        context_{*reactor_, *background_, std::move(options), {}} {}
 
   ~WorkerImpl() override {
     end_everything();
     reactor_->run([this] {
       if (link_) link_->close();
       link_.reset();
-      if (listener_) listener_->close();
+      if (data_) data_->close();
       chunks_.reset();
-      if (same_host_listener_) same_host_listener_->close();
       jobs_.clear();
       ending_.clear();
-      fetcher_.reset();
-      replicator_.reset();
-      prefetcher_.reset();
-      same_host_.reset();
+      binaries_.reset();
+      data_.reset();
     });
     reactor_->stop();
-    chores_->stop();  // what was posted to them may hold room in the store, which goes last
+    background_->stop();  // what was posted to them may hold room in the store, which goes last
   }
 
   Result<void> begin() {
@@ -72,10 +69,9 @@ class WorkerImpl final : public Worker {
     WEFT_TRY(prepare_directories());
     WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes, context_.options.slots));
     context_.store = store_.get();
-    WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(context_.options.listen));
     WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse(context_.options.master));
     Result<void> began;
-    reactor_->run([&] { began = begin_serving(listen, master); });
+    reactor_->run([&] { began = begin_serving(master); });
     return began;
   }
 
@@ -117,43 +113,23 @@ class WorkerImpl final : public Worker {
     return {};
   }
 
-  Result<void> begin_serving(const rpc::Endpoint& listen, const rpc::Endpoint& master) {
-    server_ = std::make_unique<shuffle::BlockServer>(*store_);
-    const std::shared_ptr<shuffle::LinkCap> cap =
-        context_.options.link_rate == 0 ? nullptr : std::make_shared<shuffle::LinkCap>(context_.options.link_rate);
-    fetcher_ = std::make_unique<shuffle::BlockFetcher>(*reactor_, shuffle::FetchOptions{.cap = cap});
-    context_.fetcher = fetcher_.get();
-    replicator_ =
-        std::make_unique<shuffle::SegmentReplicator>(*reactor_, *chores_, *store_, shuffle::ReplicationOptions{.cap = cap});
-    context_.replicator = replicator_.get();
-    binaries_ = std::make_unique<BinaryCache>(context_.directory + "/binaries");
-    WEFT_ASSIGN(listener_, reactor_->listen(listen, shuffle::transfer_limits(), [this](const rpc::ConnectionPtr&) {
-      rpc::Handler handler = server_->handler();
-      handler.on_close = [this, inner = handler.on_close](const rpc::ConnectionPtr& connection, const Error& error) {
-        if (inner) inner(connection, error);
-        if (error.code() == Code::corrupt)
-          context_.log.warn("data port: {} sent nonsense: {}", connection->peer(), error.to_string());
-      };
-      return chunks_ ? chunks_->handler(std::move(handler)) : handler;
-    }));
-    const std::string& bound = listener_->endpoint().text;
-    data_address_ = context_.options.advertise + bound.substr(bound.rfind(':'));
-    if (context_.options.share) share_with_same_host();
-    // Half of the store for what is brought, so that map outputs find room too.
-    shuffle::PrefetchOptions ahead{.memory_bytes = context_.options.store_bytes / 2,
-                                   .disk_bytes = 4 * context_.options.store_bytes,
-                                   .round = context_.options.slots};
-    ahead.fetch.cap = cap;
-    prefetcher_ = std::make_unique<shuffle::Prefetcher>(*reactor_, *chores_, *store_, context_.same_host, ahead);
-    context_.prefetcher = prefetcher_.get();
+  Result<void> begin_serving(const rpc::Endpoint& master) {
+    WEFT_ASSIGN(data_, DataPlane::open(*reactor_, *background_, *store_, context_.options, [this](rpc::Handler handler) {
+                  return chunks_ ? chunks_->handler(std::move(handler)) : handler;
+                }));
+    context_.data = data_.get();
+    data_address_ = data_->address();
+    binaries_ = std::make_unique<BinaryCache>(*reactor_, *background_, context_.directory + "/binaries",
+                                              [this] { return link_ ? link_->connection() : nullptr; });
     if (context_.options.chunks)
-      chunks_ = context_.options.chunks(ChunkShell{*reactor_, *chores_, data_address_, [this](const Error& why) { finish(why); }});
+      chunks_ =
+          context_.options.chunks(ChunkShell{*reactor_, *background_, data_address_, [this](const Error& why) { finish(why); }});
 
     WEFT_ASSIGN(auto attributes, parse_attributes(context_.options.attributes));
-    protocol::Register registration{context_.options.name, context_.options.host,       context_.options.rack,
-                                    data_address_,         context_.options.slots,      context_.options.memory_bytes,
-                                    std::move(attributes), context_.options.local_data, context_.options.capacity,
-                                    ahead.memory_bytes};
+    protocol::Register registration{context_.options.name,  context_.options.host,       context_.options.rack,
+                                    data_address_,          context_.options.slots,      context_.options.memory_bytes,
+                                    std::move(attributes),  context_.options.local_data, context_.options.capacity,
+                                    data_->prefetch_bytes()};
     MasterLink::Callbacks callbacks;
     callbacks.on_registered = [this](NodeId node) {
       context_.self = node;
@@ -180,19 +156,6 @@ class WorkerImpl final : public Worker {
     return {};
   }
 
-  /// Without it all goes through the data port; so it may fail.
-  void share_with_same_host() {
-    auto listener = shuffle::same_host_endpoint(data_address_).and_then([this](const rpc::Endpoint& endpoint) {
-      return reactor_->listen(endpoint, shuffle::same_host_limits(),
-                              [this](const rpc::ConnectionPtr&) { return shuffle::same_host_handler(*store_); });
-    });
-    if (!listener)
-      return context_.log.warn("map outputs are not shared with workers of this machine: {}", listener.error().to_string());
-    same_host_listener_ = *std::move(listener);
-    same_host_ = std::make_unique<shuffle::SameHost>(*reactor_);
-    context_.same_host = same_host_.get();
-  }
-
   protocol::Heartbeat look_after() {
     protocol::Heartbeat heartbeat;
     for (const auto& [id, job] : jobs_) {
@@ -205,17 +168,17 @@ class WorkerImpl final : public Worker {
     if (chunks_) chunks_->heartbeat();
     heartbeat.memory = static_cast<double>(stats.memory_bytes);
     heartbeat.clock = std::chrono::system_clock::now().time_since_epoch();
-    const shuffle::PrefetcherState ahead = prefetcher_->stats();
-    heartbeat.ahead = ahead;
-    heartbeat.ahead_held_bytes = ahead.held_bytes;
-    heartbeat.ahead_file_bytes = ahead.file_bytes;
+    const shuffle::PrefetcherState prefetched = data_->prefetcher().state();
+    heartbeat.ahead = prefetched;
+    heartbeat.ahead_held_bytes = prefetched.held_bytes;
+    heartbeat.ahead_file_bytes = prefetched.file_bytes;
     report_ahead();
     return heartbeat;
   }
 
   void report_ahead() {
     std::vector<protocol::JobAhead> jobs;
-    for (const auto& [job, bytes] : prefetcher_->changed_jobs()) jobs.push_back({job, bytes});
+    for (const auto& [job, bytes] : data_->prefetcher().changed_jobs()) jobs.push_back({job, bytes});
     link_->report(jobs);
   }
 
@@ -247,7 +210,7 @@ class WorkerImpl final : public Worker {
     const JobId id = setup.job;
     auto job = std::make_shared<WorkerJob>(context_, std::move(setup));
     jobs_[id] = job;
-    job->prepare(*binaries_, link_->connection());
+    job->prepare(*binaries_);
   }
   void carry_out(protocol::ActionValue& value) {
     if (auto found = jobs_.find(value.job); found != jobs_.end()) found->second->provide(value.action, std::move(value.bytes));
@@ -274,10 +237,7 @@ class WorkerImpl final : public Worker {
   void carry_out(protocol::NodeLost& lost) {
     const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
     if (context_.nodes.erase(lost.node) != 0) context_.lost[lost.node] = why.to_string();
-    fetcher_->forget(lost.address, why);
-    prefetcher_->forget(lost.address, why);
-    replicator_->forget(lost.address, why);
-    if (same_host_) same_host_->forget(lost.address);
+    data_->forget(lost.address, why);
     for (const auto& [id, job] : jobs_) job->node_lost(lost.node);
     if (chunks_) chunks_->node_lost(lost.address, why);
   }
@@ -293,7 +253,7 @@ class WorkerImpl final : public Worker {
       ending_.erase(weak.lock());
       if (jobs_.contains(id)) return;  // given again by a master that came back
       store_->release(id);
-      chores_->post([directory = context_.job_directory(id)] {
+      background_->post([directory = context_.job_directory(id)] {
         std::error_code ignored;
         std::filesystem::remove_all(directory, ignored);
       });
@@ -335,19 +295,13 @@ class WorkerImpl final : public Worker {
 
   std::optional<RunDirectory> temporary_;
   std::unique_ptr<shuffle::Store> store_;
-  std::unique_ptr<rpc::Reactor> chores_;
+  std::unique_ptr<rpc::Reactor> background_;
   std::unique_ptr<rpc::Reactor> reactor_;
   WorkerContext context_;
   std::string data_address_;
 
   // Reactor thread.
-  std::unique_ptr<shuffle::BlockServer> server_;
-  std::unique_ptr<shuffle::BlockFetcher> fetcher_;
-  std::unique_ptr<shuffle::SegmentReplicator> replicator_;
-  std::unique_ptr<shuffle::SameHost> same_host_;
-  std::unique_ptr<shuffle::Prefetcher> prefetcher_;
-  std::unique_ptr<rpc::Listener> listener_;
-  std::unique_ptr<rpc::Listener> same_host_listener_;
+  std::unique_ptr<DataPlane> data_;
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<MasterLink> link_;
   std::unique_ptr<ChunkService> chunks_;  // null: it keeps none

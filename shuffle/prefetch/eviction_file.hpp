@@ -15,7 +15,6 @@
 #include "base/result.hpp"
 #include "shuffle/segment/segment.hpp"
 #include "shuffle/store/store.hpp"
-#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::shuffle {
 

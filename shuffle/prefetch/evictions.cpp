@@ -20,8 +20,8 @@ void Evictions::write(std::vector<HeldPtr> blocks, Written done) {
   counts_->held += bytes;
   // Given back with the file, or when none was made.
   const std::shared_ptr<void> counted(nullptr, [counts = counts_, bytes](void*) { counts->held -= bytes; });
-  chores_.post([&reactor = reactor_, alive = std::weak_ptr(alive_), directory = directory_, counts = counts_, counted,
-                blocks = std::move(blocks), done = std::move(done)]() mutable {
+  background_.post([&reactor = reactor_, alive = std::weak_ptr(alive_), directory = directory_, counts = counts_, counted,
+                    blocks = std::move(blocks), done = std::move(done)]() mutable {
     Result<FilePtr> outcome = fail(Code::cancelled, "");
     if (auto written = EvictionFile::write(directory, blocks)) {
       const std::uint64_t on_disk = (*written)->file_bytes();
@@ -41,8 +41,8 @@ void Evictions::write(std::vector<HeldPtr> blocks, Written done) {
 }
 
 void Evictions::read(FilePtr file, std::shared_ptr<const SegmentRoom> room, Read done) {
-  chores_.post([&reactor = reactor_, alive = std::weak_ptr(alive_), file = std::move(file), room = std::move(room),
-                done = std::move(done)]() mutable {
+  background_.post([&reactor = reactor_, alive = std::weak_ptr(alive_), file = std::move(file), room = std::move(room),
+                    done = std::move(done)]() mutable {
     auto blocks = file->read(std::move(room));
     file.reset();
     reactor.post([alive = std::move(alive), blocks = std::move(blocks), done = std::move(done)] {

@@ -17,9 +17,9 @@ namespace weft::shuffle {
 /// files.
 class Evictions {
  public:
-  /// Both reactors outlive the object. `chores` runs what waits for the disk.
-  Evictions(rpc::Reactor& reactor, rpc::Reactor& chores, std::string directory, std::uint64_t disk_bytes)
-      : reactor_(reactor), chores_(chores), directory_(std::move(directory)), most_(disk_bytes) {}
+  /// Both reactors outlive the object. `background` runs what waits for the disk.
+  Evictions(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory, std::uint64_t disk_bytes)
+      : reactor_(reactor), background_(background), directory_(std::move(directory)), most_(disk_bytes) {}
 
   /// Keeps what it counts until it goes.
   using FilePtr = std::shared_ptr<const EvictionFile>;
@@ -40,7 +40,7 @@ class Evictions {
   };
 
   rpc::Reactor& reactor_;
-  rpc::Reactor& chores_;
+  rpc::Reactor& background_;
   const std::string directory_;
   const std::uint64_t most_;
   const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();

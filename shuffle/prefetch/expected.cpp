@@ -52,8 +52,7 @@ void Expected::list(const Key& key, std::uint32_t number, const std::string& add
   if (partition.taken || cache.leaving() || cache.returning() || shuffle.deferred.contains(number)) return;
   if (cache.in_files() != address.empty()) return;
   const std::uint64_t least = shuffle.complete ? kNotWorthIt : options_.least_bytes;
-  if (!address.empty() && (!is_far_(address) || left_at(shuffle, partition, address) * map_bytes(shuffle, partition) < least))
-    return;
+  if (!address.empty() && left_at(shuffle, partition, address) * map_bytes(shuffle, partition) < least) return;
   candidates_.insert(candidate(key, number, address));
 }
 

@@ -4,7 +4,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,10 +32,10 @@ struct ExpectedPartition {
 
 struct ExpectedShuffle {
   std::map<std::uint32_t, ExpectedPartition> partitions;
-  std::set<std::uint32_t> deferred;  // partitions that wait out of memory
-  std::map<std::string, std::vector<MapAttempt>> by_address;
-  std::map<MapAttempt, std::string> known;  // the address told last
-  std::set<MapAttempt> moved;               // of these: partitions may have them from another address
+  std::set<std::uint32_t> deferred;                           // partitions that wait out of memory
+  std::map<std::string, std::vector<MapAttempt>> by_address;  // of other machines
+  std::map<MapAttempt, std::string> known;                    // the address told last
+  std::set<MapAttempt> moved;                                 // of these: partitions may have them from another address
   std::uint64_t block_bytes = 0;
   bool complete = false;
 };
@@ -60,9 +59,7 @@ struct Candidate {
 class Expected {
  public:
   using Key = std::pair<JobId, ShuffleId>;
-  /// `is_far`: whether blocks are to be fetched from that address at all.
-  Expected(PrefetchOptions options, std::function<bool(const std::string&)> is_far)
-      : options_(options), is_far_(std::move(is_far)) {}
+  explicit Expected(PrefetchOptions options) : options_(std::move(options)) {}
 
   std::map<Key, ExpectedShuffle>& shuffles() { return shuffles_; }
   /// Null when it is not expected.
@@ -93,7 +90,6 @@ class Expected {
 
  private:
   const PrefetchOptions options_;
-  const std::function<bool(const std::string&)> is_far_;
   std::map<Key, ExpectedShuffle> shuffles_;
   std::set<Candidate> candidates_;
 };

@@ -48,13 +48,18 @@ void Prefetcher::Impl::offer(JobId job, ShuffleId shuffle, const std::vector<Rem
   ExpectedShuffle& outputs = expected_.shuffles()[key];
   outputs.block_bytes = block_bytes;
   outputs.complete = outputs.complete || complete;
+  std::map<std::string, std::vector<MapAttempt>> fresh_at;  // by address
   for (const RemoteOutput& output : offered) {
     const auto [known, fresh] = outputs.known.try_emplace(output.map, output.address);
     if (!fresh && std::exchange(known->second, output.address) == output.address) continue;
     if (!fresh) outputs.moved.insert(output.map);
-    if (nearness(output, job, shuffle) == Nearness::near) continue;
-    outputs.by_address[output.address].push_back(output.map);
+    fresh_at[output.address].push_back(output.map);
   }
+  for (auto& [address, maps] : fresh_at)
+    same_host_.find_out(address, [weak = weak_from_this(), key, address = address, maps = std::move(maps)](bool same_host) {
+      const auto self = weak.lock();
+      if (self && !self->closed_) self->found_out(key, address, maps, same_host);
+    });
   expected_.list(key);
   starved_ = false;  // what others keep in the store comes and goes
   pump();
@@ -106,11 +111,10 @@ void Prefetcher::Impl::drop(JobId job) {
 
 void Prefetcher::Impl::forget(const std::string& address, const Error& why) {
   expected_.pass_over(address);
-  nearness_.erase(address);
   fetcher_->forget(address, why);
 }
 
-PrefetcherState Prefetcher::Impl::stats() const {
+PrefetcherState Prefetcher::Impl::state() const {
   PrefetcherState stats = stats_;
   if (evictions_) stats.file_bytes = evictions_->file_bytes();
   return stats;
@@ -137,37 +141,19 @@ void Prefetcher::Impl::shutdown() {
   expected_.shuffles().clear();
 }
 
-Nearness Prefetcher::Impl::nearness(const RemoteOutput& output, JobId job, ShuffleId shuffle) {
-  if (same_host_ == nullptr) return Nearness::far;
-  const auto [known, fresh] = nearness_.try_emplace(output.address, Nearness::asked);
-  if (!fresh) return known->second;
-  same_host_->open(output.address, job, shuffle, {output.map},
-                   [weak = weak_from_this(), address = output.address](const Result<std::vector<Fd>>& opened) {
-                     const auto self = weak.lock();
-                     if (self && !self->closed_) self->found_out(address, opened.has_value());
-                   });
-  return Nearness::asked;
-}
-
-void Prefetcher::Impl::found_out(const std::string& address, bool near) {
-  nearness_[address] = near ? Nearness::near : Nearness::far;
-  for (auto& [key, outputs] : expected_.shuffles()) {
-    if (near)
-      outputs.by_address.erase(address);
-    else
-      expected_.list(key);
-  }
+void Prefetcher::Impl::found_out(const Key& key, const std::string& address, const std::vector<MapAttempt>& maps, bool same_host) {
+  const auto shuffle = expected_.shuffles().find(key);
+  if (same_host || shuffle == expected_.shuffles().end()) return;
+  ExpectedShuffle& outputs = shuffle->second;
+  std::vector<MapAttempt>& there = outputs.by_address[address];
+  std::copy_if(maps.begin(), maps.end(), std::back_inserter(there),
+               [&](const MapAttempt& map) { return outputs.known.at(map) == address; });
+  expected_.list(key);
   pump();
 }
 
-bool Prefetcher::Impl::is_far(const std::string& address) const {
-  if (same_host_ == nullptr) return true;
-  const auto known = nearness_.find(address);
-  return known != nearness_.end() && known->second == Nearness::far;
-}
-
 void Prefetcher::Impl::pump() {
-  while (!closed_ && !starved_ && leaving_ == 0 && flights_ < options_.fetch.in_flight && !expected_.candidates().empty()) {
+  while (!closed_ && !starved_ && leaving_ == 0 && flights_ < options_.fetch.pull.in_flight && !expected_.candidates().empty()) {
     const Candidate next = *expected_.candidates().begin();
     const Expected::Wanted wanted = next.comes_back() ? Expected::Wanted() : expected_.next_fetch(next);
     const std::uint64_t bytes = next.comes_back() ? partition_of(next).cache.next_file_bytes() : wanted.bytes;
@@ -273,8 +259,8 @@ void Prefetcher::Impl::give_up(const Key& key, std::uint32_t number, ExpectedPar
   answer(key.first, partition);
 }
 
-Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, SameHost* same_host, PrefetchOptions options)
-    : impl_(std::make_shared<Impl>(reactor, chores, store, same_host, options)) {}
+Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, PrefetchOptions options)
+    : impl_(std::make_shared<Impl>(reactor, background, store, same_host, std::move(options))) {}
 Prefetcher::~Prefetcher() { impl_->shutdown(); }
 void Prefetcher::expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
   impl_->expect(job, shuffle, partitions);
@@ -293,7 +279,7 @@ void Prefetcher::drop(JobId job, ShuffleId shuffle, std::uint32_t partition) { i
 void Prefetcher::drop(JobId job, ShuffleId shuffle) { impl_->drop(job, shuffle); }
 void Prefetcher::drop(JobId job) { impl_->drop(job); }
 void Prefetcher::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
-PrefetcherState Prefetcher::stats() const { return impl_->stats(); }
+PrefetcherState Prefetcher::state() const { return impl_->state(); }
 Prefetcher::JobBytes Prefetcher::changed_jobs() { return impl_->changed_jobs(); }
 
 }  // namespace weft::shuffle

@@ -16,8 +16,9 @@
 #include "base/rpc/rpc.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 #include "shuffle/store/store.hpp"
+#include "shuffle/transfer/block_fetcher.hpp"
+#include "shuffle/transfer/block_server.hpp"
 #include "shuffle/transfer/same_host.hpp"
-#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::shuffle {
 
@@ -29,7 +30,7 @@ struct PrefetchOptions {
   std::uint64_t fetch_bytes = 4u << 20;    // wanted size of one fetch
   std::uint64_t least_bytes = 128u << 10;  // less waits for more, until all outputs are known
   // Tasks wait for what is under way, so nothing is tried twice: they ask themselves for what did not come.
-  FetchOptions fetch{.attempts = 1, .reply_deadline = std::chrono::seconds(5), .in_flight = 4};
+  FetchOptions fetch{.pull = {.in_flight = 4, .attempts = 1, .reply_deadline = std::chrono::seconds(5)}};
 };
 
 /// Since start, but what is held.
@@ -64,9 +65,9 @@ struct PartRange {
 /// Reactor thread only, construction and destruction too; after destruction no callback comes.
 class Prefetcher {
  public:
-  /// What neighbours have is not brought: tasks map it. `neighbours` (null: there are none) outlive this object, `store` also what
-  /// was posted to the reactors. What waits for the disk runs on `chores`; files lie in the store's directory.
-  Prefetcher(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, SameHost* same_host, PrefetchOptions options);
+  /// What workers of the same host have is not prefetched: tasks map it. `same_host` outlives this object, `store` also what was
+  /// posted to the reactors. What waits for the disk runs on `background`; files lie in the store's directory.
+  Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, PrefetchOptions options);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
@@ -93,7 +94,7 @@ class Prefetcher {
   /// Nobody need wait for anything from there any more.
   void forget(const std::string& address, const Error& why);
 
-  PrefetcherState stats() const;
+  PrefetcherState state() const;
   using JobBytes = std::vector<std::pair<JobId, PrefetchStats>>;
   /// Of each job of which something has changed since the last call: all since its start. Of a dropped job once more.
   JobBytes changed_jobs();

@@ -15,19 +15,16 @@
 
 namespace weft::shuffle {
 
-/// Whether an address is of this machine.
-enum class Nearness : std::uint8_t { asked, near, far };
-
 /// Reactor thread.
 class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(rpc::Reactor& reactor, rpc::Reactor& chores, Store& store, SameHost* same_host, PrefetchOptions options)
+  Impl(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, PrefetchOptions options)
       : store_(store),
         same_host_(same_host),
-        options_(options),
-        fetcher_(std::in_place, reactor, options.fetch),
-        evictions_(std::in_place, reactor, chores, store.directory(), options.disk_bytes),
-        expected_(options, [this](const std::string& address) { return is_far(address); }) {}
+        options_(std::move(options)),
+        fetcher_(std::in_place, reactor, options_.fetch),
+        evictions_(std::in_place, reactor, background, store.directory(), options_.disk_bytes),
+        expected_(options_) {}
 
   // As Prefetcher has them.
   void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
@@ -38,7 +35,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void drop(JobId job, ShuffleId shuffle);
   void drop(JobId job);
   void forget(const std::string& address, const Error& why);
-  PrefetcherState stats() const;
+  PrefetcherState state() const;
   JobBytes changed_jobs();
   /// No callback comes any more.
   void shutdown();
@@ -47,10 +44,8 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   using Key = Expected::Key;
 
   // Fetching.
-  /// Found out with the first output there.
-  Nearness nearness(const RemoteOutput& output, JobId job, ShuffleId shuffle);
-  void found_out(const std::string& address, bool near);
-  bool is_far(const std::string& address) const;
+  /// Outputs at an address of which it is known whether it is this host.
+  void found_out(const Key& key, const std::string& address, const std::vector<MapAttempt>& maps, bool same_host);
   ExpectedPartition& partition_of(const Candidate& what);
   /// Nothing is begun while blocks are on their way to files: their memory is not free yet.
   void pump();
@@ -84,12 +79,11 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void bring_back_all_taken();
 
   Store& store_;
-  SameHost* same_host_;
+  SameHost& same_host_;
   const PrefetchOptions options_;
   const Log log_{"prefetch"};
   std::optional<BlockFetcher> fetcher_;  // calls nothing back once it is gone
   std::optional<Evictions> evictions_;   // likewise
-  std::map<std::string, Nearness> nearness_;
   Expected expected_;
   std::uint32_t flights_ = 0;          // fetches under way, and files that are read back
   std::uint32_t leaving_ = 0;          // files that are written

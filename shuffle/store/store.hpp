@@ -22,6 +22,13 @@ struct SegmentKey {
   friend auto operator<=>(const SegmentKey&, const SegmentKey&) = default;
 };
 
+/// The output of one attempt of a map, where its shuffle is known.
+struct MapAttempt {
+  std::uint32_t map = 0;
+  std::uint32_t attempt = 0;
+  friend auto operator<=>(const MapAttempt&, const MapAttempt&) = default;
+};
+
 struct StoreStats {
   std::uint64_t segments = 0;
   std::uint64_t memory_bytes = 0;

@@ -1,3 +1,5 @@
+#include "shuffle/transfer/block_server.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -6,7 +8,6 @@
 
 #include "base/rpc/payload.hpp"
 #include "shuffle/transfer/transfer.capnp.h"
-#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::shuffle {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::size_t kMostExtents = 16u << 10;     // per reply; bounds its hea
 constexpr std::uint64_t kLargestPiece = 4u << 20;   // of a whole segment
 constexpr std::uint64_t kLargestExtent = 1u << 30;  // what one extent may have to be sent at all
 constexpr std::size_t kCopyBelow = 8u << 10;        // a copy is cheaper than one more piece to send
+constexpr std::size_t kLongestAddress = 256;        // a peer that calls itself longer is not counted
 constexpr std::size_t kTrialBytes = 64u << 10;
 constexpr std::size_t kNotWorthCompressing = 512;
 
@@ -57,12 +59,14 @@ struct Request {
   std::uint32_t first_extent = 0;
   std::uint64_t max_bytes = 0;
   bool accept_lz4 = false;
+  std::string from;
 };
 
 Result<Request> decode(ByteView header) {
   return rpc::read_message<FetchBlocks>(header, "a request for map output", [](FetchBlocks::Reader reader) -> Result<Request> {
-    Request request{JobId(reader.getJob()), ShuffleId(reader.getShuffle()), reader.getPartition(), {},
-                    reader.getFirstMap(),   reader.getFirstExtent(),        reader.getMaxBytes(),  reader.getAcceptLz4()};
+    Request request{JobId(reader.getJob()),       ShuffleId(reader.getShuffle()), reader.getPartition(), {},
+                    reader.getFirstMap(),         reader.getFirstExtent(),        reader.getMaxBytes(),  reader.getAcceptLz4(),
+                    rpc::string(reader.getFrom())};
     for (const auto map : reader.getMaps()) request.maps.push_back({map.getMap(), map.getAttempt()});
     if (request.first_map >= request.maps.size()) return fail(Code::invalid_argument, "a request for map output names no map");
     request.max_bytes = std::clamp(request.max_bytes, kSmallestReply, kLargestReply);
@@ -182,8 +186,9 @@ class ReplyBuilder {
 };
 
 /// Part of a whole segment, as it lies in its file.
-Result<rpc::Payload> segment_piece(const Store& store, ByteView header) {
+Result<rpc::Payload> segment_piece(const Store& store, ByteView header, std::string& from) {
   return rpc::read_message<FetchSegment>(header, "a request for a segment", [&](FetchSegment::Reader in) -> Result<rpc::Payload> {
+    from = rpc::string(in.getFrom());
     const auto segment = store.get({JobId(in.getJob()), ShuffleId(in.getShuffle()), in.getMap(), in.getAttempt()});
     capnp::MallocMessageBuilder message;
     auto root = message.initRoot<SegmentPiece>();
@@ -212,7 +217,8 @@ rpc::Limits transfer_limits() {
   return limits;
 }
 
-BlockServer::BlockServer(const Store& store, Compression compression) : store_(store), compression_(compression) {}
+BlockServer::BlockServer(const Store& store, Compression compression, std::shared_ptr<Links> links)
+    : store_(store), compression_(compression), links_(std::move(links)) {}
 
 rpc::Handler BlockServer::handler() const {
   rpc::Handler handler;
@@ -225,17 +231,24 @@ rpc::Handler BlockServer::handler() const {
 }
 
 void BlockServer::serve(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) const {
-  if (message.type == kFetchSegment) {
-    auto piece = segment_piece(store_, message.header.view());
-    return piece ? responder.reply(std::move(*piece)) : responder.fail(piece.error());
-  }
-  auto request = decode({message.header.data(), message.header.size()});
-  if (!request) return responder.fail(request.error());
-  const bool always = compression_ == Compression::always;
-  const bool compress = request->accept_lz4 && compression_ != Compression::never && (always || !is_loopback(connection->peer()));
-  auto reply = ReplyBuilder(*request, compress, always).build(store_);
+  std::string from;
+  auto reply = message.type == kFetchSegment ? segment_piece(store_, message.header.view(), from)
+                                             : blocks(message.header.view(), is_loopback(connection->peer()), from);
   if (!reply) return responder.fail(reply.error());
+  if (links_ && from.size() <= kLongestAddress) {
+    std::uint64_t bytes = 0;
+    for (const SharedBytes& piece : reply->bulk) bytes += piece.bytes.size();
+    links_->sent(from.empty() ? connection->peer() : from, bytes);
+  }
   responder.reply(std::move(*reply));
+}
+
+Result<rpc::Payload> BlockServer::blocks(ByteView header, bool loopback, std::string& from) const {
+  WEFT_ASSIGN(const Request request, decode(header));
+  from = request.from;
+  const bool always = compression_ == Compression::always;
+  const bool compress = request.accept_lz4 && compression_ != Compression::never && (always || !loopback);
+  return ReplyBuilder(request, compress, always).build(store_);
 }
 
 }  // namespace weft::shuffle

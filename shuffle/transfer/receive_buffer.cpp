@@ -15,14 +15,14 @@
 namespace weft::shuffle {
 namespace {
 
-constexpr std::uint64_t kLargestExtent = 1u << 30;
-constexpr std::size_t kMostExtents = 64u << 10;      // of a reply; servers send fewer
+constexpr std::uint64_t kLargestReceived = 1u << 30;
+constexpr std::size_t kMostReceived = 64u << 10;     // of a reply; servers send fewer
 constexpr std::uint64_t kPiece = 256u << 10;         // still in the cache when it is checked
 constexpr std::uint64_t kWorthKeeping = 256u << 10;  // less is as fast afresh
 // Recycled pages may be larger than what is wanted now: by a quarter when that is all, so many times when more will come.
 constexpr std::uint64_t kMore = 8;
 
-tl::unexpected<Error> damaged(std::string what) {
+tl::unexpected<Error> damaged_reply(std::string what) {
   return fail(Code::corrupt, "damaged reply to a request for map output: " + what);
 }
 
@@ -47,12 +47,12 @@ void ReceiveBuffer::begin(ByteView header, std::uint64_t bytes) {
 Result<void> ReceiveBuffer::announce(ByteView header) {
   return rpc::read_message<Blocks>(header, "a reply to a request for map output", [&](Blocks::Reader blocks) -> Result<void> {
     if (blocks.getLost()) {
-      if (blocks.getLostMap() < position_.first || blocks.getLostMap() >= sizes_.size()) return damaged("unknown map");
+      if (blocks.getLostMap() < position_.first || blocks.getLostMap() >= sizes_.size()) return damaged_reply("unknown map");
       position_ = {blocks.getLostMap(), 0};
       return fail(Code::not_found, std::string(rpc::text_view(blocks.getReason())));
     }
     const auto extents = blocks.getExtents();
-    if (extents.size() > kMostExtents) return damaged("too many extents");
+    if (extents.size() > kMostReceived) return damaged_reply("too many extents");
     for (const auto extent : extents)
       announced_.push_back({extent.getMap(), extent.getRecords(), extent.getRawLength(), extent.getStoredLength(),
                             extent.getCrc32c(), extent.getCompressed()});
@@ -84,7 +84,7 @@ void ReceiveBuffer::filled(std::size_t bytes) {
 
 /// The current extent is whole, with that checksum.
 void ReceiveBuffer::finish(const Announced& extent, Result<std::uint32_t> crc) {
-  if (crc && *crc != extent.crc32c) crc = damaged("checksum mismatch");
+  if (crc && *crc != extent.crc32c) crc = damaged_reply("checksum mismatch");
   if (!crc) {
     error_ = std::move(crc).error();
     return;
@@ -124,13 +124,13 @@ Result<void> ReceiveBuffer::prepare(const Announced& extent) {
 }
 
 Result<void> ReceiveBuffer::check(const Announced& extent) {
-  if (extent.map < position_.first || extent.map >= sizes_.size()) return damaged("unknown map");
+  if (extent.map < position_.first || extent.map >= sizes_.size()) return damaged_reply("unknown map");
   if (extent.map != position_.first) position_ = {extent.map, 0};  // from here on it is this map's fault
-  if (extent.stored > left_) return damaged("extents are longer than the bytes that came");
-  if (!extent.compressed && extent.raw != extent.stored) return damaged("two lengths of one extent");
+  if (extent.stored > left_) return damaged_reply("extents are longer than the bytes that came");
+  if (!extent.compressed && extent.raw != extent.stored) return damaged_reply("two lengths of one extent");
   // LZ4 cannot do better than 255 to 1, so a length beyond that is a lie and not worth its memory.
-  if (extent.raw > kLargestExtent || (extent.compressed && extent.raw / 255 > extent.stored + 16))
-    return damaged("impossible length");
+  if (extent.raw > kLargestReceived || (extent.compressed && extent.raw / 255 > extent.stored + 16))
+    return damaged_reply("impossible length");
   return {};
 }
 
@@ -159,7 +159,7 @@ Result<std::uint32_t> ReceiveBuffer::decompress(const Announced& extent) {
   const MutableBytes to = pages_->span(end_, extent.raw);
   const int size = LZ4_decompress_safe(reinterpret_cast<const char*>(scratch_.data()), reinterpret_cast<char*>(to.data()),
                                        static_cast<int>(extent.stored), static_cast<int>(to.size()));
-  if (size < 0 || static_cast<std::uint64_t>(size) != to.size()) return damaged("compressed bytes are no LZ4");
+  if (size < 0 || static_cast<std::uint64_t>(size) != to.size()) return damaged_reply("compressed bytes are no LZ4");
   return crc32c(to);
 }
 
@@ -167,9 +167,9 @@ Result<bool> ReceiveBuffer::arrived(ByteView header) {
   if (!begun_) begin(header, 0);
   begun_ = false;
   if (error_) return fail(*error_);
-  if (left_ != 0) return damaged("bytes without an extent");
+  if (left_ != 0) return damaged_reply("bytes without an extent");
   if (complete_) return true;
-  if (next_ < position_ || next_.first >= sizes_.size() || announced_.empty()) return damaged("it leads nowhere");
+  if (next_ < position_ || next_.first >= sizes_.size() || announced_.empty()) return damaged_reply("it leads nowhere");
   position_ = next_;
   return false;
 }

@@ -1,5 +1,5 @@
-// Where the blocks of one fetch land: replies' extents go from the socket to their place in a segment and are checked on the way,
-// while they are in the cache. Private to the transfer of blocks.
+// Where the blocks of one fetch are received: the extents of replies go from the socket to their place in a segment and are checked
+// on the way, while they are in the cache. Private to the transfer of blocks.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class ReceiveBuffer final : public rpc::BulkSink {
   /// After a reply and all its bulk: true when all maps are there, and position() says how to go on when not. not_found: the map at
   /// position() is lost; corrupt: the reply is damaged there.
   Result<bool> arrived(ByteView header);
-  /// All that landed, as a segment to be read by whoever gets the descriptor. Once, last.
+  /// All that was received, as a segment to be read by whoever gets the descriptor. Once, last.
   Result<SealedSegment> seal();
 
  private:
@@ -60,7 +60,7 @@ class ReceiveBuffer final : public rpc::BulkSink {
 
   const std::shared_ptr<SharedPool> pool_;
   std::optional<SharedPages> pages_;
-  std::uint64_t end_ = sizeof(format::Header);  // of what landed for good
+  std::uint64_t end_ = sizeof(format::Header);  // of what was received for good
   std::vector<format::IndexEntry> index_;
   std::vector<PartitionSize> sizes_;
   Position position_{};

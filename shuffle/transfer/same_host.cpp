@@ -15,8 +15,8 @@ namespace weft::shuffle {
 namespace {
 
 constexpr rpc::Duration kConnectDeadline = std::chrono::seconds(2);
-constexpr rpc::Duration kReplyDeadline = std::chrono::seconds(10);
-constexpr std::size_t kMostAddresses = 4096;  // remembered, whether they are neighbours or not
+constexpr rpc::Duration kOpenDeadline = std::chrono::seconds(10);
+constexpr std::size_t kMostAddresses = 4096;  // remembered, whether they are of this host or not
 
 Buffer encode(JobId job, ShuffleId shuffle, const std::vector<MapAttempt>& maps) {
   capnp::MallocMessageBuilder message;
@@ -50,14 +50,14 @@ Result<rpc::Payload> serve(const Store& store, OpenOutputs::Reader request) {
 
 Result<std::vector<Fd>> descriptors(rpc::Message answer, std::size_t wanted) {
   return rpc::read_message<OpenedOutputs>(
-      answer.header.view(), "a neighbour's answer", [&](OpenedOutputs::Reader opened) -> Result<std::vector<Fd>> {
+      answer.header.view(), "an answer of a worker of the same host", [&](OpenedOutputs::Reader opened) -> Result<std::vector<Fd>> {
         std::vector<Fd> fds(wanted);
         std::size_t next = 0;
         const auto found = opened.getFound();
         for (unsigned i = 0; i < found.size() && i < wanted; ++i)
           if (found[i] && next < answer.fds.size()) fds[i] = std::move(answer.fds[next++]);
         if (found.size() != wanted || next != answer.fds.size())
-          return fail(Code::corrupt, "a neighbour's answer does not fit the map outputs asked for");
+          return fail(Code::corrupt, "an answer of a worker of the same host does not fit the map outputs requested");
         return fds;
       });
 }
@@ -80,8 +80,9 @@ rpc::Limits same_host_limits() {
 rpc::Handler same_host_handler(const Store& store) {
   rpc::Handler handler;
   handler.on_request = [&store](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
-    if (message.type != kOpenOutputs) return responder.fail(Error(Code::invalid_argument, "neighbours are given map outputs only"));
-    auto payload = rpc::read_message<OpenOutputs>(message.header.view(), "a neighbour's request",
+    if (message.type != kOpenOutputs)
+      return responder.fail(Error(Code::invalid_argument, "workers of the same host are given map outputs only"));
+    auto payload = rpc::read_message<OpenOutputs>(message.header.view(), "a request of a worker of the same host",
                                                   [&](OpenOutputs::Reader request) { return serve(store, request); });
     payload ? responder.reply(std::move(*payload)) : responder.fail(payload.error());
   };
@@ -97,18 +98,26 @@ class SameHost::Impl : public std::enable_shared_from_this<Impl> {
     Done done;
   };
 
-  explicit Impl(rpc::Reactor& reactor)
-      : reactor_(reactor),
-        peers_(std::in_place, reactor, rpc::PeersOptions{same_host_limits(), kConnectDeadline, kMostAddresses, true},
-               same_host_endpoint) {}
+  Impl(rpc::Reactor& reactor, bool enabled) : reactor_(reactor) {
+    if (enabled)
+      peers_.emplace(reactor, rpc::PeersOptions{same_host_limits(), kConnectDeadline, kMostAddresses, true}, same_host_endpoint);
+  }
+
+  void find_out(const std::string& address, std::function<void(bool)> done) {
+    if (!peers_) return done(false);
+    peers_->get(address, [done = std::move(done)](const Result<rpc::ConnectionPtr>& connection) { done(connection.has_value()); });
+  }
 
   void open(const std::string& address, Request request) {
+    if (!peers_) return refuse(request.done, Error(Code::unavailable, "map outputs are not shared with workers of the same host"));
     peers_->get(address, [this, request = std::move(request)](const Result<rpc::ConnectionPtr>& connection) {
       connection ? ask(*connection, request) : refuse(request.done, connection.error());
     });
   }
 
-  void forget(const std::string& address) { peers_->forget(address); }
+  void forget(const std::string& address) {
+    if (peers_) peers_->forget(address);
+  }
   void shutdown() { peers_.reset(); }
 
  private:
@@ -121,7 +130,7 @@ class SameHost::Impl : public std::enable_shared_from_this<Impl> {
   void ask(const rpc::ConnectionPtr& connection, const Request& request) {
     rpc::Payload payload;
     payload.header = encode(request.job, request.shuffle, request.maps);
-    connection->request(kOpenOutputs, std::move(payload), kReplyDeadline,
+    connection->request(kOpenOutputs, std::move(payload), kOpenDeadline,
                         [weak = weak_from_this(), wanted = request.maps.size(), done = request.done](Result<rpc::Message> reply) {
                           if (!weak.lock()) return;
                           reply ? done(descriptors(*std::move(reply), wanted)) : done(fail(std::move(reply).error()));
@@ -129,14 +138,15 @@ class SameHost::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   rpc::Reactor& reactor_;
-  std::optional<rpc::Peers> peers_;  // by data address; calls nothing back once it is gone
+  std::optional<rpc::Peers> peers_;  // by data address, when enabled; calls nothing back once it is gone
 };
 
-SameHost::SameHost(rpc::Reactor& reactor) : impl_(std::make_shared<Impl>(reactor)) {}
+SameHost::SameHost(rpc::Reactor& reactor, bool enabled) : impl_(std::make_shared<Impl>(reactor, enabled)) {}
 SameHost::~SameHost() { impl_->shutdown(); }
 void SameHost::open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done) {
   impl_->open(address, {job, shuffle, std::move(maps), std::move(done)});
 }
+void SameHost::find_out(const std::string& address, std::function<void(bool)> done) { impl_->find_out(address, std::move(done)); }
 void SameHost::forget(const std::string& address) { impl_->forget(address); }
 
 }  // namespace weft::shuffle

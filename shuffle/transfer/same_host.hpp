@@ -1,7 +1,7 @@
 // Map outputs of other workers of this machine, by descriptor: their readers map them, and no byte is moved.
 //
 // A worker offers its store under a name that only processes of its machine (of its network namespace) and its user can connect to,
-// derived from its data address. Who cannot connect is no neighbour and fetches blocks instead (transfer.hpp).
+// derived from its data address. Who cannot connect is on another host and fetches blocks instead (block_fetcher.hpp).
 #pragma once
 
 #include <functional>
@@ -14,7 +14,6 @@
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
 #include "shuffle/store/store.hpp"
-#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::shuffle {
 
@@ -22,26 +21,33 @@ inline constexpr rpc::MessageType kOpenOutputs = 301;
 /// At most so many outputs are asked for at a time: each is a descriptor.
 inline constexpr std::size_t kOutputsPerRequest = 60;
 
-/// Where neighbours reach the worker with that data address.
+/// Where workers of the same host reach the worker with that data address.
 Result<rpc::Endpoint> same_host_endpoint(const std::string& data_address);
 rpc::Limits same_host_limits();
-/// Serves a store's segments to same_host, for Reactor::listen(). Reactor thread; `store` must outlive the connections.
+/// Serves a store's segments to workers of the same host, for Reactor::listen(). Reactor thread; `store` must outlive the
+/// connections.
 rpc::Handler same_host_handler(const Store& store);
 
-/// Asks same_host, over cached connections. Reactor thread only; after destruction no callback comes.
+/// Requests descriptors from workers of the same host, over cached connections, and is the one place that knows who they are.
+/// Reactor thread only; after destruction no callback comes.
 class SameHost {
  public:
-  explicit SameHost(rpc::Reactor& reactor);
+  /// `enabled`: false where map outputs are not shared; then no worker is on the same host.
+  explicit SameHost(rpc::Reactor& reactor, bool enabled = true);
   ~SameHost();
   SameHost(const SameHost&) = delete;
   SameHost& operator=(const SameHost&) = delete;
 
-  /// A descriptor per map; invalid where the neighbour has no such output. unavailable: the worker at `address` is no neighbour, or
+  /// Whether the worker at that address is on this host and shares its map outputs. `done` is called once: at once when that is
+  /// known, later otherwise.
+  void find_out(const std::string& address, std::function<void(bool same_host)> done);
+
+  /// A descriptor per map; invalid where the worker has no such output. unavailable: the worker at `address` is on another host, or
   /// gone.
   using Done = std::function<void(Result<std::vector<Fd>>)>;
-  /// `done` is called exactly once, later, on the reactor's thread.
+  /// `maps`: at most kOutputsPerRequest. `done` is called exactly once, later, on the reactor's thread.
   void open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done);
-  /// Of a neighbour that is gone: whoever waits for it is told at once.
+  /// That worker is gone: whoever waits for it is told at once.
   void forget(const std::string& address);
 
  private:

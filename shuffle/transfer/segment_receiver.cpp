@@ -14,10 +14,10 @@
 namespace weft::shuffle {
 namespace {
 
-constexpr std::uint64_t kLargestPiece = 8u << 20;                  // servers send smaller ones
+constexpr std::uint64_t kLargestReceivedPiece = 8u << 20;          // servers send smaller ones
 constexpr std::uint64_t kLargestSegment = std::uint64_t{1} << 50;  // a longer one is a lie
 
-tl::unexpected<Error> damaged(std::string what) { return fail(Code::corrupt, "damaged piece of a map output: " + what); }
+tl::unexpected<Error> damaged_piece(std::string what) { return fail(Code::corrupt, "damaged piece of a map output: " + what); }
 
 }  // namespace
 
@@ -38,9 +38,9 @@ Result<void> SegmentReceiver::announce(ByteView header, std::uint64_t bytes) {
   return rpc::read_message<SegmentPiece>(header, "a piece of a map output", [&](SegmentPiece::Reader piece) -> Result<void> {
     if (piece.getLost()) return fail(Code::not_found, std::string(rpc::text_view(piece.getReason())));
     const std::uint64_t size = piece.getSize();
-    if (size_ != 0 && size != size_) return damaged("it has another size than before");
-    if (size <= position_ || size > kLargestSegment) return damaged("impossible size");
-    if (bytes == 0 || bytes > kLargestPiece || bytes > size - position_) return damaged("impossible number of bytes");
+    if (size_ != 0 && size != size_) return damaged_piece("it has another size than before");
+    if (size <= position_ || size > kLargestSegment) return damaged_piece("impossible size");
+    if (bytes == 0 || bytes > kLargestReceivedPiece || bytes > size - position_) return damaged_piece("impossible number of bytes");
     size_ = size;
     if (!pages_ && !file_.valid()) WEFT_TRY(make_room());
     if (file_.valid() && piece_.size() < bytes) piece_ = Buffer(bytes);
@@ -81,7 +81,8 @@ Result<void> SegmentReceiver::write() {
   const std::uint64_t from = position_ - got_;
   for (std::uint64_t done = 0; done < got_;) {
     const ssize_t written = ::pwrite(file_.get(), piece_.data() + done, got_ - done, static_cast<off_t>(from + done));
-    if (written < 0 && errno != EINTR) return fail(errno_error("writing a copy of a map output to " + store_.directory(), errno));
+    if (written < 0 && errno != EINTR)
+      return fail(errno_error("writing a replica of a map output to " + store_.directory(), errno));
     if (written > 0) done += static_cast<std::uint64_t>(written);
   }
   got_ = 0;

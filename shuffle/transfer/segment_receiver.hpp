@@ -1,5 +1,5 @@
-// Where a whole segment of another worker lands, reply by reply: in memory when the store has room for it, else in a file. Private
-// to the copying of segments.
+// Where a whole segment of another worker is received, reply by reply: in memory when the store has room for it, else in a file.
+// Private to the replication of segments.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class SegmentReceiver final : public rpc::BulkSink {
   void filled(std::size_t bytes) override;
 
   /// After a reply and all its bulk: true when the segment is whole. not_found: the peer does not have it; corrupt: the reply makes
-  /// no sense. What came in vain is overwritten by the next reply.
+  /// no sense. What was wasted is overwritten by the next reply.
   Result<bool> arrived(ByteView header);
   /// What arrived last is to be written to the file before the next reply comes: it may take time.
   bool must_write() const { return file_.valid() && got_ != 0; }
@@ -50,7 +50,7 @@ class SegmentReceiver final : public rpc::BulkSink {
   std::optional<SharedPages> pages_;  // in memory, or
   Fd file_;                           // in this file
   Buffer piece_;                      // and the last reply, on its way to it
-  std::uint64_t size_ = 0;            // of the segment; 0: not told yet
+  std::uint64_t size_ = 0;            // of the segment; 0: not known yet
   std::uint64_t position_ = 0;
   // Of the reply that comes.
   bool begun_ = false;

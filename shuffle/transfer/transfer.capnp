@@ -13,6 +13,8 @@ struct FetchBlocks {
   maxBytes @6 :UInt64;
   # Wanted size of the reply; one larger extent is sent all the same.
   acceptLz4 @7 :Bool;
+  from @8 :Text;
+  # The data address of who asks, for the counts of the server.
 
   struct MapAttempt {
     map @0 :UInt32;
@@ -66,6 +68,8 @@ struct FetchSegment {
   offset @4 :UInt64;
   maxBytes @5 :UInt64;
   # Wanted size of the reply.
+  from @6 :Text;
+  # As in FetchBlocks.
 }
 
 struct SegmentPiece {

@@ -1,3 +1,5 @@
+#include "shuffle/transfer/block_fetcher.hpp"
+
 #include <future>
 #include <map>
 #include <mutex>
@@ -9,7 +11,7 @@
 
 #include "base/file.hpp"
 #include "base/random.hpp"
-#include "shuffle/transfer/transfer.hpp"
+#include "shuffle/transfer/block_server.hpp"
 
 namespace weft::shuffle {
 namespace {
@@ -190,7 +192,7 @@ TEST_F(BlockFetcherTest, ManyTinyExtentsAndManyFetchesAtOnce) {
 
 TEST_F(BlockFetcherTest, AMissingMapIsNamedAtOnce) {
   serve();
-  options_.backoff = 1h;  // a retry would hang the test
+  options_.pull.backoff = 1h;  // a retry would hang the test
   put(0, 0, {"a"});
   put(1, 0, {"b"}, 2);
   auto outcome = fetch(0, {{0, 0}, {1, 1}, {2, 0}});
@@ -217,7 +219,7 @@ SealedSegment damaged_segment(const std::string& good) {
 
 TEST_F(BlockFetcherTest, ADamagedBlockIsNeverDelivered) {
   for (const auto compression : {Compression::never, Compression::always}) {
-    options_.backoff = 1ms;
+    options_.pull.backoff = 1ms;
     serve(compression);
     put(0, 0, {"good"});
     ASSERT_TRUE(store_.put({kJob, kShuffle, 1, 0}, damaged_segment(std::string(50'000, 'x'))));
@@ -231,7 +233,7 @@ TEST_F(BlockFetcherTest, ADamagedBlockIsNeverDelivered) {
 }
 
 TEST_F(BlockFetcherTest, ReachesNobody) {
-  options_.backoff = 1ms;
+  options_.pull.backoff = 1ms;
   serve();
   const std::string address = address_;
   server_reactor_->run([&] { listener_.reset(); });
@@ -248,7 +250,7 @@ TEST_F(BlockFetcherTest, JobsTakeTurns) {
   serve();
   for (std::uint32_t map = 0; map < 8; ++map) put(map, 0, {std::string(1000, 'x')});
   put(8, 0, {std::string(1000, 'y')}, 0, JobId(2));
-  options_.in_flight = options_.in_flight_per_node = 1;
+  options_.pull.in_flight = options_.pull.in_flight_per_node = 1;
   std::vector<JobId> ended;
   std::promise<void> all;
   client_reactor_->run([&] {
@@ -270,7 +272,7 @@ TEST_F(BlockFetcherTest, JobsTakeTurns) {
 TEST_F(BlockFetcherTest, ALinkIsNoFasterThanItsCap) {
   serve(Compression::never);
   for (std::uint32_t map = 0; map < 4; ++map) put(map, 0, {std::string(1u << 20, 'x')});
-  options_.cap = std::make_shared<LinkCap>(10u << 20);
+  options_.pull.links = std::make_shared<Links>(10u << 20);
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::future<std::shared_ptr<FetchOutcome>>> fetches;
   for (std::uint32_t map = 0; map < 4; ++map) fetches.push_back(start(0, {{map, 0}}));
@@ -279,21 +281,8 @@ TEST_F(BlockFetcherTest, ALinkIsNoFasterThanItsCap) {
   EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(100));
 }
 
-TEST(LinkCap, GivesWhatCameItsTime) {
-  LinkCap cap(1000);
-  const TimePoint start(std::chrono::seconds(100));
-  EXPECT_LE(cap.free_at("a"), start);
-  cap.took("a", start, 500);
-  EXPECT_EQ(cap.free_at("a"), start + std::chrono::milliseconds(500));
-  cap.took("a", start, 1000);  // both asked for at once
-  EXPECT_EQ(cap.free_at("a"), start + std::chrono::milliseconds(1500));
-  EXPECT_LE(cap.free_at("b"), start);
-  cap.took("a", start + std::chrono::seconds(10), 100);  // an idle link saves nothing up
-  EXPECT_EQ(cap.free_at("a"), start + std::chrono::milliseconds(10'100));
-}
-
 TEST_F(BlockFetcherTest, ResumesWhenThePeerClosesInTheMiddle) {
-  options_.backoff = 1ms;
+  options_.pull.backoff = 1ms;
   options_.reply_bytes = 1;  // 64 KiB: many replies
   server_.emplace(store_, Compression::never);
   auto served = std::make_shared<int>(0);
@@ -315,9 +304,9 @@ TEST_F(BlockFetcherTest, ResumesWhenThePeerClosesInTheMiddle) {
 }
 
 TEST_F(BlockFetcherTest, ASilentPeerMeetsTheDeadline) {
-  options_.attempts = 2;
-  options_.backoff = 1ms;
-  options_.reply_deadline = 50ms;
+  options_.pull.attempts = 2;
+  options_.pull.backoff = 1ms;
+  options_.pull.reply_deadline = 50ms;
   auto kept = std::make_shared<std::vector<rpc::Responder>>();
   listen([kept] {
     rpc::Handler handler;
@@ -333,9 +322,9 @@ TEST_F(BlockFetcherTest, ASilentPeerMeetsTheDeadline) {
 }
 
 TEST_F(BlockFetcherTest, ForgettingAPeerEndsItsFetches) {
-  options_.reply_deadline = 1h;
-  options_.backoff = 1h;
-  options_.in_flight = 1;
+  options_.pull.reply_deadline = 1h;
+  options_.pull.backoff = 1h;
+  options_.pull.in_flight = 1;
   auto asked = std::make_shared<std::promise<void>>();
   auto kept = std::make_shared<std::vector<rpc::Responder>>();
   listen([kept, asked] {
@@ -359,7 +348,7 @@ TEST_F(BlockFetcherTest, ForgettingAPeerEndsItsFetches) {
 }
 
 TEST_F(BlockFetcherTest, NonsenseInRepliesAndRequestsIsRefused) {
-  options_.backoff = 1ms;
+  options_.pull.backoff = 1ms;
   const auto answer = std::make_shared<std::string>();
   listen([answer] {
     rpc::Handler handler;
@@ -422,7 +411,7 @@ TEST_F(BlockFetcherTest, WhatAReaderHoldsNeverChangesWhileMemoryIsRecycled) {
 }
 
 TEST_F(BlockFetcherTest, ADamagedExtentIsAskedForAgainAndOverwritten) {
-  options_.backoff = 1ms;
+  options_.pull.backoff = 1ms;
   server_.emplace(store_, Compression::never);
   const Pieces pieces{std::string(300'000, 'y')};
   auto served = std::make_shared<int>(0);

@@ -45,11 +45,11 @@ class PrefetchEviction : public PrefetchTest {
   /// Nothing is written or read back until the result is destroyed.
   std::shared_ptr<void> hold_up_disk() {
     auto go = std::make_shared<std::promise<void>>();
-    chores_->post([future = std::make_shared<std::future<void>>(go->get_future())] { future->wait(); });
+    background_->post([future = std::make_shared<std::future<void>>(go->get_future())] { future->wait(); });
     return {nullptr, [go](void*) { go->set_value(); }};
   }
   void finish_disk_work() {
-    chores_->run([] {});
+    background_->run([] {});
     reactor_->run([] {});
   }
   std::size_t maps_taken(std::uint32_t partition) { return attempts_of(take(partition), partition).size(); }
@@ -96,7 +96,7 @@ TEST_F(PrefetchEviction, NothingIsBroughtOfWhatIsHeldBackUntilItIsWanted) {
 }
 
 TEST_F(PrefetchEviction, ALaterRoundLeavesMemoryForAnEarlierOneAndIsNotFetchedAgain) {
-  options_.fetch.in_flight = 1;
+  options_.fetch.pull.in_flight = 1;
   options_.memory_bytes = kPartitionBytes + kMaps * 100 + 4096;  // one partition
   open();
   const auto outputs = put_all(kMaps);
@@ -188,7 +188,7 @@ TEST_F(PrefetchEviction, WhatAFullDiskDoesNotTakeIsGivenUpAndFetchedAgain) {
   EXPECT_EQ(maps_taken(1), kMaps);
   reactor_->run([&] { prefetcher_.reset(); });
   reactor_.reset();
-  chores_.reset();
+  background_.reset();
   store_.reset();
   ::umount(directory.c_str());
   reactor_ = rpc::Reactor::start("for the tear-down");

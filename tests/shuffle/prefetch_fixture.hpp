@@ -35,7 +35,7 @@ class PrefetchTest : public testing::Test {
     source_ = Store::open(dir_->path() / "source", 1u << 30).value();
     serving_ = rpc::Reactor::start("serving");
     reactor_ = rpc::Reactor::start("prefetching");
-    chores_ = rpc::Reactor::start("chores");
+    background_ = rpc::Reactor::start("background");
     server_.emplace(*source_);
     serving_->run([&] {
       listener_ =
@@ -44,7 +44,7 @@ class PrefetchTest : public testing::Test {
       address_ = listener_->endpoint().text;
     });
     options_.memory_bytes = options_.disk_bytes = 1u << 30;
-    options_.fetch.backoff = 1ms;
+    options_.fetch.pull.backoff = 1ms;
   }
   void TearDown() override {
     reactor_->run([&] {
@@ -56,13 +56,16 @@ class PrefetchTest : public testing::Test {
       same_host_listener_.reset();
     });
     reactor_.reset();
-    chores_.reset();
+    background_.reset();
     serving_->stop();
   }
 
   void open(std::uint64_t store_bytes = 1u << 30) {
     store_ = Store::open(dir_->path() / "store", store_bytes).value();
-    reactor_->run([&] { prefetcher_ = std::make_unique<Prefetcher>(*reactor_, *chores_, *store_, same_host_.get(), options_); });
+    reactor_->run([&] {
+      if (!same_host_) same_host_ = std::make_unique<SameHost>(*reactor_, false);
+      prefetcher_ = std::make_unique<Prefetcher>(*reactor_, *background_, *store_, *same_host_, options_);
+    });
   }
   RemoteOutput put(std::uint32_t map, std::uint32_t attempt = 0) {
     auto writer = SegmentWriter::in_memory(kPartitions).value();
@@ -83,7 +86,7 @@ class PrefetchTest : public testing::Test {
   }
   PrefetcherState stats() {
     PrefetcherState stats;
-    reactor_->run([&] { stats = prefetcher_->stats(); });
+    reactor_->run([&] { stats = prefetcher_->state(); });
     return stats;
   }
   template <class Condition>
@@ -120,7 +123,7 @@ class PrefetchTest : public testing::Test {
 
   std::optional<TempDir> dir_;
   std::unique_ptr<Store> source_, store_;
-  std::unique_ptr<rpc::Reactor> serving_, reactor_, chores_;
+  std::unique_ptr<rpc::Reactor> serving_, reactor_, background_;
   std::optional<BlockServer> server_;
   std::unique_ptr<rpc::Listener> listener_, same_host_listener_;
   std::string address_;

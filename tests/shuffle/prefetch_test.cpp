@@ -63,7 +63,7 @@ TEST_F(PrefetchTest, APartComesInPortions) {
 TEST_F(PrefetchTest, EarlierRoundsComeFirstAndLaterOnesWhenThereIsRoomAgain) {
   constexpr std::uint32_t kMaps = 8;
   options_.round = 2;
-  options_.fetch.in_flight = 1;
+  options_.fetch.pull.in_flight = 1;
   options_.memory_bytes = 2 * kMaps * (kBlock + 100) + 4096;  // one round
   open();
   const auto outputs = put_all(kMaps);
@@ -81,7 +81,7 @@ TEST_F(PrefetchTest, EarlierRoundsComeFirstAndLaterOnesWhenThereIsRoomAgain) {
 
 TEST_F(PrefetchTest, ALaterRoundMakesWayForAnEarlierOneAndComesBack) {
   constexpr std::uint32_t kMaps = 8;
-  options_.fetch.in_flight = 1;
+  options_.fetch.pull.in_flight = 1;
   options_.memory_bytes = kMaps * (kBlock + 100) + 4096;  // one partition
   open();
   const auto outputs = put_all(kMaps);
@@ -196,7 +196,7 @@ void SilentWorker::wait_until(const std::function<void(const std::string& addres
                    .value();
     address = listener->endpoint().text;
   });
-  options_.fetch.reply_deadline = 100s;
+  options_.fetch.pull.reply_deadline = 100s;
   open();
   expect({0});
   offer({{address, {0, 0}}}, true);
@@ -225,7 +225,7 @@ TEST_F(SilentWorker, KeepsNobodyWhenItIsLost) {
 
 TEST_F(PrefetchTest, APartitionThatIsLargerThanTheOthersIsNotBroughtAtOnce) {
   options_.fetch_bytes = 8 * kBlock;
-  options_.fetch.in_flight = 1;
+  options_.fetch.pull.in_flight = 1;
   open();
   expect({0});
   offer(put_all(64), true, kBlock / 64);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "shuffle/transfer/block_server.hpp"
 
 namespace weft::shuffle {
 namespace {

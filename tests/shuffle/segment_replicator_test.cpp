@@ -9,8 +9,8 @@
 #include "base/file.hpp"
 #include "base/random.hpp"
 #include "base/rpc/capnp.hpp"
+#include "shuffle/transfer/block_server.hpp"
 #include "shuffle/transfer/transfer.capnp.h"
-#include "shuffle/transfer/transfer.hpp"
 
 namespace weft::shuffle {
 namespace {
@@ -28,7 +28,7 @@ class SegmentReplicatorTest : public testing::Test {
     auto directory = TempDir::create();
     ASSERT_TRUE(directory);
     directory_.emplace(std::move(*directory));
-    options_.backoff = 1ms;
+    options_.pull.backoff = 1ms;
     source_ = open("source", 64u << 20);
     target_ = open("target", 64u << 20);
   }
@@ -36,7 +36,7 @@ class SegmentReplicatorTest : public testing::Test {
     client_reactor_->run([&] { replicator_.reset(); });
     server_reactor_->run([&] { listener_.reset(); });
     client_reactor_->stop();
-    chores_->stop();
+    background_->stop();
     server_reactor_->stop();
   }
 
@@ -88,9 +88,9 @@ class SegmentReplicatorTest : public testing::Test {
     auto promise = std::make_shared<std::promise<Result<void>>>();
     auto future = promise->get_future();
     client_reactor_->run([&] {
-      if (!replicator_) replicator_ = std::make_unique<SegmentReplicator>(*client_reactor_, *chores_, *target_, options_);
-      replicator_->copy({address.empty() ? address_ : std::move(address), key(map), to_disk},
-                        [promise](Result<void> done) { promise->set_value(std::move(done)); });
+      if (!replicator_) replicator_ = std::make_unique<SegmentReplicator>(*client_reactor_, *background_, *target_, options_);
+      replicator_->replicate({address.empty() ? address_ : std::move(address), key(map), to_disk},
+                             [promise](Result<void> done) { promise->set_value(std::move(done)); });
     });
     return future;
   }
@@ -114,7 +114,7 @@ class SegmentReplicatorTest : public testing::Test {
   std::unique_ptr<Store> source_, target_;
   std::unique_ptr<rpc::Reactor> server_reactor_ = rpc::Reactor::start("server");
   std::unique_ptr<rpc::Reactor> client_reactor_ = rpc::Reactor::start("client");
-  std::unique_ptr<rpc::Reactor> chores_ = rpc::Reactor::start("chores");
+  std::unique_ptr<rpc::Reactor> background_ = rpc::Reactor::start("background");
   std::optional<BlockServer> server_;
   std::unique_ptr<rpc::Listener> listener_;
   std::unique_ptr<SegmentReplicator> replicator_;
@@ -141,7 +141,7 @@ TEST_F(SegmentReplicatorTest, CopiesSegmentsOfAnySizeByteForByte) {
 }
 
 TEST_F(SegmentReplicatorTest, IsNoFasterThanTheCapOfTheLink) {
-  options_.cap = std::make_shared<LinkCap>(10u << 20);
+  options_.pull.links = std::make_shared<Links>(10u << 20);
   serve();
   ASSERT_TRUE(source_->put(key(0), make(4u << 20, 0, false)));
   const auto began = std::chrono::steady_clock::now();
@@ -165,7 +165,7 @@ TEST_F(SegmentReplicatorTest, GoesToDiskWithoutRoomAndWhereThatIsWanted) {
 }
 
 TEST_F(SegmentReplicatorTest, WhatThePeerDoesNotHaveIsKnownAtOnce) {
-  options_.backoff = 1h;  // a retry would hang the test
+  options_.pull.backoff = 1h;  // a retry would hang the test
   serve();
   const auto done = copy(5);
   ASSERT_FALSE(done);
@@ -247,8 +247,8 @@ TEST_F(SegmentReplicatorTest, ASegmentThatChangesItsSizeIsRefused) {
 }
 
 TEST_F(SegmentReplicatorTest, APeerThatStopsAnsweringMeetsTheDeadline) {
-  options_.attempts = 2;
-  options_.reply_deadline = 50ms;
+  options_.pull.attempts = 2;
+  options_.pull.reply_deadline = 50ms;
   options_.piece_bytes = 64u << 10;
   auto kept = std::make_shared<std::vector<rpc::Responder>>();
   auto served = std::make_shared<int>(0);
@@ -319,8 +319,8 @@ TEST_F(SegmentReplicatorTest, WhatIsDroppedOnTheWayDoesNotComeIntoTheStore) {
 }
 
 TEST_F(SegmentReplicatorTest, ForgettingAPeerEndsItsCopies) {
-  options_.reply_deadline = 1h;
-  options_.backoff = 1h;
+  options_.pull.reply_deadline = 1h;
+  options_.pull.backoff = 1h;
   auto asked = std::make_shared<std::promise<void>>();
   auto kept = std::make_shared<std::vector<rpc::Responder>>();
   serve([kept, asked](const rpc::ConnectionPtr&, const rpc::Message&, rpc::Responder responder) {

@@ -1,0 +1,71 @@
+#include "runtime/worker/data_plane.hpp"
+
+#include <utility>
+
+namespace weft::runtime {
+
+Result<std::unique_ptr<DataPlane>> DataPlane::open(rpc::Reactor& reactor, rpc::Reactor& background, shuffle::Store& store,
+                                                   const WorkerOptions& options, Extend extend) {
+  WEFT_ASSIGN(const rpc::Endpoint endpoint, rpc::Endpoint::parse(options.listen));
+  std::unique_ptr<DataPlane> plane(new DataPlane);
+  plane->extend_ = std::move(extend);
+  plane->links_ = std::make_shared<shuffle::Links>(options.link_rate);
+  plane->server_ = std::make_unique<shuffle::BlockServer>(store, shuffle::Compression::automatic, plane->links_);
+  WEFT_ASSIGN(plane->listener_,
+              reactor.listen(endpoint, shuffle::transfer_limits(), [self = plane.get()](const rpc::ConnectionPtr&) {
+                rpc::Handler handler = self->server_->handler();
+                handler.on_close = [self](const rpc::ConnectionPtr& connection, const Error& error) {
+                  if (error.code() == Code::corrupt)
+                    self->log_.warn("data port: {} sent nonsense: {}", connection->peer(), error.to_string());
+                };
+                return self->extend_(std::move(handler));
+              }));
+  const std::string& bound = plane->listener_->endpoint().text;
+  plane->address_ = options.advertise + bound.substr(bound.rfind(':'));
+
+  shuffle::FetchOptions fetch;
+  shuffle::ReplicationOptions replication;
+  // Half of the store for what is prefetched, so that map outputs find room too.
+  plane->prefetch_bytes_ = options.store_bytes / 2;
+  shuffle::PrefetchOptions prefetch{
+      .memory_bytes = plane->prefetch_bytes_, .disk_bytes = 4 * options.store_bytes, .round = options.slots};
+  for (shuffle::PullOptions* pull : {&fetch.pull, &replication.pull, &prefetch.fetch.pull}) {
+    pull->links = plane->links_;
+    pull->self = plane->address_;
+  }
+  plane->fetcher_ = std::make_unique<shuffle::BlockFetcher>(reactor, std::move(fetch));
+  plane->replicator_ = std::make_unique<shuffle::SegmentReplicator>(reactor, background, store, std::move(replication));
+  plane->same_host_ = std::make_unique<shuffle::SameHost>(reactor, options.share);
+  if (options.share) plane->share_with_same_host(reactor, store);
+  plane->prefetcher_ = std::make_unique<shuffle::Prefetcher>(reactor, background, store, *plane->same_host_, std::move(prefetch));
+  return plane;
+}
+
+DataPlane::~DataPlane() { close(); }
+
+void DataPlane::share_with_same_host(rpc::Reactor& reactor, const shuffle::Store& store) {
+  auto listener = shuffle::same_host_endpoint(address_).and_then([&](const rpc::Endpoint& endpoint) {
+    return reactor.listen(endpoint, shuffle::same_host_limits(),
+                          [&store](const rpc::ConnectionPtr&) { return shuffle::same_host_handler(store); });
+  });
+  if (listener) {
+    same_host_listener_ = *std::move(listener);
+    return;
+  }
+  log_.warn("map outputs are not shared with workers of this machine: {}", listener.error().to_string());
+  same_host_ = std::make_unique<shuffle::SameHost>(reactor, false);
+}
+
+void DataPlane::forget(const std::string& address, const Error& why) {
+  same_host_->forget(address);
+  fetcher_->forget(address, why);
+  prefetcher_->forget(address, why);
+  replicator_->forget(address, why);
+}
+
+void DataPlane::close() {
+  if (listener_) listener_->close();
+  if (same_host_listener_) same_host_listener_->close();
+}
+
+}  // namespace weft::runtime
