@@ -1,15 +1,9 @@
 #include "driver.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
-#include <unistd.h>
-
-#include "base/hash.hpp"
 #include "base/log.hpp"
-#include "base/text.hpp"
 #include "storage/remote_waiting.hpp"
-#include "storage/split.hpp"
 #include "weft/failure.hpp"
 
 namespace weft::detail {
@@ -17,22 +11,9 @@ namespace {
 
 constexpr std::uint64_t kMaxValueBytes = 256u << 20;
 
-template <class T>
-T value_or_fail(weft::Result<T>&& result) {
-  if (!result) throw JobFailure(std::move(result).error());
-  if constexpr (!std::is_void_v<T>) return std::move(result).value();
-}
-
-std::string run_token() {
-  const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  std::string text = to_string(hash128(as_bytes(std::to_string(getpid()) + "/" + std::to_string(now))));
-  text.resize(12);
-  return text;
-}
-
 }  // namespace
 
-DriverGraph::DriverGraph(DriverSettings settings) : settings_(std::move(settings)) {}
+DriverGraph::DriverGraph(DriverSettings settings) : settings_(std::move(settings)), data_(settings_.files, settings_.overwrite) {}
 
 DriverGraph::~DriverGraph() {
   session_.reset();  // no task runs any more when the outputs' work directories go
@@ -41,9 +22,7 @@ DriverGraph::~DriverGraph() {
 void DriverGraph::abandon() {
   session_.reset();
   storage::stop_waiting_for_master(settings_.files.get());
-  outputs_.clear();
-  for (const auto& [path, transaction] : std::exchange(table_outputs_, {}))
-    (void)tables().abort(path.substr(storage::kTableScheme.size()), transaction);  // else the master does, after a while
+  data_.abandon_outputs();
   static auto* const kept = new std::vector<std::unique_ptr<Entry>>;
   for (auto& entry : entries_) kept->push_back(std::move(entry));
   entries_.clear();
@@ -94,67 +73,19 @@ void DriverGraph::record(ActionId action, const Buffer& value) {
   }
 }
 
-namespace {
-
-/// One name for each directory, however it is written.
-std::string full_path(const std::string& path, storage::RemoteFiles* files) {
-  if (storage::is_remote(path) && files != nullptr) return value_or_fail(files->normal(path));
-  std::string full = std::filesystem::absolute(path).lexically_normal().string();
-  while (full.size() > 1 && full.back() == '/') full.pop_back();
-  return full;
-}
-
-}  // namespace
-
 std::string DriverGraph::open_output(const std::string& path) {
   const ActionId action(next_action_++);
   if (!on_driver()) return {};
-  if (path.empty()) throw JobFailure(Error(Code::invalid_argument, "the path of an output is empty; name a directory"));
-  if (storage::is_table(path)) {
-    if (table_outputs_.contains(path))
-      throw JobFailure(Error(Code::already_exists, "two outputs are " + path + "; give each a table of its own"));
-    const std::uint64_t transaction = value_or_fail(tables().begin(path.substr(storage::kTableScheme.size())));
-    table_outputs_.emplace(path, transaction);
-    const std::string name = std::to_string(transaction);
-    record(action, Buffer::copy_of(as_bytes(name)));
-    return name;
-  }
-  const std::string full = full_path(path, settings_.files.get());
-  for (const std::string& input : inputs_) {
-    if (input.starts_with(full + "/"))
-      throw JobFailure(Error(Code::invalid_argument, "output " + path + " holds the input " + input + "; write somewhere else"));
-  }
-  if (outputs_.contains(full))
-    throw JobFailure(Error(Code::already_exists, "two outputs have the path " + path + "; give each its own"));
-  auto output = storage::OutputDirectory::prepare(full, settings_.overwrite, run_token(), settings_.files.get());
-  if (!output) throw JobFailure(std::move(output).error());
-  const std::string work = output->work_directory();
-  outputs_.emplace(full, std::move(*output));
-  record(action, Buffer::copy_of(as_bytes(work)));
-  return work;
+  std::string name = data_.open_output(path);
+  record(action, Buffer::copy_of(as_bytes(name)));
+  return name;
 }
 
 void DriverGraph::add_sink(StageDraft draft, const std::string& path) {
-  sinks_.push_back({add(std::move(draft)), storage::is_table(path) ? path : full_path(path, settings_.files.get())});
+  sinks_.push_back({add(std::move(draft)), data_.name_of(path)});
 }
 
-storage::RemoteTables& DriverGraph::tables() {
-  storage::RemoteTables* const known = storage::tables_beside(settings_.files.get());
-  if (known == nullptr) throw JobFailure(Error(Code::invalid_argument, "this job knows no cluster that keeps tables"));
-  return *known;
-}
-
-std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs) {
-  if (inputs.size() == 1 && storage::is_table(inputs[0])) {
-    const auto at = inputs[0].rfind('@');
-    const std::size_t begin = storage::kTableScheme.size();
-    return {value_or_fail(tables().resolve(inputs[0].substr(begin, at - begin), inputs[0].substr(at + 1)))};
-  }
-  storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, settings_.files.get()));
-  inputs_.insert(found.paths.begin(), found.paths.end());
-  skipped_.insert(found.skipped.begin(), found.skipped.end());
-  return std::move(found.paths);
-}
+std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs) { return data_.expand(inputs); }
 
 weft::Result<const runtime::StageBody*> DriverGraph::stage(StageId id, std::uint64_t fingerprint) {
   if (id.value() >= entries_.size()) return fail(Code::plan_mismatch, "the job has no stage " + std::to_string(id.value()));
@@ -177,14 +108,12 @@ client::Session& DriverGraph::session() {
 
 const std::vector<storage::SplitGroup>& DriverGraph::splits_of(const Origin& files) {
   const auto [found, fresh] = splits_.try_emplace(&files);
-  if (fresh && files.files.size() == 1 && storage::is_table(files.files[0])) {
-    found->second = value_or_fail(tables().splits(files.files[0]));
-  } else if (fresh) {
+  if (fresh) {
     storage::SplitOptions options;
     options.min_groups = 4 * parallelism();
     options.multiple_of = parallelism();
     options.record_bytes = files.record_bytes;
-    found->second = value_or_fail(storage::split_files(files.files, options, settings_.files.get()));
+    found->second = data_.splits(files.files, options);
   }
   return found->second;
 }
@@ -317,25 +246,12 @@ std::vector<std::vector<Buffer>> DriverGraph::run(std::vector<StageId> targets, 
   return results;
 }
 
-/// `names`: of the winning attempts' files, or of the rows they set aside.
-void DriverGraph::commit(const Sink& sink, const std::vector<Buffer>& names) {
-  if (!storage::is_table(sink.path)) {
-    std::vector<std::string> files;
-    for (const Buffer& name : names) files.emplace_back(as_chars(name.view()));
-    return value_or_fail(outputs_.at(sink.path).commit(files));
-  }
-  std::vector<std::uint64_t> tokens;
-  for (const Buffer& name : names) tokens.push_back(parse_number<std::uint64_t>(as_chars(name.view())).value_or(0));
-  value_or_fail(tables().commit(sink.path.substr(storage::kTableScheme.size()), table_outputs_.at(sink.path), std::move(tokens)));
-  table_outputs_.erase(sink.path);
-}
-
 void DriverGraph::finish() {
   if (!sinks_.empty()) {
     std::vector<StageId> targets;
     for (const Sink& sink : sinks_) targets.push_back(sink.stage);
     const std::vector<std::vector<Buffer>> results = run(std::move(targets), true);
-    for (std::size_t i = 0; i < sinks_.size(); ++i) commit(sinks_[i], results.at(i));
+    for (std::size_t i = 0; i < sinks_.size(); ++i) data_.commit(sinks_[i].path, results.at(i));
   }
   if (!session_) return;
   // The outputs are published: a master that is lost only now cannot make this a failure.

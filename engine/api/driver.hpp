@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/api/job_data.hpp"
 #include "engine/client/session.hpp"
-#include "storage/output.hpp"
-#include "storage/remote_tables.hpp"
 #include "weft/detail/graph.hpp"
 
 namespace weft::detail {
@@ -55,7 +54,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   /// All stages so far, planned.
   std::vector<const plan::Stage*> planned();
   /// Names that were skipped in input directories so far.
-  const std::set<std::string>& skipped_inputs() const { return skipped_; }
+  const std::set<std::string>& skipped_inputs() const { return data_.skipped_inputs(); }
   /// What the session knows of the job; nothing when no session was needed.
   std::optional<master::JobStatus> status();
 
@@ -68,12 +67,10 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   };
   struct Sink {
     StageId stage;
-    std::string path;
+    std::string path;  // JobData::name_of()
   };
 
   StageId add(StageDraft draft);
-  storage::RemoteTables& tables();
-  void commit(const Sink& sink, const std::vector<Buffer>& names);
   void plan_stage(Entry& entry);
   plan::Branch plan_branch(const Origin& origin);
   const std::vector<storage::SplitGroup>& splits_of(const Origin& files);
@@ -90,9 +87,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   DriverSettings settings_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<Sink> sinks_;
-  std::map<std::string, storage::OutputDirectory> outputs_;  // by full path
-  std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"
-  std::set<std::string> inputs_, skipped_;
+  JobData data_;
   ShuffleHandle::Released released_ = std::make_shared<std::vector<ShuffleId>>();
   std::vector<Buffer> recorded_;  // until a session is there to tell
   std::uint32_t next_action_ = 0;

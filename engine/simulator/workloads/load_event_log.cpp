@@ -1,8 +1,7 @@
-// weft's own event logs (docs/formats/journal.md).
+// weft's own event logs (docs/formats/journal.md): the lines, and what they say of each job.
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -10,42 +9,12 @@
 #include "base/config.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/event_log_line.hpp"
-#include "engine/simulator/workloads/recording.hpp"
+#include "engine/simulator/workloads/logged_jobs.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
 namespace weft::simulator::workloads {
 
 namespace {
-
-struct LoggedTask {
-  std::map<std::uint32_t, Time> started;  // by attempt
-  std::optional<Time> duration;           // of the first attempt that finished
-  std::vector<StageSpec::Failure> failures;
-  std::uint32_t partitions = 1;
-  bool finished = false;
-};
-
-struct StageLog {
-  LoggedStage plan;
-  std::vector<std::uint32_t> barriers;  // stages whose results the driver had waited for before it planned this one
-  std::vector<LoggedTask> tasks;
-  std::uint64_t input_bytes = 0;
-  std::vector<std::uint64_t> partition_bytes;  // over all maps
-  bool merged = false;                         // tasks that read several partitions
-  bool complete() const {
-    return std::all_of(tasks.begin(), tasks.end(), [](const LoggedTask& task) { return task.finished; });
-  }
-};
-
-struct JobLog {
-  JobSpec spec;
-  schedulers::Resources demand;
-  Time submitted{0};
-  std::optional<Time> planned;
-  Time last_end{0};
-  std::map<std::uint32_t, StageLog> stages;
-  std::vector<std::uint32_t> targets;  // of the plan part before
-};
 
 class EventLogReader {
  public:
@@ -76,9 +45,9 @@ class EventLogReader {
     return {};
   }
 
-  /// Another run of the master, with other workers, and times and numbers that begin anew.
+  /// Another run of the master, with other workers, and times and numbers that begin again.
   Result<void> started(const LoggedEvent& event) {
-    earlier_ += jobs_.size();
+    notes_.earlier += jobs_.size();
     jobs_.clear();
     recording_.nodes.clear();
     node_of_.clear();
@@ -195,159 +164,17 @@ class EventLogReader {
     return {};
   }
 
-  Result<Recording> finish();
-  void keep_order();
-  void place_absences(Time origin, Time end);
-  void add_job(JobLog& log);
-  StageSpec to_spec(const JobLog& job, const StageLog& log);
+  Result<Recording> finish() {
+    if (!make_recording(jobs_, recording_, notes_)) return fail(lines_.error("the log holds no job of which a task ended"));
+    return std::move(recording_);
+  }
 
   Lines lines_;
-  std::map<std::uint64_t, JobLog> jobs_;
+  JobLogs jobs_;
   std::map<std::uint32_t, std::size_t> node_of_;  // positions of those that are there, by their present number
   Recording recording_;
-  std::size_t earlier_ = 0, unknown_ = 0, cut_ = 0, merged_ = 0, empty_ = 0;
+  RecordingNotes notes_;
 };
-
-/// Everything but the parents.
-StageSpec EventLogReader::to_spec(const JobLog& job, const StageLog& log) {
-  StageSpec spec;
-  spec.name = log.plan.name;
-  spec.tasks = static_cast<std::uint32_t>(log.tasks.size());
-  spec.demand = log.plan.demand == schedulers::Resources{} ? job.demand : log.plan.demand;
-  spec.estimate = log.plan.estimate;  // 0, not known: a scheduler is not told what it was not told then
-  Time sum{0};
-  std::int64_t known = 0;
-  for (const LoggedTask& task : log.tasks) {
-    if (task.duration) sum += *task.duration, ++known;
-  }
-  spec.duration = known > 0 ? sum / known : Time{0};
-  unknown_ += log.tasks.size() - static_cast<std::size_t>(known);
-  for (std::uint32_t i = 0; i < log.tasks.size(); ++i) {
-    spec.durations.push_back(std::max(Time{0}, log.tasks[i].duration.value_or(spec.duration)));
-    if (!log.tasks[i].failures.empty()) spec.failures[i] = log.tasks[i].failures;
-  }
-  const bool placed =
-      std::any_of(log.plan.splits.begin(), log.plan.splits.end(), [](const auto& split) { return !split.hosts.empty(); });
-  if (placed) spec.hosts.resize(spec.tasks);
-  for (const LoggedSplit& split : log.plan.splits) {
-    spec.input_bytes += split.bytes;
-    if (placed && split.task < spec.tasks) spec.hosts[split.task] = split.hosts;
-  }
-  if (!log.plan.splits.empty() && log.input_bytes > 0) spec.input_bytes = log.input_bytes;
-  for (const std::uint64_t bytes : log.partition_bytes) {
-    spec.shuffle_bytes += bytes;
-    spec.partition_weights.push_back(static_cast<double>(bytes));
-  }
-  if (spec.shuffle_bytes == 0) spec.partition_weights.clear();
-  return spec;
-}
-
-void EventLogReader::add_job(JobLog& log) {
-  std::map<std::uint32_t, std::uint32_t> positions;               // of stages that ran
-  std::map<std::uint32_t, std::vector<std::uint32_t>> inherited;  // of those that did not: what they waited for
-  bool complete = true;
-  for (const auto& [id, stage] : log.stages) {
-    std::set<std::uint32_t> parents;
-    const auto add = [&](std::uint32_t parent) {
-      if (const auto ran = positions.find(parent); ran != positions.end()) {
-        parents.insert(ran->second);
-      } else {
-        parents.insert(inherited[parent].begin(), inherited[parent].end());
-      }
-    };
-    for (const std::uint32_t input : stage.plan.inputs) add(input);
-    for (const std::uint32_t barrier : stage.barriers) add(barrier);
-    const bool ran = std::any_of(stage.tasks.begin(), stage.tasks.end(), [](const LoggedTask& task) { return task.finished; });
-    if (!ran) {
-      inherited[id].assign(parents.begin(), parents.end());
-      continue;
-    }
-    complete = complete && stage.complete();
-    if (stage.tasks.size() > stage.plan.tasks) ++cut_;
-    if (stage.merged) ++merged_;
-    positions[id] = static_cast<std::uint32_t>(log.spec.stages.size());
-    log.spec.stages.push_back(to_spec(log, stage));
-    log.spec.stages.back().parents.assign(parents.begin(), parents.end());
-  }
-  if (log.spec.stages.empty()) {
-    ++empty_;
-    return;
-  }
-  for (const StageSpec& stage : log.spec.stages) {  // weights are of use where the reader has a task for each
-    for (const std::uint32_t parent : stage.parents) {
-      auto& weights = log.spec.stages[parent].partition_weights;
-      if (weights.size() != stage.tasks) weights.clear();
-    }
-  }
-  log.spec.arrival = log.planned.value_or(log.spec.arrival);
-  recording_.jobs.push_back({log.spec.arrival, complete ? std::optional(log.last_end) : std::nullopt});
-  recording_.workload.jobs.push_back(std::move(log.spec));
-}
-
-/// Drivers that began at the same moment plan in any order; schedulers went by that of their submissions.
-void EventLogReader::keep_order() {
-  constexpr Time kSameMoment = std::chrono::milliseconds(1), kNearly = std::chrono::milliseconds(100);
-  std::vector<JobLog*> order;
-  for (auto& [id, log] : jobs_) {
-    if (log.planned) order.push_back(&log);
-  }
-  std::stable_sort(order.begin(), order.end(), [](const JobLog* a, const JobLog* b) { return a->submitted < b->submitted; });
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    const JobLog& before = *order[i - 1];
-    Time& planned = *order[i]->planned;
-    if (order[i]->submitted - before.submitted > kSameMoment || *before.planned - planned > kNearly) continue;
-    planned = std::max(planned, *before.planned);
-  }
-}
-
-/// Of absences those that tasks could notice: not after the last of them, when a cluster is taken down.
-void EventLogReader::place_absences(Time origin, Time end) {
-  for (RecordedNode& node : recording_.nodes) {
-    std::erase_if(node.absences,
-                  [&](const Absence& absence) { return absence.from >= end || (absence.until && *absence.until <= origin); });
-    for (Absence& absence : node.absences) {
-      absence.from = std::max(Time{0}, absence.from - origin);
-      if (absence.until) *absence.until -= origin;
-    }
-  }
-}
-
-Result<Recording> EventLogReader::finish() {
-  keep_order();
-  Time last{0};
-  for (const auto& [id, log] : jobs_) last = std::max(last, log.last_end);
-  for (auto& [id, log] : jobs_) add_job(log);
-  auto& workload = recording_.workload;
-  if (workload.jobs.empty()) return fail(lines_.error("the log holds no job of which a task ended"));
-  std::vector<std::size_t> order(workload.jobs.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return workload.jobs[a].arrival < workload.jobs[b].arrival; });
-  const Time origin = workload.jobs[order.front()].arrival;
-  std::vector<JobSpec> specs;
-  std::vector<RecordedJob> outcomes;
-  for (const std::size_t i : order) {
-    specs.push_back(std::move(workload.jobs[i]));
-    specs.back().arrival -= origin;
-    if (specs.back().deadline) *specs.back().deadline = std::max(Time{0}, *specs.back().deadline - origin - specs.back().arrival);
-    outcomes.push_back(recording_.jobs[i]);
-    outcomes.back().submitted -= origin;
-    if (outcomes.back().ended) *outcomes.back().ended -= origin;
-  }
-  workload.jobs = std::move(specs);
-  recording_.jobs = std::move(outcomes);
-  place_absences(origin, last);
-  for (const RecordedNode& node : recording_.nodes) workload.hosts.push_back({node.host, node.rack});
-  if (earlier_ > 0) workload.notes.push_back(fmt::format("{} jobs of earlier runs of the master are left out", earlier_));
-  if (empty_ > 0) workload.notes.push_back(fmt::format("{} jobs without a finished task are left out", empty_));
-  if (unknown_ > 0) workload.notes.push_back(fmt::format("{} tasks without a known time take the mean of their stage", unknown_));
-  if (cut_ > 0)
-    workload.notes.push_back(fmt::format("{} stages had hot partitions cut: replayed with as many tasks, cut evenly", cut_));
-  if (merged_ > 0)
-    workload.notes.push_back(
-        fmt::format("{} stages had small partitions merged: replayed with as many tasks, their input cut evenly", merged_));
-  return std::move(recording_);
-}
 
 }  // namespace
 

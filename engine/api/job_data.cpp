@@ -1,0 +1,94 @@
+#include "engine/api/job_data.hpp"
+
+#include <chrono>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "base/hash.hpp"
+#include "base/text.hpp"
+
+namespace weft::detail {
+namespace {
+
+std::string run_token() {
+  const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  std::string text = to_string(hash128(as_bytes(std::to_string(getpid()) + "/" + std::to_string(now))));
+  text.resize(12);
+  return text;
+}
+
+std::string table_of(const std::string& path) { return path.substr(storage::kTableScheme.size()); }
+
+}  // namespace
+
+std::string JobData::open_output(const std::string& path) {
+  if (path.empty()) throw JobFailure(Error(Code::invalid_argument, "the path of an output is empty; name a directory"));
+  if (storage::is_table(path)) {
+    if (table_outputs_.contains(path))
+      throw JobFailure(Error(Code::already_exists, "two outputs are " + path + "; give each a table of its own"));
+    const std::uint64_t transaction = value_or_fail(tables().begin(table_of(path)));
+    table_outputs_.emplace(path, transaction);
+    return std::to_string(transaction);
+  }
+  const std::string full = name_of(path);
+  for (const std::string& input : inputs_) {
+    if (input.starts_with(full + "/"))
+      throw JobFailure(Error(Code::invalid_argument, "output " + path + " holds the input " + input + "; write somewhere else"));
+  }
+  if (outputs_.contains(full))
+    throw JobFailure(Error(Code::already_exists, "two outputs have the path " + path + "; give each its own"));
+  auto output = value_or_fail(storage::OutputDirectory::prepare(full, overwrite_, run_token(), files_.get()));
+  return outputs_.emplace(full, std::move(output)).first->second.work_directory();
+}
+
+std::string JobData::name_of(const std::string& path) const {
+  if (storage::is_table(path)) return path;
+  if (storage::is_remote(path) && files_ != nullptr) return value_or_fail(files_->normal(path));
+  std::string full = std::filesystem::absolute(path).lexically_normal().string();
+  while (full.size() > 1 && full.back() == '/') full.pop_back();
+  return full;
+}
+
+void JobData::commit(const std::string& output, const std::vector<Buffer>& names) {
+  if (!storage::is_table(output)) {
+    std::vector<std::string> files;
+    for (const Buffer& name : names) files.emplace_back(as_chars(name.view()));
+    return value_or_fail(outputs_.at(output).commit(files));
+  }
+  std::vector<std::uint64_t> tokens;
+  for (const Buffer& name : names) tokens.push_back(parse_number<std::uint64_t>(as_chars(name.view())).value_or(0));
+  value_or_fail(tables().commit(table_of(output), table_outputs_.at(output), std::move(tokens)));
+  table_outputs_.erase(output);
+}
+
+void JobData::abandon_outputs() {
+  outputs_.clear();
+  for (const auto& [path, transaction] : std::exchange(table_outputs_, {}))
+    (void)tables().abort(table_of(path), transaction);  // else the master does, after a while
+}
+
+std::vector<std::string> JobData::expand(std::span<const std::string> inputs) {
+  if (inputs.size() == 1 && storage::is_table(inputs[0])) {
+    const auto at = inputs[0].rfind('@');
+    const std::size_t begin = storage::kTableScheme.size();
+    return {value_or_fail(tables().resolve(inputs[0].substr(begin, at - begin), inputs[0].substr(at + 1)))};
+  }
+  storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, files_.get()));
+  inputs_.insert(found.paths.begin(), found.paths.end());
+  skipped_.insert(found.skipped.begin(), found.skipped.end());
+  return std::move(found.paths);
+}
+
+std::vector<storage::SplitGroup> JobData::splits(const std::vector<std::string>& inputs, const storage::SplitOptions& options) {
+  if (inputs.size() == 1 && storage::is_table(inputs[0])) return value_or_fail(tables().splits(inputs[0]));
+  return value_or_fail(storage::split_files(inputs, options, files_.get()));
+}
+
+storage::RemoteTables& JobData::tables() {
+  storage::RemoteTables* const known = storage::tables_beside(files_.get());
+  if (known == nullptr) throw JobFailure(Error(Code::invalid_argument, "this job knows no cluster that keeps tables"));
+  return *known;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,59 @@
+// What a job reads and writes, as its driver sees it: files and tables, of this machine and of the cluster.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "storage/output.hpp"
+#include "storage/remote_tables.hpp"
+#include "storage/split.hpp"
+#include "weft/failure.hpp"
+
+namespace weft::detail {
+
+/// The value, or the error as what ends the job.
+template <class T>
+T value_or_fail(weft::Result<T>&& result) {
+  if (!result) throw JobFailure(std::move(result).error());
+  if constexpr (!std::is_void_v<T>) return std::move(result).value();
+}
+
+/// The driver's thread only. Everything throws JobFailure, which names the path. What was opened and not committed goes with this.
+class JobData {
+ public:
+  /// `files`: of the cluster; may be null.
+  JobData(std::shared_ptr<storage::RemoteFiles> files, bool overwrite) : files_(std::move(files)), overwrite_(overwrite) {}
+
+  /// Where tasks write the output at `path`: a directory or the number of a transaction. already_exists when this job writes there
+  /// already; invalid_argument when an input lies in it.
+  std::string open_output(const std::string& path);
+  /// One name for each output, however its path is written.
+  std::string name_of(const std::string& path) const;
+  /// Publishes the output of this name. `names`: of the winning attempts' files, or of the rows they set aside, by task.
+  void commit(const std::string& output, const std::vector<Buffer>& names);
+  /// Removes what was opened and not committed.
+  void abandon_outputs();
+
+  /// The files that the inputs stand for; of a table, the snapshot that is read.
+  std::vector<std::string> expand(std::span<const std::string> inputs);
+  std::vector<storage::SplitGroup> splits(const std::vector<std::string>& inputs, const storage::SplitOptions& options);
+  /// Names that expand() skipped in directories so far.
+  const std::set<std::string>& skipped_inputs() const { return skipped_; }
+
+ private:
+  storage::RemoteTables& tables();
+
+  const std::shared_ptr<storage::RemoteFiles> files_;
+  const bool overwrite_;
+  std::map<std::string, storage::OutputDirectory> outputs_;  // by name
+  std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"
+  std::set<std::string> inputs_, skipped_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,159 @@
+#include "engine/simulator/workloads/logged_jobs.hpp"
+
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace weft::simulator::workloads {
+
+namespace {
+
+/// Everything but the parents.
+StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes) {
+  StageSpec spec;
+  spec.name = log.plan.name;
+  spec.tasks = static_cast<std::uint32_t>(log.tasks.size());
+  spec.demand = log.plan.demand == schedulers::Resources{} ? job.demand : log.plan.demand;
+  spec.estimate = log.plan.estimate;  // 0, not known: a scheduler is not told what it was not told then
+  Time sum{0};
+  std::int64_t known = 0;
+  for (const LoggedTask& task : log.tasks) {
+    if (task.duration) sum += *task.duration, ++known;
+  }
+  spec.duration = known > 0 ? sum / known : Time{0};
+  notes.unknown += log.tasks.size() - static_cast<std::size_t>(known);
+  for (std::uint32_t i = 0; i < log.tasks.size(); ++i) {
+    spec.durations.push_back(std::max(Time{0}, log.tasks[i].duration.value_or(spec.duration)));
+    if (!log.tasks[i].failures.empty()) spec.failures[i] = log.tasks[i].failures;
+  }
+  const bool placed =
+      std::any_of(log.plan.splits.begin(), log.plan.splits.end(), [](const auto& split) { return !split.hosts.empty(); });
+  if (placed) spec.hosts.resize(spec.tasks);
+  for (const LoggedSplit& split : log.plan.splits) {
+    spec.input_bytes += split.bytes;
+    if (placed && split.task < spec.tasks) spec.hosts[split.task] = split.hosts;
+  }
+  if (!log.plan.splits.empty() && log.input_bytes > 0) spec.input_bytes = log.input_bytes;
+  for (const std::uint64_t bytes : log.partition_bytes) {
+    spec.shuffle_bytes += bytes;
+    spec.partition_weights.push_back(static_cast<double>(bytes));
+  }
+  if (spec.shuffle_bytes == 0) spec.partition_weights.clear();
+  return spec;
+}
+
+void add_job(JobLog& log, Recording& recording, RecordingNotes& notes) {
+  std::map<std::uint32_t, std::uint32_t> positions;               // of stages that ran
+  std::map<std::uint32_t, std::vector<std::uint32_t>> inherited;  // of those that did not: what they waited for
+  bool complete = true;
+  for (const auto& [id, stage] : log.stages) {
+    std::set<std::uint32_t> parents;
+    const auto add = [&](std::uint32_t parent) {
+      if (const auto ran = positions.find(parent); ran != positions.end()) {
+        parents.insert(ran->second);
+      } else {
+        parents.insert(inherited[parent].begin(), inherited[parent].end());
+      }
+    };
+    for (const std::uint32_t input : stage.plan.inputs) add(input);
+    for (const std::uint32_t barrier : stage.barriers) add(barrier);
+    const bool ran = std::any_of(stage.tasks.begin(), stage.tasks.end(), [](const LoggedTask& task) { return task.finished; });
+    if (!ran) {
+      inherited[id].assign(parents.begin(), parents.end());
+      continue;
+    }
+    complete = complete && stage.complete();
+    if (stage.tasks.size() > stage.plan.tasks) ++notes.split;
+    if (stage.merged) ++notes.merged;
+    positions[id] = static_cast<std::uint32_t>(log.spec.stages.size());
+    log.spec.stages.push_back(to_spec(log, stage, notes));
+    log.spec.stages.back().parents.assign(parents.begin(), parents.end());
+  }
+  if (log.spec.stages.empty()) {
+    ++notes.empty;
+    return;
+  }
+  for (const StageSpec& stage : log.spec.stages) {  // weights are of use where the reader has a task for each
+    for (const std::uint32_t parent : stage.parents) {
+      auto& weights = log.spec.stages[parent].partition_weights;
+      if (weights.size() != stage.tasks) weights.clear();
+    }
+  }
+  log.spec.arrival = log.planned.value_or(log.spec.arrival);
+  recording.jobs.push_back({log.spec.arrival, complete ? std::optional(log.last_end) : std::nullopt});
+  recording.workload.jobs.push_back(std::move(log.spec));
+}
+
+/// Drivers that began at the same moment plan in any order; schedulers went by that of their submissions.
+void keep_order(JobLogs& jobs) {
+  constexpr Time kSameMoment = std::chrono::milliseconds(1), kNearly = std::chrono::milliseconds(100);
+  std::vector<JobLog*> order;
+  for (auto& [id, log] : jobs) {
+    if (log.planned) order.push_back(&log);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const JobLog* a, const JobLog* b) { return a->submitted < b->submitted; });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const JobLog& before = *order[i - 1];
+    Time& planned = *order[i]->planned;
+    if (order[i]->submitted - before.submitted > kSameMoment || *before.planned - planned > kNearly) continue;
+    planned = std::max(planned, *before.planned);
+  }
+}
+
+/// Of absences those that tasks could notice: not after the last of them, when a cluster is taken down.
+void place_absences(Recording& recording, Time origin, Time end) {
+  for (RecordedNode& node : recording.nodes) {
+    std::erase_if(node.absences,
+                  [&](const Absence& absence) { return absence.from >= end || (absence.until && *absence.until <= origin); });
+    for (Absence& absence : node.absences) {
+      absence.from = std::max(Time{0}, absence.from - origin);
+      if (absence.until) *absence.until -= origin;
+    }
+  }
+}
+
+void add_words(const RecordingNotes& notes, std::vector<std::string>& words) {
+  if (notes.earlier > 0) words.push_back(fmt::format("{} jobs of earlier runs of the master are left out", notes.earlier));
+  if (notes.empty > 0) words.push_back(fmt::format("{} jobs without a finished task are left out", notes.empty));
+  if (notes.unknown > 0) words.push_back(fmt::format("{} tasks without a known time take the mean of their stage", notes.unknown));
+  if (notes.split > 0)
+    words.push_back(fmt::format("{} stages had hot partitions cut: replayed with as many tasks, cut evenly", notes.split));
+  if (notes.merged > 0)
+    words.push_back(
+        fmt::format("{} stages had small partitions merged: replayed with as many tasks, their input cut evenly", notes.merged));
+}
+
+}  // namespace
+
+bool make_recording(JobLogs& jobs, Recording& recording, RecordingNotes& notes) {
+  keep_order(jobs);
+  Time last{0};
+  for (const auto& [id, log] : jobs) last = std::max(last, log.last_end);
+  for (auto& [id, log] : jobs) add_job(log, recording, notes);
+  auto& workload = recording.workload;
+  if (workload.jobs.empty()) return false;
+  std::vector<std::size_t> order(workload.jobs.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return workload.jobs[a].arrival < workload.jobs[b].arrival; });
+  const Time origin = workload.jobs[order.front()].arrival;
+  std::vector<JobSpec> specs;
+  std::vector<RecordedJob> outcomes;
+  for (const std::size_t i : order) {
+    specs.push_back(std::move(workload.jobs[i]));
+    specs.back().arrival -= origin;
+    if (specs.back().deadline) *specs.back().deadline = std::max(Time{0}, *specs.back().deadline - origin - specs.back().arrival);
+    outcomes.push_back(recording.jobs[i]);
+    outcomes.back().submitted -= origin;
+    if (outcomes.back().ended) *outcomes.back().ended -= origin;
+  }
+  workload.jobs = std::move(specs);
+  recording.jobs = std::move(outcomes);
+  place_absences(recording, origin, last);
+  for (const RecordedNode& node : recording.nodes) workload.hosts.push_back({node.host, node.rack});
+  add_words(notes, workload.notes);
+  return true;
+}
+
+}  // namespace weft::simulator::workloads

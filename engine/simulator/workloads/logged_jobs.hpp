@@ -1,0 +1,61 @@
+// What an event log says of jobs, and the workload that repeats them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "engine/simulator/workloads/event_log_line.hpp"
+#include "engine/simulator/workloads/recording.hpp"
+
+namespace weft::simulator::workloads {
+
+struct LoggedTask {
+  std::map<std::uint32_t, Time> started;  // by attempt
+  std::optional<Time> duration;           // of the first attempt that finished
+  std::vector<StageSpec::Failure> failures;
+  std::uint32_t partitions = 1;
+  bool finished = false;
+};
+
+struct StageLog {
+  LoggedStage plan;
+  std::vector<std::uint32_t> barriers;  // stages whose results the driver had waited for before it planned this one
+  std::vector<LoggedTask> tasks;
+  std::uint64_t input_bytes = 0;
+  std::vector<std::uint64_t> partition_bytes;  // over all maps
+  bool merged = false;                         // tasks that read several partitions
+  bool complete() const {
+    return std::all_of(tasks.begin(), tasks.end(), [](const LoggedTask& task) { return task.finished; });
+  }
+};
+
+struct JobLog {
+  JobSpec spec;
+  schedulers::Resources demand;
+  Time submitted{0};
+  std::optional<Time> planned;
+  Time last_end{0};
+  std::map<std::uint32_t, StageLog> stages;
+  std::vector<std::uint32_t> targets;  // of the plan part before
+};
+
+/// By number.
+using JobLogs = std::map<std::uint64_t, JobLog>;
+
+/// How often something was left out of a recording, or guessed.
+struct RecordingNotes {
+  std::size_t earlier = 0;  // jobs of earlier runs of the master
+  std::size_t unknown = 0;  // tasks without a known time
+  std::size_t split = 0;    // stages with hot partitions that were split
+  std::size_t merged = 0;   // stages with small partitions that were merged
+  std::size_t empty = 0;    // jobs without a finished task
+};
+
+/// Adds the jobs to the recording, in the order of their arrival, times counted from the first, and the notes in words. False when
+/// no task of any job ended. The logs are used up.
+bool make_recording(JobLogs& jobs, Recording& recording, RecordingNotes& notes);
+
+}  // namespace weft::simulator::workloads
