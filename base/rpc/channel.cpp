@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/assert.hpp"
+#include "base/rpc/responder.hpp"
 #include "base/rpc/socket.hpp"
 #include "base/text.hpp"
 
@@ -14,11 +15,7 @@ namespace {
 
 constexpr FrameReader::Bounds kHandshakeBounds{4096, 0, 0};
 constexpr int kReceivesPerTurn = 16;  // then the loop's other connections have theirs
-constexpr int kSendsPerTurn = 16;
 constexpr Duration kDrainTime = std::chrono::seconds(1);
-constexpr Duration kLongestDeadline = std::chrono::hours(24 * 365);
-
-TimePoint now() { return std::chrono::steady_clock::now(); }
 
 /// While a channel uses the loop's buffer.
 class Turn {
@@ -35,38 +32,6 @@ class Turn {
 Error closed_error() { return Error(Code::unavailable, "the connection is closed"); }
 
 }  // namespace
-
-class Responder::Impl {
- public:
-  Impl(std::weak_ptr<Channel> channel, std::uint64_t id) : channel_(std::move(channel)), id_(id) {}
-
-  template <class Answer>
-  void answer(Answer&& content) {
-    if (const auto channel = channel_.lock()) channel->answer(id_, std::forward<Answer>(content));
-  }
-
- private:
-  std::weak_ptr<Channel> channel_;
-  std::uint64_t id_;
-};
-
-Responder::Responder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Responder::Responder(Responder&&) noexcept = default;
-Responder& Responder::operator=(Responder&& other) noexcept {
-  Responder replaced(std::exchange(impl_, std::move(other.impl_)));
-  return *this;
-}
-Responder::~Responder() {
-  if (impl_ != nullptr) fail(Error(Code::internal, "the request was dropped without an answer"));
-}
-void Responder::reply(Payload payload) {
-  WEFT_ASSERT(impl_ != nullptr);
-  std::exchange(impl_, nullptr)->answer(std::move(payload));
-}
-void Responder::fail(const Error& error) {
-  WEFT_ASSERT(impl_ != nullptr);
-  std::exchange(impl_, nullptr)->answer(error);
-}
 
 Channel::Channel(Loop& loop, ReceiveBuffer& buffer, Limits limits, Owner owner)
     : loop_(loop),
@@ -89,7 +54,7 @@ void Channel::start(Fd socket, Duration deadline) {
   end_timer_ = loop_.after(deadline, [this] {
     break_off(Error(Code::deadline_exceeded, "the peer did not shake hands in time (is it a weft process?)"));
   });
-  enqueue(FrameKind::hello, 0, 0, {encode_hello(software_version()), {}, {}});
+  enqueue(FrameKind::hello, 0, 0, {encode_hello(own_hello()), {}, {}});
   watch_->await_readable();
 }
 
@@ -189,14 +154,17 @@ void Channel::dispatch(Frame frame) {
 }
 
 void Channel::on_hello(const Frame& frame) {
-  auto software = decode_hello(frame.header.view());
-  if (!software) return break_off(std::move(software).error());
+  auto hello = decode_hello(frame.header.view());
+  if (!hello) return break_off(std::move(hello).error());
   if (frame.head.version != kProtocolVersion) {
     return break_off(
         Error(Code::version_mismatch,
               fmt::format("the peer is {} and speaks protocol {}, this is {} and speaks protocol {}: use the same release",
-                          *software, frame.head.version, software_version(), kProtocolVersion)));
+                          hello->software, frame.head.version, software_version(), kProtocolVersion)));
   }
+  peer_hello_ = std::move(*hello);
+  if (limits_.one_release)
+    if (auto same = one_release(); !same) return break_off(std::move(same).error());
   state_ = State::open;
   end_timer_.reset();
   reader_.set_bounds({limits_.max_header, limits_.max_bulk, limits_.max_fds});
@@ -242,141 +210,7 @@ void Channel::discard_input() {
   watch_->await_readable();
 }
 
-// ---- sending
-
-Result<void> Channel::check_sendable(const Payload& payload) const {
-  const std::size_t bulk = bulk_size(payload);
-  if (payload.header.size() > limits_.max_header || bulk > limits_.max_bulk) {
-    return weft::fail(Code::resource_exhausted,
-                      fmt::format("message of {} and {} is larger than the {} and {} allowed", human_bytes(payload.header.size()),
-                                  human_bytes(bulk), human_bytes(limits_.max_header), human_bytes(limits_.max_bulk)));
-  }
-  if (payload.fds.size() > std::min(limits_.max_fds, kMaxFdsPerFrame)) {
-    return weft::fail(Code::resource_exhausted, fmt::format("{} descriptors in one message", payload.fds.size()));
-  }
-  if (!payload.fds.empty() && !is_unix_) return weft::fail(Code::invalid_argument, "descriptors travel on Unix sockets only");
-  const bool valid = std::all_of(payload.fds.begin(), payload.fds.end(), [](const Fd& fd) { return fd.valid(); });
-  if (!valid) return weft::fail(Code::invalid_argument, "invalid descriptor in a message");
-  if (!queue_.empty() && queue_.bytes() + payload.header.size() + bulk > limits_.max_queued) {
-    return weft::fail(Code::resource_exhausted,
-                      fmt::format("{} wait to be sent: the peer does not keep up", human_bytes(queue_.bytes())));
-  }
-  return {};
-}
-
-void Channel::request(MessageType type, Payload payload, Duration deadline, Reply reply, std::shared_ptr<BulkSink> sink) {
-  if (state_ != State::open) return fail_later(std::move(reply), closed_error());
-  WEFT_ASSERT(loop_.in_thread());
-  if (auto sendable = check_sendable(payload); !sendable) return fail_later(std::move(reply), std::move(sendable).error());
-  const std::uint64_t id = next_id_++;
-  pending_.add(id, now() + std::clamp(deadline, Duration{0}, kLongestDeadline), std::move(reply), std::move(sink));
-  arm_deadline();
-  enqueue(FrameKind::request, type, id, std::move(payload));
-}
-
-void Channel::notify(MessageType type, Payload payload) {
-  if (state_ != State::open) return;
-  WEFT_ASSERT(loop_.in_thread());
-  if (auto sendable = check_sendable(payload); !sendable) return break_off(std::move(sendable).error());
-  enqueue(FrameKind::notify, type, 0, std::move(payload));
-}
-
-void Channel::answer(std::uint64_t request_id, Payload payload) {
-  if (state_ != State::open) return;
-  if (auto sendable = check_sendable(payload); !sendable) {
-    return answer(request_id, std::move(sendable).error().wrap("cannot send the reply"));
-  }
-  WEFT_ASSERT(loop_.in_thread());
-  --serving_;
-  enqueue(FrameKind::reply, 0, request_id, std::move(payload));
-}
-
-void Channel::answer(std::uint64_t request_id, const Error& error) {
-  if (state_ != State::open) return;
-  WEFT_ASSERT(loop_.in_thread());
-  --serving_;
-  if (queue_.bytes() / 2 > limits_.max_queued) {
-    return break_off(Error(Code::resource_exhausted, "the peer sends requests and does not read the answers"));
-  }
-  enqueue(FrameKind::error, 0, request_id, {encode_error(error), {}, {}});
-}
-
-void Channel::enqueue(FrameKind kind, MessageType type, std::uint64_t id, Payload payload) {
-  FrameHead head;
-  head.kind = kind;
-  head.type = type;
-  head.request_id = id;
-  queue_.push(head, std::move(payload));
-  schedule_flush();
-}
-
-/// Frames queued by one callback leave together.
-void Channel::schedule_flush() {
-  if (flush_scheduled_ || awaiting_writable_) return;
-  flush_scheduled_ = true;
-  loop_.defer([self = shared_from_this(), this] {
-    flush_scheduled_ = false;
-    flush();
-  });
-}
-
-void Channel::flush() {
-  const auto self = shared_from_this();
-  for (int turn = 0; turn < kSendsPerTurn && watch_ != nullptr && !queue_.empty(); ++turn) {
-    const auto batch = queue_.batch();
-    const auto put = send(watch_->fd(), batch.pieces, batch.fds);
-    if (!put) return break_off(put.error());
-    if (*put == 0) {
-      awaiting_writable_ = true;
-      return watch_->await_writable();
-    }
-    queue_.sent(*put);
-  }
-  if (watch_ == nullptr) return;
-  if (!queue_.empty()) return schedule_flush();
-  if (state_ == State::draining) ::shutdown(watch_->fd(), SHUT_WR);  // then the peer closes, or end_timer_ does
-}
-
-// ---- deadlines and ends
-
-void Channel::arm_deadline() {
-  const auto earliest = pending_.earliest_deadline();
-  if (!earliest || (deadline_timer_ != nullptr && deadline_armed_ <= *earliest)) return;
-  deadline_armed_ = *earliest;
-  deadline_timer_ = loop_.after(*earliest - now(), [this] { on_deadline(); });
-}
-
-void Channel::on_deadline() {
-  const auto self = shared_from_this();
-  deadline_timer_.reset();
-  auto expired = pending_.take_expired(now());
-  arm_deadline();
-  for (auto& reply : expired) reply(weft::fail(Code::deadline_exceeded, fmt::format("{} did not answer in time", peer_)));
-}
-
-/// A peer that begins a message and does not go on would hold its connection, and the message's memory, for ever.
-void Channel::watch_frame(std::size_t bytes) {
-  frame_deadline_.received(now(), bytes, std::exchange(frame_ended_, false), reader_.within_frame());
-  arm_frame_timer();
-}
-
-void Channel::arm_frame_timer() {
-  if (!frame_deadline_.due() || frame_timer_ != nullptr) return;
-  frame_timer_ = loop_.after(*frame_deadline_.due() - now(), [this] { on_frame_timer(); });
-}
-
-void Channel::on_frame_timer() {
-  const auto self = shared_from_this();
-  frame_timer_.reset();
-  const auto late = [this] { return state_ == State::open && frame_deadline_.due() && *frame_deadline_.due() <= now(); };
-  if (late()) receive_what_came();  // this process may have been stopped meanwhile
-  if (late()) {
-    const auto seconds = std::chrono::duration<double>(limits_.frame_timeout).count();
-    return break_off(
-        Error(Code::deadline_exceeded, fmt::format("the peer began a message and did not go on with it for {:g} s", seconds)));
-  }
-  if (state_ == State::open) arm_frame_timer();
-}
+// ---- ends
 
 void Channel::fail_later(Reply reply, Error error) {
   if (!loop_.in_thread()) return;  // the loop has ended: callbacks are dropped

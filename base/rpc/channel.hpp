@@ -49,6 +49,7 @@ class Channel final : public Connection {
   void notify(MessageType type, Payload payload) override;
   void close() override;
   const std::string& peer() const override { return peer_; }
+  Result<void> one_release() const override { return check_release(peer_hello_, own_hello()); }
 
   /// For Responder.
   void answer(std::uint64_t request_id, Payload payload);
@@ -63,6 +64,7 @@ class Channel final : public Connection {
   void receive_what_came();
   void dispatch_all();
   void dispatch(Frame frame);
+  Hello own_hello() const { return {software_version(), limits_.layout}; }
   void on_hello(const Frame& frame);
   void on_request(Frame frame);
   void on_answer(Frame frame);
@@ -92,6 +94,7 @@ class Channel final : public Connection {
   Handler handler_;
   State state_ = State::handshaking;
   std::string peer_;
+  Hello peer_hello_;
   bool is_unix_ = false;
 
   std::unique_ptr<Watch> watch_;

@@ -6,7 +6,8 @@ $Cxx.namespace("weft::rpc::wire");
 
 # The first frame of each side. Readable by every version of the protocol: fields may be added, never changed.
 struct Hello {
-  software @0 :Text;  # "weft 0.1.0"
+  software @0 :Text;   # "weft 0.1.0"
+  layout @1 :UInt64;   # of the derived messages that this side speaks; 0: none
 }
 
 # The header of an error reply: the failure, then its causes, outermost first.

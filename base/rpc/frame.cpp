@@ -100,17 +100,26 @@ Result<void> check_sum(std::span<const std::byte, kFixedSize> fixed, ByteView he
 
 std::string software_version() { return "weft " + std::string(version()); }
 
-Buffer encode_hello(std::string_view software) {
+Buffer encode_hello(const Hello& hello) {
   capnp::MallocMessageBuilder message;
-  const std::string text(software);
-  message.initRoot<wire::Hello>().setSoftware(capnp::Text::Reader(text.c_str(), text.size()));
+  auto out = message.initRoot<wire::Hello>();
+  out.setSoftware(capnp::Text::Reader(hello.software.c_str(), hello.software.size()));
+  out.setLayout(hello.layout);
   return flatten(message);
 }
 
-Result<std::string> decode_hello(ByteView header) {
-  return read_message<wire::Hello>(header, "handshake", [](wire::Hello::Reader hello) -> Result<std::string> {
-    return escaped(text_view(hello.getSoftware()).substr(0, 200));
+Result<Hello> decode_hello(ByteView header) {
+  return read_message<wire::Hello>(header, "handshake", [](wire::Hello::Reader hello) -> Result<Hello> {
+    return Hello{escaped(text_view(hello.getSoftware()).substr(0, 200)), hello.getLayout()};
   });
+}
+
+Result<void> check_release(const Hello& peer, const Hello& own) {
+  if (peer == own) return {};
+  return fail(Code::version_mismatch,
+              fmt::format("the peer is {} with messages {:016x}, this is {} with messages {:016x}: a master, its workers and the "
+                          "programs that run on them must be of one release",
+                          peer.software, peer.layout, own.software, own.layout));
 }
 
 Buffer encode_error(const Error& error) {

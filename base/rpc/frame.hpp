@@ -51,8 +51,18 @@ Result<void> check_sum(std::span<const std::byte, kFixedSize> fixed, ByteView he
 
 /// "weft 0.1.0"
 std::string software_version();
-Buffer encode_hello(std::string_view software);
-Result<std::string> decode_hello(ByteView header);
+
+/// What a side says of itself first.
+struct Hello {
+  std::string software = software_version();
+  std::uint64_t layout = 0;  // of the derived messages that it speaks (base/rpc/derived.hpp); 0: none
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+Buffer encode_hello(const Hello& hello);
+/// The software is cut and escaped: fit to be shown.
+Result<Hello> decode_hello(ByteView header);
+/// Nothing when `peer` is of this release: its software and its layout are those of `own`. Otherwise version_mismatch, naming both.
+Result<void> check_release(const Hello& peer, const Hello& own);
 
 /// The chain of an error as the header of an error reply, and back. Long chains and messages are cut.
 Buffer encode_error(const Error& error);

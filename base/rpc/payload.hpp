@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/rpc/bulk.hpp"
 #include "base/rpc/capnp.hpp"
 #include "base/rpc/rpc.hpp"
 
@@ -20,20 +21,5 @@ inline Payload payload(capnp::MessageBuilder& message, SharedBytes bytes) {
   if (!bytes.bytes.empty()) result.bulk.push_back(std::move(bytes));
   return result;
 }
-
-/// Takes consecutive pieces of a message's bulk bytes; corrupt when it has fewer.
-class BulkReader {
- public:
-  explicit BulkReader(ByteView bulk) : rest_(bulk) {}
-  Result<Buffer> take(std::uint64_t bytes) {
-    if (bytes > rest_.size()) return fail(Code::corrupt, "the message announces more bulk bytes than follow it");
-    Buffer piece = Buffer::copy_of(rest_.first(bytes));
-    rest_ = rest_.subspan(bytes);
-    return piece;
-  }
-
- private:
-  ByteView rest_;
-};
 
 }  // namespace weft::rpc

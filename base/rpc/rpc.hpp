@@ -30,13 +30,19 @@ struct Endpoint {
   static Result<Endpoint> parse(std::string_view text);  // invalid_argument with the expected form
 };
 
-/// What one message carries. `header` is a flat Cap'n Proto message; `bulk` pieces follow the frame raw, sent straight from their
-/// owners' memory; descriptors travel on Unix sockets only.
+/// What one message carries. `header` is a flat Cap'n Proto message or a derived one; `bulk` pieces follow the frame raw, sent
+/// straight from their owners' memory; descriptors travel on Unix sockets only.
 struct Payload {
   Buffer header;
   std::vector<SharedBytes> bulk;
   std::vector<Fd> fds;
 };
+
+/// The payload, followed by these bytes; by nothing more when there are none.
+inline Payload with_bulk(Payload payload, SharedBytes bytes) {
+  if (!bytes.bytes.empty()) payload.bulk.push_back(std::move(bytes));
+  return payload;
+}
 
 /// A received message. The bulk bytes were read straight into one fresh buffer, or went to the request's BulkSink.
 struct Message {
@@ -57,6 +63,8 @@ struct Limits {
   std::size_t max_requests = 4096;  // requests of the peer being served at once; more are answered with resource_exhausted
   Duration handshake_timeout = std::chrono::seconds(10);
   Duration frame_timeout = std::chrono::seconds(20);  // for a message once begun; a long one gets as much again with every 16 KiB
+  std::uint64_t layout = 0;  // of the derived messages that this side speaks (base/rpc/derived.hpp), for its hello; 0: none
+  bool one_release = false;  // the peer must be of this release: version_mismatch, naming both, unless its hello says the same
 };
 
 class Connection;
@@ -66,7 +74,7 @@ using ConnectionPtr = std::shared_ptr<Connection>;
 /// is then discarded). Reactor thread only.
 class Responder {
  public:
-  class Impl;
+  class Impl;  // base/rpc/responder.hpp
   explicit Responder(std::shared_ptr<Impl> impl);
   Responder(Responder&&) noexcept;
   Responder& operator=(Responder&&) noexcept;
@@ -117,6 +125,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual void close() = 0;
   /// "127.0.0.1:4711" or "unix".
   virtual const std::string& peer() const = 0;
+  /// Nothing when the peer is of this release, so that derived messages may come from it; otherwise version_mismatch, naming both.
+  virtual Result<void> one_release() const = 0;
   /// Anything the owner wants to keep with the connection.
   std::shared_ptr<void> context;
 };

@@ -92,7 +92,7 @@ std::string copies_line(const master::JobStatus& job) {
 
 /// "brought 12 MiB to tasks ahead, which read 10 MiB of it; 4 MiB went to disk as 1 MiB, 4 MiB came back"
 std::string ahead_line(const master::JobStatus& job) {
-  const shuffle::PrefetchStats& ahead = job.ahead;
+  const shuffle::PrefetchStats& ahead = job.prefetch;
   std::string text = fmt::format("brought {} to tasks ahead, which read {} of it", human_bytes(ahead.prefetched_bytes),
                                  human_bytes(ahead.read_bytes));
   if (ahead.wasted_bytes > 0) text += fmt::format(", and {} in vain", human_bytes(ahead.wasted_bytes));
@@ -143,7 +143,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));
   if (const std::string lost = client::lost_workers_text(job); !lost.empty()) text.insert(text.size() - 1, lost + "\n");
-  if (job.ahead.prefetched_bytes > 0) text.insert(text.size() - 1, ahead_line(job));
+  if (job.prefetch.prefetched_bytes > 0) text.insert(text.size() - 1, ahead_line(job));
   if (job.shuffle_replicas > 1) text.insert(text.size() - 1, copies_line(job));
   Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SECOND ATTEMPTS", "SHUFFLED", "STATE", "REASON"});
   for (const master::StageStatus& stage : job.stages) {
@@ -158,7 +158,7 @@ std::string job_json(const master::JobStatus& job, Duration now) {
   JsonWriter json;
   write_job(json, job, now);
   json.key("ahead");
-  add_ahead(json, job.ahead);
+  add_ahead(json, job.prefetch);
   client::add_lost_workers(json, job);
   json.key("stages").begin_array();
   for (const master::StageStatus& stage : job.stages) {

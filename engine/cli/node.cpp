@@ -56,9 +56,9 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
     json.key("used");
     add_resources(json, node.used);
     json.member("store_memory_bytes", node.store_memory_bytes).member("store_disk_bytes", node.store_disk_bytes);
-    json.member("ahead_held_bytes", node.ahead_held_bytes).member("ahead_file_bytes", node.ahead_file_bytes);
+    json.member("ahead_held_bytes", node.prefetch_memory_bytes).member("ahead_file_bytes", node.prefetch_file_bytes);
     json.key("ahead");
-    add_ahead(json, node.ahead);
+    add_ahead(json, node.prefetch);
     json.key("attributes").begin_object();
     for (const auto& [name, value] : node.attributes) json.member(name, value);
     json.end_object().member("heard_seconds_ago", std::chrono::duration<double>(node.heard).count()).end_object();

@@ -29,12 +29,12 @@ Result<rpc::Message> Admin::call(rpc::MessageType type, rpc::Payload payload) {
 
 Result<JobList> Admin::jobs() {
   WEFT_ASSIGN(const auto message, call(kListJobs, {}));
-  return decode_job_list(message);
+  return decode<JobList>(message);
 }
 
 Result<JobList> Admin::job(JobId id) {
   WEFT_ASSIGN(const auto message, call(kJobStatus, encode(JobRequest{id})));
-  WEFT_ASSIGN(auto list, decode_job_list(message));
+  WEFT_ASSIGN(auto list, decode<JobList>(message));
   if (list.jobs.size() != 1) return fail(Code::corrupt, "the master answered with another number of jobs than one");
   return list;
 }
@@ -45,34 +45,37 @@ Result<void> Admin::kill(JobId id, const std::string& reason) {
 
 Result<std::vector<JobLog>> Admin::logs(JobId id, std::uint64_t max_bytes) {
   WEFT_ASSIGN(const auto message, call(kJobLogs, encode(LogsWanted{id, max_bytes})));
-  return decode_logs(message);
+  WEFT_ASSIGN(JobLogs logs, decode<JobLogs>(message));
+  return std::move(logs.logs);
 }
 
 Result<std::vector<NodeStatus>> Admin::nodes() {
   WEFT_ASSIGN(const auto message, call(kListNodes, {}));
-  return decode_nodes(message);
+  WEFT_ASSIGN(NodeList list, decode<NodeList>(message));
+  return std::move(list.nodes);
 }
 
 Result<std::vector<GroupInfo>> Admin::groups() {
   WEFT_ASSIGN(const auto message, call(kListGroups, {}));
-  return decode_groups(message);
+  WEFT_ASSIGN(GroupList list, decode<GroupList>(message));
+  return std::move(list.groups);
 }
 
 Result<SchedulerInfo> Admin::scheduler() {
   WEFT_ASSIGN(const auto message, call(kShowScheduler, {}));
-  return decode_scheduler(message);
+  return decode<SchedulerInfo>(message);
 }
 
 Result<SchedulerInfo> Admin::configure_scheduler(const std::string& spec) {
   SchedulerInfo wanted;
   wanted.spec = spec;
   WEFT_ASSIGN(const auto message, call(kConfigureScheduler, encode(wanted)));
-  return decode_scheduler(message);
+  return decode<SchedulerInfo>(message);
 }
 
 Result<Explanation> Admin::explain(JobId id) {
   WEFT_ASSIGN(const auto message, call(kExplainJob, encode(JobRequest{id})));
-  return decode_explanation(message);
+  return decode<Explanation>(message);
 }
 
 }  // namespace weft::client

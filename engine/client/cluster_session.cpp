@@ -53,7 +53,7 @@ class ClusterSession final : public Session {
 
   Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override {
     const ActionId action = part.action;
-    WEFT_TRY(call(kRunPart, encode(JobRequest{job_}, SharedBytes(plan::encode(part)))));
+    WEFT_TRY(call(kRunPart, rpc::with_bulk(encode(JobRequest{job_}), SharedBytes(plan::encode(part)))));
     while (true) {
       WEFT_ASSIGN(PollReply reply, poll(action, kPollWait));
       const TimePoint now = SystemClock().now();
@@ -69,7 +69,8 @@ class ClusterSession final : public Session {
   }
 
   Result<void> record(ActionId action, ByteView value) override {
-    return call(kRecordValue, encode(ValueRecord{job_, action}, SharedBytes(Buffer::copy_of(value)))).map([](auto&&) {});
+    return call(kRecordValue, rpc::with_bulk(encode(ValueRecord{job_, action}), SharedBytes(Buffer::copy_of(value))))
+        .map([](auto&&) {});
   }
 
   Result<void> close() override {
@@ -91,7 +92,7 @@ class ClusterSession final : public Session {
 
   Result<PollReply> poll(ActionId action, Duration wait) {
     WEFT_ASSIGN(const auto message, call(kPoll, encode(Poll{job_, action, wait}), kPollDeadline));
-    WEFT_ASSIGN(auto reply, decode_poll_reply(message));
+    WEFT_ASSIGN(auto reply, decode<PollReply>(message));
     status_ = reply.status;
     return reply;
   }
@@ -120,7 +121,7 @@ class ClusterSession final : public Session {
     submit.shuffle_mode = options_.shuffle_mode;
     submit.shuffle_replicas = options_.shuffle_replicas;
     WEFT_ASSIGN(const auto message, call(kSubmitJob, encode(submit)));
-    WEFT_ASSIGN(const Submitted submitted, decode_submitted(message));
+    WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
     job_ = submitted.job;
     slots_ = submitted.slots;
     if (!submit.same_binary && !submitted.binary_known) WEFT_TRY(upload(submit.binary));
@@ -131,9 +132,9 @@ class ClusterSession final : public Session {
     const TimePoint end = SystemClock().now() + kSlotsDeadline;
     while (cluster_.wait_for_slots > 0) {
       WEFT_ASSIGN(const auto message, call(kListNodes, {}));
-      WEFT_ASSIGN(const auto nodes, decode_nodes(message));
+      WEFT_ASSIGN(const NodeList list, decode<NodeList>(message));
       std::uint32_t slots = 0;
-      for (const NodeStatus& node : nodes) slots += node.slots;
+      for (const NodeStatus& node : list.nodes) slots += node.slots;
       if (slots >= cluster_.wait_for_slots) return {};
       if (cluster_.check) WEFT_TRY(cluster_.check());
       if (SystemClock().now() > end) return fail(Code::deadline_exceeded, "the private cluster's workers did not come up in time");
@@ -153,7 +154,7 @@ class ClusterSession final : public Session {
       if (got != static_cast<ssize_t>(chunk.size())) return fail(errno_error("cannot read this program's own file", errno));
       const Upload piece{hash, offset, size};
       offset += chunk.size();
-      WEFT_TRY(call(kUploadBinary, encode(piece, SharedBytes(std::move(chunk)))));
+      WEFT_TRY(call(kUploadBinary, rpc::with_bulk(encode(piece), SharedBytes(std::move(chunk)))));
     }
     return {};
   }

@@ -60,7 +60,7 @@ void Slots::stop(const AttemptId& attempt) {
   const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const auto& task) { return task.attempt == attempt; });
   if (queued != queue_.end()) {
     queue_.erase(queued);
-    mailbox_.post(master::TaskFailed{attempt, settings_.node, master::FailureKind::killed, "killed before it started", {}});
+    mailbox_.post(master::TaskFailed{attempt, settings_.node, runtime::TaskEnd::killed, "killed before it started", {}});
   }
   for (Slot& slot : slots_)
     if (slot.task && slot.task->attempt == attempt) {
@@ -186,14 +186,7 @@ void Slots::run(Slot& slot) {
   context.operators.spill_directory = settings_.spill_directory;
   context.operators.stop = &slot.stop;
 
-  runtime::TaskOutcome outcome;
-  const auto body = program_.stage(task.attempt.task.stage, task.spec.fingerprint);
-  if (body) {
-    outcome = runtime::run_task(**body, context);
-  } else {
-    outcome.kind = runtime::TaskOutcome::Kind::plan_mismatch;
-    outcome.message = body.error().to_string();
-  }
+  runtime::TaskOutcome outcome = runtime::run_task(program_, task.spec.fingerprint, context);
   master::Event event = report(slot, std::move(outcome));
   {
     const std::lock_guard lock(mutex_);
@@ -203,9 +196,8 @@ void Slots::run(Slot& slot) {
 }
 
 master::Event Slots::report(Slot& slot, runtime::TaskOutcome outcome) {
-  using Kind = runtime::TaskOutcome::Kind;
   const AttemptId attempt = slot.task->attempt;
-  if (outcome.kind == Kind::finished) {
+  if (outcome.kind == runtime::TaskEnd::finished) {
     return master::TaskFinished{attempt,
                                 settings_.node,
                                 std::move(outcome.output),
@@ -216,26 +208,10 @@ master::Event Slots::report(Slot& slot, runtime::TaskOutcome outcome) {
                                 {},
                                 std::move(slot.context.spread)};
   }
-  master::TaskFailed failed{attempt, settings_.node, master::FailureKind::user_code, std::move(outcome.message), outcome.fetch};
-  switch (outcome.kind) {
-    case Kind::fetch_failed:
-      failed.kind = master::FailureKind::fetch_failed;
-      break;
-    case Kind::environment:
-      failed.kind = master::FailureKind::environment;
-      break;
-    case Kind::plan_mismatch:
-      failed.kind = master::FailureKind::plan_mismatch;
-      break;
-    case Kind::cancelled:
-      failed.kind = master::FailureKind::killed;
-      break;
-    default:
-      break;
-  }
+  master::TaskFailed failed{attempt, settings_.node, outcome.kind, std::move(outcome.message), outcome.fetch};
   const std::lock_guard lock(mutex_);
-  if (outcome.kind == Kind::cancelled && slot.timed_out) {
-    failed.kind = master::FailureKind::timed_out;
+  if (outcome.kind == runtime::TaskEnd::killed && slot.timed_out) {
+    failed.kind = runtime::TaskEnd::timed_out;
     failed.message = fmt::format("ran longer than --task-timeout {}s", std::chrono::duration<double>(slot.task->timeout).count());
   }
   return failed;

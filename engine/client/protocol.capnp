@@ -112,15 +112,15 @@ struct Status {
   deadline @13 :Int64;            # as submitted, ended; 0: none
   priority @14 :Int32;
   shuffleReplicas @15 :UInt32;
-  ahead @16 :Ahead;
+  prefetch @16 :Prefetch;
   lostWorkers @17 :List(Text);    # while it ran, the first few
   workersLost @18 :UInt32;        # how many
 }
 
-struct Ahead {                    # blocks brought ahead of their tasks, in bytes
-  brought @0 :UInt64;
+struct Prefetch {                 # blocks fetched before their tasks began, in bytes
+  prefetched @0 :UInt64;
   read @1 :UInt64;                # of these
-  unread @2 :UInt64;              # given up before
+  wasted @2 :UInt64;              # given up before
   evicted @3 :UInt64;             # to files
   evictedFile @4 :UInt64;         # that took so many
   returned @5 :UInt64;
@@ -169,9 +169,9 @@ struct Node {
   lost @14 :Bool;                 # given up because it is silent; its connection is still there
   storeMemoryBytes @15 :UInt64;   # of map outputs
   storeDiskBytes @16 :UInt64;
-  aheadHeldBytes @17 :UInt64;     # of blocks brought ahead, in memory
-  aheadFileBytes @18 :UInt64;     # and in files
-  ahead @19 :Ahead;               # since the worker began
+  prefetchMemoryBytes @17 :UInt64;  # of prefetched blocks, in memory
+  prefetchFileBytes @18 :UInt64;  # and in files
+  prefetch @19 :Prefetch;         # since the worker began
   dead @20 :Bool;                 # it is no more: heard tells since when, cause why
   cause @21 :Text;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -24,9 +25,9 @@ enum ClientMessage : rpc::MessageType {
   kJobStatus = 211,           // JobRequest -> JobList of one
   kKillJob = 212,             // KillRequest -> nothing
   kJobLogs = 213,             // LogsWanted -> JobLogs
-  kListNodes = 214,           // nothing -> vector<NodeStatus>
+  kListNodes = 214,           // nothing -> NodeList
   kExplainJob = 215,          // JobRequest -> Explanation
-  kListGroups = 216,          // nothing -> vector<GroupInfo>
+  kListGroups = 216,          // nothing -> GroupList
   kShowScheduler = 217,       // nothing -> SchedulerInfo
   kConfigureScheduler = 218,  // SchedulerInfo -> SchedulerInfo: its spec, or the one in force, with its files read again
 };
@@ -35,6 +36,7 @@ enum ClientMessage : rpc::MessageType {
 inline constexpr std::uint64_t kUploadChunkBytes = 1u << 20;
 
 struct Submit {
+  static constexpr std::string_view kName = "job submission";
   std::string name;
   std::string program;                 // argv[0]
   std::vector<std::string> arguments;  // argv[1..]
@@ -52,41 +54,50 @@ struct Submit {
   std::optional<std::uint32_t> shuffle_replicas{};  // likewise
 };
 struct Submitted {
+  static constexpr std::string_view kName = "answer to a submission";
   JobId job;
   bool binary_known = false;
   std::uint32_t slots = 0;  // of the cluster now
 };
 struct Upload {
+  static constexpr std::string_view kName = "upload of a binary";
   Hash128 binary;
   std::uint64_t offset = 0;
   std::uint64_t total = 0;
 };
 struct JobRequest {
+  static constexpr std::string_view kName = "request about a job";
   JobId job;
 };
 struct ValueRecord {
+  static constexpr std::string_view kName = "value of an action";
   JobId job;
   ActionId action;
 };
 struct Poll {
+  static constexpr std::string_view kName = "question after progress";
   JobId job;
   ActionId action;
   Duration wait{0};
 };
 struct PollReply {
+  static constexpr std::string_view kName = "progress of a job";
   master::JobStatus status;
   bool finished = false;                     // the action; otherwise look at status.state
   std::vector<std::vector<Buffer>> results;  // per target, per task
 };
 struct JobList {
+  static constexpr std::string_view kName = "list of jobs";
   std::vector<master::JobStatus> jobs;
   Duration now{0};  // on the master's clock, as the times in the jobs
 };
 struct KillRequest {
+  static constexpr std::string_view kName = "request to kill a job";
   JobId job;
   std::string reason;
 };
 struct LogsWanted {
+  static constexpr std::string_view kName = "request for logs";
   JobId job;
   std::uint64_t max_bytes = 0;  // of each worker's log, from its end
 };
@@ -95,7 +106,12 @@ struct JobLog {
   std::string error;  // why there is none
   Buffer text;
 };
+struct JobLogs {
+  static constexpr std::string_view kName = "logs of a job";
+  std::vector<JobLog> logs;
+};
 struct Explanation {
+  static constexpr std::string_view kName = "explanation of a job";
   master::JobExplanation job;
   Duration now{0};  // on the master's clock, as the times in it
 };
@@ -106,7 +122,12 @@ struct GroupInfo {
   schedulers::Resources used{};
   bool unknown = false;  // to the scheduler: jobs name it, it has no say
 };
+struct GroupList {
+  static constexpr std::string_view kName = "list of pools";
+  std::vector<GroupInfo> groups;
+};
 struct SchedulerInfo {
+  static constexpr std::string_view kName = "scheduler";
   std::string spec;
   std::vector<std::string> files;            // it was made from
   std::map<std::string, std::string> known;  // schedulers there are, and what they do
@@ -121,47 +142,28 @@ struct NodeStatus {
   Duration heard{0};  // ago
   schedulers::Resources capacity{}, used{};
   std::map<std::string, std::string> attributes{};
-  Duration excluded_for{0};                                    // more
-  Duration clock_ahead{0};                                     // of the master's
-  bool lost = false;                                           // given up because it is silent; its connection is still there
-  std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;  // of map outputs
-  std::uint64_t ahead_held_bytes = 0, ahead_file_bytes = 0;    // of blocks brought ahead, in memory and in files
-  shuffle::PrefetchStats ahead{};                              // since the worker began
-  bool dead = false;                                           // it is no more, since `heard` ago
-  std::string cause{};                                         // of its death: "SIGBUS"
+  Duration excluded_for{0};                                          // more
+  Duration clock_ahead{0};                                           // of the master's
+  bool lost = false;                                                 // given up because it is silent; its connection is still there
+  std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;        // of map outputs
+  std::uint64_t prefetch_memory_bytes = 0, prefetch_file_bytes = 0;  // of prefetched blocks, in memory and in files
+  shuffle::PrefetchStats prefetch{};                                 // since the worker began
+  bool dead = false;                                                 // it is no more, since `heard` ago
+  std::string cause{};                                               // of its death: "SIGBUS"
 };
 
-rpc::Payload encode(const Submit& message);
-rpc::Payload encode(const Submitted& message);
-rpc::Payload encode(const Upload& message, SharedBytes bytes);
-rpc::Payload encode(const JobRequest& message, SharedBytes bytes = {});
-rpc::Payload encode(const ValueRecord& message, SharedBytes bytes);
-rpc::Payload encode(const Poll& message);
-rpc::Payload encode(PollReply message);
-rpc::Payload encode(const JobList& message);
-rpc::Payload encode(const KillRequest& message);
-rpc::Payload encode(const LogsWanted& message);
-rpc::Payload encode(std::vector<JobLog> logs);
-rpc::Payload encode(const std::vector<NodeStatus>& nodes);
-rpc::Payload encode(const Explanation& explanation);
-rpc::Payload encode(const std::vector<GroupInfo>& groups);
-rpc::Payload encode(const SchedulerInfo& info);
+struct NodeList {
+  static constexpr std::string_view kName = "list of nodes";
+  std::vector<NodeStatus> nodes;
+};
 
-// Bulk bytes that follow a message stay in it, unless the result holds them.
-Result<Submit> decode_submit(const rpc::Message& message);
-Result<Submitted> decode_submitted(const rpc::Message& message);
-Result<Upload> decode_upload(const rpc::Message& message);
-Result<JobRequest> decode_job_request(const rpc::Message& message);
-Result<ValueRecord> decode_value_record(const rpc::Message& message);
-Result<Poll> decode_poll(const rpc::Message& message);
-Result<PollReply> decode_poll_reply(const rpc::Message& message);
-Result<JobList> decode_job_list(const rpc::Message& message);
-Result<KillRequest> decode_kill(const rpc::Message& message);
-Result<LogsWanted> decode_logs_wanted(const rpc::Message& message);
-Result<std::vector<JobLog>> decode_logs(const rpc::Message& message);
-Result<std::vector<NodeStatus>> decode_nodes(const rpc::Message& message);
-Result<Explanation> decode_explanation(const rpc::Message& message);
-Result<std::vector<GroupInfo>> decode_groups(const rpc::Message& message);
-Result<SchedulerInfo> decode_scheduler(const rpc::Message& message);
+/// A message as a frame carries it. Bulk bytes that are members of it are moved; those that only follow it are added by
+/// rpc::with_bulk().
+template <class M>
+rpc::Payload encode(M message);
+/// Code::corrupt, naming the message (M::kName), when the frame holds none. Of another release: what is missing has its default,
+/// what is not known is passed over. Bulk bytes that are no member stay in the message.
+template <class M>
+Result<M> decode(const rpc::Message& message);
 
 }  // namespace weft::client

@@ -78,7 +78,7 @@ struct JobStatus {
   std::vector<std::string> lost_workers{};  // while it ran, but for those that left by themselves: "w2 (SIGBUS)"; the first few
   std::uint32_t workers_lost = 0;           // how many
   /// Of its blocks, on all nodes. The core knows nothing of it: the shell fills it in, from what workers say now and then.
-  shuffle::PrefetchStats ahead{};
+  shuffle::PrefetchStats prefetch{};
 };
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called

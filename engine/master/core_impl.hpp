@@ -120,7 +120,6 @@ class Core::Impl final : public schedulers::Decisions {
   Result<void> on(WorkerJoined event);
   Result<void> on(WorkerHeartbeat event);
   Result<void> on(WorkerLost event);
-  Result<void> on(TaskStarted event);
   Result<void> on(TaskFinished event);
   Result<void> on(TaskFailed event);
   Result<void> on(TimerFired event);

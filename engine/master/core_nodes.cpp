@@ -33,7 +33,7 @@ Result<void> Core::Impl::on(WorkerJoined event) {
     set_timer(Timer::Purpose::heartbeat, event.node, state_.now() + options_.heartbeat_timeout);
   copy_places_.add(event.node, state_.node(event.node)->rack);
   count_shape(event.capacity, +1);
-  units_.join(event.node, event.ahead_bytes);
+  units_.join(event.node, event.prefetch_bytes);
   notify({.kind = schedulers::Notice::Kind::node_joined, .node = event.node});
   trigger_node(event.node);
   copy_waiting_outputs();

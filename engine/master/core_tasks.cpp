@@ -15,47 +15,8 @@ constexpr std::uint16_t kMaxLosses = 20;
 /// Fetch failures of a live node's outputs of a shuffle before all of them are taken for lost and the node is excluded.
 constexpr std::uint32_t kMaxFetchFailures = 4;
 
-Code code_of(FailureKind kind) {
-  switch (kind) {
-    case FailureKind::timed_out:
-      return Code::deadline_exceeded;
-    case FailureKind::fetch_failed:
-      return Code::unavailable;
-    case FailureKind::environment:
-      return Code::io;
-    case FailureKind::plan_mismatch:
-      return Code::plan_mismatch;
-    case FailureKind::killed:
-      return Code::cancelled;
-    case FailureKind::user_code:
-    case FailureKind::crashed:
-      break;
-  }
-  return Code::user_code;
-}
-
-std::string_view default_message(FailureKind kind) {
-  switch (kind) {
-    case FailureKind::user_code:
-      return "the task failed";
-    case FailureKind::crashed:
-      return "its process crashed";
-    case FailureKind::timed_out:
-      return "it took too long";
-    case FailureKind::fetch_failed:
-      return "an input was lost";
-    case FailureKind::environment:
-      return "the worker could not run it";
-    case FailureKind::plan_mismatch:
-      return "the program builds another plan";
-    case FailureKind::killed:
-      return "it was stopped";
-  }
-  return "unknown failure";
-}
-
 std::string message_or(std::string message, FailureKind kind) {
-  return message.empty() ? std::string(default_message(kind)) : std::move(message);
+  return message.empty() ? std::string(runtime::words_of(kind)) : std::move(message);
 }
 
 }  // namespace
@@ -84,12 +45,6 @@ TaskRef Core::Impl::ref_of(const AttemptId& running) {
   TaskRef task{&job, &job.stages.at(running.task.stage), running.task.index};
   task.second = task.info().attempt() != running.attempt;
   return task;
-}
-
-Result<void> Core::Impl::on(TaskStarted event) {
-  WEFT_TRY(running_task(event.attempt, event.node));
-  state_.mutable_node(event.node).last_heard = state_.now();
-  return {};
 }
 
 void Core::Impl::release(const TaskRef& task) {
@@ -236,9 +191,9 @@ void Core::Impl::count_failure(const TaskRef& task, FailureKind kind, std::strin
   if (kind == FailureKind::environment) node_failed(node);
   requeue(task, node);
   const std::uint32_t allowed = task.job->spec.max_attempts;
-  if (kind != FailureKind::plan_mismatch && info.failures < allowed) return;
+  if (!runtime::is_final(kind) && info.failures < allowed) return;
   Error error(code_of(kind), std::move(message));
-  if (kind == FailureKind::plan_mismatch) {
+  if (runtime::is_final(kind)) {
     return doom(*task.job, std::move(error).wrap(fmt::format("{} task {} on {}", task.stage->title(), task.index, where)));
   }
   doom(*task.job, std::move(error).wrap(

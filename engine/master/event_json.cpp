@@ -8,26 +8,6 @@ namespace weft::master {
 
 namespace {
 
-std::string_view kind_name(FailureKind kind) {
-  switch (kind) {
-    case FailureKind::user_code:
-      return "user_code";
-    case FailureKind::crashed:
-      return "crashed";
-    case FailureKind::timed_out:
-      return "timed_out";
-    case FailureKind::fetch_failed:
-      return "fetch_failed";
-    case FailureKind::environment:
-      return "environment";
-    case FailureKind::plan_mismatch:
-      return "plan_mismatch";
-    case FailureKind::killed:
-      return "killed";
-  }
-  return "unknown";
-}
-
 void add(JsonWriter& json, const schedulers::Resources& resources) {
   json.begin_object();
   for (const auto& kind : schedulers::kResourceKinds) {
@@ -109,7 +89,7 @@ void add(JsonWriter& json, const WorkerJoined& event) {
   add(json, event.capacity);
   json.key("attributes").begin_object();
   for (const auto& [key, value] : event.attributes) json.member(key, value);
-  json.end_object().member("ahead_bytes", event.ahead_bytes);
+  json.end_object().member("prefetch_bytes", event.prefetch_bytes);
 }
 void add(JsonWriter& json, const WorkerHeartbeat& event) {
   json.member("event", "worker_heartbeat")
@@ -124,10 +104,6 @@ void add(JsonWriter& json, const WorkerHeartbeat& event) {
 }
 void add(JsonWriter& json, const WorkerLost& event) {
   json.member("event", "worker_lost").member("node", event.node.value()).member("reason", event.reason);
-}
-void add(JsonWriter& json, const TaskStarted& event) {
-  json.member("event", "task_started");
-  add(json, event.attempt, event.node);
 }
 void add(JsonWriter& json, const TaskFinished& event) {
   json.member("event", "task_finished");
@@ -153,7 +129,7 @@ void add(JsonWriter& json, const TaskFinished& event) {
 void add(JsonWriter& json, const TaskFailed& event) {
   json.member("event", "task_failed");
   add(json, event.attempt, event.node);
-  json.member("kind", kind_name(event.kind)).member("message", event.message);
+  json.member("kind", runtime::name_of(event.kind)).member("message", event.message);
   if (!event.fetch) return;
   json.key("fetch").begin_object().member("shuffle", event.fetch->shuffle.value()).member("map", event.fetch->map);
   json.member("map_attempt", event.fetch->map_attempt).member("node", event.fetch->node.value()).end_object();

@@ -18,6 +18,7 @@
 #include "base/result.hpp"
 #include "engine/master/speculation.hpp"
 #include "engine/plan/plan.hpp"
+#include "runtime/protocol/task_end.hpp"
 #include "schedulers/view/view.hpp"
 #include "shuffle/store/mode.hpp"
 #include "shuffle/store/task_shuffle.hpp"
@@ -67,7 +68,7 @@ struct WorkerJoined {
   schedulers::Resources capacity;  // Resources::cpu is the number of slots
   std::map<std::string, std::string> attributes;
   std::vector<schedulers::CapacityStep> forecast{};  // empty: constant
-  std::uint64_t ahead_bytes = 0;                     // of blocks brought ahead that it holds at most; 0: not known
+  std::uint64_t prefetch_bytes = 0;                  // of blocks brought ahead that it holds at most; 0: not known
 };
 struct WorkerHeartbeat {
   NodeId node;
@@ -84,10 +85,6 @@ struct WorkerLost {
   std::string reason;
 };
 
-struct TaskStarted {
-  AttemptId attempt;
-  NodeId node;
-};
 struct TaskFinished {
   AttemptId attempt;
   NodeId node;
@@ -99,15 +96,7 @@ struct TaskFinished {
   shuffle::ShuffleTimes shuffle_times{};
   std::vector<std::uint32_t> spread{};  // of a sample of what its stage reads, over the output's partitions; empty: not known
 };
-enum class FailureKind : std::uint8_t {
-  user_code = 0,  // threw; counts against the task's attempts
-  crashed = 1,    // the executor died under it
-  timed_out = 2,
-  fetch_failed = 3,   // a map output is gone; does not count against this task
-  environment = 4,    // disk full, executor could not start, …; counts
-  plan_mismatch = 5,  // fatal for the job
-  killed = 6,         // as the core asked
-};
+using FailureKind = runtime::TaskEnd;
 struct TaskFailed {
   AttemptId attempt;
   NodeId node;
@@ -141,7 +130,7 @@ struct SchedulerConfigured {
   std::optional<Speculation> speculation{};  // without: as before
 };
 
-using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskStarted,
+using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost,
                            TaskFinished, TaskFailed, TimerFired, SchedulerConfigured, OutputCopied, CopyFailed>;
 
 Event copy_of(const Event& event);

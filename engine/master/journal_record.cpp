@@ -5,11 +5,27 @@
 #include <fmt/format.h>
 
 #include "base/crc32c.hpp"
-#include "base/rpc/capnp.hpp"
+#include "base/rpc/mapping.hpp"
 #include "engine/client/protocol.hpp"
 #include "engine/master/journal.capnp.h"
 
 namespace weft::master {
+
+namespace wire {
+
+template <class Io>
+void map(Io& io, JournalRecord& record) {
+  io(WEFT_WIRE(At), record.marks.at);
+  io(WEFT_WIRE(UnixTime), record.marks.unix_time);
+  io(WEFT_WIRE(NextJob), record.marks.next_job);
+  io(WEFT_WIRE(NextNode), record.marks.next_node);
+  io.unless_zero(WEFT_WIRE(Job), record.job);
+  io(WEFT_WIRE(Ended), record.ended);
+  io.data(WEFT_WIRE(Status), record.status);
+  io(WEFT_WIRE(Checkpoint), record.checkpoint);
+}
+
+}  // namespace wire
 
 namespace {
 
@@ -25,20 +41,6 @@ std::uint32_t get_u32(ByteView bytes, std::size_t offset) {
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < 4; ++i) value |= static_cast<std::uint32_t>(bytes[offset + i]) << (8 * i);
   return value;
-}
-
-Buffer payload_of(const JournalRecord& record) {
-  capnp::MallocMessageBuilder message;
-  auto out = message.initRoot<wire::Record>();
-  out.setAt(record.marks.at.count());
-  out.setUnixTime(record.marks.unix_time.count());
-  out.setNextJob(record.marks.next_job);
-  out.setNextNode(record.marks.next_node);
-  out.setJob(record.job ? record.job->value() : 0);
-  out.setEnded(record.ended);
-  out.setStatus(rpc::data_reader(record.status.view()));
-  out.setCheckpoint(record.checkpoint);
-  return rpc::flatten(message);
 }
 
 }  // namespace
@@ -63,13 +65,13 @@ Buffer encode_status(const JobStatus& status) {
 Result<JobStatus> decode_status(ByteView bytes) {
   rpc::Message message;
   message.header = Buffer::copy_of(bytes);
-  WEFT_ASSIGN(client::JobList list, client::decode_job_list(message));
+  WEFT_ASSIGN(client::JobList list, client::decode<client::JobList>(message));
   if (list.jobs.size() != 1) return fail(Code::corrupt, "the status of a job is not of one job");
   return std::move(list.jobs.front());
 }
 
 std::string to_frame(const JournalRecord& record) {
-  const Buffer payload = payload_of(record);
+  const Buffer payload = rpc::to_bytes<wire::Record>(record);
   std::string frame;
   frame.reserve(kRecordHeaderBytes + payload.size());
   put_u32(frame, static_cast<std::uint32_t>(payload.size()));
@@ -80,15 +82,7 @@ std::string to_frame(const JournalRecord& record) {
 }
 
 Result<JournalRecord> decode_record(ByteView payload) {
-  return rpc::read_message<wire::Record>(payload, "a journal record", [](wire::Record::Reader in) -> Result<JournalRecord> {
-    JournalRecord record;
-    record.marks = {Time(in.getAt()), Time(in.getUnixTime()), in.getNextJob(), in.getNextNode()};
-    if (in.getJob() != 0) record.job = JobId(in.getJob());
-    record.ended = in.getEnded();
-    record.checkpoint = in.getCheckpoint();
-    record.status = Buffer::copy_of(rpc::data_view(in.getStatus()));
-    return record;
-  });
+  return rpc::from_bytes<wire::Record, JournalRecord>(payload, {}, "journal record");
 }
 
 std::string journal_header() {

@@ -59,6 +59,7 @@ Result<void> ServerImpl::begin() {
     if (!began) return;
     rpc::Limits limits;
     limits.max_queued = std::size_t{2} << 30;
+    limits.layout = protocol::layout();
     auto listener = reactor_->listen(listen, limits, [this](const rpc::ConnectionPtr&) { return handler(); });
     if (!listener) {
       began = fail(std::move(listener).error());
@@ -281,7 +282,7 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
     return on_storage_request(connection, message, std::move(responder));
   if (message.type == protocol::kRegister) return on_register(connection, message, std::move(responder));
   Result<rpc::Payload> told =
-      message.type == protocol::kFetchBinary ? on_fetch_binary(message) : on_client_request(connection, message);
+      message.type == protocol::kFetchBinary ? on_fetch_binary(connection, message) : on_client_request(connection, message);
   answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(told));
 }
 

@@ -25,27 +25,27 @@ Result<rpc::Payload> ServerImpl::on_client_request(const rpc::ConnectionPtr& con
     case client::kRecordValue:
       return on_record_value(message);
     case client::kCloseJob: {
-      WEFT_ASSIGN(const client::JobRequest request, client::decode_job_request(message));
+      WEFT_ASSIGN(const client::JobRequest request, client::decode<client::JobRequest>(message));
       WEFT_TRY(apply(JobClosed{request.job}));
       return rpc::Payload{};
     }
     case client::kListJobs:
       return client::encode(client::JobList{(*core_)->jobs(), now()});
     case client::kJobStatus: {
-      WEFT_ASSIGN(const client::JobRequest request, client::decode_job_request(message));
+      WEFT_ASSIGN(const client::JobRequest request, client::decode<client::JobRequest>(message));
       client::JobList list;
       WEFT_ASSIGN(JobStatus status, status_of(request.job, true));
       list.jobs.push_back(std::move(status));
       list.now = now();
-      return client::encode(list);
+      return client::encode(std::move(list));
     }
     case client::kKillJob: {
-      WEFT_ASSIGN(client::KillRequest request, client::decode_kill(message));
+      WEFT_ASSIGN(client::KillRequest request, client::decode<client::KillRequest>(message));
       WEFT_TRY(apply(JobKilled{request.job, std::move(request.reason)}));
       return rpc::Payload{};
     }
     case client::kExplainJob: {
-      WEFT_ASSIGN(const client::JobRequest request, client::decode_job_request(message));
+      WEFT_ASSIGN(const client::JobRequest request, client::decode<client::JobRequest>(message));
       WEFT_ASSIGN(JobExplanation explained, (*core_)->explain(request.job));
       return client::encode(client::Explanation{std::move(explained), now()});
     }
@@ -63,7 +63,7 @@ Result<rpc::Payload> ServerImpl::on_client_request(const rpc::ConnectionPtr& con
 }
 
 Result<rpc::Payload> ServerImpl::on_submit(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-  WEFT_ASSIGN(client::Submit submit, client::decode_submit(message));
+  WEFT_ASSIGN(client::Submit submit, client::decode<client::Submit>(message));
   JobSubmitted event;
   event.job = JobId(next_job_);
   event.name = submit.name;
@@ -89,7 +89,7 @@ Result<rpc::Payload> ServerImpl::on_submit(const rpc::ConnectionPtr& connection,
 }
 
 Result<rpc::Payload> ServerImpl::on_upload(const rpc::Message& message) {
-  WEFT_ASSIGN(const client::Upload upload, client::decode_upload(message));
+  WEFT_ASSIGN(const client::Upload upload, client::decode<client::Upload>(message));
   WEFT_TRY(binaries_->write(upload.binary, upload.offset, upload.total, message.bulk.view()));
   return rpc::Payload{};
 }
@@ -101,7 +101,7 @@ Result<ServerImpl::Job*> ServerImpl::running_job(JobId id) {
 }
 
 Result<rpc::Payload> ServerImpl::on_run_part(const rpc::Message& message) {
-  WEFT_ASSIGN(const client::JobRequest request, client::decode_job_request(message));
+  WEFT_ASSIGN(const client::JobRequest request, client::decode<client::JobRequest>(message));
   WEFT_ASSIGN(const Job* job, running_job(request.job));
   if (!job->submit.same_binary && !binaries_->knows(job->submit.binary))
     return fail(Code::invalid_argument, "the job's program was not uploaded");
@@ -132,7 +132,7 @@ void ServerImpl::place_splits(plan::PlanPart& part) const {
 }
 
 Result<rpc::Payload> ServerImpl::on_record_value(const rpc::Message& message) {
-  WEFT_ASSIGN(const client::ValueRecord record, client::decode_value_record(message));
+  WEFT_ASSIGN(const client::ValueRecord record, client::decode<client::ValueRecord>(message));
   WEFT_ASSIGN(Job * job, running_job(record.job));
   job->value_bytes += message.bulk.size();
   if (job->value_bytes > kMostValueBytes)
@@ -146,13 +146,14 @@ Result<rpc::Payload> ServerImpl::on_record_value(const rpc::Message& message) {
 
 Result<JobStatus> ServerImpl::status_of(JobId id, bool predict) const {
   WEFT_ASSIGN(JobStatus status, (*core_)->job(id, predict));
-  if (const auto found = ahead_.find(id); found != ahead_.end())
-    for (const auto& [node, bytes] : found->second) status.ahead += bytes;
+  if (const auto found = prefetched_.find(id); found != prefetched_.end())
+    for (const auto& [node, bytes] : found->second) status.prefetch += bytes;
   return status;
 }
 
 Result<rpc::Payload> ServerImpl::on_list_nodes() {
-  std::vector<client::NodeStatus> nodes;
+  client::NodeList list;
+  std::vector<client::NodeStatus>& nodes = list.nodes;
   for (const auto& [id, node] : nodes_) {
     client::NodeStatus& status = nodes.emplace_back();
     status.id = id;
@@ -164,9 +165,9 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
     status.clock_ahead = node.clock.ahead();
     status.store_memory_bytes = node.heartbeat.store_memory_bytes;
     status.store_disk_bytes = node.heartbeat.store_disk_bytes;
-    status.ahead_held_bytes = node.heartbeat.ahead_held_bytes;
-    status.ahead_file_bytes = node.heartbeat.ahead_file_bytes;
-    status.ahead = node.heartbeat.ahead;
+    status.prefetch_memory_bytes = node.heartbeat.prefetch_memory_bytes;
+    status.prefetch_file_bytes = node.heartbeat.prefetch_file_bytes;
+    status.prefetch = node.heartbeat.prefetch;
     if (const schedulers::NodeInfo* info = (*core_)->view().node(id)) {
       status.running = static_cast<std::uint32_t>(info->running.size());
       status.excluded = !info->usable();
@@ -193,7 +194,7 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
     status.cause = lost.reason;
     status.heard = now() - lost.at;
   }
-  return client::encode(nodes);
+  return client::encode(std::move(list));
 }
 
 /// What a poll can be told now: the action's results, or how the job stands. Nothing when it is worth waiting for more.
@@ -212,7 +213,7 @@ std::optional<Result<rpc::Payload>> ServerImpl::poll_answer(const client::Poll& 
 }
 
 void ServerImpl::on_poll(const rpc::Message& message, rpc::Responder responder) {
-  auto poll = client::decode_poll(message);
+  auto poll = client::decode<client::Poll>(message);
   if (!poll) return responder.fail(poll.error());
   const Duration wait = std::clamp(poll->wait, Duration(0), kLongestPoll);
   auto job = jobs_.find(poll->job);
@@ -250,7 +251,7 @@ void ServerImpl::answer_polls(JobId id, bool final) {
 }
 
 void ServerImpl::on_job_logs(const rpc::Message& message, rpc::Responder responder) {
-  auto wanted = client::decode_logs_wanted(message);
+  auto wanted = client::decode<client::LogsWanted>(message);
   if (!wanted) return responder.fail(wanted.error());
   if (auto status = (*core_)->job(wanted->job); !status) return responder.fail(status.error());
   struct Gathering {
@@ -259,7 +260,7 @@ void ServerImpl::on_job_logs(const rpc::Message& message, rpc::Responder respond
     rpc::Responder responder;
   };
   auto gathering = std::make_shared<Gathering>(Gathering{{}, nodes_.size(), std::move(responder)});
-  if (nodes_.empty()) return gathering->responder.reply(client::encode(std::vector<client::JobLog>{}));
+  if (nodes_.empty()) return gathering->responder.reply(client::encode(client::JobLogs{}));
   for (const auto& [id, node] : nodes_)
     node.connection->request(protocol::kReadLog, protocol::encode(protocol::LogRequest{wanted->job, wanted->max_bytes}),
                              kLogDeadline, [gathering, name = node.info.name](Result<rpc::Message> answer) {
@@ -267,7 +268,7 @@ void ServerImpl::on_job_logs(const rpc::Message& message, rpc::Responder respond
                                if (answer) log.text = std::move(answer->bulk);
                                if (!log.error.empty() || !log.text.empty()) gathering->logs.push_back(std::move(log));
                                if (--gathering->missing == 0)
-                                 gathering->responder.reply(client::encode(std::move(gathering->logs)));
+                                 gathering->responder.reply(client::encode(client::JobLogs{std::move(gathering->logs)}));
                              });
 }
 

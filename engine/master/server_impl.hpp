@@ -26,6 +26,8 @@
 
 namespace weft::master {
 
+namespace protocol = runtime::protocol;
+
 class ServerImpl final : public Server {
  public:
   explicit ServerImpl(ServerOptions options) : options_(std::move(options)) {}
@@ -110,13 +112,13 @@ class ServerImpl final : public Server {
   struct WorkerTag;
   void on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
   Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info);
-  Result<rpc::Payload> on_fetch_binary(const rpc::Message& message);
+  Result<rpc::Payload> on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message);
   Result<void> on_dying(const rpc::ConnectionPtr& connection, const rpc::Message& message);
   Result<void> on_worker_message(NodeId id, Node& node, const rpc::Message& message);
   void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
   void on_task_event(NodeId node, protocol::Event event);
   void on_copy_ended(NodeId node, protocol::CopyEnded ended);
-  void on_jobs_ahead(NodeId node, const std::vector<protocol::JobAhead>& jobs);
+  void on_prefetch_report(NodeId node, const std::vector<protocol::JobPrefetch>& jobs);
   Node* prepared(NodeId id, JobId job);
   std::vector<protocol::NodeAddress> holders_of(const std::vector<shuffle::MapOutput>& outputs) const;
   void send(Node& node, NodeId id, protocol::Command command);
@@ -161,8 +163,8 @@ class ServerImpl final : public Server {
   std::optional<Error> failed_;              // the master cannot go on
   std::map<NodeId, Node> nodes_;
   LostWorkers lost_;
-  std::map<JobId, Job> jobs_;                                        // running ones
-  std::map<JobId, std::map<NodeId, shuffle::PrefetchStats>> ahead_;  // of those the core knows, and of none before a restart
+  std::map<JobId, Job> jobs_;                                             // running ones
+  std::map<JobId, std::map<NodeId, shuffle::PrefetchStats>> prefetched_;  // of those the core knows, and of none before a restart
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;
   std::uint32_t next_node_ = 1;
   std::uint64_t next_job_ = 1;

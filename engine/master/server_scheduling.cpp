@@ -32,7 +32,7 @@ void ServerImpl::reload() {
 }
 
 Result<rpc::Payload> ServerImpl::on_configure(const rpc::Message& message) {
-  WEFT_ASSIGN(client::SchedulerInfo wanted, client::decode_scheduler(message));
+  WEFT_ASSIGN(client::SchedulerInfo wanted, client::decode<client::SchedulerInfo>(message));
   if (wanted.spec.empty()) wanted.spec = (*core_)->configuration().spec;
   if (auto configured = configure(wanted.spec); !configured) {
     log_.warn("the old configuration of the scheduler stays: {}", configured.error().to_string());
@@ -58,7 +58,8 @@ Result<rpc::Payload> ServerImpl::on_show_scheduler() {
 Result<rpc::Payload> ServerImpl::on_list_groups() {
   const Core& core = **core_;
   WEFT_ASSIGN(const auto groups, core.groups());
-  std::vector<client::GroupInfo> all;
+  client::GroupList list;
+  std::vector<client::GroupInfo>& all = list.groups;
   std::set<std::string> seen;
   const auto add = [&](const schedulers::GroupStatus& status) {
     client::GroupInfo& info = all.emplace_back();
@@ -81,7 +82,7 @@ Result<rpc::Payload> ServerImpl::on_list_groups() {
     add(status);
     all.back().unknown = true;
   }
-  return client::encode(all);
+  return client::encode(std::move(list));
 }
 
 }  // namespace weft::master

@@ -15,27 +15,6 @@ struct ServerImpl::WorkerTag {
 
 namespace {
 
-FailureKind kind_of(protocol::EventKind kind) {
-  switch (kind) {
-    case protocol::EventKind::crashed:
-      return FailureKind::crashed;
-    case protocol::EventKind::timed_out:
-      return FailureKind::timed_out;
-    case protocol::EventKind::fetch_failed:
-      return FailureKind::fetch_failed;
-    case protocol::EventKind::environment:
-      return FailureKind::environment;
-    case protocol::EventKind::plan_mismatch:
-      return FailureKind::plan_mismatch;
-    case protocol::EventKind::killed:
-      return FailureKind::killed;
-    case protocol::EventKind::finished:
-    case protocol::EventKind::user_code:
-      break;
-  }
-  return FailureKind::user_code;
-}
-
 /// Slots are its cpu; its tasks' memory counts unless it says otherwise.
 Result<schedulers::Resources> capacity_of(const protocol::Register& worker) {
   schedulers::Resources capacity;
@@ -62,7 +41,11 @@ std::string signal_name(int number) {
 
 void ServerImpl::on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
   if (connection->context) return responder.fail(Error(Code::invalid_argument, "this worker is registered already"));
-  auto info = protocol::decode_register(message);
+  if (auto same = connection->one_release(); !same) {
+    log_.warn("{}: registration refused: {}", connection->peer(), same.error().to_string());
+    return responder.fail(same.error());
+  }
+  auto info = protocol::decode<protocol::Register>(message);
   if (!info) return responder.fail(info.error());
   const auto tag = std::make_shared<WorkerTag>();
   connection->context = tag;
@@ -95,7 +78,7 @@ Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, Work
   joined.data_address = info.data_address;
   WEFT_ASSIGN(joined.capacity, capacity_of(info));
   joined.attributes = info.attributes;
-  joined.ahead_bytes = info.ahead_bytes;
+  joined.prefetch_bytes = info.prefetch_bytes;
   log_.info("worker {} at {} joined as node {} with {}", info.name, connection->peer(), id.value(), to_string(joined.capacity));
   Node& node = nodes_[id];
   node.info = std::move(info);
@@ -109,16 +92,18 @@ Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, Work
   return protocol::encode(protocol::Registered{id, options_.heartbeat});
 }
 
-Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::Message& message) {
-  WEFT_ASSIGN(const protocol::BinaryRequest request, protocol::decode_binary_request(message));
+Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
+  WEFT_TRY(connection->one_release());
+  WEFT_ASSIGN(const protocol::BinaryRequest request, protocol::decode<protocol::BinaryRequest>(message));
   WEFT_ASSIGN(BinaryStore::Piece piece, binaries_->read(request.binary, request.offset, protocol::kBinaryChunkBytes));
-  return protocol::encode(protocol::BinaryChunk{piece.total}, SharedBytes(std::move(piece.bytes)));
+  return rpc::with_bulk(protocol::encode(protocol::BinaryChunk{piece.total}), SharedBytes(std::move(piece.bytes)));
 }
 
 /// What a worker's handler of a fatal signal says, on a connection that is not the worker's: believed when it comes from its
 /// machine, and only as the reason when the worker's own connection is gone.
 Result<void> ServerImpl::on_dying(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-  WEFT_ASSIGN(const protocol::Dying dying, protocol::decode_dying(message));
+  WEFT_TRY(connection->one_release());
+  WEFT_ASSIGN(const protocol::Dying dying, protocol::decode<protocol::Dying>(message));
   const auto node = nodes_.find(dying.node);
   if (node == nodes_.end() || host_of(node->second.connection->peer()) != host_of(connection->peer()))
     return fail(Code::invalid_argument, fmt::format("there is no node {} that could be dying", dying.node.value()));
@@ -140,7 +125,7 @@ void ServerImpl::on_notify(const rpc::ConnectionPtr& connection, rpc::Message me
 Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Message& message) {
   node.heard = now();
   if (message.type == protocol::kHeartbeat) {
-    WEFT_ASSIGN(const protocol::Heartbeat heartbeat, protocol::decode_heartbeat(message));
+    WEFT_ASSIGN(const protocol::Heartbeat heartbeat, protocol::decode<protocol::Heartbeat>(message));
     if (node.clock.add(heartbeat.clock - Duration(std::chrono::system_clock::now().time_since_epoch())))
       log_.warn("the clock of worker {} is {}: times in logs and of files will not agree with the master's; set the clock of {}",
                 node.info.name, clock_text(node.clock.ahead()), node.info.host);
@@ -154,18 +139,18 @@ Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Mes
   if (storage_ && message.type >= kFirstWorkerStorageMessage && message.type <= kLastStorageMessage)
     return storage_->on_worker_notify(id, message);
   if (message.type == protocol::kCopyEnded) {
-    WEFT_ASSIGN(protocol::CopyEnded ended, protocol::decode_copy_ended(message));
+    WEFT_ASSIGN(protocol::CopyEnded ended, protocol::decode<protocol::CopyEnded>(message));
     on_copy_ended(id, std::move(ended));
     return {};
   }
-  if (message.type == protocol::kJobsAhead) {
-    WEFT_ASSIGN(const auto jobs, protocol::decode_jobs_ahead(message));
-    on_jobs_ahead(id, jobs);
+  if (message.type == protocol::kPrefetchReport) {
+    WEFT_ASSIGN(const auto jobs, protocol::decode<protocol::PrefetchReport>(message));
+    on_prefetch_report(id, jobs.jobs);
     return {};
   }
   if (message.type != protocol::kTaskEvents) return fail(Code::corrupt, fmt::format("unknown message {}", message.type));
-  WEFT_ASSIGN(std::vector<protocol::Event> events, protocol::decode_events(message));
-  for (protocol::Event& event : events) on_task_event(id, std::move(event));
+  WEFT_ASSIGN(protocol::Events events, protocol::decode<protocol::Events>(message));
+  for (protocol::Event& event : events.events) on_task_event(id, std::move(event));
   return {};
 }
 
@@ -185,7 +170,7 @@ void ServerImpl::on_storage_request(const rpc::ConnectionPtr& connection, const 
 void ServerImpl::on_task_event(NodeId node, protocol::Event event) {
   const AttemptId attempt = event.attempt;
   Event made;
-  if (event.kind == protocol::EventKind::finished) {
+  if (event.kind == runtime::TaskEnd::finished) {
     made = TaskFinished{attempt,
                         node,
                         std::move(event.output),
@@ -194,10 +179,10 @@ void ServerImpl::on_task_event(NodeId node, protocol::Event event) {
                         event.input_bytes,
                         event.input_records,
                         event.shuffle_times,
-                        std::move(event.spread)};
+                        std::move(event.sample_histogram)};
   } else {
     log_.info("{} on {}: {}", to_string(attempt), nodes_.at(node).info.name, event.message);
-    made = TaskFailed{attempt, node, kind_of(event.kind), std::move(event.message), event.fetch};
+    made = TaskFailed{attempt, node, event.kind, std::move(event.message), event.fetch};
   }
   if (auto applied = apply(std::move(made)); !applied) log_.debug("{}: {}", to_string(attempt), applied.error().to_string());
 }
@@ -213,10 +198,10 @@ void ServerImpl::on_copy_ended(NodeId node, protocol::CopyEnded ended) {
   }
 }
 
-void ServerImpl::on_jobs_ahead(NodeId node, const std::vector<protocol::JobAhead>& jobs) {
-  for (const protocol::JobAhead& job : jobs)
-    if (job.job.value() < next_job_) ahead_[job.job][node] = job.bytes, record_progress_of(job.job);
-  while (ahead_.size() > jobs_.size() + options_.core.finished_jobs_kept) ahead_.erase(ahead_.begin());
+void ServerImpl::on_prefetch_report(NodeId node, const std::vector<protocol::JobPrefetch>& jobs) {
+  for (const protocol::JobPrefetch& job : jobs)
+    if (job.job.value() < next_job_) prefetched_[job.job][node] = job.bytes, record_progress_of(job.job);
+  while (prefetched_.size() > jobs_.size() + options_.core.finished_jobs_kept) prefetched_.erase(prefetched_.begin());
 }
 
 void ServerImpl::on_close(const rpc::ConnectionPtr& connection, const Error& error) {
@@ -262,7 +247,8 @@ void ServerImpl::flush(NodeId id) {
   auto node = nodes_.find(id);
   if (node == nodes_.end()) return;
   node->second.flush_posted = false;
-  node->second.connection->notify(protocol::kCommands, protocol::encode(std::exchange(node->second.outbox, {})));
+  node->second.connection->notify(protocol::kCommands,
+                                  protocol::encode(protocol::Commands{std::exchange(node->second.outbox, {})}));
 }
 
 }  // namespace weft::master

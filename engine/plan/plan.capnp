@@ -54,20 +54,3 @@ struct PlanPart {
   targets @2 :List(UInt32);
   released @3 :List(UInt32);
 }
-
-struct InputSlice {
-  shuffle @0 :UInt32;
-  firstMap @1 :UInt32;
-  endMap @2 :UInt32;
-  bytes @3 :UInt64;
-  partitions @4 :UInt32 = 1;
-}
-
-struct TaskSpec {
-  branch @0 :UInt32;
-  partition @1 :UInt32;
-  outputPartitions @2 :UInt32;
-  splits @3 :List(Split);
-  fingerprint @4 :UInt64;
-  inputs @5 :List(InputSlice);
-}

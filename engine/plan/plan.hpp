@@ -20,6 +20,7 @@ enum class BranchKind : std::uint8_t {
   splits = 0,    // task i reads splits[i] (files), or generates partition i when the group is empty
   shuffles = 1,  // task i reads partition i of every shuffle in `partitioned`
 };
+constexpr BranchKind last_of(BranchKind) { return BranchKind::shuffles; }
 
 /// A stage whose input is a union has one branch per member; its tasks are numbered branch after branch.
 struct Branch {
@@ -39,6 +40,7 @@ enum class OutputKind : std::uint8_t {
   shuffle = 0,  // a segment with `partitions` partitions, readable as ShuffleId{stage id}
   result = 1,   // bytes for the driver: an action's partial result, or the name of a written file
 };
+constexpr OutputKind last_of(OutputKind) { return OutputKind::result; }
 
 struct Stage {
   StageId id;
@@ -82,10 +84,8 @@ Result<void> validate(const PlanPart& part, const std::vector<const Stage*>& kno
 std::string explain_text(const std::vector<const Stage*>& stages);
 std::string explain_dot(const std::vector<const Stage*>& stages);
 
-/// Cap'n Proto (plan.capnp). Decoding bounds everything and validates nothing more.
+/// Cap'n Proto (plan.capnp). Decoding bounds everything, refuses enumerators without a name (corrupt) and validates nothing more.
 Buffer encode(const PlanPart& part);
 Result<PlanPart> decode_part(ByteView bytes);
-Buffer encode(const TaskSpec& spec);
-Result<TaskSpec> decode_spec(ByteView bytes);
 
 }  // namespace weft::plan

@@ -52,7 +52,6 @@ class EventDigest {
   void add(const master::WorkerJoined& event) { mix(event.node.value()), mix(event.name); }
   void add(const master::WorkerHeartbeat& event) { mix(event.node.value()); }
   void add(const master::WorkerLost& event) { mix(event.node.value()); }
-  void add(const master::TaskStarted& event) { mix(event.attempt), mix(event.node.value()); }
   void add(const master::TaskFinished& event) { mix(event.attempt), mix(event.node.value()), mix(event.input_bytes); }
   void add(const master::TaskFailed& event) {
     mix(event.attempt), mix(event.node.value()), mix(static_cast<std::uint64_t>(event.kind));

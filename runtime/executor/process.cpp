@@ -61,7 +61,7 @@ class Executor {
       case protocol::kValue:
         return provide(message);
       case protocol::kLaunch: {
-        WEFT_ASSIGN(protocol::Launches launches, protocol::decode_launches(message));
+        WEFT_ASSIGN(protocol::Launches launches, protocol::decode<protocol::Launches>(message));
         pool_->launch(std::move(launches));
         return {};
       }
@@ -117,10 +117,10 @@ class Executor {
       bytes += event.result.size();
       batch.push_back(std::move(event));
       if (bytes < kEventBulk) continue;
-      connection_->notify(protocol::kEvents, protocol::encode(std::exchange(batch, {})));
+      connection_->notify(protocol::kEvents, protocol::encode(protocol::Events{std::exchange(batch, {})}));
       bytes = 0;
     }
-    if (!batch.empty()) connection_->notify(protocol::kEvents, protocol::encode(std::move(batch)));
+    if (!batch.empty()) connection_->notify(protocol::kEvents, protocol::encode(protocol::Events{std::move(batch)}));
   }
 
   rpc::Reactor& reactor_;
@@ -194,6 +194,8 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   auto* executor = new Executor(*reactor, std::move(job));
   rpc::Limits limits;
   limits.max_queued = kMaxQueued;
+  limits.layout = protocol::layout();
+  limits.one_release = true;
   reactor->post([=, socket = std::make_shared<Fd>(*fd)] {
     reactor->adopt(std::move(*socket), 30s, executor->handler(), limits, [](Result<rpc::ConnectionPtr> connected) {
       if (connected) return;

@@ -46,7 +46,7 @@ class CommitRecorder final : public shuffle::TaskShuffle {
   std::vector<shuffle::PartitionSize> output_;
 };
 
-TaskOutcome failure(TaskOutcome::Kind kind, std::string message, const TaskContext& context) {
+TaskOutcome failure(TaskEnd kind, std::string message, const TaskContext& context) {
   TaskOutcome outcome;
   outcome.kind = kind;
   outcome.message = std::move(message);
@@ -58,22 +58,12 @@ TaskOutcome failure(TaskOutcome::Kind kind, std::string message, const TaskConte
 TaskOutcome from_error(const Error& error, const TaskContext& context) {
   if (const auto fetch = context.shuffle != nullptr ? context.shuffle->fetch_failure() : std::nullopt) {
     TaskOutcome outcome;
-    outcome.kind = TaskOutcome::Kind::fetch_failed;
+    outcome.kind = TaskEnd::fetch_failed;
     outcome.message = error.to_string();
     outcome.fetch = fetch;
     return outcome;
   }
-  switch (error.code()) {
-    case Code::cancelled:
-      return failure(TaskOutcome::Kind::cancelled, error.to_string(), context);
-    case Code::plan_mismatch:
-      return failure(TaskOutcome::Kind::plan_mismatch, error.to_string(), context);
-    case Code::user_code:
-    case Code::invalid_argument:
-      return failure(TaskOutcome::Kind::user_code, error.to_string(), context);
-    default:
-      return failure(TaskOutcome::Kind::environment, error.to_string(), context);
-  }
+  return failure(end_of(error.code()), error.to_string(), context);
 }
 
 TaskOutcome guarded_run(const StageBody& body, TaskContext& context) {
@@ -85,16 +75,16 @@ TaskOutcome guarded_run(const StageBody& body, TaskContext& context) {
     if (context.operators.stop->load(std::memory_order_relaxed)) throw TaskCancelled{};
     return outcome;
   } catch (const TaskCancelled&) {
-    return failure(TaskOutcome::Kind::cancelled, "stopped on request", context);
+    return failure(TaskEnd::killed, "stopped on request", context);
   } catch (const TaskError& fault) {
     return from_error(fault.error, context);
   } catch (const std::bad_alloc&) {
-    return failure(TaskOutcome::Kind::user_code,
+    return failure(TaskEnd::user_code,
                    "out of memory: the process may hold no more; allocate less in user functions or give --memory", context);
   } catch (const std::exception& exception) {
-    return failure(TaskOutcome::Kind::user_code, fmt::format("exception: {}", exception.what()), context);
+    return failure(TaskEnd::user_code, fmt::format("exception: {}", exception.what()), context);
   } catch (...) {
-    return failure(TaskOutcome::Kind::user_code, "an exception that is no std::exception", context);
+    return failure(TaskEnd::user_code, "an exception that is no std::exception", context);
   }
 }
 
@@ -134,7 +124,16 @@ TaskOutcome run_task(const StageBody& body, TaskContext& context) {
     outcome = guarded_run(body, context);
   }
   context.shuffle = given;
-  if (outcome.kind == TaskOutcome::Kind::finished) outcome.output = recorder.take_output();
+  if (outcome.kind == TaskEnd::finished) outcome.output = recorder.take_output();
+  return outcome;
+}
+
+TaskOutcome run_task(JobProgram& program, std::uint64_t fingerprint, TaskContext& context) {
+  const auto body = program.stage(context.attempt.task.stage, fingerprint);
+  if (body) return run_task(**body, context);
+  TaskOutcome outcome;
+  outcome.kind = end_of(body.error().code());
+  outcome.message = body.error().to_string();
   return outcome;
 }
 

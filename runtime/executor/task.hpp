@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
+#include "runtime/protocol/task_end.hpp"
 #include "shuffle/store/task_shuffle.hpp"
 #include "storage/remote.hpp"
 #include "storage/split.hpp"
@@ -95,8 +96,7 @@ class JobProgram {
 
 /// How one attempt ended.
 struct TaskOutcome {
-  enum class Kind : std::uint8_t { finished, user_code, fetch_failed, environment, plan_mismatch, cancelled };
-  Kind kind = Kind::finished;
+  TaskEnd kind = TaskEnd::finished;
   std::string message;  // unless finished; includes the input position
   std::optional<shuffle::FetchFailure> fetch;
   Buffer result;
@@ -105,5 +105,7 @@ struct TaskOutcome {
 
 /// Runs `body` under the context on the calling thread and turns whatever it throws into an outcome.
 TaskOutcome run_task(const StageBody& body, TaskContext& context);
+/// Likewise the code that the program has for the context's stage; a program that has none ends the attempt with its error.
+TaskOutcome run_task(JobProgram& program, std::uint64_t fingerprint, TaskContext& context);
 
 }  // namespace weft::runtime

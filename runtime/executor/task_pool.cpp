@@ -8,25 +8,7 @@
 namespace weft::runtime {
 namespace {
 
-protocol::EventKind kind_of(TaskOutcome::Kind kind) {
-  switch (kind) {
-    case TaskOutcome::Kind::finished:
-      return protocol::EventKind::finished;
-    case TaskOutcome::Kind::user_code:
-      return protocol::EventKind::user_code;
-    case TaskOutcome::Kind::fetch_failed:
-      return protocol::EventKind::fetch_failed;
-    case TaskOutcome::Kind::environment:
-      return protocol::EventKind::environment;
-    case TaskOutcome::Kind::plan_mismatch:
-      return protocol::EventKind::plan_mismatch;
-    case TaskOutcome::Kind::cancelled:
-      return protocol::EventKind::killed;
-  }
-  return protocol::EventKind::environment;
-}
-
-protocol::Event failed(const AttemptId& attempt, protocol::EventKind kind, std::string message) {
+protocol::Event failed(const AttemptId& attempt, TaskEnd kind, std::string message) {
   protocol::Event event;
   event.attempt = attempt;
   event.kind = kind;
@@ -78,8 +60,7 @@ void TaskPool::serve(std::uint32_t slot) {
 
 protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   const protocol::Launch& launch = task.launch;
-  if (task.stop.load(std::memory_order_relaxed))
-    return failed(launch.attempt, protocol::EventKind::killed, "stopped before it began");
+  if (task.stop.load(std::memory_order_relaxed)) return failed(launch.attempt, TaskEnd::killed, "stopped before it began");
 
   MemoryGrant grant(setup_.memory_bytes / std::max<std::uint32_t>(1, setup_.slots));
   WorkerShuffle shuffle(worker_, launch.attempt, {launch.segment_memory, setup_.segment_directory}, grant.limit(), task.stop);
@@ -98,24 +79,17 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   context.operators.stop = &task.stop;
 
   const CrashNote note(slot, context);
-  auto body = program_.stage(launch.attempt.task.stage, launch.fingerprint);
-  if (!body) {
-    const bool mismatch = body.error().code() == Code::plan_mismatch;
-    return failed(launch.attempt, mismatch ? protocol::EventKind::plan_mismatch : protocol::EventKind::user_code,
-                  body.error().to_string());
-  }
-  TaskOutcome outcome = run_task(**body, context);
-
-  protocol::Event event = failed(launch.attempt, kind_of(outcome.kind), std::move(outcome.message));
+  TaskOutcome outcome = run_task(program_, launch.fingerprint, context);
+  protocol::Event event = failed(launch.attempt, outcome.kind, std::move(outcome.message));
   event.fetch = outcome.fetch;
-  if (event.kind == protocol::EventKind::fetch_failed && !event.fetch) event.fetch = shuffle.fetch_failure();
+  if (event.kind == TaskEnd::fetch_failed && !event.fetch) event.fetch = shuffle.fetch_failure();
   event.result = std::move(outcome.result);
   event.output = outcome.output.empty() ? shuffle.committed() : std::move(outcome.output);
   event.counters = std::move(context.counters);
   event.input_bytes = context.input_bytes;
   event.input_records = context.input_records;
   event.shuffle_times = shuffle.times();
-  event.spread = std::move(context.spread);
+  event.sample_histogram = std::move(context.spread);
   return event;
 }
 

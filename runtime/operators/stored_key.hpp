@@ -127,7 +127,7 @@ struct BytesForm {
   }
   static Ref ref(ByteView bytes) {
     if (bytes.size() > kShortBytes) [[unlikely]]
-      return {detail::hash_long(bytes.data(), bytes.size()), {0, ~0ULL}, bytes.data(), bytes.size()};
+      return {weft::detail::hash_long(bytes.data(), bytes.size()), {0, ~0ULL}, bytes.data(), bytes.size()};
     const ShortBytes words = load_short(bytes.data(), bytes.size());
     return {hash_short(words), words, nullptr, 0};
   }

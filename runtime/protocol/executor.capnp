@@ -2,7 +2,7 @@
 @0xff4832d3bd41b2e8;
 
 using Cxx = import "/capnp/c++.capnp";
-$Cxx.namespace("weft::protocol::wire");
+$Cxx.namespace("weft::runtime::protocol::wire");
 using Task = import "task.capnp";
 
 struct Setup {

@@ -3,7 +3,7 @@
 #include "runtime/protocol/executor.capnp.h"
 #include "runtime/protocol/wire.hpp"
 
-namespace weft::protocol {
+namespace weft::runtime::protocol {
 namespace {
 
 unsigned count(std::size_t items) { return static_cast<unsigned>(items); }
@@ -212,4 +212,4 @@ Result<PrefetchedSegments> decode_prefetched(const rpc::Message& message) {
   });
 }
 
-}  // namespace weft::protocol
+}  // namespace weft::runtime::protocol

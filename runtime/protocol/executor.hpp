@@ -6,7 +6,7 @@
 
 #include "runtime/protocol/task.hpp"
 
-namespace weft::protocol {
+namespace weft::runtime::protocol {
 
 enum ExecutorMessage : rpc::MessageType {
   kSetup = 1,            // notification to the executor: ExecutorSetup; first; descriptor: the position page
@@ -111,4 +111,4 @@ Result<MovedWanted> decode_moved_wanted(const rpc::Message& message);
 Result<PrefetchedWanted> decode_prefetched_wanted(const rpc::Message& message);
 Result<PrefetchedSegments> decode_prefetched(const rpc::Message& message);
 
-}  // namespace weft::protocol
+}  // namespace weft::runtime::protocol

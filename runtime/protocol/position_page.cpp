@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace weft::protocol {
+namespace weft::runtime::protocol {
 
 struct PositionPage::Slot {
   std::atomic<std::uint32_t> running;
@@ -106,4 +106,4 @@ bool PositionPage::knows_culprit() const {
   return false;
 }
 
-}  // namespace weft::protocol
+}  // namespace weft::runtime::protocol

@@ -12,7 +12,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 
-namespace weft::protocol {
+namespace weft::runtime::protocol {
 
 class PositionPage {
  public:
@@ -52,4 +52,4 @@ class PositionPage {
   std::uint32_t slots_ = 0;
 };
 
-}  // namespace weft::protocol
+}  // namespace weft::runtime::protocol

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -13,11 +14,12 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
+#include "runtime/protocol/task_end.hpp"
 #include "shuffle/segment/segment.hpp"
 #include "shuffle/store/task_shuffle.hpp"
 #include "storage/split.hpp"
 
-namespace weft::protocol {
+namespace weft::runtime::protocol {
 
 /// One attempt to run; the part of the plan it needs travels with it.
 struct Launch {
@@ -33,21 +35,10 @@ struct Launch {
   std::vector<shuffle::InputSlice> inputs{};  // shuffles read at `partition`
 };
 
-enum class EventKind : std::uint8_t {
-  finished = 0,
-  user_code = 1,  // threw
-  crashed = 2,    // its executor died under it
-  timed_out = 3,
-  fetch_failed = 4,  // a map output is gone
-  environment = 5,   // disk full, executor could not start
-  plan_mismatch = 6,
-  killed = 7,  // as asked, or because its executor ended for another task's sake
-};
-
 /// How an attempt ended.
 struct Event {
   AttemptId attempt;
-  EventKind kind = EventKind::finished;
+  TaskEnd kind = TaskEnd::finished;
   std::string message;  // unless finished
   std::vector<shuffle::PartitionSize> output;
   Buffer result;
@@ -55,20 +46,30 @@ struct Event {
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
   shuffle::ShuffleTimes shuffle_times{};
-  std::vector<std::uint32_t> spread{};  // of a sample over the output's partitions; empty: not known
+  std::vector<std::uint32_t> sample_histogram{};  // of a sample, over the output's partitions; empty: not known
   std::optional<shuffle::FetchFailure> fetch;
 };
 
 /// Several launches for an executor in one message.
 struct Launches {
+  static constexpr std::string_view kName = "task launch";
   std::vector<Launch> launches;
 };
+/// How several attempts ended. Their results travel as bulk bytes, so they are not copied.
+struct Events {
+  static constexpr std::string_view kName = "report of tasks";
+  std::vector<Event> events;
+};
 
-rpc::Payload encode(const Launches& launches);
-Result<Launches> decode_launches(const rpc::Message& message);
+/// A message of this folder as a frame carries it, by the declaration of its struct (base/rpc/derived.hpp). Bulk bytes in it are
+/// moved.
+template <class M>
+rpc::Payload encode(M message);
+/// Code::corrupt, naming the message (M::kName), when the frame holds none.
+template <class M>
+Result<M> decode(const rpc::Message& message);
 
-/// Results travel as bulk bytes, so they are not copied here.
-rpc::Payload encode(std::vector<Event> events);
-Result<std::vector<Event>> decode_events(const rpc::Message& message);
+/// Of all messages between sides of one release (docs/formats/frame.md); their hello carries it.
+std::uint64_t layout();
 
-}  // namespace weft::protocol
+}  // namespace weft::runtime::protocol

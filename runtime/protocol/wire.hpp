@@ -1,8 +1,7 @@
-// Between the structs that several messages share and their Cap'n Proto forms. For .cpp files of this folder only.
+// Small pieces of the Cap'n Proto forms of executor messages. For executor.cpp only.
 #pragma once
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "base/rpc/payload.hpp"
@@ -10,26 +9,25 @@
 #include "runtime/protocol/task.hpp"
 #include "shuffle/segment/partition_sizes.hpp"
 
-namespace weft::protocol {
+namespace weft::runtime::protocol {
 
-using rpc::BulkReader;
 using rpc::payload;
 using rpc::string;
 using rpc::text;
 
-void write(wire::Attempt::Builder out, const AttemptId& attempt);
-AttemptId read(wire::Attempt::Reader in);
-void write(wire::Launch::Builder out, const Launch& launch);
-Launch read(wire::Launch::Reader in);
-
+inline void write(wire::Attempt::Builder out, const AttemptId& attempt) {
+  out.setJob(attempt.task.job.value());
+  out.setStage(attempt.task.stage.value());
+  out.setIndex(attempt.task.index);
+  out.setAttempt(attempt.attempt);
+}
+inline AttemptId read(wire::Attempt::Reader in) {
+  return {TaskId{JobId(in.getJob()), StageId(in.getStage()), in.getIndex()}, in.getAttempt()};
+}
 inline void write(wire::MapOutput::Builder out, const shuffle::MapOutput& output) {
   out.setMap(output.map), out.setAttempt(output.attempt), out.setNode(output.node.value());
 }
 inline shuffle::MapOutput read(wire::MapOutput::Reader in) { return {in.getMap(), in.getAttempt(), NodeId(in.getNode())}; }
-
-inline void write_text(capnp::List<capnp::Text>::Builder out, const std::vector<std::string>& texts) {
-  for (unsigned i = 0; i < out.size(); ++i) out.set(i, text(texts[i]));
-}
 
 /// Fills a list field (already initialised with items.size() entries) by write().
 template <class List, class Items>
@@ -45,4 +43,4 @@ auto read_list(List in) {
   return items;
 }
 
-}  // namespace weft::protocol
+}  // namespace weft::runtime::protocol

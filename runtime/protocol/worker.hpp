@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -12,56 +13,67 @@
 #include "shuffle/prefetch/prefetch_stats.hpp"
 #include "shuffle/store/mode.hpp"
 
-namespace weft::protocol {
+namespace weft::runtime::protocol {
 
 enum WorkerMessage : rpc::MessageType {
-  kRegister = 100,     // request, worker to master: Register -> Registered; first on every connection
-  kHeartbeat = 101,    // notification, worker to master: Heartbeat
-  kTaskEvents = 102,   // notification, worker to master: vector<Event>; as soon as tasks end
-  kCommands = 103,     // notification, master to worker: vector<Command>, to be carried out in order
-  kFetchBinary = 104,  // request, worker to master: BinaryRequest -> BinaryChunk and its bytes as bulk
-  kReadLog = 105,      // request, master to worker: LogRequest -> the end of the job's log as bulk
-  kCopyEnded = 106,    // notification, worker to master: CopyEnded; what came of a CopyOutput
-  kJobsAhead = 107,    // notification, worker to master: vector<JobAhead>; with heartbeats, of jobs of which something has changed
-  kDying = 108,        // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
+  kRegister = 100,        // request, worker to master: Register -> Registered; first on every connection
+  kHeartbeat = 101,       // notification, worker to master: Heartbeat
+  kTaskEvents = 102,      // notification, worker to master: Events; as soon as tasks end
+  kCommands = 103,        // notification, master to worker: Commands, to be carried out in order
+  kFetchBinary = 104,     // request, worker to master: BinaryRequest -> BinaryChunk and its bytes as bulk
+  kReadLog = 105,         // request, master to worker: LogRequest -> the end of the job's log as bulk
+  kCopyEnded = 106,       // notification, worker to master: CopyEnded; what came of a CopyOutput
+  kPrefetchReport = 107,  // notification, worker to master: PrefetchReport; with heartbeats, of jobs of which something has changed
+  kDying = 108,           // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
 };
 
 /// The most a binary is moved at a time.
 inline constexpr std::uint64_t kBinaryChunkBytes = 1u << 20;
 
 struct Register {
+  static constexpr std::string_view kName = "registration";
   std::string name, host, rack, data_address;
   std::uint32_t slots = 0;
   std::uint64_t memory_bytes = 0;
   std::map<std::string, std::string> attributes;
   std::vector<std::string> local_data{};  // directories whose files lie on its machine
   std::string capacity{};                 // of other resources than its slots: "memory=4GiB,disk_read=200MB"
-  std::uint64_t ahead_bytes = 0;          // of blocks brought ahead that it holds at most
+  std::uint64_t prefetch_bytes = 0;       // of blocks brought ahead that it holds at most
 };
 
 struct Registered {
+  static constexpr std::string_view kName = "answer to a registration";
   NodeId node;
   Duration heartbeat{0};
 };
 
 struct Heartbeat {
+  static constexpr std::string_view kName = "heartbeat";
   double cpu = 0, memory = 0;  // used by tasks, as measured
   std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;
-  Duration clock{0};                                         // the worker's time of day, since 1970
-  shuffle::PrefetchStats ahead{};                            // since the worker began
-  std::uint64_t ahead_held_bytes = 0, ahead_file_bytes = 0;  // of it in memory and in files now
+  Duration clock{0};                                                 // the worker's time of day, since 1970
+  shuffle::PrefetchStats prefetch{};                                 // since the worker began
+  std::uint64_t prefetch_memory_bytes = 0, prefetch_file_bytes = 0;  // of it in memory and in files now
 };
+
+/// A clock before 1970 is refused.
+Result<void> check(const Heartbeat& heartbeat);
 
 /// The last that is heard of a worker. Its registration ends with the connection on which it registered.
 struct Dying {
+  static constexpr std::string_view kName = "last words of a worker";
   NodeId node;
-  int signal = 0;
+  std::uint8_t signal = 0;
 };
 
 /// What became of blocks that were brought to the worker for tasks of a job, since that began.
-struct JobAhead {
+struct JobPrefetch {
   JobId job;
   shuffle::PrefetchStats bytes;
+};
+struct PrefetchReport {
+  static constexpr std::string_view kName = "report of prefetched blocks";
+  std::vector<JobPrefetch> jobs;
 };
 
 /// What a worker needs to start executors of a job. Precedes everything else about the job.
@@ -106,10 +118,10 @@ struct Prefetch {
   ShuffleId shuffle;
   std::optional<std::vector<std::uint32_t>> partitions;  // in the order of reading; without: as said before
   std::vector<shuffle::MapOutput> outputs;
-  std::vector<NodeAddress> nodes;                         // that have them
-  std::uint64_t block_bytes = 0;                          // of one map for one partition, in the mean
-  bool complete = false;                                  // these are the last outputs
-  std::optional<std::vector<std::uint32_t>> held_back{};  // partitions that wait out of memory; without: as said before
+  std::vector<NodeAddress> nodes;                        // that have them
+  std::uint64_t block_bytes = 0;                         // of one map for one partition, in the mean
+  bool complete = false;                                 // these are the last outputs
+  std::optional<std::vector<std::uint32_t>> deferred{};  // partitions that wait out of memory; without: as said before
 };
 struct ReleaseShuffle {
   JobId job;
@@ -136,7 +148,13 @@ struct CopyOutput {
 using Command =
     std::variant<JobSetup, ActionValue, Launch, Kill, Locations, Prefetch, ReleaseShuffle, ReleaseJob, NodeLost, CopyOutput>;
 
+struct Commands {
+  static constexpr std::string_view kName = "commands";
+  std::vector<Command> commands;
+};
+
 struct CopyEnded {
+  static constexpr std::string_view kName = "end of a replica's making";
   JobId job;
   ShuffleId shuffle;
   std::uint32_t map = 0, attempt = 0;
@@ -144,37 +162,18 @@ struct CopyEnded {
 };
 
 struct BinaryRequest {
+  static constexpr std::string_view kName = "request for a binary";
   Hash128 binary;
   std::uint64_t offset = 0;
 };
 struct BinaryChunk {
+  static constexpr std::string_view kName = "piece of a binary";
   std::uint64_t total = 0;  // size of the whole file; the bytes at the offset follow as bulk
 };
 struct LogRequest {
+  static constexpr std::string_view kName = "request for a log";
   JobId job;
   std::uint64_t max_bytes = 0;
 };
 
-rpc::Payload encode(const Register& message);
-rpc::Payload encode(const Registered& message);
-rpc::Payload encode(const Heartbeat& message);
-rpc::Payload encode(const Dying& message);
-rpc::Payload encode(const std::vector<Command>& commands);
-rpc::Payload encode(const BinaryRequest& message);
-rpc::Payload encode(const BinaryChunk& message, SharedBytes bytes);
-rpc::Payload encode(const LogRequest& message);
-rpc::Payload encode(const CopyEnded& message);
-rpc::Payload encode(const std::vector<JobAhead>& jobs);
-
-Result<Register> decode_register(const rpc::Message& message);
-Result<Registered> decode_registered(const rpc::Message& message);
-Result<Heartbeat> decode_heartbeat(const rpc::Message& message);
-Result<Dying> decode_dying(const rpc::Message& message);
-Result<std::vector<Command>> decode_commands(const rpc::Message& message);
-Result<BinaryRequest> decode_binary_request(const rpc::Message& message);
-Result<BinaryChunk> decode_binary_chunk(const rpc::Message& message);
-Result<LogRequest> decode_log_request(const rpc::Message& message);
-Result<CopyEnded> decode_copy_ended(const rpc::Message& message);
-Result<std::vector<JobAhead>> decode_jobs_ahead(const rpc::Message& message);
-
-}  // namespace weft::protocol
+}  // namespace weft::runtime::protocol

@@ -43,7 +43,7 @@ class BinaryPull final : public shuffle::Pull {
     return protocol::encode(protocol::BinaryRequest{binary_, written_}).header;
   }
   Result<bool> arrived(rpc::Message reply) override {
-    WEFT_ASSIGN(const protocol::BinaryChunk chunk, protocol::decode_binary_chunk(reply));
+    WEFT_ASSIGN(const protocol::BinaryChunk chunk, protocol::decode<protocol::BinaryChunk>(reply));
     const std::uint64_t left = chunk.total - std::min(chunk.total, written_);
     if (reply.bulk.size() > left || (reply.bulk.size() == 0 && left != 0))
       return fail(Code::corrupt, "the master sent a piece of the program that does not fit");

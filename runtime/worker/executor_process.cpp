@@ -72,6 +72,8 @@ Result<void> ExecutorProcess::spawn_process() {
 void ExecutorProcess::shake_hands(Fd socket) {
   rpc::Limits limits;
   limits.max_queued = 2u << 30;
+  limits.layout = protocol::layout();
+  limits.one_release = true;
   reactor_.adopt(std::move(socket), kStartDeadline, handler(), limits,
                  [this, alive = std::weak_ptr(alive_)](Result<rpc::ConnectionPtr> connected) {
                    if (alive.expired()) return;
@@ -94,9 +96,9 @@ rpc::Handler ExecutorProcess::handler() {
   };
   handler.on_notify = [this, alive](const rpc::ConnectionPtr& connection, rpc::Message message) {
     if (alive.expired()) return;
-    auto events = message.type == protocol::kEvents ? protocol::decode_events(message)
+    auto events = message.type == protocol::kEvents ? protocol::decode<protocol::Events>(message)
                                                     : fail(Code::corrupt, "the executor sent an unknown message");
-    if (events) return on_events(std::move(*events));
+    if (events) return on_events(std::move(events->events));
     trouble_ = events.error().to_string();
     connection->close();
   };
@@ -165,9 +167,9 @@ void ExecutorProcess::on_events(std::vector<protocol::Event> events) {
     auto found = running_.find(event.attempt);
     if (found == running_.end()) continue;
     const Running& running = found->second;
-    if (running.timed_out && event.kind == protocol::EventKind::killed) {
+    if (running.timed_out && event.kind == TaskEnd::killed) {
       const auto position = page_.find(event.attempt);
-      event.kind = protocol::EventKind::timed_out;
+      event.kind = TaskEnd::timed_out;
       event.message = fmt::format("ran longer than the task timeout of {}{}", format_duration(running.timeout),
                                   position ? where(*position) : "");
     }
@@ -223,26 +225,26 @@ protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running
   const auto position = page_.find(attempt);
   const std::string at = position ? where(*position) : "";
   if (running.timed_out) {
-    event.kind = protocol::EventKind::timed_out;
+    event.kind = TaskEnd::timed_out;
     event.message = fmt::format("ran longer than the task timeout of {}{} and did not stop when asked; its executor was killed",
                                 format_duration(running.timeout), at);
   } else if (running.asked_to_stop || ending_) {
-    event.kind = protocol::EventKind::killed;
+    event.kind = TaskEnd::killed;
     event.message = running.reason.empty() ? "the job ended" : running.reason;
   } else if (!blamed_.empty()) {
-    event.kind = protocol::EventKind::killed;
+    event.kind = TaskEnd::killed;
     event.message = fmt::format("its executor was killed because {} did not stop when asked", blamed_);
   } else if (!set_up_) {
     const std::string line = last_line(start_.log_path, log_start_);
-    event.kind = protocol::EventKind::environment;
+    event.kind = TaskEnd::environment;
     event.message = fmt::format("the executor did not start ({}{}){}{}", how, trouble_.empty() ? "" : "; " + trouble_,
                                 line.empty() ? "" : ": ", line);
   } else if (page_.knows_culprit() && !(position && position->died_here)) {
-    event.kind = protocol::EventKind::killed;
+    event.kind = TaskEnd::killed;
     event.message = fmt::format("its executor was ended by another task ({})", how);
   } else {
     const std::string line = last_line(start_.log_path, log_start_);
-    event.kind = protocol::EventKind::crashed;
+    event.kind = TaskEnd::crashed;
     event.message = fmt::format("{} while running {}{}{}{}", death(how), running.stage_name, at,
                                 line.empty() ? "" : "; its last line of output: ", line);
     if (!trouble_.empty()) event.message += "; " + trouble_;

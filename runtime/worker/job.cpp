@@ -51,7 +51,7 @@ void WorkerJob::refuse(std::vector<protocol::Launch> launches, const std::string
   for (const protocol::Launch& launch : launches) {
     protocol::Event& event = events.emplace_back();
     event.attempt = launch.attempt;
-    event.kind = protocol::EventKind::environment;
+    event.kind = TaskEnd::environment;
     event.message = why;
   }
   if (!events.empty()) worker_.report(std::move(events));
@@ -145,7 +145,7 @@ void WorkerJob::kill(const protocol::Kill& kill) {
   if (waits == 0) return;
   protocol::Event event;
   event.attempt = kill.attempt;
-  event.kind = protocol::EventKind::killed;
+  event.kind = TaskEnd::killed;
   event.message = kill.reason;
   std::vector<protocol::Event> events;
   events.push_back(std::move(event));
@@ -169,7 +169,7 @@ void WorkerJob::prefetch(protocol::Prefetch prefetch) {
     if (output.node == worker_.self || node == worker_.nodes.end()) continue;
     outputs.push_back({node->second.address, {output.map, output.attempt}});
   }
-  if (prefetch.held_back) worker_.data->prefetcher().defer(setup_.job, prefetch.shuffle, *prefetch.held_back);
+  if (prefetch.deferred) worker_.data->prefetcher().defer(setup_.job, prefetch.shuffle, *prefetch.deferred);
   if (prefetch.partitions) worker_.data->prefetcher().expect(setup_.job, prefetch.shuffle, *prefetch.partitions);
   worker_.data->prefetcher().offer(setup_.job, prefetch.shuffle, outputs, prefetch.block_bytes, prefetch.complete);
 }

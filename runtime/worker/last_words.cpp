@@ -40,11 +40,11 @@ void append(std::string& bytes, rpc::FrameHead head, ByteView header) {
 
 Buffer conversation(NodeId node, int signal) {
   std::string bytes;
-  append(bytes, {}, rpc::encode_hello(rpc::software_version()).view());
+  append(bytes, {}, rpc::encode_hello({rpc::software_version(), protocol::layout()}).view());
   rpc::FrameHead head;
   head.kind = rpc::FrameKind::notify;
   head.type = protocol::kDying;
-  append(bytes, head, protocol::encode(protocol::Dying{node, signal}).header.view());
+  append(bytes, head, protocol::encode(protocol::Dying{node, static_cast<std::uint8_t>(signal)}).header.view());
   return Buffer::copy_of(as_bytes(bytes));
 }
 

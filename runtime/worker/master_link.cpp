@@ -23,16 +23,16 @@ rpc::Handler MasterLink::handler() {
   handler.on_request = [this, alive](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
     if (alive.expired()) return;
     if (message.type != protocol::kReadLog) return responder.fail(Error(Code::invalid_argument, "unknown request"));
-    auto request = protocol::decode_log_request(message);
+    auto request = protocol::decode<protocol::LogRequest>(message);
     if (!request) return responder.fail(request.error());
     callbacks_.on_read_log(*request, std::move(responder));
   };
   handler.on_notify = [this, alive](const rpc::ConnectionPtr& connection, rpc::Message message) {
     if (alive.expired()) return;
     if (message.type != protocol::kCommands && callbacks_.on_other && callbacks_.on_other(message)) return;
-    auto commands = message.type == protocol::kCommands ? protocol::decode_commands(message)
+    auto commands = message.type == protocol::kCommands ? protocol::decode<protocol::Commands>(message)
                                                         : fail(Code::corrupt, "the master sent an unknown message");
-    if (commands) return callbacks_.on_commands(std::move(*commands));
+    if (commands) return callbacks_.on_commands(std::move(commands->commands));
     log_.warn("{}; disconnecting", commands.error().to_string());
     connection->close();
   };
@@ -46,6 +46,8 @@ void MasterLink::connect() {
   if (closed_) return;
   rpc::Limits limits;
   limits.max_queued = 2u << 30;
+  limits.layout = protocol::layout();
+  limits.one_release = true;
   reactor_.connect(master_, kConnectDeadline, handler(), limits, [this, alive = std::weak_ptr(alive_)](auto connected) {
     if (alive.expired()) return;
     if (closed_) {
@@ -63,7 +65,7 @@ void MasterLink::register_worker(rpc::ConnectionPtr connection) {
   connection_->request(protocol::kRegister, protocol::encode(registration_), kRegisterDeadline,
                        [this, alive = std::weak_ptr(alive_), to = connection_](Result<rpc::Message> answer) {
                          if (alive.expired() || to != connection_) return;
-                         auto decoded = answer ? protocol::decode_registered(*answer) : fail(std::move(answer).error());
+                         auto decoded = answer ? protocol::decode<protocol::Registered>(*answer) : fail(std::move(answer).error());
                          if (decoded) return registered(*decoded);
                          log_.warn("the master refused the registration: {}", decoded.error().to_string());
                          to->close();
@@ -119,8 +121,9 @@ void MasterLink::report(const protocol::CopyEnded& copy) {
   if (registered_) connection_->notify(protocol::kCopyEnded, protocol::encode(copy));
 }
 
-void MasterLink::report(const std::vector<protocol::JobAhead>& jobs) {
-  if (registered_ && !jobs.empty()) connection_->notify(protocol::kJobsAhead, protocol::encode(jobs));
+void MasterLink::report(const std::vector<protocol::JobPrefetch>& jobs) {
+  if (registered_ && !jobs.empty())
+    connection_->notify(protocol::kPrefetchReport, protocol::encode(protocol::PrefetchReport{jobs}));
 }
 
 void MasterLink::flush() {
@@ -132,10 +135,10 @@ void MasterLink::flush() {
     bytes += event.result.size();
     batch.push_back(std::move(event));
     if (bytes < kEventBulk) continue;
-    connection_->notify(protocol::kTaskEvents, protocol::encode(std::exchange(batch, {})));
+    connection_->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::exchange(batch, {})}));
     bytes = 0;
   }
-  if (!batch.empty()) connection_->notify(protocol::kTaskEvents, protocol::encode(std::move(batch)));
+  if (!batch.empty()) connection_->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::move(batch)}));
 }
 
 void MasterLink::close() {

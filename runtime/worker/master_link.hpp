@@ -38,7 +38,7 @@ class MasterLink {
   void report(std::vector<protocol::Event> events);
   /// Likewise, at once.
   void report(const protocol::CopyEnded& copy);
-  void report(const std::vector<protocol::JobAhead>& jobs);
+  void report(const std::vector<protocol::JobPrefetch>& jobs);
   const rpc::ConnectionPtr& connection() const { return connection_; }
   void close();
 

@@ -169,15 +169,15 @@ class WorkerImpl final : public Worker {
     heartbeat.memory = static_cast<double>(stats.memory_bytes);
     heartbeat.clock = std::chrono::system_clock::now().time_since_epoch();
     const shuffle::PrefetcherState prefetched = data_->prefetcher().state();
-    heartbeat.ahead = prefetched;
-    heartbeat.ahead_held_bytes = prefetched.held_bytes;
-    heartbeat.ahead_file_bytes = prefetched.file_bytes;
+    heartbeat.prefetch = prefetched;
+    heartbeat.prefetch_memory_bytes = prefetched.held_bytes;
+    heartbeat.prefetch_file_bytes = prefetched.file_bytes;
     report_ahead();
     return heartbeat;
   }
 
   void report_ahead() {
-    std::vector<protocol::JobAhead> jobs;
+    std::vector<protocol::JobPrefetch> jobs;
     for (const auto& [job, bytes] : data_->prefetcher().changed_jobs()) jobs.push_back({job, bytes});
     link_->report(jobs);
   }

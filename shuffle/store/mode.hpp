@@ -11,6 +11,7 @@ enum class Mode : std::uint8_t {
   memory = 0,  // kept in memory, brought to where readers were placed while maps run
   pull = 1,    // written to disk by the map task, fetched when the reader starts: what others do, to compare with
 };
+constexpr Mode last_of(Mode) { return Mode::pull; }
 
 constexpr std::string_view mode_name(Mode mode) { return mode == Mode::pull ? "pull" : "memory"; }
 constexpr std::optional<Mode> parse_mode(std::string_view name) {

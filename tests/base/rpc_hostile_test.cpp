@@ -28,7 +28,7 @@ std::string frame_bytes(FrameHead head, ByteView header, std::string_view bulk =
 std::string hello_bytes(std::uint8_t version = kProtocolVersion, std::string_view software = "weft 9.9") {
   FrameHead head;
   head.version = version;
-  const auto header = encode_hello(software);
+  const auto header = encode_hello({std::string(software), 0});
   return frame_bytes(head, header.view());
 }
 
@@ -141,6 +141,35 @@ TEST_P(HostileTest, AnotherVersionIsToldWhoSpeaksWhat) {
     EXPECT_NE(error.to_string().find(part), std::string::npos) << error.to_string();
   }
   EXPECT_EQ(error.to_string().find('\n'), std::string::npos);
+}
+
+TEST_P(HostileTest, WhatIsOfOneReleaseRefusesAnotherAndNamesBoth) {
+  Limits limits;
+  limits.layout = 0x1234;
+  serve(echo_handler(), limits);
+  limits.one_release = true;
+  EXPECT_TRUE(connect_client({}, limits)->one_release());
+  EXPECT_TRUE(accepted_.get()->one_release());
+  limits.layout = 0x5678;
+  const auto refused = rpc::connect(*reactor_, endpoint_, kLong, {}, limits);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::version_mismatch);
+  const std::string words = refused.error().to_string();
+  for (const std::string& part :
+       {software_version() + " with messages 0000000000001234", software_version() + " with messages 0000000000005678"})
+    EXPECT_NE(words.find(part), std::string::npos) << words;
+  EXPECT_EQ(words.find('\n'), std::string::npos);
+}
+
+TEST_P(HostileTest, APeerOfAnotherReleaseTalksWhereReleasesMeet) {
+  Limits limits;
+  limits.layout = 0x1234;
+  serve(echo_handler(), limits);
+  const auto client = connect_client();
+  EXPECT_EQ(text_of(call(client, text_payload("hello")).value()), "hello");
+  const auto same = accepted_.get()->one_release();
+  ASSERT_FALSE(same);
+  EXPECT_EQ(same.error().code(), Code::version_mismatch);
 }
 
 TEST_P(HostileTest, EveryFieldOfAFrameIsChecked) {

@@ -11,6 +11,8 @@
 namespace weft::test {
 namespace {
 
+namespace protocol = runtime::protocol;
+
 using std::chrono::hours;
 using std::chrono::seconds;
 using testing::AllOf;
@@ -20,7 +22,9 @@ using testing::HasSubstr;
 class TimeTeller {
  public:
   TimeTeller(const std::string& master, const std::string& name) : reactor_(rpc::Reactor::start("teller")) {
-    auto connection = rpc::connect(*reactor_, *rpc::Endpoint::parse(master), seconds(10));
+    rpc::Limits limits;
+    limits.layout = protocol::layout();
+    auto connection = rpc::connect(*reactor_, *rpc::Endpoint::parse(master), seconds(10), {}, limits);
     EXPECT_TRUE(connection.has_value());
     connection_ = *connection;
     protocol::Register registration{name, name, "rack", "127.0.0.1:1", 1, 1 << 20, {}};

@@ -4,9 +4,9 @@
 
 #include "base/random.hpp"
 #include "base/sanitized.hpp"
-#include "engine/master/simulated.hpp"
 #include "schedulers/registry.hpp"
 #include "tests/engine/master/core_driver.hpp"
+#include "tests/engine/master/simulated.hpp"
 
 namespace weft::master {
 namespace {

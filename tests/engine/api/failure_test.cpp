@@ -55,6 +55,15 @@ TEST(Failure, IsRetriedAsOftenAsAsked) {
   EXPECT_EQ(tries->load(), 2);
 }
 
+TEST(Failure, OfInputThatNoTaskCanReadComesAtOnce) {
+  const ScratchDirectory scratch;
+  write_file(scratch / "in", std::string("\x1f\x8b\x08\0\0\0\0\0", 8) + std::string(1000, 'z'));
+  const Error error = error_of([&](Flow& flow) { (void)flow.read_text(scratch / "in").count(); });
+  EXPECT_EQ(error.code(), Code::invalid_argument);
+  EXPECT_TRUE(mentions(error, "is compressed by gzip, which cannot be read as lines of text")) << error.to_string();
+  EXPECT_FALSE(mentions(error, " times")) << "it was tried again: " << error.to_string();
+}
+
 TEST(Failure, OfTooManyPartitionsComesBeforeAnythingRunsAndNamesTheOperator) {
   const Error error = error_of([](Flow& flow) {
     (void)flow.generate(10, [](std::uint64_t i) { return std::pair(i, 1); }).reduce_by_key(std::plus<>(), 1'000'000).count();

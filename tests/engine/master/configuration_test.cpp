@@ -1,7 +1,7 @@
 // The scheduler is changed, and its configuration reloaded, by events while jobs run.
 #include <stdexcept>
 
-#include "engine/master/simulated.hpp"
+#include "tests/engine/master/simulated.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
 namespace weft::master::test {

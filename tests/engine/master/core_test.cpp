@@ -461,7 +461,6 @@ TEST(Core, RefusesNonsenseWithoutChangingAnything) {
   EXPECT_FALSE(d.extend(9, part(0, {})));
   EXPECT_FALSE(d.apply(JobClosed{JobId(9)}));
   EXPECT_FALSE(d.apply(WorkerLost{NodeId(9), ""}));
-  EXPECT_FALSE(d.apply(TaskStarted{{}, {}}));
   EXPECT_FALSE(d.apply(TaskFinished{}));
   EXPECT_FALSE(d.apply(TaskFailed{}));
   WorkerJoined slotless;

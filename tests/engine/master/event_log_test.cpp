@@ -32,7 +32,6 @@ std::vector<Event> all_events() {
   events.emplace_back(WorkerHeartbeat{NodeId(3), {1, 2, 3, 4, 5, 6, 7, 8}, 8, {{Time(4), {2, 0, 0, 0}}}});
   events.emplace_back(WorkerLost{NodeId(3), "gone"});
   const AttemptId attempt{TaskId{JobId(7), StageId(1), 2}, 3};
-  events.emplace_back(TaskStarted{attempt, NodeId(3)});
   TaskFinished finished;
   finished.attempt = attempt;
   finished.node = NodeId(3);
@@ -65,7 +64,7 @@ TEST(Events, ACopyIsTheSame) {
     EXPECT_EQ(copy.index(), event.index());
     EXPECT_EQ(event_json(Time(17), copy), event_json(Time(17), event));
   }
-  const Event finished = copy_of(all_events()[8]);
+  const Event finished = copy_of(all_events()[7]);
   EXPECT_EQ(as_chars(std::get<TaskFinished>(finished).result.view()), "result");
 }
 
@@ -79,13 +78,11 @@ TEST(EventLog, TellsWhatATaskSpentOnItsShuffles) {
 TEST(EventLog, GivesEventsAsJsonLines) {
   const auto events = all_events();
   EXPECT_EQ(event_json(Time(5), events[3]), R"({"time_ns":5,"event":"job_killed","job":7,"reason":"by \"alice\""})");
-  EXPECT_EQ(event_json(Time(5), events[7]),
-            R"({"time_ns":5,"event":"task_started","job":7,"stage":1,"task":2,"attempt":3,"node":3})");
   for (const auto& event : events) EXPECT_EQ(event_json(Time(0), event).find('\n'), std::string::npos);
 }
 
 TEST(EventLog, TellsWhatAReplayNeeds) {
-  EXPECT_NE(event_json(Time(5), all_events()[8]).find(R"("partition_bytes":[1,3])"), std::string::npos);
+  EXPECT_NE(event_json(Time(5), all_events()[7]).find(R"("partition_bytes":[1,3])"), std::string::npos);
   plan::Stage stage = source(0, 2, 3);
   stage.demand.cpu = 2;
   stage.estimated_task_duration = Time(7);

@@ -29,7 +29,7 @@ inline JobStatus job_status(std::uint64_t id, JobState state, std::uint32_t fini
   stage.tasks = 9;
   stage.finished = finished;
   stage.failed_attempts = 1;
-  status.ahead.read_bytes = 5;
+  status.prefetch.read_bytes = 5;
   if (state == JobState::running) return status;
   status.ended = Time(2000 + id);
   if (state != JobState::finished) status.error = "why";

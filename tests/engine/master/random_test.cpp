@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/sanitized.hpp"
-#include "engine/master/simulated.hpp"
 #include "schedulers/registry.hpp"
 #include "tests/engine/master/core_driver.hpp"
+#include "tests/engine/master/simulated.hpp"
 
 namespace weft::master {
 namespace {
@@ -68,7 +68,7 @@ SimulatedOptions faulty(std::uint64_t seed) {
   options.core.split_bytes = 1u << 20;
   if (random.chance(0.5)) options.core.slow_start = random.uniform() * random.uniform();
   if (random.chance(0.5)) options.core.preplace_at = random.uniform();
-  if (seed % 3 > 0) options.ahead_bytes = 1 + 7 * seed % 500;
+  if (seed % 3 > 0) options.prefetch_bytes = 1 + 7 * seed % 500;
   if (options.failure_rate == 0 && random.chance(0.5)) {
     options.core.speculation.on = true;
     options.core.speculation.shortest = std::chrono::milliseconds(100);
@@ -188,16 +188,17 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
       return PlanExtended{JobId(random.below(job + 1)), std::move(made)};
     }
     case 2:
-      return random.chance(0.1) ? Event(JobClosed{JobId(random.below(job + 1))}) : Event(TaskStarted{attempt, where});
+      return random.chance(0.1) ? Event(JobClosed{JobId(random.below(job + 1))}) : Event(WorkerHeartbeat{where, {}, 0, {}, {}});
     case 3:
-      return random.chance(0.1) ? Event(JobKilled{JobId(random.below(job + 1)), "x"}) : Event(TaskStarted{attempt, where});
+      return random.chance(0.1) ? Event(JobKilled{JobId(random.below(job + 1)), "x"})
+                                : Event(WorkerHeartbeat{where, {}, 0, {}, {}});
     case 4: {
       WorkerJoined event;
       event.node = random.chance(0.5) ? NodeId(++node) : where;
       event.host = fmt::format("h{}", small(3));
       event.rack = fmt::format("r{}", small(2));
       event.capacity.cpu = static_cast<double>(small(4));
-      event.ahead_bytes = 7 * event.node.value() % 100;
+      event.prefetch_bytes = 7 * event.node.value() % 100;
       return event;
     }
     case 5:

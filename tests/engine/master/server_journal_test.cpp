@@ -14,6 +14,8 @@
 namespace weft::master {
 namespace {
 
+namespace protocol = runtime::protocol;
+
 using namespace test;
 namespace fs = std::filesystem;
 
@@ -39,7 +41,10 @@ class ServerJournal : public testing::Test {
     start();
   }
   rpc::ConnectionPtr connect() {
-    return peers.emplace_back(rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDeadline).value());
+    rpc::Limits limits;
+    limits.layout = protocol::layout();
+    return peers.emplace_back(
+        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDeadline, {}, limits).value());
   }
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload) {
     return rpc::call(*reactor, peer, type, std::move(payload), kDeadline);
@@ -51,7 +56,7 @@ class ServerJournal : public testing::Test {
     info.slots = 2;
     auto answer = rpc::call(*reactor, worker, protocol::kRegister, protocol::encode(info), kDeadline);
     EXPECT_TRUE(answer) << answer.error().to_string();
-    return answer ? protocol::decode_registered(*answer)->node : NodeId(0);
+    return answer ? protocol::decode<protocol::Registered>(*answer)->node : NodeId(0);
   }
   JobId submit(const std::string& name) {
     client::Submit job;
@@ -60,20 +65,20 @@ class ServerJournal : public testing::Test {
     job.same_binary = true;
     auto answer = call(client::kSubmitJob, client::encode(job));
     EXPECT_TRUE(answer) << answer.error().to_string();
-    return answer ? client::decode_submitted(*answer)->job : JobId(0);
+    return answer ? client::decode<client::Submitted>(*answer)->job : JobId(0);
   }
   void close(JobId job) { EXPECT_TRUE(call(client::kCloseJob, client::encode(client::JobRequest{job}))); }
   void kill(JobId job) { EXPECT_TRUE(call(client::kKillJob, client::encode(client::KillRequest{job, "wrong input"}))); }
   void extend(JobId job, const plan::PlanPart& part) {
-    auto done = call(client::kRunPart, client::encode(client::JobRequest{job}, SharedBytes(plan::encode(part))));
+    auto done = call(client::kRunPart, rpc::with_bulk(client::encode(client::JobRequest{job}), SharedBytes(plan::encode(part))));
     EXPECT_TRUE(done) << done.error().to_string();
   }
   JobStatus status(JobId job) {
     auto answer = call(client::kJobStatus, client::encode(client::JobRequest{job}));
     EXPECT_TRUE(answer) << answer.error().to_string();
-    return answer ? std::move(client::decode_job_list(*answer)->jobs.at(0)) : JobStatus{};
+    return answer ? std::move(client::decode<client::JobList>(*answer)->jobs.at(0)) : JobStatus{};
   }
-  client::JobList jobs() { return client::decode_job_list(call(client::kListJobs, {}).value()).value(); }
+  client::JobList jobs() { return client::decode<client::JobList>(call(client::kListJobs, {}).value()).value(); }
 
   TempDir directory = TempDir::create("weft-journal-").value();
   std::string path = (directory.path() / "journal").string();
@@ -114,14 +119,14 @@ TEST_F(ServerJournal, ARestartedMasterSaysTheSameOfJobsThatEndedAndFailsThoseTha
   for (const std::uint32_t task : {0u, 1u}) {
     protocol::Event event;
     event.attempt = AttemptId{TaskId{ran, StageId(0), task}, 0};
-    event.kind = protocol::EventKind::finished;
+    event.kind = runtime::TaskEnd::finished;
     event.output = {{10, 1}, {20, 2}};
     event.counters = {{"words", 7}};
     event.input_bytes = 100;
     reactor->run([&] {
       std::vector<protocol::Event> events;
       events.push_back(std::move(event));
-      worker->notify(protocol::kTaskEvents, protocol::encode(std::move(events)));
+      worker->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::move(events)}));
     });
   }
   ASSERT_TRUE(rpc::call(*reactor, worker, client::kListNodes, {}, kDeadline));
@@ -202,8 +207,8 @@ TEST_F(ServerJournal, HoldsOneRecordForMuchProgressAtATime) {
     for (std::uint32_t task = 0; task < 2000; ++task) {
       std::vector<protocol::Event> events(1);
       events[0].attempt = AttemptId{TaskId{job, StageId(0), task}, 0};
-      events[0].kind = protocol::EventKind::finished;
-      worker->notify(protocol::kTaskEvents, protocol::encode(std::move(events)));
+      events[0].kind = runtime::TaskEnd::finished;
+      worker->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::move(events)}));
     }
   });
   ASSERT_TRUE(rpc::call(*reactor, worker, client::kListNodes, {}, kDeadline));

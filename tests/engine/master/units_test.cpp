@@ -21,13 +21,13 @@ class Units : public testing::Test {
     options.preplace_at = 0.25;
     return options;
   }
-  void join(std::uint32_t node, std::uint64_t ahead_bytes, double slots = 2) {
+  void join(std::uint32_t node, std::uint64_t prefetch_bytes, double slots = 2) {
     WorkerJoined event;
     event.node = NodeId(node);
     event.host = fmt::format("host-{}", node);
     event.rack = "rack";
     event.capacity.cpu = slots;
-    event.ahead_bytes = ahead_bytes;
+    event.prefetch_bytes = prefetch_bytes;
     ASSERT_TRUE(driver_.apply(std::move(event)));
   }
   /// A job of so many maps and reduces, of which the first quarter of the maps has ended, half of it on each of two nodes.
@@ -92,7 +92,7 @@ TEST_F(Units, RoundsAreAsLargeAsWhateverANodeHasLeastOfAllows) {
     event.rack = "rack";
     event.capacity.cpu = 8;
     event.capacity.memory = 2;  // two tasks
-    event.ahead_bytes = 2 * kRoundBytes;
+    event.prefetch_bytes = 2 * kRoundBytes;
     ASSERT_TRUE(driver_.apply(std::move(event)));
   }
   JobSubmitted job;

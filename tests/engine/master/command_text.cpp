@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "engine/master/simulated.hpp"
+#include "tests/engine/master/simulated.hpp"
 
 namespace weft::master {
 

@@ -21,8 +21,8 @@ struct SimulatedOptions {
   std::uint32_t nodes = 3;
   std::uint32_t slots = 2;
   std::uint32_t racks = 1;
-  double memory = 0;              // of a node; 0: not accounted
-  std::uint64_t ahead_bytes = 0;  // of blocks brought ahead that a node holds; 0: no limit
+  double memory = 0;                 // of a node; 0: not accounted
+  std::uint64_t prefetch_bytes = 0;  // of blocks brought ahead that a node holds; 0: no limit
   Time shortest_task = std::chrono::milliseconds(10);
   Time longest_task = std::chrono::milliseconds(100);
   double straggler_rate = 0;    // of attempts, which take twenty times as long
@@ -64,7 +64,7 @@ class SimulatedCluster {
   bool run(Time limit);
   /// Lets end what runs, without a new action, and checks that nothing of released shuffles is left on the nodes.
   void settle();
-  bool step();  // one happening; false when nothing is left to happen
+  bool step();  // one item; false when nothing is left to happen
 
   Core& core() { return core_; }
   Time now() const { return now_; }
@@ -115,18 +115,18 @@ class SimulatedCluster {
     CopyOutput copy;
   };
   struct Death {};
-  using Happening = std::variant<TaskEnd, Heartbeat, Death, TimerFired, CopyEnd>;
+  using AgendaItem = std::variant<TaskEnd, Heartbeat, Death, TimerFired, CopyEnd>;
 
-  void at(Time when, Happening happening) { agenda_.emplace(std::pair(when, sequence_++), std::move(happening)); }
+  void at(Time when, AgendaItem item) { agenda_.emplace(std::pair(when, sequence_++), std::move(item)); }
   Result<void> apply(Event event);
   void check(bool good, std::string what);
   void check_released(JobId job, std::optional<ShuffleId> shuffle);
 
-  void happen(const TaskEnd& end);
-  void happen(const Heartbeat& beat);
-  void happen(const Death& death);
-  void happen(const TimerFired& timer);
-  void happen(const CopyEnd& end);
+  void on(const TaskEnd& end);
+  void on(const Heartbeat& beat);
+  void on(const Death& death);
+  void on(const TimerFired& timer);
+  void on(const CopyEnd& end);
   Event outcome(NodeId node, const AttemptId& attempt, const Running& task);
   bool waits(const Running& task) const;
   std::optional<shuffle::FetchFailure> missing_input(const Running& task) const;
@@ -154,7 +154,7 @@ class SimulatedCluster {
   std::vector<AcceptedEvent> events_;
   std::string command_log_;
   Time now_{0};
-  std::map<std::pair<Time, std::uint64_t>, Happening> agenda_;
+  std::map<std::pair<Time, std::uint64_t>, AgendaItem> agenda_;
   std::uint64_t sequence_ = 0;
   std::map<NodeId, Node> nodes_;
   std::uint32_t next_node_ = 1;

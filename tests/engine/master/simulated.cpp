@@ -1,4 +1,4 @@
-#include "engine/master/simulated.hpp"
+#include "tests/engine/master/simulated.hpp"
 
 #include <algorithm>
 
@@ -83,7 +83,7 @@ NodeId SimulatedCluster::add_node() {
   event.rack = fmt::format("rack-{}", id.value() % options_.racks);
   event.capacity.cpu = options_.slots;
   event.capacity.memory = options_.memory;
-  event.ahead_bytes = options_.ahead_bytes;
+  event.prefetch_bytes = options_.prefetch_bytes;
   auto joined = apply(std::move(event));
   check(joined.has_value(), "a new node was refused");
   at(now_ + options_.heartbeat, Heartbeat{id});
@@ -140,13 +140,13 @@ bool SimulatedCluster::step() {
   if (agenda_.empty()) return false;
   auto next = agenda_.extract(agenda_.begin());
   now_ = std::max(now_, next.key().first);
-  std::visit([this](const auto& alternative) { happen(alternative); }, next.mapped());
+  std::visit([this](const auto& alternative) { on(alternative); }, next.mapped());
   return true;
 }
 
 // ---- what happens in the world --------------------------------------------------------------------------------------
 
-void SimulatedCluster::happen(const TaskEnd& end) {
+void SimulatedCluster::on(const TaskEnd& end) {
   Node& node = nodes_.at(end.node);
   auto found = node.running.find(end.attempt);
   if (found == node.running.end()) return;
@@ -223,14 +223,14 @@ std::optional<shuffle::FetchFailure> SimulatedCluster::missing_input(const Runni
   return std::nullopt;
 }
 
-void SimulatedCluster::happen(const Heartbeat& beat) {
+void SimulatedCluster::on(const Heartbeat& beat) {
   const Node& node = nodes_.at(beat.node);
   if (!node.alive || !node.known) return;
   check(apply(WorkerHeartbeat{beat.node, {}}).has_value(), "a heartbeat of a known node was refused");
   at(now_ + options_.heartbeat, beat);
 }
 
-void SimulatedCluster::happen(const Death& death) {
+void SimulatedCluster::on(const Death& death) {
   std::vector<NodeId> alive;
   for (const auto& [id, node] : nodes_) {
     if (node.alive && node.known) alive.push_back(id);
@@ -247,9 +247,9 @@ void SimulatedCluster::kill_node(NodeId id, bool silently) {
   if (!silently) check(apply(WorkerLost{id, "simulated death"}).has_value(), "the loss of a known node was refused");
 }
 
-void SimulatedCluster::happen(const TimerFired& timer) { (void)apply(timer); }
+void SimulatedCluster::on(const TimerFired& timer) { (void)apply(timer); }
 
-void SimulatedCluster::happen(const CopyEnd& end) {
+void SimulatedCluster::on(const CopyEnd& end) {
   const CopyOutput& copy = end.copy;
   Node& node = nodes_.at(copy.node);
   if (!node.alive) return;

@@ -1,0 +1,50 @@
+// How the messages of this folder are written. For its .cpp files only.
+#pragma once
+
+#include "base/rpc/derived.hpp"
+#include "runtime/protocol/task.hpp"
+#include "runtime/protocol/worker.hpp"
+#include "shuffle/store/mode.hpp"
+
+namespace weft::rpc {
+
+/// A job has thousands of these, most of them small: two varints.
+template <>
+struct Derived<shuffle::PartitionSize> {
+  static void write(const shuffle::PartitionSize& size, DerivedOut& out) {
+    out.header.append_varint(size.records);
+    out.header.append_varint(size.bytes);
+  }
+  static shuffle::PartitionSize read(DerivedIn& in) {
+    shuffle::PartitionSize size;
+    size.records = in.header.take_varint();
+    size.bytes = in.header.take_varint();
+    return size;
+  }
+  static constexpr std::uint64_t layout() { return 1; }  // to be counted up when the two functions change
+};
+
+}  // namespace weft::rpc
+
+namespace weft::runtime::protocol {
+
+/// All messages. One that is missing here cannot be encoded.
+using Messages = rpc::MessageList<Launches, Events, Register, Registered, Heartbeat, Dying, Commands, BinaryRequest, BinaryChunk,
+                                  LogRequest, CopyEnded, PrefetchReport>;
+
+template <class M>
+rpc::Payload encode(M message) {
+  static_assert(Messages::kHas<M>);
+  return rpc::encode_derived(std::move(message));
+}
+template <class M>
+Result<M> decode(const rpc::Message& message) {
+  return rpc::decode_derived<M>(message);
+}
+
+/// Defines encode() and decode() of a message, once.
+#define WEFT_PROTOCOL_MESSAGE(M)           \
+  template rpc::Payload encode(M message); \
+  template Result<M> decode(const rpc::Message& message)
+
+}  // namespace weft::runtime::protocol

@@ -1,0 +1,235 @@
+// Client messages: every member comes back, what other releases send is read as far as it is known, and damage is noticed.
+#include "engine/client/protocol.hpp"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace weft::client {
+namespace {
+
+using std::chrono::nanoseconds;
+
+rpc::Message received(const rpc::Payload& payload) {
+  rpc::Message message;
+  message.header = Buffer::copy_of(payload.header.view());
+  std::string bulk;
+  for (const SharedBytes& piece : payload.bulk) bulk += as_chars(piece.bytes);
+  message.bulk = Buffer::copy_of(as_bytes(bulk));
+  return message;
+}
+
+template <class M>
+M sent(M message) {
+  auto read = decode<M>(received(encode(std::move(message))));
+  EXPECT_TRUE(read) << read.error().to_string();
+  return read ? std::move(*read) : M{};
+}
+
+template <class M>
+std::string bytes_of(M message) {
+  const rpc::Payload payload = encode(std::move(message));
+  std::string bytes(as_chars(payload.header.view()));
+  for (const SharedBytes& piece : payload.bulk) bytes += as_chars(piece.bytes);
+  return bytes;
+}
+
+/// Every number another one, so that two fields that change places are seen.
+class Numbers {
+ public:
+  template <class... T>
+  void fill(T&... members) {
+    ((members = static_cast<T>(++last_)), ...);
+  }
+
+ private:
+  int last_ = 0;
+};
+
+master::JobStatus status() {
+  master::JobStatus job;
+  Numbers numbers;
+  job.id = JobId(900);
+  job.name = "name", job.user = "user", job.pool = "pool", job.error = "error";
+  job.state = master::JobState::failed;
+  job.submitted = nanoseconds(901), job.ended = nanoseconds(902), job.deadline = nanoseconds(903);
+  numbers.fill(job.priority, job.shuffle_replicas, job.shuffle_bytes, job.input_bytes, job.input_records, job.workers_lost);
+  job.counters = {{"a", -1}, {"b", 2}};
+  job.lost_workers = {"w1", "w2 (SIGBUS)"};
+  shuffle::PrefetchStats& prefetch = job.prefetch;
+  numbers.fill(prefetch.prefetched_bytes, prefetch.read_bytes, prefetch.wasted_bytes, prefetch.evicted_bytes,
+               prefetch.evicted_file_bytes, prefetch.returned_bytes);
+  master::StageStatus& stage = job.stages.emplace_back();
+  stage.id = StageId(904);
+  stage.name = "stage", stage.reason = "reason", stage.waiting = true;
+  numbers.fill(stage.tasks, stage.finished, stage.running, stage.failed_attempts, stage.input_bytes, stage.shuffle_bytes,
+               stage.speculative, stage.speculative_won, stage.predicted_shuffle_bytes, stage.predicted_largest_partition,
+               stage.rounds_evicted, stage.rounds_returned);
+  return job;
+}
+
+void expect_same(const master::JobStatus& a, const master::JobStatus& b) {
+  EXPECT_EQ(a.id, b.id);
+  EXPECT_EQ(std::tie(a.name, a.user, a.pool, a.error, a.state), std::tie(b.name, b.user, b.pool, b.error, b.state));
+  EXPECT_EQ(std::tie(a.submitted, a.ended, a.deadline, a.priority), std::tie(b.submitted, b.ended, b.deadline, b.priority));
+  EXPECT_EQ(std::tie(a.shuffle_replicas, a.shuffle_bytes, a.input_bytes, a.input_records),
+            std::tie(b.shuffle_replicas, b.shuffle_bytes, b.input_bytes, b.input_records));
+  EXPECT_EQ(std::tie(a.counters, a.lost_workers, a.workers_lost), std::tie(b.counters, b.lost_workers, b.workers_lost));
+  EXPECT_EQ(a.prefetch.prefetched_bytes, b.prefetch.prefetched_bytes);
+  EXPECT_EQ(a.prefetch.wasted_bytes, b.prefetch.wasted_bytes);
+  EXPECT_EQ(a.prefetch.returned_bytes, b.prefetch.returned_bytes);
+  ASSERT_EQ(a.stages.size(), b.stages.size());
+  for (std::size_t i = 0; i < a.stages.size(); ++i) {
+    const master::StageStatus &one = a.stages[i], &two = b.stages[i];
+    EXPECT_EQ(std::tie(one.id, one.name, one.reason, one.waiting), std::tie(two.id, two.name, two.reason, two.waiting));
+    EXPECT_EQ(std::tie(one.tasks, one.finished, one.running, one.failed_attempts),
+              std::tie(two.tasks, two.finished, two.running, two.failed_attempts));
+    EXPECT_EQ(std::tie(one.input_bytes, one.shuffle_bytes, one.speculative, one.speculative_won),
+              std::tie(two.input_bytes, two.shuffle_bytes, two.speculative, two.speculative_won));
+    EXPECT_EQ(std::tie(one.predicted_shuffle_bytes, one.predicted_largest_partition, one.rounds_evicted, one.rounds_returned),
+              std::tie(two.predicted_shuffle_bytes, two.predicted_largest_partition, two.rounds_evicted, two.rounds_returned));
+  }
+}
+
+TEST(ClientProtocol, AJobsStatusAndItsResultsComeBack) {
+  PollReply reply;
+  reply.status = status();
+  reply.finished = true;
+  reply.results.resize(2);
+  for (const char* text : {"one", "", "three"}) reply.results[1].push_back(Buffer::copy_of(as_bytes(text)));
+  const PollReply back = sent(std::move(reply));
+  expect_same(back.status, status());
+  EXPECT_TRUE(back.finished);
+  ASSERT_EQ(back.results.size(), 2u);
+  EXPECT_TRUE(back.results[0].empty());
+  ASSERT_EQ(back.results[1].size(), 3u);
+  EXPECT_EQ(as_chars(back.results[1][0].view()), "one");
+  EXPECT_TRUE(back.results[1][1].empty());
+  EXPECT_EQ(as_chars(back.results[1][2].view()), "three");
+}
+
+TEST(ClientProtocol, ASubmissionComesBack) {
+  Submit submit;
+  submit.name = "name", submit.program = "program", submit.directory = "/d", submit.user = "u", submit.pool = "p";
+  submit.arguments = {"a", "", "c d"};
+  submit.same_binary = true;
+  submit.binary = {1, 2};
+  submit.memory_bytes = 3, submit.priority = -4, submit.max_attempts = 5;
+  submit.task_timeout = nanoseconds(6), submit.deadline = nanoseconds(7);
+  submit.demand.cpu = 2, submit.demand.memory = 1 << 20;
+  submit.shuffle_mode = shuffle::Mode::pull;
+  submit.shuffle_replicas = 2;
+  const Submit back = sent(submit);
+  EXPECT_EQ(bytes_of(back), bytes_of(submit));
+  EXPECT_EQ(back.demand, submit.demand);
+  EXPECT_EQ(back.shuffle_mode, submit.shuffle_mode);
+  EXPECT_EQ(back.shuffle_replicas, 2u);
+  EXPECT_EQ(back.arguments, submit.arguments);
+  const Submit plain = sent(Submit{});
+  EXPECT_FALSE(plain.shuffle_mode);
+  EXPECT_FALSE(plain.shuffle_replicas);
+}
+
+TEST(ClientProtocol, WhatTheClusterIsComesBack) {
+  NodeList nodes;
+  NodeStatus& node = nodes.nodes.emplace_back();
+  node.id = NodeId(1);
+  node.name = "n", node.host = "h", node.rack = "r", node.address = "a", node.cause = "SIGBUS";
+  node.slots = 2, node.running = 3, node.store_memory_bytes = 4, node.store_disk_bytes = 5;
+  node.prefetch_memory_bytes = 6, node.prefetch_file_bytes = 7;
+  node.heard = nanoseconds(8), node.excluded_for = nanoseconds(9), node.clock_ahead = nanoseconds(-10);
+  node.capacity.cpu = 11, node.used.cpu = 12;
+  node.attributes = {{"gpu", "1"}};
+  node.excluded = node.lost = node.dead = true;
+  const NodeList back = sent(nodes);
+  EXPECT_EQ(bytes_of(back), bytes_of(nodes));
+  EXPECT_EQ(back.nodes.at(0).clock_ahead, nanoseconds(-10));
+  EXPECT_EQ(back.nodes.at(0).used.cpu, 12);
+  EXPECT_EQ(back.nodes.at(0).attributes, node.attributes);
+
+  JobLogs logs;
+  logs.logs.push_back({"n1", "", Buffer::copy_of(as_bytes("text"))});
+  logs.logs.push_back({"n2", "gone", {}});
+  const JobLogs read = sent(std::move(logs));
+  EXPECT_EQ(as_chars(read.logs.at(0).text.view()), "text");
+  EXPECT_EQ(read.logs.at(1).error, "gone");
+}
+
+TEST(ClientProtocol, WhatTheSchedulerSaysComesBack) {
+  GroupList groups;
+  GroupInfo& group = groups.groups.emplace_back();
+  group.status.name = "g", group.status.parent = "p";
+  group.status.weight = 1, group.status.guaranteed = 2, group.status.fair_share = 3, group.status.limit = 0;
+  group.status.used = 4, group.status.demand = 5, group.status.jobs = 6;
+  group.pending = 7, group.running = 8, group.used.cpu = 9, group.unknown = true;
+  groups.groups.emplace_back();
+  const GroupList back = sent(groups);
+  EXPECT_EQ(bytes_of(back), bytes_of(groups));
+  EXPECT_EQ(back.groups.at(0).status.limit, 0.0) << "a limit of nothing is a limit";
+  EXPECT_FALSE(back.groups.at(1).status.limit);
+
+  Explanation explanation;
+  explanation.now = nanoseconds(1);
+  explanation.job.id = JobId(2);
+  explanation.job.name = "n", explanation.job.summary = "s";
+  explanation.job.running = 3, explanation.job.finished = 4, explanation.job.straggling = 5;
+  explanation.job.waiting.push_back({StageId(6), "stage", 7, master::WaitingTasks::Why::placed, "reason", nanoseconds(0)});
+  explanation.job.waiting.emplace_back();
+  const Explanation again = sent(explanation);
+  EXPECT_EQ(bytes_of(again), bytes_of(explanation));
+  EXPECT_EQ(again.job.waiting.at(0).since, nanoseconds(0));
+  EXPECT_FALSE(again.job.waiting.at(1).since);
+}
+
+/// A message of a release that knew none of the fields: a root that is no struct at all.
+TEST(ClientProtocol, WhatAnOlderReleaseDoesNotSayHasItsDefault) {
+  rpc::Message message;
+  message.header = Buffer::copy_of(as_bytes(std::string_view("\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0", 16)));
+  const auto submit = decode<Submit>(message);
+  ASSERT_TRUE(submit) << submit.error().to_string();
+  EXPECT_TRUE(submit->name.empty());
+  EXPECT_FALSE(submit->shuffle_mode);
+  const auto list = decode<JobList>(message);
+  ASSERT_TRUE(list);
+  EXPECT_TRUE(list->jobs.empty());
+}
+
+TEST(ClientProtocol, ValuesWithoutANameAreRefused) {
+  JobList list;
+  list.jobs.push_back(status());
+  list.jobs[0].state = static_cast<master::JobState>(9);
+  const auto read = decode<JobList>(received(encode(std::move(list))));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code(), Code::corrupt);
+  EXPECT_NE(read.error().to_string().find("list of jobs"), std::string::npos) << read.error().to_string();
+}
+
+TEST(ClientProtocol, FewerBulkBytesThanAnnouncedAreRefused) {
+  PollReply reply;
+  reply.results.resize(1);
+  reply.results[0].push_back(Buffer::copy_of(as_bytes("result")));
+  rpc::Message message = received(encode(std::move(reply)));
+  message.bulk.truncate(5);
+  EXPECT_EQ(decode<PollReply>(message).error().code(), Code::corrupt);
+}
+
+TEST(ClientProtocol, DamageIsReadOrRefused) {
+  JobList list;
+  list.jobs.push_back(status());
+  const std::string whole = bytes_of(std::move(list));
+  std::mt19937 random(5);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bytes = whole;
+    for (int changes = 1 + static_cast<int>(random() % 4); changes > 0; --changes)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    if (round % 5 == 0) bytes.resize(random() % (bytes.size() + 1));
+    rpc::Message message;
+    message.header = Buffer::copy_of(as_bytes(bytes));
+    if (const auto read = decode<JobList>(message); !read) {
+      EXPECT_EQ(read.error().code(), Code::corrupt) << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::client
