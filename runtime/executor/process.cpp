@@ -72,8 +72,8 @@ class Executor {
         return {};
       }
       case protocol::kForget: {
-        WEFT_ASSIGN(const ShuffleId shuffle, protocol::decode_locate(message));
-        link_->forget(shuffle);
+        WEFT_ASSIGN(const ShuffleId shuffle, protocol::decode_forget(message));
+        link_->mapped().forget(shuffle);
         return {};
       }
       default:
@@ -86,7 +86,7 @@ class Executor {
     WEFT_ASSIGN(protocol::ExecutorSetup setup, protocol::decode_setup(message));
     WEFT_ASSIGN(page_, protocol::PositionPage::attach(message.fds.front()));
     install_crash_notes(page_);
-    link_ = std::make_unique<WorkerLink>(reactor_, connection_, setup.node, std::max(setup.memory_bytes, kLeastMapped));
+    link_ = std::make_unique<WorkerLink>(reactor_, connection_, std::max(setup.memory_bytes, kLeastMapped));
     pool_ = std::make_unique<TaskPool>(std::move(setup), *program_, *link_,
                                        [this](protocol::Event event) { report(std::move(event)); });
     return {};

@@ -22,6 +22,17 @@ void SegmentCache::keep(const Key& key, SegmentPtr segment) {
   entries_.emplace(key, Entry{std::move(segment), by_age_.insert(by_age_.end(), key)});
 }
 
+std::vector<std::pair<SegmentCache::Key, SegmentCache::SegmentPtr>> SegmentCache::from(ShuffleId shuffle, std::uint32_t map,
+                                                                                       std::size_t most) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<Key, SegmentPtr>> found;
+  for (auto at = entries_.lower_bound(Key{shuffle, map, 0}); at != entries_.end() && at->first.shuffle == shuffle; ++at) {
+    if (found.size() == most) break;
+    found.emplace_back(at->first, at->second.segment);
+  }
+  return found;
+}
+
 void SegmentCache::forget(ShuffleId shuffle) {
   const std::lock_guard lock(mutex_);
   auto at = entries_.lower_bound(Key{shuffle, 0, 0});

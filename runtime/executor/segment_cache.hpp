@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "shuffle/segment/segment.hpp"
@@ -28,6 +30,8 @@ class SegmentCache {
   /// Null when it is not here.
   SegmentPtr find(const Key& key);
   void keep(const Key& key, SegmentPtr segment);
+  /// Those of a shuffle from that map on, ascending by map and attempt; at most so many.
+  std::vector<std::pair<Key, SegmentPtr>> from(ShuffleId shuffle, std::uint32_t map, std::size_t most) const;
   /// All segments of a shuffle that was released.
   void forget(ShuffleId shuffle);
 
@@ -41,7 +45,7 @@ class SegmentCache {
 
   const std::uint64_t most_bytes_;
   const std::size_t most_segments_;
-  std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
   Entries entries_;
   std::list<Key> by_age_;  // oldest use first
   std::uint64_t bytes_ = 0;

@@ -34,9 +34,9 @@ class CommitRecorder final : public shuffle::TaskShuffle {
     output_ = std::move(sizes);
     return {};
   }
-  Result<void> read(ShuffleId shuffle, std::uint32_t partition, shuffle::MapRange maps,
+  Result<void> read(ShuffleId shuffle, shuffle::PartitionRange partitions, shuffle::MapRange maps,
                     const shuffle::BlockVisitor& visit) override {
-    return inner_.read(shuffle, partition, maps, visit);
+    return inner_.read(shuffle, partitions, maps, visit);
   }
   std::optional<shuffle::FetchFailure> fetch_failure() const override { return inner_.fetch_failure(); }
   std::vector<shuffle::PartitionSize> take_output() { return std::move(output_); }

@@ -8,8 +8,7 @@
 namespace weft::runtime {
 namespace {
 
-constexpr std::size_t kWindow = 256;              // maps whose local segments are opened together
-constexpr std::uint32_t kMostMoves = 3;           // of an output while it is read: then the task fails, and is tried again
+constexpr std::size_t kKnown = 256;               // mapped segments that the worker is told of at a time
 constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch at most, and so of what a task holds per node
 
 /// What `work` gives; its time is added to `sum`.
@@ -43,17 +42,6 @@ class TimedWriter final : public shuffle::SegmentWriter {
 
 }  // namespace
 
-struct WorkerShuffle::Remote {
-  std::shared_ptr<const shuffle::Segment> blocks;
-  std::vector<shuffle::MapOutput> maps;  // its "partitions"
-  std::uint32_t next = 0;                // of these to visit
-
-  /// Outputs come in order, but one that has moved may come before those that were fetched already.
-  bool has_next(const shuffle::MapOutput& map) const {
-    return next < maps.size() && maps[next].map == map.map && maps[next].attempt == map.attempt;
-  }
-};
-
 Result<std::unique_ptr<shuffle::SegmentWriter>> WorkerShuffle::create_segment(std::uint32_t partitions) {
   WEFT_ASSIGN(auto writer, segment_.bytes == 0 ? shuffle::SegmentWriter::on_disk(segment_.directory, partitions)
                                                : shuffle::SegmentWriter::in_memory(partitions, segment_));
@@ -65,120 +53,99 @@ Result<void> WorkerShuffle::commit(shuffle::SealedSegment segment) {
   return timed(times_.write, [&] { return worker_.commit(attempt_, std::move(segment)); });
 }
 
-Result<void> WorkerShuffle::read(ShuffleId shuffle, std::uint32_t partition, shuffle::MapRange maps,
+Result<void> WorkerShuffle::read(ShuffleId shuffle, shuffle::PartitionRange partitions, shuffle::MapRange maps,
                                  const shuffle::BlockVisitor& visit) {
-  WEFT_ASSIGN(const std::vector<shuffle::MapOutput> all, timed(times_.read, [&] { return worker_.locate(shuffle); }));
-  const Window outputs = shuffle::in_range(all, maps);
-  maps_per_fetch_ = 1;  // the blocks of another shuffle have other sizes
-  took_brought_ = false;
-  brought_.clear();
-  for (std::size_t from = 0; from < outputs.size(); from += kWindow)
-    WEFT_TRY(read_window(shuffle, partition, outputs.subspan(from, std::min(kWindow, outputs.size() - from)), visit));
-  return {};
-}
-
-Result<void> WorkerShuffle::read_window(ShuffleId shuffle, std::uint32_t partition, Window window,
-                                        const shuffle::BlockVisitor& visit) {
-  WEFT_ASSIGN(const std::vector<WorkerLink::Mapped> mapped, timed(times_.read, [&] { return worker_.segments(shuffle, window); }));
-  std::vector<shuffle::MapOutput> now(window.begin(), window.end());
-  Remotes remotes;
-  for (std::size_t i = 0; i < window.size(); ++i) {
+  if (partitions.first >= partitions.end) return {};
+  protocol::ReadRequest request{.attempt = attempt_,
+                                .read = reads_++,
+                                .part = 0,
+                                .shuffle = shuffle,
+                                .partitions = partitions,
+                                .maps = maps,
+                                .fetch_bytes = std::min(kFetchBytes, memory_bytes_ / 4)};
+  Pendings pending;  // of one partition
+  std::uint32_t from_map = maps.first;
+  while (true) {
     if (stop_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the task was asked to stop");
-    if (mapped[i].outcome == protocol::Opened::remote)
-      WEFT_TRY(read_remote(shuffle, partition, {window.subspan(i), std::span(now).subspan(i)}, remotes, visit));
-    else
-      WEFT_TRY(read_local(shuffle, partition, window[i], mapped[i].segment, visit));
+    WEFT_ASSIGN(const shuffle::ReadPart part, timed(times_.read, [&] { return next_part(request, from_map, pending); }));
+    while (!pending.empty() && pending.begin()->first < part.next_map) {
+      if (stop_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the task was asked to stop");
+      const auto map = pending.extract(pending.begin());
+      WEFT_TRY(visit_map(shuffle, part.partition, map.mapped(), visit));
+    }
+    if (part.lost) return lost(shuffle, part.lost->output, part.lost->why);
+    if (part.end) return {};
+    const bool whole = part.next_map == shuffle::kNoMap;
+    if (whole) pending.clear();
+    from_map = whole ? maps.first : part.next_map;
+    ++request.part;
   }
+}
+
+Result<shuffle::ReadPart> WorkerShuffle::next_part(protocol::ReadRequest& request, std::uint32_t from_map, Pendings& pending) {
+  using Kind = shuffle::BlockSource::Kind;
+  // Held until the part is here: what the worker is told to be mapped must be.
+  const auto mapped = worker_.mapped().from(request.shuffle, from_map, kKnown);
+  request.known.clear();
+  for (const auto& [key, segment] : mapped) request.known.push_back({key.map, key.attempt});
+  WEFT_ASSIGN(shuffle::ReadPart part, worker_.read(request));
+  auto descriptor = part.descriptors.begin();
+  for (const shuffle::BlockSource& source : part.sources) {
+    const shuffle::MapOutput& first = source.maps.front();
+    if (source.kind == Kind::known) {
+      SegmentPtr segment = worker_.mapped().find({request.shuffle, first.map, first.attempt});
+      const auto held = std::find_if(mapped.begin(), mapped.end(), [&](const auto& entry) {
+        return entry.first.map == first.map && entry.first.attempt == first.attempt;
+      });
+      if (!segment && held != mapped.end()) segment = held->second;
+      if (!segment) return fail(Code::corrupt, "the worker named a mapped segment that it was not told of");
+      WEFT_TRY(take_source(request.shuffle, source, std::move(segment), pending));
+      continue;
+    }
+    auto segment = shuffle::Segment::open(std::move(*descriptor++));
+    if (segment) {
+      WEFT_TRY(take_source(request.shuffle, source, *std::move(segment), pending));
+    } else if (source.kind == Kind::segment) {  // one that cannot be read is as good as lost
+      part.lost = shuffle::LostOutput{first, segment.error().to_string()};
+      part.next_map = std::min(part.next_map, first.map);
+      return part;
+    } else {
+      return fail(std::move(segment).error());
+    }
+  }
+  return part;
+}
+
+Result<void> WorkerShuffle::take_source(ShuffleId shuffle, const shuffle::BlockSource& source, SegmentPtr blocks,
+                                        Pendings& pending) {
+  using Kind = shuffle::BlockSource::Kind;
+  const bool whole = source.kind == Kind::segment || source.kind == Kind::known;
+  if (!whole && blocks->partitions() != source.maps.size())
+    return fail(Code::corrupt, "the worker brought the blocks of other maps than it said");
+  for (std::uint32_t i = 0; i < source.maps.size(); ++i)
+    if (source.maps[i].map != shuffle::kNoMap) pending[source.maps[i].map] = {source.maps[i], source.kind, blocks, i};
+  const shuffle::MapOutput& first = source.maps.front();
+  if (source.kind == Kind::segment) worker_.mapped().keep({shuffle, first.map, first.attempt}, std::move(blocks));
   return {};
 }
 
-Result<void> WorkerShuffle::read_local(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map,
-                                       const std::shared_ptr<const shuffle::Segment>& segment, const shuffle::BlockVisitor& visit) {
-  if (!segment) return lost(shuffle, map, "the store that had it has it no more");
-  if (partition >= segment->partitions())
-    return fail(Code::internal, fmt::format("shuffle {} has {} partitions, partition {} was asked for", shuffle.value(),
-                                            segment->partitions(), partition));
-  return shuffle::visit_extents(segment, partition, visit, [&](const Error& why) { return lost(shuffle, map, why.to_string()); });
-}
-
-bool WorkerShuffle::follow(ShuffleId shuffle, Rest rest) {
-  const shuffle::MapOutput gone = rest.now.front();
-  const NodeId began = rest.began.front().node;
-  const auto table = timed(times_.read, [&] { return worker_.locate_moved(shuffle, gone); });
-  if (!table) return false;
-  for (std::size_t i = 0; i < rest.now.size(); ++i) {
-    shuffle::MapOutput& output = rest.now[i];
-    if (output.node != gone.node || rest.began[i].node != began) continue;
-    const auto found = std::find_if(table->begin(), table->end(), [&](const shuffle::MapOutput& other) {
-      return other.map == output.map && other.attempt == output.attempt;
-    });
-    if (found != table->end()) output.node = found->node;
-  }
-  return rest.now.front().node != gone.node;
-}
-
-Result<void> WorkerShuffle::refill(ShuffleId shuffle, std::uint32_t partition, Rest rest, Remote& remote, bool may_follow) {
-  const shuffle::MapOutput first = rest.now.front();
-  const NodeId began = rest.began.front().node;
-  remote = {};
-  protocol::BlocksWanted wanted{shuffle, partition, {}};
-  for (std::size_t i = 0; i < rest.now.size() && wanted.maps.size() < maps_per_fetch_; ++i) {
-    const shuffle::MapOutput& map = rest.now[i];
-    if (map.node == first.node && rest.began[i].node == began && !brought_.contains({map.map, map.attempt}))
-      wanted.maps.push_back(map);
-  }
-  auto blocks = timed(times_.read, [&] { return worker_.fetch(wanted); });
-  const bool unreachable = !blocks || blocks->unreachable;
-  if (unreachable && may_follow && follow(shuffle, rest)) return {};
-  if (!blocks) return lost(shuffle, first, blocks.error().to_string());
-  if (!blocks->segment) {
-    const std::size_t index = std::min<std::size_t>(blocks->lost, wanted.maps.size() - 1);
-    return lost(shuffle, wanted.maps[index], std::move(blocks->error));
-  }
-  const std::uint64_t bytes_per_map = blocks->segment->size() / wanted.maps.size() + 1;
-  const std::uint64_t wanted_bytes = std::min(kFetchBytes, memory_bytes_ / 4);
-  maps_per_fetch_ = std::clamp<std::size_t>(wanted_bytes / bytes_per_map, 1, std::min(2 * maps_per_fetch_, kWindow));
-  remote.blocks = std::move(blocks->segment);
-  remote.maps = std::move(wanted.maps);
-  return {};
-}
-
-Result<void> WorkerShuffle::read_remote(ShuffleId shuffle, std::uint32_t partition, Rest rest, Remotes& remotes,
-                                        const shuffle::BlockVisitor& visit) {
-  if (const auto here = brought(shuffle, partition, rest.began.front())) {
-    for (const shuffle::Extent& extent : here->blocks->extents(here->position))
-      WEFT_TRY(visit({here->blocks->bytes(extent), extent.records, here->blocks, 0}));
+Result<void> WorkerShuffle::visit_map(ShuffleId shuffle, std::uint32_t partition, const Pending& map,
+                                      const shuffle::BlockVisitor& visit) {
+  using Kind = shuffle::BlockSource::Kind;
+  if (map.kind == Kind::prefetched || map.kind == Kind::fetched) {
+    const std::uint64_t cost = map.kind == Kind::fetched ? map.blocks->size() : 0;
+    for (const shuffle::Extent& extent : map.blocks->extents(map.position))
+      WEFT_TRY(visit({map.blocks->bytes(extent), extent.records, map.blocks, cost}));
     return {};
   }
-  for (std::uint32_t moves = 0;; ++moves) {
-    Remote& remote = remotes[{rest.began.front().node, rest.now.front().node}];
-    if (remote.has_next(rest.now.front())) {
-      for (const shuffle::Extent& extent : remote.blocks->extents(remote.next))
-        WEFT_TRY(visit({remote.blocks->bytes(extent), extent.records, remote.blocks, remote.blocks->size()}));
-      ++remote.next;
-      return {};
-    }
-    WEFT_TRY(refill(shuffle, partition, rest, remote, moves < kMostMoves));
-  }
+  if (partition >= map.blocks->partitions())
+    return fail(Code::internal, fmt::format("shuffle {} has {} partitions, partition {} was requested", shuffle.value(),
+                                            map.blocks->partitions(), partition));
+  return shuffle::visit_extents(map.blocks, partition, visit,
+                                [&](const Error& why) { return lost(shuffle, map.output, why.to_string()); });
 }
 
-std::optional<WorkerShuffle::Brought> WorkerShuffle::brought(ShuffleId shuffle, std::uint32_t partition,
-                                                             const shuffle::MapOutput& map) {
-  if (!std::exchange(took_brought_, true)) {
-    // Without an answer nothing was brought: what is asked for next will tell what is wrong.
-    if (const auto all = timed(times_.read, [&] { return worker_.take_prefetched(shuffle, partition); })) {
-      for (const WorkerLink::Prefetched& prefetched : *all) {
-        for (std::uint32_t i = 0; i < prefetched.maps.size(); ++i)
-          brought_[{prefetched.maps[i].map, prefetched.maps[i].attempt}] = {prefetched.segment, i};
-      }
-    }
-  }
-  const auto found = brought_.extract({map.map, map.attempt});
-  if (found.empty()) return std::nullopt;
-  return std::move(found.mapped());
-}
-
-Result<void> WorkerShuffle::lost(ShuffleId shuffle, const shuffle::MapOutput& map, std::string why) {
+tl::unexpected<Error> WorkerShuffle::lost(ShuffleId shuffle, const shuffle::MapOutput& map, std::string why) {
   failure_ = shuffle::FetchFailure{shuffle, map.map, map.attempt, map.node};
   return fail(Error(Code::unavailable, std::move(why))
                   .wrap(fmt::format("the output of map {} (attempt {}) of shuffle {} on node {} is lost", map.map, map.attempt,

@@ -1,11 +1,13 @@
-// The shuffle as a task of an executor sees it: the stores of its machine's workers by mapping, other nodes' blocks through its
-// worker.
+// The shuffle as a task of an executor sees it: its worker brings blocks part by part (shuffle/read/partition_reader.hpp), the task
+// visits them.
 #pragma once
 
+#include <atomic>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "runtime/executor/worker_link.hpp"
 
@@ -21,7 +23,7 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
   /// The writer adds to times(): it must not outlive this object.
   Result<std::unique_ptr<shuffle::SegmentWriter>> create_segment(std::uint32_t partitions) override;
   Result<void> commit(shuffle::SealedSegment segment) override;
-  Result<void> read(ShuffleId shuffle, std::uint32_t partition, shuffle::MapRange maps,
+  Result<void> read(ShuffleId shuffle, shuffle::PartitionRange partitions, shuffle::MapRange maps,
                     const shuffle::BlockVisitor& visit) override;
   std::optional<shuffle::FetchFailure> fetch_failure() const override { return failure_; }
 
@@ -30,48 +32,32 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
   const std::vector<shuffle::PartitionSize>& committed() const { return committed_; }
 
  private:
-  /// The fetched blocks of one node: those of a run of its maps, visited in order.
-  struct Remote;
-  /// The blocks of one map within a segment that was brought before the task began.
-  struct Brought {
-    std::shared_ptr<const shuffle::Segment> blocks;
-    std::uint32_t position = 0;
+  using SegmentPtr = std::shared_ptr<const shuffle::Segment>;
+  /// The blocks of one map that came and were not visited yet.
+  struct Pending {
+    shuffle::MapOutput output;
+    shuffle::BlockSource::Kind kind = shuffle::BlockSource::Kind::segment;
+    SegmentPtr blocks;
+    std::uint32_t position = 0;  // of the map's blocks, unless they are a whole segment
   };
-  using Window = std::span<const shuffle::MapOutput>;
-  /// The outputs of a window that are still to be read.
-  struct Rest {
-    Window began;                       // where they were when the task came to the window
-    std::span<shuffle::MapOutput> now;  // where they are read
-  };
-  /// By the nodes of their maps, when the task came to the window and now: what moves does not get between others.
-  using Remotes = std::map<std::pair<NodeId, NodeId>, Remote>;
+  using Pendings = std::map<std::uint32_t, Pending>;  // by map
 
-  Result<void> read_window(ShuffleId shuffle, std::uint32_t partition, Window window, const shuffle::BlockVisitor& visit);
-  Result<void> read_local(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map,
-                          const std::shared_ptr<const shuffle::Segment>& segment, const shuffle::BlockVisitor& visit);
-  Result<void> read_remote(ShuffleId shuffle, std::uint32_t partition, Rest rest, Remotes& remotes,
-                           const shuffle::BlockVisitor& visit);
-  /// The map's blocks when they were brought already; each map once.
-  std::optional<Brought> brought(ShuffleId shuffle, std::uint32_t partition, const shuffle::MapOutput& map);
-  /// Fetches the next blocks of the node that has the first output of the rest. With `may_follow`, when that node cannot be reached
-  /// and the output has moved, only changes where it and others are read.
-  Result<void> refill(ShuffleId shuffle, std::uint32_t partition, Rest rest, Remote& remote, bool may_follow);
-  /// True when the first output is read elsewhere from now on, and others of its node as well, as far as they have moved.
-  bool follow(ShuffleId shuffle, Rest rest);
+  /// The next part of a read, its blocks added to `pending`.
+  Result<shuffle::ReadPart> next_part(protocol::ReadRequest& request, std::uint32_t from_map, Pendings& pending);
+  Result<void> take_source(ShuffleId shuffle, const shuffle::BlockSource& source, SegmentPtr blocks, Pendings& pending);
+  Result<void> visit_map(ShuffleId shuffle, std::uint32_t partition, const Pending& map, const shuffle::BlockVisitor& visit);
   /// Records the lost map output and returns Code::unavailable.
-  Result<void> lost(ShuffleId shuffle, const shuffle::MapOutput& map, std::string why);
+  tl::unexpected<Error> lost(ShuffleId shuffle, const shuffle::MapOutput& map, std::string why);
 
   WorkerLink& worker_;
   AttemptId attempt_;
   shuffle::SegmentMemory segment_;
   const std::uint64_t memory_bytes_;
   const std::atomic<bool>& stop_;
+  std::uint32_t reads_ = 0;  // begun so far
   std::vector<shuffle::PartitionSize> committed_;
   std::optional<shuffle::FetchFailure> failure_;
   shuffle::ShuffleTimes times_;
-  std::size_t maps_per_fetch_ = 1;                                      // adapted to the size of the blocks
-  bool took_brought_ = false;                                           // of the partition being read
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Brought> brought_;  // by map and attempt
 };
 
 }  // namespace weft::runtime

@@ -28,60 +28,38 @@ struct Commit {
   partitions @2 :Data;            # their sizes (shuffle/partition_sizes.hpp)
 }
 
-struct Locate {
+struct Forget {
   shuffle @0 :UInt32;
 }
 
-struct LocateMoved {
-  shuffle @0 :UInt32;
-  output @1 :Task.MapOutput;      # where it cannot be had
+struct MapAttempt {
+  map @0 :UInt32;
+  attempt @1 :UInt32;
 }
 
-struct Located {
-  outputs @0 :List(Task.MapOutput);
+struct Read {
+  attempt @0 :Task.Attempt;
+  read @1 :UInt32;
+  part @2 :UInt32;
+  shuffle @3 :UInt32;
+  firstPartition @4 :UInt32;
+  endPartition @5 :UInt32;
+  firstMap @6 :UInt32;
+  endMap @7 :UInt32;
+  fetchBytes @8 :UInt64;
+  known @9 :List(MapAttempt);
 }
 
-struct OpenSegments {
-  shuffle @0 :UInt32;
-  maps @1 :List(Task.MapOutput);
-}
+struct ReadPart {
+  partition @0 :UInt32;
+  nextMap @1 :UInt32;
+  end @2 :Bool;
+  sources @3 :List(Source);       # a descriptor follows for each but those that are known
+  lost @4 :Task.MapOutput;        # null: nothing is
+  why @5 :Text;
 
-struct Opened {
-  outcomes @0 :List(Outcome);     # a descriptor follows for each that is opened
-  enum Outcome {
-    lost @0;
-    opened @1;
-    remote @2;
-  }
-}
-
-struct Fetch {
-  shuffle @0 :UInt32;
-  partition @1 :UInt32;
-  maps @2 :List(Task.MapOutput);  # all on one node
-}
-
-struct Fetched {
-  failed @0 :Bool;                # no descriptor follows
-  lost @1 :UInt32;                # index into the request's list: the first that could not be had
-  error @2 :Text;
-  unreachable @3 :Bool;           # the node, whatever it has
-}
-
-struct TakePrefetched {
-  shuffle @0 :UInt32;
-  partition @1 :UInt32;
-  from @2 :UInt32;                # how many segments to pass over
-}
-
-struct Prefetched {
-  segments @0 :List(Segment);     # a descriptor follows for each
-  more @1 :Bool;
-  struct Segment {
-    maps @0 :List(MapAttempt);    # its "partition" i holds the extents of the i-th
-  }
-  struct MapAttempt {
-    map @0 :UInt32;
-    attempt @1 :UInt32;
+  struct Source {
+    kind @0 :UInt8;
+    maps @1 :List(Task.MapOutput);
   }
 }

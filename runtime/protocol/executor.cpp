@@ -43,82 +43,50 @@ rpc::Payload encode(const Commit& message) {
   return payload(builder);
 }
 
-rpc::Payload encode_locate(ShuffleId shuffle) {
+rpc::Payload encode_forget(ShuffleId shuffle) {
   capnp::MallocMessageBuilder builder;
-  builder.initRoot<wire::Locate>().setShuffle(shuffle.value());
+  builder.initRoot<wire::Forget>().setShuffle(shuffle.value());
   return payload(builder);
 }
 
-rpc::Payload encode_located(const std::vector<shuffle::MapOutput>& outputs) {
+rpc::Payload encode(const ReadRequest& message) {
   capnp::MallocMessageBuilder builder;
-  write_list(builder.initRoot<wire::Located>().initOutputs(count(outputs.size())), outputs);
-  return payload(builder);
-}
-
-rpc::Payload encode(const SegmentsWanted& message) {
-  capnp::MallocMessageBuilder builder;
-  auto out = builder.initRoot<wire::OpenSegments>();
+  auto out = builder.initRoot<wire::Read>();
+  protocol::write(out.initAttempt(), message.attempt);
+  out.setRead(message.read);
+  out.setPart(message.part);
   out.setShuffle(message.shuffle.value());
-  write_list(out.initMaps(count(message.maps.size())), message.maps);
-  return payload(builder);
-}
-
-rpc::Payload encode_opened(const std::vector<Opened>& outcomes) {
-  capnp::MallocMessageBuilder builder;
-  auto out = builder.initRoot<wire::Opened>().initOutcomes(count(outcomes.size()));
-  for (unsigned i = 0; i < out.size(); ++i) out.set(i, static_cast<wire::Opened::Outcome>(outcomes[i]));
-  return payload(builder);
-}
-
-rpc::Payload encode(const BlocksWanted& message) {
-  capnp::MallocMessageBuilder builder;
-  auto out = builder.initRoot<wire::Fetch>();
-  out.setShuffle(message.shuffle.value());
-  out.setPartition(message.partition);
-  write_list(out.initMaps(count(message.maps.size())), message.maps);
-  return payload(builder);
-}
-
-rpc::Payload encode(const FetchedBlocks& message) {
-  capnp::MallocMessageBuilder builder;
-  auto out = builder.initRoot<wire::Fetched>();
-  out.setFailed(message.failed);
-  out.setLost(message.lost);
-  out.setError(text(message.error));
-  out.setUnreachable(message.unreachable);
-  return payload(builder);
-}
-
-rpc::Payload encode(const MovedWanted& message) {
-  capnp::MallocMessageBuilder builder;
-  auto out = builder.initRoot<wire::LocateMoved>();
-  out.setShuffle(message.shuffle.value());
-  write(out.initOutput(), message.output);
-  return payload(builder);
-}
-
-rpc::Payload encode(const PrefetchedWanted& message) {
-  capnp::MallocMessageBuilder builder;
-  auto out = builder.initRoot<wire::TakePrefetched>();
-  out.setShuffle(message.shuffle.value());
-  out.setPartition(message.partition);
-  out.setFrom(message.from);
-  return payload(builder);
-}
-
-rpc::Payload encode(const PrefetchedSegments& message) {
-  capnp::MallocMessageBuilder builder;
-  auto out = builder.initRoot<wire::Prefetched>();
-  auto segments = out.initSegments(count(message.maps.size()));
-  for (unsigned i = 0; i < segments.size(); ++i) {
-    auto maps = segments[i].initMaps(count(message.maps[i].size()));
-    for (unsigned k = 0; k < maps.size(); ++k) {
-      maps[k].setMap(message.maps[i][k].map);
-      maps[k].setAttempt(message.maps[i][k].attempt);
-    }
+  out.setFirstPartition(message.partitions.first);
+  out.setEndPartition(message.partitions.end);
+  out.setFirstMap(message.maps.first);
+  out.setEndMap(message.maps.end);
+  out.setFetchBytes(message.fetch_bytes);
+  auto known = out.initKnown(count(message.known.size()));
+  for (unsigned i = 0; i < known.size(); ++i) {
+    known[i].setMap(message.known[i].map);
+    known[i].setAttempt(message.known[i].attempt);
   }
-  out.setMore(message.more);
   return payload(builder);
+}
+
+rpc::Payload encode(shuffle::ReadPart part) {
+  capnp::MallocMessageBuilder builder;
+  auto out = builder.initRoot<wire::ReadPart>();
+  out.setPartition(part.partition);
+  out.setNextMap(part.next_map);
+  out.setEnd(part.end);
+  auto sources = out.initSources(count(part.sources.size()));
+  for (unsigned i = 0; i < sources.size(); ++i) {
+    sources[i].setKind(static_cast<std::uint8_t>(part.sources[i].kind));
+    write_list(sources[i].initMaps(count(part.sources[i].maps.size())), part.sources[i].maps);
+  }
+  if (part.lost) {
+    write(out.initLost(), part.lost->output);
+    out.setWhy(text(part.lost->why));
+  }
+  rpc::Payload result = payload(builder);
+  result.fds = std::move(part.descriptors);
+  return result;
 }
 
 Result<ExecutorSetup> decode_setup(const rpc::Message& message) {
@@ -145,70 +113,44 @@ Result<Commit> decode_commit(const rpc::Message& message) {
   });
 }
 
-Result<ShuffleId> decode_locate(const rpc::Message& message) {
-  return rpc::read_message<wire::Locate>(message.header.view(), "question for a shuffle",
+Result<ShuffleId> decode_forget(const rpc::Message& message) {
+  return rpc::read_message<wire::Forget>(message.header.view(), "shuffle to be forgotten",
                                          [](auto in) -> Result<ShuffleId> { return ShuffleId(in.getShuffle()); });
 }
 
-Result<std::vector<shuffle::MapOutput>> decode_located(const rpc::Message& message) {
-  return rpc::read_message<wire::Located>(
-      message.header.view(), "table of a shuffle",
-      [](auto in) -> Result<std::vector<shuffle::MapOutput>> { return read_list(in.getOutputs()); });
+Result<ReadRequest> decode_read_request(const rpc::Message& message) {
+  return rpc::read_message<wire::Read>(message.header.view(), "request to read partitions", [](auto in) -> Result<ReadRequest> {
+    ReadRequest request;
+    request.attempt = protocol::read(in.getAttempt());
+    request.read = in.getRead();
+    request.part = in.getPart();
+    request.shuffle = ShuffleId(in.getShuffle());
+    request.partitions = {in.getFirstPartition(), in.getEndPartition()};
+    request.maps = {in.getFirstMap(), in.getEndMap()};
+    request.fetch_bytes = in.getFetchBytes();
+    for (const auto map : in.getKnown()) request.known.push_back({map.getMap(), map.getAttempt()});
+    return request;
+  });
 }
 
-Result<SegmentsWanted> decode_segments_wanted(const rpc::Message& message) {
-  return rpc::read_message<wire::OpenSegments>(message.header.view(), "request for segments",
-                                               [](auto in) -> Result<SegmentsWanted> {
-                                                 return SegmentsWanted{ShuffleId(in.getShuffle()), read_list(in.getMaps())};
-                                               });
-}
-
-Result<std::vector<Opened>> decode_opened(const rpc::Message& message) {
-  return rpc::read_message<wire::Opened>(message.header.view(), "answer with segments", [](auto in) -> Result<std::vector<Opened>> {
-    std::vector<Opened> outcomes;
-    for (wire::Opened::Outcome outcome : in.getOutcomes()) {
-      if (outcome > wire::Opened::Outcome::REMOTE) return fail(Code::corrupt, "unknown outcome of opening a segment");
-      outcomes.push_back(static_cast<Opened>(outcome));
+Result<shuffle::ReadPart> decode_read_part(rpc::Message message) {
+  return rpc::read_message<wire::ReadPart>(message.header.view(), "part of a partition", [&](auto in) -> Result<shuffle::ReadPart> {
+    using Kind = shuffle::BlockSource::Kind;
+    shuffle::ReadPart part;
+    part.partition = in.getPartition();
+    part.next_map = in.getNextMap();
+    part.end = in.getEnd();
+    std::size_t descriptors = 0;
+    for (const auto source : in.getSources()) {
+      if (source.getKind() > static_cast<std::uint8_t>(Kind::fetched)) return fail(Code::corrupt, "unknown kind of blocks");
+      part.sources.push_back({static_cast<Kind>(source.getKind()), read_list(source.getMaps())});
+      if (part.sources.back().maps.empty()) return fail(Code::corrupt, "blocks of no map");
+      descriptors += part.sources.back().kind == Kind::known ? 0 : 1;
     }
-    return outcomes;
-  });
-}
-
-Result<BlocksWanted> decode_blocks_wanted(const rpc::Message& message) {
-  return rpc::read_message<wire::Fetch>(message.header.view(), "request for blocks", [](auto in) -> Result<BlocksWanted> {
-    return BlocksWanted{ShuffleId(in.getShuffle()), in.getPartition(), read_list(in.getMaps())};
-  });
-}
-
-Result<FetchedBlocks> decode_fetched(const rpc::Message& message) {
-  return rpc::read_message<wire::Fetched>(message.header.view(), "answer with blocks", [](auto in) -> Result<FetchedBlocks> {
-    return FetchedBlocks{in.getFailed(), in.getLost(), string(in.getError()), in.getUnreachable()};
-  });
-}
-
-Result<MovedWanted> decode_moved_wanted(const rpc::Message& message) {
-  return rpc::read_message<wire::LocateMoved>(message.header.view(), "question for a moved output",
-                                              [](auto in) -> Result<MovedWanted> {
-                                                return MovedWanted{ShuffleId(in.getShuffle()), read(in.getOutput())};
-                                              });
-}
-
-Result<PrefetchedWanted> decode_prefetched_wanted(const rpc::Message& message) {
-  return rpc::read_message<wire::TakePrefetched>(
-      message.header.view(), "request for prefetched blocks", [](auto in) -> Result<PrefetchedWanted> {
-        return PrefetchedWanted{ShuffleId(in.getShuffle()), in.getPartition(), in.getFrom()};
-      });
-}
-
-Result<PrefetchedSegments> decode_prefetched(const rpc::Message& message) {
-  return rpc::read_message<wire::Prefetched>(message.header.view(), "prefetched blocks", [](auto in) -> Result<PrefetchedSegments> {
-    PrefetchedSegments segments;
-    for (auto segment : in.getSegments()) {
-      auto& maps = segments.maps.emplace_back();
-      for (auto map : segment.getMaps()) maps.push_back({map.getMap(), map.getAttempt()});
-    }
-    segments.more = in.getMore();
-    return segments;
+    if (in.hasLost()) part.lost = shuffle::LostOutput{read(in.getLost()), string(in.getWhy())};
+    if (descriptors != message.fds.size()) return fail(Code::corrupt, "the descriptors do not fit the blocks announced");
+    part.descriptors = std::move(message.fds);
+    return part;
   });
 }
 

@@ -5,32 +5,20 @@
 #include <vector>
 
 #include "runtime/protocol/task.hpp"
+#include "shuffle/read/read_part.hpp"
+#include "shuffle/store/store.hpp"
 
 namespace weft::runtime::protocol {
 
 enum ExecutorMessage : rpc::MessageType {
-  kSetup = 1,            // notification to the executor: ExecutorSetup; first; descriptor: the position page
-  kValue = 2,            // notification to the executor: ActionId; the value is the bulk
-  kLaunch = 3,           // notification to the executor: Launches
-  kStop = 4,             // notification to the executor: AttemptId
-  kEvents = 5,           // notification to the worker: vector<Event>
-  kCommit = 6,           // request to the worker: Commit, descriptor: the sealed segment -> empty
-  kLocate = 7,           // request to the worker: ShuffleId -> vector<MapOutput>
-  kOpenSegments = 8,     // request to the worker: SegmentsWanted -> vector<Opened>, descriptors
-  kFetch = 9,            // request to the worker: BlocksWanted -> FetchedBlocks, descriptor: a segment
-  kTakePrefetched = 11,  // request to the worker: PrefetchedWanted -> PrefetchedSegments, descriptors
-  kLocateMoved = 12,     // request to the worker: MovedWanted -> vector<MapOutput>, once the output is elsewhere than said
-  kForget = 10,          // notification to the executor: ShuffleId; nobody will read it any more
-};
-
-/// At most so many segments are asked for at a time (each answer is a descriptor).
-inline constexpr std::size_t kSegmentsPerRequest = 60;
-
-/// What became of one segment that was asked for.
-enum class Opened : std::uint8_t {
-  lost = 0,    // its node has it no more
-  opened = 1,  // here is its descriptor
-  remote = 2,  // of another machine: blocks of it are to be fetched
+  kSetup = 1,    // notification to the executor: ExecutorSetup; first; descriptor: the position page
+  kValue = 2,    // notification to the executor: ActionId; the value is the bulk
+  kLaunch = 3,   // notification to the executor: Launches
+  kStop = 4,     // notification to the executor: AttemptId
+  kEvents = 5,   // notification to the worker: vector<Event>
+  kCommit = 6,   // request to the worker: Commit, descriptor: the sealed segment -> empty
+  kRead = 7,     // request to the worker: ReadRequest -> shuffle::ReadPart and its descriptors
+  kForget = 10,  // notification to the executor: ShuffleId; nobody will read it any more
 };
 
 struct ExecutorSetup {
@@ -46,69 +34,34 @@ struct Commit {
   std::uint64_t size = 0;
   std::vector<shuffle::PartitionSize> partitions;
 };
-struct SegmentsWanted {
+/// The next part of what an attempt reads of a shuffle. Each request lets the worker bring one part more; the task makes it when it
+/// has visited what came before, so neither has more than a part of a partition. The worker ends a read with its last part, with a
+/// lost output, and with the attempt.
+struct ReadRequest {
+  AttemptId attempt;
+  std::uint32_t read = 0;  // number of the read, by the executor
+  std::uint32_t part = 0;  // parts that came already; 0 begins the read
   ShuffleId shuffle;
-  std::vector<shuffle::MapOutput> maps;
-};
-struct BlocksWanted {
-  ShuffleId shuffle;
-  std::uint32_t partition = 0;
-  std::vector<shuffle::MapOutput> maps;  // all on one node
-};
-/// With it comes the descriptor of a segment whose "partition" i holds the extents of the i-th map asked for, verified.
-struct FetchedBlocks {
-  bool failed = false;     // no descriptor
-  std::uint32_t lost = 0;  // index of the first map that could not be had
-  std::string error;
-  bool unreachable = false;  // the node, whatever it has
-};
-/// An output whose node cannot be reached. The answer waits for a table that says where it is now; unavailable: there will be none.
-struct MovedWanted {
-  ShuffleId shuffle;
-  shuffle::MapOutput output;
-};
-
-/// What was brought of a partition before its task began (shuffle/prefetch/prefetch.hpp).
-struct PrefetchedWanted {
-  ShuffleId shuffle;
-  std::uint32_t partition = 0;
-  std::uint32_t from = 0;  // segments to pass over: those that came with earlier answers
-};
-struct MapAttempt {
-  std::uint32_t map = 0, attempt = 0;
-};
-/// A descriptor comes with each; its "partition" i holds the extents of its i-th map, verified.
-struct PrefetchedSegments {
-  std::vector<std::vector<MapAttempt>> maps;  // by segment
-  bool more = false;
+  shuffle::PartitionRange partitions;
+  shuffle::MapRange maps{};
+  std::uint64_t fetch_bytes = 0;             // wanted size of one fetch at most
+  std::vector<shuffle::MapAttempt> known{};  // whose segments, of the next maps, the executor has mapped
 };
 
 rpc::Payload encode(const ExecutorSetup& message);
 rpc::Payload encode_value(ActionId action, SharedBytes bytes);
 rpc::Payload encode_stop(const AttemptId& attempt);
 rpc::Payload encode(const Commit& message);
-rpc::Payload encode_locate(ShuffleId shuffle);
-rpc::Payload encode_located(const std::vector<shuffle::MapOutput>& outputs);
-rpc::Payload encode(const SegmentsWanted& message);
-rpc::Payload encode_opened(const std::vector<Opened>& outcomes);
-rpc::Payload encode(const BlocksWanted& message);
-rpc::Payload encode(const FetchedBlocks& message);
-rpc::Payload encode(const MovedWanted& message);
-rpc::Payload encode(const PrefetchedWanted& message);
-rpc::Payload encode(const PrefetchedSegments& message);
+rpc::Payload encode_forget(ShuffleId shuffle);
+rpc::Payload encode(const ReadRequest& message);
+rpc::Payload encode(shuffle::ReadPart part);
 
 Result<ExecutorSetup> decode_setup(const rpc::Message& message);
 Result<ActionId> decode_value(const rpc::Message& message);
 Result<AttemptId> decode_stop(const rpc::Message& message);
 Result<Commit> decode_commit(const rpc::Message& message);
-Result<ShuffleId> decode_locate(const rpc::Message& message);
-Result<std::vector<shuffle::MapOutput>> decode_located(const rpc::Message& message);
-Result<SegmentsWanted> decode_segments_wanted(const rpc::Message& message);
-Result<std::vector<Opened>> decode_opened(const rpc::Message& message);
-Result<BlocksWanted> decode_blocks_wanted(const rpc::Message& message);
-Result<FetchedBlocks> decode_fetched(const rpc::Message& message);
-Result<MovedWanted> decode_moved_wanted(const rpc::Message& message);
-Result<PrefetchedWanted> decode_prefetched_wanted(const rpc::Message& message);
-Result<PrefetchedSegments> decode_prefetched(const rpc::Message& message);
+Result<ShuffleId> decode_forget(const rpc::Message& message);
+Result<ReadRequest> decode_read_request(const rpc::Message& message);
+Result<shuffle::ReadPart> decode_read_part(rpc::Message message);
 
 }  // namespace weft::runtime::protocol

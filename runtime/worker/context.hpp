@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "runtime/protocol/worker.hpp"
 #include "runtime/worker/data_plane.hpp"
 #include "runtime/worker/options.hpp"
+#include "shuffle/read/partition_reader.hpp"
 #include "shuffle/store/store.hpp"
 
 namespace weft::runtime {
@@ -22,9 +22,7 @@ struct WorkerContext {
   std::string directory;
   shuffle::Store* store = nullptr;
   DataPlane* data = nullptr;
-  NodeId self{};                                               // as registered now
-  std::map<NodeId, protocol::NodeAddress> nodes{};             // that serve map outputs
-  std::map<NodeId, std::string> lost{};                        // that did, and why they do no more
+  shuffle::OutputNodes outputs{};                              // itself, as registered now, and those that serve map outputs
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master
   std::function<void(const protocol::CopyEnded&)> report_copy{};
   Log log{"worker"};

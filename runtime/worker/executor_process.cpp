@@ -142,7 +142,7 @@ void ExecutorProcess::provide(ActionId action, SharedBytes value) {
   send(protocol::kValue, protocol::encode_value(action, std::move(value)));
 }
 
-void ExecutorProcess::forget(ShuffleId shuffle) { send(protocol::kForget, protocol::encode_locate(shuffle)); }
+void ExecutorProcess::forget(ShuffleId shuffle) { send(protocol::kForget, protocol::encode_forget(shuffle)); }
 
 void ExecutorProcess::kill(const AttemptId& attempt, const std::string& reason) {
   auto found = running_.find(attempt);

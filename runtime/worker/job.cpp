@@ -74,7 +74,7 @@ ExecutorStart WorkerJob::executor_start() const {
   }
   start.environment = storage::environment_of(files);
   start.setup.job = setup_.job;
-  start.setup.node = worker_.self;
+  start.setup.node = worker_.outputs.self;
   start.setup.slots = slots_for(setup_.task_cpu, worker_.options.slots);
   start.setup.memory_bytes = setup_.memory_bytes > 0 ? setup_.memory_bytes : worker_.options.memory_bytes;
   start.setup.spill_directory = worker_.job_directory(setup_.job);
@@ -120,8 +120,9 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   executor_->launch({std::move(launches)});
 }
 
-/// With the last attempt that reads it goes what was brought of a partition: should it fail, the next one goes to another node.
+/// With the last attempt that reads it goes what was prefetched of a partition: should it fail, the next one goes to another node.
 void WorkerJob::ended(const protocol::Event& event) {
+  std::erase_if(readers_, [&](const auto& reader) { return reader.first.first == event.attempt; });
   const auto found = running_.extract(event.attempt);
   if (found.empty()) return;
   const Running& gone = found.mapped();
@@ -154,19 +155,21 @@ void WorkerJob::kill(const protocol::Kill& kill) {
 
 void WorkerJob::set_locations(protocol::Locations locations) {
   tables_[locations.shuffle] = std::move(locations.outputs);
-  answer_moved([](const auto&) { return false; });
+  locations_changed();
 }
 
-void WorkerJob::node_lost(NodeId node) {
-  answer_moved([node](const protocol::MovedWanted& wanted) { return wanted.output.node == node; });
+void WorkerJob::locations_changed() {
+  std::vector<std::shared_ptr<shuffle::PartitionReader>> readers;  // they may end
+  for (const auto& [key, reader] : readers_) readers.push_back(reader);
+  for (const auto& reader : readers) reader->locations_changed();
 }
 
 void WorkerJob::prefetch(protocol::Prefetch prefetch) {
   if (ended_) return;
   std::vector<shuffle::RemoteOutput> outputs;
   for (const shuffle::MapOutput& output : prefetch.outputs) {
-    const auto node = worker_.nodes.find(output.node);
-    if (output.node == worker_.self || node == worker_.nodes.end()) continue;
+    const auto node = worker_.outputs.nodes.find(output.node);
+    if (output.node == worker_.outputs.self || node == worker_.outputs.nodes.end()) continue;
     outputs.push_back({node->second.address, {output.map, output.attempt}});
   }
   if (prefetch.deferred) worker_.data->prefetcher().defer(setup_.job, prefetch.shuffle, *prefetch.deferred);
@@ -184,7 +187,7 @@ void WorkerJob::release(ShuffleId shuffle) {
 void WorkerJob::end(std::function<void()> done) {
   ended_ = true;
   waiting_.clear();
-  moving_.clear();
+  readers_.clear();
   worker_.data->prefetcher().drop(setup_.job);
   worker_.data->replicator().drop(setup_.job);
   if (!executor_) return worker_.reactor.post(std::move(done));

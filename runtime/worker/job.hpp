@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/worker/binary_cache.hpp"
@@ -24,11 +25,11 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void provide(ActionId action, SharedBytes value);
   void kill(const protocol::Kill& kill);
   void set_locations(protocol::Locations locations);
-  /// That node is gone, and where its outputs are now has been said.
-  void node_lost(NodeId node);
+  /// A node is gone, and where its outputs are now has been said; or outputs have moved.
+  void locations_changed();
   void prefetch(protocol::Prefetch prefetch);
-  /// Of another worker's output, into the store; the master is told what came of it.
-  void copy(const protocol::CopyOutput& copy);
+  /// Another worker's output into the store; the master is told what came of it.
+  void replicate(const protocol::CopyOutput& copy);
   void release(ShuffleId shuffle);
   /// Ends the executor; `done` is called, later, when it is gone.
   void end(std::function<void()> done);
@@ -40,13 +41,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
   void on_request(rpc::Message message, rpc::Responder responder);
   void commit(rpc::Message message, rpc::Responder responder);
-  Result<rpc::Payload> locate(const rpc::Message& message) const;
-  void open_segments(const rpc::Message& message, rpc::Responder responder);
-  void fetch(const rpc::Message& message, rpc::Responder responder);
-  void take_prefetched(const rpc::Message& message, rpc::Responder responder);
-  void locate_moved(const rpc::Message& message, rpc::Responder responder);
-  bool has_moved(const protocol::MovedWanted& wanted) const;
-  void answer_moved(const std::function<bool(const protocol::MovedWanted&)>& hopeless);
+  void read(const rpc::Message& message, rpc::Responder responder);
+  std::shared_ptr<shuffle::PartitionReader> reader_of(const protocol::ReadRequest& request);
   void ended(const protocol::Event& event);
   ExecutorStart executor_start() const;
 
@@ -56,15 +52,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::string binary_error_;
   std::vector<protocol::Launch> waiting_;  // for the program
   std::map<ActionId, SharedBytes> values_;
-  std::map<ShuffleId, std::vector<shuffle::MapOutput>> tables_;
-  /// A reader that waits to be told where an output is now.
-  struct Moving {
-    protocol::MovedWanted wanted;
-    rpc::Responder responder;
-    std::unique_ptr<rpc::Timer> timer;
-  };
-  std::map<std::uint64_t, Moving> moving_;
-  std::uint64_t next_moving_ = 0;
+  shuffle::OutputTables tables_;
+  std::map<std::pair<AttemptId, std::uint32_t>, std::shared_ptr<shuffle::PartitionReader>> readers_;  // by attempt and read
   /// Of an attempt that runs.
   struct Running {
     shuffle::SegmentRoom room;

@@ -132,7 +132,7 @@ class WorkerImpl final : public Worker {
                                     data_->prefetch_bytes()};
     MasterLink::Callbacks callbacks;
     callbacks.on_registered = [this](NodeId node) {
-      context_.self = node;
+      context_.outputs.self = node;
       if (chunks_) chunks_->registered(link_->connection());
     };
     callbacks.on_other = [this](const rpc::Message& message) { return chunks_ && chunks_->on_notify(message); };
@@ -205,6 +205,10 @@ class WorkerImpl final : public Worker {
     pass_on();
   }
 
+  void add_nodes(std::vector<protocol::NodeAddress>& nodes) {
+    for (protocol::NodeAddress& node : nodes) context_.outputs.nodes[node.node] = {std::move(node.name), std::move(node.address)};
+  }
+
   void carry_out(protocol::Launch&) {}
   void carry_out(protocol::JobSetup& setup) {
     const JobId id = setup.job;
@@ -219,15 +223,15 @@ class WorkerImpl final : public Worker {
     if (auto found = jobs_.find(kill.attempt.task.job); found != jobs_.end()) found->second->kill(kill);
   }
   void carry_out(protocol::Locations& locations) {
-    for (protocol::NodeAddress& node : locations.nodes) context_.nodes[node.node] = std::move(node);
+    add_nodes(locations.nodes);
     if (auto found = jobs_.find(locations.job); found != jobs_.end()) found->second->set_locations(std::move(locations));
   }
   void carry_out(protocol::Prefetch& prefetch) {
-    for (protocol::NodeAddress& node : prefetch.nodes) context_.nodes[node.node] = std::move(node);
+    add_nodes(prefetch.nodes);
     if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->prefetch(std::move(prefetch));
   }
   void carry_out(protocol::CopyOutput& copy) {
-    if (auto found = jobs_.find(copy.job); found != jobs_.end()) found->second->copy(copy);
+    if (auto found = jobs_.find(copy.job); found != jobs_.end()) found->second->replicate(copy);
   }
   void carry_out(protocol::ReleaseShuffle& release) {
     if (auto found = jobs_.find(release.job); found != jobs_.end()) found->second->release(release.shuffle);
@@ -236,9 +240,9 @@ class WorkerImpl final : public Worker {
   void carry_out(protocol::ReleaseJob& release) { end_job(release.job); }
   void carry_out(protocol::NodeLost& lost) {
     const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
-    if (context_.nodes.erase(lost.node) != 0) context_.lost[lost.node] = why.to_string();
+    if (context_.outputs.nodes.erase(lost.node) != 0) context_.outputs.lost[lost.node] = why.to_string();
     data_->forget(lost.address, why);
-    for (const auto& [id, job] : jobs_) job->node_lost(lost.node);
+    for (const auto& [id, job] : jobs_) job->locations_changed();
     if (chunks_) chunks_->node_lost(lost.address, why);
   }
 
@@ -272,8 +276,7 @@ class WorkerImpl final : public Worker {
 
   void drop_all_jobs() {
     while (!jobs_.empty()) end_job(jobs_.begin()->first);
-    context_.nodes.clear();
-    context_.lost.clear();
+    context_.outputs = {};
   }
 
   /// Ends the executors and gives them a moment to go.

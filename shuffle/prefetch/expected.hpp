@@ -25,9 +25,8 @@ struct ExpectedPartition {
   std::uint64_t map_bytes = 0;  // of a map, as in the last fetch; 0: none has come
   std::size_t maps = 0;         // of that fetch
   bool taken = false;
-  std::size_t read = 0;                                          // of the cache's blocks, the first ones: a task has them
-  std::uint64_t unread = 0;                                      // bytes of the others, wherever they are
-  std::vector<std::pair<PartRange, Prefetcher::Taken>> waiting;  // for the flights, and for what comes back from files
+  std::uint64_t unread = 0;                // bytes that no task has taken, wherever they are
+  std::vector<Prefetcher::Taken> waiting;  // for the flights, and for what comes back from files
 };
 
 struct ExpectedShuffle {

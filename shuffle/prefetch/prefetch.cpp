@@ -4,8 +4,6 @@
 #include <set>
 #include <utility>
 
-#include <fcntl.h>
-
 #include "base/text.hpp"
 #include "shuffle/prefetch/prefetch_impl.hpp"
 
@@ -65,13 +63,13 @@ void Prefetcher::Impl::offer(JobId job, ShuffleId shuffle, const std::vector<Rem
   pump();
 }
 
-void Prefetcher::Impl::take(JobId job, ShuffleId shuffle, std::uint32_t number, PartRange range, Taken done) {
+void Prefetcher::Impl::take(JobId job, ShuffleId shuffle, std::uint32_t number, Taken done) {
   const Key key{job, shuffle};
   ExpectedPartition* partition = expected_.find(key, number);
   if (partition == nullptr) return done({});
   expected_.unlist(key, number);
   partition->taken = true;
-  partition->waiting.emplace_back(range, std::move(done));
+  partition->waiting.push_back(std::move(done));
   stay(*partition);
   bring_back_taken(key, number, *partition);
   answer(job, *partition);
@@ -230,26 +228,8 @@ void Prefetcher::Impl::keep(const Candidate& what, ExpectedPartition& partition,
 
 void Prefetcher::Impl::answer(JobId job, ExpectedPartition& partition) {
   if (partition.flights > 0 || partition.cache.away() || partition.waiting.empty()) return;
-  for (auto& [range, done] : std::exchange(partition.waiting, {})) done(part_of(job, partition, range));
-}
-
-PrefetchedPart Prefetcher::Impl::part_of(JobId job, ExpectedPartition& partition, PartRange range) {
-  const std::vector<HeldPtr>& held = partition.cache.in_memory();
-  PrefetchedPart part;
-  std::size_t at = range.from;
-  for (; at < held.size() && part.blocks.size() < range.most; ++at) {
-    Fd copy(::fcntl(held[at]->blocks.fd.get(), F_DUPFD_CLOEXEC, 0));
-    if (!copy.valid()) return part;  // out of descriptors: the task fetches the rest
-    if (at == partition.read) {
-      const bool last = ++partition.read == held.size();  // what was in a file may take less than it did
-      const std::uint64_t bytes = last ? partition.unread : std::min(held[at]->blocks.size, partition.unread);
-      partition.unread -= bytes;
-      count(job, &PrefetchStats::read_bytes, bytes);
-    }
-    part.blocks.push_back({std::move(copy), held[at]->maps});
-  }
-  part.more = at < held.size();
-  return part;
+  if (partition.unread > 0) count(job, &PrefetchStats::read_bytes, std::exchange(partition.unread, 0));
+  for (const Taken& done : std::exchange(partition.waiting, {})) done(partition.cache.in_memory());
 }
 
 void Prefetcher::Impl::give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition) {
@@ -272,8 +252,8 @@ void Prefetcher::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOut
                        bool complete) {
   impl_->offer(job, shuffle, outputs, block_bytes, complete);
 }
-void Prefetcher::take(JobId job, ShuffleId shuffle, std::uint32_t partition, PartRange range, Taken done) {
-  impl_->take(job, shuffle, partition, range, std::move(done));
+void Prefetcher::take(JobId job, ShuffleId shuffle, std::uint32_t partition, Taken done) {
+  impl_->take(job, shuffle, partition, std::move(done));
 }
 void Prefetcher::drop(JobId job, ShuffleId shuffle, std::uint32_t partition) { impl_->drop(job, shuffle, partition); }
 void Prefetcher::drop(JobId job, ShuffleId shuffle) { impl_->drop(job, shuffle); }

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/fd.hpp"
 #include "base/ids.hpp"
 #include "base/rpc/rpc.hpp"
+#include "shuffle/prefetch/eviction_file.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 #include "shuffle/store/store.hpp"
 #include "shuffle/transfer/block_fetcher.hpp"
@@ -47,21 +47,6 @@ struct RemoteOutput {
   MapAttempt map;
 };
 
-/// Blocks of one partition: a segment whose "partition" i holds the extents of maps[i], verified.
-struct PrefetchedBlocks {
-  Fd blocks;
-  std::vector<MapAttempt> maps;
-};
-
-struct PrefetchedPart {
-  std::vector<PrefetchedBlocks> blocks;
-  bool more = false;  // there is more of the partition
-};
-/// Of a partition's blocks, as they are listed.
-struct PartRange {
-  std::size_t from = 0, most = SIZE_MAX;
-};
-
 /// Reactor thread only, construction and destruction too; after destruction no callback comes.
 class Prefetcher {
  public:
@@ -83,10 +68,10 @@ class Prefetcher {
   /// are the last ones.
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes, bool complete);
 
-  using Taken = std::function<void(PrefetchedPart)>;
+  using Taken = std::function<void(std::vector<HeldPtr>)>;
   /// The task that reads the partition has begun: gives it what is here, once what is under way has come and what is in files is
-  /// back, and brings no more. `done` is called at once, or later on the reactor's thread.
-  void take(JobId job, ShuffleId shuffle, std::uint32_t partition, PartRange range, Taken done);
+  /// back, and prefetches no more. `done` is called at once, or later on the reactor's thread.
+  void take(JobId job, ShuffleId shuffle, std::uint32_t partition, Taken done);
   /// The task has ended: nothing of the partition is wanted.
   void drop(JobId job, ShuffleId shuffle, std::uint32_t partition);
   void drop(JobId job, ShuffleId shuffle);

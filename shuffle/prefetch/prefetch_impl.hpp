@@ -30,7 +30,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   void defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& offered, std::uint64_t block_bytes, bool complete);
-  void take(JobId job, ShuffleId shuffle, std::uint32_t number, PartRange range, Taken done);
+  void take(JobId job, ShuffleId shuffle, std::uint32_t number, Taken done);
   void drop(JobId job, ShuffleId shuffle, std::uint32_t number);
   void drop(JobId job, ShuffleId shuffle);
   void drop(JobId job);
@@ -56,7 +56,6 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
 
   // Giving.
   void answer(JobId job, ExpectedPartition& partition);
-  PrefetchedPart part_of(JobId job, ExpectedPartition& partition, PartRange range);
   void release(JobId job, ExpectedPartition& partition);
   void give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition);
 

@@ -145,7 +145,6 @@ void Prefetcher::Impl::release(JobId job, ExpectedPartition& partition) {
   stats_.held_segments -= partition.cache.in_memory().size();
   if (!partition.cache.in_memory().empty()) starved_ = false;
   partition.cache.clear();
-  partition.read = 0;
   if (partition.unread > 0) count(job, &PrefetchStats::wasted_bytes, std::exchange(partition.unread, 0));
 }
 

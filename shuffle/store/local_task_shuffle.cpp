@@ -18,11 +18,12 @@ Result<void> LocalTaskShuffle::commit(SealedSegment segment) {
   return stored;
 }
 
-Result<void> LocalTaskShuffle::read(ShuffleId shuffle, std::uint32_t partition, MapRange maps, const BlockVisitor& visit) {
+Result<void> LocalTaskShuffle::read(ShuffleId shuffle, PartitionRange partitions, MapRange maps, const BlockVisitor& visit) {
   failure_.reset();
   const auto outputs = lookup_(shuffle);
   if (!outputs) return fail(Code::internal, "shuffle " + std::to_string(shuffle.value()) + " is read before it is complete");
-  for (const MapOutput& output : in_range(*outputs, maps)) WEFT_TRY(read_map(shuffle, output, partition, visit));
+  for (std::uint32_t partition = partitions.first; partition < partitions.end; ++partition)
+    for (const MapOutput& output : in_range(*outputs, maps)) WEFT_TRY(read_map(shuffle, output, partition, visit));
   return {};
 }
 

@@ -24,7 +24,7 @@ class LocalTaskShuffle final : public TaskShuffle {
 
   Result<std::unique_ptr<SegmentWriter>> create_segment(std::uint32_t partitions) override;
   Result<void> commit(SealedSegment segment) override;
-  Result<void> read(ShuffleId shuffle, std::uint32_t partition, MapRange maps, const BlockVisitor& visit) override;
+  Result<void> read(ShuffleId shuffle, PartitionRange partitions, MapRange maps, const BlockVisitor& visit) override;
   std::optional<FetchFailure> fetch_failure() const override { return failure_; }
 
  private:

@@ -16,6 +16,7 @@
 
 #include "base/log.hpp"
 #include "shuffle/store/eviction_order.hpp"
+#include "shuffle/store/reservations.hpp"
 #include "shuffle/store/store_directory.hpp"
 
 namespace weft::shuffle {
@@ -65,11 +66,7 @@ class MemoryFirstStore final : public Store {
 
   SegmentRoom reserve(JobId job, ShuffleId shuffle) override {
     const std::lock_guard guard(mutex_);
-    std::uint64_t likely = 0;  // better not begun in memory than moved halfway
-    if (const auto known = sizes_.find({job, shuffle}); known != sizes_.end()) {
-      const std::uint64_t usual = known->second.bytes / known->second.segments;
-      likely = usual + usual / 4;
-    }
+    const std::uint64_t likely = reservations_.likely_segment(job, shuffle);  // better not begun in memory than moved halfway
     const std::uint64_t wanted = std::max(likely, left() / (2 * std::uint64_t{writers_}));
     if (wanted <= left() && wanted >= kSmallestRoom) return set_aside(job, wanted, false);
     return reserve_of_others(job, likely);
@@ -106,9 +103,7 @@ class MemoryFirstStore final : public Store {
     else
       disk_order_.emplace(entry.sequence, key);
     ++stats_.segments;
-    Sizes& sizes = sizes_[{key.job, key.shuffle}];
-    sizes.bytes += entry.size;
-    ++sizes.segments;
+    reservations_.segment_came(key.job, key.shuffle, entry.size);
     (memory ? stats_.memory_bytes : stats_.disk_bytes) += entry.size;
     if (pressed()) {
       eviction_error_.reset();  // try again
@@ -137,9 +132,6 @@ class MemoryFirstStore final : public Store {
     const std::lock_guard guard(mutex_);
     const auto place = entries_.find(key);
     if (place == entries_.end()) return;
-    const auto sizes = sizes_.find({key.job, key.shuffle});
-    sizes->second.bytes -= place->second.size;
-    if (--sizes->second.segments == 0) sizes_.erase(sizes);
     remove(place);
     wake_.notify_one();
     room_.notify_all();
@@ -153,7 +145,9 @@ class MemoryFirstStore final : public Store {
 
   StoreStats stats() const override {
     const std::lock_guard guard(mutex_);
-    return stats_;
+    StoreStats stats = stats_;
+    stats.reserved_bytes = reservations_.bytes();
+    return stats;
   }
 
  private:
@@ -165,11 +159,6 @@ class MemoryFirstStore final : public Store {
     std::uint64_t size = 0;
     std::uint64_t sequence = 0;
     bool memory = false;
-  };
-  /// Of the segments that a shuffle has.
-  struct Sizes {
-    std::uint64_t bytes = 0;
-    std::uint64_t segments = 0;
   };
   enum class Move : std::uint8_t { to_disk, close };
   struct Victim {
@@ -184,13 +173,12 @@ class MemoryFirstStore final : public Store {
   }
 
   std::uint64_t left() const {
-    const std::uint64_t taken = stats_.memory_bytes + stats_.reserved_bytes;
+    const std::uint64_t taken = stats_.memory_bytes + reservations_.bytes();
     return budget_ > taken ? budget_ - taken : 0;
   }
 
   SegmentRoom set_aside(JobId job, std::uint64_t bytes, bool others_go) {
-    stats_.reserved_bytes += bytes;
-    reserved_[job] += bytes;
+    reservations_.add(job, bytes, others_go);
     return {*this, job, bytes, others_go};
   }
 
@@ -198,10 +186,8 @@ class MemoryFirstStore final : public Store {
   SegmentRoom reserve_of_others(JobId job, std::uint64_t likely) {
     const std::uint64_t share = memory_order_.small_bytes() / (2 * std::uint64_t{writers_});
     const std::uint64_t wanted = std::max(likely > 0 ? likely : share, kSmallestRoom);
-    const auto reserved = reserved_.find(job);
-    if (!memory_order_.is_small(job, (reserved == reserved_.end() ? 0 : reserved->second) + wanted)) return {};
-    if (memory_order_.large_bytes() < overdrawn_ + wanted) return {};
-    overdrawn_ += wanted;
+    if (!memory_order_.is_small(job, reservations_.bytes_of(job) + wanted)) return {};
+    if (memory_order_.large_bytes() < reservations_.overdrawn() + wanted) return {};
     SegmentRoom room = set_aside(job, wanted, true);
     wake_.notify_one();
     return room;
@@ -209,11 +195,7 @@ class MemoryFirstStore final : public Store {
 
   void give_back(JobId job, std::uint64_t bytes, bool others_go) override {
     const std::lock_guard guard(mutex_);
-    stats_.reserved_bytes -= bytes;
-    if (others_go) overdrawn_ -= bytes;
-    std::uint64_t& of_job = reserved_[job];
-    of_job -= bytes;
-    if (of_job == 0) reserved_.erase(job);
+    reservations_.remove(job, bytes, others_go);
   }
 
   void leave_order(const SegmentKey& key, const Entry& entry) {
@@ -227,6 +209,7 @@ class MemoryFirstStore final : public Store {
   std::map<SegmentKey, Entry>::iterator remove(std::map<SegmentKey, Entry>::iterator place) {
     Entry& entry = place->second;
     --stats_.segments;
+    reservations_.segment_went(place->first.job, place->first.shuffle, entry.size);
     (entry.memory ? stats_.memory_bytes : stats_.disk_bytes) -= entry.size;
     leave_order(place->first, entry);
     remove_file(entry);
@@ -237,10 +220,6 @@ class MemoryFirstStore final : public Store {
   template <class Matches>
   void release_range(const SegmentKey& first, Matches matches) {
     const std::lock_guard guard(mutex_);
-    sizes_.erase(sizes_.lower_bound({first.job, first.shuffle}),
-                 std::find_if(sizes_.lower_bound({first.job, first.shuffle}), sizes_.end(), [&](const auto& known) {
-                   return !matches(SegmentKey{known.first.first, known.first.second, 0, 0});
-                 }));
     auto place = entries_.lower_bound(first);
     while (place != entries_.end() && matches(place->first)) place = remove(place);
     wake_.notify_one();
@@ -252,7 +231,7 @@ class MemoryFirstStore final : public Store {
   bool over_budget() const {
     if (memory_order_.size() == 0) return false;
     if (stats_.memory_bytes > budget_) return true;
-    return overdrawn_ > 0 && stats_.memory_bytes + stats_.reserved_bytes > budget_ &&
+    return reservations_.overdrawn() > 0 && stats_.memory_bytes + reservations_.bytes() > budget_ &&
            !memory_order_.is_small(memory_order_.next().job);
   }
   bool pressed() const { return over_budget() || too_many_open(); }
@@ -329,14 +308,7 @@ class MemoryFirstStore final : public Store {
 
   Result<void> write_named(const Victim& victim, Entry& moved) const {
     std::string path = directory_ + "/" + std::string(kSegmentFilePrefix) + std::to_string(victim.sequence);
-    Fd file;
-    if (victim.segment->home() != SegmentHome::file) {
-      auto written = victim.segment->to_file(directory_);
-      if (!written) return fail(std::move(written).error().wrap("writing " + path));
-      file = *std::move(written);
-    }
-    const int source = file.valid() ? file.get() : victim.segment->fd();
-    WEFT_TRY(give_name(source, path));
+    WEFT_TRY(write_named_segment(*victim.segment, directory_, path));
     moved.path = std::move(path);
     return {};
   }
@@ -352,11 +324,9 @@ class MemoryFirstStore final : public Store {
   std::condition_variable wake_;  // the evictor has something to do
   std::condition_variable room_;  // it has done something
   std::map<SegmentKey, Entry> entries_;
-  std::map<std::pair<JobId, ShuffleId>, Sizes> sizes_;
   EvictionOrder memory_order_;                      // of those in memory
   std::map<std::uint64_t, SegmentKey> disk_order_;  // open files by age
-  std::map<JobId, std::uint64_t> reserved_;         // bytes, by job
-  std::uint64_t overdrawn_ = 0;                     // of these, given before there was room
+  Reservations reservations_;
   std::vector<SegmentPtr> graveyard_;
   StoreStats stats_;
   std::optional<Error> eviction_error_;

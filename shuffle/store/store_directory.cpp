@@ -44,4 +44,11 @@ Result<void> give_name(int source, const std::string& path) {
   return fail(errno_error("writing " + path, code));
 }
 
+Result<void> write_named_segment(const Segment& segment, const std::string& directory, const std::string& path) {
+  if (segment.home() == SegmentHome::file) return give_name(segment.fd(), path);
+  auto written = segment.to_file(directory);
+  if (!written) return fail(std::move(written).error().wrap("writing " + path));
+  return give_name(written->get(), path);
+}
+
 }  // namespace weft::shuffle

@@ -6,6 +6,7 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "shuffle/segment/segment.hpp"
 
 namespace weft::shuffle {
 
@@ -18,5 +19,8 @@ Result<Fd> own_directory(const std::string& path);
 
 /// Links an unlinked file of the directory to `path`; where the file system cannot do that, copies it.
 Result<void> give_name(int source, const std::string& path);
+
+/// The segment as a file of that path in the directory; one that lies in a file already is given the name.
+Result<void> write_named_segment(const Segment& segment, const std::string& directory, const std::string& path);
 
 }  // namespace weft::shuffle

@@ -46,6 +46,12 @@ struct MapRange {
   friend bool operator==(const MapRange&, const MapRange&) = default;
 };
 
+/// Adjacent partitions of a shuffle.
+struct PartitionRange {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+};
+
 /// What a task is to read of a shuffle that it reads at its own partition.
 struct InputSlice {
   ShuffleId shuffle;
@@ -100,9 +106,9 @@ class TaskShuffle {
   virtual Result<std::unique_ptr<SegmentWriter>> create_segment(std::uint32_t partitions) = 0;
   /// Hands the sealed segment to the store under this attempt's id; the task may end right after.
   virtual Result<void> commit(SealedSegment segment) = 0;
-  /// Visits all blocks of `partition` that these maps wrote, map after map in ascending order. On a lost or corrupt block the
-  /// error is Code::unavailable and fetch_failure() tells which.
-  virtual Result<void> read(ShuffleId shuffle, std::uint32_t partition, MapRange maps, const BlockVisitor& visit) = 0;
+  /// Visits all blocks of `partitions` that these maps wrote: partition after partition, and of each map after map, in ascending
+  /// order. On a lost or corrupt block the error is Code::unavailable and fetch_failure() tells which.
+  virtual Result<void> read(ShuffleId shuffle, PartitionRange partitions, MapRange maps, const BlockVisitor& visit) = 0;
   virtual std::optional<FetchFailure> fetch_failure() const = 0;
 };
 

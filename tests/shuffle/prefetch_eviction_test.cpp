@@ -157,7 +157,7 @@ TEST_F(PrefetchEviction, ADamagedFileIsNotReadAndItsTaskFetchesInstead) {
   open();
   evict();
   damage();
-  EXPECT_TRUE(take(1).blocks.empty());
+  EXPECT_TRUE(take(1).empty());
   EXPECT_GE(stats().dropped_bytes, kPartitionBytes);
   EXPECT_EQ(files(), 0u);
 }
@@ -276,7 +276,7 @@ TEST_F(PrefetchEviction, LessMemoryThanABlockBringsNothingAndTasksAreAnswered) {
   open();
   expect({0, 1});
   offer(put_all(kMaps), true);
-  EXPECT_TRUE(take(0).blocks.empty());
+  EXPECT_TRUE(take(0).empty());
   EXPECT_EQ(stats().held_bytes, 0u);
   EXPECT_EQ(stats().prefetched_bytes, 0u);
 }

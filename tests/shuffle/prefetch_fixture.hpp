@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/file.hpp"
 #include "shuffle/prefetch/prefetch.hpp"
@@ -98,24 +99,24 @@ class PrefetchTest : public testing::Test {
     }
     return true;
   }
-  PrefetchedPart take(std::uint32_t partition, PartRange range = {}) {
-    auto promise = std::make_shared<std::promise<PrefetchedPart>>();
+  std::vector<HeldPtr> take(std::uint32_t partition) {
+    auto promise = std::make_shared<std::promise<std::vector<HeldPtr>>>();
     reactor_->run([&] {
-      prefetcher_->take(kJob, kShuffle, partition, range, [promise](PrefetchedPart part) { promise->set_value(std::move(part)); });
+      prefetcher_->take(kJob, kShuffle, partition, [promise](std::vector<HeldPtr> all) { promise->set_value(std::move(all)); });
     });
     return promise->get_future().get();
   }
   /// By map. Fails the test when a block is not what the map wrote.
-  std::map<std::uint32_t, std::uint32_t> attempts_of(PrefetchedPart part, std::uint32_t partition) {
+  std::map<std::uint32_t, std::uint32_t> attempts_of(const std::vector<HeldPtr>& all, std::uint32_t partition) {
     std::map<std::uint32_t, std::uint32_t> found;
-    for (PrefetchedBlocks& blocks : part.blocks) {
-      const auto segment = Segment::open(std::move(blocks.blocks)).value();
-      EXPECT_EQ(segment->partitions(), blocks.maps.size());
-      for (std::uint32_t i = 0; i < blocks.maps.size(); ++i) {
+    for (const HeldPtr& blocks : all) {
+      const auto segment = Segment::open(Fd(::dup(blocks->blocks.fd.get()))).value();
+      EXPECT_EQ(segment->partitions(), blocks->maps.size());
+      for (std::uint32_t i = 0; i < blocks->maps.size(); ++i) {
         std::string text;
         for (const Extent& extent : segment->extents(i)) text += as_chars(verified(*segment, extent).value());
-        EXPECT_EQ(text, block_of(blocks.maps[i].map, partition));
-        found[blocks.maps[i].map] = blocks.maps[i].attempt;
+        EXPECT_EQ(text, block_of(blocks->maps[i].map, partition));
+        found[blocks->maps[i].map] = blocks->maps[i].attempt;
       }
     }
     return found;

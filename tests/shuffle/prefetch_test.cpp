@@ -23,7 +23,7 @@ TEST_F(PrefetchTest, ATaskFindsWhatWasBroughtForIt) {
     ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * 40 * kBlock; }));
     EXPECT_EQ(attempts_of(take(partition), partition).size(), 40u);
   }
-  EXPECT_TRUE(take(3).blocks.empty()) << "it was not expected here";
+  EXPECT_TRUE(take(3).empty()) << "it was not expected here";
   EXPECT_EQ(store_->stats().reserved_bytes, stats().held_bytes);
   reactor_->run([&] { prefetcher_->drop(kJob, kShuffle, 2); });
   reactor_->run([&] { prefetcher_->drop(kJob); });
@@ -42,22 +42,6 @@ TEST_F(PrefetchTest, ATaskThatBeginsGetsWhatIsUnderWayAndNothingMoreComes) {
   offer({put(30)}, true);
   EXPECT_EQ(attempts_of(take(1), 1), here);
   EXPECT_EQ(stats().held_segments, held);
-}
-
-TEST_F(PrefetchTest, APartComesInPortions) {
-  options_.fetch_bytes = kBlock;
-  open();
-  expect({0});
-  offer(put_all(10), true);
-  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_segments == 10; }));
-  std::map<std::uint32_t, std::uint32_t> all;
-  for (std::size_t from = 0; from < 10; from += 4) {
-    PrefetchedPart part = take(0, {from, 4});
-    EXPECT_EQ(part.more, from + 4 < 10);
-    EXPECT_EQ(part.blocks.size(), std::min<std::size_t>(4, 10 - from));
-    all.merge(attempts_of(std::move(part), 0));
-  }
-  EXPECT_EQ(all.size(), 10u);
 }
 
 TEST_F(PrefetchTest, EarlierRoundsComeFirstAndLaterOnesWhenThereIsRoomAgain) {
@@ -154,7 +138,7 @@ TEST_F(PrefetchTest, LittleWaitsForMoreAndVeryLittleIsLeftToTheTask) {
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 4 * kBlock; }));
   reactor_->run([&] { prefetcher_->expect(kJob, ShuffleId(9), {0}); });
   reactor_->run([&] { prefetcher_->offer(kJob, ShuffleId(9), {{address_, {0, 0}}}, 100, true); });
-  EXPECT_TRUE(take(5).blocks.empty());
+  EXPECT_TRUE(take(5).empty());
   EXPECT_EQ(stats().held_segments, 1u);
 }
 
@@ -163,11 +147,11 @@ TEST_F(PrefetchTest, WhatIsNotExpectedAnyMoreIsGivenUp) {
   expect({0, 1});
   offer(put_all(8), true);
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * 8 * kBlock; }));
-  EXPECT_FALSE(take(0).blocks.empty());
+  EXPECT_FALSE(take(0).empty());
   expect({2});
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.prefetched_bytes >= 3 * 8 * kBlock; }));
-  EXPECT_FALSE(take(0).blocks.empty()) << "its task runs";
-  EXPECT_TRUE(take(1).blocks.empty());
+  EXPECT_FALSE(take(0).empty()) << "its task runs";
+  EXPECT_TRUE(take(1).empty());
   EXPECT_EQ(attempts_of(take(2), 2).size(), 8u);
 }
 
@@ -200,14 +184,14 @@ void SilentWorker::wait_until(const std::function<void(const std::string& addres
   open();
   expect({0});
   offer({{address, {0, 0}}}, true);
-  std::promise<PrefetchedPart> promise;
+  std::promise<std::vector<HeldPtr>> promise;
   reactor_->run(
-      [&] { prefetcher_->take(kJob, kShuffle, 0, {}, [&](PrefetchedPart part) { promise.set_value(std::move(part)); }); });
+      [&] { prefetcher_->take(kJob, kShuffle, 0, [&](std::vector<HeldPtr> all) { promise.set_value(std::move(all)); }); });
   auto future = promise.get_future();
   asked.get_future().get();
   EXPECT_EQ(future.wait_for(0s), std::future_status::timeout);
   reactor_->run([&] { end(address); });
-  EXPECT_TRUE(future.get().blocks.empty());
+  EXPECT_TRUE(future.get().empty());
   reactor_->run([&] { prefetcher_.reset(); });
   serving_->run([&] {
     kept.clear();
@@ -230,12 +214,15 @@ TEST_F(PrefetchTest, APartitionThatIsLargerThanTheOthersIsNotBroughtAtOnce) {
   expect({0});
   offer(put_all(64), true, kBlock / 64);
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 64 * kBlock; }));
-  PrefetchedPart part = take(0);
+  const std::vector<HeldPtr> all = take(0);
   std::size_t maps = 0, largest = 0;
-  for (const PrefetchedBlocks& blocks : part.blocks) maps += blocks.maps.size(), largest = std::max(largest, blocks.maps.size());
+  for (const HeldPtr& blocks : all) {
+    maps += blocks->maps.size();
+    largest = std::max(largest, blocks->maps.size());
+  }
   EXPECT_EQ(maps, 64u);
   EXPECT_EQ(largest, 32u) << "the first one, a sixteenth of what the mean makes believe";
-  EXPECT_GE(part.blocks.size(), 1u + 32 / 8);
+  EXPECT_GE(all.size(), 1u + 32 / 8);
 }
 
 TEST_F(PrefetchTest, WhatTheSameHostHasIsNotMoved) {
@@ -259,7 +246,7 @@ TEST_F(PrefetchTest, WhatTheSameHostHasIsNotMoved) {
   });
   known.get_future().get();
   offer({put(10)}, true);
-  EXPECT_TRUE(take(0).blocks.empty());
+  EXPECT_TRUE(take(0).empty());
   EXPECT_EQ(stats().prefetched_bytes, 0u);
 }
 

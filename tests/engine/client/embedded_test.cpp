@@ -81,11 +81,11 @@ Buffer write_numbers(TaskContext& context) {
 
 Buffer sum_numbers(TaskContext& context) {
   std::uint64_t sum = 0;
-  runtime::value_or_throw(
-      context.shuffle->read(ShuffleId{0}, context.partition, {}, [&](const shuffle::Block& block) -> Result<void> {
-        sum += number(Buffer::copy_of(block.bytes));
-        return {};
-      }));
+  runtime::value_or_throw(context.shuffle->read(ShuffleId{0}, {context.partition, context.partition + 1}, {},
+                                                [&](const shuffle::Block& block) -> Result<void> {
+                                                  sum += number(Buffer::copy_of(block.bytes));
+                                                  return {};
+                                                }));
   return number(sum);
 }
 

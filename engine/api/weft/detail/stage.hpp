@@ -71,9 +71,8 @@ void read_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partitio
     visit(block);
     return {};
   };
-  const std::uint32_t end = partition + context.partitions_of(shuffle);
-  for (std::uint32_t next = partition; next < end; ++next)
-    value_or_throw(context.shuffle->read(shuffle, next, context.maps_of(shuffle), each));
+  const shuffle::PartitionRange partitions{partition, partition + context.partitions_of(shuffle)};
+  value_or_throw(context.shuffle->read(shuffle, partitions, context.maps_of(shuffle), each));
 }
 
 /// Decodes all records of them.

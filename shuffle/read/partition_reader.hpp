@@ -1,0 +1,128 @@
+// One way to read a partition: a task requests what some maps wrote for some partitions, and gets it part by part, whether it is in
+// this worker's store, in that of another worker of this host, prefetched, moved, or still to be fetched. Nobody but the reader
+// knows which.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
+#include "shuffle/prefetch/prefetch.hpp"
+#include "shuffle/read/read_part.hpp"
+#include "shuffle/store/store.hpp"
+#include "shuffle/store/task_shuffle.hpp"
+#include "shuffle/transfer/block_fetcher.hpp"
+#include "shuffle/transfer/same_host.hpp"
+
+namespace weft::shuffle {
+
+/// What a task reads: all that `maps` wrote for `partitions`.
+struct PartitionRead {
+  JobId job;
+  ShuffleId shuffle;
+  PartitionRange partitions;
+  MapRange maps{};
+  std::uint64_t fetch_bytes = 32u << 20;  // wanted size of one fetch at most, and so of what the task holds per node
+};
+
+/// The nodes that have map outputs, as the master said.
+struct OutputNodes {
+  struct Node {
+    std::string name;
+    std::string address;  // of the data port
+  };
+  NodeId self{};
+  std::map<NodeId, Node> nodes;
+  std::map<NodeId, std::string> lost;  // that had some, and why they have them no more
+};
+/// The tables of a job's finished shuffles: each ascending by map.
+using OutputTables = std::map<ShuffleId, std::vector<MapOutput>>;
+
+/// Where a reader finds what it reads; all of it outlives the reader.
+struct ReadSources {
+  rpc::Reactor& reactor;
+  const Store& store;
+  SameHost& same_host;
+  Prefetcher& prefetcher;
+  BlockFetcher& fetcher;
+  const OutputNodes& nodes;
+  const OutputTables& tables;
+};
+
+/// One read. Requesting a part is what lets the reader bring more: it fetches at most once for each, so a task never has more
+/// fetched blocks than one fetch per node. Reactor thread only; held by shared pointers; after destruction no callback comes.
+class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
+ public:
+  PartitionReader(const ReadSources& sources, const PartitionRead& wanted) : sources_(sources), wanted_(wanted) {}
+
+  using Done = std::function<void(Result<ReadPart>)>;
+  /// The next part; it may be empty. `known`: segments of this host that the task has mapped. One call at a time; `done` is called
+  /// once, at once or later; it may destroy the reader. unavailable: no table of the shuffle is here. What is lost is no error.
+  void next(const std::vector<MapAttempt>& known, Done done);
+  /// Where outputs are has changed, or a node was lost; where a lost node's outputs are now is said before it is said to be lost.
+  void locations_changed();
+
+ private:
+  struct Row {
+    MapOutput output;
+    bool elsewhere = false;  // not on this host
+    bool sent = false;       // in an earlier source
+    std::uint32_t moves = 0;
+  };
+
+  Result<void> begin_partition();
+  /// Goes on with the part until it is full, or must wait for something.
+  void advance();
+  /// Adds the first row's blocks from this host. False: they must be waited for, or are lost.
+  bool add_local(const Row& row);
+  bool add_segment(const Row& row, int fd);
+  /// Opens the outputs of the next rows that other workers of this host have.
+  void open_next();
+  void open_on(NodeId node, const std::string& address, const std::vector<std::size_t>& rows);
+  void opened();
+  void take_prefetched();
+  void add_prefetched(const HeldPtr& blocks);
+  void fetch();
+  void fetched(const std::vector<MapOutput>& maps, const std::string& from, FetchOutcome outcome);
+  /// The first row's node cannot be reached: reads on where its output is now, or waits to be told, or it is lost.
+  void follow(std::string why);
+  bool has_moved();
+  void lost(const MapOutput& output, std::string why);
+  void reply();
+  template <class Then>
+  auto later(Then then);
+
+  const ReadSources sources_;
+  const PartitionRead wanted_;
+  std::optional<std::uint32_t> partition_;  // that is being read
+  std::vector<Row> rows_;
+  std::size_t at_ = 0;                // rows before it are handed out
+  std::map<std::size_t, Fd> opened_;  // by row: of other workers of this host; invalid: they have it no more
+  std::size_t opening_ = 0;           // requests under way
+  bool took_prefetched_ = false;
+  std::map<MapAttempt, HeldPtr> prefetched_;  // not yet sent
+  std::size_t maps_per_fetch_ = 1;            // adapted to the size of the blocks
+
+  // Of the part that is being made.
+  ReadPart part_;
+  Done done_;
+  std::set<MapAttempt> known_;
+  std::size_t rows_in_part_ = 0;
+  bool fetched_ = false;
+  struct Waiting {
+    std::string why;
+    std::unique_ptr<rpc::Timer> timer;
+  };
+  std::optional<Waiting> waiting_;  // for the first row's output to move
+};
+
+}  // namespace weft::shuffle

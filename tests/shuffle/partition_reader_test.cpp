@@ -1,0 +1,323 @@
+// Partitions read part by part from all the places where blocks can be.
+#include "shuffle/read/partition_reader.hpp"
+
+#include <algorithm>
+#include <future>
+
+#include "tests/shuffle/prefetch_fixture.hpp"
+
+namespace weft::shuffle {
+namespace {
+
+using namespace test;
+constexpr NodeId kSelf{1}, kOther{2}, kGone{3};
+
+/// What a task would have made of a read.
+struct Outcome {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> maps;  // by partition, as visited
+  std::vector<ReadPart> parts;                               // as they came
+  std::optional<LostOutput> lost;
+  std::optional<Error> error;
+
+  std::size_t count(BlockSource::Kind kind) const {
+    std::size_t sum = 0;
+    for (const ReadPart& part : parts)
+      for (const BlockSource& source : part.sources) sum += source.kind == kind ? 1 : 0;
+    return sum;
+  }
+};
+
+/// This worker is kSelf with `store_`, and `source_` belongs to kOther.
+class PartitionReaderTest : public PrefetchTest {
+ protected:
+  void SetUp() override {
+    PrefetchTest::SetUp();
+    nodes_.self = kSelf;
+    nodes_.nodes[kOther] = {"other", address_};
+    nodes_.nodes[kGone] = {"gone", "127.0.0.1:1"};
+  }
+  void TearDown() override {
+    reactor_->run([&] {
+      reader_.reset();
+      fetcher_.reset();
+    });
+    PrefetchTest::TearDown();
+  }
+  void begin() {
+    open();
+    FetchOptions options;
+    options.pull.backoff = 1ms;
+    reactor_->run([&] { fetcher_ = std::make_unique<BlockFetcher>(*reactor_, options); });
+  }
+  void share() {
+    serving_->run([&] {
+      same_host_listener_ = serving_
+                                ->listen(same_host_endpoint(address_).value(), same_host_limits(),
+                                         [&](const rpc::ConnectionPtr&) { return same_host_handler(*source_); })
+                                .value();
+    });
+    reactor_->run([&] { same_host_ = std::make_unique<SameHost>(*reactor_); });
+  }
+  /// A row of the table; its output is put where it says.
+  void add(std::uint32_t map, NodeId node, std::uint32_t attempt = 0) {
+    if (node == kOther) put(map, attempt);
+    if (node == kSelf) {
+      auto writer = SegmentWriter::in_memory(kPartitions).value();
+      for (std::uint32_t i = 0; i < kPartitions; ++i) EXPECT_TRUE(writer->append(i, as_bytes(block_of(map, i)), 1));
+      EXPECT_TRUE(store_->put({kJob, kShuffle, map, attempt}, writer->seal().value()));
+    }
+    tables_[kShuffle].push_back({map, attempt, node});
+  }
+  /// Whether the part brought what its map wrote; the map is added to the outcome.
+  void visit(std::uint32_t map, std::uint32_t partition, const std::shared_ptr<const Segment>& blocks, std::uint32_t position,
+             Outcome& outcome) {
+    std::string text;
+    for (const Extent& extent : blocks->extents(position)) text += as_chars(verified(*blocks, extent).value());
+    EXPECT_EQ(text, block_of(map, partition)) << "map " << map << ", partition " << partition;
+    outcome.maps[partition].push_back(map);
+  }
+  void start(PartitionRange partitions, MapRange maps = {}) {
+    const PartitionRead wanted{kJob, kShuffle, partitions, maps};
+    reactor_->run([&] {
+      const ReadSources sources{*reactor_, *store_, *same_host_, *prefetcher_, *fetcher_, nodes_, tables_};
+      reader_ = std::make_shared<PartitionReader>(sources, wanted);
+    });
+  }
+  std::future<Result<ReadPart>> request(std::vector<MapAttempt> known = {}) {
+    const auto promise = std::make_shared<std::promise<Result<ReadPart>>>();
+    reactor_->run([&] { reader_->next(known, [promise](Result<ReadPart> part) { promise->set_value(std::move(part)); }); });
+    return promise->get_future();
+  }
+  /// Reads as an executor does, which knows these segments.
+  Outcome read(PartitionRange partitions, MapRange maps = {},
+               const std::map<std::uint32_t, std::shared_ptr<const Segment>>& known = {}) {
+    struct Blocks {
+      std::shared_ptr<const Segment> segment;
+      std::uint32_t position = 0;
+    };
+    start(partitions, maps);
+    std::vector<MapAttempt> told;
+    for (const auto& [map, segment] : known) told.push_back({map, 0});
+    Outcome outcome;
+    std::map<std::uint32_t, Blocks> pending;
+    while (true) {
+      auto part = request(told).get();
+      if (!part) {
+        outcome.error = part.error();
+        return outcome;
+      }
+      EXPECT_LE(part->descriptors.size(), kDescriptorsPerPart);
+      auto descriptor = part->descriptors.begin();
+      for (const BlockSource& source : part->sources) {
+        const bool whole = source.kind == BlockSource::Kind::segment || source.kind == BlockSource::Kind::known;
+        const auto segment = source.kind == BlockSource::Kind::known ? known.at(source.maps[0].map)
+                                                                     : Segment::open(std::move(*descriptor++)).value();
+        for (std::uint32_t i = 0; i < source.maps.size(); ++i)
+          if (source.maps[i].map != kNoMap) pending[source.maps[i].map] = {segment, whole ? part->partition : i};
+      }
+      while (!pending.empty() && pending.begin()->first < part->next_map) {
+        const auto next = pending.extract(pending.begin());
+        visit(next.key(), part->partition, next.mapped().segment, next.mapped().position, outcome);
+      }
+      outcome.lost = part->lost;
+      const bool last = part->end || part->lost;
+      outcome.parts.push_back(std::move(*part));
+      if (last) break;
+    }
+    EXPECT_TRUE(outcome.lost || pending.empty());
+    return outcome;
+  }
+  static std::vector<std::uint32_t> all(std::uint32_t count) {
+    std::vector<std::uint32_t> numbers(count);
+    for (std::uint32_t i = 0; i < count; ++i) numbers[i] = i;
+    return numbers;
+  }
+
+  OutputNodes nodes_;
+  OutputTables tables_;
+  std::unique_ptr<BlockFetcher> fetcher_;
+  std::shared_ptr<PartitionReader> reader_;
+};
+
+TEST_F(PartitionReaderTest, FindsBlocksWhereverTheyAreAndKeepsTheOrderOfMaps) {
+  begin();
+  std::vector<RemoteOutput> first;
+  for (std::uint32_t map = 0; map < 90; ++map) add(map, map % 3 == 0 ? kSelf : kOther);
+  for (std::uint32_t map = 0; map < 45; ++map)
+    if (map % 3 != 0) first.push_back({address_, {map, 0}});
+  expect({5});
+  offer(first, true);
+  ASSERT_TRUE(eventually([&](const PrefetcherState& now) { return now.held_bytes >= first.size() * kBlock; }));
+  const Outcome outcome = read({5, 6});
+  EXPECT_EQ(outcome.maps.at(5), all(90));
+  EXPECT_EQ(outcome.count(BlockSource::Kind::segment), 30u);
+  EXPECT_GE(outcome.count(BlockSource::Kind::prefetched), 1u);
+  EXPECT_GE(outcome.count(BlockSource::Kind::fetched), 1u);
+}
+
+TEST_F(PartitionReaderTest, ReadsOneWholePartitionAfterTheOther) {
+  begin();
+  for (std::uint32_t map = 0; map < 20; ++map) add(map, map % 2 == 0 ? kSelf : kOther);
+  const Outcome outcome = read({2, 5});
+  for (std::uint32_t partition : {2u, 3u, 4u}) EXPECT_EQ(outcome.maps.at(partition), all(20));
+  EXPECT_EQ(outcome.maps.size(), 3u);
+}
+
+TEST_F(PartitionReaderTest, ReadsTheMapsOfARangeOnly) {
+  begin();
+  for (std::uint32_t map = 0; map < 20; ++map) add(map, map % 2 == 0 ? kSelf : kOther);
+  EXPECT_EQ(read({1, 2}, {7, 10}).maps.at(1), (std::vector<std::uint32_t>{7, 8, 9}));
+  EXPECT_TRUE(read({1, 2}, {30, 40}).maps.empty());
+}
+
+TEST_F(PartitionReaderTest, FetchesOnceForEachPartThatIsRequested) {
+  begin();
+  for (std::uint32_t map = 0; map < 60; ++map) add(map, kOther);
+  const Outcome outcome = read({0, 1});
+  EXPECT_EQ(outcome.maps.at(0), all(60));
+  EXPECT_GE(outcome.count(BlockSource::Kind::fetched), 5u) << "it begins with one map, not knowing how large its blocks are";
+  for (const ReadPart& part : outcome.parts) EXPECT_LE(part.sources.size(), 1u);
+}
+
+TEST_F(PartitionReaderTest, WhatWorkersOfTheSameHostHaveIsMapped) {
+  share();
+  begin();
+  for (std::uint32_t map = 0; map < 150; ++map) add(map, map % 2 == 0 ? kSelf : kOther);
+  const Outcome outcome = read({3, 4});
+  EXPECT_EQ(outcome.maps.at(3), all(150));
+  EXPECT_EQ(outcome.count(BlockSource::Kind::segment), 150u);
+  EXPECT_EQ(outcome.count(BlockSource::Kind::fetched), 0u);
+}
+
+TEST_F(PartitionReaderTest, WhatTheTaskHasMappedComesWithoutADescriptor) {
+  share();
+  begin();
+  for (std::uint32_t map = 0; map < 20; ++map) add(map, map % 2 == 0 ? kSelf : kOther);
+  std::map<std::uint32_t, std::shared_ptr<const Segment>> known;
+  for (std::uint32_t map = 5; map < 15; ++map)
+    known[map] = (map % 2 == 0 ? store_ : source_)->get({kJob, kShuffle, map, 0}).value();
+  const Outcome outcome = read({3, 4}, {}, known);
+  EXPECT_EQ(outcome.maps.at(3), all(20));
+  EXPECT_EQ(outcome.count(BlockSource::Kind::known), 10u);
+  EXPECT_EQ(outcome.count(BlockSource::Kind::segment), 10u);
+}
+
+TEST_F(PartitionReaderTest, ALostOutputIsNamedAfterWhatCameBeforeIt) {
+  begin();
+  for (const NodeId node : {kSelf, kOther}) {
+    tables_.clear();
+    for (std::uint32_t map = 0; map < 10; ++map) add(map, kSelf);
+    store_->release({kJob, kShuffle, 7, 0});
+    tables_[kShuffle][7].node = node;
+    const Outcome outcome = read({0, 1});
+    ASSERT_TRUE(outcome.lost);
+    EXPECT_EQ(outcome.lost->output.map, 7u);
+    EXPECT_EQ(outcome.lost->output.node, node);
+    EXPECT_FALSE(outcome.lost->why.empty());
+    EXPECT_EQ(outcome.maps.at(0), all(7));
+    store_->release(kJob);
+  }
+}
+
+TEST_F(PartitionReaderTest, AWorkerOfTheSameHostWithoutTheOutputLosesIt) {
+  share();
+  begin();
+  add(0, kOther);
+  tables_[kShuffle].push_back({1, 0, kOther});
+  const Outcome outcome = read({0, 1});
+  ASSERT_TRUE(outcome.lost);
+  EXPECT_EQ(outcome.lost->output.map, 1u);
+}
+
+TEST_F(PartitionReaderTest, WithoutATableNothingIsRead) {
+  begin();
+  EXPECT_EQ(read({0, 1}).error.value().code(), Code::unavailable);
+  add(0, kSelf);
+  EXPECT_EQ(read({1, 1}).error.value().code(), Code::invalid_argument);
+}
+
+TEST_F(PartitionReaderTest, AnOutputThatIsSaidToHaveMovedIsReadWhereItIs) {
+  begin();
+  for (std::uint32_t map = 0; map < 10; ++map) add(map, map < 5 ? kSelf : kOther);
+  const auto now = tables_;
+  for (std::uint32_t map = 3; map < 10; ++map) tables_[kShuffle][map].node = kGone;
+  start({0, 1});
+  auto waiting = request();
+  reactor_->run([&] {
+    tables_ = now;
+    reader_->locations_changed();
+  });
+  auto part = waiting.get();
+  ASSERT_TRUE(part);
+  EXPECT_FALSE(part->lost);
+  EXPECT_EQ(part->next_map, 3u);
+  part = request().get();
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->next_map, 6u) << "two that are here now, and the first that is fetched";
+}
+
+TEST_F(PartitionReaderTest, OutputsOfALostNodeThatHaveNotMovedAreLost) {
+  begin();
+  add(0, kGone);
+  start({0, 1});
+  auto waiting = request();
+  reactor_->run([&] {
+    nodes_.nodes.erase(kGone);
+    nodes_.lost[kGone] = "the worker was lost: of age";
+    reader_->locations_changed();
+  });
+  auto part = waiting.get();
+  ASSERT_TRUE(part);
+  ASSERT_TRUE(part->lost);
+  EXPECT_EQ(part->lost->output.node, kGone);
+  const Outcome again = read({0, 1});
+  ASSERT_TRUE(again.lost);
+  EXPECT_NE(again.lost->why.find("of age"), std::string::npos);
+}
+
+TEST_F(PartitionReaderTest, AnOutputMovesThreeTimesAtMost) {
+  begin();
+  nodes_.nodes[NodeId(4)] = {"gone as well", "127.0.0.1:2"};
+  add(0, kGone);
+  start({0, 1});
+  int moves = 0;
+  for (;; ++moves) {
+    auto waiting = request();
+    reactor_->run([&] {
+      NodeId& node = tables_[kShuffle][0].node;
+      node = node == kGone ? NodeId(4) : kGone;
+      reader_->locations_changed();
+    });
+    const auto part = waiting.get();
+    ASSERT_TRUE(part);
+    if (part->lost) break;
+    ASSERT_LT(moves, 10);
+  }
+  EXPECT_EQ(moves, 3);
+}
+
+TEST_F(PartitionReaderTest, PrefetchedBlocksOfAnotherAttemptAreNotWanted) {
+  begin();
+  add(0, kOther, 1);
+  for (std::uint32_t map = 1; map < 8; ++map) add(map, kOther);
+  expect({4});
+  std::vector<RemoteOutput> outputs{put(0, 0)};
+  for (std::uint32_t map = 1; map < 8; ++map) outputs.push_back({address_, {map, 0}});
+  offer(outputs, true);
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 8 * kBlock; }));
+  const Outcome outcome = read({4, 5});
+  EXPECT_EQ(outcome.maps.at(4), all(8));
+  EXPECT_EQ(outcome.count(BlockSource::Kind::fetched), 1u) << "the attempt that counts";
+}
+
+TEST_F(PartitionReaderTest, AReaderThatIsGoneAnswersNobody) {
+  begin();
+  add(0, kGone);
+  start({0, 1});
+  auto waiting = request();
+  reactor_->run([&] { reader_.reset(); });
+  EXPECT_THROW(waiting.get(), std::future_error);
+}
+
+}  // namespace
+}  // namespace weft::shuffle
