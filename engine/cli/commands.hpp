@@ -1,4 +1,5 @@
-// The commands of `weft`, one file each. Each adds itself to the command line and leaves what to do in `action`.
+// The commands of `weft`, one file each. Each adds itself to the command line; when it is chosen, parsing sets `action`, which
+// main() then runs.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@ class App;
 
 namespace weft::cli {
 
-/// What the chosen command does; its error becomes one line and exit code 1.
+/// Does what the chosen command is for. An error becomes one line on standard error and exit code 1.
 using Action = std::function<Result<void>()>;
 
 void add_master(CLI::App& app, Action& action);
@@ -27,8 +28,5 @@ void add_table(CLI::App& app, Action& action);
 void add_scheduling(CLI::App& app, Action& action);
 void add_journal(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
-
-/// The --master option that all clients share; default $WEFT_MASTER, then 127.0.0.1:7077.
-void add_master_option(CLI::App& app, std::string& master);
 
 }  // namespace weft::cli

@@ -3,9 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/fs_commands.hpp"
+#include "engine/cli/options.hpp"
 
 namespace weft::cli {
 
@@ -19,14 +19,8 @@ class FsCommand {
   FsCommand(CLI::App& fs, Action& action, const std::string& name, const std::string& help, FsRun run)
       : options_(std::make_shared<FsOptions>()), app_(fs.add_subcommand(name, help)) {
     add_master_option(*app_, options_->master);
-    app_->add_option_function<std::string>(
-            "--patience",
-            [&patience = options_->patience](const std::string& text) { patience = parse_duration(text).value_or(patience); },
-            "How long for a master or workers that are away (default: 30s)")
-        ->check([](const std::string& text) {
-          const auto parsed = parse_duration(text);
-          return parsed ? std::string() : parsed.error().to_string();
-        });
+    add_duration_option(*app_, "--patience", options_->patience, Zero::allowed,
+                        "How long to wait for a master or workers that are away (default: 30s)");
     app_->callback([options = options_, run, &action] { action = [options, run] { return run(*options); }; });
   }
   FsCommand& paths(int fewest, const std::string& help) {
@@ -47,12 +41,7 @@ class FsCommand {
     return *this;
   }
   FsCommand& size(const std::string& name, std::uint64_t& value, const std::string& help) {
-    app_->add_option_function<std::string>(
-            name, [&value](const std::string& text) { value = parse_size(text).value_or(value); }, help)
-        ->check([](const std::string& text) {
-          const auto parsed = parse_size(text);
-          return parsed ? std::string() : parsed.error().to_string();
-        });
+    add_size_option(*app_, name, value, help);
     return *this;
   }
   FsOptions& options() { return *options_; }

@@ -1,5 +1,4 @@
 // weft job list|status|counters|explain|logs|kill
-#include <cstdio>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +8,7 @@
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/job_text.hpp"
+#include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
 
@@ -74,7 +74,7 @@ Result<void> kill(const JobOptions& options) {
 }  // namespace
 
 void add_job(CLI::App& app, Action& action) {
-  CLI::App* job = app.add_subcommand("job", "Look at jobs, read their logs, kill them");
+  CLI::App* job = app.add_subcommand("job", "List jobs, explain them, read their logs, kill them");
   job->require_subcommand(1);
   auto options = std::make_shared<JobOptions>();
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JobOptions&), bool of_one) {
@@ -86,7 +86,7 @@ void add_job(CLI::App& app, Action& action) {
               "job",
               [options](const std::string& id) {
                 const auto number = parse_number<std::uint64_t>(id);
-                if (!number) throw CLI::ValidationError("job", "'" + id + "' is no job number; weft job list shows them");
+                if (!number) throw CLI::ValidationError("job", "'" + id + "' is not a job number; weft job list shows them");
                 options->job = *number;
               },
               "The job's number (weft job list)")
@@ -99,11 +99,11 @@ void add_job(CLI::App& app, Action& action) {
   json(add("list", "All jobs, the newest last", list, false));
   json(add("status", "One job with its stages", status, true));
   json(add("counters", "The counters of a job's finished tasks", counters, true));
-  json(add("explain", "Why tasks of a job do not run", explain, true));
+  json(add("explain", "Why waiting tasks of a job do not run", explain, true));
   CLI::App* log = add("logs", "What a job's tasks wrote to standard output and error, per worker", logs, true);
   json(log);
-  log->add_option("--bytes", options->log_bytes, "Of each worker's log, from its end")->capture_default_str();
-  add("kill", "End a job", kill, true)->add_option("--reason", options->reason, "Told to its driver");
+  log->add_option("--bytes", options->log_bytes, "At most this much of each worker's log, from its end")->capture_default_str();
+  add("kill", "End a job", kill, true)->add_option("--reason", options->reason, "Its driver receives this text");
 }
 
 }  // namespace weft::cli

@@ -1,4 +1,4 @@
-// Jobs as text for people and as JSON for programs.
+// Jobs as text for people and as JSON for programs. All functions are pure; times are those of the master's clock.
 #pragma once
 
 #include <string>
@@ -9,17 +9,29 @@
 
 namespace weft::cli {
 
+// Text, ready to be printed (job_text.cpp).
 std::string jobs_table(const client::JobList& jobs);
-std::string jobs_json(const client::JobList& jobs);
 std::string job_text(const master::JobStatus& job, Duration now);
-std::string job_json(const master::JobStatus& job, Duration now);
 std::string counters_table(const master::JobStatus& job);
-std::string counters_json(const master::JobStatus& job);
 std::string explanation_text(const client::Explanation& explanation);
-std::string explanation_json(const client::Explanation& explanation);
 std::string logs_text(const std::vector<client::JobLog>& logs);
+
+// JSON with a line end (job_json.cpp).
+std::string jobs_json(const client::JobList& jobs);
+std::string job_json(const master::JobStatus& job, Duration now);
+std::string counters_json(const master::JobStatus& job);
+std::string explanation_json(const client::Explanation& explanation);
 std::string logs_json(const std::vector<client::JobLog>& logs);
-/// As an object.
-void add_ahead(JsonWriter& json, const shuffle::PrefetchStats& ahead);
+/// Adds an object of what was prefetched, read, wasted and evicted, in bytes.
+void add_prefetch_stats(JsonWriter& json, const shuffle::PrefetchStats& stats);
+
+// Words that both use.
+const char* state_name(master::JobState state);
+/// "done", "running", "pending" or "waiting for its input".
+std::string stage_state(const master::StageStatus& stage);
+/// How long the job has run, or ran.
+Duration age(const master::JobStatus& job, Duration now);
+/// From now, or from the job's end, to its deadline; negative when it is missed. The job must have one.
+Duration time_to_deadline(const master::JobStatus& job, Duration now);
 
 }  // namespace weft::cli

@@ -36,7 +36,7 @@ void print_journal(const std::string& file, const master::JournalReport& report)
     text += fmt::format("behind that: {} bytes, of these {} in {} whole records; jobs: {}\n", report.bytes - report.whole_bytes,
                         report.damage->bytes, report.damage->records, named(report.damage->jobs));
   } else if (report.whole_bytes < report.bytes) {
-    text += fmt::format("whole but for its end: the last {} bytes are what a crash left; the next master cuts them off\n",
+    text += fmt::format("whole but for its end: a crash left the last {} bytes; the next master removes them\n",
                         report.bytes - report.whole_bytes);
   } else {
     text += "whole\n";
@@ -49,7 +49,7 @@ Result<void> check(const std::string& file) {
   print_journal(file, report);
   if (!report.damage) return {};
   return fail(Code::corrupt,
-              fmt::format("{} is damaged at byte {}; 'weft journal repair {}' cuts it there", file, report.whole_bytes, file));
+              fmt::format("{} is damaged at byte {}; 'weft journal repair {}' truncates it there", file, report.whole_bytes, file));
 }
 
 Result<void> repair(const std::string& file) {
@@ -59,7 +59,7 @@ Result<void> repair(const std::string& file) {
     fmt::print("there is nothing to repair\n");
     return {};
   }
-  fmt::print("cut at byte {}: what was known of those jobs by records behind that is lost; their ids stay given\n",
+  fmt::print("truncated at byte {}: the records behind it are lost; the ids of their jobs are not given again\n",
              repair.before.whole_bytes);
   fmt::print("the file as it was: {}\n", repair.copy);
   return {};
@@ -76,8 +76,8 @@ void add_journal(CLI::App& app, Action& action) {
     command->add_option("file", *file, "What the master's --journal names")->required();
     command->callback([file, run, &action] { action = [file, run] { return run(*file); }; });
   };
-  add("check", "Say what the journal tells, and where it is damaged; fails when it is", check);
-  add("repair", "Copy a damaged journal to FILE.damaged, cut it at the damage, and say what is lost", repair);
+  add("check", "Say what the journal contains, and where it is damaged; fails when it is", check);
+  add("repair", "Copy a damaged journal to FILE.damaged, truncate it at the damage, and say what is lost", repair);
 }
 
 }  // namespace weft::cli

@@ -10,7 +10,7 @@
 #include "engine/cli/commands.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app("weft: MapReduce/DAG jobs on a cluster. Job programs run by themselves; this runs and watches the cluster.", "weft");
+  CLI::App app("weft: MapReduce/DAG jobs on a cluster. Job programs run by themselves; weft runs and watches a cluster.", "weft");
   app.set_version_flag("--version", "weft " + std::string(weft::version()));
   app.require_subcommand(1);
   app.fallthrough();
@@ -48,11 +48,3 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "weft: %s\n", result.error().to_string().c_str());
   return EXIT_FAILURE;
 }
-
-namespace weft::cli {
-
-void add_master_option(CLI::App& app, std::string& master) {
-  app.add_option("--master", master, "HOST:PORT of the master")->envname("WEFT_MASTER")->capture_default_str();
-}
-
-}  // namespace weft::cli

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/job_text.hpp"
+#include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/master/clock_offset.hpp"
@@ -56,9 +57,9 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
     json.key("used");
     add_resources(json, node.used);
     json.member("store_memory_bytes", node.store_memory_bytes).member("store_disk_bytes", node.store_disk_bytes);
-    json.member("ahead_held_bytes", node.prefetch_memory_bytes).member("ahead_file_bytes", node.prefetch_file_bytes);
-    json.key("ahead");
-    add_ahead(json, node.prefetch);
+    json.member("prefetched_held_bytes", node.prefetch_memory_bytes).member("prefetched_file_bytes", node.prefetch_file_bytes);
+    json.key("prefetch");
+    add_prefetch_stats(json, node.prefetch);
     json.key("attributes").begin_object();
     for (const auto& [name, value] : node.attributes) json.member(name, value);
     json.end_object().member("heard_seconds_ago", std::chrono::duration<double>(node.heard).count()).end_object();
@@ -86,7 +87,7 @@ Result<void> list(const NodeOptions& options) {
   return {};
 }
 
-/// How many of the workers that are asked for can be given tasks now.
+/// How many of the requested workers can run tasks now.
 Result<std::size_t> ready_nodes(const NodeOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto nodes, admin->nodes());
@@ -96,16 +97,16 @@ Result<std::size_t> ready_nodes(const NodeOptions& options) {
 }
 
 Result<void> wait(const NodeOptions& options) {
-  WEFT_ASSIGN(const Duration patience, parse_duration(options.timeout));
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  WEFT_ASSIGN(const Duration longest, parse_duration(options.timeout));
+  const auto deadline = std::chrono::steady_clock::now() + longest;
   while (true) {
     auto ready = ready_nodes(options);
     if (ready && *ready >= options.count) return {};
     if (std::chrono::steady_clock::now() >= deadline) {
       if (!ready) return fail(std::move(ready).error());
       return fail(Code::deadline_exceeded,
-                  fmt::format("{} of {} workers{} are ready after {}; their logs and `weft node list` say more", *ready,
-                              options.count, options.name.empty() ? "" : " called " + options.name, options.timeout));
+                  fmt::format("{} of {} workers{} are ready after {}; see their logs and `weft node list`", *ready, options.count,
+                              options.name.empty() ? "" : " called " + options.name, options.timeout));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -114,18 +115,19 @@ Result<void> wait(const NodeOptions& options) {
 }  // namespace
 
 void add_node(CLI::App& app, Action& action) {
-  CLI::App* node = app.add_subcommand("node", "Look at the cluster's workers");
+  CLI::App* node = app.add_subcommand("node", "List the cluster's workers, wait for them, drain them");
   node->require_subcommand(1);
   auto options = std::make_shared<NodeOptions>();
-  CLI::App* command = node->add_subcommand("list", "The workers and what they do");
+  CLI::App* command = node->add_subcommand("list", "The workers, their state and their load");
   add_master_option(*command, options->master);
   command->add_flag("--json", options->json, "As JSON");
   add_drain(*node, action);
   command->callback([options, &action] { action = [options] { return list(*options); }; });
 
-  CLI::App* waiting = node->add_subcommand("wait", "Wait until so many workers are ready; fails when they are not in time");
+  CLI::App* waiting = node->add_subcommand("wait", "Wait until COUNT workers are ready; fails when they are not in time");
   add_master_option(*waiting, options->master);
-  waiting->add_option("COUNT", options->count, "Workers; with 0 it is enough that the master answers")->capture_default_str();
+  waiting->add_option("COUNT", options->count, "Number of workers; with 0 it is enough that the master answers")
+      ->capture_default_str();
   waiting->add_option("--name", options->name, "Count only workers of this name");
   waiting->add_option("--timeout", options->timeout, "How long to wait")->capture_default_str();
   waiting->callback([options, &action] { action = [options] { return wait(*options); }; });

@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
 
@@ -52,7 +53,10 @@ std::string groups_json(const std::vector<client::GroupInfo>& groups) {
 Result<void> list_groups(const SchedulingOptions& options, bool queues) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto groups, admin->groups());
-  if (options.json) return print(groups_json(groups)), Result<void>();
+  if (options.json) {
+    print(groups_json(groups));
+    return {};
+  }
   Table table({queues ? "QUEUE" : "POOL", "PARENT", queues ? "CAPACITY %" : "WEIGHT", queues ? "GUARANTEED" : "MINIMUM", "SHARE",
                "LIMIT", "USED", "DEMAND", "JOBS", "RUNNING", "WAITING"});
   for (const client::GroupInfo& group : groups) {
@@ -120,13 +124,13 @@ void add_scheduling(CLI::App& app, Action& action) {
       return list_groups(given, queues);
     })->add_flag("--json", options->json, "As JSON");
   };
-  listing("pool", "The scheduler's pools: shares, minimums, what they use and wait for", false);
-  listing("queue", "The scheduler's queues: capacities, limits, what they use and wait for", true);
-  CLI::App* scheduler = app.add_subcommand("scheduler", "Look at the master's scheduler and change it while jobs run");
+  listing("pool", "The scheduler's pools: shares, minimums, use and demand", false);
+  listing("queue", "The scheduler's queues: capacities, limits, use and demand", true);
+  CLI::App* scheduler = app.add_subcommand("scheduler", "Show the master's scheduler, or change it while jobs run");
   scheduler->require_subcommand(1);
-  add(scheduler, "show", "What is in force, what went wrong in it, and which schedulers there are", show)
+  add(scheduler, "show", "The scheduler in force, its faults, and which schedulers there are", show)
       ->add_flag("--json", options->json, "As JSON");
-  add(scheduler, "reload", "Read the files of the scheduler again; when they are wrong the old ones stay in force", configure);
+  add(scheduler, "reload", "Read the files of the scheduler again; when they are wrong, the old ones stay in force", configure);
   add(scheduler, "use", "Change to another scheduler, or other options", configure)
       ->add_option("scheduler", options->spec, "NAME or 'NAME(key=value,…)'")
       ->required();

@@ -28,31 +28,31 @@ struct SimulateOptions {
   bool describe = false, json = false, quiet = false, print_cluster = false;
 };
 
-constexpr std::size_t kMostTold = 10;  // replayed jobs and failures in a terminal
+constexpr std::size_t kMostShown = 10;  // replayed jobs and failures in a terminal
 
-/// SimulateOptions of the command line that set a key of the cluster.
+/// Options of the command line that set a key of the cluster.
 struct ClusterFlag {
   const char* option;
   const char* key;
   const char* doc;
 };
 constexpr ClusterFlag kClusterFlags[] = {
-    {"--nodes", "nodes", "How many (100), or 'trace': the hosts and racks that the workload names"},
+    {"--nodes", "nodes", "Number of nodes (100), or 'trace': the hosts and racks that the workload names"},
     {"--cores", "cores", "Cores or slots of a node (8)"},
     {"--map-slots", "map_slots", "Map slots of a node, as in Hadoop 1"},
     {"--reduce-slots", "reduce_slots", "Reduce slots of a node"},
-    {"--memory", "memory", "Memory of a node; without, it is not accounted"},
+    {"--memory", "memory", "Memory of a node; without it, memory is not accounted for"},
     {"--racks", "racks", "Racks (1)"},
-    {"--nic", "network.nic", "With --network: bytes a second of a node, each way"},
-    {"--disk", "network.disk", "With --network: bytes a second of a disk, each way"},
-    {"--uplink", "network.uplink", "With --network: bytes a second of a rack, each way"},
+    {"--nic", "network.nic", "With --network: bytes per second of a node, each way"},
+    {"--disk", "network.disk", "With --network: bytes per second of a disk, each way"},
+    {"--uplink", "network.uplink", "With --network: bytes per second of a rack, each way"},
     {"--oversubscription", "network.oversubscription", "With --network: NICs of a rack over its uplink"},
-    {"--replicas", "storage.replicas", "Of inputs (3)"},
+    {"--replicas", "storage.replicas", "Replicas of inputs (3)"},
     {"--heartbeat", "heartbeat", "Nodes report and get tasks this often; 0: at once"},
     {"--slow-start", "slow_start", "Part of the maps that end before reduces start (1)"},
-    {"--preplace", "preplace", "Part of the maps that end before reduces are given nodes, by predicted sizes (1: never)"},
-    {"--shuffle-replicas", "shuffle_replicas", "Copies of map outputs, on different nodes, 1 or 2 (1)"},
-    {"--speculation", "speculation", "Second attempts at slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
+    {"--preplace", "preplace", "Part of the maps that end before reduces are placed by predicted sizes (1: never)"},
+    {"--shuffle-replicas", "shuffle_replicas", "Nodes that hold each map output, 1 or 2 (1)"},
+    {"--speculation", "speculation", "Speculative attempts of slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
 };
 
 std::string table_text(const report::Rows& rows) {
@@ -66,11 +66,11 @@ void print_comparison(const report::Comparison& comparison) {
   print("\n" + table_text(report::summary_rows(comparison)));
   for (const auto& replay : comparison.replays) {
     auto rows = report::replay_rows(replay);
-    print("\nagainst what happened, under " + replay.scheduler + ":\n");
-    if (rows.size() > kMostTold + 2) rows.erase(rows.begin() + kMostTold + 1, rows.end() - 1);
+    print("\ncompared with what happened, under " + replay.scheduler + ":\n");
+    if (rows.size() > kMostShown + 2) rows.erase(rows.begin() + kMostShown + 1, rows.end() - 1);
     print(table_text(rows));
-    if (replay.jobs.size() > kMostTold)
-      print(std::to_string(replay.jobs.size() - kMostTold) + " further jobs: see --report and --json\n");
+    if (replay.jobs.size() > kMostShown)
+      print(std::to_string(replay.jobs.size() - kMostShown) + " further jobs: see --report and --json\n");
   }
 }
 
@@ -110,16 +110,16 @@ Result<void> simulate(SimulateOptions& options) {
     std::fprintf(stderr, "weft: %s\n", why.to_string().c_str());
     ::_exit(EXIT_FAILURE);
   };
-  const bool tell = !options.quiet && ::isatty(STDERR_FILENO) == 1;
-  WEFT_ASSIGN(const auto comparison, experiment::run(options.what, [tell](const std::string& line) {
-                if (tell) std::fprintf(stderr, "%s\n", line.c_str());
+  const bool progress = !options.quiet && ::isatty(STDERR_FILENO) == 1;
+  WEFT_ASSIGN(const auto comparison, experiment::run(options.what, [progress](const std::string& line) {
+                if (progress) std::fprintf(stderr, "%s\n", line.c_str());
               }));
   if (options.json) {
     print(report::to_json(comparison));
   } else {
     print_comparison(comparison);
   }
-  for (const auto& line : report::failures(comparison, kMostTold)) std::fprintf(stderr, "weft: %s\n", escaped(line).c_str());
+  for (const auto& line : report::failures(comparison, kMostShown)) std::fprintf(stderr, "weft: %s\n", escaped(line).c_str());
   if (!options.report.empty()) WEFT_TRY(write_file(options.report, report::to_html(comparison)));
   if (auto refused = experiment::refusal(comparison)) return fail(std::move(*refused));
   return {};
@@ -154,7 +154,8 @@ void add_cluster_options(CLI::App& command, const std::shared_ptr<SimulateOption
       ->group("Cluster")
       ->take_all();
   command
-      .add_option("--one-machine", options->what.one_machine, "One node of so many units of each resource, decisions once a second")
+      .add_option("--one-machine", options->what.one_machine,
+                  "One node with this many units of each resource, and decisions once a second")
       ->group("Cluster");
   command.add_flag("--print-cluster", options->print_cluster, "Print all keys of a cluster with their defaults")->group("Cluster");
 }
@@ -167,24 +168,24 @@ void add_simulate(CLI::App& app, Action& action) {
   command->footer("Workloads:\n" + workloads::describe_kinds());
   auto& what = options->what;
   command->add_option("--workload", what.workload, "KIND:FILE[,key=value,...]; the kinds are below");
-  command->add_option("--from-log", what.from_log, "Event log of a real cluster: what if another scheduler had had these jobs");
+  command->add_option("--from-log", what.from_log, "Event log of a real cluster: replay its jobs, under its scheduler or others");
   command->add_option("--scheduler", what.schedulers, "NAME or 'NAME(key=value,...)'; several to compare them")
       ->take_all()
       ->delimiter('\0');
-  command->add_option("--scheduler-plugin", what.plugins, "Shared object with a scheduler of one's own (schedulers/plugin.hpp)")
+  command->add_option("--scheduler-plugin", what.plugins, "Shared object with a scheduler of your own (schedulers/plugin.hpp)")
       ->take_all();
   command->add_flag("--describe", options->describe, "Print the workload's figures and simulate nothing");
-  command->add_option("--seed", what.seed, "Of everything random (1)");
-  command->add_option("--seeds", what.seeds, "Runs with so many seeds from --seed on: means and confidence intervals");
+  command->add_option("--seed", what.seed, "Seed of everything random (1)");
+  command->add_option("--seeds", what.seeds, "Number of seeds, from --seed on: means and confidence intervals");
   command->add_option("--scale", what.resize.scale, "Multiply the bytes and tasks of each stage");
   command->add_option("--arrival-scale", what.resize.arrival_scale, "Multiply arrival times; 0: all arrive at once");
   command->add_option("--limit-jobs", what.resize.limit, "Only the first jobs of the file");
   command->add_option("--until", options->until, "End the runs at this virtual time");
-  command->add_option("--step", options->step, "Of what is shown over time");
+  command->add_option("--step", options->step, "Time between two points of what is shown over time");
   command->add_option("--report", options->report, "Write an HTML page with plots");
   command->add_flag("--json", options->json, "Print JSON instead of a table");
   command->add_option("--event-log", what.event_log, "Write the events of the run, as a master does");
-  command->add_flag("--quiet", options->quiet, "Do not tell of each run");
+  command->add_flag("--quiet", options->quiet, "Do not report each run");
   add_cluster_options(*command, options);
   command->callback([options, &action] { action = [options] { return simulate(*options); }; });
 }

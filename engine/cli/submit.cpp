@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/cli/commands.hpp"
+#include "engine/cli/options.hpp"
 
 namespace weft::cli {
 
@@ -17,7 +18,7 @@ struct SubmitOptions {
   std::string master = "127.0.0.1:7077";
   std::string binary;
   std::vector<std::string> arguments;
-  std::map<std::string, std::string> job{};  // options that the program is given too; empty values are not
+  std::map<std::string, std::string> job{};  // options that are passed on to the program, unless they are empty
 };
 
 Result<void> submit(const SubmitOptions& options) {
@@ -42,11 +43,11 @@ void add_submit(CLI::App& app, Action& action) {
   add_master_option(*command, options->master);
   command->add_option("binary", options->binary, "The job program")->required();
   const auto pass = [&](const char* option, const char* help) { command->add_option(option, options->job[option], help); };
-  pass("--user", "On whose behalf (default: who runs this)");
+  pass("--user", "On whose behalf the job runs (default: your login name)");
   pass("--pool", "Pool or queue of the scheduler");
-  pass("--priority", "Larger goes first");
-  pass("--deadline", "When the job should be done, from its start, such as 10min");
-  pass("--demand", "What each task needs of its node, such as cpu=1,memory=512MiB");
+  pass("--priority", "Jobs with a larger number go first");
+  pass("--deadline", "When the job should be done, counted from its start, such as 10min");
+  pass("--demand", "What each task takes of its node, such as cpu=1,memory=512MiB");
   command->add_option("arguments", options->arguments, "Its arguments, after --");
   command->callback([options, &action] { action = [options] { return submit(*options); }; });
 }

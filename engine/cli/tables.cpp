@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "engine/cli/commands.hpp"
+#include "engine/cli/options.hpp"
 #include "engine/cli/table_commands.hpp"
 
 namespace weft::cli {

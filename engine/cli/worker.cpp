@@ -12,6 +12,7 @@
 #include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/options.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "runtime/worker/worker_chunks.hpp"
 #include "runtime/worker/worker_tables.hpp"
@@ -56,73 +57,80 @@ Result<void> run(WorkerOptions options) {
   return fail(std::move(why));
 }
 
+/// Options of the command line that set a key of the settings file.
+struct WorkerFlag {
+  const char* option;
+  const char* key;
+  const char* help;
+};
+constexpr WorkerFlag kWorkerFlags[] = {
+    {"--slots", "worker.slots", "Tasks at a time (default: one per core)"},
+    {"--memory", "worker.memory", "Memory of an executor's tasks together (default: a quarter of the machine's)"},
+    {"--store-memory", "worker.store", "Map outputs kept in memory (default: a quarter of the machine's)"},
+    {"--link-rate", "worker.link_rate", "Bytes per second fetched from each other worker (default: no limit)"},
+    {"--directory", "worker.directory", "Work directory (default: a temporary one)"},
+    {"--listen", "worker.listen", "HOST:PORT where other workers fetch map outputs (default 127.0.0.1:0)"},
+    {"--advertise", "worker.advertise", "Host name or address that other workers should use for this one"},
+    {"--share", "worker.share", "Whether workers of this machine map each other's map outputs (default: true)"},
+    {"--name", "worker.name", "Name in listings (default: HOST-PID)"},
+    {"--host", "worker.host", "This machine, as inputs and topology files name it (default: its host name)"},
+    {"--rack", "worker.rack", "Rack of this machine (default: default); the file of a master's --topology overrides it"},
+    {"--stop-grace", "worker.stop_grace",
+     "How long a preempted or late task may take to stop before its executor is killed (default: 2s)"},
+    {"--capacity", "worker.capacity", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
+};
+
+void add_settings(CLI::App& command, const std::shared_ptr<WorkerOptions>& options) {
+  const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
+    return command.add_option_function<std::string>(
+        flag, [options, key](const std::string& value) { options->settings.push_back(key + "=" + value); }, help);
+  };
+  const auto list = [&](const std::string& flag, const std::string& key, const std::string& help) {
+    command.add_option_function<std::vector<std::string>>(
+        flag,
+        [options, key](const std::vector<std::string>& values) { options->settings.push_back(key + "=" + join(values, ",")); },
+        help);
+  };
+  setting("--master", "worker.master", "HOST:PORT of the master (default 127.0.0.1:7077)")->envname("WEFT_MASTER");
+  for (const WorkerFlag& flag : kWorkerFlags) setting(flag.option, flag.key, flag.help);
+  list("--attribute", "worker.attributes", "NAME=VALUE, a fact for schedulers, such as gpu=1; may be repeated");
+  list("--local-data", "worker.local_data", "Directory, as inputs name it, whose files lie on this machine; may be repeated");
+}
+
+void add_chunk_options(CLI::App& command, runtime::WorkerChunkOptions& chunks) {
+  command
+      .add_option("--chunk-dir", chunks.directories, "Directory for chunks of the cluster's files; may be repeated, one per disk")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_size_option(command, "--chunk-reserve", chunks.reserve,
+                  "Space of each chunk directory's file system that is left free (default: 1GiB)");
+  add_size_option(command, "--scrub-rate", chunks.scrub_rate,
+                  "Bytes per second that are read to find damaged chunks (default: 8MiB; 0: none)");
+  add_duration_option(command, "--scrub-interval", chunks.scrub_interval, Zero::refused,
+                      "How often every chunk is read to find damage (default: 1d)");
+  add_size_option(command, "--copy-rate", chunks.copy_rate,
+                  "Bytes per second of chunks copied to other workers (default: 128MiB; 0: no limit)");
+}
+
+void print_settings() {
+  runtime::WorkerOptions defaults;
+  Config config;
+  runtime::declare(config, defaults);
+  std::fputs(config.describe().c_str(), stdout);
+}
+
 }  // namespace
 
 void add_worker(CLI::App& app, Action& action) {
   auto options = std::make_shared<WorkerOptions>();
   CLI::App* command = app.add_subcommand("worker", "Run tasks on this machine for a master");
-  const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
-    return command->add_option_function<std::string>(
-        flag, [options, key](const std::string& value) { options->settings.push_back(key + "=" + value); }, help);
-  };
-  setting("--master", "worker.master", "HOST:PORT of the master (default 127.0.0.1:7077)")->envname("WEFT_MASTER");
-  setting("--slots", "worker.slots", "Tasks at a time (default: one per core)");
-  setting("--memory", "worker.memory", "Memory of an executor's tasks together (default: a quarter of the machine's)");
-  setting("--store-memory", "worker.store", "Map outputs kept in memory (default: a quarter of the machine's)");
-  setting("--link-rate", "worker.link_rate",
-          "Bytes a second of map outputs that are fetched from each other worker (default: as fast as they come)");
-  setting("--directory", "worker.directory", "Work directory (default: a temporary one)");
-  setting("--listen", "worker.listen", "HOST:PORT where other workers fetch map outputs (default 127.0.0.1:0)");
-  setting("--advertise", "worker.advertise", "Host name or address that other workers should use for this one");
-  setting("--share", "worker.share", "Whether workers of this machine map each other's map outputs (default: true)");
-  setting("--name", "worker.name", "Name in listings (default: HOST-PID)");
-  setting("--host", "worker.host", "This machine, as inputs and topology files name it (default: its host name)");
-  setting("--rack", "worker.rack", "Rack of this machine (default: default); a master with --topology knows better");
-  setting("--stop-grace", "worker.stop_grace",
-          "How long a preempted or late task may take to stop before its executor is killed (default: 2s)");
-  setting("--capacity", "worker.capacity", "What it has beside slots: memory=4GiB,disk_read=200MB (memory: as --memory)");
-  command->add_option_function<std::vector<std::string>>(
-      "--attribute",
-      [options](const std::vector<std::string>& values) { options->settings.push_back("worker.attributes=" + join(values, ",")); },
-      "NAME=VALUE that schedulers may want to know, such as gpu=1; may be repeated");
-  command->add_option_function<std::vector<std::string>>(
-      "--local-data",
-      [options](const std::vector<std::string>& values) { options->settings.push_back("worker.local_data=" + join(values, ",")); },
-      "Directory, as inputs name it, whose files lie on this machine; may be repeated");
-  command
-      ->add_option("--chunk-dir", options->chunks.directories,
-                   "Directory for chunks of the cluster's files; may be repeated, one per disk")
-      ->take_all()
-      ->allow_extra_args(false);
-  const auto size = [command](const std::string& flag, std::uint64_t& value, const std::string& help) {
-    command
-        ->add_option_function<std::string>(
-            flag, [&value](const std::string& text) { value = parse_size(text).value_or(value); }, help)
-        ->check([](const std::string& text) {
-          const auto parsed = parse_size(text);
-          return parsed ? std::string() : parsed.error().to_string();
-        });
-  };
-  size("--chunk-reserve", options->chunks.reserve, "Space of each chunk directory's file system that is left free (default: 1GiB)");
-  size("--scrub-rate", options->chunks.scrub_rate, "Bytes a second that are read to find damaged chunks (default: 8MiB; 0: none)");
-  command
-      ->add_option_function<std::string>(
-          "--scrub-interval",
-          [options](const std::string& text) { options->chunks.scrub_interval = parse_duration(text).value_or(Duration(0)); },
-          "How often every chunk is read to find damage (default: 1d)")
-      ->check([](const std::string& text) {
-        const auto parsed = parse_duration(text);
-        return !parsed ? parsed.error().to_string() : *parsed > Duration(0) ? std::string() : std::string("must be more than 0");
-      });
-  size("--copy-rate", options->chunks.copy_rate, "Bytes a second of chunks copied to other workers (default: 128MiB; 0: no bound)");
+  add_settings(*command, options);
+  add_chunk_options(*command, options->chunks);
   command->add_option("--config", options->config, "Settings file (TOML); options override it")->check(CLI::ExistingFile);
   command->add_flag_callback(
       "--print-config",
       [] {
-        runtime::WorkerOptions defaults;
-        Config config;
-        runtime::declare(config, defaults);
-        std::fputs(config.describe().c_str(), stdout);
+        print_settings();
         throw CLI::Success();
       },
       "Print all settings with their documentation");

@@ -60,7 +60,7 @@ TEST_F(MasterJournal, WithDamageIsRefusedAndCheckedAndRepaired) {
   write_file(journal, read_file(journal) + std::string(700, '\0'));  // a power loss
   const auto torn = command("check");
   EXPECT_EQ(torn.exit_code, 0);
-  EXPECT_TRUE(has(torn.out, "whole but for its end: the last 700 bytes")) << torn.out;
+  EXPECT_TRUE(has(torn.out, "whole but for its end: a crash left the last 700 bytes")) << torn.out;
   {
     Cluster cluster(0, kept());
     EXPECT_TRUE(has(cluster.admin({"job", "status", "1"}).out, "finished"));
@@ -78,7 +78,7 @@ TEST_F(MasterJournal, WithDamageIsRefusedAndCheckedAndRepaired) {
   const std::string damaged = read_file(journal);
   const auto repaired = command("repair");
   EXPECT_EQ(repaired.exit_code, 0) << repaired.err;
-  EXPECT_TRUE(has(repaired.out, "cut at byte 16") && has(repaired.out, journal + ".damaged")) << repaired.out;
+  EXPECT_TRUE(has(repaired.out, "truncated at byte 16") && has(repaired.out, journal + ".damaged")) << repaired.out;
   EXPECT_EQ(read_file(journal + ".damaged"), damaged);
   Cluster cluster(1, kept());
   EXPECT_NE(cluster.admin({"job", "status", "1"}).exit_code, 0);

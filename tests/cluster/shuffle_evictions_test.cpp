@@ -40,8 +40,8 @@ class ShuffleEvictions : public testing::Test {
   };
   Ahead ahead(int job) {
     const std::string status = cluster_.admin({"job", "status", std::to_string(job), "--json"}).out;
-    return {number(status, "brought_bytes"), number(status, "read_bytes"),         number(status, "unread_bytes"),
-            number(status, "evicted_bytes"), number(status, "evicted_file_bytes"), number(status, "returned_bytes")};
+    return {number(status, "prefetched_bytes"), number(status, "read_bytes"),         number(status, "wasted_bytes"),
+            number(status, "evicted_bytes"),    number(status, "evicted_file_bytes"), number(status, "returned_bytes")};
   }
   static std::uint64_t number(const std::string& json, const std::string& member) {
     const std::string key = "\"" + member + "\":";

@@ -75,7 +75,7 @@ TEST(SimulateCommand, NamesTheLargestNodeWhenADemandIsImpossible) {
 TEST(SimulateCommand, ReplaysALog) {
   const auto result = simulate({"--from-log", data("event_log.jsonl"), "--scheduler", "fifo"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("against what happened, under fifo:"));
+  EXPECT_THAT(result.out, HasSubstr("compared with what happened, under fifo:"));
   EXPECT_THAT(result.out, HasSubstr("1 count   4.1 s"));
 }
 

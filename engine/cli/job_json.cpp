@@ -1,0 +1,119 @@
+// The JSON of jobs; docs/cli.md tells which commands print it.
+#include "base/clock.hpp"
+#include "engine/cli/job_text.hpp"
+#include "engine/client/job_summary.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+const char* why_name(master::WaitingTasks::Why why) {
+  using Why = master::WaitingTasks::Why;
+  switch (why) {
+    case Why::parents:
+      return "parents";
+    case Why::held:
+      return "held";
+    case Why::avoiding:
+      return "avoiding";
+    case Why::placed:
+      return "placed";
+  }
+  return "unknown";
+}
+
+void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
+  json.begin_object().member("id", job.id.value()).member("name", job.name).member("user", job.user).member("pool", job.pool);
+  json.member("state", state_name(job.state)).member("error", job.error);
+  json.member("submitted_seconds_ago", in_seconds(now - job.submitted)).member("seconds", in_seconds(age(job, now)));
+  json.member("priority", job.priority);
+  if (job.shuffle_replicas > 1) json.member("shuffle_replicas", job.shuffle_replicas);
+  if (job.deadline) json.member("deadline_seconds_left", in_seconds(time_to_deadline(job, now)));
+  json.member("input_bytes", job.input_bytes).member("input_records", job.input_records).member("shuffle_bytes", job.shuffle_bytes);
+}
+
+}  // namespace
+
+void add_prefetch_stats(JsonWriter& json, const shuffle::PrefetchStats& stats) {
+  json.begin_object().member("prefetched_bytes", stats.prefetched_bytes).member("read_bytes", stats.read_bytes);
+  json.member("wasted_bytes", stats.wasted_bytes).member("evicted_bytes", stats.evicted_bytes);
+  json.member("evicted_file_bytes", stats.evicted_file_bytes).member("returned_bytes", stats.returned_bytes).end_object();
+}
+
+std::string jobs_json(const client::JobList& jobs) {
+  JsonWriter json;
+  json.begin_array();
+  for (const master::JobStatus& job : jobs.jobs) {
+    write_job(json, job, jobs.now);
+    json.end_object();
+  }
+  json.end_array();
+  return json.text() + "\n";
+}
+
+std::string job_json(const master::JobStatus& job, Duration now) {
+  JsonWriter json;
+  write_job(json, job, now);
+  json.key("prefetch");
+  add_prefetch_stats(json, job.prefetch);
+  client::add_lost_workers(json, job);
+  json.key("stages").begin_array();
+  for (const master::StageStatus& stage : job.stages) {
+    json.begin_object().member("id", stage.id.value()).member("name", stage.name).member("tasks", stage.tasks);
+    json.member("finished", stage.finished).member("running", stage.running).member("failed_attempts", stage.failed_attempts);
+    json.member("speculative_attempts", stage.speculative).member("speculative_won", stage.speculative_won);
+    json.member("tasks_in_two_attempts", stage.racing);
+    json.member("state", stage_state(stage)).member("reason", stage.reason);
+    json.member("input_bytes", stage.input_bytes).member("shuffle_bytes", stage.shuffle_bytes);
+    if (job.shuffle_replicas > 1)
+      json.member("replicas", stage.copies)
+          .member("replicas_abandoned", stage.copies_left)
+          .member("replicas_used", stage.copies_used);
+    if (stage.predicted_shuffle_bytes > 0)
+      json.member("predicted_shuffle_bytes", stage.predicted_shuffle_bytes)
+          .member("predicted_largest_partition_bytes", stage.predicted_largest_partition);
+    if (stage.rounds_evicted > 0)
+      json.member("rounds_deferred", stage.rounds_held_back)
+          .member("deferred_bytes", stage.bytes_held_back)
+          .member("rounds_evicted", stage.rounds_evicted)
+          .member("rounds_returned", stage.rounds_returned);
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.text() + "\n";
+}
+
+std::string counters_json(const master::JobStatus& job) {
+  JsonWriter json;
+  json.begin_object();
+  for (const auto& [name, value] : job.counters) json.member(name, value);
+  json.end_object();
+  return json.text() + "\n";
+}
+
+std::string explanation_json(const client::Explanation& explanation) {
+  const master::JobExplanation& job = explanation.job;
+  JsonWriter json;
+  json.begin_object().member("id", job.id.value()).member("name", job.name).member("state", state_name(job.state));
+  json.member("summary", job.summary).member("running", job.running).member("finished", job.finished);
+  json.member("tasks_in_two_attempts", job.racing).member("stragglers_waiting", job.straggling).key("waiting").begin_array();
+  for (const master::WaitingTasks& group : job.waiting) {
+    json.begin_object().member("stage", group.stage.value()).member("name", group.stage_name).member("tasks", group.tasks);
+    json.member("kind", why_name(group.why)).member("reason", group.reason);
+    if (group.since) json.member("seconds_ago", in_seconds(explanation.now - *group.since));
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.text() + "\n";
+}
+
+std::string logs_json(const std::vector<client::JobLog>& logs) {
+  JsonWriter json;
+  json.begin_array();
+  for (const client::JobLog& log : logs)
+    json.begin_object().member("node", log.node).member("error", log.error).member("text", as_chars(log.text.view())).end_object();
+  json.end_array();
+  return json.text() + "\n";
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,26 @@
+// Options that several commands share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+// Each adds an option to `command` and writes its value into `value`, which must live until the command line is parsed. A value
+// that cannot be parsed ends the program with exit code 2 and a line that says why.
+
+/// The --master option of all clients. Without it $WEFT_MASTER decides, then what `master` holds (127.0.0.1:7077).
+void add_master_option(CLI::App& command, std::string& master);
+/// A size in bytes, such as 64MiB.
+void add_size_option(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& help);
+/// A time, such as 250ms or 5s; `Zero::refused` wants more than 0.
+enum class Zero : bool { allowed, refused };
+void add_duration_option(CLI::App& command, const std::string& name, Duration& value, Zero zero, const std::string& help);
+
+}  // namespace weft::cli

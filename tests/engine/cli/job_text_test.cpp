@@ -1,0 +1,140 @@
+// What `weft job` prints of made-up jobs, as text and as JSON.
+#include "engine/cli/job_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json_reader.hpp"
+
+namespace weft::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+master::JobStatus running_job() {
+  master::JobStatus job;
+  job.id = JobId(7);
+  job.name = "word\ncount", job.user = "ann", job.pool = "nightly";
+  job.submitted = 10s;
+  job.deadline = 100s;
+  job.input_bytes = 8 * kMiB, job.input_records = 1000, job.shuffle_bytes = 3 * kMiB;
+  master::StageStatus maps;
+  maps.id = StageId(0), maps.name = "read_text | flat_map", maps.tasks = 8, maps.finished = 4, maps.running = 3;
+  maps.speculative = 3, maps.speculative_won = 1;
+  maps.shuffle_bytes = 3 * kMiB, maps.predicted_shuffle_bytes = 6 * kMiB, maps.predicted_largest_partition = kMiB;
+  master::StageStatus reduces;
+  reduces.id = StageId(1), reduces.name = "reduce_by_key", reduces.tasks = 4, reduces.waiting = true;
+  job.stages = {maps, reduces};
+  return job;
+}
+
+bool well_formed(const std::string& text) {
+  JsonReader json(text, "test");
+  return json.skip() && json.finish();
+}
+
+TEST(JobText, OfARunningJobHasItsStagesAndEstimates) {
+  const std::string text = job_text(running_job(), 40s);
+  EXPECT_THAT(text, HasSubstr("job 7 word\\ncount (running), user ann, running for 30.0 s\n"));
+  EXPECT_THAT(text, HasSubstr("pool nightly\n"));
+  EXPECT_THAT(text, HasSubstr("deadline: 1 min 00 s to spare\n"));
+  EXPECT_THAT(text, HasSubstr("SPECULATIVE"));
+  EXPECT_THAT(text, HasSubstr("3, 1 won"));
+  EXPECT_THAT(text, HasSubstr("3.00 MiB of about 6.00 MiB"));
+  EXPECT_THAT(text, HasSubstr("waiting for its input"));
+  for (const char* absent : {"error", "replica", "prefetched", "lost"}) EXPECT_THAT(text, Not(HasSubstr(absent)));
+}
+
+TEST(JobText, OfAJobThatEndedCountsItsTimeToTheEnd) {
+  master::JobStatus job = running_job();
+  job.state = master::JobState::failed;
+  job.ended = 130s;
+  job.error = "stage 0: no such file\nbook.txt";
+  const std::string text = job_text(job, 1000s);
+  EXPECT_THAT(text, HasSubstr("(failed), user ann, ran for 2 min 00 s\n"));
+  EXPECT_THAT(text, HasSubstr("deadline: missed by 30.0 s\n"));
+  EXPECT_THAT(text, HasSubstr("error: stage 0: no such file\\nbook.txt\n")) << "one line, whatever it quotes";
+  EXPECT_EQ(age(job, 1000s), 120s);
+  EXPECT_EQ(time_to_deadline(job, 1000s), -30s);
+}
+
+TEST(JobText, TellsWhatWasPrefetchedAndWhatBecameOfIt) {
+  master::JobStatus job = running_job();
+  job.prefetch = {.prefetched_bytes = 12 * kMiB, .read_bytes = 10 * kMiB};
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("prefetched 12.0 MiB: tasks read 10.0 MiB\n"));
+  job.prefetch.wasted_bytes = 2 * kMiB;
+  job.prefetch.evicted_bytes = 4 * kMiB, job.prefetch.evicted_file_bytes = kMiB, job.prefetch.returned_bytes = 3 * kMiB;
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("prefetched 12.0 MiB: tasks read 10.0 MiB, 2.00 MiB were wasted; 4.00 MiB were evicted "
+                                            "to 1.00 MiB on disk, 3.00 MiB of them came back\n"));
+  const std::string json = job_json(job, 40s);
+  EXPECT_THAT(json, HasSubstr(R"("prefetch":{"prefetched_bytes":12582912,"read_bytes":10485760,"wasted_bytes":2097152,)"
+                              R"("evicted_bytes":4194304,"evicted_file_bytes":1048576,"returned_bytes":3145728})"));
+}
+
+TEST(JobText, CountsReplicasOfAllStages) {
+  master::JobStatus job = running_job();
+  job.shuffle_replicas = 2;
+  job.stages[0].copies = 17;
+  job.stages[1].copies = 1, job.stages[1].copies_left = 2, job.stages[1].copies_used = 3;
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("replicas of map outputs: 18 made, 2 could not be made, 3 outputs were lost and read "
+                                            "from their replicas\n"));
+  EXPECT_THAT(job_json(job, 40s), HasSubstr(R"("replicas":17)"));
+  job.state = master::JobState::finished;
+  job.stages[1].copies_left = 0, job.stages[1].copies_used = 0;
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("map outputs had replicas\n"));
+}
+
+TEST(JobText, JsonIsWellFormedAndHasTheSameFigures) {
+  client::JobList jobs{{running_job()}, 40s};
+  master::JobStatus failed = running_job();
+  failed.state = master::JobState::failed, failed.error = "\"quoted\"\n", failed.deadline.reset();
+  failed.counters["bad lines"] = 3;
+  jobs.jobs.push_back(failed);
+  EXPECT_TRUE(well_formed(jobs_json(jobs)));
+  EXPECT_TRUE(well_formed(counters_json(failed)));
+  EXPECT_THAT(counters_table(failed), HasSubstr("bad lines"));
+  const std::string json = job_json(jobs.jobs[0], 40s);
+  EXPECT_TRUE(well_formed(json)) << json;
+  for (const char* member : {R"("id":7)", R"("state":"running")", R"("deadline_seconds_left":60)", R"("seconds":30)",
+                             R"("speculative_attempts":3)", R"("predicted_largest_partition_bytes":1048576)"})
+    EXPECT_THAT(json, HasSubstr(member));
+  EXPECT_THAT(job_json(failed, 40s), Not(HasSubstr("deadline_seconds_left")));
+  const std::string table = jobs_table(jobs);
+  EXPECT_THAT(table, HasSubstr("running"));
+  EXPECT_THAT(table, HasSubstr("failed"));
+}
+
+TEST(JobText, ExplainsGroupsOfWaitingTasks) {
+  client::Explanation explained;
+  explained.now = 60s;
+  explained.job.id = JobId(7), explained.job.name = "wordcount", explained.job.summary = "3 of 8 tasks wait";
+  EXPECT_EQ(explanation_text(explained), "job 7 wordcount (running): 3 of 8 tasks wait\n");
+  explained.job.waiting.push_back({.stage = StageId(1),
+                                   .stage_name = "reduce_by_key",
+                                   .tasks = 3,
+                                   .why = master::WaitingTasks::Why::parents,
+                                   .reason = "stage 0 has 4 tasks to go",
+                                   .since = 50s});
+  EXPECT_THAT(explanation_text(explained), HasSubstr("stage 0 has 4 tasks to go"));
+  EXPECT_THAT(explanation_text(explained), HasSubstr("10.0 s ago"));
+  const std::string json = explanation_json(explained);
+  EXPECT_TRUE(well_formed(json)) << json;
+  EXPECT_THAT(json, HasSubstr(R"("kind":"parents")"));
+  EXPECT_THAT(json, HasSubstr(R"("seconds_ago":10)"));
+}
+
+TEST(JobText, LogsHaveAHeadingForEachWorker) {
+  std::vector<client::JobLog> logs(2);
+  const std::string_view said = "hello";
+  logs[0].node = "w1", logs[0].text = Buffer::copy_of(as_bytes(said));
+  logs[1].node = "w2", logs[1].error = "not there";
+  EXPECT_EQ(logs_text(logs), "== w1 ==\nhello\n== w2 ==\n(not there)\n");
+  EXPECT_TRUE(well_formed(logs_json(logs)));
+}
+
+}  // namespace
+}  // namespace weft::cli
