@@ -13,6 +13,7 @@
 // message of the kind is made or read.
 #pragma once
 
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -46,6 +47,7 @@ struct WireStruct {
   std::uint16_t words = 0, pointers = 0;
   std::uint32_t choice = 0;  // where a union says which of its fields it is, in units of two bytes
   std::vector<Field> fields;
+  const WireStruct* next = nullptr;  // of the same C++ type in another schema
 };
 
 template <class T>
@@ -120,7 +122,7 @@ bool fits(const capnp::Type& type) {
   } else if constexpr (std::is_empty_v<T>) {
     return type.isVoid() || type.isStruct();
   } else {
-    return type.isStruct() && wire_struct<T>(type).schema == type.asStruct();
+    return type.isStruct() && !wire_struct<T>(type).fields.empty();
   }
 }
 
@@ -134,19 +136,23 @@ bool all_fit(const WireStruct& wire, std::type_identity<std::variant<T...>>) {
   return all_fit(wire, std::type_identity<std::tuple<T&...>>());
 }
 
-/// Made with the first value of T.
+/// Made with the first value of T that travels as that schema, and kept for good.
 template <class T>
 const WireStruct& wire_struct(const capnp::Type& type) {
-  static const WireStruct made = [&] {
-    WireStruct wire(type.asStruct());
-    if constexpr (kIs<std::variant, T>) {
-      WEFT_ASSERT(all_fit(wire, std::type_identity<T>()));
-    } else {
-      WEFT_ASSERT(all_fit(wire, std::type_identity<decltype(parts_of(std::declval<T&>()))>()));
-    }
-    return wire;
-  }();
-  return made;
+  static std::atomic<const WireStruct*> known{nullptr};
+  const capnp::StructSchema schema = type.asStruct();
+  for (const WireStruct* wire = known; wire != nullptr; wire = wire->next)
+    if (wire->schema == schema) return *wire;
+  auto* const made = new WireStruct(schema);  // NOLINT(cppcoreguidelines-owning-memory): shared by all threads until the end
+  if constexpr (kIs<std::variant, T>) {
+    WEFT_ASSERT(all_fit(*made, std::type_identity<T>()));
+  } else {
+    WEFT_ASSERT(all_fit(*made, std::type_identity<decltype(parts_of(std::declval<T&>()))>()));
+  }
+  made->next = known;
+  while (!known.compare_exchange_weak(made->next, made)) {
+  }
+  return *made;
 }
 
 /// About how many words the value takes beside the struct it is a field of.
@@ -326,10 +332,7 @@ void read_struct(capnp::AnyStruct::Reader in, const WireStruct& wire, T& value) 
 /// The value as a message of the schema, as Payload::header wants it.
 template <class Schema, class T>
 Buffer encode_versioned(const T& value) {
-  const capnp::Type type = capnp::Schema::from<Schema>();
-  const detail::WireStruct& wire = detail::wire_struct<T>(type);
-  static const bool fit = wire.schema == type.asStruct();
-  WEFT_ASSERT(fit);
+  const detail::WireStruct& wire = detail::wire_struct<T>(capnp::Schema::from<Schema>());
   // In one piece: nothing of it has to be put together.
   capnp::MallocMessageBuilder message(static_cast<unsigned>(detail::words_beside(value) + wire.words + wire.pointers + 8u));
   detail::write_struct(message.getRoot<capnp::AnyPointer>().initAsAnyStruct(wire.words, wire.pointers), wire, value);
@@ -340,10 +343,7 @@ Buffer encode_versioned(const T& value) {
 template <class Schema, class T>
 Result<T> decode_versioned(ByteView bytes, std::string_view what) {
   return read_message<capnp::AnyPointer>(bytes, what, [](capnp::AnyPointer::Reader in) -> Result<T> {
-    const capnp::Type type = capnp::Schema::from<Schema>();
-    const detail::WireStruct& wire = detail::wire_struct<T>(type);
-    static const bool fit = wire.schema == type.asStruct();
-    WEFT_ASSERT(fit);
+    const detail::WireStruct& wire = detail::wire_struct<T>(capnp::Schema::from<Schema>());
     T value{};
     detail::read_struct(in.getAs<capnp::AnyStruct>(), wire, value);
     return value;

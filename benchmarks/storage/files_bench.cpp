@@ -32,6 +32,7 @@ namespace weft::bench {
 namespace {
 
 using namespace storage;
+using namespace storage::files;
 using Clock = std::chrono::steady_clock;
 constexpr double kGiB = 1u << 30;
 constexpr int kInDirectory = 10'000;

@@ -27,8 +27,8 @@
 namespace weft::bench {
 namespace {
 
-using storage::SnapshotId;
-using storage::TableWrite;
+using storage::tables::SnapshotId;
+using storage::tables::TableWrite;
 constexpr std::uint64_t kValueBytes = 1000;
 constexpr std::uint32_t kPartitions = 8;
 
@@ -49,7 +49,7 @@ class Bench {
     for (const char* name : {"w1", "w2", "w3"})
       start({"worker", "--master", address, "--name", name, "--host", name, "--chunk-dir", directory + "/" + name, "--scrub-rate",
              "0"});
-    tables_ = need(storage::TableClient::connect(address));
+    tables_ = need(storage::tables::TableClient::connect(address));
     test::eventually([&] { return tables_->create("t", {kPartitions, 3}).has_value(); });
     test::eventually([&] {
       const auto status = tables_->describe("t");
@@ -118,7 +118,7 @@ class Bench {
   const std::uint64_t bytes_, keys_;
   const int rounds_;
   std::vector<std::unique_ptr<test::Process>> processes_;
-  std::shared_ptr<storage::TableClient> tables_;
+  std::shared_ptr<storage::tables::TableClient> tables_;
   std::vector<double> making_;
   Random random_{7};
 };

@@ -48,9 +48,9 @@ Result<void> fs_leave_safe_mode(const FsOptions& options);
 Result<void> node_drain(const FsOptions& options, bool on);
 
 /// For the files of fs_*.cpp.
-Result<std::shared_ptr<storage::FileSystem>> connect(const FsOptions& options);
+Result<std::shared_ptr<storage::files::FileSystem>> connect(const FsOptions& options);
 /// All paths that the written ones and their patterns mean, in the order they were written. A / at the end is fine.
-Result<std::vector<std::string>> expanded(storage::FileSystem& files, const std::vector<std::string>& written);
+Result<std::vector<std::string>> expanded(storage::files::FileSystem& files, const std::vector<std::string>& written);
 std::string without_slash(std::string path);
 
 }  // namespace weft::cli

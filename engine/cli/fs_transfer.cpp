@@ -21,8 +21,8 @@ namespace weft::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using storage::FileReader;
-using storage::FileSystem;
+using storage::files::FileReader;
+using storage::files::FileSystem;
 constexpr std::size_t kPieceBytes = 1u << 20;
 constexpr std::size_t kTailBytes = 64u << 10;
 
@@ -75,7 +75,7 @@ Result<void> copy_out(FileReader& reader, std::uint64_t offset, std::uint64_t en
   return {};
 }
 
-Result<void> copy_in(int from, const std::string& name, storage::FileWriter& writer, Bar& bar) {
+Result<void> copy_in(int from, const std::string& name, storage::files::FileWriter& writer, Bar& bar) {
   Buffer piece(kPieceBytes);
   while (true) {
     const ssize_t got = ::read(from, piece.data(), piece.size());
@@ -165,12 +165,12 @@ Result<std::uint64_t> begin_of_last(FileReader& reader, std::uint64_t lines) {
 
 }  // namespace
 
-Result<std::shared_ptr<storage::FileSystem>> connect(const FsOptions& options) {
-  storage::FileSystemOptions settings;
+Result<std::shared_ptr<storage::files::FileSystem>> connect(const FsOptions& options) {
+  storage::files::FileSystemOptions settings;
   settings.user = options.user;
   settings.patience = options.patience;
   settings.waiting = [](const std::string& what) { fmt::print(stderr, "weft: {} (--patience)\n", what); };
-  return storage::FileSystem::connect(options.master, settings);
+  return storage::files::FileSystem::connect(options.master, settings);
 }
 
 std::string without_slash(std::string path) {
@@ -178,7 +178,7 @@ std::string without_slash(std::string path) {
   return path;
 }
 
-Result<std::vector<std::string>> expanded(storage::FileSystem& files, const std::vector<std::string>& written) {
+Result<std::vector<std::string>> expanded(storage::files::FileSystem& files, const std::vector<std::string>& written) {
   std::vector<std::string> all;
   for (const std::string& path : written) {
     WEFT_ASSIGN(const auto some, files.glob(without_slash(path)));
@@ -244,7 +244,7 @@ Result<std::uint64_t> salvage(FileReader& reader) {
   for (const storage::ByteRange& range : missing) {
     bytes += range.length;
     fmt::print(stderr, "weft: {}: {} are missing; zeros are in their place\n", escaped(reader.status().path),
-               storage::ranges_text({range}, 1));
+               storage::files::ranges_text({range}, 1));
   }
   return bytes;
 }

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
 #include "base/text.hpp"
+#include "engine/cli/json_members.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/cli/table_commands.hpp"
 
@@ -14,7 +14,7 @@ namespace weft::cli {
 
 namespace {
 
-using storage::TableStatus;
+using storage::tables::TableStatus;
 
 std::string calendar(std::int64_t ms) {
   const auto seconds = static_cast<std::time_t>(ms / 1000);
@@ -45,7 +45,7 @@ void add_members(JsonWriter& json, const TableStatus& table) {
 }  // namespace
 
 Result<void> table_create(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   WEFT_TRY(tables->create(options.table, options.create));
   WEFT_ASSIGN(const TableStatus made, tables->describe(options.table));
   if (made.short_partitions > 0)
@@ -56,7 +56,7 @@ Result<void> table_create(const TableOptions& options) {
 }
 
 Result<void> table_list(const TableOptions& options) {
-  WEFT_ASSIGN(const auto client, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto client, storage::tables::TableClient::connect(options.master));
   WEFT_ASSIGN(const auto tables, client->list());
   if (options.json) {
     JsonWriter json;
@@ -78,7 +78,7 @@ Result<void> table_list(const TableOptions& options) {
 }
 
 Result<void> table_stat(const TableOptions& options) {
-  WEFT_ASSIGN(const auto client, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto client, storage::tables::TableClient::connect(options.master));
   WEFT_ASSIGN(const TableStatus table, client->describe(options.table));
   if (options.json) {
     JsonWriter json;
@@ -87,7 +87,7 @@ Result<void> table_stat(const TableOptions& options) {
     json.key("partition_list").begin_array();
     for (const auto& partition : table.partitions) {
       json.begin_object().member("epoch", partition.epoch).member("primary", partition.primary).member("bytes", partition.bytes);
-      json.member("trouble", partition.trouble).key("replicas").begin_array();
+      json.member("fault", partition.fault).key("replicas").begin_array();
       for (const auto& member : partition.members)
         json.begin_object()
             .member("worker", member.name)
@@ -103,31 +103,31 @@ Result<void> table_stat(const TableOptions& options) {
   }
   fmt::print("{}: {} partitions, {} replicas, {} snapshots, {}, {}\n", table.name, table.partition_count, table.replication,
              named(table), human_bytes(table.bytes), state_of(table));
-  Table text({"PARTITION", "PRIMARY", "IN SYNC", "BEHIND", "EPOCH", "SIZE", "TROUBLE"});
+  Table text({"PARTITION", "PRIMARY", "IN SYNC", "BEHIND", "EPOCH", "SIZE", "FAULT"});
   for (std::size_t p = 0; p < table.partitions.size(); ++p) {
     const auto& partition = table.partitions[p];
     std::vector<std::string> in_sync, behind;
     for (const auto& member : partition.members) (member.in_sync ? in_sync : behind).push_back(member.name);
     text.add({std::to_string(p), partition.primary.empty() ? "-" : partition.primary, join(in_sync, ","), join(behind, ","),
-              std::to_string(partition.epoch), human_bytes(partition.bytes), partition.trouble});
+              std::to_string(partition.epoch), human_bytes(partition.bytes), partition.fault});
   }
   print(text.text());
   return {};
 }
 
 Result<void> table_drop(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   return tables->drop(options.table);
 }
 
 Result<void> table_snapshot_create(const TableOptions& options) {
-  WEFT_TRY(storage::check_table_name("snapshot", options.name));
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_TRY(storage::tables::check_table_name("snapshot", options.name));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   return tables->snapshot(options.table, options.name).map([](auto&&) {});
 }
 
 Result<void> table_snapshot_list(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   WEFT_ASSIGN(const TableStatus table, tables->describe(options.table));
   JsonWriter json;
   json.begin_array();
@@ -142,7 +142,7 @@ Result<void> table_snapshot_list(const TableOptions& options) {
 }
 
 Result<void> table_snapshot_drop(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   return tables->drop_snapshot(options.table, options.name);
 }
 

@@ -20,7 +20,7 @@ struct TableOptions {
   std::string snapshot;            // to read from; empty: what is there now
   std::string from, to, prefix;
   std::uint64_t limit = 0;  // 0: none
-  storage::CreateTable create;
+  storage::tables::CreateTable create;
   bool json = false;
 };
 

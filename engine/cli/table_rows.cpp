@@ -18,14 +18,14 @@ namespace weft::cli {
 
 namespace {
 
-using storage::KeyRange;
-using storage::TableRow;
-using storage::TableWrite;
+using storage::tables::KeyRange;
+using storage::tables::TableRow;
+using storage::tables::TableWrite;
 constexpr std::size_t kRowsPieceBytes = 1u << 20;
 constexpr std::size_t kBatchBytes = 8u << 20, kBatchRows = 20'000;
 
-Result<storage::SnapshotId> snapshot_of(storage::TableClient& tables, const TableOptions& options) {
-  if (options.snapshot.empty()) return storage::SnapshotId();
+Result<storage::tables::SnapshotId> snapshot_of(storage::tables::TableClient& tables, const TableOptions& options) {
+  if (options.snapshot.empty()) return storage::tables::SnapshotId();
   return tables.find_snapshot(options.table, options.snapshot);
 }
 
@@ -63,14 +63,14 @@ Result<std::string> read_all(int from) {
     if (got < 0) return fail(errno_error("cannot read standard input", errno));
     if (got == 0) return all;
     all.append(piece, 0, static_cast<std::size_t>(got));
-    if (all.size() > storage::kLargestValueBytes + 1) return all;  // refused by its size
+    if (all.size() > storage::tables::kLargestValueBytes + 1) return all;  // refused by its size
   }
 }
 
 /// Rows of lines, in batches.
 class Importer {
  public:
-  Importer(storage::TableClient& tables, const std::string& table) : tables_(tables), table_(table) {}
+  Importer(storage::tables::TableClient& tables, const std::string& table) : tables_(tables), table_(table) {}
 
   Result<void> add(std::string_view line) {
     ++lines_;
@@ -84,7 +84,7 @@ class Importer {
     }
     bytes_ += line.size();
     batch_.push_back({std::move(key), std::move(value)});
-    WEFT_TRY(named(storage::check_writes({batch_.back()}).map([] { return 0; })));
+    WEFT_TRY(named(storage::tables::check_writes({batch_.back()}).map([] { return 0; })));
     return bytes_ >= kBatchBytes || batch_.size() >= kBatchRows ? flush() : Result<void>();
   }
   Result<void> flush() {
@@ -99,7 +99,7 @@ class Importer {
     if (result) return result;
     return fail(std::move(result).error().wrap(fmt::format("line {}", lines_)));
   }
-  storage::TableClient& tables_;
+  storage::tables::TableClient& tables_;
   const std::string& table_;
   std::vector<TableWrite> batch_;
   std::size_t bytes_ = 0, lines_ = 0;
@@ -117,14 +117,14 @@ Result<void> import_from(int file, const std::string& name, Importer& importer) 
     for (std::size_t end; (end = rest.find('\n', from)) != std::string::npos; from = end + 1)
       WEFT_TRY(importer.add(std::string_view(rest).substr(from, end - from)));
     rest.erase(0, from);
-    if (rest.size() > 4 * (storage::kLargestValueBytes + storage::kLargestKeyBytes))
+    if (rest.size() > 4 * (storage::tables::kLargestValueBytes + storage::tables::kLargestKeyBytes))
       return fail(Code::invalid_argument, fmt::format("{} has a line that is longer than any row", name));
   }
   if (!rest.empty()) WEFT_TRY(importer.add(rest));
   return importer.flush();
 }
 
-Result<void> print_rows(storage::TableScan& scan, std::uint64_t limit, bool json, int to) {
+Result<void> print_rows(storage::tables::TableScan& scan, std::uint64_t limit, bool json, int to) {
   std::string text = json ? "[" : "";
   bool first = true;
   for (std::uint64_t rows = 0; limit == 0 || rows < limit; ++rows) {
@@ -195,12 +195,12 @@ Result<void> table_put(const TableOptions& options) {
   if (value == "-") {
     WEFT_ASSIGN(value, read_all(0));
   }
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   return tables->put(options.table, {{options.words[0], std::move(value)}});
 }
 
 Result<void> table_get(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   WEFT_ASSIGN(const auto snapshot, snapshot_of(*tables, options));
   WEFT_ASSIGN(const auto values, tables->get(options.table, options.words, snapshot));
   std::string text;
@@ -225,7 +225,7 @@ Result<void> table_get(const TableOptions& options) {
 Result<void> table_scan(const TableOptions& options) {
   if (!options.prefix.empty() && (!options.from.empty() || !options.to.empty()))
     return fail(Code::invalid_argument, "say either --prefix or --from and --to");
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   WEFT_ASSIGN(const auto snapshot, snapshot_of(*tables, options));
   const KeyRange range = options.prefix.empty() ? KeyRange{options.from, options.to} : KeyRange::prefix(options.prefix);
   WEFT_ASSIGN(const auto scan, tables->scan(options.table, range, snapshot));
@@ -233,7 +233,7 @@ Result<void> table_scan(const TableOptions& options) {
 }
 
 Result<void> table_delete(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   std::vector<TableWrite> writes;
   for (const std::string& key : options.words) writes.push_back({key, std::nullopt});
   return tables->put(options.table, std::move(writes));
@@ -246,13 +246,13 @@ Result<void> table_import(const TableOptions& options) {
     file = Fd(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid()) return fail(errno_error("cannot read " + name, errno));
   }
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   Importer importer(*tables, options.table);
   return import_from(name == "-" ? 0 : file.get(), name == "-" ? "standard input" : name, importer);
 }
 
 Result<void> table_export(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
   WEFT_ASSIGN(const auto snapshot, snapshot_of(*tables, options));
   WEFT_ASSIGN(const auto scan, tables->scan(options.table, {}, snapshot));
   const std::string name = options.words.empty() ? "-" : options.words[0];

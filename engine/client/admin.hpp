@@ -7,7 +7,7 @@
 
 #include "base/rpc/rpc.hpp"
 #include "engine/client/protocol.hpp"
-#include "storage/master_link.hpp"
+#include "storage/master_connection.hpp"
 
 namespace weft::client {
 
@@ -34,7 +34,7 @@ class Admin {
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload);
 
   std::unique_ptr<rpc::Reactor> reactor_;
-  storage::MasterLink link_;
+  storage::MasterConnection link_;
 };
 
 }  // namespace weft::client

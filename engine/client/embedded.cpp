@@ -208,7 +208,7 @@ std::uint32_t slots_within(std::uint64_t budget) {
 }  // namespace
 
 std::shared_ptr<storage::RemoteFiles> files_of(const RunOptions& options) {
-  return storage::job_files({master_of_files(options), {}, options.user, options.temporary_directory});
+  return storage::files::job_files({master_of_files(options), {}, options.user, options.temporary_directory});
 }
 
 std::string master_of_files(const RunOptions& options) {

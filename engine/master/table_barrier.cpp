@@ -7,7 +7,7 @@
 namespace weft::master {
 namespace {
 
-using namespace storage;
+using namespace storage::tables;
 using namespace std::chrono_literals;
 constexpr auto kDeadline = 5s;
 constexpr auto kLater = 100ms;
@@ -51,11 +51,11 @@ void TableBarrier::later(std::function<void()> task) {
   });
 }
 
-void TableBarrier::each(const TableStatus& table, const PartitionRequest& request, Done done) {
+void TableBarrier::each(const TableStatus& table, const PartitionOperation& operation, OnDone done) {
   struct All {
     std::size_t left;
     Result<void> result;
-    Done done;
+    OnDone done;
   };
   const auto all = std::make_shared<All>(All{table.partitions.size(), {}, std::move(done)});
   const auto arrived = [alive = std::weak_ptr(alive_), all](std::uint32_t partition, const Result<void>& one) {
@@ -68,16 +68,13 @@ void TableBarrier::each(const TableStatus& table, const PartitionRequest& reques
     std::string address;
     for (const MemberStatus& member : partition.members)
       if (member.name == partition.primary) address = member.address;
-    PartitionRequest one = request;
-    one.place = {table.id, p};
-    one.epoch = partition.epoch;
     const auto fails = [this, arrived, p](const Error& why) { reactor_.post([arrived, p, why] { arrived(p, fail(why)); }); };
     if (partition.primary.empty() || address.empty()) {
       fails(Error(Code::unavailable,
-                  fmt::format("no worker can serve it{}{}", partition.trouble.empty() ? "" : ": ", partition.trouble)));
+                  fmt::format("no worker can serve it{}{}", partition.fault.empty() ? "" : ": ", partition.fault)));
       continue;
     }
-    peers_.ask(address, one, kDeadline,
+    peers_.ask(address, {{table.id, p}, partition.epoch, operation}, kDeadline,
                [arrived, p](const Result<PartitionReply>& reply) { arrived(p, reply ? Result<void>() : fail(reply.error())); });
   }
 }

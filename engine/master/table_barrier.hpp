@@ -24,10 +24,10 @@ class TableBarrier {
   using Job = std::function<void(std::function<void()> finished)>;
   void in_line(const std::string& table, Job job);
 
-  /// Sends each primary a request made of this one (place and epoch are filled in); `done` gets the first error. unavailable when a
+  /// Asks the primary of each partition for this; `done` gets the first error. unavailable when a
   /// partition has no primary.
-  using Done = std::function<void(Result<void>)>;
-  void each(const storage::TableStatus& table, const storage::PartitionRequest& request, Done done);
+  using OnDone = std::function<void(Result<void>)>;
+  void each(const storage::tables::TableStatus& table, const storage::tables::PartitionOperation& operation, OnDone done);
   /// A ticket for a hold.
   std::uint64_t ticket() { return ++ticket_; }
   void later(std::function<void()> task);
@@ -36,7 +36,7 @@ class TableBarrier {
   void next(const std::string& table);
 
   rpc::Reactor& reactor_;
-  storage::PartitionPeers peers_;
+  storage::tables::PartitionPeers peers_;
   std::map<std::string, std::deque<Job>> lines_;  // the first one runs
   std::uint64_t ticket_;
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;

@@ -38,26 +38,27 @@ class TableService {
 
  private:
   using SharedResponder = std::shared_ptr<rpc::Responder>;
-  Result<void> apply(const storage::TableRequest& request, storage::TableReply& reply);
-  void on_beat(const WorkerSite& worker, const storage::TableBeat& beat, SharedResponder responder);
-  void answer(storage::TableReply reply, SharedResponder responder);
+  struct Operations;
+  void on_heartbeat(const WorkerSite& worker, const storage::tables::TableHeartbeat& heartbeat, SharedResponder responder);
+  void answer(storage::tables::TableReply reply, SharedResponder responder);
   /// When it cannot be made durable, `responder` (may be null) is told, and `then` is not called.
   void publish(SharedResponder responder, std::function<void()> then);
 
-  void make_snapshot(storage::TableRequest request, SharedResponder responder, std::function<void()> finished);
+  void make_snapshot(storage::tables::TakeSnapshot request, SharedResponder responder, std::function<void()> finished);
   /// Again and again, until every partition's primary has heard of it.
   void release(const std::string& table, std::uint64_t ticket);
-  void give_up(const storage::TableRequest& request, storage::SnapshotId id, const Error& why, SharedResponder responder);
-  void commit(storage::TableRequest request, SharedResponder responder, std::function<void()> finished);
+  void give_up(const std::string& table, storage::tables::SnapshotId id, const Error& why, SharedResponder responder);
+  void commit(storage::tables::CommitTransaction request, SharedResponder responder, std::function<void()> finished);
   /// Until all partitions have it.
-  void carry_out(const std::string& table, const storage::TableCommit& commit, std::uint64_t ticket, std::function<void()> done);
+  void carry_out(const std::string& table, const storage::tables::TableCommit& commit, std::uint64_t ticket,
+                 std::function<void()> done);
   void resume_commits();
 
   const std::function<void(NodeId, rpc::MessageType, rpc::Payload)> send_;
   const std::function<void(Published)> publish_;
   Log log_{"tables"};
   std::string cluster_;
-  storage::Catalogue catalogue_;
+  storage::tables::TableCatalogue catalogue_;
   TableBarrier barrier_;
   std::map<std::string, NodeId> nodes_;  // by their names
   std::set<std::string> resuming_;       // tables with a commit that is being carried out

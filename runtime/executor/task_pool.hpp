@@ -45,7 +45,7 @@ class TaskPool {
   JobProgram& program_;
   WorkerLink& worker_;
   Report report_;
-  const std::shared_ptr<storage::RemoteFiles> files_ = storage::job_files_of_environment();
+  const std::shared_ptr<storage::RemoteFiles> files_ = storage::files::job_files_of_environment();
   PagePool pages_;
 
   std::mutex mutex_;  // guards everything below

@@ -65,14 +65,14 @@ ExecutorStart WorkerJob::executor_start() const {
   start.directory = setup_.directory;
   start.log_path = worker_.log_path(setup_.job);
   start.stop_grace = worker_.options.stop_grace;
-  storage::JobFilesOptions files;
+  storage::files::JobFilesOptions files;
   files.directory = worker_.job_directory(setup_.job);
   if (!worker_.options.private_cluster) {  // whose executors inherit what their driver knows
     files.master = worker_.options.master;
     files.host = worker_.options.name;
     files.user = setup_.user;
   }
-  start.environment = storage::environment_of(files);
+  start.environment = storage::files::environment_of(files);
   start.setup.job = setup_.job;
   start.setup.node = worker_.outputs.self;
   start.setup.slots = slots_for(setup_.task_cpu, worker_.options.slots);

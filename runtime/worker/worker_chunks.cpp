@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "storage/chunks/chunk_store.hpp"
+#include "storage/derived.hpp"
 #include "storage/files/protocol.hpp"
 #include "storage/transfer/chunk_server.hpp"
 
@@ -17,6 +18,7 @@ namespace weft::runtime {
 namespace {
 
 using namespace storage;
+using namespace storage::files;
 constexpr auto kMasterDeadline = std::chrono::seconds(10);
 constexpr auto kRetry = std::chrono::milliseconds(100);
 constexpr std::uint32_t kMostTries = 50;
@@ -52,7 +54,7 @@ class WorkerChunks final : public ChunkService {
     registration_ = std::make_shared<bool>(true);
     master->request(kStorageHello, {}, kMasterDeadline, guarded(alive_, [this, master](Result<rpc::Message> answer) {
                       if (master != master_) return;
-                      auto site = answer ? decode_storage_site(*answer) : fail(std::move(answer).error());
+                      auto site = answer ? decode_derived<StorageSite>(*answer, "storage site") : fail(std::move(answer).error());
                       if (!site) return again(site.error());
                       if (!site->enabled)
                         return log_.warn("the master keeps no files (no --data-dir): the chunk directories stay idle");
@@ -65,17 +67,17 @@ class WorkerChunks final : public ChunkService {
     joined_ = false;
     registration_.reset();
     next_report_.reset();
-    news_ = {};
+    update_ = {};
   }
 
   bool on_notify(const rpc::Message& message) override {
     if (message.type != kChunkCommands) return false;
-    auto commands = decode_chunk_commands(message);
+    auto commands = decode_derived<ChunkCommands>(message, "commands about chunks");
     if (!commands) {
       again(commands.error());
       return true;
     }
-    for (StorageCommand& command : *commands) {
+    for (StorageCommand& command : commands->commands) {
       if (!store_) break;
       if (const auto* erase = std::get_if<EraseChunks>(&command))
         this->erase(std::make_shared<const std::vector<ChunkId>>(erase->chunks), 0);
@@ -90,7 +92,7 @@ class WorkerChunks final : public ChunkService {
   void heartbeat() override {
     if (!joined_) return;
     // At once: what else waits for disks, a mass deletion say, must not make this worker look dead.
-    if (SystemClock().now() - measured_ < kSilence) master_->notify(kStorageSpace, storage::encode(StorageJoin{"", space_}));
+    if (SystemClock().now() - measured_ < kSilence) master_->notify(kStorageSpace, encode_derived(StorageJoin{"", space_}));
     if (std::exchange(measuring_, true)) return;
     shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, &reactor = shell_.reactor] {
       const Space space = space_of(*store);
@@ -179,7 +181,7 @@ class WorkerChunks final : public ChunkService {
         if (alive.expired() || !master_) return;
         measured(space);
         const auto to = master_;
-        to->request(kStorageJoin, storage::encode(StorageJoin{shell_.data_address, space}), kMasterDeadline,
+        to->request(kStorageJoin, encode_derived(StorageJoin{shell_.data_address, space}), kMasterDeadline,
                     guarded(alive_, [this, to](Result<rpc::Message> answer) {
                       if (to != master_) return;
                       if (!answer) return again(answer.error());
@@ -190,13 +192,13 @@ class WorkerChunks final : public ChunkService {
     });
   }
 
-  /// All chunks, then the news since. The first piece, which names none, goes before they are listed: of what the master hears
+  /// All chunks, then the updates since. The first piece, which names none, goes before they are listed: of what the master hears
   /// later than that, from here or from writers, the list is no denial. Now and then again, so that nothing that went wrong between
   /// here and there goes wrong for good.
   void report() {
     joined_ = true;
     listing_ = true;
-    master_->notify(kBlockReport, storage::encode(ChunkReport{{}, true, false}));
+    master_->notify(kBlockReport, encode_derived(ChunkReport{{}, true, false}));
     shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, to = master_, &reactor = shell_.reactor] {
       auto stored = store->list();
       auto damaged = store->quarantined();
@@ -206,11 +208,11 @@ class WorkerChunks final : public ChunkService {
           const std::size_t end = std::min(stored.size(), from + kReportedAtOnce);
           ChunkReport piece{{}, false, end == stored.size()};
           for (std::size_t i = from; i < end; ++i) piece.chunks.push_back(stored[i].info);
-          to->notify(kBlockReport, storage::encode(piece));
+          to->notify(kBlockReport, encode_derived(piece));
         }
         std::vector<ChunkNote> aside;
         for (const StoredChunk& chunk : damaged) aside.push_back({ChunkEvent::corrupt, chunk.info});
-        news_.notes.insert(news_.notes.begin(), aside.begin(), aside.end());  // what has become of them since comes after
+        update_.notes.insert(update_.notes.begin(), aside.begin(), aside.end());  // what has become of them since comes after
         log_.debug("keeps {} chunks", stored.size());
         listing_ = false;
         flush();
@@ -250,21 +252,21 @@ class WorkerChunks final : public ChunkService {
 
   void on_event(ChunkEvent event, const std::vector<ChunkInfo>& chunks) {
     if (!joined_) return;  // the report will say it
-    for (const ChunkInfo& info : chunks) news_.notes.push_back({event, info});
+    for (const ChunkInfo& info : chunks) update_.notes.push_back({event, info});
     flush();
   }
 
   void flush() {
     if (!joined_ || listing_) return;
-    if (news_.notes.empty() && news_.failed_copies.empty()) return;
-    master_->notify(kChunkNews, storage::encode(std::exchange(news_, {})));
+    if (update_.notes.empty() && update_.failed_copies.empty()) return;
+    master_->notify(kChunkUpdate, encode_derived(std::exchange(update_, {})));
   }
 
   void copy(const CopyChunk& command) {
     server_->copy_to({command.chunk, command.sources}, {command.address},
                      guarded(alive_, [this, chunk = command.chunk.id, to = command.to](Result<ChunkWritten> written) {
                        if (written || !joined_) return;  // its target reports it
-                       news_.failed_copies.push_back({chunk, to, written.error().to_string()});
+                       update_.failed_copies.push_back({chunk, to, written.error().to_string()});
                        flush();
                      }));
   }
@@ -285,7 +287,7 @@ class WorkerChunks final : public ChunkService {
   TimePoint measured_;
   Random random_;
   std::unique_ptr<rpc::Timer> next_report_;
-  ChunkNews news_;  // not told yet
+  ChunkUpdate update_;  // not sent yet
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ class WorkerTables final : public ChunkService {
 
  private:
   std::unique_ptr<ChunkService> chunks_;
-  storage::TableServer tables_;
+  storage::tables::TableServer tables_;
 };
 
 }  // namespace

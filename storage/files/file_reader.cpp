@@ -7,18 +7,18 @@
 #include "base/text.hpp"
 #include "storage/files/file_system_impl.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 namespace {
 
-constexpr Duration kReadPause = std::chrono::milliseconds(200);
+constexpr Retry::Pauses kReadPauses{std::chrono::milliseconds(200), std::chrono::milliseconds(200)};
 constexpr std::size_t kScanBytes = 1u << 20;
-constexpr std::size_t kMostRangesTold = 8;
+constexpr std::size_t kMostRangesNamed = 8;
 constexpr std::uint32_t kMostUnchanged = 5;  // tries of replicas that answered that they cannot be read
 
 class Reader final : public FileReader {
  public:
-  Reader(std::shared_ptr<FileSystemImpl> files, FileReply located)
-      : files_(std::move(files)), status_(std::move(located.files.at(0).status)), places_(std::move(located)) {}
+  Reader(std::shared_ptr<FileSystemImpl> files, Located located)
+      : files_(std::move(files)), status_(located.file.file), places_(std::move(located)) {}
 
   const FileStatus& status() const override { return status_; }
   std::uint64_t local_bytes() const override { return local_; }
@@ -47,9 +47,9 @@ class Reader final : public FileReader {
  private:
   /// From one chunk. One that was found damaged is not waited for again.
   Salvaged salvage_some(std::uint64_t offset, MutableBytes into) {
-    const FilePlace* place = known(offset);
+    const ChunkPlace* place = known(offset);
     if (place == nullptr) return nothing(offset, into);
-    const std::uint64_t rest = place->offset + place->chunk.info.length - offset;
+    const std::uint64_t rest = place->offset + place->info.length - offset;
     const MutableBytes room = into.first(std::min<std::uint64_t>(into.size(), rest));
     const std::uint64_t begin = place->offset;
     if (broken_ != begin) {
@@ -69,46 +69,45 @@ class Reader final : public FileReader {
 
   /// From one chunk. When none of its replicas could be read, asks where they are now: workers come and go, replicas move.
   Result<std::size_t> read_some(std::uint64_t offset, MutableBytes into) {
-    Patience patience(files_->options());
+    Retry retry(files_->options(), kReadPauses);
     std::uint32_t unchanged = 0;
     while (true) {
       auto got = try_read(offset, into);
       if (got) return got;
       chunk_.reset();
-      const auto told = [&](Error why) {
+      const auto explained_by = [&](Error why) {
         return std::move(why).wrap(fmt::format("cannot read {} at byte {}", escaped(status_.path), offset));
       };
       const bool may_come_back = got.error().code() == Code::unavailable || got.error().code() == Code::deadline_exceeded;
-      const Error why = told(std::move(got).error());
+      const Error why = explained_by(std::move(got).error());
       auto moved = locate_again(offset);
-      if (!moved) return fail(told(std::move(moved).error()));
-      if (*moved && !patience.over()) continue;
+      if (!moved) return fail(explained_by(std::move(moved).error()));
+      if (*moved && !retry.over()) continue;
       // The master may hear later than this reader that a replica is gone.
-      if ((!may_come_back && ++unchanged > kMostUnchanged) || !patience.wait(why, kReadPause)) return fail(explained(why, offset));
+      if ((!may_come_back && ++unchanged > kMostUnchanged) || !retry.wait(why)) return fail(explained(why, offset));
     }
   }
 
   /// Of a damaged chunk: where that is so, what is lost of it, and how to get the rest.
   Error explained(const Error& why, std::uint64_t offset) {
-    const FilePlace* place = known(offset);
-    if (place == nullptr || place->chunk.corrupt.empty() || broken_ == place->offset) return why;
+    const ChunkPlace* place = known(offset);
+    if (place == nullptr || place->corrupt.empty() || broken_ == place->offset) return why;
     std::vector<std::string> workers;
-    for (const NodeId id : place->chunk.corrupt)
-      for (const NodeStorage& node : places_.nodes)
-        if (node.id == id) workers.push_back(node.node.name);
+    for (const NodeId id : place->corrupt)
+      for (const NodeSite& site : places_.nodes)
+        if (site.id == id) workers.push_back(site.node.name);
     std::sort(workers.begin(), workers.end());
     broken_ = place->offset;
-    const auto lost = missing({place->offset, place->chunk.info.length});
+    const auto lost = missing({place->offset, place->info.length});
     broken_ = kNone;
     chunk_.reset();
     if (lost.empty()) return why;
     const std::string path = escaped(status_.path);
-    return {
-        why.code(),
-        fmt::format("cannot read {} at byte {}: {} is damaged on {}: {} of the file are lost; `weft fs cat --salvage {}` writes "
-                    "the rest",
-                    path, offset, to_string(place->chunk.info.id), escaped(join(workers, ", ")), ranges_text(lost, kMostRangesTold),
-                    path)};
+    return {why.code(),
+            fmt::format(
+                "cannot read {} at byte {}: {} is damaged on {}: {} of the file are lost; `weft fs cat --salvage {}` writes "
+                "the rest",
+                path, offset, to_string(place->info.id), escaped(join(workers, ", ")), ranges_text(lost, kMostRangesNamed), path)};
   }
 
   bool enters(std::uint64_t offset) {
@@ -126,13 +125,13 @@ class Reader final : public FileReader {
 
   Result<void> enter(std::uint64_t offset) {
     chunk_.reset();
-    const FilePlace* place = known(offset);
+    const ChunkPlace* place = known(offset);
     if (place == nullptr) return fail(Code::corrupt, "the master named no chunk for these bytes");
-    if (place->chunk.nodes.empty() && place->chunk.corrupt.empty())
+    if (place->nodes.empty() && place->corrupt.empty())
       return fail(Code::unavailable,
-                  places_.report.safe_mode
-                      ? fmt::format("no worker with {} has come back since the master was started", to_string(place->chunk.info.id))
-                      : fmt::format("no worker has {}; see `weft fs fsck`", to_string(place->chunk.info.id)));
+                  places_.safe_mode
+                      ? fmt::format("no worker with {} has come back since the master was started", to_string(place->info.id))
+                      : fmt::format("no worker has {}; see `weft fs fsck`", to_string(place->info.id)));
     begin_ = place->offset;
     WEFT_ASSIGN(chunk_, files_->chunks().open(location_of(*place, places_.nodes, files_->options().writer)));
     return {};
@@ -141,39 +140,34 @@ class Reader final : public FileReader {
   /// Of the chunk at that offset; true when it lies elsewhere than was known. Ids of chunks are never used again, so another one
   /// there is of another file.
   Result<bool> locate_again(std::uint64_t offset) {
-    FileRequest request{Operation::locate, status_.path};
-    request.offset = offset;
-    request.length = 1;
-    WEFT_ASSIGN(FileReply now, files_->ask(request));
-    FilePlace* const before = known(offset);
-    if (before == nullptr || now.files.size() != 1 || now.files[0].places.size() != 1 ||
-        now.files[0].places[0].chunk.info != before->chunk.info || now.files[0].places[0].offset != before->offset)
+    WEFT_ASSIGN(Located now, files_->ask(Locate{status_.path, offset, 1}));
+    ChunkPlace* const before = known(offset);
+    if (before == nullptr || now.file.chunks.size() != 1 || now.file.chunks[0].info != before->info ||
+        now.file.chunks[0].offset != before->offset)
       return fail(Code::not_found, "the file was replaced by another while it was read");
-    places_.report.safe_mode = now.report.safe_mode;
-    std::vector<NodeId>& nodes = now.files[0].places[0].chunk.nodes;
-    std::vector<NodeId>& corrupt = now.files[0].places[0].chunk.corrupt;
-    const bool moved = before->chunk.nodes != nodes || before->chunk.corrupt != corrupt;
-    before->chunk.nodes = std::move(nodes);
-    before->chunk.corrupt = std::move(corrupt);
-    for (NodeStorage& node : now.nodes) {
-      std::erase_if(places_.nodes, [&](const NodeStorage& known) { return known.id == node.id; });
-      places_.nodes.push_back(std::move(node));
+    places_.safe_mode = now.safe_mode;
+    ChunkPlace& after = now.file.chunks[0];
+    const bool moved = before->nodes != after.nodes || before->corrupt != after.corrupt;
+    *before = std::move(after);
+    for (NodeSite& site : now.nodes) {
+      std::erase_if(places_.nodes, [&](const NodeSite& known) { return known.id == site.id; });
+      places_.nodes.push_back(std::move(site));
     }
     return moved;
   }
 
-  FilePlace* known(std::uint64_t offset) {
-    auto& places = places_.files[0].places;
+  ChunkPlace* known(std::uint64_t offset) {
+    auto& places = places_.file.chunks;
     const auto behind = std::upper_bound(places.begin(), places.end(), offset,
-                                         [](std::uint64_t at, const FilePlace& place) { return at < place.offset; });
+                                         [](std::uint64_t at, const ChunkPlace& place) { return at < place.offset; });
     if (behind == places.begin()) return nullptr;
-    FilePlace& place = *(behind - 1);
-    return offset - place.offset < place.chunk.info.length ? &place : nullptr;
+    ChunkPlace& place = *(behind - 1);
+    return offset - place.offset < place.info.length ? &place : nullptr;
   }
 
   std::shared_ptr<FileSystemImpl> files_;
   FileStatus status_;
-  FileReply places_;  // of all its chunks, as when it was opened: a path may mean another file a moment later
+  Located places_;  // of all its chunks, as when it was opened: a path may mean another file a moment later
   std::unique_ptr<ChunkReader> chunk_;
   std::uint64_t begin_ = 0;  // of the chunk, in the file
   static constexpr std::uint64_t kNone = UINT64_MAX;
@@ -204,8 +198,8 @@ std::string ranges_text(const std::vector<ByteRange>& ranges, std::size_t most) 
   return text;
 }
 
-std::unique_ptr<FileReader> make_reader(std::shared_ptr<FileSystemImpl> files, FileReply located) {
+std::unique_ptr<FileReader> make_reader(std::shared_ptr<FileSystemImpl> files, Located located) {
   return std::make_unique<Reader>(std::move(files), std::move(located));
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

@@ -11,12 +11,11 @@
 #include "storage/files/lease.hpp"
 #include "storage/namespace/path.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 namespace {
 
 constexpr Duration kAskDeadline = std::chrono::seconds(15);
-constexpr Duration kFirstPause = std::chrono::milliseconds(20);
-constexpr Duration kLongestPause = std::chrono::seconds(1);
+constexpr Retry::Pauses kPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 constexpr std::uint64_t kCheckedAtOnce = 1000;
 
 ChunkClientOptions client_options(const FileSystemOptions& options) {
@@ -53,51 +52,38 @@ Result<void> FileSystemImpl::begin() {
   return master_.connect().map([](auto&&) {});
 }
 
-Result<FileReply> FileSystemImpl::ask_once(const FileRequest& request, Duration deadline) {
-  WEFT_ASSIGN(const rpc::Message answer, master_.call(kFileRequest, storage::encode(request), deadline));
+Result<FileReply> FileSystemImpl::ask_for_once(const FileRequest& request, Duration deadline) {
+  WEFT_ASSIGN(const rpc::Message answer, master_.call(kFileRequest, encode(request), deadline));
   return decode_file_reply(answer);
 }
 
-Result<FileReply> FileSystemImpl::ask(const FileRequest& request, bool* repeated) {
-  Patience patience(options_);
-  for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    auto reply = ask_once(request, kAskDeadline);
-    if (reply || !MasterLink::worth_another_try(reply.error()) || !patience.wait(reply.error(), pause)) return reply;
-    if (repeated != nullptr) *repeated = true;
-  }
+Result<FileReply> FileSystemImpl::ask_for(const FileRequest& request, bool* repeated) {
+  WEFT_ASSIGN(const rpc::Message answer,
+              master_.call(
+                  kFileRequest, [&] { return encode(request); }, kAskDeadline, Retry(options_, kPauses), repeated));
+  return decode_file_reply(answer);
 }
 
-Result<FileStatus> FileSystemImpl::stat(const std::string& path) {
-  FileRequest request{Operation::stat, path};
-  WEFT_ASSIGN(FileReply reply, ask(request));
-  if (reply.files.size() != 1) return fail(Code::corrupt, "the master answered with another number of files than one");
-  return std::move(reply.files[0].status);
-}
+Result<FileStatus> FileSystemImpl::stat(const std::string& path) { return ask(Stat{path}); }
 
 Result<std::vector<FileStatus>> FileSystemImpl::list(const std::string& path) {
   std::vector<FileStatus> all;
-  FileRequest request{Operation::list, path};
-  request.length = kMostListed;
-  while (true) {
-    WEFT_ASSIGN(FileReply reply, ask(request));
-    all.reserve(all.size() + reply.files.size());
-    for (FileEntry& entry : reply.files) all.push_back(std::move(entry.status));
-    if (reply.files.size() < kMostListed) return all;
-    request.other = name_of(all.back().path);
+  for (List some{path, {}};; some.after = name_of(all.back().path)) {
+    WEFT_ASSIGN(Listing listing, ask(some));
+    const bool end = listing.entries.size() < kMostListed;
+    std::move(listing.entries.begin(), listing.entries.end(), std::back_inserter(all));
+    if (end) return all;
   }
 }
 
 Result<std::vector<FilePiece>> FileSystemImpl::pieces(const std::string& path) {
-  FileRequest request{Operation::locate, path};
-  request.length = UINT64_MAX;
-  WEFT_ASSIGN(FileReply reply, ask(request));
+  WEFT_ASSIGN(const Located located, ask(Locate{path, 0, UINT64_MAX}));
   std::vector<FilePiece> all;
-  if (reply.files.size() != 1) return fail(Code::corrupt, "the master answered with another number of files than one");
-  for (const FilePlace& place : reply.files[0].places) {
-    FilePiece& piece = all.emplace_back(FilePiece{place.offset, place.chunk.info.length, {}});
-    for (const NodeId id : place.chunk.nodes)
-      for (const NodeStorage& node : reply.nodes)
-        if (node.id == id) piece.hosts.push_back(node.node.host);
+  for (const ChunkPlace& place : located.file.chunks) {
+    FilePiece& piece = all.emplace_back(FilePiece{place.offset, place.info.length, {}});
+    for (const NodeId id : place.nodes)
+      for (const NodeSite& site : located.nodes)
+        if (site.id == id) piece.hosts.push_back(site.node.host);
     std::sort(piece.hosts.begin(), piece.hosts.end());
     piece.hosts.erase(std::unique(piece.hosts.begin(), piece.hosts.end()), piece.hosts.end());
   }
@@ -105,20 +91,16 @@ Result<std::vector<FilePiece>> FileSystemImpl::pieces(const std::string& path) {
 }
 
 Result<void> FileSystemImpl::make_directory(const std::string& path, bool parents) {
-  FileRequest request{Operation::make_directory, path, {}, options_.user};
-  request.flag = parents;
   bool repeated = false;
-  const auto made = ask(request, &repeated);
-  if (made || (repeated && made.error().code() == Code::already_exists)) return {};
-  return fail(made.error());
+  return done_or(ask(MakeDirectory{path, options_.user, parents}, &repeated), repeated, Code::already_exists);
 }
 
 namespace {
 
-class Leased final : public DirectoryLease {
+class HeldLease final : public DirectoryLease {
  public:
-  Leased(std::shared_ptr<FileSystemImpl> files, LeaseId id) : lease_(std::move(files), id) {}
-  ~Leased() override { lease_.abandon(); }
+  HeldLease(std::shared_ptr<FileSystemImpl> files, LeaseId id) : lease_(std::move(files), id) {}
+  ~HeldLease() override { lease_.abandon(); }
 
  private:
   Lease lease_;
@@ -127,97 +109,64 @@ class Leased final : public DirectoryLease {
 }  // namespace
 
 Result<std::unique_ptr<DirectoryLease>> FileSystemImpl::lease_directory(const std::string& path) {
-  WEFT_ASSIGN(const FileReply reply, ask(FileRequest{Operation::lease_directory, path, {}, options_.user}));
-  return std::make_unique<Leased>(shared_from_this(), reply.lease);
+  WEFT_ASSIGN(const Leased leased, ask(LeaseDirectory{path, options_.user}));
+  return std::make_unique<HeldLease>(shared_from_this(), leased.lease);
 }
 
 Result<void> FileSystemImpl::remove(const std::string& path, bool recursive) {
-  FileRequest request{Operation::remove, path};
-  request.flag = recursive;
   bool repeated = false;
-  const auto gone = ask(request, &repeated);
-  if (gone || (repeated && gone.error().code() == Code::not_found)) return {};
-  return fail(gone.error());
+  return done_or(ask(Remove{path, recursive}, &repeated), repeated, Code::not_found);
 }
 
 Result<void> FileSystemImpl::rename(const std::string& from, const std::string& to, bool replace) {
-  FileRequest request{Operation::rename, from, to};
-  request.flag = replace;
   bool repeated = false;
-  const auto renamed = ask(request, &repeated);
+  const auto renamed = ask(Rename{from, to, replace}, &repeated);
   if (renamed || (repeated && renamed.error().code() == Code::not_found && stat(to) && !stat(from))) return {};
   return fail(renamed.error());
 }
 
 Result<void> FileSystemImpl::set_replication(const std::string& path, std::uint32_t replication) {
-  FileRequest request{Operation::set_replication, path};
-  request.replication = replication;
-  return ask(request).map([](auto&&) {});
+  return ask(SetReplication{path, replication}).map([](Done) {});
 }
 
-Result<Usage> FileSystemImpl::usage(const std::string& path) {
-  return ask(FileRequest{Operation::usage, path}).map([](FileReply&& reply) { return reply.usage; });
-}
+Result<Usage> FileSystemImpl::usage(const std::string& path) { return ask(AskUsage{path}); }
 
 Result<void> FileSystemImpl::check(const std::string& path, const Visit& visit) {
-  FileRequest request{Operation::check, path};
-  request.length = kCheckedAtOnce;
-  while (true) {
-    WEFT_ASSIGN(const FileReply reply, ask(request));
-    if (reply.files.empty()) return {};
-    for (const FileEntry& entry : reply.files) visit(entry, reply.nodes);
-    request.other = reply.files.back().status.path;
+  for (Check some{path, {}, kCheckedAtOnce};;) {
+    WEFT_ASSIGN(const Checked checked, ask(some));
+    if (checked.files.empty()) return {};
+    for (const FileChunks& file : checked.files) visit(file, checked.nodes);
+    some.after = checked.files.back().file.path;
   }
 }
 
 Result<FileReport> FileSystemImpl::report() {
-  FileReport report;
-  WEFT_ASSIGN(FileReply storage, ask(FileRequest{Operation::report}));
-  report.storage = std::move(storage.report);
-  report.storage.nodes = std::move(storage.nodes);
-  WEFT_ASSIGN(FileReply users, ask(FileRequest{Operation::users}));
-  report.users = std::move(users.users);
-  return report;
+  WEFT_ASSIGN(StorageReport storage, ask(AskReport{}));
+  WEFT_ASSIGN(Users users, ask(ListUsers{}));
+  return FileReport{std::move(storage), std::move(users.users)};
 }
 
 Result<void> FileSystemImpl::set_quota(const std::string& user, const Quota& quota) {
-  FileRequest request{Operation::set_quota, {}, {}, user};
-  request.length = quota.bytes;
-  request.offset = quota.entries;
-  return ask(request).map([](auto&&) {});
+  return ask(SetQuota{user, quota}).map([](Done) {});
 }
-
 Result<void> FileSystemImpl::drain(const std::string& worker, bool on) {
-  FileRequest request{Operation::drain, {}, worker};
-  request.flag = on;
-  return ask(request).map([](auto&&) {});
+  return ask(Drain{worker, on}).map([](Done) {});
 }
-
 Result<void> FileSystemImpl::balance(double threshold) {
-  FileRequest request{Operation::balance};
-  request.share = threshold;
-  return ask(request).map([](auto&&) {});
+  return ask(Balance{threshold}).map([](Done) {});
 }
-
 Result<void> FileSystemImpl::leave_safe_mode() {
-  return ask(FileRequest{Operation::leave_safe_mode}).map([](auto&&) {});
+  return ask(LeaveSafeMode{}).map([](Done) {});
 }
 
 Result<std::unique_ptr<FileReader>> FileSystemImpl::open(const std::string& path) {
-  FileRequest request{Operation::locate, path};
-  request.length = UINT64_MAX;
-  WEFT_ASSIGN(FileReply located, ask(request));
-  if (located.files.size() != 1) return fail(Code::corrupt, "the master answered with another number of files than one");
+  WEFT_ASSIGN(Located located, ask(Locate{path, 0, UINT64_MAX}));
   return make_reader(shared_from_this(), std::move(located));
 }
 
 Result<std::unique_ptr<FileWriter>> FileSystemImpl::create(const std::string& path, const CreateOptions& options) {
-  FileRequest request{Operation::create, path, {}, options_.user};
-  request.replication = options.replication;
-  request.chunk_bytes = options.chunk_bytes;
-  request.flag = options.overwrite;
-  WEFT_ASSIGN(const FileReply reply, ask(request));
-  return make_writer(shared_from_this(), path, reply.lease, options);
+  WEFT_ASSIGN(const Leased leased, ask(CreateFile{path, options_.user, options}));
+  return make_writer(shared_from_this(), path, leased.lease, options);
 }
 
 namespace {
@@ -258,17 +207,17 @@ Result<std::vector<std::string>> FileSystem::glob(const std::string& written) {
   return found;
 }
 
-ChunkLocation location_of(const FilePlace& place, const std::vector<NodeStorage>& nodes, const std::string& host) {
-  ChunkLocation location{place.chunk.info, {}};
+ChunkLocation location_of(const ChunkPlace& place, const std::vector<NodeSite>& nodes, const std::string& host) {
+  ChunkLocation location{place.info, {}};
   const auto add = [&](const std::vector<NodeId>& ids, std::vector<std::string>& to) {
     for (const bool here : {true, false})
       for (const NodeId id : ids)
-        for (const NodeStorage& node : nodes)
-          if (node.id == id && (node.node.host == host || node.node.name == host) == here) to.push_back(node.node.address);
+        for (const auto& [known, node] : nodes)
+          if (known == id && (node.host == host || node.name == host) == here) to.push_back(node.address);
   };
-  add(place.chunk.nodes, location.replicas);
-  add(place.chunk.corrupt, location.damaged);
+  add(place.nodes, location.replicas);
+  add(place.corrupt, location.damaged);
   return location;
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

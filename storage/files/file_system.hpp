@@ -17,7 +17,7 @@
 #include "base/result.hpp"
 #include "storage/files/protocol.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 
 struct FileSystemOptions {
   std::string user;    // owner of what is made; empty: who runs the program
@@ -104,7 +104,7 @@ class FileSystem {
   virtual Result<void> set_replication(const std::string& path, std::uint32_t replication) = 0;
   virtual Result<Usage> usage(const std::string& path) = 0;
   /// Calls `visit` for every file below the path, in order, with the nodes that are named in it.
-  using Visit = std::function<void(const FileEntry&, const std::vector<NodeStorage>&)>;
+  using Visit = std::function<void(const FileChunks&, const std::vector<NodeSite>&)>;
   virtual Result<void> check(const std::string& path, const Visit& visit) = 0;
   virtual Result<FileReport> report() = 0;
   virtual Result<void> set_quota(const std::string& user, const Quota& quota) = 0;
@@ -117,4 +117,4 @@ class FileSystem {
   Result<std::vector<std::string>> glob(const std::string& pattern);
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

@@ -6,11 +6,11 @@
 
 #include "base/rpc/rpc.hpp"
 #include "storage/files/file_system.hpp"
-#include "storage/master_link.hpp"
-#include "storage/patience.hpp"
+#include "storage/master_connection.hpp"
+#include "storage/retry.hpp"
 #include "storage/transfer/chunk_client.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 
 class FileSystemImpl final : public FileSystem, public std::enable_shared_from_this<FileSystemImpl> {
  public:
@@ -39,24 +39,33 @@ class FileSystemImpl final : public FileSystem, public std::enable_shared_from_t
 
   /// One request; asked again while the master is away, for as long as there is patience. `repeated` tells whether it was: then an
   /// earlier one may have been carried out though its answer was lost.
-  Result<FileReply> ask(const FileRequest& request, bool* repeated = nullptr);
-  Result<FileReply> ask_once(const FileRequest& request, Duration deadline);
+  template <class Operation>
+  Result<typename Operation::Reply> ask(const Operation& operation, bool* repeated = nullptr) {
+    return reply_to<Operation>(ask_for(FileRequest(operation), repeated));
+  }
+  template <class Operation>
+  Result<typename Operation::Reply> ask_once(const Operation& operation, Duration deadline) {
+    return reply_to<Operation>(ask_for_once(FileRequest(operation), deadline));
+  }
   const FileSystemOptions& options() const { return options_; }
   ChunkClient& chunks() { return *chunks_; }
 
  private:
+  Result<FileReply> ask_for(const FileRequest& request, bool* repeated);
+  Result<FileReply> ask_for_once(const FileRequest& request, Duration deadline);
+
   FileSystemOptions options_;
   std::unique_ptr<rpc::Reactor> reactor_;
-  MasterLink master_;
+  MasterConnection master_;
   std::unique_ptr<ChunkClient> chunks_;
 };
 
 /// A place as the chunk client wants it, nearest replica first.
-ChunkLocation location_of(const FilePlace& place, const std::vector<NodeStorage>& nodes, const std::string& host);
+ChunkLocation location_of(const ChunkPlace& place, const std::vector<NodeSite>& nodes, const std::string& host);
 
 /// `located` is the answer to a locate of all of one file.
-std::unique_ptr<FileReader> make_reader(std::shared_ptr<FileSystemImpl> files, FileReply located);
+std::unique_ptr<FileReader> make_reader(std::shared_ptr<FileSystemImpl> files, Located located);
 std::unique_ptr<FileWriter> make_writer(std::shared_ptr<FileSystemImpl> files, std::string path, LeaseId lease,
                                         CreateOptions options);
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

@@ -10,10 +10,10 @@
 #include "storage/files/kept_chunk.hpp"
 #include "storage/files/lease.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 namespace {
 
-constexpr Duration kWritePause = std::chrono::milliseconds(100);
+constexpr Retry::Pauses kWritePauses{std::chrono::milliseconds(100), std::chrono::milliseconds(100)};
 constexpr std::uint64_t kUnknownBytes = 1u << 20;
 
 /// Keeps a chunk's bytes until it is durable, so that one whose first worker dies can be begun again elsewhere.
@@ -51,8 +51,7 @@ class Writer final : public FileWriter {
     if (closed_) return {};
     if (kept_.size() != 0)
       if (auto sealed = seal(); !sealed) return broken(std::move(sealed).error());
-    if (auto done = files_->ask(FileRequest{Operation::complete, {}, {}, {}, lease_.id()}); !done)
-      return broken(std::move(done).error());
+    if (auto done = files_->ask(CompleteFile{lease_.id()}); !done) return broken(std::move(done).error());
     closed_ = true;
     lease_.end();
     return {};
@@ -82,27 +81,26 @@ class Writer final : public FileWriter {
   }
 
   Result<void> allocate() {
-    Patience patience(files_->options());
+    Retry retry(files_->options(), kWritePauses);
     while (true) {
       auto begun = try_allocate();
       if (begun) return begun;
       const bool quiet = begun.error().code() == Code::unavailable || begun.error().code() == Code::deadline_exceeded;
-      if (!quiet || !patience.wait(begun.error(), kWritePause)) return begun;
+      if (!quiet || !retry.wait(begun.error())) return begun;
       // Workers that failed may have been busy only: all are asked again when nobody else is left.
       excluded_.clear();
     }
   }
 
   Result<void> try_allocate() {
-    FileRequest request{Operation::allocate, {}, files_->options().writer, {}, lease_.id()};
-    request.nodes = excluded_;
-    request.length = expected_of_chunk();
-    WEFT_ASSIGN(FileReply reply, files_->ask_once(request, std::chrono::seconds(15)));
-    id_ = reply.chunk;
-    targets_ = std::move(reply.nodes);
+    const std::uint64_t bytes = expected_of_chunk();
+    WEFT_ASSIGN(Allocated made_for,
+                files_->ask_once(AllocateChunk{lease_.id(), files_->options().writer, excluded_, bytes}, std::chrono::seconds(15)));
+    id_ = made_for.chunk;
+    targets_ = std::move(made_for.targets);
     std::vector<std::string> addresses;
-    for (const NodeStorage& node : targets_) addresses.push_back(node.node.address);
-    auto made = files_->chunks().create(id_, addresses, request.length);
+    for (const NodeSite& site : targets_) addresses.push_back(site.node.address);
+    auto made = files_->chunks().create(id_, addresses, bytes);
     if (!made) {
       excluded_.push_back(targets_.front().id);
       return fail(Code::unavailable, std::move(made).error().to_string());
@@ -121,24 +119,24 @@ class Writer final : public FileWriter {
 
   /// The first worker failed.
   Result<void> again() {
-    const Patience patience(files_->options());
+    const Retry retry(files_->options(), kWritePauses);
     while (true) {
       auto sent = elsewhere(targets_.front().id);
-      if (sent || !chunk_ || patience.over()) return sent;
+      if (sent || !chunk_ || retry.over()) return sent;
     }
   }
 
   Result<ChunkWritten> write_out() {
-    const Patience patience(files_->options());
+    const Retry retry(files_->options(), kWritePauses);
     auto written = chunk_->seal();
-    while (!written && !patience.over()) {
+    while (!written && !retry.over()) {
       WEFT_TRY(again());
       written = chunk_->seal();
     }
     return written;
   }
 
-  static bool has(const ChunkWritten& written, const NodeStorage& node) {
+  static bool has(const ChunkWritten& written, const NodeSite& node) {
     return std::find(written.durable.begin(), written.durable.end(), node.node.address) != written.durable.end();
   }
 
@@ -147,8 +145,8 @@ class Writer final : public FileWriter {
   Result<ChunkWritten> write_out_twice() {
     WEFT_ASSIGN(ChunkWritten written, write_out());
     if (written.durable.size() != 1 || targets_.size() == 1) return written;
-    const std::vector<NodeStorage> targets = targets_;
-    const auto failed = std::find_if(targets.begin(), targets.end(), [&](const NodeStorage& node) { return !has(written, node); });
+    const std::vector<NodeSite> targets = targets_;
+    const auto failed = std::find_if(targets.begin(), targets.end(), [&](const NodeSite& node) { return !has(written, node); });
     const auto moved = elsewhere(failed->id);
     if (!moved && id_ == written.info.id) return written;  // there is no other place
     if (!moved) WEFT_TRY(again());
@@ -158,12 +156,11 @@ class Writer final : public FileWriter {
   Result<void> seal() {
     WEFT_ASSIGN(const ChunkWritten written, write_out_twice());
     chunk_.reset();
-    FileRequest request{Operation::seal, {}, {}, {}, lease_.id()};
-    request.chunk = written.info;
-    for (const NodeStorage& node : targets_)
-      if (has(written, node)) request.nodes.push_back(node.id);
-    WEFT_TRY(files_->ask(request));
-    if (request.nodes.size() < options_.replication) ++short_chunks_;
+    SealChunk sealed{lease_.id(), written.info, {}};
+    for (const NodeSite& site : targets_)
+      if (has(written, site)) sealed.durable.push_back(site.id);
+    WEFT_TRY(files_->ask(sealed));
+    if (sealed.durable.size() < options_.replication) ++short_chunks_;
     kept_.clear();
     excluded_.clear();
     return {};
@@ -174,7 +171,7 @@ class Writer final : public FileWriter {
   const CreateOptions options_;
   std::unique_ptr<ChunkWriter> chunk_;  // null: none is being written
   ChunkId id_;
-  std::vector<NodeStorage> targets_;
+  std::vector<NodeSite> targets_;
   std::vector<NodeId> excluded_;
   KeptChunk kept_;              // the bytes of the chunk being written
   std::uint64_t expected_ = 0;  // in all; 0: not known
@@ -191,4 +188,4 @@ std::unique_ptr<FileWriter> make_writer(std::shared_ptr<FileSystemImpl> files, s
   return std::make_unique<Writer>(std::move(files), std::move(path), lease, options);
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

@@ -10,11 +10,11 @@
 
 #include "base/log.hpp"
 #include "storage/files/file_system.hpp"
-#include "storage/files/job_tables.hpp"
 #include "storage/namespace/path.hpp"
 #include "storage/remote_waiting.hpp"
+#include "storage/tables/job_tables.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 namespace {
 
 /// How tasks of a worker learn what is in JobFilesOptions.
@@ -50,7 +50,8 @@ class Output final : public RemoteOutput {
 
 class JobFiles final : public RemoteFiles, public TablesBesideFiles, public WaitsForMaster {
  public:
-  explicit JobFiles(JobFilesOptions options) : options_(std::move(options)), tables_(job_tables(options_.master, options_.host)) {}
+  explicit JobFiles(JobFilesOptions options)
+      : options_(std::move(options)), tables_(tables::job_tables(options_.master, options_.host)) {}
 
   Result<InputFiles> expand(const std::string& input) override {
     WEFT_ASSIGN(const auto files, connected());
@@ -197,4 +198,4 @@ std::vector<std::string> environment_of(const JobFilesOptions& options) {
   return variables;
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

@@ -7,7 +7,7 @@
 
 #include "storage/remote.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 
 struct JobFilesOptions {
   std::string master;     // empty: every use is an error that says what to do
@@ -23,4 +23,4 @@ std::shared_ptr<RemoteFiles> job_files_of_environment();
 /// "NAME=value" of all that is not empty, which job_files_of_environment() understands.
 std::vector<std::string> environment_of(const JobFilesOptions& options);
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

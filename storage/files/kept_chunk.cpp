@@ -7,7 +7,7 @@
 
 #include "base/unlinked_file.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 1u << 20;
@@ -55,4 +55,4 @@ void KeptChunk::clear() {
   size_ = 0;
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

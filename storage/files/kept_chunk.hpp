@@ -9,7 +9,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 
 class KeptChunk {
  public:
@@ -30,4 +30,4 @@ class KeptChunk {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace weft::storage {
+namespace weft::storage::files {
 namespace {
 
 constexpr Duration kRenew = std::chrono::seconds(10);
@@ -25,16 +25,16 @@ void Lease::end() {
 
 void Lease::abandon() {
   end();
-  (void)files_->ask_once(FileRequest{Operation::abandon, {}, {}, {}, id_}, kAbandonDeadline);
+  (void)files_->ask_once(Abandon{id_}, kAbandonDeadline);
 }
 
 void Lease::renew() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kRenew, [this] { return ended_; })) {
     lock.unlock();
-    (void)files_->ask_once(FileRequest{Operation::renew, {}, {}, {}, id_}, kRenewDeadline);  // what is wrong shows elsewhere
+    (void)files_->ask_once(Renew{id_}, kRenewDeadline);  // what is wrong shows elsewhere
     lock.lock();
   }
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

@@ -8,7 +8,7 @@
 
 #include "storage/files/file_system_impl.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 
 /// Renews the lease from a thread of its own until end(), which may be called several times; not thread-safe.
 class Lease {
@@ -34,4 +34,4 @@ class Lease {
   std::thread renewer_;
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::files

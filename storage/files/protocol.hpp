@@ -1,82 +1,186 @@
-// Messages about files and chunks with the master: numbers 500 to 599. The namespace's own types travel.
+// Messages about files and chunks with the master: numbers 500 to 599 (docs/formats/files.md). The namespace's own types travel.
+//
+// What clients and the master say to each other crosses releases: each operation is a struct of its own, which lies in
+// protocol.capnp field by field (base/rpc/versioned.hpp). What workers and the master say is derived from the structs below, for
+// they are of one release (storage/derived.hpp).
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/rpc/rpc.hpp"
 #include "storage/namespace/types.hpp"
 
-namespace weft::storage {
+namespace weft::storage::files {
 
 enum FileMessage : rpc::MessageType {
-  kFileRequest = 500,    // request, client to master: FileRequest -> FileReply
+  kFileRequest = 502,    // request, client to master: FileRequest -> FileReply
   kStorageHello = 510,   // request, registered worker to master: nothing -> StorageSite
   kStorageJoin = 511,    // request, worker to master: StorageJoin -> nothing; then block reports
   kBlockReport = 512,    // notification, worker to master: ChunkReport
-  kChunkNews = 513,      // notification, worker to master: ChunkNews
+  kChunkUpdate = 513,    // notification, worker to master: ChunkUpdate
   kStorageSpace = 514,   // notification, worker to master: StorageJoin without an address, as a heartbeat
   kChunkCommands = 515,  // notification, master to worker: ChunkCommands, to be carried out in order
 };
 
-/// What a client asks for. Behind each, the fields of the request it uses, and what the reply has.
-enum class Operation : std::uint16_t {
-  make_directory = 1,  // path, user, flag (parents)
-  create = 2,          // path, user, replication, chunk_bytes, flag (overwrite) -> lease
-  allocate = 3,  // lease, other (writer's host or worker), nodes (excluded), length (expected, or 0) -> chunk, nodes (the pipeline)
-  seal = 4,      // lease, chunk, nodes (durable)
-  complete = 5,  // lease
-  abandon = 6,   // lease
-  renew = 7,     // lease
-  remove = 8,    // path, flag (recursive)
-  rename = 9,    // path, other (to), flag (replace)
-  set_replication = 10,  // path, replication
-  set_quota = 11,        // user, length (bytes), offset (entries)
-  stat = 12,             // path -> files[0]
-  list = 13,             // path, other (after), length (most) -> files
-  locate = 14,           // path, offset, length -> files[0] with places, nodes
-  usage = 15,            // path -> numbers
-  check = 16,            // path, other (after), length (most) -> files with places, nodes
-  users = 17,            // -> users
-  report = 18,           // -> numbers, flag, balancing, nodes
-  drain = 19,            // other (worker's name), flag (on)
-  balance = 20,          // share
-  leave_safe_mode = 21,
-  lease_directory = 22,  // path, user -> lease
-};
+// ---- clients and the master: one struct per operation, and what answers it -------------------------------------------
 
-/// Entries in one answer to `list`; fewer mean that there are no more.
-inline constexpr std::uint64_t kMostListed = 15'000;
-
-struct FileRequest {
-  Operation operation{};
-  std::string path{}, other{}, user{};
-  LeaseId lease{};
-  bool flag = false;
-  std::uint32_t replication = 0;
-  std::uint64_t chunk_bytes = 0, offset = 0, length = 0;
-  double share = 0;
-  ChunkInfo chunk{};
-  std::vector<NodeId> nodes{};
-};
-
-struct FilePlace {
-  ChunkCheck chunk;
-  std::uint64_t offset = 0;  // in its file
-};
-struct FileEntry {
-  FileStatus status;
-  std::vector<FilePlace> places;
-};
-struct FileReply {
+struct Done {};
+struct Leased {
   LeaseId lease;
-  ChunkId chunk;
-  std::vector<FileEntry> files;
-  std::vector<NodeStorage> nodes;
-  std::vector<UserStatus> users;
-  Usage usage;
-  StorageReport report;  // its nodes are those above
 };
+struct Allocated {
+  ChunkId chunk;
+  std::vector<NodeSite> targets;  // the pipeline in order
+};
+/// Entries of a directory. Fewer than kMostListed mean that there are no more.
+struct Listing {
+  std::vector<FileStatus> entries;
+};
+inline constexpr std::uint64_t kMostListed = 15'000;
+struct Located {
+  FileChunks file;
+  std::vector<NodeSite> nodes;  // all that are named in it
+  bool safe_mode = false;
+};
+struct Checked {
+  std::vector<FileChunks> files;  // none: there are no more
+  std::vector<NodeSite> nodes;    // all that are named in them
+};
+struct Users {
+  std::vector<UserStatus> users;
+};
+using FileReply = std::variant<Done, Leased, Allocated, FileStatus, Listing, Located, Usage, Checked, Users, StorageReport>;
+
+struct MakeDirectory {
+  std::string path, user;
+  bool parents = false;
+  using Reply = Done;
+};
+/// A new directory that goes with its lease.
+struct LeaseDirectory {
+  std::string path, user;
+  using Reply = Leased;
+};
+struct CreateFile {
+  std::string path, user;
+  CreateOptions options;
+  using Reply = Leased;
+};
+struct AllocateChunk {
+  LeaseId lease;
+  std::string writer;  // host of who writes, or the name of the worker there
+  std::vector<NodeId> excluded;
+  std::uint64_t bytes = 0;  // expected; 0: not known
+  using Reply = Allocated;
+};
+struct SealChunk {
+  LeaseId lease;
+  ChunkInfo chunk;
+  std::vector<NodeId> durable;
+  using Reply = Done;
+};
+struct CompleteFile {
+  LeaseId lease;
+  using Reply = Done;
+};
+struct Abandon {
+  LeaseId lease;
+  using Reply = Done;
+};
+struct Renew {
+  LeaseId lease;
+  using Reply = Done;
+  static constexpr bool kAtOnce = true;
+};
+struct Remove {
+  std::string path;
+  bool recursive = false;
+  using Reply = Done;
+};
+struct Rename {
+  std::string from, to;
+  bool replace = false;
+  using Reply = Done;
+};
+struct SetReplication {
+  std::string path;
+  std::uint32_t replication = 0;
+  using Reply = Done;
+};
+struct SetQuota {
+  std::string user;
+  Quota quota;
+  using Reply = Done;
+};
+struct Stat {
+  std::string path;
+  using Reply = FileStatus;
+  static constexpr bool kAtOnce = true;
+};
+/// kMostListed entries at most, behind the name `after`.
+struct List {
+  std::string path, after;
+  using Reply = Listing;
+  static constexpr bool kAtOnce = true;
+};
+/// The chunks that overlap [offset, offset + length).
+struct Locate {
+  std::string path;
+  std::uint64_t offset = 0, length = 0;
+  using Reply = Located;
+  static constexpr bool kAtOnce = true;
+};
+struct AskUsage {
+  std::string path;
+  using Reply = Usage;
+  static constexpr bool kAtOnce = true;
+};
+/// Files below the path, behind the path `after`.
+struct Check {
+  std::string path, after;
+  std::uint64_t most = 0;
+  using Reply = Checked;
+  static constexpr bool kAtOnce = true;
+};
+struct ListUsers {
+  using Reply = Users;
+  static constexpr bool kAtOnce = true;
+};
+struct AskReport {
+  using Reply = StorageReport;
+  static constexpr bool kAtOnce = true;
+};
+struct Drain {
+  std::string worker;
+  bool on = false;
+  using Reply = Done;
+};
+struct Balance {
+  double threshold = 0;
+  using Reply = Done;
+};
+struct LeaveSafeMode {
+  using Reply = Done;
+};
+using FileRequest = std::variant<MakeDirectory, LeaseDirectory, CreateFile, AllocateChunk, SealChunk, CompleteFile, Abandon, Renew,
+                                 Remove, Rename, SetReplication, SetQuota, Stat, List, Locate, AskUsage, Check, ListUsers,
+                                 AskReport, Drain, Balance, LeaveSafeMode>;
+
+/// Answered at once: it changes nothing that has to be on the disk before.
+template <class Operation>
+concept AnsweredAtOnce = requires {
+  Operation::kAtOnce;
+};
+
+rpc::Payload encode(const FileRequest& request);
+rpc::Payload encode(const FileReply& reply);
+/// corrupt when the bytes are not one, or an operation that this version does not know.
+Result<FileRequest> decode_file_request(const rpc::Message& message);
+Result<FileReply> decode_file_reply(const rpc::Message& message);
+
+// ---- workers and the master ---------------------------------------------------------------------------------------------
 
 struct StorageSite {
   bool enabled = false;  // the master keeps a namespace
@@ -99,26 +203,13 @@ struct ChunkNote {
   ChunkEvent event{};
   ChunkInfo chunk;  // of sealed ones all, else the id
 };
-struct ChunkNews {
+struct ChunkUpdate {
   std::vector<ChunkNote> notes;  // in the order in which it happened
   std::vector<FailedCopy> failed_copies;
 };
+/// Of one node.
+struct ChunkCommands {
+  std::vector<StorageCommand> commands;
+};
 
-rpc::Payload encode(const FileRequest& message);
-rpc::Payload encode(const FileReply& message);
-rpc::Payload encode(const StorageSite& message);
-rpc::Payload encode(const StorageJoin& message);
-rpc::Payload encode(const ChunkReport& message);
-rpc::Payload encode(const ChunkNews& message);
-/// Of one node; CopyChunk::from and EraseChunks::node do not travel.
-rpc::Payload encode(const std::vector<StorageCommand>& commands);
-
-Result<FileRequest> decode_file_request(const rpc::Message& message);
-Result<FileReply> decode_file_reply(const rpc::Message& message);
-Result<StorageSite> decode_storage_site(const rpc::Message& message);
-Result<StorageJoin> decode_storage_join(const rpc::Message& message);
-Result<ChunkReport> decode_chunk_report(const rpc::Message& message);
-Result<ChunkNews> decode_chunk_news(const rpc::Message& message);
-Result<std::vector<StorageCommand>> decode_chunk_commands(const rpc::Message& message);
-
-}  // namespace weft::storage
+}  // namespace weft::storage::files

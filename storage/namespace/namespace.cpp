@@ -112,6 +112,7 @@ const StorageNode* Namespace::node(NodeId id) const {
   const Node* found = impl_->node(id);
   return found == nullptr ? nullptr : &found->info;
 }
+bool Namespace::safe_mode() const { return impl_->safe_mode; }
 void Namespace::leave_safe_mode() { impl_->leave_safe_mode(); }
 
 void Namespace::tick(Time now) {

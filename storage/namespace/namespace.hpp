@@ -66,11 +66,11 @@ class Namespace {
   Result<FileStatus> stat(std::string_view path) const;
   /// At most `limit` entries after the name `after`, in order of names. A file lists as itself.
   Result<std::vector<FileStatus>> list(std::string_view path, std::string_view after, std::size_t limit) const;
-  /// The chunks of a file that overlap [offset, offset + length).
-  Result<std::vector<ChunkPlace>> locate(std::string_view path, std::uint64_t offset, std::uint64_t length) const;
+  /// The file with those of its chunks that overlap [offset, offset + length).
+  Result<FileChunks> locate(std::string_view path, std::uint64_t offset, std::uint64_t length) const;
   Result<Usage> usage(std::string_view path) const;
   /// Visits files in order of their paths, `after` excluded, until `visit` says false.
-  Result<void> check(std::string_view path, std::string_view after, const std::function<bool(const FileCheck&)>& visit) const;
+  Result<void> check(std::string_view path, std::string_view after, const std::function<bool(const FileChunks&)>& visit) const;
   std::vector<UserStatus> users() const;
   StorageReport report() const;
   /// Null when it is not there (any more).
@@ -106,6 +106,8 @@ class Namespace {
   /// Chunks move until the nodes' use differs by no more than `threshold` (a share of their space) from the average.
   Result<void> balance(double threshold);
   void leave_safe_mode();
+  /// Too few chunks have a replica yet since the restart: nothing is copied or erased.
+  bool safe_mode() const;
 
   // ---- what comes of it
 

@@ -228,6 +228,7 @@ class Namespace::Impl {
 
   // questions.cpp
   FileStatus status_of(const Entry& entry, std::string path) const;
+  FileChunks chunks_of(const Entry& entry, std::string path, std::uint64_t from, std::uint64_t to) const;
   StorageReport report() const;
   std::string describe() const;
 

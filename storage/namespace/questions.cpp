@@ -41,6 +41,19 @@ FileStatus Namespace::Impl::status_of(const Entry& entry, std::string path) cons
   return status;
 }
 
+/// With the chunks that overlap [from, to).
+FileChunks Namespace::Impl::chunks_of(const Entry& entry, std::string path, std::uint64_t from, std::uint64_t to) const {
+  FileChunks file{status_of(entry, std::move(path)), {}};
+  std::uint64_t begin = 0;
+  for (const ChunkId id : entry.chunks) {
+    const Chunk& chunk = chunks.at(id);
+    if (begin + chunk.info.length > from && begin < to)
+      file.chunks.push_back({chunk.info, begin, entry.replication, chunk.nodes, damaged_on(id)});
+    begin += chunk.info.length;
+  }
+  return file;
+}
+
 Result<FileStatus> Namespace::stat(std::string_view path) const {
   WEFT_ASSIGN(const Entry* entry, impl_->existing(path));
   return impl_->status_of(*entry, Impl::path_of(*entry));
@@ -60,19 +73,10 @@ Result<std::vector<FileStatus>> Namespace::list(std::string_view path, std::stri
   return all;
 }
 
-Result<std::vector<ChunkPlace>> Namespace::locate(std::string_view path, std::uint64_t offset, std::uint64_t length) const {
+Result<FileChunks> Namespace::locate(std::string_view path, std::uint64_t offset, std::uint64_t length) const {
   WEFT_ASSIGN(const Entry* entry, impl_->existing(path));
   if (entry->directory()) return fail(Code::invalid_argument, fmt::format("{} is a directory", escaped(path)));
-  const std::uint64_t end = length > UINT64_MAX - offset ? UINT64_MAX : offset + length;
-  std::vector<ChunkPlace> places;
-  std::uint64_t begin = 0;
-  for (const ChunkId id : entry->chunks) {
-    const Chunk& chunk = impl_->chunks.at(id);
-    if (begin + chunk.info.length > offset && begin < end)
-      places.push_back({chunk.info, begin, chunk.nodes, impl_->damaged_on(id)});
-    begin += chunk.info.length;
-  }
-  return places;
+  return impl_->chunks_of(*entry, Impl::path_of(*entry), offset, length > UINT64_MAX - offset ? UINT64_MAX : offset + length);
 }
 
 Result<Usage> Namespace::usage(std::string_view path) const {
@@ -88,7 +92,7 @@ Result<Usage> Namespace::usage(std::string_view path) const {
 }
 
 Result<void> Namespace::check(std::string_view path, std::string_view after,
-                              const std::function<bool(const FileCheck&)>& visit) const {
+                              const std::function<bool(const FileChunks&)>& visit) const {
   WEFT_ASSIGN(const Entry* top, impl_->existing(path));
   const std::string whole = Impl::path_of(*top);
   std::vector<std::string_view> names = names_of(after);
@@ -100,14 +104,8 @@ Result<void> Namespace::check(std::string_view path, std::string_view after,
     names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(above.size()));
     if (!after.empty() && !top->directory()) return {};
   }
-  walk(*top, whole, names, [&](const Entry& entry, const std::string& name) {
-    FileCheck file{impl_->status_of(entry, name), {}};
-    for (const ChunkId id : entry.chunks) {
-      const Chunk& chunk = impl_->chunks.at(id);
-      file.chunks.push_back({chunk.info, entry.replication, chunk.nodes, impl_->damaged_on(id)});
-    }
-    return visit(file);
-  });
+  walk(*top, whole, names,
+       [&](const Entry& entry, const std::string& name) { return visit(impl_->chunks_of(entry, name, 0, UINT64_MAX)); });
   return {};
 }
 

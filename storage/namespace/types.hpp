@@ -42,6 +42,11 @@ struct StorageNode {
   std::string rack;
   std::string address;  // of its chunk server
 };
+/// A node as others name it.
+struct NodeSite {
+  NodeId id;
+  StorageNode node;
+};
 struct Space {
   std::uint64_t used = 0;  // by chunks
   std::uint64_t free = 0;  // for chunks: without the reserve
@@ -65,11 +70,18 @@ struct FileStatus {
   std::int64_t modified_ms = 0;  // of the calendar, for people only
 };
 
+/// A chunk of a file.
 struct ChunkPlace {
   ChunkInfo info;
   std::uint64_t offset = 0;  // in its file
+  std::uint32_t wanted = 0;  // replicas
   std::vector<NodeId> nodes;
-  std::vector<NodeId> corrupt;  // that keep a damaged replica
+  std::vector<NodeId> corrupt;  // that keep a damaged replica, until enough whole ones were verified
+};
+/// A file with some or all of its chunks, in order.
+struct FileChunks {
+  FileStatus file;
+  std::vector<ChunkPlace> chunks;
 };
 
 /// Where the next chunk of a file goes: the pipeline in order. Fewer than wanted when there are no more nodes with room.
@@ -115,18 +127,6 @@ struct StorageReport {
   std::uint64_t trashed = 0;
   bool balancing = false;
   std::vector<NodeStorage> nodes;
-};
-
-/// What fsck says of a chunk.
-struct ChunkCheck {
-  ChunkInfo info;
-  std::uint32_t wanted = 0;
-  std::vector<NodeId> nodes;
-  std::vector<NodeId> corrupt;  // that keep a damaged replica, until enough whole ones were verified
-};
-struct FileCheck {
-  FileStatus file;
-  std::vector<ChunkCheck> chunks;
 };
 
 // ---- commands to workers ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "storage/tables/catalogue_impl.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 constexpr std::size_t kCommitsRemembered = 64;
@@ -30,12 +30,12 @@ std::string bytes_of(const T& record) {
 
 }  // namespace
 
-Catalogue::Catalogue(CatalogueOptions options) : impl_(std::make_unique<Impl>(options)) {}
-Catalogue::Catalogue(Catalogue&&) noexcept = default;
-Catalogue& Catalogue::operator=(Catalogue&&) noexcept = default;
-Catalogue::~Catalogue() = default;
+TableCatalogue::TableCatalogue(CatalogueOptions options) : impl_(std::make_unique<Impl>(options)) {}
+TableCatalogue::TableCatalogue(TableCatalogue&&) noexcept = default;
+TableCatalogue& TableCatalogue::operator=(TableCatalogue&&) noexcept = default;
+TableCatalogue::~TableCatalogue() = default;
 
-Result<void> Catalogue::restore(std::string_view key, std::string_view value) {
+Result<void> TableCatalogue::restore(std::string_view key, std::string_view value) {
   try {
     Decoder in(as_bytes(value));
     if (key == kIdsKey) {
@@ -54,7 +54,7 @@ Result<void> Catalogue::restore(std::string_view key, std::string_view value) {
   return fail(Code::corrupt, fmt::format("the record '{}' of the tables is damaged", escaped(key)));
 }
 
-void Catalogue::restored(Time now) {
+void TableCatalogue::restored(Time now) {
   impl_->restored_at = now;
   for (auto& [id, table] : impl_->tables) {
     for (const SnapshotRecord& snapshot : table.record.snapshots)
@@ -63,7 +63,7 @@ void Catalogue::restored(Time now) {
   }
 }
 
-std::vector<Change> Catalogue::take_changes() {
+std::vector<Change> TableCatalogue::take_changes() {
   std::vector<Change> changes;
   for (const TableId id : std::exchange(impl_->dirty, {})) {
     const auto found = impl_->tables.find(id);
@@ -73,28 +73,29 @@ std::vector<Change> Catalogue::take_changes() {
   return changes;
 }
 
-std::set<std::string> Catalogue::news() { return std::exchange(impl_->news, {}); }
+std::set<std::string> TableCatalogue::changed_workers() { return std::exchange(impl_->changed_workers, {}); }
 
-Result<Catalogue::Impl::Table*> Catalogue::Impl::table(const std::string& name) {
+Result<TableCatalogue::Impl::Table*> TableCatalogue::Impl::table(const std::string& name) {
   const auto found = names.find(name);
   if (found == names.end())
     return fail(Code::not_found, fmt::format("there is no table '{}'; `weft table list` shows those there are", escaped(name)));
   return &tables.at(found->second);
 }
-Result<const Catalogue::Impl::Table*> Catalogue::Impl::table(const std::string& name) const {
+Result<const TableCatalogue::Impl::Table*> TableCatalogue::Impl::table(const std::string& name) const {
   return const_cast<Impl*>(this)->table(name).map([](Table* found) { return static_cast<const Table*>(found); });
 }
 
-void Catalogue::Impl::changed(Table& table, PartitionRecord& partition) {
+void TableCatalogue::Impl::changed(Table& table, PartitionRecord& partition) {
   ++partition.revision;
   dirty.insert(table.record.id);
-  news.insert(partition.members.begin(), partition.members.end());
+  changed_workers.insert(partition.members.begin(), partition.members.end());
 }
-void Catalogue::Impl::changed(Table& table) {
+void TableCatalogue::Impl::changed(Table& table) {
   for (PartitionRecord& partition : table.record.partitions) changed(table, partition);
 }
 
-Result<void> Catalogue::create(const std::string& name, std::uint32_t partitions, std::uint32_t replication, std::uint64_t token) {
+Result<void> TableCatalogue::create(const std::string& name, std::uint32_t partitions, std::uint32_t replication,
+                                    std::uint64_t token) {
   WEFT_TRY(check_table_name("table", name));
   if (partitions == 0 || partitions > kMostPartitions)
     return fail(Code::invalid_argument, fmt::format("tables have 1 to {} partitions, not {}", kMostPartitions, partitions));
@@ -131,7 +132,7 @@ Result<void> Catalogue::create(const std::string& name, std::uint32_t partitions
   return {};
 }
 
-Result<void> Catalogue::drop(const std::string& name, TableId id) {
+Result<void> TableCatalogue::drop(const std::string& name, TableId id) {
   WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
   if (id != TableId() && table->record.id != id)
     return fail(Code::not_found, fmt::format("the table '{}' was dropped, and another one made under its name", name));
@@ -141,19 +142,19 @@ Result<void> Catalogue::drop(const std::string& name, TableId id) {
   return {};
 }
 
-std::vector<TableStatus> Catalogue::list() const {
+std::vector<TableStatus> TableCatalogue::list() const {
   std::vector<TableStatus> all;
   for (const auto& [name, id] : impl_->names) all.push_back(impl_->status(impl_->tables.at(id), false));
   return all;
 }
-Result<TableStatus> Catalogue::describe(const std::string& name) const {
+Result<TableStatus> TableCatalogue::describe(const std::string& name) const {
   const Impl& impl = *impl_;
   WEFT_ASSIGN(const Impl::Table* const table, impl.table(name));
   return impl.status(*table, true);
 }
 
-Result<SnapshotId> Catalogue::begin_snapshot(const std::string& name, const std::string& snapshot, std::uint64_t token,
-                                             std::int64_t clock_ms, Time now) {
+Result<SnapshotId> TableCatalogue::begin_snapshot(const std::string& name, const std::string& snapshot, std::uint64_t token,
+                                                  std::int64_t clock_ms, Time now) {
   WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
   if (!snapshot.empty()) {
     WEFT_TRY(check_table_name("snapshot", snapshot));
@@ -170,7 +171,7 @@ Result<SnapshotId> Catalogue::begin_snapshot(const std::string& name, const std:
   return id;
 }
 
-Result<SnapshotId> Catalogue::made_before(const std::string& name, std::uint64_t token) const {
+Result<SnapshotId> TableCatalogue::made_before(const std::string& name, std::uint64_t token) const {
   const Impl& impl = *impl_;
   WEFT_ASSIGN(const Impl::Table* const table, impl.table(name));
   for (const SnapshotRecord& known : table->record.snapshots)
@@ -178,7 +179,7 @@ Result<SnapshotId> Catalogue::made_before(const std::string& name, std::uint64_t
   return SnapshotId();
 }
 
-Result<void> Catalogue::complete_snapshot(const std::string& name, SnapshotId id) {
+Result<void> TableCatalogue::complete_snapshot(const std::string& name, SnapshotId id) {
   WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
   const auto made = table->making.find(id);
   if (made == table->making.end()) return fail(Code::unavailable, fmt::format("the snapshot of '{}' was given up", name));
@@ -191,7 +192,7 @@ Result<void> Catalogue::complete_snapshot(const std::string& name, SnapshotId id
   return {};
 }
 
-Result<void> Catalogue::drop_snapshot(const std::string& name, const std::string& snapshot, SnapshotId id) {
+Result<void> TableCatalogue::drop_snapshot(const std::string& name, const std::string& snapshot, SnapshotId id) {
   WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
   auto& known = table->record.snapshots;
   const bool made = std::erase_if(known, [&](const SnapshotRecord& one) {
@@ -205,7 +206,7 @@ Result<void> Catalogue::drop_snapshot(const std::string& name, const std::string
   return {};
 }
 
-Result<TransactionId> Catalogue::begin(const std::string& name, Time now) {
+Result<TransactionId> TableCatalogue::begin(const std::string& name, Time now) {
   WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
   if (table->record.transactions.size() >= kMostTransactions)
     return fail(Code::resource_exhausted,
@@ -218,7 +219,7 @@ Result<TransactionId> Catalogue::begin(const std::string& name, Time now) {
   return id;
 }
 
-Result<void> Catalogue::renew(const std::string& name, std::uint64_t id, Time now) {
+Result<void> TableCatalogue::renew(const std::string& name, std::uint64_t id, Time now) {
   WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
   const auto lease = table->leases.find(id);
   if (lease == table->leases.end())
@@ -228,7 +229,7 @@ Result<void> Catalogue::renew(const std::string& name, std::uint64_t id, Time no
   return {};
 }
 
-Result<void> Catalogue::abort(const std::string& name, TransactionId id) {
+Result<void> TableCatalogue::abort(const std::string& name, TransactionId id) {
   WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
   if (table->record.commit && table->record.commit->id == id)
     return fail(Code::invalid_argument, fmt::format("what was written to '{}' is being committed already", name));
@@ -238,7 +239,7 @@ Result<void> Catalogue::abort(const std::string& name, TransactionId id) {
   return {};
 }
 
-Result<bool> Catalogue::decide(const std::string& name, const TableCommit& commit) {
+Result<bool> TableCatalogue::decide(const std::string& name, const TableCommit& commit) {
   WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
   TableRecord& record = table->record;
   if (std::find(record.committed.begin(), record.committed.end(), commit.id) != record.committed.end()) return false;
@@ -253,7 +254,7 @@ Result<bool> Catalogue::decide(const std::string& name, const TableCommit& commi
   return true;
 }
 
-Result<void> Catalogue::complete_commit(const std::string& name, TransactionId id) {
+Result<void> TableCatalogue::complete_commit(const std::string& name, TransactionId id) {
   WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
   TableRecord& record = table->record;
   if (!record.commit || record.commit->id != id) return {};
@@ -265,11 +266,11 @@ Result<void> Catalogue::complete_commit(const std::string& name, TransactionId i
   return {};
 }
 
-std::vector<std::pair<std::string, TableCommit>> Catalogue::decided() const {
+std::vector<std::pair<std::string, TableCommit>> TableCatalogue::decided() const {
   std::vector<std::pair<std::string, TableCommit>> all;
   for (const auto& [id, table] : impl_->tables)
     if (table.record.commit) all.emplace_back(table.record.name, *table.record.commit);
   return all;
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -2,7 +2,7 @@
 // deterministic state machine for the master: time is an argument, and there is no I/O.
 //
 // What must survive a restart comes out of take_changes(), to be durable before anyone hears of it. Workers hear with their next
-// beat; news() says who should send one at once.
+// heartbeat; changed_workers() says who should send one at once.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 #include "storage/namespace/types.hpp"
 #include "storage/tables/protocol.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 struct CatalogueOptions {
   Time lease = std::chrono::seconds(2);          // of a primary that hears nothing of the master
@@ -30,12 +30,12 @@ struct TableNode {
 };
 
 /// One thread. Calls in any order are applied, or refused with a reason; a refusal changes nothing.
-class Catalogue {
+class TableCatalogue {
  public:
-  explicit Catalogue(CatalogueOptions options = {});
-  Catalogue(Catalogue&&) noexcept;
-  Catalogue& operator=(Catalogue&&) noexcept;
-  ~Catalogue();
+  explicit TableCatalogue(CatalogueOptions options = {});
+  TableCatalogue(TableCatalogue&&) noexcept;
+  TableCatalogue& operator=(TableCatalogue&&) noexcept;
+  ~TableCatalogue();
 
   /// Restart: each Change that was made durable, then restored(). Keys begin with 't'. Leases begin anew.
   Result<void> restore(std::string_view key, std::string_view value);
@@ -71,8 +71,8 @@ class Catalogue {
 
   // ---- what workers say
 
-  /// The answer to a worker's beat. Refused when it was called another name before it was lost.
-  TableOrders beat(const TableNode& node, const TableBeat& beat, Time now);
+  /// The answer to a worker's heartbeat. Refused when it was called another name before it was lost.
+  TableOrders heartbeat(const TableNode& node, const TableHeartbeat& message, Time now);
   void node_lost(const std::string& name, Time now);
   /// Partitions move from the worker to others, as soon as these have them; it gets no new ones. Not kept over a restart.
   void drain(const std::string& name, bool on);
@@ -85,11 +85,11 @@ class Catalogue {
   void tick(Time now);
   std::vector<Change> take_changes();
   /// Workers whose orders have changed since the last call.
-  std::set<std::string> news();
+  std::set<std::string> changed_workers();
 
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

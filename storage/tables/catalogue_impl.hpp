@@ -9,7 +9,7 @@
 
 #include "storage/tables/catalogue.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 struct PartitionRecord {
   std::uint64_t epoch = 0, revision = 0;
@@ -37,7 +37,7 @@ struct TableRecord {
   std::uint64_t token = 0;               // of the request that made it
 };
 
-class Catalogue::Impl {
+class TableCatalogue::Impl {
  public:
   struct Table {
     TableRecord record;
@@ -74,7 +74,7 @@ class Catalogue::Impl {
   /// Its primary serves no more once it has heard of it; then somebody better becomes primary.
   void resign(Table& table, std::uint32_t partition);
   void look_after(Table& table, std::uint32_t partition, const Node& primary, Time now, Loads& loads);
-  void drop_hurt(Table& table, std::uint32_t partition);
+  void drop_damaged(Table& table, std::uint32_t partition);
   void replace_lost(Table& table, std::uint32_t partition, Time now, Loads& loads);
   void move_away(Table& table, std::uint32_t partition, Time now);
   void drop_needless(Table& table, std::uint32_t partition);
@@ -99,7 +99,7 @@ class Catalogue::Impl {
 
   std::set<TableId> dirty;  // also those that are gone
   bool dirty_ids = false;
-  std::set<std::string> news;
+  std::set<std::string> changed_workers;
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

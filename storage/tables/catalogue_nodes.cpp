@@ -6,7 +6,7 @@
 
 #include "storage/tables/catalogue_impl.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 bool reported_failure(const std::map<PlaceId, ReplicaReport>& replicas, const PlaceId& place) {
@@ -20,18 +20,18 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-const Catalogue::Impl::Node* Catalogue::Impl::live(const std::string& name) const {
+const TableCatalogue::Impl::Node* TableCatalogue::Impl::live(const std::string& name) const {
   const auto found = nodes.find(name);
   return found != nodes.end() && found->second.live ? &found->second : nullptr;
 }
 
-bool Catalogue::Impl::away(const std::string& name, Time now, Time time) const {
+bool TableCatalogue::Impl::away(const std::string& name, Time now, Time time) const {
   const auto found = nodes.find(name);
   if (found != nodes.end() && found->second.live) return false;
   return now >= (found == nodes.end() ? restored_at : found->second.lost_at) + time;
 }
 
-Catalogue::Impl::Loads Catalogue::Impl::count_loads() const {
+TableCatalogue::Impl::Loads TableCatalogue::Impl::count_loads() const {
   Loads loads;
   for (const auto& [id, table] : tables)
     for (const PartitionRecord& partition : table.record.partitions) {
@@ -42,7 +42,7 @@ Catalogue::Impl::Loads Catalogue::Impl::count_loads() const {
 }
 
 /// Racks with fewest replicas first, then machines without one, then who has least.
-std::string Catalogue::Impl::choose(const std::vector<std::string>& members, const Loads& loads) const {
+std::string TableCatalogue::Impl::choose(const std::vector<std::string>& members, const Loads& loads) const {
   std::string best;
   std::tuple<std::size_t, std::size_t, std::size_t> best_score;
   for (const auto& [name, node] : nodes) {
@@ -64,7 +64,7 @@ std::string Catalogue::Impl::choose(const std::vector<std::string>& members, con
   return best;
 }
 
-Assignment Catalogue::Impl::assignment(const Table& table, std::uint32_t number) const {
+Assignment TableCatalogue::Impl::assignment(const Table& table, std::uint32_t number) const {
   const PartitionRecord& partition = table.record.partitions.at(number);
   Assignment made;
   made.place = {table.record.id, number};
@@ -83,7 +83,7 @@ Assignment Catalogue::Impl::assignment(const Table& table, std::uint32_t number)
   return made;
 }
 
-PartitionStatus Catalogue::Impl::status(const Table& table, std::uint32_t number, bool whole) const {
+PartitionStatus TableCatalogue::Impl::status(const Table& table, std::uint32_t number, bool whole) const {
   const PartitionRecord& partition = table.record.partitions.at(number);
   PartitionStatus status;
   status.epoch = partition.epoch;
@@ -101,13 +101,13 @@ PartitionStatus Catalogue::Impl::status(const Table& table, std::uint32_t number
     const std::string wrong = flaw(table, number, name);
     const bool tells = node == nullptr || reported_failure(node->replicas, {table.record.id, number}) ||
                        (partition.primary.empty() && has(partition.in_sync, name));
-    if (tells && !wrong.empty()) status.trouble += (status.trouble.empty() ? "" : "; ") + wrong;
+    if (tells && !wrong.empty()) status.fault += (status.fault.empty() ? "" : "; ") + wrong;
     if (whole) status.members.push_back(std::move(member));
   }
   return status;
 }
 
-TableStatus Catalogue::Impl::status(const Table& table, bool whole) const {
+TableStatus TableCatalogue::Impl::status(const Table& table, bool whole) const {
   const TableRecord& record = table.record;
   TableStatus all;
   all.id = record.id, all.name = record.name, all.replication = record.replication;
@@ -125,7 +125,7 @@ TableStatus Catalogue::Impl::status(const Table& table, bool whole) const {
   return all;
 }
 
-std::string Catalogue::Impl::flaw(const Table& table, std::uint32_t number, const std::string& name) const {
+std::string TableCatalogue::Impl::flaw(const Table& table, std::uint32_t number, const std::string& name) const {
   const PartitionRecord& partition = table.record.partitions.at(number);
   const Node* node = live(name);
   if (node == nullptr) return fmt::format("worker {} is away", name);
@@ -145,14 +145,14 @@ std::string Catalogue::Impl::flaw(const Table& table, std::uint32_t number, cons
 
 /// The member in sync that has most becomes primary, of a new epoch; of one that was never used, any. One that is hurt when there
 /// is nobody else, and one that is being drained likewise.
-void Catalogue::Impl::promote(Table& table, std::uint32_t number) {
+void TableCatalogue::Impl::promote(Table& table, std::uint32_t number) {
   PartitionRecord& partition = table.record.partitions.at(number);
   const PlaceId place{table.record.id, number};
   std::vector<std::string> usable, hurt;
   for (const std::string& name : partition.made ? partition.in_sync : partition.members) {
     if (flaw(table, number, name).empty())
       usable.push_back(name);
-    else if (state_of(name, place) == ReplicaState::hurt)
+    else if (state_of(name, place) == ReplicaState::damaged)
       hurt.push_back(name);
   }
   if (usable.empty()) usable = std::move(hurt);
@@ -175,7 +175,7 @@ void Catalogue::Impl::promote(Table& table, std::uint32_t number) {
   changed(table, partition);
 }
 
-std::optional<ReplicaState> Catalogue::Impl::state_of(const std::string& name, const PlaceId& place) const {
+std::optional<ReplicaState> TableCatalogue::Impl::state_of(const std::string& name, const PlaceId& place) const {
   const Node* node = live(name);
   if (node == nullptr) return std::nullopt;
   const auto report = node->replicas.find(place);
@@ -183,7 +183,7 @@ std::optional<ReplicaState> Catalogue::Impl::state_of(const std::string& name, c
 }
 
 /// Who is gone for too long, or is being drained, makes room for somebody else; too few members get more.
-void Catalogue::Impl::replace_lost(Table& table, std::uint32_t number, Time now, Loads& loads) {
+void TableCatalogue::Impl::replace_lost(Table& table, std::uint32_t number, Time now, Loads& loads) {
   PartitionRecord& partition = table.record.partitions.at(number);
   const auto lost = [&](const std::string& name) { return gone(name, now); };
   const auto stays = [&](const std::string& name) { return !lost(name) && !draining.contains(name); };
@@ -205,7 +205,7 @@ void Catalogue::Impl::replace_lost(Table& table, std::uint32_t number, Time now,
 }
 
 /// A drained worker's replica goes when enough others have everything.
-void Catalogue::Impl::move_away(Table& table, std::uint32_t number, Time now) {
+void TableCatalogue::Impl::move_away(Table& table, std::uint32_t number, Time now) {
   PartitionRecord& partition = table.record.partitions.at(number);
   const auto leaves = [&](const std::string& name) { return draining.contains(name); };
   if (std::none_of(partition.members.begin(), partition.members.end(), leaves)) return drop_needless(table, number);
@@ -221,7 +221,7 @@ void Catalogue::Impl::move_away(Table& table, std::uint32_t number, Time now) {
 }
 
 /// Of a drain that was taken back one replica too many is left: the last that came.
-void Catalogue::Impl::drop_needless(Table& table, std::uint32_t number) {
+void TableCatalogue::Impl::drop_needless(Table& table, std::uint32_t number) {
   PartitionRecord& partition = table.record.partitions.at(number);
   if (partition.in_sync.size() <= table.record.replication) return;
   std::vector<std::string> good;
@@ -236,22 +236,22 @@ void Catalogue::Impl::drop_needless(Table& table, std::uint32_t number) {
   changed(table, partition);
 }
 
-void Catalogue::Impl::resign(Table& table, std::uint32_t number) {
+void TableCatalogue::Impl::resign(Table& table, std::uint32_t number) {
   PartitionRecord& partition = table.record.partitions.at(number);
   if (table.resigning.insert(number).second) changed(table, partition);
 }
 
 /// One that is hurt is filled anew: for the primary it has nothing any more.
-void Catalogue::Impl::drop_hurt(Table& table, std::uint32_t number) {
+void TableCatalogue::Impl::drop_damaged(Table& table, std::uint32_t number) {
   PartitionRecord& partition = table.record.partitions.at(number);
   const PlaceId place{table.record.id, number};
   if (state_of(partition.primary, place) != ReplicaState::good) return;
-  const auto is_hurt = [&](const std::string& name) { return state_of(name, place) == ReplicaState::hurt; };
-  if (std::erase_if(partition.in_sync, is_hurt) > 0) changed(table, partition);
+  const auto is_damaged = [&](const std::string& name) { return state_of(name, place) == ReplicaState::damaged; };
+  if (std::erase_if(partition.in_sync, is_damaged) > 0) changed(table, partition);
 }
 
 /// Of a partition whose primary is there.
-void Catalogue::Impl::look_after(Table& table, std::uint32_t number, const Node& primary, Time now, Loads& loads) {
+void TableCatalogue::Impl::look_after(Table& table, std::uint32_t number, const Node& primary, Time now, Loads& loads) {
   PartitionRecord& partition = table.record.partitions.at(number);
   const auto report = primary.replicas.find({table.record.id, number});
   if (report != primary.replicas.end() && report->second.revision == partition.revision) {  // what it says of its present orders
@@ -262,15 +262,15 @@ void Catalogue::Impl::look_after(Table& table, std::uint32_t number, const Node&
       return changed(table, partition);
     }
     const auto better = [&](const std::string& name) { return flaw(table, number, name).empty(); };
-    if (state == ReplicaState::hurt && std::any_of(partition.in_sync.begin(), partition.in_sync.end(), better))
+    if (state == ReplicaState::damaged && std::any_of(partition.in_sync.begin(), partition.in_sync.end(), better))
       return resign(table, number);
   }
-  drop_hurt(table, number);
+  drop_damaged(table, number);
   move_away(table, number, now);
   replace_lost(table, number, now, loads);
 }
 
-void Catalogue::Impl::expire(Table& table, Time now) {
+void TableCatalogue::Impl::expire(Table& table, Time now) {
   for (auto lease = table.leases.begin(); lease != table.leases.end();) {
     if (lease->second > now) {
       ++lease;
@@ -284,7 +284,7 @@ void Catalogue::Impl::expire(Table& table, Time now) {
   }
 }
 
-void Catalogue::tick(Time now) {
+void TableCatalogue::tick(Time now) {
   Impl::Loads loads;
   for (auto& [id, table] : impl_->tables) {
     impl_->expire(table, now);
@@ -310,7 +310,7 @@ void Catalogue::tick(Time now) {
   }
 }
 
-bool Catalogue::Impl::needless(const std::string& node, const PlaceId& place) const {
+bool TableCatalogue::Impl::needless(const std::string& node, const PlaceId& place) const {
   if (place.table.value() >= next_table) return false;  // made by a master that knew more than this one
   const auto table = tables.find(place.table);
   if (table == tables.end() || place.partition >= table->second.record.partitions.size()) return true;
@@ -318,7 +318,7 @@ bool Catalogue::Impl::needless(const std::string& node, const PlaceId& place) co
   return !has(partition.members, node) && partition.in_sync.size() >= table->second.record.replication;
 }
 
-TableOrders Catalogue::beat(const TableNode& site, const TableBeat& beat, Time now) {
+TableOrders TableCatalogue::heartbeat(const TableNode& site, const TableHeartbeat& beat, Time now) {
   Impl::Node& node = impl_->nodes[site.name];
   const bool fresh = beat.first || !node.live || node.site.address != site.address;
   node.site = site;
@@ -354,25 +354,25 @@ TableOrders Catalogue::beat(const TableNode& site, const TableBeat& beat, Time n
   return orders;
 }
 
-void Catalogue::node_lost(const std::string& name, Time now) {
+void TableCatalogue::node_lost(const std::string& name, Time now) {
   const auto found = impl_->nodes.find(name);
   if (found == impl_->nodes.end() || !found->second.live) return;
   found->second.live = false;
   found->second.lost_at = now;
 }
 
-void Catalogue::drain(const std::string& name, bool on) {
+void TableCatalogue::drain(const std::string& name, bool on) {
   on ? void(impl_->draining.insert(name)) : void(impl_->draining.erase(name));
 }
 
-std::size_t Catalogue::replicas_on(const std::string& name) const {
+std::size_t TableCatalogue::replicas_on(const std::string& name) const {
   std::size_t count = 0;
   for (const auto& [id, table] : impl_->tables)
     for (const PartitionRecord& partition : table.record.partitions) count += has(partition.members, name);
   return count;
 }
 
-bool Catalogue::change_in_sync(const std::string& sender, const InSyncChange& change, Assignment& assignment) {
+bool TableCatalogue::change_in_sync(const std::string& sender, const InSyncChange& change, Assignment& assignment) {
   const auto table = impl_->tables.find(change.place.table);
   if (table == impl_->tables.end() || change.place.partition >= table->second.record.partitions.size()) return false;
   PartitionRecord& partition = table->second.record.partitions[change.place.partition];
@@ -390,4 +390,4 @@ bool Catalogue::change_in_sync(const std::string& sender, const InSyncChange& ch
   return allowed;
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,11 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "storage/master_link.hpp"
+#include "storage/master_connection.hpp"
 #include "storage/tables/partition_peers.hpp"
 #include "storage/tables/table_client.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
+
+class Answers;
 
 class TableClientImpl final : public TableClient, public std::enable_shared_from_this<TableClientImpl> {
  public:
@@ -47,26 +50,36 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
 
   struct Part {
     std::uint32_t partition = 0;
-    PartitionRequest request;
+    PartitionOperation operation;
   };
-  /// Sends all at once; those that fail again and again, while there is patience. In the order of the parts.
+  /// Sends all at once; those that fail again and again, for as long as the options allow. In the order of the parts.
   Result<std::vector<PartitionReply>> ask_partitions(const std::string& table, std::vector<Part> parts);
   /// Where the table's partitions are, as last heard.
-  Result<std::shared_ptr<const TableStatus>> route(const std::string& table, bool anew);
+  Result<std::shared_ptr<const TableStatus>> route(const std::string& table, bool refresh);
   void forget(const std::string& table, std::uint64_t lease);
 
  private:
   /// `repeated`: an earlier request may have been carried out though its answer was lost.
-  Result<TableReply> ask(const TableRequest& request, bool* repeated = nullptr);
-  Result<TableReply> ask_once(const TableRequest& request);
+  template <class Operation>
+  Result<typename Operation::Reply> ask(const Operation& operation, bool* repeated = nullptr) {
+    return reply_to<Operation>(ask_for(TableRequest(operation), repeated));
+  }
+  Result<TableReply> ask_for(const TableRequest& request, bool* repeated);
+  /// What is wrong shows elsewhere.
+  void tell(const TableRequest& request);
+  /// Asks the partitions of the requests that are still open; `requests` outlives the answers.
+  std::shared_ptr<Answers> send(const TableStatus& where, const std::vector<PartitionRequest>& requests,
+                                const std::vector<std::size_t>& open, std::uint32_t tries);
   std::string address_for(const PartitionStatus& partition, bool snapshot, std::uint32_t tries) const;
-  Result<void> write(const std::string& table, std::vector<TableWrite> writes, const PartitionRequest& like);
+  /// `make` makes the operation of the writes of one message.
+  Result<void> write(const std::string& table, std::vector<TableWrite> writes,
+                     const std::function<PartitionOperation(std::vector<TableWrite>)>& make);
   void keep(const std::string& table, std::uint64_t lease);
   void renew_all();
 
   TableClientOptions options_;
   std::unique_ptr<rpc::Reactor> reactor_;
-  MasterLink master_;
+  MasterConnection master_;
   std::unique_ptr<PartitionPeers> peers_;  // on the reactor's thread
 
   std::mutex mutex_;  // guards what follows
@@ -82,4 +95,4 @@ Result<std::unique_ptr<TableScan>> make_scan(std::shared_ptr<TableClientImpl> cl
                                              std::vector<std::uint32_t> partitions, KeyRange range, SnapshotId snapshot,
                                              std::unique_ptr<TemporarySnapshot> held);
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

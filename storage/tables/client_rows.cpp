@@ -1,5 +1,6 @@
 // Rows to and from the workers.
 #include <algorithm>
+#include <numeric>
 #include <queue>
 
 #include <fmt/core.h>
@@ -7,18 +8,14 @@
 #include "base/text.hpp"
 #include "storage/tables/client_impl.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 using namespace std::chrono_literals;
 constexpr Duration kRowsDeadline = 20s;
-constexpr Duration kFirstRowsPause = 5ms, kLongestRowsPause = 250ms;
+constexpr Retry::Pauses kRowsPauses{5ms, 250ms};
 constexpr std::size_t kMessageBytes = 4u << 20;
 constexpr std::uint64_t kPageRows = 2000;
-
-bool worth_another_try(const Error& error) {
-  return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded || error.code() == Code::cancelled;
-}
 
 /// Rows of one partition, page by page.
 class PartitionRows {
@@ -35,15 +32,12 @@ class PartitionRows {
 
  private:
   Result<void> fetch() {
-    TableClientImpl::Part part;
-    part.partition = partition_;
-    part.request.operation = PartitionOperation::scan;
-    part.request.id = snapshot_.value();
-    part.request.from = range_.from, part.request.to = range_.to, part.request.limit = kPageRows;
-    WEFT_ASSIGN(auto replies, client_.ask_partitions(table_, {std::move(part)}));
-    rows_ = std::move(replies.at(0).rows);
+    WEFT_ASSIGN(auto replies,
+                client_.ask_partitions(table_, {{partition_, ScanRows{snapshot_, range_.from, range_.to, kPageRows}}}));
+    WEFT_ASSIGN(Rows page, reply_to<ScanRows>(Result<PartitionReply>(std::move(replies.at(0)))));
+    rows_ = std::move(page.rows);
     at_ = 0;
-    more_ = replies[0].more && !rows_.empty();
+    more_ = page.more && !rows_.empty();
     if (more_) range_.from = rows_.back().key + '\0';
     return {};
   }
@@ -112,7 +106,7 @@ Result<std::unique_ptr<TableScan>> make_scan(std::shared_ptr<TableClientImpl> cl
 
 /// Snapshots can be read from every replica that is in sync: the nearest first, another one with each try.
 std::string TableClientImpl::address_for(const PartitionStatus& partition, bool snapshot, std::uint32_t tries) const {
-  std::vector<std::string> near, far;
+  std::vector<std::string> same_host, others;
   for (const MemberStatus& member : partition.members) {
     if (member.address.empty()) continue;
     if (!snapshot) {
@@ -122,82 +116,105 @@ std::string TableClientImpl::address_for(const PartitionStatus& partition, bool 
     if (!member.in_sync) continue;
     const bool here = member.host == options_.host || member.name == options_.host;
     if (member.name == partition.primary && !here)
-      far.insert(far.begin(), member.address);
+      others.insert(others.begin(), member.address);
     else
-      (here ? near : far).push_back(member.address);
+      (here ? same_host : others).push_back(member.address);
   }
-  near.insert(near.end(), far.begin(), far.end());
-  return near.empty() ? std::string() : near[tries % near.size()];
+  same_host.insert(same_host.end(), others.begin(), others.end());
+  return same_host.empty() ? std::string() : same_host[tries % same_host.size()];
+}
+
+/// The answers to several requests, which come on the reactor's thread.
+class Answers {
+ public:
+  explicit Answers(std::size_t count) : replies_(count), left_(count) {}
+
+  void arrived(std::size_t slot, Result<PartitionReply> reply) {
+    const std::lock_guard lock(mutex_);
+    replies_[slot].emplace(std::move(reply));
+    if (--left_ == 0) changed_.notify_all();
+  }
+  /// All of them.
+  std::vector<std::optional<Result<PartitionReply>>> wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return left_ == 0; });
+    return std::move(replies_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::optional<Result<PartitionReply>>> replies_;
+  std::size_t left_;
+};
+
+namespace {
+
+bool reads_snapshot(const PartitionOperation& operation) {
+  const auto* const get = std::get_if<GetRows>(&operation);
+  const auto* const scan = std::get_if<ScanRows>(&operation);
+  return (get != nullptr && get->snapshot != SnapshotId()) || (scan != nullptr && scan->snapshot != SnapshotId());
+}
+
+}  // namespace
+
+std::shared_ptr<Answers> TableClientImpl::send(const TableStatus& where, const std::vector<PartitionRequest>& requests,
+                                               const std::vector<std::size_t>& open, std::uint32_t tries) {
+  const auto answers = std::make_shared<Answers>(open.size());
+  for (std::size_t slot = 0; slot < open.size(); ++slot) {
+    const PartitionRequest& request = requests[open[slot]];
+    const PartitionStatus& partition = where.partitions.at(request.place.partition);
+    const std::string address = address_for(partition, reads_snapshot(request.operation), tries);
+    if (address.empty()) {
+      answers->arrived(slot, fail(Code::unavailable,
+                                  fmt::format("partition {} of '{}' has no worker that can serve it{}{}", request.place.partition,
+                                              where.name, partition.fault.empty() ? "" : ": ", partition.fault)));
+      continue;
+    }
+    reactor_->post([this, address, answers, slot, &request] {
+      peers_->ask(address, request, kRowsDeadline,
+                  [answers, slot](Result<PartitionReply> reply) { answers->arrived(slot, std::move(reply)); });
+    });
+  }
+  return answers;
 }
 
 Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::string& table, std::vector<Part> parts) {
-  struct Answers {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::vector<std::optional<Result<PartitionReply>>> replies;
-    std::size_t left = 0;
-  };
-  std::vector<PartitionReply> replies(parts.size());
-  std::vector<std::size_t> open(parts.size());
-  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
-  Patience patience(options_);
-  Duration pause = kFirstRowsPause;
+  std::vector<PartitionRequest> requests;
+  for (Part& part : parts) requests.push_back({{{}, part.partition}, 0, std::move(part.operation)});
+  std::vector<PartitionReply> replies(requests.size());
+  std::vector<std::size_t> open(requests.size());
+  std::iota(open.begin(), open.end(), std::size_t{0});
+  const auto failed = [&](Error why) { return fail(std::move(why).wrap(fmt::format("table '{}'", table))); };
+  Retry retry(options_, kRowsPauses);
   std::optional<TableId> id;
   for (std::uint32_t tries = 0; !open.empty(); ++tries) {
     WEFT_ASSIGN(const auto where, route(table, tries > 0));
     if (id && *id != where->id)
       return fail(Code::not_found, fmt::format("the table '{}' was dropped, and another one made under its name", table));
     id = where->id;
-    const auto answers = std::make_shared<Answers>();
-    answers->replies.resize(open.size());
-    answers->left = open.size();
-    const auto arrived = [answers](std::size_t slot, Result<PartitionReply> reply) {
-      const std::lock_guard lock(answers->mutex);
-      answers->replies[slot].emplace(std::move(reply));
-      if (--answers->left == 0) answers->changed.notify_all();
-    };
-    for (std::size_t slot = 0; slot < open.size(); ++slot) {
-      Part& part = parts[open[slot]];
-      const PartitionStatus& partition = where->partitions.at(part.partition);
-      part.request.place = {where->id, part.partition};
-      const bool snapshot = part.request.id != 0 && part.request.operation <= PartitionOperation::scan;
-      const std::string address = address_for(partition, snapshot, tries);
-      if (address.empty()) {
-        arrived(slot,
-                fail(Code::unavailable, fmt::format("partition {} of '{}' has no worker that can serve it{}{}", part.partition,
-                                                    table, partition.trouble.empty() ? "" : ": ", partition.trouble)));
-        continue;
-      }
-      reactor_->post([this, address, arrived, slot, request = &part.request] {
-        peers_->ask(address, *request, kRowsDeadline,
-                    [arrived, slot](Result<PartitionReply> reply) { arrived(slot, std::move(reply)); });
-      });
-    }
-    {
-      std::unique_lock lock(answers->mutex);
-      answers->changed.wait(lock, [&] { return answers->left == 0; });
-    }
+    for (PartitionRequest& request : requests) request.place.table = where->id;
+    auto arrived = send(*where, requests, open, tries)->wait();
     std::vector<std::size_t> again;
     std::optional<Error> why;
     for (std::size_t slot = 0; slot < open.size(); ++slot) {
-      Result<PartitionReply>& reply = *answers->replies[slot];
+      Result<PartitionReply>& reply = *arrived[slot];
       if (reply) {
         replies[open[slot]] = std::move(*reply);
         continue;
       }
-      if (!worth_another_try(reply.error())) return fail(std::move(reply).error().wrap(fmt::format("table '{}'", table)));
+      if (!is_transient(reply.error())) return failed(std::move(reply).error());
       why = std::move(reply).error();
       again.push_back(open[slot]);
     }
     open = std::move(again);
-    if (open.empty()) break;
-    if (!patience.wait(*why, pause)) return fail(std::move(*why).wrap(fmt::format("table '{}'", table)));
-    pause = std::min(2 * pause, kLongestRowsPause);
+    if (!open.empty() && !retry.wait(*why)) return failed(std::move(*why));
   }
   return replies;
 }
 
-Result<void> TableClientImpl::write(const std::string& table, std::vector<TableWrite> writes, const PartitionRequest& like) {
+Result<void> TableClientImpl::write(const std::string& table, std::vector<TableWrite> writes,
+                                    const std::function<PartitionOperation(std::vector<TableWrite>)>& make) {
   WEFT_TRY(check_writes(writes));
   WEFT_ASSIGN(const auto where, route(table, false));
   const auto partitions = static_cast<std::uint32_t>(where->partitions.size());
@@ -205,8 +222,7 @@ Result<void> TableClientImpl::write(const std::string& table, std::vector<TableW
   std::vector<std::size_t> bytes(partitions);
   std::vector<Part> parts;
   const auto send = [&](std::uint32_t partition) {
-    Part& part = parts.emplace_back(Part{partition, like});
-    part.request.writes = std::exchange(by_partition[partition], {});
+    parts.push_back({partition, make(std::exchange(by_partition[partition], {}))});
     bytes[partition] = 0;
   };
   // Messages of one partition go one after the other, so that of one key the last write counts.
@@ -226,42 +242,36 @@ Result<void> TableClientImpl::write(const std::string& table, std::vector<TableW
 }
 
 Result<void> TableClientImpl::put(const std::string& table, std::vector<TableWrite> writes) {
-  PartitionRequest like;
-  like.operation = PartitionOperation::put;
-  return write(table, std::move(writes), like);
+  return write(table, std::move(writes), [](std::vector<TableWrite> some) { return PutRows{std::move(some)}; });
 }
 
 Result<void> TableClientImpl::stage(const std::string& table, TransactionId id, std::uint64_t token,
                                     std::vector<TableWrite> writes) {
-  PartitionRequest like;
-  like.operation = PartitionOperation::stage;
-  like.id = id.value(), like.token = token;
-  return write(table, std::move(writes), like);
+  return write(table, std::move(writes), [&](std::vector<TableWrite> some) { return StageRows{id, token, std::move(some)}; });
 }
 
 Result<std::vector<std::optional<std::string>>> TableClientImpl::get(const std::string& table, const std::vector<std::string>& keys,
                                                                      SnapshotId snapshot) {
-  for (const std::string& key : keys) WEFT_TRY(check_writes({{key, std::nullopt}}));
+  for (const std::string& key : keys) WEFT_TRY(check_key(key));
   WEFT_ASSIGN(const auto where, route(table, false));
   std::map<std::uint32_t, std::vector<std::size_t>> by_partition;
   for (std::size_t i = 0; i < keys.size(); ++i)
     by_partition[partition_of(keys[i], static_cast<std::uint32_t>(where->partitions.size()))].push_back(i);
   std::vector<Part> parts;
   for (const auto& [partition, indexes] : by_partition) {
-    Part& part = parts.emplace_back();
-    part.partition = partition;
-    part.request.operation = PartitionOperation::get;
-    part.request.id = snapshot.value();
-    for (const std::size_t i : indexes) part.request.keys.push_back(keys[i]);
+    GetRows get{snapshot, {}};
+    for (const std::size_t i : indexes) get.keys.push_back(keys[i]);
+    parts.push_back({partition, std::move(get)});
   }
   WEFT_ASSIGN(auto replies, ask_partitions(table, std::move(parts)));
   std::vector<std::optional<std::string>> values(keys.size());
   std::size_t part = 0;
   for (const auto& [partition, indexes] : by_partition) {
-    auto& found = replies.at(part++).values;
+    WEFT_ASSIGN(Values answer, reply_to<GetRows>(Result<PartitionReply>(std::move(replies.at(part++)))));
+    auto& found = answer.values;
     if (found.size() != indexes.size())
       return fail(Code::corrupt, "a worker answered with another number of values than was asked for");
-    for (std::size_t i = 0; i < indexes.size(); ++i) values[indexes[i]] = std::move(found[i]);
+    for (std::size_t i = 0; i < indexes.size(); ++i) values[indexes[i]] = std::move(found[i].value);
   }
   return values;
 }
@@ -274,7 +284,7 @@ Result<std::unique_ptr<TableScan>> TableClientImpl::scan(const std::string& tabl
   }
   WEFT_ASSIGN(const auto where, route(table, false));
   std::vector<std::uint32_t> partitions(where->partitions.size());
-  for (std::uint32_t p = 0; p < partitions.size(); ++p) partitions[p] = p;
+  std::iota(partitions.begin(), partitions.end(), 0U);
   return make_scan(shared_from_this(), table, std::move(partitions), range, snapshot, std::move(held));
 }
 
@@ -286,4 +296,4 @@ Result<std::unique_ptr<TableScan>> TableClientImpl::scan_partition(const std::st
   return make_scan(shared_from_this(), table, {partition}, {}, snapshot, nullptr);
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

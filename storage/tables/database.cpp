@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 constexpr const char* kFormatKey = "mformat";
@@ -149,4 +149,4 @@ Result<void> Database::read_well(const rocksdb::Iterator& at) const {
   return {};
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -13,7 +13,7 @@
 #include "base/result.hpp"
 #include "storage/tables/partition.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 inline constexpr const char* kLastKey = "mlast";
 
@@ -48,4 +48,4 @@ class Database {
   const std::unique_ptr<rocksdb::DB> db_;
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

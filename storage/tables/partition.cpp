@@ -12,7 +12,7 @@
 #include "storage/tables/version_filter.hpp"
 #include "storage/tables/versioned_key.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 constexpr char kPresent = '\1', kDeleted = '\0';
@@ -26,7 +26,7 @@ std::string staged_key(const LogEntry& entry) {
 }
 
 template <class T>
-std::string bytes_of(const T& value) {
+std::string encoded(const T& value) {
   Encoder encoded;
   Codec<T>::encode(value, encoded);
   return std::string(as_chars(encoded.view()));
@@ -247,12 +247,12 @@ class RocksPartition final : public TablePartition {
   Result<void> carry_out(const LogEntry& entry) {
     rocksdb::WriteBatch batch;
     WEFT_TRY(put(entry, batch));
-    const std::string encoded = bytes_of(entry);
-    batch.Put(number_key('l', entry.version), encoded);
+    const std::string bytes = encoded(entry);
+    batch.Put(number_key('l', entry.version), bytes);
     batch.Put(kLastKey, big_endian(entry.version));
     const bool new_epoch = epochs_.empty() || epochs_.rbegin()->second != entry.epoch;
     if (new_epoch) batch.Put(number_key('e', entry.epoch), big_endian(entry.version));
-    keep_log_short(encoded.size(), batch);
+    keep_log_short(bytes.size(), batch);
     if (entry.kind == EntryKind::mark) kept_->add(entry.version);  // before anything newer can be written
     if (auto written = db_->write(batch); !written) {
       if (entry.kind == EntryKind::mark) kept_->remove(entry.version);
@@ -271,7 +271,7 @@ class RocksPartition final : public TablePartition {
         put_writes(batch, entry.writes, entry.version);
         return {};
       case EntryKind::stage:
-        batch.Put(staged_key(entry), bytes_of(entry.writes));
+        batch.Put(staged_key(entry), encoded(entry.writes));
         return {};
       case EntryKind::commit:
         return put_commit(entry, batch);
@@ -301,7 +301,7 @@ class RocksPartition final : public TablePartition {
       if (!winners.contains(from_big_endian(at->key().ToStringView().substr(9, 8)))) continue;
       WEFT_ASSIGN(const auto writes, decode<std::vector<TableWrite>>(at->value(), "what was set aside"));
       if (piece.GetDataSize() >= kPieceBytes) {
-        if (!std::exchange(begun, true)) piece.Put(kBegunKey, bytes_of(entry));
+        if (!std::exchange(begun, true)) piece.Put(kBegunKey, encoded(entry));
         WEFT_TRY(db_->write(piece, Database::Sync::later));  // none is on the disk without those before it
         piece.Clear();
       }
@@ -417,4 +417,4 @@ Result<std::unique_ptr<PartitionCopy>> PartitionCopy::create(const std::filesyst
   return std::make_unique<Copy>(std::move(db));
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

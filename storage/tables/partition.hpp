@@ -17,7 +17,7 @@
 
 #include "storage/tables/types.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 /// What readers see who name no snapshot.
 inline constexpr std::uint64_t kNewest = UINT64_MAX;
@@ -96,4 +96,4 @@ class PartitionCopy {
   virtual Result<void> finish() = 0;
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -9,7 +9,7 @@
 
 #include "base/rpc/peers.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 PartitionPeers::Send send_over(rpc::Reactor& reactor) {
@@ -33,7 +33,7 @@ class PartitionPeers::Impl : public std::enable_shared_from_this<Impl> {
 
   void ask(const std::string& address, const PartitionRequest& request, Duration deadline, Answer answer) {
     Line& line = lines_[address];
-    Question question{encode_table(request), 0, clock_.now(), deadline, std::move(answer)};
+    Question question{encode(request), 0, clock_.now(), deadline, std::move(answer)};
     question.bytes = question.payload.header.view().size();
     line.waiting.push_back(std::move(question));
     pump(address);
@@ -112,4 +112,4 @@ void PartitionPeers::ask(const std::string& address, const PartitionRequest& req
   impl_->ask(address, request, deadline, std::move(answer));
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

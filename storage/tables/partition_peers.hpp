@@ -11,7 +11,7 @@
 #include "base/rpc/rpc.hpp"
 #include "storage/tables/protocol.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 struct PartitionWindow {
   std::size_t requests = 64;      // well below what a worker's data port serves at once for a peer
@@ -42,4 +42,4 @@ class PartitionPeers {
   std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

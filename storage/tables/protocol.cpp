@@ -2,60 +2,71 @@
 
 #include <fmt/core.h>
 
-namespace weft::storage {
+#include "base/rpc/versioned.hpp"
+#include "storage/tables/protocol.capnp.h"
+
+namespace weft::storage::tables {
 namespace {
 
-template <class T>
-Result<T> decode_as(const rpc::Message& message, const char* what) {
-  try {
-    Decoder in(message.header.view());
-    T value = Codec<T>::decode(in);
-    if (in.empty()) return value;
-  } catch (const CodecError&) {
+/// Sizes of keys, values and all of them together.
+class Limits {
+ public:
+  Result<void> operator()(const GetRows& get) {
+    for (const std::string& key : get.keys) {
+      WEFT_TRY(check_key(key));
+      bytes_ += key.size();
+    }
+    return total();
   }
-  return fail(Code::corrupt, fmt::format("a malformed {}", what));
-}
+  Result<void> operator()(const PutRows& put) { return within(put.writes); }
+  Result<void> operator()(const StageRows& stage) { return within(stage.writes); }
+  Result<void> operator()(const AppendEntries& append) {
+    for (const LogEntry& entry : append.entries) {
+      if (entry.kind > EntryKind::unmark) return fail(Code::corrupt, "an entry of a kind nobody knows");
+      WEFT_TRY(within(entry.writes));
+    }
+    return {};
+  }
+  template <class Other>
+  Result<void> operator()(const Other&) {
+    return {};
+  }
 
-std::size_t bytes_of(const std::vector<TableWrite>& writes) {
-  std::size_t bytes = 0;
-  for (const TableWrite& write : writes) bytes += write.key.size() + (write.value ? write.value->size() : 0);
-  return bytes;
-}
+ private:
+  Result<void> within(const std::vector<TableWrite>& writes) {
+    bytes_ += bytes_of(writes);
+    WEFT_TRY(check_writes(writes));
+    return total();
+  }
+  Result<void> total() const {
+    if (bytes_ <= kMostBatchBytes) return {};
+    return fail(Code::invalid_argument,
+                fmt::format("{} bytes of keys and values in one message, of {} at most", bytes_, kMostBatchBytes));
+  }
+
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace
 
-Result<TableRequest> decode_table_request(const rpc::Message& message) {
-  return decode_as<TableRequest>(message, "request about tables");
-}
-Result<TableReply> decode_table_reply(const rpc::Message& message) { return decode_as<TableReply>(message, "reply about tables"); }
-Result<TableBeat> decode_table_beat(const rpc::Message& message) { return decode_as<TableBeat>(message, "report of tables"); }
-Result<TableOrders> decode_table_orders(const rpc::Message& message) {
-  return decode_as<TableOrders>(message, "order about tables");
-}
-Result<InSyncChange> decode_in_sync_change(const rpc::Message& message) {
-  return decode_as<InSyncChange>(message, "change of replicas");
-}
-Result<PartitionReply> decode_partition_reply(const rpc::Message& message) {
-  return decode_as<PartitionReply>(message, "reply of a partition");
-}
+rpc::Payload encode(const TableRequest& request) { return {rpc::encode_versioned<wire::TableRequest>(request), {}, {}}; }
+rpc::Payload encode(const TableReply& reply) { return {rpc::encode_versioned<wire::TableReply>(reply), {}, {}}; }
+rpc::Payload encode(const PartitionRequest& request) { return {rpc::encode_versioned<wire::PartitionRequest>(request), {}, {}}; }
+rpc::Payload encode(const PartitionReply& reply) { return {rpc::encode_versioned<wire::PartitionReply>(reply), {}, {}}; }
 
+Result<TableRequest> decode_table_request(const rpc::Message& message) {
+  return rpc::decode_versioned<wire::TableRequest, TableRequest>(message.header.view(), "request about tables");
+}
+Result<TableReply> decode_table_reply(const rpc::Message& message) {
+  return rpc::decode_versioned<wire::TableReply, TableReply>(message.header.view(), "reply about tables");
+}
 Result<PartitionRequest> decode_partition_request(const rpc::Message& message) {
-  WEFT_ASSIGN(PartitionRequest request, decode_as<PartitionRequest>(message, "request to a partition"));
-  WEFT_TRY(check_writes(request.writes));
-  std::size_t bytes = bytes_of(request.writes);
-  for (const std::string& key : request.keys) bytes += key.size();
-  for (const LogEntry& entry : request.entries) bytes += bytes_of(entry.writes);
-  if (bytes > kMostBatchBytes)
-    return fail(Code::invalid_argument,
-                fmt::format("{} bytes of keys and values in one message, of {} at most", bytes, kMostBatchBytes));
-  for (const std::string& key : request.keys)
-    if (key.empty() || key.size() > kLargestKeyBytes)
-      return fail(Code::invalid_argument, fmt::format("keys of tables have 1 to {} bytes, not {}", kLargestKeyBytes, key.size()));
-  for (const LogEntry& entry : request.entries) {
-    WEFT_TRY(check_writes(entry.writes));
-    if (entry.kind > EntryKind::unmark) return fail(Code::corrupt, "an entry of a kind nobody knows");
-  }
+  auto request = rpc::decode_versioned<wire::PartitionRequest, PartitionRequest>(message.header.view(), "request to a partition");
+  if (request) WEFT_TRY(std::visit(Limits(), request->operation));
   return request;
 }
+Result<PartitionReply> decode_partition_reply(const rpc::Message& message) {
+  return rpc::decode_versioned<wire::PartitionReply, PartitionReply>(message.header.view(), "reply of a partition");
+}
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

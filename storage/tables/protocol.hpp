@@ -1,24 +1,30 @@
-// Messages about tables. Between clients, workers and the master; docs/formats/tables.md. Headers are the structs below as
-// base/codec.hpp encodes them: keys and values travel in them, so the frame's checksum covers those too.
+// Messages about tables, between clients, workers and the master; docs/formats/tables.md. Keys and values travel in headers, so
+// the frame's checksum covers those too.
+//
+// What clients say and hear crosses releases: each operation is a struct of its own, which lies in protocol.capnp field by field
+// (base/rpc/versioned.hpp). What workers and the master say is derived from the structs below, for they are of one release
+// (storage/derived.hpp).
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/rpc/rpc.hpp"
+#include "storage/derived.hpp"
 #include "storage/tables/types.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 enum TableMessage : rpc::MessageType {
-  kTableRequest = 501,      // request, client to master: TableRequest -> TableReply
-  kTableBeat = 520,         // request, registered worker to master: TableBeat -> TableOrders
+  kTableRequest = 503,      // request, client to master: TableRequest -> TableReply
+  kTableHeartbeat = 520,    // request, registered worker to master: TableHeartbeat -> TableOrders
   kInSyncChange = 521,      // request, registered worker to master: InSyncChange -> TableOrders with the partition's assignment
-  kTableNews = 522,         // notification, master to worker: nothing; a beat should come at once
-  kPartitionRequest = 600,  // request, anybody to a worker's data port: PartitionRequest -> PartitionReply
+  kTableOrdersWait = 522,   // notification, master to worker: nothing; a heartbeat should come at once
+  kPartitionRequest = 601,  // request, anybody to a worker's data port: PartitionRequest -> PartitionReply
 };
 inline constexpr rpc::MessageType kFirstTableMessage = 600, kLastTableMessage = 609;
 
@@ -27,29 +33,9 @@ inline constexpr std::chrono::seconds kHoldDecisive{10};  // later it decides no
 
 inline constexpr std::size_t kMostBatchBytes = 24u << 20;  // keys and values in one message
 
+struct Done {};
+
 // ---- clients and the master -----------------------------------------------------------------------------------------
-
-/// Behind each, the fields of the request it uses, and what the reply has.
-enum class TableOperation : std::uint16_t {
-  create = 1,         // table, partitions, replication, tokens (one, the same when it is asked again)
-  drop = 2,           // table, id (of the one that is meant, or 0)
-  list = 3,           // -> tables without partitions
-  describe = 4,       // table -> tables[0]
-  snapshot = 5,       // table, name (empty: unnamed, goes when it is not renewed), tokens (as with create) -> id
-  drop_snapshot = 6,  // table, name or id
-  renew = 7,          // table, id (of an unnamed snapshot or a transaction)
-  begin = 8,          // table -> id of a transaction
-  commit = 9,         // table, id, tokens
-  abort = 10,         // table, id
-};
-
-struct TableRequest {
-  TableOperation operation{};
-  std::string table{}, name{};
-  std::uint32_t partitions = 0, replication = 0;
-  std::uint64_t id = 0;
-  std::vector<std::uint64_t> tokens{};
-};
 
 struct MemberStatus {
   std::string name, host, rack, address;  // address: of its data port; empty when it is not there
@@ -60,7 +46,7 @@ struct PartitionStatus {
   std::string primary;
   std::vector<MemberStatus> members;
   std::uint64_t bytes = 0;
-  std::string trouble;  // why it cannot be used, as far as known
+  std::string fault;  // why it cannot be used, as far as known
 };
 struct SnapshotStatus {
   SnapshotId id;
@@ -77,10 +63,73 @@ struct TableStatus {
   std::vector<SnapshotStatus> snapshots;
   std::vector<PartitionStatus> partitions;
 };
-struct TableReply {
-  std::uint64_t id = 0;
-  std::vector<TableStatus> tables;
+struct TableList {
+  std::vector<TableStatus> tables;  // without partitions
 };
+struct TakenSnapshot {
+  SnapshotId id;
+};
+struct BegunTransaction {
+  TransactionId id;
+};
+using TableReply = std::variant<Done, TableStatus, TableList, TakenSnapshot, BegunTransaction>;
+
+/// `token`, here and below: chosen by who asks, the same when it asks again.
+struct MakeTable {
+  std::string table;
+  std::uint32_t partitions = 0, replication = 0;
+  std::uint64_t token = 0;
+  using Reply = Done;
+};
+struct DropTable {
+  std::string table;
+  TableId id;  // of the one that is meant; 0: whatever has that name
+  using Reply = Done;
+};
+struct ListTables {
+  using Reply = TableList;
+};
+struct DescribeTable {
+  std::string table;
+  using Reply = TableStatus;
+};
+struct TakeSnapshot {
+  std::string table;
+  std::string name;  // empty: it goes when it is not renewed
+  std::uint64_t token = 0;
+  using Reply = TakenSnapshot;
+};
+struct DropSnapshot {
+  std::string table;
+  SnapshotId id;
+  using Reply = Done;
+};
+/// Of an unnamed snapshot or a transaction.
+struct RenewLease {
+  std::string table;
+  std::uint64_t id = 0;
+  using Reply = Done;
+};
+struct BeginTransaction {
+  std::string table;
+  using Reply = BegunTransaction;
+};
+struct TableCommit {
+  TransactionId id;
+  std::vector<std::uint64_t> tokens;
+};
+struct CommitTransaction {
+  std::string table;
+  TableCommit commit;
+  using Reply = Done;
+};
+struct AbortTransaction {
+  std::string table;
+  TransactionId id;
+  using Reply = Done;
+};
+using TableRequest = std::variant<MakeTable, DropTable, ListTables, DescribeTable, TakeSnapshot, DropSnapshot, RenewLease,
+                                  BeginTransaction, CommitTransaction, AbortTransaction>;
 
 // ---- workers and the master -------------------------------------------------------------------------------------------
 
@@ -88,10 +137,6 @@ struct Member {
   std::string name, address;
   bool in_sync = false;
   friend bool operator==(const Member&, const Member&) = default;
-};
-struct TableCommit {
-  TransactionId id;
-  std::vector<std::uint64_t> tokens;
 };
 
 /// What a worker is to do with a partition. A later one has a higher revision; another primary, or the same after a restart, has a
@@ -111,9 +156,9 @@ struct Assignment {
 enum class ReplicaState : std::uint8_t {
   good = 0,
   opening = 1,
-  absent = 2,  // there is no database
-  failed = 3,  // it cannot be used
-  hurt = 4,    // parts of it cannot be read; the rest is served while nobody else can
+  absent = 2,   // there is no database
+  failed = 3,   // it cannot be used
+  damaged = 4,  // parts of it cannot be read; the rest is served while nobody else can
 };
 
 struct ReplicaReport {
@@ -123,7 +168,8 @@ struct ReplicaReport {
   std::string failure;  // why it cannot be used
   ReplicaState state = ReplicaState::good;
 };
-struct TableBeat {
+/// Of all replicas of a worker.
+struct TableHeartbeat {
   bool hello = false;   // the worker asks who it is and what cluster this is; the rest is not meant
   bool first = false;   // since it registered
   std::string address;  // of its data port
@@ -131,7 +177,7 @@ struct TableBeat {
 };
 struct TableOrders {
   std::string cluster, name;  // the worker's
-  std::int64_t lease_ms = 0;  // primaries may serve for so long from when the beat was sent
+  std::int64_t lease_ms = 0;  // primaries may serve for so long from when the heartbeat was sent
   std::vector<Assignment> assignments;
   std::vector<PlaceId> erase;
 };
@@ -145,55 +191,117 @@ struct InSyncChange {
 
 // ---- a worker's partitions --------------------------------------------------------------------------------------------
 
-enum class PartitionOperation : std::uint16_t {
-  get = 1,        // keys, id (snapshot or 0) -> values
-  scan = 2,       // from, to, limit, id (snapshot) -> rows, more
-  put = 3,        // writes
-  stage = 4,      // id (transaction), token, writes
-  hold = 10,      // epoch, id (ticket), more (reads too): nothing is served from the reply on
-  mark = 11,      // epoch, id (ticket), token (snapshot): made, and the hold ends
-  commit = 12,    // epoch, id (ticket), token (transaction), tokens
-  release = 13,   // epoch, id (ticket): nor will there be a hold of this ticket, or an earlier one
-  position = 20,  // epoch, id (of the stream that begins), from (the primary's address) -> version and epoch of the last entry
-  entries = 21,   // epoch, id (stream), entries -> version
-  copy = 22,      // epoch, from (the primary's address): forget all and copy from there; answered at once
-  page = 23,      // epoch, id (0: begin), limit -> id, pages; none: all was sent
+/// The version that the partition has by then.
+struct AtVersion {
+  std::uint64_t version = 0;
+};
+struct FoundValue {
+  std::optional<std::string> value;
+};
+struct Values {
+  std::vector<FoundValue> values;  // of the keys in their order
+};
+struct Rows {
+  std::vector<TableRow> rows;
+  bool more = false;
+};
+struct StreamPosition {
+  std::uint64_t version = 0, epoch = 0;  // of the last entry
+  bool needs_copy = false;               // all of it must come anew
+};
+struct CopiedPage {
+  std::uint64_t session = 0;
+  std::vector<std::pair<std::string, std::string>> records;  // none: all was sent
+};
+using PartitionReply = std::variant<Done, AtVersion, Values, Rows, StreamPosition, CopiedPage>;
+
+// Of clients.
+struct GetRows {
+  SnapshotId snapshot;  // 0: what is newest
+  std::vector<std::string> keys;
+  using Reply = Values;
+};
+struct ScanRows {
+  SnapshotId snapshot;
+  std::string from, to;  // keys; an empty `to` is the end
+  std::uint64_t limit = 0;
+  using Reply = Rows;
+};
+struct PutRows {
+  std::vector<TableWrite> writes;
+  using Reply = AtVersion;
+};
+struct StageRows {
+  TransactionId transaction;
+  std::uint64_t token = 0;
+  std::vector<TableWrite> writes;
+  using Reply = AtVersion;
 };
 
+// Of the master to the primary of the epoch.
+/// Nothing is written, and with `reads` nothing read, from the reply on.
+struct Hold {
+  std::uint64_t ticket = 0;
+  bool reads = false;
+  using Reply = AtVersion;
+};
+/// The snapshot is made, and the hold ends.
+struct Mark {
+  std::uint64_t ticket = 0;
+  SnapshotId snapshot;
+  using Reply = AtVersion;
+};
+struct Commit {
+  std::uint64_t ticket = 0;
+  TableCommit commit;
+  using Reply = AtVersion;
+};
+/// The hold ends; nor will there be one of this ticket, or an earlier one.
+struct Release {
+  std::uint64_t ticket = 0;
+  using Reply = Done;
+};
+
+// Between replicas.
+/// A stream from the primary at that address begins.
+struct BeginStream {
+  std::uint64_t stream = 0;
+  std::string primary;
+  using Reply = StreamPosition;
+};
+struct AppendEntries {
+  std::uint64_t stream = 0;
+  std::vector<LogEntry> entries;
+  using Reply = AtVersion;
+};
+/// The receiver forgets everything and copies from the primary at that address. Answered at once.
+struct StartCopy {
+  std::uint64_t stream = 0;
+  std::string primary;
+  using Reply = Done;
+};
+struct NextPage {
+  std::uint64_t session = 0;  // 0: a copy begins
+  using Reply = CopiedPage;
+};
+
+using PartitionOperation = std::variant<GetRows, ScanRows, PutRows, StageRows, Hold, Mark, Commit, Release, BeginStream,
+                                        AppendEntries, StartCopy, NextPage>;
 struct PartitionRequest {
-  PartitionOperation operation{};
   PlaceId place{};
-  std::uint64_t epoch = 0, id = 0, token = 0, limit = 0;
-  bool more = false;
-  std::string from{}, to{};
-  std::vector<std::uint64_t> tokens{};
-  std::vector<std::string> keys{};
-  std::vector<TableWrite> writes{};
-  std::vector<LogEntry> entries{};
-};
-struct PartitionReply {
-  std::uint64_t version = 0, epoch = 0, id = 0;
-  bool more = false;
-  std::vector<std::optional<std::string>> values{};
-  std::vector<TableRow> rows{};
-  std::vector<std::pair<std::string, std::string>> page{};
+  std::uint64_t epoch = 0;  // of the primary that is meant or that asks; clients say none
+  PartitionOperation operation{};
 };
 
-template <class T>
-rpc::Payload encode_table(const T& message) {
-  Encoder out;
-  Codec<T>::encode(message, out);
-  return {Buffer::copy_of(out.view()), {}, {}};
-}
-
-/// corrupt when the bytes are not one.
+rpc::Payload encode(const TableRequest& request);
+rpc::Payload encode(const TableReply& reply);
+rpc::Payload encode(const PartitionRequest& request);
+rpc::Payload encode(const PartitionReply& reply);
+/// corrupt when the bytes are not one, or an operation that this version does not know.
 Result<TableRequest> decode_table_request(const rpc::Message& message);
 Result<TableReply> decode_table_reply(const rpc::Message& message);
-Result<TableBeat> decode_table_beat(const rpc::Message& message);
-Result<TableOrders> decode_table_orders(const rpc::Message& message);
-Result<InSyncChange> decode_in_sync_change(const rpc::Message& message);
 /// Keys, values and numbers are within their limits.
 Result<PartitionRequest> decode_partition_request(const rpc::Message& message);
 Result<PartitionReply> decode_partition_reply(const rpc::Message& message);
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

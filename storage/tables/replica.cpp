@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 using namespace std::chrono_literals;
@@ -18,9 +18,7 @@ constexpr auto kReopen = 500ms;
 
 void answer(const SharedResponder& responder, const Result<std::uint64_t>& version) {
   if (!version) return responder->fail(version.error());
-  PartitionReply reply;
-  reply.version = *version;
-  responder->reply(std::move(reply));
+  responder->reply(AtVersion{*version});
 }
 
 Error not_now(const PlaceId& place, std::string_view why) {
@@ -45,8 +43,8 @@ bool Replica::may_lead() const {
 }
 
 void Replica::open() {
-  if (store_ || opening_ || closing_ || copying_ || erased_) return;
-  opening_ = true;
+  if (disk_ != Disk::closed || copying_ || erased_) return;
+  disk_ = Disk::opening;
   const OpenMode mode = may_create() ? OpenMode::create : OpenMode::existing;
   on_disk(
       [path = path_, mode, open_partition = context_.open_partition]() -> Result<std::unique_ptr<TablePartition>> {
@@ -59,19 +57,20 @@ void Replica::open() {
 }
 
 void Replica::opened(Result<std::unique_ptr<TablePartition>> store) {
-  opening_ = false;
+  disk_ = store ? Disk::open : Disk::closed;
   if (!store) {
     if (failure_.empty()) context_.log.warn("{}", store.error().to_string());
     failure_ = store.error().to_string();
-    absent_ = store.error().code() == Code::not_found;
-    if (absent_ && may_create()) return open();
+    const Code why = store.error().code();
+    const bool unusable = why == Code::corrupt || why == Code::version_mismatch;
+    lack_ = why == Code::not_found ? Lack::absent : unusable ? Lack::unusable : Lack::nothing;
+    if (lack_ == Lack::absent && may_create()) return open();
     // One that is locked is being given up by a reader or a process that ends; damage does not go away.
-    damaged_ = store.error().code() == Code::corrupt || store.error().code() == Code::version_mismatch;
-    if (!damaged_) reopen_ = context_.reactor.after(kReopen, [this] { open(); });
-    return context_.beat_soon();
+    if (!unusable) reopen_ = context_.reactor.after(kReopen, [this] { open(); });
+    return context_.heartbeat_soon();
   }
   failure_.clear();
-  damaged_ = absent_ = false;
+  lack_ = Lack::nothing;
   store_ = std::shared_ptr<TablePartition>(store->release(),
                                            [weak = weak_from_this(), &reactor = context_.reactor](TablePartition* last) {
                                              delete last;
@@ -81,14 +80,14 @@ void Replica::opened(Result<std::unique_ptr<TablePartition>> store) {
                                            });
   fence_ = std::max(fence_, store_->epoch_at(store_->last()).value_or(0));
   if (may_lead()) lead();
-  context_.beat_soon();
+  context_.heartbeat_soon();
 }
 
 ReplicaReport Replica::report() const {
   ReplicaReport report;
   report.place = place_;
   report.failure = failure_;
-  report.state = !failure_.empty() ? absent_ ? ReplicaState::absent : ReplicaState::failed
+  report.state = !failure_.empty() ? lack_ == Lack::absent ? ReplicaState::absent : ReplicaState::failed
                  : store_          ? ReplicaState::good
                                    : ReplicaState::opening;
   if (assignment_) report.revision = assignment_->revision;
@@ -96,9 +95,9 @@ ReplicaReport Replica::report() const {
   if (assignment_ && assignment_->primary == context_.name && !primary_) {  // until the next epoch
     report.state = ReplicaState::failed;
     report.failure = given_up_;
-  } else if (!hurt_.empty()) {
-    report.state = ReplicaState::hurt;
-    report.failure = hurt_;
+  } else if (!damage_.empty()) {
+    report.state = ReplicaState::damaged;
+    report.failure = damage_;
   }
   report.last = store_->last();
   report.epoch = store_->epoch_at(report.last).value_or(0);
@@ -110,34 +109,34 @@ Error Replica::unusable() const {
   return not_now(place_, failure_.empty() ? copying_ ? "is being copied" : "is being opened" : failure_);
 }
 
-/// The disk let it down: it begins anew with what is there, when somebody else has taken over.
+/// The disk let it down: it begins again with what is there, when somebody else has taken over.
 void Replica::give_up(const Error& why) {
   if (why.code() == Code::corrupt) found_damage(why);
   context_.log.warn("partition {}: {}", to_string(place_), why.to_string());
   failure_ = given_up_ = why.to_string();
   leave_role("has lost its disk");
   close([this] { reopen_ = context_.reactor.after(kReopen, [this] { open(); }); });
-  context_.beat_soon();
+  context_.heartbeat_soon();
 }
 
 void Replica::found_damage(const Error& why) {
-  if (!hurt_.empty()) return;
+  if (!damage_.empty()) return;
   context_.log.warn("partition {} is damaged: {}", to_string(place_), why.to_string());
-  hurt_ = why.to_string();
-  context_.beat_soon();
+  damage_ = why.to_string();
+  context_.heartbeat_soon();
 }
 
 void Replica::close(std::function<void()> then) {
   pages_.clear();
-  if (!store_ && !closing_) return then();
-  closing_ = true;
+  if (disk_ != Disk::open && disk_ != Disk::closing) return then();
+  disk_ = Disk::closing;
   after_closing_.push_back(std::move(then));
   // On a disk's thread, behind what waits for it; or wherever the last reader is.
   if (store_) queue_->post([store = std::exchange(store_, nullptr)]() mutable { store.reset(); });
 }
 
 void Replica::closed() {
-  closing_ = false;
+  disk_ = Disk::closed;
   for (const auto& then : std::exchange(after_closing_, {})) then();
 }
 
@@ -146,9 +145,9 @@ void Replica::leave_role(const char* why) {
   if (!role) return;
   const Error error = not_now(place_, why);
   if (role->round)
-    for (const Done& done : role->round->done) done(fail(error));
-  for (const Operation& operation : role->operations) operation.done(fail(error));
-  for (const Done& waiter : role->commit_waiters) waiter(fail(error));
+    for (const OnVersion& done : role->round->done) done(fail(error));
+  for (const Proposal& proposal : role->proposals) proposal.done(fail(error));
+  for (const OnVersion& waiter : role->commit_waiters) waiter(fail(error));
   for (const auto& waiting : role->holds_waiting) waiting();
   for (const auto& waiting : role->reads_waiting) waiting();
 }
@@ -172,41 +171,64 @@ void Replica::adopt(const Assignment& assignment) {
   settle();
 }
 
+struct Replica::Server {
+  Replica& replica;
+  const std::uint64_t epoch;
+  const SharedResponder responder;
+
+  void operator()(GetRows& get) const {
+    const SnapshotId snapshot = get.snapshot;
+    replica.read(
+        snapshot, [get = std::move(get)](const TablePartition& store, std::uint64_t at) { return look_up(store, get, at); },
+        responder);
+  }
+  void operator()(ScanRows& scan) const {
+    const SnapshotId snapshot = scan.snapshot;
+    replica.read(
+        snapshot, [scan = std::move(scan)](const TablePartition& store, std::uint64_t at) { return look_up(store, scan, at); },
+        responder);
+  }
+  void operator()(PutRows& put) const {
+    LogEntry entry;
+    entry.writes = std::move(put.writes);
+    replica.write(std::move(entry), responder);
+  }
+  void operator()(StageRows& stage) const { replica.stage(std::move(stage), responder); }
+  void operator()(const BeginStream& begin) const { replica.begin_stream(epoch, begin, responder); }
+  void operator()(AppendEntries& append) const { replica.take_entries(epoch, std::move(append), responder); }
+  void operator()(const StartCopy& start) const { replica.start_copy(epoch, start, responder); }
+
+  // What only the primary of this epoch does.
+  void operator()(const Hold& hold) const {
+    leads([&] { replica.hold(hold, responder); });
+  }
+  void operator()(const Mark& mark) const {
+    leads([&] { replica.mark(mark, responder); });
+  }
+  void operator()(const Commit& commit) const {
+    leads([&] {
+      replica.commit_transaction(commit.commit, [to = responder](const Result<std::uint64_t>& version) { answer(to, version); });
+    });
+  }
+  void operator()(const Release& release) const {
+    leads([&] { replica.release(release, responder); });
+  }
+  void operator()(const NextPage& next) const {
+    leads([&] { replica.send_page(next.session, responder); });
+  }
+
+  template <class Do>
+  void leads(Do&& act) const {
+    if (!replica.primary_ || replica.assignment_->epoch != epoch || !replica.store_)
+      return responder->fail(not_now(replica.place_, "has another primary"));
+    act();
+  }
+};
+
 void Replica::serve(PartitionRequest request, PartitionPeers::Answer to) {
   const auto responder = std::make_shared<PartitionResponder>(std::move(to));
   if (erased_) return responder->fail(Error(Code::not_found, fmt::format("there is no partition {} here", to_string(place_))));
-  switch (request.operation) {
-    case PartitionOperation::get:
-    case PartitionOperation::scan:
-      return read(std::move(request), responder);
-    case PartitionOperation::put:
-    case PartitionOperation::stage:
-      return write(std::move(request), responder);
-    case PartitionOperation::position:
-      return position(request, responder);
-    case PartitionOperation::entries:
-      return take_entries(std::move(request), responder);
-    case PartitionOperation::copy:
-      return start_copy(request, responder);
-    default:
-      break;
-  }
-  // What only the primary of this epoch does.
-  if (!primary_ || assignment_->epoch != request.epoch || !store_) return responder->fail(not_now(place_, "has another primary"));
-  switch (request.operation) {
-    case PartitionOperation::hold:
-      return hold(request, responder);
-    case PartitionOperation::mark:
-      return mark(request, responder);
-    case PartitionOperation::commit:
-      return commit(request, responder);
-    case PartitionOperation::release:
-      return release(request, responder);
-    case PartitionOperation::page:
-      return send_page(request, responder);
-    default:
-      return responder->fail(Error(Code::invalid_argument, "a worker of this version does not know what is asked of a partition"));
-  }
+  std::visit(Server{*this, request.epoch, responder}, request.operation);
 }
 
 void Replica::erase(std::function<void()> done) {
@@ -237,4 +259,4 @@ Result<void> Replica::check_space(std::size_t bytes) const {
                   context_.name, human_bytes(free), path_, human_bytes(context_.reserve)));
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

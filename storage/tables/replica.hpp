@@ -15,12 +15,15 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "storage/reply.hpp"
 #include "storage/tables/partition.hpp"
 #include "storage/tables/partition_peers.hpp"
 #include "storage/tables/protocol.hpp"
 #include "storage/transfer/io_threads.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
+
+inline constexpr Duration kAskDeadline = std::chrono::seconds(5);  // of questions to other members
 
 /// What a worker's replicas share. Outlives them.
 struct ReplicaContext {
@@ -33,7 +36,7 @@ struct ReplicaContext {
   std::string name{};        // of this worker, as the master calls it
   TimePoint leased_until{};  // primaries serve no longer
   std::function<void(const InSyncChange&, std::function<void(Result<TableOrders>)>)> ask_master{};
-  std::function<void()> beat_soon{};
+  std::function<void()> heartbeat_soon{};
   std::function<Result<std::unique_ptr<TablePartition>>(const std::string& path, OpenMode mode)> open_partition =
       [](const std::string& path, OpenMode mode) { return TablePartition::open(path, mode); };
   Log log{"tables"};
@@ -59,7 +62,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
 
   /// Opens what is there, or makes it if the assignment says that nothing can have been there. May be called again after a failure.
   void open();
-  bool opening() const { return opening_; }
+  bool opening() const { return disk_ == Disk::opening; }
   ReplicaReport report() const;
   void adopt(const Assignment& assignment);
   /// It serves and follows nobody until there is another assignment.
@@ -70,22 +73,25 @@ class Replica : public std::enable_shared_from_this<Replica> {
   const PlaceId& place() const { return place_; }
 
  private:
-  using Done = std::function<void(Result<std::uint64_t>)>;
+  using OnVersion = std::function<void(Result<std::uint64_t>)>;
   /// What waits to become an entry.
-  struct Operation {
+  struct Proposal {
     LogEntry entry;
     std::size_t bytes = 0;
     bool through_hold = false;
-    Done done;
+    OnVersion done;
   };
   /// Another member, as the primary sees it.
   struct Follower {
     std::string address;
     bool in_sync = false;    // the master has it so
     bool requested = false;  // the master was asked to have it so: perhaps it has
-    bool synced = false;     // gets every entry; what it does not get is not acknowledged
     bool failed = false;     // nothing to wait for now
-    bool joining = false;    // lacks but the entry under way: no other begins before it has that
+    enum class Phase : std::uint8_t {
+      behind,   // lacks entries, or nothing is known of it
+      joining,  // lacks but the entry under way: no other begins before it has that
+      synced,   // gets every entry; what it does not get is not acknowledged
+    } phase = Phase::behind;
     std::uint64_t stream = 0;
     std::uint64_t last = 0;
     std::uint32_t tries = 0;
@@ -97,9 +103,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
     std::uint64_t version = 0;
     std::set<std::string> waiting;
     bool local = false;  // it is on this disk
-    std::vector<Done> done;
+    std::vector<OnVersion> done;
   };
-  struct Hold {
+  struct Held {
     std::uint64_t ticket = 0;
     bool reads = false;
     std::unique_ptr<rpc::Timer> timeout;
@@ -108,17 +114,17 @@ class Replica : public std::enable_shared_from_this<Replica> {
     std::uint64_t last = 0;
     bool established = false;  // followers in sync have what this one has
     std::map<std::string, Follower> followers;
-    std::deque<Operation> operations;
+    std::deque<Proposal> proposals;
     std::size_t waiting_bytes = 0;
     std::optional<Round> round;
-    Hold hold;
+    Held hold;
     std::uint64_t released = 0;                        // the highest ticket whose hold is over, or may not begin any more
     std::vector<std::function<void()>> holds_waiting;  // for the round to end
     std::vector<std::function<void()>> reads_waiting;  // for a hold to end
     bool changing = false;                             // the master was asked
     std::unique_ptr<rpc::Timer> retry_change;
     TransactionId committing{};
-    std::vector<Done> commit_waiters;
+    std::vector<OnVersion> commit_waiters;
   };
   struct Pages {
     std::shared_ptr<TablePartition> store;
@@ -128,6 +134,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
     TimePoint used;
   };
 
+  struct Server;
+
   // replica.cpp
   template <class Work, class Then>
   void on_disk(Work work, Then then);
@@ -135,7 +143,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   bool may_create() const;
   bool may_lead() const;
   void give_up(const Error& why);
-  /// Parts of it cannot be read. It is filled anew when another one has everything.
+  /// Parts of it cannot be read. It is filled again when another one has everything.
   void found_damage(const Error& why);
   Error read_failed(const Error& why);
   /// Lets go of the database; `then` when nobody has it any more: until then its files are not to be touched, nor opened again.
@@ -146,35 +154,38 @@ class Replica : public std::enable_shared_from_this<Replica> {
   Result<void> check_space(std::size_t bytes) const;
 
   // replica_reads.cpp
-  void read(PartitionRequest request, SharedResponder responder);
-  Result<void> may_read(const PartitionRequest& request, bool& wait) const;
-  void send_page(const PartitionRequest& request, SharedResponder responder);
+  using LookUp = std::function<Result<PartitionReply>(const TablePartition& store, std::uint64_t at)>;
+  void read(SnapshotId snapshot, LookUp look_up, SharedResponder responder);
+  Result<void> may_read(SnapshotId snapshot, bool& wait) const;
+  void send_page(std::uint64_t id, SharedResponder responder);
   void forget_pages();
 
   // replica_primary.cpp
   void lead();
   void update_followers();
   void drop_what_is_over();
-  void write(PartitionRequest request, SharedResponder responder);
-  void submit(Operation operation, bool first);
+  /// Rows of a transaction; they are set aside.
+  void stage(StageRows request, SharedResponder responder);
+  /// `entry` but for its version and epoch.
+  void write(LogEntry entry, SharedResponder responder);
+  void submit(Proposal proposal, bool first);
   void pump();
-  void start_round(LogEntry entry, std::vector<Done> done);
+  void start_round(LogEntry entry, std::vector<OnVersion> done);
   void local_done(std::uint64_t version, const Result<void>& applied);
   void settle();
   void establish();
-  void hold(const PartitionRequest& request, SharedResponder responder);
-  void mark(const PartitionRequest& request, SharedResponder responder);
-  void commit(const PartitionRequest& request, SharedResponder responder);
-  void commit_transaction(const TableCommit& commit, Done done);
-  void release(const PartitionRequest& request, SharedResponder responder);
+  void hold(const Hold& request, SharedResponder responder);
+  void mark(const Mark& request, SharedResponder responder);
+  void commit_transaction(const TableCommit& commit, OnVersion done);
+  void release(const Release& request, SharedResponder responder);
   void end_hold();
   void hold_is_old();
 
   // replica_followers.cpp
-  using ReplyTo = std::function<void(Result<PartitionReply>)>;
-  void ask(const std::string& address, const PartitionRequest& request, ReplyTo then);
+  template <class Operation, class Then>
+  void ask(const std::string& address, std::uint64_t epoch, Operation operation, Then then);
   void start_stream(const std::string& name);
-  void positioned(const std::string& name, Follower& follower, const PartitionReply& at);
+  void positioned(const std::string& name, Follower& follower, const StreamPosition& at);
   void feed(const std::string& name);
   void send_entries(const std::string& name, std::vector<LogEntry> entries);
   void stream_failed(const std::string& name, const Error& why, bool hopeless);
@@ -183,9 +194,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
   Follower* follower(const std::string& name, std::uint64_t stream);
 
   // replica_follower.cpp
-  void position(const PartitionRequest& request, SharedResponder responder);
-  void take_entries(PartitionRequest request, SharedResponder responder);
-  void start_copy(const PartitionRequest& request, SharedResponder responder);
+  void begin_stream(std::uint64_t epoch, const BeginStream& request, SharedResponder responder);
+  void take_entries(std::uint64_t epoch, AppendEntries request, SharedResponder responder);
+  void start_copy(std::uint64_t epoch, const StartCopy& request, SharedResponder responder);
   void copy_pages(std::shared_ptr<PartitionCopy> copy, std::string from, std::uint64_t session);
   void copied(std::shared_ptr<PartitionCopy> copy);
   void take_copy();
@@ -195,12 +206,14 @@ class Replica : public std::enable_shared_from_this<Replica> {
   const PlaceId place_;
   const std::string path_;
   const std::shared_ptr<IoQueue> queue_;
-  std::shared_ptr<TablePartition> store_;  // null: not open
-  bool opening_ = false, closing_ = false, copying_ = false, erased_ = false;
+  std::shared_ptr<TablePartition> store_;                             // null: not open
+  enum class Disk : std::uint8_t { closed, opening, open, closing };  // open: store_ is there
+  Disk disk_ = Disk::closed;
+  bool copying_ = false, erased_ = false;
   std::vector<std::function<void()>> after_closing_;
-  bool damaged_ = false;  // what is there is no partition any more
-  bool absent_ = false;   // there is none
-  std::string hurt_;      // parts of it cannot be read: why
+  enum class Lack : std::uint8_t { nothing, absent, unusable };  // as found at the last try to open: no database, or none any more
+  Lack lack_ = Lack::nothing;
+  std::string damage_;  // parts of it cannot be read: why
   std::string failure_;
   std::unique_ptr<rpc::Timer> reopen_;
   std::optional<Assignment> assignment_;
@@ -225,8 +238,19 @@ void Replica::on_disk(Work work, Then then) {
   });
 }
 
+/// Asks another member; `then` gets a Result of the operation's reply, if the replica still lives.
+template <class Operation, class Then>
+void Replica::ask(const std::string& address, std::uint64_t epoch, Operation operation, Then then) {
+  context_.ask(address, {place_, epoch, std::move(operation)}, kAskDeadline,
+               [weak = weak_from_this(), then = std::move(then)](Result<PartitionReply> reply) {
+                 if (weak.lock()) then(reply_to<Operation>(std::move(reply)));
+               });
+}
+
 void answer(const SharedResponder& responder, const Result<std::uint64_t>& version);
+Result<PartitionReply> look_up(const TablePartition& store, const GetRows& get, std::uint64_t at);
+Result<PartitionReply> look_up(const TablePartition& store, const ScanRows& scan, std::uint64_t at);
 /// Another try, at the right place or later, may succeed.
 Error not_now(const PlaceId& place, std::string_view why);
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -9,7 +9,7 @@
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ Result<void> replace_replica(const std::string& path, bool keep_old) {
   return {};
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

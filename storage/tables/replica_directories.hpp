@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "storage/tables/types.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 /// The partitions in `tables` of the directories, all of this cluster. Clears away what copying left when it was cut short: an
 /// unfinished copy goes, and what a copy was about to replace comes back. version_mismatch: a directory is of another cluster.
@@ -17,4 +17,4 @@ Result<std::map<PlaceId, std::string>> find_replicas(const std::vector<std::stri
 /// The finished copy beside `path` takes its place. What was there goes, or stays as `….damaged-N`.
 Result<void> replace_replica(const std::string& path, bool keep_old);
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

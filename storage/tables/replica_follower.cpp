@@ -7,36 +7,29 @@
 #include "storage/tables/replica.hpp"
 #include "storage/tables/replica_directories.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
-void Replica::position(const PartitionRequest& request, SharedResponder responder) {
+void Replica::begin_stream(std::uint64_t epoch, const BeginStream& request, SharedResponder responder) {
   if (!assignment_) return responder->fail(not_now(place_, "waits for the master"));  // of who is primary since it was last here
-  if (request.epoch < fence_) return responder->fail(not_now(place_, "has a later primary"));
-  if (primary_ && request.epoch > assignment_->epoch) leave_role("has another primary now");
+  if (epoch < fence_) return responder->fail(not_now(place_, "has a later primary"));
+  if (primary_ && epoch > assignment_->epoch) leave_role("has another primary now");
   if (primary_) return responder->fail(not_now(place_, "has this worker as its primary"));
-  if (opening_ || copying_ || (!store_ && !damaged_ && !absent_)) return responder->fail(unusable());
-  fence_ = request.epoch;
-  stream_ = request.id;
-  if (!store_ || !hurt_.empty()) {  // all of it must come anew
-    PartitionReply reply;
-    reply.more = true;
-    return responder->reply(std::move(reply));
-  }
+  if (opening() || copying_ || (!store_ && lack_ == Lack::nothing)) return responder->fail(unusable());
+  fence_ = epoch;
+  stream_ = request.stream;
+  if (!store_ || !damage_.empty()) return responder->reply(StreamPosition{0, 0, true});
   // Behind what an earlier primary sent.
   on_disk([store = store_] { return std::pair(store->last(), store->epoch_at(store->last()).value_or(0)); },
           [responder](std::pair<std::uint64_t, std::uint64_t> at) {
-            PartitionReply reply;
-            reply.version = at.first, reply.epoch = at.second;
-            responder->reply(std::move(reply));
+            responder->reply(StreamPosition{at.first, at.second, false});
           });
 }
 
-void Replica::take_entries(PartitionRequest request, SharedResponder responder) {
-  if (request.epoch != fence_ || request.id != stream_ || primary_) return responder->fail(not_now(place_, "has a later primary"));
+void Replica::take_entries(std::uint64_t epoch, AppendEntries request, SharedResponder responder) {
+  if (epoch != fence_ || request.stream != stream_ || primary_) return responder->fail(not_now(place_, "has a later primary"));
   if (!store_) return responder->fail(unusable());
   std::size_t bytes = 0;
-  for (const LogEntry& entry : request.entries)
-    for (const TableWrite& write : entry.writes) bytes += write.key.size() + (write.value ? write.value->size() : 0);
+  for (const LogEntry& entry : request.entries) bytes += bytes_of(entry.writes);
   if (bytes > 0)
     if (const auto room = check_space(bytes); !room) return responder->fail(room.error());
   on_disk(
@@ -50,11 +43,11 @@ void Replica::take_entries(PartitionRequest request, SharedResponder responder) 
       });
 }
 
-void Replica::start_copy(const PartitionRequest& request, SharedResponder responder) {
-  if (request.epoch != fence_ || request.id != stream_ || primary_) return responder->fail(not_now(place_, "has a later primary"));
-  responder->reply({});
+void Replica::start_copy(std::uint64_t epoch, const StartCopy& request, SharedResponder responder) {
+  if (epoch != fence_ || request.stream != stream_ || primary_) return responder->fail(not_now(place_, "has a later primary"));
+  responder->reply(Done{});
   if (std::exchange(copying_, true)) return;
-  context_.log.info("partition {} is copied from {}", to_string(place_), request.from);
+  context_.log.info("partition {} is copied from {}", to_string(place_), request.primary);
   reopen_.reset();
   on_disk(
       [path = path_ + ".copy"]() -> Result<std::unique_ptr<PartitionCopy>> {
@@ -64,24 +57,21 @@ void Replica::start_copy(const PartitionRequest& request, SharedResponder respon
         if (error) return fail(Code::io, fmt::format("cannot create {}: {}", path, error.message()));
         return PartitionCopy::create(path);
       },
-      [this, from = request.from](Result<std::unique_ptr<PartitionCopy>> copy) {
+      [this, from = request.primary](Result<std::unique_ptr<PartitionCopy>> copy) {
         if (!copy) return copy_failed(copy.error());
         copy_pages(std::move(*copy), from, 0);
       });
 }
 
 void Replica::copy_pages(std::shared_ptr<PartitionCopy> copy, std::string from, std::uint64_t session) {
-  PartitionRequest request;
-  request.operation = PartitionOperation::page;
-  request.place = place_, request.epoch = fence_, request.id = session;
-  ask(from, request, [this, copy, from](Result<PartitionReply> reply) {
+  ask(from, fence_, NextPage{session}, [this, copy, from](Result<CopiedPage> reply) {
     if (!reply) return copy_failed(reply.error());
-    if (reply->page.empty()) return copied(copy);
+    if (reply->records.empty()) return copied(copy);
     std::size_t bytes = 0;
-    for (const auto& [key, value] : reply->page) bytes += key.size() + value.size();
+    for (const auto& [key, value] : reply->records) bytes += key.size() + value.size();
     if (const auto room = check_space(bytes); !room) return copy_failed(room.error());
-    on_disk([copy, page = std::move(reply->page)] { return copy->add(page); },
-            [this, copy, from, id = reply->id](const Result<void>& added) {
+    on_disk([copy, page = std::move(reply->records)] { return copy->add(page); },
+            [this, copy, from, id = reply->session](const Result<void>& added) {
               if (!added) return copy_failed(added.error());
               copy_pages(copy, from, id);
             });
@@ -103,11 +93,11 @@ void Replica::copied(std::shared_ptr<PartitionCopy> copy) {
 }
 
 void Replica::take_copy() {
-  on_disk([path = path_, damaged = damaged_ || !hurt_.empty()] { return replace_replica(path, damaged); },
+  on_disk([path = path_, damaged = lack_ == Lack::unusable || !damage_.empty()] { return replace_replica(path, damaged); },
           [this](const Result<void>& replaced) {
             if (!replaced) return copy_failed(replaced.error());
             copying_ = false;
-            hurt_.clear();
+            damage_.clear();
             open();
           });
 }
@@ -118,4 +108,4 @@ void Replica::copy_failed(const Error& why) {
   open();
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -5,23 +5,16 @@
 
 #include "storage/tables/replica.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kDeadline = 5s;
 constexpr auto kRetry = 200ms;
 constexpr auto kLongRetry = 1s;
 constexpr std::uint32_t kMostTries = 15;  // of a follower in sync that is just not ready
 constexpr std::uint64_t kBatchBytes = 4u << 20;
 
 }  // namespace
-
-void Replica::ask(const std::string& address, const PartitionRequest& request, ReplyTo then) {
-  context_.ask(address, request, kDeadline, [weak = weak_from_this(), then = std::move(then)](Result<PartitionReply> reply) {
-    if (weak.lock()) then(std::move(reply));
-  });
-}
 
 Replica::Follower* Replica::follower(const std::string& name, std::uint64_t stream) {
   if (!primary_) return nullptr;
@@ -34,25 +27,23 @@ void Replica::start_stream(const std::string& name) {
   if (found == primary_->followers.end()) return;
   Follower& follower = found->second;
   follower.retry.reset();
-  follower.synced = follower.joining = false;
+  follower.phase = Follower::Phase::behind;
   follower.stream = ++next_stream_;
-  PartitionRequest request;
-  request.operation = PartitionOperation::position;
-  request.place = place_, request.epoch = assignment_->epoch, request.id = follower.stream, request.from = context_.address;
-  ask(follower.address, request, [this, name, stream = follower.stream](Result<PartitionReply> at) {
-    Follower* there = this->follower(name, stream);
-    if (there == nullptr) return;
-    if (!at) return stream_failed(name, at.error(), ++there->tries > kMostTries);
-    positioned(name, *there, *at);
-  });
+  ask(follower.address, assignment_->epoch, BeginStream{follower.stream, context_.address},
+      [this, name, stream = follower.stream](const Result<StreamPosition>& at) {
+        Follower* there = this->follower(name, stream);
+        if (there == nullptr) return;
+        if (!at) return stream_failed(name, at.error(), ++there->tries > kMostTries);
+        positioned(name, *there, *at);
+      });
 }
 
-void Replica::positioned(const std::string& name, Follower& follower, const PartitionReply& at) {
+void Replica::positioned(const std::string& name, Follower& follower, const StreamPosition& at) {
   follower.tries = 0;
   follower.last = at.version;
   // Equal entries of equal number and epoch follow equal ones: what it has is the beginning of what is here, or something else.
   const bool fits = at.version == 0 || store_->epoch_at(at.version) == at.epoch;
-  if (!fits || at.more) return order_copy(name);
+  if (!fits || at.needs_copy) return order_copy(name);
   feed(name);
 }
 
@@ -61,9 +52,8 @@ void Replica::feed(const std::string& name) {
   const auto& round = primary_->round;
   const std::uint64_t newest = round && round->local ? round->version : primary_->last;
   if (follower.last >= newest) {
-    follower.joining = round && follower.last < round->version;
-    if (follower.joining) return;  // until the entry under way is on this disk, to be sent from there
-    follower.synced = true;
+    follower.phase = round && follower.last < round->version ? Follower::Phase::joining : Follower::Phase::synced;
+    if (follower.phase == Follower::Phase::joining) return;  // until the entry under way is on this disk, to be sent from there
     follower.failed = false;
     return settle();
   }
@@ -78,27 +68,23 @@ void Replica::feed(const std::string& name) {
 
 void Replica::send_entries(const std::string& name, std::vector<LogEntry> entries) {
   Follower& follower = primary_->followers.at(name);
-  PartitionRequest request;
-  request.operation = PartitionOperation::entries;
-  request.place = place_, request.epoch = assignment_->epoch, request.id = follower.stream;
   const std::uint64_t last = entries.back().version;
-  request.entries = std::move(entries);
-  ask(follower.address, request, [this, name, stream = follower.stream, last](const Result<PartitionReply>& taken) {
-    Follower* there = this->follower(name, stream);
-    if (there == nullptr) return;
-    if (!taken) return stream_failed(name, taken.error(), true);
-    there->last = last;
-    if (!there->synced) return feed(name);
-    if (primary_->round) primary_->round->waiting.erase(name);
-    settle();
-  });
+  ask(follower.address, assignment_->epoch, AppendEntries{follower.stream, std::move(entries)},
+      [this, name, stream = follower.stream, last](const Result<AtVersion>& taken) {
+        Follower* there = this->follower(name, stream);
+        if (there == nullptr) return;
+        if (!taken) return stream_failed(name, taken.error(), true);
+        there->last = last;
+        if (there->phase != Follower::Phase::synced) return feed(name);
+        if (primary_->round) primary_->round->waiting.erase(name);
+        settle();
+      });
 }
 
 /// It is tried again, for ever; but one in sync is not waited for when there is no hope.
 void Replica::stream_failed(const std::string& name, const Error& why, bool hopeless) {
   Follower& follower = primary_->followers.at(name);
-  const bool was_synced = std::exchange(follower.synced, false);
-  follower.joining = false;
+  const bool was_synced = std::exchange(follower.phase, Follower::Phase::behind) == Follower::Phase::synced;
   ++follower.stream;  // whatever still comes of it
   next_stream_ = std::max(next_stream_, follower.stream);
   if (was_synced || hopeless) context_.log.debug("partition {}: {} falls behind: {}", to_string(place_), name, why.to_string());
@@ -112,13 +98,11 @@ void Replica::stream_failed(const std::string& name, const Error& why, bool hope
 
 void Replica::order_copy(const std::string& name) {
   Follower& follower = primary_->followers.at(name);
-  PartitionRequest request;
-  request.operation = PartitionOperation::copy;
-  request.place = place_, request.epoch = assignment_->epoch, request.id = follower.stream, request.from = context_.address;
-  ask(follower.address, request, [this, name, stream = follower.stream](const Result<PartitionReply>& begun) {
-    if (this->follower(name, stream) == nullptr) return;
-    stream_failed(name, begun ? not_now(place_, "is copied anew") : begun.error(), true);
-  });
+  ask(follower.address, assignment_->epoch, StartCopy{follower.stream, context_.address},
+      [this, name, stream = follower.stream](const Result<Done>& begun) {
+        if (this->follower(name, stream) == nullptr) return;
+        stream_failed(name, begun ? not_now(place_, "is copied again") : begun.error(), true);
+      });
 }
 
 /// Asks the master to have exactly those in sync whom entries reach, and those who may still be reached.
@@ -128,10 +112,13 @@ void Replica::change_in_sync() {
   InSyncChange change{place_, assignment_->epoch, assignment_->revision, {context_.name}, role.last};
   bool different = false, all_synced = true;
   for (auto& [name, follower] : role.followers) {
-    const bool wanted = follower.synced || (follower.in_sync && !follower.failed);
+    const bool synced = follower.phase == Follower::Phase::synced;
+    const bool wanted = synced || (follower.in_sync && !follower.failed);
     different = different || wanted != follower.in_sync || (follower.requested && !wanted);
-    if (wanted) follower.requested = true, change.in_sync.push_back(name);
-    all_synced = all_synced && (follower.synced || !wanted);
+    all_synced = all_synced && (synced || !wanted);
+    if (!wanted) continue;
+    follower.requested = true;
+    change.in_sync.push_back(name);
   }
   if (!different) return;
   // One that is in sync and not reached yet may lack what was never acknowledged, and become primary all the same.
@@ -158,4 +145,4 @@ void Replica::change_in_sync() {
   });
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

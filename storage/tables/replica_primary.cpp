@@ -5,18 +5,15 @@
 
 #include "storage/tables/replica.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 constexpr std::size_t kEntryBytes = 4u << 20;  // writes are put together up to this
 constexpr auto kHoldLater = std::chrono::seconds(1);
 constexpr std::size_t kMostWaiting = 128u << 20;  // bytes of writes
 
-std::size_t bytes_of(const std::vector<TableWrite>& writes) {
-  std::size_t bytes = 0;
-  for (const TableWrite& write : writes) bytes += write.key.size() + (write.value ? write.value->size() : 0) + 16;
-  return bytes;
-}
+/// About what a write takes in memory beside its bytes.
+constexpr std::size_t kWriteBytes = 16;
 
 }  // namespace
 
@@ -43,7 +40,8 @@ void Replica::update_followers() {
     const bool same = known != left.end() && known->second.address == member.address;
     if (same) follower = std::move(known->second);
     if (!same && role.round) role.round->waiting.erase(member.name);
-    const bool dropped = same && follower.in_sync && !member.in_sync && follower.synced;  // by the master: it is hurt
+    const bool dropped =
+        same && follower.in_sync && !member.in_sync && follower.phase == Follower::Phase::synced;  // by the master: it is damaged
     follower.address = member.address;
     follower.in_sync = member.in_sync;
     if (!role.changing) follower.requested = false;
@@ -60,51 +58,52 @@ void Replica::update_followers() {
 /// Snapshots and transactions that the master no longer knows; a commit it has decided.
 void Replica::drop_what_is_over() {
   const auto nobody = [](const Result<std::uint64_t>&) {};
-  for (const auto& [id, version] : store_->snapshots()) {
-    const auto& live = assignment_->snapshots;
-    if (id.value() >= assignment_->next_id || std::find(live.begin(), live.end(), id) != live.end()) continue;
-    Operation drop{{}, 0, true, nobody};
-    drop.entry.kind = EntryKind::unmark, drop.entry.id = id.value();
-    submit(std::move(drop), false);
-  }
-  for (const TransactionId id : store_->staged()) {
-    const auto& open = assignment_->transactions;
-    if (id.value() >= assignment_->next_id || std::find(open.begin(), open.end(), id) != open.end()) continue;
-    Operation drop{{}, 0, true, nobody};
-    drop.entry.kind = EntryKind::abort, drop.entry.id = id.value();
-    submit(std::move(drop), false);
-  }
+  const auto drop_unless_known = [&](auto id, const auto& known, EntryKind kind) {
+    if (id.value() >= assignment_->next_id || std::find(known.begin(), known.end(), id) != known.end()) return;
+    LogEntry entry;
+    entry.kind = kind;
+    entry.id = id.value();
+    submit({std::move(entry), 0, true, nobody}, false);
+  };
+  for (const auto& [id, version] : store_->snapshots()) drop_unless_known(id, assignment_->snapshots, EntryKind::unmark);
+  for (const TransactionId id : store_->staged()) drop_unless_known(id, assignment_->transactions, EntryKind::abort);
   if (assignment_->commit) commit_transaction(*assignment_->commit, nobody);
 }
 
-void Replica::write(PartitionRequest request, SharedResponder responder) {
-  if (!store_) return responder->fail(unusable());
-  if (!primary_) return responder->fail(not_now(place_, "has another primary"));
-  Operation operation;
-  operation.bytes = bytes_of(request.writes);
-  if (const auto room = check_space(operation.bytes); !room) return responder->fail(room.error());
-  if (primary_->waiting_bytes + operation.bytes > kMostWaiting)
-    return responder->fail(not_now(place_, "has too much to write already"));
-  if (request.operation == PartitionOperation::stage) {
+void Replica::stage(StageRows request, SharedResponder responder) {
+  const auto id = request.transaction.value();
+  if (primary_) {
     const auto& open = assignment_->transactions;
-    if (std::find(open.begin(), open.end(), TransactionId(request.id)) == open.end()) {
-      if (request.id >= assignment_->next_id) context_.beat_soon();
-      return responder->fail(request.id >= assignment_->next_id ? not_now(place_, "has not heard of the job's rows yet")
-                                                                : Error(Code::cancelled, "the job whose rows these are has ended"));
+    if (std::find(open.begin(), open.end(), request.transaction) == open.end()) {
+      if (id < assignment_->next_id) return responder->fail(Error(Code::cancelled, "the job whose rows these are has ended"));
+      context_.heartbeat_soon();
+      return responder->fail(not_now(place_, "has not heard of the job's rows yet"));
     }
-    operation.entry.kind = EntryKind::stage, operation.entry.id = request.id, operation.entry.token = request.token;
   }
-  operation.entry.writes = std::move(request.writes);
-  operation.done = [responder](const Result<std::uint64_t>& version) { answer(responder, version); };
-  submit(std::move(operation), false);
+  LogEntry entry;
+  entry.kind = EntryKind::stage;
+  entry.id = id;
+  entry.token = request.token;
+  entry.writes = std::move(request.writes);
+  write(std::move(entry), std::move(responder));
 }
 
-void Replica::submit(Operation operation, bool first) {
-  primary_->waiting_bytes += operation.bytes;
+void Replica::write(LogEntry entry, SharedResponder responder) {
+  if (!store_) return responder->fail(unusable());
+  if (!primary_) return responder->fail(not_now(place_, "has another primary"));
+  const std::size_t bytes = bytes_of(entry.writes) + kWriteBytes * entry.writes.size();
+  if (const auto room = check_space(bytes); !room) return responder->fail(room.error());
+  if (primary_->waiting_bytes + bytes > kMostWaiting) return responder->fail(not_now(place_, "has too much to write already"));
+  submit({std::move(entry), bytes, false, [responder](const Result<std::uint64_t>& version) { answer(responder, version); }},
+         false);
+}
+
+void Replica::submit(Proposal proposal, bool first) {
+  primary_->waiting_bytes += proposal.bytes;
   if (first)
-    primary_->operations.push_front(std::move(operation));
+    primary_->proposals.push_front(std::move(proposal));
   else
-    primary_->operations.push_back(std::move(operation));
+    primary_->proposals.push_back(std::move(proposal));
   pump();
 }
 
@@ -112,28 +111,30 @@ void Replica::submit(Operation operation, bool first) {
 void Replica::pump() {
   if (!primary_ || primary_->round || !primary_->established) return;
   Primary& role = *primary_;
-  if (std::any_of(role.followers.begin(), role.followers.end(), [](const auto& f) { return f.second.joining; })) return;
-  auto next = role.operations.begin();
+  if (std::any_of(role.followers.begin(), role.followers.end(),
+                  [](const auto& f) { return f.second.phase == Follower::Phase::joining; }))
+    return;
+  auto next = role.proposals.begin();
   if (role.hold.ticket != 0)  // what a hold was made for passes it
-    next = std::find_if(next, role.operations.end(), [](const Operation& operation) { return operation.through_hold; });
-  if (next == role.operations.end()) return;
+    next = std::find_if(next, role.proposals.end(), [](const Proposal& proposal) { return proposal.through_hold; });
+  if (next == role.proposals.end()) return;
   LogEntry entry = std::move(next->entry);
-  std::vector<Done> done{std::move(next->done)};
+  std::vector<OnVersion> done{std::move(next->done)};
   std::size_t bytes = next->bytes;
   role.waiting_bytes -= next->bytes;
-  next = role.operations.erase(next);
-  while (entry.kind == EntryKind::write && next != role.operations.end() && next->entry.kind == EntryKind::write &&
+  next = role.proposals.erase(next);
+  while (entry.kind == EntryKind::write && next != role.proposals.end() && next->entry.kind == EntryKind::write &&
          bytes + next->bytes <= kEntryBytes && role.hold.ticket == 0) {
     std::move(next->entry.writes.begin(), next->entry.writes.end(), std::back_inserter(entry.writes));
     done.push_back(std::move(next->done));
     bytes += next->bytes;
     role.waiting_bytes -= next->bytes;
-    next = role.operations.erase(next);
+    next = role.proposals.erase(next);
   }
   start_round(std::move(entry), std::move(done));
 }
 
-void Replica::start_round(LogEntry entry, std::vector<Done> done) {
+void Replica::start_round(LogEntry entry, std::vector<OnVersion> done) {
   Primary& role = *primary_;
   entry.version = role.last + 1;
   entry.epoch = assignment_->epoch;
@@ -142,7 +143,7 @@ void Replica::start_round(LogEntry entry, std::vector<Done> done) {
   role.round->done = std::move(done);
   std::vector<std::string> to;
   for (const auto& [name, follower] : role.followers)
-    if (follower.synced) to.push_back(name);
+    if (follower.phase == Follower::Phase::synced) to.push_back(name);
   role.round->waiting.insert(to.begin(), to.end());
   for (const std::string& name : to) send_entries(name, {entry});
   on_disk([store = store_, entry = std::move(entry)] { return store->apply(entry); },
@@ -155,7 +156,7 @@ void Replica::local_done(std::uint64_t version, const Result<void>& applied) {
   primary_->round->local = true;
   std::vector<std::string> joining;
   for (const auto& [name, follower] : primary_->followers)
-    if (follower.joining) joining.push_back(name);
+    if (follower.phase == Follower::Phase::joining) joining.push_back(name);
   for (const std::string& name : joining)
     if (primary_) feed(name);
   settle();
@@ -167,14 +168,15 @@ void Replica::settle() {
   Primary& role = *primary_;
   bool all = true, somebody_failed = false, somebody_new = false;
   for (const auto& [name, follower] : role.followers) {
-    all = all && (follower.synced || !follower.required());
+    const bool synced = follower.phase == Follower::Phase::synced;
+    all = all && (synced || !follower.required());
     somebody_failed = somebody_failed || (follower.required() && follower.failed);
-    somebody_new = somebody_new || (follower.synced && !follower.required());
+    somebody_new = somebody_new || (synced && !follower.required());
   }
   if (somebody_failed) return change_in_sync();  // settles again
   if (somebody_new) change_in_sync();
   if (!all) return;
-  if (!assignment_->made) return context_.beat_soon();  // the master has to write down first that it is in use
+  if (!assignment_->made) return context_.heartbeat_soon();  // the master has to write down first that it is in use
   if (!role.established) establish();
   if (!role.round) return pump();
   if (!role.round->waiting.empty() || !role.round->local) return;
@@ -182,7 +184,7 @@ void Replica::settle() {
   role.round.reset();
   role.last = round.version;
   store_->set_committed(round.version);
-  for (const Done& done : round.done) done(round.version);
+  for (const OnVersion& done : round.done) done(round.version);
   if (!primary_) return;
   for (const auto& waiting : std::exchange(role.holds_waiting, {})) waiting();
   pump();
@@ -193,9 +195,9 @@ void Replica::establish() {
   store_->set_committed(primary_->last);
 }
 
-void Replica::hold(const PartitionRequest& request, SharedResponder responder) {
+void Replica::hold(const Hold& request, SharedResponder responder) {
   if (!primary_->established) return responder->fail(not_now(place_, "is being taken over"));
-  auto begin = [this, ticket = request.id, reads = request.more, responder] {
+  auto begin = [this, ticket = request.ticket, reads = request.reads, responder] {
     if (!primary_) return responder->fail(not_now(place_, "has another primary"));
     if (ticket <= primary_->released) return responder->fail(not_now(place_, "was released before it was held"));
     primary_->hold = {ticket, reads, context_.reactor.after(kHoldLasts, [this] { hold_is_old(); })};
@@ -223,45 +225,40 @@ void Replica::hold_is_old() {
   primary_->hold.timeout = context_.reactor.after(kHoldLater, [this] { hold_is_old(); });
 }
 
-void Replica::release(const PartitionRequest& request, SharedResponder responder) {
-  if (primary_->hold.ticket == request.id && request.id != 0) end_hold();
-  if (primary_) primary_->released = std::max(primary_->released, request.id);
-  responder->reply({});
+void Replica::release(const Release& request, SharedResponder responder) {
+  if (primary_->hold.ticket == request.ticket && request.ticket != 0) end_hold();
+  if (primary_) primary_->released = std::max(primary_->released, request.ticket);
+  responder->reply(Done{});
 }
 
-void Replica::mark(const PartitionRequest& request, SharedResponder responder) {
-  if (request.id == 0 || primary_->hold.ticket != request.id)
+void Replica::mark(const Mark& request, SharedResponder responder) {
+  if (request.ticket == 0 || primary_->hold.ticket != request.ticket)
     return responder->fail(not_now(place_, "was not held for this snapshot"));
-  Operation operation;
-  operation.through_hold = true;
-  operation.entry.kind = EntryKind::mark;
-  operation.entry.id = request.token;
-  operation.done = [this, responder, ticket = request.id](const Result<std::uint64_t>& version) {
+  LogEntry entry;
+  entry.kind = EntryKind::mark;
+  entry.id = request.snapshot.value();
+  const auto done = [this, responder, ticket = request.ticket](const Result<std::uint64_t>& version) {
     answer(responder, version);
     if (primary_ && primary_->hold.ticket == ticket) end_hold();
   };
-  submit(std::move(operation), true);
+  submit({std::move(entry), 0, true, done}, true);
 }
 
-void Replica::commit(const PartitionRequest& request, SharedResponder responder) {
-  commit_transaction({TransactionId(request.token), request.tokens},
-                     [responder](const Result<std::uint64_t>& version) { answer(responder, version); });
-}
-
-void Replica::commit_transaction(const TableCommit& commit, Done done) {
+void Replica::commit_transaction(const TableCommit& commit, OnVersion done) {
   if (store_->committed(commit.id)) return done(primary_->last);
   primary_->commit_waiters.push_back(std::move(done));
   if (primary_->committing == commit.id) return;
   primary_->committing = commit.id;
-  Operation operation;
-  operation.through_hold = true;
-  operation.entry.kind = EntryKind::commit, operation.entry.id = commit.id.value(), operation.entry.tokens = commit.tokens;
-  operation.done = [this](const Result<std::uint64_t>& version) {
+  LogEntry entry;
+  entry.kind = EntryKind::commit;
+  entry.id = commit.id.value();
+  entry.tokens = commit.tokens;
+  const auto committed = [this](const Result<std::uint64_t>& version) {
     if (!primary_) return;
     primary_->committing = {};
-    for (const Done& waiter : std::exchange(primary_->commit_waiters, {})) waiter(version);
+    for (const OnVersion& waiter : std::exchange(primary_->commit_waiters, {})) waiter(version);
   };
-  submit(std::move(operation), true);
+  submit({std::move(entry), 0, true, committed}, true);
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -5,7 +5,7 @@
 
 #include "storage/tables/replica.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 constexpr std::size_t kMostScanBytes = 4u << 20, kMostScanRows = 100'000;
@@ -13,33 +13,35 @@ constexpr std::size_t kPageBytes = 4u << 20;
 constexpr std::size_t kMostCopies = 16;  // of one partition at a time
 constexpr Duration kCopyIdle = std::chrono::minutes(1);
 
-Result<PartitionReply> look_up(const TablePartition& store, const PartitionRequest& request, std::uint64_t at) {
-  PartitionReply reply;
-  if (request.operation == PartitionOperation::scan) {
-    const auto limit = std::min<std::uint64_t>(request.limit, kMostScanRows);
-    WEFT_ASSIGN(reply.rows, store.scan(request.from, request.to, limit, at, kMostScanBytes, &reply.more));
-    return reply;
-  }
+}  // namespace
+
+Result<PartitionReply> look_up(const TablePartition& store, const ScanRows& scan, std::uint64_t at) {
+  Rows found;
+  const auto limit = std::min<std::uint64_t>(scan.limit, kMostScanRows);
+  WEFT_ASSIGN(found.rows, store.scan(scan.from, scan.to, limit, at, kMostScanBytes, &found.more));
+  return PartitionReply(std::move(found));
+}
+
+Result<PartitionReply> look_up(const TablePartition& store, const GetRows& get, std::uint64_t at) {
+  Values found;
   std::size_t bytes = 0;
-  for (const std::string& key : request.keys) {
+  for (const std::string& key : get.keys) {
     WEFT_ASSIGN(auto value, store.get(key, at));
     bytes += value ? value->size() : 0;
     if (bytes > kMostBatchBytes)
       return fail(Code::resource_exhausted,
-                  fmt::format("the values of {} keys are larger than {} MiB together; ask for fewer at a time", request.keys.size(),
+                  fmt::format("the values of {} keys are larger than {} MiB together; ask for fewer at a time", get.keys.size(),
                               kMostBatchBytes >> 20));
-    reply.values.push_back(std::move(value));
+    found.values.push_back({std::move(value)});
   }
-  return reply;
+  return PartitionReply(std::move(found));
 }
 
-}  // namespace
-
 /// `wait`: it may a moment later.
-Result<void> Replica::may_read(const PartitionRequest& request, bool& wait) const {
+Result<void> Replica::may_read(SnapshotId snapshot, bool& wait) const {
   wait = false;
   if (!store_) return fail(unusable());
-  if (request.id != 0) return {};
+  if (snapshot != SnapshotId()) return {};
   if (!primary_) return fail(not_now(place_, "has another primary"));
   if (!context_.leased()) return fail(not_now(place_, "waits for the master"));
   if (!primary_->established || (assignment_->commit && !store_->committed(assignment_->commit->id) && primary_->hold.ticket == 0))
@@ -48,27 +50,28 @@ Result<void> Replica::may_read(const PartitionRequest& request, bool& wait) cons
   return {};
 }
 
-void Replica::read(PartitionRequest request, SharedResponder responder) {
+void Replica::read(SnapshotId snapshot, LookUp look_up, SharedResponder responder) {
   bool wait = false;
-  if (const auto may = may_read(request, wait); !may) return responder->fail(may.error());
+  if (const auto may = may_read(snapshot, wait); !may) return responder->fail(may.error());
   if (wait) {
-    primary_->reads_waiting.push_back([this, request = std::move(request), responder] { read(request, responder); });
+    primary_->reads_waiting.push_back(
+        [this, snapshot, look_up = std::move(look_up), responder] { read(snapshot, look_up, responder); });
     return;
   }
   std::uint64_t at = kNewest;
-  if (request.id != 0) {
+  if (snapshot != SnapshotId()) {
     const auto snapshots = store_->snapshots();
-    const auto snapshot = snapshots.find(SnapshotId(request.id));
-    if (snapshot == snapshots.end() && !primary_)
-      return responder->fail(not_now(place_, "has not got the snapshot on this worker"));
-    if (snapshot == snapshots.end())
-      return responder->fail(Error(Code::not_found, fmt::format("partition {} has no snapshot {}", to_string(place_), request.id)));
-    at = snapshot->second;
+    const auto known = snapshots.find(snapshot);
+    if (known == snapshots.end() && !primary_) return responder->fail(not_now(place_, "has not got the snapshot on this worker"));
+    if (known == snapshots.end())
+      return responder->fail(
+          Error(Code::not_found, fmt::format("partition {} has no snapshot {}", to_string(place_), snapshot.value())));
+    at = known->second;
   }
   // Beside the queue: reads don't wait for writes. Snapshots don't change; of the newest version one must still be the primary.
-  context_.threads.post([weak = weak_from_this(), store = store_, request = std::move(request), responder, at,
+  context_.threads.post([weak = weak_from_this(), store = store_, look_up = std::move(look_up), responder, at,
                          &reactor = context_.reactor]() mutable {
-    auto found = std::make_shared<Result<PartitionReply>>(look_up(*store, request, at));
+    auto found = std::make_shared<Result<PartitionReply>>(look_up(*store, at));
     store.reset();
     reactor.post([weak, found, responder = std::move(responder), current = at == kNewest] {
       const auto self = weak.lock();
@@ -92,8 +95,7 @@ Error Replica::read_failed(const Error& why) {
   return others ? not_now(place_, "is damaged on this worker, and read elsewhere") : why;
 }
 
-void Replica::send_page(const PartitionRequest& request, SharedResponder responder) {
-  std::uint64_t id = request.id;
+void Replica::send_page(std::uint64_t id, SharedResponder responder) {
   if (id == 0) {
     if (pages_.size() >= kMostCopies) return responder->fail(not_now(place_, "is being copied to others"));
     id = ++next_stream_;
@@ -113,10 +115,7 @@ void Replica::send_page(const PartitionRequest& request, SharedResponder respond
             session->sending = false;
             if (!page) return responder->fail(read_failed(page.error()));
             if (page->empty()) session->pages.reset();
-            PartitionReply reply;
-            reply.id = id;
-            reply.page = std::move(*page);
-            responder->reply(std::move(reply));
+            responder->reply(CopiedPage{id, std::move(*page)});
           });
 }
 
@@ -127,4 +126,4 @@ void Replica::forget_pages() {
   if (!pages_.empty()) forget_pages_ = context_.reactor.after(kCopyIdle, [this] { forget_pages(); });
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

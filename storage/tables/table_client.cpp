@@ -11,22 +11,16 @@
 #include "base/text.hpp"
 #include "storage/tables/client_impl.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 using namespace std::chrono_literals;
 constexpr Duration kAskDeadline = 15s;
 constexpr Duration kCommitDeadline = 10min;
-constexpr Duration kFirstPause = 10ms, kLongestPause = 500ms;
+constexpr Retry::Pauses kPauses{10ms, 500ms};
+constexpr Duration kReplicasPause = 10ms;
 constexpr Duration kRenewal = 10s;
 constexpr Duration kReplicasWait = 5s;
-
-TableRequest request_of(TableOperation operation, const std::string& table) {
-  TableRequest request;
-  request.operation = operation;
-  request.table = table;
-  return request;
-}
 
 /// Of a request that makes something: asked again, it is the same one.
 std::uint64_t new_token() {
@@ -84,26 +78,18 @@ TableClientImpl::~TableClientImpl() {
   reactor_->stop();
 }
 
-Result<TableReply> TableClientImpl::ask_once(const TableRequest& request) {
-  const Duration deadline = request.operation == TableOperation::commit ? kCommitDeadline : kAskDeadline;
-  WEFT_ASSIGN(const rpc::Message answer, master_.call(kTableRequest, encode_table(request), deadline));
+Result<TableReply> TableClientImpl::ask_for(const TableRequest& request, bool* repeated) {
+  const Duration deadline = std::holds_alternative<CommitTransaction>(request) ? kCommitDeadline : kAskDeadline;
+  WEFT_ASSIGN(const rpc::Message answer,
+              master_.call(
+                  kTableRequest, [&] { return encode(request); }, deadline, Retry(options_, kPauses), repeated));
   return decode_table_reply(answer);
 }
 
-Result<TableReply> TableClientImpl::ask(const TableRequest& request, bool* repeated) {
-  Patience patience(options_);
-  for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    auto reply = ask_once(request);
-    if (reply || !MasterLink::worth_another_try(reply.error()) || !patience.wait(reply.error(), pause)) return reply;
-    if (repeated != nullptr) *repeated = true;
-  }
-}
+void TableClientImpl::tell(const TableRequest& request) { (void)master_.call(kTableRequest, encode(request), kAskDeadline); }
 
 Result<void> TableClientImpl::create(const std::string& table, const CreateTable& options) {
-  TableRequest request = request_of(TableOperation::create, table);
-  request.partitions = options.partitions, request.replication = options.replication;
-  request.tokens = {new_token()};
-  WEFT_TRY(ask(request));
+  WEFT_TRY(ask(MakeTable{table, options.partitions, options.replication, new_token()}));
   const TimePoint end = SystemClock().now() + kReplicasWait;
   while (SystemClock().now() < end) {
     WEFT_ASSIGN(const TableStatus status, describe(table));
@@ -112,33 +98,25 @@ Result<void> TableClientImpl::create(const std::string& table, const CreateTable
                          [](const MemberStatus& member) { return member.in_sync; });
     });
     if (complete) break;
-    std::this_thread::sleep_for(kFirstPause);
+    std::this_thread::sleep_for(kReplicasPause);
   }
   return {};
 }
 
 Result<void> TableClientImpl::drop(const std::string& table) {
   WEFT_ASSIGN(const TableStatus there, describe(table));
-  TableRequest request = request_of(TableOperation::drop, table);
-  request.id = there.id.value();
   bool repeated = false;
-  const auto gone = ask(request, &repeated);
-  if (gone || (repeated && gone.error().code() == Code::not_found)) return {};
-  return fail(gone.error());
+  return done_or(ask(DropTable{table, there.id}, &repeated), repeated, Code::not_found);
 }
 
 Result<std::vector<TableStatus>> TableClientImpl::list() {
-  return ask(request_of(TableOperation::list, "")).map([](TableReply&& reply) { return std::move(reply.tables); });
+  return ask(ListTables{}).map([](TableList&& list) { return std::move(list.tables); });
 }
 
-Result<TableStatus> TableClientImpl::describe(const std::string& table) {
-  WEFT_ASSIGN(TableReply reply, ask(request_of(TableOperation::describe, table)));
-  if (reply.tables.size() != 1) return fail(Code::corrupt, "the master answered with another number of tables than one");
-  return std::move(reply.tables[0]);
-}
+Result<TableStatus> TableClientImpl::describe(const std::string& table) { return ask(DescribeTable{table}); }
 
-Result<std::shared_ptr<const TableStatus>> TableClientImpl::route(const std::string& table, bool anew) {
-  if (!anew) {
+Result<std::shared_ptr<const TableStatus>> TableClientImpl::route(const std::string& table, bool refresh) {
+  if (!refresh) {
     const std::lock_guard lock(mutex_);
     if (const auto known = routes_.find(table); known != routes_.end()) return known->second;
   }
@@ -151,18 +129,13 @@ Result<std::shared_ptr<const TableStatus>> TableClientImpl::route(const std::str
 }
 
 Result<SnapshotId> TableClientImpl::snapshot(const std::string& table, const std::string& name) {
-  TableRequest request = request_of(TableOperation::snapshot, table);
-  request.name = name;
-  request.tokens = {new_token()};
-  return ask(request).map([](const TableReply& reply) { return SnapshotId(reply.id); });
+  return ask(TakeSnapshot{table, name, new_token()}).map([](const TakenSnapshot& taken) { return taken.id; });
 }
 
 Result<std::unique_ptr<TemporarySnapshot>> TableClientImpl::temporary_snapshot(const std::string& table) {
-  TableRequest request = request_of(TableOperation::snapshot, table);
-  request.tokens = {new_token()};
-  WEFT_ASSIGN(const TableReply reply, ask(request));
-  keep(table, reply.id);
-  return std::unique_ptr<TemporarySnapshot>(std::make_unique<Temporary>(shared_from_this(), table, SnapshotId(reply.id)));
+  WEFT_ASSIGN(const SnapshotId id, snapshot(table, ""));
+  keep(table, id.value());
+  return std::unique_ptr<TemporarySnapshot>(std::make_unique<Temporary>(shared_from_this(), table, id));
 }
 
 Result<SnapshotId> TableClientImpl::find_snapshot(const std::string& table, const std::string& name) {
@@ -175,25 +148,18 @@ Result<SnapshotId> TableClientImpl::find_snapshot(const std::string& table, cons
 
 Result<void> TableClientImpl::drop_snapshot(const std::string& table, const std::string& name) {
   WEFT_ASSIGN(const SnapshotId id, find_snapshot(table, name));
-  TableRequest request = request_of(TableOperation::drop_snapshot, table);
-  request.id = id.value();
   bool repeated = false;
-  const auto gone = ask(request, &repeated);
-  if (gone || (repeated && gone.error().code() == Code::not_found)) return {};
-  return fail(gone.error());
+  return done_or(ask(DropSnapshot{table, id}, &repeated), repeated, Code::not_found);
 }
 
 Result<TransactionId> TableClientImpl::begin(const std::string& table) {
-  WEFT_ASSIGN(const TableReply reply, ask(request_of(TableOperation::begin, table)));
-  keep(table, reply.id);
-  return TransactionId(reply.id);
+  WEFT_ASSIGN(const BegunTransaction begun, ask(BeginTransaction{table}));
+  keep(table, begun.id.value());
+  return begun.id;
 }
 
 Result<void> TableClientImpl::commit(const std::string& table, TransactionId id, std::vector<std::uint64_t> tokens) {
-  TableRequest request = request_of(TableOperation::commit, table);
-  request.id = id.value();
-  request.tokens = std::move(tokens);
-  WEFT_TRY(ask(request));
+  WEFT_TRY(ask(CommitTransaction{table, {id, std::move(tokens)}}));
   const std::lock_guard lock(mutex_);
   kept_.erase({table, id.value()});
   return {};
@@ -204,9 +170,7 @@ Result<void> TableClientImpl::abort(const std::string& table, TransactionId id) 
     const std::lock_guard lock(mutex_);
     kept_.erase({table, id.value()});
   }
-  TableRequest request = request_of(TableOperation::abort, table);
-  request.id = id.value();
-  return ask(request).map([](auto&&) {});
+  return ask(AbortTransaction{table, id}).map([](Done) {});
 }
 
 void TableClientImpl::keep(const std::string& table, std::uint64_t lease) {
@@ -221,9 +185,7 @@ void TableClientImpl::forget(const std::string& table, std::uint64_t lease) {
     const std::lock_guard lock(mutex_);
     kept_.erase({table, lease});
   }
-  TableRequest request = request_of(TableOperation::drop_snapshot, table);
-  request.id = lease;
-  (void)ask_once(request);
+  tell(DropSnapshot{table, SnapshotId(lease)});
 }
 
 void TableClientImpl::renew_all() {
@@ -231,13 +193,9 @@ void TableClientImpl::renew_all() {
   while (!ending_.wait_for(lock, kRenewal, [this] { return ended_; })) {
     const auto kept = kept_;
     lock.unlock();
-    for (const auto& [table, lease] : kept) {
-      TableRequest request = request_of(TableOperation::renew, table);
-      request.id = lease;
-      (void)ask_once(request);  // with the next round again; whoever uses it learns when it is gone
-    }
+    for (const auto& [table, lease] : kept) tell(RenewLease{table, lease});  // with the next round again
     lock.lock();
   }
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -17,10 +17,10 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "storage/patience.hpp"
+#include "storage/retry.hpp"
 #include "storage/tables/protocol.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 struct TableClientOptions {
   std::string
@@ -98,4 +98,4 @@ class TableClient {
   virtual Result<void> abort(const std::string& table, TransactionId id) = 0;
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

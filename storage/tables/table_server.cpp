@@ -8,11 +8,11 @@
 #include "storage/tables/replica.hpp"
 #include "storage/tables/replica_directories.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kBeat = 200ms;
+constexpr auto kInterval = 200ms;
 constexpr auto kMasterDeadline = 5s;
 
 }  // namespace
@@ -28,9 +28,9 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     context_.ask = [this](const std::string& to, const PartitionRequest& request, Duration deadline,
                           PartitionPeers::Answer answer) { peers_.ask(to, request, deadline, std::move(answer)); };
     context_.ask_master = [this](const InSyncChange& change, std::function<void(Result<TableOrders>)> then) {
-      ask_master(kInSyncChange, encode_table(change), std::move(then));
+      ask_master(kInSyncChange, encode_derived(change), std::move(then));
     };
-    context_.beat_soon = [this] { beat_soon(); };
+    context_.heartbeat_soon = [this] { heartbeat_soon(); };
   }
 
   void shut_down() {
@@ -48,16 +48,16 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     if (replica == replicas_.end()) return responder.fail(not_now(request->place, "is not on this worker"));
     replica->second->serve(std::move(*request),
                            [to = std::make_shared<rpc::Responder>(std::move(responder))](const Result<PartitionReply>& reply) {
-                             reply ? to->reply(encode_table(*reply)) : to->fail(reply.error());
+                             reply ? to->reply(encode(*reply)) : to->fail(reply.error());
                            });
   }
 
   void registered(const rpc::ConnectionPtr& master) {
     master_ = master;
     ready_ = false;
-    TableBeat hello;
+    TableHeartbeat hello;
     hello.hello = true;
-    ask_master(kTableBeat, encode_table(hello), [this, master](Result<TableOrders> orders) {
+    ask_master(kTableHeartbeat, encode_derived(hello), [this, master](Result<TableOrders> orders) {
       if (master != master_) return;
       if (!orders && orders.error().code() == Code::invalid_argument) return;  // it keeps no tables
       if (!orders) return master->close();                                     // the next registration tries again
@@ -75,13 +75,13 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     for (const auto& [place, replica] : replicas_) replica->master_lost();
   }
 
-  void beat_soon() {
+  void heartbeat_soon() {
     if (!ready_) return;
     if (beating_) {
       again_ = true;
       return;
     }
-    timer_ = context_.reactor.after(0ms, [this] { beat(); });
+    timer_ = context_.reactor.after(0ms, [this] { heartbeat(); });
   }
 
  private:
@@ -95,7 +95,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     master_->request(type, std::move(payload), kMasterDeadline,
                      [weak = weak_from_this(), then = std::move(then)](Result<rpc::Message> reply) {
                        if (!weak.lock()) return;
-                       then(reply ? decode_table_orders(*reply) : fail(std::move(reply).error()));
+                       then(reply ? decode_derived<TableOrders>(*reply, "order about tables") : fail(std::move(reply).error()));
                      });
   }
 
@@ -115,7 +115,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  /// The first beat says what is here: when all of it has been opened, as far as it can be.
+  /// The first heartbeat says what is here: when all of it has been opened, as far as it can be.
   void begin() {
     for (const auto& [place, replica] : replicas_)
       if (replica->opening()) {
@@ -123,7 +123,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
         return;
       }
     ready_ = first_ = true;
-    beat();
+    heartbeat();
   }
 
   Replica& replica(const PlaceId& place, std::string path) {
@@ -132,31 +132,31 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     return *there;
   }
 
-  void beat() {
+  void heartbeat() {
     beating_ = true;
     again_ = false;
-    TableBeat message;
+    TableHeartbeat message;
     message.first = std::exchange(first_, false);
     message.address = context_.address;
     for (const auto& [place, replica] : replicas_) message.replicas.push_back(replica->report());
     const TimePoint sent = clock_.now();
-    ask_master(kTableBeat, encode_table(message), [this, sent, to = master_](Result<TableOrders> orders) {
+    ask_master(kTableHeartbeat, encode_derived(message), [this, sent, to = master_](Result<TableOrders> orders) {
       beating_ = false;
       if (to != master_ || !master_) return;
       if (!orders) {
         context_.log.debug("no orders about tables: {}", orders.error().to_string());  // its lease ends meanwhile
-        timer_ = context_.reactor.after(kBeat, [this] { beat(); });
+        timer_ = context_.reactor.after(kInterval, [this] { heartbeat(); });
         return;
       }
       context_.leased_until = sent + std::chrono::milliseconds(orders->lease_ms);
       obey(*orders);
-      timer_ = context_.reactor.after(again_ ? Duration(0) : Duration(kBeat), [this] { beat(); });
+      timer_ = context_.reactor.after(again_ ? Duration(0) : Duration(kInterval), [this] { heartbeat(); });
     });
   }
 
   void obey(const TableOrders& orders) {
     for (const Assignment& assignment : orders.assignments) {
-      if (erasing_.contains(assignment.place)) continue;  // with the next beat
+      if (erasing_.contains(assignment.place)) continue;  // with the next heartbeat
       const auto where = (assignment.place.table.value() + assignment.place.partition) % options_.directories.size();
       replica(assignment.place, options_.directories[where] + "/tables/" + to_string(assignment.place)).adopt(assignment);
     }
@@ -208,9 +208,9 @@ rpc::Handler TableServer::handler(rpc::Handler others) {
 void TableServer::registered(const rpc::ConnectionPtr& master) { impl_->registered(master); }
 void TableServer::lost() { impl_->lost(); }
 bool TableServer::on_notify(const rpc::Message& message) {
-  if (message.type != kTableNews) return false;
-  impl_->beat_soon();
+  if (message.type != kTableOrdersWait) return false;
+  impl_->heartbeat_soon();
   return true;
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 struct TableServerOptions {
   std::vector<std::string> directories;            // partitions lie in `tables` of one of them
@@ -41,4 +41,4 @@ class TableServer {
   std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -7,7 +7,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 std::string to_string(const PlaceId& place) { return fmt::format("{}-{}", place.table.value(), place.partition); }
 
@@ -26,11 +26,20 @@ Result<void> check_table_name(std::string_view what, std::string_view name) {
                           escaped(name.substr(0, 2 * kLargestTableNameBytes)), what, kLargestTableNameBytes));
 }
 
+std::size_t bytes_of(const std::vector<TableWrite>& writes) {
+  std::size_t bytes = 0;
+  for (const TableWrite& write : writes) bytes += write.key.size() + (write.value ? write.value->size() : 0);
+  return bytes;
+}
+
+Result<void> check_key(const std::string& key) {
+  if (!key.empty() && key.size() <= kLargestKeyBytes) return {};
+  return fail(Code::invalid_argument, fmt::format("keys of tables have 1 to {} bytes, not {}", kLargestKeyBytes, key.size()));
+}
+
 Result<void> check_writes(const std::vector<TableWrite>& writes) {
   for (const TableWrite& write : writes) {
-    if (write.key.empty() || write.key.size() > kLargestKeyBytes)
-      return fail(Code::invalid_argument,
-                  fmt::format("keys of tables have 1 to {} bytes, not {}", kLargestKeyBytes, write.key.size()));
+    WEFT_TRY(check_key(write.key));
     if (write.value && write.value->size() > kLargestValueBytes)
       return fail(Code::invalid_argument,
                   fmt::format("values of tables have up to {} bytes, not {}", kLargestValueBytes, write.value->size()));
@@ -38,4 +47,4 @@ Result<void> check_writes(const std::vector<TableWrite>& writes) {
   return {};
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

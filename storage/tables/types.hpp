@@ -6,17 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/codec.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "storage/derived.hpp"
 
-template <class Tag, class Rep>
-struct weft::Codec<weft::Id<Tag, Rep>> {
-  static void encode(weft::Id<Tag, Rep> id, Encoder& out) { Codec<Rep>::encode(id.value(), out); }
-  static weft::Id<Tag, Rep> decode(Decoder& in) { return weft::Id<Tag, Rep>(Codec<Rep>::decode(in)); }
-};
-
-namespace weft::storage {
+namespace weft::storage::tables {
 
 using TableId = Id<struct TableTag, std::uint64_t>;              // never reused; 0 is none
 using SnapshotId = Id<struct SnapshotTag, std::uint64_t>;        // likewise
@@ -33,6 +27,9 @@ struct TableWrite {
   std::optional<std::string> value;  // none: the key is deleted
   friend bool operator==(const TableWrite&, const TableWrite&) = default;
 };
+
+/// Of keys and values.
+std::size_t bytes_of(const std::vector<TableWrite>& writes);
 
 struct TableRow {
   std::string key, value;
@@ -72,7 +69,8 @@ std::uint32_t partition_of(std::string_view key, std::uint32_t partitions);
 
 /// Names of tables and snapshots: 1 to 128 letters, digits, '_', '-' and '.', not beginning with a '.'.
 Result<void> check_table_name(std::string_view what, std::string_view name);
+Result<void> check_key(const std::string& key);
 /// Sizes of keys and values.
 Result<void> check_writes(const std::vector<TableWrite>& writes);
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

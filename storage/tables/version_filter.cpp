@@ -4,7 +4,7 @@
 
 #include "storage/tables/versioned_key.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 /// Sees the keys of one compaction in order. The snapshots of its start are enough: one made later keeps a version that is newer
@@ -70,4 +70,4 @@ std::shared_ptr<rocksdb::CompactionFilterFactory> make_version_filter(std::share
   return std::make_shared<Factory>(std::move(kept));
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

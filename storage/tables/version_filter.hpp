@@ -9,7 +9,7 @@
 
 #include <rocksdb/compaction_filter.h>
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 /// The versions that live snapshots keep, and the one that readers without a snapshot see. Any thread.
 class KeptVersions {
@@ -30,4 +30,4 @@ class KeptVersions {
 /// left for it to hide.
 std::shared_ptr<rocksdb::CompactionFilterFactory> make_version_filter(std::shared_ptr<const KeptVersions> kept);
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

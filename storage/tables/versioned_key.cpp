@@ -1,6 +1,6 @@
 #include "storage/tables/versioned_key.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 constexpr std::size_t kVersionBytes = 8;
@@ -46,4 +46,4 @@ std::string key_of_prefix(std::string_view prefix) {
   return key;
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

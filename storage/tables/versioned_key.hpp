@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 /// `version` as eight bytes that sort as the numbers do.
 std::string big_endian(std::uint64_t value);
@@ -35,4 +35,4 @@ std::optional<DataKey> parse_data_key(std::string_view key);
 /// The key of a prefix.
 std::string key_of_prefix(std::string_view prefix);
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -8,8 +8,8 @@
 namespace weft::test {
 namespace {
 
-using storage::FileSystem;
-using storage::FileSystemOptions;
+using storage::files::FileSystem;
+using storage::files::FileSystemOptions;
 
 class FilesClient : public testing::Test {
  protected:
@@ -37,8 +37,7 @@ class FilesClient : public testing::Test {
   /// How many replicas the file's only chunk has, as the master knows.
   static std::size_t replicas(FileSystem& files, const std::string& path) {
     std::size_t found = 0;
-    EXPECT_TRUE(
-        files.check(path, [&](const storage::FileEntry& file, const auto&) { found = file.places.at(0).chunk.nodes.size(); }));
+    EXPECT_TRUE(files.check(path, [&](const storage::FileChunks& file, const auto&) { found = file.chunks.at(0).nodes.size(); }));
     return found;
   }
 
@@ -117,7 +116,7 @@ TEST_F(FilesClient, AReaderGetsTheFileItOpenedOrAnErrorNeverParts) {
     ASSERT_TRUE((*writer)->append(as_bytes(std::string(20 * kChunk, letter))));
     ASSERT_TRUE((*writer)->close());
   };
-  const auto read_at = [](storage::FileReader& reader, std::size_t offset) -> Result<std::string> {
+  const auto read_at = [](storage::files::FileReader& reader, std::size_t offset) -> Result<std::string> {
     std::string part(kChunk, ' ');
     WEFT_TRY(reader.read(offset, {reinterpret_cast<std::byte*>(part.data()), part.size()}));
     return part;

@@ -12,8 +12,8 @@
 namespace weft::test {
 namespace {
 
-using storage::TableClient;
-using storage::TableWrite;
+using storage::tables::TableClient;
+using storage::tables::TableWrite;
 
 class Tables : public testing::Test {
  protected:
@@ -177,7 +177,7 @@ TEST_F(Tables, OutliveWorkersAndTheMaster) {
 TEST_F(Tables, ClientsSayWhatTheyWaitFor) {
   start(1);
   std::vector<std::string> said;
-  storage::TableClientOptions options;
+  storage::tables::TableClientOptions options;
   options.patience = std::chrono::seconds(2);
   options.waiting = [&](const std::string& what) { said.push_back(what); };
   const auto tables = TableClient::connect(cluster->address(), options);

@@ -14,9 +14,9 @@
 namespace weft::test {
 namespace {
 
-using storage::SnapshotId;
-using storage::TableClient;
-using storage::TableWrite;
+using storage::tables::SnapshotId;
+using storage::tables::TableClient;
+using storage::tables::TableWrite;
 using Clock = std::chrono::steady_clock;
 
 int rounds() { return std::getenv("WEFT_LONG") != nullptr ? 200 : 8; }
@@ -28,7 +28,7 @@ class TablesKillTest : public testing::Test {
 
   static std::string key(std::size_t writer, std::size_t k) { return "w" + std::to_string(writer) + "-" + std::to_string(k); }
   std::shared_ptr<TableClient> client() {
-    storage::TableClientOptions options;
+    storage::tables::TableClientOptions options;
     options.patience = std::chrono::seconds(60);
     auto made = TableClient::connect(cluster.address(), options);
     EXPECT_TRUE(made);

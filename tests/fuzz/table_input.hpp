@@ -11,7 +11,7 @@ inline constexpr unsigned kTableMessages = 7;
 
 /// Whether it was decoded.
 inline bool read_table_message(unsigned kind, ByteView bytes) {
-  using namespace storage;
+  using namespace storage::tables;
   rpc::Message message;
   message.header = Buffer::copy_of(bytes);
   switch (kind % kTableMessages) {
@@ -20,11 +20,11 @@ inline bool read_table_message(unsigned kind, ByteView bytes) {
     case 1:
       return decode_table_reply(message).has_value();
     case 2:
-      return decode_table_beat(message).has_value();
+      return storage::decode_derived<TableHeartbeat>(message, "heartbeat").has_value();
     case 3:
-      return decode_table_orders(message).has_value();
+      return storage::decode_derived<TableOrders>(message, "orders").has_value();
     case 4:
-      return decode_in_sync_change(message).has_value();
+      return storage::decode_derived<InSyncChange>(message, "change").has_value();
     case 5:
       return decode_partition_request(message).has_value();
     default:

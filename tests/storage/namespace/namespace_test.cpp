@@ -48,7 +48,7 @@ TEST_F(NamespaceTest, KeepsDirectoriesAndFiles) {
   const Usage usage = ns().usage("/").value();
   EXPECT_EQ(usage.files, 1u);
   EXPECT_EQ(usage.stored_bytes, 9000u);
-  EXPECT_EQ(ns().locate("/data/f", 1500, 600).value().size(), 2u);
+  EXPECT_EQ(ns().locate("/data/f", 1500, 600).value().chunks.size(), 2u);
   EXPECT_EQ(ns().stat("/data/f/x").error().code(), Code::not_found);
 }
 

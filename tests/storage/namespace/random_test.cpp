@@ -84,7 +84,7 @@ class Trial {
     std::set<ChunkId> known;
     for (const auto& [path, file] : model_.files) {
       if (file.directory) continue;
-      const auto places = world_.ns->locate(path, 0, UINT64_MAX).value();
+      const auto places = world_.ns->locate(path, 0, UINT64_MAX).value().chunks;
       for (const ChunkPlace& place : places) {
         known.insert(place.info.id);
         if (lost_.contains(place.info.id)) continue;
@@ -300,7 +300,7 @@ class Trial {
   bool another_has(const PretendedWorker& worker, const ChunkInfo& info) {
     for (const auto& [path, file] : model_.files) {
       if (std::find(file.chunks.begin(), file.chunks.end(), info) == file.chunks.end()) continue;
-      const auto places = world_.ns->locate(path, 0, UINT64_MAX).value();
+      const auto places = world_.ns->locate(path, 0, UINT64_MAX).value().chunks;
       for (const ChunkPlace& place : places)
         for (const NodeId node : place.nodes)
           if (place.info == info && node != worker.node && world_.by_node(node)->disk.contains(info.id)) return true;
@@ -335,7 +335,7 @@ class Trial {
       ModelFile& file = seen[status.path];
       file = {status.directory, status.user, status.replication, {}};
       if (!status.directory) {
-        const auto places = world_.ns->locate(status.path, 0, UINT64_MAX).value();
+        const auto places = world_.ns->locate(status.path, 0, UINT64_MAX).value().chunks;
         for (const ChunkPlace& place : places) file.chunks.push_back(place.info);
         return;
       }

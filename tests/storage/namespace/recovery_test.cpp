@@ -105,7 +105,7 @@ TEST_F(NamespaceTest, ALaterReportCorrectsWhatWasMissed) {
   OK(world.write("/f", 1, {.replication = 2}));
   OK(world.write("/g", 1, {.replication = 2}));
   PretendedWorker& worker = world.workers.at(world.names_at("/f")[0]);
-  const ChunkInfo f = ns().locate("/f", 0, 1).value()[0].info, g = ns().locate("/g", 0, 1).value()[0].info;
+  const ChunkInfo f = ns().locate("/f", 0, 1).value().chunks[0].info, g = ns().locate("/g", 0, 1).value().chunks[0].info;
   worker.disk.erase(f.id);
   const bool had = std::exchange(worker.disk[g.id], g) == g;  // nobody was told
   OK(ns().block_report(worker.node, {}, true, false));
@@ -162,7 +162,7 @@ TEST_F(NamespaceTest, FsckGoesOnWhereItStopped) {
   std::string after;
   while (true) {
     const std::size_t before = seen.size();
-    OK(ns().check("/", after, [&](const FileCheck& file) {
+    OK(ns().check("/", after, [&](const FileChunks& file) {
       seen.push_back(file.file.path);
       return seen.size() % 2 != 0;
     }));

@@ -184,11 +184,11 @@ TEST_F(NamespaceTest, ADamagedReplicaIsKeptUntilAllOthersWereVerified) {
   two_racks();
   OK(world.write("/f", 1));
   PretendedWorker& victim = world.workers.at(world.names_at("/f")[0]);
-  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  const ChunkInfo info = ns().locate("/f", 0, 1).value().chunks[0].info;
   victim.capacity = 0;  // no copy can be written beside it
   world.damage(victim, info);
   EXPECT_EQ(world.names_at("/f").size(), 2u);
-  EXPECT_EQ(ns().locate("/f", 0, 1).value()[0].corrupt, std::vector{victim.node});
+  EXPECT_EQ(ns().locate("/f", 0, 1).value().chunks[0].corrupt, std::vector{victim.node});
   EXPECT_EQ(ns().report().corrupt_replicas, 1u);
   EXPECT_TRUE(world.until([&] { return healthy() && victim.aside.empty(); }));
   EXPECT_EQ(world.names_at("/f").size(), 3u);
@@ -202,7 +202,7 @@ TEST_F(NamespaceTest, ADamagedReplicaIsKeptUntilAllOthersWereVerified) {
 TEST_F(NamespaceTest, NothingIsErasedWhileTheOthersAreOnlyBelievedToBeWhole) {
   for (const char* name : {"a", "b", "c"}) world.add(name, "A");
   OK(world.write("/f", 1));
-  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  const ChunkInfo info = ns().locate("/f", 0, 1).value().chunks[0].info;
   world.mendable = true;  // in different pages
   for (const char* name : {"b", "c"}) world.workers.at(name).rotten.insert(info.id);
   world.damage(world.workers.at("a"), info);
@@ -213,7 +213,7 @@ TEST_F(NamespaceTest, NothingIsErasedWhileTheOthersAreOnlyBelievedToBeWhole) {
 TEST_F(NamespaceTest, OneOfFourNodesKeepsTheDamagedReplicaWhenTheOthersTurnOutDamagedToo) {
   for (const char* name : {"a", "b", "c", "d"}) world.add(name, "A");
   OK(world.write("/f", 1));
-  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  const ChunkInfo info = ns().locate("/f", 0, 1).value().chunks[0].info;
   const std::vector<std::string> names = world.names_at("/f");
   world.mendable = true;
   world.workers.at(names[0]).capacity = 0;
@@ -227,7 +227,7 @@ TEST_F(NamespaceTest, OneOfFourNodesKeepsTheDamagedReplicaWhenTheOthersTurnOutDa
 TEST_F(NamespaceTest, WhatIsDamagedEverywhereIsKeptTriedAgainEverMoreSeldomAndTold) {
   for (const char* name : {"a", "b", "c"}) world.add(name, "A");
   OK(world.write("/f", 1));
-  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  const ChunkInfo info = ns().locate("/f", 0, 1).value().chunks[0].info;
   for (const char* name : {"a", "b", "c"}) world.damage(world.workers.at(name), info);
   for (int i = 0; i < 500; ++i) world.step();  // 100 s
   EXPECT_LT(world.commands.size(), 10u);
@@ -236,9 +236,9 @@ TEST_F(NamespaceTest, WhatIsDamagedEverywhereIsKeptTriedAgainEverMoreSeldomAndTo
   EXPECT_EQ(ns().report().corrupt_replicas, 3u);
   EXPECT_EQ(ns().report().missing_chunks, 0u);
   EXPECT_EQ(ns().report().under_replicated, 1u);
-  EXPECT_EQ(ns().locate("/f", 0, 1).value()[0].corrupt.size(), 3u);
+  EXPECT_EQ(ns().locate("/f", 0, 1).value().chunks[0].corrupt.size(), 3u);
   world.kill(world.workers.at("c"));
-  EXPECT_EQ(ns().locate("/f", 0, 1).value()[0].corrupt.size(), 2u);
+  EXPECT_EQ(ns().locate("/f", 0, 1).value().chunks[0].corrupt.size(), 2u);
   world.join(world.workers.at("c"));
   EXPECT_EQ(ns().report().corrupt_replicas, 3u);
   OK(ns().remove("/f", false, world.now));
@@ -249,7 +249,7 @@ TEST_F(NamespaceTest, WhatIsDamagedEverywhereIsKeptTriedAgainEverMoreSeldomAndTo
 TEST_F(NamespaceTest, DamagedReplicasOfAllChunksDoNotKeepSafeModeOn) {
   for (const char* name : {"a", "b", "c"}) world.add(name, "A");
   OK(world.write("/f", 1));
-  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  const ChunkInfo info = ns().locate("/f", 0, 1).value().chunks[0].info;
   for (const char* name : {"a", "b", "c"}) world.damage(world.workers.at(name), info);
   world.restart();
   EXPECT_TRUE(ns().report().safe_mode);
@@ -261,7 +261,7 @@ TEST_F(NamespaceTest, DamagedReplicasOfAllChunksDoNotKeepSafeModeOn) {
 TEST_F(NamespaceTest, TheLastReplicaIsNeverErasedEvenWhenItIsCorrupt) {
   world.add("a1", "A");
   OK(world.write("/f", 1, {.replication = 1}));
-  world.damage(world.workers.at("a1"), ns().locate("/f", 0, 1).value()[0].info);
+  world.damage(world.workers.at("a1"), ns().locate("/f", 0, 1).value().chunks[0].info);
   for (int i = 0; i < 50; ++i) world.step();
   for (const std::string& command : world.commands) EXPECT_TRUE(command.starts_with("copy")) << command;
   EXPECT_EQ(world.workers.at("a1").aside.size(), 1u);
@@ -270,7 +270,7 @@ TEST_F(NamespaceTest, TheLastReplicaIsNeverErasedEvenWhenItIsCorrupt) {
 TEST_F(NamespaceTest, LateNewsMakesNoReplicaOfWhatIsBeingErased) {
   two_racks();
   OK(world.write("/f", 1, {.replication = 2}));
-  const ChunkInfo info = ns().locate("/f", 0, 1).value()[0].info;
+  const ChunkInfo info = ns().locate("/f", 0, 1).value().chunks[0].info;
   OK(ns().set_replication("/f", 1));
   world.slow = true;
   world.step();

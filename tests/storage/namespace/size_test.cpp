@@ -79,7 +79,7 @@ TEST(NamespaceSize, AFileTakesAKibibyteAtMost) {
   const double listing = seconds_of([&] { EXPECT_EQ(ns->list("/directory-3", "", 20'000).value().size(), 10'000u); });
   for (int i = 0; i < count; ++i) {
     const auto places =
-        ns->locate("/directory-" + std::to_string(i / 10'000) + "/part-" + std::to_string(i % 10'000), 0, 1).value();
+        ns->locate("/directory-" + std::to_string(i / 10'000) + "/part-" + std::to_string(i % 10'000), 0, 1).value().chunks;
     for (const NodeId node : places[0].nodes) reports[node.value() - 1].second.push_back(places[0].info);
   }
   const std::string described = ns->describe();

@@ -215,8 +215,8 @@ class World {
   std::vector<std::string> names_at(const std::string& path, std::size_t chunk = 0) {
     std::vector<std::string> names;
     const auto places = ns->locate(path, 0, UINT64_MAX);
-    if (!places || places->size() <= chunk) return names;
-    for (const NodeId id : places->at(chunk).nodes) names.push_back(by_node(id)->name);
+    if (!places || places->chunks.size() <= chunk) return names;
+    for (const NodeId id : places->chunks.at(chunk).nodes) names.push_back(by_node(id)->name);
     return names;
   }
 

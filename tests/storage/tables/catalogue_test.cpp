@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 using namespace std::chrono_literals;
@@ -11,11 +11,11 @@ class CatalogueTest : public testing::Test {
  protected:
   static TableNode site(const std::string& name) { return {name, "host-" + name, "rack", name + ":1"}; }
   /// A worker that has exactly what it is told to; the orders it gets.
-  TableOrders beat(const std::string& name, bool first = false) {
-    TableBeat message;
+  TableOrders heartbeat(const std::string& name, bool first = false) {
+    TableHeartbeat message;
     message.first = first;
     for (const auto& [place, report] : replicas[name]) message.replicas.push_back(report);
-    TableOrders orders = catalogue.beat(site(name), message, now);
+    TableOrders orders = catalogue.heartbeat(site(name), message, now);
     for (const Assignment& assignment : orders.assignments) {
       ReplicaReport& report = replicas[name][assignment.place];
       report.place = assignment.place;
@@ -28,11 +28,11 @@ class CatalogueTest : public testing::Test {
   void settle(const std::vector<std::string>& names) {
     for (int round = 0; round < 4; ++round) {
       catalogue.tick(now);
-      for (const std::string& name : names) beat(name);
+      for (const std::string& name : names) heartbeat(name);
     }
   }
   void make(const std::vector<std::string>& names, std::uint32_t partitions = 1) {
-    for (const std::string& name : names) beat(name, true);
+    for (const std::string& name : names) heartbeat(name, true);
     ASSERT_TRUE(catalogue.create("t", partitions, static_cast<std::uint32_t>(names.size())));
     settle(names);
     const TableId id = catalogue.describe("t")->id;
@@ -53,13 +53,13 @@ class CatalogueTest : public testing::Test {
   void restart() {
     for (const Change& change : catalogue.take_changes())
       change.value ? void(kept[change.key] = *change.value) : void(kept.erase(change.key));
-    catalogue = Catalogue();
+    catalogue = TableCatalogue();
     for (const auto& [key, value] : kept) ASSERT_TRUE(catalogue.restore(key, value));
     catalogue.restored(now);
   }
 
   Time now = 1h;
-  Catalogue catalogue;
+  TableCatalogue catalogue;
   std::map<std::string, std::map<PlaceId, ReplicaReport>> replicas;
   std::map<std::string, std::string> kept;
 };
@@ -71,15 +71,15 @@ TEST_F(CatalogueTest, AWorkerThatLostItsReplicaIsNotMadePrimary) {
   replica(other).state = ReplicaState::absent;
   replica(other).failure = "nothing is there";
   now += 1h;
-  beat(other, true);
+  heartbeat(other, true);
   for (int i = 0; i < 20; ++i) now += 1s, settle({other});
   EXPECT_EQ(status().primary, "");
-  EXPECT_NE(status().trouble.find("worker " + other + ": nothing is there"), std::string::npos) << status().trouble;
+  EXPECT_NE(status().fault.find("worker " + other + ": nothing is there"), std::string::npos) << status().fault;
   replicas[other].clear();
-  beat(other, true);
+  heartbeat(other, true);
   for (int i = 0; i < 20; ++i) now += 1s, catalogue.tick(now);
   EXPECT_EQ(status().primary, "") << "nor one that says nothing of it";
-  beat(primary, true);
+  heartbeat(primary, true);
   now += 1s;
   settle({primary});
   EXPECT_EQ(status().primary, primary);
@@ -93,18 +93,18 @@ TEST_F(CatalogueTest, AReplicaThatWasPutBackToAnEarlierStateIsNotMadePrimary) {
   ASSERT_TRUE(catalogue.change_in_sync(primary, change, assignment));
   restart();
   replica("a").last = replica("b").last = 16;
-  beat("a", true), beat("b", true);
+  heartbeat("a", true), heartbeat("b", true);
   now += 10s;
   settle({"a", "b"});
   EXPECT_EQ(status().primary, "");
-  EXPECT_NE(status().trouble.find("has version 16 of what had version 17 there"), std::string::npos) << status().trouble;
+  EXPECT_NE(status().fault.find("has version 16 of what had version 17 there"), std::string::npos) << status().fault;
   replica("b").last = 17;
   settle({"a", "b"});
   EXPECT_EQ(status().primary, "b");
 }
 
 TEST_F(CatalogueTest, APartitionThatWasNeverUsedIsGivenToWhoeverIsThere) {
-  beat("a", true), beat("b", true);
+  heartbeat("a", true), heartbeat("b", true);
   ASSERT_TRUE(catalogue.create("t", 1, 2));
   const std::string first = status().primary, other = first == "a" ? "b" : "a";
   lose(first);
@@ -122,10 +122,10 @@ TEST_F(CatalogueTest, APrimaryThatCannotServeMakesRoomWhenItSaysSoOfItsPresentOr
 }
 
 TEST_F(CatalogueTest, ACreationAskedAgainIsDoneAndAnotherOneOfTheNameRefused) {
-  beat("a", true);
+  heartbeat("a", true);
   ASSERT_TRUE(catalogue.create("t", 1, 1, 11));
   restart();
-  beat("a", true);
+  heartbeat("a", true);
   EXPECT_TRUE(catalogue.create("t", 1, 1, 11));
   EXPECT_EQ(catalogue.create("t", 1, 1, 12).error().code(), Code::already_exists);
   EXPECT_EQ(catalogue.create("t", 1, 1).error().code(), Code::already_exists);
@@ -141,7 +141,7 @@ TEST_F(CatalogueTest, ACreationAskedAgainIsDoneAndAnotherOneOfTheNameRefused) {
 }
 
 TEST_F(CatalogueTest, ADropAskedAgainDropsNoOtherTableOfTheName) {
-  beat("a", true);
+  heartbeat("a", true);
   ASSERT_TRUE(catalogue.create("t", 1, 1));
   const TableId first = catalogue.describe("t")->id;
   ASSERT_TRUE(catalogue.drop("t", first));
@@ -153,11 +153,11 @@ TEST_F(CatalogueTest, ADropAskedAgainDropsNoOtherTableOfTheName) {
 TEST_F(CatalogueTest, AHurtPrimaryMakesRoomWhenItHasHeardOfIt) {
   make({"a", "b"});
   const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
-  replica(primary).failure = "a block is damaged", replica(primary).state = ReplicaState::hurt;
-  beat(primary), catalogue.tick(now);
-  for (int i = 0; i < 5; ++i) beat(other), catalogue.tick(now);
+  replica(primary).failure = "a block is damaged", replica(primary).state = ReplicaState::damaged;
+  heartbeat(primary), catalogue.tick(now);
+  for (int i = 0; i < 5; ++i) heartbeat(other), catalogue.tick(now);
   EXPECT_EQ(status().primary, primary) << "it may serve still";
-  EXPECT_EQ(beat(primary).assignments.at(0).primary, "");
+  EXPECT_EQ(heartbeat(primary).assignments.at(0).primary, "");
   settle({"a", "b"});
   EXPECT_EQ(status().primary, other);
   for (const MemberStatus& member : status().members) EXPECT_EQ(member.in_sync, member.name == other) << "the other is filled anew";
@@ -167,13 +167,13 @@ TEST_F(CatalogueTest, AHurtPrimaryStaysWhenNobodyElseHasEverything) {
   make({"a", "b"});
   const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
   lose(other);
-  replica(primary).failure = "a block is damaged", replica(primary).state = ReplicaState::hurt;
+  replica(primary).failure = "a block is damaged", replica(primary).state = ReplicaState::damaged;
   for (int i = 0; i < 20; ++i) settle({primary});
   EXPECT_EQ(status().primary, primary);
-  EXPECT_NE(status().trouble.find("a block is damaged"), std::string::npos);
+  EXPECT_NE(status().fault.find("a block is damaged"), std::string::npos);
   lose(primary);
   now += 10s;
-  beat(primary, true);
+  heartbeat(primary, true);
   settle({primary});
   EXPECT_EQ(status().primary, primary) << "better than nobody";
 }
@@ -181,7 +181,7 @@ TEST_F(CatalogueTest, AHurtPrimaryStaysWhenNobodyElseHasEverything) {
 TEST_F(CatalogueTest, AHurtFollowerIsNoLongerInSync) {
   make({"a", "b"});
   const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
-  replica(other).failure = "a block is damaged", replica(other).state = ReplicaState::hurt;
+  replica(other).failure = "a block is damaged", replica(other).state = ReplicaState::damaged;
   settle({"a", "b"});
   EXPECT_EQ(status().primary, primary);
   for (const MemberStatus& member : status().members) EXPECT_EQ(member.in_sync, member.name == primary);
@@ -194,7 +194,7 @@ TEST_F(CatalogueTest, ADrainedWorkersPartitionsMoveWhenOthersHaveThem) {
   for (int i = 0; i < 20; ++i) now += 1s, settle({"a", "b"});
   EXPECT_EQ(catalogue.replicas_on(drained), 1u) << "there is nobody else";
   EXPECT_EQ(status().primary, drained);
-  beat("c", true);
+  heartbeat("c", true);
   for (int i = 0; i < 5; ++i) now += 1s, settle({"a", "b", "c"});
   EXPECT_EQ(status().members.size(), 3u);
   EXPECT_EQ(status().primary, drained) << "the new one has nothing yet";
@@ -207,7 +207,7 @@ TEST_F(CatalogueTest, ADrainedWorkersPartitionsMoveWhenOthersHaveThem) {
   EXPECT_EQ(status().members.size(), 2u);
   EXPECT_NE(status().primary, drained);
   EXPECT_NE(status().primary, "");
-  beat("d", true);
+  heartbeat("d", true);
   ASSERT_TRUE(catalogue.create("u", 8, 3));
   EXPECT_EQ(catalogue.replicas_on(drained), 0u) << "it gets no new ones";
   catalogue.drain(drained, false);
@@ -216,7 +216,7 @@ TEST_F(CatalogueTest, ADrainedWorkersPartitionsMoveWhenOthersHaveThem) {
 }
 
 TEST_F(CatalogueTest, ATableIsNotMadeWhenAllWorkersAreBeingDrained) {
-  beat("a", true), beat("b", true);
+  heartbeat("a", true), heartbeat("b", true);
   catalogue.drain("a", true), catalogue.drain("b", true);
   const auto refused = catalogue.create("t", 4, 2);
   ASSERT_FALSE(refused);
@@ -233,7 +233,7 @@ TEST_F(CatalogueTest, ADrainTakenBackLeavesNoReplicaTooMany) {
   make({"a", "b"});
   const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
   catalogue.drain(primary, true);
-  beat("c", true);
+  heartbeat("c", true);
   settle({"a", "b", "c"});
   ASSERT_EQ(status().members.size(), 3u);
   catalogue.drain(primary, false);
@@ -243,7 +243,7 @@ TEST_F(CatalogueTest, ADrainTakenBackLeavesNoReplicaTooMany) {
   ASSERT_TRUE(catalogue.change_in_sync(primary, change, assignment));
   settle({primary, "c"});
   EXPECT_EQ(status().members.size(), 3u) << "one of them is away";
-  beat(other, true);
+  heartbeat(other, true);
   settle({"a", "b", "c"});
   EXPECT_EQ(status().members.size(), 2u);
   EXPECT_EQ(status().primary, primary);
@@ -254,7 +254,7 @@ TEST_F(CatalogueTest, ADrainTakenBackLeavesNoReplicaTooMany) {
 // Takes hours when each choice counts everything.
 TEST_F(CatalogueTest, ManyPartitionsAreSpreadEvenlyOverManyWorkers) {
   constexpr std::size_t kWorkers = 128;
-  for (std::size_t i = 0; i < kWorkers; ++i) beat("w" + std::to_string(i), true);
+  for (std::size_t i = 0; i < kWorkers; ++i) heartbeat("w" + std::to_string(i), true);
   ASSERT_TRUE(catalogue.create("t", kMostPartitions, 3));
   std::map<std::string, std::size_t> primaries, members;
   const TableStatus table = *catalogue.describe("t");
@@ -274,7 +274,7 @@ TEST_F(CatalogueTest, ManyPartitionsAreSpreadEvenlyOverManyWorkers) {
 }
 
 TEST_F(CatalogueTest, TransactionsAreBounded) {
-  beat("a", true);
+  heartbeat("a", true);
   ASSERT_TRUE(catalogue.create("t", 1, 1));
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(catalogue.begin("t", now));
   EXPECT_EQ(catalogue.begin("t", now).error().code(), Code::resource_exhausted);
@@ -286,7 +286,7 @@ TEST_F(CatalogueTest, TransactionsAreBounded) {
 TEST_F(CatalogueTest, SomebodyTakesOverLongBeforeAnythingIsCopied) {
   CatalogueOptions options;
   options.lost_grace = 1h;
-  catalogue = Catalogue(options);
+  catalogue = TableCatalogue(options);
   make({"a", "b", "c"});
   const std::string primary = status().primary, last = primary == "a" ? "b" : "a";
   for (const char* name : {"a", "b", "c"})
@@ -296,10 +296,10 @@ TEST_F(CatalogueTest, SomebodyTakesOverLongBeforeAnythingIsCopied) {
   EXPECT_EQ(status().primary, last);
   EXPECT_EQ(status().members.size(), 3u);
   now += 2h;
-  beat("d", true);
+  heartbeat("d", true);
   settle({last, "d"});
   EXPECT_EQ(catalogue.replicas_on("d"), 1u);
 }
 
 }  // namespace
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -7,7 +7,7 @@
 
 #include "storage/tables/partition.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 /// What a database does when it is told to.
 struct Faults {
@@ -63,4 +63,4 @@ inline auto faulty(std::shared_ptr<Faults> faults) {
   };
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

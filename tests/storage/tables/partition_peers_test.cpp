@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 /// Workers that answer when they are told to, and refuse what is more than `most` at once.
@@ -24,7 +24,7 @@ class Workers {
     under_way.at(address).pop_front();
     if (!reply) return next(fail(reply.error()));
     rpc::Message message;
-    message.header = encode_table(*reply).header;
+    message.header = encode(*reply).header;
     next(std::move(message));
   }
 
@@ -34,12 +34,7 @@ class Workers {
   std::size_t highest = 0;
 };
 
-PartitionRequest put_of(std::size_t bytes) {
-  PartitionRequest request;
-  request.operation = PartitionOperation::put;
-  request.writes.push_back({"k", std::string(bytes, 'v')});
-  return request;
-}
+PartitionRequest put_of(std::size_t bytes) { return {{}, 0, PutRows{{{"k", std::string(bytes, 'v')}}}}; }
 
 TEST(PartitionPeers, KeepNoMoreUnderWayToAWorkerThanItTakes) {
   Workers workers;
@@ -122,4 +117,4 @@ TEST(PartitionPeers, AnswerNobodyWhenTheFirstWhoHearsEndsThem) {
 }
 
 }  // namespace
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -9,7 +9,7 @@
 #include "storage/tables/versioned_key.hpp"
 #include "tests/support/process.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 using Rows = std::map<std::string, std::string>;
@@ -377,4 +377,4 @@ TEST_F(PartitionTest, ACommitOfManyRowsIsOneVersionAndCarriedOutWhenItWasCutShor
 }
 
 }  // namespace
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -5,17 +5,15 @@
 #include "base/random.hpp"
 #include "tests/fuzz/table_input.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 /// One of each kind, with something in every list.
 std::vector<Buffer> messages() {
-  TableRequest request{TableOperation::commit, "t", "s", 4, 3, 17, {1, 2, 3}};
-  TableStatus table{
+  const TableStatus table{
       TableId(1), "t", 1, 3, 99, 1, 0, {{SnapshotId(4), "s", 5}}, {{7, "w1", {{"w1", "h1", "A", "h1:1", true}}, 99, "w2"}}};
-  TableReply reply{5, {table}};
   const PlaceId place{TableId(1), 3};
-  TableBeat beat{false, true, "h1:1", {{place, 4, 2, 9, 100, "broken", ReplicaState::absent}}};
+  const TableHeartbeat heartbeat{false, true, "h1:1", {{place, 4, 2, 9, 100, "broken", ReplicaState::absent}}};
   TableOrders orders;
   orders.cluster = "c", orders.name = "w1", orders.lease_ms = 2000, orders.erase = {place};
   orders.assignments = {{place,
@@ -28,21 +26,16 @@ std::vector<Buffer> messages() {
                          6,
                          TableCommit{TransactionId(5), {8, 9}},
                          true}};
-  InSyncChange change{place, 2, 4, {"w1", "w2"}, 11};
-  PartitionRequest asked;
-  asked.operation = PartitionOperation::entries, asked.place = place, asked.epoch = 2, asked.keys = {"k"}, asked.tokens = {1};
-  asked.writes = {{"k", "v"}, {"l", std::nullopt}};
-  asked.entries = {{9, {{"k", "v"}}, 2, EntryKind::commit, 5, 6, {7, 8}}};
-  PartitionReply answer;
-  answer.values = {"v", std::nullopt}, answer.rows = {{"k", "v"}}, answer.page = {{"a", "b"}};
+  const InSyncChange change{place, 2, 4, {"w1", "w2"}, 11};
+  const LogEntry entry{9, {{"k", "v"}, {"l", std::nullopt}}, 2, EntryKind::commit, 5, 6, {7, 8}};
   std::vector<Buffer> all;
-  all.push_back(std::move(encode_table(request).header));
-  all.push_back(std::move(encode_table(reply).header));
-  all.push_back(std::move(encode_table(beat).header));
-  all.push_back(std::move(encode_table(orders).header));
-  all.push_back(std::move(encode_table(change).header));
-  all.push_back(std::move(encode_table(asked).header));
-  all.push_back(std::move(encode_table(answer).header));
+  all.push_back(std::move(encode(TableRequest(CommitTransaction{"t", {TransactionId(17), {1, 2, 3}}})).header));
+  all.push_back(std::move(encode(TableReply(TableList{{table}})).header));
+  all.push_back(std::move(encode_derived(heartbeat).header));
+  all.push_back(std::move(encode_derived(orders).header));
+  all.push_back(std::move(encode_derived(change).header));
+  all.push_back(std::move(encode(PartitionRequest{place, 2, AppendEntries{3, {entry}}}).header));
+  all.push_back(std::move(encode(PartitionReply(Values{{{"v"}, {std::nullopt}}})).header));
   return all;
 }
 
@@ -60,6 +53,36 @@ TEST(TableProtocol, MessagesAreReadWholeOrRefused) {
   }
 }
 
+template <class T>
+rpc::Message message_of(const T& value) {
+  rpc::Message message;
+  message.header = std::move(encode(value).header);
+  return message;
+}
+
+TEST(TableProtocol, KeysAndValuesHaveAnyBytes) {
+  const std::string binary("\0\xff k", 4);
+  const LogEntry sent{9, {{binary, binary}, {"l", std::nullopt}, {"m", ""}}, 2, EntryKind::commit, 5, 6, {7, 8}};
+  const PlaceId place{TableId(1), 3};
+  const auto append = decode_partition_request(message_of(PartitionRequest{place, 2, AppendEntries{3, {sent}}}));
+  ASSERT_TRUE(append) << append.error().to_string();
+  EXPECT_EQ(append->place, place);
+  EXPECT_EQ(append->epoch, 2u);
+  const LogEntry entry = std::get<AppendEntries>(append->operation).entries.at(0);
+  EXPECT_EQ(entry.writes, sent.writes);
+  EXPECT_EQ(entry.kind, EntryKind::commit);
+  EXPECT_EQ(entry.tokens, sent.tokens);
+  const auto get = decode_partition_request(message_of(PartitionRequest{place, 0, GetRows{SnapshotId(4), {binary}}}));
+  ASSERT_TRUE(get);
+  EXPECT_EQ(std::get<GetRows>(get->operation).keys.at(0), binary);
+  EXPECT_EQ(std::get<GetRows>(get->operation).snapshot, SnapshotId(4));
+  const auto values = decode_partition_reply(message_of(PartitionReply(Values{{{binary}, {std::nullopt}, {""}}})));
+  ASSERT_TRUE(values);
+  EXPECT_EQ(std::get<Values>(*values).values.at(0).value, binary);
+  EXPECT_EQ(std::get<Values>(*values).values.at(1).value, std::nullopt);
+  EXPECT_EQ(std::get<Values>(*values).values.at(2).value, "");
+}
+
 TEST(TableProtocol, DamagedMessagesAreReadOrRefused) {
   const auto all = messages();
   Random random(11);
@@ -74,30 +97,22 @@ TEST(TableProtocol, DamagedMessagesAreReadOrRefused) {
 }
 
 TEST(TableProtocol, WhatIsOverItsLimitsIsRefused) {
-  const auto refused = [](const PartitionRequest& request) {
-    return !fuzz::read_table_message(5, encode_table(request).header.view());
-  };
-  PartitionRequest request;
-  request.operation = PartitionOperation::put;
-  request.writes = {{"k", "v"}};
-  EXPECT_FALSE(refused(request));
-  request.writes = {{std::string(kLargestKeyBytes + 1, 'k'), "v"}};
-  EXPECT_TRUE(refused(request));
-  request.writes = {{"", "v"}};
-  EXPECT_TRUE(refused(request));
-  request.writes = {{"k", std::string(kLargestValueBytes, 'v')}, {"l", std::string(kMostBatchBytes - kLargestValueBytes - 2, 'v')}};
-  EXPECT_FALSE(refused(request));
-  request.writes.push_back({"m", std::nullopt});
-  EXPECT_TRUE(refused(request)) << "too much together";
-  request.writes = {{"k", std::string(kLargestValueBytes + 1, 'v')}};
-  EXPECT_TRUE(refused(request));
-  request.writes.clear();
-  request.keys = {""};
-  EXPECT_TRUE(refused(request));
-  request.keys.clear();
-  request.entries = {{1, {}, 1, static_cast<EntryKind>(17)}};
-  EXPECT_TRUE(refused(request));
+  const auto refused = [](const PartitionRequest& request) { return !fuzz::read_table_message(5, encode(request).header.view()); };
+  const auto put = [](std::vector<TableWrite> writes) { return PartitionRequest{{}, 0, PutRows{std::move(writes)}}; };
+  EXPECT_FALSE(refused(put({{"k", "v"}})));
+  EXPECT_TRUE(refused(put({{std::string(kLargestKeyBytes + 1, 'k'), "v"}})));
+  EXPECT_TRUE(refused(put({{"", "v"}})));
+  std::vector<TableWrite> full = {{"k", std::string(kLargestValueBytes, 'v')},
+                                  {"l", std::string(kMostBatchBytes - kLargestValueBytes - 2, 'v')}};
+  EXPECT_FALSE(refused(put(full)));
+  full.push_back({"m", std::nullopt});
+  EXPECT_TRUE(refused(put(full))) << "too much together";
+  EXPECT_TRUE(refused({{}, 0, StageRows{{}, 1, full}}));
+  EXPECT_TRUE(refused({{}, 1, AppendEntries{1, {{1, full}}}}));
+  EXPECT_TRUE(refused(put({{"k", std::string(kLargestValueBytes + 1, 'v')}})));
+  EXPECT_TRUE(refused({{}, 0, GetRows{{}, {""}}}));
+  EXPECT_TRUE(refused({{}, 1, AppendEntries{1, {{1, {}, 1, static_cast<EntryKind>(17)}}}}));
 }
 
 }  // namespace
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

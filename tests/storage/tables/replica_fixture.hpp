@@ -16,7 +16,7 @@
 #include "tests/storage/tables/fake_reactor.hpp"
 #include "tests/support/process.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 
 class ReplicaFixture : public testing::Test {
  protected:
@@ -56,10 +56,10 @@ class ReplicaFixture : public testing::Test {
         (void)catalogue_.change_in_sync(name, change, assignment);
         if (assignment.revision > 0) orders.assignments.push_back(assignment);
         then(orders);
-        spread_news();
+        spread_changes();
       });
     };
-    worker.context->beat_soon = [this, name] { beat_soon(name); };
+    worker.context->heartbeat_soon = [this, name] { heartbeat_soon(name); };
     for (const PlaceId& place : places_)
       if (std::filesystem::exists(path(name, place))) replica(worker, place).open();
     ASSERT_TRUE(reactor_.until([&] {
@@ -67,7 +67,7 @@ class ReplicaFixture : public testing::Test {
         if (replica->opening()) return false;
       return true;
     }));
-    beat(name);
+    heartbeat(name);
   }
   void kill(const std::string name) {  // a copy: what it names goes
     Worker& worker = workers_.at(name);
@@ -83,11 +83,11 @@ class ReplicaFixture : public testing::Test {
   void make(std::uint32_t replication, std::uint32_t partitions = 1) {
     ASSERT_TRUE(catalogue_.create("t", partitions, replication));
     for (std::uint32_t p = 0; p < partitions; ++p) places_.push_back({catalogue_.describe("t")->id, p});
-    spread_news();
-    ASSERT_TRUE(whole()) << trouble();
+    spread_changes();
+    ASSERT_TRUE(whole()) << fault();
   }
   PartitionStatus status(std::uint32_t partition = 0) const { return catalogue_.describe("t")->partitions.at(partition); }
-  std::string trouble() const { return status().trouble; }
+  std::string fault() const { return status().fault; }
   bool in_sync(const std::string& worker) const {
     for (const MemberStatus& member : status().members)
       if (member.name == worker) return member.in_sync;
@@ -110,11 +110,7 @@ class ReplicaFixture : public testing::Test {
     (void)turn([&] { return answer->has_value(); }, most);
     return *answer;
   }
-  static PartitionRequest request_of(PartitionOperation operation) {
-    PartitionRequest request;
-    request.operation = operation;
-    return request;
-  }
+  static PartitionRequest request_of(PartitionOperation operation) { return {{}, 0, std::move(operation)}; }
   /// Of the primary, whoever that is, as a client does: again and again.
   Result<PartitionReply> ask_primary(const PartitionRequest& request, Duration patience = std::chrono::seconds(20)) {
     Result<PartitionReply> last = fail(Code::unavailable, "there is no primary");
@@ -131,16 +127,14 @@ class ReplicaFixture : public testing::Test {
     return last;
   }
   Result<PartitionReply> put(const std::string& key, const std::string& value) {
-    PartitionRequest request = request_of(PartitionOperation::put);
-    request.writes.push_back({key, value});
-    return ask_primary(request);
+    return ask_primary(request_of(PutRows{{{key, value}}}));
   }
   Result<std::optional<std::string>> get(const std::string& key) {
-    PartitionRequest request = request_of(PartitionOperation::get);
-    request.keys.push_back(key);
-    WEFT_ASSIGN(PartitionReply reply, ask_primary(request));
-    return reply.values.at(0);
+    WEFT_ASSIGN(const PartitionReply reply, ask_primary(request_of(GetRows{{}, {key}})));
+    return value_of(reply);
   }
+  /// Of the only key that was asked for.
+  static std::optional<std::string> value_of(const PartitionReply& reply) { return std::get<Values>(reply).values.at(0).value; }
 
   void deliver(const std::string& from, const std::string& to, const PartitionRequest& request, PartitionPeers::Answer answer) {
     reactor_.post([this, from, to, request, answer = std::move(answer)] {
@@ -159,12 +153,12 @@ class ReplicaFixture : public testing::Test {
     for (const auto& message : std::exchange(held_, {})) message();
   }
 
-  void beat_soon(const std::string& name) {
+  void heartbeat_soon(const std::string& name) {
     const auto worker = workers_.find(name);
-    if (worker != workers_.end()) worker->second.timer = reactor_.after({}, [this, name] { beat(name); });
+    if (worker != workers_.end()) worker->second.timer = reactor_.after({}, [this, name] { heartbeat(name); });
   }
-  void spread_news() {
-    for (const std::string& name : catalogue_.news()) beat_soon(name);
+  void spread_changes() {
+    for (const std::string& name : catalogue_.changed_workers()) heartbeat_soon(name);
   }
 
   ManualClock clock_{TimePoint(std::chrono::hours(1))};
@@ -173,7 +167,7 @@ class ReplicaFixture : public testing::Test {
                                  return one.second.threads && !one.second.threads->idle();
                                });
                              }};
-  Catalogue catalogue_;
+  TableCatalogue catalogue_;
   std::map<std::string, Worker> workers_;
   std::vector<PlaceId> places_;
   test::ScratchDirectory scratch_;
@@ -190,20 +184,20 @@ class ReplicaFixture : public testing::Test {
     if (!there) there = std::make_shared<Replica>(*worker.context, place, path(worker.name, place));
     return *there;
   }
-  void beat(const std::string& name) {
+  void heartbeat(const std::string& name) {
     Worker& worker = workers_.at(name);
-    worker.timer = reactor_.after(std::chrono::milliseconds(200), [this, name] { beat(name); });
+    worker.timer = reactor_.after(std::chrono::milliseconds(200), [this, name] { heartbeat(name); });
     catalogue_.tick(now());
     if (!worker.hears_master) return;
-    TableBeat message;
+    TableHeartbeat message;
     message.first = std::exchange(worker.first, false);
     message.address = name;
     for (const auto& [place, replica] : worker.replicas) message.replicas.push_back(replica->report());
-    const TableOrders orders = catalogue_.beat({name, "host-" + name, "rack", name}, message, now());
+    const TableOrders orders = catalogue_.heartbeat({name, "host-" + name, "rack", name}, message, now());
     worker.context->leased_until = clock_.now() + std::chrono::milliseconds(orders.lease_ms);
     for (const Assignment& assignment : orders.assignments) replica(worker, assignment.place).adopt(assignment);
-    spread_news();
+    spread_changes();
   }
 };
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

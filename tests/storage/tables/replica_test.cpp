@@ -6,7 +6,7 @@
 #include "tests/storage/tables/faulty_partition.hpp"
 #include "tests/storage/tables/replica_fixture.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 using namespace std::chrono_literals;
@@ -14,11 +14,7 @@ using namespace std::chrono_literals;
 class ReplicaTest : public ReplicaFixture {
  protected:
   /// Of the primary, in its epoch.
-  PartitionRequest order(PartitionOperation operation, std::uint64_t ticket, std::uint64_t token = 0) const {
-    PartitionRequest request = request_of(operation);
-    request.epoch = status().epoch, request.id = ticket, request.token = token;
-    return request;
-  }
+  PartitionRequest order(PartitionOperation operation) const { return {{}, status().epoch, std::move(operation)}; }
   bool done(const PartitionRequest& request) {
     const auto reply = ask(status().primary, request);
     return reply && reply->has_value();
@@ -46,9 +42,9 @@ TEST_F(ReplicaTest, OneThatComesBackWithAnEmptyDirectoryIsFilledFromAnother) {
   std::filesystem::remove_all(path("a", places_[0]));
   start("a");
   EXPECT_FALSE(turn([&] { return !status().primary.empty(); }, 10s)) << "it has nothing to serve";
-  EXPECT_NE(trouble().find("is its disk mounted?"), std::string::npos) << trouble();
+  EXPECT_NE(fault().find("is its disk mounted?"), std::string::npos) << fault();
   start("b");
-  ASSERT_TRUE(whole()) << trouble();
+  ASSERT_TRUE(whole()) << fault();
   EXPECT_EQ(get("k").value(), "1");
   kill("b");
   EXPECT_EQ(get("k").value(), "1") << "the copy has it too";
@@ -83,7 +79,7 @@ TEST_F(ReplicaTest, OneWithAnEarlierStateIsNotServed) {
   EXPECT_FALSE(turn([&] { return !status().primary.empty(); }, 10s));
   start("b");
   EXPECT_EQ(get("k").value(), "2");
-  ASSERT_TRUE(whole()) << trouble();
+  ASSERT_TRUE(whole()) << fault();
 }
 
 TEST_F(ReplicaTest, APrimaryThatLostItsDiskLeadsInAnotherEpochOnly) {
@@ -95,13 +91,12 @@ TEST_F(ReplicaTest, APrimaryThatLostItsDiskLeadsInAnotherEpochOnly) {
   // The master hears nothing until the disk is well again.
   workers_.at("a").hears_master = false;
   faults->apply_fails = true;
-  PartitionRequest request = request_of(PartitionOperation::put);
-  request.writes.push_back({"k", "v"});
+  const PartitionRequest request = request_of(PutRows{{{"k", "v"}}});
   const auto failed = ask("a", request);
   ASSERT_TRUE(failed && !*failed);
   reactor_.pass(1s);
   const auto& replica = workers_.at("a").replicas.at(places_[0]);
-  ASSERT_TRUE(turn([&] { return replica->report().bytes > 0; })) << "it is opened anew";
+  ASSERT_TRUE(turn([&] { return replica->report().bytes > 0; })) << "it is opened again";
   const auto refused = ask("a", request);
   ASSERT_TRUE(refused && !*refused) << "in the same epoch, another entry would get the number of the lost one";
   workers_.at("a").hears_master = true;
@@ -122,11 +117,10 @@ TEST_F(ReplicaTest, AnEarlierPrimaryIsRefusedByOneThatWasRestarted) {
   // Before it hears of the master, and after.
   start(second);
   workers_.at(second).timer.reset();
-  PartitionRequest position = request_of(PartitionOperation::position);
-  position.epoch = epoch, position.id = 77, position.from = "an earlier primary";
+  const PartitionRequest position{{}, epoch, BeginStream{77, "an earlier primary"}};
   const auto refused = ask(second, position, 0s);
   EXPECT_TRUE(refused && !*refused);
-  beat_soon(second);
+  heartbeat_soon(second);
   EXPECT_EQ(get("k").value(), "2");
   const auto again = ask(second, position);
   EXPECT_TRUE(again && !*again);
@@ -154,8 +148,8 @@ TEST_F(ReplicaTest, WhatSomebodyReadsIsNotReplacedUnderHim) {
   start("a"), start("b");
   make(2);
   ASSERT_TRUE(put("k", "1"));
-  ASSERT_TRUE(done(order(PartitionOperation::hold, 1)));
-  ASSERT_TRUE(done(order(PartitionOperation::mark, 1, 1000)));
+  ASSERT_TRUE(done(order(Hold{1, false})));
+  ASSERT_TRUE(done(order(Mark{1, SnapshotId(1000)})));
   kill("b");
   ASSERT_TRUE(put("k", "2"));
   std::mutex reads;
@@ -170,8 +164,7 @@ TEST_F(ReplicaTest, WhatSomebodyReadsIsNotReplacedUnderHim) {
   start("a", faulty(faults));
   start("b", faulty(faults));
   // As soon as it is there, and before it is told to copy.
-  PartitionRequest read = request_of(PartitionOperation::get);
-  read.id = 1000, read.keys = {"k"};
+  PartitionRequest read = request_of(GetRows{SnapshotId(1000), {"k"}});
   read.place = places_[0];
   std::optional<Result<PartitionReply>> answer;
   deliver("client", "b", read, [&](Result<PartitionReply> reply) { answer = std::move(reply); });
@@ -181,9 +174,9 @@ TEST_F(ReplicaTest, WhatSomebodyReadsIsNotReplacedUnderHim) {
   reactor_.pass(3s);
   EXPECT_TRUE(std::filesystem::exists(copy)) << "the old one is in use";
   lock.unlock();
-  ASSERT_TRUE(whole()) << trouble();
+  ASSERT_TRUE(whole()) << fault();
   ASSERT_TRUE(answer && *answer) << answer->error().to_string();
-  EXPECT_EQ((*answer)->values.at(0), "1");
+  EXPECT_EQ(value_of(**answer), "1");
   kill("a");
   faults->reading = [] {};
   EXPECT_EQ(get("k").value(), "2");
@@ -193,24 +186,23 @@ TEST_F(ReplicaTest, AHoldThatIsReleasedBeforeItComesHoldsNothing) {
   start("a");
   make(1);
   ASSERT_TRUE(put("k", "0"));
-  EXPECT_TRUE(done(order(PartitionOperation::release, 5)));
-  EXPECT_FALSE(done(order(PartitionOperation::hold, 5)));
-  EXPECT_FALSE(done(order(PartitionOperation::hold, 4)));
-  EXPECT_FALSE(done(order(PartitionOperation::hold, 0)));
+  EXPECT_TRUE(done(order(Release{5})));
+  EXPECT_FALSE(done(order(Hold{5, false})));
+  EXPECT_FALSE(done(order(Hold{4, false})));
+  EXPECT_FALSE(done(order(Hold{0, false})));
   EXPECT_TRUE(put("k", "1"));
-  EXPECT_TRUE(done(order(PartitionOperation::hold, 6)));
+  EXPECT_TRUE(done(order(Hold{6, false})));
 }
 
 TEST_F(ReplicaTest, AHoldThatIsForgottenEnds) {
   start("a");
   make(1);
   ASSERT_TRUE(put("k", "0"));
-  ASSERT_TRUE(done(order(PartitionOperation::hold, 5)));
-  PartitionRequest request = request_of(PartitionOperation::put);
-  request.writes.push_back({"k", "v"});
+  ASSERT_TRUE(done(order(Hold{5, false})));
+  const PartitionRequest request = request_of(PutRows{{{"k", "v"}}});
   EXPECT_FALSE(ask("a", request, 20s)) << "it is held";
   EXPECT_TRUE(turn([&] { return get("k").value() == "v"; }, 20s));
-  EXPECT_FALSE(done(order(PartitionOperation::mark, 5, 1000))) << "it may have been written to since";
+  EXPECT_FALSE(done(order(Mark{5, SnapshotId(1000)}))) << "it may have been written to since";
 }
 
 TEST_F(ReplicaTest, AHoldForACommitLastsWhileThatIsDecided) {
@@ -219,22 +211,16 @@ TEST_F(ReplicaTest, AHoldForACommitLastsWhileThatIsDecided) {
   ASSERT_TRUE(put("k", "0"));
   const auto id = catalogue_.begin("t", now());
   ASSERT_TRUE(id);
-  spread_news();
+  spread_changes();
   reactor_.pass(1s);
-  PartitionRequest stage = request_of(PartitionOperation::stage);
-  stage.id = id->value(), stage.token = 3;
-  stage.writes.push_back({"k", "v"});
-  ASSERT_TRUE(ask_primary(stage));
-  PartitionRequest hold = order(PartitionOperation::hold, 5);
-  hold.more = true;
-  ASSERT_TRUE(done(hold));
+  ASSERT_TRUE(ask_primary(request_of(StageRows{*id, 3, {{"k", "v"}}})));
+  ASSERT_TRUE(done(order(Hold{5, true})));
   ASSERT_TRUE(catalogue_.decide("t", {*id, {3}}));
-  spread_news();
-  PartitionRequest read = request_of(PartitionOperation::get);
-  read.keys = {"k"};
+  spread_changes();
+  const PartitionRequest read = request_of(GetRows{{}, {"k"}});
   EXPECT_FALSE(ask("a", read, 100s)) << "another partition may not have it yet";
   ASSERT_TRUE(catalogue_.complete_commit("t", *id));
-  spread_news();
+  spread_changes();
   reactor_.pass(2s);
   EXPECT_EQ(get("k").value(), "v");
 }
@@ -248,16 +234,17 @@ TEST_F(ReplicaTest, ACopyCatchesUpWhateverIsWrittenMeanwhile) {
   faults->log_is_trimmed = true;
   int copies = 0;
   holds_ = [&](const PartitionRequest& request) {
-    copies += request.operation == PartitionOperation::copy;
+    copies += std::holds_alternative<StartCopy>(request.operation);
     if (copies > 0) faults->log_is_trimmed = false;
-    return request.operation == PartitionOperation::page && request.id != 0;
+    const auto* const page = std::get_if<NextPage>(&request.operation);
+    return page != nullptr && page->session != 0;
   };
   start("b");
   ASSERT_TRUE(turn([&] { return !held_.empty(); }));
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(put("k", std::string(8u << 20, 'v')));
   ASSERT_TRUE(put("k", "last"));
   let_go();
-  ASSERT_TRUE(whole()) << trouble();
+  ASSERT_TRUE(whole()) << fault();
   EXPECT_EQ(copies, 1) << "what came after the copy was still there";
   kill("a");
   EXPECT_EQ(get("k").value(), "last");
@@ -271,7 +258,7 @@ TEST_F(ReplicaTest, DamageThatAReaderFindsIsRepairedFromAnother) {
   faults->damage = true;
   EXPECT_EQ(get("k").value(), "1") << "from the other one";
   faults->damage = false;  // the copy is whole
-  ASSERT_TRUE(turn([&] { return status().trouble.empty() && in_sync("a") && in_sync("b"); })) << trouble();
+  ASSERT_TRUE(turn([&] { return status().fault.empty() && in_sync("a") && in_sync("b"); })) << fault();
   EXPECT_TRUE(std::filesystem::exists(path("a", places_[0]) + ".damaged-1"));
   kill("b");
   EXPECT_EQ(get("k").value(), "1");
@@ -281,18 +268,17 @@ TEST_F(ReplicaTest, DamageOfAFollowerIsRepairedToo) {
   start("a"), start("b", faulty(faults));
   make(2);
   ASSERT_TRUE(put("k", "1"));
-  ASSERT_TRUE(done(order(PartitionOperation::hold, 1)));
-  ASSERT_TRUE(done(order(PartitionOperation::mark, 1, 1000)));
+  ASSERT_TRUE(done(order(Hold{1, false})));
+  ASSERT_TRUE(done(order(Mark{1, SnapshotId(1000)})));
   faults->damage = true;
-  PartitionRequest read = request_of(PartitionOperation::get);
-  read.id = 1000, read.keys = {"k"};
+  PartitionRequest read = request_of(GetRows{SnapshotId(1000), {"k"}});
   const auto refused = ask("b", read);
   ASSERT_TRUE(refused && !*refused);
   EXPECT_EQ(refused->error().code(), Code::unavailable) << "another one has it";
   faults->damage = false;
   ASSERT_TRUE(turn([&] { return std::filesystem::exists(path("b", places_[0]) + ".damaged-1"); }));
-  ASSERT_TRUE(turn([&] { return status().trouble.empty() && in_sync("b"); })) << trouble();
-  EXPECT_EQ((*ask("b", read))->values.at(0), "1");
+  ASSERT_TRUE(turn([&] { return status().fault.empty() && in_sync("b"); })) << fault();
+  EXPECT_EQ(value_of(**ask("b", read)), "1");
 }
 
 TEST_F(ReplicaTest, DamageOfTheOnlyOneIsToldAndTheRestServed) {
@@ -303,7 +289,7 @@ TEST_F(ReplicaTest, DamageOfTheOnlyOneIsToldAndTheRestServed) {
   EXPECT_EQ(get("k").error().code(), Code::corrupt);
   faults->damage = false;
   reactor_.pass(2s);
-  EXPECT_NE(trouble().find("a block is damaged"), std::string::npos) << trouble();
+  EXPECT_NE(fault().find("a block is damaged"), std::string::npos) << fault();
   EXPECT_EQ(get("k").value(), "1");
   EXPECT_TRUE(put("k", "2"));
 }
@@ -312,8 +298,7 @@ TEST_F(ReplicaTest, ASnapshotThatAFollowerHasNotGotIsAskedForElsewhere) {
   start("a"), start("b");
   make(2);
   ASSERT_TRUE(put("k", "1"));
-  PartitionRequest read = request_of(PartitionOperation::get);
-  read.id = 1000, read.keys = {"k"};
+  PartitionRequest read = request_of(GetRows{SnapshotId(1000), {"k"}});
   EXPECT_EQ(ask("a", read)->error().code(), Code::not_found) << "the primary knows";
   EXPECT_EQ(ask("b", read)->error().code(), Code::unavailable);
 }
@@ -328,10 +313,8 @@ TEST_F(ReplicaTest, WhatWasNeverAcknowledgedIsNotMissedOfOneInSync) {
   ASSERT_TRUE(turn([&] { return last_of(third) == last_of(first); }));
   // The next entry reaches the second only, which is sent it before the third.
   int sent = 0;
-  holds_ = [&](const PartitionRequest& request) { return request.operation == PartitionOperation::entries && ++sent == 2; };
-  PartitionRequest write = request_of(PartitionOperation::put);
-  write.writes.push_back({"k", "2"});
-  EXPECT_FALSE(ask(first, write, 500ms));
+  holds_ = [&](const PartitionRequest& request) { return std::holds_alternative<AppendEntries>(request.operation) && ++sent == 2; };
+  EXPECT_FALSE(ask(first, request_of(PutRows{{{"k", "2"}}}), 500ms));
   ASSERT_TRUE(turn([&] { return last_of(second) > last_of(third); }));
   ASSERT_EQ(held_.size(), 1u);
   kill(first);
@@ -339,27 +322,28 @@ TEST_F(ReplicaTest, WhatWasNeverAcknowledgedIsNotMissedOfOneInSync) {
   // Whoever leads asks the third first, there is nobody else; that it has not answered yet makes no time too long.
   std::set<std::uint64_t> epochs;
   holds_ = [&](const PartitionRequest& request) {
-    return request.operation == PartitionOperation::position && epochs.insert(request.epoch).second;
+    return std::holds_alternative<BeginStream>(request.operation) && epochs.insert(request.epoch).second;
   };
-  ASSERT_TRUE(turn([&] { return status().primary == second; })) << trouble();
+  ASSERT_TRUE(turn([&] { return status().primary == second; })) << fault();
   start(first);
-  ASSERT_TRUE(turn([&] { return in_sync(first); })) << trouble();
+  ASSERT_TRUE(turn([&] { return in_sync(first); })) << fault();
   ASSERT_TRUE(in_sync(third)) << "it may be reached yet";
   ASSERT_LT(last_of(third), last_of(second));
   kill(second), kill(first);
   held_.clear();
   let_go();
-  EXPECT_EQ(get("k").value(), "1") << "it has all that was acknowledged; " << trouble();
+  EXPECT_EQ(get("k").value(), "1") << "it has all that was acknowledged; " << fault();
 }
 
 TEST_F(ReplicaTest, OfACopyOnePageIsSentAtATime) {
   start("a");
   make(1);
   ASSERT_TRUE(put("k", "1"));
-  PartitionRequest page = order(PartitionOperation::page, 0);
+  PartitionRequest page = order(NextPage{});
   const auto first = ask("a", page);
   ASSERT_TRUE(first && *first);
-  page.place = places_[0], page.id = (*first)->id;
+  page.place = places_[0];
+  page.operation = NextPage{std::get<CopiedPage>(**first).session};
   std::vector<Result<PartitionReply>> answers;
   for (int i = 0; i < 2; ++i)
     deliver("client", "a", page, [&](Result<PartitionReply> reply) { answers.push_back(std::move(reply)); });
@@ -367,7 +351,7 @@ TEST_F(ReplicaTest, OfACopyOnePageIsSentAtATime) {
   ASSERT_FALSE(answers[0]) << "the one that came second, while the other was read";
   EXPECT_EQ(answers[0].error().code(), Code::unavailable);
   ASSERT_TRUE(answers[1]) << answers[1].error().to_string();
-  EXPECT_TRUE(answers[1]->page.empty()) << "all was in the first page";
+  EXPECT_TRUE(std::get<CopiedPage>(*answers[1]).records.empty()) << "all was in the first page";
 }
 
 TEST_F(ReplicaTest, ADrainedWorkersReplicaMovesWithWhatWasWritten) {
@@ -376,10 +360,10 @@ TEST_F(ReplicaTest, ADrainedWorkersReplicaMovesWithWhatWasWritten) {
   ASSERT_TRUE(put("k", "1"));
   catalogue_.drain("a", true);
   start("c");
-  ASSERT_TRUE(turn([&] { return catalogue_.replicas_on("a") == 0 && whole(); })) << trouble();
+  ASSERT_TRUE(turn([&] { return catalogue_.replicas_on("a") == 0 && whole(); })) << fault();
   kill("a"), kill("b");
   EXPECT_EQ(get("k").value(), "1");
 }
 
 }  // namespace
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

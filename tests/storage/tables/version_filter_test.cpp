@@ -10,7 +10,7 @@
 #include "base/random.hpp"
 #include "storage/tables/versioned_key.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 using File = std::map<std::string, std::string>;  // keys of the database, in its order
@@ -108,4 +108,4 @@ TEST_F(VersionFilterTest, ADeletionStaysWhileAnotherFileMayHoldWhatItHides) {
 }
 
 }  // namespace
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

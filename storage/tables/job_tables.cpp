@@ -1,4 +1,4 @@
-#include "storage/files/job_tables.hpp"
+#include "storage/tables/job_tables.hpp"
 
 #include <mutex>
 #include <optional>
@@ -10,7 +10,7 @@
 #include "storage/remote_waiting.hpp"
 #include "storage/tables/table_client.hpp"
 
-namespace weft::storage {
+namespace weft::storage::tables {
 namespace {
 
 struct Resolved {
@@ -138,4 +138,4 @@ std::unique_ptr<RemoteTables> job_tables(std::string master, std::string host) {
   return std::make_unique<JobTables>(std::move(master), std::move(host));
 }
 
-}  // namespace weft::storage
+}  // namespace weft::storage::tables

@@ -2,30 +2,35 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/rpc/rpc.hpp"
+#include "storage/reply.hpp"
+#include "storage/retry.hpp"
 
 namespace weft::storage {
 
 /// Any thread but the reactor's; blocks.
-class MasterLink {
+class MasterConnection {
  public:
   /// `reactor` outlives the link, but for what close() is for. `name`: the master's address as the user wrote it.
-  MasterLink(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name);
+  MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name);
 
   /// The open connection or a new one. `unavailable`, with what to do, when no master answers within 3 s.
   Result<rpc::ConnectionPtr> connect();
   /// One request and its reply. A connection on which a reply is overdue is closed.
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload, Duration deadline);
+  /// The same, tried again while the master is away, for as long as `retry` allows. `repeated`, unless null, becomes true with the
+  /// second try: an earlier one may have been carried out though its answer was lost.
+  Result<rpc::Message> call(rpc::MessageType type, const std::function<rpc::Payload()>& payload, Duration deadline, Retry retry,
+                            bool* repeated);
   /// Once, last, before the reactor stops.
   void close();
 
-  /// Whether a second try may succeed where the master was only away.
-  static bool worth_another_try(const Error& error);
 
  private:
   rpc::Reactor& reactor_;
@@ -35,5 +40,13 @@ class MasterLink {
   rpc::ConnectionPtr connection_;
   std::shared_ptr<std::atomic<bool>> closed_;  // it is
 };
+
+/// Of a change that was asked for: whether it is done. One that was asked for twice is when the second answer says that there is
+/// nothing left to do.
+template <class Reply>
+Result<void> done_or(const Result<Reply>& reply, bool repeated, Code nothing_left) {
+  if (reply || (repeated && reply.error().code() == nothing_left)) return {};
+  return fail(reply.error());
+}
 
 }  // namespace weft::storage

@@ -1,4 +1,4 @@
-#include "storage/master_link.hpp"
+#include "storage/master_connection.hpp"
 
 #include <utility>
 
@@ -11,10 +11,10 @@ constexpr Duration kConnectDeadline = std::chrono::seconds(3);
 
 }  // namespace
 
-MasterLink::MasterLink(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name)
+MasterConnection::MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name)
     : reactor_(reactor), endpoint_(std::move(endpoint)), name_(std::move(name)) {}
 
-Result<rpc::ConnectionPtr> MasterLink::connect() {
+Result<rpc::ConnectionPtr> MasterConnection::connect() {
   const std::lock_guard lock(mutex_);
   if (connection_ && !closed_->load()) return connection_;
   connection_.reset();
@@ -29,21 +29,26 @@ Result<rpc::ConnectionPtr> MasterLink::connect() {
   return connection_;
 }
 
-Result<rpc::Message> MasterLink::call(rpc::MessageType type, rpc::Payload payload, Duration deadline) {
+Result<rpc::Message> MasterConnection::call(rpc::MessageType type, rpc::Payload payload, Duration deadline) {
   WEFT_ASSIGN(const rpc::ConnectionPtr to, connect());
   auto answer = rpc::call(reactor_, to, type, std::move(payload), deadline);
   if (!answer && answer.error().code() == Code::deadline_exceeded) reactor_.post([to] { to->close(); });
   return answer;
 }
 
-void MasterLink::close() {
+Result<rpc::Message> MasterConnection::call(rpc::MessageType type, const std::function<rpc::Payload()>& payload, Duration deadline,
+                                            Retry retry, bool* repeated) {
+  while (true) {
+    auto answer = call(type, payload(), deadline);
+    if (answer || !retry.again(answer.error())) return answer;
+    if (repeated != nullptr) *repeated = true;
+  }
+}
+
+void MasterConnection::close() {
   reactor_.run([this] {
     if (connection_) connection_->close();
   });
-}
-
-bool MasterLink::worth_another_try(const Error& error) {
-  return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded || error.code() == Code::cancelled;
 }
 
 }  // namespace weft::storage

@@ -1,0 +1,24 @@
+// What clients ask of the files of a cluster, carried out on its namespace: one function per operation of
+// storage/files/protocol.hpp.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "storage/files/protocol.hpp"
+#include "storage/namespace/namespace.hpp"
+
+namespace weft::master {
+
+/// What else concerns a worker whose chunks move elsewhere: its partitions of tables.
+struct DrainedTables {
+  std::function<void(const std::string& worker, bool on)> drain;
+  std::function<std::size_t(const std::string& worker)> replicas_on;
+};
+
+/// Applied, or refused with a reason; a refusal changes nothing. What has changed is to be durable before anyone hears of it. On
+/// the thread of the namespace.
+Result<storage::files::FileReply> apply(const storage::files::FileRequest& request, storage::Namespace& tree,
+                                        const DrainedTables& tables);
+
+}  // namespace weft::master

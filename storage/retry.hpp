@@ -1,0 +1,46 @@
+// Whether, and after which pause, a call of a client of the cluster's files or tables is tried again.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+
+namespace weft::storage {
+
+/// Told what a call waits for.
+using Waiting = std::function<void(const std::string&)>;
+
+/// The failure says that who was asked is away or busy: another try, there or elsewhere, may succeed.
+bool is_transient(const Error& error);
+
+/// The tries of one call, for as long as its client's options allow. One thread.
+class Retry {
+ public:
+  struct Pauses {
+    Duration first{}, longest{};  // each is twice as long as the one before
+  };
+  /// From the options of a client: its `patience` is the time for all tries together; `waiting`, which outlives this and may be
+  /// empty, is told once what is waited for, unless that takes only a moment.
+  template <class Options>
+  Retry(const Options& options, Pauses pauses) : Retry(options.patience, options.waiting, pauses) {}
+
+  /// After a failure: true, after a pause, when it is transient and there is time for another try.
+  bool again(const Error& why) { return is_transient(why) && wait(why); }
+  /// The same whatever the failure.
+  bool wait(const Error& why);
+  /// The time is over.
+  bool over() const { return SystemClock().now() > end_; }
+
+ private:
+  Retry(Duration time, const Waiting& waiting, Pauses pauses);
+
+  const Waiting& waiting_;
+  const TimePoint begin_, end_;
+  const Duration longest_;
+  Duration pause_;
+  bool said_ = false;
+};
+
+}  // namespace weft::storage
