@@ -250,8 +250,8 @@ void Channel::break_off(Error error) {
   const auto before = state_;
   if (before == State::closed) return;
   if (before == State::open) {
-    const bool told = error.code() == Code::corrupt || error.code() == Code::deadline_exceeded;
-    if (told && owner_.misbehaved) owner_.misbehaved(error);
+    const bool at_fault = error.code() == Code::corrupt || error.code() == Code::deadline_exceeded;
+    if (at_fault && owner_.misbehaved) owner_.misbehaved(error);
     const Code code = error.code() == Code::corrupt ? Code::corrupt : Code::unavailable;
     Error for_requests = Error(error).wrap(code, fmt::format("connection to {} lost", peer_));
     settle(std::move(for_requests), std::move(error));

@@ -9,7 +9,7 @@
 namespace weft::rpc {
 
 /// A frame must be whole `time` after its first byte, and a long one at least go on: every kStep bytes give it as much time again,
-/// so that a slow link is no offence and a byte a second is. Has no timer and no clock: it is told both.
+/// so that a slow link is no offence and a byte a second is. Has no timer and no clock: its owner gives it the time.
 class FrameDeadline {
  public:
   static constexpr std::size_t kStep = 16u << 10;

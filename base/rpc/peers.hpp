@@ -34,7 +34,7 @@ class Peers {
 
   /// `done` is called exactly once: at once when the connection is there, later otherwise.
   void get(const std::string& address, Done done);
-  /// Closes the connection; failures are forgotten too. Who waits for a connection to it is told at once (unavailable).
+  /// Closes the connection; failures are forgotten too. Who waits for a connection to it gets that answer at once (unavailable).
   void forget(const std::string& address);
 
  private:

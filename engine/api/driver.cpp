@@ -256,7 +256,7 @@ void DriverGraph::finish() {
   if (!session_) return;
   // The outputs are published: a master that is lost only now cannot make this a failure.
   if (const auto closed = session_->close(); !closed)
-    Log("driver").warn("the job's end could not be told: {}", closed.error().to_string());
+    Log("driver").warn("the job's end could not be reported to the master: {}", closed.error().to_string());
 }
 
 std::vector<const plan::Stage*> DriverGraph::planned() {

@@ -275,7 +275,7 @@ void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete)
   }
 }
 
-/// The job has succeeded and its outputs are there: trouble with the file of --stats is told, and no more.
+/// The job has succeeded and its outputs are there: a fault with the file of --stats is reported, and no more.
 void report(const CommandLine& line, detail::DriverGraph& graph) {
   const CommonOptions& common = line.common();
   const master::JobStatus status = graph.status().value_or(master::JobStatus{});

@@ -118,14 +118,14 @@ std::string Slots::stage_name(const AttemptId& attempt) {
   return {};
 }
 
-bool Slots::finish(Duration patience) {
+bool Slots::finish(Duration timeout) {
   std::unique_lock lock(mutex_);
   closing_ = true;
   queue_.clear();
   for (Slot& slot : slots_) slot.stop = true;
   changed_.notify_all();
   const auto all_ended = [this] { return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.ended; }); };
-  const bool ended = changed_.wait_for(lock, patience, all_ended);
+  const bool ended = changed_.wait_for(lock, timeout, all_ended);
   lock.unlock();
   for (std::thread& thread : threads_) ended ? thread.join() : thread.detach();
   threads_.clear();

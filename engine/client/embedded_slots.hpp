@@ -71,8 +71,8 @@ class Slots : public std::enable_shared_from_this<Slots> {
   std::optional<Overdue> check_stops(TimePoint now, Duration grace);
   std::string stage_name(const AttemptId& attempt);
 
-  /// Asks everything to stop and waits; false when some task still runs after `patience` (its thread is abandoned).
-  bool finish(Duration patience);
+  /// Asks everything to stop and waits; false when some task still runs after `timeout` (its thread is abandoned).
+  bool finish(Duration timeout);
 
  private:
   struct Slot {

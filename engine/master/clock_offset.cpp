@@ -10,8 +10,8 @@ constexpr Duration kTolerated = std::chrono::seconds(2);
 
 bool ClockOffset::add(Duration sample) {
   samples_[count_++ % samples_.size()] = sample;
-  if (told_ || clock_text(ahead()).empty()) return false;
-  return told_ = true;
+  if (reported_ || clock_text(ahead()).empty()) return false;
+  return reported_ = true;
 }
 
 std::string clock_text(Duration ahead) {

@@ -23,7 +23,7 @@ class ClockOffset {
  private:
   std::array<Duration, 4> samples_{};
   std::size_t count_ = 0;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 /// "12.3 s ahead", "4 min 05 s behind"; empty when it is near enough.

@@ -29,7 +29,7 @@ class Journal {
   bool durable() const { return durable_ >= promised_; }
   /// Calls `then` once all records promised so far are on the disk, at once when they are; with an error once the journal failed.
   void when_durable(std::function<void(const Result<void>&)> then);
-  /// The master ends: who waits is told so, and so is who comes. Nothing is appended any more.
+  /// The master ends: who waits is answered with that, and so is who comes. Nothing is appended any more.
   void end();
   /// Writes what is left and ends the thread. Call it when the reactor has stopped; idempotent.
   void close();

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
 
 ServerImpl::~ServerImpl() {
   if (!reactor_) return;
-  chores_->stop();
+  background_->stop();
   reactor_->run([this] {
     if (listener_) listener_->close();
     for (auto& [id, node] : nodes_) node.connection->close();
@@ -50,7 +50,7 @@ Result<void> ServerImpl::begin() {
   }
 
   started_ = SystemClock().now();
-  chores_ = rpc::Reactor::start("weft-chores");
+  background_ = rpc::Reactor::start("weft-background");
   reactor_ = rpc::Reactor::start("weft-master");
   Result<void> began;
   reactor_->run([&] {
@@ -120,7 +120,7 @@ Result<void> ServerImpl::apply_to_core(Time at, Event event, std::vector<Command
     give_up(applied.error());
     return applied;
   }
-  tell_trouble();
+  log_scheduler_faults();
   return applied;
 }
 
@@ -133,12 +133,12 @@ void ServerImpl::give_up(const Error& why) {
   if (options_.on_fatal) options_.on_fatal(why);
 }
 
-void ServerImpl::tell_trouble() {
+void ServerImpl::log_scheduler_faults() {
   const SchedulerTrouble& trouble = (*core_)->trouble();
-  if (trouble.faults == faults_told_) return;
+  if (trouble.faults == faults_logged_) return;
   // A scheduler that fails may fail at every event: lines for the first failures, then for ever fewer.
   if (trouble.faults < 10 || std::has_single_bit(trouble.faults)) log_.error("{} ({} times so far)", trouble.fault, trouble.faults);
-  faults_told_ = trouble.faults;
+  faults_logged_ = trouble.faults;
 }
 
 void ServerImpl::log_event(Time at, const std::string& line, const std::vector<Command>& commands) {
@@ -213,7 +213,7 @@ void ServerImpl::carry_out(ReleaseJob& release) {
   send(node->second, node->first, protocol::ReleaseJob{release.job});
 }
 
-/// A worker that is only silent stays in the list until its connection ends. It is told by the refusal of what it says next.
+/// A worker that is only silent stays in the list until its connection ends. The refusal of the next thing it says tells it.
 void ServerImpl::note_loss(const NodeLost& lost, const Node& node) {
   const protocol::Register& info = node.info;
   if (lost.reason == kWorkerLeft) return log_.info("worker {} is gone: {}", info.name, lost.reason);
@@ -281,9 +281,9 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
   if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
     return on_storage_request(connection, message, std::move(responder));
   if (message.type == protocol::kRegister) return on_register(connection, message, std::move(responder));
-  Result<rpc::Payload> told =
+  Result<rpc::Payload> answered =
       message.type == protocol::kFetchBinary ? on_fetch_binary(connection, message) : on_client_request(connection, message);
-  answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(told));
+  answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(answered));
 }
 
 }  // namespace weft::master

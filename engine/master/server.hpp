@@ -33,7 +33,7 @@ struct ServerOptions {
   CoreOptions core{.preplace_at = 0.05};
   StorageFactory storage;  // the cluster's files; empty: it has none
   /// Called once, on the server's thread, when the master cannot go on (its journal failed, its scheduler does not return). Clients
-  /// that wait were told. Must not destroy the server.
+  /// that wait were answered. Must not destroy the server.
   std::function<void(const Error&)> on_fatal;
 };
 

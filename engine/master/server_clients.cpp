@@ -197,7 +197,7 @@ Result<rpc::Payload> ServerImpl::on_list_nodes() {
   return client::encode(std::move(list));
 }
 
-/// What a poll can be told now: the action's results, or how the job stands. Nothing when it is worth waiting for more.
+/// What a poll can be answered now: the action's results, or how the job stands. Nothing when it is worth waiting for more.
 std::optional<Result<rpc::Payload>> ServerImpl::poll_answer(const client::Poll& poll, bool final) {
   auto status = (*core_)->job(poll.job);
   if (!status) return Result<rpc::Payload>(fail(std::move(status).error()));
@@ -217,9 +217,9 @@ void ServerImpl::on_poll(const rpc::Message& message, rpc::Responder responder) 
   if (!poll) return responder.fail(poll.error());
   const Duration wait = std::clamp(poll->wait, Duration(0), kLongestPoll);
   auto job = jobs_.find(poll->job);
-  auto told = poll_answer(*poll, wait == Duration(0) || job == jobs_.end());
+  auto answered = poll_answer(*poll, wait == Duration(0) || job == jobs_.end());
   auto to = std::make_shared<rpc::Responder>(std::move(responder));
-  if (told) return answer(std::move(to), std::move(*told));
+  if (answered) return answer(std::move(to), std::move(*answered));
   Waiting waiting;
   waiting.id = next_poll_++;
   waiting.poll = *poll;
@@ -242,8 +242,8 @@ void ServerImpl::answer_polls(JobId id, bool final) {
   if (job == jobs_.end()) return;
   std::vector<Waiting> still;
   for (Waiting& waiting : std::exchange(job->second.waiting, {})) {
-    if (auto told = poll_answer(waiting.poll, final))
-      answer(waiting.responder, std::move(*told));
+    if (auto answered = poll_answer(waiting.poll, final))
+      answer(waiting.responder, std::move(*answered));
     else
       still.push_back(std::move(waiting));
   }

@@ -71,7 +71,7 @@ class ServerImpl final : public Server {
   Result<void> apply(Event event);
   Result<void> apply_to_core(Time at, Event event, std::vector<Command>& commands);
   void give_up(const Error& why);
-  void tell_trouble();
+  void log_scheduler_faults();
   void log_event(Time at, const std::string& line, const std::vector<Command>& commands);
   void carry_out(LaunchTask& launch);
   void carry_out(KillTask& kill);
@@ -152,7 +152,7 @@ class ServerImpl final : public Server {
   std::unique_ptr<Topology> topology_;
   std::shared_ptr<const scheduling::Catalogue> catalogue_;
   std::optional<scheduling::GuardedCore> core_;
-  std::uint64_t faults_told_ = 0;               // of the scheduler, in the log
+  std::uint64_t faults_logged_ = 0;             // of the scheduler, in the log
   std::unique_ptr<Journal> journal_;            // null: none is kept
   std::set<JobId> unrecorded_;                  // jobs that went on since the journal heard of them
   std::unique_ptr<rpc::Timer> progress_timer_;  // until it hears of those
@@ -173,7 +173,7 @@ class ServerImpl final : public Server {
   std::unique_ptr<rpc::Listener> listener_;
   Log log_{"master"};
   std::unique_ptr<rpc::Reactor> reactor_;
-  std::unique_ptr<rpc::Reactor> chores_;  // what may block: asking the topology program
+  std::unique_ptr<rpc::Reactor> background_;  // what may block: asking the topology program
 };
 
 }  // namespace weft::master

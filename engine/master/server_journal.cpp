@@ -7,7 +7,7 @@ namespace weft::master {
 
 namespace {
 
-/// How long the progress of a job may be told late: that, and so much that a second's progress of all jobs is 256 KiB.
+/// How late the progress of a job may be recorded: that, and so much that a second's progress of all jobs is 256 KiB.
 constexpr Duration kProgress = std::chrono::milliseconds(250);
 constexpr Duration kPerByte = std::chrono::nanoseconds(std::chrono::seconds(1)) / (256 << 10);
 
@@ -69,7 +69,7 @@ void ServerImpl::record_status(const JobStatus& status, bool promised) {
   journal_->append(std::move(record), promised);
 }
 
-/// Of a job that the core knows. A promise: whoever is told of it is told when it is on the disk.
+/// Of a job that the core knows. A promise: nobody hears of it before it is on the disk.
 void ServerImpl::record_job(JobId id) {
   if (!journal_) return;
   unrecorded_.erase(id);

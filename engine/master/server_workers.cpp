@@ -65,7 +65,7 @@ void ServerImpl::on_register(const rpc::ConnectionPtr& connection, const rpc::Me
     });
   };
   if (!topology_) return take_in(std::move(*info), std::nullopt);
-  chores_->post([this, take_in, info = std::move(*info)] {
+  background_->post([this, take_in, info = std::move(*info)] {
     reactor_->post([take_in, info, rack = topology_->rack_of(info.host)] { take_in(info, rack); });
   });
 }

@@ -103,8 +103,8 @@ std::string first_line(const std::string& text) { return std::string(trim(text.s
 
 }  // namespace
 
-Result<std::unique_ptr<Topology>> Topology::open(const std::string& path, Duration patience) {
-  std::unique_ptr<Topology> made(new Topology(path, patience));
+Result<std::unique_ptr<Topology>> Topology::open(const std::string& path, Duration timeout) {
+  std::unique_ptr<Topology> made(new Topology(path, timeout));
   WEFT_TRY(made->reload());
   return made;
 }
@@ -147,13 +147,13 @@ Result<std::string> Topology::ask(const std::string& host) const {
   Child child(pid);
   out.write = Fd();
   err.write = Fd();
-  const TimePoint end = SystemClock().now() + patience_;
+  const TimePoint end = SystemClock().now() + timeout_;
   std::array<std::string, 2> texts;
   std::array<pollfd, 2> waits{pollfd{out.read.get(), POLLIN, 0}, pollfd{err.read.get(), POLLIN, 0}};
   std::optional<int> status;
   while (!status) {
     if (SystemClock().now() >= end)
-      return fail(Code::deadline_exceeded, fmt::format("{} took longer than {}", what, format_duration(patience_)));
+      return fail(Code::deadline_exceeded, fmt::format("{} took longer than {}", what, format_duration(timeout_)));
     ::poll(waits.data(), waits.size(), 10);
     status = child.ended();  // before the last look at its output
     for (std::size_t i = 0; i < waits.size(); ++i) {

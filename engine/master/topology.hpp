@@ -17,20 +17,20 @@ namespace weft::master {
 class Topology {
  public:
   /// Errors: no such file; a line that is wrong, by number; a host given twice.
-  static Result<std::unique_ptr<Topology>> open(const std::string& path, Duration patience = std::chrono::seconds(5));
+  static Result<std::unique_ptr<Topology>> open(const std::string& path, Duration timeout = std::chrono::seconds(5));
 
   /// Nothing when a file does not know the host. A program's answers are remembered. Blocks for as long as a program takes, at most
-  /// the patience; the error tells what it did instead of naming a rack.
+  /// the timeout; the error says what it did instead of naming a rack.
   Result<std::optional<std::string>> rack_of(const std::string& host);
   /// Reads the file again, forgets what the program said. On an error everything stays as it was.
   Result<void> reload();
 
  private:
-  Topology(std::string path, Duration patience) : path_(std::move(path)), patience_(patience) {}
+  Topology(std::string path, Duration timeout) : path_(std::move(path)), timeout_(timeout) {}
   Result<std::string> ask(const std::string& host) const;
 
   const std::string path_;
-  const Duration patience_;
+  const Duration timeout_;
   std::mutex mutex_;  // everything below
   bool program_ = false;
   std::map<std::string, std::string> racks_;

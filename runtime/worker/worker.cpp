@@ -19,7 +19,7 @@
 #include "base/private_directory.hpp"
 #include "base/run_directory.hpp"
 #include "runtime/worker/job.hpp"
-#include "runtime/worker/master_link.hpp"
+#include "runtime/worker/registration.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -130,7 +130,7 @@ class WorkerImpl final : public Worker {
                                     data_address_,          context_.options.slots,      context_.options.memory_bytes,
                                     std::move(attributes),  context_.options.local_data, context_.options.capacity,
                                     data_->prefetch_bytes()};
-    MasterLink::Callbacks callbacks;
+    Registration::Callbacks callbacks;
     callbacks.on_registered = [this](NodeId node) {
       context_.outputs.self = node;
       if (chunks_) chunks_->registered(link_->connection());
@@ -148,8 +148,8 @@ class WorkerImpl final : public Worker {
       if (chunks_) chunks_->lost();
       if (final) finish(error);
     };
-    link_ = std::make_unique<MasterLink>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
-                                         std::move(callbacks));
+    link_ = std::make_unique<Registration>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
+                                           std::move(callbacks));
     context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
     context_.report_copy = [this](const protocol::CopyEnded& copy) { link_->report(copy); };
     link_->connect();
@@ -306,7 +306,7 @@ class WorkerImpl final : public Worker {
   // Reactor thread.
   std::unique_ptr<DataPlane> data_;
   std::unique_ptr<BinaryCache> binaries_;
-  std::unique_ptr<MasterLink> link_;
+  std::unique_ptr<Registration> link_;
   std::unique_ptr<ChunkService> chunks_;  // null: it keeps none
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
   std::set<std::shared_ptr<WorkerJob>> ending_;

@@ -1,8 +1,8 @@
 // The scheduler is changed, and its configuration reloaded, by events while jobs run.
 #include <stdexcept>
 
-#include "tests/engine/master/simulated.hpp"
 #include "tests/engine/master/core_driver.hpp"
+#include "tests/engine/master/simulated.hpp"
 
 namespace weft::master::test {
 namespace {

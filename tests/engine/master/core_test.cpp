@@ -164,6 +164,18 @@ TEST(Core, FailsTheJobAtOnceOnAnotherPlan) {
   EXPECT_EQ(d.last<JobFailed>()->error.code(), Code::plan_mismatch);
 }
 
+TEST(Core, FailsTheJobAtOnceOnInputThatIsRefused) {
+  Driver d;
+  d.join(1, 1);
+  d.join(2, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  ASSERT_TRUE(d.fail_task(d.running_attempt(1, 0, 0), FailureKind::refused, "in.gz is compressed"));
+  ASSERT_NE(d.last<JobFailed>(), nullptr);
+  EXPECT_EQ(d.last<JobFailed>()->error.code(), Code::invalid_argument);
+  EXPECT_EQ(d.all<LaunchTask>().size(), 1u) << "it was tried again";
+}
+
 TEST(Core, RefusesLateAttemptsWithAReason) {
   Driver d;
   d.join(1, 1);

@@ -1,4 +1,4 @@
-#include "runtime/worker/master_link.hpp"
+#include "runtime/worker/registration.hpp"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ constexpr std::uint64_t kEventBulk = 64u << 20;  // result bytes per message
 
 }  // namespace
 
-rpc::Handler MasterLink::handler() {
+rpc::Handler Registration::handler() {
   rpc::Handler handler;
   const std::weak_ptr<bool> alive = alive_;
   handler.on_request = [this, alive](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
@@ -42,7 +42,7 @@ rpc::Handler MasterLink::handler() {
   return handler;
 }
 
-void MasterLink::connect() {
+void Registration::connect() {
   if (closed_) return;
   rpc::Limits limits;
   limits.max_queued = 2u << 30;
@@ -60,7 +60,7 @@ void MasterLink::connect() {
   });
 }
 
-void MasterLink::register_worker(rpc::ConnectionPtr connection) {
+void Registration::register_worker(rpc::ConnectionPtr connection) {
   connection_ = std::move(connection);
   connection_->request(protocol::kRegister, protocol::encode(registration_), kRegisterDeadline,
                        [this, alive = std::weak_ptr(alive_), to = connection_](Result<rpc::Message> answer) {
@@ -72,19 +72,19 @@ void MasterLink::register_worker(rpc::ConnectionPtr connection) {
                        });
 }
 
-void MasterLink::registered(const protocol::Registered& answer) {
+void Registration::registered(const protocol::Registered& answer) {
   registered_ = true;
   failures_ = 0;
   heartbeat_ = std::clamp<Duration>(answer.heartbeat, 10ms, 60s);
   events_.clear();
   log_.info("registered with {} as node {}", master_.text, answer.node.value());
   if (auto said = set_last_words(connection_->peer(), answer.node); !said)
-    log_.warn("a fatal signal of this process could not be told to the master: {}", said.error().to_string());
+    log_.warn("a fatal signal of this process could not be reported to the master: {}", said.error().to_string());
   callbacks_.on_registered(answer.node);
-  beat();
+  send_heartbeat();
 }
 
-void MasterLink::lost(const Error& error) {
+void Registration::lost(const Error& error) {
   if (closed_) return;
   drop_last_words();
   connection_.reset();
@@ -101,14 +101,14 @@ void MasterLink::lost(const Error& error) {
   timer_ = reactor_.after(wait, [this] { connect(); });
 }
 
-void MasterLink::beat() {
+void Registration::send_heartbeat() {
   const protocol::Heartbeat heartbeat = callbacks_.heartbeat();
   if (!registered_) return;
   connection_->notify(protocol::kHeartbeat, protocol::encode(heartbeat));
-  timer_ = reactor_.after(heartbeat_, [this] { beat(); });
+  timer_ = reactor_.after(heartbeat_, [this] { send_heartbeat(); });
 }
 
-void MasterLink::report(std::vector<protocol::Event> events) {
+void Registration::report(std::vector<protocol::Event> events) {
   if (!registered_) return;
   std::move(events.begin(), events.end(), std::back_inserter(events_));
   if (std::exchange(flush_posted_, true)) return;
@@ -117,16 +117,16 @@ void MasterLink::report(std::vector<protocol::Event> events) {
   });
 }
 
-void MasterLink::report(const protocol::CopyEnded& copy) {
+void Registration::report(const protocol::CopyEnded& copy) {
   if (registered_) connection_->notify(protocol::kCopyEnded, protocol::encode(copy));
 }
 
-void MasterLink::report(const std::vector<protocol::JobPrefetch>& jobs) {
+void Registration::report(const std::vector<protocol::JobPrefetch>& jobs) {
   if (registered_ && !jobs.empty())
     connection_->notify(protocol::kPrefetchReport, protocol::encode(protocol::PrefetchReport{jobs}));
 }
 
-void MasterLink::flush() {
+void Registration::flush() {
   flush_posted_ = false;
   if (!registered_) return;
   std::vector<protocol::Event> batch;
@@ -141,7 +141,7 @@ void MasterLink::flush() {
   if (!batch.empty()) connection_->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::move(batch)}));
 }
 
-void MasterLink::close() {
+void Registration::close() {
   drop_last_words();
   closed_ = true;
   registered_ = false;

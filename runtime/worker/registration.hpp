@@ -1,4 +1,5 @@
-// A worker's connection to its master: registers, reports, obeys; and comes back, with patience, when the master was away.
+// A worker's registration with its master, and the connection it is for: the worker reports on it and gets its commands. When the
+// master was away it connects and registers again, ever less often.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,8 @@
 
 namespace weft::runtime {
 
-/// Reactor thread only.
-class MasterLink {
+/// Callbacks and calls on the reactor's thread only. It must outlive no callback: destroying it ends them.
+class Registration {
  public:
   struct Callbacks {
     std::function<void(NodeId)> on_registered;
@@ -26,7 +27,7 @@ class MasterLink {
     std::function<void(const Error&, bool final)> on_lost;
   };
 
-  MasterLink(rpc::Reactor& reactor, rpc::Endpoint master, protocol::Register registration, bool persistent, Callbacks callbacks)
+  Registration(rpc::Reactor& reactor, rpc::Endpoint master, protocol::Register registration, bool persistent, Callbacks callbacks)
       : reactor_(reactor),
         master_(std::move(master)),
         registration_(std::move(registration)),
@@ -46,7 +47,7 @@ class MasterLink {
   void register_worker(rpc::ConnectionPtr connection);
   void registered(const protocol::Registered& answer);
   void lost(const Error& error);
-  void beat();
+  void send_heartbeat();
   void flush();
   rpc::Handler handler();
 
