@@ -115,7 +115,7 @@ class ExecutorShell final : public Shell {
     static rpc::Reactor& reactor = *rpc::Reactor::start("shell").release();
     protocol::ExecutorSetup setup;
     setup.memory_bytes = 1u << 20;
-    lasting->link = std::make_unique<runtime::WorkerLink>(reactor, rpc::ConnectionPtr(), NodeId(1), 1u << 20);
+    lasting->link = std::make_unique<runtime::WorkerLink>(reactor, rpc::ConnectionPtr(), 1u << 20);
     lasting->pool = std::make_unique<runtime::TaskPool>(setup, *lasting->program, *lasting->link, [lasting](auto event) {
       const std::lock_guard lock(lasting->mutex);
       lasting->events.push_back(std::move(event));
