@@ -152,7 +152,10 @@ Result<std::string_view> JsonReader::number_token() {
   const bool leading_zero = at_ < text_.size() && text_[at_] == '0';
   const std::size_t whole = digits();
   bool good = whole > 0 && (whole == 1 || !leading_zero);
-  if (at_ < text_.size() && text_[at_] == '.') good = (++at_, digits() > 0) && good;
+  if (at_ < text_.size() && text_[at_] == '.') {
+    ++at_;
+    good = digits() > 0 && good;
+  }
   if (at_ < text_.size() && (text_[at_] == 'e' || text_[at_] == 'E')) {
     ++at_;
     if (at_ < text_.size() && (text_[at_] == '+' || text_[at_] == '-')) ++at_;

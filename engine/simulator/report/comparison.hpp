@@ -13,7 +13,7 @@
 namespace weft::simulator::report {
 
 struct SchedulerRuns {
-  std::string scheduler;        // as it was asked for
+  std::string scheduler;        // as the user wrote it
   std::vector<RunResult> runs;  // by seed
 };
 
@@ -35,7 +35,7 @@ struct Comparison {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;  // label and value: workload, cluster, options
   std::vector<std::uint64_t> seeds;
-  std::vector<SchedulerRuns> schedulers;  // differences are told against the first
+  std::vector<SchedulerRuns> schedulers;  // the others are compared with the first
   std::vector<std::vector<Time>> alone;   // by seed, by job: time_alone()
   std::vector<Replay> replays;            // by scheduler, of its first seed; empty without a log
 };

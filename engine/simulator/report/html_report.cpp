@@ -148,21 +148,33 @@ std::string distributions(const Comparison& comparison) {
   return html + "</div>\n";
 }
 
-/// A line per scheduler of its first seed.
-template <class Value>
-LinePlot over_time(const Comparison& comparison, std::string title, std::string y_label, Value value) {
+/// A line per scheduler of its first seed; `points` makes it of that run.
+template <class MakePoints>
+LinePlot over_time(const Comparison& comparison, std::string title, std::string y_label, MakePoints points) {
   LinePlot plot{std::move(title), "time [s]", std::move(y_label), false, true, std::nullopt, {}};
   for (std::size_t i = 0; i < comparison.schedulers.size(); ++i) {
-    const auto& runs = comparison.schedulers[i].runs;
-    if (runs.empty()) continue;
-    const Series& series = runs.front().series;
-    Points points;
-    for (std::size_t k = 0; k < series.samples.size(); ++k) {
-      points.push_back({in_seconds(series.step) * static_cast<double>(k), value(series.samples[k], series.step)});
-    }
-    plot.lines.push_back({i, comparison.schedulers[i].scheduler, thinned(points)});
+    const SchedulerRuns& scheduler = comparison.schedulers[i];
+    if (!scheduler.runs.empty()) plot.lines.push_back({i, scheduler.scheduler, thinned(points(scheduler.runs.front()))});
   }
   return plot;
+}
+
+/// A point for each sample of a run.
+template <class Value>
+auto sampled(Value value) {
+  return [value](const RunResult& run) {
+    Points points;
+    for (const Sample& sample : run.series.samples)
+      points.push_back({in_seconds(run.series.step) * static_cast<double>(points.size()), value(sample, run.series.step)});
+    return points;
+  };
+}
+
+Points fairness_points(const RunResult& run) {
+  Points points;
+  for (const double index : run.fairness.jobs)
+    points.push_back({in_seconds(run.fairness.window) * static_cast<double>(points.size()), index});
+  return points;
 }
 
 double remote_rate(const Sample& sample, Time step, double Traffic::*amount) {
@@ -177,35 +189,22 @@ bool shows_anything(const LinePlot& plot) {
   });
 }
 
-LinePlot fairness_plot(const Comparison& comparison) {
-  LinePlot plot{"Jain index over jobs", "time [s]", "", false, true, 1.0, {}};
-  for (std::size_t i = 0; i < comparison.schedulers.size(); ++i) {
-    const auto& runs = comparison.schedulers[i].runs;
-    if (runs.empty()) continue;
-    const Fairness& fairness = runs.front().fairness;
-    Points points;
-    for (std::size_t k = 0; k < fairness.jobs.size(); ++k)
-      points.push_back({in_seconds(fairness.window) * static_cast<double>(k), fairness.jobs[k]});
-    plot.lines.push_back({i, comparison.schedulers[i].scheduler, thinned(points)});
-  }
-  return plot;
-}
-
 std::string times(const Comparison& comparison) {
   std::vector<LinePlot> plots;
-  plots.push_back(over_time(comparison, "Utilisation of cpu", "part of the capacity", [](const Sample& sample, Time) {
-    return sample.capacity.cpu > 0 ? sample.used.cpu / sample.capacity.cpu : 0;
-  }));
+  const auto add = [&](const char* title, const char* y_label, auto value) {
+    plots.push_back(over_time(comparison, title, y_label, sampled(value)));
+  };
+  add("Utilisation of cpu", "part of the capacity",
+      [](const Sample& sample, Time) { return sample.capacity.cpu > 0 ? sample.used.cpu / sample.capacity.cpu : 0; });
   plots.back().y_max = 1;
-  plots.push_back(over_time(comparison, "Running jobs", "jobs", [](const Sample& sample, Time) { return sample.running_jobs; }));
-  plots.push_back(over_time(comparison, "Tasks that wait and could run", "tasks",
-                            [](const Sample& sample, Time) { return sample.pending_tasks; }));
-  plots.push_back(over_time(comparison, "Running tasks", "tasks", [](const Sample& sample, Time) { return sample.running_tasks; }));
-  plots.push_back(over_time(comparison, "Traffic between racks", "GB/s",
-                            [](const Sample& sample, Time step) { return remote_rate(sample, step, &Traffic::cross_rack); }));
-  plots.push_back(over_time(comparison, "Traffic between nodes", "GB/s",
-                            [](const Sample& sample, Time step) { return remote_rate(sample, step, &Traffic::remote); }));
-  plots.push_back(fairness_plot(comparison));
+  add("Running jobs", "jobs", [](const Sample& sample, Time) { return sample.running_jobs; });
+  add("Tasks that wait and could run", "tasks", [](const Sample& sample, Time) { return sample.pending_tasks; });
+  add("Running tasks", "tasks", [](const Sample& sample, Time) { return sample.running_tasks; });
+  add("Traffic between racks", "GB/s",
+      [](const Sample& sample, Time step) { return remote_rate(sample, step, &Traffic::cross_rack); });
+  add("Traffic between nodes", "GB/s", [](const Sample& sample, Time step) { return remote_rate(sample, step, &Traffic::remote); });
+  plots.push_back(over_time(comparison, "Jain index over jobs", "", fairness_points));
+  plots.back().y_max = 1;
   std::string html = "<h2>Over time</h2><p>Of the first seed.</p><div class='charts'>";
   bool any = false;
   for (const LinePlot& plot : plots) {
@@ -227,7 +226,8 @@ std::string traffic(const Comparison& comparison) {
       node.parts.push_back(kind.remote / 1e9);
       any += kind.remote;
     }
-    racks.push_back(std::move(rack)), nodes.push_back(std::move(node));
+    racks.push_back(std::move(rack));
+    nodes.push_back(std::move(node));
   }
   if (any == 0) return {};
   const std::vector<std::string> labels(kTrafficNames.begin(), kTrafficNames.end());
@@ -265,7 +265,8 @@ std::string replays(const Comparison& comparison) {
   std::string html;
   for (const Replay& replay : comparison.replays) {
     html += fmt::format(
-        "<h2>Against what happened: {}</h2><p>Makespan {:+.1f} %, jobs {:.1f} % off in the mean.</p><div class='wide'><table>",
+        "<h2>Compared with what happened: {}</h2><p>Makespan {:+.1f} %, jobs {:.1f} % off in the mean.</p><div "
+        "class='wide'><table>",
         html_escaped(replay.scheduler), 100 * replay.makespan_error(), 100 * replay.mean_absolute_error());
     const Rows rows = replay_rows(replay);
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -279,7 +280,7 @@ std::string replays(const Comparison& comparison) {
   return html;
 }
 
-std::string troubles(const Comparison& comparison) {
+std::string unfinished_jobs(const Comparison& comparison) {
   const auto lines = failures(comparison, kMostFailures);
   if (lines.empty()) return {};
   std::string html = "<h2>Jobs that did not finish</h2><ul>";
@@ -292,7 +293,7 @@ std::string troubles(const Comparison& comparison) {
 std::string to_html(const Comparison& comparison) {
   std::string body = head(comparison) + replays(comparison) + summary(comparison) + bars(comparison);
   if (!comparison.schedulers.empty()) body += distributions(comparison);
-  body += times(comparison) + traffic(comparison) + timelines(comparison) + troubles(comparison);
+  body += times(comparison) + traffic(comparison) + timelines(comparison) + unfinished_jobs(comparison);
   return html_page("weft simulate: " + comparison.title, body);
 }
 

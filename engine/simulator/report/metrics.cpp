@@ -15,43 +15,40 @@ namespace {
 using Value = std::optional<double>;
 using Alone = std::vector<Time>;
 
-Metric completion(const char* key, const char* title, double part) {
-  return {key, title, Format::seconds, Better::lower, [part](const RunResult& run, const Alone&) -> Value {
-            auto times = completion_seconds(run);
-            if (times.empty()) return std::nullopt;
-            return quantile(times, part);
+constexpr double kMean = -1;  // instead of a part
+
+/// The mean, or the quantile at `part`, of one figure of each job; of no job there is none.
+using OfJobs = std::vector<double> (*)(const RunResult&, const Alone&);
+Metric over_jobs(const char* key, const char* title, Format format, OfJobs figures, double part) {
+  return {key, title, format, Better::lower, [figures, part](const RunResult& run, const Alone& alone) -> Value {
+            auto values = figures(run, alone);
+            if (values.empty()) return std::nullopt;
+            return part == kMean ? estimate(values).mean : quantile(values, part);
           }};
 }
 
+Value ratio(double part, double whole) {
+  if (whole <= 0) return std::nullopt;
+  return part / whole;
+}
+
 void add_times(std::vector<Metric>& all) {
-  all.push_back(
-      {"completion_mean", "completion time, mean", Format::seconds, Better::lower, [](const RunResult& run, const Alone&) -> Value {
-         const auto times = completion_seconds(run);
-         if (times.empty()) return std::nullopt;
-         return estimate(times).mean;
-       }});
-  all.push_back(completion("completion_p50", "completion time, p50", .5));
-  all.push_back(completion("completion_p90", "completion time, p90", .9));
-  all.push_back(completion("completion_p95", "completion time, p95", .95));
-  all.push_back(completion("completion_p99", "completion time, p99", .99));
-  all.push_back(completion("completion_max", "completion time, max", 1));
-  all.push_back(
-      {"slowdown_mean", "slowdown, mean", Format::number, Better::lower, [](const RunResult& run, const Alone& alone) -> Value {
-         const auto values = slowdowns(run, alone);
-         if (values.empty()) return std::nullopt;
-         return estimate(values).mean;
-       }});
-  all.push_back(
-      {"slowdown_p95", "slowdown, p95", Format::number, Better::lower, [](const RunResult& run, const Alone& alone) -> Value {
-         auto values = slowdowns(run, alone);
-         if (values.empty()) return std::nullopt;
-         return quantile(values, .95);
-       }});
+  const OfJobs times = [](const RunResult& run, const Alone&) { return completion_seconds(run); };
+  const auto completion = [&](const char* key, const char* title, double part) {
+    all.push_back(over_jobs(key, title, Format::seconds, times, part));
+  };
+  completion("completion_mean", "completion time, mean", kMean);
+  completion("completion_p50", "completion time, p50", .5);
+  completion("completion_p90", "completion time, p90", .9);
+  completion("completion_p95", "completion time, p95", .95);
+  completion("completion_p99", "completion time, p99", .99);
+  completion("completion_max", "completion time, max", 1);
+  all.push_back(over_jobs("slowdown_mean", "slowdown, mean", Format::number, slowdowns, kMean));
+  all.push_back(over_jobs("slowdown_p95", "slowdown, p95", Format::number, slowdowns, .95));
   all.push_back({"makespan", "makespan", Format::seconds, Better::lower,
                  [](const RunResult& run, const Alone&) -> Value { return in_seconds(run.makespan); }});
-  all.push_back({"jobs_per_hour", "jobs per hour", Format::number, Better::higher, [](const RunResult& run, const Alone&) -> Value {
-                   if (run.makespan <= Time{0}) return std::nullopt;
-                   return static_cast<double>(completion_seconds(run).size()) / in_seconds(run.makespan) * 3600;
+  all.push_back({"jobs_per_hour", "jobs per hour", Format::number, Better::higher, [](const RunResult& run, const Alone&) {
+                   return ratio(3600 * static_cast<double>(completion_seconds(run).size()), in_seconds(run.makespan));
                  }});
 }
 
@@ -60,48 +57,41 @@ void add_jobs(std::vector<Metric>& all) {
       {"jobs_not_finished", "jobs not finished", Format::count, Better::lower, [](const RunResult& run, const Alone&) -> Value {
          return static_cast<double>(run.jobs.size() - completion_seconds(run).size());
        }});
-  all.push_back(
-      {"deadlines_missed", "deadlines missed", Format::percent, Better::lower, [](const RunResult& run, const Alone&) -> Value {
-         const auto with =
-             std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.deadline.has_value(); });
-         const auto missed = std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.missed_deadline(); });
-         if (with == 0) return std::nullopt;
-         return static_cast<double>(missed) / static_cast<double>(with);
-       }});
-  all.push_back(
-      {"jain_jobs", "Jain index over jobs", Format::number, Better::higher, [](const RunResult& run, const Alone&) -> Value {
-         if (run.fairness.jobs.empty()) return std::nullopt;
-         return run.fairness.mean_jobs;
-       }});
-  all.push_back(
-      {"jain_users", "Jain index over users", Format::number, Better::higher, [](const RunResult& run, const Alone&) -> Value {
-         if (run.fairness.users.empty()) return std::nullopt;
-         return run.fairness.mean_users;
-       }});
+  all.push_back({"deadlines_missed", "deadlines missed", Format::percent, Better::lower, [](const RunResult& run, const Alone&) {
+                   const auto with =
+                       std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.deadline.has_value(); });
+                   const auto missed =
+                       std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.missed_deadline(); });
+                   return ratio(static_cast<double>(missed), static_cast<double>(with));
+                 }});
+  const auto jain = [&all](const char* key, const char* title, std::vector<double> Fairness::*windows, double Fairness::*mean) {
+    all.push_back({key, title, Format::number, Better::higher, [windows, mean](const RunResult& run, const Alone&) -> Value {
+                     if ((run.fairness.*windows).empty()) return std::nullopt;
+                     return run.fairness.*mean;
+                   }});
+  };
+  jain("jain_jobs", "Jain index over jobs", &Fairness::jobs, &Fairness::mean_jobs);
+  jain("jain_users", "Jain index over users", &Fairness::users, &Fairness::mean_users);
 }
 
 void add_traffic(std::vector<Metric>& all) {
-  all.push_back(
-      {"remote_bytes", "bytes between nodes", Format::bytes, Better::lower, [](const RunResult& run, const Alone&) -> Value {
-         double sum = 0;
-         for (const Traffic& traffic : run.traffic) sum += traffic.remote;
-         return sum;
-       }});
-  all.push_back(
-      {"cross_rack_bytes", "bytes between racks", Format::bytes, Better::lower, [](const RunResult& run, const Alone&) -> Value {
-         double sum = 0;
-         for (const Traffic& traffic : run.traffic) sum += traffic.cross_rack;
-         return sum;
-       }});
+  const auto bytes = [&all](const char* key, const char* title, double Traffic::*amount) {
+    all.push_back({key, title, Format::bytes, Better::lower, [amount](const RunResult& run, const Alone&) -> Value {
+                     double sum = 0;
+                     for (const Traffic& traffic : run.traffic) sum += traffic.*amount;
+                     return sum;
+                   }});
+  };
+  bytes("remote_bytes", "bytes between nodes", &Traffic::remote);
+  bytes("cross_rack_bytes", "bytes between racks", &Traffic::cross_rack);
   constexpr std::array<const char*, kTrafficKinds> kKeys{"cross_rack_map_read", "cross_rack_shuffle", "cross_rack_output"};
   for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
     all.push_back({kKeys[kind], fmt::format("  of these {}", kTrafficNames[kind]), Format::bytes, Better::lower,
                    [kind](const RunResult& run, const Alone&) -> Value { return run.traffic[kind].cross_rack; }});
   }
   const auto locality = [&all](const char* key, const char* title, std::uint64_t LocalityCounts::*counted, Better better) {
-    all.push_back({key, title, Format::percent, better, [counted](const RunResult& run, const Alone&) -> Value {
-                     if (run.locality.all() == 0) return std::nullopt;
-                     return static_cast<double>(run.locality.*counted) / static_cast<double>(run.locality.all());
+    all.push_back({key, title, Format::percent, better, [counted](const RunResult& run, const Alone&) {
+                     return ratio(static_cast<double>(run.locality.*counted), static_cast<double>(run.locality.all()));
                    }});
   };
   locality("node_local", "attempts with input on the node", &LocalityCounts::node, Better::higher);
@@ -117,11 +107,9 @@ void add_use(std::vector<Metric>& all) {
                    }});
   }
   const auto share = [&all](const char* key, const char* title, Time Work::*part) {
-    all.push_back({key, title, Format::percent, Better::lower, [part](const RunResult& run, const Alone&) -> Value {
+    all.push_back({key, title, Format::percent, Better::lower, [part](const RunResult& run, const Alone&) {
                      const Work& work = run.work;
-                     const Time sum = work.useful + work.preempted + work.lost + work.redundant;
-                     if (sum <= Time{0}) return std::nullopt;
-                     return in_seconds(work.*part) / in_seconds(sum);
+                     return ratio(in_seconds(work.*part), in_seconds(work.useful + work.preempted + work.lost + work.redundant));
                    }});
   };
   share("preempted_work", "work preempted", &Work::preempted);
@@ -140,15 +128,13 @@ void add_use(std::vector<Metric>& all) {
 
 void add_cost(std::vector<Metric>& all) {
   all.push_back({"launches_per_second", "launches per second of scheduling", Format::number, Better::higher,
-                 [](const RunResult& run, const Alone&) -> Value {
-                   if (run.scheduler_time.count() <= 0) return std::nullopt;
-                   return static_cast<double>(run.launches) / in_seconds(run.scheduler_time);
+                 [](const RunResult& run, const Alone&) {
+                   return ratio(static_cast<double>(run.launches), in_seconds(run.scheduler_time));
                  }});
-  all.push_back({"decision_seconds", "time of a scheduler call", Format::seconds, Better::lower,
-                 [](const RunResult& run, const Alone&) -> Value {
-                   if (run.scheduler_calls == 0) return std::nullopt;
-                   return in_seconds(run.scheduler_time) / static_cast<double>(run.scheduler_calls);
-                 }});
+  all.push_back(
+      {"decision_seconds", "time of a scheduler call", Format::seconds, Better::lower, [](const RunResult& run, const Alone&) {
+         return ratio(in_seconds(run.scheduler_time), static_cast<double>(run.scheduler_calls));
+       }});
   all.push_back({"wall_seconds", "real time of the simulation", Format::seconds, Better::neither,
                  [](const RunResult& run, const Alone&) -> Value { return in_seconds(run.wall_time); }});
 }
@@ -172,7 +158,11 @@ std::string_view name_of(Outcome outcome) {
 const std::vector<Metric>& metrics() {
   static const std::vector<Metric> all = [] {
     std::vector<Metric> list;
-    add_times(list), add_jobs(list), add_traffic(list), add_use(list), add_cost(list);
+    add_times(list);
+    add_jobs(list);
+    add_traffic(list);
+    add_use(list);
+    add_cost(list);
     return list;
   }();
   return all;
@@ -192,7 +182,7 @@ std::string format_value(double value, Format format) {
       return fmt::format("{:.1f} %", value * 100);
     case Format::bytes: {
       std::size_t unit = 0;
-      while (std::abs(value) >= 1000 && unit + 1 < kBytes.size()) value /= 1000, ++unit;
+      for (; std::abs(value) >= 1000 && unit + 1 < kBytes.size(); ++unit) value /= 1000;
       return digits(value) + " " + std::string(kBytes[unit]);
     }
     case Format::count:

@@ -21,7 +21,7 @@ std::string difference(double value, double first) {
   return fmt::format(" ({:+.1f} %)", 100 * (value - first) / std::abs(first));
 }
 
-std::string_view told(Outcome outcome) {
+std::string_view how_it_ended(Outcome outcome) {
   return outcome == Outcome::unfinished ? "not finished when the run ended" : name_of(outcome);
 }
 
@@ -74,8 +74,8 @@ std::vector<std::string> failures(const Comparison& comparison, std::size_t most
         ++more;
         continue;
       }
-      lines.push_back(
-          fmt::format("{}: job {} {}{}{}", runs.scheduler, job.name, told(job.outcome), job.error.empty() ? "" : ": ", job.error));
+      lines.push_back(fmt::format("{}: job {} {}{}{}", runs.scheduler, job.name, how_it_ended(job.outcome),
+                                  job.error.empty() ? "" : ": ", job.error));
     }
   }
   if (more > 0) lines.push_back(fmt::format("and {} more", more));
