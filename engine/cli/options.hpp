@@ -23,4 +23,11 @@ void add_size_option(CLI::App& command, const std::string& name, std::uint64_t& 
 enum class Zero : bool { allowed, refused };
 void add_duration_option(CLI::App& command, const std::string& name, Duration& value, Zero zero, const std::string& help);
 
+/// An option of the command line that sets one key of a settings file.
+struct KeyOption {
+  const char* name;
+  const char* key;
+  const char* help;
+};
+
 }  // namespace weft::cli

@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/simulator/experiment/experiment.hpp"
 #include "engine/simulator/report/reports.hpp"
@@ -30,13 +31,7 @@ struct SimulateOptions {
 
 constexpr std::size_t kMostShown = 10;  // replayed jobs and failures in a terminal
 
-/// Options of the command line that set a key of the cluster.
-struct ClusterFlag {
-  const char* option;
-  const char* key;
-  const char* doc;
-};
-constexpr ClusterFlag kClusterFlags[] = {
+constexpr KeyOption kClusterOptions[] = {
     {"--nodes", "nodes", "Number of nodes (100), or 'trace': the hosts and racks that the workload names"},
     {"--cores", "cores", "Cores or slots of a node (8)"},
     {"--map-slots", "map_slots", "Map slots of a node, as in Hadoop 1"},
@@ -128,15 +123,15 @@ Result<void> simulate(SimulateOptions& options) {
 void add_cluster_options(CLI::App& command, const std::shared_ptr<SimulateOptions>& options) {
   command.add_option("--cluster", options->cluster_file, "TOML file of the cluster (--print-cluster shows all keys)")
       ->group("Cluster");
-  for (const ClusterFlag& flag : kClusterFlags) {
+  for (const KeyOption& option : kClusterOptions) {
     command
         .add_option_function<std::string>(
-            flag.option,
-            [options, key = std::string(flag.key)](const std::string& value) {
+            option.name,
+            [options, key = std::string(option.key)](const std::string& value) {
               const bool trace = key == "nodes" && value == "trace";
               options->settings.push_back(trace ? "trace_hosts=true" : key + "=" + value);
             },
-            flag.doc)
+            option.help)
         ->group("Cluster");
   }
   command

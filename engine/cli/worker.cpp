@@ -57,13 +57,7 @@ Result<void> run(WorkerOptions options) {
   return fail(std::move(why));
 }
 
-/// Options of the command line that set a key of the settings file.
-struct WorkerFlag {
-  const char* option;
-  const char* key;
-  const char* help;
-};
-constexpr WorkerFlag kWorkerFlags[] = {
+constexpr KeyOption kWorkerOptions[] = {
     {"--slots", "worker.slots", "Tasks at a time (default: one per core)"},
     {"--memory", "worker.memory", "Memory of an executor's tasks together (default: a quarter of the machine's)"},
     {"--store-memory", "worker.store", "Map outputs kept in memory (default: a quarter of the machine's)"},
@@ -92,7 +86,7 @@ void add_settings(CLI::App& command, const std::shared_ptr<WorkerOptions>& optio
         help);
   };
   setting("--master", "worker.master", "HOST:PORT of the master (default 127.0.0.1:7077)")->envname("WEFT_MASTER");
-  for (const WorkerFlag& flag : kWorkerFlags) setting(flag.option, flag.key, flag.help);
+  for (const KeyOption& option : kWorkerOptions) setting(option.name, option.key, option.help);
   list("--attribute", "worker.attributes", "NAME=VALUE, a fact for schedulers, such as gpu=1; may be repeated");
   list("--local-data", "worker.local_data", "Directory, as inputs name it, whose files lie on this machine; may be repeated");
 }
