@@ -57,7 +57,7 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
     json.key("used");
     add_resources(json, node.used);
     json.member("store_memory_bytes", node.store_memory_bytes).member("store_disk_bytes", node.store_disk_bytes);
-    json.member("prefetched_held_bytes", node.prefetch_memory_bytes).member("prefetched_file_bytes", node.prefetch_file_bytes);
+    json.member("prefetch_memory_bytes", node.prefetch_memory_bytes).member("prefetch_file_bytes", node.prefetch_file_bytes);
     json.key("prefetch");
     add_prefetch_stats(json, node.prefetch);
     json.key("attributes").begin_object();
