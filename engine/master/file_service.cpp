@@ -99,35 +99,16 @@ class FileService final : public StorageService {
   }
 
  private:
-  /// Some of the same kind.
-  Result<void> on_notes(NodeId worker, std::span<const ChunkNote> notes) {
-    std::vector<ChunkId> ids;
-    for (const ChunkNote& note : notes) ids.push_back(note.chunk.id);
-    switch (notes.front().event) {
-      case ChunkEvent::sealed: {
-        std::vector<ChunkInfo> sealed;
-        for (const ChunkNote& note : notes) sealed.push_back(note.chunk);
-        return namespace_.chunks_sealed(worker, sealed);
-      }
-      case ChunkEvent::corrupt:
-        log_.warn("node {} found {} damaged chunks, the first is {}", worker.value(), ids.size(), to_string(ids.front()));
-        return namespace_.chunks_corrupt(worker, ids);
-      case ChunkEvent::lost:
-        log_.warn("node {} lost {} chunks, the first is {}", worker.value(), ids.size(), to_string(ids.front()));
-        return namespace_.chunks_lost(worker, ids);
-      case ChunkEvent::erased:
-        return namespace_.chunks_erased(worker, ids);
-      case ChunkEvent::verified:
-        return namespace_.chunks_verified(worker, ids);
-    }
-    return {};
-  }
-
   Result<void> on_update(NodeId worker, const ChunkUpdate& update) {
     const auto& notes = update.notes;
     for (auto from = notes.begin(); from != notes.end();) {
       const auto to = std::find_if(from, notes.end(), [&](const ChunkNote& note) { return note.event != from->event; });
-      WEFT_TRY(on_notes(worker, {from, to}));
+      std::vector<ChunkInfo> chunks;  // of the same kind
+      for (const ChunkNote& note : std::span(from, to)) chunks.push_back(note.chunk);
+      if (from->event == ChunkEvent::corrupt || from->event == ChunkEvent::lost)
+        log_.warn("node {} {} {} chunks, the first is {}", worker.value(),
+                  from->event == ChunkEvent::lost ? "lost" : "found damage in", chunks.size(), to_string(chunks.front().id));
+      WEFT_TRY(namespace_.chunks_changed(worker, from->event, chunks));
       from = to;
     }
     for (const FailedCopy& copy : update.failed_copies) {

@@ -1,7 +1,9 @@
 // Moving chunks until the nodes are about equally full.
 #include <algorithm>
+#include <set>
 
 #include "storage/namespace/namespace_impl.hpp"
+#include "storage/namespace/placement.hpp"
 
 namespace weft::storage {
 namespace {
@@ -24,7 +26,7 @@ class Namespace::Impl::Balance {
       ordered_.push_back(&there);
     }
     average_ = all > 0 ? used / all : 0;
-    for (const auto& [key, copy] : impl_.copies)
+    for (const auto& [key, copy] : impl_.copies.all())
       if (copy.moves) note(copy.from, copy.to, copy.bytes);
     std::stable_sort(ordered_.begin(), ordered_.end(), [&](const Node* a, const Node* b) { return fullness(*a) > fullness(*b); });
   }
@@ -35,12 +37,12 @@ class Namespace::Impl::Balance {
       std::size_t looked_at = 0;
       for (auto at = source->chunks.begin(); at != source->chunks.end() && looked_at < kMoveCandidates; ++at, ++looked_at) {
         if (fullness(*source) <= average_ + threshold) break;
-        if (source->sending >= kMovesPerNode || impl_.copy_bytes >= impl_.options.copy_bytes_in_flight) return true;
+        if (source->sending >= kMovesPerNode || impl_.copies.bytes() >= impl_.options.copy_bytes_in_flight) return true;
         Chunk& chunk = impl_.chunks.at(*at);
         if (at_rest(chunk)) move(chunk, *source);
       }
     }
-    return under_way_ || !impl_.moved_from.empty();
+    return under_way_ || impl_.copies.moving();
   }
 
  private:
@@ -60,10 +62,8 @@ class Namespace::Impl::Balance {
   /// Nothing else is being done about it.
   bool at_rest(const Chunk& chunk) const {
     const ChunkId id = chunk.info.id;
-    const auto copied = impl_.copies.lower_bound({id, NodeId{}});
-    const bool copying = copied != impl_.copies.end() && copied->first.first == id;
-    return !chunk.doomed && chunk.rank == kNotQueued && !chunk.blocked && !copying && !impl_.surplus.contains(id) &&
-           !impl_.corrupt.contains(id) && !impl_.moved_from.contains(id);
+    return !chunk.condemned && chunk.rank == kNotQueued && !chunk.blocked && impl_.copies.targets_of(id).empty() &&
+           !impl_.queue.surplus().contains(id) && impl_.damaged.of(id) == nullptr && !impl_.copies.moved_from(id);
   }
 
   std::size_t racks(const Chunk& chunk, NodeId without, NodeId with) const {
@@ -81,7 +81,7 @@ class Namespace::Impl::Balance {
     for (auto at = ordered_.rbegin(); at != ordered_.rend() && *at != &source; ++at) {
       const Node& target = **at;
       if (target.receiving >= kMovesPerNode || target.chunks.contains(id) || target.erasing.contains(id) ||
-          !impl_.has_room(target, chunk.info.length) || fullness(target, chunk.info.length) >= fullness(source) ||
+          !has_room(target, chunk.info.length) || fullness(target, chunk.info.length) >= fullness(source) ||
           racks(chunk, source.id, target.id) < enough)
         continue;
       if (impl_.start_copy(chunk, source.id, target.id, true)) note(source.id, target.id, chunk.info.length);
@@ -95,6 +95,13 @@ class Namespace::Impl::Balance {
   double average_ = 0;
   bool under_way_ = false;
 };
+
+Result<void> Namespace::balance(double threshold) {
+  if (!(threshold > 0 && threshold < 1))
+    return fail(Code::invalid_argument, "the threshold is a share of the space, more than 0 and less than 1");
+  impl_->balancing = threshold;
+  return {};
+}
 
 void Namespace::Impl::balance() {
   if (balancing && !Balance(*this).move(*balancing)) balancing.reset();

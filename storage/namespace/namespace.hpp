@@ -29,7 +29,7 @@ class Namespace {
 
   /// One Change that was made durable. corrupt names the key.
   Result<void> restore(std::string_view key, std::string_view value);
-  /// Leases and deletions begin their time anew. Safe mode begins when there are chunks. corrupt when the records don't fit.
+  /// The times of leases and deletions begin again. Safe mode begins when there are chunks. corrupt when the records don't fit.
   Result<void> restored(Time now);
   /// No node was called this or more: ids are never reused, not even over restarts.
   NodeId next_node() const;
@@ -84,16 +84,12 @@ class Namespace {
   Result<void> heartbeat(NodeId id, Space space, Time now);
   /// All chunks of the node, in pieces: `first` begins, `last` ends. What it does not name the node has not.
   Result<void> block_report(NodeId id, const std::vector<ChunkInfo>& chunks, bool first, bool last);
-  Result<void> chunks_sealed(NodeId id, const std::vector<ChunkInfo>& chunks);
-  /// The node keeps its damaged replicas until as many others as wanted were verified: what is only believed to be whole replaces
-  /// nothing.
-  Result<void> chunks_corrupt(NodeId id, const std::vector<ChunkId>& chunks);
-  /// As commanded: they were read in full.
-  Result<void> chunks_verified(NodeId id, const std::vector<ChunkId>& chunks);
-  Result<void> chunks_lost(NodeId id, const std::vector<ChunkId>& chunks);
-  /// As commanded. Until a node says so, a chunk that it is to erase does not count there, whatever else is heard of it, and is not
-  /// copied there.
-  Result<void> chunks_erased(NodeId id, const std::vector<ChunkId>& chunks);
+  /// What happened to some chunks there; of those that were not sealed now, the id alone counts.
+  /// - corrupt: the node keeps its damaged replicas until as many others as wanted were verified: what is only believed to be whole
+  ///   replaces nothing.
+  /// - verified, erased: as commanded. Until a node says that a chunk is erased, it does not count there, whatever else is heard of
+  ///   it, and is not copied there.
+  Result<void> chunks_changed(NodeId id, ChunkEvent event, const std::vector<ChunkInfo>& chunks);
   /// A copy that was ordered did not succeed. (One that did is a sealed chunk of its target.)
   Result<void> copy_failed(NodeId from, ChunkId chunk, NodeId to, Time now);
 

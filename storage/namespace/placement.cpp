@@ -1,7 +1,8 @@
-// Where replicas go: the writer's node, another rack, that rack again; else spread. Among equals the emptier, then by chance.
+#include "storage/namespace/placement.hpp"
+
 #include <algorithm>
 
-#include "storage/namespace/namespace_impl.hpp"
+#include "base/random.hpp"
 
 namespace weft::storage {
 namespace {
@@ -17,18 +18,12 @@ double fullness(const Node& node) {
   return all > 0 ? used / all : 1;
 }
 
-}  // namespace
-
-bool Namespace::Impl::has_room(const Node& there, std::uint64_t bytes) const {
-  return there.space.free >= there.expected + bytes + std::min(kSlack, bytes);
-}
-
-Node* Namespace::Impl::best_of(const std::vector<Node*>& candidates, ChunkId chunk) {
-  Node* best = nullptr;
+const Node* best_of(const std::vector<const Node*>& candidates, const PlacementRequest& request) {
+  const Node* best = nullptr;
   std::pair<std::int64_t, std::uint64_t> best_score;
-  for (Node* candidate : candidates) {
+  for (const Node* candidate : candidates) {
     // Chance that depends on the chunk and the node only, not on what was asked before.
-    const std::uint64_t chance = Random(options.seed ^ chunk.value() * 0x9e3779b97f4a7c15ULL, candidate->id.value())();
+    const std::uint64_t chance = Random(request.seed ^ request.chunk.value() * 0x9e3779b97f4a7c15ULL, candidate->id.value())();
     const std::pair score(static_cast<std::int64_t>(fullness(*candidate) / kFullnessStep), chance);
     if (best != nullptr && score >= best_score) continue;
     best = candidate;
@@ -37,7 +32,13 @@ Node* Namespace::Impl::best_of(const std::vector<Node*>& candidates, ChunkId chu
   return best;
 }
 
-bool Namespace::Impl::one_rack_only(const std::vector<NodeId>& of) const {
+}  // namespace
+
+bool has_room(const Node& there, std::uint64_t bytes) {
+  return there.space.free >= there.expected + bytes + std::min(kSlack, bytes);
+}
+
+bool one_rack_only(const NodeTable& nodes, const std::vector<NodeId>& of) {
   std::set<std::string_view> there, all;
   for (const NodeId id : of) there.insert(nodes.at(id).info.rack);
   if (there.size() != 1) return false;
@@ -46,26 +47,22 @@ bool Namespace::Impl::one_rack_only(const std::vector<NodeId>& of) const {
   return false;
 }
 
-/// Up to `count` more nodes for the chunk, which has replicas on chunk.nodes. `excluded` are not asked.
-std::vector<NodeId> Namespace::Impl::choose(const Chunk& chunk, std::string_view writer, std::size_t count,
-                                            const std::vector<NodeId>& excluded, std::uint64_t bytes) {
-  const Damage* damage = damage_of(chunk.info.id);
-  std::vector<Node*> usable;
-  std::vector<const Node*> placed;
-  for (auto& [id, there] : nodes) {
+std::vector<NodeId> choose_nodes(const NodeTable& nodes, const PlacementRequest& request) {
+  std::vector<const Node*> usable, placed;
+  for (const auto& [id, there] : nodes) {
+    if (there.draining) continue;
     const auto is = [id = id](NodeId other) { return other == id; };
-    if (std::any_of(chunk.nodes.begin(), chunk.nodes.end(), is)) {
-      if (!there.draining) placed.push_back(&there);
-    } else if (!there.draining && has_room(there, bytes) && std::none_of(excluded.begin(), excluded.end(), is) &&
-               !there.erasing.contains(chunk.info.id) && (damage == nullptr || !damage->foreign.contains(id))) {
+    if (std::any_of(request.replicas.begin(), request.replicas.end(), is))
+      placed.push_back(&there);
+    else if (has_room(there, request.bytes) && std::none_of(request.excluded.begin(), request.excluded.end(), is) &&
+             !there.erasing.contains(request.chunk) && (request.unfit == nullptr || !request.unfit->contains(id)))
       usable.push_back(&there);
-    }
   }
   std::vector<NodeId> chosen;
   const auto take = [&](auto&& prefers) {
-    std::vector<Node*> preferred;
+    std::vector<const Node*> preferred;
     std::copy_if(usable.begin(), usable.end(), std::back_inserter(preferred), prefers);
-    Node* best = best_of(preferred, chunk.info.id);
+    const Node* best = best_of(preferred, request);
     if (best == nullptr) return false;
     chosen.push_back(best->id);
     placed.push_back(best);
@@ -79,10 +76,10 @@ std::vector<NodeId> Namespace::Impl::choose(const Chunk& chunk, std::string_view
     return std::none_of(placed.begin(), placed.end(), [&](const Node* other) { return other->info.host == node->info.host; });
   };
   const auto anywhere = [](const Node*) { return true; };
-  while (chosen.size() < count && !usable.empty()) {
+  while (chosen.size() < request.count && !usable.empty()) {
     if (placed.empty()) {
-      take([&](const Node* node) { return node->info.name == writer; }) ||
-          take([&](const Node* node) { return node->info.host == writer; }) || take(anywhere);
+      take([&](const Node* node) { return node->info.name == request.writer; }) ||
+          take([&](const Node* node) { return node->info.host == request.writer; }) || take(anywhere);
       continue;
     }
     const std::string first = placed.front()->info.rack;

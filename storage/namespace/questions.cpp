@@ -27,20 +27,6 @@ bool walk(const Entry& entry, const std::string& path, std::span<const std::stri
 
 }  // namespace
 
-FileStatus Namespace::Impl::status_of(const Entry& entry, std::string path) const {
-  FileStatus status;
-  status.path = std::move(path);
-  status.directory = entry.directory();
-  status.bytes = entry.length;
-  status.entries = entry.directory() ? entry.children->size() : 0;
-  status.replication = entry.replication;
-  status.chunk_bytes = entry.chunk_bytes;
-  status.chunks = entry.chunks.size();
-  status.user = entry.account->name;
-  status.modified_ms = entry.modified_ms;
-  return status;
-}
-
 /// With the chunks that overlap [from, to).
 FileChunks Namespace::Impl::chunks_of(const Entry& entry, std::string path, std::uint64_t from, std::uint64_t to) const {
   FileChunks file{status_of(entry, std::move(path)), {}};
@@ -48,53 +34,53 @@ FileChunks Namespace::Impl::chunks_of(const Entry& entry, std::string path, std:
   for (const ChunkId id : entry.chunks) {
     const Chunk& chunk = chunks.at(id);
     if (begin + chunk.info.length > from && begin < to)
-      file.chunks.push_back({chunk.info, begin, entry.replication, chunk.nodes, damaged_on(id)});
+      file.chunks.push_back({chunk.info, begin, entry.replication, chunk.nodes, damaged.nodes_of(id)});
     begin += chunk.info.length;
   }
   return file;
 }
 
 Result<FileStatus> Namespace::stat(std::string_view path) const {
-  WEFT_ASSIGN(const Entry* entry, impl_->existing(path));
-  return impl_->status_of(*entry, Impl::path_of(*entry));
+  WEFT_ASSIGN(const Entry* entry, impl_->tree.existing(path));
+  return status_of(*entry, path_of(*entry));
 }
 
 Result<std::vector<FileStatus>> Namespace::list(std::string_view path, std::string_view after, std::size_t limit) const {
-  WEFT_ASSIGN(const Entry* entry, impl_->existing(path));
-  std::string whole = Impl::path_of(*entry);
+  WEFT_ASSIGN(const Entry* entry, impl_->tree.existing(path));
+  std::string whole = path_of(*entry);
   std::vector<FileStatus> all;
   if (!entry->directory()) {
-    all.push_back(impl_->status_of(*entry, std::move(whole)));
+    all.push_back(status_of(*entry, std::move(whole)));
     return all;
   }
   all.reserve(std::min(limit, entry->children->size()));
   for (auto at = entry->children->upper_bound(after); at != entry->children->end() && all.size() < limit; ++at)
-    all.push_back(impl_->status_of(*at->second, joined(whole, at->first)));
+    all.push_back(status_of(*at->second, joined(whole, at->first)));
   return all;
 }
 
 Result<FileChunks> Namespace::locate(std::string_view path, std::uint64_t offset, std::uint64_t length) const {
-  WEFT_ASSIGN(const Entry* entry, impl_->existing(path));
+  WEFT_ASSIGN(const Entry* entry, impl_->tree.existing(path));
   if (entry->directory()) return fail(Code::invalid_argument, fmt::format("{} is a directory", escaped(path)));
-  return impl_->chunks_of(*entry, Impl::path_of(*entry), offset, length > UINT64_MAX - offset ? UINT64_MAX : offset + length);
+  return impl_->chunks_of(*entry, path_of(*entry), offset, length > UINT64_MAX - offset ? UINT64_MAX : offset + length);
 }
 
 Result<Usage> Namespace::usage(std::string_view path) const {
-  WEFT_ASSIGN(Entry * top, impl_->existing(path));
+  WEFT_ASSIGN(Entry * top, impl_->tree.existing(path));
   Usage usage;
-  Impl::each_below(*top, [&](const Entry& entry) {
+  each_below(*top, [&](const Entry& entry) {
     ++(entry.directory() ? usage.directories : usage.files);
     usage.chunks += entry.chunks.size();
     usage.bytes += entry.length;
-    usage.stored_bytes += Impl::stored(entry);
+    usage.stored_bytes += entry.stored();
   });
   return usage;
 }
 
 Result<void> Namespace::check(std::string_view path, std::string_view after,
                               const std::function<bool(const FileChunks&)>& visit) const {
-  WEFT_ASSIGN(const Entry* top, impl_->existing(path));
-  const std::string whole = Impl::path_of(*top);
+  WEFT_ASSIGN(const Entry* top, impl_->tree.existing(path));
+  const std::string whole = path_of(*top);
   std::vector<std::string_view> names = names_of(after);
   const std::vector<std::string_view> above = names_of(whole);
   if (names.size() < above.size() || !std::equal(above.begin(), above.end(), names.begin())) {
@@ -109,38 +95,32 @@ Result<void> Namespace::check(std::string_view path, std::string_view after,
   return {};
 }
 
-std::vector<UserStatus> Namespace::users() const {
-  std::vector<UserStatus> all;
-  for (const auto& [name, account] : impl_->accounts)
-    if (account->bytes != 0 || account->entries != 0 || account->quota.bytes != 0 || account->quota.entries != 0)
-      all.push_back({name, account->quota, account->bytes, account->entries});
-  return all;
-}
+std::vector<UserStatus> Namespace::users() const { return impl_->tree.users(); }
 
-StorageReport Namespace::report() const { return impl_->report(); }
-
-StorageReport Namespace::Impl::report() const {
+StorageReport Namespace::report() const {
+  const Impl& impl = *impl_;
   StorageReport report;
-  report.safe_mode = safe_mode;
-  report.directories = directories;
-  report.files = files;
-  report.chunks = sealed_chunks;
-  for (const auto& [lease, file] : open_files) report.open_files += file.directory() ? 0 : 1;
-  report.reported_chunks = located_chunks;
-  report.missing_chunks = missing.size();
-  report.under_replicated = needed.size() + blocked.size();
-  report.over_replicated = surplus.size();
-  for (const auto& [id, where] : corrupt) report.corrupt_replicas += where.nodes.size();
-  report.copies = copies.size();
-  report.trashed = trashed.size();
-  report.balancing = balancing.has_value();
-  for (const auto& [id, there] : nodes)
-    report.nodes.push_back(
-        {id, there.info, there.space, there.chunks.size(), there.draining, there.draining ? to_move(there) : 0, there.reported});
+  report.safe_mode = impl.safe_mode.on();
+  report.directories = impl.tree.directories();
+  report.files = impl.tree.files();
+  report.chunks = impl.sealed_chunks;
+  for (const auto& [lease, file] : impl.leases.open()) report.open_files += file.directory() ? 0 : 1;
+  report.reported_chunks = impl.located_chunks;
+  report.missing_chunks = impl.queue.missing();
+  report.under_replicated = impl.queue.lacking().size() + impl.queue.blocked().size();
+  report.over_replicated = impl.queue.surplus().size();
+  report.corrupt_replicas = impl.damaged.replicas();
+  report.copies = impl.copies.all().size();
+  report.trashed = impl.trashed.size();
+  report.balancing = impl.balancing.has_value();
+  for (const auto& [id, there] : impl.nodes)
+    report.nodes.push_back({id, there.info, there.space, there.chunks.size(), there.draining,
+                            there.draining ? impl.to_move(there) : 0, there.reported});
   return report;
 }
 
-std::string Namespace::Impl::describe() const {
+std::string Namespace::describe() const {
+  const auto& chunks = impl_->chunks;
   std::string text;
   const auto tell = [&](const Entry& top, const std::string& name) {
     const std::function<void(const Entry&, const std::string&)> each = [&](const Entry& entry, const std::string& path) {
@@ -156,22 +136,23 @@ std::string Namespace::Impl::describe() const {
     };
     each(top, name);
   };
-  tell(*root, "/");
-  for (const auto& [id, item] : trashed) tell(*item.entry, "(removed)");
-  for (const auto& [lease, file] : open_files) {
+  tell(impl_->tree.root(), "/");
+  for (const auto& [id, item] : impl_->trashed) tell(*item.entry, "(removed)");
+  for (const auto& [lease, file] : impl_->leases.open()) {
     text += fmt::format("writing {} {} {} r{} c{} o{} pending {}", lease.value(), file.path, file.account->name,
                         file.options.replication, file.options.chunk_bytes, file.options.overwrite, file.pending.value());
     for (const ChunkId id : file.chunks)
       text += fmt::format(" {}:{}:{:x}", id.value(), chunks.at(id).info.length, chunks.at(id).info.digest);
     text += '\n';
   }
-  for (const auto& [name, account] : accounts)
-    if (account->bytes != 0 || account->entries != 0 || account->quota.bytes != 0 || account->quota.entries != 0)
+  for (const auto& [name, account] : impl_->tree.accounts())
+    if (account->worth_telling())
       text += fmt::format("user {} {} of {} bytes, {} of {} entries\n", name, account->bytes, account->quota.bytes,
                           account->entries, account->quota.entries);
-  for (const std::string& name : draining) text += fmt::format("draining {}\n", name);
-  return text + fmt::format("next entry {} lease {} node {}, {} directories {} files\n", next_entry, next_lease, next_node,
-                            directories, files);
+  for (const std::string& name : impl_->nodes.draining()) text += fmt::format("draining {}\n", name);
+  const Ids::Record& ids = impl_->ids.record();
+  return text + fmt::format("next entry {} lease {} node {}, {} directories {} files\n", ids.next_entry, ids.next_lease,
+                            ids.next_node, impl_->tree.directories(), impl_->tree.files());
 }
 
 }  // namespace weft::storage

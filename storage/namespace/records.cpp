@@ -1,8 +1,6 @@
 // The durable form: docs/formats/namespace.md.
-#include <algorithm>
-#include <charconv>
-#include <cstring>
 #include <tuple>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
@@ -38,12 +36,6 @@ struct OpenRecord {
 struct QuotaRecord {
   std::uint64_t bytes = 0, entries = 0;
 };
-struct IdsRecord {
-  std::uint64_t next_entry = 2, next_lease = 1, chunk_limit = 1, next_node = 1;
-};
-
-constexpr std::uint64_t kChunkIdsAtOnce = 1024;
-
 std::string key_of(char kind, std::uint64_t id) {
   std::string key(1, kind);
   for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>(id >> shift & 0xff));
@@ -81,58 +73,43 @@ ChunkInfo info_of(const ChunkFields& fields) { return {ChunkId(std::get<0>(field
 
 }  // namespace
 
-ChunkId Namespace::Impl::next_chunk() {
-  if (next_chunk_id == chunk_limit) {
-    chunk_limit += kChunkIdsAtOnce;
-    dirty_ids = true;
-  }
-  return ChunkId(next_chunk_id++);
-}
-
-std::vector<Change> Namespace::Impl::take_changes() {
+std::vector<Change> Namespace::take_changes() {
+  Impl& impl = *impl_;
   std::vector<Change> changes;
-  const auto fields = [this](const std::vector<ChunkId>& ids) {
+  const auto fields = [&](const std::vector<ChunkId>& ids) {
     std::vector<ChunkFields> all;
     all.reserve(ids.size());
-    for (const ChunkId id : ids) all.push_back(fields_of(chunks.at(id).info));
+    for (const ChunkId id : ids) all.push_back(fields_of(impl.chunks.at(id).info));
     return all;
   };
-  for (const auto& [id, entry] : std::exchange(dirty_entries, {})) {
-    if (entry == nullptr) {
-      changes.push_back({key_of('e', id.value()), std::nullopt});
-      continue;
-    }
-    EntryRecord record{entry->parent == nullptr ? 0 : entry->parent->id.value(),
-                       std::string(entry->name),
-                       entry->account->name,
-                       entry->directory(),
-                       entry->modified_ms,
-                       entry->replication,
-                       entry->chunk_bytes,
-                       fields(entry->chunks)};
-    changes.push_back({key_of('e', id.value()), bytes_of(record)});
+  for (const auto& [id, entry] : impl.tree.take_changed()) {
+    std::optional<std::string> value;
+    if (entry != nullptr)
+      value = bytes_of(EntryRecord{entry->parent == nullptr ? 0 : entry->parent->id.value(), std::string(entry->name),
+                                   entry->account->name, entry->directory(), entry->modified_ms, entry->replication,
+                                   entry->chunk_bytes, fields(entry->chunks)});
+    changes.push_back({key_of('e', id.value()), std::move(value)});
   }
-  for (const auto& [id, file] : std::exchange(dirty_files, {})) {
-    if (file == nullptr) {
-      changes.push_back({key_of('o', id.value()), std::nullopt});
-      continue;
+  for (const LeaseId id : impl.leases.take_changed()) {
+    std::optional<std::string> value;
+    if (const auto open = impl.leases.find(id)) {
+      const OpenFile& file = **open;
+      value = bytes_of(OpenRecord{file.path, file.account->name, file.options.replication, file.options.chunk_bytes,
+                                  file.options.overwrite, fields(file.chunks), file.pending.value()});
     }
-    OpenRecord record{
-        file->path,           file->account->name,  file->options.replication, file->options.chunk_bytes, file->options.overwrite,
-        fields(file->chunks), file->pending.value()};
-    changes.push_back({key_of('o', id.value()), bytes_of(record)});
+    changes.push_back({key_of('o', id.value()), std::move(value)});
   }
-  for (const LeaseId lease : std::exchange(dirty_completed, {}))
-    changes.push_back({key_of('c', lease.value()), completed.contains(lease) ? std::optional(std::string()) : std::nullopt});
-  for (const std::string& user : std::exchange(dirty_quotas, {})) {
-    const Quota& quota = accounts.at(user)->quota;
+  const auto flag = [](bool set) { return set ? std::optional(std::string()) : std::nullopt; };
+  for (const LeaseId lease : impl.leases.take_changed_completed())
+    changes.push_back({key_of('c', lease.value()), flag(impl.leases.was_completed(lease))});
+  for (const std::string& user : impl.tree.take_changed_quotas()) {
+    const Quota& quota = impl.tree.account(user).quota;
     const bool none = quota.bytes == 0 && quota.entries == 0;
     changes.push_back({"q" + user, none ? std::nullopt : std::optional(bytes_of(QuotaRecord{quota.bytes, quota.entries}))});
   }
-  for (const std::string& name : std::exchange(dirty_drains, {}))
-    changes.push_back({"d" + name, draining.contains(name) ? std::optional(std::string()) : std::nullopt});
-  if (std::exchange(dirty_ids, false))
-    changes.push_back({"i", bytes_of(IdsRecord{next_entry, next_lease, chunk_limit, next_node})});
+  for (const std::string& name : impl.nodes.take_changed_drains())
+    changes.push_back({"d" + name, flag(impl.nodes.draining().contains(name))});
+  if (impl.ids.take_changed()) changes.push_back({"i", bytes_of(impl.ids.record())});
   return changes;
 }
 
@@ -152,7 +129,7 @@ Result<void> Namespace::Impl::restore_entry(std::string_view key, std::string_vi
   WEFT_ASSIGN(EntryRecord record, record_of<EntryRecord>(key, value));
   auto entry = std::make_unique<Entry>();
   entry->id = EntryId(id_of(key));
-  entry->account = &account(record.user);
+  entry->account = &tree.account(record.user);
   entry->modified_ms = record.modified_ms;
   entry->replication = record.replication;
   entry->chunk_bytes = record.chunk_bytes;
@@ -164,17 +141,16 @@ Result<void> Namespace::Impl::restore_entry(std::string_view key, std::string_vi
     entry->length += info.length;
     WEFT_TRY(restore_chunk(key, info, entry.get(), {}));
   }
-  restoring->entries.push_back({std::move(entry), EntryId(record.parent), std::move(record.name)});
+  restored_entries.push_back({std::move(entry), EntryId(record.parent), std::move(record.name)});
   return {};
 }
 
 Result<void> Namespace::Impl::restore_open_file(std::string_view key, std::string_view value) {
   WEFT_ASSIGN(OpenRecord record, record_of<OpenRecord>(key, value));
   const LeaseId lease(id_of(key));
-  OpenFile& file = open_files[lease];
-  file.id = lease;
+  OpenFile& file = leases.restore(lease);
   file.path = std::move(record.path);
-  file.account = &account(record.user);
+  file.account = &tree.account(record.user);
   file.options = {record.replication, record.chunk_bytes, record.overwrite};
   file.pending = ChunkId(record.pending);
   for (const ChunkFields& fields : record.chunks) {
@@ -188,24 +164,21 @@ Result<void> Namespace::Impl::restore_open_file(std::string_view key, std::strin
   return restore_chunk(key, ChunkInfo{file.pending, 0, 0}, nullptr, lease);  // not sealed
 }
 
-Result<void> Namespace::Impl::restore(std::string_view key, std::string_view value) {
-  if (!restoring) restoring = std::make_unique<Restored>();
+Result<void> Namespace::restore(std::string_view key, std::string_view value) {
+  impl_->restoring = true;
   const char kind = key.empty() ? '\0' : key.front();
-  if (kind == 'e' && key.size() == 9) return restore_entry(key, value);
-  if (kind == 'o' && key.size() == 9) return restore_open_file(key, value);
+  if (kind == 'e' && key.size() == 9) return impl_->restore_entry(key, value);
+  if (kind == 'o' && key.size() == 9) return impl_->restore_open_file(key, value);
   if (kind == 'c' && key.size() == 9) {
-    completed[LeaseId(id_of(key))] = Time{0};
+    impl_->leases.restore_completed(LeaseId(id_of(key)));
   } else if (kind == 'q' && key.size() > 1) {
     WEFT_ASSIGN(const QuotaRecord record, record_of<QuotaRecord>(key, value));
-    account(key.substr(1)).quota = {record.bytes, record.entries};
+    impl_->tree.account(key.substr(1)).quota = {record.bytes, record.entries};
   } else if (kind == 'd' && key.size() > 1) {
-    draining.emplace(key.substr(1));
+    impl_->nodes.restore_drain(key.substr(1));
   } else if (key == "i") {
-    WEFT_ASSIGN(const IdsRecord record, record_of<IdsRecord>(key, value));
-    next_entry = record.next_entry;
-    next_lease = record.next_lease;
-    next_chunk_id = chunk_limit = record.chunk_limit;  // those given out since are not known: never again
-    next_node = record.next_node;
+    WEFT_ASSIGN(const Ids::Record record, record_of<Ids::Record>(key, value));
+    impl_->ids.restore(record);
   } else {
     return fail(Code::corrupt, fmt::format("the namespace has a record '{}' that this version does not know", escaped(key)));
   }
@@ -213,12 +186,11 @@ Result<void> Namespace::Impl::restore(std::string_view key, std::string_view val
 }
 
 Result<void> Namespace::Impl::link_restored() {
-  std::vector<Restored::Item> items = std::move(restoring->entries);
-  restoring.reset();
-  std::unordered_map<EntryId, Entry*> known{{root->id, root.get()}};
+  std::vector<RestoredEntry> items = std::exchange(restored_entries, {});
+  std::unordered_map<EntryId, Entry*> known{{tree.root().id, &tree.root()}};
   known.reserve(items.size() + 1);
   for (const auto& item : items)
-    if (!known.emplace(item.entry->id, item.entry.get()).second || item.entry->id.value() >= next_entry)
+    if (!known.emplace(item.entry->id, item.entry.get()).second || item.entry->id.value() >= ids.record().next_entry)
       return fail(Code::corrupt,
                   fmt::format("the namespace's entry {} is there twice or was never given out", item.entry->id.value()));
   for (auto& item : items) {
@@ -228,22 +200,19 @@ Result<void> Namespace::Impl::link_restored() {
       return fail(Code::corrupt,
                   fmt::format("the namespace's entry {} ({}) has no place: its directory is missing or its name is taken",
                               item.entry->id.value(), escaped(item.name)));
-    link(*parent->second, item.name, std::move(item.entry));
+    tree.link(*parent->second, item.name, std::move(item.entry));
   }
   // What hangs in no tree hangs in a circle, which only damage can make.
   std::uint64_t reached = 0;
-  each_below(*root, [&](Entry& entry) {
+  each_below(tree.root(), [&](Entry& entry) {
     ++reached;
-    if (&entry == root.get()) return;
-    ++(entry.directory() ? directories : files);
-    ++entry.account->entries;
-    entry.account->bytes += stored(entry);
+    if (&entry != &tree.root()) tree.count(entry);
   });
   for (auto& item : items) {
     if (!item.entry) continue;
     each_below(*item.entry, [&](Entry& entry) {
       ++reached;
-      for (const ChunkId id : entry.chunks) chunks.at(id).doomed = true;
+      for (const ChunkId id : entry.chunks) chunks.at(id).condemned = true;
     });
     const EntryId id = item.entry->id;
     trashed.emplace(id, Trashed{std::move(item.entry), clock + options.reclaim_delay});
@@ -252,13 +221,12 @@ Result<void> Namespace::Impl::link_restored() {
   return {};
 }
 
-Result<void> Namespace::Impl::restored(Time now) {
-  at(now);
-  if (!restoring) return {};
-  WEFT_TRY(link_restored());
-  for (auto& [lease, file] : open_files) file.expires = clock + options.lease;
-  for (auto& [lease, until] : completed) until = clock + options.lease;
-  safe_mode = sealed_chunks > 0;
+Result<void> Namespace::restored(Time now) {
+  impl_->at(now);
+  if (!std::exchange(impl_->restoring, false)) return {};
+  WEFT_TRY(impl_->link_restored());
+  impl_->leases.restored(impl_->clock);
+  if (impl_->sealed_chunks > 0) impl_->safe_mode.begin();
   return {};
 }
 

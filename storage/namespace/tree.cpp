@@ -1,10 +1,11 @@
-// Directories and files.
+#include "storage/namespace/tree.hpp"
+
 #include <algorithm>
 
 #include <fmt/core.h>
 
+#include "base/assert.hpp"
 #include "base/text.hpp"
-#include "storage/namespace/namespace_impl.hpp"
 #include "storage/namespace/path.hpp"
 
 namespace weft::storage {
@@ -22,8 +23,14 @@ std::size_t longest_below(const Entry& entry) {
 
 }  // namespace
 
-Entry* Namespace::Impl::find(std::string_view path) const {
-  Entry* entry = root.get();
+Tree::Tree(Ids& ids) : ids_(ids) {
+  root_->id = EntryId(1);
+  root_->children = std::make_unique<Entry::Children>();
+  root_->account = &account("weft");
+}
+
+Entry* Tree::find(std::string_view path) const {
+  Entry* entry = root_.get();
   for (const std::string_view name : names_of(path)) {
     if (!entry->directory()) return nullptr;
     const auto child = entry->children->find(name);
@@ -33,14 +40,13 @@ Entry* Namespace::Impl::find(std::string_view path) const {
   return entry;
 }
 
-Result<Entry*> Namespace::Impl::existing(std::string_view written) const {
+Result<Entry*> Tree::existing(std::string_view written) const {
   WEFT_ASSIGN(const std::string path, parse_path(written));
   if (Entry* entry = find(path)) return entry;
   return fail(Code::not_found, fmt::format("{} does not exist", shown(path)));
 }
 
-/// The directory that holds, or is to hold, the (parsed) path.
-Result<Entry*> Namespace::Impl::directory_for(std::string_view path) const {
+Result<Entry*> Tree::directory_for(std::string_view path) const {
   const std::string_view parent = parent_of(path);
   Entry* entry = find(parent);
   if (entry == nullptr)
@@ -49,7 +55,7 @@ Result<Entry*> Namespace::Impl::directory_for(std::string_view path) const {
   return entry;
 }
 
-std::string Namespace::Impl::path_of(const Entry& entry) {
+std::string path_of(const Entry& entry) {
   if (entry.parent == nullptr) return "/";
   std::vector<std::string_view> names;
   for (const Entry* at = &entry; at->parent != nullptr; at = at->parent) names.push_back(at->name);
@@ -58,8 +64,7 @@ std::string Namespace::Impl::path_of(const Entry& entry) {
   return path;
 }
 
-/// Who is to own one more thing. Whoever asks is refused before the name is kept.
-Result<Account*> Namespace::Impl::owner(std::string_view user, std::string_view path, std::size_t entries) {
+Result<Account*> Tree::owner(std::string_view user, std::string_view path, std::size_t entries) {
   if (user.size() > kLongestName)
     return fail(Code::invalid_argument,
                 fmt::format("{}: the name of its user has {} bytes; {} are allowed", shown(path), user.size(), kLongestName));
@@ -70,15 +75,15 @@ Result<Account*> Namespace::Impl::owner(std::string_view user, std::string_view 
   return &found;
 }
 
-Account& Namespace::Impl::account(std::string_view user) {
-  const auto found = accounts.find(user);
-  if (found != accounts.end()) return *found->second;
+Account& Tree::account(std::string_view user) {
+  const auto found = accounts_.find(user);
+  if (found != accounts_.end()) return *found->second;
   auto made = std::make_unique<Account>();
   made->name = user;
-  return *accounts.emplace(std::string(user), std::move(made)).first->second;
+  return *accounts_.emplace(std::string(user), std::move(made)).first->second;
 }
 
-Entry& Namespace::Impl::link(Entry& directory, std::string_view name, std::unique_ptr<Entry> entry) {
+Entry& Tree::link(Entry& directory, std::string_view name, std::unique_ptr<Entry> entry) {
   const auto [at, fresh] = directory.children->emplace(std::string(name), std::move(entry));
   WEFT_ASSERT(fresh);
   at->second->parent = &directory;
@@ -86,7 +91,7 @@ Entry& Namespace::Impl::link(Entry& directory, std::string_view name, std::uniqu
   return *at->second;
 }
 
-std::unique_ptr<Entry> Namespace::Impl::unlink(Entry& entry) {
+std::unique_ptr<Entry> Tree::unlink(Entry& entry) {
   const auto at = entry.parent->children->find(entry.name);
   std::unique_ptr<Entry> taken = std::move(at->second);
   entry.parent->children->erase(at);
@@ -95,9 +100,9 @@ std::unique_ptr<Entry> Namespace::Impl::unlink(Entry& entry) {
   return taken;
 }
 
-Result<void> Namespace::Impl::make_directory(std::string_view written, std::string_view user, bool parents, std::int64_t clock_ms) {
+Result<void> Tree::make_directory(std::string_view written, std::string_view user, bool parents, std::int64_t clock_ms) {
   WEFT_ASSIGN(const std::string path, parse_path(written));
-  Entry* at = root.get();
+  Entry* at = root_.get();
   std::vector<std::string_view> names = names_of(path);
   std::size_t known = 0;
   for (; known < names.size(); ++known) {
@@ -115,74 +120,54 @@ Result<void> Namespace::Impl::make_directory(std::string_view written, std::stri
   WEFT_ASSIGN(Account * user_account, owner(user, path, names.size() - known));
   for (; known < names.size(); ++known) {
     auto made = std::make_unique<Entry>();
-    made->id = EntryId(next_entry++);
+    made->id = ids_.entry();
     made->account = user_account;
     made->children = std::make_unique<Entry::Children>();
     made->modified_ms = clock_ms;
-    ++user_account->entries;
-    ++directories;
     at = &link(*at, names[known], std::move(made));
-    save(*at);
+    count(*at);
+    changed(*at);
   }
-  dirty_ids = true;
   return {};
 }
 
-/// Its chunks are kept for a while, but nobody looks after them any more.
-void Namespace::Impl::trash(std::unique_ptr<Entry> entry) {
-  each_below(*entry, [this](Entry& gone) {
-    --(gone.directory() ? directories : files);
+void Tree::count(const Entry& entry) {
+  ++(entry.directory() ? directories_ : files_);
+  ++entry.account->entries;
+  entry.account->bytes += entry.stored();
+}
+
+Entry& Tree::add_file(Entry& directory, std::string_view name, std::unique_ptr<Entry> file) {
+  file->id = ids_.entry();
+  Entry& made = link(directory, name, std::move(file));
+  // Its bytes were counted while it was written.
+  ++files_;
+  ++made.account->entries;
+  changed(made);
+  return made;
+}
+
+std::unique_ptr<Entry> Tree::take(Entry& entry) {
+  std::unique_ptr<Entry> taken = unlink(entry);
+  each_below(*taken, [this](Entry& gone) {
+    --(gone.directory() ? directories_ : files_);
     --gone.account->entries;
-    gone.account->bytes -= stored(gone);
-    for (const ChunkId id : gone.chunks) {
-      Chunk& chunk = chunks.at(id);
-      chunk.doomed = true;
-      reconsider(chunk);
-    }
+    gone.account->bytes -= gone.stored();
   });
-  save(*entry);
-  const EntryId id = entry->id;
-  trashed.emplace(id, Trashed{std::move(entry), clock + options.reclaim_delay});
+  changed(*taken);
+  return taken;
 }
 
-void Namespace::Impl::destroy(Entry& top) {
-  each_below(top, [this](Entry& entry) {
-    for (const ChunkId id : entry.chunks) forget(id);
-    dirty_entries[entry.id] = nullptr;
-  });
-}
-
-void Namespace::Impl::reclaim() {
-  for (auto at = trashed.begin(); at != trashed.end();) {
-    if (at->second.due > clock) {
-      ++at;
-      continue;
-    }
-    destroy(*at->second.entry);
-    at = trashed.erase(at);
-  }
-}
-
-Result<void> Namespace::Impl::remove(std::string_view path, bool recursive, Time now) {
-  WEFT_ASSIGN(Entry * entry, existing(path));
-  if (entry == root.get()) return fail(Code::invalid_argument, "the root directory cannot be removed");
-  if (entry->directory() && !recursive && !entry->children->empty())
-    return fail(Code::invalid_argument, fmt::format("{} is a directory that is not empty; remove it recursively", shown(path)));
-  at(now);
-  trash(unlink(*entry));
-  return {};
-}
-
-Result<void> Namespace::Impl::rename(std::string_view from, std::string_view written, bool replace, Time now) {
+Result<Tree::Move> Tree::check_move(std::string_view from, std::string_view written, bool replace) const {
   WEFT_ASSIGN(Entry * entry, existing(from));
   WEFT_ASSIGN(const std::string to, parse_path(written));
-  if (entry == root.get()) return fail(Code::invalid_argument, "the root directory cannot be renamed");
+  if (entry == root_.get()) return fail(Code::invalid_argument, "the root directory cannot be renamed");
   WEFT_ASSIGN(Entry * directory, directory_for(to));
   if (to == "/") return fail(Code::invalid_argument, fmt::format("{} cannot become the root directory", shown(from)));
   for (const Entry* above = directory; above != nullptr; above = above->parent)
     if (above == entry) return fail(Code::invalid_argument, fmt::format("{} cannot move into itself ({})", shown(from), shown(to)));
   Entry* there = find(to);
-  if (there == entry) return {};
+  if (there == entry) return Move{};
   if (there != nullptr) {
     if (!replace) return fail(Code::already_exists, fmt::format("{} exists", shown(to)));
     if (there->directory() != entry->directory())
@@ -197,42 +182,52 @@ Result<void> Namespace::Impl::rename(std::string_view from, std::string_view wri
     return fail(Code::invalid_argument, fmt::format("{} has paths below it that would be longer than {} bytes in {}; move it to a "
                                                     "shorter path",
                                                     shown(from), kLongestPath, shown(to)));
-  at(now);
-  if (there != nullptr) trash(unlink(*there));
-  save(link(*directory, name_of(to), unlink(*entry)));
-  return {};
+  return Move{entry, directory, std::string(name_of(to)), there};
 }
 
-Result<void> Namespace::Impl::set_replication(std::string_view path, std::uint32_t replication) {
+void Tree::move(const Move& move) { changed(link(*move.directory, move.name, unlink(*move.entry))); }
+
+Result<void> Tree::may_replicate(Entry& top, std::uint32_t replication, std::string_view path) const {
   if (replication == 0 || replication > kMostReplicas)
     return fail(Code::invalid_argument, fmt::format("a file has 1 to {} replicas, not {}", kMostReplicas, replication));
-  WEFT_ASSIGN(Entry * top, existing(path));
   std::map<Account*, std::uint64_t> before, after;
-  each_below(*top, [&](Entry& entry) {
+  each_below(top, [&](Entry& entry) {
     if (entry.directory()) return;
-    before[entry.account] += stored(entry);
+    before[entry.account] += entry.stored();
     after[entry.account] += entry.length * replication;
   });
   for (const auto& [owner, bytes] : after)
     if (owner->quota.bytes != 0 && bytes > before[owner] && owner->bytes - before[owner] + bytes > owner->quota.bytes)
       return fail(Code::resource_exhausted, fmt::format("{}: {} replicas exceed the quota of {} ({}, replicas counted)",
                                                         shown(path), replication, owner->name, human_bytes(owner->quota.bytes)));
-  each_below(*top, [&](Entry& entry) {
-    if (entry.directory() || entry.replication == replication) return;
-    entry.account->bytes -= stored(entry);
-    entry.replication = replication;
-    entry.account->bytes += stored(entry);
-    save(entry);
-    for (const ChunkId id : entry.chunks) reconsider(chunks.at(id));
-  });
   return {};
 }
 
-Result<void> Namespace::Impl::set_quota(std::string_view user, const Quota& quota) {
+void Tree::set_replication(Entry& file, std::uint32_t replication) {
+  file.account->bytes -= file.stored();
+  file.replication = replication;
+  file.account->bytes += file.stored();
+  changed(file);
+}
+
+Result<void> Tree::set_quota(std::string_view user, const Quota& quota) {
   if (user.empty() || user.size() > kLongestName) return fail(Code::invalid_argument, "a quota is of a user; name one");
   account(user).quota = quota;
-  dirty_quotas.emplace(user);
+  dirty_quotas_.emplace(user);
   return {};
+}
+
+std::vector<UserStatus> Tree::users() const {
+  std::vector<UserStatus> all;
+  for (const auto& [name, account] : accounts_)
+    if (account->worth_telling()) all.push_back({name, account->quota, account->bytes, account->entries});
+  return all;
+}
+
+FileStatus status_of(const Entry& entry, std::string path) {
+  return {std::move(path),   entry.directory(), entry.length,        entry.directory() ? entry.children->size() : 0,
+          entry.replication, entry.chunk_bytes, entry.chunks.size(), entry.account->name,
+          entry.modified_ms};
 }
 
 }  // namespace weft::storage

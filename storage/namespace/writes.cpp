@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "storage/namespace/namespace_impl.hpp"
 #include "storage/namespace/path.hpp"
+#include "storage/namespace/placement.hpp"
 
 namespace weft::storage {
 namespace {
@@ -15,106 +16,99 @@ constexpr std::uint64_t kUnknownBytes = 1u << 20;
 
 }  // namespace
 
-Result<OpenFile*> Namespace::Impl::open_file(LeaseId lease) {
-  WEFT_ASSIGN(OpenFile * file, leased(lease));
-  if (!file->directory()) return file;
-  return fail(Code::invalid_argument, fmt::format("lease {} is of a directory; no file is written under it", lease.value()));
-}
-
-Result<OpenFile*> Namespace::Impl::leased(LeaseId lease) {
-  if (const auto found = open_files.find(lease); found != open_files.end()) return &found->second;
-  return fail(
-      Code::not_found,
-      fmt::format("lease {} is over: its writer was silent for too long, or the file was closed or given up", lease.value()));
-}
-
-Result<LeaseId> Namespace::Impl::create(std::string_view written, std::string_view user, const CreateOptions& wanted, Time now) {
+Result<LeaseId> Namespace::create(std::string_view written, std::string_view user, const CreateOptions& wanted, Time now) {
   WEFT_ASSIGN(std::string path, parse_path(written));
   if (wanted.replication == 0 || wanted.replication > kMostReplicas)
     return fail(Code::invalid_argument, fmt::format("a file has 1 to {} replicas, not {}", kMostReplicas, wanted.replication));
   if (wanted.chunk_bytes < kSmallestChunkBytes || wanted.chunk_bytes > kLargestChunkBytes)
     return fail(Code::invalid_argument, fmt::format("chunks have {} to {}, not {}", format_size(kSmallestChunkBytes),
                                                     format_size(kLargestChunkBytes), format_size(wanted.chunk_bytes)));
-  WEFT_TRY(directory_for(path));
-  if (const Entry* there = find(path)) {
+  WEFT_TRY(impl_->tree.directory_for(path));
+  if (const Entry* there = impl_->tree.find(path)) {
     if (there->directory()) return fail(Code::already_exists, fmt::format("{} is a directory", escaped(path)));
     if (!wanted.overwrite) return fail(Code::already_exists, fmt::format("{} exists", escaped(path)));
   }
-  WEFT_ASSIGN(Account * of_user, owner(user, path, 1));
-  at(now);
-  return open(std::move(path), *of_user, wanted).id;
+  WEFT_ASSIGN(Account * owner, impl_->tree.owner(user, path, 1));
+  impl_->at(now);
+  return impl_->leases.begin(std::move(path), *owner, wanted, impl_->clock).id;
 }
 
-OpenFile& Namespace::Impl::open(std::string path, Account& of_user, const CreateOptions& wanted) {
-  const LeaseId lease(next_lease++);
-  dirty_ids = true;
-  OpenFile& file = open_files[lease];
-  file.id = lease;
-  file.path = std::move(path);
-  file.account = &of_user;
-  file.options = wanted;
-  file.expires = clock + options.lease;
-  save(file);
-  return file;
-}
-
-Result<LeaseId> Namespace::Impl::lease_directory(std::string_view written, std::string_view user, std::int64_t clock_ms, Time now) {
+Result<LeaseId> Namespace::lease_directory(std::string_view written, std::string_view user, std::int64_t clock_ms, Time now) {
   WEFT_ASSIGN(std::string path, parse_path(written));
   WEFT_TRY(make_directory(path, user, false, clock_ms));
-  at(now);
-  return open(std::move(path), account(user), {.replication = 0}).id;
+  impl_->at(now);
+  return impl_->leases.begin(std::move(path), impl_->tree.account(user), {.replication = 0}, impl_->clock).id;
 }
 
-Result<Allocation> Namespace::Impl::allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now,
-                                             std::uint64_t bytes) {
-  WEFT_ASSIGN(OpenFile * file, open_file(lease));
+Result<void> Namespace::abandon(LeaseId lease) {
+  WEFT_ASSIGN(OpenFile * file, impl_->leases.find(lease));
+  impl_->drop(*file);
+  return {};
+}
+
+Result<void> Namespace::renew(LeaseId lease, Time now) {
+  WEFT_ASSIGN(OpenFile * file, impl_->leases.find(lease));
+  impl_->at(now);
+  impl_->leases.renew(*file, impl_->clock);
+  return {};
+}
+
+Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now,
+                                       std::uint64_t bytes) {
+  Impl& impl = *impl_;
+  WEFT_ASSIGN(OpenFile * file, impl.leases.find_file(lease));
   const Quota& quota = file->account->quota;
   if (quota.bytes != 0 && file->account->bytes >= quota.bytes)
     return fail(Code::resource_exhausted, fmt::format("{}: the quota of {} for {} (replicas counted) is used up",
                                                       escaped(file->path), file->account->name, human_bytes(quota.bytes)));
-  at(now);
-  Chunk chunk;
-  chunk.info.id = ChunkId(next_chunk_id);
-  chunk.lease = lease;
+  impl.at(now);
   bytes = std::min(bytes == 0 ? kUnknownBytes : bytes, file->options.chunk_bytes);
-  const std::vector<NodeId> targets = choose(chunk, writer, file->options.replication, excluded, bytes);
+  const std::vector<NodeId> targets = choose_nodes(impl.nodes, {.chunk = impl.ids.coming_chunk(),
+                                                                .writer = writer,
+                                                                .count = file->options.replication,
+                                                                .excluded = excluded,
+                                                                .bytes = bytes,
+                                                                .seed = impl.options.seed});
   if (targets.empty())
-    return fail(nodes.empty() || !excluded.empty() ? Code::unavailable : Code::resource_exhausted,
-                fmt::format("{}: {}", escaped(file->path),
-                            nodes.empty() ? std::string("no worker with a chunk store is there")
-                                          : fmt::format("none of {} workers has room for {} (or all that have were just tried)",
-                                                        nodes.size(), human_bytes(bytes))));
-  drop_pending(*file);
-  file->expires = clock + options.lease;
-  const ChunkId id = next_chunk();
-  WEFT_ASSERT(id == chunk.info.id);
-  chunks.emplace(id, chunk);
-  file->pending = id;
+    return fail(
+        impl.nodes.empty() || !excluded.empty() ? Code::unavailable : Code::resource_exhausted,
+        fmt::format("{}: {}", escaped(file->path),
+                    impl.nodes.empty() ? std::string("no worker with a chunk store is there")
+                                       : fmt::format("none of {} workers has room for {} (or all that have were just tried)",
+                                                     impl.nodes.size(), human_bytes(bytes))));
+  impl.drop_pending(*file);
+  impl.leases.renew(*file, impl.clock);
+  Chunk chunk;
+  chunk.info.id = impl.ids.chunk();
+  chunk.lease = lease;
+  file->pending = chunk.info.id;
   file->targets = targets;
   file->pending_bytes = bytes;
-  for (const NodeId target : targets) node(target)->expected += bytes;
-  save(*file);
-  return Allocation{id, targets};
+  impl.chunks.emplace(chunk.info.id, std::move(chunk));
+  for (const NodeId target : targets) impl.nodes.at(target).expect(bytes);
+  impl.leases.changed(*file);
+  return Allocation{file->pending, targets};
 }
 
 /// The chunk that was allocated last will not come.
 void Namespace::Impl::drop_pending(OpenFile& file) {
   if (file.pending == ChunkId{}) return;
   for (const NodeId target : file.targets)
-    if (Node* there = node(target)) there->expected -= std::min(there->expected, file.pending_bytes);
+    if (Node* there = nodes.find(target)) there->expect_no_more(file.pending_bytes);
   for (const auto& [id, info] : file.reported)
-    if (Node* there = node(id)) erase_at(*there, file.pending);
+    if (Node* there = nodes.find(id)) there->erase(file.pending);
   chunks.erase(file.pending);
   file.pending = {};
   file.targets.clear();
   file.reported.clear();
   file.gone.clear();
-  save(file);
+  leases.changed(file);
 }
 
-Result<void> Namespace::Impl::seal(LeaseId lease, const ChunkInfo& info, const std::vector<NodeId>& durable, Time now) {
-  WEFT_ASSIGN(OpenFile * file, open_file(lease));
-  if (!file->chunks.empty() && file->chunks.back() == info.id && chunks.at(info.id).info == info) return {};
+Result<void> Namespace::seal(LeaseId lease, const ChunkInfo& info, const std::vector<NodeId>& durable, Time now) {
+  Impl& impl = *impl_;
+  WEFT_ASSIGN(OpenFile * file, impl.leases.find_file(lease));
+  if (!file->chunks.empty() && file->chunks.back() == info.id && impl.chunks.at(info.id).info == info) return {};
   if (file->pending == ChunkId{} || file->pending != info.id)
     return fail(Code::invalid_argument,
                 fmt::format("{}: {} is not the one being written", escaped(file->path), to_string(info.id)));
@@ -131,44 +125,44 @@ Result<void> Namespace::Impl::seal(LeaseId lease, const ChunkInfo& info, const s
     return fail(Code::resource_exhausted,
                 fmt::format("{}: {} more would exceed the quota of {} ({}, replicas counted)", escaped(file->path),
                             human_bytes(stored_bytes), file->account->name, human_bytes(quota.bytes)));
-  at(now);
-  file->expires = clock + options.lease;
+  impl.at(now);
+  impl.leases.renew(*file, impl.clock);
   file->account->bytes += stored_bytes;
   file->chunks.push_back(info.id);
   file->length += info.length;
-  Chunk& chunk = chunks.at(info.id);
+  Chunk& chunk = impl.chunks.at(info.id);
   chunk.sealed = true;
   chunk.info = info;
-  ++sealed_chunks;
+  ++impl.sealed_chunks;
   for (const NodeId target : file->targets)
-    if (Node* there = node(target)) there->expected -= std::min(there->expected, file->pending_bytes);
+    if (Node* there = impl.nodes.find(target)) there->expect_no_more(file->pending_bytes);
   const auto reported = std::exchange(file->reported, {});
   file->pending = {};
   file->targets.clear();
   file->gone.clear();
   for (const NodeId id : there_still)
-    if (Node* there = node(id)) add_replica(*there, info, true);
+    if (Node* there = impl.nodes.find(id)) impl.add_replica(*there, info, true);
   for (const auto& [id, as_reported] : reported)
-    if (Node* there = node(id)) add_replica(*there, as_reported, true);
-  reconsider(chunk);
-  save(*file);
+    if (Node* there = impl.nodes.find(id)) impl.add_replica(*there, as_reported, true);
+  impl.reconsider(chunk);
+  impl.leases.changed(*file);
   return {};
 }
 
-Result<void> Namespace::Impl::complete(LeaseId lease, std::int64_t clock_ms, Time now) {
-  if (completed.contains(lease)) return {};
-  WEFT_ASSIGN(OpenFile * file, open_file(lease));
-  WEFT_ASSIGN(Entry * directory, directory_for(file->path));
-  Entry* there = find(file->path);
+Result<void> Namespace::complete(LeaseId lease, std::int64_t clock_ms, Time now) {
+  Impl& impl = *impl_;
+  if (impl.leases.was_completed(lease)) return {};
+  WEFT_ASSIGN(OpenFile * file, impl.leases.find_file(lease));
+  WEFT_ASSIGN(Entry * directory, impl.tree.directory_for(file->path));
+  Entry* there = impl.tree.find(file->path);
   if (there != nullptr && there->directory())
     return fail(Code::already_exists, fmt::format("{} is a directory", escaped(file->path)));
   if (there != nullptr && !file->options.overwrite)
     return fail(Code::already_exists, fmt::format("{} was created by somebody else meanwhile", escaped(file->path)));
-  at(now);
-  drop_pending(*file);
-  if (there != nullptr) trash(unlink(*there));
+  impl.at(now);
+  impl.drop_pending(*file);
+  if (there != nullptr) impl.trash(impl.tree.take(*there));
   auto entry = std::make_unique<Entry>();
-  entry->id = EntryId(next_entry++);
   entry->account = file->account;
   entry->chunks = std::move(file->chunks);
   entry->chunks.shrink_to_fit();
@@ -176,45 +170,29 @@ Result<void> Namespace::Impl::complete(LeaseId lease, std::int64_t clock_ms, Tim
   entry->chunk_bytes = file->options.chunk_bytes;
   entry->replication = file->options.replication;
   entry->modified_ms = clock_ms;
-  ++entry->account->entries;
-  ++files;
-  Entry& made = link(*directory, name_of(file->path), std::move(entry));
+  Entry& made = impl.tree.add_file(*directory, name_of(file->path), std::move(entry));
   for (const ChunkId id : made.chunks) {
-    Chunk& chunk = chunks.at(id);
+    Chunk& chunk = impl.chunks.at(id);
     chunk.file = &made;
     chunk.lease = {};
   }
-  save(made);
-  dirty_ids = true;
-  dirty_files[lease] = nullptr;
-  open_files.erase(lease);
-  completed[lease] = clock + options.lease;
-  dirty_completed.insert(lease);
+  impl.leases.complete(lease, impl.clock);
   return {};
 }
 
 /// The file will not come, or the directory goes unless it has another name by now.
 void Namespace::Impl::drop(OpenFile& file) {
   drop_pending(file);
-  if (Entry* entry = file.directory() ? find(file.path) : nullptr; entry != nullptr && entry->directory()) trash(unlink(*entry));
+  if (Entry* entry = file.directory() ? tree.find(file.path) : nullptr; entry != nullptr && entry->directory())
+    trash(tree.take(*entry));
   file.account->bytes -= file.length * file.options.replication;
   for (const ChunkId id : file.chunks) forget(id);
-  const LeaseId lease = file.id;
-  dirty_files[lease] = nullptr;
-  open_files.erase(lease);
+  leases.end(file.id);
 }
 
 void Namespace::Impl::expire_leases() {
-  for (auto at = open_files.begin(); at != open_files.end();) {
-    OpenFile& file = at->second;
-    ++at;
-    if (file.expires <= clock) drop(file);
-  }
-  std::erase_if(completed, [this](const auto& item) {
-    if (item.second > clock) return false;
-    dirty_completed.insert(item.first);
-    return true;
-  });
+  for (const LeaseId lease : leases.expired(clock))
+    if (const auto file = leases.find(lease)) drop(**file);
 }
 
 }  // namespace weft::storage

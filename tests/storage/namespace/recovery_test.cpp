@@ -109,7 +109,7 @@ TEST_F(NamespaceTest, ALaterReportCorrectsWhatWasMissed) {
   worker.disk.erase(f.id);
   const bool had = std::exchange(worker.disk[g.id], g) == g;  // nobody was told
   OK(ns().block_report(worker.node, {}, true, false));
-  OK(ns().chunks_sealed(worker.node, {g}));  // since the report began
+  OK(ns().chunks_changed(worker.node, ChunkEvent::sealed, {g}));  // since the report began
   OK(ns().block_report(worker.node, {}, false, true));
   EXPECT_EQ(world.names_at("/f").size(), 1u);
   EXPECT_EQ(world.names_at("/g").size(), had ? 2u : 3u);

@@ -278,11 +278,11 @@ TEST_F(NamespaceTest, LateNewsMakesNoReplicaOfWhatIsBeingErased) {
   auto surplus =
       std::find_if(world.workers.begin(), world.workers.end(), [](const auto& item) { return !item.second.to_erase.empty(); });
   ASSERT_NE(surplus, world.workers.end());
-  OK(ns().chunks_sealed(surplus->second.node, {info}));  // said before it was told to erase it
+  OK(ns().chunks_changed(surplus->second.node, ChunkEvent::sealed, {info}));  // said before it was told to erase it
   EXPECT_EQ(world.names_at("/f").size(), 1u);
   OK(ns().block_report(surplus->second.node, {info}, true, true));
   EXPECT_EQ(world.names_at("/f").size(), 1u);
-  OK(ns().chunks_corrupt(surplus->second.node, {info.id}));
+  OK(ns().chunks_changed(surplus->second.node, ChunkEvent::corrupt, {info}));
   EXPECT_EQ(world.names_at("/f").size(), 1u);
   for (int i = 0; i < 20; ++i) world.step();
   ASSERT_EQ(world.commands.size(), 1u) << "nothing was surplus any more";

@@ -61,7 +61,7 @@ class World {
     std::vector<ChunkInfo> all;
     for (const auto& [id, info] : worker.disk) all.push_back(info);
     EXPECT_TRUE(ns->block_report(worker.node, all, true, true));
-    for (const auto& [id, info] : worker.aside) EXPECT_TRUE(ns->chunks_corrupt(worker.node, {id}));
+    for (const auto& [id, info] : worker.aside) EXPECT_TRUE(ns->chunks_changed(worker.node, ChunkEvent::corrupt, {{id, 0, 0}}));
   }
   void kill(PretendedWorker& worker) {
     ns->node_lost(worker.node, now);
@@ -149,11 +149,7 @@ class World {
   }
   void tell(PretendedWorker& worker) {
     for (const auto& [event, info] : std::exchange(worker.untold, {})) {
-      const auto told = event == ChunkEvent::sealed     ? ns->chunks_sealed(worker.node, {info})
-                        : event == ChunkEvent::corrupt  ? ns->chunks_corrupt(worker.node, {info.id})
-                        : event == ChunkEvent::verified ? ns->chunks_verified(worker.node, {info.id})
-                        : event == ChunkEvent::lost     ? ns->chunks_lost(worker.node, {info.id})
-                                                        : ns->chunks_erased(worker.node, {info.id});
+      const auto told = ns->chunks_changed(worker.node, event, {info});
       EXPECT_TRUE(told);
     }
   }

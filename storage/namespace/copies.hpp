@@ -1,0 +1,65 @@
+// Copies of chunks that were commanded, and replicas that are being read in full. Private to storage/namespace.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "storage/namespace/node_table.hpp"
+#include "storage/namespace/types.hpp"
+
+namespace weft::storage {
+
+struct Copy {
+  NodeId from, to;
+  std::uint64_t bytes = 0;
+  Time deadline{0};
+  bool moves = false;  // the source's replica goes when it is done
+};
+
+/// Keeps what nodes send, receive, expect and read up to date.
+class Copies {
+ public:
+  using Key = std::pair<ChunkId, NodeId>;  // the node: the target, or who reads
+
+  explicit Copies(NodeTable& nodes) : nodes_(nodes) {}
+
+  /// False when one is on its way there already.
+  bool start(const ChunkInfo& chunk, NodeId from, NodeId to, Time deadline, bool moves);
+  /// It came, or it will not come.
+  void end(ChunkId chunk, NodeId to);
+  const Copy* find(ChunkId chunk, NodeId to) const;
+  /// Where copies of the chunk are on their way to.
+  std::vector<NodeId> targets_of(ChunkId chunk) const;
+  const std::map<Key, Copy>& all() const { return copies_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+  /// Not before then.
+  void back_off(ChunkId chunk, Time until) { backoff_[chunk] = until; }
+  bool backed_off(ChunkId chunk) const { return backoff_.contains(chunk); }
+  /// The node whose replica goes first, since it was moved from there.
+  std::optional<NodeId> moved_from(ChunkId chunk) const;
+  void moved(ChunkId chunk) { moved_from_.erase(chunk); }
+  bool moving() const { return !moved_from_.empty(); }
+
+  /// False when the node was told already, or reads enough others.
+  bool start_verification(ChunkId chunk, NodeId node, Time deadline);
+  void end_verification(ChunkId chunk, NodeId node);
+
+  /// Ends what nobody has heard of in time.
+  void expire(Time now);
+  /// Ends all that the node, which is still there, has to do with.
+  void node_lost(NodeId node);
+  void forget(ChunkId chunk);
+
+ private:
+  NodeTable& nodes_;
+  std::map<Key, Copy> copies_;
+  std::uint64_t bytes_ = 0;
+  std::map<ChunkId, Time> backoff_;  // copies that failed
+  std::map<ChunkId, NodeId> moved_from_;
+  std::map<Key, Time> verifying_;  // until when an answer is waited for
+};
+
+}  // namespace weft::storage

@@ -1,0 +1,77 @@
+// Files that are being written, and directories that go with their lease. Private to storage/namespace.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "storage/namespace/ids.hpp"
+#include "storage/namespace/tree.hpp"
+#include "storage/namespace/types.hpp"
+
+namespace weft::storage {
+
+struct OpenFile {
+  /// A lease on a directory, not a file that is written: those have a replica at least.
+  bool directory() const { return options.replication == 0; }
+  void forget_report_of(NodeId node) {
+    std::erase_if(reported, [node](const auto& item) { return item.first == node; });
+  }
+
+  LeaseId id;
+  std::string path;
+  Account* account = nullptr;
+  CreateOptions options;
+  Time expires{0};
+  std::vector<ChunkId> chunks;  // sealed, in order
+  std::uint64_t length = 0;
+  ChunkId pending{};                                     // allocated; 0: none
+  std::uint64_t pending_bytes = 0;                       // what room was looked for
+  std::vector<NodeId> targets{};                         // of it
+  std::vector<std::pair<NodeId, ChunkInfo>> reported{};  // replicas of it, as workers say
+  std::vector<NodeId> gone{};                            // workers that said later that they have none
+};
+
+class Leases {
+ public:
+  /// A lease nobody renews ends after `length`.
+  Leases(Ids& ids, Time length) : ids_(ids), length_(length) {}
+
+  /// not_found when it is over.
+  Result<OpenFile*> find(LeaseId lease);
+  /// Of a file, not of a directory.
+  Result<OpenFile*> find_file(LeaseId lease);
+  OpenFile& at(LeaseId lease) { return open_.at(lease); }
+  const OpenFile& at(LeaseId lease) const { return open_.at(lease); }
+  const std::map<LeaseId, OpenFile>& open() const { return open_; }
+  void forget_reports_of(NodeId node);
+
+  OpenFile& begin(std::string path, Account& account, const CreateOptions& options, Time now);
+  void renew(OpenFile& file, Time now) { file.expires = now + length_; }
+  void changed(const OpenFile& file) { dirty_.insert(file.id); }
+  void end(LeaseId lease);
+  /// Ends it; that its file was completed is known for as long as a lease lasts.
+  void complete(LeaseId lease, Time now);
+  bool was_completed(LeaseId lease) const { return completed_.contains(lease); }
+  /// Those nobody has renewed in time. Forgets what was completed long ago.
+  std::vector<LeaseId> expired(Time now);
+
+  /// Restart: those of before, whose time begins again with restored().
+  OpenFile& restore(LeaseId lease);
+  void restore_completed(LeaseId lease) { completed_[lease] = Time{0}; }
+  void restored(Time now);
+  std::set<LeaseId> take_changed() { return std::exchange(dirty_, {}); }
+  std::set<LeaseId> take_changed_completed() { return std::exchange(dirty_completed_, {}); }
+
+ private:
+  Ids& ids_;
+  const Time length_;
+  std::map<LeaseId, OpenFile> open_;
+  std::map<LeaseId, Time> completed_;  // so that a repeated request finds out; until then
+  std::set<LeaseId> dirty_, dirty_completed_;
+};
+
+}  // namespace weft::storage
