@@ -8,7 +8,7 @@
 namespace weft::runtime {
 namespace {
 
-constexpr std::size_t kKnown = 256;               // mapped segments that the worker is told of at a time
+constexpr std::size_t kKnown = 256;               // mapped segments that a request names at most
 constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch at most, and so of what a task holds per node
 
 /// What `work` gives; its time is added to `sum`.
@@ -84,7 +84,7 @@ Result<void> WorkerShuffle::read(ShuffleId shuffle, shuffle::PartitionRange part
 
 Result<shuffle::ReadPart> WorkerShuffle::next_part(protocol::ReadRequest& request, std::uint32_t from_map, Pendings& pending) {
   using Kind = shuffle::BlockSource::Kind;
-  // Held until the part is here: what the worker is told to be mapped must be.
+  // Held until the part is here: what the request says to be mapped must be.
   const auto mapped = worker_.mapped().from(request.shuffle, from_map, kKnown);
   request.known.clear();
   for (const auto& [key, segment] : mapped) request.known.push_back({key.map, key.attempt});
@@ -98,7 +98,7 @@ Result<shuffle::ReadPart> WorkerShuffle::next_part(protocol::ReadRequest& reques
         return entry.first.map == first.map && entry.first.attempt == first.attempt;
       });
       if (!segment && held != mapped.end()) segment = held->second;
-      if (!segment) return fail(Code::corrupt, "the worker named a mapped segment that it was not told of");
+      if (!segment) return fail(Code::corrupt, "the worker named a mapped segment that the request did not name");
       WEFT_TRY(take_source(request.shuffle, source, std::move(segment), pending));
       continue;
     }

@@ -99,7 +99,7 @@ rpc::Handler ExecutorProcess::handler() {
     auto events = message.type == protocol::kEvents ? protocol::decode<protocol::Events>(message)
                                                     : fail(Code::corrupt, "the executor sent an unknown message");
     if (events) return on_events(std::move(events->events));
-    trouble_ = events.error().to_string();
+    fault_ = events.error().to_string();
     connection->close();
   };
   handler.on_close = [this, alive](const rpc::ConnectionPtr&, const Error& error) {
@@ -193,7 +193,7 @@ void ExecutorProcess::check() {
 }
 
 void ExecutorProcess::closed(const std::string& why) {
-  if (trouble_.empty()) trouble_ = why;
+  if (fault_.empty()) fault_ = why;
   if (std::exchange(closing_, true)) return;
   reap();
 }
@@ -237,7 +237,7 @@ protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running
   } else if (!set_up_) {
     const std::string line = last_line(start_.log_path, log_start_);
     event.kind = TaskEnd::environment;
-    event.message = fmt::format("the executor did not start ({}{}){}{}", how, trouble_.empty() ? "" : "; " + trouble_,
+    event.message = fmt::format("the executor did not start ({}{}){}{}", how, fault_.empty() ? "" : "; " + fault_,
                                 line.empty() ? "" : ": ", line);
   } else if (page_.knows_culprit() && !(position && position->died_here)) {
     event.kind = TaskEnd::killed;
@@ -247,7 +247,7 @@ protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running
     event.kind = TaskEnd::crashed;
     event.message = fmt::format("{} while running {}{}{}{}", death(how), running.stage_name, at,
                                 line.empty() ? "" : "; its last line of output: ", line);
-    if (!trouble_.empty()) event.message += "; " + trouble_;
+    if (!fault_.empty()) event.message += "; " + fault_;
   }
   return event;
 }

@@ -23,7 +23,7 @@ struct ExecutorStart {
   std::string directory;                          // working directory
   std::string log_path;                           // stdout and stderr are appended to it
   Duration stop_grace = std::chrono::seconds(2);  // between asking an attempt to stop and killing the process
-  std::vector<std::string> environment{};         // "NAME=value", beside what executors are told anyway
+  std::vector<std::string> environment{};         // "NAME=value", beside what executors are given anyway
   protocol::ExecutorSetup setup;
 };
 
@@ -83,8 +83,8 @@ class ExecutorProcess {
   int status_ = 0;
   bool closing_ = false, ending_ = false, set_up_ = false;
   int polls_ = 0;
-  std::string trouble_;  // why the socket closed, when it was not the process's end
-  std::string blamed_;   // the attempt for whose sake the process was killed
+  std::string fault_;   // why the socket closed, when it was not the process's end
+  std::string blamed_;  // the attempt for whose sake the process was killed
   std::uint64_t log_start_ = 0;
   std::uint64_t memory_kills_ = 0;  // by the kernel in this control group, before it began
   protocol::PositionPage page_;

@@ -28,7 +28,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// A node is gone, and where its outputs are now has been said; or outputs have moved.
   void locations_changed();
   void prefetch(protocol::Prefetch prefetch);
-  /// Another worker's output into the store; the master is told what came of it.
+  /// Another worker's output into the store; the master is notified of the outcome.
   void replicate(const protocol::CopyOutput& copy);
   void release(ShuffleId shuffle);
   /// Ends the executor; `done` is called, later, when it is gone.

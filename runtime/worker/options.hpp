@@ -23,7 +23,7 @@ struct WorkerOptions {
   std::uint64_t link_rate = 0;                    // bytes a second of map outputs from each other worker; 0: as fast as they come
   std::string directory;                          // work directory; empty: a temporary one, removed at the end
   std::string listen = "127.0.0.1:0";             // where other workers fetch blocks
-  std::string advertise;                          // host part of the address told to them; default: that of `listen`
+  std::string advertise;                          // host part of the address that they get; default: that of `listen`
   std::string capacity;                           // other resources than slots, "disk_read=200MB,network_in=1GB"; memory: as above
   std::vector<std::string> attributes;            // "gpu=1" (base/attributes.hpp)
   std::vector<std::string> local_data;            // directories whose files lie on this machine

@@ -1,4 +1,4 @@
-// What was brought of one partition: in memory, on its way to a file, in files, or on its way back. Private to the prefetcher.
+// What was prefetched of one partition: in memory, on its way to a file, in files, or on its way back. Private to the prefetcher.
 #pragma once
 
 #include <algorithm>

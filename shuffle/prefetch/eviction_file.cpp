@@ -112,7 +112,7 @@ Result<std::unique_ptr<EvictionFile>> EvictionFile::write(const std::string& dir
   Writer writer(made->file_.get());
   for (const HeldPtr& held : blocks) {
     Fd copy(::fcntl(held->blocks.fd.get(), F_DUPFD_CLOEXEC, 0));
-    if (!copy.valid()) return fail(errno_error("opening blocks that were brought ahead", errno));
+    if (!copy.valid()) return fail(errno_error("opening prefetched blocks", errno));
     WEFT_ASSIGN(const auto segment, Segment::open(std::move(copy)));
     Blocks& written = made->blocks_.emplace_back(Blocks{held->maps, {}});
     for (std::uint32_t map = 0; map < segment->partitions(); ++map) {

@@ -1,4 +1,4 @@
-// Blocks that were brought ahead and must leave memory: one file for the blocks of a partition, compressed, until they are wanted
+// Prefetched blocks that must leave memory: one file for the blocks of a partition, compressed, until they are wanted
 // again. Private to the prefetcher.
 //
 // The file has no name and holds bytes only, LZ4 extent by extent where that saves an eighth. What is where, and the checksum of
@@ -18,7 +18,7 @@
 
 namespace weft::shuffle {
 
-/// Blocks of one partition as one fetch brought them: `blocks` is a segment whose "partition" i holds the extents of maps[i].
+/// Blocks of one partition, of one fetch: `blocks` is a segment whose "partition" i holds the extents of maps[i].
 struct HeldBlocks {
   SealedSegment blocks;
   std::vector<MapAttempt> maps;

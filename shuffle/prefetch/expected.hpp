@@ -33,7 +33,7 @@ struct ExpectedShuffle {
   std::map<std::uint32_t, ExpectedPartition> partitions;
   std::set<std::uint32_t> deferred;                           // partitions that wait out of memory
   std::map<std::string, std::vector<MapAttempt>> by_address;  // of other machines
-  std::map<MapAttempt, std::string> known;                    // the address told last
+  std::map<MapAttempt, std::string> known;                    // the address offered last
   std::set<MapAttempt> moved;                                 // of these: partitions may have them from another address
   std::uint64_t block_bytes = 0;
   bool complete = false;

@@ -29,11 +29,11 @@ void Prefetcher::Impl::expect(JobId job, ShuffleId shuffle, const std::vector<st
 
 void Prefetcher::Impl::defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
   const Key key{job, shuffle};
-  ExpectedShuffle& told = expected_.shuffles()[key];
-  told.deferred = {partitions.begin(), partitions.end()};
-  for (auto& [number, partition] : told.partitions) {
+  ExpectedShuffle& known = expected_.shuffles()[key];
+  known.deferred = {partitions.begin(), partitions.end()};
+  for (auto& [number, partition] : known.partitions) {
     expected_.unlist(key, number);
-    if (!told.deferred.contains(number)) stay(partition);
+    if (!known.deferred.contains(number)) stay(partition);
     expected_.list(key, number);
     settle(key, number);
   }
@@ -100,11 +100,11 @@ void Prefetcher::Impl::drop(JobId job) {
   }
   const auto found = accounts_.extract(job);
   if (found.empty()) return;
-  const PrefetchStats& ahead = found.mapped().bytes;
-  dropped_.emplace_back(job, ahead);
-  log_.info("job {}: {} were brought to its tasks ahead, {} of it was read, {} never; {} of it went to disk as {}, {} came back",
-            job.value(), human_bytes(ahead.prefetched_bytes), human_bytes(ahead.read_bytes), human_bytes(ahead.wasted_bytes),
-            human_bytes(ahead.evicted_bytes), human_bytes(ahead.evicted_file_bytes), human_bytes(ahead.returned_bytes));
+  const PrefetchStats& bytes = found.mapped().bytes;
+  dropped_.emplace_back(job, bytes);
+  log_.info("job {}: {} were prefetched, {} of it was read by tasks, {} was wasted; {} of it went to disk as {}, {} came back",
+            job.value(), human_bytes(bytes.prefetched_bytes), human_bytes(bytes.read_bytes), human_bytes(bytes.wasted_bytes),
+            human_bytes(bytes.evicted_bytes), human_bytes(bytes.evicted_file_bytes), human_bytes(bytes.returned_bytes));
 }
 
 void Prefetcher::Impl::forget(const std::string& address, const Error& why) {
@@ -195,7 +195,7 @@ void Prefetcher::Impl::fetch(const Candidate& what, std::size_t count) {
 void Prefetcher::Impl::fetched(const Candidate& what, std::vector<MapAttempt> maps, FetchOutcome outcome) {
   --flights_;
   if (!outcome.blocks) {
-    log_.debug("not brought before it is needed: {}", outcome.blocks.error().to_string());
+    log_.debug("not prefetched: {}", outcome.blocks.error().to_string());
     if (outcome.blocks.error().code() != Code::not_found) expected_.pass_over(what.address);
   }
   ExpectedPartition* partition = expected_.find(what.key(), what.partition);

@@ -1,6 +1,6 @@
-// Blocks of other machines' map outputs, brought to where the tasks that read them were placed, while maps still run.
+// Prefetches blocks of other machines' map outputs to where the tasks that read them were placed, while maps still run.
 //
-// A guess, not a promise: what is brought in vain costs the bytes, and what is not there is fetched by the task itself. What must
+// A guess, not a promise: what is never read costs the bytes, and what is not there is fetched when its task reads it. What must
 // leave memory before it is read goes to files (eviction_file.hpp), and comes back before its task begins.
 #pragma once
 
@@ -63,9 +63,9 @@ class Prefetcher {
   /// These of the expected partitions, of now and of later calls of expect(), wait out of memory, all others are wanted in it.
   /// Replaces what was said before.
   void defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
-  /// Outputs that are there, each told once or more often; one that is told at another address has moved, and is brought from there
-  /// for partitions that do not have it. `block_bytes`: about what a map wrote for a partition; `complete`: these
-  /// are the last ones.
+  /// Outputs that are there; each is offered once or more often. One that is offered at another address has moved, and is fetched
+  /// from there for partitions that do not have it. `block_bytes`: about what a map wrote for a partition; `complete`: these are
+  /// the last ones.
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes, bool complete);
 
   using Taken = std::function<void(std::vector<HeldPtr>)>;

@@ -1,4 +1,5 @@
-// The prefetcher's inside. prefetch.cpp: what is told, fetched and given; prefetch_memory.cpp: what leaves memory and comes back.
+// The prefetcher's inside. prefetch.cpp: what is expected, fetched and given; prefetch_memory.cpp: what leaves memory and comes
+// back.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +52,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void pump();
   void fetch(const Candidate& what, std::size_t count);
   void fetched(const Candidate& what, std::vector<MapAttempt> maps, FetchOutcome outcome);
-  /// Without room in the store it was brought in vain.
+  /// Without room in the store it is wasted.
   void keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps, SealedSegment blocks);
 
   // Giving.
@@ -68,7 +69,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
             Result<Evictions::FilePtr> file);
   /// What is on its way to a file is still in memory, and stays there.
   void stay(ExpectedPartition& partition);
-  /// What is held back is not in memory, once it has come.
+  /// What is deferred leaves memory, once it has come.
   void settle(const Key& key, std::uint32_t number);
   /// The next of its files. False: the store has no room.
   bool bring_back(const Candidate& what);
@@ -94,12 +95,12 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   PrefetcherState stats_;
   struct Account {
     PrefetchStats bytes;
-    bool changed = false;  // since it was told
+    bool changed = false;  // since it was reported
   };
   std::map<JobId, Account> accounts_;  // of jobs that were not dropped
-  JobBytes dropped_;                   // the last of jobs that were, until told
+  JobBytes dropped_;                   // the last of jobs that were, until reported
   bool starved_ = false;               // the store had no room: until something is given up, or offered
-  bool told_why_ = false;              // since something could be written
+  bool warned_ = false;                // since something could be written
   bool closed_ = false;
 };
 

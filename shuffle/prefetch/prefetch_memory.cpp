@@ -1,4 +1,4 @@
-// What was brought ahead and leaves memory for a file, and comes back.
+// Prefetched blocks leave memory for files, and come back.
 #include <algorithm>
 #include <utility>
 
@@ -49,11 +49,11 @@ void Prefetcher::Impl::left(const Key& key, std::uint32_t number, ExpectedPartit
     count(key.first, &PrefetchStats::evicted_bytes, bytes);
     count(key.first, &PrefetchStats::evicted_file_bytes, (*file)->file_bytes());
     partition.cache.left(*std::move(file));
-    told_why_ = false;
+    warned_ = false;
   } else {
     stats_.dropped_bytes += bytes;
-    if (!std::exchange(told_why_, true))
-      log_.warn("blocks that were brought ahead are given up, to be fetched again: {}", file.error().to_string());
+    if (!std::exchange(warned_, true))
+      log_.warn("prefetched blocks are given up, to be fetched again: {}", file.error().to_string());
     release(key.first, partition);
     partition.next.clear();
   }
@@ -106,7 +106,7 @@ void Prefetcher::Impl::came_back(const Candidate& what, ExpectedPartition& parti
     count(what.job, &PrefetchStats::returned_bytes, bytes);
     partition.cache.back(*std::move(blocks));
   } else {
-    log_.warn("blocks that were brought ahead and lay on disk are fetched again: {}", blocks.error().to_string());
+    log_.warn("prefetched blocks that lay on disk are fetched again: {}", blocks.error().to_string());
     stats_.dropped_bytes += bytes;
     release(what.job, partition);
     partition.next.clear();

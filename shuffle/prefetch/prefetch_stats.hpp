@@ -1,4 +1,4 @@
-// What became of blocks that were brought ahead of the tasks that read them.
+// What became of blocks that were prefetched for the tasks that read them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace weft::shuffle {
 struct PrefetchStats {
   std::uint64_t prefetched_bytes = 0;
   std::uint64_t read_bytes = 0;          // of these by tasks, each once
-  std::uint64_t wasted_bytes = 0;        // of these given up before a task read them: brought in vain
+  std::uint64_t wasted_bytes = 0;        // of these given up before a task read them
   std::uint64_t evicted_bytes = 0;       // moved from memory to files
   std::uint64_t evicted_file_bytes = 0;  // what those files took
   std::uint64_t returned_bytes = 0;      // moved back

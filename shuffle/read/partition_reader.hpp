@@ -93,7 +93,7 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   void add_prefetched(const HeldPtr& blocks);
   void fetch();
   void fetched(const std::vector<MapOutput>& maps, const std::string& from, FetchOutcome outcome);
-  /// The first row's node cannot be reached: reads on where its output is now, or waits to be told, or it is lost.
+  /// The first row's node cannot be reached: reads on where its output is now, or waits until that is known, or it is lost.
   void follow(std::string why);
   bool has_moved();
   void lost(const MapOutput& output, std::string why);

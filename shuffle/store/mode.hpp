@@ -8,7 +8,7 @@
 namespace weft::shuffle {
 
 enum class Mode : std::uint8_t {
-  memory = 0,  // kept in memory, brought to where readers were placed while maps run
+  memory = 0,  // kept in memory, prefetched to where readers were placed while maps run
   pull = 1,    // written to disk by the map task, fetched when the reader starts: what others do, to compare with
 };
 constexpr Mode last_of(Mode) { return Mode::pull; }

@@ -151,7 +151,7 @@ class MemoryFirstStore final : public Store {
   }
 
  private:
-  /// Open (`segment` set), or in a named file that is opened when asked for (`path` set).
+  /// Open (`segment` set), or in a named file that is opened when requested (`path` set).
   struct Entry {
     SegmentPtr segment;
     mutable std::weak_ptr<const Segment> cached;

@@ -27,7 +27,7 @@ struct FetchFailure {
 
 /// What an attempt spent on moving map outputs, all else aside.
 struct ShuffleTimes {
-  Duration read{0};   // until it had the blocks that it asked for
+  Duration read{0};   // until it had the blocks that it requested
   Duration write{0};  // storing its own output
   friend bool operator==(const ShuffleTimes&, const ShuffleTimes&) = default;
 };

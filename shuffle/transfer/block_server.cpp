@@ -83,7 +83,7 @@ class ReplyBuilder {
     for (std::uint32_t map = request_.first_map; map < request_.maps.size(); ++map) {
       auto segment = store.get({request_.job, request_.shuffle, request_.maps[map].map, request_.maps[map].attempt});
       if (!segment) {
-        // What is collected goes out first; the next request starts here and is told.
+        // What is collected goes out first; the next request starts here and is answered with the loss.
         if (!extents_.empty()) return finish(map, 0);
         return lost(map, segment.error());
       }
@@ -106,7 +106,7 @@ class ReplyBuilder {
   /// False when the reply is full before the map's end; next_extent_ says where.
   Result<bool> add_map(std::uint32_t map, const std::shared_ptr<const Segment>& segment) {
     if (request_.partition >= segment->partitions())
-      return fail(Code::invalid_argument, "partition " + std::to_string(request_.partition) + " is asked of map output with " +
+      return fail(Code::invalid_argument, "partition " + std::to_string(request_.partition) + " is requested of map output with " +
                                               std::to_string(segment->partitions()));
     const auto extents = segment->extents(request_.partition);
     std::size_t at = map == request_.first_map ? request_.first_extent : 0;

@@ -25,7 +25,7 @@ class Pull {
   /// Its turn has come; called once, before everything below. An error ends the pull.
   virtual Result<void> begin() = 0;
   virtual rpc::MessageType type() const = 0;
-  /// The header of a request for what is not there yet. What an earlier request brought in vain is requested again.
+  /// The header of a request for what is not there yet. What a failed request brought is requested again.
   virtual Buffer request() = 0;
   /// Where the bulk of the reply goes as it comes; null: it stays in the message.
   virtual rpc::BulkSink* sink() { return nullptr; }
@@ -58,7 +58,7 @@ struct PullOptions {
   std::chrono::nanoseconds reply_deadline = std::chrono::seconds(10);
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // without any progress
   std::shared_ptr<Links> links{};                                // of this reactor's worker; null: not paced, and not counted
-  std::string self{};                                            // the address of this worker's data port, told with requests
+  std::string self{};                                            // the address of this worker's data port, sent with requests
 };
 
 /// Reactor thread only, construction and destruction too; after destruction no callback comes. Jobs take turns, and of a job's
@@ -80,7 +80,7 @@ class PullQueue {
   /// `done` is called once, later, unless the pull is dropped: when all is there and stored, or with why it is not.
   using Done = std::function<void(Result<void>)>;
   void add(JobId job, std::string address, std::shared_ptr<Pull> pull, Done done);
-  /// Nobody wants these any more, and nobody is told.
+  /// Nobody wants these any more, and nobody is notified.
   void drop(const std::function<bool(const Pull&)>& matches);
   /// Closes the connection to a node that is gone; pulls from it fail at once with this reason instead of being tried again.
   void forget(const std::string& address, const Error& why);

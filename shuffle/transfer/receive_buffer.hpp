@@ -15,7 +15,7 @@
 
 namespace weft::shuffle {
 
-/// The sink of one request after the other; what failed is asked for again and overwritten. One thread.
+/// The sink of one request after the other; what failed is requested again and overwritten. One thread.
 class ReceiveBuffer final : public rpc::BulkSink {
  public:
   /// Index into the request's maps, and extents of that map that are there.

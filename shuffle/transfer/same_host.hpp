@@ -18,7 +18,7 @@
 namespace weft::shuffle {
 
 inline constexpr rpc::MessageType kOpenOutputs = 301;
-/// At most so many outputs are asked for at a time: each is a descriptor.
+/// At most so many outputs are requested at a time: each is a descriptor.
 inline constexpr std::size_t kOutputsPerRequest = 60;
 
 /// Where workers of the same host reach the worker with that data address.
@@ -47,7 +47,7 @@ class SameHost {
   using Done = std::function<void(Result<std::vector<Fd>>)>;
   /// `maps`: at most kOutputsPerRequest. `done` is called exactly once, later, on the reactor's thread.
   void open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done);
-  /// That worker is gone: whoever waits for it is told at once.
+  /// That worker is gone: whoever waits for it is notified at once.
   void forget(const std::string& address);
 
  private:

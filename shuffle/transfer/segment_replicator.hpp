@@ -40,7 +40,7 @@ class SegmentReplicator {
   /// not_found: the node does not have it; unavailable, deadline_exceeded: it cannot be reached; corrupt: its bytes are damaged;
   /// what else the store says.
   void replicate(ReplicaRequest request, ReplicaDone done);
-  /// Nobody wants these any more, and nobody is told: what is under way does not come into the store, or leaves it at once.
+  /// Nobody wants these any more, and nobody is notified: what is under way does not come into the store, or leaves it at once.
   void drop(JobId job, ShuffleId shuffle);
   void drop(JobId job);
   /// Closes the connection to a node that is gone; replications from it fail at once with this reason.

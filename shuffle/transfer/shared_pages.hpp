@@ -28,7 +28,7 @@ class SharedPages {
   /// Makes it at least so large; what is new reads as zeros and is not touched. The contents stay; every span of before is invalid.
   Result<void> grow(std::uint64_t size);
   /// `length` bytes from `from` on, valid until the pages grow, are moved or end. A span that does not lie within size() is a bug
-  /// and ends the process: what lies behind is mapped, but is no memory (SIGBUS), or a neighbour's.
+  /// and ends the process: what lies behind is mapped, but is no memory (SIGBUS), or other pages.
   MutableBytes span(std::uint64_t from, std::uint64_t length) const;
   std::uint64_t size() const { return size_; }
 

@@ -328,13 +328,13 @@ TEST_F(StoreTest, ATaskReadsAPartitionMapAfterMap) {
     read += as_chars(block.bytes);
     return Result<void>();
   };
-  ASSERT_TRUE(reader.read(ShuffleId(5), 1, {}, visit));
+  ASSERT_TRUE(reader.read(ShuffleId(5), {1, 2}, {}, visit));
   EXPECT_EQ(read, "a0b0a1b1a2b2");
   EXPECT_FALSE(reader.fetch_failure());
-  EXPECT_EQ(reader.read(ShuffleId(5), 7, {}, visit).error().code(), Code::internal);
+  EXPECT_EQ(reader.read(ShuffleId(5), {7, 8}, {}, visit).error().code(), Code::internal);
 
   outputs->push_back({3, 2, NodeId(9)});
-  const auto lost = reader.read(ShuffleId(5), 1, {}, visit);
+  const auto lost = reader.read(ShuffleId(5), {1, 2}, {}, visit);
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code(), Code::unavailable);
   ASSERT_TRUE(reader.fetch_failure());
@@ -348,7 +348,8 @@ TEST_F(StoreTest, AVisitorsErrorEndsTheReadAndIsNoFetchFailure) {
   auto outputs = std::make_shared<std::vector<MapOutput>>(1);
   ASSERT_TRUE(store->put(key(1, 5, 0), make_segment("x")));
   LocalTaskShuffle reader(*store, attempt(6, 0), [&](ShuffleId) { return outputs; });
-  const auto ended = reader.read(ShuffleId(5), 0, {}, [](const Block&) -> Result<void> { return fail(Code::cancelled, "no"); });
+  const auto ended =
+      reader.read(ShuffleId(5), {0, 1}, {}, [](const Block&) -> Result<void> { return fail(Code::cancelled, "no"); });
   EXPECT_EQ(ended.error().code(), Code::cancelled);
   EXPECT_FALSE(reader.fetch_failure());
 }

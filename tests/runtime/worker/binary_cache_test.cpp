@@ -1,0 +1,145 @@
+// Programs from a master that is a few lines of this test.
+#include "runtime/worker/binary_cache.hpp"
+
+#include <future>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "runtime/protocol/worker.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+class BinaryCacheTest : public testing::Test {
+ protected:
+  using Answer = std::function<void(const rpc::ConnectionPtr&, const protocol::BinaryRequest&, rpc::Responder)>;
+
+  void SetUp() override {
+    for (std::size_t i = 0; i < program_.size(); ++i) program_[i] = static_cast<char>(i * 2654435761u >> 13);
+    ASSERT_TRUE(write_file(directory_.path() / "original", program_));
+    binary_ = hash_file(directory_.path() / "original").value();
+    answer_ = [this](const rpc::ConnectionPtr&, const protocol::BinaryRequest& request, rpc::Responder responder) {
+      give(request, std::move(responder));
+    };
+    master_->run([&] {
+      listener_ = master_
+                      ->listen({"127.0.0.1:0"}, {},
+                               [this](const rpc::ConnectionPtr&) {
+                                 rpc::Handler handler;
+                                 handler.on_request = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message,
+                                                             rpc::Responder responder) {
+                                   ++requests_;
+                                   answer_(connection, protocol::decode_binary_request(message).value(), std::move(responder));
+                                 };
+                                 return handler;
+                               })
+                      .value();
+    });
+    connect();
+    make();
+  }
+  void TearDown() override {
+    worker_->run([&] { cache_.reset(); });
+    worker_->stop();
+    background_->stop();
+    master_->stop();
+  }
+  void connect() { connection_ = rpc::connect(*worker_, listener_->endpoint(), 10s).value(); }
+  void make() {
+    worker_->run([&] { cache_.emplace(*worker_, *background_, directory_.path(), [this] { return connection_; }); });
+  }
+  void give(const protocol::BinaryRequest& request, rpc::Responder responder) {
+    const std::string piece = program_.substr(request.offset, 50'000);
+    responder.reply(protocol::encode(protocol::BinaryChunk{program_.size()}, SharedBytes(Buffer::copy_of(as_bytes(piece)))));
+  }
+  Result<std::string> get() {
+    auto promise = std::make_shared<std::promise<Result<std::string>>>();
+    auto future = promise->get_future();
+    worker_->run([&] { cache_->get(binary_, [promise](Result<std::string> path) { promise->set_value(std::move(path)); }); });
+    return future.get();
+  }
+  void expect_whole(const Result<std::string>& path) {
+    ASSERT_TRUE(path) << path.error().to_string();
+    EXPECT_EQ(read_file(*path).value(), program_);
+    EXPECT_EQ(::access(path->c_str(), X_OK), 0);
+  }
+
+  TempDir directory_ = TempDir::create().value();
+  std::string program_ = std::string(200'000, 'x');
+  Hash128 binary_;
+  std::unique_ptr<rpc::Reactor> master_ = rpc::Reactor::start("master");
+  std::unique_ptr<rpc::Reactor> worker_ = rpc::Reactor::start("worker");
+  std::unique_ptr<rpc::Reactor> background_ = rpc::Reactor::start("background");
+  std::unique_ptr<rpc::Listener> listener_;
+  rpc::ConnectionPtr connection_;
+  Answer answer_;
+  int requests_ = 0;
+  std::optional<BinaryCache> cache_;
+};
+
+TEST_F(BinaryCacheTest, FetchesAProgramOnceForAllWhoWantIt) {
+  std::vector<std::future<Result<std::string>>> waiting;
+  for (int i = 0; i < 3; ++i) waiting.push_back(std::async(std::launch::async, [this] { return get(); }));
+  for (auto& path : waiting) expect_whole(path.get());
+  EXPECT_EQ(requests_, 4);
+  make();
+  expect_whole(get());
+  EXPECT_EQ(requests_, 4) << "it lies there from an earlier worker";
+}
+
+TEST_F(BinaryCacheTest, AMasterThatHiccupsIsAskedAgain) {
+  answer_ = [this](const rpc::ConnectionPtr& connection, const protocol::BinaryRequest& request, rpc::Responder responder) {
+    switch (requests_) {
+      case 2:
+        return responder.fail(Error(Code::io, "the disk is slow"));
+      case 3:
+        worker_->post([this] { connection_.reset(); });
+        return connection->close();
+      default:
+        give(request, std::move(responder));
+    }
+  };
+  auto path = std::async(std::launch::async, [this] { return get(); });
+  worker_->run([] {});
+  while (path.wait_for(1ms) != std::future_status::ready) {
+    bool lost = false;
+    worker_->run([&] { lost = !connection_; });
+    if (!lost) continue;
+    const auto again = rpc::connect(*worker_, listener_->endpoint(), 10s).value();
+    worker_->run([&] { connection_ = again; });
+  }
+  expect_whole(path.get());
+}
+
+TEST_F(BinaryCacheTest, WhatTheMasterDoesNotHaveIsAnErrorAtOnce) {
+  answer_ = [](const rpc::ConnectionPtr&, const protocol::BinaryRequest&, rpc::Responder responder) {
+    responder.fail(Error(Code::not_found, "no such program"));
+  };
+  const auto path = get();
+  ASSERT_FALSE(path);
+  EXPECT_EQ(path.error().code(), Code::not_found);
+  EXPECT_EQ(requests_, 1);
+  answer_ = [this](const rpc::ConnectionPtr&, const protocol::BinaryRequest& request, rpc::Responder responder) {
+    give(request, std::move(responder));
+  };
+  expect_whole(get());
+}
+
+TEST_F(BinaryCacheTest, ADamagedProgramIsNotRunAndLeavesNothing) {
+  answer_ = [this](const rpc::ConnectionPtr&, const protocol::BinaryRequest& request, rpc::Responder responder) {
+    program_[100] ^= 1;
+    give(request, std::move(responder));
+    program_[100] ^= 1;
+  };
+  EXPECT_EQ(get().error().code(), Code::corrupt);
+  EXPECT_NE(::access((directory_.path() / to_string(binary_)).c_str(), F_OK), 0);
+}
+
+}  // namespace
+}  // namespace weft::runtime

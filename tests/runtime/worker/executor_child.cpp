@@ -1,0 +1,55 @@
+// A job program for tests of executors: what a task does is said by the number of its stage.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include "runtime/executor/process.hpp"
+
+namespace weft::runtime {
+namespace {
+
+struct Body final : StageBody {
+  explicit Body(std::uint32_t number) : stage(number) {}
+  Buffer run(TaskContext& context) const override {
+    switch (stage) {
+      case 1:
+        throw std::runtime_error("as it was told to");
+      case 2:
+        std::printf("the last line before the end\n");
+        std::abort();
+      case 3:
+        while (true) {
+          context.check_stop();
+          std::this_thread::yield();
+        }
+      case 4:
+        std::fclose(std::fopen("hanging", "w"));
+        while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+      default:
+        return Buffer::copy_of(as_bytes("done"));
+    }
+  }
+  const std::uint32_t stage;
+};
+
+struct Program final : JobProgram {
+  Result<const StageBody*> stage(StageId id, std::uint64_t fingerprint) override {
+    if (fingerprint != 42) return fail(Code::plan_mismatch, "another program");
+    return bodies.at(id.value()).get();
+  }
+  void provide(ActionId, Buffer) override {}
+  std::vector<std::unique_ptr<Body>> bodies = [] {
+    std::vector<std::unique_ptr<Body>> all;
+    for (std::uint32_t number = 0; number < 5; ++number) all.push_back(std::make_unique<Body>(number));
+    return all;
+  }();
+};
+
+}  // namespace
+}  // namespace weft::runtime
+
+int main() {
+  return weft::runtime::run_if_executor([] { return std::make_unique<weft::runtime::Program>(); }).value_or(7);
+}

@@ -1,0 +1,199 @@
+// Executors as a worker has them: a real process, and every attempt it was given ends in one event, whatever happens to it.
+#include "runtime/worker/executor_process.hpp"
+
+#include <condition_variable>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "base/file.hpp"
+#include "runtime/worker/spawn.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using protocol::EventKind;
+
+enum Stage : std::uint32_t { kFinishes = 0, kThrows = 1, kAborts = 2, kStops = 3, kHangs = 4 };
+
+AttemptId attempt(Stage stage, std::uint32_t index = 0) { return {{JobId(7), StageId(stage), index}, 0}; }
+
+class ExecutorProcessTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    reactor_->run([&] { executor_.reset(); });
+    reactor_->stop();
+  }
+  void start(const std::string& path = EXECUTOR_CHILD, std::vector<std::string> arguments = {"child"}) {
+    ExecutorStart start;
+    start.path = path;
+    start.arguments = std::move(arguments);
+    start.directory = directory_.path();
+    start.log_path = directory_.path() / "log";
+    start.stop_grace = 200ms;
+    start.setup.job = JobId(7);
+    start.setup.slots = 4;
+    start.setup.memory_bytes = 64u << 20;
+    start.setup.spill_directory = start.setup.segment_directory = directory_.path();
+    ExecutorProcess::Callbacks callbacks;
+    callbacks.on_events = [this](std::vector<protocol::Event> events) {
+      const std::lock_guard lock(mutex_);
+      for (protocol::Event& event : events) EXPECT_TRUE(events_.emplace(event.attempt, std::move(event)).second) << "ended twice";
+      changed_.notify_all();
+    };
+    callbacks.on_request = [](const rpc::Message&, rpc::Responder responder) { responder.reply({}); };
+    callbacks.on_gone = [this] {
+      const std::lock_guard lock(mutex_);
+      gone_ = true;
+      changed_.notify_all();
+    };
+    reactor_->run([&] {
+      auto started = ExecutorProcess::start(*reactor_, std::move(start), std::move(callbacks));
+      if (started)
+        executor_ = *std::move(started);
+      else
+        refused_ = started.error();
+    });
+  }
+  void launch(const AttemptId& id, Duration timeout = Duration(0), std::uint64_t fingerprint = 42) {
+    protocol::Launch launch;
+    launch.attempt = id;
+    launch.fingerprint = fingerprint;
+    launch.stage_name = "the stage";
+    launch.timeout = timeout;
+    protocol::Launches launches;
+    launches.launches.push_back(std::move(launch));
+    reactor_->run([&] { executor_->launch(std::move(launches)); });
+  }
+  protocol::Event ended(const AttemptId& id) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, 60s, [&] { return events_.contains(id); })) << to_string(id);
+    return std::move(events_[id]);
+  }
+  void expect_gone() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, 60s, [&] { return gone_; }));
+  }
+
+  TempDir directory_ = TempDir::create().value();
+  std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("worker");
+  std::unique_ptr<ExecutorProcess> executor_;
+  std::optional<Error> refused_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::map<AttemptId, protocol::Event> events_;
+  bool gone_ = false;
+};
+
+TEST_F(ExecutorProcessTest, ReportsWhatBecameOfEachAttempt) {
+  start();
+  launch(attempt(kFinishes));
+  launch(attempt(kThrows));
+  launch(attempt(kFinishes, 1), Duration(0), 43);
+  const auto finished = ended(attempt(kFinishes));
+  EXPECT_EQ(finished.kind, EventKind::finished);
+  EXPECT_EQ(as_chars(finished.result.view()), "done");
+  const auto threw = ended(attempt(kThrows));
+  EXPECT_EQ(threw.kind, EventKind::user_code);
+  EXPECT_NE(threw.message.find("as it was told to"), std::string::npos);
+  EXPECT_EQ(ended(attempt(kFinishes, 1)).kind, EventKind::plan_mismatch);
+  reactor_->run([&] { EXPECT_EQ(executor_->running(), 0u); });
+}
+
+TEST_F(ExecutorProcessTest, ACrashNamesItsCulpritAndTheLastLineOfItsOutput) {
+  start();
+  launch(attempt(kStops));
+  launch(attempt(kAborts));
+  const auto crashed = ended(attempt(kAborts));
+  EXPECT_EQ(crashed.kind, EventKind::crashed);
+  EXPECT_NE(crashed.message.find("SIGABRT"), std::string::npos) << crashed.message;
+  EXPECT_NE(crashed.message.find("the stage"), std::string::npos) << crashed.message;
+  EXPECT_NE(crashed.message.find("the last line before the end"), std::string::npos) << crashed.message;
+  EXPECT_EQ(ended(attempt(kStops)).kind, EventKind::killed) << "for another's sake";
+  expect_gone();
+}
+
+TEST_F(ExecutorProcessTest, AnAttemptThatIsKilledStopsAndTheOthersGoOn) {
+  start();
+  launch(attempt(kStops));
+  launch(attempt(kStops, 1));
+  reactor_->run([&] { executor_->kill(attempt(kStops), "preempted"); });
+  EXPECT_EQ(ended(attempt(kStops)).kind, EventKind::killed);
+  launch(attempt(kFinishes));
+  EXPECT_EQ(ended(attempt(kFinishes)).kind, EventKind::finished);
+  reactor_->run([&] { EXPECT_EQ(executor_->running(), 1u); });
+}
+
+TEST_F(ExecutorProcessTest, OneThatDoesNotStopTakesItsProcessWithIt) {
+  start();
+  launch(attempt(kHangs));
+  launch(attempt(kStops));
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
+  while (!std::filesystem::exists(directory_.path() / "hanging") && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  reactor_->run([&] { executor_->kill(attempt(kHangs), "preempted"); });
+  const auto killed = ended(attempt(kHangs));
+  EXPECT_EQ(killed.kind, EventKind::killed);
+  EXPECT_EQ(killed.message, "preempted");
+  EXPECT_EQ(ended(attempt(kStops)).kind, EventKind::killed);
+  expect_gone();
+}
+
+TEST_F(ExecutorProcessTest, ATimeoutIsAnEndOfItsOwn) {
+  start();
+  launch(attempt(kStops), 50ms);
+  launch(attempt(kHangs), 50ms);
+  const auto stopped = ended(attempt(kStops));
+  EXPECT_EQ(stopped.kind, EventKind::timed_out);
+  EXPECT_NE(stopped.message.find("50ms"), std::string::npos) << stopped.message;
+  EXPECT_EQ(ended(attempt(kHangs)).kind, EventKind::timed_out);
+}
+
+TEST_F(ExecutorProcessTest, AProgramThatDoesNotAnswerCouldNotStart) {
+  start("/bin/sh", {"sh", "-c", "echo no library; exit 3"});
+  launch(attempt(kFinishes));
+  const auto event = ended(attempt(kFinishes));
+  EXPECT_EQ(event.kind, EventKind::environment);
+  EXPECT_NE(event.message.find("no library"), std::string::npos) << event.message;
+  EXPECT_NE(event.message.find("exit code 3"), std::string::npos) << event.message;
+  expect_gone();
+}
+
+TEST_F(ExecutorProcessTest, ABinaryThatIsNotThereIsRefused) {
+  start("/no/such/program");
+  ASSERT_TRUE(refused_);
+  EXPECT_NE(refused_->to_string().find("/no/such/program"), std::string::npos) << refused_->to_string();
+}
+
+TEST_F(ExecutorProcessTest, EndsWithItsSocket) {
+  start();
+  launch(attempt(kFinishes));
+  ended(attempt(kFinishes));
+  reactor_->run([&] { executor_->end(); });
+  expect_gone();
+}
+
+TEST(LastLine, IsFitForAMessage) {
+  const TempDir directory = TempDir::create().value();
+  const std::string path = directory.path() / "log";
+  EXPECT_EQ(last_line(path, 0), "");
+  ASSERT_TRUE(write_file(path, "first\nsecond\n\nx (pid 3): died of SIGABRT\n"));
+  EXPECT_EQ(last_line(path, 0), "second");
+  EXPECT_EQ(last_line(path, 6), "second");
+  EXPECT_EQ(last_line(path, 1000), "");
+}
+
+TEST(DescribeExit, NamesSignalsAndCodes) {
+  EXPECT_EQ(describe_exit(W_EXITCODE(3, 0)), "exit code 3");
+  EXPECT_EQ(describe_exit(W_EXITCODE(0, SIGKILL)), "signal 9 (SIGKILL)");
+}
+
+}  // namespace
+}  // namespace weft::runtime
