@@ -66,14 +66,14 @@ class Executor {
         return {};
       }
       case protocol::kStop: {
-        WEFT_ASSIGN(const AttemptId attempt, protocol::decode_stop(message));
+        WEFT_ASSIGN(const protocol::Stop stop, protocol::decode<protocol::Stop>(message));
         note_positions();
-        pool_->stop(attempt);
+        pool_->stop(stop.attempt);
         return {};
       }
       case protocol::kForget: {
-        WEFT_ASSIGN(const ShuffleId shuffle, protocol::decode_forget(message));
-        link_->mapped().forget(shuffle);
+        WEFT_ASSIGN(const protocol::Forget forget, protocol::decode<protocol::Forget>(message));
+        link_->mapped().forget(forget.shuffle);
         return {};
       }
       default:
@@ -83,7 +83,7 @@ class Executor {
 
   Result<void> set_up(rpc::Message& message) {
     if (pool_ || message.fds.size() != 1) return fail(Code::corrupt, "the set-up is repeated or lacks its descriptor");
-    WEFT_ASSIGN(protocol::ExecutorSetup setup, protocol::decode_setup(message));
+    WEFT_ASSIGN(protocol::ExecutorSetup setup, protocol::decode<protocol::ExecutorSetup>(message));
     WEFT_ASSIGN(page_, protocol::PositionPage::attach(message.fds.front()));
     install_crash_notes(page_);
     link_ = std::make_unique<WorkerLink>(reactor_, connection_, std::max(setup.memory_bytes, kLeastMapped));
@@ -93,8 +93,8 @@ class Executor {
   }
 
   Result<void> provide(rpc::Message& message) {
-    WEFT_ASSIGN(const ActionId action, protocol::decode_value(message));
-    program_->provide(action, std::move(message.bulk));
+    WEFT_ASSIGN(const protocol::Value value, protocol::decode<protocol::Value>(message));
+    program_->provide(value.action, std::move(message.bulk));
     return {};
   }
 

@@ -24,7 +24,7 @@ Result<void> WorkerLink::commit(const AttemptId& attempt, shuffle::SealedSegment
 
 Result<shuffle::ReadPart> WorkerLink::read(const protocol::ReadRequest& request) {
   WEFT_ASSIGN(rpc::Message answer, call(protocol::kRead, protocol::encode(request), kReadDeadline));
-  return protocol::decode_read_part(std::move(answer));
+  return protocol::decode_part(std::move(answer));
 }
 
 }  // namespace weft::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/protocol/task.hpp"
@@ -12,16 +13,17 @@ namespace weft::runtime::protocol {
 
 enum ExecutorMessage : rpc::MessageType {
   kSetup = 1,    // notification to the executor: ExecutorSetup; first; descriptor: the position page
-  kValue = 2,    // notification to the executor: ActionId; the value is the bulk
+  kValue = 2,    // notification to the executor: Value; the value is the bulk
   kLaunch = 3,   // notification to the executor: Launches
-  kStop = 4,     // notification to the executor: AttemptId
-  kEvents = 5,   // notification to the worker: vector<Event>
+  kStop = 4,     // notification to the executor: Stop
+  kEvents = 5,   // notification to the worker: Events
   kCommit = 6,   // request to the worker: Commit, descriptor: the sealed segment -> empty
   kRead = 7,     // request to the worker: ReadRequest -> shuffle::ReadPart and its descriptors
-  kForget = 10,  // notification to the executor: ShuffleId; nobody will read it any more
+  kForget = 10,  // notification to the executor: Forget
 };
 
 struct ExecutorSetup {
+  static constexpr std::string_view kName = "executor set-up";
   JobId job;
   NodeId node;
   std::uint32_t slots = 1;
@@ -29,7 +31,22 @@ struct ExecutorSetup {
   std::string spill_directory;
   std::string segment_directory;  // for segments that go to disk
 };
+/// The recorded value of an action; its bytes are the message's bulk.
+struct Value {
+  static constexpr std::string_view kName = "action value";
+  ActionId action;
+};
+struct Stop {
+  static constexpr std::string_view kName = "stop of a task";
+  AttemptId attempt;
+};
+/// Nobody will read that shuffle any more.
+struct Forget {
+  static constexpr std::string_view kName = "shuffle to be forgotten";
+  ShuffleId shuffle;
+};
 struct Commit {
+  static constexpr std::string_view kName = "commit of a segment";
   AttemptId attempt;
   std::uint64_t size = 0;
   std::vector<shuffle::PartitionSize> partitions;
@@ -38,6 +55,7 @@ struct Commit {
 /// has visited what came before, so neither has more than a part of a partition. The worker ends a read with its last part, with a
 /// lost output, and with the attempt.
 struct ReadRequest {
+  static constexpr std::string_view kName = "request to read partitions";
   AttemptId attempt;
   std::uint32_t read = 0;  // number of the read, by the executor
   std::uint32_t part = 0;  // parts that came already; 0 begins the read
@@ -48,20 +66,8 @@ struct ReadRequest {
   std::vector<shuffle::MapAttempt> known{};  // whose segments, of the next maps, the executor has mapped
 };
 
-rpc::Payload encode(const ExecutorSetup& message);
-rpc::Payload encode_value(ActionId action, SharedBytes bytes);
-rpc::Payload encode_stop(const AttemptId& attempt);
-rpc::Payload encode(const Commit& message);
-rpc::Payload encode_forget(ShuffleId shuffle);
-rpc::Payload encode(const ReadRequest& message);
-rpc::Payload encode(shuffle::ReadPart part);
-
-Result<ExecutorSetup> decode_setup(const rpc::Message& message);
-Result<ActionId> decode_value(const rpc::Message& message);
-Result<AttemptId> decode_stop(const rpc::Message& message);
-Result<Commit> decode_commit(const rpc::Message& message);
-Result<ShuffleId> decode_forget(const rpc::Message& message);
-Result<ReadRequest> decode_read_request(const rpc::Message& message);
-Result<shuffle::ReadPart> decode_read_part(rpc::Message message);
+rpc::Payload encode_part(shuffle::ReadPart part);
+/// corrupt also when the descriptors do not fit the contents.
+Result<shuffle::ReadPart> decode_part(rpc::Message message);
 
 }  // namespace weft::runtime::protocol

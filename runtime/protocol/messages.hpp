@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/rpc/derived.hpp"
+#include "runtime/protocol/executor.hpp"
 #include "runtime/protocol/task.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "shuffle/store/mode.hpp"
@@ -29,8 +30,9 @@ struct Derived<shuffle::PartitionSize> {
 namespace weft::runtime::protocol {
 
 /// All messages. One that is missing here cannot be encoded.
-using Messages = rpc::MessageList<Launches, Events, Register, Registered, Heartbeat, Dying, Commands, BinaryRequest, BinaryChunk,
-                                  LogRequest, CopyEnded, PrefetchReport>;
+using Messages =
+    rpc::MessageList<Launches, Events, Register, Registered, Heartbeat, Dying, Commands, BinaryRequest, BinaryChunk, LogRequest,
+                     CopyEnded, PrefetchReport, ExecutorSetup, Value, Stop, Forget, Commit, ReadRequest, shuffle::PartContents>;
 
 template <class M>
 rpc::Payload encode(M message) {

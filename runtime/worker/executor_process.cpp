@@ -139,10 +139,12 @@ void ExecutorProcess::launch(protocol::Launches launches) {
 }
 
 void ExecutorProcess::provide(ActionId action, SharedBytes value) {
-  send(protocol::kValue, protocol::encode_value(action, std::move(value)));
+  rpc::Payload payload = protocol::encode(protocol::Value{action});
+  if (!value.bytes.empty()) payload.bulk.push_back(std::move(value));
+  send(protocol::kValue, std::move(payload));
 }
 
-void ExecutorProcess::forget(ShuffleId shuffle) { send(protocol::kForget, protocol::encode_forget(shuffle)); }
+void ExecutorProcess::forget(ShuffleId shuffle) { send(protocol::kForget, protocol::encode(protocol::Forget{shuffle})); }
 
 void ExecutorProcess::kill(const AttemptId& attempt, const std::string& reason) {
   auto found = running_.find(attempt);
@@ -153,7 +155,7 @@ void ExecutorProcess::kill(const AttemptId& attempt, const std::string& reason) 
 
 void ExecutorProcess::stop_attempt(const AttemptId& attempt, Running& running) {
   running.asked_to_stop = true;
-  send(protocol::kStop, protocol::encode_stop(attempt));
+  send(protocol::kStop, protocol::encode(protocol::Stop{attempt}));
   running.timer = reactor_.after(start_.stop_grace, [this, attempt] {
     if (pid_ <= 0 || !running_.contains(attempt)) return;
     blamed_ = to_string(attempt);

@@ -17,7 +17,7 @@ void WorkerJob::on_request(rpc::Message message, rpc::Responder responder) {
 }
 
 void WorkerJob::commit(rpc::Message message, rpc::Responder responder) {
-  auto commit = protocol::decode_commit(message);
+  auto commit = protocol::decode<protocol::Commit>(message);
   if (!commit) return responder.fail(commit.error());
   if (message.fds.size() != 1 || commit->attempt.task.job != setup_.job || ended_)
     return responder.fail(Error(Code::invalid_argument, "a commit carries one descriptor, of a segment of its own running job"));
@@ -41,7 +41,7 @@ void WorkerJob::commit(rpc::Message message, rpc::Responder responder) {
 }
 
 void WorkerJob::read(const rpc::Message& message, rpc::Responder responder) {
-  const auto request = protocol::decode_read_request(message);
+  const auto request = protocol::decode<protocol::ReadRequest>(message);
   if (!request) return responder.fail(request.error());
   const auto reader = reader_of(*request);
   if (!reader) return responder.fail(Error(Code::invalid_argument, "a part of a read that is not under way"));
@@ -50,7 +50,7 @@ void WorkerJob::read(const rpc::Message& message, rpc::Responder responder) {
                [self = weak_from_this(), key = std::pair(request->attempt, request->read), shared](Result<shuffle::ReadPart> part) {
                  const auto job = self.lock();
                  if (job && (!part || part->end || part->lost)) job->readers_.erase(key);
-                 part ? shared->reply(protocol::encode(std::move(*part))) : shared->fail(part.error());
+                 part ? shared->reply(protocol::encode_part(std::move(*part))) : shared->fail(part.error());
                });
 }
 

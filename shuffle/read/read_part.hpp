@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -23,6 +24,8 @@ struct BlockSource {
     prefetched = 2,  // verified blocks of the partition: "partition" i holds the extents of maps[i]; the store accounts for them
     fetched = 3,     // the same, but nobody accounts for their memory
   };
+  friend constexpr Kind last_of(Kind) { return Kind::fetched; }
+
   Kind kind = Kind::segment;
   std::vector<MapOutput> maps;  // one, where the kind is segment or known; kNoMap: not wanted
 };
@@ -33,14 +36,17 @@ struct LostOutput {
   std::string why;
 };
 
-/// A part of the answer. All of one partition.
-struct ReadPart {
+/// A part of the answer, but for its descriptors. All of one partition.
+struct PartContents {
+  static constexpr std::string_view kName = "part of a partition";
   std::uint32_t partition = 0;
   std::uint32_t next_map = 0;  // of all maps before that one the blocks came with this part or an earlier one; kNoMap: of all
   bool end = false;            // of the last partition
   std::vector<BlockSource> sources;
   std::optional<LostOutput> lost;  // then nothing comes after this part
-  std::vector<Fd> descriptors;     // of the sources, in their order
+};
+struct ReadPart : PartContents {
+  std::vector<Fd> descriptors;  // of the sources that are not known, in their order
 };
 /// At most so many descriptors come with a part.
 inline constexpr std::size_t kDescriptorsPerPart = 60;

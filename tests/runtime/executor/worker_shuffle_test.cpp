@@ -46,10 +46,10 @@ class WorkerShuffleTest : public testing::Test {
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
     rpc::Handler handler;
     handler.on_request = [this](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
-      auto request = protocol::decode_read_request(message);
+      auto request = protocol::decode<protocol::ReadRequest>(message);
       ASSERT_TRUE(request && !answers_.empty());
       requests_.push_back(*std::move(request));
-      responder.reply(protocol::encode(std::move(answers_.front())));
+      responder.reply(protocol::encode_part(std::move(answers_.front())));
       answers_.pop_front();
     };
     std::promise<rpc::ConnectionPtr> connected;

@@ -28,18 +28,19 @@ class BinaryCacheTest : public testing::Test {
       give(request, std::move(responder));
     };
     master_->run([&] {
-      listener_ = master_
-                      ->listen({"127.0.0.1:0"}, {},
-                               [this](const rpc::ConnectionPtr&) {
-                                 rpc::Handler handler;
-                                 handler.on_request = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message,
-                                                             rpc::Responder responder) {
-                                   ++requests_;
-                                   answer_(connection, protocol::decode_binary_request(message).value(), std::move(responder));
-                                 };
-                                 return handler;
-                               })
-                      .value();
+      listener_ =
+          master_
+              ->listen({"127.0.0.1:0"}, {},
+                       [this](const rpc::ConnectionPtr&) {
+                         rpc::Handler handler;
+                         handler.on_request = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message,
+                                                     rpc::Responder responder) {
+                           ++requests_;
+                           answer_(connection, protocol::decode<protocol::BinaryRequest>(message).value(), std::move(responder));
+                         };
+                         return handler;
+                       })
+              .value();
     });
     connect();
     make();
@@ -56,7 +57,9 @@ class BinaryCacheTest : public testing::Test {
   }
   void give(const protocol::BinaryRequest& request, rpc::Responder responder) {
     const std::string piece = program_.substr(request.offset, 50'000);
-    responder.reply(protocol::encode(protocol::BinaryChunk{program_.size()}, SharedBytes(Buffer::copy_of(as_bytes(piece)))));
+    rpc::Payload payload = protocol::encode(protocol::BinaryChunk{program_.size()});
+    if (!piece.empty()) payload.bulk.emplace_back(Buffer::copy_of(as_bytes(piece)));
+    responder.reply(std::move(payload));
   }
   Result<std::string> get() {
     auto promise = std::make_shared<std::promise<Result<std::string>>>();

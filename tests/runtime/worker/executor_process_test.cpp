@@ -19,7 +19,6 @@ namespace weft::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-using protocol::EventKind;
 
 enum Stage : std::uint32_t { kFinishes = 0, kThrows = 1, kAborts = 2, kStops = 3, kHangs = 4 };
 
@@ -98,12 +97,12 @@ TEST_F(ExecutorProcessTest, ReportsWhatBecameOfEachAttempt) {
   launch(attempt(kThrows));
   launch(attempt(kFinishes, 1), Duration(0), 43);
   const auto finished = ended(attempt(kFinishes));
-  EXPECT_EQ(finished.kind, EventKind::finished);
+  EXPECT_EQ(finished.kind, TaskEnd::finished);
   EXPECT_EQ(as_chars(finished.result.view()), "done");
   const auto threw = ended(attempt(kThrows));
-  EXPECT_EQ(threw.kind, EventKind::user_code);
+  EXPECT_EQ(threw.kind, TaskEnd::user_code);
   EXPECT_NE(threw.message.find("as it was told to"), std::string::npos);
-  EXPECT_EQ(ended(attempt(kFinishes, 1)).kind, EventKind::plan_mismatch);
+  EXPECT_EQ(ended(attempt(kFinishes, 1)).kind, TaskEnd::plan_mismatch);
   reactor_->run([&] { EXPECT_EQ(executor_->running(), 0u); });
 }
 
@@ -112,11 +111,11 @@ TEST_F(ExecutorProcessTest, ACrashNamesItsCulpritAndTheLastLineOfItsOutput) {
   launch(attempt(kStops));
   launch(attempt(kAborts));
   const auto crashed = ended(attempt(kAborts));
-  EXPECT_EQ(crashed.kind, EventKind::crashed);
+  EXPECT_EQ(crashed.kind, TaskEnd::crashed);
   EXPECT_NE(crashed.message.find("SIGABRT"), std::string::npos) << crashed.message;
   EXPECT_NE(crashed.message.find("the stage"), std::string::npos) << crashed.message;
   EXPECT_NE(crashed.message.find("the last line before the end"), std::string::npos) << crashed.message;
-  EXPECT_EQ(ended(attempt(kStops)).kind, EventKind::killed) << "for another's sake";
+  EXPECT_EQ(ended(attempt(kStops)).kind, TaskEnd::killed) << "for another's sake";
   expect_gone();
 }
 
@@ -125,9 +124,9 @@ TEST_F(ExecutorProcessTest, AnAttemptThatIsKilledStopsAndTheOthersGoOn) {
   launch(attempt(kStops));
   launch(attempt(kStops, 1));
   reactor_->run([&] { executor_->kill(attempt(kStops), "preempted"); });
-  EXPECT_EQ(ended(attempt(kStops)).kind, EventKind::killed);
+  EXPECT_EQ(ended(attempt(kStops)).kind, TaskEnd::killed);
   launch(attempt(kFinishes));
-  EXPECT_EQ(ended(attempt(kFinishes)).kind, EventKind::finished);
+  EXPECT_EQ(ended(attempt(kFinishes)).kind, TaskEnd::finished);
   reactor_->run([&] { EXPECT_EQ(executor_->running(), 1u); });
 }
 
@@ -140,9 +139,9 @@ TEST_F(ExecutorProcessTest, OneThatDoesNotStopTakesItsProcessWithIt) {
     std::this_thread::yield();
   reactor_->run([&] { executor_->kill(attempt(kHangs), "preempted"); });
   const auto killed = ended(attempt(kHangs));
-  EXPECT_EQ(killed.kind, EventKind::killed);
+  EXPECT_EQ(killed.kind, TaskEnd::killed);
   EXPECT_EQ(killed.message, "preempted");
-  EXPECT_EQ(ended(attempt(kStops)).kind, EventKind::killed);
+  EXPECT_EQ(ended(attempt(kStops)).kind, TaskEnd::killed);
   expect_gone();
 }
 
@@ -151,16 +150,16 @@ TEST_F(ExecutorProcessTest, ATimeoutIsAnEndOfItsOwn) {
   launch(attempt(kStops), 50ms);
   launch(attempt(kHangs), 50ms);
   const auto stopped = ended(attempt(kStops));
-  EXPECT_EQ(stopped.kind, EventKind::timed_out);
+  EXPECT_EQ(stopped.kind, TaskEnd::timed_out);
   EXPECT_NE(stopped.message.find("50ms"), std::string::npos) << stopped.message;
-  EXPECT_EQ(ended(attempt(kHangs)).kind, EventKind::timed_out);
+  EXPECT_EQ(ended(attempt(kHangs)).kind, TaskEnd::timed_out);
 }
 
 TEST_F(ExecutorProcessTest, AProgramThatDoesNotAnswerCouldNotStart) {
   start("/bin/sh", {"sh", "-c", "echo no library; exit 3"});
   launch(attempt(kFinishes));
   const auto event = ended(attempt(kFinishes));
-  EXPECT_EQ(event.kind, EventKind::environment);
+  EXPECT_EQ(event.kind, TaskEnd::environment);
   EXPECT_NE(event.message.find("no library"), std::string::npos) << event.message;
   EXPECT_NE(event.message.find("exit code 3"), std::string::npos) << event.message;
   expect_gone();
