@@ -1,0 +1,177 @@
+// A whole worker, with a master that is a few lines of this test and a job program that is executor_child.
+#include "runtime/worker/worker.hpp"
+
+#include <condition_variable>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "runtime/protocol/worker.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+class WorkerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    program_ = read_file(EXECUTOR_CHILD, 1u << 30).value();
+    rpc::Limits limits;
+    limits.layout = protocol::layout();
+    master_->run([&] {
+      listener_ = master_->listen({"127.0.0.1:0"}, limits, [this](const rpc::ConnectionPtr&) { return handler(); }).value();
+    });
+    WorkerOptions options;
+    options.master = listener_->endpoint().text;
+    options.name = "w1";
+    options.rack = "east";
+    options.slots = 2;
+    options.memory_bytes = options.store_bytes = 64u << 20;
+    options.directory = (directory_.path() / "worker").string();
+    options.private_cluster = true;
+    worker_ = Worker::start(std::move(options)).value();
+    wait_for([this] { return registration_.has_value(); });
+  }
+  void TearDown() override {
+    worker_.reset();
+    master_->run([&] { listener_.reset(); });
+    master_->stop();
+  }
+
+  rpc::Handler handler() {
+    rpc::Handler handler;
+    handler.on_request = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+      if (message.type == protocol::kRegister) {
+        responder.reply(protocol::encode(protocol::Registered{NodeId(5), 20ms}));
+        const std::lock_guard lock(mutex_);
+        connection_ = connection;
+        registration_ = protocol::decode<protocol::Register>(message).value();
+        changed_.notify_all();
+      } else {
+        const auto request = protocol::decode<protocol::BinaryRequest>(message).value();
+        rpc::Payload payload = protocol::encode(protocol::BinaryChunk{program_.size()});
+        payload.bulk.emplace_back(
+            Buffer::copy_of(as_bytes(std::string_view(program_).substr(request.offset, protocol::kBinaryChunkBytes))));
+        responder.reply(std::move(payload));
+      }
+    };
+    handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) {
+      const std::lock_guard lock(mutex_);
+      if (message.type == protocol::kHeartbeat) ++heartbeats_;
+      if (message.type == protocol::kTaskEvents)
+        for (protocol::Event& event : protocol::decode<protocol::Events>(message).value().events)
+          events_.emplace(event.attempt, std::move(event));
+      changed_.notify_all();
+    };
+    return handler;
+  }
+  template <class Condition>
+  void wait_for(Condition condition) {
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(changed_.wait_for(lock, 60s, condition));
+  }
+  template <class... Command>
+  void command(Command... commands) {
+    protocol::Commands all;
+    (all.commands.push_back(std::move(commands)), ...);
+    master_->run([&] { connection_->notify(protocol::kCommands, protocol::encode(std::move(all))); });
+  }
+  protocol::JobSetup setup() {
+    protocol::JobSetup setup;
+    setup.job = JobId(7);
+    setup.name = setup.program = "child";
+    setup.directory = directory_.path().string();
+    setup.binary = hash_file(EXECUTOR_CHILD).value();
+    return setup;
+  }
+  static protocol::Launch launch(std::uint32_t stage) {
+    protocol::Launch launch;
+    launch.attempt = {{JobId(7), StageId(stage), 0}, 0};
+    launch.fingerprint = 42;
+    launch.stage_name = "the stage";
+    return launch;
+  }
+  protocol::Event ended(std::uint32_t stage) {
+    const AttemptId attempt = launch(stage).attempt;
+    wait_for([&] { return events_.contains(attempt); });
+    const std::lock_guard lock(mutex_);
+    return std::move(events_[attempt]);
+  }
+
+  TempDir directory_ = TempDir::create().value();
+  std::string program_;
+  std::unique_ptr<rpc::Reactor> master_ = rpc::Reactor::start("master");
+  std::unique_ptr<rpc::Listener> listener_;
+  std::unique_ptr<Worker> worker_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  rpc::ConnectionPtr connection_;
+  std::optional<protocol::Register> registration_;
+  std::map<AttemptId, protocol::Event> events_;
+  int heartbeats_ = 0;
+};
+
+TEST_F(WorkerTest, SaysWhoItIsAndThatItLives) {
+  EXPECT_EQ(registration_->name, "w1");
+  EXPECT_EQ(registration_->rack, "east");
+  EXPECT_EQ(registration_->slots, 2u);
+  EXPECT_EQ(registration_->data_address, worker_->data_address());
+  EXPECT_EQ(registration_->prefetch_bytes, 32u << 20);
+  wait_for([this] { return heartbeats_ >= 3; });
+}
+
+TEST_F(WorkerTest, FetchesAJobsProgramRunsItsTasksAndForgetsIt) {
+  command(setup(), launch(0), launch(1));
+  const auto finished = ended(0);
+  EXPECT_EQ(finished.kind, TaskEnd::finished) << finished.message;
+  EXPECT_EQ(as_chars(finished.result.view()), "done");
+  EXPECT_EQ(ended(1).kind, TaskEnd::user_code);
+  const auto jobs = directory_.path() / "worker" / "jobs";
+  EXPECT_TRUE(std::filesystem::exists(jobs / "7"));
+  command(protocol::ReleaseJob{JobId(7)});
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
+  while (std::filesystem::exists(jobs / "7") && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_FALSE(std::filesystem::exists(jobs / "7"));
+}
+
+TEST_F(WorkerTest, StartsAnotherExecutorAfterACrashAndShowsTheLog) {
+  command(setup(), launch(2));
+  EXPECT_EQ(ended(2).kind, TaskEnd::crashed);
+  command(launch(0));
+  EXPECT_EQ(ended(0).kind, TaskEnd::finished);
+  const auto log =
+      rpc::call(*master_, connection_, protocol::kReadLog, protocol::encode(protocol::LogRequest{JobId(7), 1u << 20}), 60s);
+  ASSERT_TRUE(log) << log.error().to_string();
+  EXPECT_NE(as_chars(log->bulk.view()).find("the last line before the end"), std::string_view::npos);
+}
+
+TEST_F(WorkerTest, KillsWhatRunsAndWhatWaitsForItsProgram) {
+  command(setup(), launch(3), protocol::Kill{launch(3).attempt, "preempted"});
+  const auto killed = ended(3);
+  EXPECT_EQ(killed.kind, TaskEnd::killed);
+  EXPECT_EQ(killed.message, "preempted");
+}
+
+TEST_F(WorkerTest, AProgramThatIsAnotherIsNotRun) {
+  auto other = setup();
+  other.binary.low ^= 1;
+  command(other, launch(0));
+  const auto event = ended(0);
+  EXPECT_EQ(event.kind, TaskEnd::environment);
+  EXPECT_NE(event.message.find("damaged"), std::string::npos) << event.message;
+}
+
+TEST_F(WorkerTest, OfAPrivateClusterEndsWithItsMaster) {
+  command(setup(), launch(4));
+  master_->run([&] { connection_->close(); });
+  EXPECT_NE(worker_->wait().code(), Code::internal);
+}
+
+}  // namespace
+}  // namespace weft::runtime
