@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "schedulers/prediction/shuffle_units.hpp"
+#include "schedulers/prediction/prefetch_rounds.hpp"
 #include "schedulers/view/view.hpp"
 
 namespace weft::schedulers {
@@ -121,7 +121,7 @@ class Scheduler {
 
   /// Whose shuffle blocks leave memory first when those that were brought to placed tasks do not all fit. The master asks it before
   /// each such decision.
-  virtual UnitOrder unit_order() const { return UnitOrder::by_submission; }
+  virtual RoundOrder round_order() const { return RoundOrder::by_submission; }
 
   /// Promises that after schedule() no runnable task fits on any usable node's room.
   virtual bool work_conserving() const { return false; }

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/random.hpp"
-#include "engine/master/unit_book.hpp"
+#include "engine/master/prefetch_budget.hpp"
 #include "schedulers/registry.hpp"
 #include "schedulers/view/state.hpp"
 
@@ -182,19 +182,19 @@ void measure(const std::string& spec, std::uint32_t pending) {
 void measure_units() {
   constexpr std::uint32_t kManyNodes = 10'000, kRounds = 5;
   constexpr double kUnitsLimitMicros = 100'000;  // a tenth of the time, as it is made once a second at most with so many
-  master::UnitBook book;
-  std::vector<master::UnitBook::Place> places;
+  master::PrefetchBudget book;
+  std::vector<master::PrefetchBudget::Place> places;
   for (std::uint32_t node = 1; node <= kManyNodes; ++node) {
     book.join(NodeId(node), 600);
     for (std::uint32_t i = 0; i < 2 * kRounds; ++i)
       places.push_back({(node - 1) * 2 * kRounds + i, StageId(1), NodeId(node), i / 2, 100});
   }
-  const master::UnitBook::Key key{JobId(1), StageId(0)};
+  const master::PrefetchBudget::Key key{JobId(1), StageId(0)};
   std::vector<double> micros;
   for (int i = 0; i < 11; ++i) {
     book.place(key, {}, places);
     const double before = thread_micros();
-    book.decide(UnitOrder::by_units_left);
+    book.decide(RoundOrder::by_rounds_left);
     micros.push_back(thread_micros() - before);
     if (book.standing(key).rounds != 2) throw std::runtime_error("another choice of units than expected");
   }

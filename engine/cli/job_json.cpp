@@ -62,19 +62,19 @@ std::string job_json(const master::JobStatus& job, Duration now) {
     json.begin_object().member("id", stage.id.value()).member("name", stage.name).member("tasks", stage.tasks);
     json.member("finished", stage.finished).member("running", stage.running).member("failed_attempts", stage.failed_attempts);
     json.member("speculative_attempts", stage.speculative).member("speculative_won", stage.speculative_won);
-    json.member("tasks_in_two_attempts", stage.racing);
+    json.member("tasks_in_two_attempts", stage.speculating);
     json.member("state", stage_state(stage)).member("reason", stage.reason);
     json.member("input_bytes", stage.input_bytes).member("shuffle_bytes", stage.shuffle_bytes);
     if (job.shuffle_replicas > 1)
-      json.member("replicas", stage.copies)
-          .member("replicas_abandoned", stage.copies_left)
-          .member("replicas_used", stage.copies_used);
+      json.member("replicas", stage.replicas)
+          .member("replicas_abandoned", stage.replicas_abandoned)
+          .member("replicas_used", stage.replicas_used);
     if (stage.predicted_shuffle_bytes > 0)
       json.member("predicted_shuffle_bytes", stage.predicted_shuffle_bytes)
           .member("predicted_largest_partition_bytes", stage.predicted_largest_partition);
     if (stage.rounds_evicted > 0)
-      json.member("rounds_deferred", stage.rounds_held_back)
-          .member("deferred_bytes", stage.bytes_held_back)
+      json.member("rounds_deferred", stage.rounds_deferred)
+          .member("deferred_bytes", stage.bytes_deferred)
           .member("rounds_evicted", stage.rounds_evicted)
           .member("rounds_returned", stage.rounds_returned);
     json.end_object();
@@ -96,7 +96,7 @@ std::string explanation_json(const client::Explanation& explanation) {
   JsonWriter json;
   json.begin_object().member("id", job.id.value()).member("name", job.name).member("state", state_name(job.state));
   json.member("summary", job.summary).member("running", job.running).member("finished", job.finished);
-  json.member("tasks_in_two_attempts", job.racing).member("stragglers_waiting", job.straggling).key("waiting").begin_array();
+  json.member("tasks_in_two_attempts", job.speculating).member("stragglers_waiting", job.straggling).key("waiting").begin_array();
   for (const master::WaitingTasks& group : job.waiting) {
     json.begin_object().member("stage", group.stage.value()).member("name", group.stage_name).member("tasks", group.tasks);
     json.member("kind", why_name(group.why)).member("reason", group.reason);

@@ -14,7 +14,7 @@ namespace {
 std::string speculative(const master::StageStatus& stage) {
   std::string text = std::to_string(stage.speculative);
   if (stage.speculative_won > 0) text += fmt::format(", {} won", stage.speculative_won);
-  if (stage.racing > 0) text += fmt::format(", {} running", stage.racing);
+  if (stage.speculating > 0) text += fmt::format(", {} running", stage.speculating);
   return text;
 }
 
@@ -22,8 +22,8 @@ std::string speculative(const master::StageStatus& stage) {
 std::string shuffled(const master::StageStatus& stage) {
   std::string text = human_bytes(stage.shuffle_bytes);
   if (stage.predicted_shuffle_bytes > 0) text += fmt::format(" of about {}", human_bytes(stage.predicted_shuffle_bytes));
-  if (stage.rounds_held_back > 0)
-    text += fmt::format(", {} rounds of {} deferred", stage.rounds_held_back, human_bytes(stage.bytes_held_back));
+  if (stage.rounds_deferred > 0)
+    text += fmt::format(", {} rounds of {} deferred", stage.rounds_deferred, human_bytes(stage.bytes_deferred));
   return text;
 }
 
@@ -31,9 +31,9 @@ std::string shuffled(const master::StageStatus& stage) {
 std::string replicas_line(const master::JobStatus& job) {
   std::uint32_t made = 0, abandoned = 0, used = 0;
   for (const master::StageStatus& stage : job.stages) {
-    made += stage.copies;
-    abandoned += stage.copies_left;
-    used += stage.copies_used;
+    made += stage.replicas;
+    abandoned += stage.replicas_abandoned;
+    used += stage.replicas_used;
   }
   std::string text = job.state == master::JobState::running ? fmt::format("replicas of map outputs: {} made", made)
                                                             : std::string("map outputs had replicas");

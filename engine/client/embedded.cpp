@@ -128,8 +128,8 @@ class EmbeddedSession final : public Session {
 
   /// Once: a scheduler that fails may fail at every event.
   void tell_trouble() {
-    if (core_->trouble().faults == 0 || std::exchange(trouble_told_, true)) return;
-    Log("driver").error("{}", core_->trouble().fault);
+    if (core_->scheduler_faults().faults == 0 || std::exchange(trouble_told_, true)) return;
+    Log("driver").error("{}", core_->scheduler_faults().fault);
   }
 
   void carry_out(master::LaunchTask& launch) { slots_->launch(std::move(launch)); }

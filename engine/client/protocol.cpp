@@ -129,16 +129,16 @@ void map(Io& io, master::StageStatus& stage) {
   io(WEFT_WIRE(ShuffleBytes), stage.shuffle_bytes);
   io(WEFT_WIRE(Speculative), stage.speculative);
   io(WEFT_WIRE(SpeculativeWon), stage.speculative_won);
-  io(WEFT_WIRE(Racing), stage.racing);
+  io(WEFT_WIRE(Racing), stage.speculating);
   io(WEFT_WIRE(PredictedShuffleBytes), stage.predicted_shuffle_bytes);
   io(WEFT_WIRE(PredictedLargestPartition), stage.predicted_largest_partition);
-  io(WEFT_WIRE(RoundsHeldBack), stage.rounds_held_back);
-  io(WEFT_WIRE(BytesHeldBack), stage.bytes_held_back);
+  io(WEFT_WIRE(RoundsHeldBack), stage.rounds_deferred);
+  io(WEFT_WIRE(BytesHeldBack), stage.bytes_deferred);
   io(WEFT_WIRE(RoundsEvicted), stage.rounds_evicted);
   io(WEFT_WIRE(RoundsReturned), stage.rounds_returned);
-  io(WEFT_WIRE(Copies), stage.copies);
-  io(WEFT_WIRE(CopiesLeft), stage.copies_left);
-  io(WEFT_WIRE(CopiesUsed), stage.copies_used);
+  io(WEFT_WIRE(Copies), stage.replicas);
+  io(WEFT_WIRE(CopiesLeft), stage.replicas_abandoned);
+  io(WEFT_WIRE(CopiesUsed), stage.replicas_used);
 }
 
 template <class Io>
@@ -246,7 +246,7 @@ void map(Io& io, client::Explanation& explanation) {
   io(WEFT_WIRE(Summary), job.summary);
   io(WEFT_WIRE(Running), job.running);
   io(WEFT_WIRE(Finished), job.finished);
-  io(WEFT_WIRE(Racing), job.racing);
+  io(WEFT_WIRE(Racing), job.speculating);
   io(WEFT_WIRE(Straggling), job.straggling);
   io(WEFT_WIRE(Waiting), job.waiting);
   io(WEFT_WIRE(Now), explanation.now);

@@ -131,7 +131,7 @@ struct SchedulerInfo {
   std::string spec;
   std::vector<std::string> files;            // it was made from
   std::map<std::string, std::string> known;  // schedulers there are, and what they do
-  master::SchedulerTrouble trouble;
+  master::SchedulerFaults trouble;
   Duration now{0};
 };
 struct NodeStatus {

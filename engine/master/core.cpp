@@ -22,7 +22,7 @@ Result<JobStatus> Core::job(JobId id, bool predict) const { return impl_->job(id
 std::vector<JobStatus> Core::jobs() const { return impl_->jobs(); }
 Result<JobExplanation> Core::explain(JobId id) const { return impl_->explain(id); }
 const schedulers::ClusterView& Core::view() const { return impl_->view(); }
-const SchedulerTrouble& Core::trouble() const { return impl_->trouble(); }
+const SchedulerFaults& Core::scheduler_faults() const { return impl_->scheduler_faults(); }
 const SchedulerConfigured& Core::configuration() const { return impl_->configuration(); }
 Result<std::vector<schedulers::GroupStatus>> Core::groups() const { return impl_->groups(); }
 
@@ -101,15 +101,15 @@ JobStatus Core::Impl::status_of(const JobRecord& job, bool with_stages) const {
     out.shuffle_bytes = stage.shuffle_bytes;
     out.speculative = stage.speculative;
     out.speculative_won = stage.speculative_won;
-    const UnitBook::Standing units = units_.standing({job.spec.job, id});
-    out.rounds_held_back = units.rounds;
-    out.bytes_held_back = units.bytes;
+    const PrefetchBudget::Standing units = units_.standing({job.spec.job, id});
+    out.rounds_deferred = units.rounds;
+    out.bytes_deferred = units.bytes;
     out.rounds_evicted = units.evicted;
     out.rounds_returned = units.returned;
-    out.racing = static_cast<std::uint32_t>(info.second.size());
-    out.copies = stage.copies.there();
-    out.copies_left = stage.copies.left;
-    out.copies_used = stage.copies.used;
+    out.speculating = static_cast<std::uint32_t>(info.speculative.size());
+    out.replicas = stage.copies.there();
+    out.replicas_abandoned = stage.copies.left;
+    out.replicas_used = stage.copies.used;
     out.waiting = stage.active && !info.ready;
     if (out.waiting) {
       out.reason = "its inputs are not complete";

@@ -27,7 +27,7 @@ struct CoreOptions {
   /// Adjacent partitions are given to one task until it reads so much, where the plan allows it and enough tasks for all slots
   /// stay; 0: never.
   std::uint64_t merge_bytes = 1u << 20;
-  Time placement_patience = std::chrono::minutes(1);  // for tasks that no worker there is large enough for, once accepted
+  Time placement_wait = std::chrono::minutes(1);  // for tasks that no worker there is large enough for, once accepted
   Time decide_every{0};        // the scheduler is called at multiples of this only; 0: after each event that could allow a launch
   bool on_heartbeats = false;  // with decide_every 0: only for the node a heartbeat came from (Hadoop 1), and for its own timers
   /// A stage may start when so much of each of its inputs is there; running tasks are told of further map outputs
@@ -50,17 +50,17 @@ struct StageStatus {
   std::string reason;    // the last thing said about why a task of it does not run (weft job explain); empty when none
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;    // read from files, written to its shuffle
   std::uint32_t speculative = 0, speculative_won = 0;  // second attempts launched; of these, those that finished first
-  std::uint32_t racing = 0;                            // tasks that run in two attempts now
+  std::uint32_t speculating = 0;                       // tasks that run in two attempts now
   /// Of its shuffle, once it is whole (a prediction by schedulers/prediction/size_prediction.hpp): all of it, and its largest
   /// partition. 0: not known, or not asked for.
   std::uint64_t predicted_shuffle_bytes = 0, predicted_largest_partition = 0;
   /// Of its shuffle, rounds of readers whose blocks wait out of the nodes' memory now, and these blocks; rounds that were told to
   /// wait since the first was, and of these, those that were wanted in memory again.
-  std::uint32_t rounds_held_back = 0;
-  std::uint64_t bytes_held_back = 0;
+  std::uint32_t rounds_deferred = 0;
+  std::uint64_t bytes_deferred = 0;
   std::uint32_t rounds_evicted = 0, rounds_returned = 0;
   /// Of its map outputs, with two copies: those that have the second one, those that will not, and those lost whose copy is used.
-  std::uint32_t copies = 0, copies_left = 0, copies_used = 0;
+  std::uint32_t replicas = 0, replicas_abandoned = 0, replicas_used = 0;
 };
 
 struct JobStatus {
@@ -83,7 +83,7 @@ struct JobStatus {
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called
 /// again at the next event.
-struct SchedulerTrouble {
+struct SchedulerFaults {
   std::uint64_t refused = 0;  // decisions, ever
   std::uint64_t faults = 0;   // calls that threw or were cut off, ever
   std::string fault;          // the last of them, in words
@@ -107,8 +107,8 @@ struct JobExplanation {
   JobState state = JobState::running;
   std::string summary;  // of the whole job, one line
   std::uint64_t running = 0, finished = 0;
-  std::uint64_t racing = 0, straggling = 0;  // of the running: in two attempts; slow, and a second attempt would help
-  std::vector<WaitingTasks> waiting;         // by stage
+  std::uint64_t speculating = 0, straggling = 0;  // of the running: in two attempts; slow, and a second attempt would help
+  std::vector<WaitingTasks> waiting;              // by stage
 };
 
 /// Makes a scheduler from its text and the texts of the files that it names. No I/O.
@@ -131,7 +131,7 @@ class Core {
   std::vector<JobStatus> jobs() const;  // by id; without stages
   Result<JobExplanation> explain(JobId id) const;
   const schedulers::ClusterView& view() const;
-  const SchedulerTrouble& trouble() const;
+  const SchedulerFaults& scheduler_faults() const;
   /// What the last SchedulerConfigured said; empty before the first.
   const SchedulerConfigured& configuration() const;
   /// Pools or queues as the scheduler sees them. The error is what it threw.

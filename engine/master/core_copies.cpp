@@ -24,8 +24,8 @@ ShuffleId shuffle_of(const StageRecord& stage) { return ShuffleId(stage.plan.id.
 void Core::Impl::copy_output(JobRecord& job, StageRecord& stage, std::uint32_t map) {
   if (job.spec.shuffle_replicas < 2) return;
   const schedulers::TaskInfo& task = stage.info->tasks[map];
-  StageCopies& copies = stage.copies;
-  const auto place = copy_places_.pick(state_.node(task.node)->rack, [&](NodeId node) {
+  StageReplicas& copies = stage.copies;
+  const auto place = replica_placement_.pick(state_.node(task.node)->rack, [&](NodeId node) {
     return node != task.node && !copies.barred(map, node) && state_.node(node)->usable();
   });
   if (!place) {
@@ -35,7 +35,7 @@ void Core::Impl::copy_output(JobRecord& job, StageRecord& stage, std::uint32_t m
   copies.waiting.erase(map);
   copies.begin(map, *place);
   copies.holders.insert(*place);
-  copy_places_.change(*place, +1);
+  replica_placement_.change(*place, +1);
   job.nodes.insert(*place);
   emit(CopyOutput{*place, job.spec.job, shuffle_of(stage), {map, task.attempt(), task.node}});
 }
@@ -52,18 +52,18 @@ void Core::Impl::copy_waiting_outputs() {
 
 /// Its bytes may stay where they are until the shuffle is released.
 void Core::Impl::forget_copy(StageRecord& stage, std::uint32_t map) {
-  StageCopies& copies = stage.copies;
+  StageReplicas& copies = stage.copies;
   copies.waiting.erase(map);
   copies.failures.erase(map);
   copies.unbar(map);
-  const StageCopies::Copy* copy = copies.of(map);
+  const StageReplicas::Copy* copy = copies.of(map);
   if (copy == nullptr) return;
-  copy_places_.change(copy->node, -1);
+  replica_placement_.change(copy->node, -1);
   copies.erase(map);
 }
 
 void Core::Impl::forget_copies(StageRecord& stage) {
-  for (const auto& [map, copy] : stage.copies.all()) copy_places_.change(copy.node, -1);
+  for (const auto& [map, copy] : stage.copies.all()) replica_placement_.change(copy.node, -1);
   const std::uint32_t left = stage.copies.left, used = stage.copies.used;
   stage.copies = {};
   stage.copies.left = left;
@@ -72,11 +72,11 @@ void Core::Impl::forget_copies(StageRecord& stage) {
 
 /// True when the output, which is lost where it was, is at its copy from now on. False: it has none.
 bool Core::Impl::use_copy(JobRecord& job, StageRecord& stage, std::uint32_t map, const std::string& why) {
-  const StageCopies::Copy* copy = stage.copies.of(map);
+  const StageReplicas::Copy* copy = stage.copies.of(map);
   if (copy == nullptr || !copy->there) return false;
   schedulers::TaskInfo& task = stage.info->tasks[map];
   const NodeId from = task.node, to = copy->node;
-  copy_places_.change(to, -1);
+  replica_placement_.change(to, -1);
   stage.copies.erase(map);
   stage.copies.bar(map, from);
   stage.copies.holders.insert(from);
@@ -119,7 +119,7 @@ Result<StageRecord*> Core::Impl::copying_stage(const OutputCopy& copy) {
     return fail(Code::not_found, fmt::format("node {} is not known (any more)", copy.node.value()));
   const auto stage = job->stages.find(StageId(copy.shuffle.value()));
   if (stage == job->stages.end()) return fail(Code::not_found, fmt::format("there is no shuffle {}", copy.shuffle.value()));
-  const StageCopies::Copy* known = stage->second.copies.of(copy.map);
+  const StageReplicas::Copy* known = stage->second.copies.of(copy.map);
   if (known == nullptr || known->there || known->node != copy.node || stage->second.info->tasks[copy.map].attempt() != copy.attempt)
     return fail(Code::cancelled, fmt::format("nobody waits for a copy of the output of map {} (attempt {}) on node {}", copy.map,
                                              copy.attempt, copy.node.value()));
@@ -137,7 +137,7 @@ Result<void> Core::Impl::on(CopyFailed event) {
   WEFT_ASSIGN(StageRecord * stage, copying_stage(event.copy));
   const std::uint32_t map = event.copy.map;
   state_.mutable_node(event.copy.node).last_heard = state_.now();
-  copy_places_.change(event.copy.node, -1);
+  replica_placement_.change(event.copy.node, -1);
   stage->copies.erase(map);
   stage->copies.bar(map, event.copy.node);
   if (++stage->copies.failures[map] < kCopyTries) {

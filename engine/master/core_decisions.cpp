@@ -16,19 +16,19 @@ Result<void> Core::Impl::launch(const TaskId& id, NodeId node, std::string_view 
   const bool second = info.state == schedulers::TaskState::running;
   AttemptId attempt{id, info.attempts};
   if (second) {
-    state_.add_second(id, *stage.info, node);
+    state_.add_speculative(id, *stage.info, node);
     ++stage.speculative;
   } else {
     state_.set_task(*job.info, *stage.info, id.index, schedulers::TaskState::running);
     ++info.attempts;
-    info.later = 0;
+    info.later_attempts = 0;
     info.node = node;
     info.launched = state_.now();
   }
   state_.occupy(node, attempt, *job.info, stage.info->demand);
   ++running_;
   ++changes_;
-  if (!stage.inputs_complete) ++early_;
+  if (!stage.info->inputs_complete) ++early_;
   job.nodes.insert(node);
   emit_launch(job, stage, attempt, node, reason);
   using Kind = schedulers::Notice::Kind;
@@ -42,7 +42,7 @@ void Core::Impl::emit_launch(JobRecord& job, StageRecord& stage, const AttemptId
   LaunchTask command;
   command.node = node;
   command.attempt = attempt;
-  command.speculative = stage.info->second.contains(attempt.task.index);
+  command.speculative = stage.info->speculative.contains(attempt.task.index);
   command.spec = spec_of(job, stage, attempt.task.index);
   const plan::Branch& branch = stage.plan.branches[command.spec.branch];
   command.inputs = branch.partitioned;

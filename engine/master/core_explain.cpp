@@ -18,7 +18,7 @@ std::string count_of(std::uint64_t number, std::string_view noun) {
 /// What is known of second attempts, in brackets.
 std::string twice(const JobExplanation& job) {
   std::vector<std::string> parts;
-  if (job.racing > 0) parts.push_back(fmt::format("{} in two attempts", job.racing));
+  if (job.speculating > 0) parts.push_back(fmt::format("{} in two attempts", job.speculating));
   if (job.straggling > 0)
     parts.push_back(
         fmt::format("{} much slower than others of the stage, until another worker has room for a second attempt", job.straggling));
@@ -117,7 +117,7 @@ Result<JobExplanation> Core::Impl::explain(JobId id) const {
   out.name = job.spec.name;
   out.running = job.info->running;
   out.finished = job.info->finished;
-  for (StageId stage : job.open) out.racing += job.stages.at(stage).info->second.size();
+  for (StageId stage : job.open) out.speculating += job.stages.at(stage).info->speculative.size();
   const std::set<TaskId>& slow = state_.stragglers();
   out.straggling = static_cast<std::uint64_t>(
       std::distance(slow.lower_bound({id, StageId(0), 0}), slow.lower_bound({JobId(id.value() + 1), StageId(0), 0})));

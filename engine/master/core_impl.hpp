@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/master/copy_places.hpp"
 #include "engine/master/core.hpp"
-#include "engine/master/stage_copies.hpp"
-#include "engine/master/unit_book.hpp"
+#include "engine/master/prefetch_budget.hpp"
+#include "engine/master/replica_placement.hpp"
+#include "engine/master/stage_replicas.hpp"
 #include "schedulers/view/state.hpp"
 
 namespace weft::master {
@@ -28,7 +28,6 @@ struct StageRecord {
   schedulers::StageInfo* info = nullptr;
   std::vector<StageId> inputs;        // each once
   std::optional<ActionId> action;     // result stages of an action that is not finished
-  bool inputs_complete = false;       // as of the last refresh
   bool active = false;                // somebody waits for it: its missing tasks are to run once its inputs are complete
   bool released = false;              // the driver will not read it again
   bool shaped = false;                // it was ready once: its number of tasks stays
@@ -45,7 +44,7 @@ struct StageRecord {
   std::set<std::uint32_t> untold;                      // maps whose outputs they do not know of yet
   std::uint32_t units_sized_by = 0;                    // maps that had ended when what they bring was foretold last; 0: never
   std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
-  StageCopies copies;                                  // of its outputs
+  StageReplicas copies;                                // of its outputs
   bool unlike = false;                                 // its maps write for different reduces: one says nothing of the others
   std::vector<StageId> placed_by;                      // inputs by whose sizes its tasks were given nodes, in that order
   std::uint32_t speculative = 0, speculative_won = 0;  // second attempts launched, and those that finished first
@@ -81,12 +80,12 @@ struct TaskRef {
   std::uint32_t index;
   bool second = false;  // the second attempt of the task
   schedulers::TaskInfo& info() const { return stage->info->tasks[index]; }
-  const schedulers::SecondAttempt& second_info() const { return stage->info->second.at(index); }
+  const schedulers::SpeculativeAttempt& second_info() const { return stage->info->speculative.at(index); }
   TaskId id() const { return {job->spec.job, stage->plan.id, index}; }
   AttemptId attempt() const { return {id(), second ? second_info().attempt : info().attempt()}; }
   NodeId node() const { return second ? second_info().node : info().node; }
   Time launched() const { return second ? second_info().launched : info().launched; }
-  bool races() const { return stage->info->second.contains(index); }
+  bool races() const { return stage->info->speculative.contains(index); }
   TaskRef rival() const { return {job, stage, index, !second}; }  // when it races
 };
 
@@ -100,7 +99,7 @@ class Core::Impl final : public schedulers::Decisions {
   std::vector<JobStatus> jobs() const;
   Result<JobExplanation> explain(JobId id) const;
   const schedulers::ClusterView& view() const { return state_; }
-  const SchedulerTrouble& trouble() const { return trouble_; }
+  const SchedulerFaults& scheduler_faults() const { return trouble_; }
   const SchedulerConfigured& configuration() const { return configuration_; }
   Result<std::vector<schedulers::GroupStatus>> groups() const;
 
@@ -186,7 +185,7 @@ class Core::Impl final : public schedulers::Decisions {
   void resize_units(const JobRecord& job, StageRecord& input);
   void read_units(const JobRecord& job, const StageRecord& reader, std::uint32_t task);
   void decide_units();
-  schedulers::UnitOrder unit_order();
+  schedulers::RoundOrder round_order();
 
   // How partitions become tasks (core_shape.cpp), hot ones (core_skew.cpp).
   void shape(const JobRecord& job, StageRecord& stage);
@@ -293,7 +292,7 @@ class Core::Impl final : public schedulers::Decisions {
   std::deque<JobId> ended_order_;
   std::map<JobId, Error> doomed_;  // to fail at the end of this event
   std::set<NodeId> seen_nodes_;
-  CopyPlaces copy_places_;
+  ReplicaPlacement replica_placement_;
   struct LostNode {
     std::string name, reason;
     Time at{0};
@@ -319,10 +318,10 @@ class Core::Impl final : public schedulers::Decisions {
   Speculation speculation_;
   std::set<std::pair<JobId, StageId>> watched_;  // stages whose running tasks are measured against finished ones
   std::optional<Time> next_look_;                // has a timer
-  UnitBook units_;
+  PrefetchBudget units_;
   std::optional<Time> units_decided_;  // last
   std::map<NodeId, double> paces_;     // how long attempts take there, over what their stages' do in the mean; recent ones
-  SchedulerTrouble trouble_;
+  SchedulerFaults trouble_;
   std::vector<std::uint64_t> sizes_;  // scratch
   std::vector<Time> durations_;       // scratch
 };

@@ -31,7 +31,7 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   state_.add_node(std::move(node), event.host, event.rack, options_.rack_uplink_bytes_per_second);
   if (options_.heartbeat_timeout > Time(0))
     set_timer(Timer::Purpose::heartbeat, event.node, state_.now() + options_.heartbeat_timeout);
-  copy_places_.add(event.node, state_.node(event.node)->rack);
+  replica_placement_.add(event.node, state_.node(event.node)->rack);
   count_shape(event.capacity, +1);
   units_.join(event.node, event.prefetch_bytes);
   notify({.kind = schedulers::Notice::Kind::node_joined, .node = event.node});
@@ -71,7 +71,7 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
   const std::string why = fmt::format("worker {} was lost: {}", node_name(id), reason);
   notify({.kind = schedulers::Notice::Kind::node_left, .node = id});
   note_lost_node(id, reason);
-  copy_places_.remove(id);
+  replica_placement_.remove(id);
   const std::set<AttemptId> running = state_.mutable_node(id).running;
   for (const AttemptId& attempt : running) {
     const TaskRef task = ref_of(attempt);

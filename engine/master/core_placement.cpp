@@ -63,7 +63,7 @@ void Core::Impl::review_placement() {
     if (!too_large(job)) {
       unplaceable_.erase(id);
     } else if (unplaceable_.insert(id).second) {
-      set_timer(Timer::Purpose::placement, {}, state_.now() + options_.placement_patience, id);
+      set_timer(Timer::Purpose::placement, {}, state_.now() + options_.placement_wait, id);
     }
   }
 }

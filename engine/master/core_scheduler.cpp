@@ -70,9 +70,9 @@ void Core::Impl::call_preplace(const schedulers::Preplaceable& what) {
   if (auto fault = fault_of([&] { scheduler_->preplace(state_, what, *this); })) scheduler_failed(std::move(*fault));
 }
 
-schedulers::UnitOrder Core::Impl::unit_order() {
-  schedulers::UnitOrder order = schedulers::UnitOrder::by_submission;
-  if (auto fault = fault_of([&] { order = scheduler_->unit_order(); })) scheduler_failed(std::move(*fault));
+schedulers::RoundOrder Core::Impl::round_order() {
+  schedulers::RoundOrder order = schedulers::RoundOrder::by_submission;
+  if (auto fault = fault_of([&] { order = scheduler_->round_order(); })) scheduler_failed(std::move(*fault));
   return order;
 }
 

@@ -35,7 +35,7 @@ std::vector<std::uint32_t> even_bounds(const std::vector<std::uint64_t>& bytes, 
 
 void Core::Impl::shape(const JobRecord& job, StageRecord& stage) {
   stage.shaped = true;
-  if (!stage.inputs_complete) return;
+  if (!stage.info->inputs_complete) return;
   cut(job, stage);
   if (stage.cuts.empty() && stage.placed_by.empty() && may_merge(job, stage)) merge(job, stage);
 }

@@ -18,9 +18,9 @@ std::uint32_t Core::Impl::start_threshold(const StageRecord& input) const {
 }
 
 void Core::Impl::set_inputs_complete(StageRecord& stage, bool complete) {
-  if (stage.inputs_complete == complete) return;
-  stage.inputs_complete = complete;
-  const std::uint64_t attempts = stage.info->running + stage.info->second.size();
+  if (stage.info->inputs_complete == complete) return;
+  stage.info->inputs_complete = complete;
+  const std::uint64_t attempts = stage.info->running + stage.info->speculative.size();
   if (complete) {
     early_ -= attempts;
   } else {
@@ -54,7 +54,7 @@ bool Core::Impl::starved(const JobRecord& job) const {
   const bool may_wait = !wakes_.empty() || (options_.on_heartbeats && !all_asked());
   return std::any_of(job.info->runnable.begin(), job.info->runnable.end(), [&](StageId id) {
     const StageRecord& stage = job.stages.at(id);
-    if (!stage.inputs_complete) return false;
+    if (!stage.info->inputs_complete) return false;
     if (!may_wait) return true;  // the scheduler was called, for every node, and nothing but waiting readers runs
     return std::none_of(state_.free_nodes().begin(), state_.free_nodes().end(), [&](NodeId id_of_node) {
       const schedulers::NodeInfo& node = *state_.node(id_of_node);
@@ -70,9 +70,9 @@ std::optional<TaskRef> Core::Impl::newest_early_reader() {
     if (!starved(job)) continue;
     for (StageId stage_id : job.open) {
       StageRecord& stage = job.stages.at(stage_id);
-      if (stage.inputs_complete || stage.info->running == 0) continue;
+      if (stage.info->inputs_complete || stage.info->running == 0) continue;
       for (std::uint32_t i = 0; i < stage.info->tasks.size(); ++i) {
-        const TaskRef task{&job, &stage, i, stage.info->second.contains(i)};
+        const TaskRef task{&job, &stage, i, stage.info->speculative.contains(i)};
         if (task.info().state != schedulers::TaskState::running) continue;
         if (!newest || task.launched() >= newest->launched()) newest = task;
       }

@@ -27,9 +27,9 @@ void Core::Impl::give_up_attempt(const TaskRef& task) {
   if (!task.races()) return state_.set_task(*task.job->info, *task.stage->info, task.index, schedulers::TaskState::pending);
   const NodeId node = task.node();
   if (task.second) {
-    state_.drop_second(*task.stage->info, task.index);
+    state_.drop_speculative(*task.stage->info, task.index);
   } else {
-    state_.promote_second(*task.stage->info, task.index);
+    state_.promote_speculative(*task.stage->info, task.index);
   }
   notify({schedulers::Notice::Kind::attempt_dropped, task.job->spec.job, task.stage->plan.id, task.index, node});
   watch_stage(*task.job, *task.stage);
@@ -44,9 +44,9 @@ void Core::Impl::win_race(const TaskRef& winner) {
   vacate(loser);
   if (winner.second) {
     ++winner.stage->speculative_won;
-    state_.promote_second(*winner.stage->info, winner.index);
+    state_.promote_speculative(*winner.stage->info, winner.index);
   } else {
-    state_.drop_second(*winner.stage->info, winner.index);
+    state_.drop_speculative(*winner.stage->info, winner.index);
   }
   notify({schedulers::Notice::Kind::attempt_dropped, winner.job->spec.job, winner.stage->plan.id, winner.index, node});
 }
@@ -86,7 +86,7 @@ void Core::Impl::look_at(Time at) {
 /// Adds what straggles. When a further task of the stage could, if none of them ends before.
 std::optional<Time> Core::Impl::find_stragglers(JobRecord& job, StageRecord& stage, std::vector<Straggling>& found) {
   const schedulers::StageInfo& info = *stage.info;
-  if (!info.ready || !stage.inputs_complete || !info.pending.empty()) return std::nullopt;
+  if (!info.ready || !stage.info->inputs_complete || !info.pending.empty()) return std::nullopt;
   const auto typical = typical_duration(stage);
   if (!typical) return std::nullopt;
   const double usual_bytes =
@@ -94,7 +94,7 @@ std::optional<Time> Core::Impl::find_stragglers(JobRecord& job, StageRecord& sta
   std::optional<Time> next;
   for (std::uint32_t i = 0; i < info.tasks.size(); ++i) {
     const schedulers::TaskInfo& task = info.tasks[i];
-    if (task.state != schedulers::TaskState::running || task.later >= kMostLater || info.second.contains(i)) continue;
+    if (task.state != schedulers::TaskState::running || task.later_attempts >= kMostLater || info.speculative.contains(i)) continue;
     // Who reads more than others may take longer.
     const double larger = usual_bytes > 0 ? std::max(1.0, static_cast<double>(task.input_bytes) / usual_bytes) : 1;
     const double expected = std::max(1e-9, in_seconds(*typical) * larger);
@@ -122,7 +122,7 @@ void Core::Impl::look_for_stragglers() {
       at = watched_.erase(at);
       continue;
     }
-    racing[at->first] += stage->info->second.size();
+    racing[at->first] += stage->info->speculative.size();
     const auto due = find_stragglers(job->second, *stage, found);
     if (due) next = next ? std::min(*next, *due) : due;
     ++at;

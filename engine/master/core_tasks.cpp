@@ -50,7 +50,7 @@ TaskRef Core::Impl::ref_of(const AttemptId& running) {
 void Core::Impl::release(const TaskRef& task) {
   --running_;
   ++changes_;
-  if (!task.stage->inputs_complete) --early_;
+  if (!task.stage->info->inputs_complete) --early_;
   state_.vacate(task.node(), task.attempt(), *task.job->info, task.stage->info->demand);
 }
 
@@ -131,7 +131,8 @@ void Core::Impl::store_output(const TaskRef& task, const TaskFinished& event) {
   sizes_.clear();
   for (const auto& partition : event.output) sizes_.push_back(partition.bytes);
   task.stage->info->output.add(task.index, event.node, sizes_);
-  if (task.stage->info->spread.empty() && event.spread.size() == event.output.size()) task.stage->info->spread = event.spread;
+  if (task.stage->info->sample_histogram.empty() && event.sample_histogram.size() == event.output.size())
+    task.stage->info->sample_histogram = event.sample_histogram;
   if (options_.slow_start < 1) extend_tables(*task.job, *task.stage, task);
 }
 

@@ -30,7 +30,7 @@ std::uint64_t to_bring(const schedulers::ShuffleSizes& output, double size, std:
 void Core::Impl::place_units(const JobRecord& job, StageRecord& input, const PartitionsByNode& partitions) {
   if (!units_.limited()) return;
   const auto sizes = schedulers::predict_partitions(*input.info);
-  std::vector<UnitBook::Place> places;
+  std::vector<PrefetchBudget::Place> places;
   for (const auto& [node, there] : partitions) {
     for (std::uint32_t rank = 0; rank < there.size(); ++rank) {
       const auto& [partition, reader] = there[rank];
@@ -65,7 +65,7 @@ void Core::Impl::resize_units(const JobRecord& job, StageRecord& input) {
 void Core::Impl::decide_units() {
   if (!units_.due() || (units_decided_ && state_.now() < *units_decided_ + pause_for(units_.places()))) return;
   units_decided_ = state_.now();
-  for (UnitBook::Change& change : units_.decide(unit_order())) {
+  for (PrefetchBudget::Change& change : units_.decide(round_order())) {
     const StageRecord& input = jobs_.at(change.key.first).stages.at(change.key.second);
     emit(PrefetchShuffle{change.node,
                          change.key.first,

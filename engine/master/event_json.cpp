@@ -117,9 +117,9 @@ void add(JsonWriter& json, const TaskFinished& event) {
   json.end_array();
   if (event.shuffle_times != shuffle::ShuffleTimes{})
     json.member("shuffle_read_ns", event.shuffle_times.read.count()).member("shuffle_write_ns", event.shuffle_times.write.count());
-  if (!event.spread.empty()) {
+  if (!event.sample_histogram.empty()) {
     json.key("spread").begin_array();
-    for (const std::uint32_t count : event.spread) json.value(count);
+    for (const std::uint32_t count : event.sample_histogram) json.value(count);
     json.end_array();
   }
   json.key("counters").begin_object();

@@ -94,7 +94,8 @@ struct TaskFinished {
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
   shuffle::ShuffleTimes shuffle_times{};
-  std::vector<std::uint32_t> spread{};  // of a sample of what its stage reads, over the output's partitions; empty: not known
+  std::vector<std::uint32_t>
+      sample_histogram{};  // of a sample of what its stage reads, over the output's partitions; empty: not known
 };
 using FailureKind = runtime::TaskEnd;
 struct TaskFailed {
@@ -182,7 +183,7 @@ struct PrefetchShuffle {
   std::uint64_t block_bytes = 0;                         // what a map writes for a partition, in the mean
   bool complete = false;                                 // there are no more maps
   /// Of the partitions: all that are to wait out of memory, the others being wanted in it; without: as said before.
-  std::optional<std::vector<std::uint32_t>> held_back{};
+  std::optional<std::vector<std::uint32_t>> deferred{};
 };
 /// The node is to make a second copy of that output from where it is, and to say what came of it (OutputCopied, CopyFailed).
 struct CopyOutput {

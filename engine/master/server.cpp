@@ -134,11 +134,11 @@ void ServerImpl::give_up(const Error& why) {
 }
 
 void ServerImpl::log_scheduler_faults() {
-  const SchedulerTrouble& trouble = (*core_)->trouble();
-  if (trouble.faults == faults_logged_) return;
+  const SchedulerFaults& faults = (*core_)->scheduler_faults();
+  if (faults.faults == faults_logged_) return;
   // A scheduler that fails may fail at every event: lines for the first failures, then for ever fewer.
-  if (trouble.faults < 10 || std::has_single_bit(trouble.faults)) log_.error("{} ({} times so far)", trouble.fault, trouble.faults);
-  faults_logged_ = trouble.faults;
+  if (faults.faults < 10 || std::has_single_bit(faults.faults)) log_.error("{} ({} times so far)", faults.fault, faults.faults);
+  faults_logged_ = faults.faults;
 }
 
 void ServerImpl::log_event(Time at, const std::string& line, const std::vector<Command>& commands) {
@@ -174,7 +174,7 @@ void ServerImpl::carry_out(PrefetchShuffle& prefetch) {
   std::vector<protocol::NodeAddress> holders = holders_of(prefetch.outputs);
   send(*node, prefetch.node,
        protocol::Prefetch{prefetch.job, prefetch.shuffle, std::move(prefetch.partitions), std::move(prefetch.outputs),
-                          std::move(holders), prefetch.block_bytes, prefetch.complete, std::move(prefetch.held_back)});
+                          std::move(holders), prefetch.block_bytes, prefetch.complete, std::move(prefetch.deferred)});
 }
 
 std::vector<protocol::NodeAddress> ServerImpl::holders_of(const std::vector<shuffle::MapOutput>& outputs) const {

@@ -32,7 +32,7 @@ void end_by_restart(JobStatus& job, Time at) {
   job.error = "the master was restarted";
   job.ended = at;
   for (StageStatus& stage : job.stages) {
-    stage.running = stage.racing = 0;
+    stage.running = stage.speculating = 0;
     stage.waiting = false;
     stage.reason.clear();
   }

@@ -49,7 +49,7 @@ Result<rpc::Payload> ServerImpl::on_show_scheduler() {
   for (const auto& [name, text] : core.configuration().files) info.files.push_back(name);
   const schedulers::Registry& registry = catalogue_->registry();
   for (const std::string& name : registry.names()) info.known[name] = registry.description(name);
-  info.trouble = core.trouble();
+  info.trouble = core.scheduler_faults();
   info.now = now();
   return client::encode(info);
 }

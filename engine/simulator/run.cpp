@@ -24,7 +24,7 @@ master::CoreOptions core_options(const ClusterModel& model, const Machines& mach
   options.split_bytes = 0;  // partitions are as the workload has them
   options.merge_bytes = 0;
   options.rack_uplink_bytes_per_second = machines.uplink_capacity();
-  options.placement_patience = std::chrono::hours(24 * 365);  // nodes come back
+  options.placement_wait = std::chrono::hours(24 * 365);  // nodes come back
   options.finished_jobs_kept = 1;
   return options;
 }
@@ -70,7 +70,7 @@ Result<RunResult> Run::run() {
       accounts_.finish(options_.until && over_ < jobs_.size() ? std::max(now_, *options_.until) : now_, traffic_so_far());
   result.scheduler = scheduler_name_;
   result.seed = model_.seed;
-  result.refused_decisions = core_.trouble().refused;
+  result.refused_decisions = core_.scheduler_faults().refused;
   result.node_deaths = deaths_count_;
   result.events = events_applied_;
   result.event_digest = digest_.value();

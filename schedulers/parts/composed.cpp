@@ -57,7 +57,7 @@ Result<void> Composed::start(const ClusterView& view, Scheduler* before) {
   WEFT_TRY(start(parts_.who, &Composition::who));
   WEFT_TRY(start(parts_.leftover, &Composition::leftover));
   WEFT_TRY(start(parts_.stages, &Composition::stages));
-  WEFT_TRY(start(parts_.patience, &Composition::patience));
+  WEFT_TRY(start(parts_.locality_wait, &Composition::locality_wait));
   WEFT_TRY(start(parts_.reduces, &Composition::reduces));
   WEFT_TRY(start(parts_.preemption, &Composition::preemption));
   return start(parts_.yield, &Composition::yield);
@@ -69,14 +69,14 @@ void Composed::on_event(const ClusterView& view, const Notice& notice) {
     if (auto found = glances_.find(notice.job); found != glances_.end()) found->second.known = found->second.told = false;
   }
   parts_.who->on_event(view, notice);
-  for (Part* part : std::initializer_list<Part*>{parts_.leftover.get(), parts_.stages.get(), parts_.patience.get(),
+  for (Part* part : std::initializer_list<Part*>{parts_.leftover.get(), parts_.stages.get(), parts_.locality_wait.get(),
                                                  parts_.reduces.get(), parts_.preemption.get(), parts_.yield.get()}) {
     if (part != nullptr) part->on_event(view, notice);
   }
 }
 
 bool Composed::work_conserving() const {
-  return parts_.who->offers_all() && !parts_.patience && !parts_.reduces && (!parts_.yield || parts_.second_pass) &&
+  return parts_.who->offers_all() && !parts_.locality_wait && !parts_.reduces && (!parts_.yield || parts_.second_pass) &&
          parts_.remote_per_call == 0 && parts_.reduces_per_call == 0;
 }
 
@@ -103,10 +103,10 @@ void Composed::schedule(const ClusterView& view, const Trigger& trigger, Decisio
 
 void Composed::speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions) {
   // Who waits for a better place may take this one soon.
-  if ((parts_.patience || parts_.reduces) && !view.runnable_jobs().empty()) return;
+  if ((parts_.locality_wait || parts_.reduces) && !view.runnable_jobs().empty()) return;
   const bool strict = parts_.yield && !parts_.second_pass;
   if (strict) parts_.yield->plan(view);
-  place_second_attempts(view, trigger, decisions, [&](const JobInfo& job, const StageInfo& stage) {
+  place_speculative_attempts(view, trigger, decisions, [&](const JobInfo& job, const StageInfo& stage) {
     return parts_.who->has_room(view, job, stage) && (!strict || parts_.yield->may_launch(view, job, stage));
   });
 }
@@ -135,8 +135,8 @@ void Composed::give_away(WhoNext& who) {
   const std::vector<SlotKind> kinds = slot_kinds(*view_);
   typed_ = kinds.size() > 1;
   // Room and pending tasks only become fewer in a pass, so whom nothing suited nothing will suit. Not so where the best place for
-  // one task depends on the room that another has taken, or where patience ends.
-  const bool steady = !parts_.patience && !parts_.reduces;
+  // one task depends on the room that another has taken, or where a locality wait ends.
+  const bool steady = !parts_.locality_wait && !parts_.reduces;
   for (SlotKind kind : kinds) {
     kind_ = kind;
     starts_over_ = true;
@@ -162,13 +162,13 @@ bool Composed::serve(const JobInfo& job) {
   } else {
     order_.assign(job.runnable.begin(), job.runnable.end());
   }
-  Locality allowed = parts_.patience ? parts_.patience->allowed(*view_, job) : Locality::any;
+  Locality allowed = parts_.locality_wait ? parts_.locality_wait->allowed(*view_, job) : Locality::any;
   for (;;) {
     bool waits = false;
     for (StageId id : order_) {
       const StageInfo& stage = *job.stage(id);
       if (stage.pending.empty() || slot_kind_of(stage, typed_) != kind_ || !may_launch(job, stage)) continue;
-      // Patience is for files; where readers of shuffles go is the placement's business.
+      // A locality wait is for files; where readers of shuffles go is the placement's business.
       const Locality limit = parts_.reduces && stage.reads_shuffle ? Locality::any : allowed;
       if (place(job, stage, limit)) return true;
       explain(job, stage, limit);
@@ -176,8 +176,8 @@ bool Composed::serve(const JobInfo& job) {
       waits = waits || (limit != Locality::any && particular && !hopeless(stage.demand));
     }
     if (!waits || !skipped_.insert(job.id).second) return false;  // one opportunity per node and call
-    if (!parts_.patience->skipped(*view_, job, open_, *decisions_)) return false;
-    allowed = parts_.patience->allowed(*view_, job);
+    if (!parts_.locality_wait->skipped(*view_, job, open_, *decisions_)) return false;
+    allowed = parts_.locality_wait->allowed(*view_, job);
   }
 }
 
@@ -306,7 +306,7 @@ std::optional<std::uint32_t> Composed::pick(const JobInfo& job, const StageInfo&
     if (auto promised = stage.preplaced.find(node.id); promised != stage.preplaced.end()) return *promised->second.begin();
     // What has no preference, or is tried again elsewhere, is as near here as anywhere.
     if (auto task = stage.pending.pick(node.id, node.host, node.rack, Locality::node)) return task;
-    if (!parts_.patience) return std::nullopt;
+    if (!parts_.locality_wait) return std::nullopt;
     auto task = stage.pending.pick(node.id, node.host, node.rack, Locality::any);
     if (!task || stage.tasks[*task].preplaced) return std::nullopt;
     if (stage.pending.unconstrained().contains(*task) && !stage.pending.hosts(*task).empty()) task.reset();
@@ -340,7 +340,7 @@ bool Composed::launch_on(const JobInfo& job, const StageInfo& stage, Offer& offe
   if (!decisions_->launch(TaskId{job.id, stage.id, *task}, offer.node, reason)) return false;
   if (reads_shuffle) ++offer.reduces;
   if (placed && level == Locality::any) ++offer.remote;
-  if (parts_.patience && (placed || promised)) parts_.patience->launched(*view_, job, level);
+  if (parts_.locality_wait && (placed || promised)) parts_.locality_wait->launched(*view_, job, level);
   if (!view_->free_nodes().contains(offer.node)) --open_;
   return true;
 }

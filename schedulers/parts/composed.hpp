@@ -23,7 +23,7 @@ class Composed final : public Scheduler, private Turn {
   void schedule(const ClusterView& view, const Trigger& trigger, Decisions& decisions) override;
   void speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions) override;
   void preplace(const ClusterView& view, const Preplaceable& what, Decisions& decisions) override;
-  UnitOrder unit_order() const override { return parts_.who->unit_order(); }
+  RoundOrder round_order() const override { return parts_.who->round_order(); }
   bool work_conserving() const override;
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return parts_.who->groups(view); }
 

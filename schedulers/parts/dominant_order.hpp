@@ -17,7 +17,7 @@ class DominantOrder final : public WhoNext {
   Result<void> start(const ClusterView& view, Part* before) override;
   void on_event(const ClusterView& view, const Notice& notice) override;
   bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
-  UnitOrder unit_order() const override { return UnitOrder::by_units_left; }
+  RoundOrder round_order() const override { return RoundOrder::by_rounds_left; }
 
  private:
   /// A job when by_ is job (then the name is empty), else a group (then the job is 0).

@@ -49,8 +49,8 @@ class WhoNext : public Part {
   virtual Result<void> admit(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, Result<void>(); }
   /// Whether it offers every job that has something pending.
   virtual bool offers_all() const { return true; }
-  /// See Scheduler::unit_order.
-  virtual UnitOrder unit_order() const { return UnitOrder::by_submission; }
+  /// See Scheduler::round_order.
+  virtual RoundOrder round_order() const { return RoundOrder::by_submission; }
   /// Whether one more attempt at a task of the stage keeps within the limits of the job's group: for second attempts.
   virtual bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const {
     return (void)view, (void)job, (void)stage, true;
@@ -66,7 +66,7 @@ class StageOrder : public Part {
 };
 
 /// How far from its data a job may run now, and how long it waits for better (delay scheduling).
-class Patience : public Part {
+class LocalityWait : public Part {
  public:
   virtual Locality allowed(const ClusterView& view, const JobInfo& job) = 0;
   /// The job was offered room on `nodes` nodes and took none of it. True: it takes worse at once.
@@ -104,15 +104,15 @@ class Yield : public Part {
 /// A scheduler as its parts. Only `who` must be there.
 struct Composition {
   std::unique_ptr<WhoNext> who;
-  std::unique_ptr<StageOrder> stages;        // none: in order of definition
-  std::unique_ptr<Patience> patience;        // none: takes what there is
-  std::unique_ptr<ReducePlacement> reduces;  // none: anywhere
-  std::unique_ptr<Preemption> preemption;    // none: never
-  std::unique_ptr<Yield> yield;              // none: nobody yields
-  std::unique_ptr<WhoNext> leftover;         // who gets what was yielded; none: as `who`
-  bool second_pass = true;                   // false: what is yielded stays idle
-  std::uint32_t remote_per_call = 0;         // tasks far from their data a node gets in one call; 0: any number
-  std::uint32_t reduces_per_call = 0;        // readers of shuffles a node gets in one call; 0: any number
+  std::unique_ptr<StageOrder> stages;           // none: in order of definition
+  std::unique_ptr<LocalityWait> locality_wait;  // none: takes what there is
+  std::unique_ptr<ReducePlacement> reduces;     // none: anywhere
+  std::unique_ptr<Preemption> preemption;       // none: never
+  std::unique_ptr<Yield> yield;                 // none: nobody yields
+  std::unique_ptr<WhoNext> leftover;            // who gets what was yielded; none: as `who`
+  bool second_pass = true;                      // false: what is yielded stays idle
+  std::uint32_t remote_per_call = 0;            // tasks far from their data a node gets in one call; 0: any number
+  std::uint32_t reduces_per_call = 0;           // readers of shuffles a node gets in one call; 0: any number
 };
 
 }  // namespace weft::schedulers

@@ -39,7 +39,7 @@ std::optional<NodeId> best_node(const ClusterView& view, const std::vector<NodeI
 
 }  // namespace
 
-void place_second_attempts(const ClusterView& view, const Trigger& trigger, Decisions& decisions, const MayHaveMore& may) {
+void place_speculative_attempts(const ClusterView& view, const Trigger& trigger, Decisions& decisions, const MayHaveMore& may) {
   std::vector<NodeId> nodes;
   if (trigger.kind != Trigger::Kind::node) {
     nodes.assign(view.free_nodes().begin(), view.free_nodes().end());
@@ -57,7 +57,7 @@ void place_second_attempts(const ClusterView& view, const Trigger& trigger, Deci
 }
 
 void Scheduler::speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions) {
-  place_second_attempts(view, trigger, decisions);
+  place_speculative_attempts(view, trigger, decisions);
 }
 
 }  // namespace weft::schedulers

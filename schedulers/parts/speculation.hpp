@@ -12,6 +12,6 @@ using MayHaveMore = std::function<bool(const JobInfo& job, const StageInfo& stag
 
 /// Launches each straggler a second time on a free node that is not slow and has room: nearest to its input, then least used.
 /// Trigger::Kind::node: on that node only.
-void place_second_attempts(const ClusterView& view, const Trigger& trigger, Decisions& decisions, const MayHaveMore& may = {});
+void place_speculative_attempts(const ClusterView& view, const Trigger& trigger, Decisions& decisions, const MayHaveMore& may = {});
 
 }  // namespace weft::schedulers

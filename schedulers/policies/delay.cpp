@@ -31,7 +31,7 @@ Result<Wanted> take_wait(Options& options, const std::string& key) {
 }
 
 /// Waits a time at each level.
-class TwoLevels final : public Patience {
+class TwoLevels final : public LocalityWait {
  public:
   TwoLevels(Wanted node_wait, Wanted rack_wait) : node_wanted_(node_wait), rack_wanted_(rack_wait) {}
 
@@ -78,7 +78,7 @@ class TwoLevels final : public Patience {
 };
 
 /// Passes up a number of opportunities.
-class SkipCount final : public Patience {
+class SkipCount final : public LocalityWait {
  public:
   explicit SkipCount(std::uint64_t most) : most_(most) {}
 
@@ -112,15 +112,15 @@ class SkipCount final : public Patience {
 Result<Composition> make_delay(Options& options, const Registry& registry) {
   WEFT_ASSIGN(const std::string inner, options.text("inner", "fair"));
   WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
-  if (parts.patience) return fail(Code::invalid_argument, "scheduler option inner is a delay scheduler itself");
+  if (parts.locality_wait) return fail(Code::invalid_argument, "scheduler option inner is a delay scheduler itself");
   WEFT_ASSIGN(const Wanted node_wait, take_wait(options, "node_wait"));
   WEFT_ASSIGN(const Wanted rack_wait, take_wait(options, "rack_wait"));
   const bool counts = options.given("skips");
   WEFT_ASSIGN(const std::uint64_t skips, options.whole("skips", 0));
   if (counts) {
-    parts.patience = std::make_unique<SkipCount>(skips);
+    parts.locality_wait = std::make_unique<SkipCount>(skips);
   } else {
-    parts.patience = std::make_unique<TwoLevels>(node_wait, rack_wait);
+    parts.locality_wait = std::make_unique<TwoLevels>(node_wait, rack_wait);
   }
   return parts;
 }

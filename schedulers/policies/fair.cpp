@@ -27,7 +27,7 @@ class FairOrder final : public WhoNext {
   }
   bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return tree_.offer(view, kind, turn); }
   bool offers_all() const override { return !limited_; }
-  UnitOrder unit_order() const override { return UnitOrder::by_units_left; }
+  RoundOrder round_order() const override { return RoundOrder::by_rounds_left; }
 
   std::vector<GroupStatus> groups(const ClusterView& view) const override {
     std::vector<GroupStatus> all;

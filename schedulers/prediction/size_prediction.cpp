@@ -99,9 +99,9 @@ std::optional<std::vector<double>> predict_partitions(const StageInfo& stage) {
   for (std::uint32_t i = 0; i < output.partitions(); ++i) {
     const double more = left * regression.predict(i, input / left);
     added += more;
-    if (stage.spread.empty()) sizes[i] += more;
+    if (stage.sample_histogram.empty()) sizes[i] += more;
   }
-  if (!stage.spread.empty()) spread_out(stage.spread, static_cast<double>(output.total_bytes()) + added, sizes);
+  if (!stage.sample_histogram.empty()) spread_out(stage.sample_histogram, static_cast<double>(output.total_bytes()) + added, sizes);
   return sizes;
 }
 

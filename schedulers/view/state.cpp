@@ -233,20 +233,20 @@ void ClusterState::set_straggler(const TaskId& task, bool straggles) {
   }
 }
 
-SecondAttempt& ClusterState::add_second(const TaskId& id, StageInfo& stage, NodeId node) {
+SpeculativeAttempt& ClusterState::add_speculative(const TaskId& id, StageInfo& stage, NodeId node) {
   TaskInfo& task = stage.tasks[id.index];
-  ++task.later;
+  ++task.later_attempts;
   stragglers_.erase(id);
-  return stage.second[id.index] = {task.attempts++, node, now_};
+  return stage.speculative[id.index] = {task.attempts++, node, now_};
 }
 
-void ClusterState::promote_second(StageInfo& stage, std::uint32_t index) {
+void ClusterState::promote_speculative(StageInfo& stage, std::uint32_t index) {
   TaskInfo& task = stage.tasks[index];
-  const SecondAttempt second = stage.second.at(index);
-  stage.second.erase(index);
+  const SpeculativeAttempt second = stage.speculative.at(index);
+  stage.speculative.erase(index);
   task.node = second.node;
   task.launched = second.launched;
-  task.later = static_cast<std::uint16_t>(task.attempts - 1 - second.attempt);
+  task.later_attempts = static_cast<std::uint16_t>(task.attempts - 1 - second.attempt);
 }
 
 void ClusterState::occupy(NodeId id, const AttemptId& attempt, JobInfo& job, const Resources& demand) {

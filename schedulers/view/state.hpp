@@ -47,10 +47,10 @@ class ClusterState final : public ClusterView {
   void set_straggler(const TaskId& task, bool straggles);
   void clear_stragglers() { stragglers_.clear(); }
   /// A second attempt at a running straggler, now.
-  SecondAttempt& add_second(const TaskId& task, StageInfo& stage, NodeId node);
+  SpeculativeAttempt& add_speculative(const TaskId& task, StageInfo& stage, NodeId node);
   /// The second attempt is gone, or it takes the place of the first, which is.
-  void drop_second(StageInfo& stage, std::uint32_t task) { stage.second.erase(task); }
-  void promote_second(StageInfo& stage, std::uint32_t task);
+  void drop_speculative(StageInfo& stage, std::uint32_t task) { stage.speculative.erase(task); }
+  void promote_speculative(StageInfo& stage, std::uint32_t task);
 
   void occupy(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
   void vacate(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);

@@ -53,8 +53,8 @@ std::optional<Time> ClusterView::launched(const AttemptId& id) const {
   const TaskInfo* info = task(id.task);
   if (info == nullptr || info->state != TaskState::running) return std::nullopt;
   if (id.attempt == info->attempt()) return info->launched;
-  const SecondAttempt* second = find(stage(id.task.job, id.task.stage)->second, id.task.index);
-  return second == nullptr || second->attempt != id.attempt ? std::nullopt : std::optional(second->launched);
+  const SpeculativeAttempt* speculative = find(stage(id.task.job, id.task.stage)->speculative, id.task.index);
+  return speculative == nullptr || speculative->attempt != id.attempt ? std::nullopt : std::optional(speculative->launched);
 }
 
 std::optional<std::string> ClusterView::why_not(const TaskId& id, NodeId node_id) const {

@@ -56,21 +56,21 @@ enum class TaskState : std::uint8_t { blocked = 0, pending = 1, running = 2, fin
 /// One task; kept small, there may be millions.
 struct TaskInfo {
   TaskState state = TaskState::blocked;
-  std::uint16_t failures = 0;       // counted ones
-  std::uint16_t losses = 0;         // attempts lost through no fault of the task
-  std::uint16_t later = 0;          // attempts started after the running or winning one: second attempts
-  std::uint32_t attempts = 0;       // started so far
-  NodeId node;                      // of the running or winning attempt
-  std::optional<NodeId> avoid;      // where it failed last; must not go there while another node could take it
-  std::optional<NodeId> preplaced;  // SCache: where its input is being prefetched to
-  Time launched{0}, ended{0};       // of that attempt: elapsed, remaining, newest first
-  std::uint64_t input_bytes = 0;    // of the splits when pending (by length), as measured when finished
+  std::uint16_t failures = 0;        // counted ones
+  std::uint16_t losses = 0;          // attempts lost through no fault of the task
+  std::uint16_t later_attempts = 0;  // started after the running or winning one: speculative attempts
+  std::uint32_t attempts = 0;        // started so far
+  NodeId node;                       // of the running or winning attempt
+  std::optional<NodeId> avoid;       // where it failed last; must not go there while another node could take it
+  std::optional<NodeId> preplaced;   // SCache: where its input is being prefetched to
+  Time launched{0}, ended{0};        // of that attempt: elapsed, remaining, newest first
+  std::uint64_t input_bytes = 0;     // of the splits when pending (by length), as measured when finished
 
-  std::uint32_t attempt() const { return attempts - 1 - later; }  // the running or winning one, once there was one
+  std::uint32_t attempt() const { return attempts - 1 - later_attempts; }  // the running or winning one, once there was one
 };
 
 /// Another attempt at a task that runs already, and takes long. Whichever finishes first counts, the other is killed.
-struct SecondAttempt {
+struct SpeculativeAttempt {
   std::uint32_t attempt = 0;
   NodeId node;
   Time launched{0};
@@ -90,7 +90,8 @@ struct StageInfo {
   std::vector<StageId> parents, children;  // the DAG; a child starts when all parents are finished
   bool writes_shuffle = false;             // a "map" to somebody
   bool reads_shuffle = false;              // a "reduce" to somebody
-  bool ready = false;                      // its inputs are complete
+  bool ready = false;                      // its pending tasks may start: its inputs are complete, or nearly so (slow start)
+  bool inputs_complete = false;            // all tasks of all parents are finished
   std::uint32_t depth = 0;                 // from the roots (BFS)
 
   std::vector<TaskInfo> tasks;
@@ -98,14 +99,15 @@ struct StageInfo {
   std::vector<std::uint32_t> bounds;
   PendingTasks pending;                                          // empty unless ready
   std::map<NodeId, std::set<std::uint32_t>> preplaced;           // unlaunched tasks by the node they were promised to
-  std::map<std::uint32_t, SecondAttempt> second;                 // of tasks that run twice
+  std::map<std::uint32_t, SpeculativeAttempt> speculative;       // of tasks that run twice
   std::uint32_t running = 0, finished = 0, failed_attempts = 0;  // tasks, tasks, attempts
   Time observed_total{0};                                        // of finished attempts
   std::uint64_t observed_count = 0;
-  std::uint64_t input_bytes = 0;      // read by finished tasks (ratio of ShuffleWatcher, regression of SCache)
-  ShuffleSizes output;                // of writes_shuffle; forgotten when nobody will read it
-  std::vector<std::uint32_t> spread;  // of a sample of all its input over the output's partitions (SCache); empty: there is none
-  std::optional<Reason> held;         // the last hold() on it
+  std::uint64_t input_bytes = 0;  // read by finished tasks (ratio of ShuffleWatcher, regression of SCache)
+  ShuffleSizes output;            // of writes_shuffle; forgotten when nobody will read it
+  std::vector<std::uint32_t>
+      sample_histogram;        // of a sample of all its input over the output's partitions (SCache); empty: there is none
+  std::optional<Reason> held;  // the last hold() on it
 
   bool complete() const { return finished == tasks.size(); }
   std::optional<Time> mean_duration() const {  // observed, else estimated

@@ -8,7 +8,7 @@ std::vector<std::string> eager(const std::string& log) {
   return {"--speculation", "on(shortest=200ms, slower=2, finished=0.5, every=50ms)", "--event-log", log};
 }
 
-TEST(SecondAttempts, FinishAJobWhoseTasksHangOnOneWorker) {
+TEST(SpeculativeAttempts, FinishAJobWhoseTasksHangOnOneWorker) {
   const ScratchDirectory files;
   Cluster cluster(0, eager(files / "log"));
   for (int i = 0; i < 2; ++i) cluster.add_worker({"--stop-grace", "100ms"});
@@ -34,7 +34,7 @@ TEST(SecondAttempts, FinishAJobWhoseTasksHangOnOneWorker) {
   EXPECT_EQ(next.out, expected_sums(1000));
 }
 
-TEST(SecondAttempts, CanBeSwitchedOffAndABadOptionIsRefusedWithItsReason) {
+TEST(SpeculativeAttempts, CanBeSwitchedOffAndABadOptionIsRefusedWithItsReason) {
   const ScratchDirectory files;
   const auto refused = run({program("weft"), "master", "--listen", "127.0.0.1:0", "--speculation", "on(slower=0)"});
   EXPECT_NE(refused.exit_code, 0);

@@ -255,7 +255,8 @@ TEST_P(EveryScheduler, RunsEveryTaskOfRandomWorkloadsWithinItsPromises) {
     ASSERT_TRUE(outcome->ended) << "seed " << seed << ": stuck";
     ASSERT_TRUE(outcome->faults.empty()) << "seed " << seed << ": " << outcome->faults.front();
     ASSERT_TRUE(cluster.violations().empty()) << "seed " << seed << ": " << cluster.violations().front();
-    ASSERT_EQ(outcome->cluster->core().trouble().faults, 0u) << "seed " << seed << ": " << outcome->cluster->core().trouble().fault;
+    ASSERT_EQ(outcome->cluster->core().scheduler_faults().faults, 0u)
+        << "seed " << seed << ": " << outcome->cluster->core().scheduler_faults().fault;
     ASSERT_EQ(outcome->cluster->core().view().used(), Resources()) << "seed " << seed;
     second_attempts += cluster.second_attempts();
   }
@@ -357,7 +358,7 @@ TEST(Schedulers, TakeOverFromEachOtherWhileJobsRun) {
     ASSERT_TRUE(cluster.run(std::chrono::hours(1))) << "seed " << seed << ": stuck";
     ASSERT_TRUE(faults.empty()) << "seed " << seed << ": " << faults.front();
     ASSERT_TRUE(cluster.violations().empty()) << "seed " << seed << ": " << cluster.violations().front();
-    ASSERT_EQ(cluster.core().trouble().faults, 0u) << "seed " << seed << ": " << cluster.core().trouble().fault;
+    ASSERT_EQ(cluster.core().scheduler_faults().faults, 0u) << "seed " << seed << ": " << cluster.core().scheduler_faults().fault;
   }
   EXPECT_GT(changes, seeds());
 }

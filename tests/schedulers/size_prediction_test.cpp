@@ -176,15 +176,15 @@ TEST(SizePrediction, OfAStageGoesByTheSampleOfItsInputWhereThereIsOne) {
   for (auto& task : maps.tasks) task.input_bytes = 100;
   maps.output.add(0, NodeId(1), {100, 0, 0, 0});  // sorted input: one map tells nothing of the others
   EXPECT_NEAR((*predict_partitions(maps))[0], 400, 1e-9);
-  maps.spread = {1, 1, 1, 1};
+  maps.sample_histogram = {1, 1, 1, 1};
   EXPECT_EQ(predict_partitions(maps), (std::vector<double>{100, 100, 100, 100}));
-  maps.spread = {1, 3, 4, 0};
+  maps.sample_histogram = {1, 3, 4, 0};
   const std::vector<double> told = predict_partitions(maps).value();
   EXPECT_NEAR(told[0], 100, 1e-9) << "no less than what there is";
   EXPECT_NEAR(told[1], 150, 1e-9);
   EXPECT_NEAR(told[2], 200, 1e-9);
   EXPECT_NEAR(told[3], 0, 1e-9);
-  maps.spread = {0, 0, 0, 0};
+  maps.sample_histogram = {0, 0, 0, 0};
   EXPECT_NEAR((*predict_partitions(maps))[0], 100, 1e-9) << "a sample of nothing";
 }
 

@@ -79,12 +79,12 @@ TEST(JobText, CountsReplicasOfAllStages) {
   master::JobStatus job = running_job();
   job.shuffle_replicas = 2;
   job.stages[0].copies = 17;
-  job.stages[1].copies = 1, job.stages[1].copies_left = 2, job.stages[1].copies_used = 3;
+  job.stages[1].replicas = 1, job.stages[1].replicas_abandoned = 2, job.stages[1].replicas_used = 3;
   EXPECT_THAT(job_text(job, 40s), HasSubstr("replicas of map outputs: 18 made, 2 could not be made, 3 outputs were lost and read "
                                             "from their replicas\n"));
   EXPECT_THAT(job_json(job, 40s), HasSubstr(R"("replicas":17)"));
   job.state = master::JobState::finished;
-  job.stages[1].copies_left = 0, job.stages[1].copies_used = 0;
+  job.stages[1].replicas_abandoned = 0, job.stages[1].replicas_used = 0;
   EXPECT_THAT(job_text(job, 40s), HasSubstr("map outputs had replicas\n"));
 }
 

@@ -97,7 +97,7 @@ TEST_F(Configuration, TheSchedulerLetsJobsInOrNot) {
   EXPECT_NE(driver.apply(job).error().to_string().find("pool closed takes no jobs"), std::string::npos);
   job.pool = "odd";
   EXPECT_TRUE(driver.apply(job));  // it threw: recorded, and the job is let in
-  EXPECT_EQ(driver.core.trouble().faults, 1u);
+  EXPECT_EQ(driver.core.scheduler_faults().faults, 1u);
   ASSERT_TRUE(configure("5"));
   EXPECT_NE(driver.core.groups().error().to_string().find("no groups"), std::string::npos);
 }

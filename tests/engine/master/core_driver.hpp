@@ -117,7 +117,7 @@ class Driver {
     event.attempt = attempt;
     event.node = running.at(attempt);
     event.input_bytes = input;
-    event.spread = std::move(spread);
+    event.sample_histogram = std::move(spread);
     for (std::uint64_t size : bytes) event.output.push_back({size, 1});
     running.erase(attempt);
     const auto applied = apply(std::move(event));

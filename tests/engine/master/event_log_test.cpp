@@ -41,7 +41,7 @@ std::vector<Event> all_events() {
   finished.input_bytes = 11;
   finished.input_records = 12;
   finished.shuffle_times = {Time(13), Time(14)};
-  finished.spread = {1, 0, 7};
+  finished.sample_histogram = {1, 0, 7};
   events.emplace_back(std::move(finished));
   TaskFailed failed;
   failed.attempt = attempt;

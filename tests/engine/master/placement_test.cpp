@@ -34,7 +34,7 @@ class Placement : public testing::Test {
     }
   }
 
-  Driver driver{CoreOptions{.heartbeat_timeout = Time(0), .placement_patience = std::chrono::seconds(60)}};
+  Driver driver{CoreOptions{.heartbeat_timeout = Time(0), .placement_wait = std::chrono::seconds(60)}};
   std::set<std::uint64_t> fired;
 };
 

@@ -196,7 +196,7 @@ TEST(Preplacement, ASchedulerThatThrowsWhenAskedIsFoundOutAndTheJobGoesOn) {
   d.submit(1);
   ASSERT_TRUE(d.extend(1, part(0, {source(0, 2, 4), result(reader(1, {0}, 4, 0))})));
   finish_map(d, 0, 0, 100, {1, 1, 1, 1});
-  EXPECT_EQ(d.core.trouble().faults, 1u);
+  EXPECT_EQ(d.core.scheduler_faults().faults, 1u);
   EXPECT_EQ(stage(d, 1).tasks[0].preplaced, NodeId(2)) << "what it had decided before stands";
   d.drain();
   EXPECT_NE(d.last<ActionFinished>(), nullptr);

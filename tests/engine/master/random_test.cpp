@@ -250,7 +250,7 @@ void check_view(const schedulers::ClusterView& view, std::uint64_t seed) {
       ASSERT_TRUE(stage.ready || counts[1] == 0) << "seed " << seed;
       ASSERT_EQ(job.runnable.contains(stage_id), counts[1] > 0) << "seed " << seed;
       pending += counts[1];
-      attempts += counts[2] + stage.second.size();
+      attempts += counts[2] + stage.speculative.size();
     }
     ASSERT_EQ(job.pending, pending) << "seed " << seed;
     ASSERT_EQ(view.runnable_jobs().contains({job.priority, job.submitted, id}), pending > 0) << "seed " << seed;
@@ -265,7 +265,7 @@ void check_jobs(const Core& core, std::uint64_t seed) {
     ASSERT_TRUE(status && core.explain(id)) << "seed " << seed;
     for (const StageStatus& stage : status->stages) {
       const schedulers::StageInfo& of = info.stages.at(stage.id);
-      ASSERT_LE(stage.copies, stage.finished) << "seed " << seed;
+      ASSERT_LE(stage.replicas, stage.finished) << "seed " << seed;
       ASSERT_EQ(of.bounds.empty() ? of.tasks.size() : of.bounds.size() - 1, of.tasks.size()) << "seed " << seed;
       std::size_t placed = 0;
       for (const auto& [node, tasks] : of.preplaced) {
@@ -331,7 +331,7 @@ std::optional<Event> likely_event(Random& random, const Core& core, const std::v
     finished.node = id;
     for (std::uint32_t i = 0; i < stage.output.partitions(); ++i) finished.output.push_back({random.below(1000), 1});
     finished.input_bytes = random.below(1000);
-    if (random.chance(0.3)) finished.spread.assign(finished.output.size(), 1);
+    if (random.chance(0.3)) finished.sample_histogram.assign(finished.output.size(), 1);
     return finished;
   }
   return std::nullopt;

@@ -54,18 +54,18 @@ TEST_F(SchedulerFaults, ASchedulerThatThrowsIsRecordedAndWhatItDecidedBeforeStan
     throw std::runtime_error("out of ideas");
   });
   EXPECT_TRUE(driver->is_running(1, 0, 0));
-  EXPECT_GE(driver->core.trouble().faults, 1u);
-  EXPECT_EQ(driver->core.trouble().fault, "scheduler scripted threw: out of ideas");
-  const auto before = driver->core.trouble().faults;
+  EXPECT_GE(driver->core.scheduler_faults().faults, 1u);
+  EXPECT_EQ(driver->core.scheduler_faults().fault, "scheduler scripted threw: out of ideas");
+  const auto before = driver->core.scheduler_faults().faults;
   EXPECT_TRUE(beat());  // events go on being accepted, the scheduler goes on being asked
-  EXPECT_EQ(driver->core.trouble().faults, before + 1);
+  EXPECT_EQ(driver->core.scheduler_faults().faults, before + 1);
   EXPECT_NE(driver->core.explain(JobId(1))->summary.find("out of ideas"), std::string::npos);
 }
 
 TEST_F(SchedulerFaults, ASchedulerThatThrowsWhenToldOfAnEventIsRecorded) {
   start([](const ClusterView&, const Trigger&, Decisions&) {}, {}, [](const Notice&) { throw 7; });
-  EXPECT_GE(driver->core.trouble().faults, 3u);  // node, job, stage
-  EXPECT_NE(driver->core.trouble().fault.find("no std::exception"), std::string::npos);
+  EXPECT_GE(driver->core.scheduler_faults().faults, 3u);  // node, job, stage
+  EXPECT_NE(driver->core.scheduler_faults().fault.find("no std::exception"), std::string::npos);
 }
 
 TEST_F(SchedulerFaults, NonsenseIsRefusedRecordedAndChangesNothing) {
@@ -91,8 +91,8 @@ TEST_F(SchedulerFaults, NonsenseIsRefusedRecordedAndChangesNothing) {
                                              "running already", "accepted",    "no room",         "is not running",
                                              "is not running",  "no node 7",   "launched already"};
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NE(refusals[i].find(expected[i]), std::string::npos) << refusals[i];
-  EXPECT_EQ(driver->core.trouble().refused, 9u);
-  EXPECT_EQ(driver->core.trouble().faults, 0u);
+  EXPECT_EQ(driver->core.scheduler_faults().refused, 9u);
+  EXPECT_EQ(driver->core.scheduler_faults().faults, 0u);
   EXPECT_EQ(driver->running.size(), 2u);
   EXPECT_EQ(driver->core.view().node(NodeId(1))->used.cpu, 2);
 }
@@ -106,8 +106,8 @@ TEST_F(SchedulerFaults, ACallThatIsRefusedTooOftenIsCutOff) {
       },
       {.max_refusals = 50});
   EXPECT_EQ(asked, 49u);
-  EXPECT_NE(driver->core.trouble().fault.find("cut off after 50 refused decisions"), std::string::npos);
-  EXPECT_NE(driver->core.trouble().fault.find("no node 9"), std::string::npos);
+  EXPECT_NE(driver->core.scheduler_faults().fault.find("cut off after 50 refused decisions"), std::string::npos);
+  EXPECT_NE(driver->core.scheduler_faults().fault.find("no node 9"), std::string::npos);
   EXPECT_NE(reason().find("no node 9"), std::string::npos) << reason();
 }
 
@@ -120,7 +120,7 @@ TEST_F(SchedulerFaults, ACallThatLaunchesAndPreemptsForEverIsCutOff) {
         }
       },
       {.max_decisions = 1001});
-  EXPECT_NE(driver->core.trouble().fault.find("1001 decisions"), std::string::npos);
+  EXPECT_NE(driver->core.scheduler_faults().fault.find("1001 decisions"), std::string::npos);
   EXPECT_LE(driver->core.view().node(NodeId(1))->running.size(), 1u);  // consistent
 }
 

@@ -370,8 +370,8 @@ void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
         "a partition that does not exist is to be prefetched");
   auto& placed = node.placed[{command.job, command.shuffle}];
   if (command.partitions) placed.insert(command.partitions->begin(), command.partitions->end());
-  check(!command.held_back ||
-            std::all_of(command.held_back->begin(), command.held_back->end(), [&](std::uint32_t p) { return placed.contains(p); }),
+  check(!command.deferred ||
+            std::all_of(command.deferred->begin(), command.deferred->end(), [&](std::uint32_t p) { return placed.contains(p); }),
         "a partition is held back that was not placed there");
 }
 

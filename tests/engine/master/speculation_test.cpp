@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-class SecondAttempts : public testing::Test {
+class SpeculativeAttempts : public testing::Test {
  protected:
   static CoreOptions options(const std::string& text) {
     return {.heartbeat_timeout = Time(0), .speculation = parse_speculation(text).value()};
@@ -61,7 +61,7 @@ class SecondAttempts : public testing::Test {
   std::set<std::uint64_t> fired;
 };
 
-TEST_F(SecondAttempts, AreGivenToATaskThatTakesMuchLongerThanOthersOfItsStageOnAnotherNode) {
+TEST_F(SpeculativeAttempts, AreGivenToATaskThatTakesMuchLongerThanOthersOfItsStageOnAnotherNode) {
   start("on(slower=2, shortest=5s)");
   ASSERT_TRUE(driver->extend(1, part(0, {result(source(0, 8, 0))})));
   const NodeId first = driver->running.at(attempt(3, 0));
@@ -73,7 +73,7 @@ TEST_F(SecondAttempts, AreGivenToATaskThatTakesMuchLongerThanOthersOfItsStageOnA
   EXPECT_EQ(seconds_launched()[0]->attempt, attempt(3, 1));
   EXPECT_NE(seconds_launched()[0]->node, first);
   EXPECT_EQ(stage().speculative, 1u);
-  EXPECT_EQ(stage().racing, 1u);
+  EXPECT_EQ(stage().speculating, 1u);
   EXPECT_TRUE(has(driver->core.explain(JobId(1))->summary, "1 in two attempts")) << driver->core.explain(JobId(1))->summary;
 
   // The second finishes first: the first is killed, and what it says later is refused.
@@ -89,7 +89,7 @@ TEST_F(SecondAttempts, AreGivenToATaskThatTakesMuchLongerThanOthersOfItsStageOnA
   EXPECT_EQ(driver->core.view().used(), schedulers::Resources());
 }
 
-TEST_F(SecondAttempts, AreKilledWhenTheFirstFinishesAfterAll) {
+TEST_F(SpeculativeAttempts, AreKilledWhenTheFirstFinishesAfterAll) {
   start();
   ASSERT_TRUE(driver->extend(1, part(0, {source(0, 4, 2), result(reader(1, {0}, 2, 0))})));
   finish_all_but({0});
@@ -105,7 +105,7 @@ TEST_F(SecondAttempts, AreKilledWhenTheFirstFinishesAfterAll) {
   EXPECT_NE(driver->last<ActionFinished>(), nullptr);
 }
 
-TEST_F(SecondAttempts, TakeOverWhenTheFirstIsLostAndTheTaskIsNotStartedAThirdTime) {
+TEST_F(SpeculativeAttempts, TakeOverWhenTheFirstIsLostAndTheTaskIsNotStartedAThirdTime) {
   start();
   ASSERT_TRUE(driver->extend(1, part(0, {result(source(0, 8, 0))})));
   finish_all_but({5});
@@ -115,13 +115,13 @@ TEST_F(SecondAttempts, TakeOverWhenTheFirstIsLostAndTheTaskIsNotStartedAThirdTim
   ASSERT_TRUE(driver->lose(driver->running.at(attempt(5, 0)).value()));
   driver->running.erase(attempt(5, 0));
   EXPECT_EQ(driver->launches(0), launches);
-  EXPECT_EQ(stage().racing, 0u);
+  EXPECT_EQ(stage().speculating, 0u);
   EXPECT_EQ(stage().running, 1u);
   ASSERT_TRUE(driver->finish(attempt(5, 1)));
   EXPECT_NE(driver->last<ActionFinished>(), nullptr);
 }
 
-TEST_F(SecondAttempts, ThatFailCountAsFailuresAndLeaveTheFirstRunning) {
+TEST_F(SpeculativeAttempts, ThatFailCountAsFailuresAndLeaveTheFirstRunning) {
   start();
   ASSERT_TRUE(driver->extend(1, part(0, {result(source(0, 8, 0))})));
   finish_all_but({5});
@@ -139,7 +139,7 @@ TEST_F(SecondAttempts, ThatFailCountAsFailuresAndLeaveTheFirstRunning) {
   EXPECT_NE(driver->last<ActionFinished>(), nullptr);
 }
 
-TEST_F(SecondAttempts, WaitUntilNothingElseHasAUseForTheRoom) {
+TEST_F(SpeculativeAttempts, WaitUntilNothingElseHasAUseForTheRoom) {
   start("on", 2, 1);
   ASSERT_TRUE(driver->extend(1, part(0, {result(source(0, 5, 0))})));
   const AttemptId slow = driver->running.begin()->first;
@@ -162,7 +162,7 @@ TEST_F(SecondAttempts, WaitUntilNothingElseHasAUseForTheRoom) {
   EXPECT_EQ(seconds_launched().size(), 1u);
 }
 
-TEST_F(SecondAttempts, AreAsManyAsTheCapsAllow) {
+TEST_F(SpeculativeAttempts, AreAsManyAsTheCapsAllow) {
   start("on(per_cluster=0.25)", 4, 5);
   ASSERT_TRUE(driver->extend(1, part(0, {result(source(0, 20, 0))})));
   std::set<std::uint32_t> slow;
@@ -184,7 +184,7 @@ TEST_F(SecondAttempts, AreAsManyAsTheCapsAllow) {
   EXPECT_EQ(seconds_launched().size(), 3u) << "one has ended";
 }
 
-TEST_F(SecondAttempts, NeverGoToANodeThatIsSlowOrExcluded) {
+TEST_F(SpeculativeAttempts, NeverGoToANodeThatIsSlowOrExcluded) {
   start("on(per_cluster=1)", 3, 4);
   ASSERT_TRUE(driver->extend(1, part(0, {result(source(0, 12, 0))})));
   std::set<std::uint32_t> slow;
@@ -198,7 +198,7 @@ TEST_F(SecondAttempts, NeverGoToANodeThatIsSlowOrExcluded) {
   for (const auto* launch : seconds_launched()) EXPECT_EQ(launch->node, NodeId(3)) << "node 2 is slow";
 }
 
-TEST_F(SecondAttempts, AreNotGivenToTasksThatReadSomuchMore) {
+TEST_F(SpeculativeAttempts, AreNotGivenToTasksThatReadSomuchMore) {
   start("on(slower=2, shortest=1s)");
   plan::Stage stage = source(0, 8, 0);
   for (std::uint32_t i = 0; i < 8; ++i) {
@@ -224,7 +224,7 @@ TEST_F(SecondAttempts, AreNotGivenToTasksThatReadSomuchMore) {
   EXPECT_EQ(seconds_launched().size(), 1u);
 }
 
-TEST_F(SecondAttempts, AreMeasuredAgainstEstimatesWhenNothingHasFinished) {
+TEST_F(SpeculativeAttempts, AreMeasuredAgainstEstimatesWhenNothingHasFinished) {
   start();
   plan::Stage stage = source(0, 1, 0);
   stage.estimated_task_duration = seconds(10);
@@ -235,7 +235,7 @@ TEST_F(SecondAttempts, AreMeasuredAgainstEstimatesWhenNothingHasFinished) {
   EXPECT_EQ(seconds_launched().size(), 1u);
 }
 
-TEST_F(SecondAttempts, AreSwitchedOffAndOnByTheConfiguration) {
+TEST_F(SpeculativeAttempts, AreSwitchedOffAndOnByTheConfiguration) {
   driver = std::make_unique<Driver>(schedulers::make_scheduler("fifo").value(), options("off"),
                                     [](const std::string& spec, const auto&) -> Result<std::unique_ptr<schedulers::Scheduler>> {
                                       return schedulers::make_scheduler(spec);
@@ -278,7 +278,7 @@ class Pushing final : public schedulers::Scheduler {
   std::vector<std::string>& refusals_;
 };
 
-TEST_F(SecondAttempts, AreRefusedWhereTheyHaveNoPlace) {
+TEST_F(SpeculativeAttempts, AreRefusedWhereTheyHaveNoPlace) {
   std::vector<std::string> refusals;
   driver = std::make_unique<Driver>(std::make_unique<Pushing>(refusals), options("on"));
   for (std::uint32_t node = 1; node <= 3; ++node) driver->join(node, 2);
@@ -291,7 +291,7 @@ TEST_F(SecondAttempts, AreRefusedWhereTheyHaveNoPlace) {
   EXPECT_TRUE(has(refusals[1], "there is no node 77")) << refusals[1];
   EXPECT_TRUE(has(refusals[2], "is running already")) << refusals[2];
   EXPECT_EQ(seconds_launched().size(), 1u);
-  EXPECT_EQ(driver->core.trouble().refused, 3u);
+  EXPECT_EQ(driver->core.scheduler_faults().refused, 3u);
 }
 
 TEST(SpeculationText, IsReadAndWrittenAndRefusedWithAReason) {

@@ -16,12 +16,12 @@
 namespace weft::schedulers {
 
 /// Whose units leave memory first.
-enum class UnitOrder : std::uint8_t {
-  by_submission,  // those of the job that comes last in FIFO's order
-  by_units_left,  // those of the shuffle with the fewest units still to be read: it does with the least memory the longest (FAIR)
+enum class RoundOrder : std::uint8_t {
+  by_submission,   // those of the job that comes last in FIFO's order
+  by_rounds_left,  // those of the shuffle with the fewest units still to be read: it does with the least memory the longest (FAIR)
 };
 
-struct ShuffleUnit {
+struct PrefetchRound {
   JobOrder job;                                           // of its shuffle's job
   StageId stage;                                          // that writes the shuffle
   std::uint32_t round = 0;                                // of the reduces: earlier ones have the smaller task ids on their node
@@ -37,7 +37,7 @@ struct ShuffleUnit {
 /// A unit waits behind those before it on its nodes, whether they got in or not, so nothing moves to and fro: when a unit is read
 /// or shrinks, none loses its place. A unit that is larger than a node's budget alone is never resident, and nothing waits behind
 /// it. Pure; takes time in proportion to the pairs of unit and node.
-std::vector<bool> resident_units(std::span<const ShuffleUnit> units, const std::map<NodeId, std::uint64_t>& budgets,
-                                 UnitOrder order);
+std::vector<bool> resident_rounds(std::span<const PrefetchRound> units, const std::map<NodeId, std::uint64_t>& budgets,
+                                  RoundOrder order);
 
 }  // namespace weft::schedulers

@@ -1,14 +1,14 @@
-#include "engine/master/unit_book.hpp"
+#include "engine/master/prefetch_budget.hpp"
 
 #include <algorithm>
 
 namespace weft::master {
 
-void UnitBook::join(NodeId node, std::uint64_t bytes) {
+void PrefetchBudget::join(NodeId node, std::uint64_t bytes) {
   if (bytes > 0) budgets_[node] = bytes;
 }
 
-void UnitBook::leave(NodeId node) {
+void PrefetchBudget::leave(NodeId node) {
   for (auto& [key, shuffle] : shuffles_) {
     for (auto place = shuffle.places.begin(); place != shuffle.places.end();)
       place = place->second.node == node ? remove(shuffle, place) : std::next(place);
@@ -18,7 +18,7 @@ void UnitBook::leave(NodeId node) {
   wanted_.erase(node);
 }
 
-void UnitBook::count(NodeId node, std::uint64_t more, std::uint64_t less) {
+void PrefetchBudget::count(NodeId node, std::uint64_t more, std::uint64_t less) {
   const auto budget = budgets_.find(node);
   if (budget == budgets_.end()) return;
   std::uint64_t& wanted = wanted_[node];
@@ -30,7 +30,7 @@ void UnitBook::count(NodeId node, std::uint64_t more, std::uint64_t less) {
   if (before && !after) --overfull_;
 }
 
-UnitBook::Places::iterator UnitBook::remove(Shuffle& shuffle, Places::iterator place) {
+PrefetchBudget::Places::iterator PrefetchBudget::remove(Shuffle& shuffle, Places::iterator place) {
   const Place& gone = place->second;
   count(gone.node, 0, gone.bytes);
   --places_;
@@ -43,7 +43,7 @@ UnitBook::Places::iterator UnitBook::remove(Shuffle& shuffle, Places::iterator p
   return shuffle.places.erase(place);
 }
 
-void UnitBook::place(const Key& key, const schedulers::JobOrder& job, std::span<const Place> places) {
+void PrefetchBudget::place(const Key& key, const schedulers::JobOrder& job, std::span<const Place> places) {
   if (!limited() || places.empty()) return;
   Shuffle& shuffle = shuffles_[key];
   shuffle.job = job;
@@ -58,8 +58,8 @@ void UnitBook::place(const Key& key, const schedulers::JobOrder& job, std::span<
   changed_ = true;
 }
 
-void UnitBook::resize(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes,
-                      bool complete) {
+void PrefetchBudget::resize(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes,
+                            bool complete) {
   const auto found = shuffles_.find(key);
   if (found == shuffles_.end()) return;
   found->second.complete = complete;
@@ -70,14 +70,14 @@ void UnitBook::resize(const Key& key, const std::function<std::uint64_t(std::uin
   changed_ = true;
 }
 
-void UnitBook::read(const Key& key, std::uint32_t partition, StageId reader) {
+void PrefetchBudget::read(const Key& key, std::uint32_t partition, StageId reader) {
   const auto found = shuffles_.find(key);
   if (found == shuffles_.end()) return;
   const auto place = found->second.places.find({partition, reader});
   if (place != found->second.places.end()) remove(found->second, place);
 }
 
-void UnitBook::drop(const Key& key) {
+void PrefetchBudget::drop(const Key& key) {
   const auto found = shuffles_.find(key);
   if (found == shuffles_.end()) return;
   Shuffle& shuffle = found->second;
@@ -87,14 +87,14 @@ void UnitBook::drop(const Key& key) {
   changed_ = true;
 }
 
-void UnitBook::drop(JobId job) {
+void PrefetchBudget::drop(JobId job) {
   for (auto at = shuffles_.lower_bound({job, StageId(0)}); at != shuffles_.end() && at->first.first == job;) {
     drop(at->first);
     at = shuffles_.erase(at);
   }
 }
 
-void UnitBook::add_units(const Key& key, const Shuffle& shuffle, std::vector<schedulers::ShuffleUnit>& units) {
+void PrefetchBudget::add_units(const Key& key, const Shuffle& shuffle, std::vector<schedulers::PrefetchRound>& units) {
   std::map<std::pair<std::uint32_t, NodeId>, std::uint64_t> sums;
   for (const auto& [reads, place] : shuffle.places) sums[{place.round, place.node}] += place.bytes;
   const std::size_t first = units.size();
@@ -107,7 +107,7 @@ void UnitBook::add_units(const Key& key, const Shuffle& shuffle, std::vector<sch
 }
 
 /// What is told to wait, against what was told.
-void UnitBook::compare(const Key& key, Shuffle& shuffle, std::vector<Change>& changes) {
+void PrefetchBudget::compare(const Key& key, Shuffle& shuffle, std::vector<Change>& changes) {
   std::map<NodeId, std::vector<std::uint32_t>> wait;
   for (const auto& [reads, place] : shuffle.places) {
     if (!shuffle.waiting.contains(place.round)) continue;
@@ -123,11 +123,11 @@ void UnitBook::compare(const Key& key, Shuffle& shuffle, std::vector<Change>& ch
   shuffle.held_back = std::move(wait);
 }
 
-std::vector<UnitBook::Change> UnitBook::decide(schedulers::UnitOrder order) {
+std::vector<PrefetchBudget::Change> PrefetchBudget::decide(schedulers::RoundOrder order) {
   changed_ = holding_ = false;
-  std::vector<schedulers::ShuffleUnit> units;
+  std::vector<schedulers::PrefetchRound> units;
   for (const auto& [key, shuffle] : shuffles_) add_units(key, shuffle, units);
-  const std::vector<bool> resident = schedulers::resident_units(units, budgets_, order);
+  const std::vector<bool> resident = schedulers::resident_rounds(units, budgets_, order);
   std::vector<Change> changes;
   std::size_t at = 0;
   for (auto& [key, shuffle] : shuffles_) {
@@ -146,7 +146,7 @@ std::vector<UnitBook::Change> UnitBook::decide(schedulers::UnitOrder order) {
   return changes;
 }
 
-UnitBook::Standing UnitBook::standing(const Key& key) const {
+PrefetchBudget::Standing PrefetchBudget::standing(const Key& key) const {
   const auto found = shuffles_.find(key);
   if (found == shuffles_.end()) return {};
   const Shuffle& shuffle = found->second;

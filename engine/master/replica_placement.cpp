@@ -1,15 +1,15 @@
-#include "engine/master/copy_places.hpp"
+#include "engine/master/replica_placement.hpp"
 
 #include <algorithm>
 
 namespace weft::master {
 
-void CopyPlaces::add(NodeId node, RackId rack) {
+void ReplicaPlacement::add(NodeId node, RackId rack) {
   nodes_[node] = {rack, 0};
   racks_[rack].insert({0, node});
 }
 
-void CopyPlaces::remove(NodeId node) {
+void ReplicaPlacement::remove(NodeId node) {
   const auto known = nodes_.extract(node);
   if (known.empty()) return;
   const auto& [rack, copies] = known.mapped();
@@ -18,7 +18,7 @@ void CopyPlaces::remove(NodeId node) {
   if (places->second.empty()) racks_.erase(places);
 }
 
-void CopyPlaces::change(NodeId node, int copies) {
+void ReplicaPlacement::change(NodeId node, int copies) {
   const auto known = nodes_.find(node);
   if (known == nodes_.end()) return;
   auto& [rack, count] = known->second;
@@ -28,12 +28,12 @@ void CopyPlaces::change(NodeId node, int copies) {
   places.insert({count, node});
 }
 
-std::optional<CopyPlaces::Place> CopyPlaces::first(const std::set<Place>& places, const Allowed& allowed) {
+std::optional<ReplicaPlacement::Place> ReplicaPlacement::first(const std::set<Place>& places, const Allowed& allowed) {
   const auto found = std::find_if(places.begin(), places.end(), [&](const Place& place) { return allowed(place.second); });
   return found == places.end() ? std::nullopt : std::optional(*found);
 }
 
-std::optional<NodeId> CopyPlaces::pick(RackId away_from, const Allowed& allowed) const {
+std::optional<NodeId> ReplicaPlacement::pick(RackId away_from, const Allowed& allowed) const {
   std::optional<Place> best;
   for (const auto& [rack, places] : racks_) {
     if (rack == away_from) continue;

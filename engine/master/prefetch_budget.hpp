@@ -1,5 +1,5 @@
 // What the nodes are to hold of shuffles for readers that were placed on them, and which whole rounds of that wait out of memory
-// (schedulers/prediction/shuffle_units.hpp). The core's account of it: no decision but this one is made here.
+// (schedulers/prediction/prefetch_rounds.hpp). The core's account of it: no decision but this one is made here.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "schedulers/prediction/shuffle_units.hpp"
+#include "schedulers/prediction/prefetch_rounds.hpp"
 
 namespace weft::master {
 
-class UnitBook {
+class PrefetchBudget {
  public:
   using Key = std::pair<JobId, StageId>;  // of the stage that writes the shuffle
 
@@ -53,7 +53,7 @@ class UnitBook {
     NodeId node;
     std::vector<std::uint32_t> held_back;
   };
-  std::vector<Change> decide(schedulers::UnitOrder order);
+  std::vector<Change> decide(schedulers::RoundOrder order);
 
   struct Standing {
     std::uint32_t rounds = 0;    // that wait now
@@ -77,7 +77,7 @@ class UnitBook {
 
   void count(NodeId node, std::uint64_t more, std::uint64_t less);
   Places::iterator remove(Shuffle& shuffle, Places::iterator place);
-  static void add_units(const Key& key, const Shuffle& shuffle, std::vector<schedulers::ShuffleUnit>& units);
+  static void add_units(const Key& key, const Shuffle& shuffle, std::vector<schedulers::PrefetchRound>& units);
   static void compare(const Key& key, Shuffle& shuffle, std::vector<Change>& changes);
 
   std::map<NodeId, std::uint64_t> budgets_, wanted_;  // bytes; wanted: of all places there

@@ -1,4 +1,4 @@
-#include "schedulers/prediction/shuffle_units.hpp"
+#include "schedulers/prediction/prefetch_rounds.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Room {
 
 /// Calls `visit` with the bytes and the room of each of the unit's nodes that has a budget.
 template <class Visit>
-void for_rooms(const ShuffleUnit& unit, std::vector<Room>& rooms, Visit visit) {
+void for_rooms(const PrefetchRound& unit, std::vector<Room>& rooms, Visit visit) {
   auto room = rooms.begin();
   for (const auto& [node, bytes] : unit.bytes) {
     if (room != rooms.end() && room->node < node)
@@ -28,17 +28,17 @@ void for_rooms(const ShuffleUnit& unit, std::vector<Room>& rooms, Visit visit) {
 }
 
 /// Who leaves last comes first.
-bool stays_longer(const ShuffleUnit& a, const ShuffleUnit& b, UnitOrder order) {
+bool stays_longer(const PrefetchRound& a, const PrefetchRound& b, RoundOrder order) {
   if (a.complete != b.complete) return a.complete;
-  if (order == UnitOrder::by_units_left && a.left != b.left) return a.left > b.left;
+  if (order == RoundOrder::by_rounds_left && a.left != b.left) return a.left > b.left;
   if (a.job < b.job || b.job < a.job) return a.job < b.job;
   return a.round != b.round ? a.round < b.round : a.stage < b.stage;
 }
 
 }  // namespace
 
-std::vector<bool> resident_units(std::span<const ShuffleUnit> units, const std::map<NodeId, std::uint64_t>& budgets,
-                                 UnitOrder order) {
+std::vector<bool> resident_rounds(std::span<const PrefetchRound> units, const std::map<NodeId, std::uint64_t>& budgets,
+                                  RoundOrder order) {
   std::vector<Room> rooms;
   rooms.reserve(budgets.size());
   for (const auto& [node, budget] : budgets) rooms.push_back({node, budget, 0});

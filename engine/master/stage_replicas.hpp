@@ -10,7 +10,7 @@
 
 namespace weft::master {
 
-class StageCopies {
+class StageReplicas {
  public:
   struct Copy {
     NodeId node;

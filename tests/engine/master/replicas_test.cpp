@@ -112,7 +112,7 @@ TEST_F(Copies, OfALostOutputIsUsedAndTheMapDoesNotRunAgain) {
   ASSERT_EQ(table->size(), 2u);
   EXPECT_EQ(table->at(0).node, first.node);
   EXPECT_EQ(d.core.view().stage(JobId(1), StageId(0))->output.node_bytes(first.output.node), 0u);
-  EXPECT_EQ(maps().copies_used, d.all<OutputMoved>().size());
+  EXPECT_EQ(maps().replicas_used, d.all<OutputMoved>().size());
   d.drain();
   EXPECT_NE(d.last<ActionFinished>(), nullptr);
   EXPECT_EQ(d.launches(0), 2u);
@@ -177,7 +177,7 @@ TEST_F(Copies, AnotherOneIsMadeOfAnOutputThatMoved) {
   EXPECT_NE(next.node, first.node);
   EXPECT_NE(next.node, first.output.node);
   copied(next);
-  EXPECT_EQ(maps().copies, 1u);
+  EXPECT_EQ(maps().replicas, 1u);
   lose(next.output.node);  // there is one node left, which has it
   EXPECT_EQ(d.last<OutputMoved>()->output.node, next.node);
   EXPECT_EQ(d.launches(0), 1u);
@@ -250,8 +250,8 @@ TEST_F(Copies, AreTriedOnAnotherNodeAndThenLeft) {
   EXPECT_EQ(d.apply(CopyFailed{of(first), "again"}).error().code(), Code::cancelled);
   ASSERT_TRUE(d.apply(CopyFailed{of(second), "disk full"}));
   EXPECT_EQ(copy_commands().size(), 2u);
-  EXPECT_EQ(maps().copies_left, 1u);
-  EXPECT_EQ(maps().copies, 0u);
+  EXPECT_EQ(maps().replicas_abandoned, 1u);
+  EXPECT_EQ(maps().replicas, 0u);
   d.join(4, 4);
   EXPECT_EQ(copy_commands().size(), 2u) << "left is left";
   lose(first.output.node);
@@ -276,7 +276,7 @@ TEST_F(Copies, AreReleasedWithTheirShuffleAndTheirJob) {
   for (const ReleaseShuffle* release : d.all<ReleaseShuffle>()) released.insert(release->node);
   EXPECT_TRUE(released.contains(copy.node));
   EXPECT_TRUE(released.contains(copy.output.node));
-  EXPECT_EQ(maps().copies, 0u);
+  EXPECT_EQ(maps().replicas, 0u);
   lose(copy.node);
   EXPECT_EQ(copy_commands().size(), 1u) << "nobody reads it any more";
   d.drain();

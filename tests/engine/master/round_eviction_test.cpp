@@ -55,7 +55,7 @@ class Units : public testing::Test {
   std::vector<std::uint32_t> held_back(std::uint32_t node, std::uint64_t job = 1) const {
     std::vector<std::uint32_t> partitions;
     for (const auto* told : driver_.all<PrefetchShuffle>())
-      if (told->node == NodeId(node) && told->job == JobId(job) && told->held_back) partitions = *told->held_back;
+      if (told->node == NodeId(node) && told->job == JobId(job) && told->deferred) partitions = *told->deferred;
     return partitions;
   }
   std::vector<std::uint32_t> last(std::uint32_t node, std::size_t count, std::uint64_t job = 1) const {
@@ -64,7 +64,7 @@ class Units : public testing::Test {
   }
   std::size_t tellings() const {
     const auto all = driver_.all<PrefetchShuffle>();
-    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto* told) { return told->held_back; }));
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto* told) { return told->deferred; }));
   }
 
   Driver driver_;
@@ -80,8 +80,8 @@ TEST_F(Units, AFullNodeHoldsTheLastRoundsBackEverywhere) {
   ASSERT_EQ(placed(1, 1).size(), 8u);
   EXPECT_EQ(held_back(1), last(1, 4)) << "two of four rounds";
   EXPECT_EQ(held_back(2), last(2, 4));
-  EXPECT_EQ(driver_.core.job(JobId(1))->stages[0].rounds_held_back, 2u);
-  EXPECT_EQ(driver_.core.job(JobId(1))->stages[0].bytes_held_back, 2 * 2 * kRoundBytes);
+  EXPECT_EQ(driver_.core.job(JobId(1))->stages[0].rounds_deferred, 2u);
+  EXPECT_EQ(driver_.core.job(JobId(1))->stages[0].bytes_deferred, 2 * 2 * kRoundBytes);
 }
 
 TEST_F(Units, RoundsAreAsLargeAsWhateverANodeHasLeastOfAllows) {

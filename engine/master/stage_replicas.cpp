@@ -1,34 +1,34 @@
-#include "engine/master/stage_copies.hpp"
+#include "engine/master/stage_replicas.hpp"
 
 #include "base/assert.hpp"
 
 namespace weft::master {
 
-const StageCopies::Copy* StageCopies::of(std::uint32_t map) const {
+const StageReplicas::Copy* StageReplicas::of(std::uint32_t map) const {
   const auto found = copies_.find(map);
   return found == copies_.end() ? nullptr : &found->second;
 }
 
-std::vector<std::uint32_t> StageCopies::on(NodeId node) const {
+std::vector<std::uint32_t> StageReplicas::on(NodeId node) const {
   const auto found = by_node_.find(node);
   if (found == by_node_.end()) return {};
   return {found->second.begin(), found->second.end()};
 }
 
-void StageCopies::begin(std::uint32_t map, NodeId node) {
+void StageReplicas::begin(std::uint32_t map, NodeId node) {
   const bool fresh = copies_.emplace(map, Copy{node, false}).second;
   WEFT_ASSERT(fresh);
   by_node_[node].insert(map);
 }
 
-void StageCopies::made(std::uint32_t map) {
+void StageReplicas::made(std::uint32_t map) {
   Copy& copy = copies_.at(map);
   WEFT_ASSERT(!copy.there);
   copy.there = true;
   ++there_;
 }
 
-void StageCopies::erase(std::uint32_t map) {
+void StageReplicas::erase(std::uint32_t map) {
   const auto copy = copies_.extract(map);
   if (copy.empty()) return;
   if (copy.mapped().there) --there_;
@@ -37,7 +37,7 @@ void StageCopies::erase(std::uint32_t map) {
   if (place->second.empty()) by_node_.erase(place);
 }
 
-bool StageCopies::barred(std::uint32_t map, NodeId node) const {
+bool StageReplicas::barred(std::uint32_t map, NodeId node) const {
   const auto found = barred_.find(map);
   return found != barred_.end() && found->second.contains(node);
 }

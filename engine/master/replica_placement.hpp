@@ -13,7 +13,7 @@
 namespace weft::master {
 
 /// Live nodes by rack and by the copies they have or are to have. The order of nodes with equally many is that of their ids.
-class CopyPlaces {
+class ReplicaPlacement {
  public:
   using Allowed = std::function<bool(NodeId)>;
 
