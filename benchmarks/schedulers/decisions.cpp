@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/random.hpp"
-#include "engine/master/prefetch_budget.hpp"
+#include "engine/master/core/prefetch_budget.hpp"
 #include "schedulers/registry.hpp"
 #include "schedulers/view/state.hpp"
 

@@ -1,0 +1,89 @@
+// The core's inside: a coordinator of its parts. Each event is checked, applied to the parts it concerns, and then the scheduler is
+// called if there is anything for it. Split over core*.cpp by kind of event.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/master/core/attempts.hpp"
+#include "engine/master/core/checked_decisions.hpp"
+#include "engine/master/core/context.hpp"
+#include "engine/master/core/failures.hpp"
+#include "engine/master/core/node_health.hpp"
+#include "engine/master/core/output_replicas.hpp"
+#include "engine/master/core/oversized_tasks.hpp"
+#include "engine/master/core/preplacement.hpp"
+#include "engine/master/core/round_eviction.hpp"
+#include "engine/master/core/shuffles.hpp"
+#include "engine/master/core/slow_start.hpp"
+#include "engine/master/core/straggler_watch.hpp"
+
+namespace weft::master {
+
+class Core::Impl {
+ public:
+  Impl(std::unique_ptr<schedulers::Scheduler> scheduler, const CoreOptions& options, SchedulerFactory factory);
+
+  void restore(Time now, std::vector<JobStatus> ended);
+  Result<void> apply(Time now, Event event, std::vector<Command>& commands);
+  Result<JobStatus> job(JobId id, bool predict) const;
+  std::vector<JobStatus> jobs() const;
+  Result<JobExplanation> explain(JobId id) const;
+  const CoreContext& context() const { return context_; }
+  const SchedulerConfigured& configuration() const { return configuration_; }
+
+ private:
+  // Events. Each checks everything before it changes anything.
+  Result<void> on(JobSubmitted event);  // core_jobs.cpp
+  Result<void> on(PlanExtended event);
+  Result<void> on(const JobClosed& event);
+  Result<void> on(JobKilled event);
+  Result<void> on(WorkerJoined event);  // core_nodes.cpp
+  Result<void> on(WorkerHeartbeat event);
+  Result<void> on(const WorkerLost& event);
+  Result<void> on(TaskFinished event);  // core_tasks.cpp
+  Result<void> on(TaskFailed event);
+  Result<void> on(const OutputCopied& event) { return replicas_.made(event.copy); }
+  Result<void> on(const CopyFailed& event) { return replicas_.failed(event.copy, event.message); }
+  Result<void> on(const TimerFired& event);  // core.cpp
+  Result<void> on(SchedulerConfigured event);
+
+  void run_scheduler();
+  bool make_way();
+
+  // Jobs.
+  void add_stage(JobRecord& job, plan::Stage stage);
+  void finish_actions(JobRecord& job);
+  void end_job(JobRecord& job, JobState state, const Error* error);
+
+  // Nodes.
+  void check_heartbeat(NodeId node);
+  void lose_node(NodeId node, const std::string& reason);
+  bool lose_node(JobRecord& job, StageRecord& stage, NodeId node, const std::string& why);
+
+  // Finished tasks.
+  void finish(const TaskRef& task, TaskFinished& event);
+  void after_finish(const TaskRef& task, NodeId node);
+  static void add_counters(const TaskRef& task, const TaskFinished& event);
+  void store_output(const TaskRef& task, const TaskFinished& event);
+  void store_result(const TaskRef& task, Buffer result);
+
+  CoreContext context_;
+  NodeHealth health_;
+  OversizedTasks oversized_;
+  SlowStart slow_start_;
+  StragglerWatch stragglers_;
+  OutputReplicas replicas_;
+  RoundEviction rounds_;
+  Preplacement preplacement_;
+  Shuffles shuffles_;
+  Attempts attempts_;
+  Failures failures_;
+  CheckedDecisions decisions_;
+  SchedulerConfigured configuration_;
+  std::vector<std::uint64_t> sizes_;  // scratch
+};
+
+}  // namespace weft::master

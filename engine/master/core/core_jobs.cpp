@@ -1,0 +1,200 @@
+// Jobs and their plans: submission, extension, actions, and the ends a job can have.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/master/core/core_impl.hpp"
+#include "engine/master/core/job_reports.hpp"
+
+namespace weft::master {
+
+namespace {
+
+std::vector<StageId> inputs_of(const plan::Stage& stage) {
+  std::vector<StageId> inputs;
+  for (const auto& branch : stage.branches) {
+    for (ShuffleId input : branch.partitioned) inputs.emplace_back(input.value());
+    for (ShuffleId input : branch.broadcast) inputs.emplace_back(input.value());
+  }
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  return inputs;
+}
+
+}  // namespace
+
+Result<void> Core::Impl::on(JobSubmitted event) {
+  if (context_.jobs.running().contains(event.job) || context_.jobs.ended().contains(event.job)) {
+    return fail(Code::already_exists, fmt::format("there is a job {} already", event.job.value()));
+  }
+  if (!schedulers::valid(event.demand)) return fail(Code::invalid_argument, "a job's demand must be finite and not negative");
+  if (event.max_attempts == 0) return fail(Code::invalid_argument, "a job needs at least one attempt per task");
+  if (event.shuffle_replicas != 1 && event.shuffle_replicas != 2)
+    return fail(Code::invalid_argument, fmt::format("map outputs are kept in 1 or 2 copies, not {}", event.shuffle_replicas));
+  if (!(std::isfinite(event.hints.weight) && event.hints.weight > 0))
+    return fail(Code::invalid_argument, "a job's weight must be positive");
+  if (event.demand.cpu == 0) event.demand.cpu = 1;
+  schedulers::JobInfo info;
+  info.id = event.job;
+  info.name = event.name;
+  info.user = event.user;
+  info.pool = event.pool;
+  info.priority = event.priority;
+  info.submitted = context_.now();
+  info.deadline = event.deadline;
+  info.demand = event.demand;
+  info.hints = event.hints;
+  WEFT_TRY(context_.scheduler.admit(info));
+  JobRecord& job = context_.jobs.running()[event.job];
+  job.info = &context_.view.add_job(std::move(info));
+  job.spec = std::move(event);
+  context_.scheduler.notify({.kind = schedulers::Notice::Kind::job_arrived, .job = job.spec.job});
+  return {};
+}
+
+Result<void> Core::Impl::on(PlanExtended event) {
+  WEFT_ASSIGN(JobRecord * job, context_.jobs.find(event.job));
+  std::vector<const plan::Stage*> known;
+  for (const auto& [id, stage] : job->stages) known.push_back(&stage.plan);
+  WEFT_TRY(plan::validate(event.part, known));
+  if (job->seen_actions.contains(event.part.action)) {
+    return fail(Code::already_exists, fmt::format("action {} was submitted before", event.part.action.value()));
+  }
+  for (const auto& stage : event.part.stages) {
+    if (!schedulers::valid(stage.demand))
+      return fail(Code::invalid_argument, fmt::format("{}: its demand is not a number of resources", stage.name));
+  }
+  const ActionId action = event.part.action;
+  job->seen_actions.insert(action);
+  job->actions[action].targets = event.part.targets;
+  std::sort(event.part.stages.begin(), event.part.stages.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  for (auto& stage : event.part.stages) add_stage(*job, std::move(stage));
+  for (StageId target : event.part.targets) job->stages.at(target).action = action;
+  for (ShuffleId shuffle : event.part.released) {
+    job->stages.at(StageId(shuffle.value())).released = true;
+    job->release_pending.insert(StageId(shuffle.value()));
+  }
+  shuffles_.refresh(*job);
+  finish_actions(*job);
+  if (auto error = oversized_.refusal(*job)) context_.jobs.fail_later(*job, std::move(*error));
+  return {};
+}
+
+void Core::Impl::add_stage(JobRecord& job, plan::Stage stage) {
+  const std::uint32_t tasks = stage.task_count();
+  schedulers::StageInfo info;
+  info.id = stage.id;
+  info.name = stage.name;
+  info.demand = stage.demand == schedulers::Resources() ? job.info->demand : stage.demand;
+  if (info.demand.cpu == 0) info.demand.cpu = job.info->demand.cpu;
+  if (stage.estimated_task_duration > Time(0)) info.estimated_duration = stage.estimated_task_duration;
+  info.parents = inputs_of(stage);
+  info.reads_shuffle = !info.parents.empty();
+  info.writes_shuffle = stage.output == plan::OutputKind::shuffle;
+  if (info.writes_shuffle) info.output = schedulers::ShuffleSizes(tasks, stage.partitions);
+
+  std::vector<std::vector<schedulers::HostId>> hosts;
+  std::vector<std::uint64_t> bytes;
+  for (auto& branch : stage.branches) {
+    for (std::uint32_t i = 0; i < branch.tasks; ++i) {
+      auto& of_task = hosts.emplace_back();
+      auto& size = bytes.emplace_back(0);
+      if (branch.splits.empty()) continue;
+      for (auto& split : branch.splits[i]) {
+        size += split.length;
+        for (const auto& host : std::exchange(split.hosts, {}))  // from here on the index has them
+          of_task.push_back(context_.view.intern_host(host));
+      }
+    }
+  }
+  StageRecord& record = job.stages[stage.id];
+  record.inputs = info.parents;
+  record.info = &context_.view.add_stage(*job.info, std::move(info), tasks, hosts);
+  for (std::uint32_t i = 0; i < tasks; ++i) record.info->tasks[i].input_bytes = bytes[i];
+  record.counted.resize(tasks);
+  if (stage.output == plan::OutputKind::result) record.results.resize(tasks);
+  if (tasks > 0) job.open.insert(stage.id);
+  for (StageId input : record.inputs) {  // read after all
+    job.stages.at(input).released = false;
+    job.release_pending.erase(input);
+  }
+  record.plan = std::move(stage);
+  context_.scheduler.notify({.kind = schedulers::Notice::Kind::stage_added, .job = job.spec.job, .stage = record.plan.id});
+}
+
+void Core::Impl::finish_actions(JobRecord& job) {
+  for (auto action = job.actions.begin(); action != job.actions.end();) {
+    const auto& targets = action->second.targets;
+    const bool done =
+        std::all_of(targets.begin(), targets.end(), [&job](StageId id) { return job.stages.at(id).info->complete(); });
+    if (!done) {
+      ++action;
+      continue;
+    }
+    ActionFinished finished{job.spec.job, action->first, {}};
+    for (StageId id : targets) {
+      StageRecord& stage = job.stages.at(id);
+      finished.results.push_back(std::move(stage.results));
+      stage.results.clear();
+      stage.action.reset();
+    }
+    context_.emit(std::move(finished));
+    action = job.actions.erase(action);
+  }
+}
+
+Result<void> Core::Impl::on(const JobClosed& event) {
+  WEFT_ASSIGN(JobRecord * job, context_.jobs.find(event.job));
+  end_job(*job, JobState::finished, nullptr);
+  return {};
+}
+
+Result<void> Core::Impl::on(JobKilled event) {
+  WEFT_ASSIGN(JobRecord * job, context_.jobs.find(event.job));
+  const Error error(Code::cancelled, event.reason.empty() ? std::string("killed") : std::move(event.reason));
+  end_job(*job, JobState::killed, &error);
+  return {};
+}
+
+void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
+  const JobId id = job.spec.job;
+  const std::string reason = error == nullptr ? "the job is over" : error->to_string();
+  JobStatus status = status_of(context_.view, rounds_, job, true);
+  for (NodeId node : job.nodes) {
+    const auto& running = context_.view.mutable_node(node).running;
+    for (auto attempt = running.lower_bound(AttemptId{TaskId{id, StageId(0), 0}, 0});
+         attempt != running.end() && attempt->task.job == id;) {
+      const AttemptId killed = *attempt++;
+      const TaskRef task = attempts_.at(killed);
+      attempts_.kill(task, KillCause::job_over, reason);
+      attempts_.vacate(task);
+    }
+  }
+  for (NodeId node : job.nodes) context_.emit(ReleaseJob{node, id});
+  for (auto& [stage_id, stage] : job.stages) replicas_.forget_all(stage);
+  if (error != nullptr) {
+    context_.emit(JobFailed{id, *error});
+  } else {
+    context_.emit(JobFinished{id});
+  }
+  status.state = state;
+  status.error = error == nullptr ? "" : error->to_string();
+  status.ended = context_.now();
+  for (auto& stage : status.stages) {
+    stage.running = 0;
+    stage.waiting = false;
+    stage.reason.clear();
+  }
+  context_.scheduler.notify({.kind = schedulers::Notice::Kind::job_ended, .job = id});
+  context_.view.remove_job(id);
+  context_.jobs.forget_failing(id);
+  oversized_.forget(id);
+  rounds_.drop(id);
+  context_.jobs.running().erase(id);
+  context_.jobs.remember(std::move(status));
+  context_.triggers.note_work();
+}
+
+}  // namespace weft::master

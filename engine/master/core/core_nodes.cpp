@@ -1,0 +1,130 @@
+// Workers: joining, heartbeats, silence and loss.
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "engine/master/core/core_impl.hpp"
+
+namespace weft::master {
+namespace {
+
+constexpr std::uint32_t kLostWorkersNamed = 16;  // in the status of a job
+
+}  // namespace
+
+Result<void> Core::Impl::on(WorkerJoined event) {
+  if (health_.joined(event.node)) return fail(Code::already_exists, fmt::format("there was a node {} already", event.node.value()));
+  if (!schedulers::valid(event.capacity) || event.capacity.cpu == 0) {
+    return fail(Code::invalid_argument,
+                fmt::format("worker {} has no usable capacity ({})", event.name, to_string(event.capacity)));
+  }
+  health_.join(event.node);
+  schedulers::NodeInfo node;
+  node.id = event.node;
+  node.name = std::move(event.name);
+  node.capacity = node.nominal = event.capacity;
+  node.attributes = std::move(event.attributes);
+  node.forecast = std::move(event.forecast);
+  node.joined = node.last_heard = context_.now();
+  context_.view.add_node(std::move(node), event.host, event.rack, context_.options.rack_uplink_bytes_per_second);
+  if (const Time timeout = context_.options.heartbeat_timeout; timeout > Time(0))
+    context_.timers.set({Timers::Purpose::heartbeat, context_.now() + timeout, event.node});
+  replicas_.node_joined(event.node);
+  oversized_.node_joined(event.capacity);
+  rounds_.node_joined(event.node, event.prefetch_bytes);
+  context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_joined, .node = event.node});
+  context_.triggers.note_node(event.node);
+  replicas_.replicate_waiting();
+  return {};
+}
+
+Result<void> Core::Impl::on(WorkerHeartbeat event) {
+  if (context_.view.node(event.node) == nullptr)
+    return fail(Code::not_found, fmt::format("node {} is not known (any more); it must register again", event.node.value()));
+  if (event.capacity && !schedulers::valid(*event.capacity))
+    return fail(Code::invalid_argument, fmt::format("the capacity of node {} must be finite and not negative", event.node.value()));
+  schedulers::NodeInfo& node = context_.view.mutable_node(event.node);
+  node.last_heard = context_.now();
+  node.measured = event.used;
+  if (event.capacity) context_.view.set_capacity(event.node, *event.capacity);
+  if (!event.forecast.empty()) node.forecast = std::move(event.forecast);
+  if (std::isfinite(event.cross_rack_rate) && event.cross_rack_rate >= 0)
+    context_.view.set_cross_rack_rate(event.node, event.cross_rack_rate);
+  if (event.capacity) {
+    context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_changed, .node = event.node});
+    health_.lift_avoidance();  // another node may be none for some tasks now
+  }
+  context_.triggers.note_heartbeat(event.node);
+  return {};
+}
+
+Result<void> Core::Impl::on(const WorkerLost& event) {
+  if (context_.view.node(event.node) == nullptr)
+    return fail(Code::not_found, fmt::format("node {} is not known (any more)", event.node.value()));
+  lose_node(event.node, event.reason.empty() ? "connection lost" : event.reason);
+  return {};
+}
+
+/// The node's heartbeat timer has fired: it is lost unless it was heard of since.
+void Core::Impl::check_heartbeat(NodeId node) {
+  const Time timeout = context_.options.heartbeat_timeout, due = context_.view.node(node)->last_heard + timeout;
+  if (context_.now() < due) return context_.timers.set({Timers::Purpose::heartbeat, due, node});
+  lose_node(node, fmt::format("not heard of for {:.1f} s", std::chrono::duration<double>(timeout).count()));
+}
+
+void Core::Impl::lose_node(NodeId id, const std::string& reason) {
+  const std::string why = fmt::format("worker {} was lost: {}", context_.node_name(id), reason);
+  context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_left, .node = id});
+  health_.note_loss(id, reason);
+  replicas_.node_left(id);
+  const std::set<AttemptId> running = context_.view.mutable_node(id).running;
+  for (const AttemptId& attempt : running) {
+    const TaskRef task = attempts_.at(attempt);
+    ++task.stage->info->failed_attempts;
+    attempts_.vacate(task);
+    failures_.lose(task, why);
+  }
+  std::vector<std::pair<JobId, StageId>> displaced;  // stages that had tasks placed there
+  for (auto& [job_id, job] : context_.jobs.running()) {
+    job.nodes.erase(id);
+    if (reason != kWorkerLeft && ++job.workers_lost <= kLostWorkersNamed)
+      job.lost_workers.push_back(fmt::format("{} ({})", context_.node_name(id), reason));
+    for (auto& [stage_id, stage] : job.stages) {
+      if (lose_node(job, stage, id, why)) displaced.emplace_back(job_id, stage_id);
+    }
+    shuffles_.refresh(job);
+  }
+  rounds_.node_left(id);
+  health_.forget(id);
+  stragglers_.forget(id);
+  context_.timers.forget(id);
+  const schedulers::Resources capacity = context_.view.node(id)->nominal;
+  context_.view.remove_node(id);
+  oversized_.node_left(capacity);
+  context_.emit(NodeLost{id, reason});
+  for (const auto& [job_id, stage_id] : displaced) {
+    JobRecord& job = context_.jobs.at(job_id);
+    preplacement_.place(job, job.stages.at(stage_id), std::nullopt, decisions_);
+  }
+  health_.lift_avoidance();
+  context_.triggers.note_work();
+}
+
+/// What the stage had on the node. True when tasks of it were placed there.
+bool Core::Impl::lose_node(JobRecord& job, StageRecord& stage, NodeId node, const std::string& why) {
+  stage.locations.forget(node);
+  stage.prefetch.notified.erase(node);
+  stage.fetch_failures.erase(node);
+  shuffles_.lose_outputs_on(job, stage, node, why);
+  replicas_.lose_on(job, stage, node);
+  bool placed = false;
+  for (auto there = stage.info->preplaced.find(node); there != stage.info->preplaced.end();
+       there = stage.info->preplaced.find(node)) {
+    context_.view.preplace(*stage.info, *there->second.begin(), std::nullopt);
+    placed = true;
+  }
+  return placed;
+}
+
+}  // namespace weft::master

@@ -1,0 +1,97 @@
+#include "engine/master/core/failures.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::master {
+
+namespace {
+
+/// Times a task may be lost through no fault of its own (workers gone, inputs gone) before the job is given up.
+constexpr std::uint16_t kMaxLosses = 20;
+/// Fetch failures of a live node's outputs of a shuffle before all of them are taken for lost and the node is excluded.
+constexpr std::uint32_t kMaxFetchFailures = 4;
+
+}  // namespace
+
+void Failures::failed(const TaskRef& task, FailureKind kind, std::string message,
+                      const std::optional<shuffle::FetchFailure>& fetch) {
+  if (message.empty()) message = runtime::words_of(kind);
+  if (kind == FailureKind::fetch_failed && fetch) return fetch_failed(task, *fetch, message);
+  if (kind != FailureKind::killed) return count(task, kind, std::move(message));
+  // Stopped for another's sake (its executor was killed when a preempted task did not stop): however often, not the task's fault.
+  context_.record_reason(task.job->spec.job, task.stage->plan.id, message);
+  requeue(task, std::nullopt);
+}
+
+void Failures::requeue(const TaskRef& task, std::optional<NodeId> avoid) {
+  if (avoid && !health_.another_node(*task.stage->info, *avoid)) avoid.reset();
+  attempts_.requeue(task, avoid);
+}
+
+void Failures::count(const TaskRef& task, FailureKind kind, std::string message) {
+  schedulers::TaskInfo& info = task.info();
+  const NodeId node = task.node();
+  const std::string where = context_.node_name(node);
+  ++info.failures;
+  if (kind == FailureKind::environment) health_.note_failure(node);
+  requeue(task, node);
+  if (!runtime::is_final(kind) && info.failures < task.job->spec.max_attempts) return;
+  std::string what = fmt::format("{} task {} on {}", task.stage->title(), task.index, where);
+  if (!runtime::is_final(kind)) {
+    const std::string times = info.failures == 1 ? std::string("once") : fmt::format("{} times", info.failures);
+    what = fmt::format("{} task {} failed {}; last on {}", task.stage->title(), task.index, times, where);
+  }
+  context_.jobs.fail_later(*task.job, Error(runtime::code_of(kind), std::move(message)).wrap(what));
+}
+
+void Failures::lose(const TaskRef& task, std::string why) {
+  const std::string where = context_.node_name(task.node());
+  requeue(task, std::nullopt);
+  count_loss(task, where, std::move(why));
+}
+
+void Failures::count_loss(const TaskRef& task, const std::string& where, std::string why) {
+  if (++task.info().losses < kMaxLosses) return;
+  const std::string what =
+      fmt::format("{} task {} was lost {} times; last on {}", task.stage->title(), task.index, kMaxLosses, where);
+  context_.jobs.fail_later(*task.job, Error(Code::unavailable, std::move(why)).wrap(what));
+}
+
+void Failures::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message) {
+  JobRecord& job = *task.job;
+  const std::string where = context_.node_name(task.node());
+  requeue(task, std::nullopt);
+  auto found = job.stages.find(StageId(fetch.shuffle.value()));
+  const bool there = found != job.stages.end() && found->second.plan.output == plan::OutputKind::shuffle &&
+                     !found->second.dropped && fetch.map < found->second.info->tasks.size();
+  if (!there) return count_loss(task, where, message);
+  StageRecord& source = found->second;
+  const std::string was = health_.where_it_was(fetch, message);
+  const bool unknown = lose_fetched(job, source, fetch, was);
+  const std::string why = fmt::format("{}; {}", was, where_it_is(source, fetch));
+  context_.record_reason(job.spec.job, task.stage->plan.id, why);
+  count_loss(task, where, why);
+  if (unknown) shuffles_.refresh(job);
+}
+
+/// An output that a reader could not have. False when that was known already.
+bool Failures::lose_fetched(JobRecord& job, StageRecord& source, const shuffle::FetchFailure& fetch, const std::string& why) {
+  const schedulers::TaskInfo& map = source.info->tasks[fetch.map];
+  if (map.state != schedulers::TaskState::finished || map.node != fetch.node || map.attempt() != fetch.map_attempt) return false;
+  shuffles_.lose_or_move_output(job, source, fetch.map, why);
+  if (++source.fetch_failures[fetch.node] < kMaxFetchFailures) return true;
+  shuffles_.lose_outputs_on(job, source, fetch.node, why);
+  source.fetch_failures.erase(fetch.node);
+  health_.exclude(fetch.node);  // it runs tasks, but nobody can read what they wrote
+  return true;
+}
+
+/// What became of the output.
+std::string Failures::where_it_is(const StageRecord& source, const shuffle::FetchFailure& fetch) const {
+  const schedulers::TaskInfo& map = source.info->tasks[fetch.map];
+  if (map.state != schedulers::TaskState::finished) return "the map runs again";
+  if (map.attempt() != fetch.map_attempt) return fmt::format("the map has run again, on {}", context_.node_name(map.node));
+  return fmt::format("its copy on {} is used", context_.node_name(map.node));
+}
+
+}  // namespace weft::master

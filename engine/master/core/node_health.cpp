@@ -1,0 +1,79 @@
+#include "engine/master/core/node_health.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr std::size_t kLostNodesKept = 1000;
+
+}  // namespace
+
+void NodeHealth::note_loss(NodeId node, const std::string& reason) {
+  if (lost_.size() >= kLostNodesKept) lost_.erase(lost_.begin());
+  lost_[node] = {context_.node_name(node), reason, context_.now()};
+}
+
+void NodeHealth::note_failure(NodeId id) {
+  const schedulers::NodeInfo* node = context_.view.node(id);
+  if (node == nullptr || !node->usable()) return;
+  std::uint32_t limit = context_.options.max_failures_per_node;
+  if (limit == 0) limit = std::max(3u, static_cast<std::uint32_t>(std::min(node->capacity.cpu, 1e6)));
+  if (++failures_[id] >= limit) exclude(id);
+}
+
+void NodeHealth::exclude(NodeId id) {
+  const schedulers::NodeInfo* node = context_.view.node(id);
+  if (node == nullptr || !node->usable()) return;
+  const bool last = std::none_of(context_.view.nodes().begin(), context_.view.nodes().end(),
+                                 [id](const auto& entry) { return entry.first != id && entry.second.usable(); });
+  if (last) return;  // better a bad node than none
+  failures_.erase(id);
+  const Time until = context_.now() + context_.options.exclusion;
+  context_.view.exclude(id, until);
+  context_.timers.set({Timers::Purpose::exclusion, until, id});
+  context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_changed, .node = id});
+  lift_avoidance();
+  context_.triggers.note_work();
+}
+
+void NodeHealth::readmit(NodeId node) {
+  context_.view.exclude(node, std::nullopt);
+  context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_changed, .node = node});
+}
+
+bool NodeHealth::another_node(const schedulers::StageInfo& stage, NodeId than) const {
+  const auto& nodes = context_.view.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+    return entry.first != than && entry.second.usable() && schedulers::fits(stage.demand, {}, entry.second.capacity);
+  });
+}
+
+void NodeHealth::lift_avoidance(schedulers::StageInfo& stage) {
+  std::vector<std::uint32_t> lifted;
+  for (const auto& [node, tasks] : stage.pending.avoiding()) {
+    if (context_.view.node(node) != nullptr && another_node(stage, node)) continue;
+    lifted.insert(lifted.end(), tasks.begin(), tasks.end());
+  }
+  for (std::uint32_t task : lifted) context_.view.set_avoid(stage, task, std::nullopt);
+}
+
+void NodeHealth::lift_avoidance() {
+  for (auto& [id, job] : context_.jobs.running()) {
+    for (StageId stage : job.info->runnable) lift_avoidance(*job.stages.at(stage).info);
+  }
+}
+
+std::string NodeHealth::where_it_was(const shuffle::FetchFailure& fetch, const std::string& message) const {
+  if (const auto lost = lost_.find(fetch.node); lost != lost_.end())
+    return fmt::format("map {}'s output was on worker {}, which was lost {} ago ({})", fetch.map, lost->second.name,
+                       human_duration(context_.now() - lost->second.at), lost->second.reason);
+  return fmt::format("map {}'s output could not be read from worker {} ({})", fetch.map, context_.node_name(fetch.node), message);
+}
+
+}  // namespace weft::master

@@ -1,0 +1,48 @@
+// Replicas of map outputs (JobSubmitted::shuffle_replicas): where each is made, and how one takes the place of an output that is
+// lost, so that no map runs again. A stage's own account is its StageReplicas.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/master/core/context.hpp"
+#include "engine/master/core/replica_placement.hpp"
+
+namespace weft::master {
+
+class OutputReplicas {
+ public:
+  explicit OutputReplicas(CoreContext& context) : context_(context) {}
+
+  /// The node is in the view.
+  void node_joined(NodeId node);
+  void node_left(NodeId node) { placement_.remove(node); }
+
+  /// Has a replica made of an output that has none (CopyOutput), if its job wants replicas and there is a node for it; else the
+  /// output waits for one.
+  void replicate(JobRecord& job, StageRecord& stage, std::uint32_t map);
+  /// There is a node more for outputs that wait.
+  void replicate_waiting();
+
+  // What workers say of replicas they were to make. not_found or cancelled when nobody waits for that one.
+  Result<void> made(const OutputCopy& copy);
+  Result<void> failed(const OutputCopy& copy, const std::string& message);
+
+  /// The output is gone, and so is its replica. Its bytes may stay where they are until the shuffle is released.
+  void forget(StageRecord& stage, std::uint32_t map);
+  void forget_all(StageRecord& stage);
+  /// The output is lost where it was. Returns where its replica is, which takes its place and is a replica no more; the caller
+  /// records that in the task and has another one made. Nothing when it has none.
+  std::optional<NodeId> take_over(StageRecord& stage, std::uint32_t map);
+  /// The node is gone; replicas it had are made on another one.
+  void lose_on(JobRecord& job, StageRecord& stage, NodeId node);
+
+ private:
+  Result<StageRecord*> replicating_stage(const OutputCopy& copy);
+
+  CoreContext& context_;
+  ReplicaPlacement placement_;
+};
+
+}  // namespace weft::master

@@ -1,0 +1,91 @@
+// What the core keeps of jobs and stages beyond the ClusterView: plain records, filled by the parts whose names they bear.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/master/core.hpp"
+#include "engine/master/core/location_table.hpp"
+#include "engine/master/core/partition_shape.hpp"
+#include "engine/master/core/stage_replicas.hpp"
+#include "schedulers/view/state.hpp"
+
+namespace weft::master {
+
+/// Of a stage's shuffle: what the nodes that prefetch it were notified of (Preplacement, RoundEviction).
+struct StagePrefetch {
+  std::set<NodeId> notified;       // nodes that prefetch its blocks for readers placed there
+  std::set<std::uint32_t> unsent;  // maps whose outputs they do not know of yet
+  std::uint32_t sized_by = 0;      // maps that had ended when the bytes of its rounds were predicted last; 0: never
+  bool unlike = false;             // its maps write for different reduces: one says nothing of the others
+};
+
+struct StageRecord {
+  plan::Stage plan;
+  schedulers::StageInfo* info = nullptr;
+  std::vector<StageId> inputs;     // each once
+  std::optional<ActionId> action;  // result stages of an action that is not finished
+  bool active = false;             // somebody waits for it: its missing tasks are to run once its inputs are complete
+  bool released = false;           // the driver will not read it again
+  bool shaped = false;             // it was ready once: its number of tasks stays
+  bool dropped = false;            // complete, but its segments were given up; recomputed when lineage asks for it
+  SkewSplits splits;               // by task; those of additional tasks come after the plan's
+  std::vector<Buffer> results;
+  std::vector<bool> counted;                         // tasks whose counters are in the job's already (a recomputed map counts once)
+  std::uint64_t input_bytes = 0, shuffle_bytes = 0;  // of the counted tasks
+  LocationTable locations;                           // of its outputs
+  StageReplicas replicas;                            // of its outputs
+  StagePrefetch prefetch;                            // of its outputs
+  std::vector<StageId> placed_by;                    // inputs by whose sizes its tasks were given nodes, in that order
+  std::map<NodeId, std::uint32_t> fetch_failures;    // of outputs on a node
+  std::uint32_t speculative = 0, speculative_won = 0;  // speculative attempts launched, and those that finished first
+
+  std::string title() const;
+};
+
+struct ActionRecord {
+  std::vector<StageId> targets;
+  std::uint64_t bytes = 0;
+};
+
+struct JobRecord {
+  JobSubmitted spec;
+  schedulers::JobInfo* info = nullptr;
+  std::map<StageId, StageRecord> stages;
+  std::set<StageId> open;             // with unfinished tasks
+  std::set<StageId> release_pending;  // released, segments still held
+  std::map<ActionId, ActionRecord> actions;
+  std::set<ActionId> seen_actions;
+  std::set<NodeId> nodes;         // live ones that were given something of it
+  bool waits_for_inputs = false;  // its stages wait for complete inputs, also with slow start
+  Counters counters;
+  std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
+  std::vector<std::string> lost_workers;  // the first few
+  std::uint32_t workers_lost = 0;
+
+  InputInfos inputs() const {
+    return [this](ShuffleId id) -> const schedulers::StageInfo& { return *stages.at(StageId(id.value())).info; };
+  }
+};
+
+/// A running attempt's records. Valid until the attempt or the job ends.
+struct TaskRef {
+  JobRecord* job;
+  StageRecord* stage;
+  std::uint32_t index;
+  bool speculative = false;  // the speculative attempt of the task
+
+  schedulers::TaskInfo& info() const { return stage->info->tasks[index]; }
+  const schedulers::SpeculativeAttempt& speculative_info() const { return stage->info->speculative.at(index); }
+  TaskId id() const { return {job->spec.job, stage->plan.id, index}; }
+  AttemptId attempt() const { return {id(), speculative ? speculative_info().attempt : info().attempt()}; }
+  NodeId node() const { return speculative ? speculative_info().node : info().node; }
+  Time launched() const { return speculative ? speculative_info().launched : info().launched; }
+  bool runs_twice() const { return stage->info->speculative.contains(index); }
+  TaskRef other() const { return {job, stage, index, !speculative}; }  // when it runs twice
+};
+
+}  // namespace weft::master

@@ -1,0 +1,189 @@
+#include "engine/master/core/attempts.hpp"
+
+#include "engine/master/core/checked_decisions.hpp"
+#include "engine/master/core/failures.hpp"
+#include "tests/engine/master/core/parts.hpp"
+
+namespace weft::master {
+namespace {
+
+using schedulers::TaskState;
+
+class AttemptsTest : public testing::Test {
+ protected:
+  explicit AttemptsTest(const CoreOptions& options = {}) : parts_(options) {
+    parts_.node(1, 2);
+    parts_.node(2, 2);
+    job_ = &parts_.job(1);
+    maps_ = &parts_.stage(*job_, test::source(0, 2, 1));
+    parts_.ready(*job_, *maps_);
+  }
+  AttemptId launch(std::uint32_t task, std::uint32_t node) {
+    attempts_.launch({JobId(1), StageId(0), task}, NodeId(node), "test");
+    return parts_.all<LaunchTask>().back().attempt;
+  }
+  /// A speculative attempt at task 0, which runs on node 1.
+  AttemptId speculate() {
+    parts_.context.view.set_straggler({JobId(1), StageId(0), 0}, true);
+    return launch(0, 2);
+  }
+  const schedulers::TaskInfo& task(std::uint32_t index = 0) const { return maps_->info->tasks[index]; }
+
+  test::Parts parts_;
+  NodeHealth health_{parts_.context};
+  OutputReplicas replicas_{parts_.context};
+  RoundEviction rounds_{parts_.context};
+  Preplacement preplacement_{parts_.context, rounds_};
+  SlowStart slow_start_{parts_.context};
+  Shuffles shuffles_{parts_.context, health_, replicas_, preplacement_, rounds_, slow_start_};
+  StragglerWatch stragglers_{parts_.context.view, parts_.context.timers, {}};
+  Attempts attempts_{parts_.context, shuffles_, slow_start_, stragglers_};
+  Failures failures_{parts_.context, health_, attempts_, shuffles_};
+  CheckedDecisions decisions_{parts_.context, attempts_};
+  JobRecord* job_ = nullptr;
+  StageRecord* maps_ = nullptr;
+};
+
+TEST_F(AttemptsTest, AreFoundWhileTheyRunThereAndFencedAfterwards) {
+  const AttemptId attempt = launch(0, 1);
+  ASSERT_TRUE(attempts_.running(attempt, NodeId(1)));
+  EXPECT_EQ(attempts_.running(attempt, NodeId(2)).error().code(), Code::cancelled);
+  EXPECT_EQ(attempts_.running({attempt.task, 1}, NodeId(1)).error().code(), Code::not_found);
+  const TaskRef ref = attempts_.at(attempt);
+  attempts_.vacate(ref);
+  attempts_.give_up(ref);
+  EXPECT_EQ(task().state, TaskState::pending);
+  EXPECT_EQ(attempts_.running(attempt, NodeId(1)).error().code(), Code::cancelled);
+  EXPECT_EQ(parts_.context.view.used(), schedulers::Resources());
+}
+
+TEST_F(AttemptsTest, OfTwoTheOneThatWinsIsTheTasks) {
+  const AttemptId first = launch(0, 1), second = speculate();
+  EXPECT_TRUE(parts_.all<LaunchTask>().back().speculative);
+  attempts_.vacate(attempts_.at(second));
+  attempts_.win(attempts_.at(second));
+  ASSERT_EQ(parts_.all<KillTask>().size(), 1u);
+  EXPECT_EQ(parts_.all<KillTask>()[0].attempt, first);
+  EXPECT_EQ(parts_.all<KillTask>()[0].cause, KillCause::lost_race);
+  EXPECT_EQ(task().node, NodeId(2));
+  EXPECT_EQ(maps_->speculative_won, 1u);
+}
+
+TEST_F(AttemptsTest, OfTwoTheOneThatIsGivenUpLeavesTheOtherRunning) {
+  const AttemptId first = launch(0, 1), second = speculate();
+  attempts_.vacate(attempts_.at(first));
+  attempts_.give_up(attempts_.at(first));
+  EXPECT_EQ(task().state, TaskState::running);
+  EXPECT_TRUE(attempts_.running(second, NodeId(2)));
+}
+
+TEST_F(AttemptsTest, FailuresCountUntilTheJobFailsAndLossesDoNot) {
+  job_->spec.max_attempts = 2;
+  for (int i = 0; i < 19; ++i) {
+    const TaskRef ref = attempts_.at(launch(0, 1));
+    attempts_.vacate(ref);
+    failures_.lose(ref, "gone");
+  }
+  EXPECT_FALSE(parts_.context.jobs.failing(JobId(1)));
+  for (std::uint32_t node = 1; node <= 2; ++node) {
+    const TaskRef ref = attempts_.at(launch(0, node));
+    attempts_.vacate(ref);
+    failures_.failed(ref, FailureKind::user_code, "", {});
+    EXPECT_EQ(parts_.context.jobs.failing(JobId(1)), node == 2);
+  }
+  EXPECT_EQ(parts_.context.jobs.take_failing()->second.code(), Code::user_code);
+  const TaskRef last = attempts_.at(launch(0, 1));
+  attempts_.vacate(last);
+  failures_.lose(last, "gone");
+  EXPECT_EQ(parts_.context.jobs.take_failing()->second.code(), Code::unavailable) << "lost twenty times";
+}
+
+TEST_F(AttemptsTest, AFailedTaskAvoidsItsNodeAndAKilledOneDoesNot) {
+  const TaskRef failed = attempts_.at(launch(0, 1)), killed = attempts_.at(launch(1, 1));
+  attempts_.vacate(failed);
+  failures_.failed(failed, FailureKind::crashed, "signal 11", {});
+  EXPECT_EQ(task(0).avoid, NodeId(1));
+  attempts_.vacate(killed);
+  failures_.failed(killed, FailureKind::killed, "stopped", {});
+  EXPECT_FALSE(task(1).avoid);
+  EXPECT_EQ(task(1).failures, 0u);
+}
+
+TEST_F(AttemptsTest, AnOutputThatCannotBeReadIsMadeAgainAndFourOfThemExcludeTheNode) {
+  StageRecord& maps = parts_.stage(*job_, test::source(2, 5, 1));
+  maps.active = true;
+  parts_.ready(*job_, maps);
+  for (std::uint32_t map = 0; map < 5; ++map) parts_.finish(parts_.run(*job_, maps, map, 2), {10});
+  for (std::uint32_t map = 0; map < 4; ++map) {
+    EXPECT_TRUE(parts_.context.view.node(NodeId(2))->usable());
+    const TaskRef reader = attempts_.at(launch(0, 1));
+    attempts_.vacate(reader);
+    failures_.failed(reader, FailureKind::fetch_failed, "gone", shuffle::FetchFailure{ShuffleId(2), map, 0, NodeId(2)});
+  }
+  EXPECT_FALSE(parts_.context.view.node(NodeId(2))->usable());
+  EXPECT_EQ(maps.info->finished, 0u) << "the fifth one is taken for lost too";
+  EXPECT_EQ(task(0).losses, 4u);
+}
+
+TEST_F(AttemptsTest, DecisionsAreCheckedAndRefusedOnesLeaveAReason) {
+  const TaskId first{JobId(1), StageId(0), 0};
+  EXPECT_FALSE(decisions_.launch(first, NodeId(9), ""));
+  EXPECT_NE(maps_->info->held->text.find("launch refused"), std::string::npos);
+  EXPECT_FALSE(decisions_.preempt({first, 0}, ""));
+  ASSERT_TRUE(decisions_.launch(first, NodeId(1), ""));
+  EXPECT_FALSE(decisions_.preplace(first, NodeId(2), "")) << "it runs";
+  ASSERT_TRUE(decisions_.preempt({first, 0}, "for others"));
+  EXPECT_EQ(parts_.all<KillTask>().back().cause, KillCause::preempted);
+  EXPECT_EQ(maps_->info->held->text, "preempted: for others");
+  ASSERT_TRUE(decisions_.preplace(first, NodeId(2), ""));
+  EXPECT_FALSE(decisions_.preplace(first, NodeId(2), "")) << "it is placed there already";
+  EXPECT_EQ(parts_.context.scheduler.faults().refused, 4u);
+}
+
+TEST_F(AttemptsTest, TheSchedulerIsWokenOnceAndNeverWithoutTimePassing) {
+  parts_.at(10);
+  decisions_.wake_at(Time(0));
+  decisions_.wake_at(std::chrono::seconds(20));
+  ASSERT_EQ(parts_.all<SetTimer>().size(), 1u) << "it is called earlier anyway";
+  EXPECT_EQ(parts_.all<SetTimer>()[0].at, Time(std::chrono::seconds(10)) + Time(1));
+}
+
+class SlowStartTest : public AttemptsTest {
+ protected:
+  SlowStartTest()
+      : AttemptsTest([] {
+          CoreOptions options;
+          options.slow_start = 0.5;
+          return options;
+        }()) {}
+};
+
+TEST_F(SlowStartTest, ReadersMayStartWhenHalfOfTheMapsHaveEnded) { EXPECT_EQ(slow_start_.threshold(*maps_->info), 1u); }
+
+TEST_F(SlowStartTest, TheNewestEarlyReaderIsStoppedWhenNothingElseRunsAndItsMapsFindNoRoom) {
+  StageRecord& readers = parts_.stage(*job_, test::reader(1, {0}, 4, 1));
+  parts_.context.view.set_ready(*job_->info, *readers.info, true);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    parts_.at(i);
+    attempts_.launch({JobId(1), StageId(1), i}, NodeId(1 + i / 2), "");
+  }
+  const auto stopped = slow_start_.reader_to_stop();
+  ASSERT_TRUE(stopped);
+  EXPECT_EQ(stopped->id(), (TaskId{JobId(1), StageId(1), 3}));
+  attempts_.vacate(*stopped);
+  attempts_.give_up(*stopped);
+  launch(0, 2);
+  EXPECT_FALSE(slow_start_.reader_to_stop()) << "a map runs";
+}
+
+TEST_F(SlowStartTest, AReaderOfCompleteInputsNeverMakesWay) {
+  StageRecord& readers = parts_.stage(*job_, test::reader(1, {0}, 4, 1));
+  parts_.ready(*job_, readers);
+  for (std::uint32_t i = 0; i < 4; ++i) attempts_.launch({JobId(1), StageId(1), i}, NodeId(1 + i / 2), "");
+  EXPECT_FALSE(slow_start_.reader_to_stop());
+  slow_start_.set_inputs_complete(*readers.info, false);
+  EXPECT_TRUE(slow_start_.reader_to_stop()) << "an output was lost";
+}
+
+}  // namespace
+}  // namespace weft::master
