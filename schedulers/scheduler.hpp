@@ -33,7 +33,7 @@ struct Notice {
     job_changed,      // what it has pending, running or used changed, for whatever reason: for policies that keep orders of jobs.
                       // Told before schedule() of the same event, and after each launch and preemption
     node_changed,     // its capacity, or whether it is excluded
-    attempt_added,    // a second attempt of a running task was launched
+    attempt_added,    // a speculative attempt of a running task was launched
     attempt_dropped,  // one of a task's two attempts is gone, the other goes on
   };
   Kind kind;
@@ -108,8 +108,8 @@ class Scheduler {
   virtual void on_event(const ClusterView& view, const Notice& notice) { (void)view, (void)notice; }
   /// May decide nothing. Called after every event that could allow a launch, when the event is fully applied.
   virtual void schedule(const ClusterView& view, const Trigger& trigger, Decisions& decisions) = 0;
-  /// Called after schedule() while the view has stragglers and free nodes: launches second attempts on what schedule() left free.
-  /// This one puts each on a node near its input (speculation.hpp).
+  /// Called after schedule() while the view has stragglers and free nodes: launches speculative attempts on what schedule() left
+  /// free. This one puts each on a node near its input (speculation.hpp).
   virtual void speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions);
 
   /// Called when the sizes of an input of `what.reader` can be told, before any of its tasks runs, and again when a node where some

@@ -5,7 +5,7 @@
 //   get at a snapshot       ≤ 1.1 times as long as a get of now, with one live snapshot and with ten
 //   making a snapshot       ≤ 50 ms, of 1 GiB (256 MiB with --quick)
 //
-// Between one snapshot and the next, a tenth of the keys is written anew. Kinds of gets alternate, and the medians of the rounds
+// Between one snapshot and the next, a tenth of the keys is written again. Kinds of gets alternate, and the medians of the rounds
 // count.
 #include <algorithm>
 #include <chrono>

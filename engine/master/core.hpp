@@ -49,7 +49,7 @@ struct StageStatus {
   bool waiting = false;  // for its inputs
   std::string reason;    // the last thing said about why a task of it does not run (weft job explain); empty when none
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;    // read from files, written to its shuffle
-  std::uint32_t speculative = 0, speculative_won = 0;  // second attempts launched; of these, those that finished first
+  std::uint32_t speculative = 0, speculative_won = 0;  // speculative attempts launched; of these, those that finished first
   std::uint32_t speculating = 0;                       // tasks that run in two attempts now
   /// Of its shuffle, once it is whole (a prediction by schedulers/prediction/size_prediction.hpp): all of it, and its largest
   /// partition. 0: not known, or not asked for.
@@ -107,7 +107,7 @@ struct JobExplanation {
   JobState state = JobState::running;
   std::string summary;  // of the whole job, one line
   std::uint64_t running = 0, finished = 0;
-  std::uint64_t speculating = 0, straggling = 0;  // of the running: in two attempts; slow, and a second attempt would help
+  std::uint64_t speculating = 0, straggling = 0;  // of the running: in two attempts; slow, and a speculative attempt would help
   std::vector<WaitingTasks> waiting;              // by stage
 };
 

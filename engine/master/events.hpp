@@ -68,7 +68,7 @@ struct WorkerJoined {
   schedulers::Resources capacity;  // Resources::cpu is the number of slots
   std::map<std::string, std::string> attributes;
   std::vector<schedulers::CapacityStep> forecast{};  // empty: constant
-  std::uint64_t prefetch_bytes = 0;                  // of blocks brought ahead that it holds at most; 0: not known
+  std::uint64_t prefetch_bytes = 0;                  // of prefetched blocks that it holds at most; 0: not known
 };
 struct WorkerHeartbeat {
   NodeId node;
@@ -105,7 +105,7 @@ struct TaskFailed {
   std::string message;  // with input position
   std::optional<shuffle::FetchFailure> fetch;
 };
-/// A second copy of a map output, on a node that was told to make it (CopyOutput).
+/// A replica of a map output, on a node that was told to make it (CopyOutput).
 struct OutputCopy {
   NodeId node;
   JobId job;
@@ -185,7 +185,7 @@ struct PrefetchShuffle {
   /// Of the partitions: all that are to wait out of memory, the others being wanted in it; without: as said before.
   std::optional<std::vector<std::uint32_t>> deferred{};
 };
-/// The node is to make a second copy of that output from where it is, and to say what came of it (OutputCopied, CopyFailed).
+/// The node is to make a replica of that output from where it is, and to say what came of it (OutputCopied, CopyFailed).
 struct CopyOutput {
   NodeId node;
   JobId job;

@@ -21,7 +21,7 @@ struct ServerOptions {
   std::string scheduler = "fifo";
   std::vector<std::string> scheduler_plugins;            // shared objects that bring more schedulers
   Duration scheduler_timeout = std::chrono::seconds(5);  // of a call, when there are plugins; then the master gives up
-  Speculation speculation{};                             // when slow tasks are given a second attempt
+  Speculation speculation{};                             // when slow tasks are given a speculative attempt
   std::string journal;  // file of jobs and of ids that were given, continued when it exists; empty: none is kept
   std::uint64_t journal_checkpoint_bytes = 16u << 20;  // a journal smaller than this is not rewritten
   std::string event_log;                               // file of JSON lines, continued when it exists; empty: none is written

@@ -195,7 +195,7 @@ void ServerImpl::on_copy_ended(NodeId node, protocol::CopyEnded ended) {
   if (!applied) {
     log_.debug("{}", applied.error().to_string());
   } else if (!ended.error.empty()) {
-    log_.warn("job {}: {} could not make a second copy of the output of map {} of shuffle {}: {}", ended.job.value(),
+    log_.warn("job {}: {} could not make a replica of the output of map {} of shuffle {}: {}", ended.job.value(),
               nodes_.at(node).info.name, ended.map, ended.shuffle.value(), ended.error);
   }
 }

@@ -16,10 +16,10 @@ namespace weft::scheduling {
 /// ends without them.
 void end_without_destructors();
 
-/// The result of `call`, which runs on a thread of its own; nothing when it has not returned after `patience`. Then the thread is
+/// The result of `call`, which runs on a thread of its own; nothing when it has not returned after `timeout`. Then the thread is
 /// left alone, so `call` must own everything that it touches.
 template <class T>
-std::optional<T> call_within(Duration patience, std::function<T()> call) {
+std::optional<T> call_within(Duration timeout, std::function<T()> call) {
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
@@ -33,7 +33,7 @@ std::optional<T> call_within(Duration patience, std::function<T()> call) {
     shared->changed.notify_all();
   });
   std::unique_lock lock(shared->mutex);
-  const bool returned = shared->changed.wait_for(lock, patience, [&] { return shared->result.has_value(); });
+  const bool returned = shared->changed.wait_for(lock, timeout, [&] { return shared->result.has_value(); });
   lock.unlock();
   if (!returned) {
     thread.detach();

@@ -78,7 +78,7 @@ Result<std::unique_ptr<schedulers::Scheduler>> Catalogue::make(const std::string
   }
 }
 
-Result<Files> Catalogue::check(const std::shared_ptr<const Catalogue>& catalogue, const std::string& spec, Duration patience) {
+Result<Files> Catalogue::check(const std::shared_ptr<const Catalogue>& catalogue, const std::string& spec, Duration timeout) {
   if (!catalogue->has_plugins()) {
     Files files;
     WEFT_TRY(catalogue->make(spec, files));
@@ -89,9 +89,9 @@ Result<Files> Catalogue::check(const std::shared_ptr<const Catalogue>& catalogue
     WEFT_TRY(catalogue->make(spec, files));
     return files;
   };
-  if (auto checked = call_within<Result<Files>>(patience, attempt)) return std::move(*checked);
+  if (auto checked = call_within<Result<Files>>(timeout, attempt)) return std::move(*checked);
   return fail(Code::internal, fmt::format("the scheduler {} cannot be made: its factory has not returned for {}; repair it", spec,
-                                          format_duration(patience)));
+                                          format_duration(timeout)));
 }
 
 master::SchedulerFactory Catalogue::factory(std::shared_ptr<const Catalogue> catalogue) {

@@ -28,8 +28,8 @@ class Catalogue {
   /// Makes the scheduler, reading files from the disk; `files` gets what it read.
   Result<std::unique_ptr<schedulers::Scheduler>> make(const std::string& spec, Files& files) const;
   /// Whether the scheduler can be made, and from which files. With plugins on a thread of its own: when it has not returned after
-  /// `patience`, that is the error, and the thread is left alone for as long as the process lives.
-  static Result<Files> check(const std::shared_ptr<const Catalogue>& catalogue, const std::string& spec, Duration patience);
+  /// `timeout`, that is the error, and the thread is left alone for as long as the process lives.
+  static Result<Files> check(const std::shared_ptr<const Catalogue>& catalogue, const std::string& spec, Duration timeout);
   /// From texts at hand: what a core is given to make schedulers with. Keeps the catalogue alive.
   static master::SchedulerFactory factory(std::shared_ptr<const Catalogue> catalogue);
 

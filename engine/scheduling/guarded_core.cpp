@@ -45,10 +45,10 @@ struct GuardedCore::Shared {
   }
 };
 
-GuardedCore::GuardedCore(std::unique_ptr<master::Core> core, std::optional<Duration> patience)
-    : shared_(std::make_shared<Shared>()), patience_(patience) {
+GuardedCore::GuardedCore(std::unique_ptr<master::Core> core, std::optional<Duration> timeout)
+    : shared_(std::make_shared<Shared>()), timeout_(timeout) {
   shared_->core = std::move(core);
-  if (patience_) shared_->thread = std::thread([shared = shared_] { shared->serve(); });
+  if (timeout_) shared_->thread = std::thread([shared = shared_] { shared->serve(); });
 }
 
 GuardedCore::~GuardedCore() {
@@ -73,7 +73,7 @@ const master::Core* GuardedCore::core() const {
 
 Result<void> GuardedCore::apply(master::Time now, master::Event event, std::vector<master::Command>& commands) {
   if (stuck_) return fail(*stuck_);
-  if (!patience_) return shared_->core->apply(now, std::move(event), commands);
+  if (!timeout_) return shared_->core->apply(now, std::move(event), commands);
   auto call = std::make_shared<Shared::Call>();
   const auto* configured = std::get_if<master::SchedulerConfigured>(&event);
   scheduler_ = configured != nullptr ? configured->spec : shared_->core->configuration().spec;
@@ -82,10 +82,10 @@ Result<void> GuardedCore::apply(master::Time now, master::Event event, std::vect
   std::unique_lock lock(shared_->mutex);
   shared_->call = call;
   shared_->changed.notify_all();
-  if (!shared_->changed.wait_for(lock, *patience_, [&] { return call->done; })) {
+  if (!shared_->changed.wait_for(lock, *timeout_, [&] { return call->done; })) {
     stuck_ = Error(Code::internal,
                    fmt::format("the scheduler {} has not returned for {}; repair it, or start again with another --scheduler",
-                               scheduler_, format_duration(*patience_)));
+                               scheduler_, format_duration(*timeout_)));
     return fail(*stuck_);
   }
   commands.insert(commands.end(), std::make_move_iterator(call->commands.begin()), std::make_move_iterator(call->commands.end()));

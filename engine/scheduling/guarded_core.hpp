@@ -1,4 +1,4 @@
-// A core whose scheduler may never return. With a patience, events are applied on a thread of its own and waited for only so long;
+// A core whose scheduler may never return. With a timeout, events are applied on a thread of its own and waited for only so long;
 // then the core is given up, and whoever drives it goes on without.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace weft::scheduling {
 /// One thread drives it.
 class GuardedCore {
  public:
-  /// Without a patience the scheduler is trusted: events are applied on the caller's thread.
-  GuardedCore(std::unique_ptr<master::Core> core, std::optional<Duration> patience);
+  /// Without a timeout the scheduler is trusted: events are applied on the caller's thread.
+  GuardedCore(std::unique_ptr<master::Core> core, std::optional<Duration> timeout);
   /// The thread and the core of a call that does not return are left alone: the process should end soon.
   ~GuardedCore();
   GuardedCore(const GuardedCore&) = delete;
@@ -35,7 +35,7 @@ class GuardedCore {
   const master::Core* core() const;
 
   std::shared_ptr<Shared> shared_;
-  std::optional<Duration> patience_;
+  std::optional<Duration> timeout_;
   std::optional<Error> stuck_;
   std::string scheduler_;  // of the call that is waited for
 };

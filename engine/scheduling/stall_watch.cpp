@@ -2,8 +2,8 @@
 
 namespace weft::scheduling {
 
-StallWatch::StallWatch(Duration patience, std::function<void()> on_stall)
-    : thread_([this, patience, on_stall = std::move(on_stall)] { watch(patience, on_stall); }) {}
+StallWatch::StallWatch(Duration timeout, std::function<void()> on_stall)
+    : thread_([this, timeout, on_stall = std::move(on_stall)] { watch(timeout, on_stall); }) {}
 
 StallWatch::~StallWatch() {
   {
@@ -14,10 +14,10 @@ StallWatch::~StallWatch() {
   thread_.join();
 }
 
-void StallWatch::watch(Duration patience, const std::function<void()>& on_stall) {
+void StallWatch::watch(Duration timeout, const std::function<void()>& on_stall) {
   std::unique_lock lock(mutex_);
   std::uint64_t seen = beats_.load(std::memory_order_relaxed);
-  while (!changed_.wait_for(lock, patience, [this] { return over_; })) {
+  while (!changed_.wait_for(lock, timeout, [this] { return over_; })) {
     const std::uint64_t now = beats_.load(std::memory_order_relaxed);
     if (now == seen) return on_stall();
     seen = now;

@@ -15,8 +15,8 @@ namespace weft::scheduling {
 
 class StallWatch {
  public:
-  /// `on_stall` is called once, on a thread of the watch's own, when alive() was not called for `patience`.
-  StallWatch(Duration patience, std::function<void()> on_stall);
+  /// `on_stall` is called once, on a thread of the watch's own, when alive() was not called for `timeout`.
+  StallWatch(Duration timeout, std::function<void()> on_stall);
   ~StallWatch();
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
@@ -25,7 +25,7 @@ class StallWatch {
   void alive() { beats_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  void watch(Duration patience, const std::function<void()>& on_stall);
+  void watch(Duration timeout, const std::function<void()>& on_stall);
 
   std::atomic<std::uint64_t> beats_{0};
   std::mutex mutex_;

@@ -16,7 +16,7 @@ using schedulers::Time;
 /// In the order in which they happen when they happen at once: the world first, then what the master is told, its timers last.
 enum class What : std::uint8_t { fault, death, repair, silence, work_done, poll, availability, arrival, report, heartbeat, timer };
 
-struct Happening {
+struct AgendaEvent {
   What what = What::timer;
   std::uint32_t slot = 0, generation = 0;
   std::uint64_t id = 0;
@@ -24,16 +24,16 @@ struct Happening {
 
 class Agenda {
  public:
-  void add(Time at, Happening happening) {
-    const std::uint64_t order = static_cast<std::uint64_t>(happening.what) << 56 | sequence_++;
-    heap_.push_back({at, order, happening.slot, happening.generation, happening.id});
+  void add(Time at, AgendaEvent event) {
+    const std::uint64_t order = static_cast<std::uint64_t>(event.what) << 56 | sequence_++;
+    heap_.push_back({at, order, event.slot, event.generation, event.id});
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
   bool empty() const { return heap_.empty(); }
   Time next() const { return heap_.front().at; }
 
-  Happening take() {
+  AgendaEvent take() {
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
     const Entry entry = heap_.back();
     heap_.pop_back();

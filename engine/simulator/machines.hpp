@@ -27,7 +27,7 @@ struct Machine {
   // Heartbeats.
   Time phase{0}, last_beat{-1};
   bool awake = false;  // its next heartbeat is on the agenda
-  double told_rate = 0;
+  double reported_rate = 0;
 };
 
 /// Bytes on their way: over which links, and how they count.

@@ -90,7 +90,7 @@ TrafficByKind Run::traffic_so_far() {
   return traffic;
 }
 
-/// One happening, and all that the master makes of it. False when nothing is left, or the time is up.
+/// One event, and all that the master makes of it. False when nothing is left, or the time is up.
 bool Run::step() {
   // Rates are worked out once for all that happens in a moment.
   const bool more = !agenda_.empty() && agenda_.next() <= now_ && !network_.ending();
@@ -161,10 +161,10 @@ void Run::flow_ended(Slot slot) {
   }
 }
 
-void Run::happen(const Happening& happening) {
-  switch (happening.what) {
+void Run::happen(const AgendaEvent& event) {
+  switch (event.what) {
     case What::fault: {
-      const NodeFault& fault = model_.faults.nodes[happening.id];
+      const NodeFault& fault = model_.faults.nodes[event.id];
       if (machines_[fault.node].alive) die(fault.node, fault.silent, fault.repair);
       break;
     }
@@ -172,22 +172,21 @@ void Run::happen(const Happening& happening) {
       next_death();
       break;
     case What::repair:
-      repair(happening.slot);
+      repair(event.slot);
       break;
     case What::silence:
-      if (machines_[happening.slot].known && machines_[happening.slot].id.value() == happening.id) {
-        lose(happening.slot,
-             fmt::format("not heard of for {:.1f} s", std::chrono::duration<double>(model_.faults.detection).count()));
+      if (machines_[event.slot].known && machines_[event.slot].id.value() == event.id) {
+        lose(event.slot, fmt::format("not heard of for {:.1f} s", std::chrono::duration<double>(model_.faults.detection).count()));
       }
       break;
     case What::work_done:
-      if (find(happening.slot, happening.generation) != nullptr) worked(happening.slot);
+      if (find(event.slot, event.generation) != nullptr) worked(event.slot);
       break;
     case What::poll:
       poll();
       break;
     case What::availability:
-      set_availability(happening.id);
+      set_availability(event.id);
       break;
     case What::arrival:
       arrive(order_[arrived_++]);
@@ -197,10 +196,10 @@ void Run::happen(const Happening& happening) {
       report_rates();
       break;
     case What::heartbeat:
-      heartbeat(happening.slot);
+      heartbeat(event.slot);
       break;
     case What::timer:
-      apply(master::TimerFired{happening.id});
+      apply(master::TimerFired{event.id});
       drain();
       wake_free();
       break;

@@ -68,7 +68,7 @@ struct Fetch {
   double left = 1;  // part of the batch that a broken flow had not moved
 };
 
-/// A second copy of a map output that is being made.
+/// A replica of a map output that is being made.
 struct Copying {
   master::OutputCopy copy;
   std::uint32_t from = 0, to = 0;  // machines
@@ -105,11 +105,11 @@ class Run {
 
  private:
   using Slot = std::uint32_t;
-  enum class Fate : std::uint8_t { useful, failed, lost, preempted, redundant };
+  enum class AttemptOutcome : std::uint8_t { useful, failed, lost, preempted, redundant };
 
   // The clock (run.cpp).
   bool step();
-  void happen(const Happening& happening);
+  void happen(const AgendaEvent& event);
   void pass_to(Time now);
   TrafficByKind traffic_so_far();
   void flow_ended(Slot slot);
@@ -129,7 +129,7 @@ class Run {
   void launch(const master::LaunchTask& command);
   static const StageSpec::Failure* next_failure(const StageRun& stage, std::uint32_t task);
   void join_race(Slot slot);
-  Attempt* rival_of(Slot slot);
+  Attempt* other_of(Slot slot);
   bool wanted() const { return !core_.view().runnable_jobs().empty() || !core_.view().stragglers().empty(); }
   void count_locality(const JobRun& job, const Attempt& attempt);
   void read_input(Slot slot);
@@ -139,7 +139,7 @@ class Run {
   void fail(Slot slot, master::FailureKind kind, std::string message, std::optional<shuffle::FetchFailure> fetch = {});
   void report(Slot slot, master::Event event);
   void deliver(Slot slot, master::Event event);
-  Time end(Slot slot, Fate fate);
+  Time end(Slot slot, AttemptOutcome outcome);
   bool start_move(Slot slot, Move move);
   void break_move(Slot slot);
   void count_traffic(std::size_t job, const Move& move, double part);
@@ -162,7 +162,7 @@ class Run {
   std::optional<shuffle::FetchFailure> missing(const JobRun& job, std::uint32_t stage) const;
   double bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const;
 
-  // Second copies of map outputs (run_copies.cpp).
+  // Replicas of map outputs (run_replicas.cpp).
   void copy_output(const master::CopyOutput& command);
   void copied(const Copying& copying);
   template <class Gone>
@@ -213,7 +213,7 @@ class Run {
   std::vector<Attempt> attempts_;
   std::vector<Slot> free_slots_;
   std::uint64_t running_ = 0;
-  std::map<TaskId, std::pair<Slot, Slot>> races_;  // tasks that run in two attempts
+  std::map<TaskId, std::pair<Slot, Slot>> speculating_;  // tasks that run in two attempts
   std::vector<Slot> flow_owner_;
   std::map<FlowNetwork::Flow, Copying> copies_;  // none of which has an owner
   std::vector<FlowNetwork::Flow> ended_;

@@ -48,7 +48,7 @@ void Run::launch(const master::LaunchTask& command) {
   StageRun& stage = stage_of(attempt);
   if (attempt.extra) {
     join_race(slot);
-  } else if (!stage.latest.empty() && stage.latest[attempt.id.task.index] > 0) {  // it was done before, in vain
+  } else if (!stage.latest.empty() && stage.latest[attempt.id.task.index] > 0) {  // it was done before; that work is wasted
     Output& before = stage.outputs[stage.latest[attempt.id.task.index] - 1];
     JobResult& result = accounts_.job(index_of(attempt));
     const Time wasted = std::exchange(before.made_in, Time(0));
@@ -67,11 +67,11 @@ void Run::launch(const master::LaunchTask& command) {
   if (faults.stragglers > 0 || faults.attempt_failures > 0) {
     // What befalls an attempt does not depend on what befell others.
     const TaskId& task = attempt.id.task;
-    Random fate(model_.seed ^ task.job.value() * 0x9e3779b97f4a7c15ULL,
-                (std::uint64_t{task.stage.value()} << 40) + (std::uint64_t{task.index} << 8) + attempt.id.attempt);
-    if (fate.chance(faults.stragglers)) attempt.factor = 1 + fate.uniform() * 2 * (faults.straggler_factor - 1);
-    attempt.fails = fate.chance(faults.attempt_failures);
-    if (attempt.fails) attempt.factor *= fate.uniform();
+    Random random(model_.seed ^ task.job.value() * 0x9e3779b97f4a7c15ULL,
+                  (std::uint64_t{task.stage.value()} << 40) + (std::uint64_t{task.index} << 8) + attempt.id.attempt);
+    if (random.chance(faults.stragglers)) attempt.factor = 1 + random.uniform() * 2 * (faults.straggler_factor - 1);
+    attempt.fails = random.chance(faults.attempt_failures);
+    if (attempt.fails) attempt.factor *= random.uniform();
   }
   read_input(slot);
 }
@@ -88,14 +88,14 @@ void Run::join_race(Slot slot) {
   const Attempt& attempt = attempts_[slot];
   const schedulers::TaskInfo& task = *core_.view().task(attempt.id.task);
   const auto first = slot_of({attempt.id.task, task.attempt()}, machine_of_node_[task.node.value()]);
-  if (first && *first != slot) races_[attempt.id.task] = {*first, slot};  // else the first has just ended
+  if (first && *first != slot) speculating_[attempt.id.task] = {*first, slot};  // else the first has just ended
 }
 
 /// The other attempt of its task, when that runs.
-Attempt* Run::rival_of(Slot slot) {
-  if (races_.empty()) return nullptr;
-  const auto race = races_.find(attempts_[slot].id.task);
-  if (race == races_.end() || (race->second.first != slot && race->second.second != slot)) return nullptr;
+Attempt* Run::other_of(Slot slot) {
+  if (speculating_.empty()) return nullptr;
+  const auto race = speculating_.find(attempts_[slot].id.task);
+  if (race == speculating_.end() || (race->second.first != slot && race->second.second != slot)) return nullptr;
   return &attempts_[race->second.first == slot ? race->second.second : race->second.first];
 }
 
@@ -244,7 +244,7 @@ void Run::report(Slot slot, master::Event event) {
 void Run::deliver(Slot slot, master::Event event) {
   Attempt& attempt = attempts_[slot];
   if (attempt.overtaken) {
-    end(slot, Fate::redundant);
+    end(slot, AttemptOutcome::redundant);
     return;
   }
   const bool finished = std::holds_alternative<master::TaskFinished>(event);
@@ -253,41 +253,41 @@ void Run::deliver(Slot slot, master::Event event) {
     JobRun& job = job_of(attempt);
     StageRun& stage = stage_of(attempt);
     const std::size_t index = index_of(attempt);
-    if (Attempt* rival = rival_of(slot)) rival->overtaken = true;
+    if (Attempt* other = other_of(slot)) other->overtaken = true;
     if (stage.plan.partitions > 0) add_output(job, stage, attempt);
-    end(slot, Fate::useful);
+    end(slot, AttemptOutcome::useful);
     accounts_.task_finished(index);
   } else {
     ++accounts_.job(index_of(attempt)).failed_attempts;
-    end(slot, Fate::failed);
+    end(slot, AttemptOutcome::failed);
   }
 }
 
-Time Run::end(Slot slot, Fate fate) {
+Time Run::end(Slot slot, AttemptOutcome outcome) {
   Attempt& attempt = attempts_[slot];
   break_move(slot);
   const std::size_t index = index_of(attempt);
-  if (Attempt* rival = rival_of(slot)) {
-    if (fate != Fate::useful && !attempt.extra)
-      std::swap(attempt.extra, rival->extra);  // the task does not wait: the other one runs
-    races_.erase(attempt.id.task);
+  if (Attempt* other = other_of(slot)) {
+    if (outcome != AttemptOutcome::useful && !attempt.extra)
+      std::swap(attempt.extra, other->extra);  // the task does not wait: the other one runs
+    speculating_.erase(attempt.id.task);
   }
   accounts_.attempt_ended(index, stage_of(attempt).plan.demand, attempt.extra);
   const Time length = now_ - attempt.launched;
   JobResult& job = accounts_.job(index);
-  switch (fate) {
-    case Fate::useful:
+  switch (outcome) {
+    case AttemptOutcome::useful:
       job.work.useful += length;
       break;
-    case Fate::failed:
-    case Fate::lost:
+    case AttemptOutcome::failed:
+    case AttemptOutcome::lost:
       job.work.lost += length;
       break;
-    case Fate::preempted:
+    case AttemptOutcome::preempted:
       job.work.preempted += length;
       ++job.preemptions;
       break;
-    case Fate::redundant:
+    case AttemptOutcome::redundant:
       job.work.redundant += length;
       break;
   }

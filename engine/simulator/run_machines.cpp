@@ -34,7 +34,7 @@ void Run::join(std::uint32_t index) {
   machine_of_node_.resize(machine.id.value() + 1, 0);
   machine_of_node_[machine.id.value()] = index;
   machine.alive = machine.known = true;
-  machine.told_rate = 0;
+  machine.reported_rate = 0;
   master::WorkerJoined event;
   event.node = machine.id;
   event.name = event.host = machine.name;
@@ -44,9 +44,9 @@ void Run::join(std::uint32_t index) {
   event.forecast = forecast(index);
   apply(std::move(event));
   if (!machine.available) {
-    master::WorkerHeartbeat beat{machine.id, {}};
-    beat.capacity = schedulers::Resources();
-    apply(std::move(beat));
+    master::WorkerHeartbeat heartbeat{machine.id, {}};
+    heartbeat.capacity = schedulers::Resources();
+    apply(std::move(heartbeat));
   }
   update_capacity();
   wake(index);
@@ -108,7 +108,7 @@ void Run::lose(std::uint32_t index, std::string reason) {
   machine.known = false;
   while (!machine.attempts.empty()) {
     accounts_.job(index_of(attempts_[machine.attempts.back()])).failed_attempts++;
-    end(machine.attempts.back(), Fate::lost);
+    end(machine.attempts.back(), AttemptOutcome::lost);
   }
   apply(master::WorkerLost{machine.id, std::move(reason)});
 }
@@ -124,9 +124,9 @@ void Run::set_availability(std::size_t step) {
     if (machine.available == (i < nodes)) continue;
     machine.available = i < nodes;
     if (!machine.alive) continue;
-    master::WorkerHeartbeat beat{machine.id, {}};
-    beat.capacity = capacity_of(i);
-    apply(std::move(beat));
+    master::WorkerHeartbeat heartbeat{machine.id, {}};
+    heartbeat.capacity = capacity_of(i);
+    apply(std::move(heartbeat));
     wake(i);
   }
   update_capacity();
@@ -136,8 +136,8 @@ void Run::set_availability(std::size_t step) {
 
 Time Run::next_beat(const Machine& machine) const {
   const auto interval = model_.heartbeat.count();
-  const auto beats = std::max<std::int64_t>(0, (now_ - machine.phase).count() + interval - 1) / interval;
-  const Time at = machine.phase + Time(beats * interval);
+  const auto heartbeats = std::max<std::int64_t>(0, (now_ - machine.phase).count() + interval - 1) / interval;
+  const Time at = machine.phase + Time(heartbeats * interval);
   return at == machine.last_beat ? at + model_.heartbeat : at;
 }
 
@@ -164,9 +164,9 @@ void Run::heartbeat(std::uint32_t index) {
     deliver(ended.slot, std::move(ended.event));
     drain();
   }
-  master::WorkerHeartbeat beat{machine.id, {}};
-  beat.cross_rack_rate = machine.told_rate = rate_of(index);
-  apply(std::move(beat));
+  master::WorkerHeartbeat heartbeat{machine.id, {}};
+  heartbeat.cross_rack_rate = machine.reported_rate = rate_of(index);
+  apply(std::move(heartbeat));
   drain();
   const bool asks = wanted() && core_.view().free_nodes().contains(machine.id);
   if (asks || flows() || !outbox_[index].empty()) wake(index);
@@ -184,17 +184,17 @@ double Run::rate_of(std::uint32_t index) {
 void Run::report_rates() {
   for (std::uint32_t rack = 0; rack < machines_.racks().size(); ++rack) {
     const double rate = machines_.uplink_rate(network_, rack);
-    bool told = false;
+    bool reported = false;
     for (std::uint32_t i : machines_.racks()[rack]) {
       Machine& machine = machines_[i];
       if (!machine.alive) continue;
-      const double says = told ? 0 : rate;
-      told = true;
-      if (std::abs(machine.told_rate - says) <= 1e-3 * says) continue;
-      machine.told_rate = says;
-      master::WorkerHeartbeat beat{machine.id, {}};
-      beat.cross_rack_rate = says;
-      apply(std::move(beat));
+      const double says = reported ? 0 : rate;
+      reported = true;
+      if (std::abs(machine.reported_rate - says) <= 1e-3 * says) continue;
+      machine.reported_rate = says;
+      master::WorkerHeartbeat heartbeat{machine.id, {}};
+      heartbeat.cross_rack_rate = says;
+      apply(std::move(heartbeat));
     }
   }
   agenda_.add(now_ + model_.network.report_interval, {What::report});

@@ -54,13 +54,13 @@ void Run::carry_out(const Command& command) {
       switch (command.cause) {
         case KillCause::preempted:
         case KillCause::making_way:
-          end(*slot, Fate::preempted);
+          end(*slot, AttemptOutcome::preempted);
           break;
         case KillCause::job_over:
-          end(*slot, Fate::lost);
+          end(*slot, AttemptOutcome::lost);
           break;
         case KillCause::lost_race:
-          end(*slot, Fate::redundant);
+          end(*slot, AttemptOutcome::redundant);
           break;
       }
     }

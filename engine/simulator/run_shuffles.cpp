@@ -169,9 +169,9 @@ void Run::add_output(JobRun& job, StageRun& stage, const Attempt& attempt) {
   output.made_in = now_ - attempt.launched;
   if (model_.faults.lost_outputs > 0) {
     const TaskId& task = attempt.id.task;
-    Random fate(model_.seed ^ task.job.value() * 0xd1342543de82ef95ULL,
-                (std::uint64_t{task.stage.value()} << 40) + (std::uint64_t{task.index} << 8) + attempt.id.attempt);
-    output.readable = !fate.chance(model_.faults.lost_outputs);
+    Random random(model_.seed ^ task.job.value() * 0xd1342543de82ef95ULL,
+                  (std::uint64_t{task.stage.value()} << 40) + (std::uint64_t{task.index} << 8) + attempt.id.attempt);
+    output.readable = !random.chance(model_.faults.lost_outputs);
   }
   place_output(job, stage, output);
 }

@@ -36,8 +36,8 @@ class Turn {
   /// Launches one task of the job if it can. After `true` every order may have changed.
   virtual bool serve(const JobInfo& job) = 0;
   virtual void hold(JobId job, std::string_view reason) = 0;
-  /// False: since the last offer only the job served then has changed, and those passed over before it would be in vain again. An
-  /// order may go on where it was.
+  /// False: since the last offer only the job served then has changed, and those passed over before it would be passed over again.
+  /// An order may go on where it was.
   virtual bool starts_over() const { return true; }
 };
 
@@ -51,7 +51,7 @@ class WhoNext : public Part {
   virtual bool offers_all() const { return true; }
   /// See Scheduler::round_order.
   virtual RoundOrder round_order() const { return RoundOrder::by_submission; }
-  /// Whether one more attempt at a task of the stage keeps within the limits of the job's group: for second attempts.
+  /// Whether one more attempt at a task of the stage keeps within the limits of the job's group: for speculative attempts.
   virtual bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const {
     return (void)view, (void)job, (void)stage, true;
   }

@@ -57,7 +57,7 @@ void add_sizes(const StageInfo& input, std::uint32_t first_task, std::vector<dou
 constexpr std::string_view kReason = "by its predicted size";
 
 // How much fuller than the fullest node reduces may make another by going to their producers. While maps run, what stays home is a
-// guess, and what moves is brought ahead. Once all have ended nothing is hidden behind them any more, and a node that reads what it
+// guess, and what moves is prefetched. Once all have ended nothing is hidden behind them any more, and a node that reads what it
 // wrote has as much to do as it had before.
 constexpr double kMostWorseAhead = 0.1, kMostWorseAfter = 0.5;
 

@@ -52,7 +52,7 @@ void place_speculative_attempts(const ClusterView& view, const Trigger& trigger,
     const StageInfo& stage = *job.stage(task.stage);
     if (!stage.ready || (may && !may(job, stage))) continue;
     const auto node = best_node(view, nodes, stage, task.index);
-    if (node) (void)decisions.launch(task, *node, "second attempt: the first takes much longer than others of its stage");
+    if (node) (void)decisions.launch(task, *node, "speculative attempt: the first takes much longer than others of its stage");
   }
 }
 

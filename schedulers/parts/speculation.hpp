@@ -1,4 +1,4 @@
-// Where second attempts go, for schedulers that have no opinion of their own.
+// Where speculative attempts go, for schedulers that have no opinion of their own.
 #pragma once
 
 #include <functional>

@@ -46,9 +46,9 @@ class ClusterState final : public ClusterView {
   /// Of a running task. One that stops running is none any more.
   void set_straggler(const TaskId& task, bool straggles);
   void clear_stragglers() { stragglers_.clear(); }
-  /// A second attempt at a running straggler, now.
+  /// A speculative attempt at a running straggler, now.
   SpeculativeAttempt& add_speculative(const TaskId& task, StageInfo& stage, NodeId node);
-  /// The second attempt is gone, or it takes the place of the first, which is.
+  /// The speculative attempt is gone, or it takes the place of the first, which is.
   void drop_speculative(StageInfo& stage, std::uint32_t task) { stage.speculative.erase(task); }
   void promote_speculative(StageInfo& stage, std::uint32_t task);
 

@@ -66,7 +66,7 @@ std::optional<std::string> ClusterView::why_not(const TaskId& id, NodeId node_id
   if (what->state == TaskState::running) {
     if (!stragglers_.contains(id)) return fmt::format("{} is running already", weft::to_string(id));
     if (what->node == node_id) return fmt::format("{} runs there already", weft::to_string(id));
-    if (where->slow) return fmt::format("{} is slow and takes no second attempts", where->name);
+    if (where->slow) return fmt::format("{} is slow and takes no speculative attempts", where->name);
   }
   if (what->state == TaskState::finished) return fmt::format("{} is finished", weft::to_string(id));
   if (what->state == TaskState::blocked || !info->ready) return fmt::format("{} waits for its inputs", weft::to_string(id));

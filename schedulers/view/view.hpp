@@ -33,7 +33,7 @@ struct NodeInfo {
   std::set<AttemptId> running;
   std::uint32_t launched = 0;          // attempts ever
   std::optional<Time> excluded_until;  // failed too often: takes no task before that
-  bool slow = false;                   // its tasks take much longer than the same tasks elsewhere: takes no second attempts
+  bool slow = false;                   // its tasks take much longer than the same tasks elsewhere: takes no speculative attempts
   Time joined{0}, last_heard{0};
 
   bool usable() const { return !excluded_until.has_value(); }
@@ -197,8 +197,8 @@ class ClusterView {
   /// When a running attempt was launched; nothing for one that does not run.
   std::optional<Time> launched(const AttemptId& attempt) const;
 
-  /// Whether the task is pending (or a straggler, for a second attempt), its inputs are complete, the node is usable and has room.
-  /// The text says why not.
+  /// Whether the task is pending (or a straggler, for a speculative attempt), its inputs are complete, the node is usable and has
+  /// room. The text says why not.
   std::optional<std::string> why_not(const TaskId& task, NodeId node) const;
 
  protected:

@@ -141,7 +141,7 @@ TEST(Delay, WaitsForTheNodeThenTheRackThenTakesAny) {
   EXPECT_TRUE(world.launched.empty());
   world.at(5);
   world.schedule({Trigger::Kind::timer, {}});
-  ASSERT_EQ(world.launched.size(), 1u) << "rack-local now; the launch leaves it at that level, waiting anew";
+  ASSERT_EQ(world.launched.size(), 1u) << "rack-local now; the launch leaves it at that level, waiting again";
   EXPECT_EQ(world.launched[0].node, NodeId(1));
   EXPECT_EQ(world.wakes.back(), std::chrono::seconds(8));
   world.at(8);

@@ -99,7 +99,7 @@ class Watched final : public schedulers::Scheduler {
     Watch watch(*this, view, decisions);
     inner_->speculate(view, trigger, watch);
     for (const auto& [id, node] : view.nodes()) {
-      if (!schedulers::fits(node.used, {}, node.capacity)) fault("a node has more than its capacity of second attempts");
+      if (!schedulers::fits(node.used, {}, node.capacity)) fault("a node has more than its capacity of speculative attempts");
     }
   }
   void preplace(const ClusterView& view, const schedulers::Preplaceable& what, schedulers::Decisions& decisions) override {

@@ -1,4 +1,4 @@
-// Second copies of map outputs in simulated clusters: maps of dead nodes do not run again, and copies take the network's time.
+// Replicas of map outputs in simulated clusters: maps of dead nodes do not run again, and copies take the network's time.
 #include "engine/simulator/plans.hpp"
 #include "tests/simulation/simulated.hpp"
 

@@ -28,7 +28,7 @@ TEST(EventLogLoader, ReplaysWhatHappened) {
   EXPECT_EQ(job.user, "ann");
   EXPECT_EQ(job.priority, 2);
   ASSERT_EQ(job.stages.size(), 3u);
-  EXPECT_THAT(job.stages[0].durations, ElementsAre(2s, 1s)) << "the second attempt of the task that failed";
+  EXPECT_THAT(job.stages[0].durations, ElementsAre(2s, 1s)) << "the speculative attempt of the task that failed";
   EXPECT_THAT(job.stages[0].hosts, ElementsAre(ElementsAre("h1"), ElementsAre("h2")));
   EXPECT_EQ(job.stages[0].input_bytes, 33u);
   EXPECT_EQ(job.stages[0].shuffle_bytes, 100u);

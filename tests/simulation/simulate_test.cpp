@@ -279,7 +279,7 @@ TEST(Simulate, EqualJobsShareEquallyAndTheJainIndexSaysSo) {
 }
 
 /// Checks at each launch that all parents of the stage are finished, and at each call that no node is overcommitted.
-/// One node of ten is ten times slower. Without second attempts every job waits for it.
+/// One node of ten is ten times slower. Without speculative attempts every job waits for it.
 TEST(Simulate, SecondAttemptsMakeUpForASlowNode) {
   ClusterModel model = cluster(9, 4);
   model.groups.push_back(model.groups[0]);
@@ -324,7 +324,7 @@ TEST(Simulate, PreemptedTasksMakeWayAndRunAgain) {
   EXPECT_LE(killed, seconds(24));
   EXPECT_EQ(result.work.preempted, 2 * killed);
   EXPECT_EQ(result.work.useful, seconds(420));
-  EXPECT_EQ(result.jobs[0].ended, *result.jobs[1].ended + seconds(100)) << "what was killed begins anew";
+  EXPECT_EQ(result.jobs[0].ended, *result.jobs[1].ended + seconds(100)) << "what was killed begins again";
 }
 
 class BarrierWatch final : public schedulers::Scheduler {

@@ -22,8 +22,8 @@ std::string in_brackets(const JobExplanation& job) {
   std::vector<std::string> parts;
   if (job.speculating > 0) parts.push_back(fmt::format("{} in two attempts", job.speculating));
   if (job.straggling > 0)
-    parts.push_back(
-        fmt::format("{} much slower than others of the stage, until another worker has room for a second attempt", job.straggling));
+    parts.push_back(fmt::format("{} much slower than others of the stage, until another worker has room for a speculative attempt",
+                                job.straggling));
   return parts.empty() ? std::string() : fmt::format(" ({})", fmt::join(parts, "; "));
 }
 

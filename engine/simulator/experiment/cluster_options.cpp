@@ -125,7 +125,7 @@ void ClusterOptions::declare(Config& config) {
   config.real("slow_start", model.slow_start, "Part of the maps that end before reduces start");
   config.real("preplace", model.preplace, "Part of the maps that end before reduces are given nodes, by predicted sizes; 1: never");
   config.integer("shuffle_replicas", model.shuffle_replicas, "Copies of map outputs, on different nodes", 1, 2);
-  config.text("speculation", speculation, "Second attempts at slow tasks: on, off, or \"on(slower=2, shortest=10s)\"");
+  config.text("speculation", speculation, "Speculative attempts at slow tasks: on, off, or \"on(slower=2, shortest=10s)\"");
   config.flag("network.flows", flows, "Moves share links and take time");
   config.size("network.nic", nic, "Bytes a second of a node, each way; 0: no limit, as for the next");
   config.size("network.disk", disk, "Bytes a second of a node's disk, each way");
@@ -234,7 +234,7 @@ std::string describe(const ClusterModel& model) {
   text += fmt::format(" in {} racks", model.racks);
   if (model.step > Time{0}) text += ", decisions every " + format_duration(model.step);
   if (model.heartbeat > Time{0}) text += ", heartbeats every " + format_duration(model.heartbeat);
-  if (model.speculation.on) text += ", second attempts at slow tasks " + master::to_string(model.speculation);
+  if (model.speculation.on) text += ", speculative attempts " + master::to_string(model.speculation);
   if (!model.network.flows) return text + "; moving bytes takes no time";
   const auto rate = [](double bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)) + "/s"; };
   if (model.network.nic > 0) text += "; NICs " + rate(model.network.nic);

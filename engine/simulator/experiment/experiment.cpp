@@ -92,7 +92,7 @@ Time series_step(const Setting& setting) {
 
 Result<RunResult> run_once(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
                            const Setting& setting, const std::string& scheduler) {
-  WEFT_ASSIGN(scheduling::Files files, scheduling::Catalogue::check(catalogue, scheduler, kStallPatience));
+  WEFT_ASSIGN(scheduling::Files files, scheduling::Catalogue::check(catalogue, scheduler, kStallTimeout));
   WEFT_ASSIGN(auto made, catalogue->make(scheduler, files));
   RunOptions run;
   run.series_step = options.series_step > Time{0} ? options.series_step : series_step(setting);
@@ -105,9 +105,9 @@ Result<RunResult> run_once(const Options& options, const std::shared_ptr<const s
   }
   std::optional<scheduling::StallWatch> watch;
   if (catalogue->has_plugins() && options.on_stall) {
-    watch.emplace(kStallPatience, [&options, &scheduler] {
+    watch.emplace(kStallTimeout, [&options, &scheduler] {
       options.on_stall(Error(Code::internal, fmt::format("the scheduler {} has not returned for {}; repair it", scheduler,
-                                                         format_duration(kStallPatience))));
+                                                         format_duration(kStallTimeout))));
     });
     run.on_event = [&watch, inner = run.on_event](Time at, const master::Event& event) {
       watch->alive();

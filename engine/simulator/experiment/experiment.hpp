@@ -18,7 +18,7 @@ struct Options {
   std::string from_log;                 // an event log, whose nodes are the cluster unless others are given
   std::vector<std::string> schedulers;  // none: that of the log, or fifo
   std::vector<std::string> plugins;     // shared objects with further schedulers
-  /// Called on another thread when a plugin's scheduler has not returned for kStallPatience. The run cannot be ended: end the
+  /// Called on another thread when a plugin's scheduler has not returned for kStallTimeout. The run cannot be ended: end the
   /// process.
   std::function<void(const Error&)> on_stall;
   workloads::Resize resize;
@@ -31,7 +31,7 @@ struct Options {
   std::string event_log;  // of the only run
 };
 
-inline constexpr Duration kStallPatience = std::chrono::seconds(5);
+inline constexpr Duration kStallTimeout = std::chrono::seconds(5);
 
 /// Told of each run, in order, when those of its seed have ended: for people who wait.
 using Progress = std::function<void(const std::string& line)>;

@@ -1,4 +1,4 @@
-// Second copies of map outputs: where they are made, and that a lost output with a copy is not made again.
+// Replicas of map outputs: where they are made, and that a lost output with a copy is not made again.
 #include <algorithm>
 #include <set>
 

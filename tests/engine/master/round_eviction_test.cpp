@@ -1,4 +1,4 @@
-// What is brought ahead and does not fit: the nodes are told which whole rounds wait, and when these may come.
+// What is prefetched and does not fit: the nodes are told which whole rounds wait, and when these may come.
 #include <algorithm>
 #include <map>
 #include <set>

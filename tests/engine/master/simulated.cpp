@@ -292,7 +292,7 @@ void SimulatedCluster::carry_out(const LaunchTask& command) {
     ++second_attempts_;
     const bool elsewhere = std::none_of(node.running.begin(), node.running.end(),
                                         [&](const auto& other) { return other.first.task == task && !other.second.fenced; });
-    check(elsewhere, fmt::format("{} is a second attempt on the node of the first", to_string(command.attempt)));
+    check(elsewhere, fmt::format("{} is a speculative attempt on the node of the first", to_string(command.attempt)));
   }
   check(started_.insert(command.attempt).second, fmt::format("{} was launched twice", to_string(command.attempt)));
   check(++node.busy <= options_.slots, fmt::format("node {} is given more than it has slots", command.node.value()));

@@ -22,7 +22,7 @@ struct SimulatedOptions {
   std::uint32_t slots = 2;
   std::uint32_t racks = 1;
   double memory = 0;                 // of a node; 0: not accounted
-  std::uint64_t prefetch_bytes = 0;  // of blocks brought ahead that a node holds; 0: no limit
+  std::uint64_t prefetch_bytes = 0;  // of prefetched blocks that a node holds; 0: no limit
   Time shortest_task = std::chrono::milliseconds(10);
   Time longest_task = std::chrono::milliseconds(100);
   double straggler_rate = 0;    // of attempts, which take twenty times as long

@@ -1,4 +1,4 @@
-// Second attempts: which tasks are given one, where, and what becomes of the two.
+// Speculative attempts: which tasks are given one, where, and what becomes of the two.
 #include "engine/master/speculation.hpp"
 
 #include "tests/engine/master/core_driver.hpp"

@@ -59,8 +59,8 @@ WorkerJoined worker() {
 }
 
 TEST(GuardedCore, AppliesEventsAsACoreDoes) {
-  for (const std::optional<Duration> patience : {std::optional<Duration>(), std::optional<Duration>(10s)}) {
-    GuardedCore core(std::make_unique<Core>(schedulers::make_scheduler("fifo").value(), CoreOptions{}), patience);
+  for (const std::optional<Duration> timeout : {std::optional<Duration>(), std::optional<Duration>(10s)}) {
+    GuardedCore core(std::make_unique<Core>(schedulers::make_scheduler("fifo").value(), CoreOptions{}), timeout);
     std::vector<Command> commands;
     EXPECT_TRUE(core.apply(Time(1), worker(), commands));
     EXPECT_EQ(commands.size(), 1u);  // the heartbeat's timer

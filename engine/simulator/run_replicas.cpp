@@ -1,4 +1,4 @@
-// Second copies of map outputs, on their way from the machine that wrote them to another one.
+// Replicas of map outputs, on their way from the machine that wrote them to another one.
 #include <utility>
 
 #include "engine/simulator/run.hpp"
