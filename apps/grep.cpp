@@ -5,27 +5,23 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <regex.h>
 #include <weft/weft.h>
 
 namespace {
 
-struct Options {
-  std::vector<std::string> input;
-  std::string output;
+struct Options : weft::InputOutput {
   std::string pattern;
   bool fixed = false;
   bool invert = false;
 };
 
-void declare(CLI::App& app, Options& options) {
-  app.add_option("--input", options.input, "Text file, directory or glob pattern (repeatable)")->required();
-  app.add_option("--output", options.output, "Directory for the matching lines")->required();
-  app.add_option("--pattern", options.pattern, "Extended regular expression")->required();
-  app.add_flag("--fixed", options.fixed, "The pattern is a plain string");
-  app.add_flag("--invert", options.invert, "Keep the lines that do not match");
+void declare(weft::Arguments& arguments, Options& options) {
+  weft::declare(arguments, options);
+  arguments.option("--pattern", options.pattern, "Extended regular expression").required();
+  arguments.flag("--fixed", options.fixed, "The pattern is a plain string");
+  arguments.flag("--invert", options.invert, "Keep the lines that do not match");
 }
 
 /// A compiled POSIX extended expression. Its matcher does not recurse, so lines may have any length.

@@ -11,18 +11,8 @@
 
 namespace {
 
-struct Options {
-  std::vector<std::string> input;
-  std::string output;
-};
-
-void declare(CLI::App& app, Options& options) {
-  app.add_option("--input", options.input, "Text file, directory or glob pattern (repeatable)")->required();
-  app.add_option("--output", options.output, "Directory for the index")->required();
-}
-
-void define(weft::Flow& flow, const Options& options) {
-  flow.read_text(options.input)
+void define(weft::Flow& flow, const weft::InputOutput& job) {
+  flow.read_text(job.input)
       .flat_map(weft::split_words)
       .map([](std::string_view word) { return std::pair(word, weft::input_path()); })
       .distinct()
@@ -41,11 +31,9 @@ void define(weft::Flow& flow, const Options& options) {
         }
         return line;
       })
-      .write_text(options.output);
+      .write_text(job.output);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return weft::main<Options>(argc, argv, "Lists the files in which each word occurs", declare, define);
-}
+int main(int argc, char** argv) { return weft::main(argc, argv, "Lists the files in which each word occurs", define); }

@@ -33,26 +33,24 @@ struct Options {
   bool broadcast = false;
 };
 
-void declare(CLI::App& app, Options& options) {
+void declare(weft::Arguments& arguments, Options& options) {
   using weft::JoinKind;
   const std::map<std::string, JoinKind> kinds{{"inner", JoinKind::inner}, {"left", JoinKind::left}, {"right", JoinKind::right},
                                               {"full", JoinKind::full},   {"semi", JoinKind::semi}, {"anti", JoinKind::anti}};
   const std::map<std::string, Aggregate> aggregates{
       {"none", Aggregate::none}, {"count", Aggregate::count}, {"sum", Aggregate::sum}};
-  app.add_option("--left", options.left, "Left table: file, directory or glob pattern (repeatable)")->required();
-  app.add_option("--right", options.right, "Right table (repeatable)")->required();
-  app.add_option("--output", options.output, "Directory for the joined rows")->required();
-  app.add_option("--how", options.how, "inner, left, right, full, semi or anti")->transform(CLI::CheckedTransformer(kinds));
-  app.add_option("--aggregate", options.aggregate, "Per key: count the joined rows, or sum --column of the right table")
-      ->transform(CLI::CheckedTransformer(aggregates));
-  app.add_option("--column", options.column, "Column of the right table to sum; the key is column 0")->check(CLI::PositiveNumber);
-  auto* record =
-      app.add_option("--record-bytes", options.record_bytes, "Rows are records of this size")->check(CLI::PositiveNumber);
-  auto* key =
-      app.add_option("--key-bytes", options.key_bytes, "Size of the key at the start of a record")->check(CLI::PositiveNumber);
-  record->needs(key);
-  key->needs(record);
-  app.add_flag("--broadcast", options.broadcast, "Send the right table to every task instead of partitioning both");
+  arguments.option("--left", options.left, "Left table: file, directory or glob pattern (repeatable)").required();
+  arguments.option("--right", options.right, "Right table (repeatable)").required();
+  arguments.option("--output", options.output, "Directory for the joined rows").required();
+  arguments.choice("--how", options.how, kinds, "Which rows");
+  arguments.choice("--aggregate", options.aggregate, aggregates,
+                   "Per key: count the joined rows, or sum --column of the right table");
+  arguments.option("--column", options.column, "Column of the right table to sum; the key is column 0").positive();
+  weft::Argument record = arguments.option("--record-bytes", options.record_bytes, "Rows are records of this size").positive();
+  weft::Argument key = arguments.option("--key-bytes", options.key_bytes, "Size of the key at the start of a record").positive();
+  record.needs(key);
+  key.needs(record);
+  arguments.flag("--broadcast", options.broadcast, "Send the right table to every task instead of partitioning both");
 }
 
 using Row = std::pair<std::string, std::string>;  // key, the rest

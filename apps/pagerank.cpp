@@ -24,12 +24,12 @@ struct Options {
   double tolerance = 0;
 };
 
-void declare(CLI::App& app, Options& options) {
-  app.add_option("--input", options.input, "File, directory or glob pattern of from<TAB>to lines (repeatable)")->required();
-  app.add_option("--output", options.output, "Directory for the ranks")->required();
-  app.add_option("--iterations", options.iterations, "Iterations at most")->check(CLI::Range(0, 1000))->capture_default_str();
-  app.add_option("--damping", options.damping, "Damping factor")->check(CLI::Range(0.0, 1.0))->capture_default_str();
-  app.add_option("--tolerance", options.tolerance, "Stop when the ranks change by less than this in total")->capture_default_str();
+void declare(weft::Arguments& arguments, Options& options) {
+  arguments.option("--input", options.input, "File, directory or glob pattern of from<TAB>to lines (repeatable)").required();
+  arguments.option("--output", options.output, "Directory for the ranks").required();
+  arguments.option("--iterations", options.iterations, "Iterations at most").between(0, 1000).show_default();
+  arguments.option("--damping", options.damping, "Damping factor").between(0.0, 1.0).show_default();
+  arguments.option("--tolerance", options.tolerance, "Stop when the ranks change by less than this in total").show_default();
 }
 
 using Node = std::string;

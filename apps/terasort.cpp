@@ -31,10 +31,10 @@ struct Generate {
   std::string output;
 };
 
-void declare_gen(CLI::App& app, Generate& options) {
-  app.add_option("--records", options.records, "Records to write")->required();
-  app.add_option("--output", options.output, "Directory for the records")->required();
-  app.add_option("--seed", options.seed, "Other seeds give other records")->capture_default_str();
+void declare_gen(weft::Arguments& arguments, Generate& options) {
+  arguments.option("--records", options.records, "Records to write").required();
+  arguments.option("--output", options.output, "Directory for the records").required();
+  arguments.option("--seed", options.seed, "Other seeds give other records").show_default();
 }
 
 /// Record number `index`: ten pseudo-random key bytes (printable, as in the benchmark's ASCII mode), the number in hexadecimal,
@@ -62,9 +62,9 @@ struct Sort {
   std::string output;
 };
 
-void declare_sort(CLI::App& app, Sort& options) {
-  app.add_option("--input", options.input, "File, directory or glob pattern of 100-byte records (repeatable)")->required();
-  app.add_option("--output", options.output, "Directory for the sorted records; part files are in global order")->required();
+void declare_sort(weft::Arguments& arguments, Sort& options) {
+  arguments.option("--input", options.input, "File, directory or glob pattern of 100-byte records (repeatable)").required();
+  arguments.option("--output", options.output, "Directory for the sorted records; part files are in global order").required();
 }
 
 void sort(weft::Flow& flow, const Sort& options) {
@@ -77,8 +77,8 @@ struct Validate {
   std::vector<std::string> input;
 };
 
-void declare_validate(CLI::App& app, Validate& options) {
-  app.add_option("--input", options.input, "Directory of part files in order")->required();
+void declare_validate(weft::Arguments& arguments, Validate& options) {
+  arguments.option("--input", options.input, "Directory of part files in order").required();
 }
 
 /// What one task saw of the part files; neighbours are compared by the driver. The checksum is a sum of record hashes: independent

@@ -14,7 +14,15 @@ set(WEFT_SANITIZE "" CACHE STRING "Sanitizers, comma separated (address,undefine
 option(WEFT_WERROR "Warnings are errors" OFF)
 option(WEFT_FUZZ "Build the fuzzers (needs clang)" OFF)
 
-option(WEFT_PRECOMPILE "Precompile the headers most files include (pays with clang only; the release build, without it, proves that files include what they use)" OFF)
+# Most of the time of a build goes to headers. A target's files compiled eight at a time read them once: a build from nothing takes a third of the time, one
+# after a change of a source file several times as long. Names of anonymous namespaces must therefore differ within a target, and scripts/check-includes
+# proves that each file includes what it uses.
+option(WEFT_UNITY "Compile several files of a target at once: for builds from nothing" OFF)
+if(WEFT_UNITY)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+endif()
+option(WEFT_PRECOMPILE "Precompile the headers that most files include; it pays with Clang only" OFF)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

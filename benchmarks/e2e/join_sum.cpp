@@ -16,10 +16,10 @@ struct Options {
   std::string left, right, output;
 };
 
-void declare(CLI::App& app, Options& options) {
-  app.add_option("--left", options.left, "Rows of 100 bytes: 64-bit key, 64-bit value, filler")->required();
-  app.add_option("--right", options.right, "The other table")->required();
-  app.add_option("--output", options.output, "Directory for the sums")->required();
+void declare(weft::Arguments& arguments, Options& options) {
+  arguments.option("--left", options.left, "Rows of 100 bytes: 64-bit key, 64-bit value, filler").required();
+  arguments.option("--right", options.right, "The other table").required();
+  arguments.option("--output", options.output, "Directory for the sums").required();
 }
 
 /// A lambda, because calls through a pointer to a function are not inlined.

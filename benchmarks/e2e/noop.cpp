@@ -9,7 +9,9 @@ struct Options {
   std::uint32_t tasks = 1;
 };
 
-void declare(CLI::App& app, Options& options) { app.add_option("--tasks", options.tasks, "Tasks to run")->capture_default_str(); }
+void declare(weft::Arguments& arguments, Options& options) {
+  arguments.option("--tasks", options.tasks, "Tasks to run").show_default();
+}
 
 void define(weft::Flow& flow, const Options& options) {
   flow.generate(

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <weft/weft.h>
 
 #include "base/text.hpp"

@@ -1,21 +1,20 @@
 #include "weft/main.hpp"
 
-#include <charconv>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <thread>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "common_options.hpp"
 #include "driver.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/run_stats.hpp"
@@ -28,125 +27,6 @@ namespace {
 
 constexpr int kJobFailed = 1;
 constexpr int kUsage = 2;
-
-/// What every job program understands besides its own options.
-struct CommonOptions {
-  client::RunOptions run;
-  bool overwrite = false;
-  std::string explain;  // "", "text", "dot"
-  std::string stats;    // file for the figures of the run; empty: none
-};
-
-/// CLI11 validators that accept what `parse` does.
-CLI::Validator parsed_by(std::string type, std::function<Result<void>(const std::string&)> parse) {
-  return CLI::Validator(
-      [parse = std::move(parse)](std::string& text) {
-        const auto parsed = parse(text);
-        return parsed ? std::string() : parsed.error().to_string();
-      },
-      std::move(type));
-}
-
-/// 0: auto.
-Result<std::uint32_t> partitions_of(const std::string& text) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (text != "auto" && (!whole || number < 1 || number > detail::kMostPartitions))
-    return fail(Code::invalid_argument, fmt::format("not a number from 1 to {}, and not auto", detail::kMostPartitions));
-  return number;
-}
-
-void declare_common(CLI::App& app, CommonOptions& options) {
-  constexpr const char* kGroup = "How to run";
-  client::RunOptions& run = options.run;
-  auto* cluster = app.add_option("--cluster", run.cluster, "Run on the cluster whose master is at HOST:PORT")->group(kGroup);
-  app.add_option("--files", run.files,
-                 "HOST:PORT of the master that keeps the files of weft:// paths (default: that of --cluster, then $WEFT_MASTER)")
-      ->group(kGroup);
-  app.add_option("--workers", run.workers, "Run on this many private worker processes instead of threads of this one")
-      ->excludes(cluster)
-      ->check(CLI::Range(1, 256))
-      ->group(kGroup);
-  app.add_option("--threads", run.threads, "Tasks at a time (per worker with --workers; default: one per core)")
-      ->check(CLI::Range(1, 1024))
-      ->group(kGroup);
-  app.add_option_function<std::string>(
-         "--memory", [&run](const std::string& text) { run.memory_bytes = parse_size(text).value_or(0); },
-         "Memory budget of the run, or of each worker, such as 512MiB")
-      ->check(parsed_by("SIZE",
-                        [](const std::string& text) -> Result<void> {
-                          WEFT_ASSIGN(const auto bytes, parse_size(text));
-                          if (bytes < (8u << 20)) return fail(Code::invalid_argument, "at least 8MiB");
-                          return {};
-                        }))
-      ->group(kGroup);
-  app.add_option_function<std::string>(
-         "--partitions", [&run](const std::string& text) { run.partitions = partitions_of(text).value_or(0); },
-         "Partitions of shuffles that do not say otherwise (default: auto, by what there is to read)")
-      ->check(parsed_by("N|auto", [](const std::string& text) { return partitions_of(text).map([](std::uint32_t) {}); }))
-      ->group(kGroup);
-  app.add_option("--scheduler", run.scheduler, "Scheduler, with options in brackets")->group(kGroup);
-  app.add_option("--scheduler-plugin", run.scheduler_plugins, "Shared object that brings schedulers of one's own; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->group(kGroup);
-  app.add_option("--user", run.user, "On whose behalf (default: who runs this)")->group(kGroup);
-  app.add_option("--pool", run.pool, "Pool or queue of the scheduler")->group(kGroup);
-  app.add_option("--priority", run.priority, "Larger goes first")->group(kGroup);
-  app.add_option_function<std::string>(
-         "--deadline", [&run](const std::string& text) { run.deadline = parse_duration(text).value_or(Duration(0)); },
-         "When the job should be done, from its start, such as 10min; for schedulers that care")
-      ->check(parsed_by("TIME",
-                        [](const std::string& text) -> Result<void> {
-                          WEFT_ASSIGN(const auto deadline, parse_duration(text));
-                          if (deadline <= Duration(0)) return fail(Code::invalid_argument, "more than 0");
-                          return {};
-                        }))
-      ->group(kGroup);
-  app.add_option_function<std::string>(
-         "--demand",
-         [&run](const std::string& text) { run.demand = schedulers::parse_resources(text).value_or(schedulers::Resources{}); },
-         "What each task needs of its node, such as cpu=1,memory=512MiB")
-      ->check(parsed_by("RESOURCES",
-                        [](const std::string& text) -> Result<void> {
-                          WEFT_TRY(schedulers::parse_resources(text));
-                          return {};
-                        }))
-      ->group(kGroup);
-  app.add_option_function<std::string>(
-         "--task-timeout", [&run](const std::string& text) { run.task_timeout = parse_duration(text).value_or(Duration(0)); },
-         "Longest time a task may take, such as 30s")
-      ->check(parsed_by("TIME",
-                        [](const std::string& text) -> Result<void> {
-                          WEFT_TRY(parse_duration(text));
-                          return {};
-                        }))
-      ->group(kGroup);
-  app.add_option("--max-attempts", run.max_attempts, "Tries of a task before the job fails")
-      ->check(CLI::Range(1, 1000))
-      ->group(kGroup);
-  app.add_option_function<std::string>(
-         "--shuffle-mode", [&run](const std::string& text) { run.shuffle_mode = shuffle::parse_mode(text); },
-         "memory: keep map outputs there and bring them to their readers early (default); pull: write them to disk, fetch them "
-         "late")
-      ->check(CLI::IsMember({"memory", "pull"}))
-      ->group(kGroup);
-  app.add_option_function<std::uint32_t>(
-         "--shuffle-replicas", [&run](const std::uint32_t& copies) { run.shuffle_replicas = copies; },
-         "Copies of map outputs, on different workers: 1 (default), or 2, so that a lost worker's maps need not run again")
-      ->check(CLI::IsMember({"1", "2"}))
-      ->group(kGroup);
-  app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->group(kGroup);
-  app.add_flag("--overwrite", options.overwrite, "Replace outputs of earlier runs (directories with a _SUCCESS)")->group(kGroup);
-  app.add_flag("--quiet", run.quiet, "No progress on stderr")->group(kGroup);
-  app.add_option("--stats", options.stats,
-                 "Write to this file (JSON) what each stage read and shuffled, the counters and what was skipped")
-      ->group(kGroup);
-  app.add_flag("--explain{text}", options.explain, "Print the stages (=dot for Graphviz) and run nothing")
-      ->check(CLI::IsMember({"text", "dot"}))
-      ->group(kGroup);
-}
 
 std::string one_line(std::string text) {
   for (char& c : text) {
@@ -204,15 +84,17 @@ class CommandLine {
     declare_common(app_, common_);
   }
 
-  void add(const std::string& name, const std::string& description, const std::function<void(CLI::App&)>& declare, Define define) {
+  void add(const std::string& name, const std::string& description, const std::function<void(Arguments&)>& declare, Define define) {
     if (name.empty()) {
-      declare(app_);
+      Arguments arguments(app_);
+      declare(arguments);
       define_ = std::move(define);
       return;
     }
     CLI::App* sub = app_.add_subcommand(name, description);
     sub->fallthrough();
-    declare(*sub);
+    Arguments arguments(*sub);
+    declare(arguments);
     sub->callback([this, name, define = std::move(define)] {
       define_ = define;
       common_.run.job_name += "-" + name;

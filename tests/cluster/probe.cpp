@@ -32,21 +32,22 @@ struct Options {
   std::uint64_t growth = 1;
 };
 
-void declare(CLI::App& app, Options& options) {
-  app.add_option("mode", options.mode,
-                 "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
-                 "segfault, "
-                 "exit, loop, hang, "
-                 "allocate, once or wait")
-      ->required();
-  app.add_option("--input", options.input, "Text for the modes that read");
-  app.add_option("--marker", options.marker, "File to create when a task has begun");
-  app.add_option("--on", options.on, "The worker on which tasks of the mode hang do");
-  app.add_option("--output", options.output, "Directory for the rows of the mode hold, instead of stdout");
-  app.add_option("--tasks", options.tasks, "Tasks of the first stage");
-  app.add_option("--records", options.records, "Records in all");
-  app.add_option("--growth", options.growth,
-                 "In the mode cross: values of later maps are so many times as long as those of the first");
+void declare(weft::Arguments& arguments, Options& options) {
+  arguments
+      .option("mode", options.mode,
+              "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
+              "segfault, "
+              "exit, loop, hang, "
+              "allocate, once or wait")
+      .required();
+  arguments.option("--input", options.input, "Text for the modes that read");
+  arguments.option("--marker", options.marker, "File to create when a task has begun");
+  arguments.option("--on", options.on, "The worker on which tasks of the mode hang do");
+  arguments.option("--output", options.output, "Directory for the rows of the mode hold, instead of stdout");
+  arguments.option("--tasks", options.tasks, "Tasks of the first stage");
+  arguments.option("--records", options.records, "Records in all");
+  arguments.option("--growth", options.growth,
+                   "In the mode cross: values of later maps are so many times as long as those of the first");
 }
 
 /// True for the first caller among all processes.

@@ -16,12 +16,12 @@ struct Options {
   std::string mode, from, to, snapshot, marker;
 };
 
-void declare(CLI::App& app, Options& options) {
-  app.add_option("mode", options.mode, "copy, sums, fail or wait")->required();
-  app.add_option("--from", options.from, "Table to read")->required();
-  app.add_option("--to", options.to, "Table to write");
-  app.add_option("--snapshot", options.snapshot, "Of the table to read");
-  app.add_option("--marker", options.marker, "File that the mode wait waits for");
+void declare(weft::Arguments& arguments, Options& options) {
+  arguments.option("mode", options.mode, "copy, sums, fail or wait").required();
+  arguments.option("--from", options.from, "Table to read").required();
+  arguments.option("--to", options.to, "Table to write");
+  arguments.option("--snapshot", options.snapshot, "Of the table to read");
+  arguments.option("--marker", options.marker, "File that the mode wait waits for");
 }
 
 void define(weft::Flow& flow, const Options& options) {

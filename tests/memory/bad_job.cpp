@@ -19,12 +19,12 @@ struct Options {
   std::uint64_t records = 1000;
 };
 
-void declare(CLI::App& app, Options& options) {
-  app.add_option("mode", options.mode, "What to do")->required();
-  app.add_option("--input", options.input, "A file, for the modes that read");
-  app.add_option("--output", options.output, "Where to write")->required();
-  app.add_option("--bytes", options.bytes, "Size of what is large");
-  app.add_option("--records", options.records, "Records in all");
+void declare(weft::Arguments& arguments, Options& options) {
+  arguments.option("mode", options.mode, "What to do").required();
+  arguments.option("--input", options.input, "A file, for the modes that read");
+  arguments.option("--output", options.output, "Where to write").required();
+  arguments.option("--bytes", options.bytes, "Size of what is large");
+  arguments.option("--records", options.records, "Records in all");
 }
 
 using Pair = std::pair<std::string, std::string>;

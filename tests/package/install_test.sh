@@ -29,6 +29,7 @@ mkdir "$scratch/whole"
 printf 'cmake_minimum_required(VERSION 3.25)\nproject(whole LANGUAGES CXX)\nadd_subdirectory(../external part)\n' > "$scratch/whole/CMakeLists.txt"
 configure "$scratch/whole" "$scratch/whole-build"
 expect_build_type "$scratch/whole-build" ""
+grep -q 'this project has no build type' "$scratch/whole-build.log" || { echo "no warning:"; cat "$scratch/whole-build.log"; exit 1; }
 
 "$cmake" --build "$scratch/build"
 

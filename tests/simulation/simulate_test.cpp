@@ -1,6 +1,7 @@
 // Runs worked out by hand, and what holds in any run.
 #include <set>
 
+#include "base/sanitized.hpp"
 #include "engine/simulator/placement.hpp"
 #include "tests/simulation/simulated.hpp"
 
@@ -354,8 +355,10 @@ class BarrierWatch final : public schedulers::Scheduler {
   std::uint64_t& wrong_;
 };
 
+constexpr unsigned kShare = kSanitized ? 10 : 1;  // of the seeds: sanitizers take so many times as long
+
 TEST(SimulateProperties, NoStageStartsBeforeItsParentsAndNoNodeIsOvercommitted) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100 / kShare; ++seed) {
     Random random(seed);
     const Workload workload = random_workload(random, 6);
     ClusterModel model = random_model(random, seed);
@@ -369,7 +372,7 @@ TEST(SimulateProperties, NoStageStartsBeforeItsParentsAndNoNodeIsOvercommitted) 
 
 TEST(SimulateProperties, EveryJobEndsAndTheAccountsAddUpWhateverFails) {
   std::uint64_t deaths = 0, lost = 0, preempted = 0, speculative = 0, redundant = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400 / kShare; ++seed) {
     Random random(seed);
     const Workload workload = random_workload(random, 8);
     ClusterModel model = random_model(random, seed);
@@ -406,15 +409,15 @@ TEST(SimulateProperties, EveryJobEndsAndTheAccountsAddUpWhateverFails) {
     speculative += result.speculative;
     redundant += result.work.redundant > Time(0) ? 1 : 0;
   }
-  EXPECT_GT(speculative, 100u);
-  EXPECT_GT(redundant, 50u);
-  EXPECT_GT(deaths, 100u);
-  EXPECT_GT(lost, 100u);
+  EXPECT_GT(speculative, 100u / kShare);
+  EXPECT_GT(redundant, 50u / kShare);
+  EXPECT_GT(deaths, 100u / kShare);
+  EXPECT_GT(lost, 100u / kShare);
   EXPECT_GT(preempted, 0u) << "early readers never had to make way";
 }
 
 TEST(SimulateProperties, WithoutFailuresExactlyTheBytesOfTheWorkloadAreMoved) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100 / kShare; ++seed) {
     Random random(seed);
     const Workload workload = random_workload(random, 6);
     ClusterModel model = random_model(random, seed);
@@ -466,7 +469,7 @@ TEST(SimulateProperties, WithoutFailuresExactlyTheBytesOfTheWorkloadAreMoved) {
 
 TEST(SimulateProperties, TheSameSeedGivesTheSameEventLogByteForByte) {
   std::set<std::string> logs;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60 / kShare; ++seed) {
     Random random(seed);
     const Workload workload = random_workload(random, 6);
     ClusterModel model = random_model(random, seed);
@@ -476,7 +479,7 @@ TEST(SimulateProperties, TheSameSeedGivesTheSameEventLogByteForByte) {
     ASSERT_EQ(run(workload, model, "drf").event_digest, run(workload, model, "drf").event_digest) << "seed " << seed;
     logs.insert(log);
   }
-  EXPECT_EQ(logs.size(), 60u);
+  EXPECT_EQ(logs.size(), 60u / kShare);
 }
 
 }  // namespace

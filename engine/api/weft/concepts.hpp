@@ -15,7 +15,7 @@ namespace weft {
 
 /// f(record) returns something: the new record.
 template <class F, class T>
-concept MapFunction = std::invocable<const F&, T&&> &&(!std::is_void_v<std::invoke_result_t<const F&, T&&>>);
+concept MapFunction = std::invocable<const F&, T> && !std::is_void_v<std::invoke_result_t<const F&, T>>;
 
 /// f(record) says whether to keep it.
 template <class F, class T>
@@ -23,13 +23,15 @@ concept PredicateFunction = std::predicate<const F&, const T&>;
 
 /// f(record) returns a range: the new records.
 template <class F, class T>
-concept FlatMapFunction = MapFunction<F, T> && std::ranges::input_range<std::invoke_result_t<const F&, T&&>>;
+concept FlatMapFunction = MapFunction<F, T> && std::ranges::input_range<std::invoke_result_t<const F&, T>>;
 
 namespace detail {
 template <class Out>
 struct EmitProbe {
   void operator()(Out) const {}
 };
+template <class Out>
+using Emitter = const EmitProbe<Out>&;
 template <class T>
 struct RecordsProbe {
   using value_type = T;
@@ -47,15 +49,11 @@ struct PairTraits<std::pair<K, V>> : std::true_type {
 
 /// f(record, emit) calls emit(new record) any number of times.
 template <class F, class T, class Out>
-concept EmitFunction = std::invocable < const F&,
-        T&&, const detail::EmitProbe<Out>
-& > ;
+concept EmitFunction = std::invocable<const F&, T, detail::Emitter<Out>>;
 
 /// f(records, emit) calls records(visit) to see every record of the task, and emit(new record) any number of times.
 template <class F, class T, class Out>
-concept PartitionFunction = std::invocable < const F&,
-        detail::RecordsProbe<T>,
-const detail::EmitProbe<Out>& > ;
+concept PartitionFunction = std::invocable<const F&, detail::RecordsProbe<T>, detail::Emitter<Out>>;
 
 /// A record that operators "by key" accept: std::pair<Key, Value>.
 template <class T>

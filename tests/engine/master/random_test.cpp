@@ -107,7 +107,7 @@ std::unique_ptr<SimulatedCluster> run_jobs(std::uint64_t seed) {
   return cluster;
 }
 
-constexpr std::uint64_t kShare = kSanitized ? 5 : 1;  // of the seeds: sanitizers take so many times as long at least
+constexpr std::uint64_t kShare = kSanitized ? 15 : 1;  // of the seeds: sanitizers take so many times as long
 
 TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
   std::uint64_t zombies = 0, finished = 0, failed = 0, moved = 0;

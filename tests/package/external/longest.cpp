@@ -10,7 +10,7 @@ struct Options {
   std::vector<std::string> input;
 };
 
-void declare(CLI::App& app, Options& options) { app.add_option("--input", options.input, "Text")->required(); }
+void declare(weft::Arguments& arguments, Options& options) { arguments.option("--input", options.input, "Text").required(); }
 
 void define(weft::Flow& flow, const Options& options) {
   const std::string longest = flow.read_text(options.input)

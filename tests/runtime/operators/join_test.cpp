@@ -3,6 +3,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/sanitized.hpp"
 #include "runtime/operators/grouper.hpp"
 #include "runtime/operators/joiner.hpp"
 #include "tests/runtime/operators/operators_fixture.hpp"
@@ -146,10 +147,11 @@ TEST_P(Joining, equals_nested_loops) {
 
 TEST(Joiner, a_key_whose_groups_exceed_memory_on_both_sides_gives_every_pair) {
   TestContext test(8U << 10);
+  constexpr int kValues = kSanitized ? 300 : 600;  // of either side: the pairs are the square, and still exceed it
   std::vector<std::pair<std::string, int>> left;
   std::vector<std::pair<std::string, std::string>> right;
-  for (int i = 0; i < 600; ++i) left.emplace_back("key", i);
-  for (int i = 0; i < 700; ++i) right.emplace_back("key", std::to_string(i) + std::string(30, 'v'));
+  for (int i = 0; i < kValues; ++i) left.emplace_back("key", i);
+  for (int i = 0; i < kValues + 100; ++i) right.emplace_back("key", std::to_string(i) + std::string(30, 'v'));
   left.emplace_back("other", 1);
   for (const BuildSide side : {BuildSide::left, BuildSide::right}) {
     test.context.spilled_bytes = 0;

@@ -20,8 +20,9 @@ namespace weft::detail {
 inline constexpr std::size_t kSamplesPerTask = 1000;
 inline constexpr std::uint64_t kSampleBytesPerTask = 1u << 20;  // of files; of counts some windows, of shuffles all
 inline constexpr std::uint64_t kLongestSample = 64u << 10;
-inline constexpr std::size_t kSpreadKeys = 16'384;
-inline constexpr std::uint32_t kTellsSpread = 16;  // every so many tasks tells how the sample is spread: one of the first is enough
+inline constexpr std::size_t kHistogramKeys = 16'384;
+inline constexpr std::uint32_t kReportsHistogram =
+    16;  // every so many tasks reports the histogram of the sample: one of the first is enough
 
 /// A uniform choice of at most kSamplesPerTask of the keys seen (Vitter's algorithm R); of fewer where keys are so long that those
 /// would take too much memory.
@@ -119,14 +120,14 @@ ShuffleRef sample_keys(const D& in, const KeyFn& key_of, const std::string& name
   return in.graph()->add_shuffle(std::move(draft));
 }
 
-/// Of the weighted keys at most about kSpreadKeys that stand for equal numbers of records.
+/// Of the weighted keys at most about kHistogramKeys that stand for equal numbers of records.
 template <class K>
 Buffer write_even_sample(TaskContext& context, ShuffleId samples) {
   const auto each = [&](auto&& visit) { read_shuffle<WeightedKey<K>>(context, samples, 0, visit); };
   double total = 0;
   each([&](const WeightedKey<K>& key) { total += key.first; });
   return write_segment(context, [&](runtime::PartitionedWriter& out) {
-    const double step = total / kSpreadKeys;
+    const double step = total / kHistogramKeys;
     double passed = 0, next = step / 2;
     each([&](const WeightedKey<K>& key) {
       for (passed += key.first; next < passed; next += step) out.write(0, key.second);
@@ -135,25 +136,25 @@ Buffer write_even_sample(TaskContext& context, ShuffleId samples) {
   });
 }
 
-/// The stages that sample the keys of `in`, which are pairs; the shuffle is for tell_spread().
+/// The stages that sample the keys of `in`, which are pairs; the shuffle is for report_histogram().
 template <class D>
-ShuffleRef sample_spread(const D& in, const std::string& name) {
+ShuffleRef sample_histogram(const D& in, const std::string& name) {
   using K = KeyOf<typename D::Record>;
   WEFT_REQUIRE_CODEC(K);
   const auto key_of = [](const typename D::Record& record) -> const K& { return record.first; };
   const ShuffleRef sampled = sample_keys<K>(in, key_of, name);
   StageDraft draft;
-  draft.name = name + " spread";
+  draft.name = name + " histogram";
   draft.lineage = after_shuffle(sampled, draft.name, type_name<K>());
   draft.partitions = 1;
   draft.body = make_body([id = sampled->id()](TaskContext& context) { return write_even_sample<K>(context, id); });
   return in.graph()->add_shuffle(std::move(draft));
 }
 
-/// In a task that writes to route(key).
+/// In a task that writes to route(key): how many keys of the sample go to each partition, which estimates the partitions' sizes.
 template <class K, class Route>
-void tell_spread(TaskContext& context, ShuffleId sample, const Route& route) {
-  if (context.attempt.task.index % kTellsSpread != 0) return;
+void report_histogram(TaskContext& context, ShuffleId sample, const Route& route) {
+  if (context.attempt.task.index % kReportsHistogram != 0) return;
   context.spread.assign(context.output_partitions, 0);
   read_shuffle<Owned<K>>(context, sample, 0, [&](const Owned<K>& key) { ++context.spread[route(K(key))]; });
 }

@@ -15,12 +15,16 @@
 
 namespace weft::detail {
 
-/// Routes pairs by key. `sample`: of the keys, where it is told how these are spread.
+/// Routes pairs by key. `sample`: the shuffle with a sample of the keys, where the partitioning asks for one.
 template <class K, class P>
 auto by_key(const P& how, ShuffleId sample) {
   return [how, sample](TaskContext& context) {
     const auto route = partitioner_for<K>(how, context.output_partitions);
-    if constexpr (kIsSampled<P>) tell_spread<K>(context, sample, route);
+    if constexpr (kIsSampled<P>) {
+      report_histogram<K>(context, sample, route);
+    } else {
+      static_cast<void>(sample);
+    }
     return [route](const auto& record) { return route(record.first); };
   };
 }
@@ -88,7 +92,7 @@ Gathered<typename D::ChainType> gather_by_key(const D& in, P how, std::uint32_t 
   using Record = typename D::Record;
   if (in_place<P>(in, count)) return {{ShuffleId(), in.chain()}, in.lineage().unsplit()};
   ShuffleRef sample;
-  if constexpr (kIsSampled<P>) sample = sample_spread(in, name);
+  if constexpr (kIsSampled<P>) sample = sample_histogram(in, name);
   const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<Record, P>>(), count,
                                       by_key<KeyOf<Record>>(how, sample ? sample->id() : ShuffleId()), sample);
   return {{shuffle->id(), std::nullopt}, Lineage::reading(shuffle)};

@@ -167,7 +167,7 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
   draft.lineage = draft.lineage.with_broadcast(quantiles);
   draft.body = make_body([chain = in.chain(), key_of, id = quantiles->id()](TaskContext& context) {
     const RangeRouter<K, Less> router(context, id);
-    if (context.attempt.task.index % kTellsSpread == 0) context.spread = router.spread(context, id);
+    if (context.attempt.task.index % kReportsHistogram == 0) context.spread = router.spread(context, id);
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
       chain.run(context, [&](T&& record) { out.write(router(std::invoke(key_of, std::as_const(record))), record); });
       out.finish();

@@ -1,0 +1,125 @@
+#include "common_options.hpp"
+
+#include <charconv>
+#include <functional>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "driver.hpp"
+
+namespace weft {
+namespace {
+
+constexpr const char* kGroup = "How to run";
+
+/// An option of which `parse` makes the value; where it cannot, its error is what the user sees. `type` is shown by --help.
+template <class T>
+void add_parsed(CLI::App& app, const std::string& name, T& value, const std::string& type,
+                const std::function<Result<T>(const std::string&)>& parse, const std::string& help) {
+  const auto check = [parse](const std::string& text) {
+    const auto parsed = parse(text);
+    return parsed ? std::string() : parsed.error().to_string();
+  };
+  app.add_option_function<std::string>(
+         name, [&value, parse](const std::string& text) { value = parse(text).value_or(T{}); }, help)
+      ->check(CLI::Validator(check, type))
+      ->group(kGroup);
+}
+
+/// 0: auto.
+Result<std::uint32_t> partitions_of(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (text != "auto" && (!whole || number < 1 || number > detail::kMostPartitions))
+    return fail(Code::invalid_argument, fmt::format("not a number from 1 to {}, and not auto", detail::kMostPartitions));
+  return number;
+}
+
+Result<std::uint64_t> budget_of(const std::string& text) {
+  WEFT_ASSIGN(const std::uint64_t bytes, parse_size(text));
+  if (bytes < (8u << 20)) return fail(Code::invalid_argument, "at least 8MiB");
+  return bytes;
+}
+
+Result<Duration> deadline_of(const std::string& text) {
+  WEFT_ASSIGN(const Duration deadline, parse_duration(text));
+  if (deadline <= Duration(0)) return fail(Code::invalid_argument, "more than 0");
+  return deadline;
+}
+
+void declare_place(CLI::App& app, client::RunOptions& run) {
+  auto* cluster = app.add_option("--cluster", run.cluster, "Run on the cluster whose master is at HOST:PORT")->group(kGroup);
+  app.add_option("--files", run.files,
+                 "HOST:PORT of the master that keeps the files of weft:// paths (default: that of --cluster, then $WEFT_MASTER)")
+      ->group(kGroup);
+  app.add_option("--workers", run.workers, "Run on this many private worker processes instead of threads of this one")
+      ->excludes(cluster)
+      ->check(CLI::Range(1, 256))
+      ->group(kGroup);
+  app.add_option("--threads", run.threads, "Tasks at a time (per worker with --workers; default: one per core)")
+      ->check(CLI::Range(1, 1024))
+      ->group(kGroup);
+  add_parsed<std::uint64_t>(app, "--memory", run.memory_bytes, "SIZE", budget_of,
+                            "Memory budget of the run, or of each worker, such as 512MiB");
+  add_parsed<std::uint32_t>(app, "--partitions", run.partitions, "N|auto", partitions_of,
+                            "Partitions of shuffles that do not say otherwise (default: auto, by what there is to read)");
+}
+
+void declare_scheduling(CLI::App& app, client::RunOptions& run) {
+  app.add_option("--scheduler", run.scheduler, "Scheduler, with options in brackets")->group(kGroup);
+  app.add_option("--scheduler-plugin", run.scheduler_plugins, "Shared object that brings schedulers of one's own; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  app.add_option("--user", run.user, "On whose behalf (default: who runs this)")->group(kGroup);
+  app.add_option("--pool", run.pool, "Pool or queue of the scheduler")->group(kGroup);
+  app.add_option("--priority", run.priority, "Larger goes first")->group(kGroup);
+  add_parsed<Duration>(app, "--deadline", run.deadline, "TIME", deadline_of,
+                       "When the job should be done, from its start, such as 10min; for schedulers that care");
+  add_parsed<schedulers::Resources>(
+      app, "--demand", run.demand, "RESOURCES", [](const std::string& text) { return schedulers::parse_resources(text); },
+      "What each task needs of its node, such as cpu=1,memory=512MiB");
+}
+
+void declare_tasks(CLI::App& app, client::RunOptions& run) {
+  add_parsed<Duration>(
+      app, "--task-timeout", run.task_timeout, "TIME", [](const std::string& text) { return parse_duration(text); },
+      "Longest time a task may take, such as 30s");
+  app.add_option("--max-attempts", run.max_attempts, "Tries of a task before the job fails")
+      ->check(CLI::Range(1, 1000))
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--shuffle-mode", [&run](const std::string& text) { run.shuffle_mode = shuffle::parse_mode(text); },
+         "memory: keep map outputs there and bring them to their readers early (default); pull: write them to disk, fetch them "
+         "late")
+      ->check(CLI::IsMember({"memory", "pull"}))
+      ->group(kGroup);
+  app.add_option_function<std::uint32_t>(
+         "--shuffle-replicas", [&run](const std::uint32_t& copies) { run.shuffle_replicas = copies; },
+         "Copies of map outputs, on different workers: 1 (default), or 2, so that a lost worker's maps need not run again")
+      ->check(CLI::IsMember({"1", "2"}))
+      ->group(kGroup);
+  app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->group(kGroup);
+}
+
+}  // namespace
+
+void declare_common(CLI::App& app, CommonOptions& options) {
+  declare_place(app, options.run);
+  declare_scheduling(app, options.run);
+  declare_tasks(app, options.run);
+  app.add_flag("--overwrite", options.overwrite, "Replace outputs of earlier runs (directories with a _SUCCESS)")->group(kGroup);
+  app.add_flag("--quiet", options.run.quiet, "No progress on stderr")->group(kGroup);
+  app.add_option("--stats", options.stats,
+                 "Write to this file (JSON) what each stage read and shuffled, the counters and what was skipped")
+      ->group(kGroup);
+  app.add_flag("--explain{text}", options.explain, "Print the stages (=dot for Graphviz) and run nothing")
+      ->check(CLI::IsMember({"text", "dot"}))
+      ->group(kGroup);
+}
+
+}  // namespace weft

@@ -1,0 +1,24 @@
+// The options that every job program has besides its own: where and how to run.
+#pragma once
+
+#include <string>
+
+#include "engine/client/session.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace weft {
+
+struct CommonOptions {
+  client::RunOptions run;
+  bool overwrite = false;
+  std::string explain;  // "", "text", "dot"
+  std::string stats;    // file for the figures of the run; empty: none
+};
+
+/// Adds them to the command line. What is parsed is written to `options`, which must outlive the parser.
+void declare_common(CLI::App& app, CommonOptions& options);
+
+}  // namespace weft
