@@ -37,6 +37,9 @@ target_compile_options(weft_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversio
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(weft_flags INTERFACE -Wno-restrict) # false alarms on "text" + std::to_string(…) (GCC bug 105651)
 endif()
+if(WEFT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(weft_flags INTERFACE -Wno-subobject-linkage) # false alarms: the files compiled together are taken for headers
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(weft_flags INTERFACE -Wno-undefined-internal) # false alarms on conversions that are only asked about (base/fields.hpp)
 endif()

@@ -16,7 +16,7 @@ namespace weft::shuffle {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1u << 20;
-constexpr std::size_t kNotWorthCompressing = 512;
+constexpr std::size_t kLeastToCompress = 512;
 
 /// LZ4 gives up early when the result would be larger than this.
 std::size_t most_compressed(std::size_t raw) { return raw - raw / 8; }
@@ -30,7 +30,7 @@ class EvictionFile::Writer {
 
   /// The number of bytes that it takes in the file.
   Result<std::uint64_t> store(ByteView bytes) {
-    if (bytes.size() >= kNotWorthCompressing && bytes.size() <= LZ4_MAX_INPUT_SIZE) {
+    if (bytes.size() >= kLeastToCompress && bytes.size() <= LZ4_MAX_INPUT_SIZE) {
       const std::size_t most = most_compressed(bytes.size());
       if (scratch_.size() < most) scratch_ = Buffer(most);
       const int size = LZ4_compress_default(reinterpret_cast<const char*>(bytes.data()), reinterpret_cast<char*>(scratch_.data()),

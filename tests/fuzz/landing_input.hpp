@@ -16,7 +16,7 @@
 #include "shuffle/transfer/receive_buffer.hpp"
 #include "shuffle/transfer/transfer.capnp.h"
 
-namespace weft::shuffle::testing {
+namespace weft::shuffle::fuzz {
 
 /// The bytes that everything is decided by, one after the other; zeros behind their end.
 class Choices {
@@ -207,4 +207,4 @@ inline Landed land_by(Choices choices, const std::shared_ptr<SharedPool>& pool) 
   return landed;
 }
 
-}  // namespace weft::shuffle::testing
+}  // namespace weft::shuffle::fuzz

@@ -3,6 +3,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  weft::testing::read_table_message(data[0], {reinterpret_cast<const std::byte*>(data) + 1, size - 1});
+  weft::fuzz::read_table_message(data[0], {reinterpret_cast<const std::byte*>(data) + 1, size - 1});
   return 0;
 }

@@ -7,6 +7,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const char* const kind = std::getenv("WEFT_FUZZ_KIND");
   WEFT_ASSERT(kind != nullptr);
-  weft::testing::read_text(kind, {reinterpret_cast<const char*>(data), size});
+  weft::fuzz::read_text(kind, {reinterpret_cast<const char*>(data), size});
   return 0;
 }

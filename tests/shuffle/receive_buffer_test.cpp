@@ -10,8 +10,8 @@
 namespace weft::shuffle {
 namespace {
 
-using testing::land;
-using testing::sent_extent;
+using fuzz::land;
+using fuzz::sent_extent;
 
 /// Zeros compress well, random bytes do not.
 std::string incompressible(std::size_t size) {
@@ -38,8 +38,8 @@ std::string landed(ReceiveBuffer& landing) {
 std::shared_ptr<SharedPool> pool() { return std::make_shared<SharedPool>(4u << 20); }
 
 /// What a worker sends of records that compress only here and there: runs of bare extents, compressed ones and empty ones between.
-testing::SentReply mixed(std::size_t scale, std::string& expected) {
-  testing::SentReply reply;
+fuzz::SentReply mixed(std::size_t scale, std::string& expected) {
+  fuzz::SentReply reply;
   const auto add = [&](std::uint32_t map, const std::string& raw, bool compressed) {
     reply.extents.push_back(sent_extent(map, raw, compressed));
     expected += raw;
@@ -101,7 +101,7 @@ TEST(ReceiveBuffer, GoesOnBehindTheLastWholeExtentWhereverAReplyBreaksOff) {
       landing.filled(step);
       left = left.subspan(step);
     }
-    testing::SentReply rest;
+    fuzz::SentReply rest;
     std::uint32_t map = 0, of_map = 0;
     for (const auto& extent : reply.extents) {
       if (extent.map != map) map = extent.map, of_map = 0;
@@ -125,7 +125,7 @@ TEST(ReceiveBuffer, HonestRepliesLandWholeAndLyingOnesHarmNobody) {
     Random random(seed, round);
     std::string choices(20 + random.below(300), '\0');
     for (char& choice : choices) choice = static_cast<char>(random());
-    const auto result = testing::land_by(testing::Choices(as_bytes(choices)), shared);
+    const auto result = fuzz::land_by(fuzz::Choices(as_bytes(choices)), shared);
     if (result.honest) {
       ASSERT_TRUE(result.arrived) << result.arrived.error().to_string();
       ASSERT_TRUE(result.found == result.expected);

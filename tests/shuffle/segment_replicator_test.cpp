@@ -16,10 +16,10 @@ namespace weft::shuffle {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr JobId kJob{7};
-constexpr ShuffleId kShuffle{3};
+constexpr JobId kReplicatedJob{7};
+constexpr ShuffleId kReplicatedShuffle{3};
 
-SegmentKey key(std::uint32_t map) { return {kJob, kShuffle, map, 1}; }
+SegmentKey key(std::uint32_t map) { return {kReplicatedJob, kReplicatedShuffle, map, 1}; }
 
 /// A store that serves and a store that copies, each with a reactor.
 class SegmentReplicatorTest : public testing::Test {
@@ -308,7 +308,7 @@ TEST_F(SegmentReplicatorTest, WhatIsDroppedOnTheWayDoesNotComeIntoTheStore) {
   auto dropped = start(0);
   const auto answer = third.get_future().get();
   auto in_line = start(1);
-  client_reactor_->run([&] { replicator_->drop(kJob, kShuffle); });
+  client_reactor_->run([&] { replicator_->drop(kReplicatedJob, kReplicatedShuffle); });
   server_reactor_->run(answer);
   EXPECT_THROW(dropped.get(), std::future_error) << "nobody is told";
   EXPECT_THROW(in_line.get(), std::future_error);
@@ -370,8 +370,8 @@ TEST_F(SegmentReplicatorTest, APeerThatStopsReadingHoldsUpNobodyElse) {
   stalled->run([&] {
     capnp::MallocMessageBuilder message;
     auto root = message.initRoot<FetchSegment>();
-    root.setJob(kJob.value());
-    root.setShuffle(kShuffle.value());
+    root.setJob(kReplicatedJob.value());
+    root.setShuffle(kReplicatedShuffle.value());
     root.setAttempt(1);
     root.setMaxBytes(4u << 20);
     (*connection)
@@ -398,8 +398,8 @@ TEST_F(SegmentReplicatorTest, NonsenseInRequestsIsRefused) {
   }
   capnp::MallocMessageBuilder message;
   auto root = message.initRoot<FetchSegment>();
-  root.setJob(kJob.value());
-  root.setShuffle(kShuffle.value());
+  root.setJob(kReplicatedJob.value());
+  root.setShuffle(kReplicatedShuffle.value());
   root.setAttempt(1);
   root.setOffset(UINT64_MAX);
   auto reply = rpc::call(*client_reactor_, *connection, kFetchSegment, {rpc::flatten(message), {}, {}}, 10s);

@@ -21,9 +21,9 @@ using runtime::TaskContext;
 using runtime::TaskEnd;
 using std::chrono::seconds;
 
-class Body final : public runtime::StageBody {
+class ShellBody final : public runtime::StageBody {
  public:
-  explicit Body(std::function<Buffer(TaskContext&)> run) : run_(std::move(run)) {}
+  explicit ShellBody(std::function<Buffer(TaskContext&)> run) : run_(std::move(run)) {}
   Buffer run(TaskContext& context) const override { return run_(context); }
 
  private:
@@ -31,10 +31,10 @@ class Body final : public runtime::StageBody {
 };
 
 /// Of one stage, or of none: then its error is that.
-class Program final : public runtime::JobProgram {
+class ShellProgram final : public runtime::JobProgram {
  public:
-  explicit Program(std::function<Buffer(TaskContext&)> run) : body_(std::move(run)) {}
-  explicit Program(Error error) : body_([](TaskContext&) { return Buffer(); }), error_(std::move(error)) {}
+  explicit ShellProgram(std::function<Buffer(TaskContext&)> run) : body_(std::move(run)) {}
+  explicit ShellProgram(Error error) : body_([](TaskContext&) { return Buffer(); }), error_(std::move(error)) {}
   Result<const runtime::StageBody*> stage(StageId, std::uint64_t) override {
     if (error_) return fail(*error_);
     return &body_;
@@ -42,7 +42,7 @@ class Program final : public runtime::JobProgram {
   void provide(ActionId, Buffer) override {}
 
  private:
-  Body body_;
+  ShellBody body_;
   std::optional<Error> error_;
 };
 
@@ -68,7 +68,7 @@ class Shell {
 
 class EmbeddedShell final : public Shell {
  public:
-  explicit EmbeddedShell(std::unique_ptr<Program> program) : program_(std::move(program)) {
+  explicit EmbeddedShell(std::unique_ptr<ShellProgram> program) : program_(std::move(program)) {
     Slots::Settings settings;
     settings.memory_per_task = 1u << 20;
     auto store = shuffle::Store::open((directory_.path() / "store").string(), 16u << 20).value();
@@ -98,7 +98,7 @@ class EmbeddedShell final : public Shell {
 
  private:
   TempDir directory_ = TempDir::create().value();
-  std::unique_ptr<Program> program_;
+  std::unique_ptr<ShellProgram> program_;
   std::shared_ptr<Slots> slots_;
   std::deque<master::Event> events_;
 };
@@ -106,7 +106,7 @@ class EmbeddedShell final : public Shell {
 /// Its pool's threads live as long as the process, and so does what they use.
 class ExecutorShell final : public Shell {
  public:
-  explicit ExecutorShell(std::unique_ptr<Program> program) {
+  explicit ExecutorShell(std::unique_ptr<ShellProgram> program) {
     auto* const lasting = new Lasting;
     lasting->program = std::move(program);
     lasting_ = lasting;
@@ -139,7 +139,7 @@ class ExecutorShell final : public Shell {
 
  private:
   struct Lasting {
-    std::unique_ptr<Program> program;
+    std::unique_ptr<ShellProgram> program;
     std::unique_ptr<runtime::WorkerLink> link;
     std::unique_ptr<runtime::TaskPool> pool;
     std::mutex mutex;
@@ -149,9 +149,9 @@ class ExecutorShell final : public Shell {
   Lasting* lasting_;
 };
 
-using Make = std::unique_ptr<Shell> (*)(std::unique_ptr<Program>);
+using Make = std::unique_ptr<Shell> (*)(std::unique_ptr<ShellProgram>);
 template <class S>
-std::unique_ptr<Shell> make(std::unique_ptr<Program> program) {
+std::unique_ptr<Shell> make(std::unique_ptr<ShellProgram> program) {
   return std::make_unique<S>(std::move(program));
 }
 
@@ -163,7 +163,7 @@ struct Kind {
 class TaskShell : public testing::TestWithParam<Kind> {
  protected:
   std::unique_ptr<Shell> shell(std::function<Buffer(TaskContext&)> run) {
-    return GetParam().make(std::make_unique<Program>(std::move(run)));
+    return GetParam().make(std::make_unique<ShellProgram>(std::move(run)));
   }
   End end_of(std::function<Buffer(TaskContext&)> run) {
     const auto made = shell(std::move(run));
@@ -171,7 +171,7 @@ class TaskShell : public testing::TestWithParam<Kind> {
     return made->next();
   }
   End end_of(Error error) {
-    const auto made = GetParam().make(std::make_unique<Program>(std::move(error)));
+    const auto made = GetParam().make(std::make_unique<ShellProgram>(std::move(error)));
     made->launch(0);
     return made->next();
   }

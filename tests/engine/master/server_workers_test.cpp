@@ -18,7 +18,7 @@ namespace protocol = runtime::protocol;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Duration kDeadline = std::chrono::seconds(60);
+constexpr Duration kWorkersDeadline = std::chrono::seconds(60);
 
 class ServerWorkers : public testing::Test {
  protected:
@@ -40,7 +40,7 @@ class ServerWorkers : public testing::Test {
     rpc::Limits limits;
     limits.layout = layout;
     return peers.emplace_back(
-        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDeadline, {}, limits).value());
+        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kWorkersDeadline, {}, limits).value());
   }
   Result<protocol::Registered> join(const rpc::ConnectionPtr& worker, const std::string& name, const std::string& capacity = "") {
     protocol::Register info;
@@ -52,7 +52,7 @@ class ServerWorkers : public testing::Test {
     return protocol::decode<protocol::Registered>(answer);
   }
   Result<rpc::Message> call(const rpc::ConnectionPtr& peer, rpc::MessageType type, rpc::Payload payload = {}) {
-    return rpc::call(*reactor, peer, type, std::move(payload), kDeadline);
+    return rpc::call(*reactor, peer, type, std::move(payload), kWorkersDeadline);
   }
   void notify(const rpc::ConnectionPtr& peer, rpc::MessageType type, rpc::Payload payload) {
     reactor->run([&] { peer->notify(type, std::move(payload)); });
@@ -60,7 +60,7 @@ class ServerWorkers : public testing::Test {
   /// As a client asks for them, until `done` says so.
   std::vector<client::NodeStatus> nodes(const std::function<bool(const std::vector<client::NodeStatus>&)>& done) {
     const auto client = connect(0);
-    const auto end = std::chrono::steady_clock::now() + kDeadline;
+    const auto end = std::chrono::steady_clock::now() + kWorkersDeadline;
     std::vector<client::NodeStatus> list;
     do {
       list = client::decode<client::NodeList>(call(client, client::kListNodes).value()).value().nodes;
@@ -126,9 +126,10 @@ TEST_F(ServerWorkers, AMessageOfAPeerThatIsNotRegisteredEndsItsConnection) {
   handler.on_close = [&](const rpc::ConnectionPtr&, const Error&) { closed.set_value(); };
   rpc::Limits limits;
   limits.layout = protocol::layout();
-  const auto stranger = rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDeadline, handler, limits).value();
+  const auto stranger =
+      rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kWorkersDeadline, handler, limits).value();
   notify(stranger, protocol::kHeartbeat, protocol::encode(protocol::Heartbeat{}));
-  EXPECT_EQ(closed.get_future().wait_for(kDeadline), std::future_status::ready);
+  EXPECT_EQ(closed.get_future().wait_for(kWorkersDeadline), std::future_status::ready);
 }
 
 TEST_F(ServerWorkers, AHeartbeatThatIsNoneEndsTheConnection) {
