@@ -156,8 +156,9 @@ TEST_F(ExecutorProcessTest, ATimeoutIsAnEndOfItsOwn) {
 }
 
 TEST_F(ExecutorProcessTest, AProgramThatDoesNotAnswerCouldNotStart) {
-  start("/bin/sh", {"sh", "-c", "echo no library; exit 3"});
+  start("/bin/sh", {"sh", "-c", "until [ -e go ]; do :; done; echo no library; exit 3"});
   launch(attempt(kFinishes));
+  ASSERT_TRUE(write_file(directory_.path() / "go", ""));
   const auto event = ended(attempt(kFinishes));
   EXPECT_EQ(event.kind, TaskEnd::environment);
   EXPECT_NE(event.message.find("no library"), std::string::npos) << event.message;

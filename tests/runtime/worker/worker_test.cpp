@@ -64,9 +64,10 @@ class WorkerTest : public testing::Test {
     handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) {
       const std::lock_guard lock(mutex_);
       if (message.type == protocol::kHeartbeat) ++heartbeats_;
-      if (message.type == protocol::kTaskEvents)
-        for (protocol::Event& event : protocol::decode<protocol::Events>(message).value().events)
-          events_.emplace(event.attempt, std::move(event));
+      if (message.type == protocol::kTaskEvents) {
+        auto report = protocol::decode<protocol::Events>(message).value();
+        for (protocol::Event& event : report.events) events_.emplace(event.attempt, std::move(event));
+      }
       changed_.notify_all();
     };
     return handler;
