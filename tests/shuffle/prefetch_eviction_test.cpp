@@ -12,8 +12,8 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint32_t kMaps = 8;
-constexpr std::uint64_t kPartitionBytes = kMaps * kBlock;
+constexpr std::uint32_t kOutputs = 8;
+constexpr std::uint64_t kPartitionBytes = kOutputs * kBlock;
 
 /// Partitions 0 and 1 are there, or about to come.
 class PrefetchEviction : public PrefetchTest {
@@ -21,7 +21,7 @@ class PrefetchEviction : public PrefetchTest {
   void bring() {
     source_->release(kJob);
     expect({0, 1});
-    offer(put_all(kMaps), true);
+    offer(put_all(kOutputs), true);
     ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
   }
   void defer(const std::vector<std::uint32_t>& partitions) {
@@ -63,12 +63,12 @@ TEST_F(PrefetchEviction, WhatIsHeldBackLeavesMemoryAndComesBackAsItWas) {
   EXPECT_GE(stats().evicted_bytes, kPartitionBytes);
   EXPECT_GT(stats().file_bytes, 0u);
   EXPECT_LT(stats().file_bytes, kPartitionBytes / 10) << "it compresses well";
-  EXPECT_EQ(maps_taken(0), kMaps);
+  EXPECT_EQ(maps_taken(0), kOutputs);
   defer({});
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.returned_bytes > 0; }));
   EXPECT_EQ(files(), 0u);
   const std::uint64_t brought = stats().prefetched_bytes;
-  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(maps_taken(1), kOutputs);
   EXPECT_EQ(stats().prefetched_bytes, brought) << "nothing was fetched for it again";
   EXPECT_EQ(store_->stats().reserved_bytes >= stats().held_bytes, true);
   reactor_->run([&] { prefetcher_->drop(kJob); });
@@ -78,7 +78,7 @@ TEST_F(PrefetchEviction, WhatIsHeldBackLeavesMemoryAndComesBackAsItWas) {
 TEST_F(PrefetchEviction, ItIsBackWhenItsTaskBegins) {
   open();
   evict();
-  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(maps_taken(1), kOutputs);
   EXPECT_GE(stats().returned_bytes, kPartitionBytes);
   EXPECT_EQ(files(), 0u);
 }
@@ -87,28 +87,28 @@ TEST_F(PrefetchEviction, NothingIsBroughtOfWhatIsHeldBackUntilItIsWanted) {
   open();
   defer({1});
   expect({0, 1});
-  offer(put_all(kMaps), true);
+  offer(put_all(kOutputs), true);
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= kPartitionBytes; }));
   EXPECT_LT(stats().prefetched_bytes, 2 * kPartitionBytes);
   defer({});
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
-  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(maps_taken(1), kOutputs);
 }
 
 TEST_F(PrefetchEviction, ALaterRoundLeavesMemoryForAnEarlierOneAndIsNotFetchedAgain) {
   options_.fetch.pull.in_flight = 1;
-  options_.memory_bytes = kPartitionBytes + kMaps * 100 + 4096;  // one partition
+  options_.memory_bytes = kPartitionBytes + kOutputs * 100 + 4096;  // one partition
   open();
-  const auto outputs = put_all(kMaps);
+  const auto outputs = put_all(kOutputs);
   expect({3});
   offer(outputs, true);
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= kPartitionBytes; }));
   expect({1, 3});
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.evictions == 1 && now.held_bytes >= kPartitionBytes; }));
-  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(maps_taken(1), kOutputs);
   reactor_->run([&] { prefetcher_->drop(kJob, kShuffle, 1); });
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.returned_bytes > 0; }));
-  EXPECT_EQ(maps_taken(3), kMaps);
+  EXPECT_EQ(maps_taken(3), kOutputs);
   EXPECT_LT(stats().prefetched_bytes, 3 * kPartitionBytes);
 }
 
@@ -116,12 +116,13 @@ TEST_F(PrefetchEviction, WhatIsInAFileIsNotBroughtAgainWhenItHasMoved) {
   open();
   evict();
   std::vector<RemoteOutput> moved;
-  for (std::uint32_t map = 0; map < kMaps; ++map) moved.push_back({"localhost" + address_.substr(address_.rfind(':')), {map, 0}});
+  for (std::uint32_t map = 0; map < kOutputs; ++map)
+    moved.push_back({"localhost" + address_.substr(address_.rfind(':')), {map, 0}});
   offer(moved, true);
   const std::uint64_t brought = stats().prefetched_bytes;
   defer({});
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
-  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(maps_taken(1), kOutputs);
   EXPECT_EQ(stats().prefetched_bytes, brought);
 }
 
@@ -133,8 +134,8 @@ TEST_F(PrefetchEviction, EachByteIsAccountedForByJob) {
   };
   open();
   evict();
-  EXPECT_EQ(maps_taken(0), kMaps);
-  EXPECT_EQ(maps_taken(0), kMaps) << "by another attempt";
+  EXPECT_EQ(maps_taken(0), kOutputs);
+  EXPECT_EQ(maps_taken(0), kOutputs) << "by another attempt";
   const auto some = changed();
   ASSERT_EQ(some.size(), 1u);
   EXPECT_EQ(some[0].first, kJob);
@@ -169,7 +170,7 @@ TEST_F(PrefetchEviction, WhatWasDamagedOnDiskIsFetchedFromItsSourceAgain) {
   defer({});
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
   EXPECT_GE(stats().prefetched_bytes, 3 * kPartitionBytes);
-  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(maps_taken(1), kOutputs);
 }
 
 TEST_F(PrefetchEviction, WhatAFullDiskDoesNotTakeIsGivenUpAndFetchedAgain) {
@@ -184,8 +185,8 @@ TEST_F(PrefetchEviction, WhatAFullDiskDoesNotTakeIsGivenUpAndFetchedAgain) {
   EXPECT_EQ(store_->stats().reserved_bytes, 0u);
   defer({});
   ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kPartitionBytes; }));
-  EXPECT_EQ(maps_taken(0), kMaps);
-  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(maps_taken(0), kOutputs);
+  EXPECT_EQ(maps_taken(1), kOutputs);
   reactor_->run([&] { prefetcher_.reset(); });
   reactor_.reset();
   background_.reset();
@@ -212,7 +213,7 @@ TEST_F(PrefetchEviction, ATaskThatBeginsMeanwhileGetsWhatIsStillInMemory) {
   bring();
   auto held_up = hold_up_disk();
   defer({1});
-  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(maps_taken(1), kOutputs);
   held_up.reset();
   finish_disk_work();
   EXPECT_EQ(files(), 0u);
@@ -231,7 +232,7 @@ TEST_F(PrefetchEviction, WhatIsWantedAgainMeanwhileStays) {
   held_up.reset();
   finish_disk_work();
   EXPECT_EQ(files(), 0u);
-  EXPECT_EQ(maps_taken(1), kMaps);
+  EXPECT_EQ(maps_taken(1), kOutputs);
 }
 
 TEST_F(PrefetchEviction, AJobThatEndsMeanwhileLeavesNothing) {
@@ -275,7 +276,7 @@ TEST_F(PrefetchEviction, LessMemoryThanABlockBringsNothingAndTasksAreAnswered) {
   options_.memory_bytes = kBlock / 2;
   open();
   expect({0, 1});
-  offer(put_all(kMaps), true);
+  offer(put_all(kOutputs), true);
   EXPECT_TRUE(take(0).empty());
   EXPECT_EQ(stats().held_bytes, 0u);
   EXPECT_EQ(stats().prefetched_bytes, 0u);
