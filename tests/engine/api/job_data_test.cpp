@@ -1,6 +1,7 @@
 // What a job reads and writes, without a job.
 #include "engine/api/job_data.hpp"
 
+#include <filesystem>
 #include <functional>
 
 #include <gtest/gtest.h>
