@@ -198,7 +198,7 @@ class WordFinder {
       const std::uint64_t spaces = masks_[i];
       std::uint64_t changes = spaces ^ (spaces << 1 | before);
       before = spaces >> 63;
-      // Eight at a time whether there are as many or not: cheaper than a branch that cannot be foreseen.
+      // Eight at a time whether there are as many or not: cheaper than a branch that cannot be predicted.
       const auto count = static_cast<std::size_t>(std::popcount(changes));
       for (std::size_t j = 0; j < count; j += 8) {
         for (std::size_t k = 0; k < 8; ++k) {

@@ -76,7 +76,7 @@ struct Stage {
   reason @7 :Text;                # why nothing of it runs
   inputBytes @8 :UInt64;
   shuffleBytes @9 :UInt64;
-  speculative @10 :UInt32;        # second attempts launched
+  speculative @10 :UInt32;        # speculative attempts launched
   speculativeWon @11 :UInt32;     # of these, those that finished first
   racing @12 :UInt32;             # tasks that run in two attempts
   predictedShuffleBytes @13 :UInt64;      # 0: not known

@@ -241,7 +241,7 @@ void TableCatalogue::Impl::resign(Table& table, std::uint32_t number) {
   if (table.resigning.insert(number).second) changed(table, partition);
 }
 
-/// One that is hurt is filled anew: for the primary it has nothing any more.
+/// A damaged one is filled again: for the primary it has nothing any more.
 void TableCatalogue::Impl::drop_damaged(Table& table, std::uint32_t number) {
   PartitionRecord& partition = table.record.partitions.at(number);
   const PlaceId place{table.record.id, number};
@@ -334,7 +334,7 @@ TableOrders TableCatalogue::heartbeat(const TableNode& site, const TableHeartbea
       PartitionRecord& partition = table.record.partitions[p];
       if (!has(partition.members, site.name)) continue;
       if (fresh) {
-        // It does not serve what it served before: somebody else may, or itself anew.
+        // It does not serve what it served before: somebody else may, or itself again.
         if (partition.primary == site.name) partition.primary.clear(), table.resigning.erase(p);
         impl_->changed(table, partition);
         continue;

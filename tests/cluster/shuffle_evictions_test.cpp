@@ -1,4 +1,4 @@
-// Blocks brought ahead that must leave memory on real workers: they go to files, come back before they are read, and outputs are
+// Prefetched blocks that must leave memory on real workers: they go to files, come back before they are read, and outputs are
 // right.
 #include <algorithm>
 
@@ -20,7 +20,7 @@ std::string expected_cross(std::uint64_t records) {
   return text;
 }
 
-/// Three workers that share nothing, each of which holds 8 MiB of blocks brought ahead, and jobs whose last maps wait for a file,
+/// Three workers that share nothing, each of which holds 8 MiB of prefetched blocks, and jobs whose last maps wait for a file,
 /// and whose reduces wait for another one.
 class ShuffleEvictions : public testing::Test {
  protected:

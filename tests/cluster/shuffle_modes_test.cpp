@@ -1,4 +1,4 @@
-// Shuffles of both modes on workers that share nothing: the same outputs, blocks brought ahead or not, and processes killed.
+// Shuffles of both modes on workers that share nothing: the same outputs, blocks prefetched or not, and processes killed.
 #include <algorithm>
 #include <random>
 
@@ -17,7 +17,7 @@ std::string words(unsigned seed, int count) {
   return text;
 }
 
-/// What the workers' logs say of bytes that were brought ahead.
+/// Whether a worker's log tells of prefetched bytes.
 bool brought(Cluster& cluster, std::size_t workers) {
   for (std::size_t i = 0; i < workers; ++i) {
     if (cluster.worker(i).err_so_far().find("brought to its tasks ahead") != std::string::npos) return true;

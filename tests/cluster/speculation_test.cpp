@@ -1,4 +1,4 @@
-// Second attempts on real processes: a worker whose tasks hang holds no job up.
+// Speculative attempts on real processes: a worker whose tasks hang holds no job up.
 #include "tests/cluster/cluster.hpp"
 
 namespace weft::test {

@@ -1,4 +1,4 @@
-// What was brought ahead and leaves memory: when, that it comes back as it was, and what happens when it cannot.
+// Prefetched blocks that leave memory: when they do, that they come back unchanged, and what happens when they cannot.
 #include <future>
 
 #include <sys/mount.h>

@@ -129,7 +129,7 @@ TEST_F(PullQueueTest, TriesAgainWhatMayPassAsLongAsThereIsProgress) {
   auto pull = std::make_shared<CountingPull>(6);
   const auto done = add(pull).get();
   EXPECT_TRUE(done) << done.error().to_string();
-  EXPECT_EQ(pull->requests, 15);  // three of five in vain
+  EXPECT_EQ(pull->requests, 15);  // three of five wasted
 }
 
 TEST_F(PullQueueTest, GivesUpAfterSoManyAttemptsWithoutProgressAndAtOnceWhereThereIsNoHope) {

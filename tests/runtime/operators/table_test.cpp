@@ -88,7 +88,7 @@ TEST(AggregationTable, KeysFromAnotherTableInItsOrderDoNotCrowdTheFront) {
     most = std::max(most, into.account().used());
   });
   EXPECT_EQ(into.all(), from.all());
-  // Foreseen, not grown into: no more than the four times that half-full slots and a doubling explain.
+  // Reserved, not grown into: no more than the four times that half-full slots and a doubling explain.
   EXPECT_LT(most, kKeys * 16 * 8);
 }
 
