@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# scripts/check-words must accept a clean tree and name the place of a private word.
+set -euo pipefail
+check=$1/scripts/check-words
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree"/{base,docs}
+
+echo '// Prefetched blocks are read again.' > "$tree/base/a.hpp"
+"$check" "$tree" || { echo "a clean tree was refused"; exit 1; }
+
+echo '// The table is filled a''new.' > "$tree/base/a.hpp"
+echo 'Blocks that were brought a''head.' > "$tree/docs/a.md"
+if "$check" "$tree" > "$tree/out"; then echo "not found"; exit 1; fi
+for place in base/a.hpp:1: docs/a.md:1:; do grep -q "^$place" "$tree/out" || { echo "not named: $place"; cat "$tree/out"; exit 1; }; done
