@@ -136,8 +136,7 @@ concept EncodableAggregate = PlainAggregate<T> && FieldTraits<FieldsOf<T>>::kEnc
 template <class T>
 inline constexpr std::size_t kFixedBytes = detail::FixedBytes<T>::kSize;
 template <class T>
-concept FixedSize = kFixedBytes<T> >
-0;
+concept FixedSize = (kFixedBytes<T> > 0);
 
 template <FixedSize T>
 void store_fixed(const T& value, std::byte* at);
@@ -235,7 +234,7 @@ struct Codec<std::array<T, N>> {
   }
   static std::array<T, N> decode(Decoder& in) {
     if constexpr (N == 0) in.take(1);
-    return decode(in, std::make_index_sequence < kFlat ? 0 : N > ());
+    return decode(in, std::make_index_sequence<(kFlat ? 0 : N)>());
   }
 
  private:
@@ -318,45 +317,8 @@ struct Codec<T> {
   }
 };
 
-namespace detail {
-
-template <class T>
-struct FixedForm {
-  static void store(const T& value, std::byte* at) { std::memcpy(at, &value, sizeof(T)); }
-  static T load(const std::byte* at) {
-    T value{};
-    std::memcpy(&value, at, sizeof(T));
-    return value;
-  }
-};
-
-template <class Whole, class... T>
-struct FixedPartsForm {
-  static void store(const Whole& value, std::byte* at) {
-    std::apply([&](const T&... part) { ((store_fixed(part, at), at += kFixedBytes<T>), ...); }, value);
-  }
-  static Whole load(const std::byte* at) {
-    return Whole{load_fixed<T>(std::exchange(at, at + kFixedBytes<T>))...};  // braces: in this order
-  }
-};
-template <class A, class B>
-struct FixedForm<std::pair<A, B>> : FixedPartsForm<std::pair<A, B>, A, B> {};
-template <class... T>
-struct FixedForm<std::tuple<T...>> : FixedPartsForm<std::tuple<T...>, T...> {};
-
-}  // namespace detail
-
-/// The encoding of `value`, kFixedBytes<T> bytes of it.
-template <FixedSize T>
-void store_fixed(const T& value, std::byte* at) {
-  detail::FixedForm<T>::store(value, at);
-}
-template <FixedSize T>
-T load_fixed(const std::byte* at) {
-  return detail::FixedForm<T>::load(at);
-}
-
 }  // namespace weft
 
+#include "base/fixed_form.hpp"
 #include "base/key_hash.hpp"
 #include "base/owned.hpp"

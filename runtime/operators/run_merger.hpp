@@ -1,4 +1,4 @@
-// Merges sorted runs with a tree of losers (Knuth, TAOCP 3, 5.4.1): one comparison per level and record. Equal records come from
+// Merges sorted runs with a loser tree (Knuth, TAOCP 3, 5.4.1): one comparison per level and record. Equal records come from
 // the earlier run first. Each step gives out one record of one run, so even an absurd comparator only spoils the order.
 #pragma once
 

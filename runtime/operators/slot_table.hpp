@@ -209,7 +209,7 @@ class SlotTable {
   }
 
   /// Of that many slots so many are used. In small tables, where memory is not what costs, a quarter: a key that is not in its
-  /// first slot is a branch that was not foreseen (a join of tables of 1 MiB became 7 % faster).
+  /// first slot is a branch that was not predicted (a join of tables of 1 MiB became 7 % faster).
   std::size_t most(std::size_t count) const {
     const std::uint64_t bytes = count * sizeof(Slot);
     return count / (bytes <= kSmall && bytes <= account_.limit() / 8 ? 4 : 2);
