@@ -54,7 +54,7 @@ struct PullOptions {
   std::uint32_t in_flight = 8;           // pulls at once; more wait in line
   std::uint32_t in_flight_per_node = 2;  // of them from one; its replies come one after the other anyway
   std::uint32_t attempts = 4;            // in a row without progress
-  std::chrono::nanoseconds backoff = std::chrono::milliseconds(50);  // before the second attempt; doubles
+  std::chrono::nanoseconds backoff = std::chrono::milliseconds(50);  // before the first retry; doubles
   std::chrono::nanoseconds reply_deadline = std::chrono::seconds(10);
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // without any progress
   std::shared_ptr<Links> links{};                                // of this reactor's worker; null: not paced, and not counted

@@ -17,10 +17,10 @@ std::string words(unsigned seed, int count) {
   return text;
 }
 
-/// Whether a worker's log tells of prefetched bytes.
-bool brought(Cluster& cluster, std::size_t workers) {
+/// Whether a worker's log says that it prefetched.
+bool prefetched(Cluster& cluster, std::size_t workers) {
   for (std::size_t i = 0; i < workers; ++i) {
-    if (cluster.worker(i).err_so_far().find("brought to its tasks ahead") != std::string::npos) return true;
+    if (cluster.worker(i).err_so_far().find(" were prefetched, ") != std::string::npos) return true;
   }
   return false;
 }
@@ -58,12 +58,12 @@ TEST_P(ShuffleModes, GiveTheSameOutputs) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   expect_right(scratch_ / "out");
   const bool ahead = GetParam() == "memory";
-  EXPECT_TRUE(!ahead || eventually([&] { return brought(cluster, 3); }));
+  EXPECT_TRUE(!ahead || eventually([&] { return prefetched(cluster, 3); }));
   const std::string other = ahead ? "pull" : "memory";  // a job says otherwise
   const auto second = run(wordcount(cluster, scratch_ / "other", other), cluster.options());
   ASSERT_EQ(second.exit_code, 0) << second.err;
   expect_right(scratch_ / "other");
-  EXPECT_TRUE(ahead || eventually([&] { return brought(cluster, 3); }));
+  EXPECT_TRUE(ahead || eventually([&] { return prefetched(cluster, 3); }));
 }
 
 TEST_P(ShuffleModes, GiveTheSameOutputsWhenStoresHoldLittle) {
