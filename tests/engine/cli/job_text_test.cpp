@@ -78,7 +78,7 @@ TEST(JobText, TellsWhatWasPrefetchedAndWhatBecameOfIt) {
 TEST(JobText, CountsReplicasOfAllStages) {
   master::JobStatus job = running_job();
   job.shuffle_replicas = 2;
-  job.stages[0].copies = 17;
+  job.stages[0].replicas = 17;
   job.stages[1].replicas = 1, job.stages[1].replicas_abandoned = 2, job.stages[1].replicas_used = 3;
   EXPECT_THAT(job_text(job, 40s), HasSubstr("replicas of map outputs: 18 made, 2 could not be made, 3 outputs were lost and read "
                                             "from their replicas\n"));
