@@ -8,6 +8,9 @@
 
 namespace weft::storage {
 
+/// What a change is answered with.
+struct Done {};
+
 /// The alternative that answers the operation; corrupt when the reply is another.
 template <class Operation, class Reply>
 Result<typename Operation::Reply> reply_to(Result<Reply> reply) {

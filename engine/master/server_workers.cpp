@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "base/rpc/derived.hpp"
 #include "engine/master/server_impl.hpp"
-#include "storage/derived.hpp"
 #include "storage/files/protocol.hpp"
 
 namespace weft::master {
@@ -157,8 +157,7 @@ Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Mes
 
 void ServerImpl::on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
   if (!storage_) {
-    if (message.type == storage::files::kStorageHello)
-      return responder.reply(storage::encode_derived(storage::files::StorageSite{}));
+    if (message.type == storage::files::kStorageHello) return responder.reply(rpc::encode_derived(storage::files::StorageSite{}));
     return responder.fail(Error(Code::invalid_argument, "this master keeps no files; start it with --data-dir DIRECTORY"));
   }
   if (message.type < kFirstWorkerStorageMessage) return storage_->on_client_request(message, std::move(responder));

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/rpc/derived.hpp"
 #include "engine/master/storage_time.hpp"
-#include "storage/derived.hpp"
 
 namespace weft::master {
 namespace {
@@ -92,18 +92,18 @@ void TableService::on_client_request(const rpc::Message& message, rpc::Responder
 void TableService::on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder to) {
   const auto responder = std::make_shared<rpc::Responder>(std::move(to));
   if (message.type == kTableHeartbeat) {
-    const auto heartbeat = decode_derived<TableHeartbeat>(message, "heartbeat of tables");
+    const auto heartbeat = rpc::decode_derived<TableHeartbeat>(message);
     if (!heartbeat) return responder->fail(heartbeat.error());
     return on_heartbeat(worker, *heartbeat, responder);
   }
-  const auto change = decode_derived<InSyncChange>(message, "change of replicas");
+  const auto change = rpc::decode_derived<InSyncChange>(message);
   if (!change) return responder->fail(change.error());
   TableOrders orders;
   Assignment assignment;
   const bool done = catalogue_.change_in_sync(worker.name, *change, assignment);
   if (!done) log_.debug("partition {}: worker {} no longer decides who is in sync", to_string(change->place), worker.name);
   if (assignment.revision > 0) orders.assignments.push_back(std::move(assignment));
-  publish(responder, [orders = std::move(orders), responder] { responder->reply(encode_derived(orders)); });
+  publish(responder, [orders = std::move(orders), responder] { responder->reply(rpc::encode_derived(orders)); });
 }
 
 void TableService::on_heartbeat(const WorkerSite& worker, const TableHeartbeat& heartbeat, SharedResponder responder) {
@@ -114,7 +114,7 @@ void TableService::on_heartbeat(const WorkerSite& worker, const TableHeartbeat& 
   }
   orders.cluster = cluster_;
   orders.name = worker.name;
-  publish(responder, [orders = std::move(orders), responder] { responder->reply(encode_derived(orders)); });
+  publish(responder, [orders = std::move(orders), responder] { responder->reply(rpc::encode_derived(orders)); });
 }
 
 void TableService::worker_lost(NodeId worker, Time at) {

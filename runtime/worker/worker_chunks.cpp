@@ -9,8 +9,8 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
+#include "base/rpc/derived.hpp"
 #include "storage/chunks/chunk_store.hpp"
-#include "storage/derived.hpp"
 #include "storage/files/protocol.hpp"
 #include "storage/transfer/chunk_server.hpp"
 
@@ -54,7 +54,7 @@ class WorkerChunks final : public ChunkService {
     registration_ = std::make_shared<bool>(true);
     master->request(kStorageHello, {}, kMasterDeadline, guarded(alive_, [this, master](Result<rpc::Message> answer) {
                       if (master != master_) return;
-                      auto site = answer ? decode_derived<StorageSite>(*answer, "storage site") : fail(std::move(answer).error());
+                      auto site = answer ? rpc::decode_derived<StorageSite>(*answer) : fail(std::move(answer).error());
                       if (!site) return again(site.error());
                       if (!site->enabled)
                         return log_.warn("the master keeps no files (no --data-dir): the chunk directories stay idle");
@@ -72,7 +72,7 @@ class WorkerChunks final : public ChunkService {
 
   bool on_notify(const rpc::Message& message) override {
     if (message.type != kChunkCommands) return false;
-    auto commands = decode_derived<ChunkCommands>(message, "commands about chunks");
+    auto commands = rpc::decode_derived<ChunkCommands>(message);
     if (!commands) {
       again(commands.error());
       return true;
@@ -92,7 +92,7 @@ class WorkerChunks final : public ChunkService {
   void heartbeat() override {
     if (!joined_) return;
     // At once: what else waits for disks, a mass deletion say, must not make this worker look dead.
-    if (SystemClock().now() - measured_ < kSilence) master_->notify(kStorageSpace, encode_derived(StorageJoin{"", space_}));
+    if (SystemClock().now() - measured_ < kSilence) master_->notify(kStorageSpace, rpc::encode_derived(StorageJoin{"", space_}));
     if (std::exchange(measuring_, true)) return;
     shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, &reactor = shell_.reactor] {
       const Space space = space_of(*store);
@@ -181,7 +181,7 @@ class WorkerChunks final : public ChunkService {
         if (alive.expired() || !master_) return;
         measured(space);
         const auto to = master_;
-        to->request(kStorageJoin, encode_derived(StorageJoin{shell_.data_address, space}), kMasterDeadline,
+        to->request(kStorageJoin, rpc::encode_derived(StorageJoin{shell_.data_address, space}), kMasterDeadline,
                     guarded(alive_, [this, to](Result<rpc::Message> answer) {
                       if (to != master_) return;
                       if (!answer) return again(answer.error());
@@ -198,7 +198,7 @@ class WorkerChunks final : public ChunkService {
   void report() {
     joined_ = true;
     listing_ = true;
-    master_->notify(kBlockReport, encode_derived(ChunkReport{{}, true, false}));
+    master_->notify(kBlockReport, rpc::encode_derived(ChunkReport{{}, true, false}));
     shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, to = master_, &reactor = shell_.reactor] {
       auto stored = store->list();
       auto damaged = store->quarantined();
@@ -208,7 +208,7 @@ class WorkerChunks final : public ChunkService {
           const std::size_t end = std::min(stored.size(), from + kReportedAtOnce);
           ChunkReport piece{{}, false, end == stored.size()};
           for (std::size_t i = from; i < end; ++i) piece.chunks.push_back(stored[i].info);
-          to->notify(kBlockReport, encode_derived(piece));
+          to->notify(kBlockReport, rpc::encode_derived(piece));
         }
         std::vector<ChunkNote> aside;
         for (const StoredChunk& chunk : damaged) aside.push_back({ChunkEvent::corrupt, chunk.info});
@@ -259,7 +259,7 @@ class WorkerChunks final : public ChunkService {
   void flush() {
     if (!joined_ || listing_) return;
     if (update_.notes.empty() && update_.failed_copies.empty()) return;
-    master_->notify(kChunkUpdate, encode_derived(std::exchange(update_, {})));
+    master_->notify(kChunkUpdate, rpc::encode_derived(std::exchange(update_, {})));
   }
 
   void copy(const CopyChunk& command) {

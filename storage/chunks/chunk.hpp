@@ -35,7 +35,7 @@ enum class ChunkEvent : std::uint8_t {
   erased,    // as it was told; it is not here, and was not perhaps
   verified,  // was read in full, as it was told, and is whole
 };
-inline constexpr ChunkEvent kLastChunkEvent = ChunkEvent::verified;
+constexpr ChunkEvent last_of(ChunkEvent) { return ChunkEvent::verified; }
 
 /// Bytes of a chunk, or of a file.
 struct ByteRange {

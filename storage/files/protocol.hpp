@@ -2,7 +2,7 @@
 //
 // What clients and the master say to each other crosses releases: each operation is a struct of its own, which lies in
 // protocol.capnp field by field (base/rpc/versioned.hpp). What workers and the master say is derived from the structs below, for
-// they are of one release (storage/derived.hpp).
+// they are of one release (base/rpc/derived.hpp).
 #pragma once
 
 #include <string>
@@ -11,6 +11,7 @@
 
 #include "base/rpc/rpc.hpp"
 #include "storage/namespace/types.hpp"
+#include "storage/reply.hpp"
 
 namespace weft::storage::files {
 
@@ -26,7 +27,6 @@ enum FileMessage : rpc::MessageType {
 
 // ---- clients and the master: one struct per operation, and what answers it -------------------------------------------
 
-struct Done {};
 struct Leased {
   LeaseId lease;
 };
@@ -183,14 +183,17 @@ Result<FileReply> decode_file_reply(const rpc::Message& message);
 // ---- workers and the master ---------------------------------------------------------------------------------------------
 
 struct StorageSite {
+  static constexpr const char* kName = "storage site";
   bool enabled = false;  // the master keeps a namespace
   std::string cluster;
 };
 struct StorageJoin {
+  static constexpr const char* kName = "storage join";
   std::string address;
   Space space;
 };
 struct ChunkReport {
+  static constexpr const char* kName = "report of chunks";
   std::vector<ChunkInfo> chunks;
   bool first = false, last = false;
 };
@@ -204,11 +207,13 @@ struct ChunkNote {
   ChunkInfo chunk;  // of sealed ones all, else the id
 };
 struct ChunkUpdate {
+  static constexpr const char* kName = "update of chunks";
   std::vector<ChunkNote> notes;  // in the order in which it happened
   std::vector<FailedCopy> failed_copies;
 };
 /// Of one node.
 struct ChunkCommands {
+  static constexpr const char* kName = "commands about chunks";
   std::vector<StorageCommand> commands;
 };
 

@@ -3,7 +3,7 @@
 //
 // What clients say and hear crosses releases: each operation is a struct of its own, which lies in protocol.capnp field by field
 // (base/rpc/versioned.hpp). What workers and the master say is derived from the structs below, for they are of one release
-// (storage/derived.hpp).
+// (base/rpc/derived.hpp).
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/rpc/rpc.hpp"
-#include "storage/derived.hpp"
+#include "storage/reply.hpp"
 #include "storage/tables/types.hpp"
 
 namespace weft::storage::tables {
@@ -32,8 +32,6 @@ inline constexpr std::chrono::seconds kHoldLasts{30};     // a hold that the mas
 inline constexpr std::chrono::seconds kHoldDecisive{10};  // later it decides nothing that was held for
 
 inline constexpr std::size_t kMostBatchBytes = 24u << 20;  // keys and values in one message
-
-struct Done {};
 
 // ---- clients and the master -----------------------------------------------------------------------------------------
 
@@ -161,6 +159,8 @@ enum class ReplicaState : std::uint8_t {
   damaged = 4,  // parts of it cannot be read; the rest is served while nobody else can
 };
 
+constexpr ReplicaState last_of(ReplicaState) { return ReplicaState::damaged; }
+
 struct ReplicaReport {
   PlaceId place;
   std::uint64_t revision = 0;  // of the assignment it follows; 0: none
@@ -170,12 +170,14 @@ struct ReplicaReport {
 };
 /// Of all replicas of a worker.
 struct TableHeartbeat {
+  static constexpr const char* kName = "heartbeat of tables";
   bool hello = false;   // the worker asks who it is and what cluster this is; the rest is not meant
   bool first = false;   // since it registered
   std::string address;  // of its data port
   std::vector<ReplicaReport> replicas;
 };
 struct TableOrders {
+  static constexpr const char* kName = "orders about tables";
   std::string cluster, name;  // the worker's
   std::int64_t lease_ms = 0;  // primaries may serve for so long from when the heartbeat was sent
   std::vector<Assignment> assignments;
@@ -183,6 +185,7 @@ struct TableOrders {
 };
 /// The primary wants exactly these members in sync. Refused (and the assignment says what is) when its revision is not the last.
 struct InSyncChange {
+  static constexpr const char* kName = "change of replicas";
   PlaceId place;
   std::uint64_t epoch = 0, revision = 0;
   std::vector<std::string> in_sync;

@@ -94,7 +94,7 @@ void PageFetch::go_on(const std::shared_ptr<Round>& round) {
     return round->done({round->offset, SharedBytes(std::move(round->bytes)), std::move(round->good), std::move(round->failures)});
   }
   const std::string& address = replicas_[round->next++];
-  ask(address, kReadDamaged, encode_damaged({info_, round->offset + lacking.offset, lacking.length}),
+  ask(address, kReadDamaged, encode_damaged({info_, round->offset + lacking.offset, static_cast<std::uint32_t>(lacking.length)}),
       [self = shared_from_this(), round, lacking, &address](const Result<rpc::Message>& reply) {
         if (!reply) {
           self->gone_.emplace(address, reply.error());

@@ -118,8 +118,9 @@ class RemoteSource final : public ReplicaSource {
     range->length = length;
     ranges_.push_back(range);
     client_.reactor().post([shared = shared_, range, connection = connection_, deadline = client_.options().read_deadline] {
-      connection->request(kReadPages, {encode_read({shared->info.id, range->offset, range->length}), {}, {}}, deadline,
-                          [shared, range](Result<rpc::Message> reply) {
+      connection->request(kReadPages,
+                          {encode_read({shared->info.id, range->offset, static_cast<std::uint32_t>(range->length)}), {}, {}},
+                          deadline, [shared, range](Result<rpc::Message> reply) {
                             auto bytes = checked(*shared, *range, std::move(reply));
                             const std::lock_guard lock(shared->mutex);
                             range->bytes = std::move(bytes);

@@ -38,14 +38,14 @@ Result<rpc::Endpoint> chunk_neighbour_endpoint(const std::string& data_address);
 struct ReadRange {
   ChunkId id;
   std::uint64_t offset = 0;
-  std::uint64_t length = 0;
+  std::uint32_t length = 0;
 };
 
 /// Of a chunk that need not be open, whole or damaged.
 struct DamagedRange {
   ChunkInfo info;
   std::uint64_t offset = 0;
-  std::uint64_t length = 0;
+  std::uint32_t length = 0;
 };
 
 struct WriteStart {
