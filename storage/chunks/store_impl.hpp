@@ -66,7 +66,7 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
 
   Result<void> open_slot(Slot& slot);
   std::optional<Found> locate(ChunkId id) const;
-  std::optional<std::uint32_t> roomiest(std::uint64_t bytes, const std::set<std::uint32_t>& except);
+  std::optional<std::uint32_t> roomiest(std::uint64_t bytes, const std::set<std::uint32_t>& except) const;
   Result<std::uint64_t> room(const Slot& slot) const;
   /// With event_mutex_ locked since before that happened.
   void report(ChunkEvent event, std::span<const ChunkInfo> chunks);

@@ -1,6 +1,7 @@
 // The inside of the catalogue. Private to storage/tables.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,6 +37,10 @@ struct TableRecord {
   std::vector<TransactionId> committed;  // the last ones, for those who ask again
   std::uint64_t token = 0;               // of the request that made it
 };
+
+inline bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 class TableCatalogue::Impl {
  public:

@@ -9,77 +9,17 @@
 #include <rocksdb/write_batch.h>
 
 #include "storage/tables/database.hpp"
+#include "storage/tables/partition_copy.hpp"
+#include "storage/tables/partition_records.hpp"
 #include "storage/tables/version_filter.hpp"
 #include "storage/tables/versioned_key.hpp"
 
 namespace weft::storage::tables {
 namespace {
 
-constexpr char kPresent = '\1', kDeleted = '\0';
 constexpr std::size_t kPieceBytes = 4u << 20;  // of a commit, at least
 constexpr const char* kBegunKey = "mcommit";
 constexpr std::uint64_t kLogBytes = 32u << 20;  // the log keeps the last one to two times as many
-
-std::string number_key(char kind, std::uint64_t number) { return kind + big_endian(number); }
-std::string staged_key(const LogEntry& entry) {
-  return number_key('x', entry.id) + big_endian(entry.token) + big_endian(entry.version);
-}
-
-template <class T>
-std::string encoded(const T& value) {
-  Encoder encoded;
-  Codec<T>::encode(value, encoded);
-  return std::string(as_chars(encoded.view()));
-}
-
-void put_writes(rocksdb::WriteBatch& batch, const std::vector<TableWrite>& writes, std::uint64_t version) {
-  std::string value;
-  for (const TableWrite& write : writes) {
-    value.assign(1, write.value ? kPresent : kDeleted);
-    if (write.value) value += *write.value;
-    batch.Put(data_key(write.key, version), value);
-  }
-}
-
-class Pages final : public PartitionPages {
- public:
-  Pages(Database::Iterator at, const Database& db) : at_(std::move(at)), db_(db) { at_->SeekToFirst(); }
-  Result<Page> next(std::size_t bytes) override {
-    Page page;
-    for (std::size_t taken = 0; at_->Valid() && taken < bytes; at_->Next()) {
-      page.emplace_back(at_->key().ToString(), at_->value().ToString());
-      taken += at_->key().size() + at_->value().size();
-    }
-    WEFT_TRY(db_.read_well(*at_));
-    return page;
-  }
-
- private:
-  Database::Iterator at_;
-  const Database& db_;
-};
-
-/// Versions behind which the log stays. Any thread; outlives the partition while copies are read.
-class LogPins {
- public:
-  void add(std::uint64_t version) {
-    const std::lock_guard lock(mutex_);
-    versions_.insert(version);
-  }
-  void remove(std::uint64_t version) {
-    const std::lock_guard lock(mutex_);
-    versions_.erase(versions_.find(version));
-  }
-  /// The last entry that may go, of those up to `version`.
-  std::uint64_t last_free(std::uint64_t version) const {
-    const std::lock_guard lock(mutex_);
-    return versions_.empty() ? version : std::min(version, *versions_.begin());
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::multiset<std::uint64_t> versions_;
-};
 
 class RocksPartition final : public TablePartition {
  public:
@@ -153,7 +93,7 @@ class RocksPartition final : public TablePartition {
     return db_->write(batch);
   }
 
-  std::unique_ptr<PartitionPages> pages() const override { return std::make_unique<Pages>(db_->iterate(), *db_); }
+  std::unique_ptr<PartitionPages> pages() const override { return make_pages(*db_); }
   std::shared_ptr<void> pin_log() override {
     const std::lock_guard lock(mutex_);
     pins_->add(last_);
@@ -386,20 +326,6 @@ class RocksPartition final : public TablePartition {
   std::set<TransactionId> staged_, committed_;
 };
 
-class Copy final : public PartitionCopy {
- public:
-  explicit Copy(std::unique_ptr<Database> db) : db_(std::move(db)) {}
-  Result<void> add(const PartitionPages::Page& page) override {
-    rocksdb::WriteBatch batch;
-    for (const auto& [key, value] : page) batch.Put(key, value);
-    return db_->write(batch, Database::Sync::no);
-  }
-  Result<void> finish() override { return db_->flush(); }
-
- private:
-  const std::unique_ptr<Database> db_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<TablePartition>> TablePartition::open(const std::filesystem::path& path, OpenMode mode) {
@@ -410,11 +336,6 @@ Result<std::unique_ptr<TablePartition>> TablePartition::open(const std::filesyst
   WEFT_TRY(partition->load());
   WEFT_TRY(opened.start_compactions());  // now that it is known what is kept
   return partition;
-}
-
-Result<std::unique_ptr<PartitionCopy>> PartitionCopy::create(const std::filesystem::path& path) {
-  WEFT_ASSIGN(auto db, Database::open(path, nullptr, OpenMode::create));
-  return std::make_unique<Copy>(std::move(db));
 }
 
 }  // namespace weft::storage::tables

@@ -1,28 +1,13 @@
 #include "storage/transfer/chunk_server.hpp"
 
-#include <cerrno>
-#include <deque>
-#include <map>
-#include <optional>
-#include <set>
 #include <utility>
 
-#include <fcntl.h>
-
-#include "storage/transfer/chunk_copy.hpp"
-#include "storage/transfer/incoming_write.hpp"
-#include "storage/transfer/io_threads.hpp"
-#include "storage/transfer/wire.hpp"
+#include "storage/transfer/chunk_server_impl.hpp"
 
 namespace weft::storage {
 namespace {
 
-constexpr std::size_t kMostOpen = 256;   // chunks a peer may have open for reading
-constexpr std::size_t kMostCopies = 4;   // at once; more wait in line
-constexpr std::size_t kMostChecks = 64;  // of reported damage, waiting or under way; what is left out the scrubber finds
-
-using FilePtr = std::shared_ptr<const ChunkFile>;
-using SharedResponder = std::shared_ptr<rpc::Responder>;
+constexpr std::size_t kMostCopies = 4;  // at once; more wait in line
 
 rpc::PeersOptions peers_options(const ChunkClientOptions& chain) {
   rpc::PeersOptions options;
@@ -31,76 +16,14 @@ rpc::PeersOptions peers_options(const ChunkClientOptions& chain) {
   return options;
 }
 
-bool on_this_machine(const rpc::ConnectionPtr& connection) { return connection->peer() == "unix"; }
-
 }  // namespace
 
-class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
- public:
-  Impl(rpc::Reactor& reactor, ChunkStore& store, ChunkServerOptions options)
-      : options_(std::move(options)),
-        threads_(std::make_unique<IoThreads>(options_.threads)),
-        context_{reactor, store, *threads_, options_.chain},
-        sources_(reactor, peers_options(options_.chain)),
-        pacer_(options_.copy_rate) {}
-
-  rpc::Handler handler(rpc::Handler others);
-  Result<void> offer_to_neighbours(const std::string& data_address);
-  void copy_to(ChunkLocation chunk, std::vector<std::string> targets, CopyDone done);
-  void forget(const std::string& address, const Error& why);
-  void set_copy_rate(std::uint64_t rate) { pacer_.set_rate(rate); }
-  void shut_down();
-
- private:
-  struct Open {
-    FilePtr file;
-    std::uint32_t readers = 0;
-  };
-  struct Write {
-    std::shared_ptr<IncomingWrite> write;
-    std::unique_ptr<rpc::Timer> idle;
-  };
-  struct Peer {
-    std::map<ChunkId, Open> open;
-    std::map<ChunkId, Write> writes;
-  };
-
-  void on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
-  void on_notify(const rpc::ConnectionPtr& connection, const rpc::Message& message);
-  void on_close(const rpc::ConnectionPtr& connection);
-
-  void open(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
-  void opened(const rpc::ConnectionPtr& connection, const FilePtr& file, rpc::Responder& responder);
-  void read(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
-  void send(const FilePtr& file, const ReadRange& range, const Result<void>& verified, rpc::Responder& responder);
-  /// For readers that go from replica to replica, page by page. Answered with the result of `read`, from a disk thread.
-  void open_damaged(ByteView header, rpc::Responder responder);
-  void read_damaged(ByteView header, rpc::Responder responder);
-  void answer(const ChunkInfo& info, rpc::Responder responder, std::function<Result<SharedBytes>(const DamagedChunk&)> read);
-  /// Reads the whole chunk from its disk; when it is damaged indeed, the store sets it aside. Once at a time: whoever speaks to
-  /// this port may ask for it.
-  void check(ChunkId id);
-  void begin(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
-  void write(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
-  void seal(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
-  Write* find_write(const rpc::ConnectionPtr& connection, ChunkId id);
-  void drop_write(rpc::Connection* connection, ChunkId id);
-  void expect_more(const rpc::ConnectionPtr& connection, ChunkId id, Write& write);
-  void next_copy();
-
-  const ChunkServerOptions options_;
-  std::unique_ptr<IoThreads> threads_;
-  const ServerContext context_;
-  std::map<rpc::Connection*, Peer> peers_;
-  std::size_t writes_ = 0;
-  std::vector<std::weak_ptr<IncomingWrite>> sealing_;  // no longer of a peer
-  std::set<ChunkId> checking_;
-  std::unique_ptr<rpc::Listener> neighbours_;
-  rpc::Peers sources_;  // of pages that are damaged here
-  Pacer pacer_;
-  std::deque<std::shared_ptr<ChunkCopy>> copies_waiting_;
-  std::set<std::shared_ptr<ChunkCopy>> copies_;
-};
+ChunkServer::Impl::Impl(rpc::Reactor& reactor, ChunkStore& store, ChunkServerOptions options)
+    : options_(std::move(options)),
+      threads_(std::make_unique<IoThreads>(options_.threads)),
+      context_{reactor, store, *threads_, options_.chain},
+      sources_(reactor, peers_options(options_.chain)),
+      pacer_(options_.copy_rate) {}
 
 rpc::Handler ChunkServer::Impl::handler(rpc::Handler others) {
   const auto ours = [](rpc::MessageType type) { return type >= kFirstChunkMessage && type <= kLastChunkMessage; };
@@ -172,114 +95,6 @@ void ChunkServer::Impl::on_close(const rpc::ConnectionPtr& connection) {
   for (const auto& [id, write] : peer->second.writes) write.write->abandon();
   writes_ -= peer->second.writes.size();
   peers_.erase(peer);
-}
-
-// ---- reading
-
-void ChunkServer::Impl::open(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder) {
-  const auto wanted = decode_open(header);
-  if (!wanted) return responder.fail(wanted.error());
-  peers_.try_emplace(connection.get());  // until its connection ends
-  auto shared = std::make_shared<rpc::Responder>(std::move(responder));
-  threads_->post(
-      [weak = weak_from_this(), connection, shared, wanted = *wanted, &store = context_.store, &reactor = context_.reactor] {
-        auto file = std::make_shared<Result<FilePtr>>(store.open_chunk(wanted.id));
-        if (*file && (**file)->info() != wanted)
-          *file = fail(Code::not_found, "this worker has another " + to_string(wanted.id) + " than the one asked for");
-        reactor.post([weak, connection, shared, file] {
-          const auto self = weak.lock();
-          if (!*file) return shared->fail(file->error());
-          if (self) self->opened(connection, **file, *shared);
-        });
-      });
-}
-
-void ChunkServer::Impl::opened(const rpc::ConnectionPtr& connection, const FilePtr& file, rpc::Responder& responder) {
-  if (on_this_machine(connection)) {
-    std::vector<Fd> fds;
-    fds.emplace_back(::fcntl(file->fd(), F_DUPFD_CLOEXEC, 0));
-    if (!fds.back().valid()) return responder.fail(errno_error("cannot hand over a chunk", errno));
-    return responder.reply({{}, {}, std::move(fds)});
-  }
-  const auto peer = peers_.find(connection.get());
-  if (peer == peers_.end()) return responder.fail(Error(Code::cancelled, "the reader is gone"));
-  auto& open = peer->second.open;
-  if (open.size() >= kMostOpen && !open.contains(file->info().id))
-    return responder.fail(Error(Code::resource_exhausted, "too many chunks are open for one reader"));
-  Open& entry = open[file->info().id];
-  entry.file = file;
-  ++entry.readers;
-  const auto& sums = file->checksums();
-  SharedBytes bytes({reinterpret_cast<const std::byte*>(sums.data()), sums.size() * sizeof(std::uint32_t)}, file);
-  responder.reply({{}, {std::move(bytes)}, {}});
-}
-
-void ChunkServer::Impl::read(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder) {
-  const auto range = decode_read(header);
-  if (!range) return responder.fail(range.error());
-  const auto peer = peers_.find(connection.get());
-  const auto open = peer == peers_.end() ? std::map<ChunkId, Open>::iterator{} : peer->second.open.find(range->id);
-  if (peer == peers_.end() || open == peer->second.open.end())
-    return responder.fail(Error(Code::invalid_argument, to_string(range->id) + " is not open"));
-  const FilePtr file = open->second.file;
-  const bool within = range->offset <= file->info().length && range->length <= file->info().length - range->offset;
-  // What is in memory goes out as it is: its reader checks it and reports damage, and a second pass here would cost a fifth of the
-  // rate.
-  if (within && file->cached(range->offset, range->length)) return send(file, *range, {}, responder);
-  auto shared = std::make_shared<rpc::Responder>(std::move(responder));
-  threads_->post([weak = weak_from_this(), shared, file, range = *range, &reactor = context_.reactor] {
-    auto verified = std::make_shared<Result<void>>(file->verify(range.offset, range.length));
-    reactor.post([weak, shared, file, range, verified] {
-      if (const auto self = weak.lock()) self->send(file, range, *verified, *shared);
-    });
-  });
-}
-
-void ChunkServer::Impl::send(const FilePtr& file, const ReadRange& range, const Result<void>& verified, rpc::Responder& responder) {
-  if (verified) return responder.reply({{}, {SharedBytes(file->bytes().subspan(range.offset, range.length), file)}, {}});
-  if (verified.error().code() == Code::corrupt) check(range.id);
-  responder.fail(verified.error());
-}
-
-void ChunkServer::Impl::open_damaged(ByteView header, rpc::Responder responder) {
-  const auto wanted = decode_open(header);
-  if (!wanted) return responder.fail(wanted.error());
-  answer(*wanted, std::move(responder), [](const DamagedChunk& chunk) -> Result<SharedBytes> {
-    WEFT_ASSIGN(auto sums, chunk.checksums());
-    const auto kept = std::make_shared<const std::vector<std::uint32_t>>(std::move(sums));
-    return SharedBytes({reinterpret_cast<const std::byte*>(kept->data()), kept->size() * sizeof(std::uint32_t)}, kept);
-  });
-}
-
-void ChunkServer::Impl::read_damaged(ByteView header, rpc::Responder responder) {
-  const auto range = decode_damaged(header);
-  if (!range) return responder.fail(range.error());
-  answer(range->info, std::move(responder), [range = *range](const DamagedChunk& chunk) -> Result<SharedBytes> {
-    return SharedBytes(chunk.read(range.offset, range.length));
-  });
-}
-
-void ChunkServer::Impl::answer(const ChunkInfo& info, rpc::Responder responder,
-                               std::function<Result<SharedBytes>(const DamagedChunk&)> read) {
-  auto shared = std::make_shared<rpc::Responder>(std::move(responder));
-  threads_->post([shared, info, read = std::move(read), &store = context_.store, &reactor = context_.reactor] {
-    auto bytes = std::make_shared<Result<SharedBytes>>(
-        store.open_damaged(info).and_then([&read](const std::shared_ptr<const DamagedChunk>& chunk) { return read(*chunk); }));
-    reactor.post([shared, bytes] {
-      if (!*bytes) return shared->fail(bytes->error());
-      shared->reply({{}, {std::move(**bytes)}, {}});
-    });
-  });
-}
-
-void ChunkServer::Impl::check(ChunkId id) {
-  if (checking_.size() >= kMostChecks || !checking_.insert(id).second) return;
-  threads_->post([weak = weak_from_this(), &store = context_.store, &reactor = context_.reactor, id] {
-    (void)store.check(id);
-    reactor.post([weak, id] {
-      if (const auto self = weak.lock()) self->checking_.erase(id);
-    });
-  });
 }
 
 // ---- writing

@@ -1,0 +1,184 @@
+// What the catalogue does about partitions by itself: a primary for each, as many replicas as wanted, none on drained workers.
+#include <algorithm>
+#include <tuple>
+
+#include "storage/tables/catalogue_impl.hpp"
+
+namespace weft::storage::tables {
+
+/// The member in sync that has most becomes primary, of a new epoch; of one that was never used, any. One that is damaged when
+/// there is nobody else, and one that is being drained likewise.
+void TableCatalogue::Impl::promote(Table& table, std::uint32_t number) {
+  PartitionRecord& partition = table.record.partitions.at(number);
+  const PlaceId place{table.record.id, number};
+  std::vector<std::string> usable, damaged;
+  for (const std::string& name : partition.made ? partition.in_sync : partition.members) {
+    if (flaw(table, number, name).empty())
+      usable.push_back(name);
+    else if (state_of(name, place) == ReplicaState::damaged)
+      damaged.push_back(name);
+  }
+  if (usable.empty()) usable = std::move(damaged);
+  std::string best;
+  std::tuple<bool, std::uint64_t, std::uint64_t> most;
+  for (const std::string& name : usable) {
+    const auto& replicas = nodes.at(name).replicas;
+    const auto report = replicas.find(place);
+    const bool has_one = report != replicas.end();
+    const std::tuple has_now(!draining.contains(name), has_one ? report->second.epoch : 0, has_one ? report->second.last : 0);
+    if (!best.empty() && has_now <= most) continue;
+    best = name;
+    most = has_now;
+  }
+  if (best.empty()) return;
+  ++partition.epoch;
+  partition.primary = best;
+  partition.in_sync = partition.made ? std::move(usable) : std::vector{best};
+  table.resigning.erase(number);
+  changed(table, partition);
+}
+
+std::optional<ReplicaState> TableCatalogue::Impl::state_of(const std::string& name, const PlaceId& place) const {
+  const Node* node = live(name);
+  if (node == nullptr) return std::nullopt;
+  const auto report = node->replicas.find(place);
+  return report == node->replicas.end() ? std::nullopt : std::optional(report->second.state);
+}
+
+/// Who is gone for too long, or is being drained, makes room for somebody else; too few members get more.
+void TableCatalogue::Impl::replace_lost(Table& table, std::uint32_t number, Time now, Loads& loads) {
+  PartitionRecord& partition = table.record.partitions.at(number);
+  const auto lost = [&](const std::string& name) { return gone(name, now); };
+  const auto stays = [&](const std::string& name) { return !lost(name) && !draining.contains(name); };
+  const auto there = static_cast<std::size_t>(std::count_if(partition.members.begin(), partition.members.end(), stays));
+  if (there >= table.record.replication) return;
+  if (loads.empty()) loads = count_loads();
+  std::string next = choose(partition.members, loads);
+  if (next.empty()) return;
+  if (partition.members.size() >= table.record.replication) {
+    const auto away = std::find_if(partition.members.begin(), partition.members.end(), lost);
+    if (away != partition.members.end()) {
+      std::erase(partition.in_sync, *away);
+      partition.members.erase(away);
+    }
+  }
+  ++loads[next].members;
+  partition.members.push_back(std::move(next));
+  changed(table, partition);
+}
+
+/// A drained worker's replica goes when enough others have everything.
+void TableCatalogue::Impl::move_away(Table& table, std::uint32_t number, Time now) {
+  PartitionRecord& partition = table.record.partitions.at(number);
+  const auto leaves = [&](const std::string& name) { return draining.contains(name); };
+  if (std::none_of(partition.members.begin(), partition.members.end(), leaves)) return drop_needless(table, number);
+  const auto good =
+      static_cast<std::size_t>(std::count_if(partition.in_sync.begin(), partition.in_sync.end(), [&](const std::string& name) {
+        return !leaves(name) && !gone(name, now) && flaw(table, number, name).empty();
+      }));
+  if (good < table.record.replication) return;
+  if (leaves(partition.primary)) return resign(table, number);
+  std::erase_if(partition.members, leaves);
+  std::erase_if(partition.in_sync, leaves);
+  changed(table, partition);
+}
+
+/// Of a drain that was taken back one replica too many is left: the last that came.
+void TableCatalogue::Impl::drop_needless(Table& table, std::uint32_t number) {
+  PartitionRecord& partition = table.record.partitions.at(number);
+  if (partition.in_sync.size() <= table.record.replication) return;
+  std::vector<std::string> good;
+  std::copy_if(partition.in_sync.begin(), partition.in_sync.end(), std::back_inserter(good),
+               [&](const std::string& name) { return flaw(table, number, name).empty(); });
+  if (good.size() <= table.record.replication) return;
+  const auto last = std::find_if(partition.members.rbegin(), partition.members.rend(),
+                                 [&](const std::string& name) { return name != partition.primary && has(good, name); });
+  if (last == partition.members.rend()) return;
+  std::erase(partition.in_sync, *last);
+  partition.members.erase(std::next(last).base());
+  changed(table, partition);
+}
+
+void TableCatalogue::Impl::resign(Table& table, std::uint32_t number) {
+  PartitionRecord& partition = table.record.partitions.at(number);
+  if (table.resigning.insert(number).second) changed(table, partition);
+}
+
+/// One that is damaged is filled again: for the primary it has nothing any more.
+void TableCatalogue::Impl::drop_damaged(Table& table, std::uint32_t number) {
+  PartitionRecord& partition = table.record.partitions.at(number);
+  const PlaceId place{table.record.id, number};
+  if (state_of(partition.primary, place) != ReplicaState::good) return;
+  const auto is_damaged = [&](const std::string& name) { return state_of(name, place) == ReplicaState::damaged; };
+  if (std::erase_if(partition.in_sync, is_damaged) > 0) changed(table, partition);
+}
+
+/// Of a partition whose primary is there.
+void TableCatalogue::Impl::look_after(Table& table, std::uint32_t number, const Node& primary, Time now, Loads& loads) {
+  PartitionRecord& partition = table.record.partitions.at(number);
+  const auto report = primary.replicas.find({table.record.id, number});
+  if (report != primary.replicas.end() && report->second.revision == partition.revision) {  // what it says of its present orders
+    const ReplicaState state = report->second.state;
+    if (state == ReplicaState::failed || state == ReplicaState::absent || table.resigning.contains(number)) {
+      partition.primary.clear();
+      table.resigning.erase(number);
+      return changed(table, partition);
+    }
+    const auto better = [&](const std::string& name) { return flaw(table, number, name).empty(); };
+    if (state == ReplicaState::damaged && std::any_of(partition.in_sync.begin(), partition.in_sync.end(), better))
+      return resign(table, number);
+  }
+  drop_damaged(table, number);
+  move_away(table, number, now);
+  replace_lost(table, number, now, loads);
+}
+
+void TableCatalogue::Impl::expire(Table& table, Time now) {
+  for (auto lease = table.leases.begin(); lease != table.leases.end();) {
+    if (lease->second > now) {
+      ++lease;
+      continue;
+    }
+    const std::uint64_t id = lease->first;
+    lease = table.leases.erase(lease);
+    std::erase_if(table.record.snapshots, [id](const SnapshotRecord& one) { return one.name.empty() && one.id.value() == id; });
+    std::erase(table.record.transactions, TransactionId(id));
+    changed(table);
+  }
+}
+
+void TableCatalogue::tick(Time now) {
+  Impl::Loads loads;
+  for (auto& [id, table] : impl_->tables) {
+    impl_->expire(table, now);
+    for (std::uint32_t p = 0; p < table.record.partitions.size(); ++p) {
+      PartitionRecord& partition = table.record.partitions[p];
+      if (const Impl::Node* primary = impl_->live(partition.primary); primary != nullptr) {
+        impl_->look_after(table, p, *primary, now, loads);
+        continue;
+      }
+      // Until its lease is over it may serve, wherever it is; and who else is in sync has a moment to come back as well, be the
+      // time before anything is copied ever so long.
+      const auto last = impl_->nodes.find(partition.primary);
+      const Time free = partition.primary.empty()    ? Time{}
+                        : last != impl_->nodes.end() ? last->second.leased_until
+                                                     : impl_->restored_at + impl_->options.lease;
+      if (now < free) continue;
+      const bool all_there = std::all_of(partition.in_sync.begin(), partition.in_sync.end(), [&](const std::string& name) {
+        return name == partition.primary || impl_->live(name) != nullptr ||
+               impl_->away(name, now, std::min(impl_->options.lost_grace, impl_->options.lease));
+      });
+      if (all_there) impl_->promote(table, p);
+    }
+  }
+}
+
+bool TableCatalogue::Impl::needless(const std::string& node, const PlaceId& place) const {
+  if (place.table.value() >= next_table) return false;  // made by a master that knew more than this one
+  const auto table = tables.find(place.table);
+  if (table == tables.end() || place.partition >= table->second.record.partitions.size()) return true;
+  const PartitionRecord& partition = table->second.record.partitions[place.partition];
+  return !has(partition.members, node) && partition.in_sync.size() >= table->second.record.replication;
+}
+
+}  // namespace weft::storage::tables
