@@ -152,9 +152,14 @@ void ClusterOptions::declare(Config& config) {
 
 schedulers::Resources ClusterOptions::machine() const {
   schedulers::Resources all;
-  all.cpu = cores, all.memory = real(memory), all.map_slots = map_slots, all.reduce_slots = reduce_slots;
-  all.disk_read = real(disk_read), all.disk_write = real(disk_write);
-  all.network_in = real(network_in), all.network_out = real(network_out);
+  all.cpu = cores;
+  all.memory = real(memory);
+  all.map_slots = map_slots;
+  all.reduce_slots = reduce_slots;
+  all.disk_read = real(disk_read);
+  all.disk_write = real(disk_write);
+  all.network_in = real(network_in);
+  all.network_out = real(network_out);
   return all;
 }
 

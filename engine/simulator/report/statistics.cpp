@@ -6,15 +6,6 @@
 
 namespace weft::simulator::report {
 
-double quantile(std::vector<double>& values, double part) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = part * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (values[above] - values[below]) * (at - static_cast<double>(below));
-}
-
 double student_t(std::size_t degrees) {
   constexpr std::array<double, 31> kTable{0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                                           2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080,

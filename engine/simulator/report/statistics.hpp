@@ -4,10 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-namespace weft::simulator::report {
+#include "engine/simulator/quantile.hpp"
 
-/// Sorts `values`. Linear between the two nearest; 0 of nothing.
-double quantile(std::vector<double>& values, double part);
+namespace weft::simulator::report {
 
 /// A mean and how far the true one may be from it: half the width of the 95 % t-interval over independent runs.
 struct Estimate {

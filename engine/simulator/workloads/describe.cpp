@@ -9,20 +9,11 @@
 #include "base/clock.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "engine/simulator/quantile.hpp"
 
 namespace weft::simulator::workloads {
 
 namespace {
-
-/// Linear between the two nearest values.
-double quantile(std::vector<double>& values, double part) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = part * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (values[above] - values[below]) * (at - static_cast<double>(below));
-}
 
 std::size_t depth(const JobSpec& job) {
   std::vector<std::size_t> depths;
@@ -96,17 +87,24 @@ Figures figures_of(const Workload& workload) {
   f.jobs = workload.jobs.size();
   if (f.jobs > 0) f.span = workload.jobs.back().arrival - workload.jobs.front().arrival;
   if (f.jobs > 1) f.mean_gap = in_seconds(f.span) / static_cast<double>(f.jobs - 1);
-  f.ratio_p50 = quantile(count.ratios, .5), f.ratio_p75 = quantile(count.ratios, .75);
-  f.ratio_p90 = quantile(count.ratios, .9), f.ratio_p95 = quantile(count.ratios, .95);
-  f.input_p50 = quantile(count.inputs, .5), f.input_p90 = quantile(count.inputs, .9), f.input_p99 = quantile(count.inputs, .99);
+  f.ratio_p50 = quantile(count.ratios, .5);
+  f.ratio_p75 = quantile(count.ratios, .75);
+  f.ratio_p90 = quantile(count.ratios, .9);
+  f.ratio_p95 = quantile(count.ratios, .95);
+  f.input_p50 = quantile(count.inputs, .5);
+  f.input_p90 = quantile(count.inputs, .9);
+  f.input_p99 = quantile(count.inputs, .99);
   f.largest_input = quantile(count.inputs, 1);
-  f.stages_p50 = quantile(count.stages, .5), f.stages_p95 = quantile(count.stages, .95);
+  f.stages_p50 = quantile(count.stages, .5);
+  f.stages_p95 = quantile(count.stages, .95);
   f.depth_p50 = quantile(count.depths, .5);
   std::set<std::string> racks;
   for (const HostSpec& host : workload.hosts) racks.insert(host.rack);
   racks.erase("");
-  f.hosts = workload.hosts.size(), f.racks = racks.size();
-  f.users = count.users.size(), f.pools = count.pools.size();
+  f.hosts = workload.hosts.size();
+  f.racks = racks.size();
+  f.users = count.users.size();
+  f.pools = count.pools.size();
   return f;
 }
 

@@ -115,7 +115,9 @@ void JobClass::set_work(Random& random, StageSpec& stage, double bytes, const Di
 
 Result<JobSpec> JobClass::draw(Random& random) const {
   JobSpec job;
-  job.user = text_.user, job.pool = text_.pool, job.priority = text_.priority;
+  job.user = text_.user;
+  job.pool = text_.pool;
+  job.priority = text_.priority;
   WEFT_TRY(text_.kind == "dag" ? draw_dag(random, job) : draw_map_reduce(random, job));
   for (StageSpec& stage : job.stages) stage.demand = demand_;
   if (!text_.deadline.empty()) {

@@ -85,7 +85,8 @@ Result<JobSpec> parse(const Lines& lines, std::uint64_t ports) {
   job.arrival = std::chrono::milliseconds(milliseconds);
   job.stages.resize(2);
   StageSpec &map = job.stages[0], &reduce = job.stages[1];
-  map.name = "map", reduce.name = "reduce";
+  map.name = "map";
+  reduce.name = "reduce";
   reduce.parents = {0};
   WEFT_TRY(mappers(words, ports, map));
   WEFT_ASSIGN(const double bytes, reducers(lines, words, ports, reduce, map.partition_weights));

@@ -81,7 +81,10 @@ class EventLogReader {
     if (jobs_.size() > kMaxJobs) return fail(lines_.error(fmt::format("more than {} jobs", kMaxJobs)));
     JobSpec& spec = at->second.spec;
     spec.name = fmt::format("{} {}", event.job, event.name);
-    spec.user = event.user, spec.pool = event.pool, spec.priority = event.priority, spec.deadline = event.deadline;
+    spec.user = event.user;
+    spec.pool = event.pool;
+    spec.priority = event.priority;
+    spec.deadline = event.deadline;
     spec.hints.weight = event.weight;
     spec.arrival = at->second.submitted = event.at;
     if (event.max_attempts > 0) spec.max_attempts = event.max_attempts;

@@ -30,15 +30,10 @@ class AttemptsTest : public testing::Test {
   const schedulers::TaskInfo& task(std::uint32_t index = 0) const { return maps_->info->tasks[index]; }
 
   test::Parts parts_;
-  NodeHealth health_{parts_.context};
-  OutputReplicas replicas_{parts_.context};
-  RoundEviction rounds_{parts_.context};
-  Preplacement preplacement_{parts_.context, rounds_};
-  SlowStart slow_start_{parts_.context};
-  Shuffles shuffles_{parts_.context, health_, replicas_, preplacement_, rounds_, slow_start_};
+  test::ShuffleParts of_{parts_.context};
   StragglerWatch stragglers_{parts_.context.view, parts_.context.timers, {}};
-  Attempts attempts_{parts_.context, shuffles_, slow_start_, stragglers_};
-  Failures failures_{parts_.context, health_, attempts_, shuffles_};
+  Attempts attempts_{parts_.context, of_.shuffles, of_.slow_start, stragglers_};
+  Failures failures_{parts_.context, of_.health, attempts_, of_.shuffles};
   CheckedDecisions decisions_{parts_.context, attempts_};
   JobRecord* job_ = nullptr;
   StageRecord* maps_ = nullptr;
@@ -158,7 +153,7 @@ class SlowStartTest : public AttemptsTest {
         }()) {}
 };
 
-TEST_F(SlowStartTest, ReadersMayStartWhenHalfOfTheMapsHaveEnded) { EXPECT_EQ(slow_start_.threshold(*maps_->info), 1u); }
+TEST_F(SlowStartTest, ReadersMayStartWhenHalfOfTheMapsHaveEnded) { EXPECT_EQ(of_.slow_start.threshold(*maps_->info), 1u); }
 
 TEST_F(SlowStartTest, TheNewestEarlyReaderIsStoppedWhenNothingElseRunsAndItsMapsFindNoRoom) {
   StageRecord& readers = parts_.stage(*job_, test::reader(1, {0}, 4, 1));
@@ -167,22 +162,22 @@ TEST_F(SlowStartTest, TheNewestEarlyReaderIsStoppedWhenNothingElseRunsAndItsMaps
     parts_.at(i);
     attempts_.launch({JobId(1), StageId(1), i}, NodeId(1 + i / 2), "");
   }
-  const auto stopped = slow_start_.reader_to_stop();
+  const auto stopped = of_.slow_start.reader_to_stop();
   ASSERT_TRUE(stopped);
   EXPECT_EQ(stopped->id(), (TaskId{JobId(1), StageId(1), 3}));
   attempts_.vacate(*stopped);
   attempts_.give_up(*stopped);
   launch(0, 2);
-  EXPECT_FALSE(slow_start_.reader_to_stop()) << "a map runs";
+  EXPECT_FALSE(of_.slow_start.reader_to_stop()) << "a map runs";
 }
 
 TEST_F(SlowStartTest, AReaderOfCompleteInputsNeverMakesWay) {
   StageRecord& readers = parts_.stage(*job_, test::reader(1, {0}, 4, 1));
   parts_.ready(*job_, readers);
   for (std::uint32_t i = 0; i < 4; ++i) attempts_.launch({JobId(1), StageId(1), i}, NodeId(1 + i / 2), "");
-  EXPECT_FALSE(slow_start_.reader_to_stop());
-  slow_start_.set_inputs_complete(*readers.info, false);
-  EXPECT_TRUE(slow_start_.reader_to_stop()) << "an output was lost";
+  EXPECT_FALSE(of_.slow_start.reader_to_stop());
+  of_.slow_start.set_inputs_complete(*readers.info, false);
+  EXPECT_TRUE(of_.slow_start.reader_to_stop()) << "an output was lost";
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/master/core/context.hpp"
+#include "engine/master/core/shuffles.hpp"
 #include "tests/engine/master/core_driver.hpp"
 
 namespace weft::master::test {
@@ -85,6 +85,24 @@ class Parts {
 
   std::vector<Command> commands;
   CoreContext context;
+};
+
+/// Shuffles, and the parts they work with.
+struct ShuffleParts {
+  explicit ShuffleParts(CoreContext& context)
+      : health(context),
+        replicas(context),
+        rounds(context),
+        preplacement(context, rounds),
+        slow_start(context),
+        shuffles(context, health, replicas, preplacement, rounds, slow_start) {}
+
+  NodeHealth health;
+  OutputReplicas replicas;
+  RoundEviction rounds;
+  Preplacement preplacement;
+  SlowStart slow_start;
+  Shuffles shuffles;
 };
 
 }  // namespace weft::master::test

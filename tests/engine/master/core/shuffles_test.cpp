@@ -11,8 +11,8 @@ class ShufflesTest : public testing::Test {
   ShufflesTest() {
     parts_.node(1, 2);
     parts_.node(2, 2);
-    replicas_.node_joined(NodeId(1));
-    replicas_.node_joined(NodeId(2));
+    of_.replicas.node_joined(NodeId(1));
+    of_.replicas.node_joined(NodeId(2));
     job_ = &parts_.job(1);
     maps_ = &parts_.stage(*job_, test::source(0, 2, 2));
     readers_ = &parts_.stage(*job_, test::result(test::reader(1, {0}, 2, 0)));
@@ -20,23 +20,18 @@ class ShufflesTest : public testing::Test {
   }
   void finish_maps() {
     for (std::uint32_t map = 0; map < 2; ++map) parts_.finish(parts_.run(*job_, *maps_, map, 1 + map), {10, 20});
-    shuffles_.complete(*job_, *maps_);
+    of_.shuffles.complete(*job_, *maps_);
   }
 
   test::Parts parts_;
-  NodeHealth health_{parts_.context};
-  OutputReplicas replicas_{parts_.context};
-  RoundEviction rounds_{parts_.context};
-  Preplacement preplacement_{parts_.context, rounds_};
-  SlowStart slow_start_{parts_.context};
-  Shuffles shuffles_{parts_.context, health_, replicas_, preplacement_, rounds_, slow_start_};
+  test::ShuffleParts of_{parts_.context};
   JobRecord* job_ = nullptr;
   StageRecord* maps_ = nullptr;
   StageRecord* readers_ = nullptr;
 };
 
 TEST_F(ShufflesTest, AStageIsActiveWhenItIsWantedAndReadyWhenItsInputsAreComplete) {
-  shuffles_.refresh(*job_);
+  of_.shuffles.refresh(*job_);
   EXPECT_TRUE(maps_->active && maps_->info->ready);
   EXPECT_TRUE(readers_->active && !readers_->info->ready);
   finish_maps();
@@ -45,11 +40,11 @@ TEST_F(ShufflesTest, AStageIsActiveWhenItIsWantedAndReadyWhenItsInputsAreComplet
 }
 
 TEST_F(ShufflesTest, ALostOutputMakesItsMapRunAgainAndItsReadersWait) {
-  shuffles_.refresh(*job_);
+  of_.shuffles.refresh(*job_);
   finish_maps();
-  EXPECT_FALSE(shuffles_.lose_outputs_on(*job_, *maps_, NodeId(9), "?"));
-  EXPECT_TRUE(shuffles_.lose_outputs_on(*job_, *maps_, NodeId(1), "worker w1 was lost"));
-  shuffles_.refresh(*job_);
+  EXPECT_FALSE(of_.shuffles.lose_outputs_on(*job_, *maps_, NodeId(9), "?"));
+  EXPECT_TRUE(of_.shuffles.lose_outputs_on(*job_, *maps_, NodeId(1), "worker w1 was lost"));
+  of_.shuffles.refresh(*job_);
   EXPECT_EQ(maps_->info->pending.count(), 1u);
   EXPECT_FALSE(readers_->info->ready);
   EXPECT_EQ(maps_->info->held->text, "worker w1 was lost: 1 of its tasks run again");
@@ -57,12 +52,12 @@ TEST_F(ShufflesTest, ALostOutputMakesItsMapRunAgainAndItsReadersWait) {
 
 TEST_F(ShufflesTest, AnOutputWithAReplicaIsReadThereAndNoMapRunsAgain) {
   job_->spec.shuffle_replicas = 2;
-  shuffles_.refresh(*job_);
+  of_.shuffles.refresh(*job_);
   finish_maps();
-  replicas_.replicate(*job_, *maps_, 0);
-  ASSERT_TRUE(replicas_.made({NodeId(2), JobId(1), ShuffleId(0), 0, 0}));
-  shuffles_.send_locations(*job_, *maps_, NodeId(2));
-  EXPECT_FALSE(shuffles_.lose_outputs_on(*job_, *maps_, NodeId(1), "worker w1 was lost"));
+  of_.replicas.replicate(*job_, *maps_, 0);
+  ASSERT_TRUE(of_.replicas.made({NodeId(2), JobId(1), ShuffleId(0), 0, 0}));
+  of_.shuffles.send_locations(*job_, *maps_, NodeId(2));
+  EXPECT_FALSE(of_.shuffles.lose_outputs_on(*job_, *maps_, NodeId(1), "worker w1 was lost"));
   EXPECT_EQ(maps_->info->tasks[0].node, NodeId(2));
   ASSERT_EQ(parts_.all<OutputMoved>().size(), 1u);
   ASSERT_EQ(parts_.all<ShuffleLocations>().size(), 2u) << "who reads it is sent the new places";
@@ -70,34 +65,34 @@ TEST_F(ShufflesTest, AnOutputWithAReplicaIsReadThereAndNoMapRunsAgain) {
 }
 
 TEST_F(ShufflesTest, ATableIsSentOncePerVersionAndNode) {
-  shuffles_.refresh(*job_);
+  of_.shuffles.refresh(*job_);
   finish_maps();
-  shuffles_.send_locations(*job_, *maps_, NodeId(1));
-  shuffles_.send_locations(*job_, *maps_, NodeId(1));
-  shuffles_.send_locations(*job_, *maps_, NodeId(2));
+  of_.shuffles.send_locations(*job_, *maps_, NodeId(1));
+  of_.shuffles.send_locations(*job_, *maps_, NodeId(1));
+  of_.shuffles.send_locations(*job_, *maps_, NodeId(2));
   const auto tables = parts_.all<ShuffleLocations>();
   ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].outputs, tables[1].outputs) << "shared";
   maps_->locations.change();
-  shuffles_.send_locations(*job_, *maps_, NodeId(1));
+  of_.shuffles.send_locations(*job_, *maps_, NodeId(1));
   EXPECT_EQ(parts_.all<ShuffleLocations>().size(), 3u);
 }
 
 TEST_F(ShufflesTest, AReleasedShuffleIsDroppedWhenNobodyReadsItAndMadeAgainWhenSomebodyMust) {
-  shuffles_.refresh(*job_);
+  of_.shuffles.refresh(*job_);
   finish_maps();
   job_->release_pending.insert(StageId(0));
   maps_->released = true;
-  shuffles_.refresh(*job_);
+  of_.shuffles.refresh(*job_);
   EXPECT_FALSE(maps_->dropped) << "its reader is active";
   for (std::uint32_t i = 0; i < 2; ++i) parts_.finish(parts_.run(*job_, *readers_, i, 1));
   readers_->action.reset();
-  shuffles_.complete(*job_, *readers_);
+  of_.shuffles.complete(*job_, *readers_);
   EXPECT_TRUE(maps_->dropped);
   EXPECT_EQ(parts_.all<ReleaseShuffle>().size(), 2u) << "to the nodes of its outputs";
   StageRecord& again = parts_.stage(*job_, test::result(test::reader(2, {0}, 2, 0)));
   again.action = ActionId(1);
-  shuffles_.refresh(*job_);
+  of_.shuffles.refresh(*job_);
   EXPECT_FALSE(maps_->dropped);
   EXPECT_TRUE(maps_->active);
   EXPECT_EQ(maps_->info->pending.count(), 2u);
@@ -105,7 +100,7 @@ TEST_F(ShufflesTest, AReleasedShuffleIsDroppedWhenNobodyReadsItAndMadeAgainWhenS
 
 TEST_F(ShufflesTest, SmallPartitionsAreMergedWhenAllInputsAreComplete) {
   readers_->plan.branches[0].mergeable = true;
-  shuffles_.refresh(*job_);
+  of_.shuffles.refresh(*job_);
   parts_.context.view.exclude(NodeId(1), Time(1));
   parts_.context.view.set_capacity(NodeId(2), {.cpu = 1});
   finish_maps();
@@ -114,14 +109,14 @@ TEST_F(ShufflesTest, SmallPartitionsAreMergedWhenAllInputsAreComplete) {
 }
 
 TEST_F(ShufflesTest, ReportsSayWhyTasksWait) {
-  shuffles_.refresh(*job_);
+  of_.shuffles.refresh(*job_);
   const JobExplanation waiting = explain_job(parts_.context, *job_);
   ASSERT_EQ(waiting.waiting.size(), 2u);
   EXPECT_EQ(waiting.waiting[0].reason, "2 of 2 workers have cpu=1 free");
   EXPECT_EQ(waiting.waiting[1].why, WaitingTasks::Why::parents);
   parts_.context.record_reason(JobId(1), StageId(0), "its pool is full");
   EXPECT_EQ(explain_job(parts_.context, *job_).waiting[0].reason, "its pool is full (2 of 2 workers have cpu=1 free)");
-  const JobStatus status = status_of(parts_.context.view, rounds_, *job_, true);
+  const JobStatus status = status_of(parts_.context.view, of_.rounds, *job_, true);
   EXPECT_EQ(status.stages[0].reason, "its pool is full");
   EXPECT_TRUE(status.stages[1].waiting);
 }
