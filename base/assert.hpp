@@ -1,5 +1,5 @@
-// WEFT_ASSERT states an invariant of ours. It stays on in release builds; a violation is a bug and ends the process at once,
-// because going on could turn a wrong state into a wrong answer. Never for input: what comes from outside is a Result.
+// WEFT_ASSERT states an invariant of weft. It stays on in release builds. A violation is a bug and ends the process at once,
+// because continuing could turn a wrong state into a wrong result. Do not use it for input: bad input is a Result.
 #pragma once
 
 namespace weft {

@@ -1,4 +1,4 @@
-// What a machine tells of itself beside amounts, for schedulers: NAME=VALUE.
+// Facts about a machine, for schedulers, that are not amounts: NAME=VALUE.
 #pragma once
 
 #include <map>
@@ -9,7 +9,8 @@
 
 namespace weft {
 
-/// By name, blanks around both cut off; invalid_argument for what is not NAME=VALUE, or is there twice.
+/// Returns the values by name, without blanks around either. invalid_argument for a text that is not NAME=VALUE, and for a name
+/// that is given twice.
 Result<std::map<std::string, std::string>> parse_attributes(std::span<const std::string> attributes);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Byte sequences: views, an owned uninitialised buffer, and a refcounted immutable slice for zero-copy hand-over.
+// Byte sequences: views, a buffer with one owner, and immutable bytes with several owners that are handed over without a copy.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ using MutableBytes = std::span<std::byte>;
 inline ByteView as_bytes(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 inline std::string_view as_chars(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Owned bytes of fixed capacity, not initialised, aligned to 16. Move-only; empty once moved from. Throws std::bad_alloc.
+/// Owns bytes of a fixed size, which are not initialised and are aligned to 16. It can be moved but not copied; a Buffer that was
+/// moved from is empty. Allocation throws std::bad_alloc. Not thread-safe.
 class Buffer {
  public:
   Buffer() = default;
@@ -35,7 +36,7 @@ class Buffer {
   bool empty() const { return size_ == 0; }
   ByteView view() const { return {data_.get(), size_}; }
   MutableBytes span() { return {data_.get(), size_}; }
-  /// Forgets the bytes past `size`, which must not be larger than size(). Frees nothing.
+  /// Shortens the buffer to `size`, which must not exceed size(). Frees no memory.
   void truncate(std::size_t size);
 
  private:
@@ -43,7 +44,8 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-/// Immutable bytes together with whatever keeps them alive (a Buffer, a mapping, a segment). Copies are cheap.
+/// Immutable bytes together with the object that keeps them alive (a Buffer, a mapping, a segment). Copies are cheap and share the
+/// owner; any thread may read them.
 struct SharedBytes {
   ByteView bytes;
   std::shared_ptr<const void> owner;

@@ -1,4 +1,4 @@
-// The control groups of this process, as far as memory goes: what limits them, and whom the kernel has killed for want of it.
+// The memory controller of this process's control groups: their limit, and how many processes the kernel killed for lack of memory.
 //
 // A group may lie anywhere below the mounted hierarchy, limits may be in any group above it, and a container may see its own part
 // of the hierarchy only. So the group is found from /proc/self/cgroup and the mount from /proc/self/mountinfo, for version 1
@@ -14,14 +14,14 @@ namespace weft {
 
 struct MemoryLimit {
   std::uint64_t bytes = 0;
-  std::string group;  // whose limit it is: its directory
+  std::string group;  // the directory of the group that has this limit
 };
 
-/// The tightest limit on memory of the process's groups and those above them: memory.max and memory.high, or
-/// memory.limit_in_bytes. Nothing when none is set, or when none can be read. `root` is where /proc and /sys are looked for.
+/// Returns the tightest memory limit of the process's groups and their ancestors: memory.max and memory.high, or
+/// memory.limit_in_bytes. Returns nothing when no limit is set or none can be read. `root` is the directory that has proc and sys.
 std::optional<MemoryLimit> memory_limit(const std::filesystem::path& root = "/");
 
-/// How many processes of this process's groups the kernel has killed because memory ran out, ever; 0 when it does not say.
+/// Returns how many processes of this process's groups the kernel has ever killed because memory ran out; 0 when that is not known.
 std::uint64_t memory_kills(const std::filesystem::path& root = "/");
 
 }  // namespace weft

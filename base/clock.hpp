@@ -1,4 +1,5 @@
-// Time as a parameter: whoever needs it is handed a Clock (or, in sans-I/O code, a TimePoint), so tests and simulations own it.
+// Time as a parameter: code that needs the time is given a Clock, or a TimePoint where it does no I/O, so that tests and
+// simulations control it.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ constexpr double in_seconds(Duration duration) { return std::chrono::duration<do
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Never goes backwards. Any thread; does not block.
+  /// Returns the current time, which never goes backwards. Any thread may call it; it does not block.
   virtual TimePoint now() const = 0;
 };
 
@@ -24,7 +25,7 @@ class SystemClock final : public Clock {
   TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
 
-/// Stands still until told otherwise.
+/// Stands still except for advance(). Any thread may use it.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(TimePoint start = TimePoint{}) : now_(start.time_since_epoch().count()) {}

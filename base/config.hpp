@@ -7,8 +7,8 @@
 //     config.duration("worker.heartbeat", settings.heartbeat, "Time between two reports to the master");
 //   }
 //
-// Loading assigns the keys that are present. Anything not declared is an error that names key, line and the nearest known key.
-// Nothing is assigned unless the whole file is good.
+// Loading assigns the keys that are present. A key that is not declared is an error that names the key, its line and the nearest
+// known key. A file with any error assigns nothing.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,15 @@ namespace weft {
 
 class Config {
  public:
-  // `key` is dotted ("table.name"); declaring one twice is a bug. The variable must outlive the Config.
+  // Each declares one key, "table.name", for a variable that must outlive the Config and holds the default. Declaring a key twice
+  // is a bug. `doc` appears in describe().
   void text(std::string key, std::string& variable, std::string doc);
   void flag(std::string key, bool& variable, std::string doc);
   void real(std::string key, double& variable, std::string doc);
   void size(std::string key, std::uint64_t& variable, std::string doc);
   void duration(std::string key, Duration& variable, std::string doc);
   void list(std::string key, std::vector<std::string>& variable, std::string doc);
-  /// Values outside [low, high] or of the type are refused.
+  /// Refuses values outside [low, high] or outside the range of T.
   template <class T>
   void integer(std::string key, T& variable, std::string doc, std::int64_t low = lowest<T>(), std::int64_t high = highest<T>()) {
     add_integer(
@@ -42,14 +43,16 @@ class Config {
         std::move(doc), low, high);
   }
 
-  /// invalid_argument: "weft.toml:12: unknown key 'worker.memroy' (did you mean 'worker.memory'?)".
+  /// Reads a file and assigns its keys. Errors are invalid_argument with file and line, as in "weft.toml:12: unknown key
+  /// 'worker.memroy' (did you mean 'worker.memory'?)", or the failure to read the file.
   Result<void> load_file(const std::filesystem::path& path);
-  /// `source` names the text in errors.
+  /// The same for a text; `source` names it in errors.
   Result<void> load_text(std::string_view toml, std::string_view source);
-  /// One setting from a command line: "worker.memory=2GiB". Text needs no quotes; lists are separated by commas.
+  /// Assigns one key from a command line: "worker.memory=2GiB". Text needs no quotes; elements of lists are separated by commas.
+  /// invalid_argument when the key is unknown or the value is not of its type.
   Result<void> set(std::string_view assignment);
 
-  /// A TOML file of all keys with their documentation, types and defaults (values when declared).
+  /// Returns a TOML file of all keys with their documentation, types and defaults (the values at their declaration).
   std::string describe() const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-/// The checksum of `bytes`, or of what came before (whose checksum is `before`) followed by `bytes`:
+/// Returns the checksum of `bytes`, or of earlier bytes with the checksum `before` followed by `bytes`:
 /// crc32c(b, crc32c(a)) == crc32c(a + b), and crc32c({}) == 0.
 std::uint32_t crc32c(ByteView bytes, std::uint32_t before = 0);
 

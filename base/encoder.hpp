@@ -26,13 +26,13 @@ class CodecError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Append-only buffer; keeps its capacity over clear(). In memory of its own, or in somebody's room until that is too small.
-/// Move-only. Throws std::bad_alloc.
+/// An append-only buffer that keeps its capacity over clear(). It owns its memory, or uses memory of the caller until that is too
+/// small. It can be moved but not copied. Appending throws std::bad_alloc.
 class Encoder {
  public:
   Encoder() = default;
   explicit Encoder(std::size_t capacity) { reserve(capacity); }
-  /// Empty; `room` must outlive what is written there.
+  /// Makes an empty encoder that writes into `room`, which must outlive it.
   explicit Encoder(MutableBytes room) : data_(room.data()), capacity_(room.size()), own_(false) {}
   Encoder(Encoder&& other) noexcept { swap(other); }
   Encoder& operator=(Encoder&& other) noexcept {
@@ -44,7 +44,7 @@ class Encoder {
     if (own_) std::free(data_);
   }
 
-  /// `size` more bytes, not initialised; valid until the next call.
+  /// Appends `size` bytes, not initialised, and returns them. The pointer is valid until the next call.
   std::byte* grow(std::size_t size) {
     if (size > capacity_ - size_) [[unlikely]]
       make_room(size);
@@ -79,10 +79,10 @@ class Encoder {
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
-  /// False while all is in the room it was given.
+  /// Returns false while everything is in the caller's memory.
   bool owns_memory() const { return own_; }
   void clear() { size_ = 0; }
-  /// Takes back everything past `size`, which must not be larger than size().
+  /// Shortens the content to `size`, which must not exceed size().
   void truncate(std::size_t size) { size_ = size; }
   void reserve(std::size_t capacity) {
     if (capacity > capacity_) make_room(capacity - size_);
@@ -113,7 +113,7 @@ class Encoder {
   bool own_ = true;
 };
 
-/// A cursor over bytes that live elsewhere. Reading past the end throws CodecError.
+/// A cursor over bytes that it does not own and that must outlive it. Reading past the end throws CodecError.
 class Decoder {
  public:
   explicit Decoder(ByteView bytes) : cursor_(bytes.data()), end_(bytes.data() + bytes.size()) {}
@@ -134,7 +134,8 @@ class Decoder {
     const auto first = take_value<std::uint8_t>();
     return first < 0x80 ? first : long_varint(first);
   }
-  /// A number of things that each take at least one byte; more than remain is an error, so that it can be believed.
+  /// Reads the number of elements that follow and take at least one byte each. More than the bytes that remain is an error, so
+  /// callers may reserve that many.
   std::size_t take_count() {
     const std::uint64_t count = take_varint();
     if (count > remaining()) [[unlikely]]

@@ -1,4 +1,4 @@
-// A file descriptor with one owner. Closing errors are ignored: whoever needs durability syncs first.
+// A file descriptor with one owner, which closes it. Errors of closing are ignored: callers that need durability sync first.
 #pragma once
 
 #include <utility>
@@ -25,7 +25,7 @@ class Fd {
   bool valid() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }
   void reset();
-  /// A second descriptor for the same open file (close-on-exec); invalid when the process has no more.
+  /// Returns a second descriptor of the same open file (close-on-exec), or an invalid one when the process has no descriptor left.
   Fd duplicate() const;
 
  private:

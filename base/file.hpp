@@ -1,4 +1,5 @@
-// Whole files and temporary directories. Data paths have readers of their own; this is for settings, logs and small files.
+// Whole files and temporary directories, for settings, logs and small files. Data paths have readers of their own. All functions
+// block, and all errors name the path.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,18 @@
 
 namespace weft {
 
-/// The file's content; resource_exhausted when it is larger than `limit`. Errors name the path.
+/// Returns the file's content; resource_exhausted when it is larger than `limit` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit = 64u << 20);
-/// Writes all of `bytes` at the descriptor's position.
+/// Writes all of `bytes` at the descriptor's position. After an error, some of them may be written.
 Result<void> write_all(int fd, ByteView bytes);
-/// Creates or replaces the file atomically (temporary name beside it, sync, rename).
+/// Creates or replaces the file atomically and durably (temporary name beside it, sync, rename). After an error the old file is
+/// there.
 Result<void> write_file(const std::filesystem::path& path, std::string_view content);
 
-/// A fresh directory (mode 0700), removed with everything in it on destruction. Move-only.
+/// Owns a new directory (mode 0700) and removes it with everything in it on destruction. It can be moved but not copied.
 class TempDir {
  public:
-  /// `<parent>/<prefix>XXXXXX`; the default parent is $TMPDIR or /tmp.
+  /// Makes `<parent>/<prefix>XXXXXX`. An empty parent means $TMPDIR, or /tmp.
   static Result<TempDir> create(const std::string& prefix = "weft-", const std::filesystem::path& parent = {});
   TempDir(TempDir&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   TempDir& operator=(TempDir&& other) noexcept;

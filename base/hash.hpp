@@ -1,5 +1,6 @@
 // Hashes: XXH3 over bytes (inlined, because keys are short), mixing of integers, and the 128-bit hash that names file contents.
-// None of them resists an adversary. All are stable across machines and versions: partitions and cached binaries depend on it.
+// None of them resists an adversary. All are the same on every machine and in every version, because partitions and cached binaries
+// depend on them.
 #pragma once
 
 #include <compare>
@@ -29,12 +30,12 @@ constexpr std::uint64_t mix64(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-/// Order-dependent combination of two hashes.
+/// Combines two hashes; their order matters.
 constexpr std::uint64_t hash_combine(std::uint64_t first, std::uint64_t second) {
   return mix64(first + 0x9e3779b97f4a7c15ULL + mix64(second));
 }
 
-/// Names the content of a file or a plan.
+/// The name of the content of a file or a plan.
 struct Hash128 {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -42,9 +43,9 @@ struct Hash128 {
 };
 
 Hash128 hash128(ByteView bytes);
-/// Reads the file once. The error names the path.
+/// Returns hash128() of the file's content, which it reads once. The error names the path. Blocks.
 Result<Hash128> hash_file(const std::filesystem::path& path);
-/// 32 lower-case hexadecimal digits.
+/// Returns 32 lower-case hexadecimal digits.
 std::string to_string(const Hash128& hash);
 /// The reverse of to_string(); invalid_argument otherwise.
 Result<Hash128> parse_hash128(std::string_view text);

@@ -1,4 +1,5 @@
-// Strong ids: a StageId is never mistaken for a JobId. Plain values, ordered, hashable, printable.
+// Strong ids: the compiler refuses a StageId where a JobId is wanted. They are plain values that can be ordered, hashed and
+// printed.
 #pragma once
 
 #include <compare>
@@ -36,14 +37,14 @@ struct TaskId {
   friend constexpr auto operator<=>(const TaskId&, const TaskId&) = default;
 };
 
-/// One try at a task. Attempts are numbered from 0; every result is fenced by this id.
+/// One attempt at a task. Attempts are numbered from 0. Every result carries this id, so that late results can be refused.
 struct AttemptId {
   TaskId task;
   std::uint32_t attempt = 0;
   friend constexpr auto operator<=>(const AttemptId&, const AttemptId&) = default;
 };
 
-/// "job 3 stage 1 task 17" / "… attempt 2".
+/// Return "job 3 stage 1 task 17", and the same with " attempt 2".
 std::string to_string(const TaskId& id);
 std::string to_string(const AttemptId& id);
 

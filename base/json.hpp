@@ -13,10 +13,11 @@
 
 namespace weft {
 
-/// `text` as a JSON string literal, quotes included.
+/// Returns `text` as a JSON string literal, quotes included.
 std::string json_quoted(std::string_view text);
 
-/// Commas and nesting are kept by the writer; a misuse (value without key in an object, unbalanced end) is asserted.
+/// Builds one JSON text. The writer takes care of commas and nesting; misuse (a value without a key in an object, an end without
+/// its begin) is asserted. Not thread-safe.
 class JsonWriter {
  public:
   JsonWriter& begin_object();
@@ -29,19 +30,19 @@ class JsonWriter {
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
   JsonWriter& value(std::same_as<bool> auto flag) { return literal(flag ? "true" : "false"); }
-  /// Infinities and NaN have no JSON form and become null.
+  /// Infinities and NaN become null, because JSON has no form for them.
   JsonWriter& value(double number);
   template <std::integral T>
   requires(!std::same_as<T, bool> && !std::same_as<T, char>) JsonWriter& value(T number) { return literal(std::to_string(number)); }
   JsonWriter& null() { return literal("null"); }
 
-  /// key(name) and value(v) in one.
+  /// Calls key(name) and value(content).
   template <class T>
   JsonWriter& member(std::string_view name, const T& content) {
     return key(name).value(content);
   }
 
-  /// Complete once every begin has its end.
+  /// Returns what was written so far; it is complete when every begin has its end.
   const std::string& text() const { return text_; }
 
  private:

@@ -6,7 +6,7 @@
 //     return json.skip();
 //   }));
 //
-// Every error is `corrupt` and begins with "source:line: ". After an error the reader is of no more use.
+// Every error is `corrupt` and begins with "source:line: ". After an error the reader must not be used any more.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,15 @@ class JsonReader {
  public:
   enum class Kind : std::uint8_t { object, array, text, number, flag, null, end, other };
 
-  /// Both must outlive the reader. `first_line` is the number of the text's first line within the source.
+  /// `text` and `source` must outlive the reader. `first_line` is the number of the text's first line within the source.
   JsonReader(std::string_view text, std::string_view source, std::uint64_t first_line = 1)
       : text_(text), source_(source), first_line_(first_line) {}
 
-  /// What comes next; `end` at the end of the text, `other` for what begins no value.
+  /// Returns the kind of the next value without consuming it: `end` at the end of the text, `other` for what begins no value.
   Kind peek();
 
-  /// `member(key)` is called for each member in order and must consume its value. The key is valid until then.
+  /// Reads an object. Calls `member(key)` for each member in order, which must consume the value; the key is valid during the
+  /// call. An error of `member` ends the reading and is returned.
   template <class Member>
   Result<void> object(Member&& member) {
     WEFT_TRY(enter('{', "an object"));
@@ -40,7 +41,7 @@ class JsonReader {
       WEFT_TRY(member(std::string_view(key)));
     }
   }
-  /// `item()` is called for each element and must consume it.
+  /// Reads an array. Calls `item()` for each element, which must consume it. An error of `item` ends the reading and is returned.
   template <class Item>
   Result<void> array(Item&& item) {
     WEFT_TRY(enter('[', "an array"));
@@ -51,18 +52,18 @@ class JsonReader {
     }
   }
 
-  /// Escapes resolved; surrogate pairs become UTF-8, lone surrogates U+FFFD.
+  /// Reads a text and resolves its escapes; surrogate pairs become UTF-8, lone surrogates U+FFFD.
   Result<std::string> text();
   Result<double> number();
-  /// A number without fraction within int64 (1e3 and 5.0 count).
+  /// Reads a number without a fraction that fits into int64 (1e3 and 5.0 count).
   Result<std::int64_t> integer();
   Result<bool> flag();
-  /// Consumes one value of any kind, checking its form.
+  /// Consumes one value of any kind and checks its form.
   Result<void> skip();
-  /// Nothing but white space is left.
+  /// Succeeds when only white space is left.
   Result<void> finish();
 
-  /// "source:line: reason" for where the reader stands.
+  /// Returns "source:line: reason" with the line that the reader has reached.
   Error error(std::string_view reason) const;
 
  private:

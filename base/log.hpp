@@ -1,6 +1,6 @@
 // Logging: one line per event, `2026-01-31T12:00:00.123Z warn  worker: text`, written with one system call to one descriptor.
 //
-// Whoever logs holds a Log with its component's name; level and descriptor belong to the process and are set once by main().
+// Each component has a Log with its name. The level and the descriptor belong to the process; main() sets them once.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,12 @@ enum class LogLevel : std::uint8_t { debug, info, warn, error, off };
 Result<LogLevel> parse_log_level(std::string_view text);
 std::string_view log_level_name(LogLevel level);
 
-/// For main(): where lines go (default stderr) and from which level (default warn). Any thread.
+/// Sets the descriptor to which lines go (before the first call: stderr) and the lowest level that is written (warn). For main();
+/// any thread may call it. The descriptor must stay open.
 void configure_logging(LogLevel level, int fd = 2);
 
-/// A component's voice. Cheap to copy; any thread; never fails (a line that cannot be written is lost).
+/// Writes the lines of one component. Any thread may use it, copies are cheap, and calls never fail: a line that cannot be
+/// written is lost.
 class Log {
  public:
   explicit Log(std::string component) : component_(std::move(component)) {}
@@ -44,7 +46,7 @@ class Log {
     write(LogLevel::error, format, fmt::make_format_args(args...));
   }
 
-  /// For callers that would work to compose a line.
+  /// Tells whether lines of this level are written, for callers to whom composing a line is expensive.
   static bool enabled(LogLevel level);
   const std::string& component() const { return component_; }
 

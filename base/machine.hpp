@@ -1,4 +1,4 @@
-// What this machine gives its processes, what it is called, and who runs them.
+// The memory of this machine, its name, and the user of this process.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace weft {
 
-/// Bytes of memory of the machine, or the tightest limit of the control groups above this process when that is less (not less than
-/// 32 MiB). What cannot be read limits nothing.
+/// Returns the bytes of memory of the machine, or the tightest limit of this process's control groups when that is less (but at
+/// least 32 MiB). A limit that cannot be read is ignored.
 std::uint64_t machine_memory();
-/// Its host name; "localhost" when it has none.
+/// Returns the host name, or "localhost" when there is none.
 std::string machine_name();
-/// Who runs this process: the login name of its user id, or the number when there is none.
+/// Returns the login name of this process's user id, or the number when the user has no name.
 std::string user_name();
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Checksums of mapped files, whose disk may fail or whose end may be cut off while they are read.
+// Checksums of mapped files, whose disk may fail, or which may be truncated, while they are read.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace weft {
 
-/// crc32c() of bytes of a mapped file: nothing when its disk does not give them, or when the file no longer reaches so far.
-/// Elsewhere such a read ends the process with SIGBUS; the first call installs a handler of that signal, which leaves every fault
-/// outside this function to whoever handled the signal before. Costs a few nanoseconds more than crc32c(), on any thread.
+/// Returns crc32c() of bytes of a mapped file, or nothing when the disk does not deliver them or the file has become shorter.
+/// (Any other such read ends the process with SIGBUS.) The first call installs a handler of SIGBUS, which passes every fault
+/// outside this function on to the previous handler. Any thread may call it; it costs a few nanoseconds more than crc32c().
 std::optional<std::uint32_t> crc32c_of_mapped(ByteView bytes);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// Owned<T>: the type that holds a record of type T after the memory behind its views is gone. string_view becomes string,
-// pairs, tuples, optionals, arrays and vectors change with their parts, everything else stays what it is.
+// Owned<T> is the type that holds a record of type T after the memory behind its views is gone: string_view becomes string; pairs,
+// tuples, optionals, arrays and vectors change with their parts; every other type stays the same.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct OwnedType {
 template <class T>
 using Owned = typename OwnedType<T>::type;
 
-/// A copy of the record that owns all it refers to.
+/// Returns a copy of the record that owns everything to which it refers.
 template <class T>
 Owned<T> to_owned(T value) {
   return OwnedType<T>::from(std::move(value));
@@ -103,7 +103,8 @@ struct HoldsView {
 };
 }  // namespace detail
 
-/// Records of type T refer to memory they don't own. A plain struct with a string_view field does, and Owned<T> cannot help it.
+/// True when records of type T refer to memory that they do not own. A plain struct with a string_view field does, and Owned<T>
+/// does not change that.
 template <class T>
 inline constexpr bool kHoldsViews = detail::HoldsView<T>::value;
 

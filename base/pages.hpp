@@ -1,5 +1,5 @@
-// Memory in large pieces. Touching fresh memory costs about as much as filling it (the kernel clears every page first: under 2 GB/s
-// per thread here), so pieces that one task has left are given to the next.
+// Large pieces of memory that are used again. The kernel clears every fresh page, which costs about as much as filling it (under
+// 2 GB/s per thread here), so pieces that one task has returned are given to the next.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace weft {
 
-/// Keeps what tasks give back, up to a bound. Outlives its pieces. Any thread.
+/// Keeps pieces that tasks return, up to a bound. It must outlive the Pages taken from it. Any thread may use it.
 class PagePool {
  public:
-  /// What is in use and what is kept never add up to more than `capacity` because of what is kept.
+  /// Keeps only as much as fits into `capacity` bytes beside the pieces in use. Pieces in use may exceed it.
   explicit PagePool(std::uint64_t capacity) : capacity_(capacity) {}
   ~PagePool();
   PagePool(const PagePool&) = delete;
@@ -40,11 +40,13 @@ class PagePool {
   std::uint64_t used_ = 0;
 };
 
-/// One piece, aligned to 64 bytes at least; large ones to a huge page, and of huge pages where the system has them. Move-only.
+/// Owns one piece of memory, aligned to at least 64 bytes. Large pieces are aligned to a huge page and consist of huge pages where
+/// the system has them. It can be moved but not copied.
 class Pages {
  public:
   Pages() = default;
-  /// From `pool`, unless that is null or the piece too small to be worth keeping. Throws std::bad_alloc.
+  /// Take the piece from `pool` and return it there at the end. With a null pool, and for small pieces, the memory comes from the
+  /// system. Both throw std::bad_alloc.
   static Pages zeroed(std::size_t bytes, PagePool* pool) { return Pages(bytes, pool, true); }
   static Pages uninitialized(std::size_t bytes, PagePool* pool) { return Pages(bytes, pool, false); }
   Pages(Pages&& other) noexcept { swap(other); }

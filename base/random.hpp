@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// Satisfies UniformRandomBitGenerator. Not thread-safe.
+/// A generator that satisfies UniformRandomBitGenerator. Not thread-safe.
 class Random {
  public:
   using result_type = std::uint64_t;
@@ -20,7 +20,7 @@ class Random {
     for (auto& word : state_) word = split_mix(seed);
   }
 
-  /// The `stream`-th of many independent generators of one seed.
+  /// Makes the `stream`-th of many independent generators of one seed.
   constexpr Random(std::uint64_t seed, std::uint64_t stream) : Random(seed ^ (stream + 1) * 0xd1342543de82ef95ULL) {}
 
   static constexpr result_type min() { return 0; }
@@ -38,7 +38,7 @@ class Random {
     return result;
   }
 
-  /// Uniform in [0, bound); unbiased (Lemire 2019). `bound` must not be 0.
+  /// Returns a number uniform in [0, bound), unbiased (Lemire 2019). `bound` must not be 0.
   constexpr std::uint64_t below(std::uint64_t bound) {
     WEFT_ASSERT(bound != 0);
     auto product = widen((*this)(), bound);
@@ -49,7 +49,7 @@ class Random {
     return static_cast<std::uint64_t>(product >> 64);
   }
 
-  /// Uniform in [low, high], both included.
+  /// Returns a number uniform in [low, high], both included.
   constexpr std::int64_t between(std::int64_t low, std::int64_t high) {
     WEFT_ASSERT(low <= high);
     const std::uint64_t width = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
@@ -57,13 +57,13 @@ class Random {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
   }
 
-  /// Uniform in [0, 1) with 53 bits.
+  /// Returns a number uniform in [0, 1) with 53 bits.
   constexpr double uniform() { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
 
-  /// True with the given probability.
+  /// Returns true with the given probability.
   constexpr bool chance(double probability) { return uniform() < probability; }
 
-  /// An independent generator, for a part that must not disturb the numbers of the others.
+  /// Makes an independent generator, for a part that must not change the numbers of the others.
   constexpr Random fork() { return Random((*this)()); }
 
  private:

@@ -1,7 +1,7 @@
 // Errors as values: every expected failure of weft travels as Result<T>.
 //
-// An Error has a closed code (what a caller may react to), a message (one line, says what happened and what to do) and an
-// optional cause. Bugs use WEFT_ASSERT (base/assert.hpp); exceptions exist only around user code and third-party libraries.
+// An Error has a code to which callers may react, a message of one line that says what happened and what to do, and an optional
+// cause. A bug is not an Error: it is asserted (base/assert.hpp). Exceptions exist only around user code and third-party libraries.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace weft {
 
-/// What a caller may react to. Add a code only when some caller does.
+/// The kinds of failure to which callers react. Add one only when some caller does.
 enum class Code : std::uint8_t {
-  invalid_argument = 1,    // the user asked for something that cannot be
+  invalid_argument = 1,    // the user requested something impossible
   not_found = 2,           // a file, job, worker, … does not exist
   already_exists = 3,      // output exists, duplicate name
   unavailable = 4,         // peer gone, block lost: worth another try
@@ -28,17 +28,18 @@ enum class Code : std::uint8_t {
   user_code = 10,          // a user's function threw, crashed or never ended
   cancelled = 11,          // killed on request
   io = 12,                 // the operating system refused
-  internal = 13,           // a fault of weft's own
+  internal = 13,           // a fault of weft itself
 };
 
 std::string_view code_name(Code code);
 
-/// A failure with its causal chain. Cheap to move; copies share the cause.
+/// A failure and the chain of its causes. It is a value: moving is cheap, and copies share the cause, which never changes. Any
+/// thread may use its own copy.
 class [[nodiscard]] Error {
  public:
   Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
 
-  /// The same failure seen from one level up: `message: cause`. Keeps the cause's code unless `code` is given.
+  /// Returns this failure as the cause of a new one with `message`. The new one has this one's code unless `code` is given.
   Error wrap(std::string message) &&;
   Error wrap(Code code, std::string message) &&;
 
@@ -46,7 +47,7 @@ class [[nodiscard]] Error {
   const std::string& message() const { return message_; }
   const Error* cause() const { return cause_.get(); }
 
-  /// One line: "message: cause: cause of the cause".
+  /// Returns one line: "message: cause: cause of the cause".
   std::string to_string() const;
 
  private:
@@ -58,12 +59,12 @@ class [[nodiscard]] Error {
 template <class T = void>
 using Result = tl::expected<T, Error>;
 
-/// `return fail(Code::not_found, "…")` from any function that returns a Result.
+/// Makes the value that a function with a Result returns on failure: `return fail(Code::not_found, "…");`.
 inline tl::unexpected<Error> fail(Code code, std::string message) { return tl::unexpected<Error>(Error(code, std::move(message))); }
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
-/// An error from errno: "what: No such file or directory". ENOENT, EEXIST, ENOSPC, EMFILE and ENOMEM get their codes, the rest is
-/// Code::io.
+/// Makes an Error of an errno value: "what: No such file or directory". ENOENT, EEXIST, ENOSPC, EMFILE and ENOMEM have codes of
+/// their own; all others become Code::io.
 Error errno_error(std::string what, int errno_value);
 
 }  // namespace weft
@@ -71,14 +72,15 @@ Error errno_error(std::string what, int errno_value);
 #define WEFT_CONCAT_INNER(a, b) a##b
 #define WEFT_CONCAT(a, b) WEFT_CONCAT_INNER(a, b)
 
-/// Returns the error of a Result<...> expression from the enclosing function, or goes on.
+/// Evaluates an expression of type Result<…>. On failure the enclosing function returns the error; on success execution continues.
 #define WEFT_TRY(expression)                                               \
   do {                                                                     \
     if (auto weft_try_result = (expression); !weft_try_result.has_value()) \
       return ::weft::fail(std::move(weft_try_result).error());             \
   } while (false)
 
-/// `WEFT_ASSIGN(auto file, open(path));` declares or assigns, or returns the error.
+/// Evaluates an expression of type Result<T>. On success its value initialises or is assigned to `target`; on failure the enclosing
+/// function returns the error: `WEFT_ASSIGN(auto file, open(path));`. Use it as a statement of its own, not as the body of an `if`.
 #define WEFT_ASSIGN(target, expression) WEFT_ASSIGN_INNER(WEFT_CONCAT(weft_result_, __LINE__), target, expression)
 #define WEFT_ASSIGN_INNER(name, target, expression)                    \
   auto name = (expression);                                            \

@@ -1,4 +1,5 @@
-// The temporary directory of a run of a master, worker or driver; what killed ones left is removed by the next of the same user.
+// The temporary directory of one run of a master, worker or driver. Directories that killed processes left behind are removed by
+// the next process of the same user.
 #pragma once
 
 #include <filesystem>
@@ -11,13 +12,15 @@
 
 namespace weft {
 
-/// Held by a lock (flock) on the file `lock` in it, which ends with the process, whatever ends it. Removed with the object.
+/// Owns the directory and removes it on destruction. A lock (flock) on the file `lock` in it shows that it is in use; the lock
+/// ends with the process, whatever ends that.
 class RunDirectory {
  public:
-  /// Sweeps `parent` (default: $TMPDIR or /tmp), then makes `weft-KIND-XXXXXX` in it. KIND is one of master, worker, private, run.
+  /// Calls sweep(parent), then makes `weft-KIND-XXXXXX` in it. KIND is master, worker, private or run. An empty parent means
+  /// $TMPDIR, or /tmp.
   static Result<RunDirectory> create(const std::string& kind, const std::filesystem::path& parent = {});
-  /// Removes directories of runs of this user that are over: their lock is there, and free. What is another user's, a symbolic link
-  /// or without a lock file is left alone. How many were removed.
+  /// Removes this user's directories of runs that are over, which have a lock file that nobody holds, and returns their number. It
+  /// leaves symbolic links, directories of other users, and directories without a lock file alone.
   static std::size_t sweep(const std::filesystem::path& parent);
 
   const std::filesystem::path& path() const { return directory_.path(); }

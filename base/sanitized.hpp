@@ -1,4 +1,4 @@
-// Whether this was built with a sanitizer, which takes signals, memory and reads past an object's end for itself.
+// Whether this was built with a sanitizer, which handles signals and memory itself and reports reads past an object's end.
 #pragma once
 
 namespace weft {

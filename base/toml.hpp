@@ -27,7 +27,7 @@
 
 namespace weft {
 
-/// invalid_argument, one line: "pools.toml:12: …" (`source` names the text).
+/// Parses `text`. An error is invalid_argument with one line that begins with `source` and the line: "pools.toml:12: …".
 Result<toml::table> parse_toml(std::string_view text, std::string_view source);
 
 }  // namespace weft

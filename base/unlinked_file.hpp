@@ -8,7 +8,8 @@
 
 namespace weft {
 
-/// Open for reading and writing. Where the file system knows no files without names, one is made and its name removed at once.
+/// Returns a new file in `directory`, open for reading and writing. Where the file system has no files without names, a named one
+/// is made and its name removed at once. The error names the directory.
 Result<Fd> unlinked_file(const std::string& directory);
 
 }  // namespace weft

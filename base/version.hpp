@@ -1,4 +1,4 @@
-// The version of this build: spoken in handshakes, shown by --version.
+// The version of this build, which is sent in handshakes and shown by --version.
 #pragma once
 
 #include <string_view>

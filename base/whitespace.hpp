@@ -74,7 +74,7 @@ inline std::uint64_t whitespace_mask(const char* from) { return portable_whitesp
 
 }  // namespace detail
 
-/// Bit i: from[i] is whitespace, or i >= size. Of a longer text only the first 64 bytes are looked at.
+/// Returns a mask whose bit i is set when from[i] is whitespace or i >= size. Of a longer text it reads only the first 64 bytes.
 [[gnu::always_inline]] inline std::uint64_t whitespace_mask(const char* from, std::size_t size) {
   constexpr std::size_t kBytes = detail::kMaskBytes;
   if (size >= kBytes) return detail::whitespace_mask(from);

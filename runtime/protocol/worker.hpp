@@ -38,7 +38,7 @@ struct Register {
   std::map<std::string, std::string> attributes;
   std::vector<std::string> local_data{};  // directories whose files lie on its machine
   std::string capacity{};                 // of other resources than its slots: "memory=4GiB,disk_read=200MB"
-  std::uint64_t prefetch_bytes = 0;       // of blocks brought ahead that it holds at most
+  std::uint64_t prefetch_bytes = 0;       // how many prefetched bytes it holds at most
 };
 
 struct Registered {
@@ -137,7 +137,7 @@ struct NodeLost {
   std::string reason;
 };
 
-/// A second copy of that output is to be made here; kCopyEnded tells what came of it.
+/// A replica of that output is to be made here; kCopyEnded tells what came of it.
 struct CopyOutput {
   JobId job;
   ShuffleId shuffle;

@@ -37,7 +37,7 @@ class TableCatalogue {
   TableCatalogue& operator=(TableCatalogue&&) noexcept;
   ~TableCatalogue();
 
-  /// Restart: each Change that was made durable, then restored(). Keys begin with 't'. Leases begin anew.
+  /// Restart: each Change that was made durable, then restored(). Keys begin with 't'. Leases begin again.
   Result<void> restore(std::string_view key, std::string_view value);
   void restored(Time now);
 

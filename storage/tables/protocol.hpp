@@ -210,7 +210,7 @@ struct Rows {
 };
 struct StreamPosition {
   std::uint64_t version = 0, epoch = 0;  // of the last entry
-  bool needs_copy = false;               // all of it must come anew
+  bool needs_copy = false;               // all of it must be copied again
 };
 struct CopiedPage {
   std::uint64_t session = 0;
