@@ -74,11 +74,13 @@ void run(const Case& what, const std::string& traces, int out) {
   char line[512];
   const int length = std::snprintf(
       line, sizeof line,
-      "%.3f %.3f %llu tasks, %zu of %zu jobs, mean completion %.2f s, makespan %.0f s, scheduler %.2f s in %llu calls", seconds,
-      std::chrono::duration<double>(result->wall_time).count(), static_cast<unsigned long long>(result->tasks), finished,
-      result->jobs.size(), finished == 0 ? 0 : sum / static_cast<double>(finished),
-      std::chrono::duration<double>(result->makespan).count(), std::chrono::duration<double>(result->scheduler_time).count(),
-      static_cast<unsigned long long>(result->scheduler_calls));
+      "%.3f %.3f %.1f us a task, %llu tasks, %zu of %zu jobs, mean completion %.2f s, makespan %.0f s, scheduler %.2f s in %llu "
+      "calls",
+      seconds, std::chrono::duration<double>(result->wall_time).count(),
+      seconds * 1e6 / static_cast<double>(std::max<std::uint64_t>(1, result->tasks)),
+      static_cast<unsigned long long>(result->tasks), finished, result->jobs.size(),
+      finished == 0 ? 0 : sum / static_cast<double>(finished), std::chrono::duration<double>(result->makespan).count(),
+      std::chrono::duration<double>(result->scheduler_time).count(), static_cast<unsigned long long>(result->scheduler_calls));
   if (write(out, line, static_cast<std::size_t>(length)) != length) std::exit(2);
 }
 
@@ -119,6 +121,17 @@ ClusterModel facebook() {
   return model;
 }
 
+/// 40 nodes of 8 cores in each rack.
+ClusterModel large(std::uint32_t count) {
+  ClusterModel model;
+  NodeGroup nodes;
+  nodes.count = count;
+  nodes.capacity.cpu = 8;
+  model.groups.push_back(nodes);
+  model.racks = count / 40;
+  return model;
+}
+
 /// 100 nodes in 10 racks, 5:1, with Hadoop's slots.
 ClusterModel shuffling() {
   ClusterModel model;
@@ -150,6 +163,14 @@ std::vector<Case> cases() {
   all.push_back({"fb2010-fifo", "swim:swim/FB-2010_samples_24_times_1hr_0.tsv.gz", "fifo", facebook, 1, 0, false, 600, 1000});
   all.push_back({"shuffle-4h-100-nodes", "generate:jobs=360,mean_gap=40s,input=lognormal(8GiB,1.8),shuffle_ratio=uniform(0,1.4)",
                  "fifo", shuffling, 1, 0, false, 30, 1000});
+  // A million tasks. Nodes that are idle must cost nothing: at most 25 us a task, and as many megabytes as jobs need.
+  const std::string small =
+      "generate:jobs=10000,mean_gap=0.1s,maps=80,reduces=20,input=5GiB,map_time=lognormal(20s,0.4),reduce_time=20s";
+  for (const char* policy : {"fifo", "fair"}) {
+    all.push_back({std::string("million-1000-nodes-") + policy, small, policy, [] { return large(1000); }, 1, 0, false, 25, 1000});
+    all.push_back(
+        {std::string("million-10000-nodes-") + policy, small, policy, [] { return large(10'000); }, 1, 0, false, 25, 250});
+  }
   return all;
 }
 

@@ -58,6 +58,7 @@ Result<RunResult> Run::run() {
       machines_[i].phase = Time(static_cast<std::int64_t>(phases.below(static_cast<std::uint64_t>(model_.heartbeat.count()))));
     join(i);
   }
+  update_capacity();
   for (std::size_t i = 0; i < model_.availability.size(); ++i)
     agenda_.add(model_.availability[i].from, {What::availability, 0, 0, i});
   for (std::size_t i = 0; i < model_.faults.nodes.size(); ++i) agenda_.add(model_.faults.nodes[i].at, {What::fault, 0, 0, i});

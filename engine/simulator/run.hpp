@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/master/core.hpp"
@@ -38,8 +39,8 @@ struct StageRun {
   std::map<std::uint32_t, std::uint32_t> failed;  // by task: of the failures of its spec, those that have happened
   // Of stages that somebody reads.
   std::vector<Output> outputs;
-  std::vector<std::uint32_t> latest;      // of each map, position in outputs plus 1; 0: none
-  std::vector<std::uint32_t> on_machine;  // outputs that are there
+  std::vector<std::uint32_t> latest;                            // of each map, position in outputs plus 1; 0: none
+  std::unordered_map<std::uint32_t, std::uint32_t> on_machine;  // outputs that are there, by machine that has some
   std::uint32_t there = 0, unreadable = 0;
   // Of stages that read: running attempts that wait for outputs.
   std::vector<std::uint32_t> waiting;  // slots

@@ -48,7 +48,6 @@ void Run::join(std::uint32_t index) {
     heartbeat.capacity = schedulers::Resources();
     apply(std::move(heartbeat));
   }
-  update_capacity();
   wake(index);
   drain();
 }
@@ -88,7 +87,7 @@ void Run::die(std::uint32_t index, bool silent, Time repair_after) {
   for (JobRun& job : jobs_) {
     if (!job.running) continue;
     for (StageRun& stage : job.stages) {
-      if (stage.plan.partitions == 0 || stage.on_machine[index] == 0) continue;
+      if (!stage.on_machine.contains(index)) continue;
       for (std::uint32_t i = 0; i < stage.outputs.size(); ++i) {
         if (stage.outputs[i].there && stage.outputs[i].machine == index) remove_output(stage, i);
       }
@@ -114,7 +113,10 @@ void Run::lose(std::uint32_t index, std::string reason) {
 }
 
 void Run::repair(std::uint32_t index) {
-  if (!machines_[index].alive && !machines_[index].known) join(index);
+  if (machines_[index].alive || machines_[index].known) return;
+  machines_[index].alive = true;
+  update_capacity();  // before what the master makes of it
+  join(index);
 }
 
 void Run::set_availability(std::size_t step) {

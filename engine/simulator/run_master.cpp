@@ -105,7 +105,6 @@ void Run::arrive(std::size_t index) {
     }
     if (stage.plan.partitions == 0) continue;
     stage.latest.resize(stage.spec->tasks);
-    stage.on_machine.resize(machines_.count());
   }
   accounts_.job_arrived(index, accounts_.job(index).tasks);
   last_progress_ = now_;

@@ -74,8 +74,7 @@ bool Run::gather(Slot slot, std::vector<Source>& sources) {
     if (input.have == 0 && stage.complete() && stage.unreadable == 0) {  // the usual case, without a list of the maps
       input.have = stage.spec->tasks;
       input.whole = input.next = static_cast<std::uint32_t>(stage.outputs.size());
-      for (std::uint32_t machine = 0; machine < stage.on_machine.size(); ++machine)
-        draw(machine, bytes * stage.on_machine[machine]);
+      for (const auto& [machine, outputs] : stage.on_machine) draw(machine, bytes * outputs);
       continue;
     }
     input.fetched.resize(stage.spec->tasks);
@@ -205,7 +204,8 @@ void Run::output_lost(JobRun& job, const shuffle::FetchFailure& failure) {
 void Run::remove_output(StageRun& stage, std::uint32_t position) {
   Output& output = stage.outputs[position];
   output.there = false;
-  --stage.on_machine[output.machine];
+  const auto there = stage.on_machine.find(output.machine);
+  if (--there->second == 0) stage.on_machine.erase(there);
   --stage.there;
   if (!output.readable) --stage.unreadable;
 }

@@ -20,28 +20,6 @@ bool at_least(const Resources& a, const Resources& b) {
 
 }  // namespace
 
-std::vector<SlotKind> slot_kinds(const ClusterView& view) {
-  if (view.capacity().map_slots > 0 || view.capacity().reduce_slots > 0) return {SlotKind::map, SlotKind::reduce};
-  return {SlotKind::any};
-}
-
-SlotKind slot_kind_of(const StageInfo& stage, bool typed) {
-  if (!typed) return SlotKind::any;
-  return stage.reads_shuffle ? SlotKind::reduce : SlotKind::map;
-}
-
-double amount_of(const Resources& resources, SlotKind kind) {
-  switch (kind) {
-    case SlotKind::map:
-      return resources.map_slots;
-    case SlotKind::reduce:
-      return resources.reduce_slots;
-    case SlotKind::any:
-      break;
-  }
-  return resources.cpu;
-}
-
 Composed::Composed(std::string name, Composition parts)
     : name_(std::move(name)),
       parts_(std::move(parts)),
@@ -87,7 +65,7 @@ void Composed::schedule(const ClusterView& view, const Trigger& trigger, Decisio
   const bool killed = parts_.preemption && parts_.preemption->preempt(view, decisions);
   if (view.runnable_jobs().empty() || view.free_nodes().empty()) return;
   collect_offers(killed ? Trigger{} : trigger);
-  if (offers_.empty()) return;
+  if (offers_.count() == 0) return;
   sweeps_.clear();
   hopeless_.clear();
   skipped_.clear();
@@ -117,18 +95,16 @@ void Composed::preplace(const ClusterView& view, const Preplaceable& what, Decis
 }
 
 void Composed::collect_offers(const Trigger& trigger) {
-  offers_.clear();
-  const std::set<NodeId>& free = view_->free_nodes();
-  if (trigger.kind == Trigger::Kind::node) {
-    if (free.contains(trigger.node)) offers_.push_back({trigger.node});
+  if (trigger.kind != Trigger::Kind::node) {
+    offers_.all(*view_, last_);
+  } else if (view_->free_nodes().contains(trigger.node)) {
+    offers_.one(trigger.node);
   } else {
-    const auto middle = free.upper_bound(last_);
-    for (auto node = middle; node != free.end(); ++node) offers_.push_back({*node});
-    for (auto node = free.begin(); node != middle; ++node) offers_.push_back({*node});
+    offers_.none();
   }
-  only_ = offers_.size() == 1 ? view_->node(offers_.front().node) : nullptr;
-  open_ = offers_.size();
-  spread_ = 0;
+  given_.clear();
+  open_ = offers_.count();
+  only_ = open_ == 1 ? view_->node(offers_.only()) : nullptr;
 }
 
 void Composed::give_away(WhoNext& who) {
@@ -244,16 +220,14 @@ bool Composed::hopeless(const Resources& demand) const {
 
 bool Composed::place(const JobInfo& job, const StageInfo& stage, Locality allowed) {
   if (hopeless(stage.demand)) return false;
-  if (offers_.size() == 1) return place_on_one(job, stage, allowed);
+  if (offers_.count() == 1) return place_on_one(job, stage, allowed);
   Sweep& sweep = sweeps_[{job.id, stage.id}];
   while (!sweep.over && sweep.level <= allowed) {
-    const std::size_t count = sweep.all ? offers_.size() : sweep.nodes.size();
-    while (sweep.position < count) {
-      const std::size_t at = sweep.all ? (sweep.origin + sweep.position) % count : sweep.nodes[sweep.position];
-      ++sweep.position;
-      if (!launch_on(job, stage, offers_[at], sweep.level, sweep.room_seen)) continue;
-      sweep.again.push_back(at);
-      if (sweep.level == Locality::any) spread_ = at + 1, last_ = offers_[at].node;
+    if (!std::exchange(sweep.begun, true)) begin_level(sweep, stage);
+    const auto try_on = [&](NodeId id) { return launch_on(job, stage, id, sweep.level, sweep.room_seen); };
+    if (offers_.go_on(sweep.walk, try_on)) {
+      sweep.again.push_back(sweep.walk.at);
+      if (sweep.level == Locality::any) last_ = sweep.walk.at;
       return true;
     }
     if (!next_round(sweep, stage)) return false;
@@ -264,20 +238,37 @@ bool Composed::place(const JobInfo& job, const StageInfo& stage, Locality allowe
 bool Composed::place_on_one(const JobInfo& job, const StageInfo& stage, Locality allowed) {
   bool room_seen = false;
   for (Locality level : {Locality::node, Locality::rack, Locality::any}) {
-    if (level <= allowed && launch_on(job, stage, offers_.front(), level, room_seen)) return true;
+    if (level <= allowed && launch_on(job, stage, offers_.only(), level, room_seen)) return true;
   }
   return false;
 }
 
+/// Which nodes are to be tried. Idle ones that pick() has nothing for are left out where they can be told without a look at each.
+void Composed::begin_level(Sweep& sweep, const StageInfo& stage) const {
+  sweep.walk = sweep.level == Locality::any ? Offers::walk_after(last_) : offers_.walk();
+  if (sweep.level == Locality::any) return;
+  if (stage.reads_shuffle && parts_.reduces) {
+    sweep.walk.listed.emplace();
+  } else {  // whoever waits for locality takes what has no preference on any node
+    sweep.walk.listed = offers_.near(stage, sweep.level, parts_.locality_wait && sweep.level == Locality::node);
+  }
+  if (!sweep.walk.listed) return;
+  NodeWalk look = offers_.walk();
+  sweep.room_seen = offers_.go_on(look, [&](NodeId id) {
+    const NodeInfo& node = *view_->node(id);
+    return fits(stage.demand, node.used, node.capacity);
+  });
+}
+
 /// Another round over the nodes that had something, or the next level. False when there is none.
 bool Composed::next_round(Sweep& sweep, const StageInfo& stage) {
-  sweep.position = 0;
   if (!sweep.again.empty()) {
-    sweep.all = false;
-    sweep.nodes = std::exchange(sweep.again, {});
+    sweep.first = false;
+    sweep.walk = {};
+    sweep.walk.listed = std::exchange(sweep.again, {});
     return true;
   }
-  if (sweep.all && !sweep.room_seen) {
+  if (sweep.first && !sweep.room_seen) {
     if (hopeless_.size() < kMaxHopeless) hopeless_.push_back(stage.demand);
     sweep.over = true;
   }
@@ -285,15 +276,18 @@ bool Composed::next_round(Sweep& sweep, const StageInfo& stage) {
   if (sweep.over) return false;
   sweep.level = static_cast<Locality>(static_cast<int>(sweep.level) + 1);
   if (sweep.level == Locality::rack && !stage.pending.placed()) sweep.level = Locality::any;
-  sweep.all = true;
-  sweep.room_seen = false;
-  sweep.origin = sweep.level == Locality::any ? spread_ % offers_.size() : 0;
+  sweep.first = true;
+  sweep.begun = sweep.room_seen = false;
   return true;
 }
 
-bool Composed::full(const Offer& offer, const StageInfo& stage, Locality level) const {
-  if (stage.reads_shuffle) return parts_.reduces_per_call > 0 && offer.reduces >= parts_.reduces_per_call;
-  return parts_.remote_per_call > 0 && level == Locality::any && stage.pending.placed() && offer.remote >= parts_.remote_per_call;
+bool Composed::full(NodeId node, const StageInfo& stage, Locality level) const {
+  const std::uint32_t most = stage.reads_shuffle ? parts_.reduces_per_call : parts_.remote_per_call;
+  if (most == 0) return false;
+  const auto given = given_.find(node);
+  if (given == given_.end()) return false;
+  if (stage.reads_shuffle) return given->second.reduces >= most;
+  return level == Locality::any && stage.pending.placed() && given->second.remote >= most;
 }
 
 std::optional<std::uint32_t> Composed::pick(const JobInfo& job, const StageInfo& stage, const NodeInfo& node,
@@ -327,21 +321,24 @@ std::optional<std::uint32_t> Composed::promised_elsewhere(const StageInfo& stage
   return last;
 }
 
-bool Composed::launch_on(const JobInfo& job, const StageInfo& stage, Offer& offer, Locality level, bool& room_seen) {
-  const NodeInfo& node = *view_->node(offer.node);
+bool Composed::launch_on(const JobInfo& job, const StageInfo& stage, NodeId id, Locality level, bool& room_seen) {
+  const NodeInfo& node = *view_->node(id);
   if (!fits(stage.demand, node.used, node.capacity)) return false;
   room_seen = true;
-  if (full(offer, stage, level)) return false;
+  if (full(id, stage, level)) return false;
   const auto task = pick(job, stage, node, level);
   if (!task) return false;
   const bool placed = !stage.pending.hosts(*task).empty(), promised = stage.tasks[*task].preplaced.has_value();
   const std::string& reason = reasons_[placed ? static_cast<std::size_t>(level) : reasons_.size() - 1];
   const bool reads_shuffle = stage.reads_shuffle;
-  if (!decisions_->launch(TaskId{job.id, stage.id, *task}, offer.node, reason)) return false;
-  if (reads_shuffle) ++offer.reduces;
-  if (placed && level == Locality::any) ++offer.remote;
+  if (!decisions_->launch(TaskId{job.id, stage.id, *task}, id, reason)) return false;
+  if (reads_shuffle && parts_.reduces_per_call > 0) ++given_[id].reduces;
+  if (placed && level == Locality::any && parts_.remote_per_call > 0) ++given_[id].remote;
   if (parts_.locality_wait && (placed || promised)) parts_.locality_wait->launched(*view_, job, level);
-  if (!view_->free_nodes().contains(offer.node)) --open_;
+  if (!view_->free_nodes().contains(id)) {
+    --open_;
+    offers_.filled(id);
+  }
   return true;
 }
 

@@ -3,11 +3,13 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "schedulers/parts/offers.hpp"
 #include "schedulers/parts/parts.hpp"
 
 namespace weft::schedulers {
@@ -28,18 +30,18 @@ class Composed final : public Scheduler, private Turn {
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return parts_.who->groups(view); }
 
  private:
-  /// A node with room, and what it got in this call.
-  struct Offer {
-    NodeId node;
+  /// What a node got in this call.
+  struct Given {
     std::uint32_t remote = 0, reduces = 0;
   };
   /// How far the search for a place for a stage's tasks has come in this call. Room and pending tasks only become fewer, so where
   /// nothing was found nothing will be. One task per node and round: few tasks use many nodes.
   struct Sweep {
     Locality level = Locality::node;
-    std::size_t position = 0, origin = 0;
-    bool all = true;  // over all offers; otherwise over `nodes`, which had something in the round before
-    std::vector<std::size_t> nodes, again;
+    bool begun = false;  // the level
+    bool first = true;   // round of the level, over all offers; the others are over those that had something in the one before
+    NodeWalk walk;
+    std::vector<NodeId> again;
     bool room_seen = false;
     bool over = false;
   };
@@ -67,12 +69,13 @@ class Composed final : public Scheduler, private Turn {
   bool may_launch(const JobInfo& job, const StageInfo& stage);
   bool place(const JobInfo& job, const StageInfo& stage, Locality allowed);
   bool place_on_one(const JobInfo& job, const StageInfo& stage, Locality allowed);
+  void begin_level(Sweep& sweep, const StageInfo& stage) const;
   bool next_round(Sweep& sweep, const StageInfo& stage);
   bool hopeless(const Resources& demand) const;
   std::optional<std::uint32_t> pick(const JobInfo& job, const StageInfo& stage, const NodeInfo& node, Locality level) const;
   static std::optional<std::uint32_t> promised_elsewhere(const StageInfo& stage, NodeId node);
-  bool launch_on(const JobInfo& job, const StageInfo& stage, Offer& offer, Locality level, bool& room_seen);
-  bool full(const Offer& offer, const StageInfo& stage, Locality level) const;
+  bool launch_on(const JobInfo& job, const StageInfo& stage, NodeId id, Locality level, bool& room_seen);
+  bool full(NodeId node, const StageInfo& stage, Locality level) const;
   void explain(const JobInfo& job, const StageInfo& stage, Locality allowed);
 
   std::string name_;
@@ -85,10 +88,10 @@ class Composed final : public Scheduler, private Turn {
   // Of the call.
   const ClusterView* view_ = nullptr;
   Decisions* decisions_ = nullptr;
-  std::vector<Offer> offers_;
+  Offers offers_;
+  std::map<NodeId, Given> given_;   // where the composition limits it
   const NodeInfo* only_ = nullptr;  // the node of a single offer
   std::size_t open_ = 0;            // offers with room
-  std::size_t spread_ = 0;          // where the next task without a preference is tried first
   bool typed_ = false, yielding_ = false, closing_ = false, starts_over_ = true;
   SlotKind kind_ = SlotKind::any;
   std::map<std::pair<JobId, StageId>, Sweep> sweeps_;

@@ -1,0 +1,128 @@
+#include "schedulers/parts/offers.hpp"
+
+#include "tests/schedulers/world.hpp"
+
+namespace weft::schedulers {
+namespace {
+
+/// Nodes 1 to `count` on hosts "h1", …, four to a rack.
+struct Cluster : World {
+  explicit Cluster(std::uint32_t count) {
+    for (std::uint32_t id = 1; id <= count; ++id) node(id, fmt::format("h{}", id), fmt::format("r{}", (id - 1) / 4), 1);
+  }
+};
+
+std::vector<std::uint32_t> visited(const Offers& offers, NodeWalk walk) {
+  std::vector<std::uint32_t> ids;
+  offers.go_on(walk, [&ids](NodeId node) { return ids.push_back(node.value()), false; });
+  return ids;
+}
+
+std::vector<std::uint32_t> numbers(const std::vector<NodeId>& nodes) {
+  std::vector<std::uint32_t> ids;
+  for (NodeId node : nodes) ids.push_back(node.value());
+  return ids;
+}
+
+using Ids = std::vector<std::uint32_t>;
+
+TEST(Offers, ComeInACircleThatBeginsAfterTheLast) {
+  Cluster world(5);
+  Offers offers;
+  offers.all(world.state, NodeId(3));
+  EXPECT_EQ(offers.count(), 5u);
+  EXPECT_EQ(visited(offers, offers.walk()), (Ids{4, 5, 1, 2, 3}));
+  EXPECT_EQ(visited(offers, Offers::walk_after(NodeId(1))), (Ids{2, 3, 4, 5, 1}));
+  offers.all(world.state, NodeId(9));
+  EXPECT_EQ(visited(offers, offers.walk()), (Ids{1, 2, 3, 4, 5}));
+}
+
+TEST(Offers, AWalkGoesOnAfterTheNodeThatWasTaken) {
+  Cluster world(4);
+  Offers offers;
+  offers.all(world.state, NodeId(2));
+  NodeWalk walk = offers.walk();
+  ASSERT_TRUE(offers.go_on(walk, [](NodeId node) { return node == NodeId(4); }));
+  EXPECT_EQ(walk.at, NodeId(4));
+  EXPECT_EQ(visited(offers, walk), (Ids{1, 2}));
+}
+
+TEST(Offers, ANodeThatHasBecomeFullStaysAmongThem) {
+  Cluster world(3);
+  Offers offers;
+  offers.all(world.state, NodeId(0));
+  JobInfo& job = world.job(1);
+  world.state.occupy(NodeId(2), {{JobId(1), StageId(0), 0}, 0}, job, {.cpu = 1});
+  EXPECT_EQ(visited(offers, offers.walk()), (Ids{1, 3}));
+  EXPECT_FALSE(offers.contains(NodeId(2)));
+  offers.filled(NodeId(2));
+  EXPECT_EQ(visited(offers, offers.walk()), (Ids{1, 2, 3}));
+  EXPECT_TRUE(offers.contains(NodeId(2)));
+}
+
+TEST(Offers, OneNodeIsThatNode) {
+  Cluster world(3);
+  Offers offers;
+  offers.one(NodeId(2));
+  EXPECT_EQ(offers.count(), 1u);
+  EXPECT_EQ(offers.only(), NodeId(2));
+  EXPECT_TRUE(offers.contains(NodeId(2)));
+  EXPECT_FALSE(offers.contains(NodeId(1)));
+  offers.none();
+  EXPECT_EQ(offers.count(), 0u);
+}
+
+TEST(Offers, FewTasksNameTheNodesNearThemInTheOrderOfTheWalk) {
+  Cluster world(40);
+  StageInfo& stage = world.stage(world.job(1), 0, {{"h7", "h30"}, {"h2", "elsewhere"}});
+  Offers offers;
+  offers.all(world.state, NodeId(10));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), (Ids{30, 2, 7}));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, true).value()), (Ids{30, 2, 7}));
+  EXPECT_FALSE(offers.near(stage, Locality::rack, false)) << "12 of 40 nodes: as well a look at each";
+  world.state.set_task(world.state.mutable_job(JobId(1)), stage, 0, TaskState::running);
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), (Ids{2}));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::rack, false).value()), (Ids{1, 2, 3, 4}));
+}
+
+TEST(Offers, NodesWithoutRoomAreNotNear) {
+  Cluster world(40);
+  StageInfo& stage = world.stage(world.job(1), 0, {{"h7", "h30"}});
+  world.state.occupy(NodeId(7), {{JobId(1), StageId(0), 9}, 0}, world.state.mutable_job(JobId(1)), {.cpu = 1});
+  Offers offers;
+  offers.all(world.state, NodeId(0));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), (Ids{30}));
+}
+
+TEST(Offers, NobodyIsNearTasksWithoutPreferenceUnlessPromised) {
+  Cluster world(40);
+  StageInfo& stage = world.stage(world.job(1), 0, anywhere(100));
+  Offers offers;
+  offers.all(world.state, NodeId(0));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), Ids{});
+  EXPECT_FALSE(offers.near(stage, Locality::node, true)) << "all of them prefer nothing";
+  world.state.preplace(stage, 3, NodeId(5));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), Ids{5});
+}
+
+TEST(Offers, AMixedStageIsNotAllParticular) {
+  Cluster world(40);
+  StageInfo& stage = world.stage(world.job(1), 0, {{"h7"}, {}});
+  Offers offers;
+  offers.all(world.state, NodeId(0));
+  EXPECT_FALSE(offers.near(stage, Locality::node, true));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), Ids{7});
+}
+
+/// Placed tasks go where their input lies however many nodes are idle, then into its rack, then anywhere, from the next node on.
+TEST(Offers, ASchedulerFindsTheNearNodesAmongManyIdleOnes) {
+  Cluster world(400);
+  world.job(1, 0, Time(0), {{"h200"}, {"h300"}, {"h200"}});
+  world.schedule();
+  std::vector<std::uint32_t> nodes;
+  for (const auto& launch : world.launched) nodes.push_back(launch.node.value());
+  EXPECT_EQ(nodes, (Ids{200, 300, 197}));
+}
+
+}  // namespace
+}  // namespace weft::schedulers
