@@ -1,0 +1,93 @@
+// What all composed schedulers do alike: limits per heartbeat, where tasks without a preference go, and promised nodes.
+#include "schedulers/parts/composed.hpp"
+
+#include <set>
+
+#include "tests/schedulers/world.hpp"
+
+namespace weft::schedulers::composed_rules {
+namespace {
+
+TEST(Heartbeats, GetSoManyRemoteTasksAndNoMore) {
+  for (std::size_t limit : {1u, 2u}) {
+    World world(fmt::format("fifo(remote_per_heartbeat={})", limit));
+    world.node(1, "a", "r", 8);
+    world.job(1, 0, Time(0), {{"x"}, {"x"}, {"x"}, {"x"}, {"a"}, {"a"}});
+    world.beat(1);
+    EXPECT_EQ(world.launched.size(), 2 + limit) << "and those that are local";
+    world.beat(1);
+    EXPECT_EQ(world.launched.size(), 2 + 2 * limit);
+  }
+}
+
+TEST(Heartbeats, GetSoManyReducesAndNoMore) {
+  for (std::size_t limit : {1u, 2u}) {
+    World world(fmt::format("fifo(reduces_per_heartbeat={})", limit));
+    world.node(1, "a", "r", 8);
+    JobInfo& job = world.job(1);
+    world.stage(job, 0, anywhere(1));
+    world.schedule();
+    world.finish(world.launched[0].task);
+    world.stage(job, 1, anywhere(6), {.cpu = 1}, 0, {0});
+    world.beat(1);
+    EXPECT_EQ(world.launched.size(), 1 + limit);
+    world.beat(1);
+    EXPECT_EQ(world.launched.size(), 1 + 2 * limit);
+  }
+}
+
+TEST(Spreading, GoesOnAtTheNodeAfterTheLast) {
+  World world;
+  for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), "r", 4);
+  std::multiset<std::uint32_t> used;
+  for (std::uint64_t id = 1; id <= 8; ++id) {  // one task at a time, of many jobs
+    world.job(id, 0, Time(0), anywhere(1));
+    world.schedule();
+    used.insert(world.launched.back().node.value());
+  }
+  for (std::uint32_t i = 1; i <= 4; ++i) EXPECT_EQ(used.count(i), 2u) << i;
+}
+
+TEST(Promises, AFreeNodeTakesTheLastOfTheNodeWithMostBeforeIt) {
+  World world;
+  world.node(1, "a", "r", 0.1);
+  world.node(2, "b", "r", 0.1);
+  world.node(3, "c", "r", 1);
+  StageInfo& stage = world.stage(world.job(1), 0, anywhere(5));
+  for (std::uint32_t task : {0u, 4u}) world.state.preplace(stage, task, NodeId(1));
+  for (std::uint32_t task : {1u, 2u, 3u}) world.state.preplace(stage, task, NodeId(2));
+  world.beat(3);
+  ASSERT_EQ(world.launched.size(), 1u);
+  EXPECT_EQ(world.launched[0].task.index, 3u);
+}
+
+TEST(Room, AJobOfALargeAndASmallStageUsesWhatIsLeftForTheSmallOne) {
+  for (const bool heartbeat : {true, false}) {
+    World world("bfs");
+    world.node(1, "a", "r", 2, 4);
+    JobInfo& job = world.job(1);
+    world.stage(job, 0, anywhere(1), {.cpu = 4, .memory = 1});
+    world.stage(job, 1, anywhere(1), {.cpu = 1, .memory = 8});
+    world.stage(job, 2, anywhere(1), {.cpu = 1, .memory = 2});
+    if (heartbeat) {
+      world.beat(1);
+    } else {
+      world.schedule();
+    }
+    ASSERT_EQ(world.launched.size(), 1u);
+    EXPECT_EQ(world.launched[0].task.stage, StageId(2));
+  }
+}
+
+TEST(Room, WhatFitsNowhereTellsNothingOfWhatAsksForLessOfSomething) {
+  World world;
+  for (std::uint32_t i = 1; i <= 3; ++i) world.node(i, fmt::format("h{}", i), "r", 2, 4);
+  world.job(1, 0, Time(0), anywhere(1), {.cpu = 2, .memory = 8});
+  world.job(2, 0, Time(1), anywhere(3), {.cpu = 2, .memory = 4});
+  world.job(3, 0, Time(2), anywhere(1), {.cpu = 3, .memory = 9});
+  world.schedule();
+  EXPECT_EQ(world.order(), "222");
+}
+
+}  // namespace
+}  // namespace weft::schedulers::composed_rules
