@@ -92,7 +92,7 @@ class Reader {
  private:
   /// False when something is missing before it.
   bool take(const LoggedEvent& event) {
-    if (event.event == "log_started") epoch_ = event.unix_time - event.at;
+    if (event.event == "log_started") epoch_ = event.unix_time.value_or(Duration(0)) - event.at;
     if (event.event == "job_submitted") jobs_[event.job].began = event.at;
     if (event.event == "plan_extended") return take_plan(event);
     if (event.event == "job_finished") return jobs_.contains(event.job) && (jobs_[event.job].ended = event.at, true);
@@ -118,8 +118,8 @@ class Reader {
   static bool take_end(const LoggedEvent& event, Stage& stage) {
     const auto started = stage.started.find({event.task, event.attempt});
     if (started == stage.started.end()) return false;
-    stage.tasks.try_emplace(
-        event.task, Attempt{event.node, started->second, event.at, event.shuffle_read, event.shuffle_write, event.partition_bytes});
+    stage.tasks.try_emplace(event.task, Attempt{event.node, started->second, event.at, event.shuffle_read.value_or(Duration(0)),
+                                                event.shuffle_write.value_or(Duration(0)), event.partition_bytes});
     return true;
   }
 

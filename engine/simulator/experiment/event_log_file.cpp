@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 
 #include "base/file.hpp"
-#include "base/json.hpp"
 #include "base/version.hpp"
+#include "engine/master/event_line.hpp"
 #include "engine/master/event_log.hpp"
 
 namespace weft::simulator::experiment {
@@ -23,10 +23,12 @@ Result<EventLogFile> EventLogFile::create(const std::string& path, const std::st
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.valid()) return fail(errno_error("cannot write the event log " + path, errno));
   EventLogFile log(std::move(file), path);
-  JsonWriter json;
-  json.begin_object().member("time_ns", 0).member("event", "log_started").member("version", 1);
-  json.member("program", fmt::format("weft simulate {}", version())).member("scheduler", scheduler).end_object();
-  log.text_ = json.text() + "\n";
+  master::EventLine first;
+  first.event = "log_started";
+  first.version = 1;
+  first.program = fmt::format("weft simulate {}", version());
+  first.scheduler = scheduler;
+  log.add_line(master::to_json(std::move(first)));
   return log;
 }
 

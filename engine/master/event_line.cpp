@@ -1,0 +1,203 @@
+#include "engine/master/event_line.hpp"
+
+#include "engine/master/event_line_io.hpp"
+
+namespace weft::master {
+
+// The members of each line, once. Found by argument-dependent lookup, so not in an anonymous namespace.
+
+template <class Io>
+void members(Io& io, LoggedSplit& split) {
+  io("task", split.task);
+  io("bytes", split.bytes);
+  io("hosts", split.hosts);
+}
+
+template <class Io>
+void members(Io& io, LoggedStage& stage) {
+  io("stage", stage.id);
+  io("name", stage.name);
+  io("tasks", stage.tasks);
+  io("output", stage.output);
+  io("partitions", stage.partitions);
+  io("operators", stage.operators);
+  io("inputs", stage.inputs);
+  io("demand", stage.demand);
+  io("estimated_task_ns", stage.estimate);
+  io("splits", stage.splits);
+}
+
+template <class Io>
+void members(Io& io, LoggedFetch& fetch) {
+  io("shuffle", fetch.shuffle);
+  io("map", fetch.map);
+  io("map_attempt", fetch.map_attempt);
+  io("node", fetch.node);
+}
+
+template <class Io>
+void attempt_members(Io& io, EventLine& line) {
+  io("job", line.job);
+  io("stage", line.stage);
+  io("task", line.task);
+  io("attempt", line.attempt);
+  io("node", line.node);
+}
+
+template <class Io>
+void output_members(Io& io, EventLine& line) {
+  io("job", line.job);
+  io("shuffle", line.shuffle);
+  io("map", line.map);
+  io("map_attempt", line.map_attempt);
+}
+
+template <class Io>
+void job_members(Io& io, EventLine& line) {
+  if (io.is({"job_closed", "job_finished"})) io("job", line.job);
+  if (io.is({"job_killed"})) {
+    io("job", line.job);
+    io("reason", line.reason);
+  }
+  if (io.is({"job_failed"})) {
+    io("job", line.job);
+    io("error", line.error);
+  }
+  if (io.is({"action_finished"})) {
+    io("job", line.job);
+    io("action", line.action);
+  }
+  if (io.is({"job_submitted"})) {
+    io("job", line.job);
+    io("name", line.name);
+    io("user", line.user);
+    io("pool", line.pool);
+    io("priority", line.priority);
+    io("max_attempts", line.max_attempts);
+    io("shuffle_mode", line.shuffle_mode);
+    io.unless(0u, "shuffle_replicas", line.shuffle_replicas);
+    io("deadline_ns", line.deadline);
+    io("task_timeout_ns", line.task_timeout);
+    io("demand", line.demand);
+    io("weight", line.weight);
+  }
+  if (io.is({"plan_extended"})) {
+    io("job", line.job);
+    io("action", line.action);
+    io("stages", line.stages);
+    io("targets", line.targets);
+    io("released", line.released);
+  }
+}
+
+template <class Io>
+void worker_members(Io& io, EventLine& line) {
+  if (io.is({"worker_joined"})) {
+    io("node", line.node);
+    io("name", line.name);
+    io("host", line.host);
+    io("rack", line.rack);
+    io("data_address", line.data_address);
+    io("capacity", line.capacity);
+    io("attributes", line.attributes);
+    io("prefetch_bytes", line.prefetch_bytes);
+    io.alias("ahead_bytes", line.prefetch_bytes);
+  }
+  if (io.is({"worker_heartbeat"})) {
+    io("node", line.node);
+    io("cross_rack_rate", line.cross_rack_rate);
+    io("used", line.used);
+    io.unless(schedulers::Resources{}, "capacity", line.capacity);
+  }
+  if (io.is({"worker_lost"})) {
+    io("node", line.node);
+    io("reason", line.reason);
+  }
+}
+
+template <class Io>
+void task_members(Io& io, EventLine& line) {
+  if (io.is({"task_launched", "task_killed"})) {
+    attempt_members(io, line);
+    io("reason", line.reason);
+    io.unless(false, "speculative", line.speculative);
+    io.unless(1u, "partitions", line.partitions);
+  }
+  if (io.is({"task_finished"})) {
+    attempt_members(io, line);
+    io("input_bytes", line.input_bytes);
+    io("input_records", line.input_records);
+    io("output_bytes", line.output_bytes);
+    io("output_records", line.output_records);
+    io("result_bytes", line.result_bytes);
+    io("partition_bytes", line.partition_bytes);
+    io("shuffle_read_ns", line.shuffle_read);
+    io("shuffle_write_ns", line.shuffle_write);
+    io.unless(std::vector<std::uint32_t>(), "sample_histogram", line.sample_histogram);
+    io.alias("spread", line.sample_histogram);
+    io("counters", line.counters);
+  }
+  if (io.is({"task_failed"})) {
+    attempt_members(io, line);
+    io("kind", line.kind);
+    io("message", line.message);
+    io("fetch", line.fetch);
+  }
+}
+
+template <class Io>
+void members(Io& io, EventLine& line) {
+  io("time_ns", line.at);
+  io("event", line.event);
+  job_members(io, line);
+  worker_members(io, line);
+  task_members(io, line);
+  if (io.is({"output_copied", "copy_failed"})) {
+    output_members(io, line);
+    io("node", line.node);
+    if (io.is({"copy_failed"})) io("message", line.message);
+  }
+  if (io.is({"copy_started", "output_moved"})) {
+    output_members(io, line);
+    io("from", line.from);
+    io("node", line.node);
+    if (io.is({"output_moved"})) io("reason", line.reason);
+  }
+  if (io.is({"timer_fired"})) io("timer", line.timer);
+  if (io.is({"scheduler_configured"})) {
+    io("spec", line.scheduler);
+    io("files", line.files);
+    io("speculation", line.speculation);
+  }
+  if (io.is({"log_started"})) {
+    io("version", line.version);
+    io("program", line.program);
+    io("scheduler", line.scheduler);
+    io("unix_ns", line.unix_time);
+  }
+}
+
+std::string to_json(EventLine line) {
+  JsonWriter json;
+  JsonOut io(json, line.event);
+  json.begin_object();
+  members(io, line);
+  json.end_object();
+  return json.text();
+}
+
+Result<EventLine> parse_event_line(JsonReader& json) {
+  EventLine line;
+  bool timed = false;
+  WEFT_TRY(json.object([&](std::string_view key) {
+    timed = timed || key == "time_ns";
+    JsonIn io(json, key);
+    members(io, line);
+    return io.end();
+  }));
+  WEFT_TRY(json.finish());
+  if (!timed || line.event.empty()) return fail(json.error("an event has time_ns and event"));
+  return line;
+}
+
+}  // namespace weft::master

@@ -1,0 +1,85 @@
+// A line of the event log (docs/formats/journal.md) as a value, and its one form as JSON, for those who write logs and those who
+// read them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json_reader.hpp"
+#include "base/result.hpp"
+#include "schedulers/view/resources.hpp"
+
+namespace weft::master {
+
+/// What a task of a stage reads from files, and where that lies.
+struct LoggedSplit {
+  std::uint32_t task = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> hosts{};
+};
+
+struct LoggedStage {
+  std::uint32_t id = 0;
+  std::string name{};
+  std::uint32_t tasks = 0;
+  std::string output{};  // "shuffle" or "result"
+  std::uint32_t partitions = 0;
+  std::vector<std::string> operators{};
+  std::vector<std::uint32_t> inputs{};  // shuffles, by the stages that write them
+  schedulers::Resources demand{};
+  std::chrono::nanoseconds estimate{0};
+  std::vector<LoggedSplit> splits{};
+};
+
+struct LoggedFetch {
+  std::uint32_t shuffle = 0, map = 0, map_attempt = 0, node = 0;
+};
+
+/// Which members a line has depends on `event`; the others keep their defaults.
+struct EventLine {
+  using Time = std::chrono::nanoseconds;
+
+  Time at{0};  // since the master began
+  std::string event{};
+  std::uint64_t job = 0;
+  std::uint32_t stage = 0, task = 0, attempt = 0, node = 0, action = 0;
+  std::string name{}, user{}, pool{}, host{}, rack{}, data_address{}, kind{}, reason{}, message{}, error{};
+  int priority = 0;
+  std::uint32_t max_attempts = 0, shuffle_replicas = 0;  // 0: not said
+  std::string shuffle_mode{};
+  std::optional<Time> deadline{};
+  Time task_timeout{0};
+  double weight = 1, cross_rack_rate = 0;
+  schedulers::Resources demand{}, capacity{}, used{};
+  std::map<std::string, std::string> attributes{};
+  std::uint64_t prefetch_bytes = 0;
+  std::vector<LoggedStage> stages{};
+  std::vector<std::uint32_t> targets{}, released{};
+  std::uint32_t partitions = 1;  // that the task reads of its inputs
+  bool speculative = false;
+  std::uint64_t input_bytes = 0, input_records = 0, output_bytes = 0, output_records = 0, result_bytes = 0;
+  std::vector<std::uint64_t> partition_bytes{};
+  std::vector<std::uint32_t> sample_histogram{};
+  std::optional<Time> shuffle_read{}, shuffle_write{};
+  std::map<std::string, std::int64_t> counters{};
+  std::optional<LoggedFetch> fetch{};
+  std::uint32_t shuffle = 0, map = 0, map_attempt = 0, from = 0;  // of map outputs: from and node are where they were and are
+  std::uint64_t timer = 0;
+  std::string scheduler{};
+  std::vector<std::string> files{};
+  std::optional<std::string> speculation{};
+  int version = 0;
+  std::string program{};
+  std::optional<Time> unix_time{};  // on the calendar
+};
+
+/// Without the end of the line.
+std::string to_json(EventLine line);
+/// The object that `json` stands before, and nothing after it. Members that are not known are skipped. An error names the place.
+Result<EventLine> parse_event_line(JsonReader& json);
+
+}  // namespace weft::master

@@ -1,0 +1,170 @@
+// The two ends of a line of an event log: members(io, line) names each member once, for writing and for reading. For
+// event_line.cpp.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "base/json.hpp"
+#include "base/json_reader.hpp"
+#include "schedulers/view/resources.hpp"
+
+namespace weft::master {
+
+/// Writes the members that the line of this event has.
+class JsonOut {
+ public:
+  JsonOut(JsonWriter& json, const std::string& event) : json_(json), event_(event) {}
+
+  bool is(std::initializer_list<std::string_view> events) const {
+    return std::find(events.begin(), events.end(), event_) != events.end();
+  }
+  template <class T>
+  void operator()(std::string_view name, T& member) {
+    json_.key(name);
+    write(member);
+  }
+  template <class T>
+  void operator()(std::string_view name, std::optional<T>& member) {
+    if (member) (*this)(name, *member);
+  }
+  /// A member that is left out when it has that value.
+  template <class T>
+  void unless(const T& value, std::string_view name, T& member) {
+    if (member != value) (*this)(name, member);
+  }
+  /// A name that earlier releases wrote.
+  template <class T>
+  void alias(std::string_view, T&) {}
+
+ private:
+  void write(std::chrono::nanoseconds time) { json_.value(time.count()); }
+  void write(schedulers::Resources& resources) {
+    json_.begin_object();
+    for (const auto& kind : schedulers::kResourceKinds)
+      if (resources.*kind.amount != 0) json_.member(kind.name, resources.*kind.amount);
+    json_.end_object();
+  }
+  template <class T>
+  void write(std::vector<T>& items) {
+    json_.begin_array();
+    for (T& item : items) write(item);
+    json_.end_array();
+  }
+  template <class T>
+  void write(std::map<std::string, T>& items) {
+    json_.begin_object();
+    for (const auto& [name, value] : items) json_.member(name, value);
+    json_.end_object();
+  }
+  template <class T>
+  void write(T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+      json_.value(value);
+    } else {
+      json_.begin_object();
+      members(*this, value);
+      json_.end_object();
+    }
+  }
+
+  JsonWriter& json_;
+  const std::string& event_;
+};
+
+/// Reads the value of one key into the member of that name, whatever the event: keys come in any order.
+class JsonIn {
+ public:
+  JsonIn(JsonReader& json, std::string_view key) : json_(json), key_(key) {}
+
+  static bool is(std::initializer_list<std::string_view>) { return true; }
+  template <class T>
+  void operator()(std::string_view name, T& member) {
+    if (taken_ || name != key_) return;
+    taken_ = true;
+    result_ = read(member);
+  }
+  template <class T>
+  void unless(const T&, std::string_view name, T& member) {
+    (*this)(name, member);
+  }
+  template <class T>
+  void alias(std::string_view name, T& member) {
+    (*this)(name, member);
+  }
+  Result<void> end() { return taken_ ? std::move(result_) : json_.skip(); }
+
+ private:
+  Result<void> read(std::string& value) {
+    WEFT_ASSIGN(value, json_.text());
+    return {};
+  }
+  Result<void> read(double& value) {
+    WEFT_ASSIGN(value, json_.number());
+    return {};
+  }
+  Result<void> read(bool& value) {
+    WEFT_ASSIGN(value, json_.flag());
+    return {};
+  }
+  Result<void> read(std::chrono::nanoseconds& value) {
+    WEFT_ASSIGN(const auto count, json_.integer());
+    value = std::chrono::nanoseconds(count);
+    return {};
+  }
+  template <class T>
+  requires std::is_integral_v<T> Result<void> read(T& value) {
+    WEFT_ASSIGN(const std::int64_t number, json_.integer());
+    constexpr auto kLow = std::is_signed_v<T> ? static_cast<std::int64_t>(std::numeric_limits<T>::min()) : 0;
+    constexpr auto kHigh =
+        sizeof(T) < 8 ? static_cast<std::int64_t>(std::numeric_limits<T>::max()) : std::numeric_limits<std::int64_t>::max();
+    if (number < kLow || number > kHigh) return fail(json_.error(fmt::format("{} is out of range", number)));
+    value = static_cast<T>(number);
+    return {};
+  }
+  Result<void> read(schedulers::Resources& resources) {
+    return json_.object([&](std::string_view key) -> Result<void> {
+      const auto kind = std::find_if(schedulers::kResourceKinds.begin(), schedulers::kResourceKinds.end(),
+                                     [&](const schedulers::ResourceKind& one) { return one.name == key; });
+      return kind == schedulers::kResourceKinds.end() ? json_.skip() : read(resources.*(kind->amount));
+    });
+  }
+  template <class T>
+  Result<void> read(std::optional<T>& value) {
+    return read(value.emplace());
+  }
+  template <class T>
+  Result<void> read(std::vector<T>& values) {
+    return json_.array([&] { return read(values.emplace_back()); });
+  }
+  template <class T>
+  Result<void> read(std::map<std::string, T>& values) {
+    return json_.object([&](std::string_view key) { return read(values[std::string(key)]); });
+  }
+  template <class T>
+  requires std::is_class_v<T> Result<void> read(T& value) {
+    return json_.object([&](std::string_view key) {
+      JsonIn io(json_, key);
+      members(io, value);
+      return io.end();
+    });
+  }
+
+  JsonReader& json_;
+  std::string_view key_;
+  bool taken_ = false;
+  Result<void> result_{};
+};
+
+}  // namespace weft::master
