@@ -146,7 +146,7 @@ TableOrders TableCatalogue::heartbeat(const TableNode& site, const TableHeartbea
       PartitionRecord& partition = table.record.partitions[p];
       if (!has(partition.members, site.name)) continue;
       if (fresh) {
-        // It does not serve what it served before: somebody else may, or itself anew.
+        // It does not serve what it served before: somebody else may, or itself again.
         if (partition.primary == site.name) partition.primary.clear(), table.resigning.erase(p);
         impl_->changed(table, partition);
         continue;
