@@ -90,7 +90,7 @@ TEST_F(ShuffleEvictions, AJobWhoseMapsStillRunMakesRoomAndHasItsBlocksBackBefore
   EXPECT_TRUE(result.out == expected_cross(kFirst));
   expect_accounted_for(1);
   const std::string status = cluster_.admin({"job", "status", "1"}).out;
-  EXPECT_NE(status.find(" went to disk as "), std::string::npos) << status;
+  EXPECT_NE(status.find(" were evicted to "), std::string::npos) << status;
   EXPECT_GT(number(cluster_.admin({"node", "list", "--json"}).out, "evicted_bytes"), 0u);
 }
 
