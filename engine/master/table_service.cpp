@@ -54,7 +54,7 @@ struct TableService::Operations {
   }
   void answer(const Result<void>& done) const {
     if (!done) return responder->fail(done.error());
-    service.answer(storage::tables::Done{}, responder);
+    service.answer(Done{}, responder);
   }
 
   void operator()(const MakeTable& it) const {
@@ -202,7 +202,7 @@ void TableService::commit(CommitTransaction request, SharedResponder responder, 
       resuming_.erase(request.table);
       publish(responder, [this, request, responder, ticket] {
         release(request.table, ticket);
-        responder->reply(encode(TableReply(storage::tables::Done{})));
+        responder->reply(encode(TableReply(Done{})));
       });
       finished();
     };
