@@ -31,7 +31,6 @@ class MasterConnection {
   /// Once, last, before the reactor stops.
   void close();
 
-
  private:
   rpc::Reactor& reactor_;
   const rpc::Endpoint endpoint_;

@@ -160,7 +160,8 @@ TEST_F(CatalogueTest, AHurtPrimaryMakesRoomWhenItHasHeardOfIt) {
   EXPECT_EQ(heartbeat(primary).assignments.at(0).primary, "");
   settle({"a", "b"});
   EXPECT_EQ(status().primary, other);
-  for (const MemberStatus& member : status().members) EXPECT_EQ(member.in_sync, member.name == other) << "the other is filled again";
+  for (const MemberStatus& member : status().members)
+    EXPECT_EQ(member.in_sync, member.name == other) << "the other is filled again";
 }
 
 TEST_F(CatalogueTest, AHurtPrimaryStaysWhenNobodyElseHasEverything) {
