@@ -1,6 +1,8 @@
 // What the fair scheduler kills and when, and who is next, by the rules of Hadoop's: weights, halves, clocks, intervals, gaps.
 #include "schedulers/parts/fair_preemption.hpp"
 
+#include <tuple>
+
 #include "tests/schedulers/world.hpp"
 
 namespace weft::schedulers::fair_preemption_rules {

@@ -1,6 +1,8 @@
 // Nodes for reduces before their maps have ended: Algorithms 1 and 2 of SCache on what is known of a shuffle.
 #include "schedulers/parts/preplacement.hpp"
 
+#include <algorithm>
+
 #include "schedulers/parts/reduce_mapping.hpp"
 #include "tests/schedulers/world.hpp"
 

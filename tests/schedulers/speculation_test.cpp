@@ -1,6 +1,8 @@
 // Where speculative attempts go: near their input, on nodes that are not slow, never beside the first attempt.
 #include "schedulers/parts/speculation.hpp"
 
+#include <tuple>
+
 #include "tests/schedulers/world.hpp"
 
 namespace weft::schedulers::speculation_rules {
