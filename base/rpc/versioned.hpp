@@ -3,8 +3,7 @@
 //
 //   number, enum, Id<>, bool     the same width in the schema: Int8 … UInt64, Float32, Float64, Bool; enums as UInt8 or UInt16
 //   std::string                  Text or Data; Data where it may have any bytes
-//   std::vector<T>               List of what T is
-//   plain struct, std::pair      a struct
+//   std::vector<T>; plain struct, std::pair      List of what T is; a struct
 //   std::optional<T>             of a string or a struct: a pointer that is null when there is nothing
 //   std::variant<A, B …>         a struct that is one unnamed union of structs (of Void where the alternative has no fields)
 //
@@ -78,13 +77,11 @@ Number<T> to_number(const T& value) {
 }
 
 inline capnp::Text::Reader text_reader(const std::string& text) { return {text.c_str(), text.size()}; }
-
 template <template <class...> class Of, class T>
 inline constexpr bool kIs = false;
 template <template <class...> class Of, class... T>
 inline constexpr bool kIs<Of, Of<T...>> = true;
 
-/// References to the fields; those of a variant are never looked at.
 template <class T>
 auto parts_of(T& value) {
   if constexpr (kIs<std::pair, std::remove_const_t<T>>) {
