@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, MadeDags,
                          ::testing::Values(Policy{"fifo", "fifo"}, Policy{"srtf", "srtf(stages=cpm)"}, Policy{"sjf", "sjf"},
                                            Policy{"drf", "drf"},
                                            Policy{"tetris", "tetris(srtf=false, barrier=2, penalty=1, round=1e-6)"}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& run) { return std::string(run.param.name); });
 
 }  // namespace
 }  // namespace weft::simulator::made_dags

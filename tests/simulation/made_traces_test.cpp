@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Trace{"decima", "decima:" + made("decima.jsonl") + ",scale_gb=100", 6},
                     Trace{"alibaba", "alibaba:" + made("alibaba.csv"), 6},
                     Trace{"rumen", "rumen:" + made("rumen.json") + ",topology=" + made("rumen_topology.json"), 10}),
-    [](const auto& info) { return std::string(info.param.kind); });
+    [](const auto& run) { return std::string(run.param.kind); });
 
 }  // namespace
 }  // namespace weft::simulator::workloads::made_traces

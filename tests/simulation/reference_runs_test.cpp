@@ -33,12 +33,12 @@ std::map<std::size_t, double> reference(const std::string& traces, const std::st
   std::ifstream file(traces + "/reference_runs/carbyne_reference_jct.csv");
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
-    std::string of_run, of_policy, job, seconds;
+    std::string of_run, of_policy, job, took;
     std::getline(fields, of_run, ',');
     std::getline(fields, of_policy, ',');
     std::getline(fields, job, ',');
-    std::getline(fields, seconds, ',');
-    if (of_run == run && of_policy == policy) times[std::stoul(job)] = std::stod(seconds);
+    std::getline(fields, took, ',');
+    if (of_run == run && of_policy == policy) times[std::stoul(job)] = std::stod(took);
   }
   return times;
 }
@@ -63,8 +63,8 @@ std::size_t alike(const std::string& traces, bool at_once, const std::string& po
   std::size_t equal = 0;
   for (const JobResult& job : test::run(*workload, ClusterModel::one_machine(100), scheduler).jobs) {
     EXPECT_TRUE(job.completion_time().has_value());
-    const double seconds = std::chrono::duration<double>(job.completion_time().value_or(Time(0))).count();
-    equal += std::abs(seconds - wanted.at(number[job.index])) < 1e-3 ? 1 : 0;
+    const double took = std::chrono::duration<double>(job.completion_time().value_or(Time(0))).count();
+    equal += std::abs(took - wanted.at(number[job.index])) < 1e-3 ? 1 : 0;
   }
   return equal;
 }
