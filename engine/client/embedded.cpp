@@ -137,7 +137,7 @@ class EmbeddedSession final : public Session {
   void carry_out(master::ShuffleLocations& table) { slots_->set_locations(table.shuffle, *table.outputs); }
   void carry_out(const master::ShuffleExtended&) { WEFT_ASSERT(false); }  // slow start is not asked for
   void carry_out(const master::PrefetchShuffle&) {}                       // all of it is here
-  void carry_out(const master::CopyOutput&) { WEFT_ASSERT(false); }       // there is one node only
+  void carry_out(const master::ReplicateOutput&) { WEFT_ASSERT(false); }  // there is one node only
   void carry_out(const master::OutputMoved&) {}
   void carry_out(const master::ReleaseShuffle& release) { slots_->release(release.job, release.shuffle); }
   void carry_out(const master::ReleaseJob& release) { slots_->store().release(release.job); }

@@ -206,7 +206,7 @@ master::Event Slots::report(Slot& slot, runtime::TaskOutcome outcome) {
                                 slot.context.input_bytes,
                                 slot.context.input_records,
                                 {},
-                                std::move(slot.context.spread)};
+                                std::move(slot.context.sample_histogram)};
   }
   master::TaskFailed failed{attempt, settings_.node, outcome.kind, std::move(outcome.message), outcome.fetch};
   const std::lock_guard lock(mutex_);

@@ -154,7 +154,7 @@ struct Filler {
     for (const auto& [name, text] : event.files) line.files.push_back(name);
     if (event.speculation) line.speculation = to_string(*event.speculation);
   }
-  void operator()(const OutputCopied& event) const {
+  void operator()(const OutputReplicated& event) const {
     about("output_copied", event.copy.job, event.copy.shuffle, event.copy.map, event.copy.attempt, event.copy.node);
   }
   void operator()(const CopyFailed& event) const {
@@ -176,7 +176,7 @@ struct Filler {
     about("task_killed", command.attempt, command.node);
     line.reason = command.reason;
   }
-  void operator()(const CopyOutput& command) const {
+  void operator()(const ReplicateOutput& command) const {
     about("copy_started", command.job, command.shuffle, command.output.map, command.output.attempt, command.node);
     line.from = command.output.node.value();
   }

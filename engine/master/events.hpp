@@ -105,7 +105,7 @@ struct TaskFailed {
   std::string message;  // with input position
   std::optional<shuffle::FetchFailure> fetch;
 };
-/// A replica of a map output, on a node that was told to make it (CopyOutput).
+/// A replica of a map output, on a node that was told to make it (ReplicateOutput).
 struct OutputCopy {
   NodeId node;
   JobId job;
@@ -113,7 +113,7 @@ struct OutputCopy {
   std::uint32_t map = 0, attempt = 0;
 };
 /// It is there, whole and verified.
-struct OutputCopied {
+struct OutputReplicated {
   OutputCopy copy;
 };
 /// It could not be made, and will not be.
@@ -132,7 +132,7 @@ struct SchedulerConfigured {
 };
 
 using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost,
-                           TaskFinished, TaskFailed, TimerFired, SchedulerConfigured, OutputCopied, CopyFailed>;
+                           TaskFinished, TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, CopyFailed>;
 
 Event copy_of(const Event& event);
 
@@ -185,8 +185,8 @@ struct PrefetchShuffle {
   /// Of the partitions: all that are to wait out of memory, the others being wanted in it; without: as said before.
   std::optional<std::vector<std::uint32_t>> deferred{};
 };
-/// The node is to make a replica of that output from where it is, and to say what came of it (OutputCopied, CopyFailed).
-struct CopyOutput {
+/// The node is to make a replica of that output from where it is, and to say what came of it (OutputReplicated, CopyFailed).
+struct ReplicateOutput {
   NodeId node;
   JobId job;
   ShuffleId shuffle;
@@ -234,7 +234,7 @@ struct SetTimer {
   Time at{0};
 };
 
-using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle, CopyOutput, OutputMoved,
+using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle, ReplicateOutput, OutputMoved,
                              ReleaseShuffle, ReleaseJob, NodeLost, ActionFinished, JobFailed, JobFinished, SetTimer>;
 
 }  // namespace weft::master

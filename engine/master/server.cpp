@@ -187,13 +187,13 @@ std::vector<protocol::NodeAddress> ServerImpl::holders_of(const std::vector<shuf
   return holders;
 }
 
-void ServerImpl::carry_out(const CopyOutput& copy) {
+void ServerImpl::carry_out(const ReplicateOutput& copy) {
   Node* node = prepared(copy.node, copy.job);
   const auto source = nodes_.find(copy.output.node);
   if (node == nullptr || source == nodes_.end()) return;  // the core is about to hear of it
   const protocol::Register& info = source->second.info;
   send(*node, copy.node,
-       protocol::CopyOutput{
+       protocol::ReplicateOutput{
            copy.job, copy.shuffle, copy.output.map, copy.output.attempt, {source->first, info.name, info.data_address}});
 }
 

@@ -78,7 +78,7 @@ class ServerImpl final : public Server {
   void carry_out(ShuffleLocations& table);
   void carry_out(const ShuffleExtended&) { WEFT_ASSERT(false); }  // slow start is not for real workers
   void carry_out(PrefetchShuffle& prefetch);
-  void carry_out(const CopyOutput& copy);
+  void carry_out(const ReplicateOutput& copy);
   void carry_out(const OutputMoved& moved);
   void carry_out(ReleaseShuffle& release);
   void carry_out(ReleaseJob& release);
@@ -117,7 +117,7 @@ class ServerImpl final : public Server {
   Result<void> on_worker_message(NodeId id, Node& node, const rpc::Message& message);
   void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
   void on_task_event(NodeId node, protocol::Event event);
-  void on_copy_ended(NodeId node, protocol::CopyEnded ended);
+  void on_copy_ended(NodeId node, protocol::ReplicaEnded ended);
   void on_prefetch_report(NodeId node, const std::vector<protocol::JobPrefetch>& jobs);
   Node* prepared(NodeId id, JobId job);
   std::vector<protocol::NodeAddress> holders_of(const std::vector<shuffle::MapOutput>& outputs) const;

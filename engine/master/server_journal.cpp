@@ -19,7 +19,7 @@ struct ChangedJob {
   Job operator()(const PlanExtended& event) const { return event.job; }
   Job operator()(const TaskFinished& event) const { return event.attempt.task.job; }
   Job operator()(const TaskFailed& event) const { return event.attempt.task.job; }
-  Job operator()(const OutputCopied& event) const { return event.copy.job; }
+  Job operator()(const OutputReplicated& event) const { return event.copy.job; }
   Job operator()(const CopyFailed& event) const { return event.copy.job; }
   template <class Other>
   Job operator()(const Other&) const {

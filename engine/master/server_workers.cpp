@@ -139,8 +139,8 @@ Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Mes
   }
   if (storage_ && message.type >= kFirstWorkerStorageMessage && message.type <= kLastStorageMessage)
     return storage_->on_worker_notify(id, message);
-  if (message.type == protocol::kCopyEnded) {
-    WEFT_ASSIGN(protocol::CopyEnded ended, protocol::decode<protocol::CopyEnded>(message));
+  if (message.type == protocol::kReplicaEnded) {
+    WEFT_ASSIGN(protocol::ReplicaEnded ended, protocol::decode<protocol::ReplicaEnded>(message));
     on_copy_ended(id, std::move(ended));
     return {};
   }
@@ -188,9 +188,9 @@ void ServerImpl::on_task_event(NodeId node, protocol::Event event) {
   if (auto applied = apply(std::move(made)); !applied) log_.debug("{}: {}", to_string(attempt), applied.error().to_string());
 }
 
-void ServerImpl::on_copy_ended(NodeId node, protocol::CopyEnded ended) {
+void ServerImpl::on_copy_ended(NodeId node, protocol::ReplicaEnded ended) {
   const OutputCopy copy{node, ended.job, ended.shuffle, ended.map, ended.attempt};
-  const auto applied = ended.error.empty() ? apply(OutputCopied{copy}) : apply(CopyFailed{copy, ended.error});
+  const auto applied = ended.error.empty() ? apply(OutputReplicated{copy}) : apply(CopyFailed{copy, ended.error});
   if (!applied) {
     log_.debug("{}", applied.error().to_string());
   } else if (!ended.error.empty()) {

@@ -57,7 +57,7 @@ class EventDigest {
     mix(event.attempt), mix(event.node.value()), mix(static_cast<std::uint64_t>(event.kind));
   }
   void add(const master::TimerFired& event) { mix(event.timer); }
-  void add(const master::OutputCopied& event) { mix(event.copy); }
+  void add(const master::OutputReplicated& event) { mix(event.copy); }
   void add(const master::CopyFailed& event) { mix(event.copy); }
   template <class Other>
   void add(const Other&) {}  // kinds the simulator does not give

@@ -164,7 +164,7 @@ class Run {
   double bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const;
 
   // Replicas of map outputs (run_replicas.cpp).
-  void copy_output(const master::CopyOutput& command);
+  void copy_output(const master::ReplicateOutput& command);
   void copied(const Copying& copying);
   template <class Gone>
   void break_copies(Gone gone);

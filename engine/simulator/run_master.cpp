@@ -65,7 +65,7 @@ void Run::carry_out(const Command& command) {
       }
     }
     wake(machine);
-  } else if constexpr (std::is_same_v<Command, CopyOutput>) {
+  } else if constexpr (std::is_same_v<Command, ReplicateOutput>) {
     copy_output(command);
   } else if constexpr (std::is_same_v<Command, OutputMoved>) {
     move_output(command);

@@ -5,7 +5,7 @@
 
 namespace weft::simulator {
 
-void Run::copy_output(const master::CopyOutput& command) {
+void Run::copy_output(const master::ReplicateOutput& command) {
   const std::size_t index = command.job.value() - 1;
   const std::uint32_t from = machine_of_node_[command.output.node.value()], to = machine_of_node_[command.node.value()];
   const master::OutputCopy copy{command.node, command.job, command.shuffle, command.output.map, command.output.attempt};
@@ -16,7 +16,7 @@ void Run::copy_output(const master::CopyOutput& command) {
   Move move = machines_.fetch({{from, stage.bytes_per_task}}, to);
   if (!flows() || move.bytes <= 0) {
     count_traffic(index, move, 1);
-    return apply(master::OutputCopied{copy});
+    return apply(master::OutputReplicated{copy});
   }
   const FlowNetwork::Flow flow = network_.start(now_, move.bytes, std::exchange(move.uses, {}));
   copies_.emplace(flow, Copying{copy, from, to, std::move(move)});
@@ -24,7 +24,7 @@ void Run::copy_output(const master::CopyOutput& command) {
 
 void Run::copied(const Copying& copying) {
   count_traffic(copying.copy.job.value() - 1, copying.move, 1);
-  apply(master::OutputCopied{copying.copy});
+  apply(master::OutputReplicated{copying.copy});
 }
 
 /// Those that `gone` says end where they are.

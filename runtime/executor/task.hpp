@@ -44,7 +44,7 @@ struct TaskContext {
   double sampled_share = 0;  // 0: everything was read
 
   /// By output partition, how many records of a sample of all that the stage reads go there; empty: not known. For predictions.
-  std::vector<std::uint32_t> spread;
+  std::vector<std::uint32_t> sample_histogram;
 
   Counters counters;
   std::uint64_t input_bytes = 0;

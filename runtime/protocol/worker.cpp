@@ -17,7 +17,7 @@ WEFT_PROTOCOL_MESSAGE(Commands);
 WEFT_PROTOCOL_MESSAGE(BinaryRequest);
 WEFT_PROTOCOL_MESSAGE(BinaryChunk);
 WEFT_PROTOCOL_MESSAGE(LogRequest);
-WEFT_PROTOCOL_MESSAGE(CopyEnded);
+WEFT_PROTOCOL_MESSAGE(ReplicaEnded);
 WEFT_PROTOCOL_MESSAGE(PrefetchReport);
 
 }  // namespace weft::runtime::protocol

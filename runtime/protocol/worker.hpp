@@ -22,7 +22,7 @@ enum WorkerMessage : rpc::MessageType {
   kCommands = 103,        // notification, master to worker: Commands, to be carried out in order
   kFetchBinary = 104,     // request, worker to master: BinaryRequest -> BinaryChunk and its bytes as bulk
   kReadLog = 105,         // request, master to worker: LogRequest -> the end of the job's log as bulk
-  kCopyEnded = 106,       // notification, worker to master: CopyEnded; what came of a CopyOutput
+  kReplicaEnded = 106,    // notification, worker to master: ReplicaEnded; what came of a ReplicateOutput
   kPrefetchReport = 107,  // notification, worker to master: PrefetchReport; with heartbeats, of jobs of which something has changed
   kDying = 108,           // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
 };
@@ -137,8 +137,8 @@ struct NodeLost {
   std::string reason;
 };
 
-/// A replica of that output is to be made here; kCopyEnded tells what came of it.
-struct CopyOutput {
+/// A replica of that output is to be made here; kReplicaEnded tells what came of it.
+struct ReplicateOutput {
   JobId job;
   ShuffleId shuffle;
   std::uint32_t map = 0, attempt = 0;
@@ -146,14 +146,14 @@ struct CopyOutput {
 };
 
 using Command =
-    std::variant<JobSetup, ActionValue, Launch, Kill, Locations, Prefetch, ReleaseShuffle, ReleaseJob, NodeLost, CopyOutput>;
+    std::variant<JobSetup, ActionValue, Launch, Kill, Locations, Prefetch, ReleaseShuffle, ReleaseJob, NodeLost, ReplicateOutput>;
 
 struct Commands {
   static constexpr std::string_view kName = "commands";
   std::vector<Command> commands;
 };
 
-struct CopyEnded {
+struct ReplicaEnded {
   static constexpr std::string_view kName = "end of a replica's making";
   JobId job;
   ShuffleId shuffle;

@@ -24,7 +24,7 @@ struct WorkerContext {
   DataPlane* data = nullptr;
   shuffle::OutputNodes outputs{};                              // itself, as registered now, and those that serve map outputs
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master
-  std::function<void(const protocol::CopyEnded&)> report_copy{};
+  std::function<void(const protocol::ReplicaEnded&)> report_copy{};
   Log log{"worker"};
 
   std::string log_path(JobId job) const;

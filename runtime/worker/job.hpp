@@ -29,7 +29,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void locations_changed();
   void prefetch(protocol::Prefetch prefetch);
   /// Another worker's output into the store; the master is notified of the outcome.
-  void replicate(const protocol::CopyOutput& copy);
+  void replicate(const protocol::ReplicateOutput& copy);
   void release(ShuffleId shuffle);
   /// Ends the executor; `done` is called, later, when it is gone.
   void end(std::function<void()> done);

@@ -67,11 +67,11 @@ std::shared_ptr<shuffle::PartitionReader> WorkerJob::reader_of(const protocol::R
   return readers_[{request.attempt, request.read}] = std::move(reader);
 }
 
-void WorkerJob::replicate(const protocol::CopyOutput& copy) {
+void WorkerJob::replicate(const protocol::ReplicateOutput& copy) {
   if (ended_) return;
   shuffle::ReplicaRequest request{
       copy.source.address, {copy.job, copy.shuffle, copy.map, copy.attempt}, setup_.shuffle_mode == shuffle::Mode::pull};
-  protocol::CopyEnded ended{copy.job, copy.shuffle, copy.map, copy.attempt, {}};
+  protocol::ReplicaEnded ended{copy.job, copy.shuffle, copy.map, copy.attempt, {}};
   worker_.data->replicator().replicate(std::move(request),
                                        [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {
                                          if (!done) ended.error = done.error().to_string();

@@ -117,8 +117,8 @@ void Registration::report(std::vector<protocol::Event> events) {
   });
 }
 
-void Registration::report(const protocol::CopyEnded& copy) {
-  if (registered_) connection_->notify(protocol::kCopyEnded, protocol::encode(copy));
+void Registration::report(const protocol::ReplicaEnded& copy) {
+  if (registered_) connection_->notify(protocol::kReplicaEnded, protocol::encode(copy));
 }
 
 void Registration::report(const std::vector<protocol::JobPrefetch>& jobs) {

@@ -151,7 +151,7 @@ class WorkerImpl final : public Worker {
     link_ = std::make_unique<Registration>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
                                            std::move(callbacks));
     context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
-    context_.report_copy = [this](const protocol::CopyEnded& copy) { link_->report(copy); };
+    context_.report_copy = [this](const protocol::ReplicaEnded& copy) { link_->report(copy); };
     link_->connect();
     return {};
   }
@@ -230,7 +230,7 @@ class WorkerImpl final : public Worker {
     add_nodes(prefetch.nodes);
     if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->prefetch(std::move(prefetch));
   }
-  void carry_out(protocol::CopyOutput& copy) {
+  void carry_out(protocol::ReplicateOutput& copy) {
     if (auto found = jobs_.find(copy.job); found != jobs_.end()) found->second->replicate(copy);
   }
   void carry_out(protocol::ReleaseShuffle& release) {

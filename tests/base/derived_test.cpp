@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft::rpc {
-namespace {
+namespace weft::rpc::derived_test {  // with linkage, which clang wants of types whose fields are found
 
 enum class Colour : std::uint8_t { red = 0, green = 1, blue = 2 };
 constexpr Colour last_of(Colour) { return Colour::blue; }
@@ -175,5 +174,4 @@ TEST(Derived, TheLayoutChangesWithTheDeclaration) {
   EXPECT_NE(layout<std::uint8_t>(), layout<Colour>());
 }
 
-}  // namespace
-}  // namespace weft::rpc
+}  // namespace weft::rpc::derived_test

@@ -7,8 +7,7 @@
 #include "base/random.hpp"
 #include "tests/base/versioned.capnp.h"
 
-namespace weft::rpc {
-namespace {
+namespace weft::rpc::versioned_test {  // with linkage, which clang wants of types whose fields are found
 
 enum class Kind : std::uint16_t { none = 0, some = 300 };
 using PartId = Id<struct PartTag>;
@@ -151,5 +150,4 @@ TEST(Versioned, DamagedMessagesAreReadOrRefused) {
   }
 }
 
-}  // namespace
-}  // namespace weft::rpc
+}  // namespace weft::rpc::versioned_test

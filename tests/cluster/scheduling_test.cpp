@@ -95,31 +95,33 @@ TEST(Worker, RunsMoreTasksThanSlotsWhenTheyTakeLessThanASlot) {
 }
 
 /// What a sample tells of eight partitions, in parts of one. Of records that lie in order already, each task writes to few of them.
-std::vector<double> told_spread(const std::string& mode, const std::string& output) {
+std::vector<double> sample_histogram(const std::string& mode, const std::string& output) {
   ScratchDirectory files;
   Cluster cluster(1, {"--event-log", files / "log"});
   const auto result = run(cluster.job({mode, "--tasks", "8", "--records", "80000", "--partitions", "8"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, output);
   const std::string log = read_file(files / "log");
-  const auto at = log.find("\"spread\":[");
+  constexpr std::string_view kMember = "\"sample_histogram\":[";
+  const auto at = log.find(kMember);
   if (at == std::string::npos) return {};
-  std::istringstream counts(log.substr(at + 10, log.find(']', at) - at - 10));
-  std::vector<double> spread;
-  for (std::string count; std::getline(counts, count, ',');) spread.push_back(std::stod(count));
-  const double sum = std::accumulate(spread.begin(), spread.end(), 0.0);
-  for (double& part : spread) part /= sum;
-  return spread;
+  const auto begin = at + kMember.size();
+  std::istringstream counts(log.substr(begin, log.find(']', begin) - begin));
+  std::vector<double> parts;
+  for (std::string count; std::getline(counts, count, ',');) parts.push_back(std::stod(count));
+  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
+  for (double& part : parts) part /= sum;
+  return parts;
 }
 
 TEST(EventLog, HasTheSampleThatTellsHowASortWillSpreadItsRecords) {
-  const auto spread = told_spread("sort", "in place 80000\n");
+  const auto spread = sample_histogram("sort", "in place 80000\n");
   ASSERT_EQ(spread.size(), 8u);
   for (const double part : spread) EXPECT_NEAR(part, 1.0 / 8, 0.02);
 }
 
 TEST(EventLog, HasTheSampleThatTellsHowAPartitionerOfTheUserSpreadsRecords) {
-  const auto spread = told_spread("regions", "grouped 80000\n");
+  const auto spread = sample_histogram("regions", "grouped 80000\n");
   ASSERT_EQ(spread.size(), 8u);
   for (std::size_t i = 0; i < spread.size(); ++i) EXPECT_NEAR(spread[i], static_cast<double>(2 * i + 1) / 64, 0.02) << i;
 }

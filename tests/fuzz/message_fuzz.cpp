@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[0] % 2 == 0) {
     feed_derived<protocol::Launches, protocol::Events, protocol::Register, protocol::Registered, protocol::Heartbeat,
                  protocol::Dying, protocol::Commands, protocol::BinaryRequest, protocol::BinaryChunk, protocol::LogRequest,
-                 protocol::CopyEnded, protocol::PrefetchReport>(kind % 12, message);
+                 protocol::ReplicaEnded, protocol::PrefetchReport>(kind % 12, message);
   } else {
     feed_versioned<client::Submit, client::Submitted, client::Upload, client::JobRequest, client::ValueRecord, client::Poll,
                    client::PollReply, client::JobList, client::KillRequest, client::LogsWanted, client::JobLogs, client::NodeList,

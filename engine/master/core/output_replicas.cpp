@@ -30,7 +30,7 @@ void OutputReplicas::replicate(JobRecord& job, StageRecord& stage, std::uint32_t
   replicas.holders.insert(*place);
   placement_.change(*place, +1);
   job.nodes.insert(*place);
-  context_.emit(CopyOutput{*place, job.spec.job, ShuffleId(stage.plan.id.value()), {map, task.attempt(), task.node}});
+  context_.emit(ReplicateOutput{*place, job.spec.job, ShuffleId(stage.plan.id.value()), {map, task.attempt(), task.node}});
 }
 
 void OutputReplicas::replicate_waiting() {

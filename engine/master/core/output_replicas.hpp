@@ -19,8 +19,8 @@ class OutputReplicas {
   void node_joined(NodeId node);
   void node_left(NodeId node) { placement_.remove(node); }
 
-  /// Has a replica made of an output that has none (CopyOutput), if its job wants replicas and there is a node for it; else the
-  /// output waits for one.
+  /// Has a replica made of an output that has none (ReplicateOutput), if its job wants replicas and there is a node for it; else
+  /// the output waits for one.
   void replicate(JobRecord& job, StageRecord& stage, std::uint32_t map);
   /// There is a node more for outputs that wait.
   void replicate_waiting();

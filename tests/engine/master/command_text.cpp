@@ -40,7 +40,7 @@ std::string text(const PrefetchShuffle& c) {
   if (c.deferred) out += fmt::format(" holding back {}", fmt::join(*c.deferred, " "));
   return out;
 }
-std::string text(const CopyOutput& c) {
+std::string text(const ReplicateOutput& c) {
   return fmt::format("copy output {}.{}@{} of job {} shuffle {} to {}", c.output.map, c.output.attempt, c.output.node.value(),
                      c.job.value(), c.shuffle.value(), c.node.value());
 }

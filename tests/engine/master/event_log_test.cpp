@@ -52,7 +52,7 @@ std::vector<Event> all_events() {
   events.emplace_back(std::move(failed));
   events.emplace_back(TimerFired{5});
   events.emplace_back(SchedulerConfigured{"fair(pools=p)", {{"p", "[pool]\n"}, {"q", ""}}});
-  events.emplace_back(OutputCopied{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}});
+  events.emplace_back(OutputReplicated{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}});
   events.emplace_back(CopyFailed{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}, "disk full"});
   return events;
 }

@@ -216,8 +216,8 @@ TEST(Preplacement, TellsOfNoOutputThatIsGone) {
     ASSERT_EQ(placed(d, 1), 6u);
     const std::uint32_t told_next = maps[NodeId(3)][4];  // in a portion with others
     finish_map(d, 0, told_next, 100, bytes);
-    if (const auto* copy = d.last<CopyOutput>()) {
-      ASSERT_TRUE(d.apply(OutputCopied{{copy->node, copy->job, copy->shuffle, copy->output.map, copy->output.attempt}}));
+    if (const auto* copy = d.last<ReplicateOutput>()) {
+      ASSERT_TRUE(d.apply(OutputReplicated{{copy->node, copy->job, copy->shuffle, copy->output.map, copy->output.attempt}}));
     }
     const std::size_t before = d.commands.size();
     ASSERT_TRUE(d.lose(3));

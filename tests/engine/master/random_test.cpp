@@ -215,7 +215,7 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
     }
     case 8: {
       const OutputCopy copy{where, JobId(random.below(job + 1)), ShuffleId(small(6)), small(5), small(4)};
-      return random.chance(0.5) ? Event(OutputCopied{copy}) : Event(CopyFailed{copy, "x"});
+      return random.chance(0.5) ? Event(OutputReplicated{copy}) : Event(CopyFailed{copy, "x"});
     }
     default: {
       TaskFinished event;
@@ -304,14 +304,14 @@ CoreOptions random_options(Random& random) {
 /// Something that may happen in that state: the end of a running attempt or of a copy that was told to be made.
 std::optional<Event> likely_event(Random& random, const Core& core, const std::vector<Command>& commands) {
   if (random.chance(0.3)) {
-    std::vector<const CopyOutput*> copies;
+    std::vector<const ReplicateOutput*> copies;
     for (const auto& command : commands) {
-      if (const auto* copy = std::get_if<CopyOutput>(&command)) copies.push_back(copy);
+      if (const auto* copy = std::get_if<ReplicateOutput>(&command)) copies.push_back(copy);
     }
     if (copies.empty()) return std::nullopt;
-    const CopyOutput& copy = *copies[copies.size() - 1 - random.below(std::min<std::size_t>(copies.size(), 8))];
+    const ReplicateOutput& copy = *copies[copies.size() - 1 - random.below(std::min<std::size_t>(copies.size(), 8))];
     const OutputCopy what{copy.node, copy.job, copy.shuffle, copy.output.map, copy.output.attempt};
-    return random.chance(0.8) ? Event(OutputCopied{what}) : Event(CopyFailed{what, "x"});
+    return random.chance(0.8) ? Event(OutputReplicated{what}) : Event(CopyFailed{what, "x"});
   }
   for (const auto& [id, info] : core.view().nodes()) {
     if (info.running.empty() || random.chance(0.5)) continue;

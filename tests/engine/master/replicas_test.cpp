@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;
 
-OutputCopy of(const CopyOutput& command) {
+OutputCopy of(const ReplicateOutput& command) {
   return {command.node, command.job, command.shuffle, command.output.map, command.output.attempt};
 }
 
@@ -25,16 +25,16 @@ class Copies : public ::testing::Test {
     ASSERT_TRUE(d.extend(1, part(0, {source(0, maps, reduces), result(reader(1, {0}, reduces, 0))})));
   }
   /// Ends the map, and returns what was told of its copy.
-  CopyOutput finish_map(std::uint32_t map) {
-    const std::size_t before = d.all<CopyOutput>().size();
+  ReplicateOutput finish_map(std::uint32_t map) {
+    const std::size_t before = d.all<ReplicateOutput>().size();
     EXPECT_TRUE(d.finish(d.running_attempt(1, 0, map)));
-    const auto commands = d.all<CopyOutput>();
+    const auto commands = d.all<ReplicateOutput>();
     EXPECT_EQ(commands.size(), before + 1);
-    return commands.empty() ? CopyOutput{} : *commands.back();
+    return commands.empty() ? ReplicateOutput{} : *commands.back();
   }
-  void copied(const CopyOutput& command) { ASSERT_TRUE(d.apply(OutputCopied{of(command)})); }
-  CopyOutput map_with_copy(std::uint32_t map) {
-    const CopyOutput command = finish_map(map);
+  void copied(const ReplicateOutput& command) { ASSERT_TRUE(d.apply(OutputReplicated{of(command)})); }
+  ReplicateOutput map_with_copy(std::uint32_t map) {
+    const ReplicateOutput command = finish_map(map);
     copied(command);
     return command;
   }
@@ -42,9 +42,9 @@ class Copies : public ::testing::Test {
     std::erase_if(d.running, [&](const auto& entry) { return entry.second == node; });
     ASSERT_TRUE(d.lose(node.value()));
   }
-  std::vector<CopyOutput> copy_commands() const {
-    std::vector<CopyOutput> found;
-    for (const CopyOutput* command : d.all<CopyOutput>()) found.push_back(*command);
+  std::vector<ReplicateOutput> copy_commands() const {
+    std::vector<ReplicateOutput> found;
+    for (const ReplicateOutput* command : d.all<ReplicateOutput>()) found.push_back(*command);
     return found;
   }
   StageStatus maps() const { return d.core.job(JobId(1))->stages[0]; }
@@ -56,7 +56,7 @@ TEST_F(Copies, AreMadeOnAnotherNodeTheOneWithTheFewest) {
   begin(6);
   std::map<NodeId, int> copies;
   for (std::uint32_t map = 0; map < 6; ++map) {
-    const CopyOutput command = finish_map(map);
+    const ReplicateOutput command = finish_map(map);
     EXPECT_NE(command.node, command.output.node);
     EXPECT_EQ(command.output.map, map);
     ++copies[command.node];
@@ -72,7 +72,7 @@ TEST_F(Copies, AreMadeInAnotherRackIfThereIsOne) {
   d.submit(1, 4, 2);
   ASSERT_TRUE(d.extend(1, part(0, {source(0, 9, 1), result(reader(1, {0}, 1, 0))})));
   for (std::uint32_t map = 0; map < 9; ++map) {
-    const CopyOutput command = finish_map(map);
+    const ReplicateOutput command = finish_map(map);
     EXPECT_EQ(command.node == NodeId(3), command.output.node != NodeId(3)) << map;
   }
 }
@@ -83,7 +83,7 @@ TEST_F(Copies, AreNotMadeForJobsThatWantOne) {
   d.submit(1);
   ASSERT_TRUE(d.extend(1, part(0, {source(0, 4, 2), result(reader(1, {0}, 2, 0))})));
   d.drain();
-  EXPECT_TRUE(d.all<CopyOutput>().empty());
+  EXPECT_TRUE(d.all<ReplicateOutput>().empty());
   EXPECT_NE(d.last<ActionFinished>(), nullptr);
   JobSubmitted event;
   event.job = JobId(9);
@@ -95,8 +95,8 @@ TEST_F(Copies, AreNotMadeForJobsThatWantOne) {
 
 TEST_F(Copies, OfALostOutputIsUsedAndTheMapDoesNotRunAgain) {
   begin(2);
-  const CopyOutput first = map_with_copy(0);
-  const CopyOutput second = map_with_copy(1);
+  const ReplicateOutput first = map_with_copy(0);
+  const ReplicateOutput second = map_with_copy(1);
   ASSERT_EQ(d.launches(1), 2u);
   lose(first.output.node);
   EXPECT_EQ(d.launches(0), 2u) << "no map runs again";
@@ -133,7 +133,7 @@ class CopiesOfWhatIsBrought : public Copies {
 
 TEST_F(CopiesOfWhatIsBrought, NodesThatBringItAreToldOfTheNewPlace) {
   begin(4, 8);
-  const CopyOutput first = map_with_copy(0);
+  const ReplicateOutput first = map_with_copy(0);
   finish_map(1);
   const auto told = [&](NodeId node, NodeId at) {
     const auto all = d.all<PrefetchShuffle>();
@@ -152,7 +152,7 @@ TEST_F(CopiesOfWhatIsBrought, NodesThatBringItAreToldOfTheNewPlace) {
 
 TEST_F(Copies, ReadersThatRunAreToldOfTheNewPlace) {
   begin(1, 3);
-  const CopyOutput copy = map_with_copy(0);
+  const ReplicateOutput copy = map_with_copy(0);
   std::set<NodeId> readers;
   for (const auto& [attempt, node] : d.running) readers.insert(node);
   readers.erase(copy.output.node);
@@ -169,10 +169,10 @@ TEST_F(Copies, ReadersThatRunAreToldOfTheNewPlace) {
 
 TEST_F(Copies, AnotherOneIsMadeOfAnOutputThatMoved) {
   begin(1);
-  const CopyOutput first = map_with_copy(0);
+  const ReplicateOutput first = map_with_copy(0);
   lose(first.output.node);
   ASSERT_EQ(copy_commands().size(), 2u);
-  const CopyOutput next = copy_commands().back();
+  const ReplicateOutput next = copy_commands().back();
   EXPECT_EQ(next.output.node, first.node);
   EXPECT_NE(next.node, first.node);
   EXPECT_NE(next.node, first.output.node);
@@ -187,25 +187,25 @@ TEST_F(Copies, AnotherOneIsMadeOfAnOutputThatMoved) {
 
 TEST_F(Copies, OutputLostTogetherWithItsCopyIsMadeAgain) {
   begin(1);
-  const CopyOutput copy = map_with_copy(0);
+  const ReplicateOutput copy = map_with_copy(0);
   lose(copy.node);
-  const CopyOutput next = copy_commands().back();
+  const ReplicateOutput next = copy_commands().back();
   EXPECT_EQ(next.output.node, copy.output.node);
   EXPECT_NE(next.node, copy.node);
   lose(copy.output.node);  // before the next one was there
   EXPECT_EQ(d.launches(0), 2u);
   EXPECT_TRUE(d.all<OutputMoved>().empty());
-  EXPECT_EQ(d.apply(OutputCopied{of(next)}).error().code(), Code::cancelled) << "a copy that comes too late";
+  EXPECT_EQ(d.apply(OutputReplicated{of(next)}).error().code(), Code::cancelled) << "a copy that comes too late";
   d.drain();
   EXPECT_NE(d.last<ActionFinished>(), nullptr);
 }
 
 TEST_F(Copies, OneThatIsLostIsMadeElsewhere) {
   begin(4);
-  std::vector<CopyOutput> copies;
+  std::vector<ReplicateOutput> copies;
   for (std::uint32_t map = 0; map < 4; ++map) copies.push_back(map_with_copy(map));
   const NodeId gone = copies[0].node;
-  const auto lost = std::count_if(copies.begin(), copies.end(), [&](const CopyOutput& copy) { return copy.node == gone; });
+  const auto lost = std::count_if(copies.begin(), copies.end(), [&](const ReplicateOutput& copy) { return copy.node == gone; });
   lose(gone);
   const auto all = copy_commands();
   ASSERT_GE(all.size(), 4u + static_cast<std::size_t>(lost));
@@ -219,7 +219,7 @@ TEST_F(Copies, OneThatIsLostIsMadeElsewhere) {
 
 TEST_F(Copies, OfAnOutputThatAReaderCannotHaveIsUsed) {
   begin(1);
-  const CopyOutput copy = map_with_copy(0);
+  const ReplicateOutput copy = map_with_copy(0);
   const AttemptId reader = d.running_attempt(1, 1, 0);
   ASSERT_TRUE(d.fail_fetch(reader, 0, 0, copy.output.attempt, copy.output.node));
   EXPECT_EQ(d.launches(0), 1u);
@@ -227,7 +227,7 @@ TEST_F(Copies, OfAnOutputThatAReaderCannotHaveIsUsed) {
   EXPECT_NE(d.last<OutputMoved>()->reason.find("could not be read"), std::string::npos) << d.last<OutputMoved>()->reason;
   EXPECT_TRUE(d.is_running(1, 1, 0)) << "retried";
   EXPECT_EQ(d.last<ShuffleLocations>()->outputs->at(0).node, copy.node);
-  const CopyOutput next = copy_commands().back();
+  const ReplicateOutput next = copy_commands().back();
   EXPECT_EQ(next.output.node, copy.node);
   EXPECT_NE(next.node, copy.output.node) << "what is there cannot be read, and nothing else can be put under its name";
   // Another reader comes with the same news: known already.
@@ -241,10 +241,10 @@ TEST_F(Copies, OfAnOutputThatAReaderCannotHaveIsUsed) {
 
 TEST_F(Copies, AreTriedOnAnotherNodeAndThenLeft) {
   begin(1);
-  const CopyOutput first = finish_map(0);
+  const ReplicateOutput first = finish_map(0);
   ASSERT_TRUE(d.apply(CopyFailed{of(first), "disk full"}));
   ASSERT_EQ(copy_commands().size(), 2u);
-  const CopyOutput second = copy_commands().back();
+  const ReplicateOutput second = copy_commands().back();
   EXPECT_NE(second.node, first.node);
   EXPECT_NE(second.node, second.output.node);
   EXPECT_EQ(d.apply(CopyFailed{of(first), "again"}).error().code(), Code::cancelled);
@@ -269,7 +269,7 @@ TEST_F(Copies, WaitForASecondNode) {
 
 TEST_F(Copies, AreReleasedWithTheirShuffleAndTheirJob) {
   begin(1, 1);
-  const CopyOutput copy = map_with_copy(0);
+  const ReplicateOutput copy = map_with_copy(0);
   d.drain();
   ASSERT_TRUE(d.extend(1, part(1, {result(source(2, 1, 0))}, {0})));
   std::set<NodeId> released;
@@ -285,17 +285,17 @@ TEST_F(Copies, AreReleasedWithTheirShuffleAndTheirJob) {
   d.submit(2, 4, 2);
   ASSERT_TRUE(d.extend(2, part(0, {source(0, 1, 1), result(reader(1, {0}, 1, 0))})));
   ASSERT_TRUE(d.finish(d.running_attempt(2, 0, 0)));
-  const CopyOutput second = copy_commands().back();
+  const ReplicateOutput second = copy_commands().back();
   ASSERT_TRUE(d.apply(JobKilled{JobId(2), "enough"}));
   const auto jobs = d.all<ReleaseJob>();
   EXPECT_TRUE(std::any_of(jobs.begin(), jobs.end(),
                           [&](const ReleaseJob* release) { return release->job == JobId(2) && release->node == second.node; }));
-  EXPECT_EQ(d.apply(OutputCopied{of(second)}).error().code(), Code::cancelled);
+  EXPECT_EQ(d.apply(OutputReplicated{of(second)}).error().code(), Code::cancelled);
 }
 
 TEST_F(Copies, NewsOfThemThatCannotBeTrueAreRefused) {
   begin(2);
-  const CopyOutput copy = finish_map(0);
+  const ReplicateOutput copy = finish_map(0);
   for (int change = 0; change < 5; ++change) {
     OutputCopy wrong = of(copy);
     if (change == 0) wrong.node = copy.output.node;
@@ -303,20 +303,20 @@ TEST_F(Copies, NewsOfThemThatCannotBeTrueAreRefused) {
     if (change == 2) wrong.attempt = 1;
     if (change == 3) wrong.shuffle = ShuffleId(7);
     if (change == 4) wrong.node = NodeId(77);
-    EXPECT_FALSE(d.apply(OutputCopied{wrong})) << change;
+    EXPECT_FALSE(d.apply(OutputReplicated{wrong})) << change;
     EXPECT_FALSE(d.apply(CopyFailed{wrong, ""})) << change;
   }
   copied(copy);
-  EXPECT_FALSE(d.apply(OutputCopied{of(copy)})) << "twice";
+  EXPECT_FALSE(d.apply(OutputReplicated{of(copy)})) << "twice";
 }
 
 TEST_F(Copies, TheHistorySaysWhereAnOutputWentAndWhy) {
   begin(1);
-  const CopyOutput copy = map_with_copy(0);
+  const ReplicateOutput copy = map_with_copy(0);
   EXPECT_EQ(command_json(Time(3), Command(copy)),
             fmt::format(R"({{"time_ns":3,"event":"copy_started","job":1,"shuffle":0,"map":0,"map_attempt":0,"from":{},"node":{}}})",
                         copy.output.node.value(), copy.node.value()));
-  EXPECT_EQ(event_json(Time(3), OutputCopied{of(copy)}),
+  EXPECT_EQ(event_json(Time(3), OutputReplicated{of(copy)}),
             fmt::format(R"({{"time_ns":3,"event":"output_copied","job":1,"shuffle":0,"map":0,"map_attempt":0,"node":{}}})",
                         copy.node.value()));
   lose(copy.output.node);
@@ -328,7 +328,7 @@ TEST_F(Copies, TheHistorySaysWhereAnOutputWentAndWhy) {
 
 TEST_F(Copies, AReaderThatComesTooLateIsToldTheCause) {
   begin(1, 8, 2);
-  const CopyOutput copy = map_with_copy(0);
+  const ReplicateOutput copy = map_with_copy(0);
   AttemptId reader{};
   for (const auto& [attempt, node] : d.running)
     if (node == copy.node) reader = attempt;
@@ -370,12 +370,12 @@ TEST(CopiesOfSlowStart, ReadersThatWaitAreToldOfTheNewPlaceOneByOne) {
   ASSERT_TRUE(d.finish(d.running_attempt(1, 0, 1)));
   ASSERT_TRUE(d.is_running(1, 1, 0));
   const NodeId reader = d.running.at(d.running_attempt(1, 1, 0));
-  const CopyOutput* copy = nullptr;
-  for (const CopyOutput* command : d.all<CopyOutput>())
+  const ReplicateOutput* copy = nullptr;
+  for (const ReplicateOutput* command : d.all<ReplicateOutput>())
     if (command->output.node != reader) copy = command;
   ASSERT_NE(copy, nullptr);
-  const CopyOutput made = *copy;
-  ASSERT_TRUE(d.apply(OutputCopied{of(made)}));
+  const ReplicateOutput made = *copy;
+  ASSERT_TRUE(d.apply(OutputReplicated{of(made)}));
   std::erase_if(d.running, [&](const auto& entry) { return entry.second == made.output.node; });
   ASSERT_TRUE(d.lose(made.output.node.value()));
   const auto told = d.all<ShuffleExtended>();

@@ -250,7 +250,7 @@ void SimulatedCluster::kill_node(NodeId id, bool silently) {
 void SimulatedCluster::on(const TimerFired& timer) { (void)apply(timer); }
 
 void SimulatedCluster::on(const CopyEnd& end) {
-  const CopyOutput& copy = end.copy;
+  const ReplicateOutput& copy = end.copy;
   Node& node = nodes_.at(copy.node);
   if (!node.alive) return;
   const Output output{copy.job, copy.shuffle, copy.output.map, copy.output.attempt};
@@ -258,7 +258,7 @@ void SimulatedCluster::on(const CopyEnd& end) {
   const bool readable = nodes_.at(copy.output.node).store.contains(output);
   if (readable && !random_.chance(options_.failure_rate)) {
     node.store.insert(output);
-    (void)apply(OutputCopied{what});
+    (void)apply(OutputReplicated{what});
   } else {
     (void)apply(CopyFailed{what, readable ? "simulated failure" : "its source is gone"});
   }
@@ -375,7 +375,7 @@ void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
         "a partition is held back that was not placed there");
 }
 
-void SimulatedCluster::carry_out(const CopyOutput& command) {
+void SimulatedCluster::carry_out(const ReplicateOutput& command) {
   const auto knows = [this](NodeId id) { return nodes_.at(id).known; };
   check(knows(command.node) && knows(command.output.node), "an output is to be copied to or from a lost node");
   check(command.node != command.output.node, "an output is to be copied to where it is");

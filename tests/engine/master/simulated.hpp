@@ -112,7 +112,7 @@ class SimulatedCluster {
     NodeId node;
   };
   struct CopyEnd {
-    CopyOutput copy;
+    ReplicateOutput copy;
   };
   struct Death {};
   using AgendaItem = std::variant<TaskEnd, Heartbeat, Death, TimerFired, CopyEnd>;
@@ -138,7 +138,7 @@ class SimulatedCluster {
   void carry_out(const ShuffleLocations& command);
   void carry_out(const ShuffleExtended& command);
   void carry_out(const PrefetchShuffle& command);
-  void carry_out(const CopyOutput& command);
+  void carry_out(const ReplicateOutput& command);
   void carry_out(const OutputMoved& command);
   void carry_out(const ReleaseShuffle& command);
   void carry_out(const ReleaseJob& command);

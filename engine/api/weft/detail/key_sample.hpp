@@ -155,8 +155,8 @@ ShuffleRef sample_histogram(const D& in, const std::string& name) {
 template <class K, class Route>
 void report_histogram(TaskContext& context, ShuffleId sample, const Route& route) {
   if (context.attempt.task.index % kReportsHistogram != 0) return;
-  context.spread.assign(context.output_partitions, 0);
-  read_shuffle<Owned<K>>(context, sample, 0, [&](const Owned<K>& key) { ++context.spread[route(K(key))]; });
+  context.sample_histogram.assign(context.output_partitions, 0);
+  read_shuffle<Owned<K>>(context, sample, 0, [&](const Owned<K>& key) { ++context.sample_histogram[route(K(key))]; });
 }
 
 }  // namespace weft::detail

@@ -72,7 +72,7 @@ class RangeRouter {
   }
 
   /// The quantiles stand for equal parts of all records: how many of them each partition gets.
-  std::vector<std::uint32_t> spread(TaskContext& context, ShuffleId quantiles) const {
+  std::vector<std::uint32_t> sample_histogram(TaskContext& context, ShuffleId quantiles) const {
     std::vector<std::uint32_t> counts(context.output_partitions);
     read_shuffle<K>(context, quantiles, 0, [&](const K& key) { ++counts[(*this)(key)]; });
     return counts;
@@ -167,7 +167,7 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
   draft.lineage = draft.lineage.with_broadcast(quantiles);
   draft.body = make_body([chain = in.chain(), key_of, id = quantiles->id()](TaskContext& context) {
     const RangeRouter<K, Less> router(context, id);
-    if (context.attempt.task.index % kReportsHistogram == 0) context.spread = router.spread(context, id);
+    if (context.attempt.task.index % kReportsHistogram == 0) context.sample_histogram = router.sample_histogram(context, id);
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
       chain.run(context, [&](T&& record) { out.write(router(std::invoke(key_of, std::as_const(record))), record); });
       out.finish();
