@@ -218,7 +218,7 @@ struct Stage {
 TEST(PrefetchRounds, GainInStepsOfWholeRounds) {
   std::set<double> times;
   double before = Stage::kRounds * Stage::round(false);
-  for (int percent = 0; percent <= 100; ++percent) {
+  for (std::uint32_t percent = 0; percent <= 100; ++percent) {
     const double part = percent / 100.0, time = Stage::in_units(part);
     const auto whole = static_cast<double>(percent * Stage::kRounds / 100);
     EXPECT_DOUBLE_EQ(time, Stage::kRounds * Stage::round(false) - whole * Stage::kFetch) << percent << " %";

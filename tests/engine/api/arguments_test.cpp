@@ -95,14 +95,14 @@ TEST_F(ArgumentsTest, WhoseConditionsDoNotHoldAreRefusedByName) {
 }
 
 // What weft::main accepts: either kind of declaration, and the concepts that say so.
-void declare_arguments(Arguments&, Everything&) {}
-void declare_with_parser(CLI::App&, Everything&) {}
-void define_nothing(Flow&, const Everything&) {}
-static_assert(DeclareFunction<decltype(&declare_arguments), Everything>);
-static_assert(DeclareFunction<decltype(&declare_with_parser), Everything>);
-static_assert(!DeclareFunction<decltype(&define_nothing), Everything>);
-static_assert(DefineFunction<decltype(&define_nothing), Everything>);
-static_assert(!DefineFunction<decltype(&define_nothing), InputOutput>);
+using DeclareArguments = void (*)(Arguments&, Everything&);
+using DeclareWithParser = void (*)(CLI::App&, Everything&);
+using DefineNothing = void (*)(Flow&, const Everything&);
+static_assert(DeclareFunction<DeclareArguments, Everything>);
+static_assert(DeclareFunction<DeclareWithParser, Everything>);
+static_assert(!DeclareFunction<DefineNothing, Everything>);
+static_assert(DefineFunction<DefineNothing, Everything>);
+static_assert(!DefineFunction<DefineNothing, InputOutput>);
 
 /// Runs a program; the words do not include its name.
 template <class Main>
