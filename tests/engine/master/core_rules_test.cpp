@@ -1,0 +1,129 @@
+// Rules of the core that its parts' tests take for granted, from events to commands: what is observed, who is blamed, who is first,
+// and when.
+#include <set>
+
+#include "tests/engine/master/core_driver.hpp"
+
+namespace weft::master::core_rules {
+namespace {
+
+using namespace test;
+using std::chrono::seconds;
+
+plan::PlanPart map_reduce(std::uint32_t maps, std::uint32_t reduces) {
+  return part(0, {source(0, maps, reduces), result(reader(1, {0}, reduces, 0))});
+}
+
+TEST(CoreRules, ObservedDurationsAreFromLaunchToEnd) {
+  Driver driver;
+  driver.now = seconds(10);
+  driver.join(1, 1);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, part(0, {result(source(0, 3, 0))})));
+  driver.now = seconds(12);
+  ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, 0)));
+  driver.now = seconds(16);
+  ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, 1)));
+  EXPECT_EQ(driver.core.view().stage(JobId(1), StageId(0))->mean_duration(), seconds(3)) << "two and four";
+}
+
+TEST(CoreRules, ANodeIsBlamedForWhatFailsThereAndGoesWellElsewhere) {
+  CoreOptions options;
+  options.max_failures_per_node = 2;
+  options.heartbeat_timeout = Time(0);
+  Driver driver(options);
+  driver.join(1, 4);
+  driver.join(2, 4);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, part(0, {result(source(0, 4, 0))})));
+  std::vector<AttemptId> there;
+  for (const auto& [attempt, node] : driver.running) {
+    if (node == NodeId(1)) there.push_back(attempt);
+  }
+  ASSERT_EQ(there.size(), 2u);
+  for (const AttemptId& attempt : there) ASSERT_TRUE(driver.fail_task(attempt));
+  const auto usable = [&] { return driver.core.view().node(NodeId(1))->usable(); };
+  EXPECT_TRUE(usable()) << "the job may be to blame";
+  for (const AttemptId& attempt : there) {
+    EXPECT_TRUE(usable());
+    const AttemptId again = driver.running_attempt(1, 0, attempt.task.index);
+    ASSERT_EQ(driver.running.at(again), NodeId(2));
+    ASSERT_TRUE(driver.finish(again));
+  }
+  EXPECT_FALSE(usable()) << "both went well on the other node";
+}
+
+TEST(CoreRules, WithSlowStartReadersStartWhenThatPartOfTheMapsHasEndedAndNotATaskEarlier) {
+  CoreOptions options;
+  options.slow_start = 0.5;
+  Driver driver(options);
+  driver.join(1, 8);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, map_reduce(5, 1)));
+  for (std::uint32_t map : {0u, 1u}) ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, map)));
+  EXPECT_EQ(driver.launches(1), 0u) << "two of five are less than a half";
+  ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, 2)));
+  EXPECT_EQ(driver.launches(1), 1u);
+}
+
+TEST(CoreRules, TheNewestOfTheWaitingReadersMakesWay) {
+  CoreOptions options;
+  options.slow_start = 0.25;
+  options.heartbeat_timeout = Time(0);
+  Driver driver(options);
+  for (std::uint32_t node = 1; node <= 4; ++node) driver.join(node, 1);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, map_reduce(4, 3)));
+  std::vector<std::uint32_t> readers;  // in the order of their launches
+  for (std::uint32_t map : {0u, 1u, 2u}) {
+    driver.now += seconds(1);
+    ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, map)));
+    ASSERT_EQ(driver.launches(1), map + 1);
+    readers.push_back(driver.all<LaunchTask>().back()->attempt.task.index);
+  }
+  driver.now += seconds(1);
+  const AttemptId last = driver.running_attempt(1, 0, 3);
+  const NodeId lost = driver.running.at(last);
+  driver.running.erase(last);
+  ASSERT_TRUE(driver.lose(lost.value()));
+  EXPECT_TRUE(driver.is_running(1, 0, 3)) << "all the other nodes held readers that waited for this map";
+  EXPECT_TRUE(driver.is_running(1, 1, readers[0]));
+  EXPECT_TRUE(driver.is_running(1, 1, readers[1]));
+  EXPECT_FALSE(driver.is_running(1, 1, readers[2]));
+  driver.drain();
+  EXPECT_NE(driver.last<ActionFinished>(), nullptr);
+}
+
+TEST(CoreRules, TheMostOverdueTaskIsSpeculatedFirst) {
+  CoreOptions options;
+  options.heartbeat_timeout = Time(0);
+  options.speculation = parse_speculation("on(slower=1.5, shortest=20s, finished=0.5, per_cluster=0.01)").value();  // one at a time
+  Driver driver(options);
+  for (std::uint32_t node = 1; node <= 4; ++node) driver.join(node, 2);
+  for (std::uint64_t job : {1u, 2u}) {
+    driver.submit(job);
+    ASSERT_TRUE(driver.extend(job, part(0, {result(source(0, 3, 0))})));
+  }
+  driver.now = seconds(1);
+  for (std::uint32_t task : {0u, 1u}) ASSERT_TRUE(driver.finish(driver.running_attempt(2, 0, task)));
+  driver.now = seconds(4);
+  for (std::uint32_t task : {0u, 1u}) ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, task)));
+  std::set<std::uint64_t> fired;
+  for (; driver.now < seconds(25); driver.now += seconds(1)) {
+    for (const SetTimer* timer : driver.all<SetTimer>()) {
+      const SetTimer due = *timer;
+      if (due.at > driver.now || !fired.insert(due.timer).second) continue;
+      ASSERT_TRUE(driver.apply(TimerFired{due.timer}));
+      break;
+    }
+  }
+  std::vector<TaskId> speculated;
+  for (const auto* launch : driver.all<LaunchTask>()) {
+    if (launch->attempt.attempt > 0) speculated.push_back(launch->attempt.task);
+  }
+  ASSERT_EQ(speculated.size(), 1u);
+  EXPECT_EQ(speculated[0], (TaskId{JobId(2), StageId(0), 2})) << "twenty times its second, against five times four seconds";
+}
+
+}  // namespace
+}  // namespace weft::master::core_rules
