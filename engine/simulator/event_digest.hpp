@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/master/events.hpp"
+#include "engine/simulator/workload.hpp"
 
 namespace weft::simulator {
 

@@ -12,6 +12,7 @@
 
 #include "base/random.hpp"
 #include "runtime/operators/account.hpp"
+#include "runtime/operators/aggregation.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/stage.hpp"
 
