@@ -413,7 +413,7 @@ TEST(SimulateProperties, EveryJobEndsAndTheAccountsAddUpWhateverFails) {
   EXPECT_GT(redundant, 50u / kShare);
   EXPECT_GT(deaths, 100u / kShare);
   EXPECT_GT(lost, 100u / kShare);
-  if (!kSanitized) EXPECT_GT(preempted, 0u) << "early readers never had to make way";
+  EXPECT_GE(preempted, kSanitized ? 0u : 1u) << "early readers never had to make way";
 }
 
 TEST(SimulateProperties, WithoutFailuresExactlyTheBytesOfTheWorkloadAreMoved) {
