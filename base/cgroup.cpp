@@ -153,4 +153,12 @@ std::uint64_t memory_kills(const fs::path& root) {
   return kills;
 }
 
+std::optional<fs::path> unified_group(const fs::path& root) {
+  for (const Hierarchy& hierarchy : hierarchies(root)) {
+    std::error_code error;
+    if (hierarchy.unified && fs::exists(hierarchy.group / "memory.max", error)) return hierarchy.group;
+  }
+  return std::nullopt;
+}
+
 }  // namespace weft

@@ -1,4 +1,5 @@
-// The memory controller of this process's control groups: their limit, and how many processes the kernel killed for lack of memory.
+// The control groups of this process: where they are, the limit of their memory, and how many processes the kernel killed for lack
+// of memory.
 //
 // A group may lie anywhere below the mounted hierarchy, limits may be in any group above it, and a container may see its own part
 // of the hierarchy only. So the group is found from /proc/self/cgroup and the mount from /proc/self/mountinfo, for version 1
@@ -23,5 +24,10 @@ std::optional<MemoryLimit> memory_limit(const std::filesystem::path& root = "/")
 
 /// Returns how many processes of this process's groups the kernel has ever killed because memory ran out; 0 when that is not known.
 std::uint64_t memory_kills(const std::filesystem::path& root = "/");
+
+/// Returns the directory of this process's group in the hierarchy of version 2. Returns nothing when there is no such hierarchy, or
+/// when the group is the machine's topmost one. (The topmost group that a container sees has a limit file, which the machine's has
+/// not.)
+std::optional<std::filesystem::path> unified_group(const std::filesystem::path& root = "/");
 
 }  // namespace weft
