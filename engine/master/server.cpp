@@ -182,8 +182,7 @@ std::vector<protocol::NodeAddress> ServerImpl::holders_of(const std::vector<shuf
   for (const shuffle::MapOutput& output : outputs) ids.insert(output.node);
   std::vector<protocol::NodeAddress> holders;
   for (NodeId id : ids)
-    if (auto holder = nodes_.find(id); holder != nodes_.end())
-      holders.push_back({id, holder->second.info.name, holder->second.info.data_address});
+    if (auto holder = nodes_.find(id); holder != nodes_.end()) holders.push_back(holder->second.address(id));
   return holders;
 }
 
@@ -191,10 +190,9 @@ void ServerImpl::carry_out(const ReplicateOutput& copy) {
   Node* node = prepared(copy.node, copy.job);
   const auto source = nodes_.find(copy.output.node);
   if (node == nullptr || source == nodes_.end()) return;  // the core is about to hear of it
-  const protocol::Register& info = source->second.info;
   send(*node, copy.node,
-       protocol::ReplicateOutput{
-           copy.job, copy.shuffle, copy.output.map, copy.output.attempt, {source->first, info.name, info.data_address}});
+       protocol::ReplicateOutput{copy.job, copy.shuffle, copy.output.map, copy.output.attempt,
+                                 source->second.address(source->first)});
 }
 
 void ServerImpl::carry_out(const OutputMoved& moved) {

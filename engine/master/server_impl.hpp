@@ -47,6 +47,8 @@ class ServerImpl final : public Server {
     protocol::Heartbeat heartbeat{};  // the last one
     ClockOffset clock;
     int dying_of = 0;  // a signal, of which it said so
+
+    protocol::NodeAddress address(NodeId id) const { return {id, info.name, info.data_address, info.rack}; }
   };
   /// A client's poll that waits for something to tell.
   struct Waiting {

@@ -16,6 +16,17 @@ struct ServerImpl::WorkerTag {
 
 namespace {
 
+schedulers::Resources resources_of(const Usage& usage) {
+  schedulers::Resources used;
+  used.cpu = usage.cpu;
+  used.memory = usage.memory;
+  used.disk_read = usage.disk_read;
+  used.disk_write = usage.disk_write;
+  used.network_in = usage.network_in;
+  used.network_out = usage.network_out;
+  return used;
+}
+
 /// Slots are its cpu; its tasks' memory counts unless it says otherwise.
 Result<schedulers::Resources> capacity_of(const protocol::Register& worker) {
   schedulers::Resources capacity;
@@ -90,7 +101,7 @@ Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, Work
     return fail(std::move(applied).error());
   }
   tag.node = id;
-  return protocol::encode(protocol::Registered{id, options_.heartbeat});
+  return protocol::encode(protocol::Registered{id, options_.heartbeat, node.info.rack});
 }
 
 Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
@@ -133,8 +144,8 @@ Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Mes
     node.heartbeat = heartbeat;
     WorkerHeartbeat event;
     event.node = id;
-    event.used.cpu = heartbeat.cpu;
-    event.used.memory = heartbeat.memory;
+    event.used = resources_of(heartbeat.measured.worker);
+    event.cross_rack_rate = std::max(heartbeat.measured.cross_rack_in, heartbeat.measured.cross_rack_out);
     return apply(std::move(event));  // refused when the core gave the node up: it must register again
   }
   if (storage_ && message.type >= kFirstWorkerStorageMessage && message.type <= kLastStorageMessage)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/usage.hpp"
 #include "runtime/protocol/task.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 #include "shuffle/store/mode.hpp"
@@ -45,18 +46,35 @@ struct Registered {
   static constexpr std::string_view kName = "answer to a registration";
   NodeId node;
   Duration heartbeat{0};
+  std::string rack;  // that the master takes it to be in
+};
+
+/// Map outputs that move between a worker and the workers of a rack, in bytes per second.
+struct RackTraffic {
+  std::string rack;
+  double in = 0, out = 0;
+};
+/// The most racks that a heartbeat names.
+inline constexpr std::size_t kMostRacks = 8;
+
+/// What a worker really uses, since its last heartbeat.
+struct Measured {
+  Usage worker;                                  // its own processes: the daemon and the executors, or all of its control group
+  Usage machine;                                 // everybody's
+  double cross_rack_in = 0, cross_rack_out = 0;  // bytes per second of map outputs from and to workers of other racks
+  std::vector<RackTraffic> racks;                // of these, the most first
 };
 
 struct Heartbeat {
   static constexpr std::string_view kName = "heartbeat";
-  double cpu = 0, memory = 0;  // used by tasks, as measured
+  Measured measured{};
   std::uint64_t store_memory_bytes = 0, store_disk_bytes = 0;
   Duration clock{0};                                                 // the worker's time of day, since 1970
   shuffle::PrefetchStats prefetch{};                                 // since the worker began
   std::uint64_t prefetch_memory_bytes = 0, prefetch_file_bytes = 0;  // of it in memory and in files now
 };
 
-/// A clock before 1970 is refused.
+/// A clock before 1970 is refused, and so are measurements that are negative or not finite.
 Result<void> check(const Heartbeat& heartbeat);
 
 /// The last that is heard of a worker. Its registration ends with the connection on which it registered.
@@ -104,6 +122,7 @@ struct NodeAddress {
   NodeId node;
   std::string name;
   std::string address;
+  std::string rack;
 };
 /// The complete table of a finished shuffle, replacing an earlier one, and where the nodes in it serve their blocks.
 struct Locations {

@@ -35,7 +35,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void end(std::function<void()> done);
   /// Looks after the executor; called now and then.
   void check();
-  std::size_t running() const { return executor_ ? executor_->running() : 0; }
+  /// -1: there is none now.
+  pid_t executor_pid() const { return executor_ ? executor_->pid() : -1; }
 
  private:
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);

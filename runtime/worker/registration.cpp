@@ -80,7 +80,7 @@ void Registration::registered(const protocol::Registered& answer) {
   log_.info("registered with {} as node {}", master_.text, answer.node.value());
   if (auto said = set_last_words(connection_->peer(), answer.node); !said)
     log_.warn("a fatal signal of this process could not be reported to the master: {}", said.error().to_string());
-  callbacks_.on_registered(answer.node);
+  callbacks_.on_registered(answer);
   send_heartbeat();
 }
 

@@ -18,7 +18,7 @@ namespace weft::runtime {
 class Registration {
  public:
   struct Callbacks {
-    std::function<void(NodeId)> on_registered;
+    std::function<void(const protocol::Registered&)> on_registered;
     std::function<void(std::vector<protocol::Command>)> on_commands;
     std::function<void(protocol::LogRequest, rpc::Responder)> on_read_log;
     std::function<protocol::Heartbeat()> heartbeat;     // also the moment to look after things

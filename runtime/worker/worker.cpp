@@ -19,6 +19,7 @@
 #include "base/private_directory.hpp"
 #include "base/run_directory.hpp"
 #include "runtime/worker/job.hpp"
+#include "runtime/worker/measurements.hpp"
 #include "runtime/worker/registration.hpp"
 
 namespace weft::runtime {
@@ -131,8 +132,9 @@ class WorkerImpl final : public Worker {
                                     std::move(attributes),  context_.options.local_data, context_.options.capacity,
                                     data_->prefetch_bytes()};
     Registration::Callbacks callbacks;
-    callbacks.on_registered = [this](NodeId node) {
-      context_.outputs.self = node;
+    callbacks.on_registered = [this](const protocol::Registered& as) {
+      context_.outputs.self = as.node;
+      measurements_.set_rack(as.rack);
       if (chunks_) chunks_->registered(link_->connection());
     };
     callbacks.on_other = [this](const rpc::Message& message) { return chunks_ && chunks_->on_notify(message); };
@@ -158,15 +160,16 @@ class WorkerImpl final : public Worker {
 
   protocol::Heartbeat look_after() {
     protocol::Heartbeat heartbeat;
+    std::vector<pid_t> processes{getpid()};
     for (const auto& [id, job] : jobs_) {
       job->check();
-      heartbeat.cpu += static_cast<double>(job->running());
+      if (const pid_t executor = job->executor_pid(); executor > 0) processes.push_back(executor);
     }
+    heartbeat.measured = measurements_.measure(processes, data_->links().traffic(), SystemClock().now());
     const shuffle::StoreStats stats = store_->stats();
     heartbeat.store_memory_bytes = stats.memory_bytes;
     heartbeat.store_disk_bytes = stats.disk_bytes;
     if (chunks_) chunks_->heartbeat();
-    heartbeat.memory = static_cast<double>(stats.memory_bytes);
     heartbeat.clock = std::chrono::system_clock::now().time_since_epoch();
     const shuffle::PrefetcherState prefetched = data_->prefetcher().state();
     heartbeat.prefetch = prefetched;
@@ -206,7 +209,10 @@ class WorkerImpl final : public Worker {
   }
 
   void add_nodes(std::vector<protocol::NodeAddress>& nodes) {
-    for (protocol::NodeAddress& node : nodes) context_.outputs.nodes[node.node] = {std::move(node.name), std::move(node.address)};
+    for (protocol::NodeAddress& node : nodes) {
+      data_->links().set_rack(node.address, node.rack);
+      context_.outputs.nodes[node.node] = {std::move(node.name), std::move(node.address)};
+    }
   }
 
   void carry_out(protocol::Launch&) {}
@@ -304,6 +310,7 @@ class WorkerImpl final : public Worker {
   std::string data_address_;
 
   // Reactor thread.
+  Measurements measurements_;
   std::unique_ptr<DataPlane> data_;
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<Registration> link_;

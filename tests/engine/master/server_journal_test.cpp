@@ -96,7 +96,7 @@ TEST_F(ServerJournal, HeartbeatsLeaveNothingInIt) {
   EXPECT_EQ(join("w1", worker), NodeId(1));
   const auto size = fs::file_size(path);
   protocol::Heartbeat heartbeat;
-  heartbeat.cpu = 1;
+  heartbeat.measured.worker.cpu = 1;
   reactor->run([&] {
     for (int i = 0; i < 5000; ++i) worker->notify(protocol::kHeartbeat, protocol::encode(heartbeat));
   });

@@ -48,7 +48,7 @@ class WorkerTest : public testing::Test {
     rpc::Handler handler;
     handler.on_request = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
       if (message.type == protocol::kRegister) {
-        responder.reply(protocol::encode(protocol::Registered{NodeId(5), 20ms}));
+        responder.reply(protocol::encode(protocol::Registered{NodeId(5), 20ms, "west"}));
         const std::lock_guard lock(mutex_);
         connection_ = connection;
         registration_ = protocol::decode<protocol::Register>(message).value();
@@ -63,7 +63,10 @@ class WorkerTest : public testing::Test {
     };
     handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) {
       const std::lock_guard lock(mutex_);
-      if (message.type == protocol::kHeartbeat) ++heartbeats_;
+      if (message.type == protocol::kHeartbeat) {
+        ++heartbeats_;
+        measured_ = protocol::decode<protocol::Heartbeat>(message).value().measured;
+      }
       if (message.type == protocol::kTaskEvents) {
         auto report = protocol::decode<protocol::Events>(message).value();
         for (protocol::Event& event : report.events) events_.emplace(event.attempt, std::move(event));
@@ -116,6 +119,7 @@ class WorkerTest : public testing::Test {
   std::optional<protocol::Register> registration_;
   std::map<AttemptId, protocol::Event> events_;
   int heartbeats_ = 0;
+  protocol::Measured measured_;  // of the last one
 };
 
 TEST_F(WorkerTest, SaysWhoItIsAndThatItLives) {
@@ -125,6 +129,7 @@ TEST_F(WorkerTest, SaysWhoItIsAndThatItLives) {
   EXPECT_EQ(registration_->data_address, worker_->data_address());
   EXPECT_EQ(registration_->prefetch_bytes, 32u << 20);
   wait_for([this] { return heartbeats_ >= 3; });
+  wait_for([this] { return measured_.machine.cpu > 0 && measured_.worker.memory > 1e6; });
 }
 
 TEST_F(WorkerTest, FetchesAJobsProgramRunsItsTasksAndForgetsIt) {

@@ -1,0 +1,33 @@
+// What a worker really uses, for its heartbeats: its processes and the machine, and the map outputs that cross its rack's uplink.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include <sys/types.h>
+
+#include "base/usage.hpp"
+#include "runtime/protocol/worker.hpp"
+#include "shuffle/transfer/links.hpp"
+
+namespace weft::runtime {
+
+/// Reactor thread only. A measurement reads a few files of /proc: about 0.1 ms.
+class Measurements {
+ public:
+  /// Where it is, as its master says: what moves within that rack does not cross an uplink.
+  void set_rack(std::string rack) { rack_ = std::move(rack); }
+
+  /// Since the last call; the first call has no rates. `processes` are the worker's own: itself and its executors. `traffic` is
+  /// what went over its links since it began; of other racks, the `protocol::kMostRacks` with the most bytes are named.
+  protocol::Measured measure(std::span<const pid_t> processes, const shuffle::LinkTraffic& traffic, TimePoint now);
+
+ private:
+  std::string rack_;
+  UsageMeter meter_;
+  TimePoint last_{};
+  std::map<std::string, shuffle::LinkBytes> racks_;  // as they were then
+};
+
+}  // namespace weft::runtime
