@@ -18,11 +18,19 @@ cat > "$tree/rules/rules.cpp" << 'END'
 int smaller(int a, int b) {
   return a < b ? a : b;
 }
+struct Counter {
+  explicit Counter(int first) : next_{first} {}
+  template <class Step>
+  int next(Step step) { return next_ += step; }
+  int next_;
+};
 int untested(int a) {
   return a + 1;
 }
+constexpr int kNone = 0;
 int countdown(int from) {
-  int steps = 0;
+  Counter counter(0);  // "}" {
+  int steps = counter.next(kNone);
   while (from > 0) {
     --from;
     ++steps;
@@ -73,11 +81,27 @@ file = "rules/rules.cpp"
 rule = "nobody looks"
 before = 'a + 1'
 after = 'a - 1'
+[[edit]]
+file = "rules/rules.cpp"
+rule = "steps are counted from the beginning"
+before = 'return next_ += step;'
+after = 'return next_ += step + 1;'
+[[edit]]
+file = "rules/rules.cpp"
+rule = "a counter begins with the first"
+before = 'next_{first}'
+after = 'next_{first + 1}'
+[[edit]]
+file = "rules/rules.cpp"
+rule = "none are none"
+before = 'kNone = 0'
+after = 'kNone = 1'
 END
 cp "$tree/rules/rules.cpp" "$tree/before"
 run
-expect 0 "noticed  rules/rules.cpp:2: the smaller one" "noticed  rules/rules.cpp:10: a countdown ends – tiny_test does not end" \
-  "survived rules/rules.cpp:5: nobody looks" "66.7 %"
+expect 0 "noticed  rules/rules.cpp:2: the smaller one" "noticed  rules/rules.cpp:18: a countdown ends – tiny_test does not end" \
+  "survived rules/rules.cpp:11: nobody looks" "noticed  rules/rules.cpp:7: steps are counted from the beginning" \
+  "noticed  rules/rules.cpp:5: a counter begins with the first" "noticed  rules/rules.cpp:13: none are none" "83.3 %"
 cmp "$tree/before" "$tree/rules/rules.cpp"
 
 run --list
@@ -106,7 +130,7 @@ expect 2 'the fault "nobody looks" is no longer there'
 cp "$tree/before" "$tree/rules/rules.cpp"
 sed -i "s/before = '--from;'/before = 'return'/" "$tree/tests/mutations/rules.toml"
 run --list
-expect 2 'the text of the fault "a countdown ends" is there 3 times'
+expect 2 'the text of the fault "a countdown ends" is there 4 times'
 sed -i "s/before = 'return'/before = 'while (from > 0)'/; s/after = ''/after = 'whilst'/" "$tree/tests/mutations/rules.toml"
 run --match countdown
 expect 2 'the fault "a countdown ends" does not build'
