@@ -22,7 +22,6 @@ struct CoreOptions {
   std::uint64_t max_result_bytes = 256u << 20;        // of one action
   std::size_t finished_jobs_kept = 1000;
   Time exclusion = std::chrono::minutes(2);  // how long a node that keeps failing gets no tasks
-  double rack_uplink_bytes_per_second = 0;   // for the view; 0: not known
   std::uint64_t split_bytes = 4u << 20;      // a hot partition is cut into pieces of no less; 0: never cut
   /// Adjacent partitions are given to one task until it reads so much, where the plan allows it and enough tasks for all slots
   /// stay; 0: never.

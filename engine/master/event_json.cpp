@@ -111,12 +111,14 @@ struct Filler {
     line.capacity = event.capacity;
     line.attributes = event.attributes;
     line.prefetch_bytes = event.prefetch_bytes;
+    line.rack_uplink = event.rack_uplink;
   }
   void operator()(const WorkerHeartbeat& event) const {
     line.event = "worker_heartbeat";
     line.node = event.node.value();
-    line.cross_rack_rate = event.cross_rack_rate;
+    line.cross_rack = event.cross_rack;
     line.used = event.used;
+    line.machine = event.machine;
     line.capacity = event.capacity.value_or(schedulers::Resources{});
   }
   void operator()(const WorkerLost& event) const {

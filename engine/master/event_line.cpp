@@ -102,11 +102,15 @@ void worker_members(Io& io, EventLine& line) {
     io("attributes", line.attributes);
     io("prefetch_bytes", line.prefetch_bytes);
     io.alias("ahead_bytes", line.prefetch_bytes);
+    io.unless(0.0, "rack_uplink_up", line.rack_uplink.up);
+    io.unless(0.0, "rack_uplink_down", line.rack_uplink.down);
   }
   if (io.is({"worker_heartbeat"})) {
     io("node", line.node);
-    io("cross_rack_rate", line.cross_rack_rate);
+    io.unless(0.0, "cross_rack_up", line.cross_rack.up);
+    io.unless(0.0, "cross_rack_down", line.cross_rack.down);
     io("used", line.used);
+    io.unless(schedulers::Resources{}, "machine", line.machine);
     io.unless(schedulers::Resources{}, "capacity", line.capacity);
   }
   if (io.is({"worker_lost"})) {

@@ -53,8 +53,9 @@ struct EventLine {
   std::string shuffle_mode{};
   std::optional<Time> deadline{};
   Time task_timeout{0};
-  double weight = 1, cross_rack_rate = 0;
-  schedulers::Resources demand{}, capacity{}, used{};
+  double weight = 1;
+  schedulers::UplinkRate cross_rack{}, rack_uplink{};
+  schedulers::Resources demand{}, capacity{}, used{}, machine{};
   std::map<std::string, std::string> attributes{};
   std::uint64_t prefetch_bytes = 0;
   std::vector<LoggedStage> stages{};

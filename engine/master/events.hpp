@@ -69,13 +69,15 @@ struct WorkerJoined {
   std::map<std::string, std::string> attributes;
   std::vector<schedulers::CapacityStep> forecast{};  // empty: constant
   std::uint64_t prefetch_bytes = 0;                  // of prefetched blocks that it holds at most; 0: not known
+  schedulers::UplinkRate rack_uplink{};              // what the uplink of its rack carries; 0: not known
 };
 struct WorkerHeartbeat {
   NodeId node;
-  schedulers::Resources used;                        // as measured, for the view only
-  double cross_rack_rate = 0;                        // bytes per second it moves over its rack's uplink
+  schedulers::Resources used{};                      // as measured, for the view only
+  schedulers::UplinkRate cross_rack{};               // what it moves over its rack's uplink; rates that cannot be are ignored
   std::vector<schedulers::CapacityStep> forecast{};  // empty: as said before
   std::optional<schedulers::Resources> capacity{};   // from now on; what runs goes on. Without: as said before
+  schedulers::Resources machine{};                   // used on its machine by everybody, as measured
 };
 /// The reason of a worker that said goodbye: it is not missed.
 inline constexpr std::string_view kWorkerLeft = "it left";

@@ -113,7 +113,8 @@ class ServerImpl final : public Server {
   void on_close(const rpc::ConnectionPtr& connection, const Error& error);
   struct WorkerTag;
   void on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
-  Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info);
+  Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,
+                            const schedulers::UplinkRate& uplink);
   Result<rpc::Payload> on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message);
   Result<void> on_dying(const rpc::ConnectionPtr& connection, const rpc::Message& message);
   Result<void> on_worker_message(NodeId id, Node& node, const rpc::Message& message);

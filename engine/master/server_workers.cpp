@@ -62,18 +62,23 @@ void ServerImpl::on_register(const rpc::ConnectionPtr& connection, const rpc::Me
   const auto tag = std::make_shared<WorkerTag>();
   connection->context = tag;
   const auto to = std::make_shared<rpc::Responder>(std::move(responder));
-  auto take_in = [this, connection, tag, to](protocol::Register worker, Result<std::optional<std::string>> rack) {
-    if (rack && *rack) worker.rack = **rack;
+  auto take_in = [this, connection, tag, to](protocol::Register worker, Result<std::optional<Rack>> rack) {
+    schedulers::UplinkRate uplink;
+    if (rack && *rack) {
+      worker.rack = (*rack)->name;
+      uplink = (*rack)->uplink;
+    }
     const NodeId id = new_node();
-    when_durable([this, connection, tag, to, id, worker, refused = rack ? Result<void>() : fail(rack.error())](Result<void> kept) {
-      if (connection->context != tag) return;  // it is gone
-      if (kept) kept = refused;
-      auto joined = kept ? join(connection, *tag, id, worker) : fail(std::move(kept).error());
-      if (joined) return to->reply(std::move(*joined));
-      log_.warn("{}: registration refused: {}", connection->peer(), joined.error().to_string());
-      connection->context.reset();
-      to->fail(joined.error());
-    });
+    when_durable(
+        [this, connection, tag, to, id, worker, uplink, refused = rack ? Result<void>() : fail(rack.error())](Result<void> kept) {
+          if (connection->context != tag) return;  // it is gone
+          if (kept) kept = refused;
+          auto joined = kept ? join(connection, *tag, id, worker, uplink) : fail(std::move(kept).error());
+          if (joined) return to->reply(std::move(*joined));
+          log_.warn("{}: registration refused: {}", connection->peer(), joined.error().to_string());
+          connection->context.reset();
+          to->fail(joined.error());
+        });
   };
   if (!topology_) return take_in(std::move(*info), std::nullopt);
   background_->post([this, take_in, info = std::move(*info)] {
@@ -81,7 +86,8 @@ void ServerImpl::on_register(const rpc::ConnectionPtr& connection, const rpc::Me
   });
 }
 
-Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info) {
+Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,
+                                      const schedulers::UplinkRate& uplink) {
   WorkerJoined joined;
   joined.node = id;
   joined.name = info.name;
@@ -91,6 +97,7 @@ Result<rpc::Payload> ServerImpl::join(const rpc::ConnectionPtr& connection, Work
   WEFT_ASSIGN(joined.capacity, capacity_of(info));
   joined.attributes = info.attributes;
   joined.prefetch_bytes = info.prefetch_bytes;
+  joined.rack_uplink = uplink;
   log_.info("worker {} at {} joined as node {} with {}", info.name, connection->peer(), id.value(), to_string(joined.capacity));
   Node& node = nodes_[id];
   node.info = std::move(info);
@@ -145,7 +152,8 @@ Result<void> ServerImpl::on_worker_message(NodeId id, Node& node, const rpc::Mes
     WorkerHeartbeat event;
     event.node = id;
     event.used = resources_of(heartbeat.measured.worker);
-    event.cross_rack_rate = std::max(heartbeat.measured.cross_rack_in, heartbeat.measured.cross_rack_out);
+    event.machine = resources_of(heartbeat.measured.machine);
+    event.cross_rack = {heartbeat.measured.cross_rack_out, heartbeat.measured.cross_rack_in};
     return apply(std::move(event));  // refused when the core gave the node up: it must register again
   }
   if (storage_ && message.type >= kFirstWorkerStorageMessage && message.type <= kLastStorageMessage)

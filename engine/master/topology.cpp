@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 #include <vector>
 
 #include <fcntl.h>
@@ -27,21 +28,68 @@ namespace {
 constexpr std::size_t kMostOutput = 4096;
 constexpr std::size_t kLongestRack = 255;
 
-/// "HOST RACK" lines into a map.
-Result<std::map<std::string, std::string>> parse(const std::string& path, const std::string& text) {
-  std::map<std::string, std::string> racks;
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (std::size_t begin = 0; (begin = line.find_first_not_of(" \t", begin)) != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = end;
+  }
+  return words;
+}
+
+/// "60MB", or "60MB/30MB".
+Result<schedulers::UplinkRate> parse_uplink(std::string_view text) {
+  const auto slash = text.find('/');
+  WEFT_ASSIGN(const std::uint64_t up, parse_size(text.substr(0, slash)));
+  std::uint64_t down = up;
+  if (slash != std::string_view::npos) {
+    WEFT_ASSIGN(down, parse_size(text.substr(slash + 1)));
+  }
+  if (up == 0 || down == 0) return fail(Code::invalid_argument, fmt::format("an uplink of '{}' carries nothing", escaped(text)));
+  return schedulers::UplinkRate{static_cast<double>(up), static_cast<double>(down)};
+}
+
+/// "RACK", or "RACK UPLINK".
+Result<Rack> parse_rack(std::span<const std::string_view> words) {
+  if (words.empty() || words.size() > 2 || words[0].size() > kLongestRack) return fail(Code::invalid_argument, "not a rack");
+  Rack rack{std::string(words[0]), {}};
+  if (words.size() == 2) {
+    WEFT_ASSIGN(rack.uplink, parse_uplink(words[1]));
+  }
+  return rack;
+}
+
+/// A rack has one uplink: the lines of its hosts say the same of it, or nothing.
+Result<void> agree_on_uplinks(const std::string& path, std::map<std::string, Rack>& racks) {
+  std::map<std::string, schedulers::UplinkRate> uplinks;
+  for (const auto& [host, rack] : racks) {
+    if (rack.uplink == schedulers::UplinkRate{}) continue;
+    if (uplinks.emplace(rack.name, rack.uplink).first->second != rack.uplink)
+      return fail(Code::invalid_argument, fmt::format("{}: rack {} has two different uplinks", path, rack.name));
+  }
+  for (auto& [host, rack] : racks)
+    if (const auto known = uplinks.find(rack.name); known != uplinks.end()) rack.uplink = known->second;
+  return {};
+}
+
+/// "HOST RACK" and "HOST RACK UPLINK" lines into a map.
+Result<std::map<std::string, Rack>> parse(const std::string& path, const std::string& text) {
+  std::map<std::string, Rack> racks;
   std::size_t number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
     line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
-    const auto blank = line.find_first_of(" \t");
-    const std::string_view rack = blank == std::string_view::npos ? std::string_view() : trim(line.substr(blank));
-    if (rack.empty() || rack.find_first_of(" \t") != std::string_view::npos)
-      return fail(Code::invalid_argument, fmt::format("{}:{}: '{}' is not of the form HOST RACK", path, number, escaped(line)));
-    if (!racks.emplace(line.substr(0, blank), rack).second)
-      return fail(Code::invalid_argument, fmt::format("{}:{}: host {} is there twice", path, number, line.substr(0, blank)));
+    const auto words = words_of(line);
+    auto rack = parse_rack(std::span(words).subspan(1));
+    if (!rack)
+      return fail(Code::invalid_argument, fmt::format("{}:{}: '{}' is not of the form HOST RACK or HOST RACK UPLINK ({})", path,
+                                                      number, escaped(line), rack.error().message()));
+    if (!racks.emplace(words[0], std::move(*rack)).second)
+      return fail(Code::invalid_argument, fmt::format("{}:{}: host {} is there twice", path, number, words[0]));
   }
+  WEFT_TRY(agree_on_uplinks(path, racks));
   return racks;
 }
 
@@ -113,7 +161,7 @@ Result<void> Topology::reload() {
   struct stat info {};
   if (::stat(path_.c_str(), &info) != 0) return fail(errno_error(fmt::format("cannot read the topology {}", path_), errno));
   const bool program = S_ISREG(info.st_mode) && ::access(path_.c_str(), X_OK) == 0;
-  std::map<std::string, std::string> racks;
+  std::map<std::string, Rack> racks;
   if (!program) {
     WEFT_ASSIGN(const std::string text, read_file(path_));
     WEFT_ASSIGN(racks, parse(path_, text));
@@ -124,7 +172,7 @@ Result<void> Topology::reload() {
   return {};
 }
 
-Result<std::optional<std::string>> Topology::rack_of(const std::string& host) {
+Result<std::optional<Rack>> Topology::rack_of(const std::string& host) {
   {
     const std::lock_guard lock(mutex_);
     auto known = racks_.find(host);
@@ -132,13 +180,13 @@ Result<std::optional<std::string>> Topology::rack_of(const std::string& host) {
     if (known != racks_.end()) return known->second;
     if (!program_) return std::nullopt;
   }
-  WEFT_ASSIGN(std::string rack, ask(host));
+  WEFT_ASSIGN(Rack rack, ask(host));
   const std::lock_guard lock(mutex_);
   racks_[host] = rack;
   return rack;
 }
 
-Result<std::string> Topology::ask(const std::string& host) const {
+Result<Rack> Topology::ask(const std::string& host) const {
   const std::string what = fmt::format("the topology program {}, asked for host {},", path_, escaped(host));
   if (host.starts_with('-')) return fail(Code::invalid_argument, fmt::format("host {} begins with a dash", escaped(host)));
   WEFT_ASSIGN(Pipe out, Pipe::open());
@@ -174,9 +222,11 @@ Result<std::string> Topology::ask(const std::string& host) const {
                                                : fmt::format("died of signal {}", WTERMSIG(*status));
     return fail(Code::io, fmt::format("{} {}{}", what, how, complaint));
   }
-  std::string rack = first_line(texts[0]);
-  if (rack.empty() || rack.size() > kLongestRack || rack.find_first_of(" \t") != std::string::npos)
-    return fail(Code::io, fmt::format("{} printed '{}', which is no name of a rack", what, escaped(rack.substr(0, 100))));
+  const std::string line = first_line(texts[0]);
+  auto rack = parse_rack(words_of(line));
+  if (!rack)
+    return fail(Code::io, fmt::format("{} printed '{}', which is no name of a rack, with or without an uplink ({})", what,
+                                      escaped(line.substr(0, 100)), rack.error().message()));
   return rack;
 }
 

@@ -1,4 +1,4 @@
-// Which rack a host is in: from a file, or from a program that is asked.
+// Which rack a host is in, and what that rack's uplink carries: from a file, or from a program that is asked.
 #pragma once
 
 #include <map>
@@ -9,11 +9,19 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft::master {
 
-/// A text file has lines of HOST and RACK, blanks between; "*" stands for every other host; # begins a comment. An executable file
-/// is a program: run with the host as its only argument, it prints the rack on the first line of its standard output. Any thread.
+struct Rack {
+  std::string name;
+  schedulers::UplinkRate uplink{};  // 0: not said
+};
+
+/// A text file has lines of HOST, RACK and perhaps UPLINK, blanks between; "*" stands for every other host; # begins a comment. The
+/// uplink is bytes per second, as a size, or two of them: "60MB", "60MB/30MB" (out of the rack, into it). An executable file is a
+/// program: run with the host as its only argument, it prints RACK and perhaps UPLINK on the first line of its standard output. Any
+/// thread.
 class Topology {
  public:
   /// Errors: no such file; a line that is wrong, by number; a host given twice.
@@ -21,19 +29,19 @@ class Topology {
 
   /// Nothing when a file does not know the host. A program's answers are remembered. Blocks for as long as a program takes, at most
   /// the timeout; the error says what it did instead of naming a rack.
-  Result<std::optional<std::string>> rack_of(const std::string& host);
+  Result<std::optional<Rack>> rack_of(const std::string& host);
   /// Reads the file again, forgets what the program said. On an error everything stays as it was.
   Result<void> reload();
 
  private:
   Topology(std::string path, Duration timeout) : path_(std::move(path)), timeout_(timeout) {}
-  Result<std::string> ask(const std::string& host) const;
+  Result<Rack> ask(const std::string& host) const;
 
   const std::string path_;
   const Duration timeout_;
   std::mutex mutex_;  // everything below
   bool program_ = false;
-  std::map<std::string, std::string> racks_;
+  std::map<std::string, Rack> racks_;
 };
 
 }  // namespace weft::master

@@ -106,9 +106,9 @@ Move Machines::write(std::uint32_t at, double local, double copied, const std::v
   return finish(std::move(move), parts);
 }
 
-double Machines::uplink_rate(FlowNetwork& network, std::uint32_t rack) const {
+schedulers::UplinkRate Machines::uplink_rate(FlowNetwork& network, std::uint32_t rack) const {
   const Links& links = uplinks_[rack];
-  return std::max(links.in ? network.link_rate(*links.in) : 0, links.out ? network.link_rate(*links.out) : 0);
+  return {links.out ? network.link_rate(*links.out) : 0, links.in ? network.link_rate(*links.in) : 0};
 }
 
 }  // namespace weft::simulator

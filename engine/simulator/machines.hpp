@@ -27,7 +27,7 @@ struct Machine {
   // Heartbeats.
   Time phase{0}, last_beat{-1};
   bool awake = false;  // its next heartbeat is on the agenda
-  double reported_rate = 0;
+  schedulers::UplinkRate reported_rate{};
 };
 
 /// Bytes on their way: over which links, and how they count.
@@ -64,8 +64,8 @@ class Machines {
   /// `local` bytes to the disk of `at`, `copied` of them to each of `copies`, one after the other.
   Move write(std::uint32_t at, double local, double copied, const std::vector<std::uint32_t>& copies) const;
 
-  /// Bytes per second over a rack's uplink, the busier direction.
-  double uplink_rate(FlowNetwork& network, std::uint32_t rack) const;
+  /// What goes over a rack's uplink now.
+  schedulers::UplinkRate uplink_rate(FlowNetwork& network, std::uint32_t rack) const;
   double uplink_capacity() const { return uplink_; }
   /// Counts all flows with that link.
   FlowNetwork::Link meter(TrafficKind kind, int part) const {

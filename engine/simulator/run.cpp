@@ -12,7 +12,7 @@ namespace {
 /// A run in which nothing has moved for so long will not go on.
 constexpr Time kHopeless = std::chrono::hours(24 * 30);
 
-master::CoreOptions core_options(const ClusterModel& model, const Machines& machines) {
+master::CoreOptions core_options(const ClusterModel& model) {
   master::CoreOptions options;
   options.heartbeat_timeout = Time(0);  // the simulator knows how long a silence takes to be noticed
   options.decide_every = model.step;
@@ -23,7 +23,6 @@ master::CoreOptions core_options(const ClusterModel& model, const Machines& mach
   options.speculation = model.speculation;
   options.split_bytes = 0;  // partitions are as the workload has them
   options.merge_bytes = 0;
-  options.rack_uplink_bytes_per_second = machines.uplink_capacity();
   options.placement_wait = std::chrono::hours(24 * 365);  // nodes come back
   options.finished_jobs_kept = 1;
   return options;
@@ -38,7 +37,7 @@ Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sc
       options_(options),
       machines_(model, network_),
       scheduler_name_(scheduler->name()),
-      core_(std::make_unique<WatchedScheduler>(std::move(scheduler), watch_), core_options(model, machines_)),
+      core_(std::make_unique<WatchedScheduler>(std::move(scheduler), watch_), core_options(model)),
       accounts_(workload, options.series_step, options.fairness_window),
       deaths_(model.seed, 1),
       order_(workload.jobs.size()),

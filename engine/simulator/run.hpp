@@ -187,7 +187,7 @@ class Run {
   void wake_free();
   Time next_beat(const Machine& machine) const;
   void report_rates();
-  double rate_of(std::uint32_t machine);
+  schedulers::UplinkRate rate_of(std::uint32_t machine);
 
   JobRun& job_of(const Attempt& attempt) { return jobs_[attempt.id.task.job.value() - 1]; }
   StageRun& stage_of(const Attempt& attempt) { return job_of(attempt).stages[attempt.id.task.stage.value()]; }

@@ -6,6 +6,11 @@
 #include "engine/simulator/run.hpp"
 
 namespace weft::simulator {
+namespace {
+
+bool nearly(double rate, double as) { return std::abs(rate - as) <= 1e-3 * as; }
+
+}  // namespace
 
 schedulers::Resources Run::capacity_of(std::uint32_t index) const {
   return machines_[index].available ? machines_[index].group->capacity : schedulers::Resources();
@@ -34,7 +39,7 @@ void Run::join(std::uint32_t index) {
   machine_of_node_.resize(machine.id.value() + 1, 0);
   machine_of_node_[machine.id.value()] = index;
   machine.alive = machine.known = true;
-  machine.reported_rate = 0;
+  machine.reported_rate = {};
   master::WorkerJoined event;
   event.node = machine.id;
   event.name = event.host = machine.name;
@@ -42,9 +47,10 @@ void Run::join(std::uint32_t index) {
   event.capacity = machine.group->capacity;
   event.attributes = machine.group->attributes;
   event.forecast = forecast(index);
+  event.rack_uplink = {machines_.uplink_capacity(), machines_.uplink_capacity()};
   apply(std::move(event));
   if (!machine.available) {
-    master::WorkerHeartbeat heartbeat{machine.id, {}};
+    master::WorkerHeartbeat heartbeat{machine.id};
     heartbeat.capacity = schedulers::Resources();
     apply(std::move(heartbeat));
   }
@@ -126,7 +132,7 @@ void Run::set_availability(std::size_t step) {
     if (machine.available == (i < nodes)) continue;
     machine.available = i < nodes;
     if (!machine.alive) continue;
-    master::WorkerHeartbeat heartbeat{machine.id, {}};
+    master::WorkerHeartbeat heartbeat{machine.id};
     heartbeat.capacity = capacity_of(i);
     apply(std::move(heartbeat));
     wake(i);
@@ -166,8 +172,9 @@ void Run::heartbeat(std::uint32_t index) {
     deliver(ended.slot, std::move(ended.event));
     drain();
   }
-  master::WorkerHeartbeat heartbeat{machine.id, {}};
-  heartbeat.cross_rack_rate = machine.reported_rate = rate_of(index);
+  master::WorkerHeartbeat heartbeat{machine.id};
+  machine.reported_rate = rate_of(index);
+  heartbeat.cross_rack = machine.reported_rate;
   apply(std::move(heartbeat));
   drain();
   const bool asks = wanted() && core_.view().free_nodes().contains(machine.id);
@@ -175,27 +182,29 @@ void Run::heartbeat(std::uint32_t index) {
 }
 
 /// An equal part of what its rack moves over its uplink.
-double Run::rate_of(std::uint32_t index) {
-  if (!flows()) return 0;
+schedulers::UplinkRate Run::rate_of(std::uint32_t index) {
+  if (!flows()) return {};
   const auto& rack = machines_.racks()[machines_[index].rack];
   const auto alive = std::count_if(rack.begin(), rack.end(), [this](std::uint32_t i) { return machines_[i].alive; });
-  return machines_.uplink_rate(network_, machines_[index].rack) / static_cast<double>(std::max<std::ptrdiff_t>(1, alive));
+  const auto parts = static_cast<double>(std::max<std::ptrdiff_t>(1, alive));
+  const schedulers::UplinkRate rate = machines_.uplink_rate(network_, machines_[index].rack);
+  return {rate.up / parts, rate.down / parts};
 }
 
 /// Without heartbeats, a node of each rack tells the rate of all of it when it has changed.
 void Run::report_rates() {
   for (std::uint32_t rack = 0; rack < machines_.racks().size(); ++rack) {
-    const double rate = machines_.uplink_rate(network_, rack);
+    const schedulers::UplinkRate rate = machines_.uplink_rate(network_, rack);
     bool reported = false;
     for (std::uint32_t i : machines_.racks()[rack]) {
       Machine& machine = machines_[i];
       if (!machine.alive) continue;
-      const double says = reported ? 0 : rate;
+      const schedulers::UplinkRate says = reported ? schedulers::UplinkRate{} : rate;
       reported = true;
-      if (std::abs(machine.reported_rate - says) <= 1e-3 * says) continue;
+      if (nearly(machine.reported_rate.up, says.up) && nearly(machine.reported_rate.down, says.down)) continue;
       machine.reported_rate = says;
-      master::WorkerHeartbeat heartbeat{machine.id, {}};
-      heartbeat.cross_rack_rate = says;
+      master::WorkerHeartbeat heartbeat{machine.id};
+      heartbeat.cross_rack = says;
       apply(std::move(heartbeat));
     }
   }

@@ -85,6 +85,12 @@ inline double dominant_share(const Resources& part, const Resources& total) {
   return largest;
 }
 
+/// Bytes per second over a rack's uplink: out of the rack, and into it.
+struct UplinkRate {
+  double up = 0, down = 0;
+  friend bool operator==(const UplinkRate&, const UplinkRate&) = default;
+};
+
 /// From `from` on, this much is available (until the next step).
 struct CapacityStep {
   Time from{0};

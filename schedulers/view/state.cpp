@@ -15,14 +15,15 @@ HostId ClusterState::intern_host(const std::string& name) {
   return found->second;
 }
 
-NodeInfo& ClusterState::add_node(NodeInfo node, const std::string& host, const std::string& rack, double uplink_capacity) {
+NodeInfo& ClusterState::add_node(NodeInfo node, const std::string& host, const std::string& rack, const UplinkRate& uplink) {
   node.host = intern_host(host);
   auto [rack_id, new_rack] = rack_ids_.try_emplace(rack, RackId(static_cast<std::uint32_t>(rack_ids_.size())));
   node.rack = rack_id->second;
   RackInfo& in = racks_[node.rack];
   in.id = node.rack;
   in.name = rack;
-  in.uplink_capacity = uplink_capacity;
+  if (uplink.up > 0) in.uplink.up = uplink.up;
+  if (uplink.down > 0) in.uplink.down = uplink.down;
   in.nodes.insert(node.id);
   in.capacity += node.capacity;
   capacity_ += node.capacity;
@@ -43,8 +44,8 @@ void ClusterState::remove_node(NodeId id) {
   RackInfo& in = racks_.at(node.rack);
   in.nodes.erase(id);
   in.capacity -= node.capacity;
-  in.cross_rack_rate -= node.cross_rack_rate;
-  if (in.nodes.empty()) in.capacity = {}, in.used = {}, in.cross_rack_rate = 0;
+  set_cross_rack(id, {});
+  if (in.nodes.empty()) in.capacity = {}, in.used = {}, in.cross_rack = {};
   auto host = hosts_.find(node.host);
   host->second.erase(id);
   if (host->second.empty()) hosts_.erase(host);
@@ -71,10 +72,14 @@ void ClusterState::set_capacity(NodeId id, const Resources& capacity) {
   update_free(node);
 }
 
-void ClusterState::set_cross_rack_rate(NodeId id, double bytes_per_second) {
+void ClusterState::set_cross_rack(NodeId id, const UplinkRate& rate) {
   NodeInfo& node = nodes_.at(id);
-  racks_.at(node.rack).cross_rack_rate += bytes_per_second - node.cross_rack_rate;
-  node.cross_rack_rate = bytes_per_second;
+  RackInfo& rack = racks_.at(node.rack);
+  rack.cross_rack.up = std::max(0.0, rack.cross_rack.up + rate.up - node.cross_rack.up);  // sums of fractions
+  rack.cross_rack.down = std::max(0.0, rack.cross_rack.down + rate.down - node.cross_rack.down);
+  rack.most_cross_rack.up = std::max(rack.most_cross_rack.up, rack.cross_rack.up);
+  rack.most_cross_rack.down = std::max(rack.most_cross_rack.down, rack.cross_rack.down);
+  node.cross_rack = rate;
 }
 
 JobInfo& ClusterState::add_job(JobInfo job) {

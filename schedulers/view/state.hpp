@@ -16,15 +16,16 @@ class ClusterState final : public ClusterView {
   void set_heartbeat(Time interval) { heartbeat_ = interval; }
   HostId intern_host(const std::string& name);
 
-  /// `node.host`, `node.rack` are filled from the names.
-  NodeInfo& add_node(NodeInfo node, const std::string& host, const std::string& rack, double uplink_capacity);
+  /// `node.host`, `node.rack` are filled from the names. The uplink is the rack's; rates that are 0 are not known and change
+  /// nothing.
+  NodeInfo& add_node(NodeInfo node, const std::string& host, const std::string& rack, const UplinkRate& uplink);
   /// Its running attempts must have been vacated.
   void remove_node(NodeId id);
   void exclude(NodeId id, std::optional<Time> until);
   NodeInfo& mutable_node(NodeId id) { return nodes_.at(id); }
   /// What runs there may be more than that.
   void set_capacity(NodeId id, const Resources& capacity);
-  void set_cross_rack_rate(NodeId id, double bytes_per_second);
+  void set_cross_rack(NodeId id, const UplinkRate& rate);
 
   JobInfo& add_job(JobInfo job);
   /// No task of it may be running.

@@ -4,6 +4,14 @@
 
 namespace weft::schedulers {
 
+double RackInfo::uplink_utilisation() const {
+  const auto part = [](double rate, double carries, double most) {
+    const double of = carries > 0 ? carries : most;
+    return of > 0 ? rate / of : 0;
+  };
+  return std::max(part(cross_rack.up, uplink.up, most_cross_rack.up), part(cross_rack.down, uplink.down, most_cross_rack.down));
+}
+
 namespace {
 template <class Map, class Key>
 const typename Map::mapped_type* find(const Map& map, const Key& key) {

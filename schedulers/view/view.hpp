@@ -27,9 +27,10 @@ struct NodeInfo {
   Resources nominal;                              // the capacity it joined with; `capacity` may change
   Resources used;                                 // by the demands of running attempts (what must never exceed capacity)
   Resources measured;                             // as last reported (RAS starts tasks only when real usage leaves room)
+  Resources machine_measured;                     // likewise, of everybody on its machine
   std::map<std::string, std::string> attributes;  // accelerators: hardware affinity of the Adaptive scheduler
   std::vector<CapacityStep> forecast;             // f(t) of the Reverse-Adaptive scheduler, ascending; empty: constant
-  double cross_rack_rate = 0;                     // bytes per second over the rack's uplink, as reported
+  UplinkRate cross_rack;                          // what it moves over the rack's uplink, as reported
   std::set<AttemptId> running;
   std::uint32_t launched = 0;          // attempts ever
   std::optional<Time> excluded_until;  // failed too often: takes no task before that
@@ -46,9 +47,12 @@ struct RackInfo {
   std::set<NodeId> nodes;
   std::set<NodeId> free_nodes;  // usable and with cpu to spare
   Resources capacity, used;
-  double uplink_capacity = 0;  // bytes per second; 0: not known
-  double cross_rack_rate = 0;  // of its nodes together
-  double uplink_utilisation() const { return uplink_capacity > 0 ? cross_rack_rate / uplink_capacity : 0; }  // NetSat
+  UplinkRate uplink;           // what its uplink carries at most; 0: not known
+  UplinkRate cross_rack;       // by its nodes together, as reported
+  UplinkRate most_cross_rack;  // the largest rates ever reported, which stand for a capacity that is not known
+
+  /// The part of the busier direction that is used (ShuffleWatcher's NetSat); 0 when nothing has ever crossed.
+  double uplink_utilisation() const;
 };
 
 enum class TaskState : std::uint8_t { blocked = 0, pending = 1, running = 2, finished = 3 };

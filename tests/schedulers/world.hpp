@@ -40,7 +40,7 @@ class World : public Decisions {
     NodeInfo info;
     info.id = NodeId(id);
     info.capacity = capacity;
-    state.add_node(std::move(info), host, rack, 0);
+    state.add_node(std::move(info), host, rack, {});
     tell({.kind = Notice::Kind::node_joined, .node = NodeId(id)});
   }
 

@@ -11,10 +11,16 @@ namespace {
 
 constexpr std::uint32_t kLostWorkersNamed = 16;  // in the status of a job
 
+bool possible(const schedulers::UplinkRate& rate) {
+  return std::isfinite(rate.up) && std::isfinite(rate.down) && rate.up >= 0 && rate.down >= 0;
+}
+
 }  // namespace
 
 Result<void> Core::Impl::on(WorkerJoined event) {
   if (health_.joined(event.node)) return fail(Code::already_exists, fmt::format("there was a node {} already", event.node.value()));
+  if (!possible(event.rack_uplink))
+    return fail(Code::invalid_argument, fmt::format("the uplink of rack {} must be finite and not negative", event.rack));
   if (!schedulers::valid(event.capacity) || event.capacity.cpu == 0) {
     return fail(Code::invalid_argument,
                 fmt::format("worker {} has no usable capacity ({})", event.name, to_string(event.capacity)));
@@ -27,7 +33,7 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   node.attributes = std::move(event.attributes);
   node.forecast = std::move(event.forecast);
   node.joined = node.last_heard = context_.now();
-  context_.view.add_node(std::move(node), event.host, event.rack, context_.options.rack_uplink_bytes_per_second);
+  context_.view.add_node(std::move(node), event.host, event.rack, event.rack_uplink);
   if (const Time timeout = context_.options.heartbeat_timeout; timeout > Time(0))
     context_.timers.set({Timers::Purpose::heartbeat, context_.now() + timeout, event.node});
   replicas_.node_joined(event.node);
@@ -47,10 +53,10 @@ Result<void> Core::Impl::on(WorkerHeartbeat event) {
   schedulers::NodeInfo& node = context_.view.mutable_node(event.node);
   node.last_heard = context_.now();
   node.measured = event.used;
+  node.machine_measured = event.machine;
   if (event.capacity) context_.view.set_capacity(event.node, *event.capacity);
   if (!event.forecast.empty()) node.forecast = std::move(event.forecast);
-  if (std::isfinite(event.cross_rack_rate) && event.cross_rack_rate >= 0)
-    context_.view.set_cross_rack_rate(event.node, event.cross_rack_rate);
+  if (possible(event.cross_rack)) context_.view.set_cross_rack(event.node, event.cross_rack);
   if (event.capacity) {
     context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_changed, .node = event.node});
     health_.lift_avoidance();  // another node may be none for some tasks now

@@ -373,7 +373,7 @@ TEST(Core, TakesASilentWorkerForLost) {
   ASSERT_NE(timer, nullptr);
   EXPECT_EQ(timer->at, std::chrono::seconds(10));
   d.now = std::chrono::seconds(6);
-  ASSERT_TRUE(d.apply(WorkerHeartbeat{NodeId(1), {}}));
+  ASSERT_TRUE(d.apply(WorkerHeartbeat{NodeId(1)}));
   d.now = std::chrono::seconds(10);
   ASSERT_TRUE(d.apply(TimerFired{timer->timer}));
   EXPECT_NE(d.core.view().node(NodeId(1)), nullptr);
@@ -383,11 +383,54 @@ TEST(Core, TakesASilentWorkerForLost) {
   d.now = std::chrono::seconds(16);
   ASSERT_TRUE(d.apply(TimerFired{again.timer}));
   EXPECT_EQ(d.core.view().node(NodeId(1)), nullptr);
-  EXPECT_FALSE(d.apply(WorkerHeartbeat{NodeId(1), {}}));
+  EXPECT_FALSE(d.apply(WorkerHeartbeat{NodeId(1)}));
   d.running.clear();
   d.join(2, 1);
   d.drain();
   EXPECT_EQ(d.all<ActionFinished>().size(), 1u);
+}
+
+TEST(Core, RacksKnowWhatTheirUplinksCarry) {
+  Driver d;
+  const auto join = [&](std::uint32_t id, schedulers::UplinkRate uplink) {
+    WorkerJoined node;
+    node.node = NodeId(id);
+    node.host = node.name = fmt::format("h{}", id);
+    node.rack = "east";
+    node.capacity.cpu = 1;
+    node.rack_uplink = uplink;
+    return d.apply(std::move(node));
+  };
+  const auto report = [&](std::uint32_t id, schedulers::UplinkRate rate) {
+    ASSERT_TRUE(d.apply(WorkerHeartbeat{.node = NodeId(id), .cross_rack = rate}));
+  };
+  const auto rack = [&] { return *d.core.view().rack(d.core.view().nodes().begin()->second.rack); };
+  EXPECT_FALSE(join(1, {-1, 0}));
+  ASSERT_TRUE(join(1, {}));
+  ASSERT_TRUE(join(2, {}));
+  EXPECT_DOUBLE_EQ(rack().uplink_utilisation(), 0);
+  report(1, {10, 40});
+  report(2, {30, 0});
+  EXPECT_EQ(rack().cross_rack, (schedulers::UplinkRate{40, 40}));
+  EXPECT_DOUBLE_EQ(rack().uplink_utilisation(), 1) << "no more was ever seen";
+  report(1, {10, 10});
+  report(2, {10, 0});
+  EXPECT_DOUBLE_EQ(rack().uplink_utilisation(), 0.5) << "up is the busier direction";
+  ASSERT_TRUE(join(3, {200, 20}));
+  EXPECT_DOUBLE_EQ(rack().uplink_utilisation(), 0.5) << "10 of 20 down, 20 of 200 up";
+  report(1, {-5, 1});
+  EXPECT_EQ(rack().cross_rack, (schedulers::UplinkRate{20, 10})) << "rates that cannot be are ignored";
+  ASSERT_TRUE(d.apply(WorkerLost{NodeId(1), ""}));
+  EXPECT_EQ(rack().cross_rack, (schedulers::UplinkRate{10, 0}));
+}
+
+TEST(Core, AHeartbeatSaysWhatIsUsed) {
+  Driver d;
+  d.join(1, 1);
+  ASSERT_TRUE(d.apply(WorkerHeartbeat{.node = NodeId(1), .used = {.cpu = 0.5}, .machine = {.cpu = 1.5}}));
+  const schedulers::NodeInfo& node = *d.core.view().node(NodeId(1));
+  EXPECT_EQ(node.measured.cpu, 0.5);
+  EXPECT_EQ(node.machine_measured.cpu, 1.5);
 }
 
 TEST(Core, AnEarlyTimerIsAskedForAgain) {
@@ -521,7 +564,7 @@ TEST(Core, ExplainsWhyAStageDoesNotRun) {
   const auto status = d.core.job(JobId(1)).value();
   EXPECT_TRUE(status.stages[1].waiting);
   EXPECT_EQ(status.stages[1].reason, "its inputs are not complete");
-  ASSERT_TRUE(d.apply(WorkerHeartbeat{NodeId(1), {}}));
+  ASSERT_TRUE(d.apply(WorkerHeartbeat{NodeId(1)}));
 }
 
 }  // namespace

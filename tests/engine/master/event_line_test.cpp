@@ -29,7 +29,7 @@ EventLine full(const std::string& event) {
   line.kind = "refused", line.reason = "because", line.message = "m\n", line.error = "e", line.shuffle_mode = "pull";
   line.priority = -8;
   line.max_attempts = 9, line.shuffle_replicas = 2, line.deadline = Time(10), line.task_timeout = Time(11);
-  line.weight = 1.5, line.cross_rack_rate = 12;
+  line.weight = 1.5, line.cross_rack = {12, 13}, line.rack_uplink = {14, 15};
   line.demand.cpu = 1, line.capacity.memory = 2, line.used.network_in = 3;
   line.attributes = {{"gpu", "1"}};
   line.prefetch_bytes = 13;

@@ -29,7 +29,7 @@ std::vector<Event> all_events() {
   events.emplace_back(JobClosed{JobId(7)});
   events.emplace_back(JobKilled{JobId(7), "by \"alice\""});
   events.emplace_back(WorkerJoined{NodeId(3), "w", "h", "r", "h:1", {4, 5, 6, 7}, {{"gpu", "1"}}, {{Time(3), {1, 0, 0, 0}}}, 77});
-  events.emplace_back(WorkerHeartbeat{NodeId(3), {1, 2, 3, 4, 5, 6, 7, 8}, 8, {{Time(4), {2, 0, 0, 0}}}});
+  events.emplace_back(WorkerHeartbeat{NodeId(3), {1, 2, 3, 4, 5, 6, 7, 8}, {8, 9}, {{Time(4), {2, 0, 0, 0}}}});
   events.emplace_back(WorkerLost{NodeId(3), "gone"});
   const AttemptId attempt{TaskId{JobId(7), StageId(1), 2}, 3};
   TaskFinished finished;

@@ -92,7 +92,7 @@ TEST(Explain, TellsThatEveryWorkerLargeEnoughIsExcludedAndForHowLong) {
   driver.now = std::chrono::seconds(15);
   fail_on(2);
   driver.now = std::chrono::seconds(20);
-  ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(3), {}, 0, {}}));
+  ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(3)}));
   const auto why = explain(driver);
   ASSERT_EQ(why.waiting.size(), 1u);
   EXPECT_EQ(why.waiting[0].tasks, 2u);
@@ -125,7 +125,7 @@ TEST(Explain, TellsTheLastReasonOfTheStageOrOfItsJob) {
   const auto told = [&](int second, const Holding::Holds& now) {
     driver.now = std::chrono::seconds(second);
     holds = now;
-    EXPECT_TRUE(driver.apply(WorkerHeartbeat{NodeId(1), {}, 0, {}}));
+    EXPECT_TRUE(driver.apply(WorkerHeartbeat{NodeId(1)}));
     std::vector<std::string> reasons;
     const auto why = explain(driver);
     for (const WaitingTasks& group : why.waiting) {

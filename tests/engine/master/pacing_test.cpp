@@ -41,12 +41,12 @@ TEST(Pacing, OnHeartbeatsANodeIsGivenTasksWhenItIsHeardOf) {
   driver.submit(1);
   ASSERT_TRUE(driver.extend(1, part(0, {result(source(0, 3, 0))})));
   EXPECT_TRUE(driver.running.empty());
-  ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(2), {}}));
+  ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(2)}));
   ASSERT_EQ(driver.running.size(), 1u);
   EXPECT_EQ(driver.running.begin()->second, NodeId(2));
   ASSERT_TRUE(driver.finish(driver.running.begin()->first));
   EXPECT_TRUE(driver.running.empty());
-  ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(1), {}}));
+  ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(1)}));
   EXPECT_EQ(driver.running.begin()->second, NodeId(1));
 }
 
@@ -130,7 +130,7 @@ TEST(Pacing, OnHeartbeatsReadersMakeWayWhenALimitKeepsWhatTheyWaitForFromRunning
   options.on_heartbeats = true;
   options.slow_start = 0.5;
   Driver driver(schedulers::make_scheduler("capacity(queues=q.toml)", schedulers::reader_of(files)).value(), options);
-  const auto beat = [&](std::uint32_t node) { ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(node), {}})); };
+  const auto beat = [&](std::uint32_t node) { ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(node)})); };
   driver.join(1, 2);
   driver.join(2, 2);
   driver.submit(1);
@@ -173,14 +173,14 @@ TEST(Pacing, AHeartbeatChangesTheCapacityAndWhatRunsGoesOn) {
   driver.submit(1);
   ASSERT_TRUE(driver.extend(1, part(0, {result(source(0, 6, 0))})));
   ASSERT_EQ(driver.running.size(), 2u);
-  WorkerHeartbeat none{NodeId(1), {}};
+  WorkerHeartbeat none{NodeId(1)};
   none.capacity = schedulers::Resources{};
   ASSERT_TRUE(driver.apply(none));
   EXPECT_EQ(driver.core.view().capacity().cpu, 0);
   EXPECT_EQ(driver.running.size(), 2u);
   driver.drain();
   EXPECT_EQ(driver.launches(0), 2u);
-  WorkerHeartbeat more{NodeId(1), {}};
+  WorkerHeartbeat more{NodeId(1)};
   more.capacity = schedulers::Resources{.cpu = 3};
   ASSERT_TRUE(driver.apply(more));
   EXPECT_EQ(driver.running.size(), 3u);

@@ -188,10 +188,9 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
       return PlanExtended{JobId(random.below(job + 1)), std::move(made)};
     }
     case 2:
-      return random.chance(0.1) ? Event(JobClosed{JobId(random.below(job + 1))}) : Event(WorkerHeartbeat{where, {}, 0, {}, {}});
+      return random.chance(0.1) ? Event(JobClosed{JobId(random.below(job + 1))}) : Event(WorkerHeartbeat{where});
     case 3:
-      return random.chance(0.1) ? Event(JobKilled{JobId(random.below(job + 1)), "x"})
-                                : Event(WorkerHeartbeat{where, {}, 0, {}, {}});
+      return random.chance(0.1) ? Event(JobKilled{JobId(random.below(job + 1)), "x"}) : Event(WorkerHeartbeat{where});
     case 4: {
       WorkerJoined event;
       event.node = random.chance(0.5) ? NodeId(++node) : where;
@@ -202,7 +201,7 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
       return event;
     }
     case 5:
-      return random.chance(0.3) ? Event(WorkerLost{where, ""}) : Event(WorkerHeartbeat{where, {}});
+      return random.chance(0.3) ? Event(WorkerLost{where, ""}) : Event(WorkerHeartbeat{where});
     case 6:
       return TimerFired{random.below(20)};
     case 7: {

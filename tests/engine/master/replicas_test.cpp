@@ -335,7 +335,7 @@ TEST_F(Copies, AReaderThatComesTooLateIsToldTheCause) {
   d.now += std::chrono::seconds(1);
   lose(copy.output.node);
   d.now += std::chrono::seconds(2);
-  ASSERT_TRUE(d.apply(WorkerHeartbeat{copy.node, {}}));
+  ASSERT_TRUE(d.apply(WorkerHeartbeat{copy.node}));
   d.join(5, 1);
   ASSERT_TRUE(d.fail_fetch(reader, 0, 0, 0, copy.output.node));
   const std::string expected =

@@ -43,7 +43,7 @@ class Units : public testing::Test {
   /// Some event that changes nothing.
   void later(Time by = std::chrono::seconds(1)) {
     driver_.now += by;
-    ASSERT_TRUE(driver_.apply(WorkerHeartbeat{NodeId(1), {}}));
+    ASSERT_TRUE(driver_.apply(WorkerHeartbeat{NodeId(1)}));
   }
   /// What node and job were told last.
   std::vector<std::uint32_t> placed(std::uint32_t node, std::uint64_t job) const {

@@ -41,7 +41,7 @@ class SchedulerFaults : public testing::Test {
     driver->submit(1);
     ASSERT_TRUE(driver->extend(1, part(0, {result(source(0, 3, 0))})));
   }
-  Result<void> beat() { return driver->apply(WorkerHeartbeat{NodeId(1), {}, 0, {}}); }
+  Result<void> beat() { return driver->apply(WorkerHeartbeat{NodeId(1)}); }
   std::string reason() { return driver->core.job(JobId(1))->stages.at(0).reason; }
 
   std::unique_ptr<Driver> driver;

@@ -226,7 +226,7 @@ std::optional<shuffle::FetchFailure> SimulatedCluster::missing_input(const Runni
 void SimulatedCluster::on(const Heartbeat& beat) {
   const Node& node = nodes_.at(beat.node);
   if (!node.alive || !node.known) return;
-  check(apply(WorkerHeartbeat{beat.node, {}}).has_value(), "a heartbeat of a known node was refused");
+  check(apply(WorkerHeartbeat{beat.node}).has_value(), "a heartbeat of a known node was refused");
   at(now_ + options_.heartbeat, beat);
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
@@ -24,7 +25,10 @@ class Topologies : public testing::Test {
   std::string rack(Topology& topology, const std::string& host) {
     auto answer = topology.rack_of(host);
     if (!answer) return answer.error().to_string();
-    return answer->value_or("(unknown)");
+    if (!*answer) return "(unknown)";
+    const Rack& found = **answer;
+    if (found.uplink == schedulers::UplinkRate{}) return found.name;
+    return fmt::format("{} {:g}/{:g}", found.name, found.uplink.up, found.uplink.down);
   }
 
   Result<TempDir> directory = TempDir::create("weft-topology-");
@@ -53,6 +57,34 @@ TEST_F(Topologies, AWrongFileIsRefusedAndTheOldOneStays) {
   EXPECT_NE(reloaded.error().to_string().find("topology:2: 'b' is not of the form HOST RACK"), std::string::npos)
       << reloaded.error().to_string();
   EXPECT_EQ(rack(**topology, "a"), "r1");
+}
+
+TEST_F(Topologies, ARackHasAnUplink) {
+  auto topology = Topology::open(write("a r1 60MB/30MB\nb r1\nc r2   1KiB # slow\n* r3 5\n", false));
+  ASSERT_TRUE(topology) << topology.error().to_string();
+  EXPECT_EQ(rack(**topology, "a"), "r1 6e+07/3e+07");
+  EXPECT_EQ(rack(**topology, "b"), "r1 6e+07/3e+07") << "what one line says holds for the rack";
+  EXPECT_EQ(rack(**topology, "c"), "r2 1024/1024");
+  EXPECT_EQ(rack(**topology, "d"), "r3 5/5");
+}
+
+TEST_F(Topologies, WrongUplinksAreRefused) {
+  for (const std::string wrong : {"a r1 fast\n", "a r1 0\n", "a r1 1MB/0\n", "a r1 1MB/\n", "a r1 1MB 2MB\n", "a r1 -5\n"}) {
+    std::filesystem::remove(directory->path() / "topology");
+    const auto topology = Topology::open(write(wrong, false));
+    ASSERT_FALSE(topology) << wrong;
+    EXPECT_NE(topology.error().to_string().find("topology:1: "), std::string::npos) << topology.error().to_string();
+  }
+  std::filesystem::remove(directory->path() / "topology");
+  const auto two = Topology::open(write("a r1 1MB\nb r1 2MB\n", false));
+  ASSERT_FALSE(two);
+  EXPECT_NE(two.error().to_string().find("rack r1 has two different uplinks"), std::string::npos) << two.error().to_string();
+}
+
+TEST_F(Topologies, AProgramSaysTheUplinkToo) {
+  auto topology = Topology::open(write("#!/bin/sh\necho r-$1 2KiB/1KiB\n", true));
+  ASSERT_TRUE(topology);
+  EXPECT_EQ(rack(**topology, "a"), "r-a 2048/1024");
 }
 
 TEST_F(Topologies, AProgramIsAskedOncePerHostUntilReloaded) {

@@ -26,7 +26,7 @@ class Parts {
     info.id = NodeId(id);
     info.name = fmt::format("w{}", id);
     info.capacity.cpu = info.nominal.cpu = slots;
-    context.view.add_node(std::move(info), fmt::format("h{}", id), rack, 0);
+    context.view.add_node(std::move(info), fmt::format("h{}", id), rack, {});
   }
   JobRecord& job(std::uint64_t id, std::uint32_t shuffle_replicas = 1) {
     JobRecord& job = context.jobs.running()[JobId(id)];
