@@ -61,14 +61,16 @@ void OversizedTasks::review() {
   for (auto& [id, job] : context_.jobs.running()) {
     if (!refusal(job)) {
       waiting_.erase(id);
-    } else if (waiting_.insert(id).second) {
-      context_.timers.set({Timers::Purpose::placement, context_.now() + context_.options.placement_wait, {}, id});
+    } else if (const Time until = context_.now() + context_.options.placement_wait; waiting_.try_emplace(id, until).second) {
+      context_.timers.set({Timers::Purpose::placement, until, {}, id});
     }
   }
 }
 
 void OversizedTasks::due(JobId id) {
-  if (waiting_.erase(id) == 0) return;
+  const auto waits = waiting_.find(id);
+  if (waits == waiting_.end() || context_.now() < waits->second) return;  // the timer of an earlier wait
+  waiting_.erase(waits);
   const JobRecord& job = context_.jobs.at(id);
   if (auto error = refusal(job)) context_.jobs.fail_later(job, std::move(*error));
 }

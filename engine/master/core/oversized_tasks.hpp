@@ -2,8 +2,8 @@
 // waits CoreOptions::placement_wait for a larger node before it fails. Without any node all wait for ever.
 #pragma once
 
+#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,7 +21,7 @@ class OversizedTasks {
 
   /// Why the job cannot run; nothing when each of its tasks fits some node, or there is no node.
   std::optional<Error> refusal(const JobRecord& job) const;
-  /// The job's timer has fired: it fails if it still has such tasks.
+  /// A timer of the job has fired: it fails if it still has such tasks and has waited long enough since it came to have them.
   void due(JobId job);
   void forget(JobId job) { waiting_.erase(job); }
 
@@ -32,7 +32,7 @@ class OversizedTasks {
 
   CoreContext& context_;
   std::vector<std::pair<schedulers::Resources, std::uint32_t>> kinds_;  // distinct capacities, and how many nodes have each
-  std::set<JobId> waiting_;                                             // with a timer
+  std::map<JobId, Time> waiting_;                                       // until when, with a timer each
 };
 
 }  // namespace weft::master

@@ -97,5 +97,32 @@ TEST_F(Placement, AJobThatLosesItsOnlyLargeWorkerWaitsForAnother) {
   EXPECT_EQ(job().state, JobState::failed);
 }
 
+TEST_F(Placement, EachWaitForALargerWorkerLastsAsLong) {
+  join(1, {.cpu = 4});
+  join(2, {.cpu = 1});
+  submit({.cpu = 4});
+  ASSERT_TRUE(driver.lose(1));
+  pass(std::chrono::seconds(30));
+  join(3, {.cpu = 4});
+  pass(std::chrono::seconds(20));
+  ASSERT_TRUE(driver.lose(3));
+  pass(std::chrono::seconds(20));
+  EXPECT_EQ(job().state, JobState::running) << "70 s after the first worker, 20 s after the second";
+  pass(std::chrono::seconds(41));
+  EXPECT_EQ(job().state, JobState::failed);
+}
+
+TEST_F(Placement, AJobThatFitsAgainWaitsNoMore) {
+  join(1, {.cpu = 4});
+  join(2, {.cpu = 1});
+  submit({.cpu = 4});
+  ASSERT_TRUE(driver.lose(1));
+  pass(std::chrono::seconds(30));
+  join(3, {.cpu = 4});
+  ASSERT_TRUE(driver.is_running(1, 0, 0));
+  pass(std::chrono::seconds(120));
+  EXPECT_EQ(job().state, JobState::running);
+}
+
 }  // namespace
 }  // namespace weft::master::test

@@ -76,6 +76,7 @@ TEST_F(NodeHealthTest, AJobWithTasksLargerThanAnyNodeWaitsAndThenFails) {
   EXPECT_FALSE(parts_.context.jobs.failing(JobId(1))) << "a larger one came in time";
   oversized.node_left({.cpu = 4});
   EXPECT_EQ(parts_.all<SetTimer>().size(), 2u);
+  parts_.at(1000);
   oversized.due(JobId(1));
   EXPECT_TRUE(parts_.context.jobs.failing(JobId(1)));
 }
