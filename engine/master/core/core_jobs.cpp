@@ -189,7 +189,6 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
   }
   context_.scheduler.notify({.kind = schedulers::Notice::Kind::job_ended, .job = id});
   context_.view.remove_job(id);
-  context_.jobs.forget_failing(id);
   oversized_.forget(id);
   rounds_.drop(id);
   context_.jobs.running().erase(id);

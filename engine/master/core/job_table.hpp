@@ -30,7 +30,6 @@ class JobTable {
   void fail_later(const JobRecord& job, Error error) { failing_.try_emplace(job.spec.job, std::move(error)); }
   bool failing(JobId id) const { return failing_.contains(id); }
   std::optional<std::pair<JobId, Error>> take_failing();
-  void forget_failing(JobId id) { failing_.erase(id); }
 
   /// Why something of the job, or of the stage, does not run, for explain(). No effect on a job or stage that is not there.
   void record_reason(JobId job, std::optional<StageId> stage, std::string_view reason, Time now);
