@@ -131,6 +131,7 @@ TEST_F(SpeculativeAttempts, ThatFailCountAsFailuresAndLeaveTheFirstRunning) {
   ASSERT_TRUE(driver->fail_task(attempt(5, 1)));
   EXPECT_EQ(stage().failed_attempts, 1u);
   EXPECT_EQ(stage().running, 1u);
+  EXPECT_EQ(driver->core.view().stage(JobId(1), StageId(0))->tasks[5].ended, Time(0)) << "the task has not";
   pass_to(seconds(9));
   ASSERT_EQ(seconds_launched().size(), 2u) << "it still takes long";
   EXPECT_NE(seconds_launched()[1]->node, failed_on);

@@ -180,5 +180,26 @@ TEST_F(SlowStartTest, AReaderOfCompleteInputsNeverMakesWay) {
   EXPECT_TRUE(of_.slow_start.reader_to_stop()) << "an output was lost";
 }
 
+TEST_F(AttemptsTest, TheNodeThatLosesARaceIsAsSlowAsItsAttemptWas) {
+  StragglerWatch watch{parts_.context.view, parts_.context.timers, {.on = true}};
+  Attempts attempts{parts_.context, of_.shuffles, of_.slow_start, watch};
+  maps_->info->observed_count = 3;
+  maps_->info->observed_total = std::chrono::seconds(3);
+  maps_->info->estimated_duration = std::chrono::seconds(1);
+  attempts.launch({JobId(1), StageId(0), 0}, NodeId(1), "test");
+  attempts.launch({JobId(1), StageId(0), 1}, NodeId(2), "test");
+  const Time look = parts_.all<SetTimer>().back().at;
+  parts_.context.view.set_straggler({JobId(1), StageId(0), 0}, true);
+  parts_.at(60);
+  maps_->info->tasks[1].launched = parts_.context.now();
+  attempts.launch({JobId(1), StageId(0), 0}, NodeId(2), "test");
+  const AttemptId second = parts_.all<LaunchTask>().back().attempt;
+  attempts.vacate(attempts.at(second));
+  attempts.win(attempts.at(second));
+  (void)watch.fire(look);
+  EXPECT_TRUE(parts_.context.view.node(NodeId(1))->slow) << "sixty seconds where one is usual";
+  EXPECT_FALSE(parts_.context.view.node(NodeId(2))->slow);
+}
+
 }  // namespace
 }  // namespace weft::master

@@ -90,5 +90,16 @@ TEST_F(OutputReplicasTest, AreSpreadOverNodesAndNotMadeForJobsThatWantNone) {
   EXPECT_EQ(requests().size(), 2u);
 }
 
+TEST_F(OutputReplicasTest, WhatIsForgottenIsNoLoadOfItsNode) {
+  replicas_.node_left(NodeId(2));
+  parts_.node(4, 2, "b");
+  replicas_.node_joined(NodeId(4));
+  replicas_.replicate(*job_, *stage_, 0);
+  ASSERT_EQ(requests().back().node, NodeId(3)) << "of equal ones the first";
+  replicas_.forget(*stage_, 0);
+  replicas_.replicate(*job_, *stage_, 1);
+  EXPECT_EQ(requests().back().node, NodeId(3));
+}
+
 }  // namespace
 }  // namespace weft::master

@@ -99,5 +99,33 @@ TEST_F(PartitionShape, WhatMapsThatHaveNotEndedWillWriteIsPredictedFromTheOthers
   EXPECT_FALSE(may_merge(stage, inputs(), {0, 40, 1})) << "160 bytes will fill four tasks";
 }
 
+TEST_F(PartitionShape, HotIsMoreThanTwiceTheMedian) {
+  input(1, {{10, 5, 5}, {10, 5, 5}});
+  plan::Stage stage = reader({1}, 3);
+  stage.branches[0].splittable = {0};
+  EXPECT_TRUE(skew_splits(stage, inputs(), {1, 0, 100}).empty()) << "exactly twice";
+  input(1, {{13, 5, 5}, {12, 5, 5}});
+  EXPECT_EQ(skew_splits(stage, inputs(), {1, 0, 100}).size(), 2u) << "two and a half times";
+}
+
+TEST_F(PartitionShape, APartIsNotSmallerThanWhatItReadsOfTheOtherInputs) {
+  input(1, {{100, 1, 1}, {100, 1, 1}, {100, 1, 1}, {100, 1, 1}});
+  input(2, {{200, 7, 7}});
+  plan::Stage stage = reader({1, 2}, 3);
+  stage.branches[0].splittable = {0};
+  EXPECT_EQ(skew_splits(stage, inputs(), {50, 0, 100}).size(), 2u) << "each reads 200 bytes of either";
+  input(2, {{7, 7, 7}});
+  EXPECT_EQ(skew_splits(stage, inputs(), {50, 0, 100}).size(), 4u);
+}
+
+TEST_F(PartitionShape, AMapGoesToThePartThatItExceedsByLess) {
+  input(1, {{60, 1, 1}, {60, 1, 1}, {60, 1, 1}, {60, 1, 1}});
+  plan::Stage stage = reader({1}, 3);
+  stage.branches[0].splittable = {0};
+  const SkewSplits splits = skew_splits(stage, inputs(), {100, 0, 100});
+  ASSERT_EQ(splits.size(), 2u) << "120 bytes are nearer to 100 than 60";
+  EXPECT_EQ(splits.at(0).maps.end, 2u);
+}
+
 }  // namespace
 }  // namespace weft::master

@@ -98,6 +98,16 @@ TEST_F(ShufflesTest, AReleasedShuffleIsDroppedWhenNobodyReadsItAndMadeAgainWhenS
   EXPECT_EQ(maps_->info->pending.count(), 2u);
 }
 
+TEST_F(ShufflesTest, TasksThatWereGivenNodesAreNotMerged) {
+  readers_->plan.branches[0].mergeable = true;
+  readers_->placed_by.push_back(maps_->plan.id);
+  of_.shuffles.refresh(*job_);
+  parts_.context.view.exclude(NodeId(1), Time(1));
+  parts_.context.view.set_capacity(NodeId(2), {.cpu = 1});
+  finish_maps();
+  EXPECT_EQ(readers_->info->tasks.size(), 2u);
+}
+
 TEST_F(ShufflesTest, SmallPartitionsAreMergedWhenAllInputsAreComplete) {
   readers_->plan.branches[0].mergeable = true;
   of_.shuffles.refresh(*job_);

@@ -102,5 +102,48 @@ TEST_F(StragglerWatchTest, ANodeWhereTasksTakeMuchLongerIsSlowUntilItIsForgotten
   EXPECT_FALSE(parts_.context.view.node(NodeId(2))->slow);
 }
 
+TEST_F(StragglerWatchTest, WhatReadsTwiceAsMuchMayTakeTwiceAsLong) {
+  watch_.set_rules(rules_);
+  start(4);
+  parts_.at(10);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    finish(i);
+    stage_->info->input_bytes += 100;
+  }
+  running_[2].info().input_bytes = 200;
+  watch_.watch(JobId(1), *stage_->info);
+  parts_.at(15);
+  ASSERT_TRUE(watch_.fire(timer()));
+  EXPECT_EQ(parts_.context.view.stragglers(), (std::set<TaskId>{running_[3].id()})) << "the other one from 30 s on";
+}
+
+TEST_F(StragglerWatchTest, NothingStragglesWhileATaskOfTheStageWaits) {
+  watch_.set_rules(rules_);
+  start(4);
+  parts_.at(10);
+  finish(0);
+  finish(1);
+  watch_.watch(JobId(1), *stage_->info);
+  parts_.at(20);
+  parts_.context.view.vacate(NodeId(1), running_[3].attempt(), *job().info, stage_->info->demand);
+  parts_.context.view.set_task(*job().info, *stage_->info, 3, schedulers::TaskState::pending);
+  EXPECT_FALSE(watch_.fire(timer()));
+  EXPECT_EQ(stragglers(), 0u);
+}
+
+TEST_F(StragglerWatchTest, ATaskHasThreeSpeculativeAttemptsAtMost) {
+  watch_.set_rules(rules_);
+  start(4);
+  parts_.at(10);
+  finish(0);
+  finish(1);
+  running_[2].info().later_attempts = 3;
+  running_[3].info().later_attempts = 2;
+  watch_.watch(JobId(1), *stage_->info);
+  parts_.at(20);
+  ASSERT_TRUE(watch_.fire(timer()));
+  EXPECT_EQ(parts_.context.view.stragglers(), (std::set<TaskId>{running_[3].id()}));
+}
+
 }  // namespace
 }  // namespace weft::master
