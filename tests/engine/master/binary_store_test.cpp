@@ -58,5 +58,31 @@ TEST_F(BinaryStoreTest, WhatAKilledMasterLeftIsDroppedAndSeveralMayUploadTheSame
   EXPECT_FALSE(fs::exists(partial()));
 }
 
+TEST_F(BinaryStoreTest, WhatIsNotWhatWasAnnouncedIsRefusedAndNotKept) {
+  BinaryStore store(dir_.path() / "store");
+  const std::string other(content_.size(), 'x');
+  EXPECT_EQ(store.write(hash_, 0, other.size(), as_bytes(other)).error().code(), Code::corrupt);
+  EXPECT_FALSE(store.knows(hash_));
+  EXPECT_FALSE(fs::exists(partial()));
+  ASSERT_TRUE(upload(store, 0, 2000)) << "the next try begins again";
+  EXPECT_TRUE(store.knows(hash_));
+}
+
+TEST_F(BinaryStoreTest, PiecesLieInsideTheirProgram) {
+  BinaryStore store(dir_.path() / "store");
+  const ByteView bytes = as_bytes(content_);
+  EXPECT_EQ(store.write(hash_, 1500, 2000, bytes.first(501)).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(hash_, 2001, 2000, bytes.first(1)).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(hash_, 0, 2000, {}).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(hash_, 0, (std::uint64_t{2} << 30) + 1, bytes).error().code(), Code::invalid_argument);
+  ASSERT_TRUE(upload(store, 0, 2000));
+  EXPECT_EQ(store.read(hash_, 2001, 10).error().code(), Code::invalid_argument);
+  EXPECT_TRUE(store.read(hash_, 2000, 10)->bytes.empty());
+  const auto piece = store.read(hash_, 990, 20);
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(as_chars(piece->bytes.view()), std::string(10, 'p') + std::string(10, 'q'));
+  EXPECT_EQ(store.read(Hash128{}, 0, 1).error().code(), Code::not_found);
+}
+
 }  // namespace
 }  // namespace weft::master

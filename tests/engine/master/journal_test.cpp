@@ -1,11 +1,15 @@
 #include "engine/master/journal.hpp"
 
+#include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include "base/crc32c.hpp"
 #include "base/file.hpp"
 #include "base/random.hpp"
 #include "engine/master/journal_check.hpp"
@@ -391,6 +395,125 @@ TEST_F(JournalFiles, TellThoseWhoWaitWhenRecordsAreOnTheDisk) {
   reactor->stop();
   journal.close();
   EXPECT_TRUE(check_journal(path)->running.contains(JobId(99)));  // written when it was closed, at the latest
+}
+
+TEST(JournalRecords, IdsThatWereGivenStayGivenWhicheverRecordSaysSo) {
+  JournalMarks marks{Time(5), {}, 7, 9};
+  marks.merge({Time(4), {}, 3, 2});
+  EXPECT_EQ(marks.at, Time(5));
+  EXPECT_EQ(marks.next_job, 7u);
+  EXPECT_EQ(marks.next_node, 9u);
+  marks.merge({Time(6), {}, 8, 2});
+  EXPECT_EQ(marks.at, Time(6));
+  EXPECT_EQ(marks.next_job, 8u);
+  EXPECT_EQ(marks.next_node, 9u);
+}
+
+TEST(JournalRecords, AHeaderOfAnImpossibleLengthIsNone) {
+  const auto header = [](std::uint32_t length) {
+    std::string bytes;
+    const auto put = [&](std::uint32_t value) {
+      for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<char>(value >> shift & 0xff));
+    };
+    put(length);
+    put(0);
+    put(crc32c(as_bytes(bytes)));
+    return read_record_header(as_bytes(bytes));
+  };
+  ASSERT_TRUE(header(static_cast<std::uint32_t>(kMaxRecordBytes)));
+  EXPECT_EQ(header(static_cast<std::uint32_t>(kMaxRecordBytes))->length, kMaxRecordBytes);
+  EXPECT_FALSE(header(static_cast<std::uint32_t>(kMaxRecordBytes) + 1));
+}
+
+/// What is never written in full are sectors; a record that ends with one, and is whole there, was not torn.
+TEST_F(JournalFiles, ADamagedRecordThatEndsWithASectorIsRefused) {
+  JournalRecord record = record_of(job_status(2, JobState::running));
+  record.status = Buffer::copy_of(as_bytes(std::string(8, 's')));
+  std::uint64_t start = 0;
+  {
+    JournalFile file = open();
+    ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::running)})));  // an odd number of headers is never a multiple of 8
+    start = file.size();
+  }
+  for (std::size_t bytes = 8; (start + to_frame(record).size()) % 512 != 0; bytes += 8) {
+    ASSERT_LT(bytes, 2000u);
+    record.status = Buffer::copy_of(as_bytes(std::string(bytes, 's')));
+  }
+  {
+    JournalFile file = open();
+    std::vector<JournalRecord> one;
+    one.push_back(std::move(record));
+    ASSERT_TRUE(file.commit(std::move(one)));
+    ASSERT_EQ(file.size() % 512, 0u);
+  }
+  std::string damaged = bytes();
+  damaged[start + kRecordHeaderBytes + 40] ^= 4;
+  damaged.back() = 's';
+  write(damaged);
+  EXPECT_EQ(JournalFile::open(path, options).error().code(), Code::corrupt);
+}
+
+TEST_F(JournalFiles, TheSearchBehindDamageBeginsWithTheNextByte) {
+  const auto ends = write_some();
+  const std::string whole = bytes();
+  write(whole.substr(0, ends[0]) + "x" + whole.substr(ends[0]));
+  const auto report = check_journal(path);
+  ASSERT_TRUE(report && report->damage);
+  EXPECT_EQ(report->damage->records, 3u) << "all behind one byte too many";
+}
+
+TEST_F(JournalFiles, AnErrorOfTheDiskIsTheEndEvenIfTheDiskRecovers) {
+  JournalFile file = open();
+  ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::running)})));
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit full{file.size() + 10, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  const auto refused = file.commit(records_of({job_status(2, JobState::running)}));
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  EXPECT_FALSE(refused);
+  const auto again = file.commit(records_of({job_status(3, JobState::running)}));
+  ASSERT_FALSE(again) << "behind half a record nothing can be found";
+  EXPECT_NE(again.error().to_string().find("failed before"), std::string::npos) << again.error().to_string();
+}
+
+TEST_F(JournalFiles, GrowToFourTimesWhatIsAliveBeforeTheyAreRewritten) {
+  options = {.checkpoint_bytes = 1};
+  JournalFile file = open();
+  JobStatus job = job_status(1, JobState::running);
+  job.name.assign(20'000, 'n');
+  std::uint64_t longest = 0;
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_TRUE(file.commit(records_of({job})));
+    longest = std::max(longest, file.size());
+  }
+  EXPECT_GT(longest, 60'000u) << "three records of 20 kB beside it";
+  EXPECT_LT(longest, 100'000u);
+}
+
+TEST_F(JournalFiles, WhoeverWaitsIsToldOfNoRecordThatIsStillBeingWritten) {
+  const auto reactor = rpc::Reactor::start("test");
+  Journal journal(open(), *reactor, [](const Error& error) { ADD_FAILURE() << error.to_string(); });
+  std::atomic<int> told{0};
+  const auto promise = [&](std::uint64_t id) {
+    journal.append(record_of(job_status(id, JobState::finished)), true);
+    journal.when_durable([&, id](const Result<void>&) {
+      EXPECT_TRUE(check_journal(path)->ended.contains(JobId(id))) << id;
+      ++told;
+    });
+  };
+  reactor->run([&] {
+    for (std::uint64_t id = 1; id <= 20; ++id)  // each while the one before is written
+      reactor->post([&, id] { promise(id); });
+  });
+  for (const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+       told < 20 && std::chrono::steady_clock::now() < until;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(told, 20);
+  reactor->stop();
+  journal.close();
 }
 
 }  // namespace
