@@ -1,9 +1,11 @@
 // weft simulate
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/file.hpp"
@@ -25,7 +27,7 @@ using namespace simulator;
 struct SimulateOptions {
   experiment::Options what;
   std::vector<std::string> settings;  // of the cluster, "key=value" in the order given
-  std::string cluster_file, report, until, step;
+  std::string cluster_file, report, csv, until, step;
   bool describe = false, json = false, quiet = false, print_cluster = false;
 };
 
@@ -67,6 +69,15 @@ void print_comparison(const report::Comparison& comparison) {
     if (replay.jobs.size() > kMostShown)
       print(std::to_string(replay.jobs.size() - kMostShown) + " further jobs: see --report and --json\n");
   }
+}
+
+/// The directory is made unless it is there.
+Result<void> write_csv(const std::filesystem::path& directory, const report::Comparison& comparison) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return fail(Code::io, fmt::format("--csv: cannot make the directory {}: {}", directory.string(), error.message()));
+  for (const auto& [name, text] : report::to_csv(comparison)) WEFT_TRY(write_file(directory / name, text));
+  return {};
 }
 
 Result<void> configure(SimulateOptions& options) {
@@ -116,6 +127,7 @@ Result<void> simulate(SimulateOptions& options) {
   }
   for (const auto& line : report::failures(comparison, kMostShown)) std::fprintf(stderr, "weft: %s\n", escaped(line).c_str());
   if (!options.report.empty()) WEFT_TRY(write_file(options.report, report::to_html(comparison)));
+  if (!options.csv.empty()) WEFT_TRY(write_csv(options.csv, comparison));
   if (auto refused = experiment::refusal(comparison)) return fail(std::move(*refused));
   return {};
 }
@@ -178,6 +190,7 @@ void add_simulate(CLI::App& app, Action& action) {
   command->add_option("--until", options->until, "End the runs at this virtual time");
   command->add_option("--step", options->step, "Time between two points of what is shown over time");
   command->add_option("--report", options->report, "Write an HTML page with plots");
+  command->add_option("--csv", options->csv, "Write summary, jobs, series, racks and fairness as CSV files into this directory");
   command->add_flag("--json", options->json, "Print JSON instead of a table");
   command->add_option("--event-log", what.event_log, "Write the events of the run, as a master does");
   command->add_flag("--quiet", options->quiet, "Do not report each run");

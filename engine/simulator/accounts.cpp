@@ -9,18 +9,22 @@ namespace weft::simulator {
 
 namespace {
 
+constexpr double kNothing = 1e-9;  // of a fair share: what is left of sums of fractions
+
 double jain(const std::vector<double>& values) {
   double sum = 0, squares = 0;
   for (double value : values) sum += value, squares += value * value;
   return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1;
 }
 
-void add(TrafficByKind& sum, const TrafficByKind& part, double sign = 1) {
+/// What of `all` was moved after `before`.
+TrafficByKind since(const TrafficByKind& before, TrafficByKind all) {
   for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
-    sum[kind].total += sign * part[kind].total;
-    sum[kind].remote += sign * part[kind].remote;
-    sum[kind].cross_rack += sign * part[kind].cross_rack;
+    all[kind].total -= before[kind].total;
+    all[kind].remote -= before[kind].remote;
+    all[kind].cross_rack -= before[kind].cross_rack;
   }
+  return all;
 }
 
 }  // namespace
@@ -54,6 +58,7 @@ void Accounts::pass(Time span) {
   const double length = in_seconds(span);
   used_area_ += used_ * length;
   capacity_area_ += capacity_ * length;
+  if (jobs_running_ > 0) fair_area_ += length / jobs_running_;
   if (step_ <= Time(0)) return;
   sample_filled_ += span;
   sample_.used += used_ * length;
@@ -63,7 +68,7 @@ void Accounts::pass(Time span) {
   sample_.running_jobs += jobs_running_ * length;
 }
 
-void Accounts::advance(Time now, const TrafficByKind& traffic) {
+void Accounts::advance(Time now, const Meters& meters) {
   while (now_ < now) {
     Time next = now;
     if (window_ > Time(0)) next = std::min(next, window_end_);
@@ -71,17 +76,21 @@ void Accounts::advance(Time now, const TrafficByKind& traffic) {
     pass(next - now_);
     now_ = next;
     if (window_ > Time(0) && now_ == window_end_) close_window(now_);
-    if (step_ > Time(0) && now_ == sample_end_) close_sample(traffic);
+    if (step_ > Time(0) && now_ == sample_end_) close_sample(meters());
   }
 }
 
-void Accounts::close_sample(const TrafficByKind& traffic) {
+void Accounts::close_sample(Moved moved) {
   const double length = std::max(1e-9, in_seconds(sample_filled_));
   for (auto* amounts : {&sample_.used, &sample_.capacity}) *amounts = *amounts * (1 / length);
   for (double* mean : {&sample_.running_tasks, &sample_.pending_tasks, &sample_.running_jobs}) *mean /= length;
-  sample_.traffic = traffic;
-  add(sample_.traffic, traffic_before_, -1);
-  traffic_before_ = traffic;
+  sample_.traffic = since(moved_before_.traffic, moved.traffic);
+  moved_before_.racks.resize(moved.racks.size());
+  for (std::size_t i = 0; i < moved.racks.size(); ++i) {
+    const RackTraffic& before = moved_before_.racks[i];
+    sample_.racks.push_back({moved.racks[i].up - before.up, moved.racks[i].down - before.down});
+  }
+  moved_before_ = std::move(moved);
   result_.series.samples.push_back(std::exchange(sample_, {}));
   sample_filled_ = Time(0);
   sample_end_ += step_;
@@ -95,34 +104,40 @@ void Accounts::update(Share& share, Time now) const {
 void Accounts::close_window(Time end) {
   const Time begin = end - window_;
   window_end_ = end + window_;
-  std::vector<double> of_jobs, of_users(users_.size(), -1);
+  std::vector<double> of_jobs, of_users(users_.size(), -1), of_fair_shares;
   for (std::size_t index : active_) {
     Share& share = shares_[index];
     update(share, end);
     const Time from = std::max(begin, share.active_since), until = std::min(end, share.active_until);
     if (until > from) {
       of_jobs.push_back(share.area / in_seconds(until - from));
+      if (share.active) share.fair_area = fair_area_ - share.fair_from;
+      if (share.area > kNothing * share.fair_area) of_fair_shares.push_back(std::min(1.0, share.area / share.fair_area));
       double& user = of_users[user_of_[index]];
       user = std::max(user, 0.0) + share.area;
     }
     share.area = 0;
+    share.fair_from = fair_area_;
   }
   std::erase_if(active_, [this](std::size_t index) { return !shares_[index].active; });
   std::erase_if(of_users, [](double area) { return area < 0; });
-  const auto note = [](std::vector<double>& list, const std::vector<double>& values, double& sum, std::uint64_t& count) {
-    list.push_back(values.size() < 2 ? 1 : jain(values));
-    if (values.size() < 2) return;
-    sum += list.back();
-    ++count;
-  };
-  note(result_.fairness.jobs, of_jobs, jain_jobs_, jain_job_windows_);
-  note(result_.fairness.users, of_users, jain_users_, jain_user_windows_);
+  note_jain(of_jobs, result_.fairness.jobs, jain_jobs_);
+  note_jain(of_users, result_.fairness.users, jain_users_);
+  note_jain(of_fair_shares, result_.fairness.fair_shares, jain_fair_shares_);
+}
+
+void Accounts::note_jain(const std::vector<double>& values, std::vector<double>& windows, JainSum& sum) {
+  windows.push_back(values.size() < 2 ? 1 : jain(values));
+  if (values.size() < 2) return;
+  sum.sum += windows.back();
+  ++sum.windows;
 }
 
 void Accounts::job_arrived(std::size_t index, std::uint64_t tasks) {
   Share& share = shares_[index];
   share.active = true;
   share.since = share.active_since = now_;
+  share.fair_from = fair_area_;
   share.unfinished = tasks;
   active_.insert(std::upper_bound(active_.begin(), active_.end(), index), index);
   ++jobs_running_;
@@ -139,6 +154,7 @@ void Accounts::job_ended(std::size_t index, Time now, Outcome outcome, std::stri
   update(share, now);
   share.active = false;  // counted once more, in this window
   share.active_until = now;
+  share.fair_area = fair_area_ - share.fair_from;
   share.share = 0;
   --jobs_running_;
   waiting_ -= static_cast<double>(share.unfinished);
@@ -184,17 +200,17 @@ void Accounts::task_undone(std::size_t job) {
   ++shares_[job].unfinished;
 }
 
-RunResult Accounts::finish(Time now, const TrafficByKind& traffic) {
-  advance(now, traffic);
+RunResult Accounts::finish(Time now, const Meters& meters) {
+  advance(now, meters);
   if (window_ > Time(0) && now_ > window_end_ - window_) {
     // The last window is a part of one: shares are means over what there was of it.
     window_ = now_ - (window_end_ - window_);
     close_window(now_);
   }
-  if (step_ > Time(0) && sample_filled_ > Time(0)) close_sample(traffic);
+  if (step_ > Time(0) && sample_filled_ > Time(0)) close_sample(meters());
   RunResult& out = result_;
   out.end = now;
-  out.traffic = traffic;
+  out.traffic = meters().traffic;
   out.makespan = first_arrival_ == Time::max() ? Time(0) : std::max(last_end_, first_arrival_) - first_arrival_;
   for (const JobResult& job : out.jobs) {
     out.locality.node += job.locality.node;
@@ -213,8 +229,12 @@ RunResult Accounts::finish(Time now, const TrafficByKind& traffic) {
     const double all = capacity_area_.*kind.amount;
     out.utilisation.*kind.amount = all > 0 ? used_area_.*kind.amount / all : 0;
   }
-  if (jain_job_windows_ > 0) out.fairness.mean_jobs = jain_jobs_ / static_cast<double>(jain_job_windows_);
-  if (jain_user_windows_ > 0) out.fairness.mean_users = jain_users_ / static_cast<double>(jain_user_windows_);
+  const auto mean = [](const JainSum& sum, double& value) {
+    if (sum.windows > 0) value = sum.sum / static_cast<double>(sum.windows);
+  };
+  mean(jain_jobs_, out.fairness.mean_jobs);
+  mean(jain_users_, out.fairness.mean_users);
+  mean(jain_fair_shares_, out.fairness.mean_fair_shares);
   return std::move(result_);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,8 +15,9 @@ class Accounts {
  public:
   Accounts(const Workload& workload, Time series_step, Time window);
 
-  /// Time passes until `now` with everything as it is. `traffic` is that of the whole run so far.
-  void advance(Time now, const TrafficByKind& traffic);
+  using Meters = std::function<Moved()>;
+  /// Time passes until `now` with everything as it is. `meters` are read at the end of each sample.
+  void advance(Time now, const Meters& meters);
 
   void set_capacity(const schedulers::Resources& capacity) { capacity_ = capacity; }
   void job_arrived(std::size_t job, std::uint64_t tasks);
@@ -29,22 +31,30 @@ class Accounts {
   JobResult& job(std::size_t index) { return result_.jobs[index]; }
   RunResult& result() { return result_; }
   /// Sums over jobs, means over time. Call once, at the end.
-  RunResult finish(Time now, const TrafficByKind& traffic);
+  RunResult finish(Time now, const Meters& meters);
 
  private:
   struct Share {
     bool active = false;
     double share = 0, area = 0;  // dominant share now, and its integral in this window
+    double fair_from = 0;        // fair_area_ when it came, or the window began
+    double fair_area = 0;        // of its time in the window, when it has left
     Time since{0};               // when `area` was brought up to date
     Time active_since{0}, active_until = Time::max();
     schedulers::Resources used;
     std::uint64_t unfinished = 0;
   };
+  /// Windows in which at least two counted.
+  struct JainSum {
+    double sum = 0;
+    std::uint64_t windows = 0;
+  };
   void pass(Time span);
   void update(Share& share, Time now) const;
   void set_used(std::size_t job, const schedulers::Resources& used, Time now);
   void close_window(Time end);
-  void close_sample(const TrafficByKind& traffic);
+  static void note_jain(const std::vector<double>& values, std::vector<double>& windows, JainSum& sum);
+  void close_sample(Moved moved);
 
   RunResult result_;
   Time step_, window_, now_{0}, window_end_, sample_end_;
@@ -52,13 +62,13 @@ class Accounts {
   double running_ = 0, waiting_ = 0, jobs_running_ = 0;
   Sample sample_;
   Time sample_filled_{0};
-  TrafficByKind traffic_before_;
+  Moved moved_before_;
   std::vector<Share> shares_;
   std::vector<std::size_t> active_;  // jobs, ascending
   std::map<std::string, std::size_t> users_;
   std::vector<std::size_t> user_of_;
-  double jain_jobs_ = 0, jain_users_ = 0;
-  std::uint64_t jain_job_windows_ = 0, jain_user_windows_ = 0;
+  double fair_area_ = 0;  // integral of an equal part for each active job
+  JainSum jain_jobs_, jain_users_, jain_fair_shares_;
   Time first_arrival_{Time::max()}, last_end_{0};
 };
 

@@ -4,7 +4,8 @@
 
 namespace weft::simulator {
 
-Machines::Machines(const ClusterModel& model, FlowNetwork& network) : racks_(model.racks), flows_(model.network.flows) {
+Machines::Machines(const ClusterModel& model, FlowNetwork& network)
+    : racks_(model.racks), flows_(model.network.flows), rack_traffic_(model.racks) {
   const std::uint32_t count = model.node_count();
   for (const NodeGroup& group : model.groups) {
     for (std::uint32_t i = 0; i < group.count; ++i) {
@@ -27,7 +28,8 @@ Machines::Machines(const ClusterModel& model, FlowNetwork& network) : racks_(mod
     double rate = rates.uplink;
     if (rate == 0 && rates.oversubscription > 0) rate = rates.nic * static_cast<double>(rack.size()) / rates.oversubscription;
     uplink_ = std::max(uplink_, rate);
-    uplinks_.push_back({link(rate), link(rate), std::nullopt, std::nullopt});
+    const auto uplink = [&] { return network.add_link(rate > 0 ? rate : FlowNetwork::kUnlimited); };
+    uplinks_.push_back({uplink(), uplink()});
   }
   for (auto& kind : meters_) {
     for (auto& meter : kind) meter = network.add_link(FlowNetwork::kUnlimited);
@@ -45,13 +47,24 @@ void Machines::add(Parts& parts, const std::optional<FlowNetwork::Link>& link, d
   if (link && bytes > 0) parts[*link] += bytes;
 }
 
-void Machines::cross(Parts& parts, Move& move, std::uint32_t from_rack, std::uint32_t to_rack, double bytes) const {
+void Machines::cross(Parts& parts, Move& move, std::uint32_t from_rack, std::uint32_t to_rack, double bytes) {
   move.traffic.remote += bytes;
   if (from_rack == to_rack) return;
   move.traffic.cross_rack += bytes;
-  if (!flows_) return;
-  if (from_rack != kOutside) add(parts, uplinks_[from_rack].out, bytes);
-  add(parts, uplinks_[to_rack].in, bytes);
+  if (from_rack != kOutside) {
+    rack_traffic_[from_rack].up += bytes;
+    if (flows_) add(parts, uplinks_[from_rack].out, bytes);
+  }
+  rack_traffic_[to_rack].down += bytes;
+  if (flows_) add(parts, uplinks_[to_rack].in, bytes);
+}
+
+std::vector<RackTraffic> Machines::rack_traffic(FlowNetwork& network, Time now) const {
+  if (racks_.size() < 2) return {};
+  if (!flows_) return rack_traffic_;
+  std::vector<RackTraffic> all;
+  for (const Uplink& link : uplinks_) all.push_back({network.link_bytes(now, link.out), network.link_bytes(now, link.in)});
+  return all;
 }
 
 Move Machines::finish(Move move, const Parts& parts) const {
@@ -64,7 +77,7 @@ Move Machines::finish(Move move, const Parts& parts) const {
   return move;
 }
 
-Move Machines::read(std::uint32_t from, std::uint32_t to, double bytes) const {
+Move Machines::read(std::uint32_t from, std::uint32_t to, double bytes) {
   Move move{TrafficKind::map_read, bytes, {bytes, 0, 0}, {}};
   Parts parts;
   if (flows_ && from != kOutside) add(parts, links_[from].read, bytes);
@@ -76,7 +89,7 @@ Move Machines::read(std::uint32_t from, std::uint32_t to, double bytes) const {
   return finish(std::move(move), parts);
 }
 
-Move Machines::fetch(const std::vector<Source>& sources, std::uint32_t to) const {
+Move Machines::fetch(const std::vector<Source>& sources, std::uint32_t to) {
   Move move{TrafficKind::shuffle, 0, {}, {}};
   Parts parts;
   for (const Source& source : sources) move.bytes += source.bytes;
@@ -90,7 +103,7 @@ Move Machines::fetch(const std::vector<Source>& sources, std::uint32_t to) const
   return finish(std::move(move), parts);
 }
 
-Move Machines::write(std::uint32_t at, double local, double copied, const std::vector<std::uint32_t>& copies) const {
+Move Machines::write(std::uint32_t at, double local, double copied, const std::vector<std::uint32_t>& copies) {
   Move move{TrafficKind::output, local, {copied * static_cast<double>(copies.size()), 0, 0}, {}};
   Parts parts;
   if (flows_) add(parts, links_[at].write, local);
@@ -107,8 +120,8 @@ Move Machines::write(std::uint32_t at, double local, double copied, const std::v
 }
 
 schedulers::UplinkRate Machines::uplink_rate(FlowNetwork& network, std::uint32_t rack) const {
-  const Links& links = uplinks_[rack];
-  return {links.out ? network.link_rate(*links.out) : 0, links.in ? network.link_rate(*links.in) : 0};
+  if (uplink_ == 0) return {};
+  return {network.link_rate(uplinks_[rack].out), network.link_rate(uplinks_[rack].in)};
 }
 
 }  // namespace weft::simulator

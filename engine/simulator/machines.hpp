@@ -58,15 +58,18 @@ class Machines {
   std::string rack_name(std::uint32_t rack) const;
   std::optional<std::uint32_t> named(const std::string& host) const;
 
-  Move read(std::uint32_t from, std::uint32_t to, double bytes) const;
+  // Where flows are off, moves take no time: they count as moved over uplinks when they are made.
+  Move read(std::uint32_t from, std::uint32_t to, double bytes);
   /// Each machine at most once in `sources`. Of the sources' NICs only those that give more than an eighth of all can limit it.
-  Move fetch(const std::vector<Source>& sources, std::uint32_t to) const;
+  Move fetch(const std::vector<Source>& sources, std::uint32_t to);
   /// `local` bytes to the disk of `at`, `copied` of them to each of `copies`, one after the other.
-  Move write(std::uint32_t at, double local, double copied, const std::vector<std::uint32_t>& copies) const;
+  Move write(std::uint32_t at, double local, double copied, const std::vector<std::uint32_t>& copies);
 
   /// What goes over a rack's uplink now.
   schedulers::UplinkRate uplink_rate(FlowNetwork& network, std::uint32_t rack) const;
   double uplink_capacity() const { return uplink_; }
+  /// What has been moved over each rack's uplink; nothing with a single rack.
+  std::vector<RackTraffic> rack_traffic(FlowNetwork& network, Time now) const;
   /// Counts all flows with that link.
   FlowNetwork::Link meter(TrafficKind kind, int part) const {
     return meters_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(part)];
@@ -78,7 +81,7 @@ class Machines {
   };
   using Parts = std::map<FlowNetwork::Link, double>;  // bytes by link
   static void add(Parts& parts, const std::optional<FlowNetwork::Link>& link, double bytes);
-  void cross(Parts& parts, Move& move, std::uint32_t from_rack, std::uint32_t to_rack, double bytes) const;
+  void cross(Parts& parts, Move& move, std::uint32_t from_rack, std::uint32_t to_rack, double bytes);
   Move finish(Move move, const Parts& parts) const;
 
   std::vector<Machine> all_;
@@ -87,7 +90,11 @@ class Machines {
   bool flows_ = false;
   double uplink_ = 0;
   std::vector<Links> links_;
-  std::vector<Links> uplinks_;  // by rack: in, out
+  struct Uplink {
+    FlowNetwork::Link in = 0, out = 0;  // unlimited ones count only
+  };
+  std::vector<Uplink> uplinks_;            // by rack
+  std::vector<RackTraffic> rack_traffic_;  // by rack; without flows
   std::array<std::array<FlowNetwork::Link, 3>, kTrafficKinds> meters_{};
 };
 

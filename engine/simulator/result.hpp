@@ -23,6 +23,17 @@ struct Traffic {
 };
 using TrafficByKind = std::array<Traffic, kTrafficKinds>;
 
+/// Bytes over a rack's uplink: out of the rack, and into it.
+struct RackTraffic {
+  double up = 0, down = 0;
+};
+
+/// What has been moved for tasks since the run began.
+struct Moved {
+  TrafficByKind traffic;
+  std::vector<RackTraffic> racks;  // by number; empty with a single rack
+};
+
 /// Attempts whose task has preferred hosts, by how near the attempt was.
 struct LocalityCounts {
   std::uint64_t node = 0, rack = 0, any = 0;
@@ -57,6 +68,8 @@ struct JobResult {
   std::optional<Time> completion_time() const {
     return ended && outcome == Outcome::finished ? std::optional(*ended - submitted) : std::nullopt;
   }
+  /// From the deadline to the end, negative when it ended earlier; of a job that finished and has one.
+  std::optional<Time> lateness() const { return deadline && completion_time() ? std::optional(*ended - *deadline) : std::nullopt; }
   bool missed_deadline() const { return deadline && (!ended || outcome != Outcome::finished || *ended > *deadline); }
 };
 
@@ -65,6 +78,7 @@ struct Sample {
   schedulers::Resources used, capacity;
   double running_tasks = 0, pending_tasks = 0, running_jobs = 0;
   TrafficByKind traffic;
+  std::vector<RackTraffic> racks;  // as in Moved
   std::uint64_t tasks_finished = 0, jobs_finished = 0;
 };
 
@@ -73,12 +87,13 @@ struct Series {
   std::vector<Sample> samples;  // the k-th is of [k * step, (k + 1) * step)
 };
 
-/// Jain's index of equal parts, of what each had in the mean of a window of its dominant share; only who wanted something counts,
-/// windows in which fewer than two did are 1.
+/// Jain's index in windows of time, three ways. In each, windows in which fewer than two count are 1 and not part of the mean.
 struct Fairness {
   Time window{0};
-  std::vector<double> jobs, users;       // by window
-  double mean_jobs = 1, mean_users = 1;  // over the windows in which at least two wanted something
+  // By window: of the mean dominant shares of all jobs that were there, or all users; and of how much of its fair share each job
+  // had that had anything. The fair share is an equal part for each job that is there; who has more than that has 1.
+  std::vector<double> jobs, users, fair_shares;
+  double mean_jobs = 1, mean_users = 1, mean_fair_shares = 1;
 };
 
 struct RunResult {

@@ -66,8 +66,8 @@ Result<RunResult> Run::run() {
   if (!order_.empty()) agenda_.add(workload_.jobs[order_[0]].arrival, {What::arrival});
   while (over_ < jobs_.size() && step()) {
   }
-  RunResult result =
-      accounts_.finish(options_.until && over_ < jobs_.size() ? std::max(now_, *options_.until) : now_, traffic_so_far());
+  RunResult result = accounts_.finish(options_.until && over_ < jobs_.size() ? std::max(now_, *options_.until) : now_,
+                                      [this] { return moved_so_far(); });
   result.scheduler = scheduler_name_;
   result.seed = model_.seed;
   result.refused_decisions = core_.scheduler_faults().refused;
@@ -80,14 +80,14 @@ Result<RunResult> Run::run() {
   return result;
 }
 
-TrafficByKind Run::traffic_so_far() {
-  if (!flows()) return instant_traffic_;
-  TrafficByKind traffic;
+Moved Run::moved_so_far() {
+  Moved moved{instant_traffic_, machines_.rack_traffic(network_, now_)};
+  if (!flows()) return moved;
   for (std::size_t i = 0; i < kTrafficKinds; ++i) {
     const auto bytes = [&](int part) { return network_.link_bytes(now_, machines_.meter(static_cast<TrafficKind>(i), part)); };
-    traffic[i] = {bytes(0), bytes(1), bytes(2)};
+    moved.traffic[i] = {bytes(0), bytes(1), bytes(2)};
   }
-  return traffic;
+  return moved;
 }
 
 /// One event, and all that the master makes of it. False when nothing is left, or the time is up.
@@ -128,16 +128,16 @@ bool Run::step() {
 
 void Run::pass_to(Time now) {
   if (now <= now_) return;
+  const auto meters = [this] { return moved_so_far(); };
   if (flows() && options_.series_step > Time(0)) {
     // Meters are read at the ends of samples.
     for (Time at = (now_ / options_.series_step + 1) * options_.series_step; at < now; at += options_.series_step) {
       now_ = at;
-      accounts_.advance(now_, traffic_so_far());
+      accounts_.advance(now_, meters);
     }
   }
   now_ = now;
-  static const TrafficByKind kUnused{};
-  accounts_.advance(now_, options_.series_step > Time(0) ? traffic_so_far() : kUnused);
+  accounts_.advance(now_, meters);
 }
 
 void Run::flow_ended(Slot slot) {

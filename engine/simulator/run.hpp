@@ -112,7 +112,7 @@ class Run {
   bool step();
   void happen(const AgendaEvent& event);
   void pass_to(Time now);
-  TrafficByKind traffic_so_far();
+  Moved moved_so_far();
   void flow_ended(Slot slot);
 
   // The master (run_master.cpp).

@@ -55,7 +55,7 @@ inline RunResult run(const std::string& scheduler, std::uint64_t seed, double sl
     result.series.samples.push_back(sample);
   }
   result.utilisation.cpu = 0.6;
-  result.fairness = {60s, std::vector<double>(20, 0.8 / slowness), {}, 0.8 / slowness, 1};
+  result.fairness = {60s, std::vector<double>(20, 0.8 / slowness), {}, {}, 0.8 / slowness, 1, 1};
   result.work.useful = 1000s;
   result.work.preempted = 250s;
   result.launches = 5000;
@@ -63,6 +63,15 @@ inline RunResult run(const std::string& scheduler, std::uint64_t seed, double sl
   result.scheduler_calls = 100;
   result.wall_time = 80ms;
   return result;
+}
+
+/// Two schedulers, of whose runs only the makespans are known.
+inline Comparison of_makespans(const std::vector<Time>& fifo, const std::vector<Time>& fair) {
+  Comparison comparison;
+  comparison.schedulers = {{"fifo", {}}, {"fair", {}}};
+  for (const Time makespan : fifo) comparison.schedulers[0].runs.emplace_back().makespan = makespan;
+  for (const Time makespan : fair) comparison.schedulers[1].runs.emplace_back().makespan = makespan;
+  return comparison;
 }
 
 inline Comparison made_up(std::size_t seeds) {

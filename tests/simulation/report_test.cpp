@@ -28,6 +28,20 @@ TEST(Report, RowsCompareWithTheFirstScheduler) {
   EXPECT_THAT(summary_rows(made_up(3))[1][1], HasSubstr(" ± "));
 }
 
+TEST(Report, DifferencesAreOfTheSameSeeds) {
+  const Comparison comparison = of_makespans({100s, 200s, 300s}, {50s, 100s, 150s});
+  bool seen = false;
+  for (const auto& row : summary_rows(comparison)) {
+    if (row[0] != "makespan") continue;
+    EXPECT_EQ(row[2], "100.0 s ± 124.2 s (-50.0 ± 0.0 %)") << "seeds differ, the gain does not";
+    seen = true;
+  }
+  EXPECT_TRUE(seen);
+  const std::string json = to_json(comparison);
+  EXPECT_THAT(json, HasSubstr(R"("ratio":{"mean":0.5,)"));
+  EXPECT_GT(json.find(R"("difference")"), json.find(R"("scheduler":"fair")")) << "the first is compared with nothing";
+}
+
 TEST(Report, JsonIsWellFormedAndComplete) {
   const std::string text = to_json(made_up(2));
   JsonReader json(text, "report");

@@ -37,12 +37,14 @@ TEST(SimulateCommand, ComparesSchedulersInTableJsonAndPage) {
                                       "--scheduler", "sjf",
                                       "--seeds",     "2"};
   auto arguments = base;
-  arguments.insert(arguments.end(), {"--report", directory / "page.html"});
+  arguments.insert(arguments.end(), {"--report", directory / "page.html", "--csv", directory / "csv"});
   const auto table = simulate(arguments);
   EXPECT_EQ(table.exit_code, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("cluster: 4 nodes of cpu=2 in 2 racks"));
   EXPECT_THAT(table.out, HasSubstr("completion time, mean"));
   EXPECT_THAT(read_file(directory / "page.html"), HasSubstr("</html>"));
+  EXPECT_THAT(read_file(directory / "csv/summary.csv"), HasSubstr("\nsjf,completion_mean,"));
+  EXPECT_THAT(read_file(directory / "csv/racks.csv"), HasSubstr("\nfifo,2,0,1,"));
   arguments = base;
   arguments.emplace_back("--json");
   const auto json = simulate(arguments);

@@ -13,7 +13,7 @@ namespace weft::simulator::report {
 
 namespace {
 
-constexpr std::size_t kMostJobsDrawn = 150, kMostFailures = 50, kMostReplayed = 200;
+constexpr std::size_t kMostJobsDrawn = 150, kMostFailures = 50, kMostReplayed = 200, kMostRacksDrawn = 12;
 
 std::string colour(std::size_t series) { return fmt::format("var(--c{})", series % 8); }
 
@@ -31,16 +31,16 @@ std::string head(const Comparison& comparison) {
   return html + "</div>\n";
 }
 
-/// The cell of a scheduler; `first` and `best` are those of the row.
-std::string cell(const Metric& metric, const Estimate& value, const std::optional<Estimate>& first, bool is_first, bool best) {
+/// The cell of a scheduler, and how it compares with the first.
+std::string cell(const Metric& metric, const Estimate& value, const std::optional<Paired>& paired, bool best) {
   std::string html = fmt::format("<td{}>{}", best ? " class='best'" : "", format_value(value.mean, metric.format));
   if (value.half_width > 0) html += fmt::format(" <small>± {}</small>", format_value(value.half_width, metric.format));
-  if (first && !is_first && first->mean != 0 && std::abs(value.mean - first->mean) >= 0.0005 * std::abs(first->mean)) {
-    const bool less = value.mean < first->mean;
-    const char* judged = metric.better == Better::neither           ? ""
-                         : less == (metric.better == Better::lower) ? " class='good'"
-                                                                    : " class='bad'";
-    html += fmt::format(" <small{}>{:+.1f} %</small>", judged, 100 * (value.mean - first->mean) / std::abs(first->mean));
+  if (const std::string part = paired ? relative(*paired) : ""; !part.empty()) {
+    // Neither good nor bad when the interval holds "no difference".
+    const double mean = paired->difference.mean;
+    const bool open = metric.better == Better::neither || std::abs(mean) <= paired->difference.half_width;
+    const char* judged = open ? "" : (mean < 0) == (metric.better == Better::lower) ? " class='good'" : " class='bad'";
+    html += fmt::format(" <small{}>{}</small>", judged, part);
   }
   return html + "</td>";
 }
@@ -60,7 +60,8 @@ std::string metric_row(const Comparison& comparison, const Metric& metric) {
   std::string html = fmt::format("<tr><td>{}</td>", html_escaped(metric.title));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool is_best = values[i] && metric.better != Better::neither && differ && values[i]->mean == *best;
-    html += values[i] ? cell(metric, *values[i], values[0], i == 0, is_best) : std::string("<td>–</td>");
+    const auto paired = paired_with_first(metric, comparison, comparison.schedulers[i]);
+    html += values[i] ? cell(metric, *values[i], paired, is_best) : std::string("<td>–</td>");
   }
   return html + "</tr>\n";
 }
@@ -68,7 +69,12 @@ std::string metric_row(const Comparison& comparison, const Metric& metric) {
 std::string summary(const Comparison& comparison) {
   std::string html = "<h2>Summary</h2>";
   const std::size_t seeds = comparison.seeds.size();
-  if (seeds > 1) html += fmt::format("<p>Means over {} seeds, ± half the 95 % confidence interval (Student's t).</p>", seeds);
+  if (seeds > 1) {
+    html += fmt::format(
+        "<p>Means over {} seeds, ± half the 95 % confidence interval (Student's t). Percentages compare with the first scheduler "
+        "seed by seed, and are coloured when their interval does not hold 0.</p>",
+        seeds);
+  }
   html += "<div class='wide'><table><tr><th></th>";
   for (const auto& runs : comparison.schedulers) html += fmt::format("<th>{}</th>", html_escaped(runs.scheduler));
   html += "</tr>\n";
@@ -109,15 +115,6 @@ Line cumulative_line(const Comparison& comparison, std::size_t scheduler, Values
   return {scheduler, comparison.schedulers[scheduler].scheduler, cumulative(std::move(all))};
 }
 
-std::vector<double> factors(const RunResult& first, const RunResult& run) {
-  std::vector<double> result;
-  for (std::size_t i = 0; i < run.jobs.size() && i < first.jobs.size(); ++i) {
-    const auto a = first.jobs[i].completion_time(), b = run.jobs[i].completion_time();
-    if (a && b && *b > Time{0} && *a > Time{0}) result.push_back(in_seconds(*a) / in_seconds(*b));
-  }
-  return result;
-}
-
 std::string distributions(const Comparison& comparison) {
   LinePlot times{"Completion times", "seconds from submission to end", "share of the jobs", true, false, 1.0, {}};
   LinePlot slow{"Slowdown", "completion time over the job's time alone", "share of the jobs", true, false, 1.0, {}};
@@ -136,7 +133,7 @@ std::string distributions(const Comparison& comparison) {
     if (i == 0) continue;
     const auto& first = comparison.schedulers[0].runs;
     gain.lines.push_back(cumulative_line(comparison, i, [&](const RunResult& run, std::size_t seed, const auto&) {
-      return seed < first.size() ? factors(first[seed], run) : std::vector<double>();
+      return seed < first.size() ? factors(run, first[seed]) : std::vector<double>();
     }));
   }
   std::string html =
@@ -189,6 +186,12 @@ bool shows_anything(const LinePlot& plot) {
   });
 }
 
+std::size_t rack_count(const Comparison& comparison) {
+  if (comparison.schedulers.empty() || comparison.schedulers.front().runs.empty()) return 0;
+  const Series& series = comparison.schedulers.front().runs.front().series;
+  return series.samples.empty() ? 0 : series.samples.front().racks.size();
+}
+
 std::string times(const Comparison& comparison) {
   std::vector<LinePlot> plots;
   const auto add = [&](const char* title, const char* y_label, auto value) {
@@ -205,6 +208,15 @@ std::string times(const Comparison& comparison) {
   add("Traffic between nodes", "GB/s", [](const Sample& sample, Time step) { return remote_rate(sample, step, &Traffic::remote); });
   plots.push_back(over_time(comparison, "Jain index over jobs", "", fairness_points));
   plots.back().y_max = 1;
+  for (std::size_t rack = 0; rack < std::min(rack_count(comparison), kMostRacksDrawn); ++rack) {
+    const auto rate = [rack](double RackTraffic::*way) {
+      return sampled([rack, way](const Sample& sample, Time step) {
+        return rack < sample.racks.size() && step > Time{0} ? sample.racks[rack].*way / in_seconds(step) / 1e9 : 0;
+      });
+    };
+    plots.push_back(over_time(comparison, fmt::format("Out of rack-{}", rack), "GB/s", rate(&RackTraffic::up)));
+    plots.push_back(over_time(comparison, fmt::format("Into rack-{}", rack), "GB/s", rate(&RackTraffic::down)));
+  }
   std::string html = "<h2>Over time</h2><p>Of the first seed.</p><div class='charts'>";
   bool any = false;
   for (const LinePlot& plot : plots) {

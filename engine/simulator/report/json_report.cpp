@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "base/clock.hpp"
 #include "base/json.hpp"
 #include "engine/simulator/report/metrics.hpp"
@@ -23,6 +25,7 @@ void add(JsonWriter& json, const JobResult& job) {
   if (job.ended) json.member("ended", in_seconds(*job.ended));
   if (const auto time = job.completion_time()) json.member("completion", in_seconds(*time));
   if (job.deadline) json.member("deadline", in_seconds(*job.deadline)).member("missed", job.missed_deadline());
+  if (const auto late = job.lateness()) json.member("lateness", in_seconds(*late));
   if (!job.error.empty()) json.member("error", job.error);
   json.member("tasks", job.tasks).member("attempts", job.attempts).member("failed_attempts", job.failed_attempts);
   json.member("preemptions", job.preemptions).member("speculative_attempts", job.speculative).key("traffic");
@@ -46,19 +49,61 @@ void add_series(JsonWriter& json, const Series& series) {
     list(std::string("cross_rack ") + kTrafficNames[kind],
          [kind](const Sample& sample) { return sample.traffic[kind].cross_rack; });
   }
+  const std::size_t racks = series.samples.empty() ? 0 : series.samples.front().racks.size();
+  json.key("racks").begin_array();
+  for (std::size_t rack = 0; rack < racks; ++rack) {
+    json.begin_object();
+    list("up", [rack](const Sample& sample) { return sample.racks[rack].up; });
+    list("down", [rack](const Sample& sample) { return sample.racks[rack].down; });
+    json.end_object();
+  }
+  json.end_array().end_object();
+}
+
+void add_fairness(JsonWriter& json, const Fairness& fairness) {
+  json.key("fairness").begin_object().member("window", in_seconds(fairness.window));
+  for (const auto& [name, windows] :
+       {std::pair("jobs", &fairness.jobs), std::pair("users", &fairness.users), std::pair("fair_shares", &fairness.fair_shares)}) {
+    json.key(name).begin_array();
+    for (const double index : *windows) json.value(index);
+    json.end_array();
+  }
   json.end_object();
 }
 
-void add_run(JsonWriter& json, const RunResult& run, const std::vector<Time>& alone) {
+void add(JsonWriter& json, std::string_view name, const Estimate& estimate) {
+  json.key(name).begin_object().member("mean", estimate.mean).member("half_width", estimate.half_width);
+  json.member("runs", estimate.runs).end_object();
+}
+
+void add_summary(JsonWriter& json, const Comparison& comparison, const SchedulerRuns& runs) {
+  json.begin_object();
+  for (const Metric& metric : metrics()) {
+    const auto value = estimate_of(metric, comparison, runs);
+    if (!value) continue;
+    json.key(metric.key).begin_object().member("mean", value->mean).member("half_width", value->half_width);
+    json.member("runs", value->runs);
+    if (const auto paired = paired_with_first(metric, comparison, runs)) {
+      add(json, "difference", paired->difference);
+      if (paired->ratio) add(json, "ratio", *paired->ratio);
+    }
+    json.end_object();
+  }
+  json.end_object();
+}
+
+void add_run(JsonWriter& json, const Comparison& comparison, const SchedulerRuns& runs, std::size_t seed) {
+  const RunResult& run = runs.runs[seed];
   json.begin_object().member("seed", run.seed).member("event_digest", run.event_digest).member("events", run.events);
   json.member("tasks", run.tasks).member("launches", run.launches).key("metrics").begin_object();
   for (const Metric& metric : metrics()) {
-    if (const auto value = metric.value(run, alone)) json.member(metric.key, *value);
+    if (const auto value = value_of(metric, comparison, runs, seed)) json.member(metric.key, *value);
   }
   json.end_object().key("traffic");
   add(json, run.traffic);
   json.key("series");
   add_series(json, run.series);
+  add_fairness(json, run.fairness);
   json.key("jobs").begin_array();
   for (const JobResult& job : run.jobs) add(json, job);
   json.end_array().end_object();
@@ -81,23 +126,15 @@ void add_replay(JsonWriter& json, const Replay& replay) {
 }  // namespace
 
 std::string to_json(const Comparison& comparison) {
-  static const std::vector<Time> kNone;
   JsonWriter json;
   json.begin_object().member("workload", comparison.title).key("facts").begin_object();
   for (const auto& [label, value] : comparison.facts) json.member(label, value);
   json.end_object().key("schedulers").begin_array();
   for (const auto& runs : comparison.schedulers) {
-    json.begin_object().member("scheduler", runs.scheduler).key("summary").begin_object();
-    for (const Metric& metric : metrics()) {
-      const auto value = estimate_of(metric, comparison, runs);
-      if (!value) continue;
-      json.key(metric.key).begin_object().member("mean", value->mean).member("half_width", value->half_width);
-      json.member("runs", value->runs).end_object();
-    }
-    json.end_object().key("runs").begin_array();
-    for (std::size_t seed = 0; seed < runs.runs.size(); ++seed) {
-      add_run(json, runs.runs[seed], seed < comparison.alone.size() ? comparison.alone[seed] : kNone);
-    }
+    json.begin_object().member("scheduler", runs.scheduler).key("summary");
+    add_summary(json, comparison, runs);
+    json.key("runs").begin_array();
+    for (std::size_t seed = 0; seed < runs.runs.size(); ++seed) add_run(json, comparison, runs, seed);
     json.end_array().end_object();
   }
   json.end_array().key("replays").begin_array();

@@ -52,11 +52,50 @@ void add_times(std::vector<Metric>& all) {
                  }});
 }
 
-void add_jobs(std::vector<Metric>& all) {
-  all.push_back(
-      {"jobs_not_finished", "jobs not finished", Format::count, Better::lower, [](const RunResult& run, const Alone&) -> Value {
-         return static_cast<double>(run.jobs.size() - completion_seconds(run).size());
-       }});
+/// Speed-ups of single jobs against the first scheduler.
+void add_factors(std::vector<Metric>& all) {
+  const auto factor = [&all](const char* key, const char* title, double part) {
+    all.push_back(
+        {key, title, Format::number, Better::higher, nullptr, [part](const RunResult& run, const RunResult& first) -> Value {
+           auto values = factors(run, first);
+           if (values.empty()) return std::nullopt;
+           return part == kMean ? estimate(values).mean : quantile(values, part);
+         }});
+  };
+  factor("factor_mean", "speed-up of a job, mean", kMean);
+  factor("factor_min", "speed-up of a job, least", 0);
+  factor("factor_p50", "speed-up of a job, p50", .5);
+  factor("factor_p75", "speed-up of a job, p75", .75);
+  factor("factor_p95", "speed-up of a job, p95", .95);
+  all.push_back({"jobs_not_slower", "jobs not slower", Format::percent, Better::higher, nullptr,
+                 [](const RunResult& run, const RunResult& first) {
+                   const auto values = factors(run, first);
+                   const auto not_slower = std::count_if(values.begin(), values.end(), [](double value) { return value >= 1; });
+                   return ratio(static_cast<double>(not_slower), static_cast<double>(values.size()));
+                 }});
+}
+
+/// Seconds from the deadline to the end of each job that ended after it, or of those that did not the other way round.
+template <bool kLate>
+std::vector<double> lateness_seconds(const RunResult& run, const Alone&) {
+  std::vector<double> values;
+  for (const JobResult& job : run.jobs) {
+    const auto late = job.lateness();
+    if (late && (*late > Time(0)) == kLate) values.push_back(std::abs(in_seconds(*late)));
+  }
+  return values;
+}
+
+std::vector<double> lateness_parts(const RunResult& run, const Alone&) {
+  std::vector<double> values;
+  for (const JobResult& job : run.jobs) {
+    if (const auto late = job.lateness(); late && *late > Time(0))
+      values.push_back(in_seconds(*late) / in_seconds(*job.completion_time()));
+  }
+  return values;
+}
+
+void add_deadlines(std::vector<Metric>& all) {
   all.push_back({"deadlines_missed", "deadlines missed", Format::percent, Better::lower, [](const RunResult& run, const Alone&) {
                    const auto with =
                        std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.deadline.has_value(); });
@@ -64,6 +103,20 @@ void add_jobs(std::vector<Metric>& all) {
                        std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.missed_deadline(); });
                    return ratio(static_cast<double>(missed), static_cast<double>(with));
                  }});
+  all.push_back(over_jobs("lateness_mean", "  of these late by, mean", Format::seconds, lateness_seconds<true>, kMean));
+  all.push_back(over_jobs("lateness_max", "  late by, max", Format::seconds, lateness_seconds<true>, 1));
+  all.push_back(over_jobs("lateness_part", "  late by, part of their time, mean", Format::percent, lateness_parts, kMean));
+  Metric spare = over_jobs("spare_mean", "deadlines met with time left, mean", Format::seconds, lateness_seconds<false>, kMean);
+  spare.better = Better::neither;
+  all.push_back(std::move(spare));
+}
+
+void add_jobs(std::vector<Metric>& all) {
+  all.push_back(
+      {"jobs_not_finished", "jobs not finished", Format::count, Better::lower, [](const RunResult& run, const Alone&) -> Value {
+         return static_cast<double>(run.jobs.size() - completion_seconds(run).size());
+       }});
+  add_deadlines(all);
   const auto jain = [&all](const char* key, const char* title, std::vector<double> Fairness::*windows, double Fairness::*mean) {
     all.push_back({key, title, Format::number, Better::higher, [windows, mean](const RunResult& run, const Alone&) -> Value {
                      if ((run.fairness.*windows).empty()) return std::nullopt;
@@ -72,6 +125,7 @@ void add_jobs(std::vector<Metric>& all) {
   };
   jain("jain_jobs", "Jain index over jobs", &Fairness::jobs, &Fairness::mean_jobs);
   jain("jain_users", "Jain index over users", &Fairness::users, &Fairness::mean_users);
+  jain("jain_fair_shares", "Jain index of fair shares", &Fairness::fair_shares, &Fairness::mean_fair_shares);
 }
 
 void add_traffic(std::vector<Metric>& all) {
@@ -159,6 +213,7 @@ const std::vector<Metric>& metrics() {
   static const std::vector<Metric> all = [] {
     std::vector<Metric> list;
     add_times(list);
+    add_factors(list);
     add_jobs(list);
     add_traffic(list);
     add_use(list);
@@ -193,15 +248,55 @@ std::string format_value(double value, Format format) {
   return digits(value);
 }
 
-std::optional<Estimate> estimate_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs) {
+std::optional<double> value_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs, std::size_t seed) {
   static const Alone kNone;
+  if (!metric.against_first) return metric.value(runs.runs[seed], seed < comparison.alone.size() ? comparison.alone[seed] : kNone);
+  const SchedulerRuns& first = comparison.schedulers.front();
+  if (&runs == &first || seed >= first.runs.size()) return std::nullopt;
+  return metric.against_first(runs.runs[seed], first.runs[seed]);
+}
+
+std::optional<Estimate> estimate_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs) {
   std::vector<double> values;
   for (std::size_t seed = 0; seed < runs.runs.size(); ++seed) {
-    const auto value = metric.value(runs.runs[seed], seed < comparison.alone.size() ? comparison.alone[seed] : kNone);
-    if (value) values.push_back(*value);
+    if (const auto value = value_of(metric, comparison, runs, seed)) values.push_back(*value);
   }
   if (values.empty()) return std::nullopt;
   return estimate(values);
+}
+
+std::optional<Paired> paired_with_first(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs) {
+  const SchedulerRuns& first = comparison.schedulers.front();
+  if (&runs == &first) return std::nullopt;
+  std::vector<double> differences, ratios;
+  for (std::size_t seed = 0; seed < std::min(runs.runs.size(), first.runs.size()); ++seed) {
+    const auto value = value_of(metric, comparison, runs, seed);
+    const auto base = value_of(metric, comparison, first, seed);
+    if (!value || !base) continue;
+    differences.push_back(*value - *base);
+    if (*base != 0) ratios.push_back(*value / *base);
+  }
+  if (differences.empty()) return std::nullopt;
+  Paired paired{estimate(differences), std::nullopt};
+  if (ratios.size() == differences.size()) paired.ratio = estimate(ratios);
+  return paired;
+}
+
+std::string relative(const Paired& paired) {
+  constexpr double kNegligible = 0.0005;
+  if (!paired.ratio || (std::abs(paired.ratio->mean - 1) < kNegligible && paired.ratio->half_width < kNegligible)) return "";
+  const double percent = 100 * (paired.ratio->mean - 1);
+  if (paired.ratio->runs < 2) return fmt::format("{:+.1f} %", percent);
+  return fmt::format("{:+.1f} ± {:.1f} %", percent, 100 * paired.ratio->half_width);
+}
+
+std::vector<double> factors(const RunResult& run, const RunResult& first) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < std::min(run.jobs.size(), first.jobs.size()); ++i) {
+    const auto before = first.jobs[i].completion_time(), now = run.jobs[i].completion_time();
+    if (before && now && *now > Time{0} && *before > Time{0}) result.push_back(in_seconds(*before) / in_seconds(*now));
+  }
+  return result;
 }
 
 std::vector<double> completion_seconds(const RunResult& run) {

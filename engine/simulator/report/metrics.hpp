@@ -22,6 +22,8 @@ struct Metric {
   Better better = Better::neither;
   /// Nothing where it makes no sense (no deadlines, no racks, …). `alone` is by job.
   std::function<std::optional<double>(const RunResult& run, const std::vector<Time>& alone)> value;
+  /// Instead, of figures that compare a run with that of the first scheduler and the same seed; the first one has none.
+  std::function<std::optional<double>(const RunResult& run, const RunResult& first)> against_first = nullptr;
 };
 
 const std::vector<Metric>& metrics();
@@ -32,8 +34,25 @@ std::string_view name_of(Outcome outcome);
 /// "12.3 s", "81.2 %", "1.20 TB" (decimal).
 std::string format_value(double value, Format format);
 
+/// With the seed at this position.
+std::optional<double> value_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs, std::size_t seed);
+
 /// Over the seeds; nothing when no run has it.
 std::optional<Estimate> estimate_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs);
+
+/// A scheduler compared with the first one seed by seed: what the two runs of a seed have in common, the workload above all,
+/// cancels out, so that intervals are much narrower than those of the figures themselves.
+struct Paired {
+  Estimate difference;            // its figure minus that of the first
+  std::optional<Estimate> ratio;  // its figure over that of the first, where that is never 0
+};
+/// Over the seeds of which both have the figure; nothing without any, and of the first scheduler.
+std::optional<Paired> paired_with_first(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs);
+/// "-5.0 ± 1.2 %", without an interval for one seed; empty when there is no ratio or no difference.
+std::string relative(const Paired& paired);
+
+/// Per job that finished in both: its time in `first` over that in `run`, the job's speed-up.
+std::vector<double> factors(const RunResult& run, const RunResult& first);
 
 /// Per finished job: seconds from submission to end; and that over its time alone, for jobs that take any.
 std::vector<double> completion_seconds(const RunResult& run);

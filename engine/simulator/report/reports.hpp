@@ -1,6 +1,7 @@
 // The comparison for readers: rows for a terminal, JSON for programs, a page for a browser without a network.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace weft::simulator::report {
 using Rows = std::vector<std::vector<std::string>>;
 
 /// A row per metric that any scheduler has, a column per scheduler: the mean, ± half the 95 % confidence interval when there are
-/// several seeds, and the difference to the first scheduler.
+/// several seeds, and the difference to the first scheduler in percent of it, seed by seed (metrics.hpp), with an interval of its
+/// own.
 Rows summary_rows(const Comparison& comparison);
 /// A row per job of the replay; the last is the makespan.
 Rows replay_rows(const Replay& replay);
@@ -20,6 +22,10 @@ Rows replay_rows(const Replay& replay);
 std::vector<std::string> failures(const Comparison& comparison, std::size_t most);
 
 std::string to_json(const Comparison& comparison);
+
+/// Tables for spreadsheets and scripts, with a heading line each, by file name: "summary.csv", "jobs.csv", "series.csv",
+/// "racks.csv" and "fairness.csv".
+std::map<std::string, std::string> to_csv(const Comparison& comparison);
 
 /// One HTML page: nothing is loaded from elsewhere.
 std::string to_html(const Comparison& comparison);

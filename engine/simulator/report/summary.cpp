@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <cmath>
-
 #include <fmt/core.h>
 
 #include "engine/simulator/report/metrics.hpp"
@@ -14,11 +11,6 @@ std::string cell(const Estimate& estimate, Format format) {
   std::string text = format_value(estimate.mean, format);
   if (estimate.half_width > 0) text += " ± " + format_value(estimate.half_width, format);
   return text;
-}
-
-std::string difference(double value, double first) {
-  if (first == 0 || std::abs(value - first) < 0.0005 * std::abs(first)) return "";
-  return fmt::format(" ({:+.1f} %)", 100 * (value - first) / std::abs(first));
 }
 
 std::string_view how_it_ended(Outcome outcome) {
@@ -35,7 +27,6 @@ Rows summary_rows(const Comparison& comparison) {
   for (const Metric& metric : metrics()) {
     std::vector<std::string> row{metric.title};
     bool any = false;
-    std::optional<Estimate> first;
     for (const auto& runs : comparison.schedulers) {
       const auto value = estimate_of(metric, comparison, runs);
       if (!value) {
@@ -43,8 +34,9 @@ Rows summary_rows(const Comparison& comparison) {
         continue;
       }
       any = any || value->mean != 0;
-      row.push_back(cell(*value, metric.format) + (first ? difference(value->mean, first->mean) : ""));
-      if (row.size() == 2) first = value;
+      std::string& text = row.emplace_back(cell(*value, metric.format));
+      const auto paired = paired_with_first(metric, comparison, runs);
+      if (const std::string part = paired ? relative(*paired) : ""; !part.empty()) text += " (" + part + ")";
     }
     if (any || metric.key == "jobs_not_finished") rows.push_back(std::move(row));
   }
