@@ -27,7 +27,7 @@ using namespace simulator;
 struct SimulateOptions {
   experiment::Options what;
   std::vector<std::string> settings;  // of the cluster, "key=value" in the order given
-  std::string cluster_file, report, csv, until, step;
+  std::string cluster_file, report, csv, write_workload, until, step;
   bool describe = false, json = false, quiet = false, print_cluster = false;
 };
 
@@ -106,8 +106,10 @@ Result<void> simulate(SimulateOptions& options) {
     return {};
   }
   WEFT_TRY(configure(options));
-  if (options.describe) {
+  if (options.describe || !options.write_workload.empty()) {
     WEFT_ASSIGN(const Workload workload, experiment::load_workload(options.what));
+    if (!options.write_workload.empty()) WEFT_TRY(workloads::write_jobs(workload, options.write_workload));
+    if (!options.describe) return {};
     const auto figures = workloads::figures_of(workload);
     print(options.json ? workloads::to_json(workload, figures) : workloads::to_text(workload, figures));
     return {};
@@ -182,6 +184,7 @@ void add_simulate(CLI::App& app, Action& action) {
   command->add_option("--scheduler-plugin", what.plugins, "Shared object with a scheduler of your own (schedulers/plugin.hpp)")
       ->take_all();
   command->add_flag("--describe", options->describe, "Print the workload's figures and simulate nothing");
+  command->add_option("--write-workload", options->write_workload, "Write the workload as a jobs file and simulate nothing");
   command->add_option("--seed", what.seed, "Seed of everything random (1)");
   command->add_option("--seeds", what.seeds, "Number of seeds, from --seed on: means and confidence intervals");
   command->add_option("--scale", what.resize.scale, "Multiply the bytes and tasks of each stage");

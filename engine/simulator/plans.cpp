@@ -98,6 +98,8 @@ Result<void> validate(const JobSpec& job, std::size_t index) {
         if (failure.after < Time(0)) return wrong(i, "the time until a failure is negative");
       }
     }
+    if (std::any_of(stage.speedups.begin(), stage.speedups.end(), [](const Speedup& one) { return !(one.factor > 0); }))
+      return wrong(i, "a speed-up is not positive");
     if (!schedulers::valid(stage.demand)) return wrong(i, "the demand must be finite and not negative");
     for (std::uint32_t parent : stage.parents) {
       if (parent >= i) return wrong(i, "a parent is not an earlier stage");

@@ -9,6 +9,20 @@
 
 namespace weft::simulator {
 
+namespace {
+
+/// Of a node of this kind, for tasks of the stage.
+double speed(const StageSpec& stage, const NodeGroup& group) {
+  double speedup = 0;
+  for (const Speedup& one : stage.speedups) {
+    const auto attribute = group.attributes.find(one.attribute);
+    if (attribute != group.attributes.end() && attribute->second == one.value) speedup = std::max(speedup, one.factor);
+  }
+  return speedup > 0 ? group.speed * speedup : group.speed;
+}
+
+}  // namespace
+
 Attempt* Run::find(Slot slot, std::uint32_t generation) {
   Attempt& attempt = attempts_[slot];
   return attempt.active && attempt.generation == generation ? &attempt : nullptr;
@@ -185,7 +199,7 @@ void Run::work(Slot slot) {
   const Time duration = attempt.failure != nullptr ? attempt.failure->after
                         : durations.empty()        ? stage.spec->duration
                                                    : durations[attempt.id.task.index];
-  const double factor = attempt.factor / machines_[attempt.machine].group->speed;
+  const double factor = attempt.factor / speed(*stage.spec, *machines_[attempt.machine].group);
   const Time takes = factor == 1 ? duration : Time(std::llround(static_cast<double>(duration.count()) * factor));
   agenda_.add(now_ + takes, {What::work_done, slot, attempt.generation});
 }

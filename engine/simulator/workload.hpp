@@ -14,6 +14,12 @@ namespace weft::simulator {
 
 using Time = schedulers::Time;
 
+/// Nodes with this attribute do the work of a task so many times as fast as others of their speed.
+struct Speedup {
+  std::string attribute, value;
+  double factor = 1;
+};
+
 /// Tasks that do the same, after all tasks of all parents (a barrier, but for slow start of shuffle readers).
 ///
 /// A task moves its input to its node (storage blocks if there are any, then its partition of each parent's shuffle), works for
@@ -31,8 +37,9 @@ struct StageSpec {
   Time duration{0};                                        // of each task's work on a node of speed 1, moving bytes aside
   std::vector<Time> durations;                             // by task, where they differ; empty: all `duration`
   std::map<std::uint32_t, std::vector<Failure>> failures;  // by task: its first attempts, before one that does not fail
-  std::optional<Time> estimate;  // what schedulers are told instead of the mean of the durations; 0: nothing
-  schedulers::Resources demand;  // of each task; all zero: one cpu
+  std::optional<Time> estimate;   // what schedulers are told instead of the mean of the durations; 0: nothing
+  schedulers::Resources demand;   // of each task; all zero: one cpu
+  std::vector<Speedup> speedups;  // on special nodes; of several that fit a node the largest counts
 
   std::uint64_t input_bytes = 0;                // read from storage by all tasks, in equal parts
   std::vector<std::vector<std::string>> hosts;  // by task, of its input's replicas; empty: the simulator places them

@@ -42,6 +42,8 @@ void JobClassText::declare(Config& config) {
   config.text("variation", variation, "Factor of each single task's work");
   config.text("skew", skew, "Zipf exponent of the partition sizes");
   config.text("demand", demand, "Of a task: (cpu=1,memory=1GiB)");
+  config.text("fast_nodes", fast_nodes, "Nodes on which the work goes faster, by an attribute of theirs: accelerator=gpu");
+  config.real("speedup", speedup, "How much faster it goes there");
   config.text("user", user, "Of the jobs; else in turn");
   config.text("pool", pool, "Of the jobs; else in turn");
   config.integer("priority", priority, "Larger comes first", -1000, 1000);
@@ -59,6 +61,12 @@ Result<JobClass> JobClass::make(const JobClassText& text) {
   if (text.kind != "mapreduce" && text.kind != "dag") return invalid("kind must be mapreduce or dag");
   if (!(text.weight >= 0) || text.weight > 1e9) return invalid("weight must be at least 0");
   if (text.block == 0 || text.reduce_bytes == 0 || text.rate == 0) return invalid("block, reduce_bytes and rate must not be 0");
+  if (const std::size_t equals = text.fast_nodes.find('='); !text.fast_nodes.empty()) {
+    if (equals == 0 || equals == std::string::npos)
+      return invalid("fast_nodes must be an attribute and its value: accelerator=gpu");
+    made.speedups_.push_back({text.fast_nodes.substr(0, equals), text.fast_nodes.substr(equals + 1), text.speedup});
+  }
+  if (!(text.speedup > 0) || text.speedup > 1e6) return invalid("speedup must be more than 0");
   struct Entry {
     const char* key;
     const std::string& value;
@@ -119,7 +127,10 @@ Result<JobSpec> JobClass::draw(Random& random) const {
   job.pool = text_.pool;
   job.priority = text_.priority;
   WEFT_TRY(text_.kind == "dag" ? draw_dag(random, job) : draw_map_reduce(random, job));
-  for (StageSpec& stage : job.stages) stage.demand = demand_;
+  for (StageSpec& stage : job.stages) {
+    stage.demand = demand_;
+    stage.speedups = speedups_;
+  }
   if (!text_.deadline.empty()) {
     const double alone = std::chrono::duration<double>(isolated_time(job)).count();
     job.deadline = to_time(std::min(alone * draws_.deadline.draw(random), kMaxSeconds));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/config.hpp"
 #include "base/random.hpp"
@@ -22,7 +23,8 @@ struct JobClassText {
   std::string stages = "uniform(2,8)", parents = "uniform(1,2)", tasks, task_time;
   Duration startup = std::chrono::seconds(1);
   std::string variation = "1", skew = "0";
-  std::string demand, user, pool, deadline;
+  std::string demand, user, pool, deadline, fast_nodes;
+  double speedup = 1;
   std::int64_t isolated_slots = 0;
   int priority = 0;
 
@@ -52,6 +54,7 @@ class JobClass {
   JobClassText text_;
   Draws draws_;
   schedulers::Resources demand_;
+  std::vector<Speedup> speedups_;
 };
 
 }  // namespace weft::simulator::workloads

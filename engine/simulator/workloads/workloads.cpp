@@ -25,7 +25,8 @@ struct Kind {
   Loader loader;
 };
 
-constexpr std::array<Kind, 7> kKinds{{
+constexpr std::array<Kind, 8> kKinds{{
+    {"jobs", "weft's own form, JSON: users, pools, weights, deadlines, stages, tasks", load_jobs},
     {"swim", "SWIM, tab separated (block, reduce_bytes, max_reduces, rate, startup, users)", load_swim},
     {"carbyne", "DAG files of the Carbyne authors", load_carbyne},
     {"decima", "TPC-H DAGs of Decima, JSON lines (executors, scale_gb, query)", load_decima},

@@ -1,0 +1,60 @@
+// What the objects of a jobs file hold, once for the reader and the writer. A form has a method for each kind of member, which
+// takes the member's name and where its value is:
+//
+//   text, integer (with bounds), real (with bounds), time, bytes, resources, times, reals, and those of stages alone: parents,
+//   hosts, speedups, failures.
+#pragma once
+
+#include "engine/simulator/workload.hpp"
+#include "engine/simulator/workloads/lines.hpp"
+
+namespace weft::simulator::workloads {
+
+template <class Form>
+void describe_stage(Form& form) {
+  form.text("name", &StageSpec::name);
+  form.integer("tasks", &StageSpec::tasks, 1, kMaxTasks);
+  form.parents("parents", &StageSpec::parents);
+  form.time("duration", &StageSpec::duration);
+  form.times("durations", &StageSpec::durations);
+  form.time("estimate", &StageSpec::estimate);
+  form.resources("demand", &StageSpec::demand);
+  form.bytes("input", &StageSpec::input_bytes);
+  form.hosts("hosts", &StageSpec::hosts);
+  form.bytes("shuffle", &StageSpec::shuffle_bytes);
+  form.real("skew", &StageSpec::partition_skew, 0, 100);
+  form.reals("partitions", &StageSpec::partition_weights);
+  form.bytes("output", &StageSpec::output_bytes);
+  form.speedups("speedups", &StageSpec::speedups);
+  form.failures("failures", &StageSpec::failures);
+}
+
+template <class Form>
+void describe_job(Form& form) {
+  form.text("name", &JobSpec::name);
+  form.text("user", &JobSpec::user);
+  form.text("pool", &JobSpec::pool);
+  form.integer("priority", &JobSpec::priority, -1'000'000, 1'000'000);
+  form.time("arrival", &JobSpec::arrival);
+  form.time("deadline", &JobSpec::deadline);
+  form.integer("max_attempts", &JobSpec::max_attempts, 1, 1'000'000);
+  form.integer("shuffle_replicas", &JobSpec::shuffle_replicas, 0, 2);
+}
+
+template <class Form>
+void describe_hints(Form& form) {
+  form.real("weight", &schedulers::JobHints::weight, 1e-9, 1e9);
+  form.real("relative_reduce_cost", &schedulers::JobHints::relative_reduce_cost, 0, 1e12);
+  form.real("shuffle_ratio", &schedulers::JobHints::shuffle_ratio, 0, 1e12);
+  form.resources("map_profile", &schedulers::JobHints::map_profile);
+  form.resources("shuffle_profile", &schedulers::JobHints::shuffle_profile);
+  form.resources("reduce_profile", &schedulers::JobHints::reduce_profile);
+}
+
+template <class Form>
+void describe_host(Form& form) {
+  form.text("host", &HostSpec::name);
+  form.text("rack", &HostSpec::rack);
+}
+
+}  // namespace weft::simulator::workloads
