@@ -46,9 +46,13 @@ Axis x_axis(const LinePlot& plot) {
 Axis y_axis(const LinePlot& plot) {
   Axis axis{0, 0, kHeight - kBottom, kTop, false};
   for (const Line& line : plot.lines) {
-    for (const Point& point : line.points) axis.high = std::max(axis.high, point.y);
+    for (const Point& point : line.points) {
+      axis.high = std::max(axis.high, point.y);
+      axis.low = std::min(axis.low, point.y);
+    }
   }
   axis.high *= 1.05;
+  axis.low *= 1.05;
   if (plot.y_max) axis.high = *plot.y_max;
   if (!(axis.high > 0)) axis.high = 1;
   return axis;

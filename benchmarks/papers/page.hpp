@@ -1,0 +1,40 @@
+// Results for readers: lines for a terminal, a page of Markdown, and pictures that stand alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "benchmarks/papers/experiment.hpp"
+
+namespace weft::papers {
+
+struct Done {
+  const Experiment* experiment = nullptr;
+  Findings findings;
+};
+
+/// "in band", "outside, because …", "MISSED".
+std::string verdict(const Figure& figure);
+/// "12.3 % ± 0.4", "−5.0 %".
+std::string measured_text(const Figure& figure);
+std::string band_text(const Figure& figure);
+
+/// What the terminal shows of one experiment.
+std::string lines(const Done& done, bool quick);
+/// Which published results are not claimed, because weft does not have their scheduler.
+std::string not_claimed();
+/// docs/papers.md.
+std::string page(const std::vector<Done>& all, const Context& context);
+
+/// A line of a picture; those that were published are dashed.
+struct Curve {
+  std::string name;
+  simulator::report::Points points;  // x ascending
+  bool published = false;
+};
+Chart line_chart(std::string file, std::string title, std::string x_label, std::string y_label, const std::vector<Curve>& curves);
+
+/// Published figures: columns of numbers behind a line of headings; lines that begin with # say where they come from.
+std::vector<std::vector<double>> published(const std::string& name);
+
+}  // namespace weft::papers

@@ -1,0 +1,93 @@
+// Runs every experiment of published work that weft claims, and prints each figure next to the paper's and to its band.
+//
+//   papers [--only ID|PREFIX]… [--quick] [--seeds N] [--traces DIR] [--write DIR]
+//
+// Exit status 1 when a figure misses its band and no reason is known.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/file.hpp"
+#include "benchmarks/measure.hpp"
+#include "benchmarks/papers/page.hpp"
+
+namespace {
+
+using namespace weft::papers;
+
+std::vector<Experiment> all_experiments() {
+  std::vector<Experiment> all;
+  for (const auto& part :
+       {baseline_experiments, delay_experiments, cogrs_experiments, carbyne_experiments, scache_experiments, loader_experiments}) {
+    for (Experiment& one : part()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+bool wanted(const std::string& id, const std::vector<std::string>& only) {
+  if (only.empty()) return true;
+  return std::any_of(only.begin(), only.end(), [&](const std::string& prefix) {
+    return id == prefix || (id.starts_with(prefix) && !(id[prefix.size()] >= '0' && id[prefix.size()] <= '9'));
+  });
+}
+
+void write(const std::vector<Done>& all, const Context& context, const std::string& directory) {
+  std::filesystem::create_directories(directory + "/papers");
+  weft::bench::need(weft::write_file(directory + "/papers.md", page(all, context)));
+  for (const Done& done : all) {
+    for (const Chart& chart : done.findings.charts)
+      weft::bench::need(weft::write_file(directory + "/papers/" + chart.file, chart.svg));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Context context;
+  std::vector<std::string> only;
+  std::string directory;
+  if (const char* traces = std::getenv("WEFT_TRACES")) context.traces = traces;
+  CLI::App app("Published experiments, next to what weft measures");
+  app.add_option("--only", only, "Experiments with this id (BS-5) or prefix (BS)");
+  app.add_flag("--quick", context.quick, "One seed and less work: within a minute; each experiment says what is smaller");
+  app.add_option("--seeds", context.seeds, "Seeds of random experiments; intervals are of 95 %")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--traces", context.traces, "Directory with the public traces (default: $WEFT_TRACES)")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--programs", context.programs, "Directory of weft and the job programs (default: that of this program)")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--write", directory, "Write papers.md and papers/*.svg to this directory")->check(CLI::ExistingDirectory);
+  CLI11_PARSE(app, argc, argv);
+  if (context.programs.empty()) context.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::vector<Experiment> experiments = all_experiments();
+  std::vector<Done> all;
+  std::size_t figures = 0, outside = 0, missed = 0, missing = 0;
+  for (const Experiment& one : experiments) {
+    if (!wanted(one.id, only)) continue;
+    Done& done = all.emplace_back(Done{&one, one.measure(context)});
+    std::fputs(lines(done, context.quick).c_str(), stdout);
+    std::fflush(stdout);
+    missing += done.findings.missing.empty() ? 0 : 1;
+    for (const Figure& figure : done.findings.figures) {
+      ++figures;
+      outside += figure.in_band() ? 0 : 1;
+      missed += figure.good() ? 0 : 1;
+    }
+  }
+  if (all.empty()) {
+    std::fprintf(stderr, "papers: no experiment has the id or prefix %s; --only takes one of:", only.front().c_str());
+    for (const Experiment& one : experiments) std::fprintf(stderr, " %s", one.id.c_str());
+    std::fputs("\n", stderr);
+    return 2;
+  }
+  std::printf("%zu figures, %zu outside their bands for a known reason, %zu missed; %zu experiments not measured\n%s\n", figures,
+              outside - missed, missed, missing, not_claimed().c_str());
+  if (!directory.empty()) write(all, context, directory);
+  return missed == 0 ? 0 : 1;
+}

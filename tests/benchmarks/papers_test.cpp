@@ -1,0 +1,78 @@
+// What scripts/papers says of figures, and the pages and pictures it makes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "benchmarks/papers/page.hpp"
+
+namespace weft::papers {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Figure figure(double measured, Band band, std::string reason = "") {
+  return {"what", "published", single(measured), Unit::percent, band, std::move(reason)};
+}
+
+TEST(Papers, AFigureIsInItsBandOrSaysWhyNot) {
+  EXPECT_EQ(verdict(figure(0.5, {0.5, 0.6})), "in band");
+  EXPECT_EQ(verdict(figure(0.6, {0.5, 0.6})), "in band");
+  EXPECT_EQ(verdict(figure(0.49, {0.5, 0.6})), "MISSED");
+  EXPECT_EQ(verdict(figure(0.61, {0.5, 0.6})), "MISSED");
+  EXPECT_EQ(verdict(figure(0.4, {0.5, 0.6}, "of noise")), "outside: of noise");
+  EXPECT_EQ(verdict(figure(0.5, {0.5, 0.6}, "of noise")), "in band");
+  EXPECT_FALSE(figure(0.4, {0.5, 0.6}).good());
+  EXPECT_TRUE(figure(0.4, {0.5, 0.6}, "of noise").good());
+}
+
+TEST(Papers, BandsAndMeansAreWrittenInTheirUnit) {
+  EXPECT_EQ(band_text(figure(0, {0.5, 0.6})), "50 % to 60 %");
+  EXPECT_EQ(band_text(figure(0, at_least(0.5))), "at least 50 %");
+  EXPECT_EQ(band_text(figure(0, at_most(0.5))), "at most 50 %");
+  EXPECT_EQ(band_text(figure(0, exactly(0.5))), "exactly 50 %");
+  Figure several = figure(0.5, {});
+  several.measured = {0.5, 0.013, 3};
+  EXPECT_EQ(measured_text(several), "50 % ± 1.3");
+  several.unit = Unit::change;
+  EXPECT_EQ(measured_text(several), "+50 % ± 1.3");
+}
+
+TEST(Papers, SeedsAreRunOnceEachAndQuicklyOneOnly) {
+  Context context;
+  context.seeds = 5;
+  const auto measure = [](std::uint64_t seed) { return std::vector<double>{static_cast<double>(seed), 7}; };
+  const auto all = context.over_seeds(measure);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].mean, 3);
+  EXPECT_EQ(all[0].runs, 5u);
+  EXPECT_GT(all[0].half_width, 0);
+  EXPECT_EQ(all[1].half_width, 0);
+  context.quick = true;
+  EXPECT_EQ(context.over_seeds(measure)[0].mean, 1);
+}
+
+TEST(Papers, ThePageHasARowForEachFigureAndSaysWhatIsMissing) {
+  const Experiment experiment{"XX-1", "A claim", "Somebody 2001", "one node", "half a node", {}};
+  const std::string text = page({{&experiment, {{figure(0.4, {0.5, 0.6}, "a|b")}, {{"x.svg", "X", ""}}, "Remark.", ""}},
+                                 {&experiment, {{}, {}, "", "no trace"}}},
+                                Context{});
+  EXPECT_THAT(text, HasSubstr("## XX-1: A claim"));
+  EXPECT_THAT(text, HasSubstr("| what | published | 40 % | 50 % to 60 % | outside: a\\|b |"));
+  EXPECT_THAT(text, HasSubstr("![X](papers/x.svg)"));
+  EXPECT_THAT(text, HasSubstr("Remark."));
+  EXPECT_THAT(text, HasSubstr("Not measured: no trace."));
+  EXPECT_THAT(text, HasSubstr(not_claimed()));
+}
+
+TEST(Papers, PicturesStandAlone) {
+  const Chart chart = line_chart("x.svg", "X", "time", "part", {{"theirs", {{1, 2}, {2, -3}}, true}, {"ours", {{1, 1}, {2, 1}}}});
+  EXPECT_THAT(chart.svg, testing::StartsWith("<svg xmlns="));
+  EXPECT_THAT(chart.svg, testing::EndsWith("</svg>\n"));
+  EXPECT_THAT(chart.svg, HasSubstr("class='line s0 published'"));
+  EXPECT_THAT(chart.svg, HasSubstr("<path class='line s0' "));
+  EXPECT_THAT(chart.svg, HasSubstr(">theirs</text>"));
+  EXPECT_THAT(chart.svg, Not(HasSubstr("figure")));
+}
+
+}  // namespace
+}  // namespace weft::papers
