@@ -78,6 +78,7 @@ std::vector<Experiment> baseline_experiments();
 std::vector<Experiment> delay_experiments();
 std::vector<Experiment> cogrs_experiments();
 std::vector<Experiment> carbyne_experiments();
+std::vector<Experiment> scache_placing_experiments();
 std::vector<Experiment> scache_experiments();
 std::vector<Experiment> loader_experiments();
 

@@ -60,6 +60,7 @@ std::string not_claimed() {
 }
 
 std::string verdict(const Figure& figure) {
+  if (figure.band.low < -kNone && figure.band.high > kNone) return "for information";
   if (figure.in_band()) return "in band";
   return figure.reason.empty() ? "MISSED" : "outside: " + figure.reason;
 }

@@ -21,6 +21,7 @@ TEST(Papers, AFigureIsInItsBandOrSaysWhyNot) {
   EXPECT_EQ(verdict(figure(0.61, {0.5, 0.6})), "MISSED");
   EXPECT_EQ(verdict(figure(0.4, {0.5, 0.6}, "of noise")), "outside: of noise");
   EXPECT_EQ(verdict(figure(0.5, {0.5, 0.6}, "of noise")), "in band");
+  EXPECT_EQ(verdict(figure(0.5, {})), "for information");
   EXPECT_FALSE(figure(0.4, {0.5, 0.6}).good());
   EXPECT_TRUE(figure(0.4, {0.5, 0.6}, "of noise").good());
 }

@@ -2,96 +2,20 @@
 #include "schedulers/prediction/size_prediction.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include <gtest/gtest.h>
 
+#include "benchmarks/papers/made_shuffles.hpp"
 #include "tests/schedulers/world.hpp"
 
 namespace weft::schedulers {
 namespace {
 
-constexpr std::uint32_t kMaps = 100, kReduces = 20, kSeen = 10;
-
-/// What each map reads, and writes for each reduce.
-struct Shuffle {
-  std::vector<double> inputs;
-  std::vector<std::vector<std::uint64_t>> sizes;
-
-  std::vector<double> totals() const {
-    std::vector<double> sums(kReduces);
-    for (const auto& row : sizes)
-      for (std::uint32_t i = 0; i < kReduces; ++i) sums[i] += static_cast<double>(row[i]);
-    return sums;
-  }
-};
-
-/// The maps that finish first are any ten of them.
-std::vector<double> by_regression(const Shuffle& shuffle, Random& random) {
-  std::vector<std::uint32_t> order(kMaps);
-  std::iota(order.begin(), order.end(), 0u);
-  for (std::uint32_t i = 0; i < kSeen; ++i) std::swap(order[i], order[i + random.below(kMaps - i)]);
-  SizeRegression regression(kReduces);
-  std::vector<double> told(kReduces);
-  for (std::uint32_t i = 0; i < kSeen; ++i) {
-    regression.add(shuffle.inputs[order[i]], shuffle.sizes[order[i]]);
-    for (std::uint32_t r = 0; r < kReduces; ++r) told[r] += static_cast<double>(shuffle.sizes[order[i]][r]);
-  }
-  for (std::uint32_t i = kSeen; i < kMaps; ++i)
-    for (std::uint32_t r = 0; r < kReduces; ++r) told[r] += regression.predict(r, shuffle.inputs[order[i]]);
-  return told;
-}
-
-std::vector<double> by_sampling(const Shuffle& shuffle, Random& random) {
-  SampledSizes sampled(kReduces);
-  for (std::uint32_t map = 0; map < kMaps; ++map) {
-    Reservoir<std::uint32_t> reservoir(sampled.wanted(), Random(random()));
-    for (std::uint32_t r = 0; r < kReduces; ++r)
-      for (std::uint64_t record = 0; record < shuffle.sizes[map][r] / 100; ++record) reservoir.add(r);
-    const auto& row = shuffle.sizes[map];
-    sampled.add(static_cast<double>(std::accumulate(row.begin(), row.end(), std::uint64_t{0})), reservoir.chosen());
-  }
-  std::vector<double> told(kReduces);
-  for (std::uint32_t r = 0; r < kReduces; ++r) told[r] = sampled.predict(r);
-  return told;
-}
-
-/// Keys by a hash: every map spreads its records alike, reduces differ in how many keys they have.
-Shuffle hashed(Random& random) {
-  Shuffle shuffle;
-  std::vector<double> shares(kReduces);
-  for (double& share : shares) share = 0.3 + random.uniform();
-  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
-  for (std::uint32_t map = 0; map < kMaps; ++map) {
-    const auto records = 2'000 + random.below(6'000);
-    shuffle.inputs.push_back(static_cast<double>(records) * 120 + 4'000);
-    auto& row = shuffle.sizes.emplace_back(kReduces);
-    for (std::uint64_t record = 0; record < records; ++record) {
-      double at = random.uniform() * all;
-      std::uint32_t r = 0;
-      while (r + 1 < kReduces && at >= shares[r]) at -= shares[r++];
-      row[r] += 100;
-    }
-  }
-  return shuffle;
-}
-
-/// Keys by ranges of input that is nearly in order: a reduce gets most of what it gets from few maps.
-Shuffle ranged(Random& random) {
-  Shuffle shuffle;
-  for (std::uint32_t map = 0; map < kMaps; ++map) {
-    const auto records = 1'000 + random.below(4'000);
-    shuffle.inputs.push_back(static_cast<double>(records) * 120);
-    auto& row = shuffle.sizes.emplace_back(kReduces);
-    const double centre = (map + 0.5) / kMaps;
-    for (std::uint64_t record = 0; record < records; ++record) {
-      const double key = centre + (random.uniform() - 0.5) * 0.04;
-      row[static_cast<std::uint32_t>(std::clamp(key, 0.0, 0.999) * kReduces)] += 100;
-    }
-  }
-  return shuffle;
-}
+using papers::by_regression;
+using papers::by_sampling;
+using papers::hashed;
+using papers::ranged;
+using Shuffle = papers::MadeShuffle;
 
 TEST(SizePrediction, OfHashedKeysIsWithin15PercentByEitherMeans) {  // SC-9
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

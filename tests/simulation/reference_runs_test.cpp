@@ -1,7 +1,6 @@
 // Runs of the Carbyne authors' simulator, made again on one machine. Their traces are not part of the repository: WEFT_TRACES names
 // a directory that holds them and the completion times of each job; without it these tests are skipped.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "benchmarks/papers/reference_order.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 #include "tests/simulation/simulated.hpp"
 
@@ -16,16 +16,6 @@ namespace weft::simulator {
 namespace {
 
 using namespace test;
-
-constexpr const char* kTetris = "tetris(srtf=false, barrier=2, penalty=1, round=1e-6)";
-constexpr const char* kShortest = "srtf(stages=cpm)";
-constexpr const char* kStrictShares = "drf(form=closed, leftover=furthest, digits=2)";
-
-/// Jobs that arrived in the same second entered the authors' simulator in the order of a Java hash set of objects. This is the
-/// order of the first 34 jobs there, found from the sequence of OpenJDK's identity hashes: one position in that sequence explains
-/// all four policies' runs, to the second and for every job. Later jobs arrived one by one.
-constexpr std::array<std::size_t, 34> kHashOrder{1,  5,  2,  7,  16, 9,  6,  15, 3,  0,  8,  11, 4,  14, 17, 12, 10,
-                                                 13, 18, 23, 19, 21, 22, 20, 24, 25, 28, 27, 26, 30, 29, 31, 33, 32};
 
 /// Seconds by job, of one run under one policy.
 std::map<std::size_t, double> reference(const std::string& traces, const std::string& run, const std::string& policy) {
@@ -54,7 +44,7 @@ std::size_t alike(const std::string& traces, bool at_once, const std::string& po
   if (at_once) {
     for (JobSpec& job : workload->jobs) job.arrival = Time(0);
   } else {
-    std::copy(kHashOrder.begin(), kHashOrder.end(), number.begin());
+    std::copy(papers::kHashOrder.begin(), papers::kHashOrder.end(), number.begin());
     const std::vector<JobSpec> jobs = workload->jobs;
     for (std::size_t i = 0; i < 50; ++i) workload->jobs[i] = jobs[number[i]];
   }
@@ -80,15 +70,15 @@ class ReferenceRuns : public ::testing::Test {
 };
 
 TEST_F(ReferenceRuns, TetrisIsTheSameForEveryJob) {
-  for (bool at_once : {true, false}) EXPECT_EQ(alike(traces_, at_once, "PACK_TETRIS", kTetris), 50u) << at_once;
+  for (bool at_once : {true, false}) EXPECT_EQ(alike(traces_, at_once, "PACK_TETRIS", papers::kReferenceTetris), 50u) << at_once;
 }
 
 TEST_F(ReferenceRuns, ShortestJobsFirstIsTheSameForEveryJob) {
-  for (bool at_once : {true, false}) EXPECT_EQ(alike(traces_, at_once, "SJF_CP", kShortest), 50u) << at_once;
+  for (bool at_once : {true, false}) EXPECT_EQ(alike(traces_, at_once, "SJF_CP", papers::kReferenceShortest), 50u) << at_once;
 }
 
 TEST_F(ReferenceRuns, StrictSharesAreTheSameForEveryJob) {
-  for (bool at_once : {true, false}) EXPECT_EQ(alike(traces_, at_once, "DRFstrict_BFS", kStrictShares), 50u) << at_once;
+  for (bool at_once : {true, false}) EXPECT_EQ(alike(traces_, at_once, "DRFstrict_BFS", papers::kReferenceShares), 50u) << at_once;
 }
 
 /// Small enough to follow: a machine of 10 units, three jobs at once.
@@ -109,7 +99,7 @@ TEST(OneMachine, PoliciesDifferAsTheyShould) {
   EXPECT_EQ(ends("srtf"), (std::vector<double>{33, 15, 3}));
   EXPECT_EQ(ends("fifo"), (std::vector<double>{20, 32, 35})) << "two of job 0 fill all cpu until 20";
   // Free (1, 1): job 2 aligns best (.8), twice at 0; then (.2, .2): one of job 1 does not fit (memory).
-  EXPECT_EQ(ends(kTetris)[2], 3);
+  EXPECT_EQ(ends(papers::kReferenceTetris)[2], 3);
 }
 
 }  // namespace
