@@ -103,7 +103,8 @@ Result<void> ServerImpl::open_storage() {
 Result<void> ServerImpl::apply(Event event) {
   if (failed_) return fail(*failed_);
   const Time at = now();
-  const bool logged = event_log_ && !std::holds_alternative<WorkerHeartbeat>(event);  // heartbeats say nothing that a reader needs
+  const auto* heartbeat = std::get_if<WorkerHeartbeat>(&event);
+  const bool logged = event_log_ && (heartbeat == nullptr || logged_heartbeats_.admits(*heartbeat, at));
   const std::string line = logged ? event_json(at, event) : std::string();
   const std::optional<JobId> changed = changed_job(event);
   std::vector<Command> commands;

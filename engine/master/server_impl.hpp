@@ -16,6 +16,7 @@
 #include "engine/master/binary_store.hpp"
 #include "engine/master/clock_offset.hpp"
 #include "engine/master/event_log.hpp"
+#include "engine/master/heartbeat_filter.hpp"
 #include "engine/master/journal.hpp"
 #include "engine/master/lost_workers.hpp"
 #include "engine/master/server.hpp"
@@ -162,6 +163,7 @@ class ServerImpl final : public Server {
   Duration progress_wait_ = Duration(0);        // of the next such timer
   std::uint64_t progress_bytes_ = 0;            // of statuses recorded since it fired last
   std::optional<EventLog> event_log_;
+  HeartbeatFilter logged_heartbeats_;
   std::unique_ptr<StorageService> storage_;  // null: no files
   std::optional<Error> failed_;              // the master cannot go on
   std::map<NodeId, Node> nodes_;

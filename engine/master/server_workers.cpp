@@ -230,6 +230,7 @@ void ServerImpl::on_close(const rpc::ConnectionPtr& connection, const Error& err
     if (node == nodes_.end()) return;
     std::string why = error.code() == Code::cancelled ? std::string(kWorkerLeft) : error.to_string();
     if (node->second.dying_of != 0) why = signal_name(node->second.dying_of);
+    logged_heartbeats_.forget(*tag->node);
     const auto lost = apply(WorkerLost{*tag->node, why});
     if (!lost && storage_) storage_->worker_lost(*tag->node);  // the core had given it up before; it may have said something since
     nodes_.erase(*tag->node);
