@@ -160,6 +160,9 @@ void DriverGraph::plan_stage(Entry& entry) {
   stage.operators = entry.draft.lineage.operators;
   stage.output = entry.draft.output;
   stage.fingerprint = stage_fingerprint(entry.draft);
+  stage.demand = entry.draft.lineage.hints.demand;
+  stage.estimated_task_duration = entry.draft.lineage.hints.duration;
+  stage.estimated_output_ratio = entry.draft.lineage.hints.output_ratio;
   for (const Origin& origin : entry.draft.lineage.branches) {
     stage.branches.push_back(plan_branch(origin));
     if (entry.draft.partitions != kOnePerTask) continue;

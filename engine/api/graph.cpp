@@ -11,6 +11,13 @@ void absorb(Lineage& lineage, std::string_view text) { lineage.fingerprint = has
 
 }  // namespace
 
+void StageHints::take_larger(const StageHints& other) {
+  for (const auto& kind : schedulers::kResourceKinds)
+    demand.*kind.amount = std::max(demand.*kind.amount, other.demand.*kind.amount);
+  duration = std::max(duration, other.duration);
+  output_ratio = std::max(output_ratio, other.output_ratio);
+}
+
 Lineage Lineage::then(std::string name, std::string_view type) const {
   Lineage next = then_same_keys(std::move(name), type);
   next.hashed.reset();
@@ -64,6 +71,7 @@ Lineage Lineage::joined(const Lineage& first, const Lineage& second, std::string
   lineage.hashed.reset();
   lineage.branches.insert(lineage.branches.end(), second.branches.begin(), second.branches.end());
   lineage.operators.insert(lineage.operators.end(), second.operators.begin(), second.operators.end());
+  lineage.hints.take_larger(second.hints);
   lineage.fingerprint = hash_combine(lineage.fingerprint, second.fingerprint);
   absorb(lineage, name);
   lineage.operators.push_back(std::move(name));
@@ -82,6 +90,7 @@ Lineage Lineage::together(const Lineage& first, const Lineage& second, std::stri
   add(branch.partitioned, other.partitioned);
   add(branch.broadcast, other.broadcast);
   branch.splittable.clear();
+  lineage.hints.take_larger(second.hints);
   lineage.operators.insert(lineage.operators.end(), second.operators.begin(), second.operators.end());
   lineage.fingerprint = hash_combine(lineage.fingerprint, second.fingerprint);
   lineage.hashed.reset();

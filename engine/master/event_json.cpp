@@ -48,6 +48,7 @@ LoggedStage stage_of(const plan::Stage& stage) {
   }
   made.demand = stage.demand;
   made.estimate = stage.estimated_task_duration;
+  made.output_ratio = stage.estimated_output_ratio;
   made.splits = splits_of(stage);
   return made;
 }

@@ -24,6 +24,7 @@ void members(Io& io, LoggedStage& stage) {
   io("inputs", stage.inputs);
   io("demand", stage.demand);
   io("estimated_task_ns", stage.estimate);
+  io.unless(0.0, "estimated_output_ratio", stage.output_ratio);
   io("splits", stage.splits);
 }
 

@@ -32,6 +32,7 @@ struct LoggedStage {
   std::vector<std::uint32_t> inputs{};  // shuffles, by the stages that write them
   schedulers::Resources demand{};
   std::chrono::nanoseconds estimate{0};
+  double output_ratio = 0;  // estimated
   std::vector<LoggedSplit> splits{};
 };
 

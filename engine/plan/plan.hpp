@@ -52,6 +52,7 @@ struct Stage {
   std::uint64_t fingerprint = 0;                // of everything the closures depend on; an executor must arrive at the same
   schedulers::Resources demand{};               // of each task; all zero: the job's
   schedulers::Time estimated_task_duration{0};  // zero: not known
+  double estimated_output_ratio = 0;            // bytes written for each byte read; zero: not known
 
   std::uint32_t task_count() const;
 };

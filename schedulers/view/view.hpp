@@ -90,7 +90,8 @@ struct StageInfo {
   StageId id;
   std::string name;
   Resources demand;                        // of each task
-  std::optional<Time> estimated_duration;  // of a task, told by the user or history (CPM, SRTF, Carbyne)
+  std::optional<Time> estimated_duration;  // of a task, said by the program or by history (CPM, SRTF, Carbyne)
+  double estimated_output_ratio = 0;       // likewise, bytes written for each byte read (ShuffleWatcher); 0: not known
   std::vector<StageId> parents, children;  // the DAG; a child starts when all parents are finished
   bool writes_shuffle = false;             // a "map" to somebody
   bool reads_shuffle = false;              // a "reduce" to somebody

@@ -11,12 +11,14 @@
 // A dataset that is used twice is computed twice, except for the work before its last shuffle; cache() keeps it.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +40,10 @@ namespace weft {
 /// `a.join(b)` needs both sides to be pairs with the same kind of key.
 template <class T, class U>
 concept SameKey = KeyValue<T> && KeyValue<U> && std::same_as<Owned<KeyOf<T>>, Owned<KeyOf<U>>>;
+
+/// What a task takes of its node: cpu (cores, or slots), memory (bytes), disk_read, disk_write, network_in, network_out (bytes per
+/// second). Nodes account for what they were given capacities of (docs/schedulers.md).
+using TaskDemand = schedulers::Resources;
 
 template <class T, class Chain = detail::Erased<T>>
 class Dataset {
@@ -113,6 +119,26 @@ class Dataset {
     using Node = detail::Union<Chain, Other>;
     return Dataset<T, Node>(graph_, detail::Lineage::joined(lineage_, other.lineage(), detail::operator_name("union_with", where)),
                             Node{chain_, other.chain(), static_cast<std::uint32_t>(lineage_.branches.size())});
+  }
+
+  // ---- for schedulers ---------------------------------------------------------------------------------------------
+
+  /// The same records. Each task of the stage that computes them takes at least that much of its node: `lines.demand({.cpu = 2,
+  /// .memory = 1e9})`. What is not named stays as the job's `--demand` has it. A stage reaches from one shuffle to the next; of
+  /// several demands within it the largest of each resource holds. Amounts that are negative or not finite throw
+  /// std::invalid_argument.
+  Dataset demand(const TaskDemand& amounts) const {
+    if (!schedulers::valid(amounts)) throw std::invalid_argument("demand: the amounts must be finite and not negative");
+    return hinted({.demand = amounts});
+  }
+
+  /// The same records. A task of the stage that computes them takes about that long on a node of normal speed, and writes about
+  /// `output_ratio` bytes for each byte that it reads (0: not known). Schedulers go by it until tasks have finished; results do not
+  /// depend on it. Values that are negative or not finite throw std::invalid_argument.
+  Dataset estimate(std::chrono::nanoseconds duration, double output_ratio = 0) const {
+    if (duration < std::chrono::nanoseconds(0) || !(output_ratio >= 0 && output_ratio <= 1e9))
+      throw std::invalid_argument("estimate: the duration and the ratio must be finite and not negative");
+    return hinted({.duration = duration, .output_ratio = output_ratio});
   }
 
   // ---- by key -----------------------------------------------------------------------------------------------------
@@ -311,6 +337,12 @@ class Dataset {
   const Chain& chain() const { return chain_; }
 
  private:
+  Dataset hinted(const detail::StageHints& hints) const {
+    Dataset same = *this;
+    same.lineage_.hints.take_larger(hints);
+    return same;
+  }
+
   template <class Node>
   auto narrow(std::string_view what, const Where& where, Node node) const {
     return Dataset<typename Node::Record, Node>(

@@ -65,6 +65,8 @@ Result<void> Core::Impl::on(PlanExtended event) {
   for (const auto& stage : event.part.stages) {
     if (!schedulers::valid(stage.demand))
       return fail(Code::invalid_argument, fmt::format("{}: its demand is not a number of resources", stage.name));
+    if (stage.estimated_task_duration < Time(0) || !(stage.estimated_output_ratio >= 0 && stage.estimated_output_ratio <= 1e300))
+      return fail(Code::invalid_argument, fmt::format("{}: its estimates must be finite and not negative", stage.name));
   }
   const ActionId action = event.part.action;
   job->seen_actions.insert(action);
@@ -90,6 +92,7 @@ void Core::Impl::add_stage(JobRecord& job, plan::Stage stage) {
   info.demand = stage.demand == schedulers::Resources() ? job.info->demand : stage.demand;
   if (info.demand.cpu == 0) info.demand.cpu = job.info->demand.cpu;
   if (stage.estimated_task_duration > Time(0)) info.estimated_duration = stage.estimated_task_duration;
+  info.estimated_output_ratio = stage.estimated_output_ratio;
   info.parents = inputs_of(stage);
   info.reads_shuffle = !info.parents.empty();
   info.writes_shuffle = stage.output == plan::OutputKind::shuffle;

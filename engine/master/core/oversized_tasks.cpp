@@ -50,7 +50,8 @@ std::optional<Error> OversizedTasks::refusal(const JobRecord& job) const {
       least = lacks;
     }
     return Error(Code::resource_exhausted,
-                 fmt::format("{}: each task wants {}; the largest worker, {}, has {}; lower --demand or add a larger worker",
+                 fmt::format("{}: each task wants {}; the largest worker, {}, has {}; lower --demand, or the stage's own demand, "
+                             "or add a larger worker",
                              stage.title(), to_string(demand), context_.node_name(largest->id), to_string(largest->capacity)));
   }
   return std::nullopt;

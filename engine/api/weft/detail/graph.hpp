@@ -49,6 +49,16 @@ struct Origin {
   std::vector<std::uint32_t> splittable;  // see plan::Branch
 };
 
+/// What a program says of each task of a stage (Dataset::demand, Dataset::estimate). Nothing of it changes results.
+struct StageHints {
+  schedulers::Resources demand{};  // zero: the job's
+  schedulers::Time duration{0};    // zero: not said, as below
+  double output_ratio = 0;         // bytes that it writes for each byte that it reads
+
+  /// For operators that work in one stage: the larger of each.
+  void take_larger(const StageHints& other);
+};
+
 /// How a dataset comes about since the last shuffle: the branches (several after a union), the fused operators, and a hash of all
 /// that.
 struct Lineage {
@@ -58,6 +68,7 @@ struct Lineage {
   /// Set while the records are pairs that lie in the partition of their key's hash, one partition per task: the number of
   /// partitions as HashPartitions::count has it. Operators that need equal keys together then work where the records are.
   std::optional<std::uint32_t> hashed;
+  StageHints hints{};
 
   /// One more operator; `type` tells what its code depends on. It may change the keys.
   Lineage then(std::string name, std::string_view type) const;
