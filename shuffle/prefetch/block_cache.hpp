@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "shuffle/prefetch/evictions.hpp"
+#include "shuffle/prefetch/block_mover.hpp"
 
 namespace weft::shuffle {
 
@@ -23,7 +23,7 @@ class BlockCache {
   std::uint64_t next_file_bytes() const { return files_.back()->memory_bytes(); }
   std::uint64_t bytes_in_files() const {
     std::uint64_t sum = 0;
-    for (const Evictions::FilePtr& file : files_) sum += file->memory_bytes();
+    for (const BlockMover::FilePtr& file : files_) sum += file->memory_bytes();
     return sum;
   }
   bool has(const MapAttempt& map) const {
@@ -31,7 +31,7 @@ class BlockCache {
       return std::find(held->maps.begin(), held->maps.end(), map) != held->maps.end();
     };
     return std::any_of(in_memory_.begin(), in_memory_.end(), holds) || std::any_of(leaving_.begin(), leaving_.end(), holds) ||
-           std::any_of(files_.begin(), files_.end(), [&](const Evictions::FilePtr& file) { return file->has(map); });
+           std::any_of(files_.begin(), files_.end(), [&](const BlockMover::FilePtr& file) { return file->has(map); });
   }
   /// Whether that move, by the number it was given, still counts.
   bool moving(std::uint64_t move) const { return move_ == move; }
@@ -45,7 +45,7 @@ class BlockCache {
     return leaving_;
   }
   /// It is written.
-  void left(Evictions::FilePtr file) {
+  void left(BlockMover::FilePtr file) {
     leaving_.clear();
     files_.push_back(std::move(file));
   }
@@ -57,7 +57,7 @@ class BlockCache {
   }
 
   /// The next file to be read, by that move from now on.
-  const Evictions::FilePtr& bring_back(std::uint64_t move) {
+  const BlockMover::FilePtr& bring_back(std::uint64_t move) {
     move_ = move;
     returning_ = true;
     return files_.back();
@@ -82,7 +82,7 @@ class BlockCache {
 
  private:
   std::vector<HeldPtr> in_memory_, leaving_;
-  std::vector<Evictions::FilePtr> files_;
+  std::vector<BlockMover::FilePtr> files_;
   bool returning_ = false;  // the last of the files
   std::uint64_t move_ = 0;  // under way
 };

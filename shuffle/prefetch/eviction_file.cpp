@@ -4,11 +4,13 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <lz4.h>
 #include <unistd.h>
 
+#include "base/fd.hpp"
 #include "base/file.hpp"
 #include "base/unlinked_file.hpp"
 
@@ -21,10 +23,17 @@ constexpr std::size_t kLeastToCompress = 512;
 /// LZ4 gives up early when the result would be larger than this.
 std::size_t most_compressed(std::size_t raw) { return raw - raw / 8; }
 
-}  // namespace
+/// An extent in a file.
+struct Piece {
+  std::uint32_t map = 0;  // position in `maps`
+  std::uint32_t records = 0;
+  std::uint64_t length = 0;  // of the extent
+  std::uint64_t stored = 0;  // in the file; the same unless compressed
+  std::uint32_t crc32c = 0;  // of the extent's bytes
+};
 
 /// Gathers what is written.
-class EvictionFile::Writer {
+class Writer {
  public:
   explicit Writer(int fd) : fd_(fd), buffer_(kBufferBytes) {}
 
@@ -59,7 +68,7 @@ class EvictionFile::Writer {
 };
 
 /// Reads from the front to the back.
-class EvictionFile::Reader {
+class Reader {
  public:
   explicit Reader(int fd) : fd_(fd) {}
 
@@ -106,29 +115,43 @@ class EvictionFile::Reader {
   std::uint64_t offset_ = 0;
 };
 
-Result<std::unique_ptr<EvictionFile>> EvictionFile::write(const std::string& directory, std::span<const HeldPtr> blocks) {
-  std::unique_ptr<EvictionFile> made(new EvictionFile());
-  WEFT_ASSIGN(made->file_, unlinked_file(directory));
-  Writer writer(made->file_.get());
+class UnnamedFile final : public EvictionFile {
+ public:
+  explicit UnnamedFile(Fd file) : file_(std::move(file)) {}
+  Result<void> fill(std::span<const HeldPtr> blocks);
+  Result<std::vector<HeldPtr>> read(std::shared_ptr<const SegmentRoom> room) const override;
+  bool has(const MapAttempt& map) const override;
+
+ private:
+  struct Blocks {
+    std::vector<MapAttempt> maps;
+    std::vector<Piece> pieces;  // as they follow each other in the file
+  };
+
+  const Fd file_;
+  std::vector<Blocks> blocks_;
+};
+
+Result<void> UnnamedFile::fill(std::span<const HeldPtr> blocks) {
+  Writer writer(file_.get());
   for (const HeldPtr& held : blocks) {
     Fd copy(::fcntl(held->blocks.fd.get(), F_DUPFD_CLOEXEC, 0));
     if (!copy.valid()) return fail(errno_error("opening prefetched blocks", errno));
     WEFT_ASSIGN(const auto segment, Segment::open(std::move(copy)));
-    Blocks& written = made->blocks_.emplace_back(Blocks{held->maps, {}});
+    Blocks& written = blocks_.emplace_back(Blocks{held->maps, {}});
     for (std::uint32_t map = 0; map < segment->partitions(); ++map) {
       for (const Extent& extent : segment->extents(map)) {
         WEFT_ASSIGN(const std::uint64_t stored, writer.store(segment->bytes(extent)));
         written.pieces.push_back({map, extent.records, extent.length, stored, extent.crc32c});
-        made->file_bytes_ += stored;
+        file_bytes_ += stored;
       }
     }
-    made->memory_bytes_ += held->blocks.size;
+    memory_bytes_ += held->blocks.size;
   }
-  WEFT_TRY(writer.flush());
-  return made;
+  return writer.flush();
 }
 
-Result<std::vector<HeldPtr>> EvictionFile::read(std::shared_ptr<const SegmentRoom> room) const {
+Result<std::vector<HeldPtr>> UnnamedFile::read(std::shared_ptr<const SegmentRoom> room) const {
   std::vector<HeldPtr> all;
   Reader reader(file_.get());
   for (const Blocks& blocks : blocks_) {
@@ -144,10 +167,19 @@ Result<std::vector<HeldPtr>> EvictionFile::read(std::shared_ptr<const SegmentRoo
   return all;
 }
 
-bool EvictionFile::has(const MapAttempt& map) const {
+bool UnnamedFile::has(const MapAttempt& map) const {
   return std::any_of(blocks_.begin(), blocks_.end(), [&](const Blocks& blocks) {
     return std::find(blocks.maps.begin(), blocks.maps.end(), map) != blocks.maps.end();
   });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EvictionFile>> EvictionFile::write(const std::string& directory, std::span<const HeldPtr> blocks) {
+  WEFT_ASSIGN(Fd file, unlinked_file(directory));
+  auto made = std::make_unique<UnnamedFile>(std::move(file));
+  WEFT_TRY(made->fill(blocks));
+  return made;
 }
 
 }  // namespace weft::shuffle

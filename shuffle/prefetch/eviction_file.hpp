@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.hpp"
 #include "base/result.hpp"
 #include "shuffle/segment/segment.hpp"
 #include "shuffle/store/store.hpp"
@@ -32,33 +31,18 @@ class EvictionFile {
  public:
   /// Writes the blocks to a file in `directory`. resource_exhausted or io when the disk does not take them.
   static Result<std::unique_ptr<EvictionFile>> write(const std::string& directory, std::span<const HeldPtr> blocks);
+  virtual ~EvictionFile() = default;
 
   /// The blocks again, in fresh memory that `room` stands for. corrupt: the file is not what was written.
-  Result<std::vector<HeldPtr>> read(std::shared_ptr<const SegmentRoom> room) const;
-  bool has(const MapAttempt& map) const;
+  virtual Result<std::vector<HeldPtr>> read(std::shared_ptr<const SegmentRoom> room) const = 0;
+  virtual bool has(const MapAttempt& map) const = 0;
   /// What the blocks took of memory, and take again at most.
   std::uint64_t memory_bytes() const { return memory_bytes_; }
   std::uint64_t file_bytes() const { return file_bytes_; }
 
- private:
-  struct Piece {
-    std::uint32_t map = 0;  // position in `maps`
-    std::uint32_t records = 0;
-    std::uint64_t length = 0;  // of the extent
-    std::uint64_t stored = 0;  // in the file; the same unless compressed
-    std::uint32_t crc32c = 0;  // of the extent's bytes
-  };
-  struct Blocks {
-    std::vector<MapAttempt> maps;
-    std::vector<Piece> pieces;  // as they follow each other in the file
-  };
-  class Reader;
-  class Writer;
-
+ protected:
   EvictionFile() = default;
 
-  Fd file_;
-  std::vector<Blocks> blocks_;
   std::uint64_t memory_bytes_ = 0, file_bytes_ = 0;
 };
 

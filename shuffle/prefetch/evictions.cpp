@@ -6,7 +6,7 @@
 
 namespace weft::shuffle {
 
-void Evictions::write(std::vector<HeldPtr> blocks, Written done) {
+void Evictions::write(std::vector<HeldPtr> blocks, BlockMover::Written done) {
   std::uint64_t bytes = 0;
   for (const HeldPtr& held : blocks) bytes += held->blocks.size;
   if (bytes > most_ - std::min(most_, counts_->held.load())) {
@@ -40,7 +40,7 @@ void Evictions::write(std::vector<HeldPtr> blocks, Written done) {
   });
 }
 
-void Evictions::read(FilePtr file, std::shared_ptr<const SegmentRoom> room, Read done) {
+void Evictions::read(FilePtr file, std::shared_ptr<const SegmentRoom> room, BlockMover::Read done) {
   background_.post([&reactor = reactor_, alive = std::weak_ptr(alive_), file = std::move(file), room = std::move(room),
                     done = std::move(done)]() mutable {
     auto blocks = file->read(std::move(room));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/rpc/rpc.hpp"
-#include "shuffle/prefetch/eviction_file.hpp"
+#include "shuffle/prefetch/block_mover.hpp"
 
 namespace weft::shuffle {
 
@@ -21,14 +21,10 @@ class Evictions {
   Evictions(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory, std::uint64_t disk_bytes)
       : reactor_(reactor), background_(background), directory_(std::move(directory)), most_(disk_bytes) {}
 
-  /// Keeps what it counts until it goes.
-  using FilePtr = std::shared_ptr<const EvictionFile>;
-  using Written = std::function<void(Result<FilePtr>)>;
-  /// resource_exhausted: there is too much in files already, or on the disk. The memory is free when the last holder of the blocks
-  /// lets go, this object not being one any more when `done` is called.
-  void write(std::vector<HeldPtr> blocks, Written done);
-  using Read = std::function<void(Result<std::vector<HeldPtr>>)>;
-  void read(FilePtr file, std::shared_ptr<const SegmentRoom> room, Read done);
+  /// See BlockMover.
+  using FilePtr = BlockMover::FilePtr;
+  void write(std::vector<HeldPtr> blocks, BlockMover::Written done);
+  void read(FilePtr file, std::shared_ptr<const SegmentRoom> room, BlockMover::Read done);
 
   /// Of blocks in files, or on their way there; and what the files take.
   std::uint64_t held_bytes() const { return counts_->held.load(); }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "shuffle/prefetch/evictions.hpp"
 #include "shuffle/prefetch/prefetch_impl.hpp"
 
 namespace weft::shuffle {
@@ -54,7 +55,7 @@ void Prefetcher::Impl::offer(JobId job, ShuffleId shuffle, const std::vector<Rem
     fresh_at[output.address].push_back(output.map);
   }
   for (auto& [address, maps] : fresh_at)
-    same_host_.find_out(address, [weak = weak_from_this(), key, address = address, maps = std::move(maps)](bool same_host) {
+    mover_->find_out(address, [weak = weak_from_this(), key, address = address, maps = std::move(maps)](bool same_host) {
       const auto self = weak.lock();
       if (self && !self->closed_) self->found_out(key, address, maps, same_host);
     });
@@ -109,12 +110,12 @@ void Prefetcher::Impl::drop(JobId job) {
 
 void Prefetcher::Impl::forget(const std::string& address, const Error& why) {
   expected_.pass_over(address);
-  fetcher_->forget(address, why);
+  mover_->forget(address, why);
 }
 
 PrefetcherState Prefetcher::Impl::state() const {
   PrefetcherState stats = stats_;
-  if (evictions_) stats.file_bytes = evictions_->file_bytes();
+  if (mover_) stats.file_bytes = mover_->file_bytes();
   return stats;
 }
 
@@ -134,8 +135,7 @@ void Prefetcher::Impl::count(JobId job, std::uint64_t PrefetchStats::*what, std:
 
 void Prefetcher::Impl::shutdown() {
   closed_ = true;
-  fetcher_.reset();
-  evictions_.reset();
+  mover_.reset();
   expected_.shuffles().clear();
 }
 
@@ -186,7 +186,7 @@ void Prefetcher::Impl::fetch(const Candidate& what, std::size_t count) {
   ++partition.flights;
   ++flights_;
   auto maps = request.maps;
-  fetcher_->fetch(std::move(request), [weak = weak_from_this(), what, maps = std::move(maps)](FetchOutcome outcome) mutable {
+  mover_->fetch(std::move(request), [weak = weak_from_this(), what, maps = std::move(maps)](FetchOutcome outcome) mutable {
     const auto self = weak.lock();
     if (self && !self->closed_) self->fetched(what, std::move(maps), std::move(outcome));
   });
@@ -217,7 +217,7 @@ void Prefetcher::Impl::fetched(const Candidate& what, std::vector<MapAttempt> ma
 void Prefetcher::Impl::keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps,
                             SealedSegment blocks) {
   count(what.job, &PrefetchStats::prefetched_bytes, blocks.size);
-  auto room = std::make_shared<const SegmentRoom>(store_.reserve_exactly(what.job, blocks.size));
+  auto room = std::make_shared<const SegmentRoom>(rooms_.reserve_exactly(what.job, blocks.size));
   starved_ = room->bytes() == 0;
   if (starved_ || !make_room(&what, blocks.size)) return count(what.job, &PrefetchStats::wasted_bytes, blocks.size);
   partition.unread += blocks.size;
@@ -239,8 +239,34 @@ void Prefetcher::Impl::give_up(const Key& key, std::uint32_t number, ExpectedPar
   answer(key.first, partition);
 }
 
-Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, PrefetchOptions options)
-    : impl_(std::make_shared<Impl>(reactor, background, store, same_host, std::move(options))) {}
+namespace {
+
+/// A worker's.
+class WorkerMover final : public BlockMover {
+ public:
+  WorkerMover(rpc::Reactor& reactor, rpc::Reactor& background, const Store& store, SameHost& same_host, const PrefetchOptions& options)
+      : same_host_(same_host), fetcher_(reactor, options.fetch), evictions_(reactor, background, store.directory(), options.disk_bytes) {}
+  void find_out(const std::string& address, std::function<void(bool)> done) override { same_host_.find_out(address, std::move(done)); }
+  void fetch(FetchRequest request, FetchDone done) override { fetcher_.fetch(std::move(request), std::move(done)); }
+  void forget(const std::string& address, const Error& why) override { fetcher_.forget(address, why); }
+  void write(std::vector<HeldPtr> blocks, Written done) override { evictions_.write(std::move(blocks), std::move(done)); }
+  void read(FilePtr file, std::shared_ptr<const SegmentRoom> room, Read done) override {
+    evictions_.read(std::move(file), std::move(room), std::move(done));
+  }
+  std::uint64_t file_bytes() const override { return evictions_.file_bytes(); }
+
+ private:
+  SameHost& same_host_;
+  BlockFetcher fetcher_;
+  Evictions evictions_;
+};
+
+}  // namespace
+
+Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, const PrefetchOptions& options)
+    : Prefetcher(std::make_unique<WorkerMover>(reactor, background, store, same_host, options), store, options) {}
+Prefetcher::Prefetcher(std::unique_ptr<BlockMover> mover, RoomGiver& rooms, const PrefetchOptions& options)
+    : impl_(std::make_shared<Impl>(std::move(mover), rooms, options)) {}
 Prefetcher::~Prefetcher() { impl_->shutdown(); }
 void Prefetcher::expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
   impl_->expect(job, shuffle, partitions);

@@ -13,10 +13,9 @@
 
 #include "base/ids.hpp"
 #include "base/rpc/rpc.hpp"
-#include "shuffle/prefetch/eviction_file.hpp"
+#include "shuffle/prefetch/block_mover.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 #include "shuffle/store/store.hpp"
-#include "shuffle/transfer/block_fetcher.hpp"
 #include "shuffle/transfer/block_server.hpp"
 #include "shuffle/transfer/same_host.hpp"
 
@@ -52,7 +51,9 @@ class Prefetcher {
  public:
   /// What workers of the same host have is not prefetched: tasks map it. `same_host` outlives this object, `store` also what was
   /// posted to the reactors. What waits for the disk runs on `background`; files lie in the store's directory.
-  Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, PrefetchOptions options);
+  Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, const PrefetchOptions& options);
+  /// Over whatever moves the blocks. `rooms` outlives this object and what it gave.
+  Prefetcher(std::unique_ptr<BlockMover> mover, RoomGiver& rooms, const PrefetchOptions& options);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;

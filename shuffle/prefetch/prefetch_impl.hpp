@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "shuffle/prefetch/evictions.hpp"
+#include "shuffle/prefetch/block_mover.hpp"
 #include "shuffle/prefetch/expected.hpp"
 #include "shuffle/prefetch/prefetch.hpp"
 
@@ -19,13 +19,8 @@ namespace weft::shuffle {
 /// Reactor thread.
 class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, PrefetchOptions options)
-      : store_(store),
-        same_host_(same_host),
-        options_(std::move(options)),
-        fetcher_(std::in_place, reactor, options_.fetch),
-        evictions_(std::in_place, reactor, background, store.directory(), options_.disk_bytes),
-        expected_(options_) {}
+  Impl(std::unique_ptr<BlockMover> mover, RoomGiver& rooms, PrefetchOptions options)
+      : rooms_(rooms), options_(std::move(options)), mover_(std::move(mover)), expected_(options_) {}
 
   // As Prefetcher has them.
   void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
@@ -66,7 +61,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   /// All that is in memory of it goes to a file.
   void evict(const Key& key, std::uint32_t number);
   void left(const Key& key, std::uint32_t number, ExpectedPartition& partition, std::uint64_t bytes,
-            Result<Evictions::FilePtr> file);
+            Result<BlockMover::FilePtr> file);
   /// What is on its way to a file is still in memory, and stays there.
   void stay(ExpectedPartition& partition);
   /// What is deferred leaves memory, once it has come.
@@ -78,12 +73,10 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void bring_back_taken(const Key& key, std::uint32_t number, ExpectedPartition& partition);
   void bring_back_all_taken();
 
-  Store& store_;
-  SameHost& same_host_;
+  RoomGiver& rooms_;
   const PrefetchOptions options_;
   const Log log_{"prefetch"};
-  std::optional<BlockFetcher> fetcher_;  // calls nothing back once it is gone
-  std::optional<Evictions> evictions_;   // likewise
+  std::unique_ptr<BlockMover> mover_;  // calls nothing back once it is gone
   Expected expected_;
   std::uint32_t flights_ = 0;          // fetches under way, and files that are read back
   std::uint32_t leaving_ = 0;          // files that are written

@@ -32,7 +32,7 @@ void Prefetcher::Impl::evict(const Key& key, std::uint32_t number) {
   stats_.held_segments -= cache.in_memory().size();
   const std::uint64_t move = ++moves_;
   ++leaving_;
-  evictions_->write(cache.leave(move), [this, key, number, move, bytes](Result<Evictions::FilePtr> file) {
+  mover_->write(cache.leave(move), [this, key, number, move, bytes](Result<BlockMover::FilePtr> file) {
     --leaving_;
     starved_ = false;
     if (ExpectedPartition* partition = expected_.find(key, number); partition != nullptr && partition->cache.moving(move))
@@ -43,7 +43,7 @@ void Prefetcher::Impl::evict(const Key& key, std::uint32_t number) {
 }
 
 void Prefetcher::Impl::left(const Key& key, std::uint32_t number, ExpectedPartition& partition, std::uint64_t bytes,
-                            Result<Evictions::FilePtr> file) {
+                            Result<BlockMover::FilePtr> file) {
   if (file) {
     ++stats_.evictions;
     count(key.first, &PrefetchStats::evicted_bytes, bytes);
@@ -81,14 +81,14 @@ void Prefetcher::Impl::settle(const Key& key, std::uint32_t number) {
 bool Prefetcher::Impl::bring_back(const Candidate& what) {
   BlockCache& cache = partition_of(what).cache;
   const std::uint64_t bytes = cache.next_file_bytes();
-  auto room = std::make_shared<const SegmentRoom>(store_.reserve_exactly(what.job, bytes));
+  auto room = std::make_shared<const SegmentRoom>(rooms_.reserve_exactly(what.job, bytes));
   starved_ = room->bytes() < bytes;
   if (starved_) return false;
   expected_.unlist(what.key(), what.partition);
   const std::uint64_t move = ++moves_;
   ++flights_;
   returning_bytes_ += bytes;
-  evictions_->read(cache.bring_back(move), std::move(room), [this, what, move, bytes](Result<std::vector<HeldPtr>> blocks) {
+  mover_->read(cache.bring_back(move), std::move(room), [this, what, move, bytes](Result<std::vector<HeldPtr>> blocks) {
     --flights_;
     returning_bytes_ -= bytes;
     ExpectedPartition* partition = expected_.find(what.key(), what.partition);

@@ -15,15 +15,13 @@
 #include <unistd.h>
 
 #include "base/log.hpp"
-#include "shuffle/store/eviction_order.hpp"
-#include "shuffle/store/reservations.hpp"
 #include "shuffle/store/store_directory.hpp"
+#include "shuffle/store/store_memory.hpp"
 
 namespace weft::shuffle {
 namespace {
 
 using SegmentPtr = std::shared_ptr<const Segment>;
-constexpr std::uint64_t kSmallestRoom = 64u << 10;
 
 /// Segments held open at most: half of what the process may open, the soft limit being raised to the hard one.
 std::size_t descriptor_budget() {
@@ -47,11 +45,9 @@ class MemoryFirstStore final : public Store {
   MemoryFirstStore(std::string directory, Fd lock, std::uint64_t budget, std::uint32_t writers)
       : directory_(std::move(directory)),
         lock_(std::move(lock)),
-        budget_(budget),
-        writers_(std::max<std::uint32_t>(writers, 1)),
         max_open_(descriptor_budget()),
         pages_(std::make_shared<PagePool>(budget)),
-        memory_order_(budget) {
+        memory_(budget, writers) {
     evictor_ = std::thread([this] { evict_loop(); });
   }
   ~MemoryFirstStore() override {
@@ -66,20 +62,19 @@ class MemoryFirstStore final : public Store {
 
   SegmentRoom reserve(JobId job, ShuffleId shuffle) override {
     const std::lock_guard guard(mutex_);
-    const std::uint64_t likely = reservations_.likely_segment(job, shuffle);  // better not begun in memory than moved halfway
-    const std::uint64_t wanted = std::max(likely, left() / (2 * std::uint64_t{writers_}));
-    if (wanted <= left() && wanted >= kSmallestRoom) return set_aside(job, wanted, false);
-    return reserve_of_others(job, likely);
+    const StoreMemory::Grant grant = memory_.reserve(job, shuffle);
+    if (grant.others_go) wake_.notify_one();
+    return room_of(job, grant);
   }
 
   SegmentRoom reserve_exactly(JobId job, std::uint64_t bytes) override {
     const std::lock_guard guard(mutex_);
-    return bytes <= left() ? set_aside(job, bytes, false) : SegmentRoom();
+    return room_of(job, memory_.reserve_exactly(job, bytes));
   }
 
   bool prefers_disk() const override {
     const std::lock_guard guard(mutex_);
-    return stats_.memory_bytes >= budget_ - budget_ / 8;
+    return memory_.bytes() >= memory_.budget() - memory_.budget() / 8;
   }
   const std::string& directory() const override { return directory_; }
   const std::shared_ptr<PagePool>& pages() const override { return pages_; }
@@ -90,7 +85,7 @@ class MemoryFirstStore final : public Store {
     std::unique_lock lock(mutex_);
     // Many tiny segments come faster than files can be made for them; beyond this the process would run out of descriptors.
     room_.wait_for(lock, std::chrono::seconds(2), [this] { return open_count() < max_open_ + max_open_ / 4 || eviction_error_; });
-    if (eviction_error_ && memory && stats_.memory_bytes + segment->size() > budget_ + budget_ / 4)
+    if (eviction_error_ && memory && memory_.bytes() + segment->size() > memory_.budget() + memory_.budget() / 4)
       return fail(Error(*eviction_error_).wrap(Code::resource_exhausted, "the shuffle memory is full and cannot be moved to disk"));
     const auto [place, fresh] = entries_.try_emplace(key);
     if (!fresh) return fail(Code::already_exists, "map output " + std::to_string(key.map) + " is committed twice by one attempt");
@@ -98,13 +93,12 @@ class MemoryFirstStore final : public Store {
     entry =
         Entry{.segment = std::move(segment), .cached = {}, .path = {}, .size = 0, .sequence = next_sequence_++, .memory = memory};
     entry.size = entry.segment->size();
-    if (memory)
-      memory_order_.add(key, entry.size);
-    else
+    memory_.came(key, entry.size, memory);
+    if (!memory) {
       disk_order_.emplace(entry.sequence, key);
+      stats_.disk_bytes += entry.size;
+    }
     ++stats_.segments;
-    reservations_.segment_came(key.job, key.shuffle, entry.size);
-    (memory ? stats_.memory_bytes : stats_.disk_bytes) += entry.size;
     if (pressed()) {
       eviction_error_.reset();  // try again
       wake_.notify_one();
@@ -146,7 +140,8 @@ class MemoryFirstStore final : public Store {
   StoreStats stats() const override {
     const std::lock_guard guard(mutex_);
     StoreStats stats = stats_;
-    stats.reserved_bytes = reservations_.bytes();
+    stats.memory_bytes = memory_.bytes();
+    stats.reserved_bytes = memory_.reserved();
     return stats;
   }
 
@@ -172,46 +167,24 @@ class MemoryFirstStore final : public Store {
     if (!entry.path.empty()) ::unlink(entry.path.c_str());
   }
 
-  std::uint64_t left() const {
-    const std::uint64_t taken = stats_.memory_bytes + reservations_.bytes();
-    return budget_ > taken ? budget_ - taken : 0;
-  }
-
-  SegmentRoom set_aside(JobId job, std::uint64_t bytes, bool others_go) {
-    reservations_.add(job, bytes, others_go);
-    return {*this, job, bytes, others_go};
-  }
-
-  /// For a small job: what large ones have makes way.
-  SegmentRoom reserve_of_others(JobId job, std::uint64_t likely) {
-    const std::uint64_t share = memory_order_.small_bytes() / (2 * std::uint64_t{writers_});
-    const std::uint64_t wanted = std::max(likely > 0 ? likely : share, kSmallestRoom);
-    if (!memory_order_.is_small(job, reservations_.bytes_of(job) + wanted)) return {};
-    if (memory_order_.large_bytes() < reservations_.overdrawn() + wanted) return {};
-    SegmentRoom room = set_aside(job, wanted, true);
-    wake_.notify_one();
-    return room;
+  SegmentRoom room_of(JobId job, const StoreMemory::Grant& grant) {
+    return grant.bytes > 0 ? SegmentRoom(*this, job, grant.bytes, grant.others_go) : SegmentRoom();
   }
 
   void give_back(JobId job, std::uint64_t bytes, bool others_go) override {
     const std::lock_guard guard(mutex_);
-    reservations_.remove(job, bytes, others_go);
-  }
-
-  void leave_order(const SegmentKey& key, const Entry& entry) {
-    if (entry.memory)
-      memory_order_.remove(key, entry.size);
-    else
-      disk_order_.erase(entry.sequence);
+    memory_.give_back(job, bytes, others_go);
   }
 
   /// Its memory is given back by the evictor.
   std::map<SegmentKey, Entry>::iterator remove(std::map<SegmentKey, Entry>::iterator place) {
     Entry& entry = place->second;
     --stats_.segments;
-    reservations_.segment_went(place->first.job, place->first.shuffle, entry.size);
-    (entry.memory ? stats_.memory_bytes : stats_.disk_bytes) -= entry.size;
-    leave_order(place->first, entry);
+    memory_.went(place->first, entry.size, entry.memory);
+    if (!entry.memory) {
+      stats_.disk_bytes -= entry.size;
+      disk_order_.erase(entry.sequence);
+    }
     remove_file(entry);
     if (entry.segment) graveyard_.push_back(std::move(entry.segment));
     return entries_.erase(place);
@@ -226,15 +199,9 @@ class MemoryFirstStore final : public Store {
     room_.notify_all();
   }
 
-  std::size_t open_count() const { return memory_order_.size() + disk_order_.size(); }
+  std::size_t open_count() const { return memory_.segments() + disk_order_.size(); }
   bool too_many_open() const { return open_count() > max_open_; }
-  bool over_budget() const {
-    if (memory_order_.size() == 0) return false;
-    if (stats_.memory_bytes > budget_) return true;
-    return reservations_.overdrawn() > 0 && stats_.memory_bytes + reservations_.bytes() > budget_ &&
-           !memory_order_.is_small(memory_order_.next().job);
-  }
-  bool pressed() const { return over_budget() || too_many_open(); }
+  bool pressed() const { return memory_.over_budget() || too_many_open(); }
 
   /// Writing gigabytes and giving back their pages takes time that neither the committing nor the releasing thread should spend.
   void evict_loop() {
@@ -255,8 +222,8 @@ class MemoryFirstStore final : public Store {
   }
 
   Victim choose() const {
-    const bool from_memory = over_budget() || disk_order_.empty();
-    const SegmentKey& key = from_memory ? memory_order_.next() : disk_order_.begin()->second;
+    const bool from_memory = memory_.over_budget() || disk_order_.empty();
+    const SegmentKey& key = from_memory ? memory_.next() : disk_order_.begin()->second;
     const Entry& entry = entries_.at(key);
     return {key, entry.sequence, entry.segment, too_many_open() ? Move::close : Move::to_disk};
   }
@@ -286,11 +253,12 @@ class MemoryFirstStore final : public Store {
   }
 
   void adopt(Entry& entry, Entry moved, const Victim& victim) {
-    leave_order(victim.key, entry);
     if (entry.memory) {
-      stats_.memory_bytes -= entry.size;
+      memory_.moved(victim.key, entry.size);
       stats_.disk_bytes += entry.size;
       stats_.evicted_bytes += entry.size;
+    } else {
+      disk_order_.erase(entry.sequence);
     }
     if (moved.segment) disk_order_.emplace(entry.sequence, victim.key);
     entry.memory = false;
@@ -315,8 +283,6 @@ class MemoryFirstStore final : public Store {
 
   const std::string directory_;
   const Fd lock_;
-  const std::uint64_t budget_;
-  const std::uint32_t writers_;
   const std::size_t max_open_;
   const std::shared_ptr<PagePool> pages_;
   const Log log_{"shuffle"};
@@ -324,9 +290,8 @@ class MemoryFirstStore final : public Store {
   std::condition_variable wake_;  // the evictor has something to do
   std::condition_variable room_;  // it has done something
   std::map<SegmentKey, Entry> entries_;
-  EvictionOrder memory_order_;                      // of those in memory
+  StoreMemory memory_;                              // of those in memory
   std::map<std::uint64_t, SegmentKey> disk_order_;  // open files by age
-  Reservations reservations_;
   std::vector<SegmentPtr> graveyard_;
   StoreStats stats_;
   std::optional<Error> eviction_error_;

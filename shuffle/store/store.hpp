@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "shuffle/segment/segment.hpp"
+#include "shuffle/store/segment_room.hpp"
 
 namespace weft::shuffle {
 
@@ -37,51 +37,17 @@ struct StoreStats {
   std::uint64_t evicted_bytes = 0;  // since start
 };
 
-class Store;
-
-/// Memory set aside for one segment while it is written. Given back when destroyed: after put(), or when nothing comes of it.
-class SegmentRoom {
- public:
-  SegmentRoom() = default;
-  /// `others_go`: it was given before there was room, for others' segments make way.
-  SegmentRoom(Store& store, JobId job, std::uint64_t bytes, bool others_go = false)
-      : store_(&store), job_(job), bytes_(bytes), others_go_(others_go) {}
-  SegmentRoom(SegmentRoom&& other) noexcept { swap(other); }
-  SegmentRoom& operator=(SegmentRoom&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~SegmentRoom();
-  /// 0: write to disk from the start.
-  std::uint64_t bytes() const { return bytes_; }
-
- private:
-  void swap(SegmentRoom& other) noexcept {
-    std::swap(store_, other.store_);
-    std::swap(job_, other.job_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(others_go_, other.others_go_);
-  }
-
-  Store* store_ = nullptr;
-  JobId job_;
-  std::uint64_t bytes_ = 0;
-  bool others_go_ = false;
-};
-
 /// Any thread.
-class Store {
+class Store : public RoomGiver {
  public:
   /// `directory` is created; leftovers of an earlier store in it are removed. `writers`: segments that are written at a time.
   static Result<std::unique_ptr<Store>> open(std::string directory, std::uint64_t memory_budget, std::uint32_t writers = 1);
-  virtual ~Store() = default;  // removes its files
+  ~Store() override = default;  // removes its files
 
   /// Memory for the next segment of a shuffle: what its segments took so far, or a writer's share of what is left. What is set
   /// aside and what is stored never exceed the budget together, but for this: a job with less than a sixteenth of the budget gets
   /// its room also from a full store, and segments of larger jobs are moved to disk for it. The store must outlive the room.
   virtual SegmentRoom reserve(JobId job, ShuffleId shuffle) = 0;
-  /// Memory for something of that size of the job which is no segment of the store's; none when there is not so much left.
-  virtual SegmentRoom reserve_exactly(JobId job, std::uint64_t bytes) = 0;
   /// True when putting a segment may have to wait for others to be moved to disk.
   virtual bool prefers_disk() const = 0;
   virtual const std::string& directory() const = 0;
@@ -94,14 +60,6 @@ class Store {
   virtual void release(JobId job, ShuffleId shuffle) = 0;
   virtual void release(JobId job) = 0;
   virtual StoreStats stats() const = 0;
-
- private:
-  friend class SegmentRoom;
-  virtual void give_back(JobId job, std::uint64_t bytes, bool others_go) = 0;
 };
-
-inline SegmentRoom::~SegmentRoom() {
-  if (store_ != nullptr) store_->give_back(job_, bytes_, others_go_);
-}
 
 }  // namespace weft::shuffle
