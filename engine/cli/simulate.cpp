@@ -48,6 +48,9 @@ constexpr KeyOption kClusterOptions[] = {
     {"--heartbeat", "heartbeat", "Nodes report and get tasks this often; 0: at once"},
     {"--slow-start", "slow_start", "Part of the maps that end before reduces start (1)"},
     {"--preplace", "preplace", "Part of the maps that end before reduces are placed by predicted sizes (1: never)"},
+    {"--shuffle-mode", "shuffle.mode",
+     "memory: outputs in memory, prefetched while maps run; pull: from disk, late (simpler than both)"},
+    {"--shuffle-memory", "shuffle.memory", "Of a node for map outputs and prefetched blocks (no limit)"},
     {"--shuffle-replicas", "shuffle_replicas", "Nodes that hold each map output, 1 or 2 (1)"},
     {"--speculation", "speculation", "Speculative attempts of slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
 };

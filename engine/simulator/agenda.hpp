@@ -14,7 +14,20 @@ namespace weft::simulator {
 using schedulers::Time;
 
 /// In the order in which they happen when they happen at once: the world first, then what the master is told, its timers last.
-enum class What : std::uint8_t { fault, death, repair, silence, work_done, poll, availability, arrival, report, heartbeat, timer };
+enum class What : std::uint8_t {
+  fault,
+  death,
+  repair,
+  silence,
+  work_done,
+  taken,
+  poll,
+  availability,
+  arrival,
+  report,
+  heartbeat,
+  timer
+};
 
 struct AgendaEvent {
   What what = What::timer;

@@ -40,6 +40,16 @@ Result<void> validate(const NodeGroup& group, std::uint32_t racks) {
   return {};
 }
 
+Result<void> validate(const ShuffleModel& shuffle, const NetworkModel& network) {
+  if (shuffle.mode == shuffle::Mode::memory && !network.flows)
+    return fail(Code::invalid_argument, "shuffle mode memory needs moves that take time: network.flows = true (--network)");
+  if (!shuffle.mode && (shuffle.memory > 0 || shuffle.page_cache > 0 || shuffle.compressed != 1))
+    return fail(Code::invalid_argument, "shuffle.memory, page_cache and compressed need a shuffle.mode, memory or pull");
+  WEFT_TRY(in_range("the compressed size of map outputs", shuffle.compressed, 1e-3, 1));
+  if (shuffle.fetch_bytes == 0) return fail(Code::invalid_argument, "a fetch needs at least a byte");
+  return {};
+}
+
 Result<void> validate(const FaultModel& faults, std::uint32_t nodes) {
   WEFT_TRY(not_negative("the time between deaths", faults.between_deaths));
   WEFT_TRY(not_negative("the repair time", faults.repair));
@@ -98,6 +108,7 @@ Result<void> validate(const ClusterModel& model) {
   if (network.oversubscription > 0 && network.nic == 0 && network.uplink == 0) {
     return fail(Code::invalid_argument, "an oversubscription needs a NIC rate to be a multiple of");
   }
+  WEFT_TRY(validate(model.shuffle, network));
   WEFT_TRY(in_range("the concentration of replicas", model.storage.concentration, 0, 1));
   if (model.storage.output_replicas == 0) return fail(Code::invalid_argument, "outputs need at least one replica");
   WEFT_TRY(validate(model.faults, model.node_count()));

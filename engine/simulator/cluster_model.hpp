@@ -11,6 +11,7 @@
 #include "engine/master/speculation.hpp"
 #include "engine/simulator/workload.hpp"
 #include "schedulers/view/resources.hpp"
+#include "shuffle/store/mode.hpp"
 
 namespace weft::simulator {
 
@@ -38,6 +39,18 @@ struct NetworkModel {
   double oversubscription = 0;                     // NICs of a rack over its uplink; 0: the uplink never limits
   Time fetch_interval = std::chrono::seconds(3);   // how often an early reader asks which further maps ended
   Time report_interval = std::chrono::seconds(1);  // how often nodes tell their cross-rack rates to the master
+};
+
+/// How map outputs reach the reduces that read them (docs/shuffle.md).
+struct ShuffleModel {
+  /// memory: each node has a worker's shuffle service: outputs in memory, prefetching to where reduces were placed (see
+  /// ClusterModel::preplace), rounds that are deferred, eviction. pull: maps write to disk while they work, reduces fetch
+  /// everything when they start. Without: as pull, but that maps write when they have worked.
+  std::optional<shuffle::Mode> mode;
+  std::uint64_t memory = 0;              // of a node for outputs and prefetched blocks; 0: unlimited
+  std::uint64_t page_cache = 0;          // with a mode: what maps may have written that their node's disk does not have yet
+  double compressed = 1;                 // with a mode: what map outputs take on the network, as a part of their size
+  std::uint64_t fetch_bytes = 4u << 20;  // wanted size of one fetch that prefetches: larger ones are simulated faster
 };
 
 /// Where the replicas of inputs lie that the workload names no hosts for: the first anywhere, the second in another rack, the third
@@ -84,6 +97,7 @@ struct ClusterModel {
   std::vector<NodeGroup> groups;
   std::uint32_t racks = 1;
   NetworkModel network;
+  ShuffleModel shuffle;
   StorageModel storage;
   FaultModel faults;
   EstimateError estimates;

@@ -119,6 +119,13 @@ Move Machines::write(std::uint32_t at, double local, double copied, const std::v
   return finish(std::move(move), parts);
 }
 
+Move Machines::disk(std::uint32_t at, double bytes, bool write) const {
+  Move move{TrafficKind::shuffle, bytes, {}, {}};
+  Parts parts;
+  add(parts, write ? links_[at].write : links_[at].read, bytes);
+  return finish(std::move(move), parts);
+}
+
 schedulers::UplinkRate Machines::uplink_rate(FlowNetwork& network, std::uint32_t rack) const {
   if (uplink_ == 0) return {};
   return {network.link_rate(uplinks_[rack].out), network.link_rate(uplinks_[rack].in)};

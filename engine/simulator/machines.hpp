@@ -28,6 +28,7 @@ struct Machine {
   Time phase{0}, last_beat{-1};
   bool awake = false;  // its next heartbeat is on the agenda
   schedulers::UplinkRate reported_rate{};
+  std::vector<FlowNetwork::Flow> behind;  // on their way from the page cache to the disk
 };
 
 /// Bytes on their way: over which links, and how they count.
@@ -64,6 +65,8 @@ class Machines {
   Move fetch(const std::vector<Source>& sources, std::uint32_t to);
   /// `local` bytes to the disk of `at`, `copied` of them to each of `copies`, one after the other.
   Move write(std::uint32_t at, double local, double copied, const std::vector<std::uint32_t>& copies);
+  /// At its disk, and nowhere else.
+  Move disk(std::uint32_t at, double bytes, bool write) const;
 
   /// What goes over a rack's uplink now.
   schedulers::UplinkRate uplink_rate(FlowNetwork& network, std::uint32_t rack) const;

@@ -9,6 +9,7 @@
 
 #include "engine/simulator/workload.hpp"
 #include "schedulers/view/resources.hpp"
+#include "shuffle/prefetch/prefetch_stats.hpp"
 
 namespace weft::simulator {
 
@@ -108,6 +109,9 @@ struct RunResult {
   schedulers::Resources utilisation;  // mean over the makespan, as a part of the capacity; 0 where nothing is accounted
   Series series;
   Fairness fairness;
+
+  shuffle::PrefetchStats prefetched;        // with ShuffleModel::mode memory
+  std::uint64_t outputs_evicted_bytes = 0;  // of map outputs that went to disk for others
 
   std::uint64_t tasks = 0;
   std::uint64_t launches = 0, preemptions = 0, failed_attempts = 0, speculative = 0, refused_decisions = 0;

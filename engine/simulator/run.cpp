@@ -44,6 +44,8 @@ Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sc
       jobs_(workload.jobs.size()),
       outbox_(machines_.count()),
       from_(machines_.count()) {
+  if (model.shuffle.mode == shuffle::Mode::memory)
+    service_.emplace(static_cast<ShuffleService::World&>(*this), model.shuffle, machines_.count());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::stable_sort(order_.begin(), order_.end(),
                    [&](std::size_t a, std::size_t b) { return workload.jobs[a].arrival < workload.jobs[b].arrival; });
@@ -73,6 +75,10 @@ Result<RunResult> Run::run() {
   result.refused_decisions = core_.scheduler_faults().refused;
   result.node_deaths = deaths_count_;
   result.events = events_applied_;
+  if (service_) {
+    result.prefetched = service_->prefetched();
+    result.outputs_evicted_bytes = service_->outputs_evicted();
+  }
   result.event_digest = digest_.value();
   result.scheduler_calls = watch_.calls;
   result.scheduler_time = watch_.time;
@@ -104,11 +110,11 @@ bool Run::step() {
   if (moved) {
     ended_.clear();
     network_.advance(now_, ended_);
-    ended_copies_.clear();
     ended_slots_.clear();  // first of all: their numbers are given again to flows that what follows starts
     for (FlowNetwork::Flow done : ended_) {
-      if (auto copying = copies_.extract(done); !copying.empty()) {
-        ended_copies_.push_back(std::move(copying.mapped()));
+      if (auto moved_by_none = transfers_.extract(done); !moved_by_none.empty()) {
+        ended_transfers_.push_back(std::move(moved_by_none.mapped()));
+        forget_behind(ended_transfers_.back(), done);
         continue;
       }
       const Slot slot = flow_owner_[done];
@@ -118,7 +124,8 @@ bool Run::step() {
     for (const auto& [slot, generation] : ended_slots_) {
       if (find(slot, generation) != nullptr) flow_ended(slot);
     }
-    for (const Copying& copying : ended_copies_) copied(copying);
+    for (const Transfer& transfer : ended_transfers_) transferred(transfer);
+    ended_transfers_.clear();  // with the memory that they hold
   } else {
     happen(agenda_.take());
   }
@@ -153,6 +160,7 @@ void Run::flow_ended(Slot slot) {
     case Phase::writing:
       written(slot);
       break;
+    case Phase::taking:
     case Phase::waiting:
     case Phase::working:
     case Phase::reported:
@@ -181,6 +189,9 @@ void Run::happen(const AgendaEvent& event) {
       break;
     case What::work_done:
       if (find(event.slot, event.generation) != nullptr) worked(event.slot);
+      break;
+    case What::taken:
+      if (find(event.slot, event.generation) != nullptr) fetch_more(event.slot);
       break;
     case What::poll:
       poll();

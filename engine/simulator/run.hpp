@@ -3,8 +3,10 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "engine/simulator/machines.hpp"
 #include "engine/simulator/placement.hpp"
 #include "engine/simulator/plans.hpp"
+#include "engine/simulator/shuffle_service.hpp"
 #include "engine/simulator/simulate.hpp"
 #include "engine/simulator/watched.hpp"
 
@@ -64,20 +67,24 @@ struct Fetch {
     std::uint32_t whole = 0;           // not 0: of all maps at once, the latest among so many outputs; then there are no lists
     std::vector<std::uint32_t> batch;  // outputs under way
     std::vector<bool> fetched;         // by map
+    std::vector<std::uint32_t> here;   // by map: the attempt, plus 1, whose block was prefetched; none: no map's was
   };
   std::vector<Input> inputs;
-  double left = 1;  // part of the batch that a broken flow had not moved
+  std::uint32_t taking = 0;  // inputs of which the prefetcher has not answered yet
+  double left = 1;           // part of the batch that a broken flow had not moved
 };
 
-/// A replica of a map output that is being made.
-struct Copying {
-  master::OutputCopy copy;
-  std::uint32_t from = 0, to = 0;  // machines
+/// Bytes on their way that no attempt moves itself.
+struct Transfer {
+  std::optional<std::size_t> job;  // whose traffic it is, and with which it ends
+  std::uint32_t from = 0, to = 0;  // machines, with which it breaks
   Move move;
+  std::function<void(bool whole)> done;  // later
+  bool behind = false;                   // from a page cache: nobody waits for it
 };
 
-/// reported: ended, but its machine's next heartbeat is still to come; stalled: its machine is dead.
-enum class Phase : std::uint8_t { reading, fetching, waiting, working, writing, reported, stalled };
+/// taking: from the prefetcher; reported: ended, but its machine's next heartbeat is still to come; stalled: its machine is dead.
+enum class Phase : std::uint8_t { reading, taking, fetching, waiting, working, writing, reported, stalled };
 
 struct Attempt {
   AttemptId id;
@@ -96,9 +103,14 @@ struct Attempt {
   Move move;
   std::uint64_t input_bytes = 0;
   std::unique_ptr<Fetch> fetch;
+  // With a shuffle mode.
+  shuffle::SegmentRoom room;  // for its output
+  bool writing = false;       // its output, beside its work
+  Time began{0};              // to fetch, and then to wait for what it writes
+  shuffle::ShuffleTimes shuffle_times;
 };
 
-class Run {
+class Run final : ShuffleService::World {
  public:
   Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<schedulers::Scheduler> scheduler,
       const RunOptions& options);
@@ -136,6 +148,7 @@ class Run {
   void read_input(Slot slot);
   void work(Slot slot);
   void worked(Slot slot);
+  void write_output(Slot slot);
   void written(Slot slot);
   void fail(Slot slot, master::FailureKind kind, std::string message, std::optional<shuffle::FetchFailure> fetch = {});
   void report(Slot slot, master::Event event);
@@ -147,6 +160,7 @@ class Run {
 
   // Shuffles (run_shuffles.cpp).
   void begin_fetch(Slot slot);
+  void take_prefetched(Slot slot);
   void fetch_more(Slot slot);
   bool gather(Slot slot, std::vector<Source>& sources);
   static void itemize(Fetch::Input& input, const StageRun& stage);
@@ -163,13 +177,30 @@ class Run {
   std::optional<shuffle::FetchFailure> missing(const JobRun& job, std::uint32_t stage) const;
   double bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const;
 
+  // The shuffle services (run_services.cpp).
+  std::optional<std::uint32_t> machine_of(NodeId node) const override;
+  std::optional<std::vector<std::uint64_t>> blocks(std::uint32_t machine, const shuffle::FetchRequest& request) const override;
+  void fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, Done done) override;
+  void use_disk(std::uint32_t machine, double bytes, bool write, Done done) override;
+  void begin_services(std::uint32_t machine);
+  void end_services(std::uint32_t machine);
+  void write_while_working(Slot slot);
+  double write_behind(std::uint32_t machine, double bytes);
+  void keep_output(const Attempt& attempt);
+  void drop_prefetched(const Attempt& attempt);
+
+  // Moves that no attempt makes (run_services.cpp).
+  void transfer(Transfer what, double weight = 1);
+  void transferred(const Transfer& transfer);
+  void forget_behind(const Transfer& transfer, FlowNetwork::Flow flow);
+  template <class Gone>
+  void break_transfers(Gone gone);
+  void transfers_gone(std::uint32_t machine);
+  void transfers_over(std::size_t job);
+
   // Replicas of map outputs (run_replicas.cpp).
   void copy_output(const master::ReplicateOutput& command);
-  void copied(const Copying& copying);
-  template <class Gone>
-  void break_copies(Gone gone);
-  void copies_gone(std::uint32_t machine);
-  void copies_over(JobId job);
+  void copied(const master::OutputCopy& copy, std::uint32_t to, std::uint64_t bytes, bool whole);
   void move_output(const master::OutputMoved& command);
 
   // Machines (run_machines.cpp).
@@ -191,8 +222,10 @@ class Run {
 
   JobRun& job_of(const Attempt& attempt) { return jobs_[attempt.id.task.job.value() - 1]; }
   StageRun& stage_of(const Attempt& attempt) { return job_of(attempt).stages[attempt.id.task.stage.value()]; }
+  StageRun& stage_at(const Attempt& attempt, std::uint32_t stage) { return job_of(attempt).stages[stage]; }
   std::size_t index_of(const Attempt& attempt) const { return attempt.id.task.job.value() - 1; }
   bool flows() const { return model_.network.flows; }
+  JobRun& job_of(JobId job) { return jobs_[job.value() - 1]; }
   bool early() const { return model_.slow_start < 1; }
 
   const Workload& workload_;
@@ -211,14 +244,15 @@ class Run {
   std::vector<std::size_t> order_;  // jobs by arrival
   std::size_t arrived_ = 0, over_ = 0;
   std::vector<JobRun> jobs_;
+  std::optional<ShuffleService> service_;  // outlives what holds its rooms
   std::vector<Attempt> attempts_;
   std::vector<Slot> free_slots_;
   std::uint64_t running_ = 0;
   std::map<TaskId, std::pair<Slot, Slot>> speculating_;  // tasks that run in two attempts
   std::vector<Slot> flow_owner_;
-  std::map<FlowNetwork::Flow, Copying> copies_;  // none of which has an owner
+  std::map<FlowNetwork::Flow, Transfer> transfers_;  // none of which has an owner
   std::vector<FlowNetwork::Flow> ended_;
-  std::vector<Copying> ended_copies_;
+  std::vector<Transfer> ended_transfers_;
   std::vector<std::pair<Slot, std::uint32_t>> ended_slots_;
   std::vector<std::uint32_t> machine_of_node_;  // by NodeId
   struct Report {

@@ -53,6 +53,8 @@ void Run::launch(const master::LaunchTask& command) {
   attempt.extra = command.speculative;
   attempt.overtaken = false;
   attempt.failure = nullptr;
+  attempt.writing = false;
+  attempt.shuffle_times = {};
   Machine& machine = machines_[attempt.machine];
   attempt.place = static_cast<std::uint32_t>(machine.attempts.size());
   machine.attempts.push_back(slot);
@@ -76,6 +78,8 @@ void Run::launch(const master::LaunchTask& command) {
     attempt.phase = Phase::stalled;
     return;
   }
+  if (service_ && stage.plan.partitions > 0)
+    attempt.room = service_->reserve(attempt.machine, attempt.id.task.job, ShuffleId(attempt.id.task.stage.value()));
   if (!stage.spec->failures.empty() && !attempt.extra) attempt.failure = next_failure(stage, attempt.id.task.index);
   const FaultModel& faults = model_.faults;
   if (faults.stragglers > 0 || faults.attempt_failures > 0) {
@@ -193,7 +197,8 @@ void Run::count_traffic(std::size_t job, const Move& move, double part) {
 void Run::work(Slot slot) {
   Attempt& attempt = attempts_[slot];
   attempt.phase = Phase::working;
-  attempt.fetch.reset();
+  if (std::exchange(attempt.fetch, nullptr)) attempt.shuffle_times.read = now_ - attempt.began;
+  if (model_.shuffle.mode) write_while_working(slot);
   const StageRun& stage = stage_of(attempt);
   const std::vector<Time>& durations = stage.spec->durations;
   const Time duration = attempt.failure != nullptr ? attempt.failure->after
@@ -212,15 +217,22 @@ void Run::worked(Slot slot) {
     return fail(slot, environment ? master::FailureKind::environment : master::FailureKind::user_code, "failed as recorded");
   }
   if (attempt.fails) return fail(slot, master::FailureKind::user_code, "simulated failure");
+  attempt.began = now_;
+  attempt.phase = Phase::writing;
+  if (!attempt.writing) write_output(slot);
+}
+
+void Run::write_output(Slot slot) {
+  Attempt& attempt = attempts_[slot];
   const StageRun& stage = stage_of(attempt);
-  const double shuffled = stage.plan.partitions > 0 ? stage.bytes_per_task : 0;
+  attempt.shuffle_times.write = now_ - attempt.began;
+  const double shuffled = stage.plan.partitions > 0 && !model_.shuffle.mode ? stage.bytes_per_task : 0;
   const double output = static_cast<double>(stage.spec->output_bytes) / stage.spec->tasks;
   std::vector<std::uint32_t> copies;
   if (output > 0 && model_.storage.output_replicas > 1) {
     copies = job_of(attempt).placement->copies(attempt.machine, model_.storage.output_replicas - 1);
     std::erase_if(copies, [this](std::uint32_t copy) { return !machines_[copy].alive; });
   }
-  attempt.phase = Phase::writing;
   if (!start_move(slot, machines_.write(attempt.machine, shuffled + output, output, copies))) written(slot);
 }
 
@@ -231,6 +243,9 @@ void Run::written(Slot slot) {
   event.node = machines_[attempt.machine].id;
   event.output = stage_of(attempt).row;
   event.input_bytes = attempt.input_bytes;
+  if (model_.shuffle.mode) event.shuffle_times = attempt.shuffle_times;
+  if (service_) keep_output(attempt);
+  attempt.room = {};
   report(slot, std::move(event));
 }
 
@@ -308,6 +323,8 @@ Time Run::end(Slot slot, AttemptOutcome outcome) {
   if (attempt.phase == Phase::waiting) {
     stop_waiting(slot);
   }
+  if (service_) drop_prefetched(attempt);
+  attempt.room = {};
   auto& there = machines_[attempt.machine].attempts;
   there[attempt.place] = there.back();
   attempts_[there.back()].place = attempt.place;

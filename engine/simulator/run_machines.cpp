@@ -48,6 +48,10 @@ void Run::join(std::uint32_t index) {
   event.attributes = machine.group->attributes;
   event.forecast = forecast(index);
   event.rack_uplink = {machines_.uplink_capacity(), machines_.uplink_capacity()};
+  if (service_) {
+    begin_services(index);
+    event.prefetch_bytes = service_->prefetch_bytes();
+  }
   apply(std::move(event));
   if (!machine.available) {
     master::WorkerHeartbeat heartbeat{machine.id};
@@ -104,7 +108,7 @@ void Run::die(std::uint32_t index, bool silent, Time repair_after) {
   } else {
     lose(index, "connection lost");
   }
-  copies_gone(index);
+  end_services(index);
   sources_gone(index);
 }
 

@@ -65,6 +65,14 @@ void Run::carry_out(const Command& command) {
       }
     }
     wake(machine);
+  } else if constexpr (std::is_same_v<Command, PrefetchShuffle>) {
+    if (service_) service_->prefetch(machine_of_node_[command.node.value()], command);
+  } else if constexpr (std::is_same_v<Command, ReleaseShuffle>) {
+    if (service_) service_->release(machine_of_node_[command.node.value()], command.job, command.shuffle);
+  } else if constexpr (std::is_same_v<Command, ReleaseJob>) {
+    if (service_) service_->release(machine_of_node_[command.node.value()], command.job);
+  } else if constexpr (std::is_same_v<Command, NodeLost>) {
+    if (service_) service_->node_lost(command.node);
   } else if constexpr (std::is_same_v<Command, ReplicateOutput>) {
     copy_output(command);
   } else if constexpr (std::is_same_v<Command, OutputMoved>) {
@@ -80,8 +88,7 @@ void Run::carry_out(const Command& command) {
   } else if constexpr (std::is_same_v<Command, SetTimer>) {
     agenda_.add(command.at, {What::timer, 0, 0, command.timer});
   }
-  // Tables and releases: the simulator knows where outputs are, and gives them up with their job. What is prefetched here is moved
-  // when the reader starts all the same.
+  // Tables: the simulator knows where outputs are.
 }
 
 void Run::arrive(std::size_t index) {
@@ -111,6 +118,7 @@ void Run::arrive(std::size_t index) {
   const JobId id(index + 1);
   master::JobSubmitted submitted = submission(*job.spec, id);
   if (submitted.shuffle_replicas == 0) submitted.shuffle_replicas = model_.shuffle_replicas;
+  if (model_.shuffle.mode) submitted.shuffle_mode = *model_.shuffle.mode;
   apply(std::move(submitted));
   apply(master::PlanExtended{id, std::move(part)});
 }
@@ -119,7 +127,7 @@ void Run::job_over(std::size_t index, Outcome outcome, std::string error) {
   accounts_.job_ended(index, now_, outcome, std::move(error));
   JobRun& job = jobs_[index];
   job.running = false;
-  copies_over(JobId(index + 1));
+  transfers_over(index);
   job.stages = {};
   job.placement.reset();
   ++over_;

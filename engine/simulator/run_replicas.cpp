@@ -13,43 +13,27 @@ void Run::copy_output(const master::ReplicateOutput& command) {
   const StageRun& stage = jobs_[index].stages[command.shuffle.value()];
   const Output& output = stage.outputs[stage.latest[command.output.map] - 1];
   if (!output.there || !output.readable) return apply(master::CopyFailed{copy, "the output cannot be read"});
-  Move move = machines_.fetch({{from, stage.bytes_per_task}}, to);
+  Move move = machines_.fetch({{from, stage.bytes_per_task * model_.shuffle.compressed}}, to);
   if (!flows() || move.bytes <= 0) {
     count_traffic(index, move, 1);
     return apply(master::OutputReplicated{copy});
   }
-  const FlowNetwork::Flow flow = network_.start(now_, move.bytes, std::exchange(move.uses, {}));
-  copies_.emplace(flow, Copying{copy, from, to, std::move(move)});
+  const auto bytes = static_cast<std::uint64_t>(stage.bytes_per_task);
+  transfer({index, from, to, std::move(move), [this, copy, to, bytes](bool whole) { copied(copy, to, bytes, whole); }});
 }
 
-void Run::copied(const Copying& copying) {
-  count_traffic(copying.copy.job.value() - 1, copying.move, 1);
-  apply(master::OutputReplicated{copying.copy});
-}
-
-/// Those that `gone` says end where they are.
-template <class Gone>
-void Run::break_copies(Gone gone) {
-  for (auto at = copies_.begin(); at != copies_.end();) {
-    if (!gone(at->second)) {
-      ++at;
-      continue;
-    }
-    const Copying copying = std::move(at->second);
-    const double bytes = network_.stop(now_, at->first);
-    at = copies_.erase(at);
-    count_traffic(copying.copy.job.value() - 1, copying.move, bytes / copying.move.bytes);
-    if (machines_[copying.to].alive && jobs_[copying.copy.job.value() - 1].running)
-      apply(master::CopyFailed{copying.copy, "its source is gone"});
+void Run::copied(const master::OutputCopy& copy, std::uint32_t to, std::uint64_t bytes, bool whole) {
+  if (!whole) {
+    if (machines_[to].alive && job_of(copy.job).running) apply(master::CopyFailed{copy, "its source is gone"});
+    return;
   }
-}
-
-void Run::copies_gone(std::uint32_t machine) {
-  break_copies([machine](const Copying& copying) { return copying.from == machine || copying.to == machine; });
-}
-
-void Run::copies_over(JobId job) {
-  break_copies([job](const Copying& copying) { return copying.copy.job == job; });
+  const shuffle::SegmentKey key{copy.job, copy.shuffle, copy.map, copy.attempt};
+  if (!service_ || service_->put_in_memory(to, key, bytes)) return apply(master::OutputReplicated{copy});
+  use_disk(to, static_cast<double>(bytes), true, [this, copy, key, to, bytes](bool written) {
+    if (!written || !job_of(copy.job).running) return;
+    service_->put(to, key, bytes, false);
+    apply(master::OutputReplicated{copy});
+  });
 }
 
 /// The output is another one from now on, with the same history.

@@ -8,11 +8,11 @@
 
 namespace weft::simulator {
 
-/// What one map of `input` wrote for this attempt.
+/// What one map of `input` wrote for this attempt, as it goes over the network.
 double Run::bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const {
   const std::uint32_t readers = job.stages[attempt.id.task.stage.value()].spec->tasks;
-  if (input.plan.weights.empty()) return input.bytes_per_task / readers;
-  return input.bytes_per_task * input.plan.weights[attempt.id.task.index];
+  const double bytes = input.bytes_per_task * model_.shuffle.compressed;
+  return input.plan.weights.empty() ? bytes / readers : bytes * input.plan.weights[attempt.id.task.index];
 }
 
 void Run::begin_fetch(Slot slot) {
@@ -23,7 +23,33 @@ void Run::begin_fetch(Slot slot) {
   parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
   attempt.fetch = std::make_unique<Fetch>();
   for (std::uint32_t parent : parents) attempt.fetch->inputs.emplace_back().stage = parent;
+  attempt.began = now_;
+  if (service_) return take_prefetched(slot);
   fetch_more(slot);
+}
+
+/// What is there of its partitions, once what is under way has come and what is on disk is back.
+void Run::take_prefetched(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  attempt.phase = Phase::taking;
+  const JobRun& job = job_of(attempt);
+  const std::size_t inputs = attempt.fetch->inputs.size();
+  attempt.fetch->taking = static_cast<std::uint32_t>(inputs);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const auto took = [this, slot, generation = attempt.generation, i](const std::vector<shuffle::HeldPtr>& all) {
+      Attempt* reader = find(slot, generation);
+      if (reader == nullptr) return;
+      Fetch::Input& input = reader->fetch->inputs[i];
+      for (const shuffle::HeldPtr& blocks : all) {
+        input.here.resize(stage_at(*reader, input.stage).spec->tasks);
+        for (const shuffle::MapAttempt& map : blocks->maps) input.here[map.map] = map.attempt + 1;
+      }
+      if (--reader->fetch->taking == 0) agenda_.add(now_, {What::taken, slot, generation});
+    };
+    const std::uint32_t stage = attempt.fetch->inputs[i].stage;
+    const std::uint32_t partition = job.stages[stage].plan.shared ? 0 : attempt.id.task.index;
+    service_->take(attempt.machine, attempt.id.task.job, ShuffleId(stage), partition, took);
+  }
 }
 
 /// The first map whose output should be there and is not.
@@ -71,7 +97,8 @@ bool Run::gather(Slot slot, std::vector<Source>& sources) {
     };
     itemize(input, stage);
     input.batch.clear();
-    if (input.have == 0 && stage.complete() && stage.unreadable == 0) {  // the usual case, without a list of the maps
+    if (input.have == 0 && input.here.empty() && stage.complete() &&
+        stage.unreadable == 0) {  // the usual case, without a list of the maps
       input.have = stage.spec->tasks;
       input.whole = input.next = static_cast<std::uint32_t>(stage.outputs.size());
       for (const auto& [machine, outputs] : stage.on_machine) draw(machine, bytes * outputs);
@@ -81,6 +108,12 @@ bool Run::gather(Slot slot, std::vector<Source>& sources) {
     for (; input.next < stage.outputs.size(); ++input.next) {
       const Output output = stage.outputs[input.next];
       if (!output.there || input.fetched[output.map]) continue;
+      if (!input.here.empty() && input.here[output.map] == output.attempt + 1) {
+        input.fetched[output.map] = true;
+        ++input.have;
+        attempt.input_bytes += static_cast<std::uint64_t>(bytes);
+        continue;
+      }
       if (!output.readable) {
         for (std::uint32_t machine : machines) from_[machine] = 0;
         fail(slot, master::FailureKind::fetch_failed, "an output cannot be read",

@@ -1,5 +1,5 @@
-// What a prefetcher moves blocks with: the network to other workers and the disk of its own. Workers have real ones, simulated nodes
-// those of their model.
+// What a prefetcher moves blocks with: the network to other workers and the disk of its own. Workers have real ones, simulated
+// nodes those of their model.
 #pragma once
 
 #include <cstdint>

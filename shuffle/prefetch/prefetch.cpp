@@ -103,6 +103,7 @@ void Prefetcher::Impl::drop(JobId job) {
   if (found.empty()) return;
   const PrefetchStats& bytes = found.mapped().bytes;
   dropped_.emplace_back(job, bytes);
+  if (options_.quiet) return;
   log_.info("job {}: {} were prefetched, {} of it was read by tasks, {} was wasted; {} of it went to disk as {}, {} came back",
             job.value(), human_bytes(bytes.prefetched_bytes), human_bytes(bytes.read_bytes), human_bytes(bytes.wasted_bytes),
             human_bytes(bytes.evicted_bytes), human_bytes(bytes.evicted_file_bytes), human_bytes(bytes.returned_bytes));
@@ -244,9 +245,14 @@ namespace {
 /// A worker's.
 class WorkerMover final : public BlockMover {
  public:
-  WorkerMover(rpc::Reactor& reactor, rpc::Reactor& background, const Store& store, SameHost& same_host, const PrefetchOptions& options)
-      : same_host_(same_host), fetcher_(reactor, options.fetch), evictions_(reactor, background, store.directory(), options.disk_bytes) {}
-  void find_out(const std::string& address, std::function<void(bool)> done) override { same_host_.find_out(address, std::move(done)); }
+  WorkerMover(rpc::Reactor& reactor, rpc::Reactor& background, const Store& store, SameHost& same_host,
+              const PrefetchOptions& options)
+      : same_host_(same_host),
+        fetcher_(reactor, options.fetch),
+        evictions_(reactor, background, store.directory(), options.disk_bytes) {}
+  void find_out(const std::string& address, std::function<void(bool)> done) override {
+    same_host_.find_out(address, std::move(done));
+  }
   void fetch(FetchRequest request, FetchDone done) override { fetcher_.fetch(std::move(request), std::move(done)); }
   void forget(const std::string& address, const Error& why) override { fetcher_.forget(address, why); }
   void write(std::vector<HeldPtr> blocks, Written done) override { evictions_.write(std::move(blocks), std::move(done)); }
@@ -263,7 +269,8 @@ class WorkerMover final : public BlockMover {
 
 }  // namespace
 
-Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, const PrefetchOptions& options)
+Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host,
+                       const PrefetchOptions& options)
     : Prefetcher(std::make_unique<WorkerMover>(reactor, background, store, same_host, options), store, options) {}
 Prefetcher::Prefetcher(std::unique_ptr<BlockMover> mover, RoomGiver& rooms, const PrefetchOptions& options)
     : impl_(std::make_shared<Impl>(std::move(mover), rooms, options)) {}

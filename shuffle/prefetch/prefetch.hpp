@@ -27,6 +27,7 @@ struct PrefetchOptions {
   std::size_t segments = 2048;             // held at most: each is a descriptor
   std::uint32_t round = 1;                 // partitions that are read at a time: those of earlier rounds come first
   std::uint64_t fetch_bytes = 4u << 20;    // wanted size of one fetch
+  bool quiet = false;                      // logs nothing that is usual where it runs
   std::uint64_t least_bytes = 128u << 10;  // less waits for more, until all outputs are known
   // Tasks wait for what is under way, so nothing is tried twice: they ask themselves for what did not come.
   FetchOptions fetch{.pull = {.in_flight = 4, .attempts = 1, .reply_deadline = std::chrono::seconds(5)}};

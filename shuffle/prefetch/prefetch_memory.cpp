@@ -52,7 +52,7 @@ void Prefetcher::Impl::left(const Key& key, std::uint32_t number, ExpectedPartit
     warned_ = false;
   } else {
     stats_.dropped_bytes += bytes;
-    if (!std::exchange(warned_, true))
+    if (!options_.quiet && !std::exchange(warned_, true))
       log_.warn("prefetched blocks are given up, to be fetched again: {}", file.error().to_string());
     release(key.first, partition);
     partition.next.clear();

@@ -128,6 +128,12 @@ inline ClusterModel random_model(Random& random, std::uint64_t seed) {
   if (random.chance(0.3)) model.availability = {{seconds(20), nodes / 2}, {seconds(60), nodes}};
   if (random.chance(0.4))
     model.speculation = master::parse_speculation("on(shortest=2s, slower=1.2, finished=0.3, per_cluster=0.5)").value();
+  if (random.chance(0.5)) {
+    if (model.network.flows) model.shuffle.mode = random.chance(0.7) ? shuffle::Mode::memory : shuffle::Mode::pull;
+    if (model.shuffle.mode && random.chance(0.5)) model.shuffle.memory = std::uint64_t{1} << random.between(22, 28);
+    if (model.shuffle.mode && random.chance(0.5)) model.shuffle.page_cache = std::uint64_t{1} << random.between(20, 26);
+    if (random.chance(0.5)) model.shuffle_replicas = 2;
+  }
   return model;
 }
 

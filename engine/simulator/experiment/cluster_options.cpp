@@ -14,6 +14,7 @@ namespace weft::simulator::experiment {
 namespace {
 
 constexpr std::uint32_t kMostNodes = 1'000'000, kDefaultNodes = 100;
+constexpr double kUsualPreplace = 0.05;  // of a master
 
 double real(std::uint64_t amount) { return static_cast<double>(amount); }
 
@@ -123,8 +124,18 @@ void ClusterOptions::declare(Config& config) {
   config.duration("heartbeat", model.heartbeat, "Nodes report and get tasks this often; 0: at once");
   config.duration("step", model.step, "The scheduler decides at multiples of this; 0: at once");
   config.real("slow_start", model.slow_start, "Part of the maps that end before reduces start");
-  config.real("preplace", model.preplace, "Part of the maps that end before reduces are given nodes, by predicted sizes; 1: never");
+  config.real(
+      "preplace", model.preplace,
+      "Part of the maps that end before reduces are given nodes, by predicted sizes; 1: never, but with shuffle.mode memory 0.05");
   config.integer("shuffle_replicas", model.shuffle_replicas, "Copies of map outputs, on different nodes", 1, 2);
+  config.text("shuffle.mode", shuffle_mode,
+              "memory: outputs in memory, prefetched to where reduces were placed; pull: from disk, late; else maps write when "
+              "they have worked");
+  config.size("shuffle.memory", model.shuffle.memory, "Of a node for outputs and prefetched blocks; 0: no limit");
+  config.size("shuffle.page_cache", model.shuffle.page_cache,
+              "What maps may have written that their node's disk does not have yet");
+  config.real("shuffle.compressed", model.shuffle.compressed, "What map outputs take on the network, of their size");
+  config.size("shuffle.fetch", model.shuffle.fetch_bytes, "Of one fetch that prefetches");
   config.text("speculation", speculation, "Speculative attempts at slow tasks: on, off, or \"on(slower=2, shortest=10s)\"");
   config.flag("network.flows", flows, "Moves share links and take time");
   config.size("network.nic", nic, "Bytes a second of a node, each way; 0: no limit, as for the next");
@@ -189,6 +200,12 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
   }
   WEFT_ASSIGN(result.speculation, master::parse_speculation(speculation));
   result.network.flows = flows;
+  if (!shuffle_mode.empty()) {
+    result.shuffle.mode = shuffle::parse_mode(shuffle_mode);
+    if (!result.shuffle.mode)
+      return fail(Code::invalid_argument, fmt::format("shuffle.mode '{}' is not known: memory or pull", escaped(shuffle_mode)));
+    if (result.shuffle.mode == shuffle::Mode::memory && result.preplace >= 1) result.preplace = kUsualPreplace;
+  }
   result.network.nic = real(nic), result.network.uplink = real(uplink);
   result.network.disk_read = result.network.disk_write = real(disk);
   if (!flows && (nic > 0 || disk > 0 || uplink > 0)) {
@@ -241,6 +258,8 @@ std::string describe(const ClusterModel& model) {
   if (model.heartbeat > Time{0}) text += ", heartbeats every " + format_duration(model.heartbeat);
   if (model.speculation.on) text += ", speculative attempts " + master::to_string(model.speculation);
   if (!model.network.flows) return text + "; moving bytes takes no time";
+  if (model.shuffle.mode) text += fmt::format("; shuffle mode {}", shuffle::mode_name(*model.shuffle.mode));
+  if (model.shuffle.memory > 0) text += " with " + human_bytes(model.shuffle.memory);
   const auto rate = [](double bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)) + "/s"; };
   if (model.network.nic > 0) text += "; NICs " + rate(model.network.nic);
   if (model.network.uplink > 0) text += "; uplinks " + rate(model.network.uplink);

@@ -23,6 +23,7 @@ struct ClusterOptions {
   std::vector<std::string> node_faults;   // "at=10s,node=3,silent=true,repair=1min"
   std::vector<std::string> availability;  // "from=1h,nodes=80"
   std::string speculation = "off";
+  std::string shuffle_mode;  // "", "memory", "pull"
 
   bool flows = false;
   std::uint64_t nic = 0, disk = 0, uplink = 0;  // bytes per second

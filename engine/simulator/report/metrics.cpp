@@ -143,6 +143,15 @@ void add_traffic(std::vector<Metric>& all) {
     all.push_back({kKeys[kind], fmt::format("  of these {}", kTrafficNames[kind]), Format::bytes, Better::lower,
                    [kind](const RunResult& run, const Alone&) -> Value { return run.traffic[kind].cross_rack; }});
   }
+  const auto prefetched = [&all](const char* key, const char* title, std::uint64_t shuffle::PrefetchStats::*amount) {
+    all.push_back({key, title, Format::bytes, Better::neither, [amount](const RunResult& run, const Alone&) -> Value {
+                     if (run.prefetched.prefetched_bytes == 0) return std::nullopt;
+                     return static_cast<double>(run.prefetched.*amount);
+                   }});
+  };
+  prefetched("prefetched_bytes", "bytes prefetched", &shuffle::PrefetchStats::prefetched_bytes);
+  prefetched("prefetch_wasted_bytes", "  of these never read", &shuffle::PrefetchStats::wasted_bytes);
+  prefetched("prefetch_evicted_bytes", "  of these evicted to disk", &shuffle::PrefetchStats::evicted_bytes);
   const auto locality = [&all](const char* key, const char* title, std::uint64_t LocalityCounts::*counted, Better better) {
     all.push_back({key, title, Format::percent, better, [counted](const RunResult& run, const Alone&) {
                      return ratio(static_cast<double>(run.locality.*counted), static_cast<double>(run.locality.all()));

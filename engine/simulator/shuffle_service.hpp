@@ -1,0 +1,80 @@
+// The shuffle services of the simulated nodes: each has the very prefetcher of workers and the account of their stores. What these
+// decide moves over the links and disks of the model.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/master/events.hpp"
+#include "engine/simulator/cluster_model.hpp"
+#include "shuffle/prefetch/prefetch.hpp"
+#include "shuffle/store/segment_room.hpp"
+
+namespace weft::simulator {
+
+/// Machines are numbered as in Machines; what is said of one that is gone, or of jobs and shuffles that are not known, has no
+/// effect.
+class ShuffleService {
+ public:
+  /// What the services need of the world around them.
+  class World {
+   public:
+    /// Told once, later, whether all bytes came.
+    using Done = std::function<void(bool whole)>;
+    virtual ~World() = default;
+    /// The machine with that node, while it lives.
+    virtual std::optional<std::uint32_t> machine_of(NodeId node) const = 0;
+    /// The bytes of each block; nothing when one of them cannot be had from that machine.
+    virtual std::optional<std::vector<std::uint64_t>> blocks(std::uint32_t machine, const shuffle::FetchRequest& request) const = 0;
+    virtual void fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, Done done) = 0;
+    virtual void use_disk(std::uint32_t machine, double bytes, bool write, Done done) = 0;
+  };
+
+  /// `world` outlives it.
+  ShuffleService(World& world, const ShuffleModel& model, std::uint32_t machines);
+  ~ShuffleService();
+
+  /// `slots`: tasks that read at a time.
+  void join(std::uint32_t machine, std::uint32_t slots);
+  /// Nothing is called back any more for that machine. To be followed by erase(), when nothing holds its rooms any more.
+  void close(std::uint32_t machine);
+  void erase(std::uint32_t machine);
+  /// Of prefetched blocks that a node holds at most, as workers tell the master; 0: no limit.
+  std::uint64_t prefetch_bytes() const { return model_.memory / 2; }
+
+  // What the master commands.
+  void prefetch(std::uint32_t machine, const master::PrefetchShuffle& command);
+  void release(std::uint32_t machine, JobId job, ShuffleId shuffle);
+  void release(std::uint32_t machine, JobId job);
+  void node_lost(NodeId node);
+
+  /// See Prefetcher::take() and drop(). `done` must not call the service.
+  void take(std::uint32_t machine, JobId job, ShuffleId shuffle, std::uint32_t partition, shuffle::Prefetcher::Taken done);
+  void drop(std::uint32_t machine, JobId job, ShuffleId shuffle, std::uint32_t partition);
+
+  /// Memory for the output of a map that begins; too little: it goes to disk.
+  shuffle::SegmentRoom reserve(std::uint32_t machine, JobId job, ShuffleId shuffle);
+  /// It is there.
+  void put(std::uint32_t machine, const shuffle::SegmentKey& key, std::uint64_t bytes, bool memory);
+  /// Of another node's output that has come: whether there is memory for it, then it is there; otherwise it goes to disk.
+  bool put_in_memory(std::uint32_t machine, const shuffle::SegmentKey& key, std::uint64_t bytes);
+
+  /// Of all nodes, also those that are gone.
+  shuffle::PrefetchStats prefetched() const;
+  std::uint64_t outputs_evicted() const;  // bytes
+
+ private:
+  class Node;
+  Node* at(std::uint32_t machine) { return nodes_[machine].get(); }
+
+  World& world_;
+  const ShuffleModel model_;
+  shuffle::PrefetchStats gone_;  // of nodes that are
+  std::uint64_t gone_evicted_ = 0;
+  std::vector<std::unique_ptr<Node>> nodes_;  // by machine
+};
+
+}  // namespace weft::simulator
