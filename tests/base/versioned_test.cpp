@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/crc32c.hpp"
 #include "base/random.hpp"
 #include "tests/base/versioned.capnp.h"
 
@@ -108,6 +109,14 @@ TEST(Versioned, BytesAreThoseOfCapnp) {
     return {};
   });
   EXPECT_TRUE(read) << read.error().to_string();
+}
+
+/// Length and CRC32C, as weft 0.1 encoded them.
+TEST(Versioned, BytesAreThoseOfEarlierReleases) {
+  const auto sum = [](const Buffer& bytes) { return std::to_string(bytes.size()) + " " + std::to_string(crc32c(bytes.view())); };
+  EXPECT_EQ(sum(encode_versioned<testing::Older>(old_message())), "128 1399595919");
+  EXPECT_EQ(sum(encode_versioned<testing::Newer>(new_message())), "312 3695403359");
+  EXPECT_EQ(sum(encode_versioned<testing::Newer>(New{})), "112 3724878466");
 }
 
 TEST(Versioned, AnOlderReaderIgnoresWhatItDoesNotKnow) {

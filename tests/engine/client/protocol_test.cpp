@@ -1,9 +1,12 @@
 // Client messages: every member comes back, what other releases send is read as far as it is known, and damage is noticed.
 #include "engine/client/protocol.hpp"
 
+#include <map>
 #include <random>
 
 #include <gtest/gtest.h>
+
+#include "base/crc32c.hpp"
 
 namespace weft::client {
 namespace {
@@ -108,7 +111,7 @@ TEST(ClientProtocol, AJobsStatusAndItsResultsComeBack) {
   EXPECT_EQ(as_chars(back.results[1][2].view()), "three");
 }
 
-TEST(ClientProtocol, ASubmissionComesBack) {
+Submit submission() {
   Submit submit;
   submit.name = "name", submit.program = "program", submit.directory = "/d", submit.user = "u", submit.pool = "p";
   submit.arguments = {"a", "", "c d"};
@@ -119,6 +122,11 @@ TEST(ClientProtocol, ASubmissionComesBack) {
   submit.demand.cpu = 2, submit.demand.memory = 1 << 20;
   submit.shuffle_mode = shuffle::Mode::pull;
   submit.shuffle_replicas = 2;
+  return submit;
+}
+
+TEST(ClientProtocol, ASubmissionComesBack) {
+  const Submit submit = submission();
   const Submit back = sent(submit);
   EXPECT_EQ(bytes_of(back), bytes_of(submit));
   EXPECT_EQ(back.demand, submit.demand);
@@ -130,7 +138,7 @@ TEST(ClientProtocol, ASubmissionComesBack) {
   EXPECT_FALSE(plain.shuffle_replicas);
 }
 
-TEST(ClientProtocol, WhatTheClusterIsComesBack) {
+NodeList node_list() {
   NodeList nodes;
   NodeStatus& node = nodes.nodes.emplace_back();
   node.id = NodeId(1);
@@ -141,11 +149,16 @@ TEST(ClientProtocol, WhatTheClusterIsComesBack) {
   node.capacity.cpu = 11, node.used.cpu = 12;
   node.attributes = {{"gpu", "1"}};
   node.excluded = node.lost = node.dead = true;
+  return nodes;
+}
+
+TEST(ClientProtocol, WhatTheClusterIsComesBack) {
+  const NodeList nodes = node_list();
   const NodeList back = sent(nodes);
   EXPECT_EQ(bytes_of(back), bytes_of(nodes));
   EXPECT_EQ(back.nodes.at(0).clock_ahead, nanoseconds(-10));
   EXPECT_EQ(back.nodes.at(0).used.cpu, 12);
-  EXPECT_EQ(back.nodes.at(0).attributes, node.attributes);
+  EXPECT_EQ(back.nodes.at(0).attributes, nodes.nodes.at(0).attributes);
 
   JobLogs logs;
   logs.logs.push_back({"n1", "", Buffer::copy_of(as_bytes("text"))});
@@ -155,25 +168,35 @@ TEST(ClientProtocol, WhatTheClusterIsComesBack) {
   EXPECT_EQ(read.logs.at(1).error, "gone");
 }
 
-TEST(ClientProtocol, WhatTheSchedulerSaysComesBack) {
+GroupList group_list() {
   GroupList groups;
   GroupInfo& group = groups.groups.emplace_back();
   group.status.name = "g", group.status.parent = "p";
   group.status.weight = 1, group.status.guaranteed = 2, group.status.fair_share = 3, group.status.limit = 0;
   group.status.used = 4, group.status.demand = 5, group.status.jobs = 6;
   group.pending = 7, group.running = 8, group.used.cpu = 9, group.unknown = true;
-  groups.groups.emplace_back();
-  const GroupList back = sent(groups);
-  EXPECT_EQ(bytes_of(back), bytes_of(groups));
-  EXPECT_EQ(back.groups.at(0).status.limit, 0.0) << "a limit of nothing is a limit";
-  EXPECT_FALSE(back.groups.at(1).status.limit);
+  return groups;
+}
 
+Explanation explanation_of_a_job() {
   Explanation explanation;
   explanation.now = nanoseconds(1);
   explanation.job.id = JobId(2);
   explanation.job.name = "n", explanation.job.summary = "s";
   explanation.job.running = 3, explanation.job.finished = 4, explanation.job.straggling = 5;
   explanation.job.waiting.push_back({StageId(6), "stage", 7, master::WaitingTasks::Why::placed, "reason", nanoseconds(0)});
+  return explanation;
+}
+
+TEST(ClientProtocol, WhatTheSchedulerSaysComesBack) {
+  GroupList groups = group_list();
+  groups.groups.emplace_back();
+  const GroupList back = sent(groups);
+  EXPECT_EQ(bytes_of(back), bytes_of(groups));
+  EXPECT_EQ(back.groups.at(0).status.limit, 0.0) << "a limit of nothing is a limit";
+  EXPECT_FALSE(back.groups.at(1).status.limit);
+
+  Explanation explanation = explanation_of_a_job();
   explanation.job.waiting.emplace_back();
   const Explanation again = sent(explanation);
   EXPECT_EQ(bytes_of(again), bytes_of(explanation));
@@ -202,6 +225,66 @@ TEST(ClientProtocol, ValuesWithoutANameAreRefused) {
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code(), Code::corrupt);
   EXPECT_NE(read.error().to_string().find("list of jobs"), std::string::npos) << read.error().to_string();
+}
+
+/// Length and CRC32C of messages with every text and list filled, as weft 0.1 encoded them. They differ when a field has moved.
+TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
+  PollReply reply;
+  reply.status = status();
+  reply.finished = true;
+  reply.results.resize(1);
+  for (const char* text : {"one", "", "three"}) reply.results[0].push_back(Buffer::copy_of(as_bytes(text)));
+  JobList list;
+  list.jobs = {status(), status()};
+  list.now = nanoseconds(1);
+  JobLogs logs;
+  JobLog& log = logs.logs.emplace_back();
+  log.node = "n1", log.error = "cut", log.text = Buffer::copy_of(as_bytes("text"));
+  SchedulerInfo scheduler;
+  scheduler.spec = "fair:a=b", scheduler.files = {"f", "g"}, scheduler.known = {{"fair", "shares"}, {"fifo", "a queue"}};
+  scheduler.trouble = {1, 2, "fault", nanoseconds(3)};
+  scheduler.now = nanoseconds(4);
+  const std::map<std::string, std::pair<std::string, std::string>> messages{
+      {"Submit", {bytes_of(submission()), "264 1412077464"}},
+      {"Submitted", {bytes_of(Submitted{JobId(1), true, 2}), "32 59990309"}},
+      {"Upload", {bytes_of(Upload{{1, 2}, 3, 4}), "56 1789179637"}},
+      {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},
+      {"ValueRecord", {bytes_of(ValueRecord{JobId(1), ActionId(2)}), "32 1739638221"}},
+      {"Poll", {bytes_of(Poll{JobId(1), ActionId(2), nanoseconds(3)}), "40 4114651754"}},
+      {"PollReply", {bytes_of(std::move(reply)), "544 2625358016"}},
+      {"JobList", {bytes_of(std::move(list)), "952 1001195688"}},
+      {"KillRequest", {bytes_of(KillRequest{JobId(1), "reason"}), "40 3460412723"}},
+      {"LogsWanted", {bytes_of(LogsWanted{JobId(1), 2}), "32 1739638221"}},
+      {"JobLogs", {bytes_of(std::move(logs)), "76 579230382"}},
+      {"NodeList", {bytes_of(node_list()), "320 2677141620"}},
+      {"Explanation", {bytes_of(explanation_of_a_job()), "176 331588649"}},
+      {"GroupList", {bytes_of(group_list()), "160 17220075"}},
+      {"SchedulerInfo", {bytes_of(std::move(scheduler)), "208 2943416417"}},
+  };
+  for (const auto& [name, message] : messages)
+    EXPECT_EQ(std::to_string(message.first.size()) + " " + std::to_string(crc32c(as_bytes(message.first))), message.second) << name;
+}
+
+/// A job without texts, as weft 0.1 encoded it: texts and lists without content were there, not left out.
+TEST(ClientProtocol, EmptyTextsOfEarlierReleasesAreRead) {
+  constexpr std::string_view kHex =
+      "000000002100000000000000010001000000000000000000010000008f0000000400000009000800070000000000000000000000"
+      "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+      "01000000000000001d0000000a0000001d0000000a0000001d0000000a0000001d0000000a0000001d000000070000001d000000"
+      "070000001c0000000600000031000000060000000000000000000000000000000000000000000000000000000000000000000000"
+      "000000000d0002000000000001000100000000000000000000000000000000000000000000000000000000000000000000000000"
+      "000000000000000000000000";
+  std::string bytes;
+  for (std::size_t i = 0; i < kHex.size(); i += 2)
+    bytes.push_back(static_cast<char>(std::stoi(std::string(kHex.substr(i, 2)), nullptr, 16)));
+  rpc::Message message;
+  message.header = Buffer::copy_of(as_bytes(bytes));
+  const auto list = decode<JobList>(message);
+  ASSERT_TRUE(list) << list.error().to_string();
+  ASSERT_EQ(list->jobs.size(), 1u);
+  master::JobStatus expected;
+  expected.id = JobId(7);
+  expect_same(list->jobs[0], expected);
 }
 
 TEST(ClientProtocol, FewerBulkBytesThanAnnouncedAreRefused) {

@@ -242,6 +242,16 @@ TEST_F(JournalFiles, OfAnyBytesAreReadOrRefused) {
   }
 }
 
+/// A record as weft 0.1 wrote it.
+TEST(JournalRecords, BytesAreThoseOfEarlierReleases) {
+  JournalRecord record;
+  record.marks = {Time(1), Time(2), 3, 4};
+  record.job = JobId(5), record.ended = record.checkpoint = true;
+  record.status = Buffer::copy_of(as_bytes(std::string_view("\0status\xff", 8)));
+  const std::string frame = to_frame(record);
+  EXPECT_EQ(std::to_string(frame.size()) + " " + std::to_string(crc32c(as_bytes(frame))), "84 1751645049");
+}
+
 /// Behind checksums that are right.
 TEST(JournalRecords, OfAnyBytesAreReadOrRefused) {
   JournalRecord record = record_of(job_status(1, JobState::failed));

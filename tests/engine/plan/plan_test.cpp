@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/crc32c.hpp"
 #include "base/random.hpp"
 
 namespace weft::plan {
@@ -225,6 +226,23 @@ TEST(PlanCodec, RoundTripsEveryField) {
   EXPECT_EQ(read->stages[1].branches[0].splittable, made.stages[1].branches[0].splittable);
   EXPECT_TRUE(read->stages[1].branches[0].mergeable);
   EXPECT_EQ(bytes_of(encode(*read)), bytes_of(encode(made)));
+}
+
+/// Length and CRC32C of a part with every text and list filled, as weft 0.1 encoded it.
+TEST(PlanCodec, BytesAreThoseOfEarlierReleases) {
+  Stage stage;
+  stage.id = StageId(1), stage.name = "reduce", stage.operators = {"read", "", "map"}, stage.output = OutputKind::result;
+  stage.partitions = 2, stage.fingerprint = 3, stage.estimated_task_duration = std::chrono::nanoseconds(4);
+  stage.demand = {
+      .cpu = 1, .memory = 2, .disk_read = 3, .disk_write = 4, .network_in = 5, .network_out = 6, .map_slots = 7, .reduce_slots = 8};
+  Branch& branch = stage.branches.emplace_back();
+  branch.kind = BranchKind::shuffles, branch.tasks = 9, branch.mergeable = true;
+  branch.splits = {{{"a/b", 1, 2, {"h1", "h2"}}, {"c", 3, 4, {"h3"}}}, {{"d", 5, 6, {""}}}};
+  branch.partitioned = {ShuffleId(1), ShuffleId(2)}, branch.broadcast = {ShuffleId(3)}, branch.splittable = {4, 5};
+  PlanPart made;
+  made.action = ActionId(6), made.stages = {stage, stage}, made.targets = {StageId(7)}, made.released = {ShuffleId(8)};
+  const Buffer bytes = encode(made);
+  EXPECT_EQ(std::to_string(bytes.size()) + " " + std::to_string(crc32c(bytes.view())), "1032 3660337438");
 }
 
 TEST(PlanCodec, SurvivesAnyDamage) {
