@@ -43,7 +43,7 @@ concept Encodable = requires(const T& value, Encoder& out, Decoder& in) {
   static_assert(                                                                                                           \
       ::weft::Encodable<type>,                                                                                             \
       "weft: this record type has no codec, so it cannot be shuffled, sorted or stored. Records are made of numbers, "     \
-      "enums, strings, pairs, tuples, arrays, vectors, optionals and plain structs (up to 16 fields) of those; for other " \
+      "enums, strings, pairs, tuples, arrays, vectors, optionals and plain structs (up to 24 fields) of those; for other " \
       "types specialise weft::Codec<T> with encode() and decode().")
 
 template <class T>

@@ -48,7 +48,7 @@ struct DerivedIn {
 /// and by others for types with a form of their own. write() may move bulk bytes out of the value.
 template <class T>
 struct Derived {
-  static_assert(PlainAggregate<T>, "only plain structs of up to 16 members have a derived form");
+  static_assert(PlainAggregate<T>, "only plain structs of up to 24 members have a derived form");
 
   static void write(T& value, DerivedOut& out) {
     if constexpr (std::is_empty_v<T>) out.header.append_value(std::uint8_t{0});

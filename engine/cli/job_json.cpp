@@ -91,8 +91,7 @@ std::string counters_json(const master::JobStatus& job) {
   return json.text() + "\n";
 }
 
-std::string explanation_json(const client::Explanation& explanation) {
-  const master::JobExplanation& job = explanation.job;
+std::string explanation_json(const master::JobExplanation& job) {
   JsonWriter json;
   json.begin_object().member("id", job.id.value()).member("name", job.name).member("state", state_name(job.state));
   json.member("summary", job.summary).member("running", job.running).member("finished", job.finished);
@@ -100,7 +99,7 @@ std::string explanation_json(const client::Explanation& explanation) {
   for (const master::WaitingTasks& group : job.waiting) {
     json.begin_object().member("stage", group.stage.value()).member("name", group.stage_name).member("tasks", group.tasks);
     json.member("kind", why_name(group.why)).member("reason", group.reason);
-    if (group.since) json.member("seconds_ago", in_seconds(explanation.now - *group.since));
+    if (group.since) json.member("seconds_ago", in_seconds(job.now - *group.since));
     json.end_object();
   }
   json.end_array().end_object();

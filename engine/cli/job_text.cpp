@@ -123,14 +123,13 @@ std::string counters_table(const master::JobStatus& job) {
   return table.text();
 }
 
-std::string explanation_text(const client::Explanation& explanation) {
-  const master::JobExplanation& job = explanation.job;
+std::string explanation_text(const master::JobExplanation& job) {
   std::string text =
       fmt::format("job {} {} ({}): {}\n", job.id.value(), escaped(job.name), state_name(job.state), escaped(job.summary));
   if (job.waiting.empty()) return text;
   Table table({"STAGE", "NAME", "WAITING", "WHY", "SINCE"});
   for (const master::WaitingTasks& group : job.waiting) {
-    const auto since = group.since ? human_duration(explanation.now - *group.since) + " ago" : "";
+    const auto since = group.since ? human_duration(job.now - *group.since) + " ago" : "";
     table.add({std::to_string(group.stage.value()), group.stage_name, std::to_string(group.tasks), group.reason, since});
   }
   return text + "\n" + table.text();

@@ -13,14 +13,14 @@ namespace weft::cli {
 std::string jobs_table(const client::JobList& jobs);
 std::string job_text(const master::JobStatus& job, Duration now);
 std::string counters_table(const master::JobStatus& job);
-std::string explanation_text(const client::Explanation& explanation);
+std::string explanation_text(const master::JobExplanation& job);
 std::string logs_text(const std::vector<client::JobLog>& logs);
 
 // JSON with a line end (job_json.cpp).
 std::string jobs_json(const client::JobList& jobs);
 std::string job_json(const master::JobStatus& job, Duration now);
 std::string counters_json(const master::JobStatus& job);
-std::string explanation_json(const client::Explanation& explanation);
+std::string explanation_json(const master::JobExplanation& job);
 std::string logs_json(const std::vector<client::JobLog>& logs);
 /// Adds an object of what was prefetched, read, wasted and evicted, in bytes.
 void add_prefetch_stats(JsonWriter& json, const shuffle::PrefetchStats& stats);

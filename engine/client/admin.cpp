@@ -73,9 +73,9 @@ Result<SchedulerInfo> Admin::configure_scheduler(const std::string& spec) {
   return decode<SchedulerInfo>(message);
 }
 
-Result<Explanation> Admin::explain(JobId id) {
+Result<master::JobExplanation> Admin::explain(JobId id) {
   WEFT_ASSIGN(const auto message, call(kExplainJob, encode(JobRequest{id})));
-  return decode<Explanation>(message);
+  return decode<master::JobExplanation>(message);
 }
 
 }  // namespace weft::client

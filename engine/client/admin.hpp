@@ -23,7 +23,7 @@ class Admin {
   Result<void> kill(JobId id, const std::string& reason);
   Result<std::vector<JobLog>> logs(JobId id, std::uint64_t max_bytes);
   Result<std::vector<NodeStatus>> nodes();
-  Result<Explanation> explain(JobId id);
+  Result<master::JobExplanation> explain(JobId id);
   Result<std::vector<GroupInfo>> groups();
   Result<SchedulerInfo> scheduler();
   /// With an empty text the one in force, its files read again. The error is what is wrong with it; the old one stays then.

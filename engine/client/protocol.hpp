@@ -3,7 +3,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -14,6 +13,7 @@
 
 namespace weft::client {
 
+// The fields of the messages are those of protocol.capnp, in its order (base/rpc/versioned.hpp).
 enum ClientMessage : rpc::MessageType {
   kSubmitJob = 200,           // Submit -> Submitted; the job dies with the connection
   kUploadBinary = 201,        // Upload and bytes -> nothing; in order of the offsets
@@ -26,7 +26,7 @@ enum ClientMessage : rpc::MessageType {
   kKillJob = 212,             // KillRequest -> nothing
   kJobLogs = 213,             // LogsWanted -> JobLogs
   kListNodes = 214,           // nothing -> NodeList
-  kExplainJob = 215,          // JobRequest -> Explanation
+  kExplainJob = 215,          // JobRequest -> master::JobExplanation
   kListGroups = 216,          // nothing -> GroupList
   kShowScheduler = 217,       // nothing -> SchedulerInfo
   kConfigureScheduler = 218,  // SchedulerInfo -> SchedulerInfo: its spec, or the one in force, with its files read again
@@ -36,7 +36,6 @@ enum ClientMessage : rpc::MessageType {
 inline constexpr std::uint64_t kUploadChunkBytes = 1u << 20;
 
 struct Submit {
-  static constexpr std::string_view kName = "job submission";
   std::string name;
   std::string program;                 // argv[0]
   std::vector<std::string> arguments;  // argv[1..]
@@ -54,66 +53,51 @@ struct Submit {
   std::optional<std::uint32_t> shuffle_replicas{};  // likewise
 };
 struct Submitted {
-  static constexpr std::string_view kName = "answer to a submission";
   JobId job;
   bool binary_known = false;
   std::uint32_t slots = 0;  // of the cluster now
 };
 struct Upload {
-  static constexpr std::string_view kName = "upload of a binary";
   Hash128 binary;
   std::uint64_t offset = 0;
   std::uint64_t total = 0;
 };
 struct JobRequest {
-  static constexpr std::string_view kName = "request about a job";
   JobId job;
 };
 struct ValueRecord {
-  static constexpr std::string_view kName = "value of an action";
   JobId job;
   ActionId action;
 };
 struct Poll {
-  static constexpr std::string_view kName = "question after progress";
   JobId job;
   ActionId action;
   Duration wait{0};
 };
 struct PollReply {
-  static constexpr std::string_view kName = "progress of a job";
   master::JobStatus status;
   bool finished = false;                     // the action; otherwise look at status.state
   std::vector<std::vector<Buffer>> results;  // per target, per task
 };
 struct JobList {
-  static constexpr std::string_view kName = "list of jobs";
   std::vector<master::JobStatus> jobs;
   Duration now{0};  // on the master's clock, as the times in the jobs
 };
 struct KillRequest {
-  static constexpr std::string_view kName = "request to kill a job";
   JobId job;
   std::string reason;
 };
 struct LogsWanted {
-  static constexpr std::string_view kName = "request for logs";
   JobId job;
   std::uint64_t max_bytes = 0;  // of each worker's log, from its end
 };
 struct JobLog {
   std::string node;
-  std::string error;  // why there is none
   Buffer text;
+  std::string error;  // why there is none
 };
 struct JobLogs {
-  static constexpr std::string_view kName = "logs of a job";
   std::vector<JobLog> logs;
-};
-struct Explanation {
-  static constexpr std::string_view kName = "explanation of a job";
-  master::JobExplanation job;
-  Duration now{0};  // on the master's clock, as the times in it
 };
 /// A pool or queue.
 struct GroupInfo {
@@ -123,11 +107,9 @@ struct GroupInfo {
   bool unknown = false;  // to the scheduler: jobs name it, it has no say
 };
 struct GroupList {
-  static constexpr std::string_view kName = "list of pools";
   std::vector<GroupInfo> groups;
 };
 struct SchedulerInfo {
-  static constexpr std::string_view kName = "scheduler";
   std::string spec;
   std::vector<std::string> files;            // it was made from
   std::map<std::string, std::string> known;  // schedulers there are, and what they do
@@ -153,7 +135,6 @@ struct NodeStatus {
 };
 
 struct NodeList {
-  static constexpr std::string_view kName = "list of nodes";
   std::vector<NodeStatus> nodes;
 };
 
@@ -161,7 +142,7 @@ struct NodeList {
 /// rpc::with_bulk().
 template <class M>
 rpc::Payload encode(M message);
-/// Code::corrupt, naming the message (M::kName), when the frame holds none. Of another release: what is missing has its default,
+/// Code::corrupt, naming the message, when the frame holds none. Of another release: what is missing has its default,
 /// what is not known is passed over. Bulk bytes that are no member stay in the message.
 template <class M>
 Result<M> decode(const rpc::Message& message);

@@ -40,6 +40,9 @@ struct CoreOptions {
 };
 
 enum class JobState : std::uint8_t { running, finished, failed, killed };
+constexpr JobState last_of(JobState) { return JobState::killed; }
+
+// The statuses below travel to clients and into the journal: their fields are those of engine/client/protocol.capnp, in its order.
 
 struct StageStatus {
   StageId id;
@@ -68,16 +71,16 @@ struct JobStatus {
   JobState state = JobState::running;
   std::string error;  // one line; empty unless failed or killed
   Time submitted{0}, ended{0};
-  std::optional<Time> deadline;
-  int priority = 0;
-  std::uint32_t shuffle_replicas = 1;  // copies of map outputs
   std::vector<StageStatus> stages;
   Counters counters;  // of winning attempts only
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
-  std::vector<std::string> lost_workers{};  // while it ran, but for those that left by themselves: "w2 (SIGBUS)"; the first few
-  std::uint32_t workers_lost = 0;           // how many
+  std::optional<Time> deadline;
+  int priority = 0;
+  std::uint32_t shuffle_replicas = 1;  // copies of map outputs
   /// Of its blocks, on all nodes. The core knows nothing of it: the shell fills it in, from what workers say now and then.
   shuffle::PrefetchStats prefetch{};
+  std::vector<std::string> lost_workers{};  // while it ran, but for those that left by themselves: "w2 (SIGBUS)"; the first few
+  std::uint32_t workers_lost = 0;           // how many
 };
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called
@@ -92,6 +95,7 @@ struct SchedulerFaults {
 /// Tasks of one stage that do not run, and why.
 struct WaitingTasks {
   enum class Why : std::uint8_t { parents, held, avoiding, placed };
+  friend constexpr Why last_of(Why) { return Why::placed; }
   StageId stage;
   std::string stage_name;
   std::uint32_t tasks = 0;
@@ -106,8 +110,9 @@ struct JobExplanation {
   JobState state = JobState::running;
   std::string summary;  // of the whole job, one line
   std::uint64_t running = 0, finished = 0;
-  std::uint64_t speculating = 0, straggling = 0;  // of the running: in two attempts; slow, and a speculative attempt would help
   std::vector<WaitingTasks> waiting;              // by stage
+  Time now{0};                                    // on the master's clock, as the times above; filled in by the shell
+  std::uint64_t speculating = 0, straggling = 0;  // of the running: in two attempts; slow, and a speculative attempt would help
 };
 
 /// Makes a scheduler from its text and the texts of the files that it names. No I/O.

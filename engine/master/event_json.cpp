@@ -83,7 +83,7 @@ struct Filler {
     line.pool = event.pool;
     line.priority = event.priority;
     line.max_attempts = event.max_attempts;
-    line.shuffle_mode = shuffle::mode_name(event.shuffle_mode);
+    line.shuffle_mode = to_string(event.shuffle_mode);
     if (event.shuffle_replicas > 1) line.shuffle_replicas = event.shuffle_replicas;
     line.deadline = event.deadline;
     line.task_timeout = event.task_timeout;

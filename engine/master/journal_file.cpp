@@ -21,7 +21,7 @@ constexpr std::size_t kWrite = 1u << 20;  // bytes at a time
 
 JobStatus status_in(const std::string& frame) {
   auto record = decode_record(as_bytes(frame).subspan(kRecordHeaderBytes));
-  auto status = record ? decode_status(record->status.view()) : fail(std::move(record).error());
+  auto status = record ? decode_status(as_bytes(record->status)) : fail(std::move(record).error());
   if (status) return std::move(*status);
   JobStatus unknown;  // that there was such a job is known at least
   if (record && record->job) unknown.id = *record->job;

@@ -5,27 +5,11 @@
 #include <fmt/format.h>
 
 #include "base/crc32c.hpp"
-#include "base/rpc/mapping.hpp"
+#include "base/rpc/versioned.hpp"
 #include "engine/client/protocol.hpp"
 #include "engine/master/journal.capnp.h"
 
 namespace weft::master {
-
-namespace wire {
-
-template <class Io>
-void map(Io& io, JournalRecord& record) {
-  io(WEFT_WIRE(At), record.marks.at);
-  io(WEFT_WIRE(UnixTime), record.marks.unix_time);
-  io(WEFT_WIRE(NextJob), record.marks.next_job);
-  io(WEFT_WIRE(NextNode), record.marks.next_node);
-  io.unless_zero(WEFT_WIRE(Job), record.job);
-  io(WEFT_WIRE(Ended), record.ended);
-  io.data(WEFT_WIRE(Status), record.status);
-  io(WEFT_WIRE(Checkpoint), record.checkpoint);
-}
-
-}  // namespace wire
 
 namespace {
 
@@ -51,15 +35,17 @@ void JournalMarks::merge(const JournalMarks& other) {
   next_node = std::max(next_node, other.next_node);
 }
 
-Buffer encode_status(const JobStatus& status) {
-  Buffer whole = client::encode(client::JobList{{status}, Time(0)}).header;
-  if (whole.size() <= kMaxStatusBytes) return whole;
+std::string encode_status(const JobStatus& status) {
+  const auto bytes_of = [](const JobStatus& job) {
+    return std::string(as_chars(client::encode(client::JobList{{job}, Time(0)}).header.view()));
+  };
+  if (std::string whole = bytes_of(status); whole.size() <= kMaxStatusBytes) return whole;
   JobStatus brief = status;
   brief.stages.clear();
   brief.counters.clear();
   for (std::string* words : {&brief.name, &brief.user, &brief.pool, &brief.error})
     if (words->size() > kMostWords) words->resize(kMostWords);
-  return client::encode(client::JobList{{brief}, Time(0)}).header;
+  return bytes_of(brief);
 }
 
 Result<JobStatus> decode_status(ByteView bytes) {
@@ -71,7 +57,7 @@ Result<JobStatus> decode_status(ByteView bytes) {
 }
 
 std::string to_frame(const JournalRecord& record) {
-  const Buffer payload = rpc::to_bytes<wire::Record>(record);
+  const Buffer payload = rpc::encode_versioned<wire::Record>(record);
   std::string frame;
   frame.reserve(kRecordHeaderBytes + payload.size());
   put_u32(frame, static_cast<std::uint32_t>(payload.size()));
@@ -82,7 +68,7 @@ std::string to_frame(const JournalRecord& record) {
 }
 
 Result<JournalRecord> decode_record(ByteView payload) {
-  return rpc::from_bytes<wire::Record, JournalRecord>(payload, {}, "journal record");
+  return rpc::decode_versioned<wire::Record, JournalRecord>(payload, "journal record");
 }
 
 std::string journal_header() {

@@ -29,16 +29,17 @@ struct JournalMarks {
   void merge(const JournalMarks& other);
 };
 
+/// The fields of journal.capnp, in its order (base/rpc/versioned.hpp).
 struct JournalRecord {
   JournalMarks marks;
   std::optional<JobId> job;  // whose status `status` is
   bool ended = false;        // that job is over
+  std::string status;        // encode_status()
   bool checkpoint = false;   // the first record of a checkpoint
-  Buffer status;             // encode_status()
 };
 
 /// A status too large for a record is kept without its stages and counters, its texts shortened.
-Buffer encode_status(const JobStatus& status);
+std::string encode_status(const JobStatus& status);
 Result<JobStatus> decode_status(ByteView bytes);
 
 /// The record as it is in the file: its header and its payload.

@@ -46,8 +46,9 @@ Result<rpc::Payload> ServerImpl::on_client_request(const rpc::ConnectionPtr& con
     }
     case client::kExplainJob: {
       WEFT_ASSIGN(const client::JobRequest request, client::decode<client::JobRequest>(message));
-      WEFT_ASSIGN(JobExplanation explained, (*core_)->explain(request.job));
-      return client::encode(client::Explanation{std::move(explained), now()});
+      WEFT_ASSIGN(JobExplanation explanation, (*core_)->explain(request.job));
+      explanation.now = now();
+      return client::encode(std::move(explanation));
     }
     case client::kListNodes:
       return on_list_nodes();
@@ -264,7 +265,7 @@ void ServerImpl::on_job_logs(const rpc::Message& message, rpc::Responder respond
   for (const auto& [id, node] : nodes_)
     node.connection->request(protocol::kReadLog, protocol::encode(protocol::LogRequest{wanted->job, wanted->max_bytes}),
                              kLogDeadline, [gathering, name = node.info.name](Result<rpc::Message> answer) {
-                               client::JobLog log{name, answer ? "" : answer.error().to_string(), {}};
+                               client::JobLog log{name, {}, answer ? "" : answer.error().to_string()};
                                if (answer) log.text = std::move(answer->bulk);
                                if (!log.error.empty() || !log.text.empty()) gathering->logs.push_back(std::move(log));
                                if (--gathering->missing == 0)

@@ -64,7 +64,7 @@ Result<void> ServerImpl::recover(Core& core) {
 JournalMarks ServerImpl::marks() const { return {now(), unix_now(), next_job_, next_node_}; }
 
 void ServerImpl::record_status(const JobStatus& status, bool promised) {
-  JournalRecord record{marks(), status.id, status.state != JobState::running, false, encode_status(status)};
+  JournalRecord record{marks(), status.id, status.state != JobState::running, encode_status(status), false};
   progress_bytes_ += record.status.size();
   journal_->append(std::move(record), promised);
 }
@@ -113,7 +113,7 @@ std::optional<JobId> ServerImpl::changed_job(const Event& event) { return std::v
 /// A worker hears its id when no later master can give it to another.
 NodeId ServerImpl::new_node() {
   const NodeId id(next_node_++);
-  if (journal_) journal_->append({marks(), std::nullopt, false, false, {}}, true);
+  if (journal_) journal_->append({marks(), std::nullopt, false, {}, false}, true);
   return id;
 }
 

@@ -62,4 +62,9 @@ Result<Resources> parse_resources(std::string_view text) {
   return resources;
 }
 
+Result<void> from_text(std::string_view text, Resources& resources) {
+  WEFT_ASSIGN(resources, parse_resources(text));
+  return {};
+}
+
 }  // namespace weft::schedulers

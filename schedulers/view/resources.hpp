@@ -19,8 +19,8 @@ struct Resources {
   double cpu = 0;           // cores, or slots
   double memory = 0;        // bytes
   double disk_read = 0;     // bytes per second, as the next three
-  double disk_write = 0;    //
   double network_in = 0;    //
+  double disk_write = 0;    //
   double network_out = 0;   //
   double map_slots = 0;     // typed slots of Hadoop 1: stages that read no shuffle take one of these,
   double reduce_slots = 0;  // the others one of these
@@ -103,5 +103,7 @@ std::string to_string(const Resources& resources);
 /// "cpu=1,memory=512MiB,network_in=1.5e6": names of kResourceKinds, each once; what is not named is 0. invalid_argument says which
 /// part is wrong.
 Result<Resources> parse_resources(std::string_view text);
+/// Likewise, for messages that carry them as text (base/rpc/versioned.hpp).
+Result<void> from_text(std::string_view text, Resources& resources);
 
 }  // namespace weft::schedulers

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/result.hpp"
+
 namespace weft::shuffle {
 
 enum class Mode : std::uint8_t {
@@ -13,11 +15,18 @@ enum class Mode : std::uint8_t {
 };
 constexpr Mode last_of(Mode) { return Mode::pull; }
 
-constexpr std::string_view mode_name(Mode mode) { return mode == Mode::pull ? "pull" : "memory"; }
+constexpr std::string_view to_string(Mode mode) { return mode == Mode::pull ? "pull" : "memory"; }
 constexpr std::optional<Mode> parse_mode(std::string_view name) {
-  if (name == mode_name(Mode::memory)) return Mode::memory;
-  if (name == mode_name(Mode::pull)) return Mode::pull;
+  if (name == to_string(Mode::memory)) return Mode::memory;
+  if (name == to_string(Mode::pull)) return Mode::pull;
   return std::nullopt;
+}
+/// For messages that carry it as text (base/rpc/versioned.hpp).
+inline Result<void> from_text(std::string_view text, Mode& mode) {
+  const std::optional<Mode> known = parse_mode(text);
+  if (!known) return fail(Code::invalid_argument, "unknown shuffle mode");
+  mode = *known;
+  return {};
 }
 
 }  // namespace weft::shuffle

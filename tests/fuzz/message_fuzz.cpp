@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     feed_versioned<client::Submit, client::Submitted, client::Upload, client::JobRequest, client::ValueRecord, client::Poll,
                    client::PollReply, client::JobList, client::KillRequest, client::LogsWanted, client::JobLogs, client::NodeList,
-                   client::Explanation, client::GroupList, client::SchedulerInfo>(kind % 15, message);
+                   master::JobExplanation, client::GroupList, client::SchedulerInfo>(kind % 15, message);
   }
   return 0;
 }

@@ -91,7 +91,7 @@ TEST(CarbyneLoader, SortsStagesAndScalesDemands) {
   EXPECT_THAT(job.stages[2].parents, ElementsAre(0u, 1u));
   EXPECT_EQ(job.stages[2].duration, 1500ms);
   EXPECT_EQ(job.stages[1].tasks, 6u);
-  EXPECT_EQ(job.stages[2].demand, (schedulers::Resources{0.2 * 20, 0.1 * 1000, 0, 0.4 * 100, 0.3 * 10, 0, 0, 0}));
+  EXPECT_EQ(job.stages[2].demand, (schedulers::Resources{0.2 * 20, 0.1 * 1000, 0, 0.3 * 10, 0.4 * 100, 0, 0, 0}));
   EXPECT_EQ(workload.jobs[1].arrival, 7500ms);
 }
 

@@ -109,16 +109,16 @@ TEST(JobText, JsonIsWellFormedAndHasTheSameFigures) {
 }
 
 TEST(JobText, ExplainsGroupsOfWaitingTasks) {
-  client::Explanation explained;
+  master::JobExplanation explained;
   explained.now = 60s;
-  explained.job.id = JobId(7), explained.job.name = "wordcount", explained.job.summary = "3 of 8 tasks wait";
+  explained.id = JobId(7), explained.name = "wordcount", explained.summary = "3 of 8 tasks wait";
   EXPECT_EQ(explanation_text(explained), "job 7 wordcount (running): 3 of 8 tasks wait\n");
-  explained.job.waiting.push_back({.stage = StageId(1),
-                                   .stage_name = "reduce_by_key",
-                                   .tasks = 3,
-                                   .why = master::WaitingTasks::Why::parents,
-                                   .reason = "stage 0 has 4 tasks to go",
-                                   .since = 50s});
+  explained.waiting.push_back({.stage = StageId(1),
+                               .stage_name = "reduce_by_key",
+                               .tasks = 3,
+                               .why = master::WaitingTasks::Why::parents,
+                               .reason = "stage 0 has 4 tasks to go",
+                               .since = 50s});
   EXPECT_THAT(explanation_text(explained), HasSubstr("stage 0 has 4 tasks to go"));
   EXPECT_THAT(explanation_text(explained), HasSubstr("10.0 s ago"));
   const std::string json = explanation_json(explained);

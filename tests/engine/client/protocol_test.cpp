@@ -161,8 +161,8 @@ TEST(ClientProtocol, WhatTheClusterIsComesBack) {
   EXPECT_EQ(back.nodes.at(0).attributes, nodes.nodes.at(0).attributes);
 
   JobLogs logs;
-  logs.logs.push_back({"n1", "", Buffer::copy_of(as_bytes("text"))});
-  logs.logs.push_back({"n2", "gone", {}});
+  logs.logs.push_back({"n1", Buffer::copy_of(as_bytes("text")), ""});
+  logs.logs.push_back({"n2", {}, "gone"});
   const JobLogs read = sent(std::move(logs));
   EXPECT_EQ(as_chars(read.logs.at(0).text.view()), "text");
   EXPECT_EQ(read.logs.at(1).error, "gone");
@@ -178,13 +178,13 @@ GroupList group_list() {
   return groups;
 }
 
-Explanation explanation_of_a_job() {
-  Explanation explanation;
+master::JobExplanation explanation_of_a_job() {
+  master::JobExplanation explanation;
   explanation.now = nanoseconds(1);
-  explanation.job.id = JobId(2);
-  explanation.job.name = "n", explanation.job.summary = "s";
-  explanation.job.running = 3, explanation.job.finished = 4, explanation.job.straggling = 5;
-  explanation.job.waiting.push_back({StageId(6), "stage", 7, master::WaitingTasks::Why::placed, "reason", nanoseconds(0)});
+  explanation.id = JobId(2);
+  explanation.name = "n", explanation.summary = "s";
+  explanation.running = 3, explanation.finished = 4, explanation.straggling = 5;
+  explanation.waiting.push_back({StageId(6), "stage", 7, master::WaitingTasks::Why::placed, "reason", nanoseconds(0)});
   return explanation;
 }
 
@@ -196,12 +196,12 @@ TEST(ClientProtocol, WhatTheSchedulerSaysComesBack) {
   EXPECT_EQ(back.groups.at(0).status.limit, 0.0) << "a limit of nothing is a limit";
   EXPECT_FALSE(back.groups.at(1).status.limit);
 
-  Explanation explanation = explanation_of_a_job();
-  explanation.job.waiting.emplace_back();
-  const Explanation again = sent(explanation);
+  master::JobExplanation explanation = explanation_of_a_job();
+  explanation.waiting.emplace_back();
+  const master::JobExplanation again = sent(explanation);
   EXPECT_EQ(bytes_of(again), bytes_of(explanation));
-  EXPECT_EQ(again.job.waiting.at(0).since, nanoseconds(0));
-  EXPECT_FALSE(again.job.waiting.at(1).since);
+  EXPECT_EQ(again.waiting.at(0).since, nanoseconds(0));
+  EXPECT_FALSE(again.waiting.at(1).since);
 }
 
 /// A message of a release that knew none of the fields: a root that is no struct at all.

@@ -36,14 +36,14 @@ inline JobStatus job_status(std::uint64_t id, JobState state, std::uint32_t fini
   return status;
 }
 
-inline std::string text_of(const JobStatus& status) { return std::string(as_chars(encode_status(status).view())); }
+inline std::string text_of(const JobStatus& status) { return encode_status(status); }
 
 inline JournalRecord record_of(const JobStatus& status) {
   JournalMarks marks;
   marks.at = Time(3000 + status.id.value());
   marks.next_job = status.id.value() + 1;
   marks.next_node = 7;
-  return {marks, status.id, status.state != JobState::running, false, encode_status(status)};
+  return {marks, status.id, status.state != JobState::running, encode_status(status), false};
 }
 
 inline std::vector<JournalRecord> records_of(const std::vector<JobStatus>& jobs) {
