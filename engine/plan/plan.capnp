@@ -46,6 +46,7 @@ struct Stage {
   fingerprint @6 :UInt64;
   demand @7 :Resources;
   estimatedTaskNanos @8 :Int64;
+  estimatedOutputRatio @9 :Float64;
 }
 
 struct PlanPart {

@@ -189,6 +189,7 @@ PlanPart rich_part() {
   stage.branches[0].broadcast = {ShuffleId(1)};
   stage.demand = {2, 3e9, 4, 5, 6, 7, 8, 9};
   stage.estimated_task_duration = std::chrono::seconds(3);
+  stage.estimated_output_ratio = 0.25;
   PlanPart made = part({stage, target(reader(4, {3}, 7, 0, "collect"))});
   made.stages[1].branches[0].splittable = {0};
   made.stages[1].branches[0].mergeable = true;
@@ -215,6 +216,7 @@ TEST(PlanCodec, RoundTripsEveryField) {
   EXPECT_EQ(a.fingerprint, b.fingerprint);
   EXPECT_EQ(a.demand, b.demand);
   EXPECT_EQ(a.estimated_task_duration, b.estimated_task_duration);
+  EXPECT_EQ(a.estimated_output_ratio, b.estimated_output_ratio);
   ASSERT_EQ(b.branches.size(), 1u);
   EXPECT_EQ(b.branches[0].broadcast, a.branches[0].broadcast);
   ASSERT_EQ(b.branches[0].splits.size(), 2u);
