@@ -258,7 +258,7 @@ std::string describe(const ClusterModel& model) {
   if (model.heartbeat > Time{0}) text += ", heartbeats every " + format_duration(model.heartbeat);
   if (model.speculation.on) text += ", speculative attempts " + master::to_string(model.speculation);
   if (!model.network.flows) return text + "; moving bytes takes no time";
-  if (model.shuffle.mode) text += fmt::format("; shuffle mode {}", shuffle::mode_name(*model.shuffle.mode));
+  if (model.shuffle.mode) text += fmt::format("; shuffle mode {}", shuffle::to_string(*model.shuffle.mode));
   if (model.shuffle.memory > 0) text += " with " + human_bytes(model.shuffle.memory);
   const auto rate = [](double bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)) + "/s"; };
   if (model.network.nic > 0) text += "; NICs " + rate(model.network.nic);
