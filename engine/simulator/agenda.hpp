@@ -20,6 +20,7 @@ enum class What : std::uint8_t {
   repair,
   silence,
   work_done,
+  works_done,
   taken,
   poll,
   availability,

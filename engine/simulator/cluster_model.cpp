@@ -109,6 +109,15 @@ Result<void> validate(const ClusterModel& model) {
     return fail(Code::invalid_argument, "an oversubscription needs a NIC rate to be a multiple of");
   }
   WEFT_TRY(validate(model.shuffle, network));
+  for (const auto& [rack, rate] : network.rack_uplinks) {
+    for (double direction : {rate.up, rate.down}) WEFT_TRY(not_negative("a rate of a rack's uplink", direction));
+    if (rack >= model.racks)
+      return fail(Code::invalid_argument, fmt::format("an uplink of rack {}, but there are {} (from 0)", rack, model.racks));
+  }
+  const InterferenceModel& interference = model.interference;
+  for (double amount : {interference.cpu, interference.disk, interference.memory})
+    WEFT_TRY(not_negative("what tasks of a node share", amount));
+  for (double loss : {interference.disk_loss, interference.memory_loss}) WEFT_TRY(in_range("a loss by interference", loss, 0, 10));
   WEFT_TRY(in_range("the concentration of replicas", model.storage.concentration, 0, 1));
   if (model.storage.output_replicas == 0) return fail(Code::invalid_argument, "outputs need at least one replica");
   WEFT_TRY(validate(model.faults, model.node_count()));

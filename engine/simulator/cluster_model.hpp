@@ -33,12 +33,13 @@ struct NodeGroup {
 /// its sources in proportion to what is left there.
 struct NetworkModel {
   bool flows = false;
-  double nic = 0;                                  // of a node, each direction
-  double disk_read = 0, disk_write = 0;            // of a node
-  double uplink = 0;                               // of a rack, each direction; 0: from the oversubscription
-  double oversubscription = 0;                     // NICs of a rack over its uplink; 0: the uplink never limits
-  Time fetch_interval = std::chrono::seconds(3);   // how often an early reader asks which further maps ended
-  Time report_interval = std::chrono::seconds(1);  // how often nodes tell their cross-rack rates to the master
+  double nic = 0;                                                // of a node, each direction
+  double disk_read = 0, disk_write = 0;                          // of a node
+  double uplink = 0;                                             // of a rack, each direction; 0: from the oversubscription
+  std::map<std::uint32_t, schedulers::UplinkRate> rack_uplinks;  // of these racks instead, by direction; 0: it never limits
+  double oversubscription = 0;                                   // NICs of a rack over its uplink; 0: the uplink never limits
+  Time fetch_interval = std::chrono::seconds(3);                 // how often an early reader asks which further maps ended
+  Time report_interval = std::chrono::seconds(1);                // how often nodes tell their cross-rack rates to the master
 };
 
 /// How map outputs reach the reduces that read them (docs/shuffle.md).
@@ -51,6 +52,16 @@ struct ShuffleModel {
   std::uint64_t page_cache = 0;          // with a mode: what maps may have written that their node's disk does not have yet
   double compressed = 1;                 // with a mode: what map outputs take on the network, as a part of their size
   std::uint64_t fetch_bytes = 4u << 20;  // wanted size of one fetch that prefetches: larger ones are simulated faster
+};
+
+/// What tasks that work at the same time on a node take from each other (StageSpec::load). Of a node; 0: there is enough of it.
+struct InterferenceModel {
+  double cpu = 0;     // cores
+  double disk = 0;    // bytes per second, read and written together
+  double memory = 0;  // bytes
+  /// When d times as much is wanted as there is, each gets a part of d^-(1 + loss): seeks, paging.
+  double disk_loss = 0.2, memory_loss = 0.5;
+  bool on() const { return cpu > 0 || disk > 0 || memory > 0; }
 };
 
 /// Where the replicas of inputs lie that the workload names no hosts for: the first anywhere, the second in another rack, the third
@@ -98,6 +109,7 @@ struct ClusterModel {
   std::uint32_t racks = 1;
   NetworkModel network;
   ShuffleModel shuffle;
+  InterferenceModel interference;
   StorageModel storage;
   FaultModel faults;
   EstimateError estimates;

@@ -28,9 +28,12 @@ Machines::Machines(const ClusterModel& model, FlowNetwork& network)
     double rate = rates.uplink;
     if (rate == 0 && rates.oversubscription > 0) rate = rates.nic * static_cast<double>(rack.size()) / rates.oversubscription;
     uplink_ = std::max(uplink_, rate);
-    const auto uplink = [&] { return network.add_link(rate > 0 ? rate : FlowNetwork::kUnlimited); };
-    uplinks_.push_back({uplink(), uplink()});
+    const auto own = rates.rack_uplinks.find(static_cast<std::uint32_t>(uplinks_.size()));
+    const schedulers::UplinkRate both = own == rates.rack_uplinks.end() ? schedulers::UplinkRate{rate, rate} : own->second;
+    const auto uplink = [&network](double most) { return network.add_link(most > 0 ? most : FlowNetwork::kUnlimited); };
+    uplinks_.push_back({uplink(both.down), uplink(both.up)});
   }
+  limits_uplinks_ = uplink_ > 0 || !rates.rack_uplinks.empty();
   for (auto& kind : meters_) {
     for (auto& meter : kind) meter = network.add_link(FlowNetwork::kUnlimited);
   }
@@ -126,8 +129,14 @@ Move Machines::disk(std::uint32_t at, double bytes, bool write) const {
   return finish(std::move(move), parts);
 }
 
+schedulers::UplinkRate Machines::nic_rate(FlowNetwork& network, std::uint32_t machine) const {
+  if (!flows_) return {};
+  const Links& links = links_[machine];
+  return {links.out ? network.link_rate(*links.out) : 0, links.in ? network.link_rate(*links.in) : 0};
+}
+
 schedulers::UplinkRate Machines::uplink_rate(FlowNetwork& network, std::uint32_t rack) const {
-  if (uplink_ == 0) return {};
+  if (!limits_uplinks_) return {};
   return {network.link_rate(uplinks_[rack].out), network.link_rate(uplinks_[rack].in)};
 }
 

@@ -70,6 +70,8 @@ class Machines {
 
   /// What goes over a rack's uplink now.
   schedulers::UplinkRate uplink_rate(FlowNetwork& network, std::uint32_t rack) const;
+  /// What goes over a machine's NIC now, as far as that is limited.
+  schedulers::UplinkRate nic_rate(FlowNetwork& network, std::uint32_t machine) const;
   double uplink_capacity() const { return uplink_; }
   /// What has been moved over each rack's uplink; nothing with a single rack.
   std::vector<RackTraffic> rack_traffic(FlowNetwork& network, Time now) const;
@@ -92,6 +94,7 @@ class Machines {
   std::map<std::string, std::uint32_t> names_;
   bool flows_ = false;
   double uplink_ = 0;
+  bool limits_uplinks_ = false;
   std::vector<Links> links_;
   struct Uplink {
     FlowNetwork::Link in = 0, out = 0;  // unlimited ones count only

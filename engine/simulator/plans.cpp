@@ -100,6 +100,7 @@ Result<void> validate(const JobSpec& job, std::size_t index) {
     }
     if (std::any_of(stage.speedups.begin(), stage.speedups.end(), [](const Speedup& one) { return !(one.factor > 0); }))
       return wrong(i, "a speed-up is not positive");
+    if (!schedulers::valid(stage.load)) return wrong(i, "the load must be finite and not negative");
     if (!schedulers::valid(stage.demand)) return wrong(i, "the demand must be finite and not negative");
     for (std::uint32_t parent : stage.parents) {
       if (parent >= i) return wrong(i, "a parent is not an earlier stage");

@@ -46,6 +46,7 @@ Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sc
       from_(machines_.count()) {
   if (model.shuffle.mode == shuffle::Mode::memory)
     service_.emplace(static_cast<ShuffleService::World&>(*this), model.shuffle, machines_.count());
+  if (model.interference.on()) contention_.emplace(model.interference, machines_.count());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::stable_sort(order_.begin(), order_.end(),
                    [&](std::size_t a, std::size_t b) { return workload.jobs[a].arrival < workload.jobs[b].arrival; });
@@ -189,6 +190,9 @@ void Run::happen(const AgendaEvent& event) {
       break;
     case What::work_done:
       if (find(event.slot, event.generation) != nullptr) worked(event.slot);
+      break;
+    case What::works_done:
+      works_done(event.slot, event.id);
       break;
     case What::taken:
       if (find(event.slot, event.generation) != nullptr) fetch_more(event.slot);

@@ -14,6 +14,7 @@
 #include "engine/master/core.hpp"
 #include "engine/simulator/accounts.hpp"
 #include "engine/simulator/agenda.hpp"
+#include "engine/simulator/contention.hpp"
 #include "engine/simulator/event_digest.hpp"
 #include "engine/simulator/machines.hpp"
 #include "engine/simulator/placement.hpp"
@@ -146,10 +147,6 @@ class Run final : ShuffleService::World {
   bool wanted() const { return !core_.view().runnable_jobs().empty() || !core_.view().stragglers().empty(); }
   void count_locality(const JobRun& job, const Attempt& attempt);
   void read_input(Slot slot);
-  void work(Slot slot);
-  void worked(Slot slot);
-  void write_output(Slot slot);
-  void written(Slot slot);
   void fail(Slot slot, master::FailureKind kind, std::string message, std::optional<shuffle::FetchFailure> fetch = {});
   void report(Slot slot, master::Event event);
   void deliver(Slot slot, master::Event event);
@@ -157,6 +154,15 @@ class Run final : ShuffleService::World {
   bool start_move(Slot slot, Move move);
   void break_move(Slot slot);
   void count_traffic(std::size_t job, const Move& move, double part);
+
+  // Work (run_work.cpp).
+  void work(Slot slot);
+  const schedulers::Resources& load_of(const Attempt& attempt);
+  void note_next_worked(std::uint32_t machine);
+  void works_done(std::uint32_t machine, std::uint64_t turn);
+  void worked(Slot slot);
+  void write_output(Slot slot);
+  void written(Slot slot);
 
   // Shuffles (run_shuffles.cpp).
   void begin_fetch(Slot slot);
@@ -217,6 +223,7 @@ class Run final : ShuffleService::World {
   void wake(std::uint32_t machine);
   void wake_free();
   Time next_beat(const Machine& machine) const;
+  schedulers::Resources measured(std::uint32_t machine);
   void report_rates();
   schedulers::UplinkRate rate_of(std::uint32_t machine);
 
@@ -244,6 +251,7 @@ class Run final : ShuffleService::World {
   std::vector<std::size_t> order_;  // jobs by arrival
   std::size_t arrived_ = 0, over_ = 0;
   std::vector<JobRun> jobs_;
+  std::optional<Contention> contention_;
   std::optional<ShuffleService> service_;  // outlives what holds its rooms
   std::vector<Attempt> attempts_;
   std::vector<Slot> free_slots_;

@@ -1,27 +1,10 @@
 // The life of an attempt on its machine: read input, fetch shuffles, work, write.
 #include <algorithm>
-#include <cmath>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "engine/simulator/run.hpp"
 
 namespace weft::simulator {
-
-namespace {
-
-/// Of a node of this kind, for tasks of the stage.
-double speed(const StageSpec& stage, const NodeGroup& group) {
-  double speedup = 0;
-  for (const Speedup& one : stage.speedups) {
-    const auto attribute = group.attributes.find(one.attribute);
-    if (attribute != group.attributes.end() && attribute->second == one.value) speedup = std::max(speedup, one.factor);
-  }
-  return speedup > 0 ? group.speed * speedup : group.speed;
-}
-
-}  // namespace
 
 Attempt* Run::find(Slot slot, std::uint32_t generation) {
   Attempt& attempt = attempts_[slot];
@@ -194,61 +177,6 @@ void Run::count_traffic(std::size_t job, const Move& move, double part) {
   if (!flows()) add(instant_traffic_);
 }
 
-void Run::work(Slot slot) {
-  Attempt& attempt = attempts_[slot];
-  attempt.phase = Phase::working;
-  if (std::exchange(attempt.fetch, nullptr)) attempt.shuffle_times.read = now_ - attempt.began;
-  if (model_.shuffle.mode) write_while_working(slot);
-  const StageRun& stage = stage_of(attempt);
-  const std::vector<Time>& durations = stage.spec->durations;
-  const Time duration = attempt.failure != nullptr ? attempt.failure->after
-                        : durations.empty()        ? stage.spec->duration
-                                                   : durations[attempt.id.task.index];
-  const double factor = attempt.factor / speed(*stage.spec, *machines_[attempt.machine].group);
-  const Time takes = factor == 1 ? duration : Time(std::llround(static_cast<double>(duration.count()) * factor));
-  agenda_.add(now_ + takes, {What::work_done, slot, attempt.generation});
-}
-
-void Run::worked(Slot slot) {
-  Attempt& attempt = attempts_[slot];
-  if (attempt.failure != nullptr) {
-    ++stage_of(attempt).failed[attempt.id.task.index];
-    const bool environment = attempt.failure->environment;
-    return fail(slot, environment ? master::FailureKind::environment : master::FailureKind::user_code, "failed as recorded");
-  }
-  if (attempt.fails) return fail(slot, master::FailureKind::user_code, "simulated failure");
-  attempt.began = now_;
-  attempt.phase = Phase::writing;
-  if (!attempt.writing) write_output(slot);
-}
-
-void Run::write_output(Slot slot) {
-  Attempt& attempt = attempts_[slot];
-  const StageRun& stage = stage_of(attempt);
-  attempt.shuffle_times.write = now_ - attempt.began;
-  const double shuffled = stage.plan.partitions > 0 && !model_.shuffle.mode ? stage.bytes_per_task : 0;
-  const double output = static_cast<double>(stage.spec->output_bytes) / stage.spec->tasks;
-  std::vector<std::uint32_t> copies;
-  if (output > 0 && model_.storage.output_replicas > 1) {
-    copies = job_of(attempt).placement->copies(attempt.machine, model_.storage.output_replicas - 1);
-    std::erase_if(copies, [this](std::uint32_t copy) { return !machines_[copy].alive; });
-  }
-  if (!start_move(slot, machines_.write(attempt.machine, shuffled + output, output, copies))) written(slot);
-}
-
-void Run::written(Slot slot) {
-  Attempt& attempt = attempts_[slot];
-  master::TaskFinished event;
-  event.attempt = attempt.id;
-  event.node = machines_[attempt.machine].id;
-  event.output = stage_of(attempt).row;
-  event.input_bytes = attempt.input_bytes;
-  if (model_.shuffle.mode) event.shuffle_times = attempt.shuffle_times;
-  if (service_) keep_output(attempt);
-  attempt.room = {};
-  report(slot, std::move(event));
-}
-
 void Run::fail(Slot slot, master::FailureKind kind, std::string message, std::optional<shuffle::FetchFailure> fetch) {
   Attempt& attempt = attempts_[slot];
   break_move(slot);
@@ -323,6 +251,7 @@ Time Run::end(Slot slot, AttemptOutcome outcome) {
   if (attempt.phase == Phase::waiting) {
     stop_waiting(slot);
   }
+  if (contention_ && contention_->end(now_, attempt.machine, slot)) note_next_worked(attempt.machine);
   if (service_) drop_prefetched(attempt);
   attempt.room = {};
   auto& there = machines_[attempt.machine].attempts;

@@ -48,6 +48,8 @@ void Run::join(std::uint32_t index) {
   event.attributes = machine.group->attributes;
   event.forecast = forecast(index);
   event.rack_uplink = {machines_.uplink_capacity(), machines_.uplink_capacity()};
+  if (const auto own = model_.network.rack_uplinks.find(machine.rack); own != model_.network.rack_uplinks.end())
+    event.rack_uplink = own->second;
   if (service_) {
     begin_services(index);
     event.prefetch_bytes = service_->prefetch_bytes();
@@ -86,6 +88,7 @@ void Run::die(std::uint32_t index, bool silent, Time repair_after) {
   ++deaths_count_;
   outbox_[index].clear();
   update_capacity();
+  if (contention_) contention_->clear(index);
   for (Slot slot : machine.attempts) {
     break_move(slot);
     if (attempts_[slot].phase == Phase::waiting) stop_waiting(slot);
@@ -178,11 +181,22 @@ void Run::heartbeat(std::uint32_t index) {
   }
   master::WorkerHeartbeat heartbeat{machine.id};
   machine.reported_rate = rate_of(index);
+  if (contention_) heartbeat.used = heartbeat.machine = measured(index);
   heartbeat.cross_rack = machine.reported_rate;
   apply(std::move(heartbeat));
   drain();
   const bool asks = wanted() && core_.view().free_nodes().contains(machine.id);
-  if (asks || flows() || !outbox_[index].empty()) wake(index);
+  const bool measures = contention_ && !machine.attempts.empty();
+  if (asks || flows() || measures || !outbox_[index].empty()) wake(index);
+}
+
+/// By the phases of what runs there: who reads or fetches uses the network, who works processors, disk and memory.
+schedulers::Resources Run::measured(std::uint32_t index) {
+  schedulers::Resources used = contention_->used(index);
+  const schedulers::UplinkRate network = machines_.nic_rate(network_, index);
+  used.network_out = network.up;
+  used.network_in = network.down;
+  return used;
 }
 
 /// An equal part of what its rack moves over its uplink.

@@ -24,6 +24,10 @@ void Run::begin_fetch(Slot slot) {
   attempt.fetch = std::make_unique<Fetch>();
   for (std::uint32_t parent : parents) attempt.fetch->inputs.emplace_back().stage = parent;
   attempt.began = now_;
+  if (const auto& load = job_of(attempt).spec->hints.shuffle_profile; contention_ && load) {
+    contention_->begin(now_, attempt.machine, slot, *load, std::nullopt);
+    note_next_worked(attempt.machine);
+  }
   if (service_) return take_prefetched(slot);
   fetch_more(slot);
 }

@@ -39,6 +39,8 @@ struct StageSpec {
   std::map<std::uint32_t, std::vector<Failure>> failures;  // by task: its first attempts, before one that does not fail
   std::optional<Time> estimate;   // what schedulers are told instead of the mean of the durations; 0: nothing
   schedulers::Resources demand;   // of each task; all zero: one cpu
+  schedulers::Resources load;     // what each task takes of its node while it works (InterferenceModel); all zero: the
+                                  // job's profile of the phase, or the demand
   std::vector<Speedup> speedups;  // on special nodes; of several that fit a node the largest counts
 
   std::uint64_t input_bytes = 0;                // read from storage by all tasks, in equal parts

@@ -96,6 +96,29 @@ TEST(ClusterOptions, TakeHostsAndRacksFromATrace) {
   EXPECT_EQ(built({"trace_hosts=true", "racks=2"}, {{"a", ""}, {"b", ""}})->racks, 2u) << "the trace knows no racks";
 }
 
+TEST(ClusterOptions, TakeShuffleModesUplinksAndInterference) {
+  const auto memory = built({"network.flows=true", "shuffle.mode=memory", "shuffle.memory=2GiB", "interference.disk=80MB"});
+  ASSERT_TRUE(memory.has_value()) << memory.error().to_string();
+  EXPECT_EQ(memory->shuffle.mode, shuffle::Mode::memory);
+  EXPECT_EQ(memory->shuffle.memory, std::uint64_t{2} << 30);
+  EXPECT_EQ(memory->preplace, 0.05) << "as masters do";
+  EXPECT_EQ(memory->interference.disk, 80e6);
+  EXPECT_EQ(built({"network.flows=true", "shuffle.mode=memory", "preplace=0.3"})->preplace, 0.3);
+  EXPECT_EQ(built({"network.flows=true", "shuffle.mode=pull"})->preplace, 1);
+  EXPECT_THAT(build_error({"shuffle.mode=push"}), HasSubstr("shuffle.mode 'push' is not known: memory or pull"));
+  EXPECT_THAT(build_error({"shuffle.mode=memory"}), HasSubstr("needs moves that take time"));
+  EXPECT_THAT(build_error({"shuffle.memory=1GiB"}), HasSubstr("need a shuffle.mode"));
+  EXPECT_THAT(build_error({"interference.cpu=-1"}), HasSubstr("it must be finite and not negative"));
+  ClusterOptions options;
+  options.racks = 4;
+  options.rack_uplinks = {"rack=3,up=50MB,down=100MB"};
+  EXPECT_THAT(options.build({}).error().to_string(), HasSubstr("limit nothing without network.flows"));
+  options.flows = true;
+  EXPECT_EQ(options.build({})->network.rack_uplinks.at(3), (schedulers::UplinkRate{50e6, 100e6}));
+  options.rack_uplinks = {"rack=7,up=1MB"};
+  EXPECT_THAT(options.build({}).error().to_string(), HasSubstr("an uplink of rack 7, but there are 4"));
+}
+
 TEST(ClusterOptions, SayWhatIsWrong) {
   EXPECT_THAT(build_error({"nods=5"}), HasSubstr("unknown key 'nods' (did you mean 'nodes'?)"));
   EXPECT_THAT(build_error({"nodes=many"}), HasSubstr("nodes: 'many' is not an integer"));

@@ -134,6 +134,7 @@ inline ClusterModel random_model(Random& random, std::uint64_t seed) {
     if (model.shuffle.mode && random.chance(0.5)) model.shuffle.page_cache = std::uint64_t{1} << random.between(20, 26);
     if (random.chance(0.5)) model.shuffle_replicas = 2;
   }
+  if (random.chance(0.3)) model.interference.cpu = 1 + static_cast<double>(random.below(3));
   return model;
 }
 

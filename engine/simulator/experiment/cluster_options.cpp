@@ -80,6 +80,18 @@ Result<Availability> read_availability(std::string_view text) {
   return step;
 }
 
+Result<void> read_rack_uplink(std::string_view text, std::map<std::uint32_t, schedulers::UplinkRate>& racks) {
+  std::uint32_t rack = 0;
+  std::uint64_t up = 0, down = 0;
+  Config config;
+  config.integer("rack", rack, "Which, from 0", 0, kMostNodes);
+  config.size("up", up, "Bytes a second out of it");
+  config.size("down", down, "Bytes a second into it");
+  WEFT_TRY(read("network.racks", text, config));
+  racks[rack] = {real(up), real(down)};
+  return {};
+}
+
 /// The number of each rack, in order of its name's first use; hosts without a rack are in rack 0 when no other has one, else in
 /// their own.
 std::uint32_t number_racks(const std::vector<std::string>& names, std::vector<std::uint32_t>& numbers) {
@@ -142,6 +154,14 @@ void ClusterOptions::declare(Config& config) {
   config.size("network.disk", disk, "Bytes a second of a node's disk, each way");
   config.size("network.uplink", uplink, "Bytes a second of a rack, each way");
   config.real("network.oversubscription", model.network.oversubscription, "Instead: NICs of a rack over its uplink");
+  config.list("network.racks", rack_uplinks, "Of some racks: \"rack=3,up=50MB,down=100MB\"; 0: no limit");
+  config.real("interference.cpu", model.interference.cpu,
+              "Cores that tasks of a node share while they work; 0: as many as they want");
+  config.size("interference.disk", disk_shared, "Bytes a second of its disk that they share; 0: as many as they want");
+  config.size("interference.memory", memory_shared, "Memory that they share; 0: as much as they want");
+  config.real("interference.disk_loss", model.interference.disk_loss,
+              "Of d times too much wanted, each gets a part of d^-(1+loss)");
+  config.real("interference.memory_loss", model.interference.memory_loss, "The same of memory");
   config.duration("network.fetch_interval", model.network.fetch_interval, "How often early reduces ask for further maps");
   config.integer("storage.replicas", model.storage.replicas, "Of inputs; 0: inputs have no place", 0, 100);
   config.real("storage.concentration", model.storage.concentration, "Part of a job's blocks with a replica in its home rack");
@@ -198,6 +218,9 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
     WEFT_ASSIGN(const Availability step, read_availability(text));
     result.availability.push_back(step);
   }
+  for (const std::string& text : rack_uplinks) WEFT_TRY(read_rack_uplink(text, result.network.rack_uplinks));
+  result.interference.disk = real(disk_shared);
+  result.interference.memory = real(memory_shared);
   WEFT_ASSIGN(result.speculation, master::parse_speculation(speculation));
   result.network.flows = flows;
   if (!shuffle_mode.empty()) {
@@ -208,8 +231,9 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
   }
   result.network.nic = real(nic), result.network.uplink = real(uplink);
   result.network.disk_read = result.network.disk_write = real(disk);
-  if (!flows && (nic > 0 || disk > 0 || uplink > 0)) {
-    return fail(Code::invalid_argument, "network.nic, disk and uplink limit nothing without network.flows = true (--network)");
+  if (!flows && (nic > 0 || disk > 0 || uplink > 0 || !rack_uplinks.empty())) {
+    return fail(Code::invalid_argument,
+                "network.nic, disk, uplink and racks limit nothing without network.flows = true (--network)");
   }
   WEFT_TRY(validate(result));
   return result;

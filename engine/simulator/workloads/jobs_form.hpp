@@ -19,6 +19,7 @@ void describe_stage(Form& form) {
   form.times("durations", &StageSpec::durations);
   form.time("estimate", &StageSpec::estimate);
   form.resources("demand", &StageSpec::demand);
+  form.resources("load", &StageSpec::load);
   form.bytes("input", &StageSpec::input_bytes);
   form.hosts("hosts", &StageSpec::hosts);
   form.bytes("shuffle", &StageSpec::shuffle_bytes);
