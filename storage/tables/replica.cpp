@@ -140,16 +140,19 @@ void Replica::closed() {
   for (const auto& then : std::exchange(after_closing_, {})) then();
 }
 
+void Replica::lead() {
+  led_ = assignment_->epoch;
+  given_up_ = "has left its role";
+  context_.log.debug("primary of partition {} in epoch {} from version {}", to_string(place_), led_, store_->last());
+  const auto role = std::make_shared<PrimaryRole>(
+      PrimaryRole::Parts{context_, place_, path_, queue_, store_, assignment_, [this] { return ++next_stream_; },
+                         [this](const Error& why) { give_up(why); }, [this](const Assignment& newer) { adopt(newer); }});
+  primary_ = role;
+  role->adopt_assignment();
+}
+
 void Replica::leave_role(const char* why) {
-  const auto role = std::move(primary_);
-  if (!role) return;
-  const Error error = not_now(place_, why);
-  if (role->round)
-    for (const OnVersion& done : role->round->done) done(fail(error));
-  for (const Proposal& proposal : role->proposals) proposal.done(fail(error));
-  for (const OnVersion& waiter : role->commit_waiters) waiter(fail(error));
-  for (const auto& waiting : role->holds_waiting) waiting();
-  for (const auto& waiting : role->reads_waiting) waiting();
+  if (const auto role = std::exchange(primary_, nullptr)) role->end(why);
 }
 
 void Replica::master_lost() {
@@ -165,10 +168,7 @@ void Replica::adopt(const Assignment& assignment) {
   fence_ = std::max(fence_, assignment.epoch);
   open();
   if (may_lead()) return lead();
-  if (!primary_) return;
-  update_followers();
-  drop_what_is_over();
-  settle();
+  if (const auto role = primary_) role->adopt_assignment();
 }
 
 struct Replica::Server {
@@ -191,37 +191,47 @@ struct Replica::Server {
   void operator()(PutRows& put) const {
     LogEntry entry;
     entry.writes = std::move(put.writes);
-    replica.write(std::move(entry), responder);
+    writes([&](PrimaryRole& role) { role.write(std::move(entry), responder); });
   }
-  void operator()(StageRows& stage) const { replica.stage(std::move(stage), responder); }
+  void operator()(StageRows& stage) const {
+    writes([&](PrimaryRole& role) { role.stage(std::move(stage), responder); });
+  }
   void operator()(const BeginStream& begin) const { replica.begin_stream(epoch, begin, responder); }
   void operator()(AppendEntries& append) const { replica.take_entries(epoch, std::move(append), responder); }
   void operator()(const StartCopy& start) const { replica.start_copy(epoch, start, responder); }
 
   // What only the primary of this epoch does.
   void operator()(const Hold& hold) const {
-    leads([&] { replica.hold(hold, responder); });
+    leads([&](PrimaryRole& role) { role.hold(hold, responder); });
   }
   void operator()(const Mark& mark) const {
-    leads([&] { replica.mark(mark, responder); });
+    leads([&](PrimaryRole& role) { role.mark(mark, responder); });
   }
   void operator()(const Commit& commit) const {
-    leads([&] {
-      replica.commit_transaction(commit.commit, [to = responder](const Result<std::uint64_t>& version) { answer(to, version); });
+    leads([&](PrimaryRole& role) {
+      role.commit_transaction(commit.commit, [to = responder](const Result<std::uint64_t>& version) { answer(to, version); });
     });
   }
   void operator()(const Release& release) const {
-    leads([&] { replica.release(release, responder); });
+    leads([&](PrimaryRole& role) { role.release(release, responder); });
   }
   void operator()(const NextPage& next) const {
-    leads([&] { replica.send_page(next.session, responder); });
+    leads([&](PrimaryRole&) { replica.send_page(next.session, responder); });
   }
 
   template <class Do>
   void leads(Do&& act) const {
     if (!replica.primary_ || replica.assignment_->epoch != epoch || !replica.store_)
       return responder->fail(not_now(replica.place_, "has another primary"));
-    act();
+    const auto role = replica.primary_;  // it may end meanwhile
+    act(*role);
+  }
+  template <class Do>
+  void writes(Do&& act) const {
+    if (!replica.store_) return responder->fail(replica.unusable());
+    const auto role = replica.primary_;
+    if (!role) return responder->fail(not_now(replica.place_, "has another primary"));
+    act(*role);
   }
 };
 
@@ -248,15 +258,15 @@ void Replica::erase(std::function<void()> done) {
   });
 }
 
-Result<void> Replica::check_space(std::size_t bytes) const {
+Result<void> check_space(const ReplicaContext& context, const std::string& path, std::size_t bytes) {
   struct statvfs info {};
-  if (::statvfs(path_.c_str(), &info) != 0) return fail(errno_error("cannot see how full the disk of " + path_ + " is", errno));
+  if (::statvfs(path.c_str(), &info) != 0) return fail(errno_error("cannot see how full the disk of " + path + " is", errno));
   const std::uint64_t free = std::uint64_t{info.f_bavail} * info.f_frsize;
-  if (free >= context_.reserve + 4 * bytes) return {};
+  if (free >= context.reserve + 4 * bytes) return {};
   return fail(
       Code::resource_exhausted,
       fmt::format("the disk of worker {} is full: {} are left below {}, of which {} are kept free; make room, or add workers",
-                  context_.name, human_bytes(free), path_, human_bytes(context_.reserve)));
+                  context.name, human_bytes(free), path, human_bytes(context.reserve)));
 }
 
 }  // namespace weft::storage::tables

@@ -31,7 +31,7 @@ void Replica::take_entries(std::uint64_t epoch, AppendEntries request, SharedRes
   std::size_t bytes = 0;
   for (const LogEntry& entry : request.entries) bytes += bytes_of(entry.writes);
   if (bytes > 0)
-    if (const auto room = check_space(bytes); !room) return responder->fail(room.error());
+    if (const auto room = check_space(context_, path_, bytes); !room) return responder->fail(room.error());
   on_disk(
       [store = store_, entries = std::move(request.entries)]() -> Result<std::uint64_t> {
         for (const LogEntry& entry : entries) WEFT_TRY(store->apply(entry));
@@ -64,12 +64,12 @@ void Replica::start_copy(std::uint64_t epoch, const StartCopy& request, SharedRe
 }
 
 void Replica::copy_pages(std::shared_ptr<PartitionCopy> copy, std::string from, std::uint64_t session) {
-  ask(from, fence_, NextPage{session}, [this, copy, from](Result<CopiedPage> reply) {
+  ask(context_, weak_from_this(), from, place_, fence_, NextPage{session}, [this, copy, from](Result<CopiedPage> reply) {
     if (!reply) return copy_failed(reply.error());
     if (reply->records.empty()) return copied(copy);
     std::size_t bytes = 0;
     for (const auto& [key, value] : reply->records) bytes += key.size() + value.size();
-    if (const auto room = check_space(bytes); !room) return copy_failed(room.error());
+    if (const auto room = check_space(context_, path_, bytes); !room) return copy_failed(room.error());
     on_disk([copy, page = std::move(reply->records)] { return copy->add(page); },
             [this, copy, from, id = reply->session](const Result<void>& added) {
               if (!added) return copy_failed(added.error());

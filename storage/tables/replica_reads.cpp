@@ -37,27 +37,19 @@ Result<PartitionReply> look_up(const TablePartition& store, const GetRows& get, 
   return PartitionReply(std::move(found));
 }
 
-/// `wait`: it may a moment later.
-Result<void> Replica::may_read(SnapshotId snapshot, bool& wait) const {
-  wait = false;
+Result<void> Replica::may_read(SnapshotId snapshot) const {
   if (!store_) return fail(unusable());
   if (snapshot != SnapshotId()) return {};
   if (!primary_) return fail(not_now(place_, "has another primary"));
   if (!context_.leased()) return fail(not_now(place_, "waits for the master"));
-  if (!primary_->established || (assignment_->commit && !store_->committed(assignment_->commit->id) && primary_->hold.ticket == 0))
-    return fail(not_now(place_, "is being taken over"));
-  wait = primary_->hold.reads;
+  if (!primary_->may_read()) return fail(not_now(place_, "is being taken over"));
   return {};
 }
 
 void Replica::read(SnapshotId snapshot, LookUp look_up, SharedResponder responder) {
-  bool wait = false;
-  if (const auto may = may_read(snapshot, wait); !may) return responder->fail(may.error());
-  if (wait) {
-    primary_->reads_waiting.push_back(
-        [this, snapshot, look_up = std::move(look_up), responder] { read(snapshot, look_up, responder); });
-    return;
-  }
+  if (const auto may = may_read(snapshot); !may) return responder->fail(may.error());
+  const bool newest = snapshot == SnapshotId();
+  if (newest && primary_->wait_to_read([this, snapshot, look_up, responder] { read(snapshot, look_up, responder); })) return;
   std::uint64_t at = kNewest;
   if (snapshot != SnapshotId()) {
     const auto snapshots = store_->snapshots();

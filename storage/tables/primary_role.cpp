@@ -1,0 +1,279 @@
+#include "storage/tables/primary_role.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weft::storage::tables {
+namespace {
+
+constexpr std::size_t kEntryBytes = 4u << 20;  // writes are put together up to this
+constexpr auto kHoldLater = std::chrono::seconds(1);
+constexpr std::size_t kMostWaiting = 128u << 20;  // bytes of writes
+
+/// About what a write takes in memory beside its bytes.
+constexpr std::size_t kWriteBytes = 16;
+
+}  // namespace
+
+void PrimaryRole::adopt_assignment() {
+  update_followers();
+  drop_what_is_over();
+  settle();
+}
+
+void PrimaryRole::end(const char* why) {
+  over_ = true;
+  const Error error = not_now(parts_.place, why);
+  if (round_)
+    for (const OnVersion& done : round_->done) done(fail(error));
+  for (const Proposal& proposal : proposals_) proposal.done(fail(error));
+  for (const OnVersion& waiter : commit_waiters_) waiter(fail(error));
+  for (const auto& waiting : holds_waiting_) waiting();
+  for (const auto& waiting : reads_waiting_) waiting();
+}
+
+/// `then` while the role lasts.
+std::unique_ptr<rpc::Timer> PrimaryRole::after(Duration wait, void (PrimaryRole::*then)()) {
+  return parts_.context.reactor.after(wait, [weak = weak_from_this(), then] {
+    if (const auto role = weak.lock()) ((*role).*then)();
+  });
+}
+
+bool PrimaryRole::may_read() const {
+  const auto& commit = parts_.assignment->commit;
+  return established_ && (!commit || parts_.store->committed(commit->id) || hold_.ticket != 0);
+}
+
+bool PrimaryRole::wait_to_read(std::function<void()> then) {
+  if (!hold_.reads) return false;
+  reads_waiting_.push_back(std::move(then));
+  return true;
+}
+
+void PrimaryRole::update_followers() {
+  std::map<std::string, Follower> left = std::move(followers_);
+  followers_.clear();
+  std::vector<std::string> to_start;
+  for (const Member& member : parts_.assignment->members) {
+    if (member.name == parts_.context.name) continue;
+    Follower& follower = followers_[member.name];
+    const auto known = left.find(member.name);
+    const bool same = known != left.end() && known->second.address == member.address;
+    if (same) follower = std::move(known->second);
+    if (!same && round_) round_->waiting.erase(member.name);
+    const bool dropped =
+        same && follower.in_sync && !member.in_sync && follower.phase == Follower::Phase::synced;  // by the master: it is damaged
+    follower.address = member.address;
+    follower.in_sync = member.in_sync;
+    if (!changing_) follower.requested = false;
+    if (dropped && round_) round_->waiting.erase(member.name);
+    if (dropped) to_start.push_back(member.name);
+    if (same) continue;
+    follower.failed = member.address.empty();
+    if (!follower.failed) to_start.push_back(member.name);
+  }
+  if (round_) std::erase_if(round_->waiting, [&](const std::string& name) { return !followers_.contains(name); });
+  for (const std::string& name : to_start) start_stream(name);
+}
+
+/// Snapshots and transactions that the master no longer knows; a commit it has decided.
+void PrimaryRole::drop_what_is_over() {
+  const auto nobody = [](const Result<std::uint64_t>&) {};
+  const auto drop_unless_known = [&](auto id, const auto& known, EntryKind kind) {
+    if (id.value() >= parts_.assignment->next_id || std::find(known.begin(), known.end(), id) != known.end()) return;
+    LogEntry entry;
+    entry.kind = kind;
+    entry.id = id.value();
+    submit({std::move(entry), 0, true, nobody}, false);
+  };
+  for (const auto& [id, version] : parts_.store->snapshots())
+    drop_unless_known(id, parts_.assignment->snapshots, EntryKind::unmark);
+  for (const TransactionId id : parts_.store->staged()) drop_unless_known(id, parts_.assignment->transactions, EntryKind::abort);
+  if (parts_.assignment->commit) commit_transaction(*parts_.assignment->commit, nobody);
+}
+
+void PrimaryRole::stage(StageRows request, SharedResponder responder) {
+  const auto id = request.transaction.value();
+  const auto& open = parts_.assignment->transactions;
+  if (std::find(open.begin(), open.end(), request.transaction) == open.end()) {
+    if (id < parts_.assignment->next_id) return responder->fail(Error(Code::cancelled, "the job whose rows these are has ended"));
+    parts_.context.heartbeat_soon();
+    return responder->fail(not_now(parts_.place, "has not heard of the job's rows yet"));
+  }
+  LogEntry entry;
+  entry.kind = EntryKind::stage;
+  entry.id = id;
+  entry.token = request.token;
+  entry.writes = std::move(request.writes);
+  write(std::move(entry), std::move(responder));
+}
+
+void PrimaryRole::write(LogEntry entry, SharedResponder responder) {
+  const std::size_t bytes = bytes_of(entry.writes) + kWriteBytes * entry.writes.size();
+  if (const auto room = check_space(parts_.context, parts_.path, bytes); !room) return responder->fail(room.error());
+  if (waiting_bytes_ + bytes > kMostWaiting) return responder->fail(not_now(parts_.place, "has too much to write already"));
+  submit({std::move(entry), bytes, false, [responder](const Result<std::uint64_t>& version) { answer(responder, version); }},
+         false);
+}
+
+void PrimaryRole::submit(Proposal proposal, bool first) {
+  waiting_bytes_ += proposal.bytes;
+  if (first)
+    proposals_.push_front(std::move(proposal));
+  else
+    proposals_.push_back(std::move(proposal));
+  pump();
+}
+
+/// The next entry begins when the one before is everywhere it should be.
+void PrimaryRole::pump() {
+  if (over_ || round_ || !established_) return;
+  if (std::any_of(followers_.begin(), followers_.end(), [](const auto& f) { return f.second.phase == Follower::Phase::joining; }))
+    return;
+  auto next = proposals_.begin();
+  if (hold_.ticket != 0)  // what a hold was made for passes it
+    next = std::find_if(next, proposals_.end(), [](const Proposal& proposal) { return proposal.through_hold; });
+  if (next == proposals_.end()) return;
+  LogEntry entry = std::move(next->entry);
+  std::vector<OnVersion> done{std::move(next->done)};
+  std::size_t bytes = next->bytes;
+  waiting_bytes_ -= next->bytes;
+  next = proposals_.erase(next);
+  while (entry.kind == EntryKind::write && next != proposals_.end() && next->entry.kind == EntryKind::write &&
+         bytes + next->bytes <= kEntryBytes && hold_.ticket == 0) {
+    std::move(next->entry.writes.begin(), next->entry.writes.end(), std::back_inserter(entry.writes));
+    done.push_back(std::move(next->done));
+    bytes += next->bytes;
+    waiting_bytes_ -= next->bytes;
+    next = proposals_.erase(next);
+  }
+  start_round(std::move(entry), std::move(done));
+}
+
+void PrimaryRole::start_round(LogEntry entry, std::vector<OnVersion> done) {
+  entry.version = last_ + 1;
+  entry.epoch = parts_.assignment->epoch;
+  round_ = Round{};
+  round_->version = entry.version;
+  round_->done = std::move(done);
+  std::vector<std::string> to;
+  for (const auto& [name, follower] : followers_)
+    if (follower.phase == Follower::Phase::synced) to.push_back(name);
+  round_->waiting.insert(to.begin(), to.end());
+  for (const std::string& name : to) send_entries(name, {entry});
+  on_disk([store = parts_.store, entry = std::move(entry)] { return store->apply(entry); },
+          [this, version = round_->version](const Result<void>& applied) { local_done(version, applied); });
+}
+
+void PrimaryRole::local_done(std::uint64_t version, const Result<void>& applied) {
+  if (over_ || !round_ || round_->version != version) return;
+  if (!applied) return parts_.give_up(applied.error());
+  round_->local = true;
+  std::vector<std::string> joining;
+  for (const auto& [name, follower] : followers_)
+    if (follower.phase == Follower::Phase::joining) joining.push_back(name);
+  for (const std::string& name : joining)
+    if (!over_) feed(name);
+  settle();
+}
+
+/// Looks whether the entry under way is done, and what is next. To be called whenever something has changed.
+void PrimaryRole::settle() {
+  if (over_) return;
+  bool all = true, somebody_failed = false, somebody_new = false;
+  for (const auto& [name, follower] : followers_) {
+    const bool synced = follower.phase == Follower::Phase::synced;
+    all = all && (synced || !follower.required());
+    somebody_failed = somebody_failed || (follower.required() && follower.failed);
+    somebody_new = somebody_new || (synced && !follower.required());
+  }
+  if (somebody_failed) return change_in_sync();  // settles again
+  if (somebody_new) change_in_sync();
+  if (!all) return;
+  if (!parts_.assignment->made) return parts_.context.heartbeat_soon();  // the master has to write down first that it is in use
+  if (!established_) establish();
+  if (!round_) return pump();
+  if (!round_->waiting.empty() || !round_->local) return;
+  const Round round = std::move(*round_);
+  round_.reset();
+  last_ = round.version;
+  parts_.store->set_committed(round.version);
+  for (const OnVersion& done : round.done) done(round.version);
+  if (over_) return;
+  for (const auto& waiting : std::exchange(holds_waiting_, {})) waiting();
+  pump();
+}
+
+void PrimaryRole::establish() {
+  established_ = true;
+  parts_.store->set_committed(last_);
+}
+
+void PrimaryRole::hold(const Hold& request, SharedResponder responder) {
+  if (!established_) return responder->fail(not_now(parts_.place, "is being taken over"));
+  auto begin = [this, ticket = request.ticket, reads = request.reads, responder] {
+    if (over_) return responder->fail(not_now(parts_.place, "has another primary"));
+    if (ticket <= released_) return responder->fail(not_now(parts_.place, "was released before it was held"));
+    hold_ = {ticket, reads, after(kHoldLasts, &PrimaryRole::hold_is_old)};
+    answer(responder, Result<std::uint64_t>(last_));
+  };
+  if (round_)
+    holds_waiting_.push_back(std::move(begin));
+  else
+    begin();
+}
+
+void PrimaryRole::end_hold() {
+  released_ = std::max(released_, hold_.ticket);
+  hold_ = {};
+  for (const auto& waiting : std::exchange(reads_waiting_, {})) waiting();
+  pump();
+}
+
+/// The master has forgotten it, or was forgotten. Not so while a commit may have been decided and others may show it: who has a
+/// lease knows of every decision that was made in time.
+void PrimaryRole::hold_is_old() {
+  if (over_ || hold_.ticket == 0) return;
+  const bool decided = hold_.reads && (parts_.assignment->commit || !parts_.context.leased());
+  if (!decided) return end_hold();
+  hold_.timeout = after(kHoldLater, &PrimaryRole::hold_is_old);
+}
+
+void PrimaryRole::release(const Release& request, SharedResponder responder) {
+  if (hold_.ticket == request.ticket && request.ticket != 0) end_hold();
+  if (!over_) released_ = std::max(released_, request.ticket);
+  responder->reply(Done{});
+}
+
+void PrimaryRole::mark(const Mark& request, SharedResponder responder) {
+  if (request.ticket == 0 || hold_.ticket != request.ticket)
+    return responder->fail(not_now(parts_.place, "was not held for this snapshot"));
+  LogEntry entry;
+  entry.kind = EntryKind::mark;
+  entry.id = request.snapshot.value();
+  const auto done = [this, responder, ticket = request.ticket](const Result<std::uint64_t>& version) {
+    answer(responder, version);
+    if (!over_ && hold_.ticket == ticket) end_hold();
+  };
+  submit({std::move(entry), 0, true, done}, true);
+}
+
+void PrimaryRole::commit_transaction(const TableCommit& commit, OnVersion done) {
+  if (parts_.store->committed(commit.id)) return done(last_);
+  commit_waiters_.push_back(std::move(done));
+  if (committing_ == commit.id) return;
+  committing_ = commit.id;
+  LogEntry entry;
+  entry.kind = EntryKind::commit;
+  entry.id = commit.id.value();
+  entry.tokens = commit.tokens;
+  const auto committed = [this](const Result<std::uint64_t>& version) {
+    if (over_) return;
+    committing_ = {};
+    for (const OnVersion& waiter : std::exchange(commit_waiters_, {})) waiter(version);
+  };
+  submit({std::move(entry), 0, true, committed}, true);
+}
+
+}  // namespace weft::storage::tables
