@@ -105,7 +105,7 @@ Drawn compare(const Context& context, const std::string& path, bool online, std:
   Drawn drawn;
   for (const char* scheduler : kCompared) {
     const RunResult result = run(workload, model, scheduler);
-    drawn.push_back({mean_completion(result), in_seconds(result.makespan), result.fairness.mean_jobs});
+    drawn.push_back({mean_completion(result), in_seconds(result.makespan), result.fairness.mean_fair_shares});
   }
   return drawn;
 }

@@ -30,7 +30,7 @@ schedulers::ClusterState racks_of(const std::vector<std::uint32_t>& sizes) {
       schedulers::NodeInfo info;
       info.id = NodeId(++id);
       info.capacity.cpu = 1;
-      state.add_node(std::move(info), fmt::format("h{}", id), fmt::format("r{}", rack), 0);
+      state.add_node(std::move(info), fmt::format("h{}", id), fmt::format("r{}", rack), {});
     }
   }
   return state;
