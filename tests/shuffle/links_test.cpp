@@ -37,10 +37,11 @@ TEST(Links, CountBytesByPeerAndByRack) {
   links.received("b", now, 5);
   links.sent("b", 7);
   links.sent("c", 1);
+  links.received("d", now, 3);
   links.received("a", now, 20);
   const LinkTraffic traffic = links.traffic();
-  EXPECT_EQ(traffic.by_peer, (std::map<std::string, LinkBytes>{{"a", {30, 0}}, {"b", {5, 7}}, {"c", {0, 1}}}));
-  EXPECT_EQ(traffic.by_rack, (std::map<std::string, LinkBytes>{{"", {0, 1}}, {"east", {35, 7}}}));
+  EXPECT_EQ(traffic.by_peer, (std::map<std::string, LinkBytes>{{"a", {30, 0}}, {"b", {5, 7}}, {"c", {0, 1}}, {"d", {3, 0}}}));
+  EXPECT_EQ(traffic.by_rack, (std::map<std::string, LinkBytes>{{"", {3, 1}}, {"east", {35, 7}}}));
   links.forget("a");
   EXPECT_EQ(links.traffic(), traffic) << "what came from a worker that is gone did come";
 }

@@ -2,6 +2,7 @@
 #include "shuffle/read/partition_reader.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 
 #include "tests/shuffle/prefetch_fixture.hpp"
@@ -77,7 +78,7 @@ class PartitionReaderTest : public PrefetchTest {
     outcome.maps[partition].push_back(map);
   }
   void start(PartitionRange partitions, MapRange maps = {}) {
-    const PartitionRead wanted{kJob, kShuffle, partitions, maps};
+    const PartitionRead wanted{kJob, kShuffle, partitions, maps, fetch_bytes_};
     reactor_->run([&] {
       const ReadSources sources{*reactor_, *store_, *same_host_, *prefetcher_, *fetcher_, nodes_, tables_};
       reader_ = std::make_shared<PartitionReader>(sources, wanted);
@@ -135,6 +136,7 @@ class PartitionReaderTest : public PrefetchTest {
 
   OutputNodes nodes_;
   OutputTables tables_;
+  std::uint64_t fetch_bytes_ = 32u << 20;
   std::unique_ptr<BlockFetcher> fetcher_;
   std::shared_ptr<PartitionReader> reader_;
 };
@@ -161,6 +163,8 @@ TEST_F(PartitionReaderTest, ReadsOneWholePartitionAfterTheOther) {
   const Outcome outcome = read({2, 5});
   for (std::uint32_t partition : {2u, 3u, 4u}) EXPECT_EQ(outcome.maps.at(partition), all(20));
   EXPECT_EQ(outcome.maps.size(), 3u);
+  EXPECT_FALSE(outcome.error) << "the last part says that it is the last";
+  EXPECT_TRUE(outcome.parts.back().end);
 }
 
 TEST_F(PartitionReaderTest, ReadsTheMapsOfARangeOnly) {
@@ -270,7 +274,9 @@ TEST_F(PartitionReaderTest, OutputsOfALostNodeThatHaveNotMovedAreLost) {
   ASSERT_TRUE(part);
   ASSERT_TRUE(part->lost);
   EXPECT_EQ(part->lost->output.node, kGone);
+  const auto began = std::chrono::steady_clock::now();
   const Outcome again = read({0, 1});
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 4s) << "nobody waits five seconds for what is known";
   ASSERT_TRUE(again.lost);
   EXPECT_NE(again.lost->why.find("of age"), std::string::npos);
 }
@@ -317,6 +323,88 @@ TEST_F(PartitionReaderTest, AReaderThatIsGoneAnswersNobody) {
   auto waiting = request();
   reactor_->run([&] { reader_.reset(); });
   EXPECT_THROW(waiting.get(), std::future_error);
+}
+
+TEST_F(PartitionReaderTest, PrefetchedBlocksOfAnotherAttemptAreNotWantedAmongOthersEither) {
+  begin();
+  for (std::uint32_t map = 0; map < 7; ++map) add(map, kOther);
+  add(7, kOther, 1);
+  expect({4});
+  std::vector<RemoteOutput> outputs{put(7, 0)};
+  for (std::uint32_t map = 0; map < 7; ++map) outputs.push_back({address_, {map, 0}});
+  offer(outputs, true);
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 8 * kBlock; }));
+  const Outcome outcome = read({4, 5});
+  EXPECT_EQ(outcome.maps.at(4), all(8));
+  EXPECT_EQ(outcome.count(BlockSource::Kind::fetched), 1u);
+}
+
+TEST_F(PartitionReaderTest, WhatWasPrefetchedTwiceIsReadOnce) {
+  begin();
+  for (std::uint32_t map = 0; map < 8; ++map) add(map, kOther);
+  expect({4});
+  std::vector<RemoteOutput> before, moved;
+  for (std::uint32_t map = 0; map < 8; ++map) before.push_back({"localhost" + address_.substr(address_.rfind(':')), {map, 0}});
+  for (std::uint32_t map = 0; map < 4; ++map) moved.push_back({address_, {map, 0}});
+  reactor_->run([&] {
+    prefetcher_->offer(kJob, kShuffle, before, kBlock, true);
+    prefetcher_->offer(kJob, kShuffle, moved, kBlock, true);  // while they are on their way
+  });
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 8 * kBlock; }));
+  EXPECT_EQ(read({4, 5}).maps.at(4), all(8));
+}
+
+TEST_F(PartitionReaderTest, EachPartitionFindsWhatWasPrefetchedForIt) {
+  begin();
+  std::vector<RemoteOutput> outputs;
+  for (std::uint32_t map = 0; map < 8; ++map) {
+    add(map, kOther);
+    outputs.push_back({address_, {map, 0}});
+  }
+  expect({2, 3});
+  offer(outputs, true);
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * 8 * kBlock; }));
+  const Outcome outcome = read({2, 4});
+  EXPECT_EQ(outcome.maps.at(3), all(8));
+  EXPECT_EQ(outcome.count(BlockSource::Kind::fetched), 0u);
+}
+
+TEST_F(PartitionReaderTest, AFetchHoldsAboutAsManyBytesAsAreWanted) {
+  fetch_bytes_ = 4 * (kBlock + 1'000);
+  begin();
+  for (std::uint32_t map = 0; map < 40; ++map) add(map, kOther);
+  const Outcome outcome = read({0, 1});
+  EXPECT_EQ(outcome.maps.at(0), all(40));
+  std::size_t most = 0;
+  for (const ReadPart& part : outcome.parts)
+    for (const BlockSource& source : part.sources) most = std::max(most, source.maps.size());
+  EXPECT_EQ(most, 4u);
+}
+
+TEST_F(PartitionReaderTest, TheLostOutputIsNamedAmongThoseOfOneFetch) {
+  begin();
+  for (std::uint32_t map = 0; map < 16; ++map) add(map, kOther);
+  source_->release({kJob, kShuffle, 10, 0});
+  const Outcome outcome = read({0, 1});
+  ASSERT_TRUE(outcome.lost);
+  EXPECT_EQ(outcome.lost->output.map, 10u) << "fetched with those from 7 to 14";
+}
+
+TEST_F(PartitionReaderTest, AnotherAttemptElsewhereIsNotWhereTheOutputMoved) {
+  begin();
+  add(0, kGone);
+  start({0, 1});
+  auto waiting = request();
+  reactor_->run([&] {
+    tables_[kShuffle][0] = {0, 1, kSelf};
+    reader_->locations_changed();
+    nodes_.lost[kGone] = "it was lost";
+    reader_->locations_changed();
+  });
+  const auto part = waiting.get();
+  ASSERT_TRUE(part && part->lost);
+  EXPECT_EQ(part->lost->output.node, kGone);
+  EXPECT_EQ(part->lost->output.attempt, 0u);
 }
 
 }  // namespace

@@ -153,6 +153,73 @@ TEST_F(PrefetchTest, WhatIsNotExpectedAnyMoreIsGivenUp) {
   EXPECT_FALSE(take(0).empty()) << "its task runs";
   EXPECT_TRUE(take(1).empty());
   EXPECT_EQ(attempts_of(take(2), 2).size(), 8u);
+  EXPECT_LT(stats().held_bytes, 3 * 8 * kBlock) << "the partition that nobody reads gave its memory back";
+  EXPECT_GE(stats().wasted_bytes, 8 * kBlock);
+}
+
+TEST_F(PrefetchTest, AnOutputThatIsOfferedTwiceIsFetchedOnce) {
+  open();
+  expect({4});
+  const auto outputs = put_all(8);
+  offer(outputs, true);
+  offer(outputs, true);  // while it is on its way
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 8 * kBlock; }));
+  offer(outputs, true);
+  EXPECT_EQ(attempts_of(take(4), 4).size(), 8u);
+  EXPECT_LT(stats().prefetched_bytes, 9 * kBlock);
+}
+
+TEST_F(PrefetchTest, WhatIsReadInTheSameRoundDoesNotMakeWay) {
+  constexpr std::uint32_t kMaps = 8;
+  options_.round = 2;
+  options_.memory_bytes = kMaps * (kBlock + 100) + 4096;  // one partition
+  open();
+  const auto outputs = put_all(kMaps);
+  expect({3});
+  offer(outputs, true);
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= kMaps * kBlock; }));
+  expect({1, 3});
+  background_->run([] {});  // an eviction would be written by then
+  EXPECT_EQ(stats().evictions, 0u);
+  EXPECT_EQ(attempts_of(take(3), 3).size(), kMaps);
+}
+
+TEST_F(PrefetchTest, NoMoreSegmentsAreHeldThanMayBe) {
+  options_.segments = 2;
+  open();
+  expect({0, 1, 2, 3, 4, 5, 6, 7});
+  offer(put_all(8), true);
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_segments >= 2; }));
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_LE(stats().held_segments, 2u);
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(attempts_of(take(0), 0).size(), 8u);
+}
+
+TEST_F(PrefetchTest, WhatIsOnItsWayBackHasItsPlaceInMemory) {
+  constexpr std::uint32_t kMaps = 8;
+  options_.fetch.pull.in_flight = 2;
+  options_.memory_bytes = kMaps * (kBlock + 100) + 4096;  // one partition
+  open();
+  const auto outputs = put_all(kMaps);
+  expect({3});
+  offer(outputs, true);
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= kMaps * kBlock; }));
+  reactor_->run([&] { prefetcher_->defer(kJob, kShuffle, {3}); });
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.evictions == 1 && now.held_bytes == 0; }));
+  std::promise<void> go_on;
+  background_->post([&] { go_on.get_future().wait(); });  // nothing is read back until then
+  reactor_->run([&] { prefetcher_->defer(kJob, kShuffle, {}); });
+  expect({3, 5});
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(stats().held_bytes, 0u) << "another partition took its place";
+    std::this_thread::sleep_for(1ms);
+  }
+  go_on.set_value();
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.returned_bytes >= kMaps * kBlock; }));
+  EXPECT_LE(stats().held_bytes, options_.memory_bytes);
+  EXPECT_EQ(attempts_of(take(3), 3).size(), kMaps);
 }
 
 /// A worker that does not answer, and a task that waits for its blocks until `end`.

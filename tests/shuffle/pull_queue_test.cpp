@@ -2,8 +2,10 @@
 #include "shuffle/transfer/pull_queue.hpp"
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -27,6 +29,7 @@ class CountingPull final : public Pull {
     return Buffer::copy_of(as_bytes(std::string(8, 'x')));
   }
   Result<bool> arrived(rpc::Message reply) override {
+    ++replies;
     if (as_chars(reply.header.view()) == "damaged!") return fail(Code::corrupt, "damaged");
     bytes_ = reply.bulk.size();
     return ++arrived_ == pieces_;
@@ -36,13 +39,16 @@ class CountingPull final : public Pull {
   bool must_store(bool) const override { return must_store_; }
   Result<void> store(bool whole) override {
     ++stores;
+    if (while_storing) while_storing();
     return whole && full_disk ? Result<void>(fail(Code::io, "the disk is full")) : Result<void>();
   }
   void undo() override { undone = true; }
 
   int requests = 0, stores = 0;
   bool full_disk = false;
+  std::function<void()> while_storing;
   std::atomic<bool> undone{false};
+  std::atomic<int> replies{0};
 
  private:
   const int pieces_;
@@ -238,6 +244,61 @@ TEST_F(PullQueueTest, ConnectionsMayBeOthers) {
   });
   EXPECT_TRUE(promise.get_future().get());
   EXPECT_EQ(tries, 4);
+}
+
+TEST_F(PullQueueTest, ProgressProlongsTheDeadline) {
+  options_.deadline = 2s;
+  const auto began = std::chrono::steady_clock::now();
+  const auto served = std::make_shared<int>(0);
+  const auto late = std::make_shared<std::vector<std::unique_ptr<rpc::Timer>>>();
+  serve([this, served, late, began](const rpc::ConnectionPtr&, rpc::Responder responder) {
+    if (++*served == 2) return reply(responder, "damaged!");
+    if (*served > 2) return reply(responder);
+    auto held = std::make_shared<rpc::Responder>(std::move(responder));
+    late->push_back(server_->after(began + 2100ms - std::chrono::steady_clock::now(), [held] { reply(*held); }));
+  });
+  const auto done = add(std::make_shared<CountingPull>(2)).get();
+  EXPECT_TRUE(done) << "it failed right after a piece that came: " << done.error().to_string();
+  server_->run([&] { late->clear(); });
+}
+
+TEST_F(PullQueueTest, ThePauseDoublesWithEachFailure) {
+  options_.backoff = 20ms;
+  options_.attempts = 5;
+  serve([](const rpc::ConnectionPtr&, rpc::Responder responder) { reply(responder, "damaged!"); });
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_FALSE(add(std::make_shared<CountingPull>(1)).get());
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 300ms) << "20, 40, 80 and 160";
+}
+
+TEST_F(PullQueueTest, APullThatPausesEndsWhenItsNodeIsForgotten) {
+  options_.backoff = 1h;
+  serve([](const rpc::ConnectionPtr&, rpc::Responder responder) { reply(responder, "damaged!"); });
+  auto pull = std::make_shared<CountingPull>(1);
+  auto done = add(pull);
+  const auto end = std::chrono::steady_clock::now() + 60s;
+  while (pull->replies == 0 && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
+  client_->run([&] { queue_->forget(address_, Error(Code::unavailable, "the node is gone")); });
+  ASSERT_EQ(done.wait_for(20s), std::future_status::ready);
+  EXPECT_EQ(done.get().error().code(), Code::unavailable);
+}
+
+TEST_F(PullQueueTest, WhatIsDroppedWhileItIsStoredIsUndone) {
+  serve([](const rpc::ConnectionPtr&, rpc::Responder responder) { reply(responder); });
+  auto pull = std::make_shared<CountingPull>(1, true);
+  std::promise<void> storing, dropped;
+  pull->while_storing = [&] {
+    storing.set_value();
+    dropped.get_future().wait();
+  };
+  auto done = add(pull);
+  storing.get_future().get();
+  client_->run([&] { queue_->drop([](const Pull&) { return true; }); });
+  dropped.set_value();
+  const auto end = std::chrono::steady_clock::now() + 60s;
+  while (!pull->undone && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(pull->undone);
+  EXPECT_THROW(done.get(), std::future_error) << "nobody is told";
 }
 
 }  // namespace

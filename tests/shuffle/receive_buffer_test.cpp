@@ -138,5 +138,26 @@ TEST(ReceiveBuffer, HonestRepliesLandWholeAndLyingOnesHarmNobody) {
   EXPECT_GT(refused, 100);
 }
 
+TEST(ReceiveBuffer, LiesOfAReplyAreNamed) {
+  const auto refusal = [](const fuzz::SentReply& reply) {
+    ReceiveBuffer landing(3, pool());
+    const auto arrived = land(landing, reply, [] { return std::size_t{0}; });
+    return arrived ? std::string("arrived") : arrived.error().to_string();
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  fuzz::SentReply back{{sent_extent(0, "a", false), sent_extent(1, "b", false)}, false, {1, 0}};
+  EXPECT_TRUE(has(refusal(back), "leads nowhere")) << "the extent that came would come again, for ever";
+  back.next = {3, 0};
+  EXPECT_TRUE(has(refusal(back), "leads nowhere"));
+  back.next = {1, 1};
+  EXPECT_EQ(refusal(back), "arrived");
+  fuzz::SentReply huge{{sent_extent(0, std::string(1'000, 'z'), true)}, true, {}};
+  huge.extents[0].raw = 255 * (huge.extents[0].stored_as + 17);
+  EXPECT_TRUE(has(refusal(huge), "impossible length")) << refusal(huge);
+  fuzz::SentReply more{{sent_extent(0, "a", false)}, true, {}};
+  more.extents[0].stored += "b";
+  EXPECT_TRUE(has(refusal(more), "bytes without an extent")) << refusal(more);
+}
+
 }  // namespace
 }  // namespace weft::shuffle

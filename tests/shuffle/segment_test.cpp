@@ -13,6 +13,7 @@
 
 #include "base/file.hpp"
 #include "base/random.hpp"
+#include "shuffle/segment/segment_format.hpp"
 #include "shuffle/store/task_shuffle.hpp"
 
 namespace weft::shuffle {
@@ -254,6 +255,101 @@ TEST(Segment, ABlockInMemoryMayBeKeptAndOneOnDiskIsForgottenAfterTheVisit) {
       EXPECT_EQ(owners.size(), memory ? seen.size() : 0);
     }
   }
+}
+
+TEST(Segment, ExactlyWhatItMayUseOfMemoryStaysThere) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  const auto seal = [&](std::uint64_t bytes) {
+    auto writer = SegmentWriter::in_memory(2, {bytes, dir->path()});
+    EXPECT_TRUE(writer);
+    for (std::uint32_t i = 0; i < 100; ++i) EXPECT_TRUE((*writer)->append(i % 2, as_bytes(std::string(500, 'x')), 1));
+    EXPECT_TRUE((*writer)->append(0, as_bytes(std::string(70'000, 'y')), 1));
+    return std::move((*writer)->seal()).value();
+  };
+  SealedSegment sealed = seal(1u << 30);
+  const std::uint64_t size = sealed.size;
+  EXPECT_EQ(open(std::move(sealed))->home(), SegmentHome::memory);
+  EXPECT_EQ(open(seal(size))->home(), SegmentHome::memory);
+  const auto on_disk = open(seal(size - 1));
+  EXPECT_EQ(on_disk->home(), SegmentHome::file);
+  EXPECT_EQ(contents(*on_disk).at(0).back(), (Piece{std::string(70'000, 'y'), 1}));
+}
+
+TEST(Segment, RecordsWithoutBytesCount) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  for (const bool in_process : {false, true}) {
+    auto writer = in_process ? SegmentWriter::in_process(1, {100'000, dir->path()}, std::make_shared<PagePool>(1u << 20))
+                             : SegmentWriter::in_memory(1);
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE((*writer)->append(0, {}, 3));
+    ASSERT_TRUE((*writer)->append(0, {}, 0));
+    auto sealed = (*writer)->seal();
+    ASSERT_TRUE(sealed);
+    EXPECT_EQ(sealed->partitions.at(0).records, 3u);
+    EXPECT_EQ(contents(*open(std::move(*sealed))), (Contents{{0, {{"", 3}}}}));
+  }
+}
+
+/// A whole segment with right checksums and these entries, of four partitions and 100 bytes.
+std::string segment_with(const std::vector<format::IndexEntry>& entries) {
+  const format::Header header{.partitions = 4};
+  const std::string data(100, 'd');
+  const ByteView index = std::as_bytes(std::span(entries));
+  const auto footer = format::footer_of(header, sizeof header + data.size(), index);
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  bytes += data;
+  bytes += as_chars(index);
+  bytes.append(reinterpret_cast<const char*>(&footer), sizeof footer);
+  return bytes;
+}
+
+TEST(Segment, EntriesThatCannotBeAreRefusedThoughTheirChecksumIsRight) {
+  constexpr std::uint64_t kBegin = sizeof(format::Header);
+  const auto entry = [](std::uint32_t partition, std::uint64_t offset, std::uint64_t length) {
+    return format::IndexEntry{.partition = partition, .records = 1, .offset = offset, .length = length, .crc32c = 0, .zero = 0};
+  };
+  EXPECT_TRUE(open_bytes(segment_with({entry(0, kBegin, 100), entry(3, kBegin + 100, 0)})));
+  EXPECT_FALSE(open_bytes(segment_with({entry(4, kBegin, 1)}))) << "a partition that there is not";
+  EXPECT_FALSE(open_bytes(segment_with({entry(0, kBegin, 101)}))) << "bytes of the index";
+  EXPECT_FALSE(open_bytes(segment_with({entry(0, kBegin + 99, 2)})));
+  EXPECT_FALSE(open_bytes(segment_with({entry(0, kBegin + 101, 0)})));
+  EXPECT_FALSE(open_bytes(segment_with({entry(0, kBegin + 50, UINT64_MAX - 10)})));
+  EXPECT_FALSE(open_bytes(segment_with({entry(0, kBegin - 1, 1)}))) << "bytes of the header";
+  EXPECT_FALSE(open_bytes(segment_with({entry(2, kBegin, 1), entry(1, kBegin, 1)}))) << "not in the order of partitions";
+}
+
+TEST(Segment, RoomThatWasNotFilledIsLentAgain) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  auto writer = SegmentWriter::in_process(1, {128u << 10, dir->path()}, std::make_shared<PagePool>(1u << 20));
+  ASSERT_TRUE(writer);
+  for (int i = 0; i < 200; ++i) {
+    const MutableBytes room = (*writer)->room(0, 16u << 10);
+    ASSERT_FALSE(room.empty()) << i;
+    ASSERT_TRUE((*writer)->append(0, room.first(100), 1));
+  }
+  EXPECT_TRUE((*writer)->seal()->in_process) << "20 kB of 128";
+}
+
+TEST(Segment, WhatWasInMemoryIsInTheFileInTheSameOrder) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  auto writer = SegmentWriter::in_process(3, {100'000, dir->path()}, std::make_shared<PagePool>(1u << 20));
+  ASSERT_TRUE(writer);
+  Contents expected;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    const Piece piece{std::to_string(i) + std::string(4'000, 'x'), i};
+    ASSERT_TRUE((*writer)->append(i % 3, as_bytes(piece.bytes), piece.records));
+    expected[i % 3].push_back(piece);
+  }
+  auto sealed = (*writer)->seal();
+  ASSERT_TRUE(sealed);
+  EXPECT_EQ(sealed->partitions.at(2).records, 610u);
+  const auto segment = open(std::move(*sealed));
+  EXPECT_EQ(segment->home(), SegmentHome::file);
+  EXPECT_EQ(contents(*segment), expected);
 }
 
 }  // namespace

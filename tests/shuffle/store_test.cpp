@@ -354,5 +354,65 @@ TEST_F(StoreTest, AVisitorsErrorEndsTheReadAndIsNoFetchFailure) {
   EXPECT_FALSE(reader.fetch_failure());
 }
 
+TEST_F(StoreTest, AllOfItsBudgetMayBeReservedAndNotAByteMore) {
+  auto store = open(1u << 20);
+  EXPECT_EQ(store->reserve_exactly(JobId(1), (1u << 20) + 1).bytes(), 0u);
+  const SegmentRoom all = store->reserve_exactly(JobId(1), 1u << 20);
+  EXPECT_EQ(all.bytes(), 1u << 20);
+  EXPECT_EQ(store->reserve_exactly(JobId(1), 1).bytes(), 0u);
+}
+
+TEST_F(StoreTest, TriesTheDiskAgainOnceThereIsRoom) {
+  const std::string place = dir_->path() / "store";
+  ASSERT_TRUE(std::filesystem::create_directory(place));
+  if (::mount("tmpfs", place.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  {
+    auto store = open(1u << 20);
+    std::uint32_t map = 0;
+    wait_until([&] { return !store->put(key(1, 0, map++), make_segment(std::string(200'000, 'x'))); });
+    ASSERT_EQ(::mount("tmpfs", place.c_str(), "tmpfs", MS_REMOUNT, "size=64m"), 0);
+    ASSERT_TRUE(store->put(key(1, 0, 1000), make_segment("small")));
+    wait_until([&] { return store->stats().memory_bytes <= 1u << 20; });
+    EXPECT_GT(store->stats().evicted_bytes, 0u);
+  }
+  ::umount(place.c_str());
+}
+
+/// Outputs are released, and committed again under their old key, while they are moved to disk.
+TEST_F(StoreTest, WhatIsReleasedWhileItIsMovedLeavesNothingAndWhatReplacesItStays) {
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  const rlimit hard{300, 300};
+  if (::geteuid() != 0) GTEST_SKIP() << "restoring the hard limit needs root";
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &hard), 0);  // segments get names when too many are open
+  {
+    auto store = open(1u << 30);
+    const auto put = [&](std::uint32_t map, const std::string& text) {
+      wait_until([&] {
+        auto writer = SegmentWriter::in_memory(2);  // none while descriptors of released ones are being closed
+        return writer && store->put(key(1, 0, map), make_segment(text, std::move(writer)));
+      });
+    };
+    const std::string filler(20'000, 'f');
+    for (std::uint32_t round = 0; round < 20; ++round) {
+      for (std::uint32_t map = 0; map < 170; ++map) put(map, "old" + filler);
+      for (std::uint32_t map = 169; map >= 130; --map) {
+        store->release(key(1, 0, map));
+        put(map, "new" + filler);
+      }
+      for (std::uint32_t map = 130; map < 170; ++map) {
+        const auto segment = store->get(key(1, 0, map));
+        ASSERT_TRUE(segment) << segment.error().to_string();
+        ASSERT_EQ(first_text(**segment).substr(0, 3), "new") << map;
+      }
+      store->release(JobId(1));
+    }
+    const auto empty = [&] { return std::filesystem::is_empty(dir_->path() / "store"); };
+    wait_until(empty);
+    EXPECT_EQ(store->stats().disk_bytes + store->stats().memory_bytes, 0u);
+  }
+  ::setrlimit(RLIMIT_NOFILE, &old);
+}
+
 }  // namespace
 }  // namespace weft::shuffle
