@@ -1,0 +1,207 @@
+// A driver's session with a master that is a few lines long: what it says, what it waits for, and which errors it gives.
+#include "engine/client/cluster_session.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "base/hash.hpp"
+#include "engine/client/protocol.hpp"
+
+namespace weft::client {
+namespace {
+
+using master::JobState;
+
+class ClusterSessionTest : public testing::Test {
+ protected:
+  ClusterSessionTest() {
+    answers[kListNodes] = [](const rpc::Message&) {
+      NodeList list;
+      list.nodes.emplace_back().slots = 3;
+      return encode(list);
+    };
+    answers[kSubmitJob] = [this](const rpc::Message& message) {
+      submitted = decode<Submit>(message).value();
+      return encode(Submitted{JobId(7), binary_known, 6});
+    };
+    answers[kUploadBinary] = [this](const rpc::Message& message) {
+      const Upload piece = decode<Upload>(message).value();
+      EXPECT_EQ(piece.offset, uploaded.size()) << "in the order of the offsets";
+      EXPECT_EQ(to_string(piece.binary), to_string(submitted.binary));
+      total = piece.total;
+      uploaded += as_chars(message.bulk.view());
+      return rpc::Payload{};
+    };
+    answers[kRunPart] = answers[kRecordValue] = answers[kCloseJob] = [](const rpc::Message&) { return rpc::Payload{}; };
+    answers[kPoll] = [this](const rpc::Message& message) {
+      PollReply reply;
+      reply.status.id = decode<Poll>(message).value().job;
+      reply.status.state = state;
+      reply.status.error = state == JobState::running ? "" : "stage 0 (map) task 3 failed 4 times";
+      reply.finished = ++polls >= finished_after;
+      if (reply.finished) reply.results.emplace_back().push_back(Buffer::copy_of(as_bytes(std::string("result"))));
+      return encode(std::move(reply));
+    };
+    reactor->run([this] {
+      listener = reactor
+                     ->listen(rpc::Endpoint::parse("127.0.0.1:0").value(), {},
+                              [this](const rpc::ConnectionPtr&) {
+                                rpc::Handler handler;
+                                handler.on_request = [this](const rpc::ConnectionPtr& peer, const rpc::Message& message,
+                                                            rpc::Responder responder) {
+                                  asked.push_back(message.type);
+                                  if (message.type == hangs_up_on) return peer->close();
+                                  if (message.type == refuses) return responder.fail(Error(Code::not_found, "there is no job 7"));
+                                  responder.reply(answers.at(message.type)(message));
+                                };
+                                return handler;
+                              })
+                     .value();
+    });
+    run.job_name = "words";
+    run.quiet = true;
+    run.arguments = {"--in", "x"};
+    run.priority = 4;
+    run.max_attempts = 2;
+  }
+  ~ClusterSessionTest() override {
+    reactor->run([this] { listener.reset(); });
+    reactor->stop();
+  }
+  Result<std::unique_ptr<Session>> open(ClusterSessionOptions options = {}) {
+    options.master = listener->endpoint();
+    return open_cluster_session(run, std::move(options));
+  }
+  std::size_t times(rpc::MessageType type) {
+    std::size_t count = 0;
+    reactor->run([&] { count = static_cast<std::size_t>(std::count(asked.begin(), asked.end(), type)); });
+    return count;
+  }
+
+  RunOptions run;
+  std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("master");
+  std::unique_ptr<rpc::Listener> listener;
+  // On the reactor's thread, or before and after it has anything to do.
+  std::map<rpc::MessageType, std::function<rpc::Payload(const rpc::Message&)>> answers;
+  std::vector<rpc::MessageType> asked;
+  rpc::MessageType hangs_up_on = 0, refuses = 0;
+  Submit submitted;
+  std::string uploaded;
+  std::uint64_t total = 0;
+  bool binary_known = true;
+  JobState state = JobState::running;
+  int polls = 0, finished_after = 1;
+};
+
+TEST_F(ClusterSessionTest, SubmitsTheJobAsItsOptionsSay) {
+  const auto session = open();
+  ASSERT_TRUE(session) << session.error().to_string();
+  EXPECT_EQ(submitted.name, "words");
+  EXPECT_EQ(submitted.arguments, run.arguments);
+  EXPECT_EQ(submitted.priority, 4);
+  EXPECT_EQ(submitted.max_attempts, 2u);
+  EXPECT_FALSE(submitted.user.empty()) << "who runs the program";
+  EXPECT_FALSE(submitted.directory.empty());
+  EXPECT_EQ((*session)->parallelism(), 6u);
+  EXPECT_EQ(times(kUploadBinary), 0u) << "the master knows the program";
+}
+
+TEST_F(ClusterSessionTest, UploadsThisProgramWhereItIsNotKnownAndNotForAPrivateCluster) {
+  binary_known = false;
+  ASSERT_TRUE(open({.master = {}, .same_binary = true, .wait_for_slots = 0, .check = {}}));
+  EXPECT_EQ(times(kUploadBinary), 0u);
+  ASSERT_TRUE(open());
+  EXPECT_EQ(uploaded.size(), total);
+  EXPECT_GT(times(kUploadBinary), 1u) << "in pieces";
+  EXPECT_EQ(to_string(submitted.binary), to_string(hash_file("/proc/self/exe").value()));
+  EXPECT_EQ(to_string(hash128(as_bytes(uploaded))), to_string(submitted.binary)) << "the pieces are the program";
+}
+
+TEST_F(ClusterSessionTest, PollsUntilTheActionHasItsResults) {
+  const auto session = open();
+  ASSERT_TRUE(session);
+  finished_after = 3;
+  const auto results = (*session)->run({});
+  ASSERT_TRUE(results) << results.error().to_string();
+  ASSERT_EQ(results->size(), 1u);
+  EXPECT_EQ(as_chars(results->at(0).at(0).view()), "result");
+  EXPECT_EQ(polls, 3);
+  EXPECT_EQ((*session)->status().id, JobId(7));
+  EXPECT_TRUE((*session)->record(ActionId(1), as_bytes(std::string("value"))));
+  EXPECT_TRUE((*session)->close());
+  EXPECT_EQ(times(kCloseJob), 1u);
+}
+
+TEST_F(ClusterSessionTest, AJobThatFailedIsAnErrorWithItsStory) {
+  const auto session = open();
+  ASSERT_TRUE(session);
+  state = JobState::failed;
+  const auto results = (*session)->run({});
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code(), Code::user_code);
+  EXPECT_EQ(results.error().message(), "stage 0 (map) task 3 failed 4 times");
+}
+
+TEST_F(ClusterSessionTest, AMasterThatIsGoneOrNeverWasIsNamed) {
+  const auto session = open();
+  ASSERT_TRUE(session);
+  hangs_up_on = kPoll;
+  const auto results = (*session)->run({});
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code(), Code::unavailable);
+  EXPECT_NE(results.error().to_string().find("lost the master at " + listener->endpoint().text), std::string::npos)
+      << results.error().to_string();
+  RunOptions nowhere = run;
+  nowhere.cluster = "127.0.0.1:1";
+  const auto none = open_cluster(nowhere);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code(), Code::unavailable);
+  EXPECT_NE(none.error().to_string().find("no weft master answers at 127.0.0.1:1"), std::string::npos);
+  nowhere.cluster = "nonsense";
+  EXPECT_EQ(open_cluster(nowhere).error().code(), Code::invalid_argument);
+}
+
+TEST_F(ClusterSessionTest, WhatTheMasterRefusesIsAnErrorAndNoLostMaster) {
+  refuses = kSubmitJob;
+  const auto refused = open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::not_found);
+  EXPECT_EQ(refused.error().to_string().find("lost the master"), std::string::npos);
+  refuses = kRunPart;
+  const auto session = open();
+  ASSERT_TRUE(session);
+  EXPECT_EQ((*session)->run({}).error().code(), Code::not_found);
+  EXPECT_EQ(polls, 0);
+}
+
+TEST_F(ClusterSessionTest, WaitsForTheSlotsOfAPrivateClusterAndForItsHealth) {
+  int nodes = 0;
+  answers[kListNodes] = [&](const rpc::Message&) {
+    NodeList list;
+    nodes = std::min(nodes + 1, 4);
+    for (int i = 0; i < nodes; ++i) list.nodes.emplace_back().slots = 2;
+    return encode(list);
+  };
+  int checks = 0;
+  bool well = true;
+  const auto check = [&]() -> Result<void> {
+    ++checks;
+    return well ? Result<void>() : fail(Code::unavailable, "all workers died");
+  };
+  const auto session = open({.master = {}, .same_binary = true, .wait_for_slots = 8, .check = check});
+  ASSERT_TRUE(session);
+  EXPECT_EQ(times(kListNodes), 4u) << "two more each time";
+  EXPECT_EQ(checks, 3);
+  finished_after = 1'000'000;
+  well = false;
+  EXPECT_EQ((*session)->run({}).error().message(), "all workers died");
+  EXPECT_EQ(polls, 1);
+  EXPECT_EQ(open({.master = {}, .same_binary = true, .wait_for_slots = 9, .check = check}).error().message(), "all workers died");
+}
+
+}  // namespace
+}  // namespace weft::client
