@@ -12,6 +12,13 @@ namespace weft::schedulers {
 
 namespace {
 
+Result<std::optional<std::uint64_t>> read_count(ConfigEntry& entry, const std::string& key) {
+  WEFT_ASSIGN(const auto count, entry.number(key, 1, 1e9));
+  if (!count) return std::optional<std::uint64_t>();
+  if (std::floor(*count) != *count) return entry.error(key, key + " must be a whole number");
+  return std::optional(static_cast<std::uint64_t>(*count));
+}
+
 Result<QueueSettings> read_queue(ConfigEntry& entry, std::string& parent) {
   QueueSettings queue;
   WEFT_ASSIGN(queue.name, entry.text("name", ""));
@@ -24,6 +31,8 @@ Result<QueueSettings> read_queue(ConfigEntry& entry, std::string& parent) {
   WEFT_ASSIGN(queue.user_limit_percent, entry.number("user_limit_percent", 100, 1, 100));
   WEFT_ASSIGN(queue.user_limit_factor, entry.number("user_limit_factor", 1, 1e-6, 1e6));
   WEFT_ASSIGN(queue.priorities, entry.flag("priorities", false));
+  WEFT_ASSIGN(queue.max_initialized_jobs, read_count(entry, "max_initialized_jobs"));
+  WEFT_ASSIGN(queue.max_initialized_jobs_per_user, read_count(entry, "max_initialized_jobs_per_user"));
   WEFT_TRY(entry.done());
   return queue;
 }

@@ -8,10 +8,13 @@
 //   user_limit_percent = 25     # a user may always have so much of the queue, however many users are active (100)
 //   user_limit_factor = 1       # times the queue's capacity that one user may have (1)
 //   priorities = true           # jobs by priority, then submit time (false: by submit time)
+//   max_initialized_jobs = 20   # that may have tasks running at a time; later ones wait (the queue's part of the scheduler's)
+//   max_initialized_jobs_per_user = 5  # (that many times user_limit_percent)
 //
 // A job goes to the leaf queue it names as its pool, one that names none to "default". Any other is refused.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +29,7 @@ struct QueueSettings {
   double capacity = 100, max_capacity = 100;  // percent of the parent's
   double user_limit_percent = 100, user_limit_factor = 1;
   bool priorities = false;
+  std::optional<std::uint64_t> max_initialized_jobs, max_initialized_jobs_per_user;
 };
 
 /// Parents come before their children.

@@ -31,8 +31,9 @@ DominantOrder::Key DominantOrder::key_of(const JobInfo& job) const {
 
 double DominantOrder::share_of(const ClusterView& view, const JobInfo& job) const {
   if (by_ == ShareHolder::job) return dominant_share(job.used, view.capacity()) / job.hints.weight;
+  const std::string& name = by_ == ShareHolder::user ? job.user : job.pool;
   const auto& groups = by_ == ShareHolder::user ? view.users() : view.pools();
-  return dominant_share(groups.at(by_ == ShareHolder::user ? job.user : job.pool).used, view.capacity());
+  return dominant_share(groups.at(name).used, view.capacity()) / weights_.of(name);
 }
 
 DominantOrder::Rank DominantOrder::rank_of(const Key& key, const Holder& holder) {

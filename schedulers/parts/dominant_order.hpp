@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "schedulers/config/weights.hpp"
 #include "schedulers/parts/parts.hpp"
 
 namespace weft::schedulers {
@@ -13,7 +14,8 @@ enum class ShareHolder : std::uint8_t { job, user, pool };
 
 class DominantOrder final : public WhoNext {
  public:
-  explicit DominantOrder(ShareHolder by) : by_(by) {}
+  /// `weights`: of users or pools; jobs have their own.
+  explicit DominantOrder(ShareHolder by, Weights weights = {}) : by_(by), weights_(std::move(weights)) {}
   Result<void> start(const ClusterView& view, Part* before) override;
   void on_event(const ClusterView& view, const Notice& notice) override;
   bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
@@ -34,6 +36,7 @@ class DominantOrder final : public WhoNext {
   static Rank rank_of(const Key& key, const Holder& holder);
 
   ShareHolder by_;
+  Weights weights_;
   Resources capacity_;             // the shares are of
   std::map<Key, Holder> holders_;  // with runnable jobs
   std::map<Rank, const Holder*> order_;

@@ -17,7 +17,6 @@ constexpr std::array kKinds{SlotKind::any, SlotKind::map, SlotKind::reduce};
 bool PoolTree::Rank::operator<(const Rank& other) const {
   if (band != other.band) return band < other.band;
   if (ratio != other.ratio) return ratio < other.ratio;
-  if (is_job != other.is_job) return other.is_job;
   return tie < other.tie;
 }
 
@@ -75,6 +74,7 @@ void PoolTree::end(const ClusterView& view, const JobInfo& info) {
   if (found == jobs_.end()) return;
   Job& job = found->second;
   for (std::size_t kind = 0; kind < kSlotKinds; ++kind) {
+    if (job.rank[kind]) wait(job.pool, kind, job.order, false);
     move(job.pool, kind, job.rank[kind], std::nullopt);
     update_pools(job.pool, kind, {-job.amounts[kind].used, -job.amounts[kind].demand});
   }
@@ -116,6 +116,17 @@ void PoolTree::move(PoolIndex parent, std::size_t kind, std::optional<Rank>& fro
   from = to;
 }
 
+void PoolTree::wait(PoolIndex leaf, std::size_t kind, const JobOrder& job, bool waits) {
+  const JobOrder submission{0, job.submitted, job.id};
+  for (PoolIndex index = leaf; index != kRoot; index = nodes_[index].pool.parent) {
+    if (waits) {
+      nodes_[index].waiting[kind].insert(submission);
+    } else {
+      nodes_[index].waiting[kind].erase(submission);
+    }
+  }
+}
+
 void PoolTree::update(Job& job, const JobInfo& info) {
   const bool fifo = nodes_[job.pool].pool.settings.fifo;
   for (SlotKind slot : kKinds) {
@@ -126,10 +137,11 @@ void PoolTree::update(Job& job, const JobInfo& info) {
     now.demand = now.used + wanted;
     std::optional<Rank> rank;
     if (job.eligible && info.pending > 0 && (slot == SlotKind::any || wanted > 0))
-      rank = Rank{1, fifo ? 0 : now.used / info.hints.weight, true, job.order};
+      rank = Rank{1, fifo ? 0 : now.used / info.hints.weight, job.order};
     const Amounts change{now.used - job.amounts[kind].used, now.demand - job.amounts[kind].demand};
     const bool same = !rank && !job.rank[kind] && change.used == 0 && change.demand == 0;
     if (same) continue;
+    if (rank.has_value() != job.rank[kind].has_value()) wait(job.pool, kind, job.order, rank.has_value());
     move(job.pool, kind, job.rank[kind], rank);
     job.amounts[kind] = now;
     update_pools(job.pool, kind, change);
@@ -146,8 +158,8 @@ void PoolTree::update_pools(PoolIndex leaf, std::size_t kind, const Amounts& cha
     if (!node.order[kind].empty()) {
       const double guaranteed = node.pool.guaranteed(kKinds[kind]);
       const bool needy = amounts.used < guaranteed - kPoolSlack;
-      rank = Rank{needy ? 0 : 1, needy ? amounts.used / guaranteed : amounts.used / node.pool.settings.weight, false,
-                  JobOrder{0, Time(0), JobId(index)}};
+      rank = Rank{needy ? 0 : 1, needy ? amounts.used / guaranteed : amounts.used / node.pool.settings.weight,
+                  *node.waiting[kind].begin(), index};
       if (nodes_[node.pool.parent].pool.settings.fifo) rank->band = 0, rank->ratio = 0;
     }
     move(node.pool.parent, kind, node.rank[kind], rank);
@@ -164,7 +176,7 @@ bool PoolTree::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
 
 bool PoolTree::offer(const ClusterView& view, SlotKind kind, PoolIndex pool, Turn& turn) {
   for (const Rank& next : nodes_[pool].order[static_cast<std::size_t>(kind)]) {
-    const bool taken = next.is_job ? turn.serve(*view.job(next.tie.id)) : offer(view, kind, next.tie.id.value(), turn);
+    const bool taken = next.pool ? offer(view, kind, *next.pool, turn) : turn.serve(*view.job(next.tie.id));
     if (taken) return true;
   }
   return false;

@@ -66,14 +66,15 @@ class PoolTree {
   struct Rank {
     int band = 0;
     double ratio = 0;
-    bool is_job = false;
-    JobOrder tie;  // pools: their index in place of the job
+    JobOrder tie;                     // pools: the submission of the first of their jobs with pending tasks of the kind
+    std::optional<PoolIndex> pool{};  // none: a job
     bool operator<(const Rank& other) const;
   };
   struct Node {
     Pool pool;
-    std::array<std::set<Rank>, kSlotKinds> order;      // children with pending tasks of the kind
-    std::array<std::optional<Rank>, kSlotKinds> rank;  // its own, in its parent's order
+    std::array<std::set<Rank>, kSlotKinds> order;        // children with pending tasks of the kind
+    std::array<std::set<JobOrder>, kSlotKinds> waiting;  // submissions of jobs with such tasks, here and below
+    std::array<std::optional<Rank>, kSlotKinds> rank;    // its own, in its parent's order
   };
   struct Job {
     PoolIndex pool = kRoot;
@@ -89,6 +90,7 @@ class PoolTree {
   void move(PoolIndex parent, std::size_t kind, std::optional<Rank>& from, std::optional<Rank> to);
   void update(Job& job, const JobInfo& info);
   void update_pools(PoolIndex leaf, std::size_t kind, const Amounts& change);
+  void wait(PoolIndex leaf, std::size_t kind, const JobOrder& job, bool waits);
   void update_eligible(const ClusterView& view);
 
   std::vector<Node> nodes_;  // parents before children; the root first

@@ -30,22 +30,33 @@ struct Nodes {
   }
 };
 
-/// What of each task lies on one node, at most: so far, and of that node.
+/// What of a task lies on one node, at most, and which that is.
 struct Most {
   double bytes = 0;
   std::optional<std::size_t> node;
 };
 
-void add_most(const StageInfo& input, std::uint32_t first_task, const Nodes& nodes, std::vector<Most>& most) {
-  for (const auto& [id, there] : input.output.by_node()) {
-    const auto node = nodes.position(id);
-    if (!node) continue;
-    const std::vector<std::uint64_t> bytes = there.partitions();
-    for (std::size_t i = 0; i < bytes.size() && first_task + i < most.size(); ++i) {
-      Most& of_task = most[first_task + i];
-      if (static_cast<double>(bytes[i]) > of_task.bytes) of_task = {static_cast<double>(bytes[i]), node};
+/// What of each task lies on the node that holds most of it, over all inputs.
+std::vector<Most> most_of(const JobInfo& job, const std::vector<Preplaceable::Input>& inputs, const Nodes& nodes,
+                          std::size_t tasks) {
+  std::vector<Most> most(tasks);
+  std::vector<double> here;
+  for (std::size_t node = 0; node < nodes.ids.size(); ++node) {
+    here.clear();
+    for (const Preplaceable::Input& input : inputs) {
+      const auto& by_node = job.stage(input.stage)->output.by_node();
+      const auto there = by_node.find(nodes.ids[node]);
+      if (there == by_node.end()) continue;
+      here.resize(tasks);
+      const std::vector<std::uint64_t> bytes = there->second.partitions();
+      for (std::size_t i = 0; i < bytes.size() && input.first_task + i < tasks; ++i)
+        here[input.first_task + i] += static_cast<double>(bytes[i]);
+    }
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      if (here[i] > most[i].bytes) most[i] = {here[i], node};
     }
   }
+  return most;
 }
 
 void add_sizes(const StageInfo& input, std::uint32_t first_task, std::vector<double>& sizes) {
@@ -109,13 +120,11 @@ void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisio
   if (nodes.ids.size() < 2) return;
   const std::size_t tasks = reader->tasks.size();
   std::vector<double> sizes(tasks), earlier_sizes(tasks), observed(tasks);
-  std::vector<Most> most(tasks);
   double maps = 0;
   bool ended = true;
   for (const Preplaceable::Input& input : what.fresh) {
     const StageInfo& stage = *job->stage(input.stage);
     add_sizes(stage, input.first_task, sizes);
-    add_most(stage, input.first_task, nodes, most);
     for (std::uint32_t i = 0; i < stage.output.partitions() && input.first_task + i < tasks; ++i)
       observed[input.first_task + i] += static_cast<double>(stage.output.partition_bytes(i));
     maps += stage.output.maps();
@@ -124,6 +133,7 @@ void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisio
   for (const Preplaceable::Input& input : what.known) add_sizes(*job->stage(input.stage), input.first_task, earlier_sizes);
   if (what.fresh.empty()) return place_the_rest(what, *reader, nodes, earlier_sizes, decisions);
 
+  const std::vector<Most> most = most_of(*job, what.fresh, nodes, tasks);
   std::vector<std::uint32_t> open;  // tasks
   std::vector<SizedReduce> reduces;
   std::vector<EarlierPlace> earlier;

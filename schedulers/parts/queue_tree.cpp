@@ -1,6 +1,9 @@
 #include "schedulers/parts/queue_tree.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +14,10 @@ namespace weft::schedulers {
 namespace {
 
 constexpr double kQueueSlack = 1e-9;
+constexpr std::size_t kKindsOfSlots = 3;
+
+/// A part of a number of jobs: at least one.
+std::uint64_t jobs_of(double part) { return static_cast<std::uint64_t>(std::max(1.0, std::ceil(part - kQueueSlack))); }
 
 /// What one more task of the job takes, on average.
 double next_amount(const JobInfo& job, SlotKind kind) {
@@ -20,14 +27,35 @@ double next_amount(const JobInfo& job, SlotKind kind) {
 
 }  // namespace
 
-QueueTree::QueueTree(const std::vector<QueueSettings>& settings, bool one_for_all) : one_for_all_(one_for_all) {
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    queues_.emplace_back().settings = settings[i];
-    (settings[i].parent ? queues_[*settings[i].parent].children : top_).push_back(i);
+QueueTree::QueueTree(const std::vector<QueueSettings>& settings, bool one_for_all, std::uint64_t most_jobs)
+    : one_for_all_(one_for_all) {
+  std::set<std::string> names;
+  for (const QueueSettings& queue : settings) names.insert(queue.name);
+  for (const QueueSettings& of_queue : settings) {
+    Queue& queue = queues_.emplace_back();
+    queue.settings = of_queue;
+    queue.name = static_cast<std::size_t>(std::distance(names.begin(), names.find(of_queue.name)));
   }
   for (std::size_t i = 0; i < queues_.size(); ++i) {
-    if (queues_[i].children.empty()) leaves_[queues_[i].settings.name] = i;
+    Queue& queue = queues_[i];
+    const double part = capacity_of(i, static_cast<double>(most_jobs));
+    queue.most_jobs = queue.settings.max_initialized_jobs.value_or(jobs_of(part));
+    queue.most_jobs_of_user = queue.settings.max_initialized_jobs_per_user.value_or(
+        jobs_of(static_cast<double>(queue.most_jobs) * queue.settings.user_limit_percent / 100));
+    for (std::size_t kind = 0; kind < kKindsOfSlots; ++kind) level_of(queue)[kind].insert(fill_of(queue, i, kind));
   }
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    if (queues_[i].leaf()) leaves_[queues_[i].settings.name] = i;
+  }
+}
+
+QueueTree::Level& QueueTree::level_of(const Queue& queue) {
+  return queue.settings.parent ? queues_[*queue.settings.parent].children : top_;
+}
+
+QueueTree::Fill QueueTree::fill_of(const Queue& queue, std::size_t index, std::size_t kind) {
+  const double capacity = queue.settings.capacity;
+  return {capacity > 0 ? queue.used[kind] / capacity : 1e300, queue.name, index};
 }
 
 std::optional<std::size_t> QueueTree::leaf_of(const JobInfo& job) const {
@@ -57,58 +85,96 @@ void QueueTree::end(const JobInfo& job) {
   jobs_.erase(job.id);
 }
 
-void QueueTree::apply(const JobInfo& info, const Used& used, double demand, bool active, bool runnable) {
+void QueueTree::apply(const JobInfo& info, const Used& used, double demand, bool active, bool pending) {
   Job& job = jobs_[info.id];
   const std::size_t leaf = *leaf_of(info);
   Queue& queue = queues_[leaf];
   User& user = queue.users[info.user];
-  const bool was_active = !user.active.empty();
-  if (active) {
-    user.active.insert(info.id);
-  } else {
-    user.active.erase(info.id);
+  for (std::size_t kind = 0; kind < kKindsOfSlots; ++kind) user.used[kind] += used[kind] - job.used[kind];
+  for (std::optional<std::size_t> up = leaf; up; up = queues_[*up].settings.parent) {
+    Queue& above = queues_[*up];
+    for (std::size_t kind = 0; kind < kKindsOfSlots; ++kind) {
+      if (used[kind] == job.used[kind]) continue;
+      std::set<Fill>& order = level_of(above)[kind];
+      order.erase(fill_of(above, *up, kind));
+      above.used[kind] += used[kind] - job.used[kind];
+      order.insert(fill_of(above, *up, kind));
+    }
+    above.demand += demand - job.demand;
   }
-  if (was_active && user.active.empty()) --queue.active_users;
-  if (!was_active && !user.active.empty()) ++queue.active_users;
-  for (std::size_t kind = 0; kind < used.size(); ++kind) user.used[kind] += used[kind] - job.used[kind];
-  if (user.active.empty()) queue.users.erase(info.user);
-  if (runnable) {
+  job.used = used;
+  job.demand = demand;
+  job.pending = pending;
+  if (active != job.active) set_active(queue, job, info, active);
+  if (job.initialized && pending) {
     queue.runnable.insert(order_of(queue, info));
   } else {
     queue.runnable.erase(order_of(queue, info));
   }
-  for (std::optional<std::size_t> up = leaf; up; up = queues_[*up].settings.parent) {
-    for (std::size_t kind = 0; kind < used.size(); ++kind) queues_[*up].used[kind] += used[kind] - job.used[kind];
-    queues_[*up].demand += demand - job.demand;
+  if (user.active.empty()) queue.users.erase(info.user);
+}
+
+/// A job that has tasks takes a place among those that are initialised, or waits for one; a job that has none leaves its place.
+void QueueTree::set_active(Queue& queue, Job& job, const JobInfo& info, bool active) {
+  job.active = active;
+  User& user = queue.users[info.user];
+  if (active) {
+    if (user.active.empty()) ++queue.active_users;
+    user.active.insert(info.id);
+    queue.waiting.emplace(order_of(queue, info), info.user);
+    initialize(queue);
+    if (!job.initialized) to_be_told_.insert(info.id);
+    return;
   }
-  job = {used, demand};
+  user.active.erase(info.id);
+  if (user.active.empty()) --queue.active_users;
+  if (std::exchange(job.initialized, false)) {
+    --queue.initialized;
+    --user.initialized;
+  } else {
+    queue.waiting.erase(order_of(queue, info));
+  }
+  initialize(queue);
+}
+
+/// The first of those that wait whose users have a place left.
+void QueueTree::initialize(Queue& queue) {
+  for (auto next = queue.waiting.begin(); next != queue.waiting.end() && queue.initialized < queue.most_jobs;) {
+    User& user = queue.users.at(next->second);
+    if (user.initialized >= queue.most_jobs_of_user) {
+      ++next;
+      continue;
+    }
+    Job& job = jobs_.at(next->first.id);
+    job.initialized = true;
+    ++queue.initialized;
+    ++user.initialized;
+    if (job.pending) queue.runnable.insert(next->first);
+    next = queue.waiting.erase(next);
+  }
 }
 
 bool QueueTree::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
+  for (const JobId id : std::exchange(to_be_told_, {})) {
+    const auto job = jobs_.find(id);
+    if (job != jobs_.end() && job->second.active && !job->second.initialized)
+      turn.hold(id, "as many jobs of its queue, or of its user there, as may run at a time run already");
+  }
   return offer(view, kind, top_, amount_of(view.capacity(), kind), turn);
 }
 
 /// Of these queues, which share `parent` among them, the one with the least of its capacity first.
-bool QueueTree::offer(const ClusterView& view, SlotKind kind, const std::vector<std::size_t>& siblings, double parent, Turn& turn) {
+bool QueueTree::offer(const ClusterView& view, SlotKind kind, const Level& level, double parent, Turn& turn) {
   const auto k = static_cast<std::size_t>(kind);
-  std::vector<std::size_t> order = siblings;
-  auto fill = [&](std::size_t i) {
-    const double capacity = queues_[i].settings.capacity;
-    return capacity > 0 ? queues_[i].used[k] / capacity : 1e300;
-  };
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const double left = fill(a), right = fill(b);
-    return left != right ? left < right : queues_[a].settings.name < queues_[b].settings.name;
-  });
-  for (std::size_t i : order) {
-    const Queue& queue = queues_[i];
+  for (const Fill& next : level[k]) {
+    const Queue& queue = queues_[next.queue];
     const double capacity = parent * queue.settings.capacity / 100, most = parent * queue.settings.max_capacity / 100;
-    if (!queue.children.empty() && queue.used[k] > kQueueSlack && queue.used[k] >= most - kQueueSlack) {
-      hold_all(i, fmt::format("queue {} is at its maximum capacity", queue.settings.name), turn);
+    if (!queue.leaf() && queue.used[k] > kQueueSlack && queue.used[k] >= most - kQueueSlack) {
+      hold_all(next.queue, fmt::format("queue {} is at its maximum capacity", queue.settings.name), turn);
       continue;
     }
     const bool taken =
-        queue.children.empty() ? serve(view, kind, queue, capacity, most, turn) : offer(view, kind, queue.children, capacity, turn);
+        queue.leaf() ? serve(view, kind, queue, capacity, most, turn) : offer(view, kind, queue.children, capacity, turn);
     if (taken) return true;
   }
   return false;
@@ -116,7 +182,7 @@ bool QueueTree::offer(const ClusterView& view, SlotKind kind, const std::vector<
 
 void QueueTree::hold_all(std::size_t queue, std::string_view reason, Turn& turn) const {
   for (const JobOrder& job : queues_[queue].runnable) turn.hold(job.id, reason);
-  for (std::size_t child : queues_[queue].children) hold_all(child, reason, turn);
+  for (const Fill& child : queues_[queue].children[0]) hold_all(child.queue, reason, turn);
 }
 
 bool QueueTree::serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most, Turn& turn) {

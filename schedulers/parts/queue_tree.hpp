@@ -16,8 +16,9 @@ namespace weft::schedulers {
 
 class QueueTree {
  public:
-  /// `one_for_all`: there is one queue, and every job goes there.
-  QueueTree(const std::vector<QueueSettings>& settings, bool one_for_all);
+  /// `one_for_all`: there is one queue, and every job goes there. `most_jobs`: initialised ones, of all queues; each queue has its
+  /// capacity's part of them, unless its settings say otherwise.
+  QueueTree(const std::vector<QueueSettings>& settings, bool one_for_all, std::uint64_t most_jobs);
 
   /// Nothing when no job can go there.
   std::optional<std::size_t> leaf_of(const JobInfo& job) const;
@@ -35,35 +36,54 @@ class QueueTree {
   using Used = std::array<double, 3>;  // by slot kind
   struct User {
     Used used{};
-    std::set<JobId> active;  // with tasks running or pending
+    std::set<JobId> active;         // with tasks running or pending
+    std::uint64_t initialized = 0;  // of these
   };
+  /// By what a queue uses of its capacity, then by name.
+  struct Fill {
+    double part = 0;
+    std::size_t name = 0;  // its position among all names
+    std::size_t queue = 0;
+    friend bool operator<(const Fill& a, const Fill& b) { return a.part != b.part ? a.part < b.part : a.name < b.name; }
+  };
+  using Level = std::array<std::set<Fill>, 3>;  // queues of one parent, by slot kind
   struct Queue {
     QueueSettings settings;
-    std::vector<std::size_t> children;
+    std::size_t name = 0;
+    Level children;
     Used used{};
-    std::set<JobOrder> runnable;
+    std::set<JobOrder> runnable;              // initialised jobs with pending tasks
+    std::map<JobOrder, std::string> waiting;  // active jobs that are not initialised, and their users
+    std::uint64_t initialized = 0, most_jobs = 0, most_jobs_of_user = 0;
     std::map<std::string, User> users;
     std::size_t active_users = 0;
     double demand = 0;  // any kind
+    bool leaf() const { return children[0].empty(); }
   };
   struct Job {
     Used used{};
     double demand = 0;
+    bool active = false, initialized = false, pending = false;
   };
 
   JobOrder order_of(const Queue& queue, const JobInfo& job) const;
-  void apply(const JobInfo& job, const Used& used, double demand, bool active, bool runnable);
+  void apply(const JobInfo& job, const Used& used, double demand, bool active, bool pending);
+  void set_active(Queue& queue, Job& job, const JobInfo& info, bool active);
+  void initialize(Queue& queue);
+  Level& level_of(const Queue& queue);
+  static Fill fill_of(const Queue& queue, std::size_t index, std::size_t kind);
   double capacity_of(std::size_t queue, double total) const;
-  bool offer(const ClusterView& view, SlotKind kind, const std::vector<std::size_t>& siblings, double parent, Turn& turn);
+  bool offer(const ClusterView& view, SlotKind kind, const Level& level, double parent, Turn& turn);
   bool serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most, Turn& turn);
   void hold_all(std::size_t queue, std::string_view reason, Turn& turn) const;
   static std::optional<std::string_view> limit_reached(const Queue& queue, const JobInfo& job, std::size_t kind, double amount,
                                                        double capacity, double most);
 
   std::vector<Queue> queues_;  // parents before children
-  std::vector<std::size_t> top_;
+  Level top_;
   std::map<std::string, std::size_t> leaves_;
   std::map<JobId, Job> jobs_;
+  std::set<JobId> to_be_told_;  // that they are not initialised
   bool one_for_all_;
 };
 

@@ -12,7 +12,8 @@ namespace {
 
 class CapacityOrder final : public WhoNext {
  public:
-  CapacityOrder(const std::vector<QueueSettings>& queues, bool one_for_all) : tree_(queues, one_for_all) {}
+  CapacityOrder(const std::vector<QueueSettings>& queues, bool one_for_all, std::uint64_t most_jobs)
+      : tree_(queues, one_for_all, most_jobs) {}
 
   Result<void> start(const ClusterView& view, Part*) override {
     for (const auto& [id, job] : view.jobs()) {
@@ -54,8 +55,10 @@ Result<Composition> make_capacity(Options& options, const Registry&) {
   } else {
     queues.emplace_back().name = "default";
   }
+  WEFT_ASSIGN(const std::uint64_t most_jobs, options.whole("max_system_jobs", 3000));
+  if (most_jobs == 0) return fail(Code::invalid_argument, "scheduler option max_system_jobs must be more than 0");
   Composition parts;
-  parts.who = std::make_unique<CapacityOrder>(queues, !file);
+  parts.who = std::make_unique<CapacityOrder>(queues, !file, most_jobs);
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
   return parts;
 }

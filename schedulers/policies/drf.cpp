@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -18,19 +17,17 @@ namespace weft::schedulers {
 
 namespace {
 
-double rounded(double value, Digits digits) { return digits ? std::floor(value * *digits + 0.5) / *digits : value; }
-
 /// The closed form's shares as a limit of the first pass.
 class DrfShares final : public Yield {
  public:
-  explicit DrfShares(Digits digits) : digits_(digits) {}
+  DrfShares(bool mean_of_all, Digits digits) : mean_of_all_(mean_of_all), digits_(digits) {}
 
   Result<void> start(const ClusterView& view, Part*) override {
     for (const auto& [id, job] : view.jobs()) stale_.insert(id);
     return {};
   }
 
-  void on_event(const ClusterView&, const Notice& notice) override {
+  void on_event(const ClusterView& view, const Notice& notice) override {
     using Kind = Notice::Kind;
     if (notice.kind == Kind::job_ended) {
       stale_.erase(notice.job);
@@ -39,6 +36,9 @@ class DrfShares final : public Yield {
       stale_.insert(notice.job);
     } else if (notice.kind == Kind::job_changed) {
       if (auto found = standing_.find(notice.job); found != standing_.end()) found->second.known = false;
+      if (const auto claim = claims_.find(notice.job); claim != claims_.end() && !mean_of_all_) {
+        if (claim->second.finished != view.job(notice.job)->finished) stale_.insert(notice.job);
+      }
     }
   }
 
@@ -52,7 +52,7 @@ class DrfShares final : public Yield {
     stale_.clear();
     if (!std::exchange(changed_, false)) return;
     std::vector<DrfClaim> claims;
-    for (const auto& [id, claim] : claims_) claims.push_back(claim);
+    for (const auto& [id, claim] : claims_) claims.push_back(claim.mean);
     const auto shares = drf_shares(claims, capacity_, digits_);
     standing_.clear();
     std::size_t i = 0;
@@ -68,7 +68,7 @@ class DrfShares final : public Yield {
     return now != nullptr && now->may_launch;
   }
 
-  /// By how much the job is below its share, over all resources, in percent of the capacity.
+  /// By how much the job is below its share, over all resources: each counts as its part of the capacity, in cores of that.
   double lacks(const JobInfo& job) {
     const Standing* now = standing(job);
     return now == nullptr ? 0 : now->lacks;
@@ -76,8 +76,12 @@ class DrfShares final : public Yield {
 
  private:
   static constexpr std::size_t kKinds = kResourceKinds.size();
-  static constexpr double kSlack = 1e-9;
-  /// A job and its share. What is left of that, in percent of the capacity, is worked out when it is asked for.
+  static constexpr double kSlack = 1e-11;  // of the capacity
+  struct Claim {
+    DrfClaim mean;
+    std::uint64_t finished = 0;  // tasks, when it was worked out
+  };
+  /// A job and its share. What is left of that is worked out when it is asked for.
   struct Standing {
     Resources share;
     bool known = false;
@@ -89,7 +93,7 @@ class DrfShares final : public Yield {
   bool within(const Resources& demand, const Standing& now) const {
     for (std::size_t i = 0; i < kKinds; ++i) {
       const double all = capacity_.*kResourceKinds[i].amount;
-      if (all > 0 && demand.*kResourceKinds[i].amount / all * 100 > now.left[i] + kSlack) return false;
+      if (all > 0 && demand.*kResourceKinds[i].amount > now.left[i] + kSlack * all) return false;
     }
     return true;
   }
@@ -100,49 +104,50 @@ class DrfShares final : public Yield {
     Standing& now = found->second;
     if (std::exchange(now.known, true)) return &now;
     bool above = false;
-    for (std::size_t i = 0; i < kKinds; ++i) {
+    now.lacks = 0;
+    for (const std::size_t i : kOrderOfSums) {
       const ResourceKind& kind = kResourceKinds[i];
-      if (!(capacity_.*kind.amount > 0)) continue;
-      const double percent = 100 / capacity_.*kind.amount;
-      now.left[i] = rounded(now.share.*kind.amount * percent - rounded(job.used.*kind.amount * percent, digits_), digits_);
-      above = above || now.left[i] < -kSlack;
+      const double all = capacity_.*kind.amount;
+      if (!(all > 0)) continue;
+      now.left[i] = rounded(now.share.*kind.amount - rounded(job.used.*kind.amount, digits_), digits_);
+      now.lacks += now.left[i] * (capacity_.cpu / all);
+      above = above || now.left[i] < -kSlack * all;
     }
     now.may_launch = !above && std::any_of(job.runnable.begin(), job.runnable.end(),
                                            [&](StageId id) { return within(job.stage(id)->demand, now); });
-    now.lacks = 0;
-    for (std::size_t i : {0u, 1u, 4u, 5u, 2u, 3u, 6u, 7u})
-      now.lacks += now.left[i];  // as Carbyne's simulator adds: that breaks ties
     return &now;
   }
 
   void refresh(const JobInfo& job) {
-    DrfClaim claim;
-    claim.weight = job.hints.weight;
+    Claim claim{{{}, job.hints.weight}, job.finished};
+    Resources& demand = claim.mean.demand;
     double tasks = 0;
-    bool unfinished = false;
+    const Resources* one = nullptr;
+    bool unfinished = false, alike = !digits_ && !mean_of_all_;
     for (const auto& [id, stage] : job.stages) {
-      const auto count = static_cast<double>(stage.tasks.size());
-      claim.demand += stage.demand * count;
-      tasks += count;
       unfinished = unfinished || !stage.complete();
+      const auto count = static_cast<double>(stage.tasks.size() - (mean_of_all_ ? 0 : stage.finished));
+      if (count == 0) continue;
+      alike = alike && (one == nullptr || *one == stage.demand);
+      one = &stage.demand;
+      demand += stage.demand * count;
+      tasks += count;
     }
     if (!unfinished) {
       changed_ = claims_.erase(job.id) > 0 || changed_;
       return;
     }
-    for (const auto& kind : kResourceKinds) {
-      const double all = capacity_.*kind.amount;
-      if (digits_ && all > 0) claim.demand.*kind.amount = rounded(claim.demand.*kind.amount / all * 100, digits_) * all / 100;
-      claim.demand.*kind.amount /= tasks;
-    }
+    for (const auto& kind : kResourceKinds) demand.*kind.amount = rounded(demand.*kind.amount, digits_) / tasks;
+    if (alike) demand = *one;  // the same however many are left: no other share changes
     auto [found, added] = claims_.try_emplace(job.id, claim);
-    changed_ = changed_ || added || !(found->second.demand == claim.demand);
+    changed_ = changed_ || added || !(found->second.mean.demand == demand);
     found->second = claim;
   }
 
+  bool mean_of_all_;
   Digits digits_;
   std::set<JobId> stale_;  // whose claims are to be worked out again
-  std::map<JobId, DrfClaim> claims_;
+  std::map<JobId, Claim> claims_;
   std::unordered_map<JobId, Standing> standing_;
   Resources capacity_;
   bool changed_ = false;
@@ -189,6 +194,13 @@ std::unique_ptr<WhoNext> leftover_order(std::string_view name, DrfShares& shares
   return std::make_unique<DominantOrder>(ShareHolder::job);
 }
 
+Result<Weights> take_weights(Options& options, ShareHolder of) {
+  if (of == ShareHolder::job) return Weights();
+  WEFT_ASSIGN(const auto file, options.file(of == ShareHolder::user ? "users" : "pools"));
+  if (!file) return Weights();
+  return of == ShareHolder::user ? Weights::of_users(*file) : Weights::of_pools(*file);
+}
+
 }  // namespace
 
 std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Resources& capacity, Digits digits) {
@@ -215,25 +227,24 @@ std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Res
 Result<Composition> make_drf(Options& options, const Registry&) {
   constexpr std::array<std::string_view, 2> kForms{"progressive", "closed"};
   constexpr std::array<std::string_view, 3> kHolders{"job", "user", "pool"};
+  constexpr std::array<std::string_view, 2> kMeans{"remaining", "all"};
   constexpr std::array<std::string_view, 4> kLeftover{"drf", "fifo", "srtf", "furthest"};
   WEFT_ASSIGN(const std::size_t form, options.choice("form", kForms, "progressive"));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "bfs"));
   if (kForms[form] == "progressive") {
     WEFT_ASSIGN(const std::size_t by, options.choice("by", kHolders, "job"));
-    parts.who = std::make_unique<DominantOrder>(static_cast<ShareHolder>(by));
+    const auto holder = static_cast<ShareHolder>(by);
+    WEFT_ASSIGN(Weights weights, take_weights(options, holder));
+    parts.who = std::make_unique<DominantOrder>(holder, std::move(weights));
     return parts;
   }
   WEFT_ASSIGN(const bool strict, options.flag("strict", false));
   WEFT_ASSIGN(const std::size_t leftover, options.choice("leftover", kLeftover, "drf"));
-  Digits digits;
-  if (options.given("digits")) {
-    WEFT_ASSIGN(const std::uint64_t given, options.whole("digits", 2));
-    if (given > 9) return fail(Code::invalid_argument, "scheduler option digits must be at most 9");
-    digits = std::pow(10, static_cast<double>(given));
-  }
+  WEFT_ASSIGN(const std::size_t mean, options.choice("mean", kMeans, "remaining"));
+  WEFT_ASSIGN(const Digits digits, take_digits(options));
   parts.who = fifo_order();
-  auto shares = std::make_unique<DrfShares>(digits);
+  auto shares = std::make_unique<DrfShares>(kMeans[mean] == "all", digits);
   parts.leftover = leftover_order(kLeftover[leftover], *shares);
   parts.yield = std::move(shares);
   parts.second_pass = !strict;

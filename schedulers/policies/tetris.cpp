@@ -1,7 +1,6 @@
 #include "schedulers/policies/tetris.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -10,7 +9,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "schedulers/parts/alignment.hpp"
 #include "schedulers/parts/ranked_jobs.hpp"
+#include "schedulers/parts/remote_sources.hpp"
 #include "schedulers/parts/stage_orders.hpp"
 
 namespace weft::schedulers {
@@ -18,19 +19,10 @@ namespace weft::schedulers {
 namespace {
 
 struct Knobs {
-  double fairness = 0, barrier = 0.9, penalty = 0.9, round = 0;
+  double fairness = 0, barrier = 0.9, penalty = 0.9;
+  Digits digits;
   bool srtf = true;
 };
-
-/// As parts of `capacity`; 0 where nothing is accounted.
-std::array<double, kResourceKinds.size()> parts_of(const Resources& amounts, const Resources& capacity) {
-  std::array<double, kResourceKinds.size()> parts{};
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const double all = capacity.*kResourceKinds[i].amount;
-    if (all > 0) parts[i] = amounts.*kResourceKinds[i].amount / all;
-  }
-  return parts;
-}
 
 /// Distinct demands that are remembered.
 constexpr std::size_t kMaxShapes = 1000;
@@ -48,7 +40,7 @@ class Tetris final : public Scheduler {
  public:
   explicit Tetris(const Knobs& knobs) : knobs_(knobs) {}
   std::string_view name() const override { return "tetris"; }
-  bool work_conserving() const override { return knobs_.fairness == 0; }
+  bool work_conserving() const override { return knobs_.fairness == 0 && !knobs_.digits && !sources_.accounted(); }
 
   Result<void> start(const ClusterView& view, Scheduler*) override {
     for (const auto& [id, job] : view.jobs()) place(job, false);
@@ -56,6 +48,7 @@ class Tetris final : public Scheduler {
   }
   void on_event(const ClusterView& view, const Notice& notice) override {
     const bool ended = notice.kind == Notice::Kind::job_ended;
+    sources_.on_event(notice);
     if (notice.kind == Notice::Kind::stage_added) work_.erase(notice.job);
     if (!ended && notice.kind != Notice::Kind::job_changed) return;
     work_.erase(notice.job);
@@ -66,11 +59,12 @@ class Tetris final : public Scheduler {
     if (view.runnable_jobs().empty() || view.free_nodes().empty()) return;
     if (view.capacity() != capacity_) {
       capacity_ = view.capacity();
+      sources_.capacity_is(capacity_);
       work_.clear();
     }
     if (shapes_.size() > kMaxShapes) forget_shapes();
     std::vector<NodeId> nodes;
-    if (trigger.kind != Trigger::Kind::node) {
+    if (trigger.kind != Trigger::Kind::node || std::exchange(refused_, false)) {
       nodes.assign(view.free_nodes().begin(), view.free_nodes().end());
     } else if (view.free_nodes().contains(trigger.node)) {
       nodes.push_back(trigger.node);
@@ -81,7 +75,7 @@ class Tetris final : public Scheduler {
       const NodeInfo& node = *view.node(id);
       if (nodes.size() > 1 && !has_use(node)) continue;
       consider_all(view, node);
-      while (!candidates_.empty() && launch_best(node, decisions)) {
+      while (!candidates_.empty() && launch_best(view, node, decisions)) {
         if (knobs_.fairness > 0) {  // a launch changes who is furthest below its share
           consider_all(view, node);
         } else {
@@ -96,20 +90,26 @@ class Tetris final : public Scheduler {
   /// A demand, and how it suits the node at hand: many stages ask for the same.
   struct Shape {
     Resources amounts;
-    std::array<double, kResourceKinds.size()> parts{};  // of the node's capacity
-    bool fits = false, wanted = false;                  // wanted: by a candidate
-    double align = 0, near = 0, far = 0;                // near, far: the score by that alone, of tasks at their input and elsewhere
+    Parts parts{};                        // of the node's capacity
+    bool fits = false, wanted = false;    // wanted: by a candidate
+    double align = 0, near = 0, far = 0;  // near, far: the score by that alone, of tasks at their input and elsewhere
+  };
+  struct RunnableStage {
+    const StageInfo* info;
+    std::uint32_t shape;
+    Home home;
   };
   /// A job with pending tasks and its runnable stages, until it changes.
   struct Runnable {
     const JobInfo* job = nullptr;
     bool known = false;
-    std::vector<std::pair<const StageInfo*, std::uint32_t>> stages;  // with their shapes
-    std::string_view told;                                           // why it waits
+    std::vector<RunnableStage> stages;
+    std::string_view told;  // why it waits
   };
   struct Candidate {
     const JobInfo* job;
     const StageInfo* stage;
+    Home home;
     std::uint32_t shape = 0, task = 0;
     double factor = 1, work = 0;
     bool barrier = false, spent = false, open = false;
@@ -131,18 +131,17 @@ class Tetris final : public Scheduler {
     wanted_.clear();
     consider_jobs(view);
     for (Runnable* runnable : jobs_) learn(*runnable);
-    for (Shape& shape : shapes_) suit(shape, node);
+    const Resources used = sources_.used(node);
+    for (Shape& shape : shapes_) {
+      shape.parts = parts_of(shape.amounts, node.capacity, knobs_.digits);
+      shape.fits = fits(shape.amounts, used, node.capacity);
+      shape.wanted = false;
+    }
     for (const Runnable* runnable : jobs_) {
-      for (const auto& [stage, shape] : runnable->stages) {
-        if (shapes_[shape].fits) consider(view, *runnable->job, *stage, shape, node);
+      for (const RunnableStage& stage : runnable->stages) {
+        if (shapes_[stage.shape].fits) consider(view, *runnable->job, stage, node);
       }
     }
-  }
-
-  static void suit(Shape& shape, const NodeInfo& node) {
-    shape.parts = parts_of(shape.amounts, node.capacity);
-    shape.fits = fits(shape.amounts, node.used, node.capacity);
-    shape.wanted = false;
   }
 
   void learn(Runnable& runnable) {
@@ -152,7 +151,7 @@ class Tetris final : public Scheduler {
       const StageInfo& stage = *runnable.job->stage(id);
       auto [found, added] = shape_of_.try_emplace(stage.demand, static_cast<std::uint32_t>(shapes_.size()));
       if (added) shapes_.push_back({stage.demand});
-      runnable.stages.emplace_back(&stage, found->second);
+      runnable.stages.push_back({&stage, found->second, home_of(*runnable.job, stage)});
     }
   }
 
@@ -162,15 +161,16 @@ class Tetris final : public Scheduler {
     pending_.clear();
     for (auto& [order, runnable] : runnable_) {
       learn(runnable);
-      for (const auto& [stage, shape] : runnable.stages) {
-        if (!std::exchange(shapes_[shape].wanted, true)) pending_.push_back(shape);
+      for (const RunnableStage& stage : runnable.stages) {
+        if (!std::exchange(shapes_[stage.shape].wanted, true)) pending_.push_back(stage.shape);
       }
     }
   }
 
   bool has_use(const NodeInfo& node) const {
+    const Resources used = sources_.used(node);
     return std::any_of(pending_.begin(), pending_.end(),
-                       [&](std::uint32_t shape) { return fits(shapes_[shape].amounts, node.used, node.capacity); });
+                       [&](std::uint32_t shape) { return fits(shapes_[shape].amounts, used, node.capacity); });
   }
 
   /// Why what is still pending got nothing: said once, until something of the job changes or it is another reason.
@@ -194,32 +194,46 @@ class Tetris final : public Scheduler {
     for (auto& [order, runnable] : runnable_) runnable.known = false;
   }
 
-  double rounded(double score) const { return knobs_.round > 0 ? std::round(score / knobs_.round) : score; }
-
-  bool launch_best(const NodeInfo& node, Decisions& decisions) {
-    const auto free = parts_of(node.free(), node.capacity);
+  bool launch_best(const ClusterView& view, const NodeInfo& node, Decisions& decisions) {
+    const Parts free = parts_of(node.capacity - sources_.used(node), node.capacity, knobs_.digits);
     for (const std::uint32_t index : wanted_) {
       Shape& shape = shapes_[index];
-      shape.align = 0;
-      for (std::size_t i = 0; i < free.size(); ++i) shape.align += shape.parts[i] * free[i];
-      shape.near = rounded(shape.align);
-      shape.far = rounded(shape.align * knobs_.penalty);
+      shape.align = alignment(shape.parts, free, knobs_.digits);
+      shape.near = rounded(shape.align, knobs_.digits);
+      shape.far = rounded(shape.align * knobs_.penalty, knobs_.digits);
     }
     const double epsilon = knobs_.srtf ? weight_of_work() : 0;
+    while (Candidate* best = best_of(epsilon)) {
+      if (best->open) best->task = best->stage->pending.pick(node.id, node.host, node.rack)->task;
+      auto draws = sources_.draws(view, *best->job, *best->stage, best->task, node);
+      if (!draws) {  // no other task of its stage is tried here before something else has happened
+        refused_ = true;
+        candidates_.erase(candidates_.begin() + (best - candidates_.data()));
+        continue;
+      }
+      const TaskId task{best->job->id, best->stage->id, best->task};
+      if (!decisions.launch(task, node.id, "tetris: packs best")) return false;
+      sources_.charge(task, node.id, std::move(*draws));
+      launched_ = best;
+      return true;
+    }
+    return false;
+  }
+
+  /// Null: there is none, or with digits and alignment alone none that scores anything.
+  Candidate* best_of(double epsilon) {
     Candidate* best = nullptr;
     double best_score = 0;
     for (Candidate& c : candidates_) {
       const Shape& shape = shapes_[c.shape];
-      const double score = knobs_.srtf     ? rounded(shape.align * c.factor - epsilon * c.work)
+      const double score = knobs_.srtf     ? rounded(shape.align * c.factor - epsilon * c.work, knobs_.digits)
                            : c.factor == 1 ? shape.near
                                            : shape.far;
+      if (knobs_.digits && !knobs_.srtf && score <= 0) continue;
       const bool better = best == nullptr || (c.barrier != best->barrier ? c.barrier : score > best_score);
       if (better) best = &c, best_score = score;
     }
-    if (best->open) best->task = best->stage->pending.pick(node.id, node.host, node.rack)->task;
-    if (!decisions.launch(TaskId{best->job->id, best->stage->id, best->task}, node.id, "tetris: packs best")) return false;
-    launched_ = best;
-    return true;
+    return best;
   }
 
   /// So that alignment and remaining work weigh the same among the candidates.
@@ -230,9 +244,10 @@ class Tetris final : public Scheduler {
   }
 
   void drop_what_no_longer_fits(const NodeInfo& node) {
+    const Resources used = sources_.used(node);
     const bool fewer = std::erase_if(wanted_, [&](std::uint32_t index) {
                          Shape& shape = shapes_[index];
-                         shape.fits = fits(shape.amounts, node.used, node.capacity);
+                         shape.fits = fits(shape.amounts, used, node.capacity);
                          return !shape.fits;
                        }) > 0;
     launched_->spent = !choose_task(*launched_, node);
@@ -245,11 +260,14 @@ class Tetris final : public Scheduler {
   bool choose_task(Candidate& candidate, const NodeInfo& node) const {
     const PendingTasks& pending = candidate.stage->pending;
     candidate.open = !pending.placed() && !pending.unconstrained().empty();
-    if (candidate.open) return true;
-    const auto pick = pending.pick(node.id, node.host, node.rack);
-    if (!pick) return false;
-    candidate.task = pick->task;
-    candidate.factor = pick->locality != Locality::node && !pending.hosts(pick->task).empty() ? knobs_.penalty : 1;
+    bool remote = candidate.home.some && candidate.home.node != node.id;
+    if (!candidate.open) {
+      const auto pick = pending.pick(node.id, node.host, node.rack);
+      if (!pick) return false;
+      candidate.task = pick->task;
+      remote = remote || (pick->locality != Locality::node && !pending.hosts(pick->task).empty());
+    }
+    candidate.factor = remote ? knobs_.penalty : 1;
     return true;
   }
 
@@ -264,13 +282,14 @@ class Tetris final : public Scheduler {
     jobs_.resize(keep);
   }
 
-  void consider(const ClusterView& view, const JobInfo& job, const StageInfo& stage, std::uint32_t shape, const NodeInfo& node) {
-    Candidate candidate{&job, &stage, shape};
+  void consider(const ClusterView& view, const JobInfo& job, const RunnableStage& runnable, const NodeInfo& node) {
+    const StageInfo& stage = *runnable.info;
+    Candidate candidate{&job, &stage, runnable.home, runnable.shape};
     if (!choose_task(candidate, node)) return;
     candidate.barrier = static_cast<double>(stage.finished) >= knobs_.barrier * static_cast<double>(stage.tasks.size());
     if (knobs_.srtf) candidate.work = work_of(view, job);
     candidates_.push_back(candidate);
-    if (!std::exchange(shapes_[shape].wanted, true)) wanted_.push_back(shape);
+    if (!std::exchange(shapes_[runnable.shape].wanted, true)) wanted_.push_back(runnable.shape);
   }
 
   double work_of(const ClusterView& view, const JobInfo& job) {
@@ -297,6 +316,8 @@ class Tetris final : public Scheduler {
   std::unordered_map<Resources, std::uint32_t, HashOfAmounts> shape_of_;
   std::vector<Candidate> candidates_;  // what fits the node at hand, in the order of jobs and stages
   Candidate* launched_ = nullptr;
+  RemoteSources sources_;
+  bool refused_ = false;  // a task was, for its sources, since all nodes were looked at
 };
 
 }  // namespace
@@ -306,7 +327,7 @@ Result<std::unique_ptr<Scheduler>> make_tetris(Options& options) {
   WEFT_ASSIGN(knobs.fairness, options.number("fairness", 0, 0, 0.999999));
   WEFT_ASSIGN(knobs.barrier, options.number("barrier", 0.9, 0, 1e9));
   WEFT_ASSIGN(knobs.penalty, options.number("penalty", 0.9, 0, 1));
-  WEFT_ASSIGN(knobs.round, options.number("round", 0, 0, 1));
+  WEFT_ASSIGN(knobs.digits, take_digits(options));
   WEFT_ASSIGN(knobs.srtf, options.flag("srtf", true));
   return std::make_unique<Tetris>(knobs);
 }

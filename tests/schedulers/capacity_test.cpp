@@ -59,6 +59,60 @@ TEST(Capacity, BorrowingEndsAtTheMaximumCapacity) {
   EXPECT_EQ(world.holds.at(JobId(1)), "its queue is at its maximum capacity");
 }
 
+/// Jobs that have tasks running.
+std::string served(const World& world, std::uint64_t jobs) {
+  std::string text;
+  for (std::uint64_t id = 1; id <= jobs; ++id)
+    text += world.state.job(JobId(id)) != nullptr && world.running(id) > 0 ? fmt::format("{}", id) : "";
+  return text;
+}
+
+TEST(CapacityInitialized, AQueueServesItsPartOfTheSystemsJobs) {  // 75 % of 4 and 25 % of 4
+  World world("capacity(queues=q.toml, max_system_jobs=4)", two(kFactor, kFactor));
+  world.node(1, "x", "r", 20);
+  for (std::uint64_t id = 1; id <= 7; ++id) submit_to_queue(world, id, id <= 5 ? "a" : "b", 2);
+  world.schedule();
+  EXPECT_EQ(served(world, 7), "1236");
+  EXPECT_EQ(world.holds.at(JobId(4)), "as many jobs of its queue, or of its user there, as may run at a time run already");
+  world.finish({JobId(1), StageId(0), 0});
+  world.schedule();
+  EXPECT_EQ(served(world, 7), "1236") << "job 1 has a task left";
+  world.finish({JobId(1), StageId(0), 1});
+  world.schedule();
+  EXPECT_EQ(served(world, 7), "2346") << "and now it has none, though it has not ended";
+  world.end(2);
+  world.schedule();
+  EXPECT_EQ(served(world, 7), "3456");
+}
+
+TEST(CapacityInitialized, OfAUserAsManyAsItsPartOfTheQueue) {
+  World world("capacity(queues=q.toml, max_system_jobs=8)", two("user_limit_percent=34\n" + kFactor, kFactor));
+  world.node(1, "x", "r", 40);
+  for (std::uint64_t id = 1; id <= 4; ++id) submit_to_queue(world, id, "a", 2, "alice");  // 34 % of 6: 3
+  submit_to_queue(world, 5, "a", 2, "bob");
+  world.schedule();
+  EXPECT_EQ(served(world, 5), "1235");
+  submit_to_queue(world, 6, "a", 2, "bob");
+  world.end(1);
+  world.schedule();
+  EXPECT_EQ(served(world, 6), "23456");
+}
+
+TEST(CapacityInitialized, TheQueueMaySayHowMany) {
+  World world("capacity(queues=q.toml)",
+              two(kFactor + "\nmax_initialized_jobs=3\nmax_initialized_jobs_per_user=2\npriorities=true"));
+  world.node(1, "x", "r", 20);
+  for (std::uint64_t id = 1; id <= 6; ++id) submit_to_queue(world, id, "a", 1, id < 4 ? "alice" : "bob", id == 6 ? 1 : 0);
+  world.schedule();
+  EXPECT_EQ(served(world, 6), "124");
+  world.finish(world.launched.at(0).task);
+  world.schedule();
+  EXPECT_EQ(served(world, 6), "246") << "bob's second, which is first by priority, goes before alice's";
+  for (const char* wrong : {"max_initialized_jobs=0", "max_initialized_jobs=1.5", "max_initialized_jobs_per_user=-1"})
+    EXPECT_FALSE(make_scheduler("capacity(queues=q.toml)", reader_of(two(wrong)))) << wrong;
+  EXPECT_FALSE(make_scheduler("capacity(max_system_jobs=0)"));
+}
+
 TEST(Capacity, AFullParentHoldsTheJobsOfAllQueuesBelowIt) {
   World world("capacity(queues=q.toml)", {{"q.toml", R"(
 [[queue]]

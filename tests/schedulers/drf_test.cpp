@@ -34,6 +34,55 @@ TEST(DrfHolders, PoolsShareByWhatTheirJobsHaveTogether) {
   EXPECT_EQ(world.running(3), 4u);
 }
 
+constexpr const char* kUsers = R"(
+[[user]]
+name = "alice"
+weight = 3
+[[user]]
+name = "default"
+weight = 0.5
+)";
+
+TEST(DrfHolders, UsersHaveTheWeightsOfTheirFile) {
+  World world("drf(by=user, users=users.toml)", {{"users.toml", kUsers}});
+  world.node(1, "a", "r", 8);
+  for (std::uint64_t id : {1u, 2u, 3u, 4u}) {  // bob and carol are not in the file
+    JobInfo& job = world.job(id, id < 3 ? "alice" : id == 3 ? "bob" : "carol");
+    job.hints.weight = 10;  // of a job: says nothing about users
+    world.stage(job, 0, anywhere(20));
+  }
+  world.schedule();
+  EXPECT_EQ(world.running(1) + world.running(2), 6u);
+  EXPECT_EQ(world.running(3), 1u);
+  EXPECT_EQ(world.running(4), 1u);
+}
+
+TEST(DrfHolders, PoolsHaveTheWeightsOfTheFairSchedulersFile) {
+  World world("drf(by=pool, pools=pools.toml)", {{"pools.toml", "[[pool]]\nname = 'x'\nweight = 3\nmin_share = 2\n"}});
+  world.node(1, "a", "r", 8);
+  world.stage(world.job(1, "", "x"), 0, anywhere(20));
+  world.stage(world.job(2, "", "y"), 0, anywhere(20));
+  world.schedule();
+  EXPECT_EQ(world.running(1), 6u);
+  EXPECT_EQ(world.running(2), 2u);
+}
+
+TEST(DrfHolders, WrongWeightsAreRefused) {
+  const auto error_of = [](const std::string& spec, const std::string& text) {
+    auto made = make_scheduler(spec, reader_of({{"w.toml", text}}));
+    return made ? std::string() : made.error().to_string();
+  };
+  const std::string users = "drf(by=user, users=w.toml)", pools = "drf(by=pool, pools=w.toml)";
+  EXPECT_NE(error_of(users, "[[user]]\nname = 'a'\nweight = 0").find("w.toml:3"), std::string::npos);
+  EXPECT_NE(error_of(users, "[[user]]\nweight = 1").find("needs a name"), std::string::npos);
+  EXPECT_NE(error_of(users, "[[user]]\nname = 'a'\n[[user]]\nname = 'a'").find("w.toml:4: user 'a' is given twice"),
+            std::string::npos);
+  EXPECT_NE(error_of(users, "[[pool]]\nname = 'a'").find("w.toml"), std::string::npos);
+  EXPECT_NE(error_of(pools, "[[pool]]\nname = 'a'\n[[pool]]\nname = 'b'\nparent = 'a'").find("pool 'b' lies inside another"),
+            std::string::npos);
+  EXPECT_NE(error_of("drf(users=w.toml)", "").find("users"), std::string::npos) << "jobs have weights of their own";
+}
+
 TEST(DrfClosed, TheDemandOfAJobIsThePlainMeanOfItsTasks) {
   // Job 1: three tasks of cpu, one of memory: <1, 1/3> of its dominant share. Job 2 needs memory only: <0, 1>. Memory is what most
   // is asked of, 4/3, so the share is 3/4 of it: 9 of 12. With a mean over stages it would be 6.
@@ -45,6 +94,39 @@ TEST(DrfClosed, TheDemandOfAJobIsThePlainMeanOfItsTasks) {
   world.job(2, 0, Time(0), anywhere(20), {.memory = 1});
   world.schedule();
   EXPECT_EQ(world.running(2), 9u);
+}
+
+TEST(DrfClosed, FinishedTasksCountNoMore) {
+  // Job 1 as above until its tasks of cpu are done: <0, 1> each is left to both jobs, 6 of 12 for either.
+  for (const auto& [mean, running] : {std::pair("remaining", 6u), std::pair("all", 9u)}) {
+    World world(fmt::format("drf(form=closed, strict=true, mean={})", mean));
+    world.node(1, "a", "r", 12, 12);
+    JobInfo& first = world.job(1);
+    world.stage(first, 0, anywhere(3), {.cpu = 1});
+    world.stage(first, 1, anywhere(1), {.memory = 1});
+    world.schedule();
+    for (const auto& launch : std::vector(world.launched)) {
+      if (launch.task.stage == StageId(0)) world.finish(launch.task);
+    }
+    world.job(2, 0, Time(0), anywhere(20), {.memory = 1});
+    world.schedule();
+    EXPECT_EQ(world.running(2), running) << mean;
+  }
+}
+
+TEST(DrfClosed, RoundsAmountsAndNotPartsOfTheCapacity) {
+  // 40 units: shares of 20 less what job 1 has, in hundredths of units. A task of 0.005 counts as 0.01, 2 of 20 as 20; of parts in
+  // percent it would be .0125, so 0.01 or 0.004 units.
+  World world("drf(form=closed, strict=true, mean=all, digits=2)");
+  world.node(1, "a", "r", 40);
+  JobInfo& first = world.job(1);
+  world.stage(first, 0, anywhere(1), {.cpu = 0.005});
+  world.schedule();
+  ASSERT_EQ(world.running(1), 1u);
+  world.stage(first, 1, anywhere(1), {.cpu = 19.995});
+  world.job(2, 0, Time(0), anywhere(1), {.cpu = 1});
+  world.schedule();
+  EXPECT_EQ(world.running(1), 1u) << "19.99 is left of its share";
 }
 
 TEST(DrfClosed, AJobThatHasFinishedItsStagesClaimsNothing) {

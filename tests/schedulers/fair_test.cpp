@@ -50,6 +50,21 @@ void submit_to_pool(World& world, std::uint64_t id, const std::string& pool, std
   world.stage(world.job(id, "", pool), 0, anywhere(tasks));
 }
 
+TEST(Fair, OfEqualPoolsThatOfTheEarlierJobGoesFirst) {
+  // The file names b first; the job in a was submitted earlier. A pool that has no job with pending tasks left is as late as its
+  // next.
+  World world("fair(pools=p)", {{"p", "[[pool]]\nname = 'b'\n[[pool]]\nname = 'a'\n[[pool]]\nname = 'in a'\nparent = 'a'\n"}});
+  world.node(1, "n", "r", 1);
+  world.stage(world.job(1, 0, Time(5), "", "in a"), 0, anywhere(1));
+  world.stage(world.job(2, 9, Time(6), "", "b"), 0, anywhere(2));  // its priority is between jobs of one pool
+  world.stage(world.job(3, 0, Time(7), "", "a"), 0, anywhere(2));
+  for (std::size_t i = 0; i < 5; ++i) {
+    world.schedule();
+    world.finish(world.launched.at(i).task);
+  }
+  EXPECT_EQ(world.order(), "12233");
+}
+
 TEST(Fair, EqualJobsGetEqualParts) {  // BS-2
   World world("fair");
   world.node(1, "a", "r", 12);

@@ -87,6 +87,23 @@ TEST(PreplacementBySize, AShareAsOfAnyMapDrawsAReduceNowhere) {
   for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(std::count(nodes.begin(), nodes.end(), nodes[i]), 1) << i;
 }
 
+TEST(PreplacementBySize, TheProducerOfAJoinsTaskHasMostOfAllItsInputsTogether) {
+  // Of task 0 node 1 holds 40 of the first input, node 2 holds 30 of each; of task 1 both hold as much.
+  World world;
+  for (std::uint32_t id : {1u, 2u}) world.node(id, fmt::format("h{}", id), "r", 1);
+  JobInfo& job = world.job(1);
+  const std::vector<std::vector<std::vector<std::uint64_t>>> written{{{40, 25}, {30, 25}}, {{0, 25}, {30, 25}}};
+  for (std::uint32_t input = 0; input < 2; ++input) {
+    StageInfo& maps = world.stage(job, input, anywhere(2), {});
+    maps.output = ShuffleSizes(2, 2);
+    for (std::uint32_t map = 0; map < 2; ++map) maps.output.add(map, NodeId(map + 1), written[input][map]);
+  }
+  const StageInfo& reader = world.stage(job, 2, anywhere(2), {.cpu = 1}, 0, {0, 1});
+  preplace_by_size(world.state, {job.id, StageId(2), {{StageId(0), 0}, {StageId(1), 0}}, {}}, world);
+  EXPECT_EQ(reader.tasks[0].preplaced, NodeId(2));
+  EXPECT_EQ(reader.tasks[1].preplaced, NodeId(1));
+}
+
 TEST(ReduceMappingLeeway, GrowsWithTheShareAboveTheNeutralOne) {  // nor = (prob - 1/m) / (1 - 1/m) / 10
   // Node 0 has 100; moving reduce 1 of 5 there is 5 % worse: allowed from a share of 1/4 + 3/4 / 2 on.
   const std::vector<double> slots(2, 1);

@@ -83,6 +83,147 @@ TEST(TetrisScore, AlignsWithWhatIsFree) {
   EXPECT_EQ(packing.world.launched.at(9).task.job, JobId(3));
 }
 
+TEST(TetrisDigits, RoundScoresInUnitsWhateverTheCapacity) {
+  // Alignment with the empty node is units * demand: 0.5 and 0.5 + 0.003 * units. Of 1 unit both are 0.50 and the first job goes
+  // first; of 2 they are 1.00 and 1.01. Parts of the capacity would be rounded alike for both.
+  for (const auto& [units, memory, first] : {std::tuple(1.0, 0.004, 1u), std::tuple(2.0, 0.005, 2u)}) {
+    Packing packing("srtf=false, digits=2", units, units);
+    packing.add(1, 1, {.cpu = 0.5});
+    packing.add(2, 1, {.cpu = 0.5, .memory = memory});
+    EXPECT_EQ(packing.first(), first) << units;
+  }
+}
+
+TEST(TetrisDigits, WhatScoresNothingWaits) {
+  Packing packing("srtf=false, digits=2", 10);
+  packing.add(1, 1, {.cpu = 9.9});
+  packing.add(2, 1, {.cpu = 0.04});  // .04 * .1 is 0.00
+  packing.world.schedule();
+  EXPECT_EQ(packing.world.order(), "1");
+  packing.world.finish(packing.world.launched[0].task);
+  packing.world.schedule();
+  EXPECT_EQ(packing.world.order(), "12");
+  EXPECT_FALSE(make_scheduler("tetris(digits=10)"));
+}
+
+/// Nodes of 100 MB/s, of which jobs want some. Node a holds the input.
+struct Remote {
+  static constexpr double kMega = 1e6;
+  World world{"tetris(srtf=false, barrier=2)"};
+  Remote() {
+    for (std::uint32_t id : {1u, 2u, 3u})
+      world.node(id, std::string(1, static_cast<char>('a' + id - 1)), "r",
+                 Resources{.cpu = 4, .disk_read = 100 * kMega, .network_in = 100 * kMega, .network_out = 100 * kMega});
+  }
+  /// A job whose tasks read from `host`.
+  void reader(std::uint64_t id, std::size_t tasks, double rate, const std::string& host = "a", double disk = 0) {
+    world.job(id, 0, Time(0), std::vector<std::vector<std::string>>(tasks, {host}),
+              {.cpu = 1, .disk_read = disk * kMega, .network_in = rate * kMega});
+  }
+  std::string nodes() const {
+    std::string text;
+    for (const auto& launch : world.launched) text += fmt::format("{}", launch.node.value());
+    return text;
+  }
+};
+
+TEST(TetrisSources, ATaskNeedsRoomInTheNetworkOfTheMachineItReadsFrom) {
+  Remote remote;
+  remote.reader(1, 9, 40);
+  remote.world.beat(2);
+  EXPECT_EQ(remote.nodes(), "22") << "40 and 40 of 100 come in";
+  remote.world.beat(3);
+  EXPECT_EQ(remote.nodes(), "22") << "what goes to b counts for c too";
+  remote.world.beat(1);
+  EXPECT_EQ(remote.nodes(), "2211") << "where the input is nothing goes out";
+  remote.world.finish(remote.world.launched[0].task);
+  remote.world.beat(1);
+  EXPECT_EQ(remote.nodes().substr(0, 5), "22112") << "what ended gave its part back, for any node that was refused";
+}
+
+TEST(TetrisSources, TheirDisksCountToo) {
+  Remote remote;
+  remote.reader(1, 9, 10, "a", 60);
+  remote.world.beat(2);
+  remote.world.beat(3);
+  EXPECT_EQ(remote.nodes(), "2") << "60 of 100 are read on a";
+  remote.world.beat(1);
+  EXPECT_EQ(remote.nodes(), "2") << "a itself has no room for 60 more";
+}
+
+TEST(TetrisSources, OneThatAsksForMoreThanThereIsMayHaveAll) {
+  Remote remote;
+  remote.world.node(4, "d", "r", Resources{.cpu = 4, .network_in = 1000 * Remote::kMega});
+  remote.reader(1, 2, 500);
+  remote.world.beat(4);
+  EXPECT_EQ(remote.nodes(), "4");
+}
+
+TEST(TetrisSources, TheReplicaWithMostNetworkFreeGives) {
+  Remote remote;
+  remote.world.job(1, 0, Time(0), {{"a", "b"}, {"a", "b"}, {"a", "b"}}, {.cpu = 1, .network_in = 60 * Remote::kMega});
+  remote.world.node(4, "d", "r", Resources{.cpu = 4, .network_in = 1000 * Remote::kMega});
+  remote.world.beat(4);
+  EXPECT_EQ(remote.nodes(), "44") << "one from a, one from b";
+}
+
+/// A stage of two maps and one of reduces that reads them; what the maps on these nodes wrote, in bytes.
+StageInfo& reduces(Remote& remote, std::uint64_t id, std::vector<std::pair<std::uint32_t, std::uint64_t>> written,
+                   std::size_t count, double rate) {
+  World& world = remote.world;
+  JobInfo& job = world.job(id);
+  StageInfo& maps = world.stage(job, 0, anywhere(written.size()));
+  maps.output = ShuffleSizes(static_cast<std::uint32_t>(written.size()), 1);
+  for (std::uint32_t map = 0; map < written.size(); ++map) {
+    maps.output.add(map, NodeId(written[map].first), {written[map].second});
+    world.state.set_task(job, maps, map, TaskState::finished);
+  }
+  return world.stage(job, 1, anywhere(count), {.cpu = 1, .network_in = rate * Remote::kMega}, 0, {0});
+}
+
+TEST(TetrisSources, AReduceDrawsFromEachMachineInProportion) {
+  Remote remote;
+  reduces(remote, 1, {{1, 3 << 20}, {2, 1 << 20}}, 9, 60);  // 45 from a, 15 from b
+  remote.world.beat(3);
+  EXPECT_EQ(remote.nodes(), "3") << "its own network has no room for another";
+  remote.world.beat(2);
+  EXPECT_EQ(remote.nodes(), "32") << "45 more from a, nothing from itself";
+  remote.world.beat(1);
+  EXPECT_EQ(remote.nodes(), "321") << "15 more from b";
+  remote.world.finish(remote.world.launched[1].task);
+  remote.world.beat(2);
+  EXPECT_EQ(remote.nodes(), "3212");
+}
+
+TEST(TetrisSources, GiveBackWhatTasksDrewThatEndedOtherwise) {
+  for (const char* how : {"killed", "job", "node"}) {
+    SCOPED_TRACE(how);
+    Remote remote;
+    remote.reader(1, 2, 60);
+    remote.world.beat(2);
+    ASSERT_EQ(remote.nodes(), "2");
+    if (how == std::string("killed")) {
+      ASSERT_TRUE(remote.world.preempt({remote.world.launched[0].task, 0}, ""));
+    }
+    if (how == std::string("job")) remote.world.end(1);
+    if (how == std::string("node")) remote.world.leave(2);
+    remote.reader(2, 1, 60);
+    remote.world.beat(3);
+    EXPECT_EQ(remote.nodes(), "23");
+  }
+}
+
+TEST(TetrisPenalty, ReducesPayItWhereOthersHoldTheirInput) {
+  // Two jobs of one reduce each, equally aligned; all of the second one's input is on node a.
+  for (const auto& [node, first] : {std::pair(1u, 2u), std::pair(2u, 1u)}) {
+    Remote remote;
+    reduces(remote, 1, {{1, 1 << 20}, {2, 1 << 20}}, 1, 0);
+    reduces(remote, 2, {{1, 1 << 20}, {1, 1 << 20}}, 1, 0);
+    remote.world.beat(node);
+    EXPECT_EQ(remote.world.launched.at(0).task.job, JobId(first)) << node;
+  }
+}
+
 TEST(TetrisFairness, LooksAtSharesOverWeights) {
   Packing packing("srtf=false, fairness=0.5", 8);
   for (const auto& [id, weight] : {std::pair(1u, 3.0), std::pair(2u, 1.0)}) {

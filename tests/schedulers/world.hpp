@@ -106,8 +106,10 @@ class World : public Decisions {
       ADD_FAILURE() << weft::to_string(attempt) << " is not running";
       return fail(Code::invalid_argument, "not running");
     }
+    const NodeId node = info->node;
     stop(attempt.task, TaskState::pending);
     preempted.push_back(attempt);
+    tell({Notice::Kind::task_preempted, attempt.task.job, attempt.task.stage, attempt.task.index, node});
     tell_changes();
     return {};
   }
@@ -137,6 +139,13 @@ class World : public Decisions {
       tell({.kind = Notice::Kind::stage_complete, .job = task.job, .stage = task.stage});
     }
     ready_stages(state.mutable_job(task.job));
+  }
+  /// The node is lost, and what ran there waits again.
+  void leave(std::uint32_t id) {
+    const std::set<AttemptId> running = state.node(NodeId(id))->running;
+    for (const AttemptId& attempt : running) stop(attempt.task, TaskState::pending);
+    tell({.kind = Notice::Kind::node_left, .node = NodeId(id)});
+    state.remove_node(NodeId(id));
   }
   void end(std::uint64_t job) {
     tell({.kind = Notice::Kind::job_ended, .job = JobId(job)});
