@@ -14,6 +14,7 @@ namespace weft {
 namespace {
 
 constexpr const char* kGroup = "How to run";
+constexpr double kMostWeight = 1e6;
 
 /// An option of which `parse` makes the value; where it cannot, its error is what the user sees. `type` is shown by --help.
 template <class T>
@@ -43,6 +44,13 @@ Result<std::uint64_t> budget_of(const std::string& text) {
   WEFT_ASSIGN(const std::uint64_t bytes, parse_size(text));
   if (bytes < (8u << 20)) return fail(Code::invalid_argument, "at least 8MiB");
   return bytes;
+}
+
+Result<double> weight_of(const std::string& text) {
+  const auto weight = parse_number<double>(text);
+  if (!weight || !(*weight > 0) || *weight > kMostWeight)
+    return fail(Code::invalid_argument, fmt::format("not a number above 0, at most {}", kMostWeight));
+  return *weight;
 }
 
 Result<Duration> deadline_of(const std::string& text) {
@@ -78,6 +86,8 @@ void declare_scheduling(CLI::App& app, client::RunOptions& run) {
   app.add_option("--user", run.user, "On whose behalf (default: who runs this)")->group(kGroup);
   app.add_option("--pool", run.pool, "Pool or queue of the scheduler")->group(kGroup);
   app.add_option("--priority", run.priority, "Larger goes first")->group(kGroup);
+  add_parsed<double>(app, "--weight", run.weight, "WEIGHT", weight_of,
+                     "Its part of what jobs share, against theirs, where the scheduler shares (1)");
   add_parsed<Duration>(app, "--deadline", run.deadline, "TIME", deadline_of,
                        "When the job should be done, from its start, such as 10min; for schedulers that care");
   add_parsed<schedulers::Resources>(

@@ -97,6 +97,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
       fmt::format("job {} {} ({}), user {}, {} for {}\n", job.id.value(), escaped(job.name), state_name(job.state), job.user,
                   job.state == master::JobState::running ? "running" : "ran", human_duration(age(job, now)));
   if (!job.pool.empty()) text += fmt::format("pool {}\n", job.pool);
+  if (job.weight.value_or(1) != 1) text += fmt::format("weight {}\n", *job.weight);
   if (job.deadline) {
     const Duration left = time_to_deadline(job, now);
     text += left >= Duration(0) ? fmt::format("deadline: {} to spare\n", human_duration(left))

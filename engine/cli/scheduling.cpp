@@ -11,6 +11,7 @@
 #include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
+#include "schedulers/registry.hpp"
 
 namespace weft::cli {
 
@@ -18,6 +19,7 @@ namespace {
 
 struct SchedulingOptions {
   std::string master = "127.0.0.1:7077";
+  bool master_given = false;  // by option or environment
   std::string spec;
   bool json = false;
 };
@@ -72,7 +74,13 @@ Result<void> list_groups(const SchedulingOptions& options, bool queues) {
 
 std::string scheduler_json(const client::SchedulerInfo& info) {
   JsonWriter json;
-  json.begin_object().member("scheduler", info.spec).key("files").begin_array();
+  json.begin_object().key("scheduler");
+  if (info.spec.empty()) {
+    json.null();
+  } else {
+    json.value(info.spec);
+  }
+  json.key("files").begin_array();
   for (const std::string& file : info.files) json.value(file);
   json.end_array().key("known").begin_object();
   for (const auto& [name, description] : info.known) json.member(name, description);
@@ -81,20 +89,37 @@ std::string scheduler_json(const client::SchedulerInfo& info) {
   return json.text() + "\n";
 }
 
+std::string known_table(const client::SchedulerInfo& info) {
+  Table table({"SCHEDULER", "WHAT IT DOES"});
+  for (const auto& [name, description] : info.known) table.add({name, description});
+  return table.text();
+}
+
 std::string scheduler_text(const client::SchedulerInfo& info) {
   std::string text = fmt::format("scheduler {}\n", escaped(info.spec));
   for (const std::string& file : info.files) text += fmt::format("file {}\n", escaped(file));
   text += fmt::format("{} decisions refused, {} calls failed\n", info.trouble.refused, info.trouble.faults);
   if (info.trouble.faults > 0)
     text += fmt::format("{} ago: {}\n", human_duration(info.now - info.trouble.at), escaped(info.trouble.fault));
-  Table table({"SCHEDULER", "WHAT IT DOES"});
-  for (const auto& [name, description] : info.known) table.add({name, description});
-  return text + "\n" + table.text();
+  return text + "\n" + known_table(info);
+}
+
+/// What a master of this release knows that no plugin was given to.
+Result<void> show_known(const SchedulingOptions& options) {
+  schedulers::Registry registry;
+  WEFT_TRY(schedulers::register_builtin_schedulers(registry));
+  client::SchedulerInfo info;
+  for (const std::string& name : registry.names()) info.known[name] = registry.description(name);
+  print(options.json ? scheduler_json(info)
+                     : fmt::format("no master at {}; a master of this release has\n\n{}", options.master, known_table(info)));
+  return {};
 }
 
 Result<void> show(const SchedulingOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
-  WEFT_ASSIGN(const auto info, admin->scheduler());
+  auto admin = client::Admin::connect(options.master);
+  if (!admin && !options.master_given) return show_known(options);
+  if (!admin) return fail(std::move(admin).error());
+  WEFT_ASSIGN(const auto info, (*admin)->scheduler());
   print(options.json ? scheduler_json(info) : scheduler_text(info));
   return {};
 }
@@ -114,7 +139,10 @@ void add_scheduling(CLI::App& app, Action& action) {
                        std::function<Result<void>(const SchedulingOptions&)> run) {
     CLI::App* command = group->add_subcommand(name, help);
     add_master_option(*command, options->master);
-    command->callback([options, run = std::move(run), &action] { action = [options, run] { return run(*options); }; });
+    command->callback([options, command, run = std::move(run), &action] {
+      options->master_given = command->get_option("--master")->count() > 0;
+      action = [options, run] { return run(*options); };
+    });
     return command;
   };
   const auto listing = [&](const char* name, const char* help, bool queues) {
@@ -128,7 +156,7 @@ void add_scheduling(CLI::App& app, Action& action) {
   listing("queue", "The scheduler's queues: capacities, limits, use and demand", true);
   CLI::App* scheduler = app.add_subcommand("scheduler", "Show the master's scheduler, or change it while jobs run");
   scheduler->require_subcommand(1);
-  add(scheduler, "show", "The scheduler in force, its faults, and which schedulers there are", show)
+  add(scheduler, "show", "The scheduler in force, its faults, and which schedulers there are; without a master, these", show)
       ->add_flag("--json", options->json, "As JSON");
   add(scheduler, "reload", "Read the files of the scheduler again; when they are wrong, the old ones stay in force", configure);
   add(scheduler, "use", "Change to another scheduler, or other options", configure)

@@ -46,6 +46,7 @@ void add_submit(CLI::App& app, Action& action) {
   pass("--user", "On whose behalf the job runs (default: your login name)");
   pass("--pool", "Pool or queue of the scheduler");
   pass("--priority", "Jobs with a larger number go first");
+  pass("--weight", "Its part of what jobs share, against theirs, where the scheduler shares (1)");
   pass("--deadline", "When the job should be done, counted from its start, such as 10min");
   pass("--demand", "What each task takes of its node, such as cpu=1,memory=512MiB");
   command->add_option("arguments", options->arguments, "Its arguments, after --");

@@ -114,6 +114,7 @@ class ClusterSession final : public Session {
     submit.user = options_.user.empty() ? user_name() : options_.user;
     submit.pool = options_.pool;
     submit.priority = options_.priority;
+    submit.weight = options_.weight;
     submit.max_attempts = options_.max_attempts;
     submit.task_timeout = options_.task_timeout;
     submit.deadline = options_.deadline;

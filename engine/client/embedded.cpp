@@ -71,6 +71,7 @@ class EmbeddedSession final : public Session {
     job.user = options_.user.empty() ? user_name() : options_.user;
     job.pool = options_.pool;
     job.priority = options_.priority;
+    job.hints.weight = options_.weight;
     job.demand = options_.demand;
     if (options_.deadline > Duration(0)) job.deadline = now() + options_.deadline;
     job.max_attempts = options_.max_attempts;

@@ -26,6 +26,7 @@ struct Submit {
   demand @13 :Text;               # of a task, "cpu=1,memory=512MiB"; empty: one cpu
   shuffleMode @14 :Text;          # empty: the cluster's
   shuffleReplicas @15 :UInt32;    # copies of map outputs; 0: the cluster's
+  weight @16 :Float64;            # of its share, against other jobs; 0: 1
 }
 
 struct Submitted {
@@ -115,6 +116,7 @@ struct Status {
   prefetch @16 :Prefetch;
   lostWorkers @17 :List(Text);    # while it ran, the first few
   workersLost @18 :UInt32;        # how many
+  weight @19 :Float64;            # as submitted; 0: not known
 }
 
 struct Prefetch {                 # blocks fetched before their tasks began, in bytes

@@ -51,6 +51,7 @@ struct Submit {
   schedulers::Resources demand{};                   // of a task
   std::optional<shuffle::Mode> shuffle_mode{};      // without: the cluster's
   std::optional<std::uint32_t> shuffle_replicas{};  // likewise
+  std::optional<double> weight{};                   // of its share, against other jobs; without: 1
 };
 struct Submitted {
   JobId job;

@@ -26,10 +26,11 @@ struct RunOptions {
   std::uint32_t threads = 0;       // --threads N: task slots in all, embedded; per worker with --workers (0: cores, shared out)
   std::uint64_t memory_bytes = 0;  // --memory (0: a quarter of the machine's); see docs/api.md
   std::uint32_t partitions = 0;    // --partitions: default number of reduce partitions (0: chosen by the driver)
-  std::vector<std::string> scheduler_plugins;  // --scheduler-plugin
-  std::string scheduler = "fifo";              // --scheduler (embedded and private cluster)
-  std::string user, pool;                      // --user (empty: who runs the program), --pool
-  int priority = 0;
+  std::vector<std::string> scheduler_plugins;     // --scheduler-plugin
+  std::string scheduler = "fifo";                 // --scheduler (embedded and private cluster)
+  std::string user, pool;                         // --user (empty: who runs the program), --pool
+  int priority = 0;                               // --priority: larger goes first
+  double weight = 1;                              // --weight: of its share, against other jobs; more than 0
   std::chrono::nanoseconds deadline{0};           // --deadline: to be finished so long after its start; 0: none
   schedulers::Resources demand;                   // --demand: of a task; no cpu named: one
   std::chrono::nanoseconds task_timeout{0};       // --task-timeout

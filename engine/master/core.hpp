@@ -81,6 +81,7 @@ struct JobStatus {
   shuffle::PrefetchStats prefetch{};
   std::vector<std::string> lost_workers{};  // while it ran, but for those that left by themselves: "w2 (SIGBUS)"; the first few
   std::uint32_t workers_lost = 0;           // how many
+  std::optional<double> weight{};           // of its share, against other jobs; not known of jobs that an earlier release kept
 };
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called

@@ -71,6 +71,7 @@ Result<rpc::Payload> ServerImpl::on_submit(const rpc::ConnectionPtr& connection,
   event.user = submit.user;
   event.pool = submit.pool;
   event.priority = submit.priority;
+  event.hints.weight = submit.weight.value_or(1);
   event.max_attempts = submit.max_attempts;
   event.task_timeout = submit.task_timeout;
   event.demand = submit.demand;

@@ -12,21 +12,22 @@ namespace {
 
 TEST(Submission, SaysWhoseItIsWhereItBelongsAndWhenItShouldBeDone) {
   Cluster cluster(1);
-  ASSERT_EQ(run(cluster.job({"noop", "--user", "alice", "--pool", "etl", "--priority", "3", "--deadline", "1h", "--demand",
-                             "cpu=1,memory=1MiB"}))
+  ASSERT_EQ(run(cluster.job({"noop", "--user", "alice", "--pool", "etl", "--priority", "3", "--weight", "2.5", "--deadline", "1h",
+                             "--demand", "cpu=1,memory=1MiB"}))
                 .exit_code,
             0);
   const std::string status = cluster.admin({"job", "status", "1", "--json"}).out;
   EXPECT_TRUE(has(status, "\"user\":\"alice\"") && has(status, "\"pool\":\"etl\"") && has(status, "\"priority\":3")) << status;
+  EXPECT_TRUE(has(status, "\"weight\":2.5")) << status;
   EXPECT_TRUE(has(status, "\"deadline_seconds_left\":35")) << status;  // of 3600
   EXPECT_TRUE(has(cluster.admin({"job", "status", "1"}).out, "to spare"));
 
-  ASSERT_EQ(run({program("weft"), "submit", "--master", cluster.address(), "--pool", "adhoc", program("cluster_probe"), "--",
-                 "noop", "--quiet"})
+  ASSERT_EQ(run({program("weft"), "submit", "--master", cluster.address(), "--pool", "adhoc", "--weight", "0.5",
+                 program("cluster_probe"), "--", "noop", "--quiet"})
                 .exit_code,
             0);
   const std::string second = cluster.admin({"job", "status", "2", "--json"}).out;
-  EXPECT_TRUE(has(second, "\"pool\":\"adhoc\"")) << second;
+  EXPECT_TRUE(has(second, "\"pool\":\"adhoc\"") && has(second, "\"weight\":0.5")) << second;
   EXPECT_TRUE(has(second, std::string("\"user\":\"") + getpwuid(getuid())->pw_name + "\"")) << second;  // the login name
 }
 
@@ -35,11 +36,27 @@ TEST(Submission, WithNonsenseIsRefusedOnTheCommandLine) {
        std::vector<std::tuple<std::string, std::string, std::string>>{{"--demand", "memory=lots", "memory"},
                                                                       {"--demand", "ram=1", "ram"},
                                                                       {"--deadline", "soon", "soon"},
+                                                                      {"--weight", "heavy", "--weight"},
                                                                       {"--deadline", "0s", "0"}}) {
     const auto result = run({program("cluster_probe"), "noop", option, value});
     EXPECT_EQ(result.exit_code, 2) << option;
     EXPECT_TRUE(has(result.err, complaint) && one_line(result.err)) << result.err;
   }
+}
+
+TEST(SchedulerShow, ListsWhatThereIsWithoutAMaster) {
+  // In a network of its own nothing listens on the port that masters have by themselves.
+  const auto alone = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"env", "-u", "WEFT_MASTER", "unshare", "--user", "--net", program("weft"), "scheduler", "show"});
+    return run(words);
+  };
+  const auto text = alone({});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_TRUE(has(text.out, "no master at 127.0.0.1:7077") && has(text.out, "tetris  ")) << text.out;
+  EXPECT_TRUE(has(alone({"--json"}).out, "{\"scheduler\":null,\"files\":[],\"known\":{\"bfs\":"));
+  const auto named = alone({"--master", "127.0.0.1:7077"});
+  EXPECT_EQ(named.exit_code, 1) << "who names a master asks about that one";
+  EXPECT_TRUE(one_line(named.err)) << named.err;
 }
 
 TEST(Submission, OfTasksLargerThanAnyWorkerFailsAndNamesTheLargest) {

@@ -41,6 +41,12 @@ TEST(Generator, IsAFunctionOfTextAndSeed) {
   EXPECT_EQ(fingerprint(generated(text, 7)), fingerprint(generated(text + ",seed=7", 1)));
 }
 
+TEST(Generator, JobsHaveTheWeightOfTheirClass) {
+  const Workload workload = generated("jobs=20,maps=1,shuffle_ratio=0,job_weight=2,class=a(job_weight=0.5),class=b()");
+  for (const JobSpec& job : workload.jobs) EXPECT_EQ(job.hints.weight, job.name.starts_with("a") ? 0.5 : 2) << job.name;
+  EXPECT_NE(error_of("job_weight=0"), "");
+}
+
 TEST(Generator, JobsDoNotDependOnHowManyThereAre) {
   const Workload few = generated("jobs=5"), many = generated("jobs=50");
   for (std::size_t i = 0; i < few.jobs.size(); ++i) {

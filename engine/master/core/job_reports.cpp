@@ -117,6 +117,7 @@ JobStatus status_of(const schedulers::ClusterView& view, const RoundEviction& ro
   status.submitted = job.info->submitted;
   status.deadline = job.info->deadline;
   status.priority = job.info->priority;
+  status.weight = job.info->hints.weight;
   status.shuffle_replicas = job.spec.shuffle_replicas;
   status.counters = job.counters;
   status.shuffle_bytes = job.shuffle_bytes;

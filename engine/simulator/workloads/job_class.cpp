@@ -44,6 +44,7 @@ void JobClassText::declare(Config& config) {
   config.text("demand", demand, "Of a task: (cpu=1,memory=1GiB)");
   config.text("fast_nodes", fast_nodes, "Nodes on which the work goes faster, by an attribute of theirs: accelerator=gpu");
   config.real("speedup", speedup, "How much faster it goes there");
+  config.real("job_weight", job_weight, "What each job's share is weighed with, where the scheduler shares between jobs");
   config.text("user", user, "Of the jobs; else in turn");
   config.text("pool", pool, "Of the jobs; else in turn");
   config.integer("priority", priority, "Larger comes first", -1000, 1000);
@@ -59,6 +60,7 @@ Result<JobClass> JobClass::make(const JobClassText& text) {
     return fail(Code::invalid_argument, fmt::format("class {}: {}", escaped(text.name), why));
   };
   if (text.kind != "mapreduce" && text.kind != "dag") return invalid("kind must be mapreduce or dag");
+  if (!(text.job_weight > 0) || text.job_weight > 1e9) return invalid("job_weight must be more than 0");
   if (!(text.weight >= 0) || text.weight > 1e9) return invalid("weight must be at least 0");
   if (text.block == 0 || text.reduce_bytes == 0 || text.rate == 0) return invalid("block, reduce_bytes and rate must not be 0");
   if (const std::size_t equals = text.fast_nodes.find('='); !text.fast_nodes.empty()) {
@@ -126,6 +128,7 @@ Result<JobSpec> JobClass::draw(Random& random) const {
   job.user = text_.user;
   job.pool = text_.pool;
   job.priority = text_.priority;
+  job.hints.weight = text_.job_weight;
   WEFT_TRY(text_.kind == "dag" ? draw_dag(random, job) : draw_map_reduce(random, job));
   for (StageSpec& stage : job.stages) {
     stage.demand = demand_;

@@ -27,6 +27,7 @@ struct JobClassText {
   double speedup = 1;
   std::int64_t isolated_slots = 0;
   int priority = 0;
+  double job_weight = 1;
 
   void declare(Config& config);
 };

@@ -149,10 +149,14 @@ TEST(Main, RunsTheSubcommandThatWasAskedForAndReportsItsFailure) {
   EXPECT_EQ(exit_code(programs, {"one", "--quiet", "--memory", "1MiB"}), 2);
   EXPECT_EQ(exit_code(programs, {"one", "--quiet", "--partitions", "0"}), 2);
   EXPECT_EQ(exit_code(programs, {"one", "--quiet", "--deadline", "0s"}), 2);
+  for (const char* weight : {"0", "-1", "nan", "2e6", "2x"})
+    EXPECT_EQ(exit_code(programs, {"one", "--quiet", "--weight", weight}), 2);
+  EXPECT_EQ(exit_code(programs, {"one", "--quiet", "--weight", "0.5"}), 0);
   const std::string complaints = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(complaints.find("program: two 3\n"), std::string::npos) << complaints;
   EXPECT_NE(complaints.find("--memory: at least 8MiB"), std::string::npos) << complaints;
   EXPECT_NE(complaints.find("--partitions: not a number from 1 to 100000, and not auto"), std::string::npos) << complaints;
+  EXPECT_NE(complaints.find("--weight: not a number above 0, at most 1000000"), std::string::npos) << complaints;
   EXPECT_NE(complaints.find("--deadline: more than 0"), std::string::npos) << complaints;
 }
 

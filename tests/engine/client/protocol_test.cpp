@@ -57,6 +57,7 @@ master::JobStatus status() {
   job.state = master::JobState::failed;
   job.submitted = nanoseconds(901), job.ended = nanoseconds(902), job.deadline = nanoseconds(903);
   numbers.fill(job.priority, job.shuffle_replicas, job.shuffle_bytes, job.input_bytes, job.input_records, job.workers_lost);
+  job.weight = 2.5;
   job.counters = {{"a", -1}, {"b", 2}};
   job.lost_workers = {"w1", "w2 (SIGBUS)"};
   shuffle::PrefetchStats& prefetch = job.prefetch;
@@ -74,7 +75,8 @@ master::JobStatus status() {
 void expect_same(const master::JobStatus& a, const master::JobStatus& b) {
   EXPECT_EQ(a.id, b.id);
   EXPECT_EQ(std::tie(a.name, a.user, a.pool, a.error, a.state), std::tie(b.name, b.user, b.pool, b.error, b.state));
-  EXPECT_EQ(std::tie(a.submitted, a.ended, a.deadline, a.priority), std::tie(b.submitted, b.ended, b.deadline, b.priority));
+  EXPECT_EQ(std::tie(a.submitted, a.ended, a.deadline, a.priority, a.weight),
+            std::tie(b.submitted, b.ended, b.deadline, b.priority, b.weight));
   EXPECT_EQ(std::tie(a.shuffle_replicas, a.shuffle_bytes, a.input_bytes, a.input_records),
             std::tie(b.shuffle_replicas, b.shuffle_bytes, b.input_bytes, b.input_records));
   EXPECT_EQ(std::tie(a.counters, a.lost_workers, a.workers_lost), std::tie(b.counters, b.lost_workers, b.workers_lost));
@@ -122,6 +124,7 @@ Submit submission() {
   submit.demand.cpu = 2, submit.demand.memory = 1 << 20;
   submit.shuffle_mode = shuffle::Mode::pull;
   submit.shuffle_replicas = 2;
+  submit.weight = 2.5;
   return submit;
 }
 
@@ -132,9 +135,11 @@ TEST(ClientProtocol, ASubmissionComesBack) {
   EXPECT_EQ(back.demand, submit.demand);
   EXPECT_EQ(back.shuffle_mode, submit.shuffle_mode);
   EXPECT_EQ(back.shuffle_replicas, 2u);
+  EXPECT_EQ(back.weight, 2.5);
   EXPECT_EQ(back.arguments, submit.arguments);
   const Submit plain = sent(Submit{});
   EXPECT_FALSE(plain.shuffle_mode);
+  EXPECT_FALSE(plain.weight);
   EXPECT_FALSE(plain.shuffle_replicas);
 }
 
