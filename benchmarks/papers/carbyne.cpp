@@ -37,14 +37,9 @@ constexpr Recorded kRecorded[] = {{"DRF with strict shares", kReferenceShares, 0
                                   {"Tetris, dot product alone", kReferenceTetris, 0.005, 462.32, 782, 470.92, 835}};
 
 Workload first_fifty(const std::string& path, bool at_once) {
-  Workload workload = bench::need(simulator::workloads::load("carbyne:" + path, {}));
-  workload.jobs.resize(50);
-  if (at_once) {
-    for (JobSpec& one : workload.jobs) one.arrival = Time(0);
-    return workload;
-  }
-  const std::vector<JobSpec> in_file = workload.jobs;
-  for (std::size_t i = 0; i < kHashOrder.size(); ++i) workload.jobs[i] = in_file[kHashOrder[i]];
+  const std::string order = at_once ? "" : fmt::format(",{}", kReferenceOrder);
+  Workload workload = bench::need(simulator::workloads::load("carbyne:" + path + order, {}));
+  bench::need(simulator::workloads::resize(workload, {1, at_once ? 0.0 : 1.0, 50}));
   return workload;
 }
 

@@ -45,7 +45,7 @@ class Cluster final : public Decisions {
       NodeInfo node;
       node.id = NodeId(i);
       node.capacity = {.cpu = kSlots, .memory = 16};
-      state_.add_node(std::move(node), fmt::format("h{}", i), fmt::format("r{}", i % kRacks), 0);
+      state_.add_node(std::move(node), fmt::format("h{}", i), fmt::format("r{}", i % kRacks), {});
     }
     const std::uint32_t per_job = (pending + kNodes * kSlots) / kJobs;
     for (std::uint64_t id = 1; id <= kJobs; ++id) add_job(id, per_job);

@@ -155,7 +155,7 @@ std::vector<Case> cases() {
   const std::string tpcds = "carbyne:carbyne_dags/queries_tpcds_FB_distr_new.txt.gz";
   std::vector<Case> all;
   for (const char* policy :
-       {"drf(form=closed,leftover=furthest,digits=2)", "srtf(stages=cpm)", "tetris(srtf=false,barrier=2,penalty=1,round=1e-6)"}) {
+       {"drf(form=closed,mean=all,leftover=furthest,digits=2)", "srtf(stages=cpm)", "tetris(srtf=false,barrier=2,penalty=1,digits=2)"}) {
     all.push_back({std::string("tpcds-50-") + policy, tpcds, policy, machine, 100, 50, false, 0.1, 50});
     all.push_back({std::string("tpcds-399-") + policy, tpcds, policy, machine, 100, 0, false, 1, 100});
   }

@@ -100,7 +100,8 @@ Result<void> validate(const ClusterModel& model) {
     }
   }
   const NetworkModel& network = model.network;
-  for (double rate : {network.nic, network.disk_read, network.disk_write, network.uplink, network.oversubscription})
+  for (double rate :
+       {network.nic, network.disk_read, network.disk_write, network.uplink, network.oversubscription, network.sender_parts})
     WEFT_TRY(not_negative("a rate of the network model", rate));
   for (Time interval : {network.fetch_interval, network.report_interval}) {
     if (interval <= Time(0)) return fail(Code::invalid_argument, "the fetch and report intervals must be positive");

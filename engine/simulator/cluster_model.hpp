@@ -38,8 +38,11 @@ struct NetworkModel {
   double uplink = 0;                                             // of a rack, each direction; 0: from the oversubscription
   std::map<std::uint32_t, schedulers::UplinkRate> rack_uplinks;  // of these racks instead, by direction; 0: it never limits
   double oversubscription = 0;                                   // NICs of a rack over its uplink; 0: the uplink never limits
-  Time fetch_interval = std::chrono::seconds(3);                 // how often an early reader asks which further maps ended
-  Time report_interval = std::chrono::seconds(1);                // how often nodes tell their cross-rack rates to the master
+  /// A sender's NIC counts in a fetch of which it gives more than an eighth, or more than so many even parts: 1 / nodes is one.
+  /// What is not counted takes a NIC at most so many times its rate. 0: all senders count.
+  double sender_parts = 2;
+  Time fetch_interval = std::chrono::seconds(3);   // how often an early reader asks which further maps ended
+  Time report_interval = std::chrono::seconds(1);  // how often nodes tell their cross-rack rates to the master
 };
 
 /// How map outputs reach the reduces that read them (docs/shuffle.md).

@@ -1,5 +1,7 @@
 #include "engine/simulator/machines.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace weft::simulator {
@@ -19,6 +21,8 @@ Machines::Machines(const ClusterModel& model, FlowNetwork& network)
     }
   }
   if (!flows_) return;
+  constexpr double kMuch = 0.125;
+  least_sent_ = std::min(kMuch, model.network.sender_parts / count);
   const auto link = [&network](double rate) { return rate > 0 ? std::optional(network.add_link(rate)) : std::nullopt; };
   const NetworkModel& rates = model.network;
   for (std::uint32_t i = 0; i < count; ++i)
@@ -99,7 +103,7 @@ Move Machines::fetch(const std::vector<Source>& sources, std::uint32_t to) {
   move.traffic.total = move.bytes;
   for (const Source& source : sources) {
     if (source.machine == to) continue;
-    if (flows_ && source.bytes > move.bytes / 8) add(parts, links_[source.machine].out, source.bytes);
+    if (flows_ && source.bytes > move.bytes * least_sent_) add(parts, links_[source.machine].out, source.bytes);
     if (flows_) add(parts, links_[to].in, source.bytes);
     cross(parts, move, all_[source.machine].rack, all_[to].rack, source.bytes);
   }

@@ -61,7 +61,8 @@ class Machines {
 
   // Where flows are off, moves take no time: they count as moved over uplinks when they are made.
   Move read(std::uint32_t from, std::uint32_t to, double bytes);
-  /// Each machine at most once in `sources`. Of the sources' NICs only those that give more than an eighth of all can limit it.
+  /// Each machine at most once in `sources`. The NICs of sources that give little of it do not limit it
+  /// (NetworkModel::sender_parts).
   Move fetch(const std::vector<Source>& sources, std::uint32_t to);
   /// `local` bytes to the disk of `at`, `copied` of them to each of `copies`, one after the other.
   Move write(std::uint32_t at, double local, double copied, const std::vector<std::uint32_t>& copies);
@@ -95,6 +96,7 @@ class Machines {
   bool flows_ = false;
   double uplink_ = 0;
   bool limits_uplinks_ = false;
+  double least_sent_ = 0;  // part of a fetch above which the sender's NIC counts
   std::vector<Links> links_;
   struct Uplink {
     FlowNetwork::Link in = 0, out = 0;  // unlimited ones count only

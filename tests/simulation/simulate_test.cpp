@@ -183,6 +183,21 @@ TEST(Simulate, AReduceWithALargerPartitionFetchesLonger) {
   EXPECT_EQ(skewed, (std::vector<Time>{milliseconds(2500), milliseconds(7500)}));
 }
 
+TEST(Simulate, TheNicsOfFewSendersLimitWhatManyFetch) {
+  // Ten of forty nodes hold the outputs, 100 MB each, and all forty fetch: 97.5 MB leave each of the ten at 10 MB a second. Each
+  // reduce alone could fetch its 25 MB, a tenth from each, in 2.5 s.
+  ClusterModel model = cluster(40, 1);
+  model.network.flows = true;
+  model.network.nic = 10e6;
+  Workload workload = jobs({job(Time(0), {stage(10, seconds(5)), stage(40, seconds(1), {0})})});
+  workload.jobs[0].stages[0].shuffle_bytes = 1'000'000'000;
+  EXPECT_NEAR(std::chrono::duration<double>(run(workload, model).makespan).count(), 6 + 9.75, 0.01);
+  model.network.sender_parts = 0;
+  EXPECT_NEAR(std::chrono::duration<double>(run(workload, model).makespan).count(), 6 + 9.75, 0.01);
+  model.network.sender_parts = 5;
+  EXPECT_NEAR(std::chrono::duration<double>(run(workload, model).makespan).count(), 6 + 2.5, 0.1) << "a tenth does not count";
+}
+
 TEST(Simulate, StragglersTakeAsManyTimesAsLongAsTheModelSays) {
   ClusterModel model = cluster(1, 1000);
   model.faults.straggler_factor = 4;

@@ -77,6 +77,25 @@ TEST(SwimLoader, NamesLineAndReason) {
   EXPECT_THAT(load_error("swim", "", ",block=0"), testing::HasSubstr("must be greater than 0"));
 }
 
+TEST(CarbyneLoader, JobsOfOneSecondMayEnterAsInTheAuthorsSimulator) {
+  // The orders of a java.util.HashSet of OpenJDK 17: 18 objects at once (32 places), then 7 (16 places).
+  Workload workload;
+  for (std::size_t i = 0; i < 25; ++i) {
+    JobSpec& job = workload.jobs.emplace_back();
+    job.name = std::to_string(i);
+    job.arrival = std::chrono::seconds(i < 18 ? 0 : 1);
+  }
+  workload.hash_order = 734;
+  ASSERT_TRUE(resize(workload, {}));
+  std::vector<std::size_t> order;
+  for (const JobSpec& job : workload.jobs) order.push_back(std::stoul(job.name));
+  EXPECT_THAT(order, ElementsAre(1, 5, 2, 7, 16, 9, 6, 15, 3, 0, 8, 11, 4, 14, 17, 12, 10, 13, 18, 23, 19, 21, 22, 20, 24));
+  const std::string path = sample("carbyne.txt");
+  EXPECT_FALSE(load("carbyne:" + path, {})->hash_order);
+  EXPECT_EQ(load("carbyne:" + path + ",hash_order=7", {})->hash_order, 7u);
+  EXPECT_FALSE(load("carbyne:" + path + ",hash_order=-1", {}));
+}
+
 TEST(CarbyneLoader, SortsStagesAndScalesDemands) {
   Context context;
   context.machine = {20, 1000, 100, 100, 10, 10, 0, 0};

@@ -154,6 +154,8 @@ void ClusterOptions::declare(Config& config) {
   config.size("network.disk", disk, "Bytes a second of a node's disk, each way");
   config.size("network.uplink", uplink, "Bytes a second of a rack, each way");
   config.real("network.oversubscription", model.network.oversubscription, "Instead: NICs of a rack over its uplink");
+  config.real("network.sender_parts", model.network.sender_parts,
+              "A sender's NIC counts where it gives more than so many even parts of a fetch; 0: always");
   config.list("network.racks", rack_uplinks, "Of some racks: \"rack=3,up=50MB,down=100MB\"; 0: no limit");
   config.real("interference.cpu", model.interference.cpu,
               "Cores that tasks of a node share while they work; 0: as many as they want");

@@ -146,10 +146,16 @@ class CarbyneReader {
 }  // namespace
 
 Result<Workload> load_carbyne(const std::string& path, const Settings& settings, const Context& context) {
+  constexpr std::int64_t kFileOrder = -1;
+  std::int64_t hash_order = kFileOrder;
   Config config;
+  config.integer("hash_order", hash_order, "Jobs of one second enter as in the authors' simulator, with hashes from here on", 0,
+                 1'000'000);
   for (const auto& setting : settings) WEFT_TRY(config.set(setting));
   WEFT_ASSIGN(Lines lines, Lines::open(path));
-  return CarbyneReader(std::move(lines), context.machine).read();
+  WEFT_ASSIGN(Workload workload, CarbyneReader(std::move(lines), context.machine).read());
+  if (hash_order != kFileOrder) workload.hash_order = static_cast<std::uint32_t>(hash_order);
+  return workload;
 }
 
 }  // namespace weft::simulator::workloads

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "engine/simulator/workloads/distribution.hpp"
 #include "engine/simulator/workloads/generator.hpp"
+#include "engine/simulator/workloads/hash_order.hpp"
 #include "engine/simulator/workloads/lines.hpp"
 #include "engine/simulator/workloads/settings.hpp"
 
@@ -28,7 +29,7 @@ struct Kind {
 constexpr std::array<Kind, 8> kKinds{{
     {"jobs", "weft's own form, JSON: users, pools, weights, deadlines, stages, tasks", load_jobs},
     {"swim", "SWIM, tab separated (block, reduce_bytes, max_reduces, rate, startup, users)", load_swim},
-    {"carbyne", "DAG files of the Carbyne authors", load_carbyne},
+    {"carbyne", "DAG files of the Carbyne authors (hash_order)", load_carbyne},
     {"decima", "TPC-H DAGs of Decima, JSON lines (executors, scale_gb, query)", load_decima},
     {"coflow", "the Facebook coflow file", load_coflow},
     {"rumen", "Rumen job traces, JSON (topology)", load_rumen},
@@ -170,6 +171,7 @@ Result<void> resize(Workload& workload, const Resize& resize) {
       }
     }
   }
+  if (workload.hash_order) order_by_hash(workload.jobs, *workload.hash_order);
   std::ranges::stable_sort(workload.jobs, {}, &JobSpec::arrival);
   return {};
 }

@@ -43,7 +43,8 @@ Result<Workload> load_jobs(const std::string& path, const Settings& settings, co
 Result<void> write_jobs(const Workload& workload, const std::string& path);
 
 /// `limit` keeps the first jobs of the file, 0 all; `scale` multiplies bytes and numbers of tasks (at least one task stays),
-/// `arrival_scale` the arrival times. Afterwards the jobs are sorted by arrival, those of one moment in the order of the file.
+/// `arrival_scale` the arrival times. Afterwards the jobs are sorted by arrival, those of one moment in the order of the file, or
+/// as Workload::hash_order says.
 struct Resize {
   double scale = 1;
   double arrival_scale = 1;
