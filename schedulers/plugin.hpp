@@ -7,7 +7,8 @@
 //     });
 //   }
 //
-// Project to start from: docs/examples/scheduler-plugin. What such a scheduler may do: scheduler.hpp, view.hpp.
+// Project to start from: docs/examples/scheduler-plugin. What such a scheduler may do: scheduler.hpp, view.hpp; how to make one of
+// parts: parts/parts.hpp.
 #pragma once
 
 #include <cstdint>

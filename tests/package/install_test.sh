@@ -36,6 +36,9 @@ grep -q 'this project has no build type' "$scratch/whole-build.log" || { echo "n
 cp -r "$here/../../docs/examples/scheduler-plugin" "$scratch/scheduler"
 configure "$scratch/scheduler" "$scratch/scheduler-build" -DCMAKE_BUILD_TYPE=Release
 "$cmake" --build "$scratch/scheduler-build"
+"$scratch/prefix/bin/weft" simulate --scheduler-plugin "$scratch/scheduler-build/libearliest_deadline.so" --scheduler 'delay(inner=earliest-deadline)' \
+  --workload 'generate:jobs=20,mean_gap=5s,deadline=uniform(1.5,4)' --nodes 4 > "$scratch/deadlines" || { cat "$scratch/deadlines"; exit 1; }
+grep -q 'delay(inner=earliest-deadline)' "$scratch/deadlines"
 plugin="--scheduler-plugin $scratch/scheduler-build/libnewest_first.so --scheduler newest-first(limit=1)"
 
 printf 'to be or not to be\n' > "$scratch/text"
