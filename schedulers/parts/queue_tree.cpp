@@ -123,7 +123,7 @@ void QueueTree::set_active(Queue& queue, Job& job, const JobInfo& info, bool act
     user.active.insert(info.id);
     queue.waiting.emplace(order_of(queue, info), info.user);
     initialize(queue);
-    if (!job.initialized) to_be_told_.insert(info.id);
+    if (!job.initialized) to_notify_.insert(info.id);
     return;
   }
   user.active.erase(info.id);
@@ -155,7 +155,7 @@ void QueueTree::initialize(Queue& queue) {
 }
 
 bool QueueTree::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
-  for (const JobId id : std::exchange(to_be_told_, {})) {
+  for (const JobId id : std::exchange(to_notify_, {})) {
     const auto job = jobs_.find(id);
     if (job != jobs_.end() && job->second.active && !job->second.initialized)
       turn.hold(id, "as many jobs of its queue, or of its user there, as may run at a time run already");

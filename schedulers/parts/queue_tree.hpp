@@ -83,7 +83,7 @@ class QueueTree {
   Level top_;
   std::map<std::string, std::size_t> leaves_;
   std::map<JobId, Job> jobs_;
-  std::set<JobId> to_be_told_;  // that they are not initialised
+  std::set<JobId> to_notify_;  // that they are not initialised
   bool one_for_all_;
 };
 

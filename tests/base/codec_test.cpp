@@ -38,13 +38,13 @@ struct Record {
   bool flag;
   friend bool operator==(const Record&, const Record&) = default;
 };
-struct Sixteen {
-  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o;
-  std::string p;
-  friend bool operator==(const Sixteen&, const Sixteen&) = default;
+struct Largest {  // 24 fields
+  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w;
+  std::string x;
+  friend bool operator==(const Largest&, const Largest&) = default;
 };
-struct Seventeen {
-  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q;
+struct TooLarge {
+  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y;
 };
 struct WithBase : Point {
   int z;
@@ -77,9 +77,9 @@ struct Codec<Angle> {
 
 namespace {
 
-static_assert(Encodable<Record> && Encodable<Nothing> && Encodable<Sixteen> &&
+static_assert(Encodable<Record> && Encodable<Nothing> && Encodable<Largest> &&
               Encodable<std::vector<std::pair<Angle, std::string_view>>>);
-static_assert(!Encodable<Seventeen> && !Encodable<WithBase> && !Encodable<WithPointer> && !Encodable<std::unique_ptr<int>> &&
+static_assert(!Encodable<TooLarge> && !Encodable<WithBase> && !Encodable<WithPointer> && !Encodable<std::unique_ptr<int>> &&
               !Encodable<const char*> && !Encodable<std::vector<int*>>);
 static_assert(Codec<Point>::kFlat && !Codec<Padded>::kFlat && !detail::is_flat<Angle>() && !Codec<Record>::kFlat);
 static_assert(std::is_same_v<Owned<std::pair<std::string_view, std::optional<std::tuple<int, std::string_view>>>>,
@@ -136,7 +136,7 @@ TEST(Codec, every_kind_of_value_comes_back_and_a_shorter_encoding_is_refused) {
   expect_round_trip(Nothing{});
   expect_round_trip(Point{1, -2});
   expect_round_trip(Padded{'p', 9});
-  expect_round_trip(Sixteen{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "p"});
+  expect_round_trip(Largest{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, "x"});
   expect_round_trip(some_record());
   expect_round_trip(Angle(370));
   expect_round_trip(std::vector<Angle>{Angle(1), Angle(2)});

@@ -23,7 +23,7 @@ QueueSettings queue(std::string name, double capacity = 100, std::optional<std::
 class QueueTreeTest : public testing::Test {
  protected:
   QueueTreeTest() { tree_node(state, 100); }
-  void queues(const std::vector<QueueSettings>& settings, bool one_for_all = false) { tree.emplace(settings, one_for_all); }
+  void queues(const std::vector<QueueSettings>& settings, bool one_for_all = false) { tree.emplace(settings, one_for_all, 10'000); }
   JobInfo& job(std::uint64_t id, const std::string& queue, std::uint32_t pending, std::uint32_t running = 0,
                const std::string& user = "ann") {
     JobInfo& made = tree_job(state, id, queue, pending + running, user);

@@ -438,7 +438,7 @@ TEST(JournalRecords, AHeaderOfAnImpossibleLengthIsNone) {
 /// What is never written in full are sectors; a record that ends with one, and is whole there, was not torn.
 TEST_F(JournalFiles, ADamagedRecordThatEndsWithASectorIsRefused) {
   JournalRecord record = record_of(job_status(2, JobState::running));
-  record.status = Buffer::copy_of(as_bytes(std::string(8, 's')));
+  record.status = std::string(8, 's');
   std::uint64_t start = 0;
   {
     JournalFile file = open();
@@ -447,7 +447,7 @@ TEST_F(JournalFiles, ADamagedRecordThatEndsWithASectorIsRefused) {
   }
   for (std::size_t bytes = 8; (start + to_frame(record).size()) % 512 != 0; bytes += 8) {
     ASSERT_LT(bytes, 2000u);
-    record.status = Buffer::copy_of(as_bytes(std::string(bytes, 's')));
+    record.status = std::string(bytes, 's');
   }
   {
     JournalFile file = open();
