@@ -175,6 +175,28 @@ TEST(Capacity, ActiveUsersShareAQueueDownToTheUserLimit) {
   }
 }
 
+TEST(Capacity, WhoIsActiveSharesAQueueHoweverSmallTheUserLimit) {
+  World world("capacity(queues=q.toml)", {{"q.toml", "[[queue]]\nname='a'\ncapacity=100\nuser_limit_percent=1"}});
+  world.node(1, "x", "r", 8);
+  submit_to_queue(world, 1, "a", 4, "alice");
+  submit_to_queue(world, 2, "a", 100, "bob");
+  world.schedule();
+  EXPECT_EQ(world.running(1), 4u);
+  EXPECT_EQ(world.running(2), 4u);
+  for (std::uint32_t task = 0; task < 4; ++task) world.finish({JobId(1), StageId(0), task});
+  world.schedule();
+  EXPECT_EQ(world.running(2), 8u) << "alice has nothing left to run, though her job has not ended";
+}
+
+TEST(Capacity, OfEqualQueuesTheFirstByNameGoesFirst) {
+  World world("capacity(queues=q.toml)", {{"q.toml", "[[queue]]\nname='b'\ncapacity=50\n[[queue]]\nname='a'\ncapacity=50"}});
+  world.node(1, "x", "r", 1);
+  submit_to_queue(world, 1, "b", 1);
+  submit_to_queue(world, 2, "a", 1);
+  world.schedule();
+  EXPECT_EQ(world.order(), "2");
+}
+
 TEST(Capacity, JobsOfAQueueGoInOrderOfSubmissionOrPriority) {
   for (const auto& [more, order] : {std::pair("", "11"), std::pair("priorities=true", "22")}) {
     World world("capacity(queues=q.toml)", two(more));

@@ -100,6 +100,17 @@ TEST(DelaySkips, EveryNodeThatIsOfferedIsAnOpportunity) {
   EXPECT_EQ(world.launched.size(), 1u);
 }
 
+TEST(DelaySkips, SoManyNodesInOneCallAreAsManyOpportunities) {
+  World world("delay(inner=fifo, skips=4)");
+  for (std::uint32_t id : {1u, 2u, 3u}) world.node(id, fmt::format("h{}", id), "r", 1);
+  world.job(1, 0, Time(0), {{"elsewhere"}});
+  world.schedule();  // three
+  world.beat(1);     // four
+  EXPECT_TRUE(world.launched.empty());
+  world.beat(2);
+  EXPECT_EQ(world.launched.size(), 1u);
+}
+
 TEST(DelaySkips, AreCountedTogetherUntilALaunchOnItsData) {
   World world("delay(inner=fifo, skips=2)");
   world.node(1, "a", "r", 1);

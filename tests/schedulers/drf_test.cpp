@@ -114,6 +114,20 @@ TEST(DrfClosed, FinishedTasksCountNoMore) {
   }
 }
 
+TEST(DrfClosed, EachTaskThatEndsChangesTheMean) {
+  // Of job 1 two tasks of cpu are left and one of memory, <1, 1/2>: memory is asked 3/2 of, and job 2 gets 8 of 12.
+  World world("drf(form=closed, strict=true)");
+  world.node(1, "a", "r", 12, 12);
+  JobInfo& first = world.job(1);
+  world.stage(first, 0, anywhere(3), {.cpu = 1});
+  world.stage(first, 1, anywhere(1), {.memory = 1});
+  world.schedule();
+  world.finish({JobId(1), StageId(0), 0});
+  world.job(2, 0, Time(0), anywhere(20), {.memory = 1});
+  world.schedule();
+  EXPECT_EQ(world.running(2), 8u);
+}
+
 TEST(DrfClosed, RoundsAmountsAndNotPartsOfTheCapacity) {
   // 40 units: shares of 20 less what job 1 has, in hundredths of units. A task of 0.005 counts as 0.01, 2 of 20 as 20; of parts in
   // percent it would be .0125, so 0.01 or 0.004 units.

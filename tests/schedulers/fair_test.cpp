@@ -65,6 +65,16 @@ TEST(Fair, OfEqualPoolsThatOfTheEarlierJobGoesFirst) {
   EXPECT_EQ(world.order(), "12233");
 }
 
+TEST(Fair, APoolBelowItsMinimumGoesBeforeOneThatHasLessPerWeight) {
+  World world("fair(pools=p)", {{"p", "[[pool]]\nname = 'guaranteed'\nmin_share = 4\n[[pool]]\nname = 'heavy'\nweight = 100\n"}});
+  world.node(1, "n", "r", 5);
+  submit_to_pool(world, 1, "guaranteed", 9);
+  submit_to_pool(world, 2, "heavy", 9);
+  world.schedule();
+  EXPECT_EQ(world.running(1), 4u);
+  EXPECT_EQ(world.running(2), 1u);
+}
+
 TEST(Fair, EqualJobsGetEqualParts) {  // BS-2
   World world("fair");
   world.node(1, "a", "r", 12);

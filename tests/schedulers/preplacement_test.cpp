@@ -87,6 +87,30 @@ TEST(PreplacementBySize, AShareAsOfAnyMapDrawsAReduceNowhere) {
   for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(std::count(nodes.begin(), nodes.end(), nodes[i]), 1) << i;
 }
 
+TEST(PreplacementBySize, TasksStayWhereTheirBlocksAreWhenAnotherNodeLeaves) {
+  Shuffle shuffle({1, 1, 1}, 2, 3);
+  shuffle.finish(0, 1, {30, 20, 10});
+  shuffle.finish(1, 2, {30, 20, 10});
+  for (const auto& [task, node] : {std::pair(0u, 1u), std::pair(1u, 1u), std::pair(2u, 3u)})
+    ASSERT_TRUE(shuffle.world.preplace({shuffle.job->id, StageId(1), task}, NodeId(node), "test"));
+  shuffle.world.leave(3);
+  shuffle.place(false);
+  EXPECT_EQ(shuffle.nodes(), (Nodes{1, 1, 2})) << "also where that is less even";
+}
+
+TEST(PreplacementBySize, NodesWithoutRoomForATaskGetNone) {
+  Shuffle shuffle({0.5, 1, 1}, 2, 4);
+  for (std::uint32_t map = 0; map < 2; ++map) {
+    const TaskId task{shuffle.job->id, StageId(0), map};
+    ASSERT_TRUE(shuffle.world.launch(task, NodeId(2 + map), "test"));
+    shuffle.maps->output.add(map, NodeId(2 + map), {9, 5, 4, 3});
+    shuffle.world.finish(task);
+  }
+  shuffle.place();
+  const Nodes nodes = shuffle.nodes();
+  EXPECT_EQ(std::count(nodes.begin(), nodes.end(), 1u), 0);
+}
+
 TEST(PreplacementBySize, TheProducerOfAJoinsTaskHasMostOfAllItsInputsTogether) {
   // Of task 0 node 1 holds 40 of the first input, node 2 holds 30 of each; of task 1 both hold as much.
   World world;

@@ -88,6 +88,15 @@ TEST(ReduceMapping, WithoutAnyShareItIsTheLargestFirst) {
   EXPECT_EQ(map_reduces(slots, reduces, 0.1).node, (std::vector<std::size_t>{0, 0, 1, 1}));  // 9+3, 5+4
 }
 
+TEST(ReduceMapping, WhatIsBroughtAlreadyCountsAsSize) {
+  const std::vector<double> slots(2, 1);
+  std::vector<SizedReduce> reduces;
+  for (double size : {1, 5, 5}) reduces.push_back({size, 0, std::nullopt});
+  EXPECT_EQ(map_reduces(slots, reduces, 0.1).node, (std::vector<std::size_t>{0, 0, 1}));  // 5 + 1, 5
+  const std::vector<EarlierPlace> earlier{{10, std::nullopt}, {0, std::nullopt}, {0, std::nullopt}};
+  EXPECT_EQ(map_reduces(slots, reduces, earlier, 0.1).node, (std::vector<std::size_t>{0, 1, 1}));  // 11, 5 + 5
+}
+
 TEST(ReduceMapping, NodesTakeAsTheirSlotsAllow) {
   const std::vector<double> slots{3, 1};
   const std::vector<SizedReduce> reduces(8, {1, 0, std::nullopt});

@@ -106,5 +106,41 @@ capacity = 50
   }
 }
 
+TEST(SpeculativeAttempts, KeepWithinTheLimitOfTheQueuesAboveTheirJobs) {
+  // Each of the two queues has 2 of the 4 that it may have; together they have the 4 that top may have.
+  const std::map<std::string, std::string> files{{"q.toml", R"(
+[[queue]]
+name = "top"
+capacity = 50
+max_capacity = 50
+[[queue]]
+name = "other"
+capacity = 50
+[[queue]]
+name = "left"
+parent = "top"
+capacity = 50
+user_limit_factor = 9
+[[queue]]
+name = "right"
+parent = "top"
+capacity = 50
+user_limit_factor = 9
+)"}};
+  for (const auto& [right, places] : {std::pair(1u, 1u), std::pair(2u, 0u)}) {
+    World world("capacity(queues=q.toml)", files);
+    world.node(1, "a", "r", 4);
+    world.node(2, "b", "r", 4);
+    world.stage(world.job(1, "u", "left"), 0, anywhere(2));
+    world.stage(world.job(2, "u", "right"), 0, anywhere(right));
+    world.schedule();
+    ASSERT_EQ(world.running(1) + world.running(2), 2u + right);
+    world.state.set_straggler({JobId(1), StageId(0), 0}, true);
+    Recorder recorder;
+    world.scheduler->speculate(world.state, {}, recorder);
+    EXPECT_EQ(recorder.nodes.size(), places) << right;
+  }
+}
+
 }  // namespace
 }  // namespace weft::schedulers::speculation_rules

@@ -151,6 +151,15 @@ TEST(TetrisSources, TheirDisksCountToo) {
   EXPECT_EQ(remote.nodes(), "2") << "a itself has no room for 60 more";
 }
 
+TEST(TetrisSources, WhatOthersReadLeavesLessForTasksOfTheMachine) {
+  Remote remote;
+  remote.reader(1, 9, 10, "a", 60);
+  remote.world.beat(2);
+  ASSERT_EQ(remote.nodes(), "2");
+  remote.world.beat(1);
+  EXPECT_EQ(remote.nodes(), "2");
+}
+
 TEST(TetrisSources, OneThatAsksForMoreThanThereIsMayHaveAll) {
   Remote remote;
   remote.world.node(4, "d", "r", Resources{.cpu = 4, .network_in = 1000 * Remote::kMega});
@@ -165,6 +174,17 @@ TEST(TetrisSources, TheReplicaWithMostNetworkFreeGives) {
   remote.world.node(4, "d", "r", Resources{.cpu = 4, .network_in = 1000 * Remote::kMega});
   remote.world.beat(4);
   EXPECT_EQ(remote.nodes(), "44") << "one from a, one from b";
+}
+
+TEST(TetrisSources, ReplicasTakeTurns) {
+  Remote remote;
+  remote.world.node(4, "d", "r", Resources{.cpu = 4, .network_in = 1000 * Remote::kMega});
+  remote.world.job(1, 0, Time(0), {{"a", "b"}, {"a", "b"}}, {.cpu = 1, .network_in = 40 * Remote::kMega});
+  remote.world.beat(4);
+  ASSERT_EQ(remote.nodes(), "44");
+  remote.reader(2, 1, 60, "a");
+  remote.world.beat(4);
+  EXPECT_EQ(remote.nodes(), "444") << "40 go out of a, 40 out of b";
 }
 
 /// A stage of two maps and one of reduces that reads them; what the maps on these nodes wrote, in bytes.

@@ -98,7 +98,7 @@ TEST(CarbyneLoader, JobsOfOneSecondMayEnterAsInTheAuthorsSimulator) {
 
 TEST(CarbyneLoader, SortsStagesAndScalesDemands) {
   Context context;
-  context.machine = {20, 1000, 100, 100, 10, 10, 0, 0};
+  context.machine = {.cpu = 20, .memory = 1000, .disk_read = 100, .network_in = 10, .disk_write = 100, .network_out = 10};
   const Workload workload = loaded("carbyne:" + sample("carbyne.txt"), context);
   ASSERT_EQ(workload.jobs.size(), 2u);
   const JobSpec& job = workload.jobs[0];
@@ -110,7 +110,8 @@ TEST(CarbyneLoader, SortsStagesAndScalesDemands) {
   EXPECT_THAT(job.stages[2].parents, ElementsAre(0u, 1u));
   EXPECT_EQ(job.stages[2].duration, 1500ms);
   EXPECT_EQ(job.stages[1].tasks, 6u);
-  EXPECT_EQ(job.stages[2].demand, (schedulers::Resources{0.2 * 20, 0.1 * 1000, 0, 0.3 * 10, 0.4 * 100, 0, 0, 0}));
+  EXPECT_EQ(job.stages[2].demand,
+            (schedulers::Resources{.cpu = 0.2 * 20, .memory = 0.1 * 1000, .network_in = 0.3 * 10, .disk_write = 0.4 * 100}));
   EXPECT_EQ(workload.jobs[1].arrival, 7500ms);
 }
 
