@@ -16,6 +16,7 @@ using simulator::report::Estimate;
 
 /// What is measured, and how large.
 struct Context {
+  bool simulated = false;   // nothing is run on real workers
   bool quick = false;       // one seed and less work: each experiment says what is smaller
   std::uint32_t seeds = 3;  // of experiments that are random
   std::string traces;       // a directory with the public traces; empty: none are there
@@ -80,6 +81,7 @@ std::vector<Experiment> cogrs_experiments();
 std::vector<Experiment> carbyne_experiments();
 std::vector<Experiment> scache_placing_experiments();
 std::vector<Experiment> scache_experiments();
+std::vector<Experiment> scache_real_experiments();
 std::vector<Experiment> loader_experiments();
 
 }  // namespace weft::papers

@@ -1,6 +1,6 @@
 // Runs every experiment of published work that weft claims, and prints each figure next to the paper's and to its band.
 //
-//   papers [--only ID|PREFIX]… [--quick] [--seeds N] [--traces DIR] [--write DIR]
+//   papers [--only ID|PREFIX]… [--quick] [--simulated] [--seeds N] [--traces DIR] [--write DIR]
 //
 // Exit status 1 when a figure misses its band and no reason is known.
 #include <algorithm>
@@ -23,7 +23,7 @@ using namespace weft::papers;
 std::vector<Experiment> all_experiments() {
   std::vector<Experiment> all;
   for (const auto& part : {baseline_experiments, delay_experiments, cogrs_experiments, carbyne_experiments,
-                           scache_placing_experiments, scache_experiments, loader_experiments}) {
+                           scache_placing_experiments, scache_experiments, scache_real_experiments, loader_experiments}) {
     for (Experiment& one : part()) all.push_back(std::move(one));
   }
   return all;
@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   CLI::App app("Published experiments, next to what weft measures");
   app.add_option("--only", only, "Experiments with this id (BS-5) or prefix (BS)");
   app.add_flag("--quick", context.quick, "One seed and less work: within a minute; each experiment says what is smaller");
+  app.add_flag("--simulated", context.simulated, "Leave out what runs on real workers: the machine is busy, or somebody else's");
   app.add_option("--seeds", context.seeds, "Seeds of random experiments; intervals are of 95 %")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

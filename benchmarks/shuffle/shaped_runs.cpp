@@ -196,6 +196,7 @@ class Comparing {
       row(runs, what + ": map stage", [](const JobRun& run) { return largest(run).map_seconds; });
       row(
           runs, "  reduce stage", [](const JobRun& run) { return largest(run).reduce_seconds; }, most, "at most -33.3 %");
+      row(runs, "  its samples before that", [](const JobRun& run) { return first(run).map_seconds + first(run).reduce_seconds; });
     };
     compare({"group_by"}, "TeraSort " + human_bytes(records * 100), 1 / 1.5 - 1);
     compare({"terasort"}, "Maps without pauses", std::nullopt);
