@@ -45,7 +45,8 @@ std::map<std::string, Medians> rows_of(std::FILE* output, std::string& text) {
 }
 
 Findings real_shuffles(const Context& context) {
-  if (context.quick || context.simulated) return {{}, {}, "", "left out with --quick and --simulated"};
+  if (context.quick || context.simulated)
+    return {{}, {}, "", "left out with --quick and --simulated; [shuffle.md](shuffle.md#figures) has figures of a quiet machine"};
   std::FILE* output = popen((context.programs + "/shaped_bench " + context.programs + " /dev/shm --rounds 3").c_str(), "r");
   if (output == nullptr) return {{}, {}, "", "shaped_bench cannot be started"};
   std::string text;
