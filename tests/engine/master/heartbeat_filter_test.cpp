@@ -22,8 +22,8 @@ TEST(HeartbeatFilter, OneASecondAndFivePercent) {
   EXPECT_TRUE(filter.admits(heartbeat(1), 1s));
   EXPECT_FALSE(filter.admits(heartbeat(2), 1999ms));
   EXPECT_TRUE(filter.admits(heartbeat(2), 2s));
-  EXPECT_FALSE(filter.admits(heartbeat(2.1), 4s));
-  EXPECT_FALSE(filter.admits(heartbeat(1.9), 5s));
+  EXPECT_FALSE(filter.admits(heartbeat(2.09), 4s));
+  EXPECT_FALSE(filter.admits(heartbeat(1.91), 5s));
   EXPECT_TRUE(filter.admits(heartbeat(2.11), 6s)) << "compared with what the log has, so that slow changes are seen";
   EXPECT_TRUE(filter.admits(heartbeat(0), 7s));
 }
