@@ -154,8 +154,8 @@ std::vector<Case> cases() {
   const auto machine = [] { return ClusterModel::one_machine(100); };
   const std::string tpcds = "carbyne:carbyne_dags/queries_tpcds_FB_distr_new.txt.gz";
   std::vector<Case> all;
-  for (const char* policy :
-       {"drf(form=closed,mean=all,leftover=furthest,digits=2)", "srtf(stages=cpm)", "tetris(srtf=false,barrier=2,penalty=1,digits=2)"}) {
+  for (const char* policy : {"drf(form=closed,mean=all,leftover=furthest,digits=2)", "srtf(stages=cpm)",
+                             "tetris(srtf=false,barrier=2,penalty=1,digits=2)"}) {
     all.push_back({std::string("tpcds-50-") + policy, tpcds, policy, machine, 100, 50, false, 0.1, 50});
     all.push_back({std::string("tpcds-399-") + policy, tpcds, policy, machine, 100, 0, false, 1, 100});
   }

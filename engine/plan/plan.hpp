@@ -85,7 +85,8 @@ Result<void> validate(const PlanPart& part, const std::vector<const Stage*>& kno
 std::string explain_text(const std::vector<const Stage*>& stages);
 std::string explain_dot(const std::vector<const Stage*>& stages);
 
-/// Cap'n Proto: the fields of the structs above are those of plan.capnp, in its order (base/rpc/versioned.hpp). Decoding bounds everything, refuses enumerators without a name (corrupt) and validates nothing more.
+/// Cap'n Proto: the fields of the structs above are those of plan.capnp, in its order (base/rpc/versioned.hpp). Decoding bounds
+/// everything, refuses enumerators without a name (corrupt) and validates nothing more.
 Buffer encode(const PlanPart& part);
 Result<PlanPart> decode_part(ByteView bytes);
 

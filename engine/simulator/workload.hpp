@@ -69,10 +69,10 @@ struct HostSpec {
 
 struct Workload {
   std::string name;
-  std::vector<HostSpec> hosts;     // a cluster may be made of them, so that tasks find what they read; empty: the trace names none
-  std::vector<JobSpec> jobs;       // by arrival
+  std::vector<HostSpec> hosts;  // a cluster may be made of them, so that tasks find what they read; empty: the trace names none
+  std::vector<JobSpec> jobs;    // by arrival
   std::optional<std::uint32_t> hash_order{};  // jobs of one moment are to enter as in a Java hash set (workloads/hash_order.hpp)
-  std::vector<std::string> notes;  // what a loader left out or made up, a sentence each
+  std::vector<std::string> notes;             // what a loader left out or made up, a sentence each
 };
 
 }  // namespace weft::simulator

@@ -53,7 +53,8 @@ TEST(CsvReport, RowsAreWhatTheRunsSay) {
   EXPECT_THAT(lines(tables.at("series.csv"))[2], StartsWith("fifo,7,10,"));
   EXPECT_THAT(tables.at("racks.csv"), HasSubstr("\nfifo,7,10,0,1,2\nfifo,7,10,1,3,4\n"));
   EXPECT_THAT(tables.at("fairness.csv"), HasSubstr("\nfifo,7,60,0.5,0.25,0.75\n"));
-  EXPECT_THAT(tables.at("summary.csv"), HasSubstr("\nfifo,makespan,200,248.43382083229596,3,,,,\n")) << "the first is compared with nothing";
+  EXPECT_THAT(tables.at("summary.csv"), HasSubstr("\nfifo,makespan,200,248.43382083229596,3,,,,\n"))
+      << "the first is compared with nothing";
   EXPECT_THAT(tables.at("summary.csv"), HasSubstr("\nfair,makespan,100,124.21691041614798,3,-100,124.21691041614798,0.5,0\n"));
 }
 
