@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -167,6 +168,19 @@ struct Derived<std::vector<T>> {
     return items;
   }
   static constexpr std::uint64_t layout() { return detail::layout(6, {Derived<T>::layout()}); }
+};
+
+/// Shared by messages to several receivers: never null, and without bulk bytes.
+template <class T>
+struct Derived<std::shared_ptr<const std::vector<T>>> {
+  static void write(const std::shared_ptr<const std::vector<T>>& items, DerivedOut& out) {
+    out.header.append_varint(items->size());
+    for (T item : *items) Derived<T>::write(item, out);
+  }
+  static std::shared_ptr<const std::vector<T>> read(DerivedIn& in) {
+    return std::make_shared<const std::vector<T>>(Derived<std::vector<T>>::read(in));
+  }
+  static constexpr std::uint64_t layout() { return Derived<std::vector<T>>::layout(); }
 };
 
 template <class Key, class Value>

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -18,6 +17,7 @@
 #include "base/result.hpp"
 #include "engine/master/speculation.hpp"
 #include "engine/plan/plan.hpp"
+#include "runtime/protocol/commands.hpp"
 #include "runtime/protocol/task_end.hpp"
 #include "schedulers/view/view.hpp"
 #include "shuffle/store/mode.hpp"
@@ -107,13 +107,7 @@ struct TaskFailed {
   std::string message;  // with input position
   std::optional<shuffle::FetchFailure> fetch;
 };
-/// A replica of a map output, on a node that was told to make it (ReplicateOutput).
-struct OutputCopy {
-  NodeId node;
-  JobId job;
-  ShuffleId shuffle;
-  std::uint32_t map = 0, attempt = 0;
-};
+using runtime::protocol::OutputCopy;
 /// It is there, whole and verified.
 struct OutputReplicated {
   OutputCopy copy;
@@ -139,6 +133,17 @@ using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, Wor
 Event copy_of(const Event& event);
 
 // ---- commands -----------------------------------------------------------------------------------------------------
+// Those that workers carry out as they are: runtime/protocol/commands.hpp.
+
+using runtime::protocol::KillCause;
+using runtime::protocol::KillTask;
+using runtime::protocol::NodeLost;
+using runtime::protocol::OutputTable;
+using runtime::protocol::PrefetchShuffle;
+using runtime::protocol::ReleaseJob;
+using runtime::protocol::ReleaseShuffle;
+using runtime::protocol::ReplicateOutput;
+using runtime::protocol::ShuffleLocations;
 
 struct LaunchTask {
   NodeId node;
@@ -150,45 +155,8 @@ struct LaunchTask {
   std::string reason;        // the scheduler's
   bool speculative = false;  // the task runs already: whichever attempt finishes first counts
 };
-enum class KillCause : std::uint8_t { preempted, making_way, job_over, lost_race };
-struct KillTask {
-  NodeId node;
-  AttemptId attempt;
-  KillCause cause = KillCause::preempted;
-  std::string reason;
-};
-/// By map. It may be long and goes to every node with a reader: these commands share it.
-using OutputTable = std::shared_ptr<const std::vector<shuffle::MapOutput>>;
-/// The complete table of a finished shuffle, or with slow start of what is there (sent to a node before the first launch there that
-/// reads it, and again when it changed).
-struct ShuffleLocations {
-  NodeId node;
-  JobId job;
-  ShuffleId shuffle;
-  OutputTable outputs;
-};
 /// One more output of a shuffle that the node was given an incomplete table of (slow start), also in place of one that was lost.
 struct ShuffleExtended {
-  NodeId node;
-  JobId job;
-  ShuffleId shuffle;
-  shuffle::MapOutput output;
-};
-/// Readers of the shuffle were placed on the node, or there is more for it to bring. A hint: its tasks wait for what is under way
-/// when they start, and for nothing more.
-struct PrefetchShuffle {
-  NodeId node;
-  JobId job;
-  ShuffleId shuffle;
-  std::optional<std::vector<std::uint32_t>> partitions;  // all that are to be read there, in that order; without: as said before
-  std::vector<shuffle::MapOutput> outputs;               // not told this node before
-  std::uint64_t block_bytes = 0;                         // what a map writes for a partition, in the mean
-  bool complete = false;                                 // there are no more maps
-  /// Of the partitions: all that are to wait out of memory, the others being wanted in it; without: as said before.
-  std::optional<std::vector<std::uint32_t>> deferred{};
-};
-/// The node is to make a replica of that output from where it is, and to say what came of it (OutputReplicated, CopyFailed).
-struct ReplicateOutput {
   NodeId node;
   JobId job;
   ShuffleId shuffle;
@@ -201,21 +169,6 @@ struct OutputMoved {
   ShuffleId shuffle;
   shuffle::MapOutput output;  // where it is now
   NodeId from;
-  std::string reason;
-};
-struct ReleaseShuffle {
-  NodeId node;
-  JobId job;
-  ShuffleId shuffle;
-};
-/// The job is over: end its executors on the node, drop its segments.
-struct ReleaseJob {
-  NodeId node;
-  JobId job;
-};
-/// The node is no more (also when it was only silent for too long): nobody need wait for what it was to give.
-struct NodeLost {
-  NodeId node;
   std::string reason;
 };
 struct ActionFinished {

@@ -2,13 +2,98 @@
 
 #include <bit>
 #include <csignal>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include <fmt/core.h>
 
-#include "engine/master/server_impl.hpp"
+#include "base/assert.hpp"
+#include "base/log.hpp"
+#include "base/rpc/derived.hpp"
+#include "base/run_directory.hpp"
+#include "engine/master/binary_store.hpp"
+#include "engine/master/client_requests.hpp"
+#include "engine/master/core_shell.hpp"
+#include "engine/master/event_log.hpp"
+#include "engine/master/heartbeat_filter.hpp"
+#include "engine/master/job_recorder.hpp"
+#include "engine/master/running_jobs.hpp"
+#include "engine/master/scheduler_requests.hpp"
+#include "engine/master/topology.hpp"
+#include "engine/master/worker_connections.hpp"
+#include "engine/scheduling/catalogue.hpp"
+#include "engine/scheduling/guarded_core.hpp"
 #include "schedulers/registry.hpp"
+#include "storage/files/protocol.hpp"
 
 namespace weft::master {
+
+/// Feeds the core and carries its commands out, by the parts that know workers, clients and the journal. On its reactor's thread.
+class ServerImpl final : public Server, public CoreShell {
+ public:
+  explicit ServerImpl(ServerOptions options) : options_(std::move(options)) {}
+  ~ServerImpl() override;
+  Result<void> begin();
+  const std::string& address() const override { return address_; }
+  void reload() override;
+
+  Time now() const override { return SystemClock().now() - started_; }
+  Result<void> apply(Event event) override;
+  const Core& core() const override { return **core_; }
+
+ private:
+  Result<void> open_core();
+  Result<void> open_storage();
+  Result<void> recover(Core& core);
+  void make_parts();
+  Result<void> apply_to_core(Time at, Event event, std::vector<Command>& commands);
+  void give_up(const Error& why);
+  void log_scheduler_faults();
+  void log_event(Time at, const std::string& line, const std::vector<Command>& commands);
+  /// By whom it concerns.
+  template <class Concerned>
+  void carry_out(Concerned& command) {
+    if constexpr (requires { clients_->carry_out(command); }) {
+      clients_->carry_out(command);
+    } else {
+      workers_->carry_out(command);
+    }
+  }
+  void carry_out(ShuffleExtended&) { WEFT_ASSERT(false); }  // slow start is not for real workers
+  void carry_out(OutputMoved& moved);
+  void carry_out(SetTimer& timer);
+  rpc::Handler handler();
+  void on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
+  Result<rpc::Payload> on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message);
+  void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
+
+  ServerOptions options_;
+  TimePoint started_{};
+  std::optional<RunDirectory> temporary_;
+  std::unique_ptr<BinaryStore> binaries_;
+  std::unique_ptr<Topology> topology_;
+  std::shared_ptr<const scheduling::Catalogue> catalogue_;
+  std::optional<scheduling::GuardedCore> core_;
+  std::uint64_t faults_logged_ = 0;  // of the scheduler, in the log
+  std::optional<EventLog> event_log_;
+  HeartbeatFilter logged_heartbeats_;
+  std::unique_ptr<StorageService> storage_;  // null: no files
+  std::optional<Error> failed_;              // the master cannot go on
+  RunningJobs jobs_;
+  PrefetchReports prefetched_;  // of jobs that the core knows, and of none before a restart
+  std::optional<JobRecorder> recorder_;
+  std::optional<WorkerConnections> workers_;
+  std::optional<ClientRequests> clients_;
+  std::optional<SchedulerRequests> scheduler_;
+  std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;
+  std::string address_;
+  std::unique_ptr<rpc::Listener> listener_;
+  Log log_{"master"};
+  std::unique_ptr<rpc::Reactor> reactor_;
+  std::unique_ptr<rpc::Reactor> background_;  // what may block: asking the topology program
+};
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
   std::signal(SIGPIPE, SIG_IGN);
@@ -22,14 +107,14 @@ ServerImpl::~ServerImpl() {
   background_->stop();
   reactor_->run([this] {
     if (listener_) listener_->close();
-    for (auto& [id, node] : nodes_) node.connection->close();
+    workers_->close();
     storage_.reset();
     timers_.clear();
     for (auto& [id, job] : jobs_) job.waiting.clear();
-    if (journal_) end_journal();
+    recorder_->end(!failed_);
   });
   reactor_->stop();
-  if (journal_) journal_->close();
+  recorder_->close();
 }
 
 Result<void> ServerImpl::begin() {
@@ -52,6 +137,7 @@ Result<void> ServerImpl::begin() {
   started_ = SystemClock().now();
   background_ = rpc::Reactor::start("weft-background");
   reactor_ = rpc::Reactor::start("weft-master");
+  make_parts();
   Result<void> began;
   reactor_->run([&] {
     began = open_core();
@@ -71,10 +157,18 @@ Result<void> ServerImpl::begin() {
   return began;
 }
 
+void ServerImpl::make_parts() {
+  recorder_.emplace(*this, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
+  workers_.emplace(WorkerConnections::Parts{*this, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(),
+                                            storage_, options_});
+  clients_.emplace(ClientRequests::Parts{*this, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *reactor_, options_});
+}
+
 /// The first event of every run says which scheduler decides.
 Result<void> ServerImpl::open_core() {
   WEFT_ASSIGN(catalogue_, scheduling::Catalogue::open(options_.scheduler_plugins));
   WEFT_ASSIGN(auto first, schedulers::make_scheduler("fifo"));
+  scheduler_.emplace(*this, catalogue_, options_);
   const bool guarded = catalogue_->has_plugins();
   options_.core.heartbeat = options_.heartbeat;
   auto core = std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_));
@@ -84,19 +178,32 @@ Result<void> ServerImpl::open_core() {
     WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler));
     event_log_.emplace(std::move(log));
   }
-  return configure(options_.scheduler);
+  return scheduler_->configure(options_.scheduler);
 }
 
 Result<void> ServerImpl::open_storage() {
   if (!options_.storage) return {};
-  StorageShell shell{*reactor_,
-                     [this](NodeId id, rpc::MessageType type, rpc::Payload payload) {
-                       if (auto node = nodes_.find(id); node != nodes_.end())
-                         node->second.connection->notify(type, std::move(payload));
-                     },
-                     [this](const Error& why) { give_up(why); }};
+  StorageShell shell{
+      *reactor_, [this](NodeId id, rpc::MessageType type, rpc::Payload payload) { workers_->notify(id, type, std::move(payload)); },
+      [this](const Error& why) { give_up(why); }};
   WEFT_ASSIGN(storage_, options_.storage(std::move(shell)));
-  next_node_ = std::max(next_node_, storage_->first_node().value());
+  recorder_->skip_nodes(storage_->first_node());
+  return {};
+}
+
+/// A restarted master keeps the history; what ran when the last one ended has lost its driver and its workers.
+Result<void> ServerImpl::recover(Core& core) {
+  WEFT_ASSIGN(JournalHistory history,
+              recorder_->open(options_.journal, {options_.core.finished_jobs_kept, options_.journal_checkpoint_bytes},
+                              [this](const Error& why) { give_up(why); }));
+  // The clock goes on, over the time without a master too.
+  const Time unix_now = std::chrono::system_clock::now().time_since_epoch();
+  const Time away = history.marks.at == Time(0) ? Time(0) : std::max(Time(0), unix_now - history.marks.unix_time);
+  started_ -= history.marks.at + away;
+  recorder_->fail_orphans(history.running, history.marks.at);
+  if (!history.running.empty()) log_.warn("{} jobs ran when the last master ended; they failed with it", history.running.size());
+  std::move(history.running.begin(), history.running.end(), std::back_inserter(history.ended));
+  core.restore(now(), std::move(history.ended));
   return {};
 }
 
@@ -105,11 +212,12 @@ Result<void> ServerImpl::apply(Event event) {
   const Time at = now();
   const auto* heartbeat = std::get_if<WorkerHeartbeat>(&event);
   const bool logged = event_log_ && (heartbeat == nullptr || logged_heartbeats_.admits(*heartbeat, at));
+  if (const auto* lost = std::get_if<WorkerLost>(&event)) logged_heartbeats_.forget(lost->node);
   const std::string line = logged ? event_json(at, event) : std::string();
-  const std::optional<JobId> changed = changed_job(event);
+  const std::optional<JobId> changed = JobRecorder::changed_job(event);
   std::vector<Command> commands;
   WEFT_TRY(apply_to_core(at, std::move(event), commands));
-  record_outcome(changed, commands);
+  recorder_->record_outcome(changed, commands);
   if (event_log_) log_event(at, line, commands);
   for (Command& command : commands) std::visit([this](auto& what) { carry_out(what); }, command);
   return {};
@@ -125,12 +233,10 @@ Result<void> ServerImpl::apply_to_core(Time at, Event event, std::vector<Command
   return applied;
 }
 
-/// Nobody is kept waiting for what will not come.
 void ServerImpl::give_up(const Error& why) {
   failed_ = why;
   log_.error("{}", why.to_string());
-  for (auto& [id, job] : jobs_)
-    for (Waiting& waiting : std::exchange(job.waiting, {})) waiting.responder->fail(why);
+  clients_->give_up(why);
   if (options_.on_fatal) options_.on_fatal(why);
 }
 
@@ -149,108 +255,9 @@ void ServerImpl::log_event(Time at, const std::string& line, const std::vector<C
   if (auto written = event_log_->flush(); !written) log_.error("{}", written.error().to_string());
 }
 
-void ServerImpl::carry_out(LaunchTask& launch) {
-  Node* node = prepared(launch.node, launch.attempt.task.job);
-  if (node == nullptr) return;
-  send(*node, launch.node,
-       protocol::Launch{launch.attempt, launch.spec.branch, launch.spec.partition, launch.spec.output_partitions,
-                        std::move(launch.spec.splits), launch.spec.fingerprint, launch.timeout, std::move(launch.stage_name), 0,
-                        std::move(launch.spec.inputs)});
-}
-
-void ServerImpl::carry_out(KillTask& kill) {
-  if (auto node = nodes_.find(kill.node); node != nodes_.end())
-    send(node->second, node->first, protocol::Kill{kill.attempt, std::move(kill.reason)});
-}
-
-void ServerImpl::carry_out(ShuffleLocations& table) {
-  Node* node = prepared(table.node, table.job);
-  if (node == nullptr) return;
-  send(*node, table.node, protocol::Locations{table.job, table.shuffle, *table.outputs, holders_of(*table.outputs)});
-}
-
-void ServerImpl::carry_out(PrefetchShuffle& prefetch) {
-  Node* node = prepared(prefetch.node, prefetch.job);
-  if (node == nullptr) return;
-  std::vector<protocol::NodeAddress> holders = holders_of(prefetch.outputs);
-  send(*node, prefetch.node,
-       protocol::Prefetch{prefetch.job, prefetch.shuffle, std::move(prefetch.partitions), std::move(prefetch.outputs),
-                          std::move(holders), prefetch.block_bytes, prefetch.complete, std::move(prefetch.deferred)});
-}
-
-std::vector<protocol::NodeAddress> ServerImpl::holders_of(const std::vector<shuffle::MapOutput>& outputs) const {
-  std::set<NodeId> ids;
-  for (const shuffle::MapOutput& output : outputs) ids.insert(output.node);
-  std::vector<protocol::NodeAddress> holders;
-  for (NodeId id : ids)
-    if (auto holder = nodes_.find(id); holder != nodes_.end()) holders.push_back(holder->second.address(id));
-  return holders;
-}
-
-void ServerImpl::carry_out(const ReplicateOutput& copy) {
-  Node* node = prepared(copy.node, copy.job);
-  const auto source = nodes_.find(copy.output.node);
-  if (node == nullptr || source == nodes_.end()) return;  // the core is about to hear of it
-  send(*node, copy.node,
-       protocol::ReplicateOutput{copy.job, copy.shuffle, copy.output.map, copy.output.attempt,
-                                 source->second.address(source->first)});
-}
-
-void ServerImpl::carry_out(const OutputMoved& moved) {
+void ServerImpl::carry_out(OutputMoved& moved) {
   log_.debug("job {}: the output of map {} of shuffle {} is read from its copy on node {}: {}", moved.job.value(), moved.output.map,
              moved.shuffle.value(), moved.output.node.value(), moved.reason);
-}
-
-void ServerImpl::carry_out(ReleaseShuffle& release) {
-  if (auto node = nodes_.find(release.node); node != nodes_.end())
-    send(node->second, node->first, protocol::ReleaseShuffle{release.job, release.shuffle});
-}
-
-void ServerImpl::carry_out(ReleaseJob& release) {
-  auto node = nodes_.find(release.node);
-  if (node == nodes_.end() || node->second.prepared.erase(release.job) == 0) return;
-  send(node->second, node->first, protocol::ReleaseJob{release.job});
-}
-
-/// A worker that is only silent stays in the list until its connection ends. The refusal of the next thing it says tells it.
-void ServerImpl::note_loss(const NodeLost& lost, const Node& node) {
-  const protocol::Register& info = node.info;
-  if (lost.reason == kWorkerLeft) return log_.info("worker {} is gone: {}", info.name, lost.reason);
-  if (node.dying_of != 0)
-    log_.error("worker {} died: {}; the end of its log on {} says where", info.name, lost.reason, info.host);
-  else
-    log_.warn("worker {} is gone: {}", info.name, lost.reason);
-  const auto alarm = lost_.add({lost.node, info.name, info.host, info.rack, info.data_address, lost.reason, now()});
-  if (alarm) log_.error("ALARM: worker {}: {}", info.name, *alarm);
-}
-
-void ServerImpl::carry_out(NodeLost& lost) {
-  const auto gone = nodes_.find(lost.node);
-  if (gone == nodes_.end()) return;
-  const protocol::Register& info = gone->second.info;
-  note_loss(lost, gone->second);
-  if (storage_) storage_->worker_lost(lost.node);
-  for (auto& [id, node] : nodes_)
-    if (id != lost.node) send(node, id, protocol::NodeLost{lost.node, info.data_address, lost.reason});
-}
-
-void ServerImpl::carry_out(ActionFinished& action) {
-  auto job = jobs_.find(action.job);
-  if (job == jobs_.end()) return;
-  job->second.finished[action.action] = std::move(action.results);
-  answer_polls(action.job, false);
-}
-
-void ServerImpl::carry_out(JobFailed& failure) {
-  log_.info("job {}: {}", failure.job.value(), failure.error.to_string());
-  end_job(failure.job);
-}
-
-void ServerImpl::carry_out(JobFinished& finished) { end_job(finished.job); }
-
-void ServerImpl::end_job(JobId id) {
-  answer_polls(id, true);
-  jobs_.erase(id);
 }
 
 void ServerImpl::carry_out(SetTimer& timer) {
@@ -266,23 +273,63 @@ rpc::Handler ServerImpl::handler() {
   handler.on_request = [this](const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
     on_request(connection, std::move(message), std::move(responder));
   };
-  handler.on_notify = [this](const rpc::ConnectionPtr& connection, rpc::Message message) {
-    on_notify(connection, std::move(message));
+  handler.on_notify = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
+    workers_->on_notify(connection, message);
   };
-  handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) { on_close(connection, error); };
+  handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
+    if (!workers_->on_close(connection, error)) clients_->on_close(connection);
+  };
   return handler;
 }
 
 void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
   if (failed_) return responder.fail(Error(Code::unavailable, "the master ends: " + failed_->to_string()));
-  if (message.type == client::kPoll) return on_poll(message, std::move(responder));
-  if (message.type == client::kJobLogs) return on_job_logs(message, std::move(responder));
+  if (clients_->answer_later(message, responder)) return;
   if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
     return on_storage_request(connection, message, std::move(responder));
-  if (message.type == protocol::kRegister) return on_register(connection, message, std::move(responder));
-  Result<rpc::Payload> answered =
-      message.type == protocol::kFetchBinary ? on_fetch_binary(connection, message) : on_client_request(connection, message);
-  answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(answered));
+  if (message.type == protocol::kRegister) return workers_->on_register(connection, message, std::move(responder));
+  std::optional<Result<rpc::Payload>> answered = scheduler_->answer(message);
+  if (!answered)
+    answered =
+        message.type == protocol::kFetchBinary ? on_fetch_binary(connection, message) : clients_->answer(connection, message);
+  recorder_->answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(*answered));
+}
+
+Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
+  WEFT_TRY(connection->one_release());
+  WEFT_ASSIGN(const protocol::BinaryRequest request, protocol::decode<protocol::BinaryRequest>(message));
+  WEFT_ASSIGN(BinaryStore::Piece piece, binaries_->read(request.binary, request.offset, protocol::kBinaryChunkBytes));
+  return rpc::with_bulk(protocol::encode(protocol::BinaryChunk{piece.total}), SharedBytes(std::move(piece.bytes)));
+}
+
+void ServerImpl::on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+  if (!storage_) {
+    if (message.type == storage::files::kStorageHello) return responder.reply(rpc::encode_derived(storage::files::StorageSite{}));
+    return responder.fail(Error(Code::invalid_argument, "this master keeps no files; start it with --data-dir DIRECTORY"));
+  }
+  if (message.type < kFirstWorkerStorageMessage) return storage_->on_client_request(message, std::move(responder));
+  const auto worker = workers_->site_of(connection);
+  if (!worker) return responder.fail(Error(Code::invalid_argument, "a message of a peer that is not registered"));
+  storage_->on_worker_request(*worker, message, std::move(responder));
+}
+
+void ServerImpl::reload() {
+  reactor_->post([this] {
+    if (topology_) {
+      if (auto reloaded = topology_->reload()) {
+        log_.info("topology {} was reloaded", options_.topology);
+      } else {
+        log_.error("the old topology stays: {}", reloaded.error().to_string());
+      }
+    }
+    if (failed_) return;
+    const std::string spec = (*core_)->configuration().spec;
+    if (auto configured = scheduler_->configure(spec)) {
+      log_.info("scheduler {} was reloaded", spec);
+    } else if (!failed_) {
+      log_.error("the old configuration of the scheduler stays: {}", configured.error().to_string());
+    }
+  });
 }
 
 }  // namespace weft::master

@@ -9,8 +9,8 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "runtime/protocol/commands.hpp"
 #include "schedulers/view/resources.hpp"
-#include "shuffle/store/task_shuffle.hpp"
 #include "storage/split.hpp"
 
 namespace weft::plan {
@@ -57,16 +57,8 @@ struct Stage {
   std::uint32_t task_count() const;
 };
 
-/// What one task of a stage is to do, derived from the stage: the part of the plan that travels with a launch.
-struct TaskSpec {
-  std::uint32_t branch = 0;
-  std::uint32_t partition = 0;  // within the branch
-  std::uint32_t output_partitions = 0;
-  storage::SplitGroup splits;
-  std::uint64_t fingerprint = 0;
-  std::vector<shuffle::InputSlice> inputs;  // the branch's partitioned shuffles: what of them it reads
-};
-/// The sizes of inputs are for the caller to fill in.
+using runtime::protocol::TaskSpec;
+/// Of one task, derived from its stage. The sizes of inputs are for the caller to fill in.
 TaskSpec task_spec(const Stage& stage, std::uint32_t task_index);
 
 /// Stages handed to the master for one action: everything not handed over before that the target needs, and the target last.

@@ -66,11 +66,11 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   WorkerShuffle shuffle(worker_, launch.attempt, {launch.segment_memory, setup_.segment_directory}, grant.limit(), task.stop);
   TaskContext context;
   context.attempt = launch.attempt;
-  context.branch = launch.branch;
-  context.partition = launch.partition;
-  context.output_partitions = launch.output_partitions;
-  context.splits = &launch.splits;
-  context.inputs = launch.inputs;
+  context.branch = launch.spec.branch;
+  context.partition = launch.spec.partition;
+  context.output_partitions = launch.spec.output_partitions;
+  context.splits = &launch.spec.splits;
+  context.inputs = launch.spec.inputs;
   context.shuffle = &shuffle;
   context.files = files_.get();
   context.operators.memory = &grant;
@@ -79,7 +79,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   context.operators.stop = &task.stop;
 
   const CrashNote note(slot, context);
-  TaskOutcome outcome = run_task(program_, launch.fingerprint, context);
+  TaskOutcome outcome = run_task(program_, launch.spec.fingerprint, context);
   protocol::Event event = failed(launch.attempt, outcome.kind, std::move(outcome.message));
   event.fetch = outcome.fetch;
   if (event.kind == TaskEnd::fetch_failed && !event.fetch) event.fetch = shuffle.fetch_failure();

@@ -14,25 +14,20 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
+#include "runtime/protocol/commands.hpp"
 #include "runtime/protocol/task_end.hpp"
 #include "shuffle/segment/segment.hpp"
 #include "shuffle/store/task_shuffle.hpp"
-#include "storage/split.hpp"
 
 namespace weft::runtime::protocol {
 
-/// One attempt to run; the part of the plan it needs travels with it.
+/// One attempt to run.
 struct Launch {
   AttemptId attempt;
-  std::uint32_t branch = 0;
-  std::uint32_t partition = 0;
-  std::uint32_t output_partitions = 0;
-  storage::SplitGroup splits;
-  std::uint64_t fingerprint = 0;
+  TaskSpec spec;
   Duration timeout{0};  // 0: none
   std::string stage_name;
   std::uint64_t segment_memory = 0;  // worker to executor only: bytes of its segment that may lie in memory; 0: all on disk
-  std::vector<shuffle::InputSlice> inputs{};  // shuffles read at `partition`
 };
 
 /// How an attempt ended.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,6 +9,7 @@
 
 #include "base/hash.hpp"
 #include "base/usage.hpp"
+#include "runtime/protocol/commands.hpp"
 #include "runtime/protocol/task.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 #include "shuffle/store/mode.hpp"
@@ -114,58 +114,9 @@ struct ActionValue {
   ActionId action;
   SharedBytes bytes;
 };
-struct Kill {
-  AttemptId attempt;
-  std::string reason;
-};
-struct NodeAddress {
-  NodeId node;
-  std::string name;
-  std::string address;
-  std::string rack;
-};
-/// The complete table of a finished shuffle, replacing an earlier one, and where the nodes in it serve their blocks.
-struct Locations {
-  JobId job;
-  ShuffleId shuffle;
-  std::vector<shuffle::MapOutput> outputs;
-  std::vector<NodeAddress> nodes;
-};
-/// What will be read here, and more outputs it can be brought from.
-struct Prefetch {
-  JobId job;
-  ShuffleId shuffle;
-  std::optional<std::vector<std::uint32_t>> partitions;  // in the order of reading; without: as said before
-  std::vector<shuffle::MapOutput> outputs;
-  std::vector<NodeAddress> nodes;                        // that have them
-  std::uint64_t block_bytes = 0;                         // of one map for one partition, in the mean
-  bool complete = false;                                 // these are the last outputs
-  std::optional<std::vector<std::uint32_t>> deferred{};  // partitions that wait out of memory; without: as said before
-};
-struct ReleaseShuffle {
-  JobId job;
-  ShuffleId shuffle;
-};
-struct ReleaseJob {
-  JobId job;
-};
-/// Nobody need wait for anything of that node: it is gone, or was silent for too long. It may come back as another one.
-struct NodeLost {
-  NodeId node;
-  std::string address;
-  std::string reason;
-};
 
-/// A replica of that output is to be made here; kReplicaEnded tells what came of it.
-struct ReplicateOutput {
-  JobId job;
-  ShuffleId shuffle;
-  std::uint32_t map = 0, attempt = 0;
-  NodeAddress source;
-};
-
-using Command =
-    std::variant<JobSetup, ActionValue, Launch, Kill, Locations, Prefetch, ReleaseShuffle, ReleaseJob, NodeLost, ReplicateOutput>;
+using Command = std::variant<JobSetup, ActionValue, Launch, KillTask, ShuffleLocations, PrefetchShuffle, ReleaseShuffle, ReleaseJob,
+                             NodeLost, ReplicateOutput>;
 
 struct Commands {
   static constexpr std::string_view kName = "commands";
@@ -174,9 +125,7 @@ struct Commands {
 
 struct ReplicaEnded {
   static constexpr std::string_view kName = "end of a replica's making";
-  JobId job;
-  ShuffleId shuffle;
-  std::uint32_t map = 0, attempt = 0;
+  OutputCopy copy;    // that was to be made; the master knows on which node
   std::string error;  // why there is no copy; empty: there is
 };
 

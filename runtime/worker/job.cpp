@@ -114,8 +114,8 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
     if (setup_.shuffle_mode == shuffle::Mode::memory)
       running.room = worker_.store->reserve(setup_.job, ShuffleId(launch.attempt.task.stage.value()));
     launch.segment_memory = running.room.bytes();
-    running.partition = launch.partition;
-    for (const shuffle::InputSlice& input : launch.inputs) running.inputs.push_back(input.shuffle);
+    running.partition = launch.spec.partition;
+    for (const shuffle::InputSlice& input : launch.spec.inputs) running.inputs.push_back(input.shuffle);
   }
   executor_->launch({std::move(launches)});
 }
@@ -140,7 +140,7 @@ void WorkerJob::provide(ActionId action, SharedBytes value) {
   values_[action] = std::move(value);
 }
 
-void WorkerJob::kill(const protocol::Kill& kill) {
+void WorkerJob::kill(const protocol::KillTask& kill) {
   if (executor_) executor_->kill(kill.attempt, kill.reason);
   const auto waits = std::erase_if(waiting_, [&](const auto& launch) { return launch.attempt == kill.attempt; });
   if (waits == 0) return;
@@ -153,8 +153,8 @@ void WorkerJob::kill(const protocol::Kill& kill) {
   worker_.report(std::move(events));
 }
 
-void WorkerJob::set_locations(protocol::Locations locations) {
-  tables_[locations.shuffle] = std::move(locations.outputs);
+void WorkerJob::set_locations(const protocol::ShuffleLocations& locations) {
+  tables_[locations.shuffle] = *locations.outputs;
   locations_changed();
 }
 
@@ -164,7 +164,7 @@ void WorkerJob::locations_changed() {
   for (const auto& reader : readers) reader->locations_changed();
 }
 
-void WorkerJob::prefetch(protocol::Prefetch prefetch) {
+void WorkerJob::prefetch(const protocol::PrefetchShuffle& prefetch) {
   if (ended_) return;
   std::vector<shuffle::RemoteOutput> outputs;
   for (const shuffle::MapOutput& output : prefetch.outputs) {

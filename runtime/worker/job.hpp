@@ -23,11 +23,11 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void prepare(BinaryCache& binaries);
   void launch(std::vector<protocol::Launch> launches);
   void provide(ActionId action, SharedBytes value);
-  void kill(const protocol::Kill& kill);
-  void set_locations(protocol::Locations locations);
+  void kill(const protocol::KillTask& kill);
+  void set_locations(const protocol::ShuffleLocations& locations);
   /// A node is gone, and where its outputs are now has been said; or outputs have moved.
   void locations_changed();
-  void prefetch(protocol::Prefetch prefetch);
+  void prefetch(const protocol::PrefetchShuffle& prefetch);
   /// Another worker's output into the store; the master is notified of the outcome.
   void replicate(const protocol::ReplicateOutput& copy);
   void release(ShuffleId shuffle);

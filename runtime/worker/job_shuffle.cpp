@@ -69,9 +69,10 @@ std::shared_ptr<shuffle::PartitionReader> WorkerJob::reader_of(const protocol::R
 
 void WorkerJob::replicate(const protocol::ReplicateOutput& copy) {
   if (ended_) return;
-  shuffle::ReplicaRequest request{
-      copy.source.address, {copy.job, copy.shuffle, copy.map, copy.attempt}, setup_.shuffle_mode == shuffle::Mode::pull};
-  protocol::ReplicaEnded ended{copy.job, copy.shuffle, copy.map, copy.attempt, {}};
+  shuffle::ReplicaRequest request{copy.source.address,
+                                  {copy.job, copy.shuffle, copy.output.map, copy.output.attempt},
+                                  setup_.shuffle_mode == shuffle::Mode::pull};
+  protocol::ReplicaEnded ended{{copy.node, copy.job, copy.shuffle, copy.output.map, copy.output.attempt}, {}};
   worker_.data->replicator().replicate(std::move(request),
                                        [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {
                                          if (!done) ended.error = done.error().to_string();

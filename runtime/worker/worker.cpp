@@ -225,16 +225,16 @@ class WorkerImpl final : public Worker {
   void carry_out(protocol::ActionValue& value) {
     if (auto found = jobs_.find(value.job); found != jobs_.end()) found->second->provide(value.action, std::move(value.bytes));
   }
-  void carry_out(protocol::Kill& kill) {
+  void carry_out(protocol::KillTask& kill) {
     if (auto found = jobs_.find(kill.attempt.task.job); found != jobs_.end()) found->second->kill(kill);
   }
-  void carry_out(protocol::Locations& locations) {
-    add_nodes(locations.nodes);
-    if (auto found = jobs_.find(locations.job); found != jobs_.end()) found->second->set_locations(std::move(locations));
+  void carry_out(protocol::ShuffleLocations& locations) {
+    add_nodes(locations.holders);
+    if (auto found = jobs_.find(locations.job); found != jobs_.end()) found->second->set_locations(locations);
   }
-  void carry_out(protocol::Prefetch& prefetch) {
-    add_nodes(prefetch.nodes);
-    if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->prefetch(std::move(prefetch));
+  void carry_out(protocol::PrefetchShuffle& prefetch) {
+    add_nodes(prefetch.holders);
+    if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->prefetch(prefetch);
   }
   void carry_out(protocol::ReplicateOutput& copy) {
     if (auto found = jobs_.find(copy.job); found != jobs_.end()) found->second->replicate(copy);

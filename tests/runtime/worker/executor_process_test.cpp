@@ -64,7 +64,7 @@ class ExecutorProcessTest : public testing::Test {
   void launch(const AttemptId& id, Duration timeout = Duration(0), std::uint64_t fingerprint = 42) {
     protocol::Launch launch;
     launch.attempt = id;
-    launch.fingerprint = fingerprint;
+    launch.spec.fingerprint = fingerprint;
     launch.stage_name = "the stage";
     launch.timeout = timeout;
     protocol::Launches launches;

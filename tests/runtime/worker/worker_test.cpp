@@ -97,7 +97,7 @@ class WorkerTest : public testing::Test {
   static protocol::Launch launch(std::uint32_t stage) {
     protocol::Launch launch;
     launch.attempt = {{JobId(7), StageId(stage), 0}, 0};
-    launch.fingerprint = 42;
+    launch.spec.fingerprint = 42;
     launch.stage_name = "the stage";
     return launch;
   }
@@ -140,7 +140,7 @@ TEST_F(WorkerTest, FetchesAJobsProgramRunsItsTasksAndForgetsIt) {
   EXPECT_EQ(ended(1).kind, TaskEnd::user_code);
   const auto jobs = directory_.path() / "worker" / "jobs";
   EXPECT_TRUE(std::filesystem::exists(jobs / "7"));
-  command(protocol::ReleaseJob{JobId(7)});
+  command(protocol::ReleaseJob{NodeId(1), JobId(7)});
   const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (std::filesystem::exists(jobs / "7") && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_FALSE(std::filesystem::exists(jobs / "7"));
@@ -158,7 +158,7 @@ TEST_F(WorkerTest, StartsAnotherExecutorAfterACrashAndShowsTheLog) {
 }
 
 TEST_F(WorkerTest, KillsWhatRunsAndWhatWaitsForItsProgram) {
-  command(setup(), launch(3), protocol::Kill{launch(3).attempt, "preempted"});
+  command(setup(), launch(3), protocol::KillTask{NodeId(1), launch(3).attempt, protocol::KillCause::preempted, "preempted"});
   const auto killed = ended(3);
   EXPECT_EQ(killed.kind, TaskEnd::killed);
   EXPECT_EQ(killed.message, "preempted");

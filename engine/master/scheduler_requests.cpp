@@ -1,62 +1,56 @@
-// The server's scheduler: configuring it while it runs, and what it says of pools and queues.
-#include <fmt/core.h>
+#include "engine/master/scheduler_requests.hpp"
 
-#include "engine/master/server_impl.hpp"
+#include <set>
+
+#include "engine/client/protocol.hpp"
 
 namespace weft::master {
 
-/// Reads the files it names, and tells the core. On an error everything stays as it was.
-Result<void> ServerImpl::configure(const std::string& spec) {
+Result<void> SchedulerRequests::configure(const std::string& spec) {
   SchedulerConfigured event{spec, {}, options_.speculation};
   WEFT_ASSIGN(event.files, scheduling::Catalogue::check(catalogue_, spec, options_.scheduler_timeout));
-  return apply(std::move(event));
+  return shell_.apply(std::move(event));
 }
 
-void ServerImpl::reload() {
-  reactor_->post([this] {
-    if (topology_) {
-      if (auto reloaded = topology_->reload()) {
-        log_.info("topology {} was reloaded", options_.topology);
-      } else {
-        log_.error("the old topology stays: {}", reloaded.error().to_string());
-      }
-    }
-    if (failed_) return;
-    const std::string spec = (*core_)->configuration().spec;
-    if (auto configured = configure(spec)) {
-      log_.info("scheduler {} was reloaded", spec);
-    } else if (!failed_) {
-      log_.error("the old configuration of the scheduler stays: {}", configured.error().to_string());
-    }
-  });
+std::optional<Result<rpc::Payload>> SchedulerRequests::answer(const rpc::Message& message) {
+  switch (message.type) {
+    case client::kListGroups:
+      return on_list_groups();
+    case client::kConfigureScheduler:
+      return on_configure(message);
+    case client::kShowScheduler:
+      return on_show();
+    default:
+      return std::nullopt;
+  }
 }
 
-Result<rpc::Payload> ServerImpl::on_configure(const rpc::Message& message) {
+Result<rpc::Payload> SchedulerRequests::on_configure(const rpc::Message& message) {
   WEFT_ASSIGN(client::SchedulerInfo wanted, client::decode<client::SchedulerInfo>(message));
-  if (wanted.spec.empty()) wanted.spec = (*core_)->configuration().spec;
+  if (wanted.spec.empty()) wanted.spec = shell_.core().configuration().spec;
   if (auto configured = configure(wanted.spec); !configured) {
     log_.warn("the old configuration of the scheduler stays: {}", configured.error().to_string());
     return fail(std::move(configured).error());
   }
   log_.info("scheduler {} is in force", wanted.spec);
-  return on_show_scheduler();
+  return on_show();
 }
 
-Result<rpc::Payload> ServerImpl::on_show_scheduler() {
-  const Core& core = **core_;
+Result<rpc::Payload> SchedulerRequests::on_show() const {
+  const Core& core = shell_.core();
   client::SchedulerInfo info;
   info.spec = core.configuration().spec;
   for (const auto& [name, text] : core.configuration().files) info.files.push_back(name);
   const schedulers::Registry& registry = catalogue_->registry();
   for (const std::string& name : registry.names()) info.known[name] = registry.description(name);
   info.trouble = core.scheduler_faults();
-  info.now = now();
+  info.now = shell_.now();
   return client::encode(info);
 }
 
 /// What the scheduler says of its groups; pools that it does not speak of, as the cluster sees them.
-Result<rpc::Payload> ServerImpl::on_list_groups() {
-  const Core& core = **core_;
+Result<rpc::Payload> SchedulerRequests::on_list_groups() const {
+  const Core& core = shell_.core();
   WEFT_ASSIGN(const auto groups, core.groups());
   client::GroupList list;
   std::vector<client::GroupInfo>& all = list.groups;
