@@ -113,11 +113,9 @@ class Namespace {
   std::vector<StorageCommand> take_commands();
   std::vector<Change> take_changes();
 
-  /// Everything durable as text, for tests: equal texts mean equal namespaces.
-  std::string describe() const;
-
  private:
   class Impl;
+  friend std::string describe(const Namespace& ns);  // tests/storage/namespace/describe.cpp
   std::unique_ptr<Impl> impl_;
 };
 

@@ -102,7 +102,7 @@ class Trial {
   }
   void restart() { world_.restart(); }
   const std::vector<std::string>& commands() const { return world_.commands; }
-  std::string describe() const { return world_.ns->describe(); }
+  std::string describe() const { return storage::describe(*world_.ns); }
 
  private:
   static NamespaceOptions options(std::uint64_t seed) {

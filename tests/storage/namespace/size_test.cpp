@@ -82,7 +82,7 @@ TEST(NamespaceSize, AFileTakesAKibibyteAtMost) {
         ns->locate("/directory-" + std::to_string(i / 10'000) + "/part-" + std::to_string(i % 10'000), 0, 1).value().chunks;
     for (const NodeId node : places[0].nodes) reports[node.value() - 1].second.push_back(places[0].info);
   }
-  const std::string described = ns->describe();
+  const std::string described = describe(*ns);
   ns.reset();
   store.reset();
   const double restart = seconds_of([&] {

@@ -50,7 +50,7 @@ class NamespaceStoreTest : public testing::Test {
     }
     std::unique_lock lock(mutex);
     all.wait(lock, [&] { return done == count; });
-    return ns.describe();
+    return describe(ns);
   }
 
   TempDir scratch = std::move(TempDir::create().value());
@@ -63,7 +63,7 @@ TEST_F(NamespaceStoreTest, KeepsWhatWasCommitted) {
   EXPECT_EQ(id.size(), 32u);
   Namespace ns;
   ASSERT_TRUE(store->load(ns, Time(0)));
-  EXPECT_EQ(ns.describe(), before);
+  EXPECT_EQ(describe(ns), before);
 }
 
 TEST_F(NamespaceStoreTest, TheClusterKeepsItsId) {
@@ -119,7 +119,7 @@ TEST_F(NamespaceStoreTest, EveryFlippedByteOfATableIsNoticedOrHarmless) {
     Namespace ns;
     const Result<void> loaded = store ? (*store)->load(ns, Time(0)) : Result<void>(fail(store.error()));
     if (loaded) {
-      EXPECT_EQ(ns.describe(), before) << "byte " << at;
+      EXPECT_EQ(describe(ns), before) << "byte " << at;
     } else {
       EXPECT_EQ(loaded.error().code(), Code::corrupt) << loaded.error().to_string();
     }

@@ -13,6 +13,8 @@
 
 namespace weft::storage {
 
+std::string describe(const Namespace& ns);  // describe.cpp
+
 using namespace std::chrono_literals;
 
 /// Fails with the error's text.
@@ -191,9 +193,9 @@ class World {
   /// A new master on the same records; workers come back one by one (join()).
   void restart() {
     keep();
-    const std::string before = ns->describe();
+    const std::string before = describe(*ns);
     ns = load();
-    EXPECT_EQ(ns->describe(), before);
+    EXPECT_EQ(describe(*ns), before);
     next_node_ = ns->next_node().value();
     for (auto& [name, worker] : workers) forget_registration(worker);
   }
