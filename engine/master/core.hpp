@@ -28,6 +28,7 @@ struct CoreOptions {
   std::uint64_t merge_bytes = 1u << 20;
   Time placement_wait = std::chrono::minutes(1);  // for tasks that no worker there is large enough for, once accepted
   Time decide_every{0};        // the scheduler is called at multiples of this only; 0: after each event that could allow a launch
+  bool keep_splits = true;     // of inputs, for launches; a shell that knows its tasks' input saves the memory
   bool on_heartbeats = false;  // with decide_every 0: only for the node a heartbeat came from (Hadoop 1), and for its own timers
   /// A stage may start when so much of each of its inputs is there; running tasks are told of further map outputs
   /// (ShuffleExtended). 1: when its inputs are complete. For shells whose tasks can wait for their inputs; real workers cannot.

@@ -16,6 +16,10 @@ namespace weft::simulator {
 class Replicas {
  public:
   bool empty() const { return ends_.empty(); }
+  void reserve(std::size_t tasks, std::size_t replicas) {
+    machines_.reserve(replicas);
+    ends_.reserve(tasks);
+  }
   /// Of the next task.
   void add(std::span<const std::uint32_t> machines) {
     machines_.insert(machines_.end(), machines.begin(), machines.end());

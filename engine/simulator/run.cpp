@@ -16,6 +16,7 @@ master::CoreOptions core_options(const ClusterModel& model) {
   master::CoreOptions options;
   options.heartbeat_timeout = Time(0);  // the simulator knows how long a silence takes to be noticed
   options.decide_every = model.step;
+  options.keep_splits = false;
   options.on_heartbeats = model.heartbeat > Time(0);
   options.heartbeat = model.heartbeat;
   options.slow_start = model.slow_start;

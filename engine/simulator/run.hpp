@@ -56,7 +56,7 @@ struct JobRun {
   const JobSpec* spec = nullptr;
   bool running = false;
   std::vector<StageRun> stages;
-  std::unique_ptr<Placement> placement;  // of what its tasks write
+  std::unique_ptr<Placement> placement;  // of what its tasks write, where that has several replicas
 };
 
 /// How far a reader is with the shuffles it reads.

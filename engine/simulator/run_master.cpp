@@ -96,15 +96,17 @@ void Run::arrive(std::size_t index) {
   job.spec = &workload_.jobs[index];
   job.running = true;
   const Random random(model_.seed * 0x9e3779b97f4a7c15ULL + index, 3);
-  job.placement = std::make_unique<Placement>(machines_, model_.storage, random);
+  auto placement = std::make_unique<Placement>(machines_, model_.storage, random);
   std::vector<StagePlan> plans =
-      lay_out(*job.spec, model_, machines_, *job.placement, Random(model_.seed * 0x9e3779b97f4a7c15ULL + index, 4));
+      lay_out(*job.spec, model_, machines_, *placement, Random(model_.seed * 0x9e3779b97f4a7c15ULL + index, 4));
+  if (model_.storage.output_replicas > 1) job.placement = std::move(placement);
   plan::PlanPart part = plan_of(*job.spec, plans, machines_);
   for (std::uint32_t i = 0; i < plans.size(); ++i) {
     StageRun& stage = job.stages.emplace_back();
     stage.spec = &job.spec->stages[i];
     stage.plan = std::move(plans[i]);
     stage.bytes_per_task = static_cast<double>(stage.spec->shuffle_bytes) / stage.spec->tasks;
+    stage.row.reserve(stage.plan.partitions);
     for (std::uint32_t p = 0; p < stage.plan.partitions; ++p) {
       const double weight = stage.plan.weights.empty() ? 1.0 / stage.plan.partitions : stage.plan.weights[p];
       const auto bytes = static_cast<std::uint64_t>(stage.bytes_per_task * weight + 0.5);

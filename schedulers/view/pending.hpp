@@ -1,4 +1,5 @@
-// The pending tasks of one stage, indexed by where their input lies. Every operation is O(log n) in the number of tasks.
+// The pending tasks of one stage, indexed by where their input lies. Every operation is O(log n) in the number of tasks. A task
+// costs about 20 bytes for each replica of its input, without an allocation of its own: a large cluster has millions.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,25 @@ constexpr int distance(Locality locality) { return static_cast<int>(locality) * 
 struct Pick {
   std::uint32_t task = 0;
   Locality locality = Locality::any;
+};
+
+/// The replicas of a stage's inputs by the place where they lie, a host or a rack, and which of them are of
+/// pending tasks. The places of the replicas are with who has the index, in the order of the tasks.
+template <class Place>
+class ReplicaIndex {
+ public:
+  using Places = std::span<const Place>;
+  ReplicaIndex() = default;
+  /// None is of a pending task yet.
+  explicit ReplicaIndex(Places places);
+
+  std::span<const std::uint32_t> at(Places places, Place place) const;  // ascending
+  std::optional<std::uint32_t> first_pending(Places places, Place place) const;
+  void set_pending(Places places, std::uint32_t replica, bool pending);
+
+ private:
+  std::vector<std::uint32_t> order_;  // replicas by place, then by number
+  IndexSet pending_;                  // positions in it
 };
 
 class PendingTasks {
@@ -55,20 +75,21 @@ class PendingTasks {
   const std::map<NodeId, std::set<std::uint32_t>>& avoiding() const { return avoiding_; }
 
  private:
-  struct HostIndex {
-    std::vector<std::uint32_t> tasks;  // all tasks with input there, ascending
-    IndexSet pending;                  // positions in `tasks`
-    std::optional<RackId> rack;
-  };
+  static constexpr RackId kNowhere{UINT32_MAX};
+  std::uint32_t task_of(std::uint32_t replica) const;
+  const ReplicaIndex<RackId>& by_rack() const;
   void update_places(std::uint32_t task, bool pending);
 
   IndexSet free_;  // pending, may run anywhere
   std::map<NodeId, std::set<std::uint32_t>> avoiding_;
   std::uint32_t constrained_ = 0;
-  std::vector<std::uint32_t> first_host_;  // of task i: hosts_[first_host_[i] .. first_host_[i + 1])
+  std::vector<std::uint32_t> first_host_;  // of task i: hosts_[first_host_[i] .. first_host_[i + 1]), its replicas
   std::vector<HostId> hosts_;
-  std::map<HostId, HostIndex> by_host_;
-  std::map<RackId, IndexSet> by_rack_;
+  std::vector<RackId> racks_;  // of these, or kNowhere
+  ReplicaIndex<HostId> by_host_;
+  // Made of racks_ when it is asked for, as hosts come to their racks one after the other.
+  mutable ReplicaIndex<RackId> by_rack_;
+  mutable bool racks_changed_ = false;
 };
 
 }  // namespace weft::schedulers

@@ -54,7 +54,7 @@ std::vector<std::uint64_t> ShuffleSizes::OnNode::feeders() const {
 }
 
 std::uint64_t ShuffleSizes::size(std::uint32_t map, std::uint32_t partition) const {
-  if (map >= maps_ || !rows_[map].sizes || partition >= rows_[map].sizes->size()) return 0;
+  if (!has(map) || partition >= rows_[map].sizes->size()) return 0;
   return unpack_size((*rows_[map].sizes)[partition]);
 }
 
@@ -63,7 +63,7 @@ std::uint64_t ShuffleSizes::partition_bytes(std::uint32_t partition) const {
 }
 
 std::optional<NodeId> ShuffleSizes::location(std::uint32_t map) const {
-  if (map >= maps_ || !rows_[map].sizes) return std::nullopt;
+  if (!has(map)) return std::nullopt;
   return rows_[map].node;
 }
 
@@ -75,6 +75,7 @@ std::uint64_t ShuffleSizes::node_bytes(NodeId node) const {
 void ShuffleSizes::add(std::uint32_t map, NodeId node, const std::vector<std::uint64_t>& sizes) {
   if (map >= maps_) return;
   remove(map);
+  rows_.resize(maps_);
   ++finished_;
   if (partition_bytes_.empty()) partition_bytes_.resize(partitions_);
   packed_.clear();
@@ -92,7 +93,7 @@ void ShuffleSizes::add(std::uint32_t map, NodeId node, const std::vector<std::ui
 }
 
 void ShuffleSizes::remove(std::uint32_t map) {
-  if (map >= maps_ || !rows_[map].sizes) return;
+  if (!has(map)) return;
   const Row row = std::exchange(rows_[map], {});
   --finished_;
   std::uint64_t sum = 0;
@@ -106,7 +107,7 @@ void ShuffleSizes::remove(std::uint32_t map) {
 }
 
 void ShuffleSizes::move(std::uint32_t map, NodeId node) {
-  if (map >= maps_ || !rows_[map].sizes) return;
+  if (!has(map)) return;
   std::uint64_t sum = 0;
   for (const std::uint16_t packed : *rows_[map].sizes) sum += unpack_size(packed);
   take(rows_[map], sum);

@@ -33,7 +33,7 @@ class ShuffleSizes {
   };
 
   ShuffleSizes() = default;
-  ShuffleSizes(std::uint32_t maps, std::uint32_t partitions) : maps_(maps), partitions_(partitions), rows_(maps) {}
+  ShuffleSizes(std::uint32_t maps, std::uint32_t partitions) : maps_(maps), partitions_(partitions) {}
 
   std::uint32_t maps() const { return maps_; }
   std::uint32_t partitions() const { return partitions_; }
@@ -66,7 +66,8 @@ class ShuffleSizes {
 
   std::uint32_t maps_ = 0, partitions_ = 0, finished_ = 0;
   std::uint64_t total_ = 0;
-  std::vector<Row> rows_;
+  bool has(std::uint32_t map) const { return map < rows_.size() && rows_[map].sizes != nullptr; }
+  std::vector<Row> rows_;  // by map; none before the first has an output
   std::vector<std::uint64_t> partition_bytes_;
   std::map<NodeId, OnNode> by_node_;
   Sizes latest_;

@@ -111,13 +111,13 @@ void Core::Impl::add_stage(JobRecord& job, plan::Stage stage) {
           of_task.push_back(context_.view.intern_host(host));
       }
     }
+    if (!context_.options.keep_splits) std::vector<storage::SplitGroup>().swap(branch.splits);
   }
   StageRecord& record = job.stages[stage.id];
   record.inputs = info.parents;
   record.info = &context_.view.add_stage(*job.info, std::move(info), tasks, hosts);
   for (std::uint32_t i = 0; i < tasks; ++i) record.info->tasks[i].input_bytes = bytes[i];
   record.counted.resize(tasks);
-  if (stage.output == plan::OutputKind::result) record.results.resize(tasks);
   if (tasks > 0) job.open.insert(stage.id);
   for (StageId input : record.inputs) {  // read after all
     job.stages.at(input).released = false;
@@ -139,6 +139,7 @@ void Core::Impl::finish_actions(JobRecord& job) {
     ActionFinished finished{job.spec.job, action->first, {}};
     for (StageId id : targets) {
       StageRecord& stage = job.stages.at(id);
+      stage.results.resize(stage.info->tasks.size());
       finished.results.push_back(std::move(stage.results));
       stage.results.clear();
       stage.action.reset();

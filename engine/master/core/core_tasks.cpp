@@ -110,6 +110,7 @@ void Core::Impl::store_result(const TaskRef& task, Buffer result) {
         Error(Code::resource_exhausted,
               fmt::format("{}: its results exceed {} bytes; write them to files, or ask for fewer", task.stage->title(), most)));
   }
+  task.stage->results.resize(task.stage->info->tasks.size());  // at the first
   task.stage->results[task.index] = std::move(result);
 }
 

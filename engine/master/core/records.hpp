@@ -33,14 +33,14 @@ struct StageRecord {
   bool shaped = false;             // it was ready once: its number of tasks stays
   bool dropped = false;            // complete, but its segments were given up; recomputed when lineage asks for it
   SkewSplits splits;               // by task; those of additional tasks come after the plan's
-  std::vector<Buffer> results;
-  std::vector<bool> counted;                         // tasks whose counters are in the job's already (a recomputed map counts once)
-  std::uint64_t input_bytes = 0, shuffle_bytes = 0;  // of the counted tasks
-  LocationTable locations;                           // of its outputs
-  StageReplicas replicas;                            // of its outputs
-  StagePrefetch prefetch;                            // of its outputs
-  std::vector<StageId> placed_by;                    // inputs by whose sizes its tasks were given nodes, in that order
-  std::map<NodeId, std::uint32_t> fetch_failures;    // of outputs on a node
+  std::vector<Buffer> results;     // by task, once there is one
+  std::vector<bool> counted;       // tasks whose counters are in the job's already (a recomputed map counts once)
+  std::uint64_t input_bytes = 0, shuffle_bytes = 0;    // of the counted tasks
+  LocationTable locations;                             // of its outputs
+  StageReplicas replicas;                              // of its outputs
+  StagePrefetch prefetch;                              // of its outputs
+  std::vector<StageId> placed_by;                      // inputs by whose sizes its tasks were given nodes, in that order
+  std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
   std::uint32_t speculative = 0, speculative_won = 0;  // speculative attempts launched, and those that finished first
 
   std::string title() const;

@@ -79,11 +79,7 @@ void Shuffles::shape(const JobRecord& job, StageRecord& stage) {
 void Shuffles::set_task_count(StageRecord& stage, std::uint32_t tasks) {
   context_.view.set_task_count(*stage.info, tasks);
   stage.counted.resize(tasks);
-  if (stage.plan.output == plan::OutputKind::result) {
-    stage.results.resize(tasks);
-  } else {
-    stage.info->output = ShuffleSizes(tasks, stage.plan.partitions);
-  }
+  if (stage.plan.output != plan::OutputKind::result) stage.info->output = ShuffleSizes(tasks, stage.plan.partitions);
 }
 
 void Shuffles::complete(JobRecord& job, StageRecord& stage) {
