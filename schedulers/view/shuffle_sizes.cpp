@@ -54,8 +54,8 @@ std::vector<std::uint64_t> ShuffleSizes::OnNode::feeders() const {
 }
 
 std::uint64_t ShuffleSizes::size(std::uint32_t map, std::uint32_t partition) const {
-  if (!has(map) || partition >= rows_[map].sizes->size()) return 0;
-  return unpack_size((*rows_[map].sizes)[partition]);
+  if (!has(map) || partition >= sizes_of(rows_[map])->size()) return 0;
+  return unpack_size((*sizes_of(rows_[map]))[partition]);
 }
 
 std::uint64_t ShuffleSizes::partition_bytes(std::uint32_t partition) const {
@@ -86,8 +86,9 @@ void ShuffleSizes::add(std::uint32_t map, NodeId node, const std::vector<std::ui
     partition_bytes_[i] += bytes;
     sum += bytes;
   }
-  if (!latest_ || *latest_ != packed_) latest_ = std::make_shared<const std::vector<std::uint16_t>>(packed_);
-  rows_[map] = {latest_, node};
+  if (written_.empty() || *written_.back() != packed_)
+    written_.push_back(std::make_shared<const std::vector<std::uint16_t>>(packed_));
+  rows_[map] = {static_cast<std::uint32_t>(written_.size()), node};
   put(rows_[map], sum);
   total_ += sum;
 }
@@ -97,8 +98,8 @@ void ShuffleSizes::remove(std::uint32_t map) {
   const Row row = std::exchange(rows_[map], {});
   --finished_;
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < row.sizes->size(); ++i) {
-    const std::uint64_t bytes = unpack_size((*row.sizes)[i]);
+  for (std::size_t i = 0; i < sizes_of(row)->size(); ++i) {
+    const std::uint64_t bytes = unpack_size((*sizes_of(row))[i]);
     partition_bytes_[i] -= bytes;
     sum += bytes;
   }
@@ -109,7 +110,7 @@ void ShuffleSizes::remove(std::uint32_t map) {
 void ShuffleSizes::move(std::uint32_t map, NodeId node) {
   if (!has(map)) return;
   std::uint64_t sum = 0;
-  for (const std::uint16_t packed : *rows_[map].sizes) sum += unpack_size(packed);
+  for (const std::uint16_t packed : *sizes_of(rows_[map])) sum += unpack_size(packed);
   take(rows_[map], sum);
   rows_[map].node = node;
   put(rows_[map], sum);
@@ -117,7 +118,7 @@ void ShuffleSizes::move(std::uint32_t map, NodeId node) {
 
 void ShuffleSizes::put(const Row& row, std::uint64_t bytes) {
   OnNode& there = by_node_[row.node];
-  if (there.maps_.empty() || there.maps_.back().first != row.sizes) there.maps_.emplace_back(row.sizes, 0);
+  if (there.maps_.empty() || there.maps_.back().first != sizes_of(row)) there.maps_.emplace_back(sizes_of(row), 0);
   ++there.maps_.back().second;
   there.total_ += bytes;
 }
@@ -128,7 +129,7 @@ void ShuffleSizes::take(const Row& row, std::uint64_t bytes) {
   OnNode& there = place->second;
   there.total_ -= bytes;
   const auto found =
-      std::find_if(there.maps_.begin(), there.maps_.end(), [&row](const auto& entry) { return entry.first == row.sizes; });
+      std::find_if(there.maps_.begin(), there.maps_.end(), [&](const auto& entry) { return entry.first == sizes_of(row); });
   if (--found->second == 0) there.maps_.erase(found);
 }
 

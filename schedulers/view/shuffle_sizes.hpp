@@ -57,20 +57,21 @@ class ShuffleSizes {
 
  private:
   struct Row {
-    Sizes sizes;  // null: no output
+    std::uint32_t sizes = 0;  // position in written_ plus 1; 0: no output
     NodeId node;
   };
+  const Sizes& sizes_of(const Row& row) const { return written_[row.sizes - 1]; }
   /// Among what its node has.
   void put(const Row& row, std::uint64_t bytes);
   void take(const Row& row, std::uint64_t bytes);
 
   std::uint32_t maps_ = 0, partitions_ = 0, finished_ = 0;
   std::uint64_t total_ = 0;
-  bool has(std::uint32_t map) const { return map < rows_.size() && rows_[map].sizes != nullptr; }
+  bool has(std::uint32_t map) const { return map < rows_.size() && rows_[map].sizes != 0; }
   std::vector<Row> rows_;  // by map; none before the first has an output
   std::vector<std::uint64_t> partition_bytes_;
   std::map<NodeId, OnNode> by_node_;
-  Sizes latest_;
+  std::vector<Sizes> written_;         // by maps; of those that wrote the same one after the other, once
   std::vector<std::uint16_t> packed_;  // scratch
 };
 

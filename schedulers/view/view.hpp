@@ -57,6 +57,31 @@ struct RackInfo {
 
 enum class TaskState : std::uint8_t { blocked = 0, pending = 1, running = 2, finished = 3 };
 
+/// A node or none, as std::optional<NodeId> in half of its memory.
+class MaybeNode {
+ public:
+  MaybeNode() = default;
+  MaybeNode(std::nullopt_t) {}
+  MaybeNode(NodeId node) : node_(node) {}
+  MaybeNode(std::optional<NodeId> node) : node_(node.value_or(kNone)) {}
+  operator std::optional<NodeId>() const { return has_value() ? std::optional(node_) : std::nullopt; }
+
+  bool has_value() const { return node_ != kNone; }
+  explicit operator bool() const { return has_value(); }
+  NodeId operator*() const { return node_; }
+  const NodeId* operator->() const { return &node_; }
+  void reset() { node_ = kNone; }
+  friend bool operator==(MaybeNode a, MaybeNode b) { return a.node_ == b.node_; }
+  friend bool operator==(MaybeNode a, NodeId b) { return a.node_ == b; }
+  friend bool operator==(MaybeNode a, std::nullopt_t) { return !a.has_value(); }
+  friend bool operator==(MaybeNode a, const std::optional<NodeId>& b) { return a == MaybeNode(b); }
+  friend bool operator==(const std::optional<NodeId>& a, MaybeNode b) { return MaybeNode(a) == b; }
+
+ private:
+  static constexpr NodeId kNone{UINT32_MAX};
+  NodeId node_ = kNone;
+};
+
 /// One task; kept small, there may be millions.
 struct TaskInfo {
   TaskState state = TaskState::blocked;
@@ -65,8 +90,8 @@ struct TaskInfo {
   std::uint16_t later_attempts = 0;  // started after the running or winning one: speculative attempts
   std::uint32_t attempts = 0;        // started so far
   NodeId node;                       // of the running or winning attempt
-  std::optional<NodeId> avoid;       // where it failed last; must not go there while another node could take it
-  std::optional<NodeId> preplaced;   // SCache: where its input is being prefetched to
+  MaybeNode avoid;                   // where it failed last; must not go there while another node could take it
+  MaybeNode preplaced;               // SCache: where its input is being prefetched to
   Time launched{0}, ended{0};        // of that attempt: elapsed, remaining, newest first
   std::uint64_t input_bytes = 0;     // of the splits when pending (by length), as measured when finished
 
