@@ -69,6 +69,15 @@ Result<void> validate(const FaultModel& faults, std::uint32_t nodes) {
   return {};
 }
 
+Result<void> validate(const char* what, const std::vector<Availability>& steps) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i > 0 && steps[i].from < steps[i - 1].from)
+      return fail(Code::invalid_argument, fmt::format("the steps of {} must ascend in time", what));
+    WEFT_TRY(in_range("the part of a node that is available", steps[i].part, 0, 1));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::uint32_t ClusterModel::node_count() const {
@@ -126,10 +135,10 @@ Result<void> validate(const ClusterModel& model) {
   for (double spread : {error.duration_spread, error.demand_spread}) WEFT_TRY(in_range("the spread of estimates", spread, 0, 1));
   WEFT_TRY(in_range("the bias of estimated durations", error.duration_bias, error.duration_spread - 1 + 1e-6, 100));
   WEFT_TRY(in_range("the bias of estimated demands", error.demand_bias, error.demand_spread - 1 + 1e-6, 100));
-  const auto later = [](const Availability& a, const Availability& b) { return a.from < b.from; };
-  if (!std::is_sorted(model.availability.begin(), model.availability.end(), later)) {
-    return fail(Code::invalid_argument, "the steps of availability must ascend in time");
-  }
+  WEFT_TRY(validate("availability", model.availability));
+  WEFT_TRY(validate("the forecast", model.forecast.steps));
+  WEFT_TRY(in_range("the spread of the forecast", model.forecast.spread, 0, 1));
+  WEFT_TRY(in_range("the bias of the forecast", model.forecast.bias, -1, 100));
   WEFT_TRY(not_negative("the heartbeat interval", model.heartbeat));
   WEFT_TRY(not_negative("the step", model.step));
   WEFT_TRY(in_range("the slow start", model.slow_start, 0, 1));

@@ -101,10 +101,21 @@ struct EstimateError {
   double demand_bias = 0, demand_spread = 0;
 };
 
-/// From `from` on only the first `nodes` nodes take tasks (those running end undisturbed). Schedulers are told beforehand.
+/// From `from` on the first `nodes` nodes have this part of their capacity for tasks, and the others nothing. Running tasks end
+/// undisturbed.
 struct Availability {
   Time from{0};
-  std::uint32_t nodes = 0;
+  std::uint32_t nodes = UINT32_MAX;
+  double part = 1;
+
+  double part_of(std::uint32_t node) const { return node < nodes ? part : 0; }
+};
+
+/// What schedulers are told beforehand of the availability (NodeInfo::forecast): each part times 1 + bias + uniform(-spread,
+/// spread), drawn for each step, but never more than all.
+struct ForecastModel {
+  std::vector<Availability> steps;  // ascending; empty: the availability itself
+  double bias = 0, spread = 0;
 };
 
 struct ClusterModel {
@@ -117,6 +128,7 @@ struct ClusterModel {
   FaultModel faults;
   EstimateError estimates;
   std::vector<Availability> availability;  // ascending; empty: all, always
+  ForecastModel forecast;
 
   Time heartbeat{0};      // nodes report ends and are given tasks at their heartbeats only; 0: at once
   Time step{0};           // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once

@@ -22,7 +22,7 @@ struct Machine {
   NodeId id;                            // of its present registration
   bool alive = false;                   // in the world
   bool known = false;                   // to the master
-  bool available = true;                // by ClusterModel::availability
+  double available = 1;                 // part of its capacity, by ClusterModel::availability
   std::vector<std::uint32_t> attempts;  // slots of what runs there
   // Heartbeats.
   Time phase{0}, last_beat{-1};

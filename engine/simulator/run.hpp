@@ -216,6 +216,7 @@ class Run final : ShuffleService::World {
   void repair(std::uint32_t machine);
   void next_death();
   void set_availability(std::size_t step);
+  std::optional<std::string> never_fits(const JobRun& job) const;
   std::vector<schedulers::CapacityStep> forecast(std::uint32_t machine) const;
   schedulers::Resources capacity_of(std::uint32_t machine) const;
   void update_capacity();

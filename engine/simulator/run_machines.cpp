@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/simulator/run.hpp"
 
 namespace weft::simulator {
@@ -13,16 +15,44 @@ bool nearly(double rate, double as) { return std::abs(rate - as) <= 1e-3 * as; }
 }  // namespace
 
 schedulers::Resources Run::capacity_of(std::uint32_t index) const {
-  return machines_[index].available ? machines_[index].group->capacity : schedulers::Resources();
+  const Machine& machine = machines_[index];
+  return machine.available == 1 ? machine.group->capacity : machine.group->capacity * machine.available;
 }
 
 std::vector<schedulers::CapacityStep> Run::forecast(std::uint32_t index) const {
   std::vector<schedulers::CapacityStep> steps;
-  for (const Availability& step : model_.availability) {
-    const schedulers::Resources available = index < step.nodes ? machines_[index].group->capacity : schedulers::Resources();
+  const ForecastModel& told = model_.forecast;
+  Random errors(model_.seed, 5);  // the same for all nodes
+  for (const Availability& step : told.steps.empty() ? model_.availability : told.steps) {
+    const double error = 1 + told.bias + told.spread * (2 * errors.uniform() - 1);
+    const schedulers::Resources available = machines_[index].group->capacity * std::clamp(step.part_of(index) * error, 0.0, 1.0);
     if (steps.empty() || steps.back().available != available) steps.push_back({step.from, available});
   }
   return steps;
+}
+
+/// Why some task of the job has no place for as long as the cluster's availability says, if so; that of nodes with all they have is
+/// the master's business.
+std::optional<std::string> Run::never_fits(const JobRun& job) const {
+  const std::vector<Availability>& steps = model_.availability;
+  if (steps.empty() || steps.front().from > now_) return std::nullopt;
+  for (const StageRun& stage : job.stages) {
+    std::uint32_t first = 0;  // of the group
+    bool whole = false, fits = false;
+    for (const NodeGroup& group : model_.groups) {
+      double most = 0;
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (i + 1 == steps.size() || steps[i + 1].from > now_) most = std::max(most, steps[i].part_of(first));
+      }
+      whole = whole || schedulers::fits(stage.plan.demand, {}, group.capacity);
+      fits = fits || (most > 0 && schedulers::fits(stage.plan.demand, {}, group.capacity * most));
+      first += group.count;
+    }
+    if (whole && !fits)
+      return fmt::format("stage {}: from {:.0f} s on no node has so much available for a task: {}", stage.spec->name,
+                         std::chrono::duration<double>(now_).count(), schedulers::to_string(stage.plan.demand));
+  }
+  return std::nullopt;
 }
 
 void Run::update_capacity() {
@@ -55,9 +85,9 @@ void Run::join(std::uint32_t index) {
     event.prefetch_bytes = service_->prefetch_bytes();
   }
   apply(std::move(event));
-  if (!machine.available) {
+  if (machine.available < 1) {
     master::WorkerHeartbeat heartbeat{machine.id};
-    heartbeat.capacity = schedulers::Resources();
+    heartbeat.capacity = capacity_of(index);
     apply(std::move(heartbeat));
   }
   wake(index);
@@ -133,11 +163,11 @@ void Run::repair(std::uint32_t index) {
 }
 
 void Run::set_availability(std::size_t step) {
-  const std::uint32_t nodes = model_.availability[step].nodes;
   for (std::uint32_t i = 0; i < machines_.count(); ++i) {
     Machine& machine = machines_[i];
-    if (machine.available == (i < nodes)) continue;
-    machine.available = i < nodes;
+    const double part = model_.availability[step].part_of(i);
+    if (machine.available == part) continue;
+    machine.available = part;
     if (!machine.alive) continue;
     master::WorkerHeartbeat heartbeat{machine.id};
     heartbeat.capacity = capacity_of(i);

@@ -117,6 +117,7 @@ void Run::arrive(std::size_t index) {
   }
   accounts_.job_arrived(index, accounts_.job(index).tasks);
   last_progress_ = now_;
+  if (auto why = never_fits(job)) return job_over(index, Outcome::refused, std::move(*why));
   const JobId id(index + 1);
   master::JobSubmitted submitted = submission(*job.spec, id);
   if (submitted.shuffle_replicas == 0) submitted.shuffle_replicas = model_.shuffle_replicas;

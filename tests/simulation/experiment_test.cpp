@@ -50,6 +50,34 @@ std::string build_error(const std::vector<std::string>& settings) {
   return model ? "" : model.error().to_string();
 }
 
+TEST(ClusterOptions, AvailabilityAndForecastAreFiles) {
+  const TempDir directory = TempDir::create().value();
+  const std::string path = directory.path() / "f.csv";
+  const auto written = [&](const std::string& text) {
+    EXPECT_TRUE(write_file(path, text).has_value());
+    return path;
+  };
+  const auto model = built({"availability_file=" + written("# a day\nfrom,part,nodes\n0,1\n 6h , 0.5 , 80\n\n18h,0.25,\n"),
+                            "forecast.file=" + path, "forecast.spread=0.1"});
+  ASSERT_TRUE(model.has_value()) << model.error().to_string();
+  ASSERT_EQ(model->availability.size(), 3u);
+  EXPECT_EQ(model->availability[1].from, 6h);
+  EXPECT_EQ(model->availability[1].part_of(79), 0.5);
+  EXPECT_EQ(model->availability[1].part_of(80), 0);
+  EXPECT_EQ(model->availability[2].part_of(99), 0.25);
+  EXPECT_EQ(model->forecast.steps.size(), 3u);
+  EXPECT_EQ(model->forecast.spread, 0.1);
+  const auto error = [&](const std::string& text) { return build_error({"availability_file=" + written(text)}); };
+  EXPECT_THAT(error("0,1\n5\n"), HasSubstr("f.csv:2: 'from,part' or 'from,part,nodes' was expected"));
+  EXPECT_THAT(error("0,1.5\n"), HasSubstr("f.csv:1: part must be a number from 0 to 1, not '1.5'"));
+  EXPECT_THAT(error("0,1,x\n"), HasSubstr("f.csv:1: nodes must be a whole number"));
+  EXPECT_THAT(error("2h,1\n1h,1\n"), HasSubstr("f.csv:2: the times must ascend"));
+  EXPECT_THAT(error("soon,1\n"), HasSubstr("f.csv:1: from: "));
+  EXPECT_THAT(error("\n"), HasSubstr("f.csv: no steps"));
+  EXPECT_THAT(build_error({"availability_file=" + path, "availability=from=0s"}), HasSubstr("give either"));
+  EXPECT_THAT(build_error({"availability=from=0s,part=2"}), HasSubstr("available is 2; it must be from 0 to 1"));
+}
+
 TEST(ClusterOptions, MakeNodesOfSeveralKinds) {
   ClusterOptions options;
   Config config;
@@ -60,7 +88,7 @@ cores = 2
 racks = 6
 memory = "4GiB"
 groups = ["count=6,cores=4,speed=2.5,attributes=(accelerator=gpu,zone=a)"]
-availability = ["from=0s,nodes=60", "from=1h,nodes=30"]
+availability = ["from=0s,part=0.75", "from=1h,nodes=30"]
 [network]
 flows = true
 nic = "125MB"
@@ -84,6 +112,9 @@ nodes = ["at=10s,node=3,silent=true,repair=1min"]
   ASSERT_EQ(model->faults.nodes.size(), 1u);
   EXPECT_EQ(model->faults.nodes[0].repair, 1min);
   EXPECT_EQ(model->availability[1].nodes, 30u);
+  EXPECT_EQ(model->availability[0].part_of(59), 0.75) << "of all nodes";
+  EXPECT_EQ(model->availability[1].part_of(29), 1);
+  EXPECT_EQ(model->availability[1].part_of(30), 0);
   EXPECT_THAT(describe(*model), HasSubstr("in 6 racks"));
 }
 

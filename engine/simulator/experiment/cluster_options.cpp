@@ -7,6 +7,7 @@
 
 #include "base/attributes.hpp"
 #include "base/text.hpp"
+#include "engine/simulator/experiment/availability_file.hpp"
 #include "engine/simulator/workloads/settings.hpp"
 
 namespace weft::simulator::experiment {
@@ -75,8 +76,11 @@ Result<Availability> read_availability(std::string_view text) {
   Availability step;
   Config config;
   config.duration("from", step.from, "When");
-  config.integer("nodes", step.nodes, "How many", 0, kMostNodes);
+  std::uint32_t nodes = kMostNodes;
+  config.integer("nodes", nodes, "How many", 0, kMostNodes);
+  config.real("part", step.part, "Of each of them");
   WEFT_TRY(read("availability", text, config));
+  step.nodes = nodes;
   return step;
 }
 
@@ -132,7 +136,12 @@ void ClusterOptions::declare(Config& config) {
   config.size("network_out", network_out, "The same");
   config.real("speed", speed, "Work takes its time divided by this");
   config.list("groups", groups, "Further nodes: \"count=6,speed=25,attributes=(gpu=1)\", other keys as above");
-  config.list("availability", availability, "\"from=1h,nodes=80\": the first 80 nodes take tasks from then on");
+  config.list("availability", availability,
+              "\"from=1h,nodes=80,part=0.5\": half of each of the first 80 nodes is for tasks from then on");
+  config.text("availability_file", availability_file, "Instead: a CSV file of from,part[,nodes]");
+  config.text("forecast.file", forecast_file, "What schedulers are told of the availability, in the same form; else the truth");
+  config.real("forecast.bias", model.forecast.bias, "They are told 1 + bias +- spread times that");
+  config.real("forecast.spread", model.forecast.spread, "");
   config.duration("heartbeat", model.heartbeat, "Nodes report and get tasks this often; 0: at once");
   config.duration("step", model.step, "The scheduler decides at multiples of this; 0: at once");
   config.real("slow_start", model.slow_start, "Part of the maps that end before reduces start");
@@ -215,6 +224,14 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
   for (const std::string& text : node_faults) {
     WEFT_ASSIGN(const NodeFault fault, read_fault(text));
     result.faults.nodes.push_back(fault);
+  }
+  if (!availability.empty() && !availability_file.empty())
+    return fail(Code::invalid_argument, "give either availability or availability_file");
+  if (!availability_file.empty()) {
+    WEFT_ASSIGN(result.availability, read_availability_file(availability_file));
+  }
+  if (!forecast_file.empty()) {
+    WEFT_ASSIGN(result.forecast.steps, read_availability_file(forecast_file));
   }
   for (const std::string& text : availability) {
     WEFT_ASSIGN(const Availability step, read_availability(text));

@@ -145,6 +145,20 @@ std::vector<Result<RunResult>> run_each(const Options& options, const std::share
   return all;
 }
 
+/// Resources that tasks ask for and no node accounts for: those demands limit nothing.
+std::string unaccounted_demands(const Setting& setting) {
+  std::vector<std::string> names;
+  for (const auto& kind : schedulers::kResourceKinds) {
+    const auto asks = [&kind](const StageSpec& stage) { return stage.demand.*kind.amount > 0; };
+    const bool asked =
+        std::ranges::any_of(setting.workload.jobs, [&](const JobSpec& job) { return std::ranges::any_of(job.stages, asks); });
+    const bool known = std::ranges::any_of(setting.model.groups,
+                                           [&kind](const NodeGroup& group) { return schedulers::accounted(kind, group.capacity); });
+    if (asked && !known) names.emplace_back(kind.name);
+  }
+  return join(names, ", ");
+}
+
 void add_facts(const Options& options, const Setting& setting, Comparison& comparison) {
   const auto figures = workloads::figures_of(setting.workload);
   auto& facts = comparison.facts;
@@ -157,6 +171,8 @@ void add_facts(const Options& options, const Setting& setting, Comparison& compa
   if (options.resize.arrival_scale != 1) facts.emplace_back("arrival scale", fmt::format("{}", options.resize.arrival_scale));
   facts.emplace_back("seeds", options.seeds == 1 ? fmt::format("{}", options.seed)
                                                  : fmt::format("{} to {}", options.seed, options.seed + options.seeds - 1));
+  if (const std::string names = unaccounted_demands(setting); !names.empty())
+    facts.emplace_back("not accounted for", names + ": tasks ask for it, but no node says how much it has, so it limits nothing");
   if (!setting.workload.notes.empty()) facts.emplace_back("notes", join(setting.workload.notes, "; "));
 }
 
