@@ -171,7 +171,8 @@ std::vector<Case> cases() {
     all.push_back(
         {std::string("million-10000-nodes-") + policy, small, policy, [] { return large(10'000); }, 1, 0, false, 25, 250});
     // All of them live at the same time.
-    all.push_back({std::string("live-million-10000-nodes-") + policy, small, policy, [] { return large(10'000); }, 1, 0, true, 25, 250});
+    all.push_back(
+        {std::string("live-million-10000-nodes-") + policy, small, policy, [] { return large(10'000); }, 1, 0, true, 25, 250});
   }
   return all;
 }
