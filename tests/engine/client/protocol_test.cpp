@@ -232,7 +232,8 @@ TEST(ClientProtocol, ValuesWithoutANameAreRefused) {
   EXPECT_NE(read.error().to_string().find("list of jobs"), std::string::npos) << read.error().to_string();
 }
 
-/// Length and CRC32C of messages with every text and list filled, as weft 0.1 encoded them. They differ when a field has moved.
+/// Length and CRC32C of messages with every text and list filled. A field that is added to the end of a struct may change them;
+/// a field that has moved does, and must not.
 TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
   PollReply reply;
   reply.status = status();
