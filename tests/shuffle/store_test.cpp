@@ -371,7 +371,7 @@ TEST_F(StoreTest, TriesTheDiskAgainOnceThereIsRoom) {
     std::uint32_t map = 0;
     wait_until([&] { return !store->put(key(1, 0, map++), make_segment(std::string(200'000, 'x'))); });
     ASSERT_EQ(::mount("tmpfs", place.c_str(), "tmpfs", MS_REMOUNT, "size=64m"), 0);
-    ASSERT_TRUE(store->put(key(1, 0, 1000), make_segment("small")));
+    ASSERT_TRUE(store->put(key(1, 0, 1000), make_segment("on disk", SegmentWriter::on_disk(place, 2))));
     wait_until([&] { return store->stats().memory_bytes <= 1u << 20; });
     EXPECT_GT(store->stats().evicted_bytes, 0u);
   }
@@ -394,7 +394,7 @@ TEST_F(StoreTest, WhatIsReleasedWhileItIsMovedLeavesNothingAndWhatReplacesItStay
       });
     };
     const std::string filler(20'000, 'f');
-    for (std::uint32_t round = 0; round < 20; ++round) {
+    for (std::uint32_t round = 0; round < 8; ++round) {
       for (std::uint32_t map = 0; map < 170; ++map) put(map, "old" + filler);
       for (std::uint32_t map = 169; map >= 130; --map) {
         store->release(key(1, 0, map));
