@@ -158,11 +158,11 @@ Findings offline(const Context& context) {
        {"CB-4: the same, Tetris", "0.74", e[6], Unit::number, {}},
        {"CB-4: the same, shortest first", "0.64", e[7], Unit::number, {}}},
       {},
-      "Where 250 queries are there at once, most windows have only few of them at work: the index is compared on one machine "
-      "(CB-4)."};
+      "[simulator.md](simulator.md#jains-index-of-fair-shares) tells which index it is, and how it depends on the workload: it is "
+      "compared in "
+      "CB-4."};
 }
 
-/// docs/simulator.md tells which index it is.
 Findings fair_shares(const Context& context) {
   const std::string file = "queries_tpcds_FB_distr_new.txt";
   const auto path = context.trace(file);

@@ -59,6 +59,24 @@ std::string not_claimed() {
          "CB-2 to CB-5, CB-6 to CB-15, CB-17), and the Adaptive, RAS and Reverse-Adaptive schedulers (AD, RA, RV).";
 }
 
+Tally tally(const std::vector<Done>& all) {
+  Tally tally;
+  for (const Done& done : all) {
+    tally.missing += done.findings.missing.empty() ? 0 : 1;
+    for (const Figure& figure : done.findings.figures) {
+      ++tally.figures;
+      if (figure.in_band()) continue;
+      ++(figure.good() ? tally.outside : tally.missed);
+    }
+  }
+  return tally;
+}
+
+std::string Tally::text() const {
+  return fmt::format("{} figures, {} outside their bands for a known reason, {} missed; {} experiments not measured", figures,
+                     outside, missed, missing);
+}
+
 std::string verdict(const Figure& figure) {
   if (figure.band.low < -kNone && figure.band.high > kNone) return "for information";
   if (figure.in_band()) return "in band";

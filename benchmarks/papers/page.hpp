@@ -13,6 +13,15 @@ struct Done {
   Findings findings;
 };
 
+struct Tally {
+  std::size_t figures = 0, outside = 0, missed = 0, missing = 0;  // outside: for a known reason; missing: experiments
+
+  std::string text() const;
+  /// Of the program: 1 when a figure misses its band and nobody knows why.
+  int exit_status() const { return missed == 0 ? 0 : 1; }
+};
+Tally tally(const std::vector<Done>& all);
+
 /// "in band", "outside, because …", "MISSED".
 std::string verdict(const Figure& figure);
 /// "12.3 % ± 0.4", "−5.0 %".

@@ -64,22 +64,19 @@ int main(int argc, char** argv) {
   app.add_option("--programs", context.programs, "Directory of weft and the job programs (default: that of this program)")
       ->check(CLI::ExistingDirectory);
   app.add_option("--write", directory, "Write papers.md and papers/*.svg to this directory")->check(CLI::ExistingDirectory);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   if (context.programs.empty()) context.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const std::vector<Experiment> experiments = all_experiments();
   std::vector<Done> all;
-  std::size_t figures = 0, outside = 0, missed = 0, missing = 0;
   for (const Experiment& one : experiments) {
     if (!wanted(one.id, only)) continue;
     Done& done = all.emplace_back(Done{&one, one.measure(context)});
     std::fputs(lines(done, context.quick).c_str(), stdout);
     std::fflush(stdout);
-    missing += done.findings.missing.empty() ? 0 : 1;
-    for (const Figure& figure : done.findings.figures) {
-      ++figures;
-      outside += figure.in_band() ? 0 : 1;
-      missed += figure.good() ? 0 : 1;
-    }
   }
   if (all.empty()) {
     std::fprintf(stderr, "papers: no experiment has the id or prefix %s; --only takes one of:", only.front().c_str());
@@ -87,8 +84,8 @@ int main(int argc, char** argv) {
     std::fputs("\n", stderr);
     return 2;
   }
-  std::printf("%zu figures, %zu outside their bands for a known reason, %zu missed; %zu experiments not measured\n%s\n", figures,
-              outside - missed, missed, missing, not_claimed().c_str());
+  const Tally sum = tally(all);
+  std::printf("%s\n%s\n", sum.text().c_str(), not_claimed().c_str());
   if (!directory.empty()) write(all, context, directory);
-  return missed == 0 ? 0 : 1;
+  return sum.exit_status();
 }

@@ -26,6 +26,17 @@ TEST(Papers, AFigureIsInItsBandOrSaysWhyNot) {
   EXPECT_TRUE(figure(0.4, {0.5, 0.6}, "of noise").good());
 }
 
+TEST(Papers, OnlyAMissWithoutAReasonFails) {
+  const auto of = [](std::vector<Figure> figures, std::string missing = "") {
+    return std::vector<Done>{{nullptr, {std::move(figures), {}, "", std::move(missing)}}};
+  };
+  EXPECT_EQ(tally(of({figure(0.5, {0.5, 0.6}), figure(0.4, {0.5, 0.6}, "of noise")})).exit_status(), 0);
+  EXPECT_EQ(tally(of({}, "no trace")).exit_status(), 0);
+  const Tally bad = tally(of({figure(0.5, {0.5, 0.6}), figure(0.4, {0.5, 0.6}, "of noise"), figure(0.7, {0.5, 0.6})}, "no trace"));
+  EXPECT_EQ(bad.exit_status(), 1);
+  EXPECT_EQ(bad.text(), "3 figures, 1 outside their bands for a known reason, 1 missed; 1 experiments not measured");
+}
+
 TEST(Papers, BandsAndMeansAreWrittenInTheirUnit) {
   EXPECT_EQ(band_text(figure(0, {0.5, 0.6})), "50 % to 60 %");
   EXPECT_EQ(band_text(figure(0, at_least(0.5))), "at least 50 %");
