@@ -46,6 +46,19 @@ TEST(EventLogLoader, ReplaysWhatHappened) {
                                           "1 tasks without a known time take the mean of their stage"));
 }
 
+TEST(EventLogLoader, InputThatLayNowhereHasNoPlaceInTheReplayEither) {
+  std::string text = read_file(sample("event_log.jsonl")).value();
+  for (const std::string host : {"h1", "h2"}) {
+    const std::string split = "\"hosts\":[\"" + host + "\"]";
+    text.replace(text.find(split), split.size(), "\"hosts\":[]");
+  }
+  const auto workload = load_text("log", text);
+  ASSERT_TRUE(workload.has_value()) << workload.error().to_string();
+  EXPECT_THAT(workload->jobs[0].stages[0].hosts, ElementsAre(IsEmpty(), IsEmpty())) << "no hosts at all would be drawn";
+  EXPECT_EQ(workload->jobs[0].stages[0].input_bytes, 33u);
+  EXPECT_THAT(workload->jobs[0].stages[1].hosts, IsEmpty()) << "it reads no input";
+}
+
 TEST(EventLogLoader, TakesTheLastRunOfTheMasterAndLaunches) {
   const std::string run = R"x({"time_ns":5,"event":"log_started","version":1,"scheduler":"fair(weight=2)","unix_ns":9})x"
                           "\n"

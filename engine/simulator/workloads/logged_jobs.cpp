@@ -27,12 +27,10 @@ StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes)
     spec.durations.push_back(std::max(Time{0}, log.tasks[i].duration.value_or(spec.duration)));
     if (!log.tasks[i].failures.empty()) spec.failures[i] = log.tasks[i].failures;
   }
-  const bool placed =
-      std::any_of(log.plan.splits.begin(), log.plan.splits.end(), [](const auto& split) { return !split.hosts.empty(); });
-  if (placed) spec.hosts.resize(spec.tasks);
+  if (!log.plan.splits.empty()) spec.hosts.resize(spec.tasks);  // a split without hosts lay nowhere: no place is made up for it
   for (const LoggedSplit& split : log.plan.splits) {
     spec.input_bytes += split.bytes;
-    if (placed && split.task < spec.tasks) spec.hosts[split.task] = split.hosts;
+    if (split.task < spec.tasks) spec.hosts[split.task] = split.hosts;
   }
   if (!log.plan.splits.empty() && log.input_bytes > 0) spec.input_bytes = log.input_bytes;
   for (const std::uint64_t bytes : log.partition_bytes) {
