@@ -36,7 +36,7 @@ class StructReader {
 
   template <class T>
   void fields(T& value) {
-    std::apply([this](auto&... part) { (field(part), ...); }, parts_of(value));
+    std::apply([&](auto&... part) { (field(part), ...); }, parts_of(value));
   }
 
   template <class T>

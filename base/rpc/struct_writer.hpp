@@ -53,7 +53,7 @@ class StructWriter {
  private:
   template <class T>
   void fields(const T& value) {
-    std::apply([this](const auto&... part) { (field(part), ...); }, parts_of(value));
+    std::apply([&](const auto&... part) { (field(part), ...); }, parts_of(value));
   }
 
   template <class T>

@@ -56,6 +56,11 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
     add_resources(json, node.capacity);
     json.key("used");
     add_resources(json, node.used);
+    json.key("measured").begin_object().key("worker");
+    add_resources(json, node.measured.worker);
+    json.key("machine");
+    add_resources(json, node.measured.machine);
+    json.member("cross_rack_up", node.measured.cross_rack.up).member("cross_rack_down", node.measured.cross_rack.down).end_object();
     json.member("store_memory_bytes", node.store_memory_bytes).member("store_disk_bytes", node.store_disk_bytes);
     json.member("prefetch_memory_bytes", node.prefetch_memory_bytes).member("prefetch_file_bytes", node.prefetch_file_bytes);
     json.key("prefetch");
@@ -68,14 +73,26 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
   return json.text() + "\n";
 }
 
+/// The processors and the memory of the worker's processes, and of all on its machine; "-" before it has measured.
+std::string processors(const client::NodeUsage& usage) {
+  if (usage.machine.memory == 0) return "-";
+  return fmt::format("{:.1f} of {:.1f}", usage.worker.cpu, usage.machine.cpu);
+}
+std::string memory(const client::NodeUsage& usage) {
+  if (usage.machine.memory == 0) return "-";
+  return fmt::format("{} of {}", human_bytes(static_cast<std::uint64_t>(usage.worker.memory)),
+                     human_bytes(static_cast<std::uint64_t>(usage.machine.memory)));
+}
+
 std::string as_table(const std::vector<client::NodeStatus>& nodes) {
-  Table table({"NODE", "NAME", "HOST", "RACK", "ADDRESS", "RUNNING", "USED", "CAPACITY", "ATTRIBUTES", "STATE", "HEARD"});
+  Table table(
+      {"NODE", "NAME", "HOST", "RACK", "ADDRESS", "RUNNING", "USED", "CAPACITY", "CPU", "MEMORY", "ATTRIBUTES", "STATE", "HEARD"});
   for (const client::NodeStatus& node : nodes) {
     std::vector<std::string> attributes;
     for (const auto& [name, value] : node.attributes) attributes.push_back(name + "=" + value);
     table.add({std::to_string(node.id.value()), node.name, node.host, node.rack, node.address, std::to_string(node.running),
-               to_string(node.used), to_string(node.capacity), join(attributes, ","), state_text(node),
-               human_duration(node.heard) + " ago"});
+               to_string(node.used), to_string(node.capacity), processors(node.measured), memory(node.measured),
+               join(attributes, ","), state_text(node), human_duration(node.heard) + " ago"});
   }
   return table.text();
 }

@@ -176,6 +176,14 @@ struct Node {
   prefetch @19 :Prefetch;         # since the worker began
   dead @20 :Bool;                 # it is no more: heard tells since when, cause why
   cause @21 :Text;
+  measured @22 :Usage;            # as measured, where `used` is as demanded
+}
+
+struct Usage {
+  worker @0 :Text;                # "cpu=0.7,memory=210MiB": by its own processes
+  machine @1 :Text;               # by everybody on its machine
+  crossRackUp @2 :Float64;        # bytes per second of map outputs out of its rack
+  crossRackDown @3 :Float64;      # and into it
 }
 
 struct Waiting {

@@ -117,6 +117,12 @@ struct SchedulerInfo {
   master::SchedulerFaults trouble;
   Duration now{0};
 };
+/// What is really used, as the worker measured it last.
+struct NodeUsage {
+  schedulers::Resources worker{}, machine{};  // by its own processes, and by everybody on its machine
+  schedulers::UplinkRate cross_rack{};        // map outputs over its rack's uplink, bytes per second
+};
+
 struct NodeStatus {
   NodeId id;
   std::string name, host, rack, address;
@@ -133,6 +139,7 @@ struct NodeStatus {
   shuffle::PrefetchStats prefetch{};                                 // since the worker began
   bool dead = false;                                                 // it is no more, since `heard` ago
   std::string cause{};                                               // of its death: "SIGBUS"
+  NodeUsage measured{};
 };
 
 struct NodeList {

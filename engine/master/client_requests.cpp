@@ -186,6 +186,7 @@ Result<rpc::Payload> ClientRequests::on_list_nodes() {
       status.excluded_for = info->usable() ? Duration(0) : std::max(*info->excluded_until - parts_.shell.now(), Duration(0));
       status.capacity = info->capacity;
       status.used = info->used;
+      status.measured = {info->measured, info->machine_measured, info->cross_rack};
       status.attributes = info->attributes;
       status.rack = parts_.shell.core().view().rack(info->rack)->name;
     } else {

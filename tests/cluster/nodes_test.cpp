@@ -123,6 +123,24 @@ TEST(Nodes, ThatStandStillHoldUpNoReadersOnceTheyAreLost) {
   }
 }
 
+TEST(Nodes, SayWhatTheyReallyUse) {
+  Cluster cluster(1);
+  const auto amount = [&](const std::string& whose, const std::string& name) {
+    const std::string json = cluster.admin({"node", "list", "--json"}).out;
+    const auto measured = json.find("\"measured\":"), part = json.find("\"" + whose + "\":", measured);
+    const auto at = json.find("\"" + name + "\":", part);
+    return at == std::string::npos ? 0 : std::stod(json.substr(at + name.size() + 3));
+  };
+  ASSERT_TRUE(eventually([&] { return amount("worker", "memory") > 1e6 && amount("machine", "cpu") > 0; }));
+  EXPECT_GE(amount("machine", "memory"), 1e6);
+  const double idle = amount("worker", "memory");
+  Process job(cluster.job({"wait", "--records", "1000000", "--marker", cluster.scratch() / "begun"}), cluster.options());
+  EXPECT_TRUE(eventually([&] { return amount("worker", "memory") > idle + 1e6; })) << "executors are the worker's, too";
+  EXPECT_EQ(cluster.admin({"job", "kill", "1"}).exit_code, 0);
+  job.wait();
+  EXPECT_TRUE(has(cluster.admin({"node", "list"}).out, " of ")) << cluster.admin({"node", "list"}).out;
+}
+
 TEST(Nodes, AreWaitedForByNumberAndByName) {
   Cluster cluster(0);
   EXPECT_EQ(cluster.admin({"node", "wait", "0"}).exit_code, 0);

@@ -154,6 +154,7 @@ NodeList node_list() {
   node.capacity.cpu = 11, node.used.cpu = 12;
   node.attributes = {{"gpu", "1"}};
   node.excluded = node.lost = node.dead = true;
+  node.measured.worker.cpu = 0.5, node.measured.machine.memory = 2e9, node.measured.cross_rack = {13, 14};
   return nodes;
 }
 
@@ -163,6 +164,9 @@ TEST(ClientProtocol, WhatTheClusterIsComesBack) {
   EXPECT_EQ(bytes_of(back), bytes_of(nodes));
   EXPECT_EQ(back.nodes.at(0).clock_ahead, nanoseconds(-10));
   EXPECT_EQ(back.nodes.at(0).used.cpu, 12);
+  EXPECT_EQ(back.nodes.at(0).measured.worker.cpu, 0.5);
+  EXPECT_EQ(back.nodes.at(0).measured.machine.memory, 2e9);
+  EXPECT_EQ(back.nodes.at(0).measured.cross_rack, (schedulers::UplinkRate{13, 14}));
   EXPECT_EQ(back.nodes.at(0).attributes, nodes.nodes.at(0).attributes);
 
   JobLogs logs;
