@@ -101,7 +101,7 @@ TEST(CoreBookkeeping, TheEndOfATaskIsASignOfLife) {
 TEST(CoreBookkeeping, AHeartbeatWithoutAForecastLeavesTheLastOne) {
   Driver driver;
   driver.join(1, 2);
-  WorkerHeartbeat heartbeat{NodeId(1), {}, 0, {}};
+  WorkerHeartbeat heartbeat{NodeId(1)};
   heartbeat.forecast.emplace_back();
   ASSERT_TRUE(driver.apply(heartbeat));
   heartbeat.forecast.clear();
