@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedulers/scheduler.hpp"
-
 namespace weft::schedulers {
 
 namespace {

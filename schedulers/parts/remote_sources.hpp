@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "schedulers/view/view.hpp"
+#include "schedulers/scheduler.hpp"
 
 namespace weft::schedulers {
 

@@ -219,6 +219,26 @@ TEST(StageOrders, OfADepthTheStageThatWasReadyFirstGoesFirst) {
   EXPECT_EQ(world.launched.at(3).task.stage, StageId(3));
 }
 
+TEST(WhyNot, SaysWhenANodeHasNoRoom) {
+  World world;
+  world.node(1, "a", "r", 1);
+  world.job(1, 0, Time(0), anywhere(2));
+  const TaskId second{JobId(1), StageId(0), 1};
+  world.schedule();
+  ASSERT_EQ(world.launched.size(), 1u);
+  EXPECT_NE(world.state.why_not(second, NodeId(1)).value_or("").find("has no room"), std::string::npos);
+  world.finish(world.launched[0].task);
+  EXPECT_FALSE(world.state.why_not(second, NodeId(1)));
+}
+
+TEST(StageOrders, AStageIsDeeperThanTheDeepestOfItsParents) {
+  World world;
+  JobInfo& job = world.job(1);
+  world.stage(job, 0, anywhere(1));
+  world.stage(job, 1, anywhere(1), {.cpu = 1}, 1, {0});
+  EXPECT_EQ(world.stage(job, 2, anywhere(1), {.cpu = 1}, 1, {1, 0}).depth, 2u);
+}
+
 TEST(StageOrders, FollowDefinitionDepthOrTheLongestPath) {
   EXPECT_EQ(stages_of_one_slot("fifo"), "01233");
   EXPECT_EQ(stages_of_one_slot("bfs"), "01233");

@@ -99,7 +99,7 @@ TEST(PreplacementBySize, TasksStayWhereTheirBlocksAreWhenAnotherNodeLeaves) {
 }
 
 TEST(PreplacementBySize, NodesWithoutRoomForATaskGetNone) {
-  Shuffle shuffle({0.5, 1, 1}, 2, 4);
+  Shuffle shuffle({0.5, 1, 1, 1}, 2, 4);
   for (std::uint32_t map = 0; map < 2; ++map) {
     const TaskId task{shuffle.job->id, StageId(0), map};
     ASSERT_TRUE(shuffle.world.launch(task, NodeId(2 + map), "test"));
@@ -109,6 +109,11 @@ TEST(PreplacementBySize, NodesWithoutRoomForATaskGetNone) {
   shuffle.place();
   const Nodes nodes = shuffle.nodes();
   EXPECT_EQ(std::count(nodes.begin(), nodes.end(), 1u), 0);
+  EXPECT_GT(std::count(nodes.begin(), nodes.end(), 4u), 0);
+  shuffle.world.leave(4);
+  shuffle.place(false);
+  const Nodes after = shuffle.nodes();
+  EXPECT_EQ(std::count(after.begin(), after.end(), 1u), 0) << "what was on the node that left";
 }
 
 TEST(PreplacementBySize, TheProducerOfAJoinsTaskHasMostOfAllItsInputsTogether) {
