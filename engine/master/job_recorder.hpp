@@ -1,5 +1,5 @@
 // What the server promises and remembers across restarts: which ids were given, and how jobs stand. With a journal all of it is
-// recorded, and nobody hears of it before it is on the disk; without one ids begin at 1 again and nothing waits.
+// recorded, and nobody hears of it before it is on the disk; without one, ids begin at 1 and nothing waits.
 #pragma once
 
 #include <cstdint>
