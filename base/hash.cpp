@@ -1,7 +1,6 @@
 #include "base/hash.hpp"
 
 #include <cerrno>
-#include <charconv>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -14,36 +13,25 @@ namespace {
 
 Hash128 from_xxh(XXH128_hash_t hash) { return {hash.high64, hash.low64}; }
 
-bool parse_hex(std::string_view text, std::uint64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 }  // namespace
 
 Hash128 hash128(ByteView bytes) { return from_xxh(XXH3_128bits(bytes.data(), bytes.size())); }
 
-Result<Hash128> hash_file(const std::filesystem::path& path) {
+Result<Hash128> hash_file(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return fail(errno_error("cannot open " + path.string(), errno));
+  if (!file.valid()) return fail(errno_error("cannot open " + path, errno));
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   Buffer block(256u << 10);
   while (true) {
     const ssize_t got = ::read(file.get(), block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errno_error("cannot read " + path.string(), errno));
+    if (got < 0) return fail(errno_error("cannot read " + path, errno));
     if (got == 0) return from_xxh(XXH3_128bits_digest(&state));
     XXH3_128bits_update(&state, block.data(), static_cast<std::size_t>(got));
   }
 }
 
 std::string to_string(const Hash128& hash) { return fmt::format("{:016x}{:016x}", hash.high, hash.low); }
-
-Result<Hash128> parse_hash128(std::string_view text) {
-  Hash128 hash;
-  if (text.size() == 32 && parse_hex(text.substr(0, 16), hash.high) && parse_hex(text.substr(16), hash.low)) return hash;
-  return fail(Code::invalid_argument, fmt::format("'{}' is not a content hash of 32 hexadecimal digits", text));
-}
 
 }  // namespace weft

@@ -5,8 +5,8 @@
 
 #include <compare>
 #include <cstdint>
-#include <filesystem>
 #include <string>
+#include <string_view>
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
@@ -44,10 +44,8 @@ struct Hash128 {
 
 Hash128 hash128(ByteView bytes);
 /// Returns hash128() of the file's content, which it reads once. The error names the path. Blocks.
-Result<Hash128> hash_file(const std::filesystem::path& path);
+Result<Hash128> hash_file(const std::string& path);
 /// Returns 32 lower-case hexadecimal digits.
 std::string to_string(const Hash128& hash);
-/// The reverse of to_string(); invalid_argument otherwise.
-Result<Hash128> parse_hash128(std::string_view text);
 
 }  // namespace weft
