@@ -69,7 +69,7 @@ void place_inputs(const StageSpec& stage, StagePlan& plan, const ClusterModel& m
       plan.replicas.add(replicas);
     }
   } else if (stage.input_bytes > 0 && model.storage.replicas > 0) {
-    plan.replicas.reserve(stage.tasks, std::size_t{stage.tasks} * std::min(model.storage.replicas, machines.count()));
+    plan.replicas.reserve(std::size_t{stage.tasks} * std::min(model.storage.replicas, machines.count()));
     for (std::uint32_t i = 0; i < stage.tasks; ++i) plan.replicas.add(placement.block());
   }
 }

@@ -15,23 +15,27 @@ namespace weft::simulator {
 /// may be millions of tasks.
 class Replicas {
  public:
-  bool empty() const { return ends_.empty(); }
-  void reserve(std::size_t tasks, std::size_t replicas) {
-    machines_.reserve(replicas);
-    ends_.reserve(tasks);
-  }
+  bool empty() const { return tasks_ == 0; }
+  void reserve(std::size_t replicas) { machines_.reserve(replicas); }
   /// Of the next task.
   void add(std::span<const std::uint32_t> machines) {
+    if (tasks_ == 0) each_ = machines.size();
+    if (ends_.empty() && machines.size() != each_) {
+      for (std::size_t before = 1; before <= tasks_; ++before) ends_.push_back(static_cast<std::uint32_t>(before * each_));
+    }
     machines_.insert(machines_.end(), machines.begin(), machines.end());
-    ends_.push_back(static_cast<std::uint32_t>(machines_.size()));
+    ++tasks_;
+    if (!ends_.empty()) ends_.push_back(static_cast<std::uint32_t>(machines_.size()));
   }
   std::span<const std::uint32_t> of(std::uint32_t task) const {
+    if (ends_.empty()) return std::span(machines_).subspan(task * each_, each_);
     const std::uint32_t begin = task == 0 ? 0 : ends_[task - 1];
     return std::span(machines_).subspan(begin, ends_[task] - begin);
   }
 
  private:
-  std::vector<std::uint32_t> machines_, ends_;
+  std::size_t tasks_ = 0, each_ = 0;            // replicas of each task, while all have as many
+  std::vector<std::uint32_t> machines_, ends_;  // else where those of each task end
 };
 
 /// How a stage's shuffle is laid out: readers that differ in their number of tasks cannot share partitions, and read all of one

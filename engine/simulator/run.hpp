@@ -38,7 +38,7 @@ struct Output {
 struct StageRun {
   const StageSpec* spec = nullptr;
   StagePlan plan;
-  std::vector<shuffle::PartitionSize> row;        // what each task reports as written
+  std::vector<shuffle::PartitionSize> row;        // what each task reports as written, once one has
   double bytes_per_task = 0;                      // of its shuffle
   std::map<std::uint32_t, std::uint32_t> failed;  // by task: of the failures of its spec, those that have happened
   // Of stages that somebody reads.

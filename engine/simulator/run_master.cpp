@@ -106,12 +106,6 @@ void Run::arrive(std::size_t index) {
     stage.spec = &job.spec->stages[i];
     stage.plan = std::move(plans[i]);
     stage.bytes_per_task = static_cast<double>(stage.spec->shuffle_bytes) / stage.spec->tasks;
-    stage.row.reserve(stage.plan.partitions);
-    for (std::uint32_t p = 0; p < stage.plan.partitions; ++p) {
-      const double weight = stage.plan.weights.empty() ? 1.0 / stage.plan.partitions : stage.plan.weights[p];
-      const auto bytes = static_cast<std::uint64_t>(stage.bytes_per_task * weight + 0.5);
-      stage.row.push_back({bytes, static_cast<std::uint32_t>(bytes / 100)});
-    }
     if (stage.plan.partitions == 0) continue;
     stage.latest.resize(stage.spec->tasks);
   }

@@ -9,6 +9,16 @@ namespace weft::simulator {
 
 namespace {
 
+const std::vector<shuffle::PartitionSize>& row_of(StageRun& stage) {
+  for (std::uint32_t p = 0; stage.row.size() < stage.plan.partitions; ++p) {
+    if (p == 0) stage.row.reserve(stage.plan.partitions);
+    const double weight = stage.plan.weights.empty() ? 1.0 / stage.plan.partitions : stage.plan.weights[p];
+    const auto bytes = static_cast<std::uint64_t>(stage.bytes_per_task * weight + 0.5);
+    stage.row.push_back({bytes, static_cast<std::uint32_t>(bytes / 100)});
+  }
+  return stage.row;
+}
+
 /// Of a node of this kind, for tasks of the stage.
 double speed(const StageSpec& stage, const NodeGroup& group) {
   double speedup = 0;
@@ -92,7 +102,7 @@ void Run::written(Slot slot) {
   master::TaskFinished event;
   event.attempt = attempt.id;
   event.node = machines_[attempt.machine].id;
-  event.output = stage_of(attempt).row;
+  event.output = row_of(stage_of(attempt));
   event.input_bytes = attempt.input_bytes;
   if (model_.shuffle.mode) event.shuffle_times = attempt.shuffle_times;
   if (service_) keep_output(attempt);
