@@ -1,6 +1,7 @@
 #include "weft/detail/graph.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/hash.hpp"
 
@@ -16,6 +17,17 @@ void StageHints::take_larger(const StageHints& other) {
     demand.*kind.amount = std::max(demand.*kind.amount, other.demand.*kind.amount);
   duration = std::max(duration, other.duration);
   output_ratio = std::max(output_ratio, other.output_ratio);
+}
+
+StageHints demand_hint(const TaskDemand& amounts) {
+  if (!schedulers::valid(amounts)) throw std::invalid_argument("demand: the amounts must be finite and not negative");
+  return {.demand = amounts};
+}
+
+StageHints estimate_hint(std::chrono::nanoseconds duration, double output_ratio) {
+  if (duration < std::chrono::nanoseconds(0) || !(output_ratio >= 0 && output_ratio <= 1e9))
+    throw std::invalid_argument("estimate: the duration and the ratio must be finite and not negative");
+  return {.duration = duration, .output_ratio = output_ratio};
 }
 
 Lineage Lineage::then(std::string name, std::string_view type) const {

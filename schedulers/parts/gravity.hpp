@@ -1,5 +1,4 @@
-// Centre of gravity: how far a reader of partitions is from what it reads, from any node, in O(1) after one pass (ALGORITHMS:
-// CoGRS).
+// Centre of gravity: how far a reader of partitions is from what it reads, from any node, in O(1) after one pass.
 #pragma once
 
 #include <map>

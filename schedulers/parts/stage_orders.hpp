@@ -1,4 +1,4 @@
-// Which of a job's stages first (ALGORITHMS: SJF/SRTF/CPM/BFS).
+// Which of a job's stages first: critical path and breadth first, as the baselines of Carbyne (OSDI 2016).
 //
 // fifo: in order of definition. bfs: by depth from the roots, of a depth that first which was ready first (Tez). cpm: the longest
 // path to the end of the job first, cp(s) = dur(s) + max over children of cp(child); task waves are ignored, as there.

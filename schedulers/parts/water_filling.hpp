@@ -1,4 +1,4 @@
-// Weighted max-min shares with guarantees, exactly (ALGORITHMS: Fair scheduler, fairShares).
+// Weighted max-min shares with guarantees, exactly (fair shares of Hadoop MR1).
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The capacity scheduler of Hadoop MR1 (ALGORITHMS: Capacity): queues with a part of the cluster each, any depth (queues.hpp has
+// The capacity scheduler of Hadoop MR1: queues with a part of the cluster each, any depth (queues.hpp has
 // the file).
 //
 // Room goes to the queue that has the least of its capacity; of its jobs to the first, in order of submission (or priority), whose

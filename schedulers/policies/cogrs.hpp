@@ -1,4 +1,4 @@
-// CoGRS: reduces go to the centre of gravity of what they read (Hammoud, Rehman, Sakr, CLOUD 2012; ALGORITHMS: CoGRS), around any
+// CoGRS: reduces go to the centre of gravity of what they read (Hammoud, Rehman, Sakr, CLOUD 2012), around any
 // scheduler made of parts.
 //
 // A node that asks gets the largest pending reduce whose centre of gravity it is; else the largest for which no other node with

@@ -1,4 +1,4 @@
-// Delay scheduling (Zaharia et al., EuroSys 2010; ALGORITHMS: Delay), around any scheduler made of parts: a job whose turn it is,
+// Delay scheduling (Zaharia et al., EuroSys 2010), around any scheduler made of parts: a job whose turn it is,
 // but whose data is elsewhere, lets others go first for a while.
 //
 // Two levels (default): after node_wait without a task on a node that holds its input a job takes room in a rack that does, after

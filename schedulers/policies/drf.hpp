@@ -1,4 +1,4 @@
-// Dominant Resource Fairness (Ghodsi et al., NSDI 2011; ALGORITHMS: DRF).
+// Dominant Resource Fairness (Ghodsi et al., NSDI 2011).
 //
 // form=progressive (default): the next task goes to the job (or user, or pool: by=…) with the smallest dominant share per weight
 // whose next task fits. Work conserving. Weights are those of the jobs, or of the files users=… and pools=… (weights.hpp).

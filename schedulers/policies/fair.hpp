@@ -1,4 +1,4 @@
-// The fair scheduler of Hadoop MR1 (ALGORITHMS: Fair scheduler): pools with weights and minimum shares, any depth; jobs within a
+// The fair scheduler of Hadoop MR1: pools with weights and minimum shares, any depth; jobs within a
 // pool share fairly or first come first served. Next is the pool furthest below its minimum share, else the one with the least per
 // weight; of its jobs the one with the least per weight. Shares are counted in cores, or per slot type where nodes have typed
 // slots.

@@ -1,4 +1,4 @@
-// FIFO, the Hadoop default (ALGORITHMS: FIFO): jobs by priority, then submit time, then id; of a job the task nearest to its input,
+// FIFO, the Hadoop default: jobs by priority, then submit time, then id; of a job the task nearest to its input,
 // else any. Greedy, never preempts; a job that fills the cluster blocks all later ones.
 //
 // Deviates: a node takes as many remote tasks and readers of shuffles per call as it has room for, because the master calls when

@@ -1,4 +1,4 @@
-// Shortest jobs first (ALGORITHMS: SJF/SRTF/CPM; the baselines of Carbyne, OSDI 2016): everything to the first job, what it cannot
+// Shortest jobs first (the baselines of Carbyne, OSDI 2016): everything to the first job, what it cannot
 // use to the next, and so on. No preemption. Of a job the stages on the longest path first.
 //
 // sjf: by the length of the job's critical path, all of it. srtf: by remaining work, the sum over unfinished stages of

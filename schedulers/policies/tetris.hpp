@@ -1,4 +1,4 @@
-// Tetris (Grandl et al., SIGCOMM 2014; ALGORITHMS: Tetris): of all runnable tasks that fit a node, the one whose demand is best
+// Tetris (Grandl et al., SIGCOMM 2014): of all runnable tasks that fit a node, the one whose demand is best
 // aligned with what is free there, weighed against the remaining work of its job; repeated until nothing fits.
 //
 // score = align - e * srtf, align = sum of demand * free over resources (both as parts of the node's capacity), times `penalty`

@@ -1,4 +1,4 @@
-// Which shuffle blocks the cluster keeps in memory when not all fit (SCache, section 3.4; ALGORITHMS 4.4).
+// Which shuffle blocks the cluster keeps in memory when not all fit (SCache, section 3.4).
 //
 // A unit is what the reduces of one round read of one shuffle, on all nodes together. A round is as fast as its slowest reduce, so
 // a unit that is in memory on some nodes only gains nothing: it is resident on all of its nodes, or on none.

@@ -221,7 +221,7 @@ class ClusterView {
   std::optional<HostId> host_named(const std::string& name) const;
   const std::string& host_name(HostId id) const;
   std::optional<RackId> rack_of(HostId host) const;
-  /// 0 same node, 2 same rack, 4 otherwise (also for nodes that are gone).
+  /// 0 same host, 2 same rack, 4 otherwise (also for nodes that are gone).
   int distance(NodeId a, NodeId b) const;
 
   /// When a running attempt was launched; nothing for one that does not run.

@@ -1,5 +1,5 @@
-// Which segment of a full store leaves memory next (ALGORITHMS 4.4: by the priority of the job, larger task ids first). Private to
-// the store.
+// Which segment of a full store leaves memory next (SCache, section 3.4: by the priority of the job, larger task ids first).
+// Private to the store.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What every scheduler must keep, over random clusters, workloads and failures, in the real core (ALGORITHMS: property tests).
+// What every scheduler must keep, over random clusters, workloads and failures, in the real core.
 #include <algorithm>
 #include <cstdlib>
 

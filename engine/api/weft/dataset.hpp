@@ -18,7 +18,6 @@
 #include <memory>
 #include <optional>
 #include <source_location>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,10 +39,6 @@ namespace weft {
 /// `a.join(b)` needs both sides to be pairs with the same kind of key.
 template <class T, class U>
 concept SameKey = KeyValue<T> && KeyValue<U> && std::same_as<Owned<KeyOf<T>>, Owned<KeyOf<U>>>;
-
-/// What a task takes of its node: cpu (cores, or slots), memory (bytes), disk_read, disk_write, network_in, network_out (bytes per
-/// second). Nodes account for what they were given capacities of (docs/schedulers.md).
-using TaskDemand = schedulers::Resources;
 
 template <class T, class Chain = detail::Erased<T>>
 class Dataset {
@@ -121,24 +116,15 @@ class Dataset {
                             Node{chain_, other.chain(), static_cast<std::uint32_t>(lineage_.branches.size())});
   }
 
-  // ---- for schedulers ---------------------------------------------------------------------------------------------
+  /// The same records. Each task of the stage that computes them, which reaches from one shuffle to the next, takes so much of its
+  /// node: `lines.demand({.cpu = 2, .memory = 1e9})`. The rest is as `--demand` has it; of a stage's demands the largest amounts
+  /// hold.
+  Dataset demand(const TaskDemand& amounts) const { return hinted(detail::demand_hint(amounts)); }
 
-  /// The same records. Each task of the stage that computes them takes at least that much of its node: `lines.demand({.cpu = 2,
-  /// .memory = 1e9})`. What is not named stays as the job's `--demand` has it. A stage reaches from one shuffle to the next; of
-  /// several demands within it the largest of each resource holds. Amounts that are negative or not finite throw
-  /// std::invalid_argument.
-  Dataset demand(const TaskDemand& amounts) const {
-    if (!schedulers::valid(amounts)) throw std::invalid_argument("demand: the amounts must be finite and not negative");
-    return hinted({.demand = amounts});
-  }
-
-  /// The same records. A task of the stage that computes them takes about that long on a node of normal speed, and writes about
-  /// `output_ratio` bytes for each byte that it reads (0: not known). Schedulers go by it until tasks have finished; results do not
-  /// depend on it. Values that are negative or not finite throw std::invalid_argument.
+  /// The same records. A task of that stage takes about so long, and writes about `output_ratio` bytes for each byte that it reads
+  /// (0: not known). Schedulers go by it until tasks have finished; results never depend on it.
   Dataset estimate(std::chrono::nanoseconds duration, double output_ratio = 0) const {
-    if (duration < std::chrono::nanoseconds(0) || !(output_ratio >= 0 && output_ratio <= 1e9))
-      throw std::invalid_argument("estimate: the duration and the ratio must be finite and not negative");
-    return hinted({.duration = duration, .output_ratio = output_ratio});
+    return hinted(detail::estimate_hint(duration, output_ratio));
   }
 
   // ---- by key -----------------------------------------------------------------------------------------------------

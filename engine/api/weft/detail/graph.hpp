@@ -2,6 +2,7 @@
 // stages, a replay (in an executor) only keeps their code. Not a template: everything typed is behind runtime::StageBody.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,7 +18,13 @@
 #include "engine/plan/plan.hpp"
 #include "runtime/executor/task.hpp"
 
-namespace weft::detail {
+namespace weft {
+
+/// What a task takes of its node: cpu (cores, or slots), memory (bytes), disk_read, disk_write, network_in, network_out (bytes per
+/// second). Nodes account for what they were given capacities of (docs/schedulers.md).
+using TaskDemand = schedulers::Resources;
+
+namespace detail {
 
 /// Keeps a shuffle alive: while a dataset or a stage that has not run yet holds one, the shuffle may be read. The last one gone
 /// reports the shuffle as released.
@@ -58,6 +65,9 @@ struct StageHints {
   /// For operators that work in one stage: the larger of each.
   void take_larger(const StageHints& other);
 };
+/// Amounts, durations and ratios that are negative or not finite throw std::invalid_argument.
+StageHints demand_hint(const TaskDemand& amounts);
+StageHints estimate_hint(std::chrono::nanoseconds duration, double output_ratio);
 
 /// How a dataset comes about since the last shuffle: the branches (several after a union), the fused operators, and a hash of all
 /// that.
@@ -133,4 +143,5 @@ constexpr std::string_view type_name() {
   return __PRETTY_FUNCTION__;
 }
 
-}  // namespace weft::detail
+}  // namespace detail
+}  // namespace weft
