@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <rocksdb/db.h>
@@ -51,6 +52,15 @@ std::string new_cluster_id() {
   return id;
 }
 
+/// RocksDB aborts the process when it closes a log that could not be written: such a database stays open until the process ends.
+/// What is durable is as durable without that.
+void keep_open(std::unique_ptr<rocksdb::DB> failed) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<rocksdb::DB>>();
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(failed));
+}
+
 class Store final : public NamespaceStore {
  public:
   Store(std::string directory, std::unique_ptr<rocksdb::DB> db) : directory_(std::move(directory)), db_(std::move(db)) {}
@@ -61,8 +71,7 @@ class Store final : public NamespaceStore {
     }
     wake_.notify_one();
     if (writer_.joinable()) writer_.join();
-    // RocksDB aborts the process when it closes a log that could not be written. What is durable is as durable without that.
-    if (failed_) (void)db_.release();
+    if (failed_) keep_open(std::move(db_));
   }
 
   Result<void> begin() {

@@ -217,8 +217,14 @@ Result<void> Namespace::Impl::link_restored() {
     const EntryId id = item.entry->id;
     trashed.emplace(id, Trashed{std::move(item.entry), clock + options.reclaim_delay});
   }
-  if (reached != known.size()) return fail(Code::corrupt, "the namespace has directories that hold each other");
-  return {};
+  if (reached == known.size()) return {};
+  std::vector<std::unique_ptr<Entry>> freed;  // directories that hold each other would never be
+  for (const auto& [id, entry] : known) {
+    if (!entry->children) continue;
+    for (auto& [name, child] : *entry->children) freed.push_back(std::move(child));
+    entry->children->clear();
+  }
+  return fail(Code::corrupt, "the namespace has directories that hold each other");
 }
 
 Result<void> Namespace::restored(Time now) {
