@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/timed.hpp"
+
 namespace weft::storage {
 namespace {
 
@@ -29,7 +31,7 @@ Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std
   begin_ = end_ = reinterpret_cast<const char*>(buffer_.data());
   fd_.reset();
   remote_file_.reset();
-  WEFT_ASSIGN(const std::uint64_t size, is_remote(path) ? open_remote() : open_local());
+  WEFT_ASSIGN(const std::uint64_t size, timed(read_time_, [&] { return is_remote(path) ? open_remote() : open_local(); }));
   sizeless_ = size == 0 && promised_ != 0 && fd_.valid();
   if (size < promised_ && !sizeless_) return shrank(path_, size, promised_);
   return {};
@@ -99,8 +101,8 @@ Result<bool> FileWindow::more() {
   WEFT_TRY(make_room());
   const std::uint64_t at = offset_ + size();
   const std::size_t room = std::min(buffer_.size() - size(), std::max(wanted(), kReadAhead));
-  WEFT_ASSIGN(const std::size_t count,
-              read(at, {buffer_.data() + (reinterpret_cast<const std::byte*>(end_) - buffer_.data()), room}));
+  const MutableBytes into{buffer_.data() + (reinterpret_cast<const std::byte*>(end_) - buffer_.data()), room};
+  WEFT_ASSIGN(const std::size_t count, timed(read_time_, [&] { return read(at, into); }));
   // Not a byte of what was promised: a file that was emptied meanwhile, however it is read.
   if (count == 0 && at < promised_ && (!sizeless_ || at == 0)) return shrank(path_, at, promised_);
   end_ += count;

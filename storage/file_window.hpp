@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/bytes.hpp"
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "storage/remote.hpp"
@@ -45,6 +46,9 @@ class FileWindow {
   /// Adds at least one byte after end(); false at the end of the file. Unconsumed bytes are kept, in more memory where needed.
   Result<bool> more();
 
+  /// What was spent until bytes were there, opening files included.
+  Duration read_time() const { return read_time_; }
+
  private:
   Result<std::uint64_t> open_local();
   Result<std::uint64_t> open_remote();
@@ -63,6 +67,7 @@ class FileWindow {
   std::uint64_t offset_ = 0;  // of begin_
   std::uint64_t promised_ = 0;
   bool sizeless_ = false;
+  Duration read_time_{0};
 };
 
 }  // namespace weft::storage

@@ -30,6 +30,9 @@ class RecordReader {
   template <class Position, class Fn>
   Result<void> for_each_record(const Split& split, std::size_t record_bytes, Position&& position, Fn&& fn);
 
+  /// What was spent until bytes were there.
+  Duration read_time() const { return window_.read_time(); }
+
  private:
   Result<void> start(const Split& split, std::size_t record_bytes);
 

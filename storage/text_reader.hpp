@@ -31,6 +31,9 @@ class TextReader {
   template <class Fn>
   Result<void> for_each_piece(const Split& split, Fn&& fn);
 
+  /// What was spent until bytes were there.
+  Duration read_time() const { return window_.read_time(); }
+
  private:
   /// Opens and goes to the first line of the split; false when there is none.
   Result<bool> start(const Split& split);

@@ -65,6 +65,11 @@ std::string job_json(const master::JobStatus& job, Duration now) {
     json.member("tasks_in_two_attempts", stage.speculating);
     json.member("state", stage_state(stage)).member("reason", stage.reason);
     json.member("input_bytes", stage.input_bytes).member("shuffle_bytes", stage.shuffle_bytes);
+    const master::StageUsage& usage = stage.usage;
+    json.key("task_seconds").begin_object().member("read", in_seconds(usage.phases.read));
+    json.member("shuffle", in_seconds(usage.phases.shuffle)).member("compute", in_seconds(usage.phases.compute));
+    json.member("write", in_seconds(usage.phases.write)).member("cpu", in_seconds(usage.cpu)).end_object();
+    json.member("peak_task_memory_bytes", usage.peak_memory);
     if (job.shuffle_replicas > 1)
       json.member("replicas", stage.replicas)
           .member("replicas_abandoned", stage.replicas_abandoned)

@@ -1,7 +1,10 @@
 #include "engine/cli/job_text.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/job_summary.hpp"
@@ -24,6 +27,23 @@ std::string shuffled(const master::StageStatus& stage) {
   if (stage.predicted_shuffle_bytes > 0) text += fmt::format(" of about {}", human_bytes(stage.predicted_shuffle_bytes));
   if (stage.rounds_deferred > 0)
     text += fmt::format(", {} rounds of {} deferred", stage.rounds_deferred, human_bytes(stage.bytes_deferred));
+  return text;
+}
+
+/// "12.3s: 10% read, 20% shuffle, 65% compute, 5% write", of the finished tasks together; without phases that took nothing.
+std::string task_time(const runtime::TaskPhases& phases) {
+  const Duration all = phases.read + phases.shuffle + phases.compute + phases.write;
+  if (all <= Duration(0)) return "";
+  std::string text = human_duration(all);
+  char before = ':';
+  const auto part = [&](Duration time, std::string_view name) {
+    const double percent = 100 * in_seconds(time) / in_seconds(all);
+    if (percent >= 0.5) text += fmt::format("{} {:.0f}% {}", std::exchange(before, ','), percent, name);
+  };
+  part(phases.read, "read");
+  part(phases.shuffle, "shuffle");
+  part(phases.compute, "compute");
+  part(phases.write, "write");
   return text;
 }
 
@@ -109,11 +129,12 @@ std::string job_text(const master::JobStatus& job, Duration now) {
   if (const std::string lost = client::lost_workers_text(job); !lost.empty()) text.insert(text.size() - 1, lost + "\n");
   if (job.prefetch.prefetched_bytes > 0) text.insert(text.size() - 1, prefetch_line(job.prefetch));
   if (job.shuffle_replicas > 1) text.insert(text.size() - 1, replicas_line(job));
-  Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SPECULATIVE", "SHUFFLED", "STATE", "REASON"});
+  Table table(
+      {"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SPECULATIVE", "SHUFFLED", "TASK TIME", "STATE", "REASON"});
   for (const master::StageStatus& stage : job.stages) {
     table.add({std::to_string(stage.id.value()), stage.name, std::to_string(stage.tasks), std::to_string(stage.finished),
                std::to_string(stage.running), std::to_string(stage.failed_attempts), speculative(stage), shuffled(stage),
-               stage_state(stage), stage.reason});
+               task_time(stage.usage.phases), stage_state(stage), stage.reason});
   }
   return text + table.text();
 }

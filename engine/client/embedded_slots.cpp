@@ -206,7 +206,8 @@ master::Event Slots::report(Slot& slot, runtime::TaskOutcome outcome) {
                                 slot.context.input_bytes,
                                 slot.context.input_records,
                                 {},
-                                std::move(slot.context.sample_histogram)};
+                                std::move(slot.context.sample_histogram),
+                                slot.context.usage};
   }
   master::TaskFailed failed{attempt, settings_.node, outcome.kind, std::move(outcome.message), outcome.fetch};
   const std::lock_guard lock(mutex_);

@@ -89,6 +89,16 @@ struct Stage {
   copies @19 :UInt32;             # outputs in two copies
   copiesLeft @20 :UInt32;         # that stay in one
   copiesUsed @21 :UInt32;         # that were lost, and whose copy is used
+  usage @22 :StageUsage;
+}
+
+struct StageUsage {               # of the finished tasks together, each counted once; nanoseconds
+  read @0 :Int64;                 # until they had the bytes of input files
+  shuffle @1 :Int64;              # until they had map outputs
+  compute @2 :Int64;              # all else
+  write @3 :Int64;                # storing map outputs and output files
+  cpu @4 :Int64;                  # processor time
+  peakMemory @5 :UInt64;          # bytes, of the task that held the most
 }
 
 struct Counter {

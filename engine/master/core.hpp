@@ -45,6 +45,13 @@ constexpr JobState last_of(JobState) { return JobState::killed; }
 
 // The statuses below travel to clients and into the journal: their fields are those of engine/client/protocol.capnp, in its order.
 
+/// What the finished tasks of a stage used, each counted once.
+struct StageUsage {
+  runtime::TaskPhases phases;     // of all together
+  Time cpu{0};                    // likewise: processor time
+  std::uint64_t peak_memory = 0;  // held by the operators of the task that held the most
+};
+
 struct StageStatus {
   StageId id;
   std::string name;
@@ -64,6 +71,7 @@ struct StageStatus {
   std::uint32_t rounds_evicted = 0, rounds_returned = 0;
   /// Of its map outputs, with two copies: those that have the second one, those that will not, and those lost whose copy is used.
   std::uint32_t replicas = 0, replicas_abandoned = 0, replicas_used = 0;
+  StageUsage usage{};
 };
 
 struct JobStatus {

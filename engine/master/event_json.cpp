@@ -141,6 +141,7 @@ struct Filler {
       line.shuffle_read = event.shuffle_times.read;
       line.shuffle_write = event.shuffle_times.write;
     }
+    line.usage = event.usage;
     line.sample_histogram = event.sample_histogram;
     line.counters = event.counters;
   }

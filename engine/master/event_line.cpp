@@ -138,6 +138,11 @@ void task_members(Io& io, EventLine& line) {
     io("partition_bytes", line.partition_bytes);
     io("shuffle_read_ns", line.shuffle_read);
     io("shuffle_write_ns", line.shuffle_write);
+    io.unless(Duration(0), "run_ns", line.usage.run);
+    io.unless(Duration(0), "file_read_ns", line.usage.read);
+    io.unless(Duration(0), "file_write_ns", line.usage.write);
+    io.unless(Duration(0), "cpu_ns", line.usage.cpu);
+    io.unless(std::uint64_t{0}, "peak_memory_bytes", line.usage.peak_memory);
     io.unless(std::vector<std::uint32_t>(), "sample_histogram", line.sample_histogram);
     io.alias("spread", line.sample_histogram);
     io("counters", line.counters);

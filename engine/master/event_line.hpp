@@ -11,6 +11,7 @@
 
 #include "base/json_reader.hpp"
 #include "base/result.hpp"
+#include "runtime/protocol/task_usage.hpp"
 #include "schedulers/view/resources.hpp"
 
 namespace weft::master {
@@ -67,6 +68,7 @@ struct EventLine {
   std::vector<std::uint64_t> partition_bytes{};
   std::vector<std::uint32_t> sample_histogram{};
   std::optional<Time> shuffle_read{}, shuffle_write{};
+  runtime::TaskUsage usage{};
   std::map<std::string, std::int64_t> counters{};
   std::optional<LoggedFetch> fetch{};
   std::uint32_t shuffle = 0, map = 0, map_attempt = 0, from = 0;  // of map outputs: from and node are where they were and are

@@ -19,6 +19,7 @@
 #include "engine/plan/plan.hpp"
 #include "runtime/protocol/commands.hpp"
 #include "runtime/protocol/task_end.hpp"
+#include "runtime/protocol/task_usage.hpp"
 #include "schedulers/view/view.hpp"
 #include "shuffle/store/mode.hpp"
 #include "shuffle/store/task_shuffle.hpp"
@@ -98,6 +99,7 @@ struct TaskFinished {
   shuffle::ShuffleTimes shuffle_times{};
   std::vector<std::uint32_t>
       sample_histogram{};  // of a sample of what its stage reads, over the output's partitions; empty: not known
+  runtime::TaskUsage usage{};
 };
 using FailureKind = runtime::TaskEnd;
 struct TaskFailed {

@@ -195,7 +195,8 @@ void WorkerConnections::on_task_event(NodeId node, protocol::Event event) {
                         event.input_bytes,
                         event.input_records,
                         event.shuffle_times,
-                        std::move(event.sample_histogram)};
+                        std::move(event.sample_histogram),
+                        event.usage};
   } else {
     log_.info("{} on {}: {}", to_string(attempt), nodes_.at(node).info.name, event.message);
     made = TaskFailed{attempt, node, event.kind, std::move(event.message), event.fetch};

@@ -1,9 +1,12 @@
 #include "runtime/executor/task.hpp"
 
+#include <ctime>
 #include <exception>
 #include <new>
 
 #include <fmt/format.h>
+
+#include "base/timed.hpp"
 
 namespace weft::runtime {
 
@@ -19,6 +22,13 @@ class Current {
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
 };
+
+/// Processor time of this thread so far.
+Duration thread_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 /// Passes everything on and remembers the sizes of what was committed, for the task's report.
 class CommitRecorder final : public shuffle::TaskShuffle {
@@ -121,7 +131,10 @@ TaskOutcome run_task(const StageBody& body, TaskContext& context) {
   TaskOutcome outcome;
   {
     const Current current(context);
-    outcome = guarded_run(body, context);
+    const Duration cpu_before = thread_time();
+    outcome = timed(context.usage.run, [&] { return guarded_run(body, context); });
+    context.usage.cpu = thread_time() - cpu_before;
+    if (context.operators.memory != nullptr) context.usage.peak_memory = context.operators.memory->peak();
   }
   context.shuffle = given;
   if (outcome.kind == TaskEnd::finished) outcome.output = recorder.take_output();

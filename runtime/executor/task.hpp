@@ -17,6 +17,7 @@
 #include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
 #include "runtime/protocol/task_end.hpp"
+#include "runtime/protocol/task_usage.hpp"
 #include "shuffle/store/task_shuffle.hpp"
 #include "storage/remote.hpp"
 #include "storage/split.hpp"
@@ -49,6 +50,7 @@ struct TaskContext {
   Counters counters;
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
+  TaskUsage usage;  // sources add to its `read`, sinks to its `write`; the rest is there when the attempt has ended
 
   /// Where the source is now, for error messages: "part-3.txt at byte 1048576". Set cheaply by sources; read on failure,
   /// possibly from a signal handler (plain pointers and numbers only).

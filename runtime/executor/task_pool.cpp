@@ -90,6 +90,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   event.input_records = context.input_records;
   event.shuffle_times = shuffle.times();
   event.sample_histogram = std::move(context.sample_histogram);
+  event.usage = context.usage;
   return event;
 }
 

@@ -1,24 +1,16 @@
 #include "runtime/executor/worker_shuffle.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/core.h>
+
+#include "base/timed.hpp"
 
 namespace weft::runtime {
 namespace {
 
 constexpr std::size_t kKnown = 256;               // mapped segments that a request names at most
 constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch at most, and so of what a task holds per node
-
-/// What `work` gives; its time is added to `sum`.
-template <class Work>
-auto timed(Duration& sum, Work&& work) {
-  const auto began = std::chrono::steady_clock::now();
-  auto given = work();
-  sum += std::chrono::steady_clock::now() - began;
-  return given;
-}
 
 /// Another writer, whose time is added to `sum`.
 class TimedWriter final : public shuffle::SegmentWriter {

@@ -16,6 +16,7 @@
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/commands.hpp"
 #include "runtime/protocol/task_end.hpp"
+#include "runtime/protocol/task_usage.hpp"
 #include "shuffle/segment/segment.hpp"
 #include "shuffle/store/task_shuffle.hpp"
 
@@ -43,6 +44,7 @@ struct Event {
   shuffle::ShuffleTimes shuffle_times{};
   std::vector<std::uint32_t> sample_histogram{};  // of a sample, over the output's partitions; empty: not known
   std::optional<shuffle::FetchFailure> fetch;
+  TaskUsage usage{};
 };
 
 /// Several launches for an executor in one message.

@@ -54,7 +54,12 @@ TEST(StandingCluster, ShowsJobsCountersNodesAndLogs) {
   EXPECT_NE(cluster.admin({"job", "list"}).out.find("finished"), std::string::npos);
   const auto counters = cluster.admin({"job", "counters", "1"});
   EXPECT_NE(counters.out.find("5000"), std::string::npos) << counters.out << counters.err;
-  EXPECT_EQ(cluster.admin({"job", "status", "1", "--json"}).exit_code, 0);
+  const std::string status = cluster.admin({"job", "status", "1", "--json"}).out;
+  for (const char* member : {"\"compute\":", "\"cpu\":", "\"peak_task_memory_bytes\":"}) {
+    const auto at = status.find(member);
+    ASSERT_NE(at, std::string::npos) << status;
+    EXPECT_GT(std::stod(status.substr(at + std::string(member).size())), 0) << member << status;
+  }
   const auto unknown = cluster.admin({"job", "status", "77"});
   EXPECT_NE(unknown.exit_code, 0);
   EXPECT_NE(unknown.err.find("no job 77"), std::string::npos) << unknown.err;

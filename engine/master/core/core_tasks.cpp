@@ -1,4 +1,5 @@
 // Attempts that have finished or failed.
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -85,6 +86,10 @@ void Core::Impl::add_counters(const TaskRef& task, const TaskFinished& event) {
   for (const auto& partition : event.output) shuffled += partition.bytes;
   task.stage->input_bytes += event.input_bytes;
   task.stage->shuffle_bytes += shuffled;
+  StageUsage& usage = task.stage->usage;
+  usage.phases += runtime::phases_of(event.usage, event.shuffle_times);
+  usage.cpu += event.usage.cpu;
+  usage.peak_memory = std::max(usage.peak_memory, event.usage.peak_memory);
   job.input_bytes += event.input_bytes;
   job.input_records += event.input_records;
   job.shuffle_bytes += shuffled;

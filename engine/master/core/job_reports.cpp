@@ -137,6 +137,7 @@ JobStatus status_of(const schedulers::ClusterView& view, const RoundEviction& ro
     out.failed_attempts = info.failed_attempts;
     out.input_bytes = stage.input_bytes;
     out.shuffle_bytes = stage.shuffle_bytes;
+    out.usage = stage.usage;
     out.speculative = stage.speculative;
     out.speculative_won = stage.speculative_won;
     const PrefetchBudget::Standing standing = rounds.standing(job.spec.job, id);

@@ -36,6 +36,7 @@ struct StageRecord {
   std::vector<Buffer> results;     // by task, once there is one
   std::vector<bool> counted;       // tasks whose counters are in the job's already (a recomputed map counts once)
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;    // of the counted tasks
+  StageUsage usage;                                    // likewise
   LocationTable locations;                             // of its outputs
   StageReplicas replicas;                              // of its outputs
   StagePrefetch prefetch;                              // of its outputs

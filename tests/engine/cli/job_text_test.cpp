@@ -75,6 +75,17 @@ TEST(JobText, TellsWhatWasPrefetchedAndWhatBecameOfIt) {
                               R"("evicted_bytes":4194304,"evicted_file_bytes":1048576,"returned_bytes":3145728})"));
 }
 
+TEST(JobText, TellsWhereTheTimeOfTasksWent) {
+  master::JobStatus job = running_job();
+  EXPECT_THAT(job_text(job, 40s), Not(HasSubstr("compute")));
+  job.stages[0].usage = {{1s, 0s, 2s, 1s}, 1500ms, kMiB};
+  job.stages[1].usage = {{0s, 10s, 10ms, 0s}, 0s, 0};
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("4.0 s: 25% read, 50% compute, 25% write"));
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("10.0 s: 100% shuffle "));
+  EXPECT_THAT(job_json(job, 40s), HasSubstr(R"("task_seconds":{"read":1,"shuffle":0,"compute":2,"write":1,"cpu":1.5},)"
+                                            R"("peak_task_memory_bytes":1048576)"));
+}
+
 TEST(JobText, CountsReplicasOfAllStages) {
   master::JobStatus job = running_job();
   job.shuffle_replicas = 2;

@@ -69,6 +69,7 @@ master::JobStatus status() {
   numbers.fill(stage.tasks, stage.finished, stage.running, stage.failed_attempts, stage.input_bytes, stage.shuffle_bytes,
                stage.speculative, stage.speculative_won, stage.predicted_shuffle_bytes, stage.predicted_largest_partition,
                stage.rounds_evicted, stage.rounds_returned);
+  stage.usage = {{nanoseconds(905), nanoseconds(906), nanoseconds(907), nanoseconds(908)}, nanoseconds(909), 910};
   return job;
 }
 
@@ -93,6 +94,8 @@ void expect_same(const master::JobStatus& a, const master::JobStatus& b) {
               std::tie(two.input_bytes, two.shuffle_bytes, two.speculative, two.speculative_won));
     EXPECT_EQ(std::tie(one.predicted_shuffle_bytes, one.predicted_largest_partition, one.rounds_evicted, one.rounds_returned),
               std::tie(two.predicted_shuffle_bytes, two.predicted_largest_partition, two.rounds_evicted, two.rounds_returned));
+    EXPECT_EQ(one.usage.phases, two.usage.phases);
+    EXPECT_EQ(std::tie(one.usage.cpu, one.usage.peak_memory), std::tie(two.usage.cpu, two.usage.peak_memory));
   }
 }
 
@@ -261,8 +264,8 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
       {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},
       {"ValueRecord", {bytes_of(ValueRecord{JobId(1), ActionId(2)}), "32 1739638221"}},
       {"Poll", {bytes_of(Poll{JobId(1), ActionId(2), nanoseconds(3)}), "40 4114651754"}},
-      {"PollReply", {bytes_of(std::move(reply)), "552 2247596373"}},
-      {"JobList", {bytes_of(std::move(list)), "968 851802474"}},
+      {"PollReply", {bytes_of(std::move(reply)), "608 2761132076"}},
+      {"JobList", {bytes_of(std::move(list)), "1080 4149906692"}},
       {"KillRequest", {bytes_of(KillRequest{JobId(1), "reason"}), "40 3460412723"}},
       {"LogsWanted", {bytes_of(LogsWanted{JobId(1), 2}), "32 1739638221"}},
       {"JobLogs", {bytes_of(std::move(logs)), "76 579230382"}},

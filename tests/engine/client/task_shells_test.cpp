@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -52,6 +53,7 @@ struct End {
   std::string message, result;
   std::map<std::string, std::int64_t> counters;
   std::uint64_t input_bytes = 0;
+  runtime::TaskUsage usage{};
 };
 
 AttemptId attempt(std::uint32_t index) { return {TaskId{JobId(1), StageId(0), index}, 0}; }
@@ -91,9 +93,10 @@ class EmbeddedShell final : public Shell {
     master::Event event = std::move(events_.front());
     events_.pop_front();
     if (auto* finished = std::get_if<master::TaskFinished>(&event))
-      return {TaskEnd::finished, "", std::string(as_chars(finished->result.view())), finished->counters, finished->input_bytes};
+      return {TaskEnd::finished, "", std::string(as_chars(finished->result.view())), finished->counters, finished->input_bytes,
+              finished->usage};
     const auto& failed = std::get<master::TaskFailed>(event);
-    return {failed.kind, failed.message, "", {}, 0};
+    return {failed.kind, failed.message, "", {}, 0, {}};
   }
 
  private:
@@ -134,7 +137,7 @@ class ExecutorShell final : public Shell {
       throw std::runtime_error("no task ended");
     const protocol::Event event = std::move(lasting_->events.front());
     lasting_->events.pop_front();
-    return {event.kind, event.message, std::string(as_chars(event.result.view())), event.counters, event.input_bytes};
+    return {event.kind, event.message, std::string(as_chars(event.result.view())), event.counters, event.input_bytes, event.usage};
   }
 
  private:
@@ -190,6 +193,24 @@ TEST_P(TaskShell, ReportsWhatATaskMade) {
   EXPECT_EQ(end.result, "made");
   EXPECT_EQ(end.counters.at("seen"), 3);
   EXPECT_EQ(end.input_bytes, 77u);
+}
+
+TEST_P(TaskShell, ReportsWhatATaskUsed) {
+  const End end = end_of([](TaskContext& context) {
+    const auto began = SystemClock().now();
+    while (SystemClock().now() - began < std::chrono::milliseconds(20)) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    context.usage.read += std::chrono::milliseconds(7);
+    EXPECT_TRUE(context.operators.memory->try_take(1000));
+    context.operators.memory->give_back(1000);
+    return Buffer();
+  });
+  EXPECT_GE(end.usage.run, std::chrono::milliseconds(50));
+  EXPECT_GT(end.usage.cpu, Duration(0));
+  EXPECT_LE(end.usage.cpu, end.usage.run - std::chrono::milliseconds(20)) << "it slept";
+  EXPECT_EQ(end.usage.read, std::chrono::milliseconds(7));
+  EXPECT_EQ(end.usage.peak_memory, 1000u);
 }
 
 TEST_P(TaskShell, EndsATaskByWhatItThrew) {

@@ -41,6 +41,28 @@ TEST(CoreBookkeeping, CountersStopAtTheLargestNumberAndAtTheSmallest) {
   EXPECT_EQ(counters.at("down"), std::numeric_limits<std::int64_t>::min());
 }
 
+TEST(CoreBookkeeping, AStageAddsUpWhatItsTasksUsed) {
+  Driver d;
+  d.join(1, 2);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(1, {source(0, 2, 1), result(reader(1, {0}, 1, 0))})));
+  const auto ms = [](int count) { return std::chrono::milliseconds(count); };
+  for (std::uint32_t task : {0u, 1u}) {
+    TaskFinished event;
+    event.attempt = d.running_attempt(1, 0, task);
+    event.node = NodeId(1);
+    event.output = {{10, 1}};
+    event.shuffle_times = {ms(5), ms(1)};
+    event.usage = {ms(100), ms(20), ms(4), ms(30), task == 0 ? 700u : 300u};
+    d.running.erase(event.attempt);
+    ASSERT_TRUE(d.apply(std::move(event)));
+  }
+  const StageUsage usage = d.core.job(JobId(1))->stages.at(0).usage;
+  EXPECT_EQ(usage.phases, (runtime::TaskPhases{ms(40), ms(10), ms(140), ms(10)})) << "together what they ran";
+  EXPECT_EQ(usage.cpu, ms(60));
+  EXPECT_EQ(usage.peak_memory, 700u) << "of the one that held the most";
+}
+
 TEST(CoreBookkeeping, ResultsOfExactlyWhatAnActionMayHaveAreDelivered) {
   CoreOptions options;
   options.max_result_bytes = 6;

@@ -42,6 +42,7 @@ std::vector<Event> all_events() {
   finished.input_records = 12;
   finished.shuffle_times = {Time(13), Time(14)};
   finished.sample_histogram = {1, 0, 7};
+  finished.usage = {Time(15), Time(16), Time(17), Time(18), 19};
   events.emplace_back(std::move(finished));
   TaskFailed failed;
   failed.attempt = attempt;
@@ -73,6 +74,13 @@ TEST(EventLog, TellsWhatATaskSpentOnItsShuffles) {
   finished.shuffle_times = {Time(13), Time(14)};
   EXPECT_NE(event_json(Time(17), std::move(finished)).find(R"("shuffle_read_ns":13,"shuffle_write_ns":14)"), std::string::npos);
   EXPECT_EQ(event_json(Time(17), Event(TaskFinished{})).find("shuffle_"), std::string::npos);
+}
+
+TEST(EventLog, TellsWhatATaskUsed) {
+  EXPECT_NE(event_json(Time(17), all_events()[7])
+                .find(R"("run_ns":15,"file_read_ns":16,"file_write_ns":17,"cpu_ns":18,"peak_memory_bytes":19)"),
+            std::string::npos);
+  EXPECT_EQ(event_json(Time(17), Event(TaskFinished{})).find("cpu_ns"), std::string::npos) << "not known";
 }
 
 TEST(EventLog, GivesEventsAsJsonLines) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/timed.hpp"
 #include "storage/output.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
@@ -150,18 +151,21 @@ void write_files(const D& in, const std::string& path, std::string name, std::st
                                                                std::to_string(context.attempt.task.index) + "-" +
                                                                std::to_string(context.attempt.attempt),
                                                            context.files));
+    const auto write = [&](std::string_view bytes) {
+      value_or_throw(timed(context.usage.write, [&] { return file->append(as_bytes(bytes)); }));
+    };
     std::string buffer;
     buffer.reserve(kFlushBytes + 4096);
     chain.run(context, [&](typename D::Record&& record) {
       print(buffer, record);
       if (buffer.size() >= kFlushBytes) {
         if (buffer.size() > kFlushBytes + context.operators.memory->limit()) record_too_large(context, buffer.size());
-        value_or_throw(file->append(as_bytes(buffer)));
+        write(buffer);
         buffer.clear();
       }
     });
-    value_or_throw(file->append(as_bytes(buffer)));
-    value_or_throw(file->close());
+    write(buffer);
+    value_or_throw(timed(context.usage.write, [&] { return file->close(); }));
     return Buffer::copy_of(as_bytes(file->name()));
   });
   in.graph()->add_sink(std::move(draft), path);

@@ -78,6 +78,7 @@ struct TextSource {
       if (auto done = read(reader, split, progress); !done) throw runtime::TaskError{std::move(done).error().wrap("read_text")};
       progress.leave(split);
     }
+    context.usage.read += reader.read_time();
   }
 };
 
@@ -124,6 +125,7 @@ struct FixedSource {
       if (!read) throw runtime::TaskError{std::move(read).error().wrap("read_records")};
       progress.leave(split);
     }
+    context.usage.read += reader.read_time();
   }
 };
 
