@@ -92,8 +92,7 @@ class KeyedSorter final : public ValueSource {
   bool next_group() {
     ByteView skipped;
     while (next(skipped)) continue;
-    if (ended_) return false;
-    if (!at_next_ && !sorter_.next()) return end();
+    if (!at_next_ && !sorter_.next()) return false;
     at_next_ = false;
     fresh_ = true;
     hash_ = sorter_.prefix();
@@ -110,7 +109,7 @@ class KeyedSorter final : public ValueSource {
   bool next(ByteView& value) override {
     if (!in_group_) return false;
     if (!std::exchange(fresh_, false)) {
-      if (!sorter_.next()) return end();
+      if (!sorter_.next()) return in_group_ = false;
       Decoder in(sorter_.record());
       if (sorter_.prefix() != hash_ || compare_bytes(KeyedRecord<K>::take_key(in), key_.view()) != 0) {
         at_next_ = true;
@@ -138,10 +137,6 @@ class KeyedSorter final : public ValueSource {
     KeyedRecord<K>::write_key(key, out, key_);
     return out;
   }
-  bool end() {
-    ended_ = true;
-    return in_group_ = false;
-  }
 
   RecordSorter<KeyedOrder<K>> sorter_;
   Encoder key_;
@@ -150,7 +145,6 @@ class KeyedSorter final : public ValueSource {
   bool in_group_ = false;
   bool fresh_ = false;    // value_ has not been given out
   bool at_next_ = false;  // the sorter already stands on the next group's first record
-  bool ended_ = false;
 };
 
 }  // namespace weft::runtime

@@ -68,7 +68,8 @@ class RecordSorter {
     merger_.emplace(*file_, std::move(runs_), order_);
   }
 
-  /// After finish(): goes to the next record in order; false at the end. The record is valid until the next call.
+  /// After finish(): goes to the next record in order; false at the end, as often as it is asked. The record is valid until the
+  /// next call.
   bool next() {
     poll_();
     if (merger_) return merger_->next();

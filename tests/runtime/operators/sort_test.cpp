@@ -163,11 +163,12 @@ TEST_P(Sorting, many_records_around_every_size_of_bucket) {
 }
 
 TEST(ExternalSorter, takes_records_longer_than_an_entry_can_say) {
-  for (const std::uint64_t grant : {1U << 20, 64U << 20}) {
+  for (const auto& [grant, shortest] :
+       {std::pair(1U << 20, 65520U), {1U << 20, 65521U}, {64U << 20, 65520U}, {64U << 20, 65521U}}) {
     TestContext test(grant);
     ExternalSorter<std::string_view> sorter(test.context);
-    std::vector<std::string> texts;
-    for (std::size_t i = 0; i < 40; ++i) texts.emplace_back(65520 + i, static_cast<char>('z' - i % 20));
+    std::vector<std::string> texts;  // every second one is lent
+    for (std::size_t i = 0; i < 40; ++i) texts.emplace_back(shortest + i, static_cast<char>('z' - i % 20));
     for (std::size_t i = 0; i < texts.size(); i += 2) {
       sorter.add(texts[i]);
       auto block = std::make_shared<Encoder>();
@@ -186,8 +187,10 @@ TEST(ExternalSorter, holds_a_lent_block_only_if_its_grant_can_bear_the_cost) {
   auto block = std::make_shared<Encoder>();
   for (int i = 0; i < 100; ++i) encode(i, *block);
   ExternalSorter<int> sorter(test.context);
-  sorter.add_block(block->view(), block, 10U << 20);
-  EXPECT_EQ(block.use_count(), 1) << "too dear: copied";
+  for (const std::uint64_t cost : {10U << 20, 300U << 10}) {  // of a half of 1 MiB
+    sorter.add_block(block->view(), block, cost);
+    EXPECT_EQ(block.use_count(), 1) << "too dear: copied";
+  }
   const std::uint64_t before = test.grant.used();
   sorter.add_block(block->view(), block, 100'000);
   EXPECT_EQ(block.use_count(), 2);
@@ -195,8 +198,8 @@ TEST(ExternalSorter, holds_a_lent_block_only_if_its_grant_can_bear_the_cost) {
   sorter.add_block(block->view(), block, 100'000);
   EXPECT_LT(test.grant.used(), before + 200'000) << "the same block costs once";
   int count = 0;
-  sorter.drain([&](int value) { EXPECT_EQ(value, count++ / 3); });
-  EXPECT_EQ(count, 300);
+  sorter.drain([&](int value) { EXPECT_EQ(value, count++ / 4); });
+  EXPECT_EQ(count, 400);
 }
 
 TEST(ExternalSorter, lets_go_of_lent_blocks_when_it_spills) {
@@ -212,6 +215,40 @@ TEST(ExternalSorter, lets_go_of_lent_blocks_when_it_spills) {
   EXPECT_GT(test.context.spilled_bytes, 0U);
   const auto held = std::count_if(blocks.begin(), blocks.end(), [](const auto& block) { return !block.expired(); });
   EXPECT_LT(held, 20);
+}
+
+TEST(ExternalSorter, gives_back_what_lent_blocks_cost_when_it_spills) {
+  TestContext test(1U << 20);
+  ExternalSorter<int> sorter(test.context);
+  int held = 0;
+  for (int i = 0; i < 200; ++i) {
+    auto block = std::make_shared<Encoder>();
+    for (int k = 0; k < 1000; ++k) encode(k, *block);
+    sorter.add_block(block->view(), block, 50'000);
+    held += block.use_count() > 1;
+  }
+  EXPECT_GT(test.context.spilled_bytes, 0U);
+  EXPECT_GT(held, 50) << "ten at a time";
+}
+
+TEST(ExternalSorter, takes_a_little_more_memory_for_entries_where_twice_as_much_is_refused) {
+  TestContext test(1U << 20);  // half of it for the sorter: 8,192 entries and the space to sort them take a half of that
+  ExternalSorter<int> sorter(test.context);
+  for (int i = 0; i < 10'000; ++i) sorter.add(i);
+  EXPECT_EQ(test.context.spilled_bytes, 0U);
+}
+
+TEST(ExternalSorter, reads_no_more_runs_at_once_than_its_grant_has_blocks_for) {
+  TestContext test(4U << 10);  // two runs
+  Random random(29);
+  ExternalSorter<std::uint64_t> sorter(test.context);
+  constexpr std::uint64_t kRecords = 4000;
+  for (std::uint64_t i = 0; i < kRecords; ++i) sorter.add(random());
+  const std::uint64_t once = test.context.spilled_bytes;
+  std::uint64_t count = 0;
+  sorter.drain([&](std::uint64_t) { ++count; });
+  EXPECT_EQ(count, kRecords);
+  EXPECT_GT(test.context.spilled_bytes, 4 * once) << "many runs, merged two by two";
 }
 
 TEST(ExternalSorter, decodes_views_and_sorts_nothing) {
