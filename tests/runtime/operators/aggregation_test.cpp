@@ -79,6 +79,50 @@ TEST(CombiningWriter, writes_few_records_when_keys_repeat) {
   EXPECT_LT(segment.bytes(), 64U);
 }
 
+std::uint64_t records_of(const MemorySegment& segment) {
+  std::uint64_t records = 0;
+  for (const auto& [partition, pieces] : segment.pieces) {
+    for (const auto& piece : pieces) records += piece.records;
+  }
+  return records;
+}
+
+/// How many records are written for `keys`, of one partition and with a small table.
+std::uint64_t written_for(const std::vector<int>& keys) {
+  TestContext test(1U << 20);
+  MemorySegment segment;
+  PartitionedWriter out(test.context, segment, 1);
+  CombiningWriter<int, Sum> combiner(test.context, out, HashPartitioner{1}, Sum{});
+  for (const int key : keys) combiner.add(key, 1);
+  combiner.finish();
+  return records_of(segment);
+}
+
+TEST(CombiningWriter, goes_on_where_every_fourth_record_finds_its_key) {
+  std::vector<int> keys;
+  for (int i = 0; i < 200'000; ++i) keys.push_back(i - (i % 4 == 3));
+  EXPECT_LT(written_for(keys), 165'000U);
+}
+
+TEST(CombiningWriter, gives_up_where_keys_do_not_repeat_and_tries_again_later) {
+  std::vector<int> keys;
+  for (int i = 0; i < 50'000; ++i) keys.push_back(i);
+  keys.insert(keys.end(), 500'000, -1);
+  EXPECT_GT(written_for(keys), 60'000U) << "some of those that repeat pass through, too";
+  EXPECT_LT(written_for(keys), 150'000U);
+}
+
+TEST(CombiningWriter, gives_back_what_accumulators_have_grown_by_when_they_are_written) {
+  TestContext test(64U << 10);
+  MemorySegment segment;
+  PartitionedWriter out(test.context, segment, 1);
+  CombiningWriter<std::string_view, Concatenate> combiner(test.context, out, HashPartitioner{1}, Concatenate{});
+  for (int i = 0; i < 20'000; ++i) combiner.add("key", "some text");
+  combiner.finish();
+  EXPECT_LT(records_of(segment), 1'000U) << "thousands of texts in one record";
+  EXPECT_EQ(test.grant.used(), 0U);
+}
+
 TEST(CombiningWriter, refuses_a_partition_that_does_not_exist) {
   TestContext test(1U << 20);
   MemorySegment segment;
@@ -231,6 +275,72 @@ TEST(ReduceTable, updates_of_a_key_in_a_large_table_stay_in_order) {
     }
     EXPECT_TRUE(last == expected);
   }
+}
+
+TEST(CombiningWriter, what_passes_through_comes_after_what_was_combined_before) {
+  TestContext test(64U << 20);
+  MemorySegment segment;
+  PartitionedWriter out(test.context, segment, 1);
+  CombiningWriter<int, Last> combiner(test.context, out, HashPartitioner{1}, Last{});
+  constexpr int kKeys = 1 << 17;  // so many without a repetition, and it gives up
+  for (int key = 1; key <= kKeys; ++key) combiner.add(key, 1);
+  for (int key = 1; key <= kKeys; ++key) combiner.add(key, 2);
+  combiner.finish();
+  EXPECT_EQ(records_of(segment), 2U * kKeys);
+  std::map<int, std::int64_t> last;
+  for (const auto& piece : segment.pieces[0]) {
+    for (Decoder in(piece.bytes); !in.empty();) {
+      const auto [key, value] = decode<std::pair<int, std::int64_t>>(in);
+      last[key] = value;
+    }
+  }
+  for (const auto& [key, value] : last) ASSERT_EQ(value, 2) << key;
+}
+
+TEST(ReduceTable, what_waits_is_merged_before_what_is_added) {
+  TestContext test(1U << 20);
+  ReduceTable<int, Last> table(test.context, Last{});
+  table.merge(7, 1);
+  table.add(7, 2);
+  table.drain([&](int key, std::int64_t& value) {
+    EXPECT_EQ(key, 7);
+    EXPECT_EQ(value, 2);
+  });
+}
+
+TEST(ReduceTable, keys_around_the_longest_that_wait_are_told_apart) {
+  TestContext test(4U << 20);
+  ReduceTable<std::string, Sum> table(test.context, Sum{});
+  std::map<std::string, std::int64_t> expected, sums;
+  for (std::int64_t round = 0; round < 20; ++round) {
+    for (std::size_t length = 50; length < 150; ++length) {
+      const std::string key = std::string(length, 'k') + std::to_string(length % 7);
+      expected[key] += round;
+      table.merge(key, round);
+    }
+  }
+  table.drain([&](const std::string& key, std::int64_t& sum) { EXPECT_TRUE(sums.emplace(key, sum).second); });
+  EXPECT_EQ(sums, expected);
+}
+
+/// An accumulator with memory of its own that stays small, whatever is added.
+struct LastText {
+  using Value = std::string;
+  using Acc = std::string;
+  Acc init(const Value& value) const { return value; }
+  void add(Acc& acc, const Value& value) const { acc = value; }
+  void merge(Acc& acc, const Acc& other) const { acc = other; }
+};
+
+TEST(ReduceTable, looks_at_the_real_size_of_accumulators_before_it_spills) {
+  TestContext test(64U << 10);
+  ReduceTable<int, LastText> table(test.context, LastText{});
+  for (int i = 0; i < 20'000; ++i) table.add(i % 10, std::to_string(i));
+  EXPECT_EQ(test.context.spilled_bytes, 0U);
+  std::map<int, std::string> last;
+  table.drain([&](int key, std::string& value) { last.emplace(key, value); });
+  EXPECT_EQ(test.context.spilled_bytes, 0U);
+  for (int key = 0; key < 10; ++key) EXPECT_EQ(last[key], std::to_string(19'990 + key));
 }
 
 TEST(ReduceTable, names_itself_and_its_budget_when_one_accumulator_outgrows_the_grant) {

@@ -218,6 +218,22 @@ TEST(Joiner, joins_number_keys_in_memory_without_spilling) {
   EXPECT_EQ(test.context.spilled_bytes, 0U);
 }
 
+TEST(Joiner, writes_a_large_build_side_before_the_other_side_comes) {
+  TestContext test(1U << 20);
+  Joiner<int, std::string, int> joiner(test.context, JoinRules::of(JoinKind::inner, BuildSide::right));
+  int builds = 0;
+  while (!joiner.sorts()) joiner.build(builds++, "some text");
+  for (int i = 0; i < 500; ++i) joiner.build(builds++, "some text");
+  const std::uint64_t before = test.grant.used();
+  int pairs = 0;
+  const auto emit = [&](int, const std::string*, const int*) { ++pairs; };
+  joiner.probe(0, 0, emit);
+  EXPECT_LT(test.grant.used(), before) << "the memory of the build side is the other's";
+  for (int i = 1; i < builds; ++i) joiner.probe(i, i, emit);
+  joiner.finish(emit);
+  EXPECT_EQ(pairs, builds);
+}
+
 TEST(Joiner, refuses_a_record_larger_than_the_grant) {
   TestContext test(8U << 10);
   Joiner<int, std::string, int> joiner(test.context, JoinRules::of(JoinKind::inner, BuildSide::right));
