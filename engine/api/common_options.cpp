@@ -1,5 +1,6 @@
 #include "common_options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <utility>
@@ -112,6 +113,11 @@ void declare_tasks(CLI::App& app, client::RunOptions& run) {
          "--shuffle-replicas", [&run](const std::uint32_t& copies) { run.shuffle_replicas = copies; },
          "Copies of map outputs, on different workers: 1 (default), or 2, so that a lost worker's maps need not run again")
       ->check(CLI::IsMember({"1", "2"}))
+      ->group(kGroup);
+  app.add_option_function<double>(
+         "--slow-start", [&run](const double& part) { run.slow_start = std::max(part, 1e-9); },  // 0 travels as "not said"
+         "Part of the maps that must end before reduces start and wait for the others, from 0 to 1 (1)")
+      ->check(CLI::Range(0.0, 1.0))
       ->group(kGroup);
   app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->group(kGroup);
 }

@@ -18,6 +18,8 @@ const char* why_name(master::WaitingTasks::Why why) {
       return "avoiding";
     case Why::placed:
       return "placed";
+    case Why::outputs:
+      return "outputs";
   }
   return "unknown";
 }

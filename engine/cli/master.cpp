@@ -85,6 +85,11 @@ void add_shuffle_options(CLI::App& command, master::ServerOptions& server) {
                   "For jobs that do not choose: how many workers hold each map output, 1 or 2; with 2 the maps of a lost worker\n"
                   "need not run again (default: 1)")
       ->check(CLI::IsMember({"1", "2"}));
+  command
+      .add_option("--slow-start", server.core.slow_start,
+                  "For jobs that do not choose: part of the maps that must end before reduces start and wait for the others,\n"
+                  "from 0 to 1 (default: 1)")
+      ->check(CLI::Range(0.0, 1.0));
 }
 
 void add_file_options(CLI::App& command, master::FileServiceOptions& files) {

@@ -77,6 +77,7 @@ class EmbeddedSession final : public Session {
     job.max_attempts = options_.max_attempts;
     job.task_timeout = options_.task_timeout;
     job.shuffle_mode = options_.shuffle_mode.value_or(shuffle::Mode::memory);
+    job.slow_start = options_.slow_start;
     return apply(std::move(job));
   }
 
@@ -135,8 +136,8 @@ class EmbeddedSession final : public Session {
 
   void carry_out(master::LaunchTask& launch) { slots_->launch(std::move(launch)); }
   void carry_out(const master::KillTask& kill) { slots_->stop(kill.attempt); }
-  void carry_out(master::ShuffleLocations& table) { slots_->set_locations(table.shuffle, *table.outputs); }
-  void carry_out(const master::ShuffleExtended&) { WEFT_ASSERT(false); }  // slow start is not asked for
+  void carry_out(master::ShuffleLocations& table) { slots_->set_outputs(table.shuffle, {*table.outputs, table.maps}); }
+  void carry_out(const master::ShuffleExtended& more) { slots_->add_output(more.shuffle, more.output); }
   void carry_out(const master::PrefetchShuffle&) {}                       // all of it is here
   void carry_out(const master::ReplicateOutput&) { WEFT_ASSERT(false); }  // there is one node only
   void carry_out(const master::OutputMoved&) {}

@@ -1,6 +1,7 @@
 #include "engine/client/embedded_slots.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -67,17 +68,29 @@ void Slots::stop(const AttemptId& attempt) {
       slot.stop = true;
       if (!slot.asked) slot.asked = SystemClock().now();
     }
+  more_.notify_all();
 }
 
-void Slots::set_locations(ShuffleId shuffle, std::vector<shuffle::MapOutput> outputs) {
+void Slots::set_outputs(ShuffleId shuffle, shuffle::KnownOutputs outputs) {
   const std::lock_guard lock(mutex_);
-  locations_[shuffle] = std::make_shared<const std::vector<shuffle::MapOutput>>(std::move(outputs));
+  outputs_[shuffle] = std::make_shared<shuffle::KnownOutputs>(std::move(outputs));
+  more_.notify_all();
+}
+
+void Slots::add_output(ShuffleId shuffle, const shuffle::MapOutput& output) {
+  const std::lock_guard lock(mutex_);
+  const auto found = outputs_.find(shuffle);
+  if (found == outputs_.end()) return;
+  if (found->second.use_count() > 1) found->second = std::make_shared<shuffle::KnownOutputs>(*found->second);  // others look at it
+  found->second->put(output);
+  more_.notify_all();
 }
 
 void Slots::release(JobId job, ShuffleId shuffle) {
   {
     const std::lock_guard lock(mutex_);
-    locations_.erase(shuffle);
+    outputs_.erase(shuffle);
+    more_.notify_all();
     if (idle_ > 0) {
       releases_.emplace_back(job, shuffle);
       changed_.notify_one();
@@ -87,20 +100,36 @@ void Slots::release(JobId job, ShuffleId shuffle) {
   store_->release(job, shuffle);
 }
 
-std::shared_ptr<const std::vector<shuffle::MapOutput>> Slots::locations(ShuffleId shuffle) {
-  const std::lock_guard lock(mutex_);
-  const auto found = locations_.find(shuffle);
-  return found == locations_.end() ? nullptr : found->second;
+std::shared_ptr<const shuffle::KnownOutputs> Slots::outputs(Slot& slot, ShuffleId shuffle, std::optional<std::uint32_t> map) {
+  std::unique_lock lock(mutex_);
+  std::shared_ptr<const shuffle::KnownOutputs> known;
+  const auto settled = [&] {
+    const auto found = outputs_.find(shuffle);
+    const bool there = found != outputs_.end() && (!map || found->second->find(*map) != nullptr);
+    if (there) known = found->second;
+    return there || found == outputs_.end() || slot.stop;
+  };
+  if (settled()) return known;
+  slot.waiting_since = SystemClock().now();
+  more_.wait(lock, settled);
+  slot.waited += SystemClock().now() - *std::exchange(slot.waiting_since, std::nullopt);
+  return known;
+}
+
+bool Slots::over_time(const Slot& slot, TimePoint now) {
+  if (slot.task->timeout <= Duration(0)) return false;
+  return slot.waiting_since.value_or(now) - slot.started - slot.waited >= slot.task->timeout;
 }
 
 std::optional<Slots::Overdue> Slots::check_stops(TimePoint now, Duration grace) {
   const std::lock_guard lock(mutex_);
   for (Slot& slot : slots_) {
     if (!slot.task) continue;
-    if (!slot.asked && slot.task->timeout > Duration(0) && now - slot.started >= slot.task->timeout) {
+    if (!slot.asked && over_time(slot, now)) {
       slot.asked = now;
       slot.timed_out = true;
       slot.stop = true;
+      more_.notify_all();
     }
     if (!slot.asked || now - *slot.asked < grace) continue;
     std::string position;
@@ -124,6 +153,7 @@ bool Slots::finish(Duration timeout) {
   queue_.clear();
   for (Slot& slot : slots_) slot.stop = true;
   changed_.notify_all();
+  more_.notify_all();
   const auto all_ended = [this] { return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.ended; }); };
   const bool ended = changed_.wait_for(lock, timeout, all_ended);
   lock.unlock();
@@ -160,6 +190,7 @@ bool Slots::next(Slot& slot) {
   slot.task = std::move(queue_.front());
   queue_.pop_front();
   slot.started = SystemClock().now();
+  slot.waited = Duration(0);
   slot.asked.reset();
   slot.timed_out = false;
   slot.stop = false;
@@ -170,7 +201,8 @@ void Slots::run(Slot& slot) {
   const master::LaunchTask& task = *slot.task;
   runtime::MemoryGrant memory(settings_.memory_per_task);
   shuffle::LocalTaskShuffle shuffle(
-      *store_, task.attempt, [this](ShuffleId id) { return locations(id); }, settings_.shuffle_mode);
+      *store_, task.attempt, [&](ShuffleId id, std::optional<std::uint32_t> map) { return outputs(slot, id, map); },
+      settings_.shuffle_mode);
   runtime::TaskContext& context = slot.context;
   context = runtime::TaskContext{};
   context.attempt = task.attempt;

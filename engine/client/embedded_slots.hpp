@@ -56,7 +56,9 @@ class Slots : public std::enable_shared_from_this<Slots> {
   void launch(master::LaunchTask task);
   /// Asks the attempt to stop; one that has not started is dropped and reported as killed.
   void stop(const AttemptId& attempt);
-  void set_locations(ShuffleId shuffle, std::vector<shuffle::MapOutput> outputs);
+  void set_outputs(ShuffleId shuffle, shuffle::KnownOutputs outputs);
+  /// There is one more, or another one of its map.
+  void add_output(ShuffleId shuffle, const shuffle::MapOutput& output);
   void release(JobId job, ShuffleId shuffle);
   shuffle::Store& store() { return *store_; }
   Mailbox& mailbox() { return mailbox_; }
@@ -78,7 +80,9 @@ class Slots : public std::enable_shared_from_this<Slots> {
   struct Slot {
     std::optional<master::LaunchTask> task;  // while running
     TimePoint started{};
-    std::optional<TimePoint> asked;  // to stop
+    Duration waited{0};                      // of the time since, for maps to end
+    std::optional<TimePoint> waiting_since;  // likewise, now
+    std::optional<TimePoint> asked;          // to stop
     bool timed_out = false;
     std::atomic<bool> stop{false};
     runtime::TaskContext context;
@@ -90,7 +94,9 @@ class Slots : public std::enable_shared_from_this<Slots> {
   bool next(Slot& slot);
   void run(Slot& slot);
   master::Event report(Slot& slot, runtime::TaskOutcome outcome);
-  std::shared_ptr<const std::vector<shuffle::MapOutput>> locations(ShuffleId shuffle);
+  /// As LocalTaskShuffle asks.
+  std::shared_ptr<const shuffle::KnownOutputs> outputs(Slot& slot, ShuffleId shuffle, std::optional<std::uint32_t> map);
+  static bool over_time(const Slot& slot, TimePoint now);
 
   const Settings settings_;
   const std::unique_ptr<shuffle::Store> store_;
@@ -103,7 +109,8 @@ class Slots : public std::enable_shared_from_this<Slots> {
   std::deque<master::LaunchTask> queue_;
   std::deque<std::pair<JobId, ShuffleId>> releases_;  // for idle slots: giving back gigabytes takes a while
   std::uint32_t idle_ = 0;
-  std::map<ShuffleId, std::shared_ptr<const std::vector<shuffle::MapOutput>>> locations_;
+  std::map<ShuffleId, std::shared_ptr<shuffle::KnownOutputs>> outputs_;
+  std::condition_variable more_;  // outputs, or a task was asked to stop
   std::deque<Slot> slots_;
   std::vector<std::thread> threads_;
   bool closing_ = false;

@@ -27,6 +27,7 @@ struct Submit {
   shuffleMode @14 :Text;          # empty: the cluster's
   shuffleReplicas @15 :UInt32;    # copies of map outputs; 0: the cluster's
   weight @16 :Float64;            # of its share, against other jobs; 0: 1
+  slowStart @17 :Float64;         # part of the maps that end before reduces start; 0: the cluster's
 }
 
 struct Submitted {

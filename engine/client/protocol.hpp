@@ -52,6 +52,7 @@ struct Submit {
   std::optional<shuffle::Mode> shuffle_mode{};      // without: the cluster's
   std::optional<std::uint32_t> shuffle_replicas{};  // likewise
   std::optional<double> weight{};                   // of its share, against other jobs; without: 1
+  std::optional<double> slow_start{};               // part of the maps that end before reduces start; without: the cluster's
 };
 struct Submitted {
   JobId job;

@@ -37,6 +37,7 @@ struct RunOptions {
   std::uint32_t max_attempts = 4;                 // --max-attempts
   std::optional<shuffle::Mode> shuffle_mode;      // --shuffle-mode; without: the cluster's, else memory
   std::optional<std::uint32_t> shuffle_replicas;  // --shuffle-replicas; without: the cluster's, else 1 (embedded: always)
+  std::optional<double> slow_start;               // --slow-start; without: the cluster's, else 1
   std::string temporary_directory;                // --tmp (default $TMPDIR, /tmp)
   bool quiet = false;                             // --quiet: no progress
 };

@@ -91,6 +91,7 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
   if (!submit.shuffle_mode) submit.shuffle_mode = parts_.options.shuffle_mode;
   event.shuffle_mode = *submit.shuffle_mode;
   event.shuffle_replicas = submit.shuffle_replicas.value_or(parts_.options.shuffle_replicas);
+  event.slow_start = submit.slow_start;
   if (submit.deadline > Duration(0)) event.deadline = parts_.shell.now() + submit.deadline;
   WEFT_TRY(parts_.shell.apply(std::move(event)));
   parts_.recorder.record(id);

@@ -30,8 +30,8 @@ struct CoreOptions {
   Time decide_every{0};        // the scheduler is called at multiples of this only; 0: after each event that could allow a launch
   bool keep_splits = true;     // of inputs, for launches; a shell that knows its tasks' input saves the memory
   bool on_heartbeats = false;  // with decide_every 0: only for the node a heartbeat came from (Hadoop 1), and for its own timers
-  /// A stage may start when so much of each of its inputs is there; running tasks are told of further map outputs
-  /// (ShuffleExtended). 1: when its inputs are complete. For shells whose tasks can wait for their inputs; real workers cannot.
+  /// Of jobs that do not say (JobSubmitted): a stage may start when so much of each of its inputs is there, and the nodes of its
+  /// running tasks are told of further map outputs (ShuffleExtended). 1: when its inputs are complete.
   double slow_start = 1;
   /// When so much of an input is there the scheduler is asked where its readers go (Scheduler::preplace). 1: it is not.
   double preplace_at = 1;
@@ -102,10 +102,10 @@ struct SchedulerFaults {
   Time at{0};                 // of that
 };
 
-/// Tasks of one stage that do not run, and why.
+/// Tasks of one stage that do not run, or started early and cannot go on, and why.
 struct WaitingTasks {
-  enum class Why : std::uint8_t { parents, held, avoiding, placed };
-  friend constexpr Why last_of(Why) { return Why::placed; }
+  enum class Why : std::uint8_t { parents, held, avoiding, placed, outputs };  // outputs: they run, and wait for map outputs
+  friend constexpr Why last_of(Why) { return Why::outputs; }
   StageId stage;
   std::string stage_name;
   std::uint32_t tasks = 0;

@@ -46,6 +46,7 @@ struct JobSubmitted {
   schedulers::JobHints hints{};
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;
   std::uint32_t shuffle_replicas = 1;  // copies of map outputs, on different nodes: 1 or 2
+  std::optional<double> slow_start{};  // part of the maps that must end before their readers start; without: CoreOptions'
 };
 struct PlanExtended {
   JobId job;
@@ -145,6 +146,7 @@ using runtime::protocol::PrefetchShuffle;
 using runtime::protocol::ReleaseJob;
 using runtime::protocol::ReleaseShuffle;
 using runtime::protocol::ReplicateOutput;
+using runtime::protocol::ShuffleExtended;
 using runtime::protocol::ShuffleLocations;
 
 struct LaunchTask {
@@ -156,13 +158,6 @@ struct LaunchTask {
   std::string stage_name;
   std::string reason;        // the scheduler's
   bool speculative = false;  // the task runs already: whichever attempt finishes first counts
-};
-/// One more output of a shuffle that the node was given an incomplete table of (slow start), also in place of one that was lost.
-struct ShuffleExtended {
-  NodeId node;
-  JobId job;
-  ShuffleId shuffle;
-  shuffle::MapOutput output;
 };
 /// An output was lost where it was; its copy takes its place, and nothing is made again. Readers are told by other commands: this
 /// one is for who keeps a history.

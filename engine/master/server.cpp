@@ -61,7 +61,6 @@ class ServerImpl final : public Server, public CoreShell {
       workers_->carry_out(command);
     }
   }
-  void carry_out(ShuffleExtended&) { WEFT_ASSERT(false); }  // slow start is not for real workers
   void carry_out(OutputMoved& moved);
   void carry_out(SetTimer& timer);
   rpc::Handler handler();

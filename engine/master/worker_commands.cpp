@@ -72,6 +72,11 @@ void WorkerConnections::carry_out(ShuffleLocations& table) {
   send(table.node, std::move(table));
 }
 
+void WorkerConnections::carry_out(ShuffleExtended& more) {
+  more.holders = holders_of({more.output});
+  send(more.node, std::move(more));
+}
+
 void WorkerConnections::carry_out(PrefetchShuffle& prefetch) {
   if (prepared(prefetch.node, prefetch.job) == nullptr) return;
   prefetch.holders = holders_of(prefetch.outputs);

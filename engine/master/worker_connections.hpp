@@ -73,6 +73,7 @@ class WorkerConnections {
   void carry_out(LaunchTask& launch);
   void carry_out(KillTask& kill);
   void carry_out(ShuffleLocations& table);
+  void carry_out(ShuffleExtended& more);
   void carry_out(PrefetchShuffle& prefetch);
   void carry_out(ReplicateOutput& copy);
   void carry_out(ReleaseShuffle& release);

@@ -60,6 +60,7 @@ Result<void> WorkerShuffle::read(ShuffleId shuffle, shuffle::PartitionRange part
   while (true) {
     if (stop_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the task was asked to stop");
     WEFT_ASSIGN(const shuffle::ReadPart part, timed(times_.read, [&] { return next_part(request, from_map, pending); }));
+    times_.read -= part.waited;
     while (!pending.empty() && pending.begin()->first < part.next_map) {
       if (stop_.load(std::memory_order_relaxed)) return fail(Code::cancelled, "the task was asked to stop");
       const auto map = pending.extract(pending.begin());

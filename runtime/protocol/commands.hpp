@@ -50,7 +50,16 @@ struct ShuffleLocations {
   JobId job;
   ShuffleId shuffle;
   OutputTable outputs;
+  std::uint32_t maps = 0;              // with slow start: how many there will be (ShuffleExtended); 0: these are all
   std::vector<NodeAddress> holders{};  // of the outputs
+};
+/// One more output of a shuffle that the node was given an incomplete table of (slow start), also in place of one that was lost.
+struct ShuffleExtended {
+  NodeId node;
+  JobId job;
+  ShuffleId shuffle;
+  shuffle::MapOutput output;
+  std::vector<NodeAddress> holders{};  // of the output
 };
 /// Readers of the shuffle were placed on the node, or there is more for it to bring. A hint: its tasks wait for what is under way
 /// when they start, and for nothing more.

@@ -115,8 +115,8 @@ struct ActionValue {
   SharedBytes bytes;
 };
 
-using Command = std::variant<JobSetup, ActionValue, Launch, KillTask, ShuffleLocations, PrefetchShuffle, ReleaseShuffle, ReleaseJob,
-                             NodeLost, ReplicateOutput>;
+using Command = std::variant<JobSetup, ActionValue, Launch, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle,
+                             ReleaseShuffle, ReleaseJob, NodeLost, ReplicateOutput>;
 
 struct Commands {
   static constexpr std::string_view kName = "commands";

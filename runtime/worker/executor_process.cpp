@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -127,15 +128,21 @@ void ExecutorProcess::launch(protocol::Launches launches) {
     Running& running = running_[launch.attempt];
     running.stage_name = launch.stage_name;
     running.timeout = launch.timeout;
-    if (launch.timeout <= Duration(0)) continue;
-    running.timer = reactor_.after(launch.timeout, [this, attempt = launch.attempt] {
-      auto found = running_.find(attempt);
-      if (found == running_.end()) return;
-      found->second.timed_out = true;
-      stop_attempt(attempt, found->second);
-    });
+    if (launch.timeout > Duration(0)) limit(launch.attempt, running, launch.timeout);
   }
   send(protocol::kLaunch, protocol::encode(launches));
+}
+
+void ExecutorProcess::limit(const AttemptId& attempt, Running& running, Duration left) {
+  running.timer = reactor_.after(left, [this, attempt] {
+    const auto found = running_.find(attempt);
+    if (found == running_.end()) return;
+    Running& late = found->second;
+    const Duration before = std::exchange(late.waited, callbacks_.waited(attempt));
+    if (late.waited > before) return limit(attempt, late, late.waited - before);
+    late.timed_out = true;
+    stop_attempt(attempt, late);
+  });
 }
 
 void ExecutorProcess::provide(ActionId action, SharedBytes value) {
@@ -156,6 +163,7 @@ void ExecutorProcess::kill(const AttemptId& attempt, const std::string& reason) 
 void ExecutorProcess::stop_attempt(const AttemptId& attempt, Running& running) {
   running.asked_to_stop = true;
   send(protocol::kStop, protocol::encode(protocol::Stop{attempt}));
+  callbacks_.on_stop(attempt);
   running.timer = reactor_.after(start_.stop_grace, [this, attempt] {
     if (pid_ <= 0 || !running_.contains(attempt)) return;
     blamed_ = to_string(attempt);

@@ -33,6 +33,8 @@ class ExecutorProcess {
   struct Callbacks {
     std::function<void(std::vector<protocol::Event>)> on_events;
     std::function<void(rpc::Message, rpc::Responder)> on_request;
+    std::function<void(const AttemptId&)> on_stop;     // it was asked to stop
+    std::function<Duration(const AttemptId&)> waited;  // for maps to end, so far; its time limit is without that
     /// The process is gone and reaped; every attempt it had was reported. May destroy this object.
     std::function<void()> on_gone;
   };
@@ -56,7 +58,7 @@ class ExecutorProcess {
  private:
   struct Running {
     std::string stage_name;
-    Duration timeout{0};
+    Duration timeout{0}, waited{0};  // by how much the limit was put off
     bool timed_out = false, asked_to_stop = false;
     std::string reason;  // of the request to stop
     std::unique_ptr<rpc::Timer> timer;
@@ -70,6 +72,8 @@ class ExecutorProcess {
   void send(protocol::ExecutorMessage type, rpc::Payload payload);
   void on_events(std::vector<protocol::Event> events);
   void stop_attempt(const AttemptId& attempt, Running& running);
+  /// After `left` the attempt has had its time, unless it waited.
+  void limit(const AttemptId& attempt, Running& running, Duration left);
   void closed(const std::string& why);
   void reap();
   protocol::Event verdict(const AttemptId& attempt, const Running& running, const std::string& how) const;

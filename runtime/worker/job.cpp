@@ -98,6 +98,8 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
     callbacks.on_request = [this](rpc::Message message, rpc::Responder responder) {
       on_request(std::move(message), std::move(responder));
     };
+    callbacks.on_stop = [this](const AttemptId& attempt) { stop_waiting(attempt); };
+    callbacks.waited = [this](const AttemptId& attempt) { return waited(attempt); };
     callbacks.on_gone = [this] {
       // Called from within the executor: it is destroyed when it has returned.
       worker_.reactor.post([gone = std::shared_ptr<ExecutorProcess>(std::move(executor_))] {});
@@ -154,8 +156,37 @@ void WorkerJob::kill(const protocol::KillTask& kill) {
 }
 
 void WorkerJob::set_locations(const protocol::ShuffleLocations& locations) {
-  tables_[locations.shuffle] = *locations.outputs;
+  tables_[locations.shuffle] = {*locations.outputs, locations.maps};
   locations_changed();
+}
+
+void WorkerJob::extend(const protocol::ShuffleExtended& more) {
+  const auto table = tables_.find(more.shuffle);
+  if (table == tables_.end()) return;
+  table->second.put(more.output);
+  locations_changed();
+}
+
+void WorkerJob::node_lost(NodeId node) {
+  for (auto& [shuffle, table] : tables_)
+    if (table.maps > 0) std::erase_if(table.outputs, [&](const shuffle::MapOutput& output) { return output.node == node; });
+  locations_changed();
+}
+
+void WorkerJob::stop_waiting(const AttemptId& attempt) {
+  const auto running = running_.find(attempt);
+  if (running == running_.end()) return;
+  running->second.stopped = true;
+  for (auto at = readers_.lower_bound({attempt, 0}); at != readers_.end() && at->first.first == attempt;)
+    std::shared_ptr(at++->second)->interrupt();
+}
+
+Duration WorkerJob::waited(const AttemptId& attempt) const {
+  const auto running = running_.find(attempt);
+  Duration sum = running == running_.end() ? Duration(0) : running->second.waited;
+  for (auto at = readers_.lower_bound({attempt, 0}); at != readers_.end() && at->first.first == attempt; ++at)
+    sum += at->second->waited();
+  return sum;
 }
 
 void WorkerJob::locations_changed() {

@@ -25,8 +25,9 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void provide(ActionId action, SharedBytes value);
   void kill(const protocol::KillTask& kill);
   void set_locations(const protocol::ShuffleLocations& locations);
-  /// A node is gone, and where its outputs are now has been said; or outputs have moved.
-  void locations_changed();
+  void extend(const protocol::ShuffleExtended& more);
+  /// A node is gone, and where its outputs are now has been said.
+  void node_lost(NodeId node);
   void prefetch(const protocol::PrefetchShuffle& prefetch);
   /// Another worker's output into the store; the master is notified of the outcome.
   void replicate(const protocol::ReplicateOutput& copy);
@@ -40,6 +41,12 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
 
  private:
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
+  /// Outputs have moved, or there are more.
+  void locations_changed();
+  /// Of an attempt: the executor waits for the answer no longer than it must.
+  void stop_waiting(const AttemptId& attempt);
+  /// How long an attempt has waited for maps to end.
+  Duration waited(const AttemptId& attempt) const;
   void on_request(rpc::Message message, rpc::Responder responder);
   void commit(rpc::Message message, rpc::Responder responder);
   void read(const rpc::Message& message, rpc::Responder responder);
@@ -60,6 +67,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
     shuffle::SegmentRoom room;
     std::uint32_t partition = 0;
     std::vector<ShuffleId> inputs;  // read at that partition
+    Duration waited{0};             // for maps to end, as parts of reads have said
+    bool stopped = false;           // it was asked to stop
   };
   std::map<AttemptId, Running> running_;
   std::unique_ptr<ExecutorProcess> executor_;

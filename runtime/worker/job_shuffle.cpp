@@ -49,9 +49,14 @@ void WorkerJob::read(const rpc::Message& message, rpc::Responder responder) {
   reader->next(request->known,
                [self = weak_from_this(), key = std::pair(request->attempt, request->read), shared](Result<shuffle::ReadPart> part) {
                  const auto job = self.lock();
+                 if (job && part)
+                   if (const auto running = job->running_.find(key.first); running != job->running_.end())
+                     running->second.waited += part->waited;
                  if (job && (!part || part->end || part->lost)) job->readers_.erase(key);
                  part ? shared->reply(protocol::encode_part(std::move(*part))) : shared->fail(part.error());
                });
+  if (const auto running = running_.find(request->attempt); running != running_.end() && running->second.stopped)
+    reader->interrupt();
 }
 
 /// Null when the read is not under way. The first request begins it.

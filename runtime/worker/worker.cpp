@@ -232,6 +232,10 @@ class WorkerImpl final : public Worker {
     add_nodes(locations.holders);
     if (auto found = jobs_.find(locations.job); found != jobs_.end()) found->second->set_locations(locations);
   }
+  void carry_out(protocol::ShuffleExtended& more) {
+    add_nodes(more.holders);
+    if (auto found = jobs_.find(more.job); found != jobs_.end()) found->second->extend(more);
+  }
   void carry_out(protocol::PrefetchShuffle& prefetch) {
     add_nodes(prefetch.holders);
     if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->prefetch(prefetch);
@@ -248,7 +252,7 @@ class WorkerImpl final : public Worker {
     const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
     if (context_.outputs.nodes.erase(lost.node) != 0) context_.outputs.lost[lost.node] = why.to_string();
     data_->forget(lost.address, why);
-    for (const auto& [id, job] : jobs_) job->locations_changed();
+    for (const auto& [id, job] : jobs_) job->node_lost(lost.node);
     if (chunks_) chunks_->node_lost(lost.address, why);
   }
 

@@ -122,6 +122,7 @@ struct StageInfo {
   bool reads_shuffle = false;              // a "reduce" to somebody
   bool ready = false;                      // its pending tasks may start: its inputs are complete, or nearly so (slow start)
   bool inputs_complete = false;            // all tasks of all parents are finished
+  Time inputs_since = Time::min();         // when they were last, with slow start: what ran before that waited
   std::uint32_t depth = 0;                 // from the roots (BFS)
 
   std::vector<TaskInfo> tasks;
@@ -140,6 +141,10 @@ struct StageInfo {
   std::optional<Reason> held;  // the last hold() on it
 
   bool complete() const { return finished == tasks.size(); }
+  /// Of the time between an attempt's launch and its end, or now: what it did not wait for its inputs, as early readers do.
+  Time worked(Time launched, Time until) const {
+    return until - (inputs_since > launched && inputs_since <= until ? inputs_since : launched);
+  }
   std::optional<Time> mean_duration() const {  // observed, else estimated
     if (observed_count > 0) return observed_total / static_cast<std::int64_t>(observed_count);
     return estimated_duration;

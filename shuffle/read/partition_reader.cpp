@@ -10,35 +10,20 @@
 #include "base/assert.hpp"
 
 namespace weft::shuffle {
-namespace {
-
-constexpr std::size_t kWindow = 256;     // maps that are looked at together
-constexpr std::uint32_t kMostMoves = 3;  // of an output while it is read
-/// A worker that died is said to be gone, and where its outputs are, as soon as its connection to the master has ended.
-constexpr auto kMoveDeadline = std::chrono::seconds(5);
-
-MapAttempt attempt_of(const MapOutput& output) { return {output.map, output.attempt}; }
-
-}  // namespace
-
-template <class Then>
-auto PartitionReader::later(Then then) {
-  return [weak = weak_from_this(), then = std::move(then)](auto&&... arguments) {
-    if (const auto self = weak.lock()) then(*self, std::forward<decltype(arguments)>(arguments)...);
-  };
-}
 
 void PartitionReader::next(const std::vector<MapAttempt>& known, Done done) {
   WEFT_ASSERT(!done_);
   if (!partition_ || at_ == rows_.size()) {
     if (auto begun = begin_partition(); !begun) return done(fail(std::move(begun).error()));
+  } else {
+    look_again();
   }
   done_ = std::move(done);
   part_ = {};
   part_.partition = *partition_;
   known_ = {known.begin(), known.end()};
   rows_in_part_ = 0;
-  fetched_ = false;
+  fetched_ = ahead_ = false;
   advance();
 }
 
@@ -51,8 +36,14 @@ Result<void> PartitionReader::begin_partition() {
   if (next >= wanted_.partitions.end) return fail(Code::invalid_argument, "a read of no partition, or behind its end");
   partition_ = next;
   rows_.clear();
-  for (const MapOutput& output : in_range(table->second, wanted_.maps)) rows_.push_back({output});
-  at_ = 0;
+  const KnownOutputs& known = table->second;
+  for (std::uint32_t map = wanted_.maps.first; map < std::min(known.maps, wanted_.maps.end); ++map)
+    rows_.push_back({.output = {map, 0, NodeId()}, .missing = true});
+  if (known.maps == 0)
+    for (const MapOutput& output : in_range(known.outputs, wanted_.maps)) rows_.push_back({output});
+  at_ = ahead_end_ = 0;
+  ahead_bytes_ = 0;
+  look_again();
   opened_.clear();
   prefetched_.clear();
   took_prefetched_ = false;
@@ -65,7 +56,9 @@ void PartitionReader::advance() {
     Row& row = rows_[at_];
     const MapAttempt map = attempt_of(row.output);
     if (row.sent) {
-      // Came with the blocks of an earlier map.
+      // Came with the blocks of an earlier map, or before its turn.
+    } else if (row.missing) {
+      return wait_for_map();
     } else if (known_.contains(map)) {
       part_.sources.push_back({BlockSource::Kind::known, {row.output}});
     } else if (!row.elsewhere) {
@@ -111,7 +104,7 @@ void PartitionReader::open_next() {
   std::size_t descriptors = opened_.size();
   for (std::size_t i = at_; i < std::min(rows_.size(), at_ + kWindow) && (i == at_ || descriptors < kOutputsPerRequest); ++i) {
     const Row& row = rows_[i];
-    if (row.sent || row.elsewhere || row.output.node == sources_.nodes.self || opened_.contains(i)) continue;
+    if (row.sent || row.missing || row.elsewhere || row.output.node == sources_.nodes.self || opened_.contains(i)) continue;
     if (known_.contains(attempt_of(row.output))) continue;
     by_node[row.output.node].push_back(i);
     ++descriptors;
@@ -185,16 +178,22 @@ void PartitionReader::fetch() {
     const auto gone = sources_.nodes.lost.find(id);
     return follow(gone != sources_.nodes.lost.end() ? gone->second : fmt::format("node {} is not known", id.value()));
   }
-  FetchRequest request{node->second.address, wanted_.job, wanted_.shuffle, *partition_, {}};
+  fetch_from(at_);
+}
+
+void PartitionReader::fetch_from(std::size_t first) {
+  const NodeId id = rows_[first].output.node;
+  const OutputNodes::Node& node = sources_.nodes.nodes.at(id);
+  FetchRequest request{node.address, wanted_.job, wanted_.shuffle, *partition_, {}};
   std::vector<MapOutput> maps;
-  for (std::size_t i = at_; i < std::min(rows_.size(), at_ + kWindow) && maps.size() < maps_per_fetch_; ++i) {
+  for (std::size_t i = first; i < std::min(rows_.size(), at_ + kWindow) && maps.size() < maps_per_fetch_; ++i) {
     const Row& row = rows_[i];
-    if (row.sent || row.output.node != id || prefetched_.contains(attempt_of(row.output))) continue;
+    if (row.sent || row.missing || row.output.node != id || prefetched_.contains(attempt_of(row.output))) continue;
     maps.push_back(row.output);
     request.maps.push_back(attempt_of(row.output));
   }
   sources_.fetcher.fetch(std::move(request),
-                         later([maps = std::move(maps), from = node->second.name](PartitionReader& self, FetchOutcome outcome) {
+                         later([maps = std::move(maps), from = node.name](PartitionReader& self, FetchOutcome outcome) {
                            self.fetched(maps, from, std::move(outcome));
                          }));
 }
@@ -203,7 +202,7 @@ void PartitionReader::fetched(const std::vector<MapOutput>& maps, const std::str
   if (!outcome.blocks) {
     const Code code = outcome.blocks.error().code();
     std::string why = fmt::format("cannot fetch from {}: {}", from, outcome.blocks.error().to_string());
-    if (code == Code::unavailable || code == Code::deadline_exceeded) return follow(std::move(why));
+    if (code == Code::unavailable || code == Code::deadline_exceeded) return ahead_ ? advance() : follow(std::move(why));
     const auto first =
         std::find_if(maps.begin(), maps.end(), [&](const MapOutput& map) { return outcome.lost == attempt_of(map); });
     return lost(first == maps.end() ? maps.front() : *first, std::move(why));
@@ -214,49 +213,13 @@ void PartitionReader::fetched(const std::vector<MapOutput>& maps, const std::str
   for (std::size_t i = at_; i < rows_.size() && next != maps.end(); ++i) {
     if (rows_[i].output.map != next->map) continue;
     rows_[i].sent = true;
+    if (ahead_) ahead_end_ = std::max(ahead_end_, i + 1);
     ++next;
   }
+  if (ahead_) ahead_bytes_ += outcome.blocks->size;
   part_.sources.push_back({BlockSource::Kind::fetched, maps});
   part_.descriptors.push_back(std::move(outcome.blocks->fd));
   advance();
-}
-
-void PartitionReader::follow(std::string why) {
-  const MapOutput gone = rows_[at_].output;
-  if (++rows_[at_].moves > kMostMoves) return lost(gone, std::move(why));
-  if (has_moved()) return reply();  // the next part reads it there
-  if (sources_.nodes.lost.contains(gone.node)) return lost(gone, std::move(why));
-  auto late = later([](PartitionReader& self) {
-    if (auto waited = std::exchange(self.waiting_, std::nullopt)) self.lost(self.rows_[self.at_].output, std::move(waited->why));
-  });
-  waiting_.emplace(Waiting{std::move(why), sources_.reactor.after(kMoveDeadline, std::move(late))});
-}
-
-/// Of the first row and those of its node that have moved like it, the table says where they are now.
-bool PartitionReader::has_moved() {
-  const auto table = sources_.tables.find(wanted_.shuffle);
-  if (table == sources_.tables.end()) return false;
-  const NodeId gone = rows_[at_].output.node;
-  auto now = table->second.begin();
-  for (std::size_t i = at_; i < rows_.size(); ++i) {
-    Row& row = rows_[i];
-    while (now != table->second.end() && now->map < row.output.map) ++now;
-    const bool found = now != table->second.end() && attempt_of(*now) == attempt_of(row.output);
-    if (!found || row.sent || row.output.node != gone || now->node == gone) continue;
-    row.output.node = now->node;
-    row.elsewhere = false;
-  }
-  return rows_[at_].output.node != gone;
-}
-
-void PartitionReader::locations_changed() {
-  if (!waiting_) return;
-  const MapOutput gone = rows_[at_].output;
-  const bool moved = has_moved();
-  if (!moved && !sources_.nodes.lost.contains(gone.node)) return;
-  const std::string why = std::move(waiting_->why);
-  waiting_.reset();
-  moved ? reply() : lost(gone, why);
 }
 
 void PartitionReader::lost(const MapOutput& output, std::string why) {

@@ -10,8 +10,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
@@ -44,8 +46,8 @@ struct OutputNodes {
   std::map<NodeId, Node> nodes;
   std::map<NodeId, std::string> lost;  // that had some, and why they have them no more
 };
-/// The tables of a job's finished shuffles: each ascending by map.
-using OutputTables = std::map<ShuffleId, std::vector<MapOutput>>;
+/// The tables of a job's shuffles.
+using OutputTables = std::map<ShuffleId, KnownOutputs>;
 
 /// Where a reader finds what it reads; all of it outlives the reader.
 struct ReadSources {
@@ -68,14 +70,22 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   /// The next part; it may be empty. `known`: segments of this host that the task has mapped. One call at a time; `done` is called
   /// once, at once or later; it may destroy the reader. unavailable: no table of the shuffle is here. What is lost is no error.
   void next(const std::vector<MapAttempt>& known, Done done);
-  /// Where outputs are has changed, or a node was lost; where a lost node's outputs are now is said before it is said to be lost.
+  /// Where outputs are has changed, or there are more, or a node was lost; where a lost node's outputs are now is said before it is
+  /// said to be lost.
   void locations_changed();
+  /// Ends a wait for outputs of maps that have not ended: what there is of the part goes to the task, which wants to stop.
+  void interrupt();
+  /// How long the part that is being made has waited for such outputs. Earlier parts have said so.
+  Duration waited() const;
 
  private:
+  static constexpr std::size_t kWindow = 256;  // maps that are looked at together
+
   struct Row {
     MapOutput output;
     bool elsewhere = false;  // not on this host
     bool sent = false;       // in an earlier source
+    bool missing = false;    // its map has not ended, or runs again
     std::uint32_t moves = 0;
   };
 
@@ -92,14 +102,26 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   void take_prefetched();
   void add_prefetched(const HeldPtr& blocks);
   void fetch();
+  /// The first row is missing: waits for it, or fetches what comes after it meanwhile.
+  void wait_for_map();
+  /// Of a shuffle that grows: what the table says now of rows that were not handed out.
+  void look_again();
+  /// From the node of that row, what it has of it and of the rows after it.
+  void fetch_from(std::size_t first);
   void fetched(const std::vector<MapOutput>& maps, const std::string& from, FetchOutcome outcome);
   /// The first row's node cannot be reached: reads on where its output is now, or waits until that is known, or it is lost.
   void follow(std::string why);
   bool has_moved();
   void lost(const MapOutput& output, std::string why);
   void reply();
+  /// A callback that does nothing once the reader is gone.
   template <class Then>
-  auto later(Then then);
+  auto later(Then then) {
+    return [weak = weak_from_this(), then = std::move(then)](auto&&... arguments) {
+      if (const auto self = weak.lock()) then(*self, std::forward<decltype(arguments)>(arguments)...);
+    };
+  }
+  static MapAttempt attempt_of(const MapOutput& output) { return {output.map, output.attempt}; }
 
   const ReadSources sources_;
   const PartitionRead wanted_;
@@ -123,6 +145,15 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
     std::unique_ptr<rpc::Timer> timer;
   };
   std::optional<Waiting> waiting_;  // for the first row's output to move
+  /// For the first row's map to end.
+  struct Stalled {
+    TimePoint since;
+    std::unique_ptr<rpc::Timer> timer;  // then the task is answered, and asks again
+  };
+  std::optional<Stalled> stalled_;
+  std::size_t ahead_end_ = 0;      // rows up to there came before their turn
+  std::uint64_t ahead_bytes_ = 0;  // so many bytes
+  bool ahead_ = false;             // what is being fetched does
 };
 
 }  // namespace weft::shuffle

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "shuffle/store/task_shuffle.hpp"
 
@@ -44,6 +45,7 @@ struct PartContents {
   bool end = false;            // of the last partition
   std::vector<BlockSource> sources;
   std::optional<LostOutput> lost;  // then nothing comes after this part
+  Duration waited{0};              // for outputs of maps that had not ended
 };
 struct ReadPart : PartContents {
   std::vector<Fd> descriptors;  // of the sources that are not known, in their order

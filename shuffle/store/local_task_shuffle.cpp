@@ -1,5 +1,6 @@
 #include "shuffle/store/local_task_shuffle.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace weft::shuffle {
@@ -20,10 +21,25 @@ Result<void> LocalTaskShuffle::commit(SealedSegment segment) {
 
 Result<void> LocalTaskShuffle::read(ShuffleId shuffle, PartitionRange partitions, MapRange maps, const BlockVisitor& visit) {
   failure_.reset();
-  const auto outputs = lookup_(shuffle);
-  if (!outputs) return fail(Code::internal, "shuffle " + std::to_string(shuffle.value()) + " is read before it is complete");
-  for (std::uint32_t partition = partitions.first; partition < partitions.end; ++partition)
-    for (const MapOutput& output : in_range(*outputs, maps)) WEFT_TRY(read_map(shuffle, output, partition, visit));
+  const auto known = lookup_(shuffle, std::nullopt);
+  if (!known) return fail(Code::internal, "shuffle " + std::to_string(shuffle.value()) + " is read before it is complete");
+  for (std::uint32_t partition = partitions.first; partition < partitions.end; ++partition) {
+    if (known->maps > 0) {
+      WEFT_TRY(read_early(shuffle, partition, {maps.first, std::min(maps.end, known->maps)}, visit));
+      continue;
+    }
+    for (const MapOutput& output : in_range(known->outputs, maps)) WEFT_TRY(read_map(shuffle, output, partition, visit));
+  }
+  return {};
+}
+
+Result<void> LocalTaskShuffle::read_early(ShuffleId shuffle, std::uint32_t partition, MapRange maps, const BlockVisitor& visit) {
+  for (std::uint32_t map = maps.first; map < maps.end; ++map) {
+    const auto known = lookup_(shuffle, map);
+    if (!known) return fail(Code::cancelled, "the task was asked to stop");
+    const MapOutput output = *known->find(map);
+    WEFT_TRY(read_map(shuffle, output, partition, visit));
+  }
   return {};
 }
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
+#include <optional>
 
 #include "base/ids.hpp"
 #include "shuffle/store/mode.hpp"
@@ -12,9 +12,9 @@
 
 namespace weft::shuffle {
 
-/// The map outputs of a finished shuffle of the attempt's job, ascending by map; null when the shuffle is not known. Called on the
-/// task's thread.
-using MapOutputLookup = std::function<std::shared_ptr<const std::vector<MapOutput>>(ShuffleId)>;
+/// The map outputs of a shuffle of the attempt's job; null when the shuffle is not known. With a map: waits until its output is
+/// there, and null when the task is to stop. Called on the task's thread.
+using MapOutputLookup = std::function<std::shared_ptr<const KnownOutputs>(ShuffleId, std::optional<std::uint32_t> map)>;
 
 class LocalTaskShuffle final : public TaskShuffle {
  public:
@@ -28,6 +28,8 @@ class LocalTaskShuffle final : public TaskShuffle {
   std::optional<FetchFailure> fetch_failure() const override { return failure_; }
 
  private:
+  /// Of a shuffle that is not complete: each output when it is there.
+  Result<void> read_early(ShuffleId shuffle, std::uint32_t partition, MapRange maps, const BlockVisitor& visit);
   Result<void> read_map(ShuffleId shuffle, const MapOutput& output, std::uint32_t partition, const BlockVisitor& visit);
   tl::unexpected<Error> lost(ShuffleId shuffle, const MapOutput& output, Error why);
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
@@ -66,6 +67,27 @@ inline std::span<const MapOutput> in_range(std::span<const MapOutput> outputs, M
   const auto first = std::lower_bound(outputs.begin(), outputs.end(), range.first, before);
   return {first, std::lower_bound(first, outputs.end(), range.end, before)};
 }
+
+/// The outputs of a shuffle's maps that are there, ascending by map.
+struct KnownOutputs {
+  std::vector<MapOutput> outputs;
+  std::uint32_t maps = 0;  // of a shuffle whose further outputs will be said: how many there will be; 0: these are all
+
+  /// Null: it is not there.
+  const MapOutput* find(std::uint32_t map) const {
+    const auto found = in_range(outputs, {map, map + 1});
+    return found.empty() ? nullptr : &found.front();
+  }
+  /// In place of an earlier output of its map.
+  void put(const MapOutput& output) {
+    const auto before = [](const MapOutput& other, std::uint32_t map) { return other.map < map; };
+    const auto at = std::lower_bound(outputs.begin(), outputs.end(), output.map, before);
+    if (at != outputs.end() && at->map == output.map)
+      *at = output;
+    else
+      outputs.insert(at, output);
+  }
+};
 
 /// One extent, verified. The bytes are valid during the visit; longer for who keeps a copy of `owner`.
 struct Block {

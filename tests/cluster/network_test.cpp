@@ -25,8 +25,11 @@ Amounts amounts(const Network& network) {
   return {1'000'000, 700'000, 1'500'000, 3000};
 }
 
-const std::map<std::string, Words> kModes{
-    {"memory", {"--shuffle-mode", "memory"}}, {"pull", {"--shuffle-mode", "pull"}}, {"replicas", {"--shuffle-replicas", "2"}}};
+const std::map<std::string, Words> kModes{{"memory", {"--shuffle-mode", "memory"}},
+                                          {"pull", {"--shuffle-mode", "pull"}},
+                                          {"replicas", {"--shuffle-replicas", "2"}},
+                                          {"early", {"--slow-start", "0.05"}},
+                                          {"early, pull", {"--slow-start", "0.05", "--shuffle-mode", "pull"}}};
 
 class OnANetwork : public testing::TestWithParam<Network> {
  protected:

@@ -1,6 +1,6 @@
 // kill -9 of a worker or of an executor at a random moment of WordCount and TeraSort on a standing cluster, with one and with two
-// copies of map outputs in turn: the output stays right. The moment is a part of the events of a run that nothing happens to, not
-// of its time. Seeds are printed; WEFT_LONG=1 runs two hundred.
+// copies of map outputs, and with readers that start early, in turn: the output stays right. The moment is a part of the events of
+// a run that nothing happens to, not of its time. Seeds are printed; WEFT_LONG=1 runs two hundred.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -92,10 +92,12 @@ class ShuffleKills : public testing::Test {
   };
   /// With `moment`, a process is killed after so many events.
   Outcome run_one(Program what, const std::string& replicas, const std::string& output, std::optional<std::size_t> moment,
-                  std::mt19937& random) {
+                  std::mt19937& random, bool early = false) {
     Outcome outcome;
     const std::size_t from = log_.read().size();
-    Process job(command(what, replicas, output), cluster_.options());
+    std::vector<std::string> words = command(what, replicas, output);
+    if (early) words.insert(words.end(), {"--slow-start", "0.05"});
+    Process job(words, cluster_.options());
     if (moment) {
       EXPECT_TRUE(eventually([&] { return !job.running() || log_.read().size() >= from + *moment; }, std::chrono::seconds(60)));
       outcome.killed = job.running();
@@ -143,7 +145,7 @@ TEST_F(ShuffleKills, TheOutputIsRightWhoeverDiesAtAnyMoment) {
     const Program what = seed / 2 % 2 == 0 ? kWordcount : kTerasort;
     const std::size_t moment = random() % usual[what][copies - 1];
     const std::string output = scratch_ / ("out" + std::to_string(seed));
-    const Outcome outcome = run_one(what, std::to_string(copies), output, moment, random);
+    const Outcome outcome = run_one(what, std::to_string(copies), output, moment, random, seed / 4 % 2 == 1);
     ASSERT_TRUE(outcome.right) << (outcome.error.empty() ? "the output is wrong" : outcome.error);
     Sum& sum = sums[copies - 1];
     ++sum.runs;

@@ -294,7 +294,7 @@ void expect_explained(const Core& core, const std::string& where) {
     std::uint64_t pending = 0;
     for (const WaitingTasks& group : explained->waiting) {
       ASSERT_FALSE(group.reason.empty()) << where;
-      if (group.why == WaitingTasks::Why::parents) continue;
+      if (group.why == WaitingTasks::Why::parents || group.why == WaitingTasks::Why::outputs) continue;
       pending += group.tasks;
       const schedulers::StageInfo& stage = *job.stage(group.stage);
       const bool could_run = std::any_of(core.view().nodes().begin(), core.view().nodes().end(), [&](const auto& entry) {

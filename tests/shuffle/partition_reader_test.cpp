@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <thread>
 
 #include "tests/shuffle/prefetch_fixture.hpp"
 
@@ -61,13 +62,16 @@ class PartitionReaderTest : public PrefetchTest {
   }
   /// A row of the table; its output is put where it says.
   void add(std::uint32_t map, NodeId node, std::uint32_t attempt = 0) {
+    make(map, node, attempt);
+    tables_[kShuffle].put({map, attempt, node});
+  }
+  void make(std::uint32_t map, NodeId node, std::uint32_t attempt) {
     if (node == kOther) put(map, attempt);
     if (node == kSelf) {
       auto writer = SegmentWriter::in_memory(kPartitions).value();
       for (std::uint32_t i = 0; i < kPartitions; ++i) EXPECT_TRUE(writer->append(i, as_bytes(block_of(map, i)), 1));
       EXPECT_TRUE(store_->put({kJob, kShuffle, map, attempt}, writer->seal().value()));
     }
-    tables_[kShuffle].push_back({map, attempt, node});
   }
   /// Whether the part brought what its map wrote; the map is added to the outcome.
   void visit(std::uint32_t map, std::uint32_t partition, const std::shared_ptr<const Segment>& blocks, std::uint32_t position,
@@ -212,7 +216,7 @@ TEST_F(PartitionReaderTest, ALostOutputIsNamedAfterWhatCameBeforeIt) {
     tables_.clear();
     for (std::uint32_t map = 0; map < 10; ++map) add(map, kSelf);
     store_->release({kJob, kShuffle, 7, 0});
-    tables_[kShuffle][7].node = node;
+    tables_[kShuffle].outputs[7].node = node;
     const Outcome outcome = read({0, 1});
     ASSERT_TRUE(outcome.lost);
     EXPECT_EQ(outcome.lost->output.map, 7u);
@@ -227,7 +231,7 @@ TEST_F(PartitionReaderTest, AWorkerOfTheSameHostWithoutTheOutputLosesIt) {
   share();
   begin();
   add(0, kOther);
-  tables_[kShuffle].push_back({1, 0, kOther});
+  tables_[kShuffle].put({1, 0, kOther});
   const Outcome outcome = read({0, 1});
   ASSERT_TRUE(outcome.lost);
   EXPECT_EQ(outcome.lost->output.map, 1u);
@@ -244,7 +248,7 @@ TEST_F(PartitionReaderTest, AnOutputThatIsSaidToHaveMovedIsReadWhereItIs) {
   begin();
   for (std::uint32_t map = 0; map < 10; ++map) add(map, map < 5 ? kSelf : kOther);
   const auto now = tables_;
-  for (std::uint32_t map = 3; map < 10; ++map) tables_[kShuffle][map].node = kGone;
+  for (std::uint32_t map = 3; map < 10; ++map) tables_[kShuffle].outputs[map].node = kGone;
   start({0, 1});
   auto waiting = request();
   reactor_->run([&] {
@@ -290,7 +294,7 @@ TEST_F(PartitionReaderTest, AnOutputMovesThreeTimesAtMost) {
   for (;; ++moves) {
     auto waiting = request();
     reactor_->run([&] {
-      NodeId& node = tables_[kShuffle][0].node;
+      NodeId& node = tables_[kShuffle].outputs[0].node;
       node = node == kGone ? NodeId(4) : kGone;
       reader_->locations_changed();
     });
@@ -396,7 +400,7 @@ TEST_F(PartitionReaderTest, AnotherAttemptElsewhereIsNotWhereTheOutputMoved) {
   start({0, 1});
   auto waiting = request();
   reactor_->run([&] {
-    tables_[kShuffle][0] = {0, 1, kSelf};
+    tables_[kShuffle].put({0, 1, kSelf});
     reader_->locations_changed();
     nodes_.lost[kGone] = "it was lost";
     reader_->locations_changed();
@@ -405,6 +409,147 @@ TEST_F(PartitionReaderTest, AnotherAttemptElsewhereIsNotWhereTheOutputMoved) {
   ASSERT_TRUE(part && part->lost);
   EXPECT_EQ(part->lost->output.node, kGone);
   EXPECT_EQ(part->lost->output.attempt, 0u);
+}
+
+/// A shuffle whose maps end while it is read.
+class EarlyReaderTest : public PartitionReaderTest {
+ protected:
+  void begin(std::uint32_t maps) {
+    PartitionReaderTest::begin();
+    tables_[kShuffle].maps = maps;
+  }
+  /// Runs what changes a table, and tells the reader.
+  template <class Change>
+  void change(Change what) {
+    reactor_->run([&] {
+      what(tables_[kShuffle]);
+      if (reader_) reader_->locations_changed();
+    });
+  }
+  void ends(std::uint32_t map, NodeId node, std::uint32_t attempt = 0) {
+    make(map, node, attempt);
+    change([&](KnownOutputs& table) { table.put({map, attempt, node}); });
+  }
+  static bool waits(std::future<Result<ReadPart>>& part) { return part.wait_for(20ms) == std::future_status::timeout; }
+};
+
+TEST_F(EarlyReaderTest, ReadsOutputsInOrderAsTheyCome) {
+  begin(6);
+  auto reading = std::async(std::launch::async, [&] { return read({2, 4}); });
+  for (const std::uint32_t map : {4u, 0u, 2u, 1u, 5u, 3u}) {
+    std::this_thread::sleep_for(10ms);
+    ends(map, map % 2 == 0 ? kSelf : kOther);
+  }
+  const Outcome outcome = reading.get();
+  EXPECT_FALSE(outcome.lost);
+  for (const std::uint32_t partition : {2u, 3u}) EXPECT_EQ(outcome.maps.at(partition), all(6)) << "each once, in order";
+}
+
+TEST_F(EarlyReaderTest, WaitsForAMapThatHasNotEndedAndSaysHowLong) {
+  begin(3);
+  add(0, kSelf);
+  add(2, kSelf);
+  start({0, 1});
+  auto part = request().get();
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->next_map, 1u);
+  EXPECT_FALSE(part->end);
+  auto waiting = request();
+  ASSERT_TRUE(waits(waiting));
+  reactor_->run([&] { EXPECT_GT(reader_->waited(), 10ms); });
+  change([](KnownOutputs&) {});
+  ASSERT_TRUE(waits(waiting)) << "nothing is new";
+  ends(1, kSelf);
+  part = waiting.get();
+  ASSERT_TRUE(part);
+  EXPECT_GT(part->waited, 20ms);
+  reactor_->run([&] { EXPECT_EQ(reader_->waited(), Duration(0)); });
+  part = request().get();
+  ASSERT_TRUE(part);
+  EXPECT_TRUE(part->end);
+  EXPECT_EQ(part->waited, Duration(0));
+  EXPECT_EQ(part->sources.size(), 2u);
+}
+
+TEST_F(EarlyReaderTest, FetchesWhatComesAfterAMissingMapMeanwhileAndNoMoreThanAFetchOfIt) {
+  fetch_bytes_ = 2 * kBlock;
+  begin(40);
+  for (std::uint32_t map = 0; map < 40; ++map)
+    if (map != 1) add(map, kOther);
+  start({0, 1});
+  std::set<std::uint32_t> came;
+  std::uint32_t next = 0;
+  std::future<Result<ReadPart>> waiting;
+  for (int parts = 0; parts < 40; ++parts) {
+    waiting = request();
+    if (waits(waiting)) break;
+    const auto part = waiting.get();
+    ASSERT_TRUE(part && !part->lost);
+    for (const BlockSource& source : part->sources)
+      for (const MapOutput& map : source.maps) EXPECT_TRUE(came.insert(map.map).second) << map.map << " came twice";
+    next = part->next_map;
+  }
+  EXPECT_EQ(next, 1u);
+  EXPECT_GE(came.size(), 3u);
+  EXPECT_LE(came.size(), 7u) << "what a task holds is bounded";
+  EXPECT_FALSE(came.contains(1));
+  ends(1, kOther);
+  ASSERT_TRUE(waiting.get());
+  while (true) {
+    const auto part = request().get();
+    ASSERT_TRUE(part && !part->lost);
+    for (const BlockSource& source : part->sources)
+      for (const MapOutput& map : source.maps) EXPECT_TRUE(came.insert(map.map).second) << map.map << " came twice";
+    if (part->end) break;
+  }
+  EXPECT_EQ(came.size(), 40u);
+}
+
+TEST_F(EarlyReaderTest, OutputsOfALostNodeAreAwaitedAgainAndReadFromTheNextAttempt) {
+  begin(2);
+  add(0, kGone);
+  add(1, kSelf);
+  start({0, 1});
+  auto waiting = request();
+  reactor_->run([&] {
+    nodes_.nodes.erase(kGone);
+    nodes_.lost[kGone] = "it was lost";
+    std::erase_if(tables_[kShuffle].outputs, [](const MapOutput& output) { return output.node == kGone; });
+    reader_->locations_changed();
+  });
+  auto part = waiting.get();
+  if (part && part->sources.empty()) part = waits(waiting = request()) ? Result<ReadPart>(ReadPart{}) : waiting.get();
+  ASSERT_TRUE(part && !part->lost) << "its map runs again";
+  ends(0, kOther, 1);
+  if (waiting.valid()) {
+    ASSERT_TRUE(waiting.get());
+  }
+  part = request().get();
+  ASSERT_TRUE(part && !part->lost);
+  ASSERT_FALSE(part->sources.empty());
+  EXPECT_EQ(part->sources[0].maps[0].attempt, 1u);
+  EXPECT_EQ(part->sources[0].maps[0].node, kOther);
+}
+
+TEST_F(EarlyReaderTest, AWaitCanBeInterrupted) {
+  begin(2);
+  start({0, 1});
+  auto waiting = request();
+  ASSERT_TRUE(waits(waiting));
+  reactor_->run([&] { reader_->interrupt(); });
+  const auto part = waiting.get();
+  ASSERT_TRUE(part);
+  EXPECT_TRUE(part->sources.empty());
+  EXPECT_EQ(part->next_map, 0u);
+  EXPECT_FALSE(part->end);
+}
+
+TEST_F(EarlyReaderTest, OfSomeMapsOnlyThoseAreAwaited) {
+  begin(10);
+  add(4, kSelf);
+  add(5, kSelf);
+  const Outcome outcome = read({0, 1}, {4, 6});
+  EXPECT_EQ(outcome.maps.at(0), (std::vector<std::uint32_t>{4, 5}));
 }
 
 }  // namespace

@@ -310,8 +310,8 @@ AttemptId attempt(std::uint32_t stage, std::uint32_t index) { return {{JobId(1),
 
 TEST_F(StoreTest, ATaskReadsAPartitionMapAfterMap) {
   auto store = open(1u << 30);
-  auto outputs = std::make_shared<std::vector<MapOutput>>();
-  const auto lookup = [&](ShuffleId) { return std::shared_ptr<const std::vector<MapOutput>>(outputs); };
+  auto outputs = std::make_shared<KnownOutputs>();
+  const auto lookup = [&](ShuffleId, std::optional<std::uint32_t>) { return outputs; };
   for (std::uint32_t map = 0; map < 3; ++map) {
     LocalTaskShuffle task(*store, attempt(5, map), lookup);
     auto writer = task.create_segment(2);
@@ -320,7 +320,7 @@ TEST_F(StoreTest, ATaskReadsAPartitionMapAfterMap) {
     ASSERT_TRUE((*writer)->append(0, as_bytes("no"), 1));
     ASSERT_TRUE((*writer)->append(1, as_bytes(std::string("b") + std::to_string(map)), 1));
     ASSERT_TRUE(task.commit(std::move(*(*writer)->seal())));
-    outputs->push_back({map, 0, NodeId(0)});
+    outputs->put({map, 0, NodeId(0)});
   }
   LocalTaskShuffle reader(*store, attempt(6, 0), lookup);
   std::string read;
@@ -333,7 +333,7 @@ TEST_F(StoreTest, ATaskReadsAPartitionMapAfterMap) {
   EXPECT_FALSE(reader.fetch_failure());
   EXPECT_EQ(reader.read(ShuffleId(5), {7, 8}, {}, visit).error().code(), Code::internal);
 
-  outputs->push_back({3, 2, NodeId(9)});
+  outputs->put({3, 2, NodeId(9)});
   const auto lost = reader.read(ShuffleId(5), {1, 2}, {}, visit);
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code(), Code::unavailable);
@@ -345,9 +345,10 @@ TEST_F(StoreTest, ATaskReadsAPartitionMapAfterMap) {
 
 TEST_F(StoreTest, AVisitorsErrorEndsTheReadAndIsNoFetchFailure) {
   auto store = open(1u << 30);
-  auto outputs = std::make_shared<std::vector<MapOutput>>(1);
+  auto outputs = std::make_shared<KnownOutputs>();
+  outputs->put({});
   ASSERT_TRUE(store->put(key(1, 5, 0), make_segment("x")));
-  LocalTaskShuffle reader(*store, attempt(6, 0), [&](ShuffleId) { return outputs; });
+  LocalTaskShuffle reader(*store, attempt(6, 0), [&](ShuffleId, std::optional<std::uint32_t>) { return outputs; });
   const auto ended =
       reader.read(ShuffleId(5), {0, 1}, {}, [](const Block&) -> Result<void> { return fail(Code::cancelled, "no"); });
   EXPECT_EQ(ended.error().code(), Code::cancelled);

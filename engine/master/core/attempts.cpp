@@ -57,7 +57,7 @@ void Attempts::launch(const TaskId& id, NodeId node, std::string_view reason) {
     info.launched = context_.now();
   }
   view.occupy(node, attempt, *job.info, stage.info->demand);
-  slow_start_.attempt_started(*stage.info);
+  slow_start_.attempt_started(job, *stage.info);
   context_.triggers.note_change();
   job.nodes.insert(node);
   send_launch(job, stage, attempt, node, reason);
@@ -118,7 +118,8 @@ void Attempts::requeue(const TaskRef& task, std::optional<NodeId> avoid) {
 void Attempts::win(const TaskRef& winner) {
   const TaskRef loser = winner.other();
   const NodeId node = loser.node();
-  if (winner.speculative) stragglers_.note_pace(*winner.stage->info, node, context_.now() - loser.launched());
+  if (winner.speculative)
+    stragglers_.note_pace(*winner.stage->info, node, loser.stage->info->worked(loser.launched(), context_.now()));
   kill(loser, KillCause::lost_race, "another attempt of the task finished first");
   vacate(loser);
   if (winner.speculative) {

@@ -78,12 +78,11 @@ void Core::Impl::run_scheduler() {
       context_.scheduler.schedule(trigger, decisions_);
       if (triggers.by_heartbeats() && trigger.kind == schedulers::Trigger::Kind::node) triggers.answered(trigger.node, changes);
     }
-  } while (make_way());
+  } while (make_way(slow_start_.reader_to_stop()));
 }
 
 /// True when an early reader was stopped, so that there is room that the scheduler should know of.
-bool Core::Impl::make_way() {
-  const std::optional<TaskRef> stopped = slow_start_.reader_to_stop();
+bool Core::Impl::make_way(const std::optional<TaskRef>& stopped) {
   if (!stopped) return false;
   JobRecord& job = *stopped->job;
   const std::string why = "makes way for the tasks whose output it waits for";
@@ -117,6 +116,9 @@ Result<void> Core::Impl::on(const TimerFired& event) {
       break;
     case Timers::Purpose::stragglers:
       if (stragglers_.fire(timer->at)) context_.triggers.note_work();
+      break;
+    case Timers::Purpose::early_readers:
+      make_way(slow_start_.reader_of_starved_job());
       break;
     case Timers::Purpose::heartbeat:
       check_heartbeat(timer->node);

@@ -51,7 +51,7 @@ class Core::Impl {
   Result<void> on(SchedulerConfigured event);
 
   void run_scheduler();
-  bool make_way();
+  bool make_way(const std::optional<TaskRef>& stopped);
 
   // Jobs.
   void add_stage(JobRecord& job, plan::Stage stage);

@@ -33,6 +33,8 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   if (event.max_attempts == 0) return fail(Code::invalid_argument, "a job needs at least one attempt per task");
   if (event.shuffle_replicas != 1 && event.shuffle_replicas != 2)
     return fail(Code::invalid_argument, fmt::format("map outputs are kept in 1 or 2 copies, not {}", event.shuffle_replicas));
+  if (event.slow_start && !(*event.slow_start >= 0 && *event.slow_start <= 1))
+    return fail(Code::invalid_argument, "the part of the maps that must end before reduces start is between 0 and 1");
   if (!(std::isfinite(event.hints.weight) && event.hints.weight > 0))
     return fail(Code::invalid_argument, "a job's weight must be positive");
   if (event.demand.cpu == 0) event.demand.cpu = 1;

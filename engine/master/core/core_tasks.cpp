@@ -33,8 +33,9 @@ void Core::Impl::finish(const TaskRef& task, TaskFinished& event) {
   StageRecord& stage = *task.stage;
   schedulers::TaskInfo& info = task.info();
   info.ended = context_.now();
-  stragglers_.note_pace(*stage.info, event.node, info.ended - info.launched);
-  stage.info->observed_total += info.ended - info.launched;
+  const Time took = stage.info->worked(info.launched, info.ended);
+  stragglers_.note_pace(*stage.info, event.node, took);
+  stage.info->observed_total += took;
   ++stage.info->observed_count;
   stage.info->input_bytes += event.input_bytes;
   info.input_bytes = event.input_bytes;
@@ -68,7 +69,7 @@ void Core::Impl::after_finish(const TaskRef& task, NodeId node) {
   if (stage.info->complete()) {
     shuffles_.complete(job, stage);
     finish_actions(job);
-  } else if (writes && slow_start_.on() && stage.info->finished == slow_start_.threshold(*stage.info)) {
+  } else if (writes && slow_start_.on(job) && stage.info->finished == slow_start_.threshold(job, *stage.info)) {
     shuffles_.refresh(job);
   }
 }

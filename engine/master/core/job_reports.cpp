@@ -69,22 +69,29 @@ WaitingTasks explain_held(const CoreContext& context, const JobRecord& job, cons
   return group;
 }
 
+/// The stages that this one reads and that are not done, and how far they are.
+std::string incomplete_inputs(const JobRecord& job, const StageRecord& stage) {
+  std::vector<std::string> parents;
+  for (StageId id : stage.inputs) {
+    const StageRecord& input = job.stages.at(id);
+    if (!input.info->complete())
+      parents.push_back(fmt::format("{}, {} of {} tasks done", input.title(), input.info->finished, input.info->tasks.size()));
+  }
+  return parents.empty() ? std::string("its inputs") : fmt::format("{}", fmt::join(parents, "; "));
+}
+
 void explain_stage(const CoreContext& context, const JobRecord& job, const StageRecord& stage, std::vector<WaitingTasks>& out) {
   using Why = WaitingTasks::Why;
   const schedulers::StageInfo& info = *stage.info;
   const auto tasks = static_cast<std::uint32_t>(info.tasks.size());
   const std::uint32_t pending = info.pending.count();
   if (const std::uint32_t blocked = tasks - info.finished - info.running - pending; blocked > 0 && stage.active) {
-    std::vector<std::string> parents;
-    for (StageId id : stage.inputs) {
-      const StageRecord& input = job.stages.at(id);
-      if (!input.info->complete())
-        parents.push_back(fmt::format("{}, {} of {} tasks done", input.title(), input.info->finished, input.info->tasks.size()));
-    }
-    out.push_back({stage.plan.id, stage.plan.name, blocked, Why::parents,
-                   parents.empty() ? std::string("waits for its inputs") : fmt::format("waits for {}", fmt::join(parents, "; ")),
-                   std::nullopt});
+    out.push_back(
+        {stage.plan.id, stage.plan.name, blocked, Why::parents, "waits for " + incomplete_inputs(job, stage), std::nullopt});
   }
+  if (info.running > 0 && stage.started_early && !info.inputs_complete)
+    out.push_back({stage.plan.id, stage.plan.name, info.running, Why::outputs,
+                   "started early and wait for map outputs of " + incomplete_inputs(job, stage), std::nullopt});
   std::uint32_t rest = pending;
   for (const auto& [node, avoiding] : info.pending.avoiding()) {
     rest -= static_cast<std::uint32_t>(avoiding.size());
@@ -152,6 +159,8 @@ JobStatus status_of(const schedulers::ClusterView& view, const RoundEviction& ro
     out.waiting = stage.active && !info.ready;
     if (out.waiting) {
       out.reason = "its inputs are not complete";
+    } else if (info.running > 0 && stage.started_early && !info.inputs_complete) {
+      out.reason = "its tasks started early and wait for map outputs of " + incomplete_inputs(job, stage);
     } else if (!info.pending.empty()) {
       const auto& held = why_held(job, stage);
       out.reason = held ? held->text : room_for(view, info.demand);
@@ -184,7 +193,8 @@ JobExplanation explain_job(const CoreContext& context, const JobRecord& job) {
       std::distance(slow.lower_bound({out.id, StageId(0), 0}), slow.lower_bound({JobId(out.id.value() + 1), StageId(0), 0})));
   std::uint64_t waiting = 0;
   for (StageId stage : job.open) explain_stage(context, job, job.stages.at(stage), out.waiting);
-  for (const WaitingTasks& group : out.waiting) waiting += group.tasks;
+  for (const WaitingTasks& group : out.waiting)
+    if (group.why != WaitingTasks::Why::outputs) waiting += group.tasks;  // those run
   if (waiting > 0) {
     out.summary = fmt::format("{} running{}, {} waiting", count_of(out.running, "task"), in_brackets(out), waiting);
   } else if (out.running > 0) {

@@ -31,6 +31,7 @@ struct StageRecord {
   bool active = false;             // somebody waits for it: its missing tasks are to run once its inputs are complete
   bool released = false;           // the driver will not read it again
   bool shaped = false;             // it was ready once: its number of tasks stays
+  bool started_early = false;      // some of its tasks began before its inputs were complete (slow start)
   bool dropped = false;            // complete, but its segments were given up; recomputed when lineage asks for it
   SkewSplits splits;               // by task; those of additional tasks come after the plan's
   std::vector<Buffer> results;     // by task, once there is one
@@ -62,6 +63,7 @@ struct JobRecord {
   std::set<ActionId> seen_actions;
   std::set<NodeId> nodes;         // live ones that were given something of it
   bool waits_for_inputs = false;  // its stages wait for complete inputs, also with slow start
+  bool starved = false;     // when last looked at: early readers wait for tasks of which none has run since (SlowStart)
   Counters counters;
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
   std::vector<std::string> lost_workers;  // the first few

@@ -43,10 +43,10 @@ void Shuffles::refresh(JobRecord& job) {
         if (input.info->complete()) continue;
         wanted.insert(input_id);
         complete = false;
-        ready &= !job.waits_for_inputs && input.info->finished >= slow_start_.threshold(*input.info);
+        ready &= !job.waits_for_inputs && input.info->finished >= slow_start_.threshold(job, *input.info);
       }
     }
-    if (stage.active) slow_start_.set_inputs_complete(*stage.info, complete);
+    if (stage.active) slow_start_.set_inputs_complete(job, *stage.info, complete);
     set_ready(job, stage, ready);
   }
   drop_released(job);
@@ -143,22 +143,24 @@ bool Shuffles::move_to_replica(JobRecord& job, StageRecord& stage, std::uint32_t
 /// To nodes that prefetch its blocks, and to those whose tasks read it: at the new places from now on.
 void Shuffles::send_moved(JobRecord& job, StageRecord& stage) {
   if (!stage.prefetch.unsent.empty()) preplacement_.send_outputs(job, stage);
-  if (slow_start_.on() || !stage.info->complete() || !has_active_reader(job, stage)) return;
+  if (slow_start_.on(job) || !stage.info->complete() || !has_active_reader(job, stage)) return;
   std::vector<NodeId> nodes;
   for (const auto& [node, version] : stage.locations.sent()) nodes.push_back(node);
   for (NodeId node : nodes) send_locations(job, stage, node);
 }
 
 void Shuffles::extend_tables(const JobRecord& job, const StageRecord& stage, std::uint32_t map) {
-  if (!slow_start_.on()) return;
+  if (!slow_start_.on(job)) return;
   const schedulers::TaskInfo& task = stage.info->tasks[map];
   for (const auto& [node, version] : stage.locations.sent())
     context_.emit(ShuffleExtended{node, job.spec.job, shuffle_of(stage), {map, task.attempt(), task.node}});
 }
 
 void Shuffles::send_locations(const JobRecord& job, StageRecord& stage, NodeId node) {
-  if (stage.locations.send_to(node))
-    context_.emit(ShuffleLocations{node, job.spec.job, shuffle_of(stage), stage.locations.outputs(*stage.info)});
+  if (!stage.locations.send_to(node)) return;
+  const auto maps = static_cast<std::uint32_t>(stage.info->tasks.size());
+  context_.emit(ShuffleLocations{node, job.spec.job, shuffle_of(stage), stage.locations.outputs(*stage.info),
+                                 slow_start_.on(job) ? maps : 0});
 }
 
 void Shuffles::revive(JobRecord& job, StageRecord& stage) {

@@ -35,7 +35,7 @@ std::optional<Time> StragglerWatch::typical_duration(const schedulers::StageInfo
   if (!measured(stage)) return std::nullopt;
   durations_.clear();
   for (const schedulers::TaskInfo& task : stage.tasks) {
-    if (task.state == schedulers::TaskState::finished) durations_.push_back(task.ended - task.launched);
+    if (task.state == schedulers::TaskState::finished) durations_.push_back(stage.worked(task.launched, task.ended));
   }
   const auto middle = durations_.begin() + static_cast<std::ptrdiff_t>(durations_.size() / 2);
   std::nth_element(durations_.begin(), middle, durations_.end());
@@ -72,9 +72,10 @@ std::optional<Time> StragglerWatch::find(JobId job, const schedulers::StageInfo&
     const double larger = usual_bytes > 0 ? std::max(1.0, static_cast<double>(task.input_bytes) / usual_bytes) : 1;
     const double expected = std::max(1e-9, in_seconds(*typical) * larger);
     const Time limit = std::max(rules_.shortest, Time(std::llround(std::min(expected * rules_.slower, 1e9) * 1e9)));
-    const Time due = task.launched + limit;
+    const Time worked = stage.worked(task.launched, view_.now());
+    const Time due = view_.now() - worked + limit;
     if (due <= view_.now()) {
-      found.push_back({in_seconds(view_.now() - task.launched) / expected, {job, stage.id, i}, task.node});
+      found.push_back({in_seconds(worked) / expected, {job, stage.id, i}, task.node});
     } else {
       next = next ? std::min(*next, due) : due;
     }

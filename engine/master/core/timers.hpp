@@ -12,7 +12,7 @@ namespace weft::master {
 
 class Timers {
  public:
-  enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler, placement, step, stragglers };
+  enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler, placement, step, stragglers, early_readers };
   struct Timer {
     Purpose purpose;
     Time at;

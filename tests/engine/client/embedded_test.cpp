@@ -1,4 +1,5 @@
 // The embedded engine with hand-made stages: results, shuffles, failures, kills.
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -123,6 +124,50 @@ TEST(Embedded, NoMapsAtAllStillGiveResults) {
   auto results = (*session)->run(map_and_sum(0));
   ASSERT_TRUE(results) << results.error().to_string();
   EXPECT_EQ(number((*results)[0][0]), 0U);
+}
+
+TEST(Embedded, WithSlowStartReadersReadWhatThereIsAndWaitForTheRest) {
+  std::atomic<bool> reading{false};
+  Program program;
+  program.add(StageId{0}, [&](TaskContext& context) {
+    while (context.partition == 49 && !reading) context.check_stop(), std::this_thread::yield();
+    return write_numbers(context);
+  });
+  program.add(StageId{1}, [&](TaskContext& context) {
+    std::uint64_t sum = 0, before = 0;
+    runtime::value_or_throw(context.shuffle->read(ShuffleId{0}, {context.partition, context.partition + 1}, {},
+                                                  [&](const shuffle::Block& block) -> Result<void> {
+                                                    const std::uint64_t value = number(Buffer::copy_of(block.bytes));
+                                                    EXPECT_TRUE(value == context.partition || value > before) << "in order";
+                                                    sum += before = value;
+                                                    reading = true;
+                                                    return {};
+                                                  }));
+    return number(sum);
+  });
+  RunOptions options = quiet();
+  options.slow_start = 0.05;
+  auto session = open_embedded(options, program);
+  ASSERT_TRUE(session);
+  auto results = (*session)->run(map_and_sum(50));
+  ASSERT_TRUE(results) << results.error().to_string();
+  EXPECT_EQ(number((*results)[0][0]), 122'500U);
+  EXPECT_EQ(number((*results)[0][1]), 122'550U);
+}
+
+TEST(Embedded, EarlyReadersMakeWayWhereThereIsNoOtherSlot) {
+  for (const std::uint32_t threads : {1u, 2u}) {
+    Program program;
+    program.add(StageId{0}, write_numbers);
+    program.add(StageId{1}, sum_numbers);
+    RunOptions options = quiet(threads);
+    options.slow_start = 0;
+    auto session = open_embedded(options, program);
+    ASSERT_TRUE(session);
+    auto results = (*session)->run(map_and_sum(20));
+    ASSERT_TRUE(results) << results.error().to_string();
+    EXPECT_EQ(number((*results)[0][1]), 19'020U);
+  }
 }
 
 TEST(Embedded, AFailingTaskIsRetriedAndItsCountersCountOnce) {

@@ -128,6 +128,7 @@ Submit submission() {
   submit.shuffle_mode = shuffle::Mode::pull;
   submit.shuffle_replicas = 2;
   submit.weight = 2.5;
+  submit.slow_start = 0.25;
   return submit;
 }
 
@@ -139,10 +140,12 @@ TEST(ClientProtocol, ASubmissionComesBack) {
   EXPECT_EQ(back.shuffle_mode, submit.shuffle_mode);
   EXPECT_EQ(back.shuffle_replicas, 2u);
   EXPECT_EQ(back.weight, 2.5);
+  EXPECT_EQ(back.slow_start, 0.25);
   EXPECT_EQ(back.arguments, submit.arguments);
   const Submit plain = sent(Submit{});
   EXPECT_FALSE(plain.shuffle_mode);
   EXPECT_FALSE(plain.weight);
+  EXPECT_FALSE(plain.slow_start);
   EXPECT_FALSE(plain.shuffle_replicas);
 }
 
@@ -258,7 +261,7 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
   scheduler.trouble = {1, 2, "fault", nanoseconds(3)};
   scheduler.now = nanoseconds(4);
   const std::map<std::string, std::pair<std::string, std::string>> messages{
-      {"Submit", {bytes_of(submission()), "272 1166596080"}},
+      {"Submit", {bytes_of(submission()), "280 2367151683"}},
       {"Submitted", {bytes_of(Submitted{JobId(1), true, 2}), "32 59990309"}},
       {"Upload", {bytes_of(Upload{{1, 2}, 3, 4}), "56 1789179637"}},
       {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},

@@ -1,6 +1,7 @@
 // Executors as a worker has them: a real process, and every attempt it was given ends in one event, whatever happens to it.
 #include "runtime/worker/executor_process.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
@@ -48,6 +49,8 @@ class ExecutorProcessTest : public testing::Test {
       changed_.notify_all();
     };
     callbacks.on_request = [](const rpc::Message&, rpc::Responder responder) { responder.reply({}); };
+    callbacks.on_stop = [](const AttemptId&) {};
+    callbacks.waited = [this](const AttemptId&) { return Duration(waited_.load()); };
     callbacks.on_gone = [this] {
       const std::lock_guard lock(mutex_);
       gone_ = true;
@@ -89,6 +92,7 @@ class ExecutorProcessTest : public testing::Test {
   std::condition_variable changed_;
   std::map<AttemptId, protocol::Event> events_;
   bool gone_ = false;
+  std::atomic<Duration::rep> waited_{0};  // for maps, by each attempt
 };
 
 TEST_F(ExecutorProcessTest, ReportsWhatBecameOfEachAttempt) {
@@ -193,6 +197,15 @@ TEST(LastLine, IsFitForAMessage) {
 TEST(DescribeExit, NamesSignalsAndCodes) {
   EXPECT_EQ(describe_exit(W_EXITCODE(3, 0)), "exit code 3");
   EXPECT_EQ(describe_exit(W_EXITCODE(0, SIGKILL)), "signal 9 (SIGKILL)");
+}
+
+TEST_F(ExecutorProcessTest, WhatAnAttemptWaitsForMapsDoesNotCountAsItsTime) {
+  start();
+  waited_ = Duration(200ms).count();
+  const auto began = std::chrono::steady_clock::now();
+  launch(attempt(kStops), 50ms);
+  EXPECT_EQ(ended(attempt(kStops)).kind, TaskEnd::timed_out);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 250ms);
 }
 
 }  // namespace

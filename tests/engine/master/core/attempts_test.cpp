@@ -153,7 +153,7 @@ class SlowStartTest : public AttemptsTest {
         }()) {}
 };
 
-TEST_F(SlowStartTest, ReadersMayStartWhenHalfOfTheMapsHaveEnded) { EXPECT_EQ(of_.slow_start.threshold(*maps_->info), 1u); }
+TEST_F(SlowStartTest, ReadersMayStartWhenHalfOfTheMapsHaveEnded) { EXPECT_EQ(of_.slow_start.threshold(*job_, *maps_->info), 1u); }
 
 TEST_F(SlowStartTest, TheNewestEarlyReaderIsStoppedWhenNothingElseRunsAndItsMapsFindNoRoom) {
   StageRecord& readers = parts_.stage(*job_, test::reader(1, {0}, 4, 1));
@@ -176,8 +176,45 @@ TEST_F(SlowStartTest, AReaderOfCompleteInputsNeverMakesWay) {
   parts_.ready(*job_, readers);
   for (std::uint32_t i = 0; i < 4; ++i) attempts_.launch({JobId(1), StageId(1), i}, NodeId(1 + i / 2), "");
   EXPECT_FALSE(of_.slow_start.reader_to_stop());
-  of_.slow_start.set_inputs_complete(*readers.info, false);
+  of_.slow_start.set_inputs_complete(*job_, *readers.info, false);
   EXPECT_TRUE(of_.slow_start.reader_to_stop()) << "an output was lost";
+}
+
+TEST_F(SlowStartTest, AReaderWhoseMapsFindNoRoomForLongMakesWayWhateverElseRuns) {
+  StageRecord& readers = parts_.stage(*job_, test::reader(1, {0}, 2, 1));
+  parts_.context.view.set_ready(*job_->info, *readers.info, true);
+  JobRecord& other = parts_.job(2);
+  StageRecord& endless = parts_.stage(other, test::source(0, 2, 1));
+  parts_.ready(other, endless);
+  attempts_.launch({JobId(2), StageId(0), 0}, NodeId(1), "");
+  attempts_.launch({JobId(1), StageId(1), 0}, NodeId(1), "");
+  attempts_.launch({JobId(1), StageId(1), 1}, NodeId(2), "");
+  ASSERT_EQ(parts_.all<SetTimer>().back().at, Time(std::chrono::minutes(1)));
+  EXPECT_FALSE(of_.slow_start.reader_to_stop()) << "another job's task runs";
+  EXPECT_FALSE(of_.slow_start.reader_of_starved_job()) << "not for long";
+  EXPECT_TRUE(of_.slow_start.reader_of_starved_job());
+  attempts_.launch({JobId(1), StageId(0), 0}, NodeId(2), "");
+  EXPECT_FALSE(of_.slow_start.reader_of_starved_job()) << "a map of it runs";
+  EXPECT_FALSE(of_.slow_start.reader_of_starved_job());
+}
+
+TEST_F(AttemptsTest, AJobMayChooseWhenItsReadersStart) {
+  EXPECT_EQ(of_.slow_start.threshold(*job_, *maps_->info), 2u);
+  job_->spec.slow_start = 0.5;
+  EXPECT_EQ(of_.slow_start.threshold(*job_, *maps_->info), 1u);
+  EXPECT_TRUE(of_.slow_start.on(*job_));
+  job_->spec.slow_start = 1;
+  EXPECT_FALSE(of_.slow_start.on(*job_));
+}
+
+TEST_F(SlowStartTest, WhatAReaderWaitedForItsInputsDoesNotCountAsWork) {
+  StageRecord& readers = parts_.stage(*job_, test::reader(1, {0}, 1, 1));
+  parts_.at(10);
+  of_.slow_start.set_inputs_complete(*job_, *readers.info, true);
+  using std::chrono::seconds;
+  EXPECT_EQ(readers.info->worked(seconds(2), seconds(12)), Time(seconds(2)));
+  EXPECT_EQ(readers.info->worked(seconds(11), seconds(12)), Time(seconds(1)));
+  EXPECT_EQ(readers.info->worked(seconds(2), seconds(5)), Time(seconds(3))) << "it ended before they were complete again";
 }
 
 TEST_F(AttemptsTest, TheNodeThatLosesARaceIsAsSlowAsItsAttemptWas) {
