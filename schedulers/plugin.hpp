@@ -20,7 +20,7 @@ namespace weft::schedulers {
 
 /// What both sides must agree on. A plain C struct.
 struct PluginInterface {
-  std::uint32_t version;  // grows when the meaning of scheduler.hpp or view.hpp changes
+  std::uint32_t version;  // grows when the meaning of scheduler.hpp, view.hpp or parts.hpp changes
   std::uint32_t layout;   // of what both sides touch, as this compiler lays it out
 };
 constexpr bool operator==(const PluginInterface& a, const PluginInterface& b) {
@@ -29,12 +29,30 @@ constexpr bool operator==(const PluginInterface& a, const PluginInterface& b) {
 
 constexpr PluginInterface plugin_interface() {
   std::uint32_t layout = 2166136261u;
-  for (std::size_t size :
-       {sizeof(ClusterView), sizeof(NodeInfo), sizeof(RackInfo), sizeof(JobInfo), sizeof(StageInfo), sizeof(TaskInfo),
-        sizeof(SpeculativeAttempt), sizeof(GroupInfo), sizeof(GroupStatus), sizeof(PendingTasks), sizeof(ShuffleSizes),
-        sizeof(Resources), sizeof(Notice), sizeof(Trigger), sizeof(Options), sizeof(Registry), sizeof(Scheduler), sizeof(Error)})
+  for (std::size_t size : {sizeof(ClusterView),
+                           sizeof(NodeInfo),
+                           sizeof(RackInfo),
+                           sizeof(JobInfo),
+                           sizeof(StageInfo),
+                           sizeof(TaskInfo),
+                           sizeof(SpeculativeAttempt),
+                           sizeof(GroupInfo),
+                           sizeof(GroupStatus),
+                           sizeof(PendingTasks),
+                           sizeof(ShuffleSizes),
+                           sizeof(Resources),
+                           sizeof(Notice),
+                           sizeof(Trigger),
+                           sizeof(Options),
+                           sizeof(Registry),
+                           sizeof(Scheduler),
+                           sizeof(Composition),
+                           sizeof(Pass),
+                           sizeof(WhoNext),
+                           sizeof(Turn),
+                           sizeof(Error)})
     layout = (layout ^ static_cast<std::uint32_t>(size)) * 16777619u;
-  return {4, layout};
+  return {5, layout};
 }
 
 /// Type and name of the exported function. When `host` equals its own plugin_interface() it adds its schedulers to `registry`;

@@ -43,6 +43,12 @@ Result<void> load(const std::string& path, schedulers::Registry& registry) {
   } catch (...) {
     return fail(Code::invalid_argument, fmt::format("the scheduler plugin {} threw something that is no std::exception", path));
   }
+  if (theirs.version != ours.version)
+    return fail(
+        Code::version_mismatch,
+        fmt::format("the scheduler plugin {} was built for version {} of the scheduler interface, this program has version {}; "
+                    "rebuild it against the headers of this version (what changed: docs/examples/scheduler-plugin/README.md)",
+                    path, theirs.version, ours.version));
   if (!(theirs == ours))
     return fail(
         Code::version_mismatch,

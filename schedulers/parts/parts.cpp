@@ -1,10 +1,14 @@
 #include "schedulers/parts/parts.hpp"
 
+#include <array>
+
 namespace weft::schedulers {
 
-std::vector<SlotKind> slot_kinds(const ClusterView& view) {
-  if (view.capacity().map_slots > 0 || view.capacity().reduce_slots > 0) return {SlotKind::map, SlotKind::reduce};
-  return {SlotKind::any};
+std::span<const SlotKind> slot_kinds(const ClusterView& view) {
+  static constexpr std::array kTyped{SlotKind::map, SlotKind::reduce};
+  static constexpr std::array kOne{SlotKind::any};
+  if (view.capacity().map_slots > 0 || view.capacity().reduce_slots > 0) return kTyped;
+  return kOne;
 }
 
 SlotKind slot_kind_of(const StageInfo& stage, bool typed) {

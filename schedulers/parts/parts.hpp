@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +19,7 @@ namespace weft::schedulers {
 /// Hadoop 1 has slots of two types; each is given away on its own. Where no node has typed slots there is one kind, `any`.
 enum class SlotKind : std::uint8_t { any = 0, map = 1, reduce = 2 };
 /// The slot types of this cluster.
-std::vector<SlotKind> slot_kinds(const ClusterView& view);
+std::span<const SlotKind> slot_kinds(const ClusterView& view);
 SlotKind slot_kind_of(const StageInfo& stage, bool typed);
 /// What shares are counted in: slots of the kind, or cores.
 double amount_of(const Resources& resources, SlotKind kind);
@@ -27,7 +30,15 @@ class Part {
   /// See Scheduler::start. `before`: the same part of the scheduler that was in charge until now, if it had one.
   virtual Result<void> start(const ClusterView& view, Part* before) { return (void)view, (void)before, Result<void>(); }
   virtual void on_event(const ClusterView& view, const Notice& notice) { (void)view, (void)notice; }
+  /// A control cycle: while there are jobs, tick() is called when this much time has passed since its last call, the first time
+  /// with the first job. 0: never.
+  virtual Time period() const { return Time(0); }
+  /// Called at the beginning of schedule(). Whether nodes may take other tasks than before: then all that have room are looked at.
+  virtual bool tick(const ClusterView& view, Decisions& decisions) { return (void)view, (void)decisions, false; }
 };
+
+/// Whether a task may be launched on the node that asks, for all that the dispatcher does not know.
+using TaskCheck = std::function<bool(std::uint32_t task)>;
 
 /// What WhoNext offers jobs to.
 class Turn {
@@ -39,13 +50,42 @@ class Turn {
   /// False: since the last offer only the job served then has changed, and those passed over before it would be passed over again.
   /// An order may go on where it was.
   virtual bool starts_over() const { return true; }
+
+  /// The node that asks; null where all nodes with room are offered at once.
+  virtual const NodeInfo* node() const { return nullptr; }
+  /// The same as serve(job), of that stage alone and at most that far from its input. Does not say why it waits, nor count it as an
+  /// opportunity passed up.
+  virtual bool serve(const JobInfo& job, const StageInfo& stage, Locality farthest) {
+    return (void)job, (void)stage, (void)farthest, false;
+  }
+  /// How near the files are of the task that node() would take of the stage; `node` where it reads none. Nothing: it takes none,
+  /// for a limit, a locality wait or a placement. Whether there is room is not looked at.
+  virtual std::optional<Locality> nearest(const JobInfo& job, const StageInfo& stage) {
+    return (void)job, (void)stage, std::nullopt;
+  }
+  /// Launches that task on node(), which has room for it. Where `may` refuses it, a few others of the stage are tried.
+  virtual bool launch(const JobInfo& job, const StageInfo& stage, std::string_view reason, const TaskCheck& may) {
+    return (void)job, (void)stage, (void)reason, (void)may, false;
+  }
 };
 
 /// Who next.
 class WhoNext : public Part {
  public:
-  /// Calls turn.serve() with jobs that have pending tasks, best first, until one launches something (true) or none is left.
+  /// Calls turn.serve() (or nearest() and launch(), where it is asked by nodes) with what has pending tasks, best first, until
+  /// something is launched (true) or nothing is left.
   virtual bool offer(const ClusterView& view, SlotKind kind, Turn& turn) = 0;
+  /// A pass begins, in which so many nodes have room.
+  virtual void begin(const ClusterView& view, std::size_t nodes) { (void)view, (void)nodes; }
+  /// It is to be asked for one node at a time, whatever the composition says: the answer depends on the node.
+  virtual bool by_node() const { return false; }
+  /// False: map slots and reduce slots are not given away one kind after the other, it is asked for any.
+  virtual bool by_slot_kind() const { return true; }
+  /// Asked when one node has room: whether others that have some must be looked at again, because what it refused them for may have
+  /// changed.
+  virtual bool wants_all_nodes() { return false; }
+  /// One that is by_node() has been asked for all nodes: says why those wait that got nothing.
+  virtual void explain(const ClusterView& view, Turn& turn) { (void)view, (void)turn; }
   virtual Result<void> admit(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, Result<void>(); }
   /// Whether it offers every job that has something pending.
   virtual bool offers_all() const { return true; }
@@ -61,8 +101,9 @@ class WhoNext : public Part {
 /// Which of a job's stages first.
 class StageOrder : public Part {
  public:
-  /// Appends the runnable stages of the job, best first; perhaps others that are ready but have nothing pending.
-  virtual void order(const ClusterView& view, const JobInfo& job, std::vector<StageId>& out) = 0;
+  /// Appends the runnable stages of the job, best first; perhaps others that are ready but have nothing pending. `node`: that asks;
+  /// null: several.
+  virtual void order(const ClusterView& view, const JobInfo& job, const NodeInfo* node, std::vector<StageId>& out) = 0;
 };
 
 /// How far from its data a job may run now, and how long it waits for better (delay scheduling).
@@ -74,14 +115,20 @@ class LocalityWait : public Part {
   virtual void launched(const ClusterView& view, const JobInfo& job, Locality locality) = 0;
 };
 
-/// Where the tasks of a stage that reads shuffles go.
-class ReducePlacement : public Part {
+/// Where tasks go.
+class Placement : public Part {
  public:
-  /// The pending task that `node` should run; nothing: none of them, now.
+  /// Whether it answers for the tasks of the stage; the tasks of others go near their input.
+  virtual bool places(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const = 0;
+  /// The pending task that `node` should run of such a stage; nothing: none of them, now.
   virtual std::optional<std::uint32_t> choose(const ClusterView& view, const JobInfo& job, const StageInfo& stage,
                                               const NodeInfo& node) = 0;
   /// No node took a task of the stage in this round. May ask to be called again.
   virtual void waiting(const ClusterView& view, const JobInfo& job, const StageInfo& stage, Decisions& decisions) = 0;
+  /// See Scheduler::preplace. False: leaves these to the general rule, where the composition has it.
+  virtual bool preplace(const ClusterView& view, const Preplaceable& what, Decisions& decisions) {
+    return (void)view, (void)what, (void)decisions, false;
+  }
 };
 
 /// What to kill, so that others get what they are entitled to.
@@ -91,28 +138,40 @@ class Preemption : public Part {
   virtual bool preempt(const ClusterView& view, Decisions& decisions) = 0;
 };
 
-/// What a job leaves to others in the first pass over the jobs; the second pass gives away what is left over.
-class Yield : public Part {
+/// Up to what jobs launch in a pass: a share of their own, say, less what they lend to others.
+class Limit : public Part {
  public:
-  /// Called at the beginning of schedule().
+  /// Called when the pass begins.
   virtual void plan(const ClusterView& view) = 0;
+  /// Asked before each launch.
   virtual bool may_launch(const ClusterView& view, const JobInfo& job, const StageInfo& stage) = 0;
   /// False: no stage of the job may.
   virtual bool may_launch(const ClusterView& view, const JobInfo& job) { return (void)view, (void)job, true; }
 };
 
+/// One round over the jobs. What a pass leaves goes to the next; what the last one leaves stays idle.
+struct Pass {
+  std::unique_ptr<WhoNext> who;        // none: that of the composition
+  std::unique_ptr<StageOrder> stages;  // none: likewise
+  std::unique_ptr<Limit> limit;        // none: all that they can use
+};
+
+/// How room is given away. jobs: whoever is next gets the best node there is. nodes: each node with room, by its id, gets what is
+/// next for it, as in a heartbeat.
+enum class Asks : std::uint8_t { jobs, nodes };
+
 /// A scheduler as its parts. Only `who` must be there.
 struct Composition {
-  std::unique_ptr<WhoNext> who;
+  std::unique_ptr<WhoNext> who;                 // also admits jobs, and knows their groups
   std::unique_ptr<StageOrder> stages;           // none: in order of definition
   std::unique_ptr<LocalityWait> locality_wait;  // none: takes what there is
-  std::unique_ptr<ReducePlacement> reduces;     // none: anywhere
+  std::unique_ptr<Placement> placement;         // none: near the input
   std::unique_ptr<Preemption> preemption;       // none: never
-  std::unique_ptr<Yield> yield;                 // none: nobody yields
-  std::unique_ptr<WhoNext> leftover;            // who gets what was yielded; none: as `who`
-  bool second_pass = true;                      // false: what is yielded stays idle
-  std::uint32_t remote_per_call = 0;            // tasks far from their data a node gets in one call; 0: any number
-  std::uint32_t reduces_per_call = 0;           // readers of shuffles a node gets in one call; 0: any number
+  std::vector<Pass> passes;                     // in this order; none: one, without a limit
+  Asks asks = Asks::jobs;
+  bool preplaces = true;               // readers of shuffles are placed while maps run (preplacement.hpp); false: when launched
+  std::uint32_t remote_per_call = 0;   // tasks far from their data a node gets in one call; 0: any number
+  std::uint32_t reduces_per_call = 0;  // readers of shuffles a node gets in one call; 0: any number
 };
 
 }  // namespace weft::schedulers

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "schedulers/parts/alignment.hpp"
+
 namespace weft::schedulers {
 
 namespace {
@@ -21,7 +23,7 @@ class BreadthFirst final : public StageOrder {
     const std::tuple entry{view.stage(notice.job, notice.stage)->depth, view.now(), notice.stage};
     ready.insert(std::upper_bound(ready.begin(), ready.end(), entry), entry);
   }
-  void order(const ClusterView&, const JobInfo& job, std::vector<StageId>& out) override {
+  void order(const ClusterView&, const JobInfo& job, const NodeInfo*, std::vector<StageId>& out) override {
     for (const auto& entry : ready_of(job)) out.push_back(std::get<StageId>(entry));
   }
 
@@ -49,7 +51,7 @@ class CriticalPath final : public StageOrder {
     if (notice.kind == Kind::stage_added || notice.kind == Kind::stage_complete || notice.kind == Kind::job_ended)
       paths_.erase(notice.job);
   }
-  void order(const ClusterView&, const JobInfo& job, std::vector<StageId>& out) override {
+  void order(const ClusterView&, const JobInfo& job, const NodeInfo*, std::vector<StageId>& out) override {
     if (job.runnable.size() == 1) return out.push_back(*job.runnable.begin());
     auto [found, added] = paths_.try_emplace(job.id);
     if (added) found->second = critical_paths(job, false);
@@ -64,9 +66,25 @@ class CriticalPath final : public StageOrder {
   std::map<JobId, std::map<StageId, double>> paths_;
 };
 
+class BestAligned final : public StageOrder {
+ public:
+  void order(const ClusterView& view, const JobInfo& job, const NodeInfo* node, std::vector<StageId>& out) override {
+    const Resources& capacity = node != nullptr ? node->capacity : view.capacity();
+    const Parts free = parts_of(capacity - (node != nullptr ? node->used : view.used()), capacity, {});
+    keys_.clear();
+    for (StageId id : job.runnable) keys_.emplace_back(-alignment(parts_of(job.stage(id)->demand, capacity, {}), free, {}), id);
+    std::sort(keys_.begin(), keys_.end());
+    for (const auto& [score, id] : keys_) out.push_back(id);
+  }
+
+ private:
+  std::vector<std::pair<double, StageId>> keys_;  // scratch
+};
+
 Result<Composition> with_stage_order(Options& options, const Registry& registry, std::unique_ptr<StageOrder> order) {
   WEFT_ASSIGN(const std::string inner, options.text("inner", "fifo"));
   WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
+  if (parts.who->by_node()) return fail(Code::invalid_argument, "scheduler option inner has no use for an order of stages");
   parts.stages = std::move(order);
   return parts;
 }
@@ -90,11 +108,12 @@ std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining) {
 }
 
 Result<std::unique_ptr<StageOrder>> take_stage_order(Options& options, std::string_view otherwise) {
-  constexpr std::array<std::string_view, 3> kOrders{"fifo", "bfs", "cpm"};
+  constexpr std::array<std::string_view, 4> kOrders{"fifo", "bfs", "cpm", "packing"};
   WEFT_ASSIGN(const std::size_t which, options.choice("stages", kOrders, otherwise));
   std::unique_ptr<StageOrder> order;
   if (kOrders[which] == "bfs") order = std::make_unique<BreadthFirst>();
   if (kOrders[which] == "cpm") order = std::make_unique<CriticalPath>();
+  if (kOrders[which] == "packing") order = std::make_unique<BestAligned>();
   return order;
 }
 

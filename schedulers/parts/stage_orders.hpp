@@ -1,7 +1,8 @@
 // Which of a job's stages first: critical path and breadth first, as the baselines of Carbyne (OSDI 2016).
 //
 // fifo: in order of definition. bfs: by depth from the roots, of a depth that first which was ready first (Tez). cpm: the longest
-// path to the end of the job first, cp(s) = dur(s) + max over children of cp(child); task waves are ignored, as there.
+// path to the end of the job first, cp(s) = dur(s) + max over children of cp(child); task waves are ignored, as there. packing: the
+// demand best aligned with what is free first, on the node that asks or, where there are several, in the cluster (alignment.hpp).
 // `cpm(inner=X)` and `bfs(inner=X)` are scheduler X with that order of stages.
 #pragma once
 
@@ -17,7 +18,7 @@ double task_seconds(const StageInfo& stage);
 /// cp(s) of each stage. `remaining`: finished stages take no time.
 std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining);
 
-/// The option stages=fifo|bfs|cpm.
+/// The option stages=fifo|bfs|cpm|packing.
 Result<std::unique_ptr<StageOrder>> take_stage_order(Options& options, std::string_view otherwise);
 
 Result<Composition> make_cpm(Options& options, const Registry& registry);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLargestSeen = 4;  // reduces that a node is measured against before the wait is over
 
-class Cogrs final : public ReducePlacement {
+class Cogrs final : public Placement {
  public:
   Cogrs(Time wait, bool weighted) : wait_(wait), weighted_(weighted) {}
 
@@ -30,6 +30,8 @@ class Cogrs final : public ReducePlacement {
       for (auto& [key, plan] : plans_) plan.stale = true;
     }
   }
+
+  bool places(const ClusterView&, const JobInfo&, const StageInfo& stage) const override { return stage.reads_shuffle; }
 
   std::optional<std::uint32_t> choose(const ClusterView& view, const JobInfo& job, const StageInfo& stage,
                                       const NodeInfo& node) override {
@@ -205,10 +207,11 @@ Result<Composition> make_cogrs(Options& options, const Registry& registry) {
   constexpr std::array<std::string_view, 2> kMetrics{"wtnd", "tnd"};
   WEFT_ASSIGN(const std::string inner, options.text("inner", "fifo"));
   WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
-  if (parts.reduces) return fail(Code::invalid_argument, "scheduler option inner places reduces itself");
+  if (parts.placement) return fail(Code::invalid_argument, "scheduler option inner places reduces itself");
   WEFT_ASSIGN(const Time wait, options.duration("wait", std::chrono::seconds(3)));
   WEFT_ASSIGN(const std::size_t metric, options.choice("metric", kMetrics, "wtnd"));
-  parts.reduces = std::make_unique<Cogrs>(wait, kMetrics[metric] == "wtnd");
+  parts.placement = std::make_unique<Cogrs>(wait, kMetrics[metric] == "wtnd");
+  parts.preplaces = false;  // when they are launched it is known where what they read lies
   return parts;
 }
 

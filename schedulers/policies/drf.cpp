@@ -7,7 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.hpp"
 #include "schedulers/parts/dominant_order.hpp"
+#include "schedulers/parts/packing.hpp"
 #include "schedulers/parts/ranked_jobs.hpp"
 #include "schedulers/parts/stage_orders.hpp"
 #include "schedulers/policies/fifo.hpp"
@@ -18,7 +23,7 @@ namespace weft::schedulers {
 namespace {
 
 /// The closed form's shares as a limit of the first pass.
-class DrfShares final : public Yield {
+class DrfShares final : public Limit {
  public:
   DrfShares(bool mean_of_all, Digits digits) : mean_of_all_(mean_of_all), digits_(digits) {}
 
@@ -188,10 +193,26 @@ class FurthestBelow final : public WhoNext {
 };
 
 std::unique_ptr<WhoNext> leftover_order(std::string_view name, DrfShares& shares) {
+  if (name == "packing") return packing_order();
   if (name == "fifo") return fifo_order();
   if (name == "srtf") return least_work_order();
   if (name == "furthest") return std::make_unique<FurthestBelow>(shares);
   return std::make_unique<DominantOrder>(ShareHolder::job);
+}
+
+/// leftover=NAME or [NAME, …]: who gets what the shares leave, one after the other.
+Result<std::vector<std::string>> take_leftover(Options& options) {
+  constexpr std::array<std::string_view, 5> kKnown{"drf", "fifo", "srtf", "furthest", "packing"};
+  WEFT_ASSIGN(std::string text, options.text("leftover", "drf"));
+  if (!text.starts_with('[')) text = fmt::format("[{}]", text);
+  WEFT_ASSIGN(Options passes, Options::parse("leftover=" + text, {}));
+  WEFT_ASSIGN(std::vector<std::string> names, passes.list("leftover"));
+  for (const std::string& name : names) {
+    if (std::ranges::find(kKnown, name) == kKnown.end())
+      return fail(Code::invalid_argument,
+                  fmt::format("scheduler option leftover: '{}' is none of {}", escaped(name), fmt::join(kKnown, ", ")));
+  }
+  return names;
 }
 
 Result<Weights> take_weights(Options& options, ShareHolder of) {
@@ -228,7 +249,6 @@ Result<Composition> make_drf(Options& options, const Registry&) {
   constexpr std::array<std::string_view, 2> kForms{"progressive", "closed"};
   constexpr std::array<std::string_view, 3> kHolders{"job", "user", "pool"};
   constexpr std::array<std::string_view, 2> kMeans{"remaining", "all"};
-  constexpr std::array<std::string_view, 4> kLeftover{"drf", "fifo", "srtf", "furthest"};
   WEFT_ASSIGN(const std::size_t form, options.choice("form", kForms, "progressive"));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "bfs"));
@@ -240,14 +260,16 @@ Result<Composition> make_drf(Options& options, const Registry&) {
     return parts;
   }
   WEFT_ASSIGN(const bool strict, options.flag("strict", false));
-  WEFT_ASSIGN(const std::size_t leftover, options.choice("leftover", kLeftover, "drf"));
+  WEFT_ASSIGN(const std::vector<std::string> leftover, take_leftover(options));
   WEFT_ASSIGN(const std::size_t mean, options.choice("mean", kMeans, "remaining"));
   WEFT_ASSIGN(const Digits digits, take_digits(options));
   parts.who = fifo_order();
   auto shares = std::make_unique<DrfShares>(kMeans[mean] == "all", digits);
-  parts.leftover = leftover_order(kLeftover[leftover], *shares);
-  parts.yield = std::move(shares);
-  parts.second_pass = !strict;
+  DrfShares& share = *shares;
+  parts.passes.emplace_back().limit = std::move(shares);
+  for (const std::string& name : leftover) {
+    if (!strict) parts.passes.emplace_back().who = leftover_order(name, share);
+  }
   return parts;
 }
 

@@ -2,12 +2,16 @@
 #include <cstdint>
 #include <cstdlib>
 
+#ifndef WEFT_INTERFACE_VERSION
+#define WEFT_INTERFACE_VERSION 999
+#endif
+
 extern "C" {
 struct Interface {
   std::uint32_t version, layout;
 };
 Interface weft_scheduler_plugin(Interface host, void*) {
-  if (host.version == 999) std::abort();
-  return {999, 1};
+  if (host.version == WEFT_INTERFACE_VERSION) std::abort();
+  return {WEFT_INTERFACE_VERSION, 1};
 }
 }

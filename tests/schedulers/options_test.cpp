@@ -40,7 +40,8 @@ TEST(Options, MalformedTextIsRefused) {
   for (const char* text : {"a", "a=1,a=2", "=1", "a b=1", "a=(1", "a=1)", "a=[1", "a=([)]", "A=1"}) {
     EXPECT_FALSE(Options::parse(text, {})) << text;
   }
-  for (const char* text : {"", "fifo(", "fifo)", "fifo()x", "cpm(inner=cpm(inner=nothing))", "cpm(inner=tetris)"}) {
+  for (const char* text :
+       {"", "fifo(", "fifo)", "fifo()x", "cpm(inner=cpm(inner=nothing))", "cpm(inner=tetris)", "cogrs(inner=cogrs)"}) {
     EXPECT_FALSE(make_scheduler(text)) << text;
   }
   EXPECT_EQ(make_scheduler("cpm(inner=bfs(inner=drf(form=round)))").error().to_string(),

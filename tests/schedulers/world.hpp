@@ -32,6 +32,7 @@ class World : public Decisions {
     scheduler = std::move(*made);
     EXPECT_TRUE(scheduler->start(state, nullptr));
   }
+  explicit World(std::unique_ptr<Scheduler> made) : scheduler(std::move(made)) { EXPECT_TRUE(scheduler->start(state, nullptr)); }
 
   void node(std::uint32_t id, const std::string& host, const std::string& rack, double slots, double memory = 0) {
     node(id, host, rack, Resources{.cpu = slots, .memory = memory});

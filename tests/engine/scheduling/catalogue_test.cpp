@@ -38,6 +38,16 @@ TEST(Catalogue, RefusesObjectsThatDoNotFit) {
   }
 }
 
+TEST(Catalogue, RefusesAnObjectOfAnOlderInterfaceByVersion) {
+  const auto opened = Catalogue::open({plugin("old_interface")});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), Code::version_mismatch);
+  const std::string text = opened.error().to_string();
+  EXPECT_NE(text.find("was built for version 4 of the scheduler interface, this program has version 5; rebuild it"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Catalogue, GivesUpAFactoryThatDoesNotReturnAndTellsWhatAGoodOneReads) {
   const auto catalogue = Catalogue::open({plugin("misbehaving")});
   ASSERT_TRUE(catalogue);

@@ -1,0 +1,334 @@
+#include "schedulers/parts/packing.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "schedulers/parts/alignment.hpp"
+#include "schedulers/parts/ranked_jobs.hpp"
+#include "schedulers/parts/remote_sources.hpp"
+#include "schedulers/parts/stage_orders.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+/// Distinct demands that are remembered.
+constexpr std::size_t kMaxShapes = 1000;
+
+struct HashOfAmounts {
+  std::size_t operator()(const Resources& amounts) const {
+    std::uint64_t hash = 0;
+    for (const auto& kind : kResourceKinds)
+      hash = (hash ^ std::bit_cast<std::uint64_t>(amounts.*kind.amount + 0.0)) * 0x9e3779b97f4a7c15ULL;
+    return hash ^ hash >> 32;
+  }
+};
+
+class Packing final : public WhoNext {
+ public:
+  explicit Packing(const PackingOptions& options) : options_(options) {}
+  bool by_node() const override { return true; }
+  bool by_slot_kind() const override { return false; }
+  bool offers_all() const override { return options_.fairness == 0 && !options_.digits && !sources_.accounted(); }
+  bool wants_all_nodes() override { return std::exchange(refused_, false); }
+
+  Result<void> start(const ClusterView& view, Part*) override {
+    for (const auto& [id, job] : view.jobs()) place(job, false);
+    return {};
+  }
+  void on_event(const ClusterView& view, const Notice& notice) override {
+    const bool ended = notice.kind == Notice::Kind::job_ended;
+    sources_.on_event(notice);
+    if (notice.kind == Notice::Kind::stage_added) work_.erase(notice.job);
+    if (!ended && notice.kind != Notice::Kind::job_changed) return;
+    work_.erase(notice.job);
+    place(*view.job(notice.job), ended);
+  }
+
+  void begin(const ClusterView& view, std::size_t nodes) override {
+    if (view.capacity() != capacity_) {
+      capacity_ = view.capacity();
+      sources_.capacity_is(capacity_);
+      work_.clear();
+    }
+    if (shapes_.size() > kMaxShapes) forget_shapes();
+    several_ = nodes > 1;
+    if (several_) note_pending();
+  }
+
+  bool offer(const ClusterView& view, SlotKind, Turn& turn) override {
+    const NodeInfo& node = *turn.node();
+    if (!turn.starts_over() && options_.fairness == 0) {
+      drop_what_no_longer_fits(node, turn);
+    } else {  // with a fairness knob a launch changes who is furthest below its share
+      if (several_ && !has_use(node)) return false;
+      consider_all(view, node, turn);
+    }
+    return !candidates_.empty() && launch_best(view, node, turn);
+  }
+
+  /// Once, until something of the job changes or it is another reason.
+  void explain(const ClusterView& view, Turn& turn) override {
+    consider_jobs(view);
+    for (Runnable* runnable : jobs_) tell(*runnable, "no free node has room for its tasks", turn);
+    if (jobs_.size() == runnable_.size()) return;
+    const std::set<const Runnable*> considered(jobs_.begin(), jobs_.end());
+    for (auto& [order, runnable] : runnable_) {
+      if (!considered.contains(&runnable)) tell(runnable, "jobs with a smaller share go first (fairness)", turn);
+    }
+  }
+
+ private:
+  /// A demand, and how it suits the node at hand: many stages ask for the same.
+  struct Shape {
+    Resources amounts;
+    Parts parts{};                        // of the node's capacity
+    bool fits = false, wanted = false;    // wanted: by a candidate
+    double align = 0, near = 0, far = 0;  // near, far: the score by that alone, of tasks at their input and elsewhere
+  };
+  struct RunnableStage {
+    const StageInfo* info;
+    std::uint32_t shape;
+    Home home;
+  };
+  /// A job with pending tasks and its runnable stages, until it changes.
+  struct Runnable {
+    const JobInfo* job = nullptr;
+    bool known = false;
+    std::vector<RunnableStage> stages;
+    std::string_view told;  // why it waits
+  };
+  struct Candidate {
+    const JobInfo* job;
+    const StageInfo* stage;
+    Home home;
+    std::uint32_t shape = 0;
+    double factor = 1, work = 0;
+    bool barrier = false, spent = false;
+  };
+
+  /// A task at a node, and what it draws there.
+  struct Trial {
+    const ClusterView& view;
+    const NodeInfo& node;
+    const JobInfo& job;
+    const StageInfo& stage;
+    std::uint32_t task = 0;
+    RemoteSources::Draws draws{};
+  };
+
+  void place(const JobInfo& job, bool ended) {
+    if (ended || job.pending == 0) {
+      runnable_.erase(order_of(job));
+    } else {
+      Runnable& runnable = runnable_[order_of(job)];
+      runnable.job = &job;
+      runnable.known = false;
+      runnable.told = {};
+    }
+  }
+
+  void consider_all(const ClusterView& view, const NodeInfo& node, Turn& turn) {
+    candidates_.clear();
+    wanted_.clear();
+    consider_jobs(view);
+    for (Runnable* runnable : jobs_) learn(*runnable);
+    const Resources used = sources_.used(node);
+    for (Shape& shape : shapes_) {
+      shape.parts = parts_of(shape.amounts, node.capacity, options_.digits);
+      shape.fits = fits(shape.amounts, used, node.capacity);
+      shape.wanted = false;
+    }
+    for (const Runnable* runnable : jobs_) {
+      for (const RunnableStage& stage : runnable->stages) {
+        if (shapes_[stage.shape].fits) consider(view, *runnable->job, stage, node, turn);
+      }
+    }
+  }
+
+  void learn(Runnable& runnable) {
+    if (std::exchange(runnable.known, true)) return;
+    runnable.stages.clear();
+    for (StageId id : runnable.job->runnable) {
+      const StageInfo& stage = *runnable.job->stage(id);
+      auto [found, added] = shape_of_.try_emplace(stage.demand, static_cast<std::uint32_t>(shapes_.size()));
+      if (added) shapes_.push_back({stage.demand});
+      runnable.stages.push_back({&stage, found->second, home_of(*runnable.job, stage)});
+    }
+  }
+
+  /// The distinct demands of what is pending: few, however many stages there are.
+  void note_pending() {
+    for (Shape& shape : shapes_) shape.wanted = false;
+    pending_.clear();
+    for (auto& [order, runnable] : runnable_) {
+      learn(runnable);
+      for (const RunnableStage& stage : runnable.stages) {
+        if (!std::exchange(shapes_[stage.shape].wanted, true)) pending_.push_back(stage.shape);
+      }
+    }
+  }
+
+  bool has_use(const NodeInfo& node) const {
+    const Resources used = sources_.used(node);
+    return std::any_of(pending_.begin(), pending_.end(),
+                       [&](std::uint32_t shape) { return fits(shapes_[shape].amounts, used, node.capacity); });
+  }
+
+  static void tell(Runnable& runnable, std::string_view reason, Turn& turn) {
+    if (std::exchange(runnable.told, reason) != reason) turn.hold(runnable.job->id, reason);
+  }
+
+  void forget_shapes() {
+    shapes_.clear();
+    shape_of_.clear();
+    for (auto& [order, runnable] : runnable_) runnable.known = false;
+  }
+
+  bool launch_best(const ClusterView& view, const NodeInfo& node, Turn& turn) {
+    const Parts free = parts_of(node.capacity - sources_.used(node), node.capacity, options_.digits);
+    for (const std::uint32_t index : wanted_) {
+      Shape& shape = shapes_[index];
+      shape.align = alignment(shape.parts, free, options_.digits);
+      shape.near = rounded(shape.align, options_.digits);
+      shape.far = rounded(shape.align * options_.penalty, options_.digits);
+    }
+    const double epsilon = options_.srtf ? weight_of_work() : 0;
+    while (Candidate* best = best_of(epsilon)) {
+      Trial trial{view, node, *best->job, *best->stage};
+      if (turn.launch(*best->job, *best->stage, "packs best",
+                      [this, &trial](std::uint32_t task) { return may_draw(trial, task); })) {
+        sources_.charge({best->job->id, best->stage->id, trial.task}, node.id, std::move(trial.draws));
+        launched_ = best;
+        return true;
+      }
+      candidates_.erase(candidates_.begin() + (best - candidates_.data()));
+    }
+    return false;
+  }
+
+  /// Whether the sources of the task have room for what it draws.
+  bool may_draw(Trial& trial, std::uint32_t task) {
+    auto draws = sources_.draws(trial.view, trial.job, trial.stage, task, trial.node);
+    refused_ = refused_ || !draws;
+    if (!draws) return false;
+    trial.task = task;
+    trial.draws = std::move(*draws);
+    return true;
+  }
+
+  /// Null: there is none, or with digits and alignment alone none that scores anything.
+  Candidate* best_of(double epsilon) {
+    Candidate* best = nullptr;
+    double best_score = 0;
+    for (Candidate& c : candidates_) {
+      const Shape& shape = shapes_[c.shape];
+      const double score = options_.srtf   ? rounded(shape.align * c.factor - epsilon * c.work, options_.digits)
+                           : c.factor == 1 ? shape.near
+                                           : shape.far;
+      if (options_.digits && !options_.srtf && score <= 0) continue;
+      const bool better = best == nullptr || (c.barrier != best->barrier ? c.barrier : score > best_score);
+      if (better) best = &c, best_score = score;
+    }
+    return best;
+  }
+
+  /// So that alignment and remaining work weigh the same among the candidates.
+  double weight_of_work() const {
+    double align = 0, work = 0;
+    for (const Candidate& c : candidates_) align += shapes_[c.shape].align * c.factor, work += c.work;
+    return work > 0 ? align / work : 0;
+  }
+
+  void drop_what_no_longer_fits(const NodeInfo& node, Turn& turn) {
+    const Resources used = sources_.used(node);
+    const bool fewer = std::erase_if(wanted_, [&](std::uint32_t index) {
+                         Shape& shape = shapes_[index];
+                         shape.fits = fits(shape.amounts, used, node.capacity);
+                         return !shape.fits;
+                       }) > 0;
+    launched_->spent = !weigh_input(*launched_, node, turn);
+    if (!fewer && !launched_->spent) return;
+    std::erase_if(candidates_, [&](const Candidate& c) { return c.spent || !shapes_[c.shape].fits; });
+  }
+
+  /// False when none of the stage's tasks is left for this node.
+  bool weigh_input(Candidate& candidate, const NodeInfo& node, Turn& turn) const {
+    const auto near = turn.nearest(*candidate.job, *candidate.stage);
+    if (!near) return false;
+    const bool remote = *near != Locality::node || (candidate.home.some && candidate.home.node != node.id);
+    candidate.factor = remote ? options_.penalty : 1;
+    return true;
+  }
+
+  /// The jobs that may take part: with a fairness knob those with the smallest dominant shares only.
+  void consider_jobs(const ClusterView& view) {
+    jobs_.clear();
+    for (auto& [order, runnable] : runnable_) jobs_.push_back(&runnable);
+    if (options_.fairness <= 0 || jobs_.size() < 2) return;
+    const auto keep = static_cast<std::size_t>(std::ceil((1 - options_.fairness) * static_cast<double>(jobs_.size()) - 1e-9));
+    auto share = [&view](const Runnable* r) { return dominant_share(r->job->used, view.capacity()) / r->job->hints.weight; };
+    std::stable_sort(jobs_.begin(), jobs_.end(), [&share](const Runnable* a, const Runnable* b) { return share(a) < share(b); });
+    jobs_.resize(keep);
+  }
+
+  void consider(const ClusterView& view, const JobInfo& job, const RunnableStage& runnable, const NodeInfo& node, Turn& turn) {
+    const StageInfo& stage = *runnable.info;
+    Candidate candidate{&job, &stage, runnable.home, runnable.shape};
+    if (!weigh_input(candidate, node, turn)) return;
+    candidate.barrier = static_cast<double>(stage.finished) >= options_.barrier * static_cast<double>(stage.tasks.size());
+    if (options_.srtf) candidate.work = work_of(view, job);
+    candidates_.push_back(candidate);
+    if (!std::exchange(shapes_[runnable.shape].wanted, true)) wanted_.push_back(runnable.shape);
+  }
+
+  double work_of(const ClusterView& view, const JobInfo& job) {
+    auto [found, added] = work_.try_emplace(job.id, 0.0);
+    if (!added) return found->second;
+    for (const auto& [id, stage] : job.stages) {
+      double demand = 0;
+      for (const auto& kind : kResourceKinds) {
+        if (view.capacity().*kind.amount > 0) demand += stage.demand.*kind.amount / view.capacity().*kind.amount;
+      }
+      found->second += demand * static_cast<double>(stage.tasks.size() - stage.finished) * task_seconds(stage);
+    }
+    return found->second;
+  }
+
+  PackingOptions options_;
+  std::map<JobOrder, Runnable> runnable_;
+  Resources capacity_;
+  std::map<JobId, double> work_;        // remaining, where it is known to be right
+  std::vector<std::uint32_t> pending_;  // shapes of what is pending, when several nodes are free
+  std::vector<Runnable*> jobs_;         // that take part
+  std::vector<Shape> shapes_;
+  std::vector<std::uint32_t> wanted_;  // shapes that fit, of candidates
+  std::unordered_map<Resources, std::uint32_t, HashOfAmounts> shape_of_;
+  std::vector<Candidate> candidates_;  // what fits the node at hand, in the order of jobs and stages
+  Candidate* launched_ = nullptr;
+  RemoteSources sources_;
+  bool several_ = false;  // nodes have room
+  bool refused_ = false;  // a task was, for its sources, since all nodes were looked at
+};
+
+}  // namespace
+
+Result<PackingOptions> take_packing(Options& options) {
+  PackingOptions packing;
+  WEFT_ASSIGN(packing.fairness, options.number("fairness", 0, 0, 0.999999));
+  WEFT_ASSIGN(packing.barrier, options.number("barrier", 0.9, 0, 1e9));
+  WEFT_ASSIGN(packing.penalty, options.number("penalty", 0.9, 0, 1));
+  WEFT_ASSIGN(packing.digits, take_digits(options));
+  WEFT_ASSIGN(packing.srtf, options.flag("srtf", true));
+  return packing;
+}
+
+std::unique_ptr<WhoNext> packing_order(const PackingOptions& options) { return std::make_unique<Packing>(options); }
+
+}  // namespace weft::schedulers

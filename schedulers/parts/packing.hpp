@@ -1,0 +1,37 @@
+// Packing (Tetris: Grandl et al., SIGCOMM 2014): of all runnable tasks that fit a node, the one whose demand is best aligned with
+// what is free there, weighed against the remaining work of its job; repeated until nothing fits. Asked by nodes. As the only pass
+// it is tetris (policies/tetris.hpp), as a later one it uses what the passes before it left.
+//
+// score = align - e * srtf, align = sum of demand * free over resources (both as parts of the node's capacity), times `penalty`
+// when some of the task's input, blocks or map outputs, is not on the node; srtf = sum over the job's unfinished tasks of (sum of
+// demand) * duration; e = mean(align) / mean(srtf) over the candidates, so both weigh the same. Fairness knob f in [0, 1): only the
+// ceil((1 - f) * jobs) jobs furthest below their fair (dominant) share are considered. Barrier knob b: tasks of stages with at
+// least b of their tasks done go first. Where nodes account for network_out or disk_read, a task with remote input fits only if its
+// sources have room for what it draws, and what it draws counts as used there (remote_sources.hpp).
+//
+// digits=2 rounds amounts and scores to hundredths of a unit before they are compared; what is then equal goes in the order of
+// jobs, and what scores nothing waits.
+//
+// Deviates: jobs further below their fair share means a smaller dominant share per weight. Stages are compared, not tasks: by the
+// nearest task of each. Where that one is refused for its sources, the next few of the stage are tried that have others.
+#pragma once
+
+#include <memory>
+
+#include "schedulers/parts/parts.hpp"
+#include "schedulers/parts/rounding.hpp"
+
+namespace weft::schedulers {
+
+struct PackingOptions {
+  double fairness = 0, barrier = 0.9, penalty = 0.9;
+  Digits digits;
+  bool srtf = true;
+};
+/// The options fairness, barrier, penalty, digits and srtf.
+Result<PackingOptions> take_packing(Options& options);
+
+/// Sees only what it is told: not the limits of jobs' groups.
+std::unique_ptr<WhoNext> packing_order(const PackingOptions& options = {});
+
+}  // namespace weft::schedulers

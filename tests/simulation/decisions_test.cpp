@@ -1,0 +1,131 @@
+// What every policy decides for the same small workloads, as one number each: a change of the code that is not meant to change
+// decisions does not. A change that is meant to replaces the number, and its commit says why.
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tests/simulation/simulated.hpp"
+
+namespace weft::simulator::kept_decisions {
+namespace {
+
+using namespace test;
+
+/// Of everything that depends on when and where tasks ran.
+class Decided {
+ public:
+  void add(const RunResult& result) {
+    for (const JobResult& job : result.jobs) {
+      mix(job.started.value_or(Time(-1)).count());
+      mix(job.ended.value_or(Time(-1)).count());
+      for (const std::uint64_t count : {job.attempts, job.preemptions, job.locality.node, job.locality.rack, job.locality.any})
+        mix(static_cast<std::int64_t>(count));
+      for (const auto& kind : job.traffic) mix(std::llround(kind.remote));
+    }
+  }
+  std::string text() const { return fmt::format("{:016x}", state_); }
+
+ private:
+  void mix(std::int64_t word) {
+    state_ = (state_ ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ULL;
+    state_ ^= state_ >> 29;
+  }
+  std::uint64_t state_ = 1;
+};
+
+struct Case {
+  Workload workload;
+  ClusterModel model;
+};
+
+/// Jobs of different demands, users, pools and weights, on nodes that account for them; whatever can be switched on is, at random.
+Case made(std::uint64_t seed) {
+  Random random(seed);
+  Case made{random_workload(random, 14), random_model(random, seed)};
+  for (NodeGroup& group : made.model.groups) {
+    group.capacity.memory = 8;
+    if (seed % 2 == 0) group.capacity.network_in = group.capacity.network_out = 100;
+  }
+  for (std::size_t i = 0; i < made.workload.jobs.size(); ++i) {
+    JobSpec& job = made.workload.jobs[i];
+    job.pool = fmt::format("p{}", i % 3);
+    job.arrival /= 4;
+    for (StageSpec& stage : job.stages) {
+      stage.demand = {.cpu = random.chance(0.3) ? 0.5 : 1, .memory = static_cast<double>(1 + random.below(4))};
+      stage.demand.network_in = seed % 2 == 0 ? static_cast<double>(random.below(50)) : 0;
+    }
+  }
+  return made;
+}
+
+const std::map<std::string, std::string> kFiles{
+    {"pools.toml",
+     "[[pool]]\nname='p0'\nmin_share=4\nmin_share_timeout='5s'\n[[pool]]\nname='p1'\nweight=2\nfair_share_timeout='9s'\n"
+     "[[pool]]\nname='p2'\npolicy='fifo'\nmax_running_jobs=2\n"},
+    {"flat.toml", "[[pool]]\nname='p0'\nweight=2\n"},
+    {"queues.toml",
+     "[[queue]]\nname='p0'\ncapacity=50\nuser_limit_factor=2\n[[queue]]\nname='p1'\ncapacity=30\nmax_capacity=60\n"
+     "[[queue]]\nname='p2'\ncapacity=20\nuser_limit_factor=9\n"}};
+
+std::string decided(const std::string& spec) {
+  Decided all;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Case now = made(seed);
+    RunOptions options;
+    options.until = seconds(200);
+    auto result =
+        simulate(now.workload, now.model, schedulers::make_scheduler(spec, schedulers::reader_of(kFiles)).value(), options);
+    EXPECT_TRUE(result.has_value()) << result.error().to_string();
+    if (result) all.add(*result);
+  }
+  return all.text();
+}
+
+TEST(Decisions, StayWhatTheyWere) {
+  const std::map<std::string, std::string> golden{
+      {"bfs(inner=delay(inner=fair, skips=4))", "21b25e18bc01ca89"},
+      {"capacity", "31e246f17b5ca4f0"},
+      {"capacity(queues=queues.toml)", "c6e2d66f78c44a9c"},
+      {"cogrs", "01093db08d2636c6"},
+      {"cogrs(inner=delay(inner=fair(pools=pools.toml), skips=20))", "a7faa31e5baebd8e"},
+      {"cogrs(inner=drf(form=closed, leftover=srtf))", "66fc0c601afc1538"},
+      {"cogrs(wait=500ms, metric=tnd)", "78b7fcefbdbf7040"},
+      {"cpm(inner=fair)", "c28434b52bf424cd"},
+      {"delay(node_wait=1s, rack_wait=1s)", "b6d4ef975d6c1db7"},
+      {"delay(skips=20, inner=drf)", "7974a1a17530a6ee"},
+      {"delay(skips=5, inner=capacity(queues=queues.toml))", "af3a82f522afec91"},
+      {"drf", "307220a01dac7536"},
+      {"drf(by=pool, pools=flat.toml)", "21fa7a18eb352444"},
+      {"drf(by=user)", "344d807f0b49ba00"},
+      {"drf(form=closed)", "af1b2ef1cc274dc5"},
+      {"drf(form=closed, leftover=fifo)", "7d807c8862270976"},
+      {"drf(form=closed, leftover=srtf)", "557f79b630ead440"},
+      {"drf(form=closed, mean=all, leftover=furthest, digits=2)", "7a05b9b443b9f106"},
+      {"drf(form=closed, strict=true)", "7852c287316b8b4b"},
+      {"fair", "3ec7f58a307f8bbc"},
+      {"fair(pools=pools.toml, preemption=true, interval=3s)", "c8d3592ac49ae875"},
+      {"fifo", "27f9a1959e4ee4a5"},
+      {"fifo(remote_per_heartbeat=1, reduces_per_heartbeat=1)", "455cddda363d92a3"},
+      {"fifo(stages=cpm)", "9e743c4cee130f4f"},
+      {"sjf", "ef7d91cc47345369"},
+      {"sjf(size=remaining_path)", "61aff3be10622434"},
+      {"srtf", "b1ef29f4ec6f79f6"},
+      {"tetris", "0d4a162acb46f348"},
+      {"tetris(barrier=0.5, penalty=0.5)", "86d9285bbb695042"},
+      {"tetris(fairness=0.5)", "4ac317072dc2ce51"},
+      {"tetris(srtf=false, barrier=2, penalty=1, digits=2)", "f37be7f5a01489a2"},
+  };
+  std::string all;
+  for (const auto& [spec, number] : golden) {
+    const std::string now = decided(spec);
+    EXPECT_EQ(now, number) << spec;
+    all += fmt::format("      {{\"{}\", \"{}\"}},\n", spec, now);
+  }
+  if (HasFailure()) std::printf("now they are\n%s", all.c_str());
+}
+
+}  // namespace
+}  // namespace weft::simulator::kept_decisions
