@@ -29,28 +29,10 @@ constexpr bool operator==(const PluginInterface& a, const PluginInterface& b) {
 
 constexpr PluginInterface plugin_interface() {
   std::uint32_t layout = 2166136261u;
-  for (std::size_t size : {sizeof(ClusterView),
-                           sizeof(NodeInfo),
-                           sizeof(RackInfo),
-                           sizeof(JobInfo),
-                           sizeof(StageInfo),
-                           sizeof(TaskInfo),
-                           sizeof(SpeculativeAttempt),
-                           sizeof(GroupInfo),
-                           sizeof(GroupStatus),
-                           sizeof(PendingTasks),
-                           sizeof(ShuffleSizes),
-                           sizeof(Resources),
-                           sizeof(Notice),
-                           sizeof(Trigger),
-                           sizeof(Options),
-                           sizeof(Registry),
-                           sizeof(Scheduler),
-                           sizeof(Composition),
-                           sizeof(Pass),
-                           sizeof(WhoNext),
-                           sizeof(Turn),
-                           sizeof(Error)})
+  for (std::size_t size :
+       {sizeof(ClusterView), sizeof(NodeInfo), sizeof(RackInfo), sizeof(JobInfo), sizeof(StageInfo), sizeof(TaskInfo),
+        sizeof(SpeculativeAttempt), sizeof(GroupInfo), sizeof(GroupStatus), sizeof(PendingTasks), sizeof(ShuffleSizes),
+        sizeof(Resources), sizeof(Notice), sizeof(Trigger), sizeof(Options), sizeof(Registry), sizeof(Composition), sizeof(Error)})
     layout = (layout ^ static_cast<std::uint32_t>(size)) * 16777619u;
   return {5, layout};
 }
