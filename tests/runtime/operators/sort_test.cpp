@@ -334,6 +334,31 @@ TEST(SpillFile, returns_what_was_written_compressed_or_not) {
   EXPECT_FALSE(reader.next(record));
 }
 
+TEST(SpillFile, stores_what_does_not_get_smaller_as_it_is_and_leaves_no_gaps) {
+  TestContext test(1U << 20);
+  Random random(30);
+  SpillFile file(test.context);
+  std::string noise(5000, ' ');
+  for (char& c : noise) c = static_cast<char>(random.below(256));
+  const SpillBlock plain = file.append(as_bytes(noise));
+  EXPECT_EQ(plain.stored, noise.size());
+  std::uint64_t end = plain.stored;
+  for (int i = 0; i < 10; ++i) {
+    const SpillBlock block = file.append(as_bytes(std::string(5000, 'x')));
+    EXPECT_EQ(block.offset, end);
+    end += block.stored;
+  }
+  EXPECT_EQ(test.context.spilled_bytes, end);
+}
+
+TEST(SpillFile, a_record_that_fills_a_block_ends_it) {
+  TestContext test(1U << 20);
+  SpillFile file(test.context);
+  SpillWriter writer(file, 64);
+  for (int i = 0; i < 5; ++i) writer.write(as_bytes(std::string(60, 'x')));  // and its length
+  EXPECT_EQ(writer.finish().blocks.size(), 5U);
+}
+
 TEST(SpillFile, detects_every_damaged_byte_and_a_truncated_file) {
   TestContext test(1U << 20);
   SpillFile file(test.context);

@@ -136,6 +136,34 @@ TEST(AggregationTable, GivesBackAllItTook) {
   EXPECT_EQ(test.grant.used(), 0u);
 }
 
+TEST(Account, AnOperatorGetsWhatItWasPromisedEvenWhenOthersTookEverything) {
+  TestContext test(1600);
+  Account account(test.context, "test");
+  ASSERT_TRUE(test.grant.try_take(1600));
+  EXPECT_TRUE(account.try_take(60));
+  EXPECT_TRUE(account.try_take(40));
+  EXPECT_FALSE(account.try_take(1)) << "more than a sixteenth";
+  EXPECT_EQ(test.grant.used(), 1600U) << "beyond the grant";
+  account.give_back(100);
+  EXPECT_EQ(test.grant.used(), 1600U) << "it was never the grant's";
+  test.grant.give_back(1600);
+  EXPECT_TRUE(account.try_take(800));
+  EXPECT_EQ(test.grant.used(), 800U);
+}
+
+TEST(Arena, KeepsOrdinaryChunksWhenItIsClearedAndFreesOversizedOnes) {
+  TestContext test(1U << 20);
+  Account account(test.context, "test");
+  Arena arena(account);
+  ASSERT_NE(arena.try_allocate(8), nullptr);
+  const std::uint64_t ordinary = account.used();
+  ASSERT_NE(arena.try_allocate(3 * account.chunk_bytes()), nullptr);
+  EXPECT_EQ(account.used(), ordinary + 3 * account.chunk_bytes());
+  arena.clear();
+  EXPECT_EQ(account.used(), ordinary);
+  EXPECT_EQ(arena.allocated(), 0U);
+}
+
 TEST(PagePool, GivesAPieceAgainClearedOnDemand) {
   PagePool pool(64 << 20);
   std::byte* first = nullptr;
