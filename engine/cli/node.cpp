@@ -1,4 +1,4 @@
-// weft node list, wait, drain
+// weft node list, wait, set, drain
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -14,6 +14,7 @@
 #include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
+#include "engine/master/capacity_words.hpp"
 #include "engine/master/clock_offset.hpp"
 
 namespace weft::cli {
@@ -26,6 +27,8 @@ struct NodeOptions {
   std::uint32_t count = 1;
   std::string name;
   std::string timeout = "30s";
+  std::vector<std::string> capacity;
+  std::string reason;
 };
 
 const char* state_of(const client::NodeStatus& node) {
@@ -36,6 +39,7 @@ std::string state_text(const client::NodeStatus& node) {
   if (node.dead) return "dead: " + node.cause;
   std::string text =
       node.excluded ? fmt::format("excluded for {}", human_duration(node.excluded_for)) : std::string(state_of(node));
+  if (!node.standing.capacity_why.empty()) text += ", reduced: " + escaped(node.standing.capacity_why);
   if (const std::string clock = master::clock_text(node.clock_ahead); !clock.empty()) text += ", clock " + clock;
   return text;
 }
@@ -54,6 +58,9 @@ std::string as_json(const std::vector<client::NodeStatus>& nodes) {
     json.member("clock_ahead_seconds", std::chrono::duration<double>(node.clock_ahead).count());
     json.key("capacity");
     add_resources(json, node.capacity);
+    json.key("nominal");
+    add_resources(json, node.standing.nominal);
+    json.member("capacity_why", node.standing.capacity_why).member("speed", node.standing.speed);
     json.key("used");
     add_resources(json, node.used);
     json.key("measured").begin_object().key("worker");
@@ -84,15 +91,23 @@ std::string memory(const client::NodeUsage& usage) {
                      human_bytes(static_cast<std::uint64_t>(usage.machine.memory)));
 }
 
+/// "cpu=1 of cpu=2,memory=4GiB": at present, of what it joined with.
+std::string capacity_text(const client::NodeStatus& node) {
+  std::string present = to_string(node.capacity);
+  if (node.capacity.cpu == 0 && present != "cpu=0") present.insert(0, "cpu=0,");
+  return node.capacity == node.standing.nominal ? present : fmt::format("{} of {}", present, to_string(node.standing.nominal));
+}
+
 std::string as_table(const std::vector<client::NodeStatus>& nodes) {
-  Table table(
-      {"NODE", "NAME", "HOST", "RACK", "ADDRESS", "RUNNING", "USED", "CAPACITY", "CPU", "MEMORY", "ATTRIBUTES", "STATE", "HEARD"});
+  Table table({"NODE", "NAME", "HOST", "RACK", "ADDRESS", "RUNNING", "USED", "CAPACITY", "CPU", "MEMORY", "SPEED", "ATTRIBUTES",
+               "STATE", "HEARD"});
   for (const client::NodeStatus& node : nodes) {
     std::vector<std::string> attributes;
     for (const auto& [name, value] : node.attributes) attributes.push_back(name + "=" + value);
     table.add({std::to_string(node.id.value()), node.name, node.host, node.rack, node.address, std::to_string(node.running),
-               to_string(node.used), to_string(node.capacity), processors(node.measured), memory(node.measured),
-               join(attributes, ","), state_text(node), human_duration(node.heard) + " ago"});
+               to_string(node.used), capacity_text(node), processors(node.measured), memory(node.measured),
+               fmt::format("{:.2g}", node.standing.speed), join(attributes, ","), state_text(node),
+               human_duration(node.heard) + " ago"});
   }
   return table.text();
 }
@@ -129,16 +144,36 @@ Result<void> wait(const NodeOptions& options) {
   }
 }
 
+Result<void> set(const NodeOptions& options) {
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  return admin->set_node({options.name, join(options.capacity, " "), options.reason});
+}
+
+void add_set(CLI::App& node, const std::shared_ptr<NodeOptions>& options, Action& action) {
+  CLI::App* command = node.add_subcommand("set", "Give a worker less than it joined with, or that again; what runs there goes on");
+  add_master_option(*command, options->master);
+  command->add_option("NAME", options->name, "Its name")->required();
+  command->add_option("CAPACITY", options->capacity, "slots=2 memory=4GiB …; slots=nominal, or nominal for all, takes it back")
+      ->required()
+      ->check([](const std::string& text) {
+        const auto words = master::parse_capacity_words(text);
+        return words ? std::string() : words.error().to_string();
+      });
+  command->add_option("--reason", options->reason, "Why, for weft node list");
+  command->callback([options, &action] { action = [options] { return set(*options); }; });
+}
+
 }  // namespace
 
 void add_node(CLI::App& app, Action& action) {
-  CLI::App* node = app.add_subcommand("node", "List the cluster's workers, wait for them, drain them");
+  CLI::App* node = app.add_subcommand("node", "List the cluster's workers, wait for them, set what they have, drain them");
   node->require_subcommand(1);
   auto options = std::make_shared<NodeOptions>();
   CLI::App* command = node->add_subcommand("list", "The workers, their state and their load");
   add_master_option(*command, options->master);
   command->add_flag("--json", options->json, "As JSON");
   add_drain(*node, action);
+  add_set(*node, options, action);
   command->callback([options, &action] { action = [options] { return list(*options); }; });
 
   CLI::App* waiting = node->add_subcommand("wait", "Wait until COUNT workers are ready; fails when they are not in time");

@@ -14,6 +14,8 @@
 #include "engine/cli/commands.hpp"
 #include "engine/cli/options.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "engine/master/capacity_words.hpp"
+#include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/worker_chunks.hpp"
 #include "runtime/worker/worker_tables.hpp"
 #include "schedulers/view/resources.hpp"
@@ -72,7 +74,17 @@ constexpr KeyOption kWorkerOptions[] = {
     {"--stop-grace", "worker.stop_grace",
      "How long a preempted or late task may take to stop before its executor is killed (default: 2s)"},
     {"--capacity", "worker.capacity", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
+    {"--yield", "worker.yield", "Whether others on this machine keep the processors and the memory they take (default: false)"},
 };
+
+/// What is wrong with a file, for the command line; nothing when it can be parsed.
+template <class Parse>
+std::string why_not(const std::string& path, Parse&& parse) {
+  const auto text = runtime::read_capacity_text(path);
+  if (!text) return text.error().to_string();
+  const auto parsed = parse(*text);
+  return parsed ? std::string() : path + ": " + parsed.error().to_string();
+}
 
 void add_settings(CLI::App& command, const std::shared_ptr<WorkerOptions>& options) {
   const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
@@ -87,6 +99,10 @@ void add_settings(CLI::App& command, const std::shared_ptr<WorkerOptions>& optio
   };
   setting("--master", "worker.master", "HOST:PORT of the master (default 127.0.0.1:7077)")->envname("WEFT_MASTER");
   for (const KeyOption& option : kWorkerOptions) setting(option.name, option.key, option.help);
+  setting("--capacity-from", "worker.capacity_from", "File that says what it may be given at present: slots=1,memory=2GiB")
+      ->check([](const std::string& path) { return why_not(path, master::parse_capacity_words); });
+  setting("--forecast", "worker.forecast", "File of what it will be given, by the hours of a day: lines of 09:00 50%")
+      ->check([](const std::string& path) { return why_not(path, master::parse_forecast); });
   list("--attribute", "worker.attributes", "NAME=VALUE, a fact for schedulers, such as gpu=1; may be repeated");
   list("--local-data", "worker.local_data", "Directory, as inputs name it, whose files lie on this machine; may be repeated");
 }

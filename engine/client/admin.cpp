@@ -55,6 +55,10 @@ Result<std::vector<NodeStatus>> Admin::nodes() {
   return std::move(list.nodes);
 }
 
+Result<void> Admin::set_node(const NodeCapacity& wanted) {
+  return call(kSetNode, encode(wanted)).map([](auto&&) {});
+}
+
 Result<std::vector<GroupInfo>> Admin::groups() {
   WEFT_ASSIGN(const auto message, call(kListGroups, {}));
   WEFT_ASSIGN(GroupList list, decode<GroupList>(message));

@@ -23,6 +23,7 @@ class Admin {
   Result<void> kill(JobId id, const std::string& reason);
   Result<std::vector<JobLog>> logs(JobId id, std::uint64_t max_bytes);
   Result<std::vector<NodeStatus>> nodes();
+  Result<void> set_node(const NodeCapacity& wanted);
   Result<master::JobExplanation> explain(JobId id);
   Result<std::vector<GroupInfo>> groups();
   Result<SchedulerInfo> scheduler();

@@ -188,6 +188,15 @@ struct Node {
   dead @20 :Bool;                 # it is no more: heard tells since when, cause why
   cause @21 :Text;
   measured @22 :Usage;            # as measured, where `used` is as demanded
+  nominal @23 :Text;              # the capacity it joined with; `capacity` is what it has at present
+  capacityWhy @24 :Text;          # why that is less
+  speed @25 :Float64;             # against the median of the same stages; 0: not known
+}
+
+struct NodeCapacity {
+  name @0 :Text;                  # of workers
+  capacity @1 :Text;              # "slots=2 memory=nominal"
+  reason @2 :Text;
 }
 
 struct Usage {

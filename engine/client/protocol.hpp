@@ -30,6 +30,7 @@ enum ClientMessage : rpc::MessageType {
   kListGroups = 216,          // nothing -> GroupList
   kShowScheduler = 217,       // nothing -> SchedulerInfo
   kConfigureScheduler = 218,  // SchedulerInfo -> SchedulerInfo: its spec, or the one in force, with its files read again
+  kSetNode = 230,             // NodeCapacity -> nothing
 };
 
 /// The most of a binary that is uploaded at a time.
@@ -124,6 +125,13 @@ struct NodeUsage {
   schedulers::UplinkRate cross_rack{};        // map outputs over its rack's uplink, bytes per second
 };
 
+/// What a node has at present, against what it joined with and against others.
+struct NodeStanding {
+  schedulers::Resources nominal{};  // what it joined with
+  std::string capacity_why{};       // why its capacity is less
+  double speed = 0;                 // against the median of the same stages; 0: of an earlier release
+};
+
 struct NodeStatus {
   NodeId id;
   std::string name, host, rack, address;
@@ -141,6 +149,12 @@ struct NodeStatus {
   bool dead = false;                                                 // it is no more, since `heard` ago
   std::string cause{};                                               // of its death: "SIGBUS"
   NodeUsage measured{};
+  NodeStanding standing{};
+};
+
+/// What an operator wants workers of that name to have (master::parse_capacity_words), and perhaps why.
+struct NodeCapacity {
+  std::string name, capacity, reason;
 };
 
 struct NodeList {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration kLongestPoll = std::chrono::seconds(30);
 constexpr Duration kLogDeadline = std::chrono::seconds(10);
+constexpr std::size_t kMostCapacityText = 256;
 constexpr std::uint64_t kMostValueBytes = 256u << 20;  // of one job
 
 }  // namespace
@@ -54,6 +55,13 @@ Result<rpc::Payload> ClientRequests::answer(const rpc::ConnectionPtr& connection
       return on_explain(message);
     case client::kListNodes:
       return on_list_nodes();
+    case client::kSetNode: {
+      WEFT_ASSIGN(const client::NodeCapacity wanted, client::decode<client::NodeCapacity>(message));
+      if (std::max(wanted.capacity.size(), wanted.reason.size()) > kMostCapacityText)
+        return fail(Code::invalid_argument, fmt::format("capacity and reason have at most {} bytes", kMostCapacityText));
+      WEFT_TRY(parts_.workers.set_capacity(wanted.name, wanted.capacity, wanted.reason));
+      return rpc::Payload{};
+    }
     default:
       return fail(Code::invalid_argument, fmt::format("the master does not know message {}", message.type));
   }
@@ -186,6 +194,9 @@ Result<rpc::Payload> ClientRequests::on_list_nodes() {
       status.excluded = !info->usable();
       status.excluded_for = info->usable() ? Duration(0) : std::max(*info->excluded_until - parts_.shell.now(), Duration(0));
       status.capacity = info->capacity;
+      status.standing.nominal = info->nominal;
+      status.standing.capacity_why = info->capacity_why;
+      status.standing.speed = info->speed;
       status.used = info->used;
       status.measured = {info->measured, info->machine_measured, info->cross_rack};
       status.attributes = info->attributes;

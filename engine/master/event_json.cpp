@@ -113,6 +113,7 @@ struct Filler {
     line.attributes = event.attributes;
     line.prefetch_bytes = event.prefetch_bytes;
     line.rack_uplink = event.rack_uplink;
+    line.forecast = event.forecast;
   }
   void operator()(const WorkerHeartbeat& event) const {
     line.event = "worker_heartbeat";
@@ -121,6 +122,14 @@ struct Filler {
     line.used = event.used;
     line.machine = event.machine;
     line.capacity = event.capacity.value_or(schedulers::Resources{});
+    line.forecast = event.forecast;
+  }
+  void operator()(const CapacityChanged& event) const {
+    line.event = "capacity_changed";
+    line.node = event.node.value();
+    line.present = event.capacity;
+    line.reason = event.why;
+    line.forecast = event.forecast;
   }
   void operator()(const WorkerLost& event) const {
     line.event = "worker_lost";

@@ -4,6 +4,8 @@
 
 namespace weft::master {
 
+using Forecast = std::vector<schedulers::CapacityStep>;
+
 // The members of each line, once. Found by argument-dependent lookup, so not in an anonymous namespace.
 
 template <class Io>
@@ -34,6 +36,12 @@ void members(Io& io, LoggedFetch& fetch) {
   io("map", fetch.map);
   io("map_attempt", fetch.map_attempt);
   io("node", fetch.node);
+}
+
+template <class Io>
+void members(Io& io, schedulers::CapacityStep& step) {
+  io("from_ns", step.from);
+  io("available", step.available);
 }
 
 template <class Io>
@@ -105,6 +113,7 @@ void worker_members(Io& io, EventLine& line) {
     io.alias("ahead_bytes", line.prefetch_bytes);
     io.unless(0.0, "rack_uplink_up", line.rack_uplink.up);
     io.unless(0.0, "rack_uplink_down", line.rack_uplink.down);
+    io.unless(Forecast(), "forecast", line.forecast);
   }
   if (io.is({"worker_heartbeat"})) {
     io("node", line.node);
@@ -113,6 +122,13 @@ void worker_members(Io& io, EventLine& line) {
     io("used", line.used);
     io.unless(schedulers::Resources{}, "machine", line.machine);
     io.unless(schedulers::Resources{}, "capacity", line.capacity);
+    io.unless(Forecast(), "forecast", line.forecast);
+  }
+  if (io.is({"capacity_changed"})) {
+    io("node", line.node);
+    io("present", line.present);
+    io("reason", line.reason);
+    io.unless(Forecast(), "forecast", line.forecast);
   }
   if (io.is({"worker_lost"})) {
     io("node", line.node);

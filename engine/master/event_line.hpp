@@ -58,6 +58,8 @@ struct EventLine {
   double weight = 1;
   schedulers::UplinkRate cross_rack{}, rack_uplink{};
   schedulers::Resources demand{}, capacity{}, used{}, machine{};
+  std::optional<schedulers::Resources> present{};  // a capacity from now on
+  std::vector<schedulers::CapacityStep> forecast{};
   std::map<std::string, std::string> attributes{};
   std::uint64_t prefetch_bytes = 0;
   std::vector<LoggedStage> stages{};

@@ -81,6 +81,13 @@ struct WorkerHeartbeat {
   std::optional<schedulers::Resources> capacity{};   // from now on; what runs goes on. Without: as said before
   schedulers::Resources machine{};                   // used on its machine by everybody, as measured
 };
+/// From now on the node has that capacity, whoever decided so, or is expected to have. What runs there goes on.
+struct CapacityChanged {
+  NodeId node;
+  std::optional<schedulers::Resources> capacity{};   // at most what it joined with; without: as it was
+  std::vector<schedulers::CapacityStep> forecast{};  // ascending; empty: as said before
+  std::string why{};                                 // the capacity is what it is, in words; empty when it is nominal
+};
 /// The reason of a worker that said goodbye: it is not missed.
 inline constexpr std::string_view kWorkerLeft = "it left";
 /// The connection is gone, or the worker said goodbye.
@@ -130,8 +137,9 @@ struct SchedulerConfigured {
   std::optional<Speculation> speculation{};  // without: as before
 };
 
-using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost,
-                           TaskFinished, TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, CopyFailed>;
+using Event =
+    std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskFinished,
+                 TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, CopyFailed, CapacityChanged>;
 
 Event copy_of(const Event& event);
 

@@ -1,5 +1,7 @@
 #include "engine/master/worker_connections.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/core.h>
@@ -93,7 +95,8 @@ Result<rpc::Payload> WorkerConnections::join(const rpc::ConnectionPtr& connectio
   joined.host = info.host;
   joined.rack = info.rack;
   joined.data_address = info.data_address;
-  WEFT_ASSIGN(joined.capacity, capacity_of(info));
+  WEFT_ASSIGN(const schedulers::Resources capacity, capacity_of(info));
+  joined.capacity = capacity;
   joined.attributes = info.attributes;
   joined.prefetch_bytes = info.prefetch_bytes;
   joined.rack_uplink = uplink;
@@ -107,6 +110,11 @@ Result<rpc::Payload> WorkerConnections::join(const rpc::ConnectionPtr& connectio
     return fail(std::move(applied).error());
   }
   tag.node = id;
+  std::optional<ColocatedLoad::Machine> machine;
+  if (node.info.processors > 0)
+    machine = {static_cast<double>(node.info.processors), static_cast<double>(node.info.machine_memory)};
+  capacities_.joined(id, node.info.name, node.info.host, capacity, machine);
+  update_capacity(id);
   return protocol::encode(protocol::Registered{id, parts_.options.heartbeat, node.info.rack});
 }
 
@@ -159,12 +167,52 @@ Result<void> WorkerConnections::on_heartbeat(NodeId id, Node& node, const rpc::M
   event.used = resources_of(heartbeat.measured.worker);
   event.machine = resources_of(heartbeat.measured.machine);
   event.cross_rack = {heartbeat.measured.cross_rack_out, heartbeat.measured.cross_rack_in};
-  return parts_.shell.apply(std::move(event));  // refused when the core gave the node up: it must register again
+  capacities_.measured(id, event.used, event.machine, parts_.shell.now());
+  WEFT_TRY(parts_.shell.apply(std::move(event)));  // refused when the core gave the node up: it must register again
+  update_capacity(id);
+  return {};
+}
+
+/// What is wrong with a text is logged, and what it said before stays; a worker sends each text once.
+Result<void> WorkerConnections::on_capacity_texts(NodeId id, const Node& node, const rpc::Message& message) {
+  WEFT_ASSIGN(const protocol::CapacityTexts texts, protocol::decode<protocol::CapacityTexts>(message));
+  if (std::max(texts.capacity.size(), texts.forecast.size()) > protocol::kMostCapacityText ||
+      std::abs(texts.utc_offset.count()) > kDay.count())
+    return fail(Code::corrupt, "capacity texts that cannot be");
+  const auto warn = [&](std::string_view what, const Result<void>& done) {
+    if (!done)
+      log_.warn("worker {}: its {} is wrong: {}; what it said before stays", node.info.name, what, done.error().to_string());
+  };
+  warn("--capacity-from file", capacities_.said(id, texts.capacity));
+  warn("--forecast file", capacities_.forecast(id, texts.forecast, texts.utc_offset));
+  update_capacity(id);
+  return {};
+}
+
+void WorkerConnections::update_capacity(NodeId id) {
+  auto event = capacities_.news(id, parts_.shell.now(), std::chrono::system_clock::now().time_since_epoch());
+  if (!event) return;
+  const std::string said = fmt::format("worker {} has {} at present{}{}", nodes_.at(id).info.name, to_string(*event->capacity),
+                                       event->why.empty() ? "" : ": ", event->why);
+  const schedulers::NodeInfo* known = parts_.shell.core().view().node(id);
+  const bool changes = known != nullptr && known->capacity != *event->capacity;
+  if (const auto applied = parts_.shell.apply(std::move(*event)); !applied) return log_.debug("{}", applied.error().to_string());
+  if (changes) log_.info("{}", said);
+}
+
+Result<void> WorkerConnections::set_capacity(const std::string& name, std::string_view text, std::string_view reason) {
+  WEFT_TRY(capacities_.set(name, text, reason));
+  std::vector<NodeId> of_name;
+  for (const auto& [id, node] : nodes_)
+    if (node.info.name == name) of_name.push_back(id);
+  for (const NodeId id : of_name) update_capacity(id);
+  return {};
 }
 
 Result<void> WorkerConnections::on_message(NodeId id, Node& node, const rpc::Message& message) {
   node.heard = parts_.shell.now();
   if (message.type == protocol::kHeartbeat) return on_heartbeat(id, node, message);
+  if (message.type == protocol::kCapacityTexts) return on_capacity_texts(id, node, message);
   if (parts_.storage && message.type >= kFirstWorkerStorageMessage && message.type <= kLastStorageMessage)
     return parts_.storage->on_worker_notify(id, message);
   if (message.type == protocol::kReplicaEnded) {
@@ -238,6 +286,7 @@ bool WorkerConnections::on_close(const rpc::ConnectionPtr& connection, const Err
   const auto lost = parts_.shell.apply(WorkerLost{*tag->node, why});
   // The core may have given it up before; it may have said something since.
   if (!lost && parts_.storage) parts_.storage->worker_lost(*tag->node);
+  capacities_.left(*tag->node);
   nodes_.erase(*tag->node);
   return true;
 }

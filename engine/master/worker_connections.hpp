@@ -16,6 +16,7 @@
 #include "engine/master/core_shell.hpp"
 #include "engine/master/job_recorder.hpp"
 #include "engine/master/lost_workers.hpp"
+#include "engine/master/node_capacities.hpp"
 #include "engine/master/running_jobs.hpp"
 #include "engine/master/server.hpp"
 #include "engine/master/topology.hpp"
@@ -58,6 +59,8 @@ class WorkerConnections {
   /// The worker on the other end, once it has joined.
   std::optional<WorkerSite> site_of(const rpc::ConnectionPtr& connection);
   void close();
+  /// An operator's word (NodeCapacities::set), at once.
+  Result<void> set_capacity(const std::string& name, std::string_view text, std::string_view reason);
 
   /// Answers when the worker has joined and its id is safe, or with why it is refused.
   void on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
@@ -89,6 +92,9 @@ class WorkerConnections {
   Result<void> on_dying(const rpc::ConnectionPtr& connection, const rpc::Message& message);
   Result<void> on_message(NodeId id, Node& node, const rpc::Message& message);
   Result<void> on_heartbeat(NodeId id, Node& node, const rpc::Message& message);
+  Result<void> on_capacity_texts(NodeId id, const Node& node, const rpc::Message& message);
+  /// Tells the core what has changed of the node's capacity.
+  void update_capacity(NodeId id);
   void on_task_event(NodeId node, protocol::Event event);
   void on_replica_ended(NodeId node, protocol::ReplicaEnded ended);
   void on_prefetch_report(NodeId node, const std::vector<protocol::JobPrefetch>& jobs);
@@ -102,6 +108,7 @@ class WorkerConnections {
   Parts parts_;
   std::map<NodeId, Node> nodes_;
   LostWorkers lost_;
+  NodeCapacities capacities_;
   Log log_{"master"};
 };
 

@@ -33,6 +33,7 @@ Result<void> check(const Heartbeat& heartbeat) {
 WEFT_PROTOCOL_MESSAGE(Register);
 WEFT_PROTOCOL_MESSAGE(Registered);
 WEFT_PROTOCOL_MESSAGE(Heartbeat);
+WEFT_PROTOCOL_MESSAGE(CapacityTexts);
 WEFT_PROTOCOL_MESSAGE(Dying);
 WEFT_PROTOCOL_MESSAGE(Commands);
 WEFT_PROTOCOL_MESSAGE(BinaryRequest);

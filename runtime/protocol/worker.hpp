@@ -26,6 +26,7 @@ enum WorkerMessage : rpc::MessageType {
   kReplicaEnded = 106,    // notification, worker to master: ReplicaEnded; what came of a ReplicateOutput
   kPrefetchReport = 107,  // notification, worker to master: PrefetchReport; with heartbeats, of jobs of which something has changed
   kDying = 108,           // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
+  kCapacityTexts = 109,   // notification, worker to master: CapacityTexts; when one of its files has changed
 };
 
 /// The most a binary is moved at a time.
@@ -40,6 +41,9 @@ struct Register {
   std::vector<std::string> local_data{};  // directories whose files lie on its machine
   std::string capacity{};                 // of other resources than its slots: "memory=4GiB,disk_read=200MB"
   std::uint64_t prefetch_bytes = 0;       // how many prefetched bytes it holds at most
+  /// All of its machine, when it leaves to others there what they take; else 0.
+  std::uint32_t processors = 0;
+  std::uint64_t machine_memory = 0;
 };
 
 struct Registered {
@@ -76,6 +80,17 @@ struct Heartbeat {
 
 /// A clock before 1970 is refused, and so are measurements that are negative or not finite.
 Result<void> check(const Heartbeat& heartbeat);
+
+/// No file of a capacity or a forecast is longer.
+inline constexpr std::size_t kMostCapacityText = 4096;
+
+/// What the worker may be given, as programs of its machine say in files, and by the hours of a day. Empty: there is no such file.
+struct CapacityTexts {
+  static constexpr std::string_view kName = "capacity of a worker";
+  std::string capacity, forecast;
+  Duration utc_offset{0};  // how much later than in Greenwich it is there
+  friend bool operator==(const CapacityTexts&, const CapacityTexts&) = default;
+};
 
 /// The last that is heard of a worker. Its registration ends with the connection on which it registered.
 struct Dying {

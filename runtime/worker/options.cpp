@@ -50,6 +50,11 @@ void declare(Config& config, WorkerOptions& options) {
       "there begin again");
   config.text("worker.capacity", options.capacity,
               "What it has beside its slots, for tasks that demand it: memory=4GiB,disk_read=200MB (memory: worker.memory)");
+  config.text("worker.capacity_from", options.capacity_from,
+              "File that says how much of that it may be given at present, slots=1,memory=2GiB; looked at with each heartbeat");
+  config.text("worker.forecast", options.forecast,
+              "File of what it is expected to be given, by the hours of a day: lines of 09:00 50% or 18:30 slots=2");
+  config.flag("worker.yield", options.yield, "Leave to others on this machine the processors and the memory that they take");
   config.list("worker.local_data", options.local_data,
               "Directories, as inputs name them, whose files lie on this machine: their tasks come here when they can");
   config.list("worker.attributes", options.attributes, "What schedulers may want to know of this machine: gpu=1");

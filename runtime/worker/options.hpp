@@ -25,6 +25,9 @@ struct WorkerOptions {
   std::string listen = "127.0.0.1:0";             // where other workers fetch blocks
   std::string advertise;                          // host part of the address that they get; default: that of `listen`
   std::string capacity;                           // other resources than slots, "disk_read=200MB,network_in=1GB"; memory: as above
+  std::string capacity_from;                      // file of what it may be given at present; empty: all
+  std::string forecast;                           // file of what it will be given, by the hours of a day; empty: not known
+  bool yield = false;                             // to others on its machine
   std::vector<std::string> attributes;            // "gpu=1" (base/attributes.hpp)
   std::vector<std::string> local_data;            // directories whose files lie on this machine
   Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed

@@ -126,6 +126,10 @@ void Registration::report(const std::vector<protocol::JobPrefetch>& jobs) {
     connection_->notify(protocol::kPrefetchReport, protocol::encode(protocol::PrefetchReport{jobs}));
 }
 
+void Registration::report(const protocol::CapacityTexts& texts) {
+  if (registered_) connection_->notify(protocol::kCapacityTexts, protocol::encode(texts));
+}
+
 void Registration::flush() {
   flush_posted_ = false;
   if (!registered_) return;

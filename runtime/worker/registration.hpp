@@ -40,6 +40,7 @@ class Registration {
   /// Likewise, at once.
   void report(const protocol::ReplicaEnded& copy);
   void report(const std::vector<protocol::JobPrefetch>& jobs);
+  void report(const protocol::CapacityTexts& texts);
   const rpc::ConnectionPtr& connection() const { return connection_; }
   void close();
 

@@ -1,5 +1,6 @@
 #include "runtime/worker/worker.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "base/file.hpp"
 #include "base/private_directory.hpp"
 #include "base/run_directory.hpp"
+#include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/measurements.hpp"
 #include "runtime/worker/registration.hpp"
@@ -47,7 +49,8 @@ class WorkerImpl final : public Worker {
   explicit WorkerImpl(WorkerOptions options)
       : background_(rpc::Reactor::start("weft-background")),
         reactor_(rpc::Reactor::start("weft-worker")),
-        context_{*reactor_, *background_, std::move(options), {}} {}
+        context_{*reactor_, *background_, std::move(options), {}},
+        capacity_files_(context_.options.capacity_from, context_.options.forecast) {}
 
   ~WorkerImpl() override {
     end_everything();
@@ -131,10 +134,16 @@ class WorkerImpl final : public Worker {
                                     data_address_,          context_.options.slots,      context_.options.memory_bytes,
                                     std::move(attributes),  context_.options.local_data, context_.options.capacity,
                                     data_->prefetch_bytes()};
+    if (context_.options.yield) {
+      registration.processors = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+      registration.machine_memory =
+          static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    }
     Registration::Callbacks callbacks;
     callbacks.on_registered = [this](const protocol::Registered& as) {
       context_.outputs.self = as.node;
       measurements_.set_rack(as.rack);
+      capacity_files_.forget();
       if (chunks_) chunks_->registered(link_->connection());
     };
     callbacks.on_other = [this](const rpc::Message& message) { return chunks_ && chunks_->on_notify(message); };
@@ -176,6 +185,7 @@ class WorkerImpl final : public Worker {
     heartbeat.prefetch_memory_bytes = prefetched.held_bytes;
     heartbeat.prefetch_file_bytes = prefetched.file_bytes;
     report_ahead();
+    if (const auto texts = capacity_files_.changed()) link_->report(*texts);
     return heartbeat;
   }
 
@@ -315,6 +325,7 @@ class WorkerImpl final : public Worker {
 
   // Reactor thread.
   Measurements measurements_;
+  CapacityFiles capacity_files_;
   std::unique_ptr<DataPlane> data_;
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<Registration> link_;

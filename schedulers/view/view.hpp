@@ -25,6 +25,7 @@ struct NodeInfo {
   RackId rack;  // rack-local; every dist()
   Resources capacity;
   Resources nominal;                              // the capacity it joined with; `capacity` may change
+  std::string capacity_why;                       // why `capacity` is not nominal, in words; empty: not known, or it is
   Resources used;                                 // by the demands of running attempts (what must never exceed capacity)
   Resources measured;                             // as last reported (RAS starts tasks only when real usage leaves room)
   Resources machine_measured;                     // likewise, of everybody on its machine
@@ -36,6 +37,8 @@ struct NodeInfo {
   std::optional<Time> excluded_until;  // failed too often: takes no task before that
   bool slow = false;                   // its tasks take much longer than the same tasks elsewhere: takes no speculative attempts
   Time joined{0}, last_heard{0};
+  /// Against the median of the same stages' tasks: 2 takes half as long. 1 until enough of its tasks have finished.
+  double speed = 1;
 
   bool usable() const { return !excluded_until.has_value(); }
   Resources free() const { return capacity - used; }

@@ -28,6 +28,7 @@ Result<std::vector<schedulers::GroupStatus>> Core::groups() const { return impl_
 Core::Impl::Impl(std::unique_ptr<schedulers::Scheduler> scheduler, const CoreOptions& options, SchedulerFactory factory)
     : context_(std::move(scheduler), options, std::move(factory)),
       health_(context_),
+      speeds_(context_.view),
       oversized_(context_),
       slow_start_(context_),
       stragglers_(context_.view, context_.timers, options.speculation),

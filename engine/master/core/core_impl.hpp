@@ -12,6 +12,7 @@
 #include "engine/master/core/context.hpp"
 #include "engine/master/core/failures.hpp"
 #include "engine/master/core/node_health.hpp"
+#include "engine/master/core/node_speeds.hpp"
 #include "engine/master/core/output_replicas.hpp"
 #include "engine/master/core/oversized_tasks.hpp"
 #include "engine/master/core/preplacement.hpp"
@@ -43,6 +44,7 @@ class Core::Impl {
   Result<void> on(WorkerJoined event);  // core_nodes.cpp
   Result<void> on(WorkerHeartbeat event);
   Result<void> on(const WorkerLost& event);
+  Result<void> on(CapacityChanged event);
   Result<void> on(TaskFinished event);  // core_tasks.cpp
   Result<void> on(TaskFailed event);
   Result<void> on(const OutputReplicated& event) { return replicas_.made(event.copy); }
@@ -59,6 +61,7 @@ class Core::Impl {
   void end_job(JobRecord& job, JobState state, const Error* error);
 
   // Nodes.
+  void set_capacity(NodeId node, const schedulers::Resources& capacity);
   void check_heartbeat(NodeId node);
   void lose_node(NodeId node, const std::string& reason);
   bool lose_node(JobRecord& job, StageRecord& stage, NodeId node, const std::string& why);
@@ -72,6 +75,7 @@ class Core::Impl {
 
   CoreContext context_;
   NodeHealth health_;
+  NodeSpeeds speeds_;
   OversizedTasks oversized_;
   SlowStart slow_start_;
   StragglerWatch stragglers_;

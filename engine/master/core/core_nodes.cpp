@@ -1,4 +1,5 @@
 // Workers: joining, heartbeats, silence and loss.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -13,6 +14,19 @@ constexpr std::uint32_t kLostWorkersNamed = 16;  // in the status of a job
 
 bool possible(const schedulers::UplinkRate& rate) {
   return std::isfinite(rate.up) && std::isfinite(rate.down) && rate.up >= 0 && rate.down >= 0;
+}
+
+/// Whether it takes nothing into account that `nominal` does not, and has no more of anything.
+bool within(const schedulers::Resources& capacity, const schedulers::Resources& nominal) {
+  return std::all_of(schedulers::kResourceKinds.begin(), schedulers::kResourceKinds.end(), [&](const auto& kind) {
+    return capacity.*kind.amount <= nominal.*kind.amount &&
+           schedulers::accounted(kind, capacity) == schedulers::accounted(kind, nominal);
+  });
+}
+
+bool possible(const std::vector<schedulers::CapacityStep>& forecast) {
+  return std::all_of(forecast.begin(), forecast.end(), [](const auto& step) { return schedulers::valid(step.available); }) &&
+         std::is_sorted(forecast.begin(), forecast.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
 }
 
 }  // namespace
@@ -54,14 +68,34 @@ Result<void> Core::Impl::on(WorkerHeartbeat event) {
   node.last_heard = context_.now();
   node.measured = event.used;
   node.machine_measured = event.machine;
-  if (event.capacity) context_.view.set_capacity(event.node, *event.capacity);
   if (!event.forecast.empty()) node.forecast = std::move(event.forecast);
   if (possible(event.cross_rack)) context_.view.set_cross_rack(event.node, event.cross_rack);
-  if (event.capacity) {
-    context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_changed, .node = event.node});
-    health_.lift_avoidance();  // another node may be none for some tasks now
-  }
+  if (event.capacity) set_capacity(event.node, *event.capacity);
   context_.triggers.note_heartbeat(event.node);
+  return {};
+}
+
+void Core::Impl::set_capacity(NodeId node, const schedulers::Resources& capacity) {
+  context_.view.set_capacity(node, capacity);
+  context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_changed, .node = node});
+  health_.lift_avoidance();  // another node may be none for some tasks now
+}
+
+Result<void> Core::Impl::on(CapacityChanged event) {
+  const schedulers::NodeInfo* known = context_.view.node(event.node);
+  if (known == nullptr) return fail(Code::not_found, fmt::format("node {} is not known (any more)", event.node.value()));
+  if (event.capacity && (!schedulers::valid(*event.capacity) || !within(*event.capacity, known->nominal)))
+    return fail(Code::invalid_argument, fmt::format("{} joined with {}: its capacity cannot become {}", known->name,
+                                                    to_string(known->nominal), to_string(*event.capacity)));
+  if (!possible(event.forecast))
+    return fail(Code::invalid_argument, fmt::format("the forecast of {} must be ascending, finite and not negative", known->name));
+  schedulers::NodeInfo& node = context_.view.mutable_node(event.node);
+  if (!event.forecast.empty()) node.forecast = std::move(event.forecast);
+  if (event.capacity) {
+    node.capacity_why = std::move(event.why);
+    set_capacity(event.node, *event.capacity);
+  }
+  context_.triggers.note_node(event.node);
   return {};
 }
 
@@ -103,6 +137,7 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
   }
   rounds_.node_left(id);
   health_.forget(id);
+  speeds_.forget(id);
   stragglers_.forget(id);
   context_.timers.forget(id);
   const schedulers::Resources capacity = context_.view.node(id)->nominal;

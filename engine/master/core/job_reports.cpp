@@ -30,10 +30,13 @@ std::string in_brackets(const JobExplanation& job) {
 /// Whether there is room for one more task of this demand, in words.
 std::string room_for(const schedulers::ClusterView& view, const schedulers::Resources& demand) {
   if (view.nodes().empty()) return "there is no worker";
-  std::size_t large = 0, usable = 0, free = 0;
+  std::size_t large = 0, usable = 0, free = 0, reduced = 0;
   Time soonest = Time::max();
   for (const auto& [id, node] : view.nodes()) {
-    if (!schedulers::fits(demand, {}, node.capacity)) continue;
+    if (!schedulers::fits(demand, {}, node.capacity)) {
+      if (schedulers::fits(demand, {}, node.nominal)) ++reduced;
+      continue;
+    }
     ++large;
     if (node.excluded_until) soonest = std::min(soonest, *node.excluded_until);
     if (!node.usable()) continue;
@@ -42,6 +45,8 @@ std::string room_for(const schedulers::ClusterView& view, const schedulers::Reso
   }
   const std::string nodes = count_of(view.nodes().size(), "worker");
   const std::string wanted = to_string(demand);
+  if (large == 0 && reduced > 0)
+    return fmt::format("no worker has {} at present: the capacity of {} is reduced", wanted, count_of(reduced, "worker"));
   if (large == 0) return fmt::format("no worker is large enough for {}", wanted);
   if (usable == 0)
     return fmt::format("every worker large enough for {} is excluded after repeated failures, the first for {} more", wanted,

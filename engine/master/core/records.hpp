@@ -9,6 +9,7 @@
 
 #include "engine/master/core.hpp"
 #include "engine/master/core/location_table.hpp"
+#include "engine/master/core/node_speeds.hpp"
 #include "engine/master/core/partition_shape.hpp"
 #include "engine/master/core/stage_replicas.hpp"
 #include "schedulers/view/state.hpp"
@@ -38,6 +39,7 @@ struct StageRecord {
   std::vector<bool> counted;       // tasks whose counters are in the job's already (a recomputed map counts once)
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;    // of the counted tasks
   StageUsage usage;                                    // likewise
+  RecentMedian recent;                                 // seconds of its tasks, by what they read
   LocationTable locations;                             // of its outputs
   StageReplicas replicas;                              // of its outputs
   StagePrefetch prefetch;                              // of its outputs

@@ -161,6 +161,7 @@ NodeList node_list() {
   node.attributes = {{"gpu", "1"}};
   node.excluded = node.lost = node.dead = true;
   node.measured.worker.cpu = 0.5, node.measured.machine.memory = 2e9, node.measured.cross_rack = {13, 14};
+  node.standing.nominal.cpu = 15, node.standing.capacity_why = "an operator", node.standing.speed = 0.5;
   return nodes;
 }
 
@@ -174,6 +175,9 @@ TEST(ClientProtocol, WhatTheClusterIsComesBack) {
   EXPECT_EQ(back.nodes.at(0).measured.machine.memory, 2e9);
   EXPECT_EQ(back.nodes.at(0).measured.cross_rack, (schedulers::UplinkRate{13, 14}));
   EXPECT_EQ(back.nodes.at(0).attributes, nodes.nodes.at(0).attributes);
+  EXPECT_EQ(back.nodes.at(0).standing.nominal.cpu, 15);
+  EXPECT_EQ(back.nodes.at(0).standing.capacity_why, "an operator");
+  EXPECT_EQ(back.nodes.at(0).standing.speed, 0.5);
 
   JobLogs logs;
   logs.logs.push_back({"n1", Buffer::copy_of(as_bytes("text")), ""});

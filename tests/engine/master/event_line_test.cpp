@@ -31,6 +31,7 @@ EventLine full(const std::string& event) {
   line.max_attempts = 9, line.shuffle_replicas = 2, line.deadline = Time(10), line.task_timeout = Time(11);
   line.weight = 1.5, line.cross_rack = {12, 13}, line.rack_uplink = {14, 15};
   line.demand.cpu = 1, line.capacity.memory = 2, line.used.network_in = 3;
+  line.present = schedulers::Resources{}, line.forecast = {{Time(36), {.cpu = 1}}, {Time(37), {.cpu = 2}}};
   line.attributes = {{"gpu", "1"}};
   line.prefetch_bytes = 13;
   line.stages.push_back({0, "s", 2, "shuffle", 3, {"map"}, {}, {}, Time(14), 0.5, {{0, 15, {"h1", "h2"}}}});
@@ -59,9 +60,10 @@ TEST_P(EveryEvent, IsWrittenAgainAsItWasRead) {
 
 INSTANTIATE_TEST_SUITE_P(EventLines, EveryEvent,
                          testing::Values("job_submitted", "plan_extended", "job_closed", "job_killed", "job_finished", "job_failed",
-                                         "action_finished", "worker_joined", "worker_heartbeat", "worker_lost", "task_launched",
-                                         "task_killed", "task_finished", "task_failed", "output_copied", "copy_failed",
-                                         "copy_started", "output_moved", "timer_fired", "scheduler_configured", "log_started"),
+                                         "action_finished", "worker_joined", "worker_heartbeat", "worker_lost", "capacity_changed",
+                                         "task_launched", "task_killed", "task_finished", "task_failed", "output_copied",
+                                         "copy_failed", "copy_started", "output_moved", "timer_fired", "scheduler_configured",
+                                         "log_started"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST(EventLines, OfEarlierReleasesAreRead) {

@@ -55,6 +55,7 @@ std::vector<Event> all_events() {
   events.emplace_back(SchedulerConfigured{"fair(pools=p)", {{"p", "[pool]\n"}, {"q", ""}}});
   events.emplace_back(OutputReplicated{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}});
   events.emplace_back(CopyFailed{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}, "disk full"});
+  events.emplace_back(CapacityChanged{NodeId(3), schedulers::Resources{}, {{Time(4), {2, 0, 0, 0}}}, "by hand"});
   return events;
 }
 
@@ -81,6 +82,13 @@ TEST(EventLog, TellsWhatATaskUsed) {
                 .find(R"("run_ns":15,"file_read_ns":16,"file_write_ns":17,"cpu_ns":18,"peak_memory_bytes":19)"),
             std::string::npos);
   EXPECT_EQ(event_json(Time(17), Event(TaskFinished{})).find("cpu_ns"), std::string::npos) << "not known";
+}
+
+TEST(EventLog, TellsWhatANodeHas) {
+  EXPECT_EQ(event_json(Time(5), all_events().back()),
+            R"({"time_ns":5,"event":"capacity_changed","node":3,"present":{},"reason":"by hand",)"
+            R"("forecast":[{"from_ns":4,"available":{"cpu":2}}]})");
+  EXPECT_EQ(event_json(Time(5), CapacityChanged{NodeId(3), {}, {}, ""}).find("present"), std::string::npos);
 }
 
 TEST(EventLog, GivesEventsAsJsonLines) {
