@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 constexpr double kSmoothing = 2;               // seconds
 constexpr schedulers::Time kLongestGap = 10s;  // between measurements: an older one says nothing any more
 constexpr schedulers::Time kBeforeMore = 5s;   // after any change
+constexpr double kSpared = 0.25;               // of a slot, that others may use when it comes back
 constexpr double kTolerated = 0.5;             // of a slot, before it goes
 constexpr double kMemoryStep = 1.0 / 16;       // of a worker's memory: less is no change
 constexpr double kLeastMemory = 1;             // bytes: 0 would stand for memory that is not accounted for
@@ -72,8 +73,8 @@ void ColocatedLoad::decide(const Host& host, Worker& worker, schedulers::Time no
   const bool may_grow = now - worker.changed >= kBeforeMore;
   double slots = worker.slots;
   if (room < slots - kTolerated) slots = std::floor(room + kTolerated);
-  if (room >= slots + 1 && may_grow) slots = std::floor(room);
-  if (room >= worker.nominal.cpu && may_grow) slots = worker.nominal.cpu;  // which may be no whole number
+  if (room + kSpared >= slots + 1 && may_grow) slots = std::floor(room + kSpared);
+  if (room + kSpared >= worker.nominal.cpu && may_grow) slots = worker.nominal.cpu;  // which may be no whole number
 
   double memory = worker.memory;
   if (host.memory > 0) {

@@ -11,8 +11,8 @@
 namespace weft::master {
 
 /// Others are all processes of a machine that belong to none of its workers. Their use is smoothed over a few seconds; slots go
-/// when others take more than half of what stands for one, and come back when all of it is free again, and nothing has gone for a
-/// few seconds. So a load that a worker's own tasks keep down is not answered by ever fewer of them. One thread.
+/// when others take more than half of what stands for one, and come back when they take less than a quarter, and nothing has
+/// changed for a few seconds. So a load that a worker's own tasks keep down is not answered by ever fewer of them. One thread.
 class ColocatedLoad {
  public:
   struct Machine {

@@ -1,5 +1,6 @@
 #include "runtime/worker/capacity_files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <utility>
@@ -24,6 +25,12 @@ Duration utc_offset() {
 }
 
 }  // namespace
+
+void describe_machine(protocol::Register& registration) {
+  const auto number = [](int name) { return static_cast<std::uint64_t>(std::max(1L, sysconf(name))); };
+  registration.processors = static_cast<std::uint32_t>(number(_SC_NPROCESSORS_ONLN));
+  registration.machine_memory = number(_SC_PHYS_PAGES) * number(_SC_PAGESIZE);
+}
 
 Result<std::string> read_capacity_text(const std::string& path) {
   // O_NONBLOCK: nobody may write to a FIFO.

@@ -32,6 +32,9 @@ class CapacityFiles {
   Log log_{"worker"};
 };
 
+/// What the whole machine has, which others use as well.
+void describe_machine(protocol::Register& registration);
+
 /// All of a small regular file. An error names the path.
 Result<std::string> read_capacity_text(const std::string& path);
 

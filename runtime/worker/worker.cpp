@@ -1,6 +1,5 @@
 #include "runtime/worker/worker.hpp"
 
-#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
@@ -134,11 +133,7 @@ class WorkerImpl final : public Worker {
                                     data_address_,          context_.options.slots,      context_.options.memory_bytes,
                                     std::move(attributes),  context_.options.local_data, context_.options.capacity,
                                     data_->prefetch_bytes()};
-    if (context_.options.yield) {
-      registration.processors = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-      registration.machine_memory =
-          static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    }
+    if (context_.options.yield) describe_machine(registration);
     Registration::Callbacks callbacks;
     callbacks.on_registered = [this](const protocol::Registered& as) {
       context_.outputs.self = as.node;

@@ -52,18 +52,38 @@ TEST_F(ColocatedLoadTest, SlotsGoAndComeBackWithHysteresis) {
   EXPECT_EQ(slots(), 2);
   EXPECT_NE(load_.of(NodeId(1))->why.find("of 8 processors"), std::string::npos) << load_.of(NodeId(1))->why;
   pass(20, 5.3);
-  EXPECT_EQ(slots(), 2) << "not a whole slot is free again";
+  EXPECT_EQ(slots(), 2) << "others use more than a quarter of the next slot";
   pass(20, 6.4);
   EXPECT_EQ(slots(), 2);
   pass(20, 4.9);
   EXPECT_EQ(slots(), 3);
-  pass(1, 0);
-  pass(3, 0);
-  EXPECT_EQ(slots(), 3 + 0) << "smoothed, and not so soon after the last change";
   pass(20, 0);
   EXPECT_EQ(slots(), -1);
   pass(20, 8);
   EXPECT_EQ(slots(), 0);
+}
+
+TEST_F(ColocatedLoadTest, NothingComesBackSoonAfterAChange) {
+  join(1, 4);
+  pass(10, 0);
+  pass(3, 8);
+  ASSERT_EQ(slots(), 2);
+  pass(4, 0);
+  EXPECT_EQ(slots(), 2);
+  pass(2, 0);
+  EXPECT_EQ(slots(), -1);
+}
+
+TEST_F(ColocatedLoadTest, AWorkerWithASlotForEachProcessorGetsThemBackThoughSomethingAlwaysRuns) {
+  join(1, 8);
+  pass(10, 0.2);
+  EXPECT_EQ(slots(), -1);
+  pass(20, 1);
+  EXPECT_EQ(slots(), 7);
+  pass(20, 0.4);
+  EXPECT_EQ(slots(), 7);
+  pass(20, 0.2);
+  EXPECT_EQ(slots(), -1);
 }
 
 TEST_F(ColocatedLoadTest, WhatItsWorkersUseIsNobodyElses) {
