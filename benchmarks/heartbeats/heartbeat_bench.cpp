@@ -2,6 +2,8 @@
 // heartbeat with measurements a second; and a worker that measures itself. Every figure next to its limit.
 //
 //   heartbeat_bench BIN [--workers N] [--seconds N]        BIN: the directory of the program weft
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -79,6 +81,7 @@ class Workers {
   void start() {
     reactor_->run([this] { tick(); });
   }
+  std::uint64_t sent() const { return sent_.load(); }
 
  private:
   /// The first `count` of them.
@@ -86,6 +89,7 @@ class Workers {
     for (int i = 0; i < count; ++i) send_one(i);
   }
   void send_one(int worker) {
+    ++sent_;
     connections_[static_cast<std::size_t>(worker)]->notify(protocol::kHeartbeat,
                                                            protocol::encode(heartbeat(worker, ticks_ / kTicks)));
   }
@@ -101,6 +105,7 @@ class Workers {
   std::unique_ptr<rpc::Reactor> reactor_;
   std::vector<rpc::ConnectionPtr> connections_;
   std::unique_ptr<rpc::Timer> timer_;
+  std::atomic<std::uint64_t> sent_{0};
   TimePoint next_{};
   int ticks_ = 0;
 };
@@ -118,13 +123,16 @@ bool master_figures(const Options& options) {
   std::this_thread::sleep_for(2s);
   const auto before = need(process_usage(master.pid()) ? Result<UsageCounters>(*process_usage(master.pid()))
                                                        : fail(Code::unavailable, "the master ended: " + master.err_so_far()));
+  const std::uint64_t sent_before = workers.sent();
   const TimePoint began = SystemClock().now();
   std::this_thread::sleep_for(std::chrono::seconds(options.seconds));
   const UsageCounters after = process_usage(master.pid()).value_or(before);
-  const double cpu = in_seconds(after.cpu - before.cpu) / in_seconds(SystemClock().now() - began);
+  const double elapsed = in_seconds(SystemClock().now() - began), cpu = in_seconds(after.cpu - before.cpu) / elapsed;
+  const double sent = static_cast<double>(workers.sent() - sent_before) / elapsed;
   const double scale = options.workers / 10'000.0;
   const std::string what = "master: heartbeats of " + std::to_string(options.workers) + " workers, one a second";
   bool good = print(what.c_str(), 100 * cpu, 100 * kMasterLimit * scale, "% of core");
+  std::printf("%-58s %8.0f a second\n", "  heartbeats that were sent", sent);
   std::printf("%-58s %8.0f MiB\n", "  its memory", static_cast<double>(after.memory) / (1 << 20));
   good &= print("a heartbeat with measurements", static_cast<double>(protocol::encode(heartbeat(3, 5)).header.size()),
                 kHeartbeatLimit, "bytes");

@@ -9,7 +9,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
 #include "base/private_directory.hpp"
+#include "base/rpc/descriptors.hpp"
 #include "base/run_directory.hpp"
 #include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/job.hpp"
@@ -68,7 +68,7 @@ class WorkerImpl final : public Worker {
   }
 
   Result<void> begin() {
-    raise_descriptor_limit();
+    rpc::raise_descriptor_limit();
     WEFT_TRY(prepare_directories());
     WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes, context_.options.slots));
     context_.store = store_.get();
@@ -88,13 +88,6 @@ class WorkerImpl final : public Worker {
   void stop() override { finish(Error(Code::cancelled, "stopped")); }
 
  private:
-  static void raise_descriptor_limit() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-
   Result<void> prepare_directories() {
     if (context_.options.directory.empty()) {
       WEFT_ASSIGN(RunDirectory made, RunDirectory::create("worker"));

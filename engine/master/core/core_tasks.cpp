@@ -39,7 +39,7 @@ void Core::Impl::finish(const TaskRef& task, TaskFinished& event) {
   ++stage.info->observed_count;
   stage.info->input_bytes += event.input_bytes;
   info.input_bytes = event.input_bytes;
-  speeds_.note(*stage.info, stage.recent, event.node, info.ended - info.launched, event.input_bytes);
+  speeds_.note(*stage.info, stage.recent, event.node, took, event.input_bytes);
   health_.note_success(event.node);
   if (info.avoid && info.failures > 0) health_.note_failure(*info.avoid);  // what failed there went well here
   info.avoid.reset();

@@ -65,7 +65,7 @@ struct JobRecord {
   std::set<ActionId> seen_actions;
   std::set<NodeId> nodes;         // live ones that were given something of it
   bool waits_for_inputs = false;  // its stages wait for complete inputs, also with slow start
-  bool starved = false;     // when last looked at: early readers wait for tasks of which none has run since (SlowStart)
+  bool starved = false;           // when last looked at: early readers wait for tasks of which none has run since (SlowStart)
   Counters counters;
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
   std::vector<std::string> lost_workers;  // the first few

@@ -201,7 +201,8 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
       return event;
     }
     case 5:
-      return random.chance(0.3) ? Event(WorkerLost{where, ""}) : Event(WorkerHeartbeat{where});
+      if (random.chance(0.3)) return WorkerLost{where, ""};
+      return CapacityChanged{where, schedulers::Resources{.cpu = static_cast<double>(small(4))}};
     case 6:
       return TimerFired{random.below(20)};
     case 7: {
@@ -231,7 +232,7 @@ void check_view(const schedulers::ClusterView& view, std::uint64_t seed) {
   std::size_t running = 0;
   for (const auto& [id, node] : view.nodes()) {
     running += node.running.size();
-    ASSERT_LE(node.used.cpu, node.capacity.cpu + 1e-6) << "seed " << seed;
+    ASSERT_LE(node.used.cpu, node.nominal.cpu + 1e-6) << "seed " << seed;
     ASSERT_EQ(view.free_nodes().contains(id), node.usable() && node.used.cpu < node.capacity.cpu - 1e-9) << "seed " << seed;
   }
   std::size_t attempts = 0;
