@@ -4,12 +4,14 @@
 #include <charconv>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "driver.hpp"
+#include "schedulers/view/hints.hpp"
 
 namespace weft {
 namespace {
@@ -94,6 +96,21 @@ void declare_scheduling(CLI::App& app, client::RunOptions& run) {
   add_parsed<schedulers::Resources>(
       app, "--demand", run.demand, "RESOURCES", [](const std::string& text) { return schedulers::parse_resources(text); },
       "What each task needs of its node, such as cpu=1,memory=512MiB");
+  const auto check = [](const std::string& text) {
+    const auto hint = schedulers::parse_hint(text);
+    return hint ? std::string() : hint.error().to_string();
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--hint",
+         [&run](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts)
+             if (auto hint = schedulers::parse_hint(text)) run.hints.insert_or_assign(hint->first, hint->second);
+         },
+         "What schedulers may know of the job, such as shuffle_ratio=0.4; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(check, "KEY=VALUE"))
+      ->group(kGroup);
 }
 
 void declare_tasks(CLI::App& app, client::RunOptions& run) {

@@ -25,6 +25,7 @@ void add_fs(CLI::App& app, Action& action);
 /// `weft node drain`
 void add_drain(CLI::App& node, Action& action);
 void add_table(CLI::App& app, Action& action);
+void add_profile(CLI::App& app, Action& action);
 void add_scheduling(CLI::App& app, Action& action);
 void add_journal(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);

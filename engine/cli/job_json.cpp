@@ -72,6 +72,10 @@ std::string job_json(const master::JobStatus& job, Duration now) {
     json.member("shuffle", in_seconds(usage.phases.shuffle)).member("compute", in_seconds(usage.phases.compute));
     json.member("write", in_seconds(usage.phases.write)).member("cpu", in_seconds(usage.cpu)).end_object();
     json.member("peak_task_memory_bytes", usage.peak_memory);
+    if (stage.estimate.predicted > Duration(0))
+      json.member("predicted_task_seconds", in_seconds(stage.estimate.predicted))
+          .member("predicted_by", name_of(stage.estimate.source));
+    if (stage.estimate.mean > Duration(0)) json.member("mean_task_seconds", in_seconds(stage.estimate.mean));
     if (job.shuffle_replicas > 1)
       json.member("replicas", stage.replicas)
           .member("replicas_abandoned", stage.replicas_abandoned)
@@ -109,6 +113,15 @@ std::string explanation_json(const master::JobExplanation& job) {
     if (group.since) json.member("seconds_ago", in_seconds(job.now - *group.since));
     json.end_object();
   }
+  json.end_array().key("estimates").begin_array();
+  for (const master::UsedEstimate& one : job.estimates)
+    json.begin_object()
+        .member("stage", one.stage.value())
+        .member("name", one.stage_name)
+        .member("task_seconds", in_seconds(one.duration))
+        .member("source", name_of(one.source))
+        .member("basis", one.basis)
+        .end_object();
   json.end_array().end_object();
   return json.text() + "\n";
 }

@@ -47,6 +47,14 @@ std::string task_time(const runtime::TaskPhases& phases) {
   return text;
 }
 
+/// "1.2 s, predicted 1.1 s (history)": what a task took, and what was said before.
+std::string mean_task(const master::StageEstimate& estimate) {
+  std::string text = estimate.mean > Duration(0) ? human_duration(estimate.mean) : std::string("-");
+  if (estimate.predicted > Duration(0))
+    text += fmt::format(", predicted {} ({})", human_duration(estimate.predicted), name_of(estimate.source));
+  return text;
+}
+
 /// "replicas of map outputs: 18 made, …", of all its shuffles. A job that is over has none.
 std::string replicas_line(const master::JobStatus& job) {
   std::uint32_t made = 0, abandoned = 0, used = 0;
@@ -129,12 +137,12 @@ std::string job_text(const master::JobStatus& job, Duration now) {
   if (const std::string lost = client::lost_workers_text(job); !lost.empty()) text.insert(text.size() - 1, lost + "\n");
   if (job.prefetch.prefetched_bytes > 0) text.insert(text.size() - 1, prefetch_line(job.prefetch));
   if (job.shuffle_replicas > 1) text.insert(text.size() - 1, replicas_line(job));
-  Table table(
-      {"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SPECULATIVE", "SHUFFLED", "TASK TIME", "STATE", "REASON"});
+  Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SPECULATIVE", "SHUFFLED", "TASK TIME", "MEAN TASK",
+               "STATE", "REASON"});
   for (const master::StageStatus& stage : job.stages) {
     table.add({std::to_string(stage.id.value()), stage.name, std::to_string(stage.tasks), std::to_string(stage.finished),
                std::to_string(stage.running), std::to_string(stage.failed_attempts), speculative(stage), shuffled(stage),
-               task_time(stage.usage.phases), stage_state(stage), stage.reason});
+               task_time(stage.usage.phases), mean_task(stage.estimate), stage_state(stage), stage.reason});
   }
   return text + table.text();
 }
@@ -148,6 +156,9 @@ std::string counters_table(const master::JobStatus& job) {
 std::string explanation_text(const master::JobExplanation& job) {
   std::string text =
       fmt::format("job {} {} ({}): {}\n", job.id.value(), escaped(job.name), state_name(job.state), escaped(job.summary));
+  for (const master::UsedEstimate& one : job.estimates)
+    text += fmt::format("stage {}: a task is taken to need {} ({}: {})\n", one.stage.value(), human_duration(one.duration),
+                        name_of(one.source), one.basis);
   if (job.waiting.empty()) return text;
   Table table({"STAGE", "NAME", "WAITING", "WHY", "SINCE"});
   for (const master::WaitingTasks& group : job.waiting) {

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   weft::cli::add_node(app, action);
   weft::cli::add_fs(app, action);
   weft::cli::add_table(app, action);
+  weft::cli::add_profile(app, action);
   weft::cli::add_scheduling(app, action);
   weft::cli::add_journal(app, action);
   weft::cli::add_simulate(app, action);

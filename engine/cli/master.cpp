@@ -14,6 +14,7 @@
 #include "engine/cli/options.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/master/file_service.hpp"
+#include "engine/master/profile_database.hpp"
 #include "engine/master/server.hpp"
 
 namespace weft::cli {
@@ -24,7 +25,15 @@ struct MasterOptions {
   master::ServerOptions server;
   std::string port_file;
   master::FileServiceOptions files;
+  std::string profiles;  // directory
 };
+
+/// Beside the journal, else in the data directory; empty: there is neither.
+std::string directory_of_profiles(const MasterOptions& options) {
+  if (!options.profiles.empty()) return options.profiles;
+  if (!options.server.journal.empty()) return options.server.journal + ".profiles";
+  return options.files.data_directory.empty() ? std::string() : options.files.data_directory + "/profiles";
+}
 
 Result<void> run(MasterOptions options) {
   keep_files_private();
@@ -32,6 +41,8 @@ Result<void> run(MasterOptions options) {
   const client::StopSignal stop(client::StopSignal::Hangup::reloads);
   std::atomic<bool> broken{false};
   if (!options.files.data_directory.empty()) options.server.storage = master::file_service(options.files);
+  if (const std::string directory = directory_of_profiles(options); !directory.empty())
+    options.server.profiles = master::profile_database(directory);
   std::optional<Error> why;  // written before `broken` is
   options.server.on_fatal = [&](const Error& error) {
     why = error;
@@ -124,6 +135,9 @@ void add_master(CLI::App& app, Action& action) {
   command->add_option("--event-log", server.event_log,
                       "File of events as JSON lines; continued when it exists (default: none is written)");
   command->add_option("--directory", server.directory, "Where uploaded programs are kept (default: a temporary directory)");
+  command->add_option("--profiles", options->profiles,
+                      "Directory of what is learned of programs; continued when it exists (default: the journal's name and\n"
+                      ".profiles, else `profiles` in the data directory; without either they last as long as the master)");
   add_file_options(*command, options->files);
   command->add_option("--port-file", options->port_file, "Write the address to this file when the master listens");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

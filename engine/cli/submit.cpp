@@ -9,6 +9,7 @@
 
 #include "engine/cli/commands.hpp"
 #include "engine/cli/options.hpp"
+#include "schedulers/view/hints.hpp"
 
 namespace weft::cli {
 
@@ -19,6 +20,7 @@ struct SubmitOptions {
   std::string binary;
   std::vector<std::string> arguments;
   std::map<std::string, std::string> job{};  // options that are passed on to the program, unless they are empty
+  std::vector<std::string> hints{};
 };
 
 Result<void> submit(const SubmitOptions& options) {
@@ -28,6 +30,7 @@ Result<void> submit(const SubmitOptions& options) {
   for (const auto& [option, value] : options.job) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   }
+  for (const std::string& hint : options.hints) words.insert(words.end(), {"--hint", hint});
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -49,6 +52,13 @@ void add_submit(CLI::App& app, Action& action) {
   pass("--weight", "Its part of what jobs share, against theirs, where the scheduler shares (1)");
   pass("--deadline", "When the job should be done, counted from its start, such as 10min");
   pass("--demand", "What each task takes of its node, such as cpu=1,memory=512MiB");
+  command->add_option("--hint", options->hints, "What schedulers may know of the job, such as shuffle_ratio=0.4; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->check([](const std::string& text) {
+        const auto hint = schedulers::parse_hint(text);
+        return hint ? std::string() : hint.error().to_string();
+      });
   command->add_option("arguments", options->arguments, "Its arguments, after --");
   command->callback([options, &action] { action = [options] { return submit(*options); }; });
 }

@@ -65,6 +65,11 @@ Result<std::vector<GroupInfo>> Admin::groups() {
   return std::move(list.groups);
 }
 
+Result<ProfileReply> Admin::profiles(ProfileRequest request) {
+  WEFT_ASSIGN(const auto message, call(kProfiles, encode(std::move(request))));
+  return decode<ProfileReply>(message);
+}
+
 Result<SchedulerInfo> Admin::scheduler() {
   WEFT_ASSIGN(const auto message, call(kShowScheduler, {}));
   return decode<SchedulerInfo>(message);

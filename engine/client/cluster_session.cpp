@@ -115,6 +115,7 @@ class ClusterSession final : public Session {
     submit.pool = options_.pool;
     submit.priority = options_.priority;
     submit.weight = options_.weight;
+    submit.hints = options_.hints;
     submit.max_attempts = options_.max_attempts;
     submit.task_timeout = options_.task_timeout;
     submit.deadline = options_.deadline;

@@ -15,6 +15,7 @@
 #include "engine/client/progress.hpp"
 #include "engine/client/session.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "engine/profiles/observer.hpp"
 #include "engine/scheduling/catalogue.hpp"
 #include "engine/scheduling/guarded_core.hpp"
 #include "storage/files/job_files.hpp"
@@ -73,7 +74,9 @@ class EmbeddedSession final : public Session {
     job.priority = options_.priority;
     job.hints.weight = options_.weight;
     job.demand = options_.demand;
-    if (options_.deadline > Duration(0)) job.deadline = now() + options_.deadline;
+    Duration deadline = options_.deadline;
+    WEFT_TRY(schedulers::set_hints(options_.hints, job.hints, deadline));
+    if (deadline > Duration(0)) job.deadline = now() + deadline;
     job.max_attempts = options_.max_attempts;
     job.task_timeout = options_.task_timeout;
     job.shuffle_mode = options_.shuffle_mode.value_or(shuffle::Mode::memory);
@@ -120,9 +123,11 @@ class EmbeddedSession final : public Session {
   /// Refused events are late news of fenced attempts; nothing else can be refused here but a plan.
   Result<void> apply(master::Event event) {
     commands_.clear();
+    if (!core_.stuck()) (void)observer_.before(now(), core_->view(), event);
     auto applied = core_.apply(now(), std::move(event), commands_);
     if (core_.stuck()) failed_ = applied.error();
     WEFT_TRY(std::move(applied));
+    observer_.after(core_->view(), commands_, 0);
     tell_trouble();
     for (master::Command& command : commands_) std::visit([this](auto& what) { carry_out(what); }, command);
     return {};
@@ -191,6 +196,8 @@ class EmbeddedSession final : public Session {
   const schedulers::Resources capacity_;
   scheduling::Files scheduler_files_;
   scheduling::GuardedCore core_;
+  profiles::History history_;  // of this run: the rounds of a loop are like those before
+  profiles::Observer observer_{history_};
   bool trouble_told_ = false;
   const CrashGuard guard_;
   const StopSignal stop_;

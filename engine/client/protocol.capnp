@@ -28,6 +28,7 @@ struct Submit {
   shuffleReplicas @15 :UInt32;    # copies of map outputs; 0: the cluster's
   weight @16 :Float64;            # of its share, against other jobs; 0: 1
   slowStart @17 :Float64;         # part of the maps that end before reduces start; 0: the cluster's
+  hints @18 :List(Attribute);     # for schedulers: shuffle_ratio, 0.4
 }
 
 struct Submitted {
@@ -91,6 +92,13 @@ struct Stage {
   copiesLeft @20 :UInt32;         # that stay in one
   copiesUsed @21 :UInt32;         # that were lost, and whose copy is used
   usage @22 :StageUsage;
+  estimate @23 :StageEstimate;
+}
+
+struct StageEstimate {            # of the duration of a task, nanoseconds
+  predicted @0 :Int64;            # by whom is told in source; 0: by nobody
+  source @1 :UInt8;               # schedulers::EstimateSource
+  mean @2 :Int64;                 # of the finished tasks; 0: there is none
 }
 
 struct StageUsage {               # of the finished tasks together, each counted once; nanoseconds
@@ -227,6 +235,26 @@ struct Explanation {
   now @7 :Int64;
   racing @8 :UInt64;
   straggling @9 :UInt64;
+  estimates @10 :List(Estimate);  # of the stages that are not complete
+}
+
+struct Estimate {                 # of the duration of a task, that decisions go by
+  stage @0 :UInt32;
+  name @1 :Text;                  # of the stage
+  duration @2 :Int64;             # nanoseconds
+  source @3 :UInt8;               # schedulers::EstimateSource
+  basis @4 :Text;                 # what it rests on, in words
+}
+
+struct ProfileRequest {
+  what @0 :UInt8;                 # client::ProfileRequest::What
+  program @1 :Text;
+  records @2 :UInt64;             # bytes of lines of JSON, which follow as bulk
+}
+
+struct ProfileReply {
+  stages @0 :UInt32;
+  records @1 :UInt64;             # likewise
 }
 
 struct Group {

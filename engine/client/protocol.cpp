@@ -31,5 +31,7 @@ WEFT_CLIENT_MESSAGE(NodeCapacity, NodeCapacity, "capacity of a node")
 WEFT_CLIENT_MESSAGE(master::JobExplanation, Explanation, "explanation of a job")
 WEFT_CLIENT_MESSAGE(GroupList, Groups, "list of pools")
 WEFT_CLIENT_MESSAGE(SchedulerInfo, Scheduler, "scheduler")
+WEFT_CLIENT_MESSAGE(ProfileRequest, ProfileRequest, "request about profiles")
+WEFT_CLIENT_MESSAGE(ProfileReply, ProfileReply, "profiles")
 
 }  // namespace weft::client

@@ -30,7 +30,8 @@ enum ClientMessage : rpc::MessageType {
   kListGroups = 216,          // nothing -> GroupList
   kShowScheduler = 217,       // nothing -> SchedulerInfo
   kConfigureScheduler = 218,  // SchedulerInfo -> SchedulerInfo: its spec, or the one in force, with its files read again
-  kSetNode = 230,             // NodeCapacity -> nothing
+  kProfiles = 219,            // ProfileRequest -> ProfileReply
+  kSetNode = 220,             // NodeCapacity -> nothing
 };
 
 /// The most of a binary that is uploaded at a time.
@@ -54,6 +55,7 @@ struct Submit {
   std::optional<std::uint32_t> shuffle_replicas{};  // likewise
   std::optional<double> weight{};                   // of its share, against other jobs; without: 1
   std::optional<double> slow_start{};               // part of the maps that end before reduces start; without: the cluster's
+  std::map<std::string, std::string> hints{};       // which schedulers::set_hints() takes
 };
 struct Submitted {
   JobId job;
@@ -159,6 +161,18 @@ struct NodeCapacity {
 
 struct NodeList {
   std::vector<NodeStatus> nodes;
+};
+
+struct ProfileRequest {
+  enum class What : std::uint8_t { show, forget, import };
+  friend constexpr What last_of(What) { return What::import; }
+  What what = What::show;
+  std::string program;  // empty: all; of an import, where it comes from, for errors
+  Buffer records;       // to import (engine/profiles/record.hpp)
+};
+struct ProfileReply {
+  std::uint32_t stages = 0;  // shown, forgotten or imported
+  Buffer records;            // that were to be shown, a line each
 };
 
 /// A message as a frame carries it. Bulk bytes that are members of it are moved; those that only follow it are added by

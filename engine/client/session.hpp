@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct RunOptions {
   std::string user, pool;                         // --user (empty: who runs the program), --pool
   int priority = 0;                               // --priority: larger goes first
   double weight = 1;                              // --weight: of its share, against other jobs; more than 0
+  std::map<std::string, std::string> hints;       // --hint KEY=VALUE, which schedulers::set_hints() takes
   std::chrono::nanoseconds deadline{0};           // --deadline: to be finished so long after its start; 0: none
   schedulers::Resources demand;                   // --demand: of a task; no cpu named: one
   std::chrono::nanoseconds task_timeout{0};       // --task-timeout

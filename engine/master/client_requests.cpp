@@ -100,7 +100,9 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
   event.shuffle_mode = *submit.shuffle_mode;
   event.shuffle_replicas = submit.shuffle_replicas.value_or(parts_.options.shuffle_replicas);
   event.slow_start = submit.slow_start;
-  if (submit.deadline > Duration(0)) event.deadline = parts_.shell.now() + submit.deadline;
+  Duration deadline = submit.deadline;
+  WEFT_TRY(schedulers::set_hints(submit.hints, event.hints, deadline));
+  if (deadline > Duration(0)) event.deadline = parts_.shell.now() + deadline;
   WEFT_TRY(parts_.shell.apply(std::move(event)));
   parts_.recorder.record(id);
   const bool known = submit.same_binary || parts_.binaries.knows(submit.binary);

@@ -11,6 +11,7 @@
 
 #include "engine/master/events.hpp"
 #include "schedulers/scheduler.hpp"
+#include "schedulers/view/estimates.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 
 namespace weft::master {
@@ -52,6 +53,13 @@ struct StageUsage {
   std::uint64_t peak_memory = 0;  // held by the operators of the task that held the most
 };
 
+/// Of the duration of a stage's tasks.
+struct StageEstimate {
+  Time predicted{0};                                                        // before it began; 0: by nobody
+  schedulers::EstimateSource source = schedulers::EstimateSource::assumed;  // of the prediction
+  Time mean{0};                                                             // of the tasks that finished; 0: none has
+};
+
 struct StageStatus {
   StageId id;
   std::string name;
@@ -72,6 +80,7 @@ struct StageStatus {
   /// Of its map outputs, with two copies: those that have the second one, those that will not, and those lost whose copy is used.
   std::uint32_t replicas = 0, replicas_abandoned = 0, replicas_used = 0;
   StageUsage usage{};
+  StageEstimate estimate{};
 };
 
 struct JobStatus {
@@ -113,6 +122,14 @@ struct WaitingTasks {
   std::string reason;         // one line
   std::optional<Time> since;  // when that was said or decided
 };
+/// How long schedulers take a task of a stage to be, and why.
+struct UsedEstimate {
+  StageId stage;
+  std::string stage_name;
+  Time duration{0};
+  schedulers::EstimateSource source = schedulers::EstimateSource::assumed;
+  std::string basis;  // what it rests on, in words
+};
 /// `weft job explain`: from what was recorded, and from what the cluster has now.
 struct JobExplanation {
   JobId id;
@@ -123,6 +140,7 @@ struct JobExplanation {
   std::vector<WaitingTasks> waiting;              // by stage
   Time now{0};                                    // on the master's clock, as the times above; filled in by the shell
   std::uint64_t speculating = 0, straggling = 0;  // of the running: in two attempts; slow, and a speculative attempt would help
+  std::vector<UsedEstimate> estimates{};          // of the stages that are not complete
 };
 
 /// Makes a scheduler from its text and the texts of the files that it names. No I/O.

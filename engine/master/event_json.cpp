@@ -1,4 +1,5 @@
 // Events, and the commands that say what became of them, as lines of the event log.
+#include <algorithm>
 #include <set>
 
 #include "engine/master/event_line.hpp"
@@ -89,11 +90,14 @@ struct Filler {
     line.task_timeout = event.task_timeout;
     line.demand = event.demand;
     line.weight = event.hints.weight;
+    line.hints = schedulers::hint_texts(event.hints);
   }
   void operator()(const PlanExtended& event) const {
     about("plan_extended", event.job);
     line.action = event.part.action.value();
     for (const auto& stage : event.part.stages) line.stages.push_back(stage_of(stage));
+    for (std::size_t i = 0; i < std::min(event.profiles.size(), line.stages.size()); ++i)
+      line.stages[i].profile = event.profiles[i];
     line.targets = numbers_of(event.part.targets);
     line.released = numbers_of(event.part.released);
   }

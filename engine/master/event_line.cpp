@@ -16,6 +16,21 @@ void members(Io& io, LoggedSplit& split) {
 }
 
 template <class Io>
+void members(Io& io, schedulers::StageProfile& profile) {
+  io("constant_ns", profile.constant);
+  io("ns_per_byte", profile.per_byte);
+  io("bytes", profile.bytes);
+  io("deviation", profile.deviation);
+  io("error", profile.error);
+  io("tasks", profile.tasks);
+  io.unless(0.0, "output_ratio", profile.output_ratio);
+  io("use", profile.use);
+  io.unless(schedulers::Resources(), "shuffle_use", profile.shuffle_use);
+  io.unless(1.0, "remote", profile.remote);
+  io.unless(std::map<std::string, double>(), "kinds", profile.kinds);
+}
+
+template <class Io>
 void members(Io& io, LoggedStage& stage) {
   io("stage", stage.id);
   io("name", stage.name);
@@ -27,6 +42,7 @@ void members(Io& io, LoggedStage& stage) {
   io("demand", stage.demand);
   io("estimated_task_ns", stage.estimate);
   io.unless(0.0, "estimated_output_ratio", stage.output_ratio);
+  io("profile", stage.profile);
   io("splits", stage.splits);
 }
 
@@ -89,6 +105,7 @@ void job_members(Io& io, EventLine& line) {
     io("task_timeout_ns", line.task_timeout);
     io("demand", line.demand);
     io("weight", line.weight);
+    io.unless(std::map<std::string, std::string>(), "hints", line.hints);
   }
   if (io.is({"plan_extended"})) {
     io("job", line.job);

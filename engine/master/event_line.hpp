@@ -12,6 +12,7 @@
 #include "base/json_reader.hpp"
 #include "base/result.hpp"
 #include "runtime/protocol/task_usage.hpp"
+#include "schedulers/view/profile.hpp"
 #include "schedulers/view/resources.hpp"
 
 namespace weft::master {
@@ -35,6 +36,7 @@ struct LoggedStage {
   std::chrono::nanoseconds estimate{0};
   double output_ratio = 0;  // estimated
   std::vector<LoggedSplit> splits{};
+  std::optional<schedulers::StageProfile> profile{};
 };
 
 struct LoggedFetch {
@@ -56,6 +58,7 @@ struct EventLine {
   std::optional<Time> deadline{};
   Time task_timeout{0};
   double weight = 1;
+  std::map<std::string, std::string> hints{};
   schedulers::UplinkRate cross_rack{}, rack_uplink{};
   schedulers::Resources demand{}, capacity{}, used{}, machine{};
   std::optional<schedulers::Resources> present{};  // a capacity from now on

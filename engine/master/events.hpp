@@ -51,6 +51,8 @@ struct JobSubmitted {
 struct PlanExtended {
   JobId job;
   plan::PlanPart part;
+  /// What history says of the part's stages, in their order, filled in by the shell; empty: nothing of any.
+  std::vector<std::optional<schedulers::StageProfile>> profiles{};
 };
 /// The driver is done with the job (orderly).
 struct JobClosed {

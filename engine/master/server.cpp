@@ -19,6 +19,7 @@
 #include "engine/master/event_log.hpp"
 #include "engine/master/heartbeat_filter.hpp"
 #include "engine/master/job_recorder.hpp"
+#include "engine/master/profile_service.hpp"
 #include "engine/master/running_jobs.hpp"
 #include "engine/master/scheduler_requests.hpp"
 #include "engine/master/topology.hpp"
@@ -81,6 +82,7 @@ class ServerImpl final : public Server, public CoreShell {
   std::unique_ptr<StorageService> storage_;  // null: no files
   std::optional<Error> failed_;              // the master cannot go on
   RunningJobs jobs_;
+  std::optional<ProfileService> profiles_;
   PrefetchReports prefetched_;  // of jobs that the core knows, and of none before a restart
   std::optional<JobRecorder> recorder_;
   std::optional<WorkerConnections> workers_;
@@ -111,6 +113,7 @@ ServerImpl::~ServerImpl() {
     timers_.clear();
     for (auto& [id, job] : jobs_) job.waiting.clear();
     recorder_->end(!failed_);
+    profiles_->close();
   });
   reactor_->stop();
   recorder_->close();
@@ -142,6 +145,7 @@ Result<void> ServerImpl::begin() {
     began = open_core();
     if (began) began = open_storage();
     if (!began) return;
+    profiles_->open(options_.profiles);
     rpc::Limits limits;
     limits.max_queued = std::size_t{2} << 30;
     limits.layout = protocol::layout();
@@ -157,6 +161,7 @@ Result<void> ServerImpl::begin() {
 }
 
 void ServerImpl::make_parts() {
+  profiles_.emplace(*reactor_);
   recorder_.emplace(*this, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
   workers_.emplace(WorkerConnections::Parts{*this, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(),
                                             storage_, options_});
@@ -210,12 +215,14 @@ Result<void> ServerImpl::apply(Event event) {
   if (failed_) return fail(*failed_);
   const Time at = now();
   const auto* heartbeat = std::get_if<WorkerHeartbeat>(&event);
+  profiles_->before(at, (*core_)->view(), event);
   const bool logged = event_log_ && (heartbeat == nullptr || logged_heartbeats_.admits(*heartbeat, at));
   if (const auto* lost = std::get_if<WorkerLost>(&event)) logged_heartbeats_.forget(lost->node);
   const std::string line = logged ? event_json(at, event) : std::string();
   const std::optional<JobId> changed = JobRecorder::changed_job(event);
   std::vector<Command> commands;
   WEFT_TRY(apply_to_core(at, std::move(event), commands));
+  profiles_->after((*core_)->view(), commands);
   recorder_->record_outcome(changed, commands);
   if (event_log_) log_event(at, line, commands);
   for (Command& command : commands) std::visit([this](auto& what) { carry_out(what); }, command);
@@ -288,6 +295,7 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
     return on_storage_request(connection, message, std::move(responder));
   if (message.type == protocol::kRegister) return workers_->on_register(connection, message, std::move(responder));
   std::optional<Result<rpc::Payload>> answered = scheduler_->answer(message);
+  if (!answered) answered = profiles_->answer(message);
   if (!answered)
     answered =
         message.type == protocol::kFetchBinary ? on_fetch_binary(connection, message) : clients_->answer(connection, message);

@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "engine/master/core.hpp"
+#include "engine/master/profile_store.hpp"
 #include "engine/master/storage_service.hpp"
 
 namespace weft::master {
@@ -31,7 +32,8 @@ struct ServerOptions {
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;  // of jobs that do not say
   std::uint32_t shuffle_replicas = 1;                  // likewise: copies of map outputs, 1 or 2
   CoreOptions core{.preplace_at = 0.05};
-  StorageFactory storage;  // the cluster's files; empty: it has none
+  StorageFactory storage;        // the cluster's files; empty: it has none
+  ProfileStoreFactory profiles;  // what is learned of programs; empty: kept in memory
   /// Called once, on the server's thread, when the master cannot go on (its journal failed, its scheduler does not return). Clients
   /// that wait were answered. Must not destroy the server.
   std::function<void(const Error&)> on_fatal;

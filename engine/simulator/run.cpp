@@ -45,6 +45,7 @@ Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sc
       jobs_(workload.jobs.size()),
       outbox_(machines_.count()),
       from_(machines_.count()) {
+  if (options.history != nullptr) observer_.emplace(*options.history);
   if (model.shuffle.mode == shuffle::Mode::memory)
     service_.emplace(static_cast<ShuffleService::World&>(*this), model.shuffle, machines_.count());
   if (model.interference.on()) contention_.emplace(model.interference, machines_.count());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/master/core.hpp"
+#include "engine/profiles/observer.hpp"
 #include "engine/simulator/accounts.hpp"
 #include "engine/simulator/agenda.hpp"
 #include "engine/simulator/contention.hpp"
@@ -246,6 +247,7 @@ class Run final : ShuffleService::World {
   Watch watch_;  // outlives the core, whose scheduler reports to it
   std::string scheduler_name_;
   master::Core core_;
+  std::optional<profiles::Observer> observer_;  // where there is a history
   Accounts accounts_;
   EventDigest digest_;
   Random deaths_;

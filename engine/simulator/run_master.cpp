@@ -17,6 +17,7 @@ void Run::drain() {
   while (!events_.empty()) {
     master::Event event = std::move(events_.front());
     events_.pop_front();
+    if (observer_) (void)observer_->before(now_, core_.view(), event);
     digest_.add(now_, event);
     ++events_applied_;
     commands_.clear();
@@ -34,6 +35,7 @@ void Run::drain() {
     // Not when the reader was given up before it could say so: then the next one will.
     if (applied && unreadable) output_lost(jobs_[position(unreadable->first)], unreadable->second);
     if (copy && applied) options_.on_event(now_, *copy);
+    if (observer_ && applied) observer_->after(core_.view(), commands_, 0);
     for (const master::Command& command : commands_) {
       if (options_.on_command) options_.on_command(now_, command);
       std::visit([this](const auto& alternative) { carry_out(alternative); }, command);
@@ -117,7 +119,9 @@ void Run::arrive(std::size_t index) {
   if (submitted.shuffle_replicas == 0) submitted.shuffle_replicas = model_.shuffle_replicas;
   if (model_.shuffle.mode) submitted.shuffle_mode = *model_.shuffle.mode;
   apply(std::move(submitted));
-  apply(master::PlanExtended{id, std::move(part)});
+  master::PlanExtended extended{id, std::move(part)};
+  for (const StageSpec& stage : job.spec->stages) extended.profiles.push_back(stage.profile);
+  apply(std::move(extended));
 }
 
 void Run::job_over(std::size_t index, Outcome outcome, std::string error) {

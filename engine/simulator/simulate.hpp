@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "engine/master/events.hpp"
+#include "engine/profiles/history.hpp"
 #include "engine/simulator/cluster_model.hpp"
 #include "engine/simulator/result.hpp"
 #include "engine/simulator/workload.hpp"
@@ -15,6 +16,8 @@
 namespace weft::simulator {
 
 struct RunOptions {
+  /// Learns from the tasks of the run, and says what it knows of each job that arrives. It must outlive the call.
+  profiles::History* history = nullptr;
   Time series_step{0};  // 0: no series
   Time fairness_window = std::chrono::seconds(60);
   std::optional<Time> until;  // the run ends here at the latest; else when all jobs have ended

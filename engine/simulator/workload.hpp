@@ -37,8 +37,9 @@ struct StageSpec {
   Time duration{0};                                        // of each task's work on a node of speed 1, moving bytes aside
   std::vector<Time> durations;                             // by task, where they differ; empty: all `duration`
   std::map<std::uint32_t, std::vector<Failure>> failures;  // by task: its first attempts, before one that does not fail
-  std::optional<Time> estimate;   // what schedulers are told instead of the mean of the durations; 0: nothing
-  schedulers::Resources demand;   // of each task; all zero: one cpu
+  std::optional<Time> estimate;                     // what schedulers are told instead of the mean of the durations; 0: nothing
+  std::optional<schedulers::StageProfile> profile;  // what history said of it, where the workload was recorded
+  schedulers::Resources demand;                     // of each task; all zero: one cpu
   schedulers::Resources load;     // what each task takes of its node while it works (InterferenceModel); all zero: the
                                   // job's profile of the phase, or the demand
   std::vector<Speedup> speedups;  // on special nodes; of several that fit a node the largest counts

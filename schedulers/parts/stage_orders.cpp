@@ -5,7 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "schedulers/parts/alignment.hpp"
+#include "schedulers/view/estimates.hpp"
 
 namespace weft::schedulers {
 
@@ -91,10 +93,7 @@ Result<Composition> with_stage_order(Options& options, const Registry& registry,
 
 }  // namespace
 
-double task_seconds(const StageInfo& stage) {
-  const auto told = stage.estimated_duration ? stage.estimated_duration : stage.mean_duration();
-  return told ? std::chrono::duration<double>(*told).count() : 1.0;
-}
+double task_seconds(const StageInfo& stage) { return in_seconds(task_duration(stage).value); }
 
 std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining) {
   std::map<StageId, double> paths;

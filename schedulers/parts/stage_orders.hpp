@@ -13,7 +13,7 @@
 
 namespace weft::schedulers {
 
-/// Seconds a task of the stage takes: told, else observed, else 1.
+/// Seconds a task of the stage takes (task_duration() of estimates.hpp).
 double task_seconds(const StageInfo& stage);
 /// cp(s) of each stage. `remaining`: finished stages take no time.
 std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining);

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "schedulers/view/hints.hpp"
 #include "schedulers/view/pending.hpp"
+#include "schedulers/view/profile.hpp"
 #include "schedulers/view/resources.hpp"
 #include "schedulers/view/shuffle_sizes.hpp"
 
@@ -118,8 +120,9 @@ struct StageInfo {
   StageId id;
   std::string name;
   Resources demand;                        // of each task
-  std::optional<Time> estimated_duration;  // of a task, said by the program or by history (CPM, SRTF, Carbyne)
-  double estimated_output_ratio = 0;       // likewise, bytes written for each byte read (ShuffleWatcher); 0: not known
+  std::optional<Time> estimated_duration;  // of a task, said by the program; task_duration() knows more (estimates.hpp)
+  double estimated_output_ratio = 0;       // likewise, bytes written for each byte read; 0: not said
+  std::optional<StageProfile> profile;     // what history says of it
   std::vector<StageId> parents, children;  // the DAG; a child starts when all parents are finished
   bool writes_shuffle = false;             // a "map" to somebody
   bool reads_shuffle = false;              // a "reduce" to somebody
@@ -152,15 +155,6 @@ struct StageInfo {
     if (observed_count > 0) return observed_total / static_cast<std::int64_t>(observed_count);
     return estimated_duration;
   }
-};
-
-/// What a job says about itself beyond its plan. All optional knowledge.
-struct JobHints {
-  double weight = 1;                // share in its pool
-  double relative_reduce_cost = 1;  // duration of a reduce over that of a map (Adaptive)
-  double shuffle_ratio = 1;         // shuffle bytes over input bytes (ShuffleWatcher, SAMP), until observed
-  std::optional<Resources> map_profile, shuffle_profile, reduce_profile;  // use by phase (RAS)
-  friend bool operator==(const JobHints&, const JobHints&) = default;
 };
 
 struct JobInfo {

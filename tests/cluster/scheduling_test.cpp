@@ -37,6 +37,8 @@ TEST(Submission, WithNonsenseIsRefusedOnTheCommandLine) {
                                                                       {"--demand", "ram=1", "ram"},
                                                                       {"--deadline", "soon", "soon"},
                                                                       {"--weight", "heavy", "--weight"},
+                                                                      {"--hint", "colour=red", "there is no hint 'colour'"},
+                                                                      {"--hint", "shuffle_ratio=-1", "shuffle_ratio"},
                                                                       {"--deadline", "0s", "0"}}) {
     const auto result = run({program("cluster_probe"), "noop", option, value});
     EXPECT_EQ(result.exit_code, 2) << option;

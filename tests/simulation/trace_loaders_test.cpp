@@ -34,7 +34,7 @@ TEST(SwimLoader, MakesTasksFromBytes) {
   EXPECT_EQ(job.stages[0].duration, 2s + 4473924300ns);
   EXPECT_THAT(job.stages[1].parents, ElementsAre(0u));
   EXPECT_EQ(job.stages[1].output_bytes, 1000u);
-  EXPECT_DOUBLE_EQ(job.hints.shuffle_ratio, 67108864.0 / 134217729.0);
+  EXPECT_DOUBLE_EQ(*job.hints.shuffle_ratio, 67108864.0 / 134217729.0);
   EXPECT_EQ(workload.jobs[1].arrival, 10s);
   ASSERT_EQ(workload.jobs[1].stages.size(), 1u) << "without shuffle there are no reduces";
   EXPECT_EQ(workload.jobs[1].stages[0].tasks, 1u);

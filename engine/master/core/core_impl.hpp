@@ -56,7 +56,7 @@ class Core::Impl {
   bool make_way(const std::optional<TaskRef>& stopped);
 
   // Jobs.
-  void add_stage(JobRecord& job, plan::Stage stage);
+  void add_stage(JobRecord& job, plan::Stage stage, std::optional<schedulers::StageProfile> profile);
   void finish_actions(JobRecord& job);
   void end_job(JobRecord& job, JobState state, const Error* error);
 

@@ -23,6 +23,28 @@ std::vector<StageId> inputs_of(const plan::Stage& stage) {
   return inputs;
 }
 
+/// What set_hint() would refuse may come from another shell.
+Result<void> check_hints(const schedulers::JobHints& hints) {
+  schedulers::JobHints ignored;
+  Time deadline{0};
+  return schedulers::set_hints(schedulers::hint_texts(hints), ignored, deadline);
+}
+
+/// By stage.
+Result<std::map<StageId, std::optional<schedulers::StageProfile>>> profiles_of(PlanExtended& event) {
+  std::map<StageId, std::optional<schedulers::StageProfile>> profiles;
+  if (event.profiles.empty()) return profiles;
+  if (event.profiles.size() != event.part.stages.size())
+    return fail(Code::invalid_argument, "profiles come with all stages of a part, or with none");
+  for (std::size_t i = 0; i < event.profiles.size(); ++i) {
+    if (event.profiles[i] && !schedulers::valid(*event.profiles[i]))
+      return fail(Code::invalid_argument,
+                  fmt::format("{}: its profile must be finite and not negative", event.part.stages[i].name));
+    profiles[event.part.stages[i].id] = std::move(event.profiles[i]);
+  }
+  return profiles;
+}
+
 }  // namespace
 
 Result<void> Core::Impl::on(JobSubmitted event) {
@@ -37,6 +59,7 @@ Result<void> Core::Impl::on(JobSubmitted event) {
     return fail(Code::invalid_argument, "the part of the maps that must end before reduces start is between 0 and 1");
   if (!(std::isfinite(event.hints.weight) && event.hints.weight > 0))
     return fail(Code::invalid_argument, "a job's weight must be positive");
+  WEFT_TRY(check_hints(event.hints));
   if (event.demand.cpu == 0) event.demand.cpu = 1;
   schedulers::JobInfo info;
   info.id = event.job;
@@ -70,11 +93,15 @@ Result<void> Core::Impl::on(PlanExtended event) {
     if (stage.estimated_task_duration < Time(0) || !(stage.estimated_output_ratio >= 0 && stage.estimated_output_ratio <= 1e300))
       return fail(Code::invalid_argument, fmt::format("{}: its estimates must be finite and not negative", stage.name));
   }
+  WEFT_ASSIGN(auto profiles, profiles_of(event));
   const ActionId action = event.part.action;
   job->seen_actions.insert(action);
   job->actions[action].targets = event.part.targets;
   std::sort(event.part.stages.begin(), event.part.stages.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  for (auto& stage : event.part.stages) add_stage(*job, std::move(stage));
+  for (auto& stage : event.part.stages) {
+    auto profile = std::move(profiles[stage.id]);
+    add_stage(*job, std::move(stage), std::move(profile));
+  }
   for (StageId target : event.part.targets) job->stages.at(target).action = action;
   for (ShuffleId shuffle : event.part.released) {
     job->stages.at(StageId(shuffle.value())).released = true;
@@ -86,7 +113,7 @@ Result<void> Core::Impl::on(PlanExtended event) {
   return {};
 }
 
-void Core::Impl::add_stage(JobRecord& job, plan::Stage stage) {
+void Core::Impl::add_stage(JobRecord& job, plan::Stage stage, std::optional<schedulers::StageProfile> profile) {
   const std::uint32_t tasks = stage.task_count();
   schedulers::StageInfo info;
   info.id = stage.id;
@@ -95,6 +122,7 @@ void Core::Impl::add_stage(JobRecord& job, plan::Stage stage) {
   if (info.demand.cpu == 0) info.demand.cpu = job.info->demand.cpu;
   if (stage.estimated_task_duration > Time(0)) info.estimated_duration = stage.estimated_task_duration;
   info.estimated_output_ratio = stage.estimated_output_ratio;
+  info.profile = std::move(profile);
   info.parents = inputs_of(stage);
   info.reads_shuffle = !info.parents.empty();
   info.writes_shuffle = stage.output == plan::OutputKind::shuffle;

@@ -118,6 +118,25 @@ void explain_stage(const CoreContext& context, const JobRecord& job, const Stage
   if (rest > 0) out.push_back(explain_held(context, job, stage, rest));
 }
 
+StageEstimate estimate_of(const schedulers::StageInfo& stage) {
+  StageEstimate made;
+  if (const auto told = schedulers::told_duration(stage)) made = {*told, schedulers::task_duration(stage).source};
+  if (stage.observed_count > 0) made.mean = stage.observed_total / static_cast<std::int64_t>(stage.observed_count);
+  return made;
+}
+
+UsedEstimate used_estimate(const schedulers::StageInfo& stage) {
+  const auto duration = schedulers::task_duration(stage);
+  UsedEstimate made{stage.id, stage.name, duration.value, duration.source, "nothing is known of it"};
+  if (duration.source == schedulers::EstimateSource::program) made.basis = "the program says so";
+  if (duration.source == schedulers::EstimateSource::observed)
+    made.basis = fmt::format("{} so far", count_of(stage.observed_count, "task"));
+  if (duration.source == schedulers::EstimateSource::history)
+    made.basis = fmt::format("about {:.3g} tasks of earlier runs, {:.0f} % off in the mean", stage.profile->tasks,
+                             100 * stage.profile->error);
+  return made;
+}
+
 }  // namespace
 
 JobStatus status_of(const schedulers::ClusterView& view, const RoundEviction& rounds, const JobRecord& job, bool with_stages) {
@@ -150,6 +169,7 @@ JobStatus status_of(const schedulers::ClusterView& view, const RoundEviction& ro
     out.input_bytes = stage.input_bytes;
     out.shuffle_bytes = stage.shuffle_bytes;
     out.usage = stage.usage;
+    out.estimate = estimate_of(info);
     out.speculative = stage.speculative;
     out.speculative_won = stage.speculative_won;
     const PrefetchBudget::Standing standing = rounds.standing(job.spec.job, id);
@@ -197,7 +217,10 @@ JobExplanation explain_job(const CoreContext& context, const JobRecord& job) {
   out.straggling = static_cast<std::uint64_t>(
       std::distance(slow.lower_bound({out.id, StageId(0), 0}), slow.lower_bound({JobId(out.id.value() + 1), StageId(0), 0})));
   std::uint64_t waiting = 0;
-  for (StageId stage : job.open) explain_stage(context, job, job.stages.at(stage), out.waiting);
+  for (StageId stage : job.open) {
+    explain_stage(context, job, job.stages.at(stage), out.waiting);
+    out.estimates.push_back(used_estimate(*job.stages.at(stage).info));
+  }
   for (const WaitingTasks& group : out.waiting)
     if (group.why != WaitingTasks::Why::outputs) waiting += group.tasks;  // those run
   if (waiting > 0) {

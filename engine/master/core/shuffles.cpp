@@ -26,6 +26,15 @@ bool has_active_reader(const JobRecord& job, const StageRecord& stage) {
   return std::any_of(readers.begin(), readers.end(), [&](StageId id) { return job.stages.at(id).active; });
 }
 
+/// What a task reads in the mean, of files and at its own partitions.
+double bytes_of_a_task(const JobRecord& job, const StageRecord& stage) {
+  double bytes = 0;
+  for (const schedulers::TaskInfo& task : stage.info->tasks) bytes += static_cast<double>(task.input_bytes);
+  for (const plan::Branch& branch : stage.plan.branches)
+    for (ShuffleId input : branch.partitioned) bytes += static_cast<double>(job.inputs()(input).output.total_bytes());
+  return bytes / static_cast<double>(std::max<std::size_t>(1, stage.info->tasks.size()));
+}
+
 }  // namespace
 
 void Shuffles::refresh(JobRecord& job) {
@@ -74,6 +83,7 @@ void Shuffles::shape(const JobRecord& job, StageRecord& stage) {
     stage.info->bounds = merge_bounds(stage.plan, job.inputs(), rules);
     set_task_count(stage, static_cast<std::uint32_t>(stage.info->bounds.size() - 1));
   }
+  if (stage.info->profile && stage.info->reads_shuffle) stage.info->profile->bytes = bytes_of_a_task(job, stage);
 }
 
 void Shuffles::set_task_count(StageRecord& stage, std::uint32_t tasks) {

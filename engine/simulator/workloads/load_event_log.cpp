@@ -86,6 +86,8 @@ class EventLogReader {
     spec.priority = event.priority;
     spec.deadline = event.deadline;
     spec.hints.weight = event.weight;
+    Time deadline{0};  // of its own in the line
+    WEFT_TRY(schedulers::set_hints(event.hints, spec.hints, deadline));
     spec.arrival = at->second.submitted = event.at;
     if (event.max_attempts > 0) spec.max_attempts = event.max_attempts;
     spec.shuffle_replicas = event.shuffle_replicas;

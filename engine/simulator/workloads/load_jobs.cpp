@@ -62,6 +62,7 @@ class ValueReader {
     if (value >= low && value <= high) return {};
     return fail(json_.error(fmt::format("{} is not from {} to {}", value, low, high)));
   }
+  Result<void> read_real(std::optional<double>& value, double low, double high) { return read_real(value.emplace(), low, high); }
   /// A text like "cpu=1,memory=2GiB".
   Result<void> read(schedulers::Resources& value) {
     WEFT_ASSIGN(value, parsed(schedulers::parse_resources));

@@ -16,6 +16,7 @@ StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes)
   spec.tasks = static_cast<std::uint32_t>(log.tasks.size());
   spec.demand = log.plan.demand == schedulers::Resources{} ? job.demand : log.plan.demand;
   spec.estimate = log.plan.estimate;  // 0, not known: a scheduler is not told what it was not told then
+  spec.profile = log.plan.profile;
   Time sum{0};
   std::int64_t known = 0;
   for (const LoggedTask& task : log.tasks) {

@@ -45,6 +45,9 @@ class MemberWriter {
   void real(std::string_view name, double Object::*member, double, double) {
     if (differs(member)) json_.member(name, object_.*member);
   }
+  void real(std::string_view name, std::optional<double> Object::*member, double, double) {
+    if (differs(member)) json_.member(name, *(object_.*member));
+  }
   void times(std::string_view name, std::vector<Time> Object::*member) {
     list(name, object_.*member, [this](Time time) { json_.value(in_seconds(time)); });
   }

@@ -26,6 +26,7 @@ master::JobStatus running_job() {
   maps.id = StageId(0), maps.name = "read_text | flat_map", maps.tasks = 8, maps.finished = 4, maps.running = 3;
   maps.speculative = 3, maps.speculative_won = 1;
   maps.shuffle_bytes = 3 * kMiB, maps.predicted_shuffle_bytes = 6 * kMiB, maps.predicted_largest_partition = kMiB;
+  maps.estimate = {1200ms, schedulers::EstimateSource::history, 1100ms};
   master::StageStatus reduces;
   reduces.id = StageId(1), reduces.name = "reduce_by_key", reduces.tasks = 4, reduces.waiting = true;
   job.stages = {maps, reduces};
@@ -46,6 +47,7 @@ TEST(JobText, OfARunningJobHasItsStagesAndEstimates) {
   EXPECT_THAT(text, HasSubstr("3, 1 won"));
   EXPECT_THAT(text, HasSubstr("3.00 MiB of about 6.00 MiB"));
   EXPECT_THAT(text, HasSubstr("waiting for its input"));
+  EXPECT_THAT(text, HasSubstr("1.1 s, predicted 1.2 s (history)"));
   for (const char* absent : {"error", "replica", "prefetched", "lost"}) EXPECT_THAT(text, Not(HasSubstr(absent)));
 }
 
@@ -71,6 +73,7 @@ TEST(JobText, TellsWhatWasPrefetchedAndWhatBecameOfIt) {
   EXPECT_THAT(job_text(job, 40s), HasSubstr("prefetched 12.0 MiB: tasks read 10.0 MiB, 2.00 MiB were wasted; 4.00 MiB were evicted "
                                             "to 1.00 MiB on disk, 3.00 MiB of them came back\n"));
   const std::string json = job_json(job, 40s);
+  EXPECT_THAT(json, HasSubstr(R"("predicted_task_seconds":1.2,"predicted_by":"history","mean_task_seconds":1.1)"));
   EXPECT_THAT(json, HasSubstr(R"("prefetch":{"prefetched_bytes":12582912,"read_bytes":10485760,"wasted_bytes":2097152,)"
                               R"("evicted_bytes":4194304,"evicted_file_bytes":1048576,"returned_bytes":3145728})"));
 }
@@ -124,6 +127,10 @@ TEST(JobText, ExplainsGroupsOfWaitingTasks) {
   explained.now = 60s;
   explained.id = JobId(7), explained.name = "wordcount", explained.summary = "3 of 8 tasks wait";
   EXPECT_EQ(explanation_text(explained), "job 7 wordcount (running): 3 of 8 tasks wait\n");
+  explained.estimates.push_back({StageId(2), "s", 1500ms, schedulers::EstimateSource::history, "7 tasks"});
+  EXPECT_THAT(explanation_text(explained), HasSubstr("\nstage 2: a task is taken to need 1.5 s (history: 7 tasks)\n"));
+  EXPECT_THAT(explanation_json(explained),
+              HasSubstr(R"("estimates":[{"stage":2,"name":"s","task_seconds":1.5,"source":"history","basis":"7 tasks"}])"));
   explained.waiting.push_back({.stage = StageId(1),
                                .stage_name = "reduce_by_key",
                                .tasks = 3,

@@ -70,6 +70,7 @@ master::JobStatus status() {
                stage.speculative, stage.speculative_won, stage.predicted_shuffle_bytes, stage.predicted_largest_partition,
                stage.rounds_evicted, stage.rounds_returned);
   stage.usage = {{nanoseconds(905), nanoseconds(906), nanoseconds(907), nanoseconds(908)}, nanoseconds(909), 910};
+  stage.estimate = {nanoseconds(911), schedulers::EstimateSource::history, nanoseconds(912)};
   return job;
 }
 
@@ -96,6 +97,8 @@ void expect_same(const master::JobStatus& a, const master::JobStatus& b) {
               std::tie(two.predicted_shuffle_bytes, two.predicted_largest_partition, two.rounds_evicted, two.rounds_returned));
     EXPECT_EQ(one.usage.phases, two.usage.phases);
     EXPECT_EQ(std::tie(one.usage.cpu, one.usage.peak_memory), std::tie(two.usage.cpu, two.usage.peak_memory));
+    EXPECT_EQ(std::tie(one.estimate.predicted, one.estimate.source, one.estimate.mean),
+              std::tie(two.estimate.predicted, two.estimate.source, two.estimate.mean));
   }
 }
 
@@ -129,6 +132,7 @@ Submit submission() {
   submit.shuffle_replicas = 2;
   submit.weight = 2.5;
   submit.slow_start = 0.25;
+  submit.hints = {{"shuffle_ratio", "0.4"}};
   return submit;
 }
 
@@ -139,6 +143,7 @@ TEST(ClientProtocol, ASubmissionComesBack) {
   EXPECT_EQ(back.demand, submit.demand);
   EXPECT_EQ(back.shuffle_mode, submit.shuffle_mode);
   EXPECT_EQ(back.shuffle_replicas, 2u);
+  EXPECT_EQ(back.hints, submit.hints);
   EXPECT_EQ(back.weight, 2.5);
   EXPECT_EQ(back.slow_start, 0.25);
   EXPECT_EQ(back.arguments, submit.arguments);
@@ -204,6 +209,7 @@ master::JobExplanation explanation_of_a_job() {
   explanation.name = "n", explanation.summary = "s";
   explanation.running = 3, explanation.finished = 4, explanation.straggling = 5;
   explanation.waiting.push_back({StageId(6), "stage", 7, master::WaitingTasks::Why::placed, "reason", nanoseconds(0)});
+  explanation.estimates.push_back({StageId(6), "stage", nanoseconds(8), schedulers::EstimateSource::observed, "basis"});
   return explanation;
 }
 
@@ -236,6 +242,16 @@ TEST(ClientProtocol, WhatAnOlderReleaseDoesNotSayHasItsDefault) {
   EXPECT_TRUE(list->jobs.empty());
 }
 
+TEST(ClientProtocol, RequestsAboutProfilesComeBack) {
+  const ProfileRequest request = sent(ProfileRequest{ProfileRequest::What::import, "words", Buffer::copy_of(as_bytes("lines\n"))});
+  EXPECT_EQ(request.what, ProfileRequest::What::import);
+  EXPECT_EQ(request.program, "words");
+  EXPECT_EQ(as_chars(request.records.view()), "lines\n");
+  const ProfileReply reply = sent(ProfileReply{3, Buffer::copy_of(as_bytes("a"))});
+  EXPECT_EQ(reply.stages, 3u);
+  EXPECT_EQ(as_chars(reply.records.view()), "a");
+}
+
 TEST(ClientProtocol, ValuesWithoutANameAreRefused) {
   JobList list;
   list.jobs.push_back(status());
@@ -265,19 +281,19 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
   scheduler.trouble = {1, 2, "fault", nanoseconds(3)};
   scheduler.now = nanoseconds(4);
   const std::map<std::string, std::pair<std::string, std::string>> messages{
-      {"Submit", {bytes_of(submission()), "280 2367151683"}},
+      {"Submit", {bytes_of(submission()), "336 2285311913"}},
       {"Submitted", {bytes_of(Submitted{JobId(1), true, 2}), "32 59990309"}},
       {"Upload", {bytes_of(Upload{{1, 2}, 3, 4}), "56 1789179637"}},
       {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},
       {"ValueRecord", {bytes_of(ValueRecord{JobId(1), ActionId(2)}), "32 1739638221"}},
       {"Poll", {bytes_of(Poll{JobId(1), ActionId(2), nanoseconds(3)}), "40 4114651754"}},
-      {"PollReply", {bytes_of(std::move(reply)), "608 2761132076"}},
-      {"JobList", {bytes_of(std::move(list)), "1080 4149906692"}},
+      {"PollReply", {bytes_of(std::move(reply)), "640 4132521232"}},
+      {"JobList", {bytes_of(std::move(list)), "1144 3618102774"}},
       {"KillRequest", {bytes_of(KillRequest{JobId(1), "reason"}), "40 3460412723"}},
       {"LogsWanted", {bytes_of(LogsWanted{JobId(1), 2}), "32 1739638221"}},
       {"JobLogs", {bytes_of(std::move(logs)), "76 579230382"}},
       {"NodeList", {bytes_of(node_list()), "440 2901093869"}},
-      {"Explanation", {bytes_of(explanation_of_a_job()), "176 331588649"}},
+      {"Explanation", {bytes_of(explanation_of_a_job()), "240 1469966961"}},
       {"GroupList", {bytes_of(group_list()), "160 17220075"}},
       {"SchedulerInfo", {bytes_of(std::move(scheduler)), "208 2943416417"}},
   };

@@ -1,0 +1,168 @@
+#include "engine/master/profile_database.hpp"
+
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/write_batch.h>
+
+#include "base/log.hpp"
+#include "base/private_directory.hpp"
+#include "base/text.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr std::string_view kFormatKey = "!format";  // sorts before every record
+constexpr std::string_view kFormat = "weft profiles 1";
+constexpr int kMostSetAside = 1000;
+
+rocksdb::Options profile_options() {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = 4u << 20;
+  options.max_total_wal_size = 8u << 20;
+  options.keep_log_file_num = 2;
+  options.max_log_file_size = 1u << 20;
+  options.info_log_level = rocksdb::WARN_LEVEL;
+  options.max_open_files = 64;
+  options.compression = rocksdb::kNoCompression;
+  options.paranoid_checks = true;
+  // What a crash cut short is learned again; damage before it sets the store aside.
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  return options;
+}
+
+/// RocksDB's statuses become errors here.
+Error store_error(const rocksdb::Status& status, const std::string& directory, std::string_view what) {
+  const bool held = status.IsIOError() && status.ToString().find("lock") != std::string::npos;
+  return Error(held ? Code::already_exists : Code::corrupt,
+               fmt::format("{} the profiles in {}: {}", what, directory, escaped(status.ToString())));
+}
+
+class ProfileDatabase final : public ProfileStore {
+ public:
+  ProfileDatabase(std::string directory, std::unique_ptr<rocksdb::DB> db)
+      : directory_(std::move(directory)), db_(std::move(db)), writer_([this] { write_all(); }) {}
+  ~ProfileDatabase() override {
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    wake_.notify_one();
+    writer_.join();
+  }
+
+  void put(std::map<std::string, std::optional<std::string>> records) override {
+    {
+      const std::lock_guard lock(mutex_);
+      records.merge(pending_);  // a later record takes the place of an earlier one
+      pending_ = std::move(records);
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  void write_all() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return closing_ || !pending_.empty(); });
+      if (pending_.empty()) return;
+      const auto records = std::exchange(pending_, {});
+      lock.unlock();
+      write(records);
+      lock.lock();
+    }
+  }
+
+  /// Not synced: what the kernel has outlives the process, and a machine that fails costs no more than the last seconds' learning.
+  void write(const std::map<std::string, std::optional<std::string>>& records) {
+    if (failed_) return;
+    rocksdb::WriteBatch batch;
+    for (const auto& [key, value] : records) value ? batch.Put(key, *value) : batch.Delete(key);
+    const rocksdb::Status written = db_->Write(rocksdb::WriteOptions(), &batch);
+    if (written.ok()) return;
+    failed_ = true;
+    Log("master").error("{}; what is learned from now on is lost with this master",
+                        store_error(written, directory_, "cannot write").to_string());
+  }
+
+  const std::string directory_;
+  std::unique_ptr<rocksdb::DB> db_;
+  bool failed_ = false;  // writer thread only
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::map<std::string, std::optional<std::string>> pending_;
+  bool closing_ = false;
+  std::thread writer_;
+};
+
+Result<ProfileRecords> read_records(rocksdb::DB& db, const std::string& directory) {
+  std::string format;
+  const rocksdb::Status known = db.Get(rocksdb::ReadOptions(), std::string(kFormatKey), &format);
+  if (known.IsNotFound()) {
+    const rocksdb::Status written = db.Put(rocksdb::WriteOptions(), std::string(kFormatKey), std::string(kFormat));
+    if (!written.ok()) return fail(store_error(written, directory, "cannot write"));
+    format = kFormat;
+  } else if (!known.ok()) {
+    return fail(store_error(known, directory, "cannot read"));
+  }
+  if (format != kFormat)
+    return fail(Code::version_mismatch, fmt::format("{} holds '{}'; this program reads '{}'", directory, escaped(format), kFormat));
+  ProfileRecords records;
+  const std::unique_ptr<rocksdb::Iterator> at(db.NewIterator(rocksdb::ReadOptions()));
+  for (at->SeekToFirst(); at->Valid(); at->Next())
+    if (at->key().ToStringView() != kFormatKey) records.emplace_back(at->key().ToString(), at->value().ToString());
+  if (!at->status().ok()) return fail(store_error(at->status(), directory, "cannot read"));
+  return records;
+}
+
+Result<std::unique_ptr<ProfileStore>> open_store(const std::string& directory,
+                                                 const std::function<Result<void>(ProfileRecords)>& restore) {
+  WEFT_TRY(make_private_directory(directory));
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(profile_options(), directory, &opened);
+  if (!status.ok()) return fail(store_error(status, directory, "cannot open"));
+  std::unique_ptr<rocksdb::DB> db(opened);
+  WEFT_ASSIGN(ProfileRecords records, read_records(*db, directory));
+  WEFT_TRY(restore(std::move(records)));
+  return std::unique_ptr<ProfileStore>(std::make_unique<ProfileDatabase>(directory, std::move(db)));
+}
+
+/// Under the first name that is free. Empty: it could not be moved.
+std::string set_aside(const std::string& directory) {
+  for (int i = 1; i <= kMostSetAside; ++i) {
+    const std::string aside = fmt::format("{}.damaged-{}", directory, i);
+    std::error_code error;
+    if (std::filesystem::exists(aside, error)) continue;
+    std::filesystem::rename(directory, aside, error);
+    return error ? std::string() : aside;
+  }
+  return {};
+}
+
+}  // namespace
+
+ProfileStoreFactory profile_database(std::string directory) {
+  return [directory = std::move(directory)](const std::function<Result<void>(ProfileRecords)>& restore) {
+    const Log log("master");
+    auto store = open_store(directory, restore);
+    if (!store && store.error().code() != Code::already_exists) {
+      const std::string aside = set_aside(directory);
+      log.error(
+          "{}; {}", store.error().to_string(),
+          aside.empty() ? "it cannot be moved away" : fmt::format("it is set aside as {}, and profiles are learned again", aside));
+      if (!aside.empty()) store = open_store(directory, restore);
+    }
+    if (store) return std::move(*store);
+    log.error("profiles are kept in memory only: {}", store.error().to_string());
+    return std::unique_ptr<ProfileStore>();
+  };
+}
+
+}  // namespace weft::master

@@ -1,0 +1,34 @@
+// Where profiles outlive the master. An interface, so that masters inside of job programs link no database; that of `weft master`
+// is in profile_database.hpp.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace weft::master {
+
+using ProfileRecords = std::vector<std::pair<std::string, std::string>>;
+
+/// Records by key.
+class ProfileStore {
+ public:
+  /// Writes what was put before it returns.
+  virtual ~ProfileStore() = default;
+  /// Writes these soon, in order, on a thread of its own; nothing erases a record. What was written survives the end of the
+  /// process. A store that cannot be written says so in the log, once, and stays as it is: jobs do not depend on it.
+  virtual void put(std::map<std::string, std::optional<std::string>> records) = 0;
+};
+
+/// Opens a store and gives its records to `restore`. One that is damaged, or whose records are refused, is set aside under another
+/// name, with a line in the log, and begun again. Null, with a line in the log: there can be none, and profiles stay in memory.
+using ProfileStoreFactory =
+    std::function<std::unique_ptr<ProfileStore>(const std::function<Result<void>(ProfileRecords)>& restore)>;
+
+}  // namespace weft::master

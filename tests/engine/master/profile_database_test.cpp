@@ -1,0 +1,104 @@
+// The store of profiles on disk: what is put is there for the next master, and what cannot be read is set aside.
+#include "engine/master/profile_database.hpp"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "base/random.hpp"
+#include "engine/profiles/record.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::master {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ProfileDatabases : public testing::Test {
+ protected:
+  /// Opens the store; what it holds is in `records`.
+  std::unique_ptr<ProfileStore> open(bool refuse = false) {
+    records.clear();
+    bool again = false;
+    return profile_database(path)([&, refuse](ProfileRecords read) -> Result<void> {
+      if (refuse && !std::exchange(again, true)) return fail(Code::corrupt, "no profile");
+      records = std::move(read);
+      return {};
+    });
+  }
+  std::uint64_t bytes_on_disk() const {
+    std::uint64_t sum = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(path)) sum += entry.is_regular_file() ? entry.file_size() : 0;
+    return sum;
+  }
+
+  test::ScratchDirectory files;
+  std::string path = files / "profiles";
+  ProfileRecords records;
+};
+
+TEST_F(ProfileDatabases, KeepWhatWasPutLast) {
+  {
+    const auto store = open();
+    ASSERT_TRUE(store);
+    EXPECT_TRUE(records.empty());
+    store->put({{"a", "1"}, {"b", "2"}});
+    store->put({{"a", std::nullopt}, {"b", "3"}, {"c", "4"}});
+  }
+  ASSERT_TRUE(open());
+  EXPECT_EQ(records, (ProfileRecords{{"b", "3"}, {"c", "4"}}));
+}
+
+TEST_F(ProfileDatabases, ThatAreDamagedOrRefusedAreSetAside) {
+  open()->put({{"a", "1"}});
+  fs::path manifest;
+  for (const auto& entry : fs::directory_iterator(path))
+    if (entry.path().filename().string().starts_with("MANIFEST")) manifest = entry.path();
+  ASSERT_TRUE(write_file(manifest, "nothing\n"));
+  ASSERT_TRUE(open()) << "once more";
+  EXPECT_TRUE(records.empty());
+  EXPECT_TRUE(fs::exists(path + ".damaged-1"));
+  open()->put({{"a", "1"}});
+  ASSERT_TRUE(open(true));
+  EXPECT_TRUE(records.empty());
+  EXPECT_TRUE(fs::exists(path + ".damaged-2"));
+}
+
+TEST_F(ProfileDatabases, ThatCannotBeAreNone) {
+  ASSERT_TRUE(write_file(files / "file", "x"));
+  path = files / "file" + "/below";
+  EXPECT_FALSE(open());
+  path = files / "held";
+  const auto first = open();
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(open()) << "another master has it";
+  EXPECT_FALSE(fs::exists(path + ".damaged-1")) << "it is not damaged";
+}
+
+TEST_F(ProfileDatabases, OfTenThousandStagesTakeAtMostTwentyMegabytes) {
+  const auto store = open();
+  ASSERT_TRUE(store);
+  Random random(7);
+  std::map<std::string, std::optional<std::string>> all;
+  for (std::uint32_t i = 0; i < 10'000; ++i) {
+    profiles::StageHistory stage;
+    stage.is = {"reduce_by_key (program.cpp:" + std::to_string(i) + ")", random.below(UINT64_MAX), i % 2 == 0};
+    for (int task = 0; task < 40; ++task) {
+      profiles::TaskSample one;
+      one.duration = Duration(1'000'000 * static_cast<std::int64_t>(1 + random.below(4000)));
+      one.bytes = static_cast<double>(random.below(3u << 20));
+      one.written = static_cast<double>(random.below(1u << 20));
+      one.cpu = one.duration / 2;
+      stage.add(JobId(static_cast<std::uint64_t>(1 + task / 20)), one, one.duration);
+    }
+    const profiles::StageKey key{"program-" + std::to_string(i / 10), StageId(i % 10)};
+    all["p" + std::to_string(i)] = profiles::to_json(key, stage);
+  }
+  for (int round = 0; round < 3; ++round) store->put(all);
+  EXPECT_TRUE(test::eventually([&] { return bytes_on_disk() > 4u << 20; }));
+  EXPECT_LE(bytes_on_disk(), 20u << 20);
+}
+
+}  // namespace
+}  // namespace weft::master
