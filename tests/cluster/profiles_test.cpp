@@ -152,9 +152,7 @@ TEST_F(Profiles, AreWhatDecisionsGoByAndTheLogSays) {
   EXPECT_THAT(events, HasSubstr("\"hints\":{\"shuffle_ratio\":\"0.25\"}"));
   EXPECT_THAT(events, HasSubstr("\"profile\":{\"constant_ns\":"));
   Process waits(cluster.job({"wait", "--tasks", "5", "--records", "1000000", "--marker", files / "begun"}), cluster.options());
-  ASSERT_TRUE(eventually([&] {
-    return has(cluster.admin({"job", "explain", "3"}).out, "(history: about ");
-  }));
+  ASSERT_TRUE(eventually([&] { return has(cluster.admin({"job", "explain", "3"}).out, "(history: about "); }));
   EXPECT_THAT(cluster.admin({"job", "explain", "3", "--json"}).out, HasSubstr("\"source\":\"history\""));
   EXPECT_EQ(cluster.admin({"job", "kill", "3"}).exit_code, 0);
   (void)waits.wait();
