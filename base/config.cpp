@@ -40,8 +40,9 @@ void Config::duration(std::string key, Duration& variable, std::string doc) {
   add({std::move(key), Kind::duration, std::move(doc), json_quoted(format_duration(variable)),
        [&variable](const Value& v) { variable = Duration(v.integer); }});
 }
-void Config::list(std::string key, std::vector<std::string>& variable, std::string doc) {
-  add({std::move(key), Kind::list, std::move(doc), toml_list(variable), [&variable](const Value& v) { variable = v.list; }});
+void Config::list(std::string key, std::vector<std::string>& variable, std::string doc, char separator) {
+  add({std::move(key), Kind::list, std::move(doc), toml_list(variable), [&variable](const Value& v) { variable = v.list; }, 0, 0,
+       separator});
 }
 
 void Config::add_integer(std::string key, std::int64_t fallback, std::function<void(std::int64_t)> assign, std::string doc,
@@ -118,7 +119,7 @@ Result<void> Config::parse_assignment(const Key& key, Value& value) const {
     if (!number) return mismatch();
     value.real = *number;
   } else if (key.kind == Kind::list && !value.text.empty()) {
-    for (const auto item : split(value.text, ',')) value.list.emplace_back(trim(item));
+    for (const auto item : split(value.text, key.separator)) value.list.emplace_back(trim(item));
   }
   return interpret(key, value);
 }

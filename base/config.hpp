@@ -34,7 +34,8 @@ class Config {
   void real(std::string key, double& variable, std::string doc);
   void size(std::string key, std::uint64_t& variable, std::string doc);
   void duration(std::string key, Duration& variable, std::string doc);
-  void list(std::string key, std::vector<std::string>& variable, std::string doc);
+  /// `separator`: between elements in an assignment (set()), where they may have commas themselves.
+  void list(std::string key, std::vector<std::string>& variable, std::string doc, char separator = ',');
   /// Refuses values outside [low, high] or outside the range of T.
   template <class T>
   void integer(std::string key, T& variable, std::string doc, std::int64_t low = lowest<T>(), std::int64_t high = highest<T>()) {
@@ -48,8 +49,8 @@ class Config {
   Result<void> load_file(const std::filesystem::path& path);
   /// The same for a text; `source` names it in errors.
   Result<void> load_text(std::string_view toml, std::string_view source);
-  /// Assigns one key from a command line: "worker.memory=2GiB". Text needs no quotes; elements of lists are separated by commas.
-  /// invalid_argument when the key is unknown or the value is not of its type.
+  /// Assigns one key from a command line: "worker.memory=2GiB". Text needs no quotes; elements of lists are separated by commas,
+  /// or as the key was declared. invalid_argument when the key is unknown or the value is not of its type.
   Result<void> set(std::string_view assignment);
 
   /// Returns a TOML file of all keys with their documentation, types and defaults (the values at their declaration).
@@ -73,6 +74,7 @@ class Config {
     std::function<void(const Value&)> assign;
     std::int64_t low = 0;
     std::int64_t high = 0;
+    char separator = ',';
   };
   struct Reader;  // the adapter to the TOML library, in config.cpp
 

@@ -69,6 +69,7 @@ void print_comparison(const report::Comparison& comparison) {
     print("\ncompared with what happened, under " + replay.scheduler + ":\n");
     if (rows.size() > kMostShown + 2) rows.erase(rows.begin() + kMostShown + 1, rows.end() - 1);
     print(table_text(rows));
+    if (replay.launches > 0) print(report::launches_text(replay) + "\n");
     if (replay.jobs.size() > kMostShown)
       print(std::to_string(replay.jobs.size() - kMostShown) + " further jobs: see --report and --json\n");
   }
@@ -86,6 +87,7 @@ Result<void> write_csv(const std::filesystem::path& directory, const report::Com
 Result<void> configure(SimulateOptions& options) {
   Config config;
   options.what.cluster.declare(config);
+  if (!options.what.from_log.empty()) WEFT_TRY(config.set("preplace=0.05"));  // as a master does
   if (!options.cluster_file.empty()) WEFT_TRY(config.load_file(options.cluster_file));
   for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting));
   if (!options.until.empty()) {
@@ -164,7 +166,8 @@ void add_cluster_options(CLI::App& command, const std::shared_ptr<SimulateOption
           },
           "Any other key of the cluster: --set faults.stragglers=0.05")
       ->group("Cluster")
-      ->take_all();
+      ->take_all()
+      ->delimiter('\0');
   command
       .add_option("--one-machine", options->what.one_machine,
                   "One node with this many units of each resource, and decisions once a second")

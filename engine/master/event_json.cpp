@@ -46,6 +46,7 @@ LoggedStage stage_of(const plan::Stage& stage) {
   for (const auto& branch : stage.branches) {
     for (ShuffleId input : branch.partitioned) made.inputs.push_back(input.value());
     for (ShuffleId input : branch.broadcast) made.inputs.push_back(input.value());
+    for (ShuffleId input : branch.broadcast) made.broadcast.push_back(input.value());
   }
   made.demand = stage.demand;
   made.estimate = stage.estimated_task_duration;
@@ -86,6 +87,7 @@ struct Filler {
     line.max_attempts = event.max_attempts;
     line.shuffle_mode = to_string(event.shuffle_mode);
     if (event.shuffle_replicas > 1) line.shuffle_replicas = event.shuffle_replicas;
+    line.slow_start = event.slow_start;
     line.deadline = event.deadline;
     line.task_timeout = event.task_timeout;
     line.demand = event.demand;
@@ -169,6 +171,7 @@ struct Filler {
     line.event = "scheduler_configured";
     line.scheduler = event.spec;
     for (const auto& [name, text] : event.files) line.files.push_back(name);
+    line.texts = event.files;
     if (event.speculation) line.speculation = to_string(*event.speculation);
   }
   void operator()(const OutputReplicated& event) const {

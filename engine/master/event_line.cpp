@@ -39,6 +39,7 @@ void members(Io& io, LoggedStage& stage) {
   io("partitions", stage.partitions);
   io("operators", stage.operators);
   io("inputs", stage.inputs);
+  io.unless(std::vector<std::uint32_t>(), "broadcast", stage.broadcast);
   io("demand", stage.demand);
   io("estimated_task_ns", stage.estimate);
   io.unless(0.0, "estimated_output_ratio", stage.output_ratio);
@@ -101,6 +102,7 @@ void job_members(Io& io, EventLine& line) {
     io("max_attempts", line.max_attempts);
     io("shuffle_mode", line.shuffle_mode);
     io.unless(0u, "shuffle_replicas", line.shuffle_replicas);
+    io("slow_start", line.slow_start);
     io("deadline_ns", line.deadline);
     io("task_timeout_ns", line.task_timeout);
     io("demand", line.demand);
@@ -210,6 +212,7 @@ void members(Io& io, EventLine& line) {
   if (io.is({"scheduler_configured"})) {
     io("spec", line.scheduler);
     io("files", line.files);
+    io.unless(std::map<std::string, std::string>(), "texts", line.texts);
     io("speculation", line.speculation);
   }
   if (io.is({"log_started"})) {

@@ -31,7 +31,8 @@ struct LoggedStage {
   std::string output{};  // "shuffle" or "result"
   std::uint32_t partitions = 0;
   std::vector<std::string> operators{};
-  std::vector<std::uint32_t> inputs{};  // shuffles, by the stages that write them
+  std::vector<std::uint32_t> inputs{};     // shuffles, by the stages that write them
+  std::vector<std::uint32_t> broadcast{};  // of these, those that each task reads whole
   schedulers::Resources demand{};
   std::chrono::nanoseconds estimate{0};
   double output_ratio = 0;  // estimated
@@ -56,6 +57,7 @@ struct EventLine {
   std::uint32_t max_attempts = 0, shuffle_replicas = 0;  // 0: not said
   std::string shuffle_mode{};
   std::optional<Time> deadline{};
+  std::optional<double> slow_start{};
   Time task_timeout{0};
   double weight = 1;
   std::map<std::string, std::string> hints{};
@@ -80,6 +82,7 @@ struct EventLine {
   std::uint64_t timer = 0;
   std::string scheduler{};
   std::vector<std::string> files{};
+  std::map<std::string, std::string> texts{};  // of the files
   std::optional<std::string> speculation{};
   int version = 0;
   std::string program{};

@@ -25,6 +25,8 @@ enum class What : std::uint8_t {
   poll,
   availability,
   arrival,
+  plan,
+  told,
   report,
   heartbeat,
   timer

@@ -135,8 +135,9 @@ std::vector<StagePlan> lay_out(const JobSpec& job, const ClusterModel& model, co
     StagePlan& plan = plans[i];
     if (plan.children.empty()) continue;
     const std::uint32_t readers = job.stages[plan.children.front()].tasks;
-    plan.shared = job.stages[i].shuffle_bytes == 0 || std::any_of(plan.children.begin(), plan.children.end(),
-                                                                  [&](std::uint32_t c) { return job.stages[c].tasks != readers; });
+    plan.shared =
+        job.stages[i].broadcast != 0 || job.stages[i].shuffle_bytes == 0 ||
+        std::any_of(plan.children.begin(), plan.children.end(), [&](std::uint32_t c) { return job.stages[c].tasks != readers; });
     plan.partitions = plan.shared ? 1 : readers;
     if (!plan.shared) plan.weights = partition_weights(job.stages[i], plan.partitions);
   }
@@ -154,15 +155,19 @@ master::JobSubmitted submission(const JobSpec& job, JobId id) {
   event.demand.cpu = 1;
   event.max_attempts = job.max_attempts;
   event.shuffle_replicas = job.shuffle_replicas;
+  if (job.shuffle_mode == "pull") event.shuffle_mode = shuffle::Mode::pull;
   event.hints = job.hints;
   return event;
 }
 
-plan::PlanPart plan_of(const JobSpec& job, const std::vector<StagePlan>& plans, const Machines& machines) {
-  plan::PlanPart part;
+std::vector<plan::PlanPart> plan_of(const JobSpec& job, const std::vector<StagePlan>& plans, const Machines& machines) {
+  std::vector<plan::PlanPart> parts(1);
   for (std::uint32_t i = 0; i < plans.size(); ++i) {
     const StageSpec& spec = job.stages[i];
     const StagePlan& layout = plans[i];
+    if (spec.planned && !parts.back().targets.empty())
+      parts.emplace_back().action = ActionId(static_cast<std::uint32_t>(parts.size()));
+    plan::PlanPart& part = parts.back();
     plan::Stage stage;
     stage.id = StageId(i);
     stage.name = spec.name;
@@ -194,7 +199,7 @@ plan::PlanPart plan_of(const JobSpec& job, const std::vector<StagePlan>& plans, 
     stage.branches.push_back(std::move(branch));
     part.stages.push_back(std::move(stage));
   }
-  return part;
+  return parts;
 }
 
 }  // namespace weft::simulator

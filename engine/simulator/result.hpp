@@ -116,7 +116,8 @@ struct RunResult {
   std::uint64_t tasks = 0;
   std::uint64_t launches = 0, preemptions = 0, failed_attempts = 0, speculative = 0, refused_decisions = 0;
   std::uint64_t node_deaths = 0;
-  std::uint64_t events = 0;  // given to the master
+  std::uint64_t events = 0;                                 // given to the master
+  std::uint64_t launches_recorded = 0, launches_alike = 0;  // of a replayed log; of these, those that this run has, too
   std::uint64_t scheduler_calls = 0;
   std::uint64_t event_digest = 0;                            // of all events in order: equal digests, equal logs
   std::chrono::nanoseconds scheduler_time{0}, wall_time{0};  // real time; not reproducible

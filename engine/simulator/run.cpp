@@ -38,7 +38,7 @@ Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sc
       options_(options),
       machines_(model, network_),
       scheduler_name_(scheduler->name()),
-      core_(std::make_unique<WatchedScheduler>(std::move(scheduler), watch_), core_options(model)),
+      core_(std::make_unique<WatchedScheduler>(std::move(scheduler), watch_), core_options(model), options.factory),
       accounts_(workload, options.series_step, options.fairness_window),
       deaths_(model.seed, 1),
       order_(workload.jobs.size()),
@@ -48,6 +48,9 @@ Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<sc
   if (options.history != nullptr) observer_.emplace(*options.history);
   if (model.shuffle.mode == shuffle::Mode::memory)
     service_.emplace(static_cast<ShuffleService::World&>(*this), model.shuffle, machines_.count());
+  watch_.leaves_alone = [this](const schedulers::Preplaceable& what) {
+    return jobs_[what.job.value() - 1].spec->stages[what.reader.value()].merged != 0;
+  };
   if (model.interference.on()) contention_.emplace(model.interference, machines_.count());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::stable_sort(order_.begin(), order_.end(),
@@ -69,6 +72,7 @@ Result<RunResult> Run::run() {
   next_death();
   if (flows() && model_.heartbeat == Time(0)) agenda_.add(model_.network.report_interval, {What::report});
   if (!order_.empty()) agenda_.add(workload_.jobs[order_[0]].arrival, {What::arrival});
+  if (!options_.told.empty()) agenda_.add(options_.told[0].at, {What::told});
   while (over_ < jobs_.size() && step()) {
   }
   RunResult result = accounts_.finish(options_.until && over_ < jobs_.size() ? std::max(now_, *options_.until) : now_,
@@ -208,6 +212,12 @@ void Run::happen(const AgendaEvent& event) {
     case What::arrival:
       arrive(order_[arrived_++]);
       if (arrived_ < order_.size()) agenda_.add(workload_.jobs[order_[arrived_]].arrival, {What::arrival});
+      break;
+    case What::plan:
+      plan_next(event.id);
+      break;
+    case What::told:
+      tell(event.id);
       break;
     case What::report:
       report_rates();

@@ -2,6 +2,7 @@
 // subject.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -57,6 +58,7 @@ struct JobRun {
   const JobSpec* spec = nullptr;
   bool running = false;
   std::vector<StageRun> stages;
+  std::deque<plan::PlanPart> parts;      // of its plan, that its driver has not given yet
   std::unique_ptr<Placement> placement;  // of what its tasks write, where that has several replicas
 };
 
@@ -136,6 +138,9 @@ class Run final : ShuffleService::World {
   template <class Command>
   void carry_out(const Command& command);
   void arrive(std::size_t job);
+  void plan_later(std::size_t job);
+  void plan_next(std::size_t job);
+  void tell(std::size_t position);
   void job_over(std::size_t job, Outcome outcome, std::string error);
 
   // Attempts (run_attempts.cpp).
@@ -235,7 +240,7 @@ class Run final : ShuffleService::World {
   std::size_t index_of(const Attempt& attempt) const { return attempt.id.task.job.value() - 1; }
   bool flows() const { return model_.network.flows; }
   JobRun& job_of(JobId job) { return jobs_[job.value() - 1]; }
-  bool early() const { return model_.slow_start < 1; }
+  bool early(const JobRun& job) const { return std::min(model_.slow_start, job.spec->slow_start) < 1; }
 
   const Workload& workload_;
   const ClusterModel& model_;

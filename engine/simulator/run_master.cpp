@@ -1,4 +1,6 @@
 // The shell of the core: events go in, commands are carried out, and what they lead to goes in again.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/simulator/run.hpp"
@@ -80,7 +82,8 @@ void Run::carry_out(const Command& command) {
   } else if constexpr (std::is_same_v<Command, OutputMoved>) {
     move_output(command);
   } else if constexpr (std::is_same_v<Command, ActionFinished>) {
-    apply(JobClosed{command.job});
+    JobRun& job = jobs_[position(command.job)];
+    job.parts.empty() ? apply(JobClosed{command.job}) : plan_later(position(command.job));
   } else if constexpr (std::is_same_v<Command, JobFinished>) {
     job_over(position(command.job), Outcome::finished, "");
   } else if constexpr (std::is_same_v<Command, JobFailed>) {
@@ -102,7 +105,7 @@ void Run::arrive(std::size_t index) {
   std::vector<StagePlan> plans =
       lay_out(*job.spec, model_, machines_, *placement, Random(model_.seed * 0x9e3779b97f4a7c15ULL + index, 4));
   if (model_.storage.output_replicas > 1) job.placement = std::move(placement);
-  plan::PlanPart part = plan_of(*job.spec, plans, machines_);
+  std::vector<plan::PlanPart> parts = plan_of(*job.spec, plans, machines_);
   for (std::uint32_t i = 0; i < plans.size(); ++i) {
     StageRun& stage = job.stages.emplace_back();
     stage.spec = &job.spec->stages[i];
@@ -118,10 +121,40 @@ void Run::arrive(std::size_t index) {
   master::JobSubmitted submitted = submission(*job.spec, id);
   if (submitted.shuffle_replicas == 0) submitted.shuffle_replicas = model_.shuffle_replicas;
   if (model_.shuffle.mode) submitted.shuffle_mode = *model_.shuffle.mode;
+  if (early(job)) submitted.slow_start = std::min(model_.slow_start, job.spec->slow_start);
   apply(std::move(submitted));
-  master::PlanExtended extended{id, std::move(part)};
-  for (const StageSpec& stage : job.spec->stages) extended.profiles.push_back(stage.profile);
+  std::move(parts.begin(), parts.end(), std::back_inserter(job.parts));
+  plan_later(index);
+}
+
+/// The next part of the job's plan comes when its driver has thought about what there is.
+void Run::plan_later(std::size_t index) {
+  const JobRun& job = jobs_[index];
+  const std::uint32_t first = job.parts.front().stages.front().id.value();
+  const Time after = job.spec->stages[first].planned.value_or(Time{0});
+  if (after <= Time{0}) return plan_next(index);
+  agenda_.add(now_ + after, {What::plan, 0, 0, index});
+}
+
+void Run::plan_next(std::size_t index) {
+  JobRun& job = jobs_[index];
+  if (!job.running) return;
+  master::PlanExtended extended{JobId(index + 1), std::move(job.parts.front())};
+  job.parts.pop_front();
+  for (const plan::Stage& stage : extended.part.stages) extended.profiles.push_back(job.spec->stages[stage.id.value()].profile);
   apply(std::move(extended));
+}
+
+/// What is not of the run's own making.
+void Run::tell(std::size_t place) {
+  const ToldEvent& told = options_.told[place];
+  if (place + 1 < options_.told.size()) agenda_.add(options_.told[place + 1].at, {What::told, 0, 0, place + 1});
+  master::Event event = master::copy_of(told.event);
+  if (told.machine) {
+    if (*told.machine >= machines_.count() || !machines_[*told.machine].known) return;
+    if (auto* beat = std::get_if<master::WorkerHeartbeat>(&event)) beat->node = machines_[*told.machine].id;
+  }
+  apply(std::move(event));
 }
 
 void Run::job_over(std::size_t index, Outcome outcome, std::string error) {
@@ -130,6 +163,7 @@ void Run::job_over(std::size_t index, Outcome outcome, std::string error) {
   job.running = false;
   transfers_over(index);
   job.stages = {};
+  job.parts = {};
   job.placement.reset();
   ++over_;
   last_progress_ = now_;

@@ -74,7 +74,7 @@ void Run::fetch_more(Slot slot) {
   for (const Fetch::Input& input : attempt.fetch->inputs) {
     if (job.stages[input.stage].complete()) continue;
     complete = false;
-    if (early()) continue;
+    if (early(job)) continue;
     return fail(slot, master::FailureKind::fetch_failed, "an output is gone", missing(job, input.stage));
   }
   if (!complete && !flows()) return wait(slot);
@@ -276,7 +276,7 @@ void Run::refetch(Slot slot, std::uint32_t machine) {
     gone = shuffle::FetchFailure{ShuffleId(input.stage), output.map, output.attempt, output.node};
   });
   if (!gone) return;
-  if (!early()) return fail(slot, master::FailureKind::fetch_failed, "its source is gone", gone);
+  if (!early(job)) return fail(slot, master::FailureKind::fetch_failed, "its source is gone", gone);
   break_move(slot);
   std::vector<std::uint32_t> machines;
   of_batch([&](Fetch::Input& input, StageRun& stage, const Output& output) {

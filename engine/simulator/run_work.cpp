@@ -102,8 +102,15 @@ void Run::written(Slot slot) {
   master::TaskFinished event;
   event.attempt = attempt.id;
   event.node = machines_[attempt.machine].id;
-  event.output = row_of(stage_of(attempt));
-  event.input_bytes = attempt.input_bytes;
+  const StageSpec& spec = *stage_of(attempt).spec;
+  if (spec.written.empty() || stage_of(attempt).plan.partitions != spec.written.front().size()) {
+    event.output = row_of(stage_of(attempt));
+  } else {
+    for (const std::uint64_t bytes : spec.written[attempt.id.task.index])
+      event.output.push_back({bytes, static_cast<std::uint32_t>(bytes / 100)});
+    event.sample_histogram = spec.sample_histogram;
+  }
+  event.input_bytes = spec.read.empty() ? attempt.input_bytes : spec.read[attempt.id.task.index];
   if (model_.shuffle.mode) event.shuffle_times = attempt.shuffle_times;
   if (service_) keep_output(attempt);
   attempt.room = {};

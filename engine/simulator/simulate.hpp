@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/result.hpp"
-#include "engine/master/events.hpp"
+#include "engine/master/core.hpp"
 #include "engine/profiles/history.hpp"
 #include "engine/simulator/cluster_model.hpp"
 #include "engine/simulator/result.hpp"
@@ -14,6 +14,13 @@
 #include "schedulers/scheduler.hpp"
 
 namespace weft::simulator {
+
+/// What the master is told beside what the run makes.
+struct ToldEvent {
+  Time at{0};
+  std::optional<std::uint32_t> machine;  // whose heartbeat it is; left out while the machine is not there
+  master::Event event;
+};
 
 struct RunOptions {
   /// Learns from the tasks of the run, and says what it knows of each job that arrives. It must outlive the call.
@@ -25,6 +32,8 @@ struct RunOptions {
   std::function<void(Time, const master::Event&)> on_event;
   /// Called for each command the master gave, after the event it came of.
   std::function<void(Time, const master::Command&)> on_command;
+  std::vector<ToldEvent> told;         // ascending
+  master::SchedulerFactory factory{};  // for the configurations of the scheduler among them
 };
 
 /// Deterministic: equal arguments give equal events, decisions and results (but for the real times). The workload must outlive the

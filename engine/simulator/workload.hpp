@@ -37,7 +37,10 @@ struct StageSpec {
   Time duration{0};                                        // of each task's work on a node of speed 1, moving bytes aside
   std::vector<Time> durations;                             // by task, where they differ; empty: all `duration`
   std::map<std::uint32_t, std::vector<Failure>> failures;  // by task: its first attempts, before one that does not fail
-  std::optional<Time> estimate;                     // what schedulers are told instead of the mean of the durations; 0: nothing
+  std::optional<Time> estimate;  // what schedulers are told instead of the mean of the durations; 0: nothing
+  /// With this stage a part of the plan begins that the driver gives so long after the results of the part before, or, with the
+  /// first stage, after the job's arrival. Without: it comes with the part before.
+  std::optional<Time> planned;
   std::optional<schedulers::StageProfile> profile;  // what history said of it, where the workload was recorded
   schedulers::Resources demand;                     // of each task; all zero: one cpu
   schedulers::Resources load;     // what each task takes of its node while it works (InterferenceModel); all zero: the
@@ -47,8 +50,14 @@ struct StageSpec {
   std::uint64_t input_bytes = 0;                // read from storage by all tasks, in equal parts
   std::vector<std::vector<std::string>> hosts;  // by task, of its input's replicas; empty: the simulator places them
   std::uint64_t shuffle_bytes = 0;              // written for its children by all tasks, in equal parts
+  std::uint32_t broadcast = 0;                  // 1: its shuffle is one partition, which each task of its readers reads
+  std::uint32_t merged = 0;                     // 1: tasks that read small partitions together, and are not placed by their sizes
   double partition_skew = 0;                    // Zipf exponent of the shuffle's partition sizes; 0: equal
   std::vector<double> partition_weights;        // of the partitions of its shuffle, where known; overrides the skew
+  /// By task, what each reports as written for the partitions, where that is known and they are those of its readers.
+  std::vector<std::vector<std::uint64_t>> written;
+  std::vector<std::uint64_t> read;              // by task, what each reports as read from its input, where that is known
+  std::vector<std::uint32_t> sample_histogram;  // of what its tasks read, over the partitions, as they report it; empty: not known
   std::uint64_t output_bytes = 0;               // written to storage (and replicated) by all tasks, in equal parts
 };
 
@@ -59,6 +68,8 @@ struct JobSpec {
   std::optional<Time> deadline;        // since arrival
   std::uint32_t max_attempts = 4;      // of a task, before the job fails
   std::uint32_t shuffle_replicas = 0;  // copies of its map outputs, 1 or 2; 0: as many as the cluster model says
+  std::string shuffle_mode;            // where the cluster model has none: "memory" or "pull"; empty: memory
+  double slow_start = 1;               // part of its maps that must end before readers start; the cluster model's, if that is less
   schedulers::JobHints hints;
   std::vector<StageSpec> stages;  // parents before children
 };

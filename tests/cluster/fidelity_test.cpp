@@ -23,7 +23,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 TEST(Fidelity, AReplayOfARealRunTakesAsLongAsItDid) {
   ScratchDirectory files;
-  for (const std::string scheduler : {"fifo", "fair", "drf"}) {
+  for (const std::string scheduler : {"fifo", "fair", "drf", "sjf", "srtf", "cpm", "tetris", "delay(inner=fair)"}) {
     const std::string log = files / scheduler;
     {
       Cluster cluster(2, {"--event-log", log, "--scheduler", scheduler});
@@ -41,7 +41,11 @@ TEST(Fidelity, AReplayOfARealRunTakesAsLongAsItDid) {
     ASSERT_EQ(replay.exit_code, 0) << replay.err;
     const auto makespan = numbers_after(replay.out, "\"makespan_error\":");
     ASSERT_EQ(makespan.size(), 1u) << replay.out;
-    EXPECT_LT(std::abs(makespan[0]), 0.1) << scheduler;
+    EXPECT_LT(std::abs(makespan[0]), 0.05) << scheduler;
+    const auto launches = numbers_after(replay.out, "\"launches\":"), alike = numbers_after(replay.out, "\"launches_alike\":");
+    ASSERT_EQ(alike.size(), 1u) << replay.out;
+    EXPECT_GE(launches.back(), 27) << scheduler;
+    EXPECT_GE(alike[0], 0.99 * launches.back()) << scheduler;
     const auto replays = replay.out.substr(replay.out.find("\"replays\""));
     const auto recorded = numbers_after(replays, "\"recorded\":");
     const auto simulated = numbers_after(replays, "\"simulated\":");

@@ -110,12 +110,12 @@ TEST(Decisions, StayWhatTheyWere) {
       {"fifo", "27f9a1959e4ee4a5"},
       {"fifo(remote_per_heartbeat=1, reduces_per_heartbeat=1)", "455cddda363d92a3"},
       {"fifo(stages=cpm)", "9e743c4cee130f4f"},
-      {"sjf", "ef7d91cc47345369"},
-      {"sjf(size=remaining_path)", "61aff3be10622434"},
+      {"sjf", "067bf0dac8d9733f"},
+      {"sjf(size=remaining_path)", "4c6a57f9c9261d9e"},
       {"srtf", "b1ef29f4ec6f79f6"},
-      {"tetris", "0d4a162acb46f348"},
+      {"tetris", "2eea587faebb5df5"},
       {"tetris(barrier=0.5, penalty=0.5)", "86d9285bbb695042"},
-      {"tetris(fairness=0.5)", "4ac317072dc2ce51"},
+      {"tetris(fairness=0.5)", "b3ead42bfbdf75da"},
       {"tetris(srtf=false, barrier=2, penalty=1, digits=2)", "f37be7f5a01489a2"},
   };
   std::string all;

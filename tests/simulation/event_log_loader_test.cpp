@@ -23,8 +23,9 @@ TEST(EventLogLoader, ReplaysWhatHappened) {
   ASSERT_EQ(workload.jobs.size(), 2u);
   const JobSpec& job = workload.jobs[0];
   EXPECT_EQ(job.name, "1 count");
-  EXPECT_EQ(job.arrival, 0s) << "since the first plan";
-  EXPECT_EQ(*job.deadline, 59s);
+  EXPECT_EQ(job.arrival, 0s) << "since the first submission";
+  EXPECT_EQ(*job.deadline, 60s);
+  EXPECT_EQ(job.stages.at(0).planned, 1s);
   EXPECT_EQ(job.user, "ann");
   EXPECT_EQ(job.priority, 2);
   ASSERT_EQ(job.stages.size(), 3u);
@@ -37,10 +38,12 @@ TEST(EventLogLoader, ReplaysWhatHappened) {
   EXPECT_EQ(job.stages[1].estimate, 0ns) << "schedulers were told nothing then, and are told nothing now";
   EXPECT_THAT(job.stages[1].parents, ElementsAre(0u));
   EXPECT_EQ(job.stages[1].demand, (schedulers::Resources{1})) << "the job's";
-  EXPECT_THAT(job.stages[2].parents, ElementsAre(1u)) << "planned when the first action was over";
-  EXPECT_EQ(recording->jobs[0].ended, 4100ms);
+  EXPECT_THAT(job.stages[2].parents, IsEmpty());
+  EXPECT_TRUE(job.stages[2].planned) << "when the first action was over";
+  EXPECT_FALSE(job.stages[1].planned);
+  EXPECT_EQ(recording->jobs[0].ended, 5100ms);
   EXPECT_EQ(recording->jobs[1].ended, std::nullopt) << "killed before its last task ended";
-  EXPECT_EQ(recording->makespan(), 4100ms);
+  EXPECT_EQ(recording->makespan(), 5100ms);
   EXPECT_THAT(workload.jobs[1].stages[0].durations, ElementsAre(300ms, 300ms));
   EXPECT_THAT(workload.notes, ElementsAre("1 jobs without a finished task are left out",
                                           "1 tasks without a known time take the mean of their stage"));
@@ -87,7 +90,7 @@ TEST(EventLogLoader, TakesTheLastRunOfTheMasterAndLaunches) {
   EXPECT_EQ(recording->nodes[0].name, "w");
   ASSERT_EQ(recording->workload.jobs.size(), 1u);
   EXPECT_THAT(recording->workload.jobs[0].stages[0].durations, ElementsAre(10ns)) << "from the launch on it had the slot";
-  EXPECT_EQ(recording->jobs[0].ended, 12ns);
+  EXPECT_EQ(recording->jobs[0].ended, 13ns);
   EXPECT_THAT(recording->workload.notes, ElementsAre("1 jobs of earlier runs of the master are left out"));
 }
 
@@ -167,12 +170,12 @@ TEST(EventLogLoader, KeepsFailedAttemptsAndLostNodes) {
   EXPECT_THAT(job.stages.at(0).failures.at(0), ElementsAre(StageSpec::Failure{30ms, false}, StageSpec::Failure{20ms, true}));
   ASSERT_EQ(recording->nodes.size(), 2u);
   ASSERT_EQ(recording->nodes[0].absences.size(), 1u);
-  EXPECT_EQ(recording->nodes[0].absences[0].from, 70ms) << "since the plan";
-  EXPECT_EQ(recording->nodes[0].absences[0].until, 90ms);
+  EXPECT_EQ(recording->nodes[0].absences[0].from, 75ms) << "since the submission";
+  EXPECT_EQ(recording->nodes[0].absences[0].until, 95ms);
   ASSERT_EQ(recording->nodes[1].absences.size(), 2u);
   EXPECT_EQ(recording->nodes[1].absences[0].from, 0ms);
-  EXPECT_EQ(recording->nodes[1].absences[0].until, 20ms) << "it came late";
-  EXPECT_EQ(recording->nodes[1].absences[1].from, 110ms);
+  EXPECT_EQ(recording->nodes[1].absences[0].until, 25ms) << "it came late";
+  EXPECT_EQ(recording->nodes[1].absences[1].from, 115ms);
   EXPECT_EQ(recording->nodes[1].absences[1].until, std::nullopt);
 }
 
@@ -216,7 +219,9 @@ TEST(EventLogLoader, StagesWaitForWhatTheyWaitedForThen) {
   ASSERT_EQ(stages.size(), 4u);
   EXPECT_THAT(stages[1].parents, ElementsAre(0u)) << "of its parent no task ran, but what that waited for did";
   EXPECT_THAT(stages[2].parents, IsEmpty()) << "planned while the action before still ran";
-  EXPECT_THAT(stages[3].parents, ElementsAre(2u)) << "planned when the action before was over";
+  EXPECT_THAT(stages[3].parents, IsEmpty());
+  EXPECT_FALSE(stages[2].planned);
+  EXPECT_EQ(stages[3].planned, 5ms) << "planned when the action before was over";
 }
 
 TEST(EventLogLoader, CountsOutputsOnceThatWereLostAndMadeAgain) {
@@ -282,30 +287,46 @@ TEST(EventLogLoader, AStageWhosePartitionsWereMergedHasAsManyTasksAsRan) {
   EXPECT_NE(refused.error().to_string().find("task 3 reads more partitions than there are"), std::string::npos);
 }
 
-TEST(EventLogLoader, KeepsWhatJobsAskedForAndTheLastScheduler) {
+TEST(EventLogLoader, KeepsWhatJobsAskedForAndWhatTheMasterWasTold) {
   LogText log;
   log.add(1, "log_started", R"("version":1,"scheduler":"fair")");
+  log.add(1, "scheduler_configured", R"x("spec":"fair(pools=p)","files":["p"],"texts":{"p":"text"},"speculation":"on(slower=3)")x");
+  log.join(2, 1, "a");
   log.job(5, 1);
   log.plan(10, 1);
-  log.add(50, "job_submitted", R"("job":2,"name":"k","pool":"p","weight":3.5,"deadline_ns":250000000)");
+  log.add(50, "job_submitted",
+          R"("job":2,"name":"k","pool":"p","weight":3.5,"slow_start":0.25,"shuffle_mode":"pull","deadline_ns":250000000)");
   log.plan(60, 2);
   for (int job : {1, 2}) {
     log.task(70, "task_launched", job, 0, 0);
     log.task(80, "task_finished", job, 0, 0);
   }
+  log.add(75, "worker_heartbeat", R"("node":1,"used":{"cpu":1.5},"capacity":{"cpu":3})");
   log.add(85, "scheduler_configured", R"("spec":"drf","files":[])");
   const auto recording = log.read();
   ASSERT_TRUE(recording) << recording.error().to_string();
-  EXPECT_EQ(recording->scheduler, "drf");
+  EXPECT_EQ(recording->scheduler, "fair(pools=p)") << "when the first job came";
+  EXPECT_EQ(recording->scheduler_files.at("p"), "text");
+  ASSERT_TRUE(recording->speculation);
+  EXPECT_EQ(recording->speculation->slower, 3);
+  ASSERT_EQ(recording->events.size(), 2u);
+  EXPECT_EQ(recording->events[0].at, 70ms);
+  EXPECT_EQ(recording->events[0].node, 0u);
+  EXPECT_EQ(std::get<master::WorkerHeartbeat>(recording->events[0].event).used.cpu, 1.5);
+  EXPECT_EQ(std::get<master::WorkerHeartbeat>(recording->events[0].event).capacity->cpu, 3);
+  EXPECT_EQ(std::get<master::SchedulerConfigured>(recording->events[1].event).spec, "drf");
   ASSERT_EQ(recording->workload.jobs.size(), 2u);
   const JobSpec& job = recording->workload.jobs[1];
   EXPECT_EQ(job.pool, "p");
   EXPECT_EQ(job.hints.weight, 3.5);
-  EXPECT_EQ(job.arrival, 50ms);
-  EXPECT_EQ(job.deadline, 190ms) << "since its arrival";
+  EXPECT_EQ(job.arrival, 45ms);
+  EXPECT_EQ(job.stages.at(0).planned, 10ms);
+  EXPECT_EQ(job.deadline, 200ms) << "since its arrival";
+  EXPECT_EQ(job.slow_start, 0.25);
+  EXPECT_EQ(job.shuffle_mode, "pull");
 }
 
-TEST(EventLogLoader, KeepsTheOrderOfJobsSubmittedTogether) {
+TEST(EventLogLoader, JobsArriveWhenTheyWereSubmittedAndPlanWhenTheyPlanned) {
   LogText log;
   log.join(0, 1, "a");
   for (int id : {1, 2, 3}) log.job(id == 3 ? 9 : 5, id);
@@ -321,10 +342,15 @@ TEST(EventLogLoader, KeepsTheOrderOfJobsSubmittedTogether) {
   const auto recording = log.read();
   ASSERT_TRUE(recording) << recording.error().to_string();
   ASSERT_EQ(recording->workload.jobs.size(), 3u);
-  EXPECT_EQ(recording->workload.jobs[0].name, "3 j") << "submitted later, planned earlier";
-  EXPECT_EQ(recording->workload.jobs[1].name, "1 j");
-  EXPECT_EQ(recording->workload.jobs[2].name, "2 j");
-  EXPECT_EQ(recording->workload.jobs[2].arrival, 1ms);
+  for (int id : {1, 2, 3}) EXPECT_EQ(recording->workload.jobs[id - 1].name, fmt::format("{} j", id));
+  EXPECT_EQ(recording->workload.jobs[2].arrival, 4ms);
+  EXPECT_EQ(recording->workload.jobs[0].stages.at(0).planned, 10ms);
+  EXPECT_EQ(recording->workload.jobs[1].stages.at(0).planned, 7ms);
+  EXPECT_EQ(recording->workload.jobs[2].stages.at(0).planned, 5ms);
+  ASSERT_EQ(recording->launches.size(), 6u);
+  EXPECT_EQ(recording->launches[3].job, 1u);
+  EXPECT_EQ(recording->launches[3].task, 1u);
+  EXPECT_EQ(recording->launches[3].node, 0u);
 }
 
 TEST(EventLogLoader, NamesLineAndReason) {

@@ -78,7 +78,14 @@ TEST(SimulateCommand, ReplaysALog) {
   const auto result = simulate({"--from-log", data("event_log.jsonl"), "--scheduler", "fifo"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("compared with what happened, under fifo:"));
-  EXPECT_THAT(result.out, HasSubstr("1 count   4.1 s"));
+  EXPECT_THAT(result.out, HasSubstr("1 count   5.1 s"));
+  EXPECT_THAT(result.out, HasSubstr("launches as in the log: "));
+}
+
+TEST(SimulateCommand, ValuesOfKeysMayHaveCommas) {
+  const auto result = simulate({"--workload", "generate:jobs=2", "--set", "groups=count=3,cores=4;count=1,cores=16"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("3 nodes of cpu=4"), HasSubstr("1 nodes of cpu=16")));
 }
 
 TEST(SimulateCommand, ErrorsAreOneLine) {

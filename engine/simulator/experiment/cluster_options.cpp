@@ -135,9 +135,9 @@ void ClusterOptions::declare(Config& config) {
   config.size("network_in", network_in, "The same");
   config.size("network_out", network_out, "The same");
   config.real("speed", speed, "Work takes its time divided by this");
-  config.list("groups", groups, "Further nodes: \"count=6,speed=25,attributes=(gpu=1)\", other keys as above");
+  config.list("groups", groups, "Further nodes: \"count=6,speed=25,attributes=(gpu=1)\", other keys as above", ';');
   config.list("availability", availability,
-              "\"from=1h,nodes=80,part=0.5\": half of each of the first 80 nodes is for tasks from then on");
+              "\"from=1h,nodes=80,part=0.5\": half of each of the first 80 nodes is for tasks from then on", ';');
   config.text("availability_file", availability_file, "Instead: a CSV file of from,part[,nodes]");
   config.text("forecast.file", forecast_file, "What schedulers are told of the availability, in the same form; else the truth");
   config.real("forecast.bias", model.forecast.bias, "They are told 1 + bias +- spread times that");
@@ -157,7 +157,9 @@ void ClusterOptions::declare(Config& config) {
               "What maps may have written that their node's disk does not have yet");
   config.real("shuffle.compressed", model.shuffle.compressed, "What map outputs take on the network, of their size");
   config.size("shuffle.fetch", model.shuffle.fetch_bytes, "Of one fetch that prefetches");
-  config.text("speculation", speculation, "Speculative attempts at slow tasks: on, off, or \"on(slower=2, shortest=10s)\"");
+  config.text(
+      "speculation", speculation,
+      "Speculative attempts at slow tasks: on, off, or \"on(slower=2, shortest=10s)\"; empty: off, or as a replayed log says");
   config.flag("network.flows", flows, "Moves share links and take time");
   config.size("network.nic", nic, "Bytes a second of a node, each way; 0: no limit, as for the next");
   config.size("network.disk", disk, "Bytes a second of a node's disk, each way");
@@ -165,7 +167,7 @@ void ClusterOptions::declare(Config& config) {
   config.real("network.oversubscription", model.network.oversubscription, "Instead: NICs of a rack over its uplink");
   config.real("network.sender_parts", model.network.sender_parts,
               "A sender's NIC counts where it gives more than so many even parts of a fetch; 0: always");
-  config.list("network.racks", rack_uplinks, "Of some racks: \"rack=3,up=50MB,down=100MB\"; 0: no limit");
+  config.list("network.racks", rack_uplinks, "Of some racks: \"rack=3,up=50MB,down=100MB\"; 0: no limit", ';');
   config.real("interference.cpu", model.interference.cpu,
               "Cores that tasks of a node share while they work; 0: as many as they want");
   config.size("interference.disk", disk_shared, "Bytes a second of its disk that they share; 0: as many as they want");
@@ -185,7 +187,7 @@ void ClusterOptions::declare(Config& config) {
   config.real("faults.lost_outputs", model.faults.lost_outputs, "Part of the map outputs that cannot be read");
   config.real("faults.stragglers", model.faults.stragglers, "Part of the attempts that are slow");
   config.real("faults.straggler_factor", model.faults.straggler_factor, "How much slower at most");
-  config.list("faults.nodes", node_faults, "\"at=10s,node=3,silent=true,repair=1min\"");
+  config.list("faults.nodes", node_faults, "\"at=10s,node=3,silent=true,repair=1min\"", ';');
   config.real("estimates.duration_bias", model.estimates.duration_bias, "Schedulers are told 1 + bias +- spread times the truth");
   config.real("estimates.duration_spread", model.estimates.duration_spread, "");
   config.real("estimates.demand_bias", model.estimates.demand_bias, "");
@@ -240,7 +242,7 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
   for (const std::string& text : rack_uplinks) WEFT_TRY(read_rack_uplink(text, result.network.rack_uplinks));
   result.interference.disk = real(disk_shared);
   result.interference.memory = real(memory_shared);
-  WEFT_ASSIGN(result.speculation, master::parse_speculation(speculation));
+  WEFT_ASSIGN(result.speculation, master::parse_speculation(speculation.empty() ? "off" : speculation));
   result.network.flows = flows;
   if (!shuffle_mode.empty()) {
     result.shuffle.mode = shuffle::parse_mode(shuffle_mode);

@@ -23,7 +23,7 @@ struct ClusterOptions {
   std::vector<std::string> node_faults;   // "at=10s,node=3,silent=true,repair=1min"
   std::vector<std::string> availability;  // "from=1h,nodes=80,part=0.5"
   std::string availability_file, forecast_file;
-  std::string speculation = "off";
+  std::string speculation;                // empty: off, or as a log says
   std::vector<std::string> rack_uplinks;  // "rack=3,up=50MB,down=100MB"
   std::uint64_t disk_shared = 0, memory_shared = 0;
   std::string shuffle_mode;  // "", "memory", "pull"

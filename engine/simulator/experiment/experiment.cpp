@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <map>
 #include <thread>
 
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include "engine/scheduling/catalogue.hpp"
 #include "engine/scheduling/stall_watch.hpp"
 #include "engine/simulator/experiment/event_log_file.hpp"
+#include "engine/simulator/experiment/launches_alike.hpp"
 #include "engine/simulator/simulate.hpp"
 #include "engine/simulator/workloads/describe.hpp"
 #include "engine/simulator/workloads/recording.hpp"
@@ -25,9 +27,21 @@ using report::Comparison;
 struct Setting {
   Workload workload;
   ClusterModel model;
-  std::vector<std::optional<Time>> recorded_ends;  // by job; of a log
+  // Of a log.
+  std::vector<std::optional<Time>> recorded_ends;  // by job
   std::string recorded_scheduler;
+  scheduling::Files recorded_files;
+  std::vector<workloads::RecordedLaunch> recorded_launches;  // on the nodes as they were; else none
+  std::vector<std::string> recorded_nodes;                   // as the machines are called
+  std::vector<ToldEvent> told;
 };
+
+/// What a log says beside the jobs, for a run on the cluster as it was.
+void take_over(workloads::Recording& recording, Setting& setting) {
+  setting.recorded_launches = std::move(recording.launches);
+  for (const NodeGroup& group : setting.model.groups) setting.recorded_nodes.push_back(group.hosts.front());
+  for (workloads::RecordedEvent& event : recording.events) setting.told.push_back({event.at, event.node, std::move(event.event)});
+}
 
 bool random_workload(const std::string& text) {
   return text.starts_with("generate:") || text.find(",sample=") != std::string::npos || text.find(",gap=") != std::string::npos;
@@ -35,15 +49,16 @@ bool random_workload(const std::string& text) {
 
 Result<Setting> set_up(const Options& options, std::uint64_t seed) {
   Setting setting;
-  std::vector<workloads::RecordedNode> nodes;
+  workloads::Recording recording;
+  const std::vector<workloads::RecordedNode>& nodes = recording.nodes;
+  const bool as_it_was = options.resize.scale == 1 && options.resize.arrival_scale == 1;
   if (!options.from_log.empty()) {
-    WEFT_ASSIGN(auto recording, workloads::read_event_log(options.from_log));
+    WEFT_ASSIGN(recording, workloads::read_event_log(options.from_log));
     setting.workload = std::move(recording.workload);
     setting.workload.name = "log:" + options.from_log;
     setting.recorded_scheduler = recording.scheduler;
-    const bool as_it_was = options.resize.scale == 1 && options.resize.arrival_scale == 1;
+    setting.recorded_files = recording.scheduler_files;
     for (const auto& job : recording.jobs) setting.recorded_ends.push_back(as_it_was ? job.ended : std::nullopt);
-    nodes = std::move(recording.nodes);
   } else {
     workloads::Context context;
     context.seed = seed;
@@ -61,7 +76,9 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
     WEFT_TRY(validate(setting.model));
   } else if (!nodes.empty() && options.cluster.nodes == 0 && !options.cluster.trace_hosts) {
     WEFT_TRY(use_recorded_nodes(nodes, setting.model));
+    if (as_it_was && options.resize.limit == 0) take_over(recording, setting);
   }
+  if (recording.speculation && options.cluster.speculation.empty()) setting.model.speculation = *recording.speculation;
   setting.model.seed = seed;
   return setting;
 }
@@ -90,11 +107,61 @@ Time series_step(const Setting& setting) {
   return std::max(Time(std::chrono::milliseconds(1)), Time(static_cast<std::int64_t>(step * 1e9)));
 }
 
+/// Compares the launches of a run with those of a log.
+class LaunchObserver {
+ public:
+  explicit LaunchObserver(const Setting& setting) {
+    for (std::uint32_t i = 0; i < setting.recorded_nodes.size(); ++i) positions_[setting.recorded_nodes[i]] = i;
+  }
+  void observe(RunOptions& run) {
+    run.on_event = [this, inner = run.on_event](Time at, const master::Event& event) {
+      if (const auto* joined = std::get_if<master::WorkerJoined>(&event)) nodes_[joined->node] = positions_.at(joined->name);
+      if (inner) inner(at, event);
+    };
+    run.on_command = [this, inner = run.on_command](Time at, const master::Command& command) {
+      if (const auto* launch = std::get_if<master::LaunchTask>(&command)) {
+        const TaskId& task = launch->attempt.task;
+        launches_.push_back(
+            {static_cast<std::uint32_t>(task.job.value() - 1), task.stage.value(), task.index, nodes_[launch->node]});
+      }
+      if (inner) inner(at, command);
+    };
+  }
+  const std::vector<workloads::RecordedLaunch>& launches() const { return launches_; }
+
+ private:
+  std::map<std::string, std::uint32_t> positions_;
+  std::map<NodeId, std::uint32_t> nodes_;
+  std::vector<workloads::RecordedLaunch> launches_;
+};
+
+/// The scheduler of the log with the files that it had then, if the log has them.
+Result<std::unique_ptr<schedulers::Scheduler>> make_scheduler(const std::shared_ptr<const scheduling::Catalogue>& catalogue,
+                                                              const Setting& setting, const std::string& scheduler) {
+  if (scheduler == setting.recorded_scheduler && !setting.recorded_files.empty())
+    return scheduling::Catalogue::factory(catalogue)(scheduler, setting.recorded_files);
+  WEFT_ASSIGN(scheduling::Files files, scheduling::Catalogue::check(catalogue, scheduler, kStallTimeout));
+  return catalogue->make(scheduler, files);
+}
+
+/// What was told then: configurations only under the scheduler of the log, and if they can be made.
+std::vector<ToldEvent> told_under(const Setting& setting, const std::string& scheduler, const master::SchedulerFactory& factory) {
+  std::vector<ToldEvent> told;
+  for (const ToldEvent& event : setting.told) {
+    const auto* configured = std::get_if<master::SchedulerConfigured>(&event.event);
+    if (configured != nullptr && (scheduler != setting.recorded_scheduler || !factory(configured->spec, configured->files)))
+      continue;
+    told.push_back({event.at, event.machine, master::copy_of(event.event)});
+  }
+  return told;
+}
+
 Result<RunResult> run_once(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
                            const Setting& setting, const std::string& scheduler) {
-  WEFT_ASSIGN(scheduling::Files files, scheduling::Catalogue::check(catalogue, scheduler, kStallTimeout));
-  WEFT_ASSIGN(auto made, catalogue->make(scheduler, files));
+  WEFT_ASSIGN(auto made, make_scheduler(catalogue, setting, scheduler));
   RunOptions run;
+  run.factory = scheduling::Catalogue::factory(catalogue);
+  run.told = told_under(setting, scheduler, run.factory);
   run.series_step = options.series_step > Time{0} ? options.series_step : series_step(setting);
   run.until = options.until;
   std::optional<EventLogFile> log;
@@ -114,8 +181,14 @@ Result<RunResult> run_once(const Options& options, const std::shared_ptr<const s
       if (inner) inner(at, event);
     };
   }
+  LaunchObserver launches(setting);
+  if (!setting.recorded_launches.empty()) launches.observe(run);
   WEFT_ASSIGN(RunResult result, simulate(setting.workload, setting.model, std::move(made), run));
   if (log) WEFT_TRY(log->close());
+  if (!setting.recorded_launches.empty()) {
+    result.launches_recorded = setting.recorded_launches.size();
+    result.launches_alike = experiment::launches_alike(setting.recorded_launches, launches.launches());
+  }
   result.scheduler = scheduler;
   result.workload = setting.workload.name;
   result.seed = setting.model.seed;

@@ -30,6 +30,8 @@ Time time_alone(const JobSpec& job) {
 Replay compare_with_recording(const RunResult& run, const std::vector<std::optional<Time>>& recorded_ends) {
   Replay replay;
   replay.scheduler = run.scheduler;
+  replay.launches = run.launches_recorded;
+  replay.launches_alike = run.launches_alike;
   Time first = Time::max(), recorded{0}, simulated{0};
   for (std::size_t i = 0; i < run.jobs.size() && i < recorded_ends.size(); ++i) {
     const JobResult& job = run.jobs[i];

@@ -27,6 +27,7 @@ struct Replay {
   std::string scheduler;
   std::vector<ReplayedJob> jobs;  // those that ended in both
   double recorded_makespan = 0, simulated_makespan = 0;
+  std::uint64_t launches = 0, launches_alike = 0;  // of the log; of these, those that the run has, too, in order and on their nodes
   double makespan_error() const { return recorded_makespan > 0 ? simulated_makespan / recorded_makespan - 1 : 0; }
   double mean_absolute_error() const;
 };

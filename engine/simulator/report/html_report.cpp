@@ -277,9 +277,10 @@ std::string replays(const Comparison& comparison) {
   std::string html;
   for (const Replay& replay : comparison.replays) {
     html += fmt::format(
-        "<h2>Compared with what happened: {}</h2><p>Makespan {:+.1f} %, jobs {:.1f} % off in the mean.</p><div "
+        "<h2>Compared with what happened: {}</h2><p>Makespan {:+.1f} %, jobs {:.1f} % off in the mean{}.</p><div "
         "class='wide'><table>",
-        html_escaped(replay.scheduler), 100 * replay.makespan_error(), 100 * replay.mean_absolute_error());
+        html_escaped(replay.scheduler), 100 * replay.makespan_error(), 100 * replay.mean_absolute_error(),
+        replay.launches == 0 ? "" : "; " + launches_text(replay));
     const Rows rows = replay_rows(replay);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i > kMostReplayed && i + 1 < rows.size()) continue;

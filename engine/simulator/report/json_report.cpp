@@ -112,6 +112,7 @@ void add_run(JsonWriter& json, const Comparison& comparison, const SchedulerRuns
 void add_replay(JsonWriter& json, const Replay& replay) {
   json.begin_object().member("scheduler", replay.scheduler).member("recorded_makespan", replay.recorded_makespan);
   json.member("simulated_makespan", replay.simulated_makespan).member("makespan_error", replay.makespan_error());
+  json.member("launches", replay.launches).member("launches_alike", replay.launches_alike);
   json.member("mean_absolute_error", replay.mean_absolute_error()).key("jobs").begin_array();
   for (const ReplayedJob& job : replay.jobs) {
     json.begin_object()

@@ -18,6 +18,8 @@ using Rows = std::vector<std::vector<std::string>>;
 Rows summary_rows(const Comparison& comparison);
 /// A row per job of the replay; the last is the makespan.
 Rows replay_rows(const Replay& replay);
+/// "launches as in the log: 99 of 100".
+std::string launches_text(const Replay& replay);
 /// "fifo: job a: failed: …" of every job that did not finish in the first seed, at most `most` lines.
 std::vector<std::string> failures(const Comparison& comparison, std::size_t most);
 

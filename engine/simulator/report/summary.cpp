@@ -55,6 +55,10 @@ Rows replay_rows(const Replay& replay) {
   return rows;
 }
 
+std::string launches_text(const Replay& replay) {
+  return fmt::format("launches as in the log: {} of {}", replay.launches_alike, replay.launches);
+}
+
 std::vector<std::string> failures(const Comparison& comparison, std::size_t most) {
   std::vector<std::string> lines;
   std::size_t more = 0;

@@ -18,11 +18,14 @@ void describe_stage(Form& form) {
   form.time("duration", &StageSpec::duration);
   form.times("durations", &StageSpec::durations);
   form.time("estimate", &StageSpec::estimate);
+  form.time("planned", &StageSpec::planned);
   form.resources("demand", &StageSpec::demand);
   form.resources("load", &StageSpec::load);
   form.bytes("input", &StageSpec::input_bytes);
   form.hosts("hosts", &StageSpec::hosts);
   form.bytes("shuffle", &StageSpec::shuffle_bytes);
+  form.integer("broadcast", &StageSpec::broadcast, 0, 1);
+  form.integer("merged", &StageSpec::merged, 0, 1);
   form.real("skew", &StageSpec::partition_skew, 0, 100);
   form.reals("partitions", &StageSpec::partition_weights);
   form.bytes("output", &StageSpec::output_bytes);
@@ -40,6 +43,8 @@ void describe_job(Form& form) {
   form.time("deadline", &JobSpec::deadline);
   form.integer("max_attempts", &JobSpec::max_attempts, 1, 1'000'000);
   form.integer("shuffle_replicas", &JobSpec::shuffle_replicas, 0, 2);
+  form.text("shuffle_mode", &JobSpec::shuffle_mode);
+  form.real("slow_start", &JobSpec::slow_start, 0, 1);
 }
 
 template <class Form>

@@ -34,9 +34,10 @@ class EventLogReader {
  private:
   Result<void> apply(const LoggedEvent& event) {
     if (event.event == "log_started") return started(event);
-    if (event.event == "scheduler_configured") recording_.scheduler = event.scheduler;
+    if (event.event == "scheduler_configured") return configured(event);
     if (event.event == "worker_joined") return joined(event);
     if (event.event == "worker_lost") return lost(event);
+    if (event.event == "worker_heartbeat") return heartbeat(event);
     if (event.event == "job_submitted") return submitted(event);
     if (event.event == "plan_extended") return planned(event);
     if (event.event == "task_launched" || event.event == "task_started" || event.event == "task_finished" ||
@@ -49,9 +50,40 @@ class EventLogReader {
   Result<void> started(const LoggedEvent& event) {
     notes_.earlier += jobs_.size();
     jobs_.clear();
-    recording_.nodes.clear();
+    launches_.clear();
+    recording_ = {};
     node_of_.clear();
     recording_.scheduler = event.scheduler;
+    return {};
+  }
+
+  /// The replay begins with the configuration that was in force when the first job came; later ones come when they came.
+  Result<void> configured(const LoggedEvent& event) {
+    std::optional<master::Speculation> speculation;
+    if (event.speculation) {
+      auto parsed = master::parse_speculation(*event.speculation);
+      if (!parsed) return fail(lines_.error(parsed.error().to_string()));
+      speculation = *parsed;
+    }
+    if (!jobs_.empty()) {
+      recording_.events.push_back({event.at, {}, master::SchedulerConfigured{event.scheduler, event.texts, speculation}});
+      return {};
+    }
+    recording_.scheduler = event.scheduler;
+    recording_.scheduler_files = event.texts;
+    recording_.speculation = speculation;
+    return {};
+  }
+
+  Result<void> heartbeat(const LoggedEvent& event) {
+    const auto node = node_of_.find(event.node);
+    if (node == node_of_.end()) return {};
+    master::WorkerHeartbeat beat;
+    beat.used = event.used;
+    beat.machine = event.machine;
+    beat.cross_rack = event.cross_rack;
+    if (event.capacity != schedulers::Resources{}) beat.capacity = event.capacity;
+    recording_.events.push_back({event.at, static_cast<std::uint32_t>(node->second), std::move(beat)});
     return {};
   }
 
@@ -91,6 +123,8 @@ class EventLogReader {
     spec.arrival = at->second.submitted = event.at;
     if (event.max_attempts > 0) spec.max_attempts = event.max_attempts;
     spec.shuffle_replicas = event.shuffle_replicas;
+    spec.shuffle_mode = event.shuffle_mode;
+    spec.slow_start = event.slow_start.value_or(1);
     at->second.demand = event.demand;
     return {};
   }
@@ -103,10 +137,15 @@ class EventLogReader {
 
   Result<void> planned(const LoggedEvent& event) {
     WEFT_ASSIGN(JobLog * job, this->job(event));
-    if (!job->planned) job->planned = event.at;
     std::vector<std::uint32_t> barriers;
     for (const std::uint32_t target : job->targets) {
       if (job->stages.at(target).complete()) barriers.push_back(target);
+    }
+    if (job->parts.empty()) {
+      job->parts.push_back(event.at - job->submitted);
+    } else if (barriers.size() == job->targets.size()) {
+      job->parts.push_back(event.at - job->last_end);
+      barriers.clear();
     }
     for (const LoggedStage& stage : event.stages) {
       if (stage.tasks > kMaxTasks || job->stages.size() == kMaxStages) return fail(lines_.error("too many stages or tasks"));
@@ -115,8 +154,8 @@ class EventLogReader {
           return fail(lines_.error(fmt::format("stage {} reads a shuffle of stage {}, which is no earlier one", stage.id, input)));
         }
       }
-      const auto [at, added] =
-          job->stages.emplace(stage.id, StageLog{stage, barriers, std::vector<LoggedTask>(stage.tasks), 0, {}, false});
+      const auto [at, added] = job->stages.emplace(
+          stage.id, StageLog{stage, barriers, std::vector<LoggedTask>(stage.tasks), 0, {}, false, Time{0}, job->parts.size() - 1});
       if (!added) return fail(lines_.error(fmt::format("stage {} was planned twice", stage.id)));
     }
     for (const std::uint32_t target : event.targets) {
@@ -145,19 +184,33 @@ class EventLogReader {
     LoggedTask& task = stage.tasks[event.task];
     if (event.event == "task_failed") return failed(event, task);
     if (event.event != "task_finished") {
-      task.started.emplace(event.attempt, event.at);  // the launch comes first, and takes the slot
+      const bool first = task.started.emplace(event.attempt, event.at).second;  // the launch comes first, and takes the slot
+      const auto node = node_of_.find(event.node);
+      if (first && node != node_of_.end())
+        launches_.push_back({event.job, event.stage, event.task, static_cast<std::uint32_t>(node->second)});
       return {};
     }
     if (task.finished) return {};  // its output was lost, and made again
     task.finished = true;
     const auto started = task.started.find(event.attempt);
-    if (started != task.started.end()) task.duration = event.at - started->second;
+    if (started != task.started.end()) task.duration = event.at - began(*job, stage, started->second);
+    stage.ended = event.at;
     task.started.clear();
     job->last_end = event.at;
+    task.read = event.input_bytes;
+    task.written = event.partition_bytes;
+    if (stage.sample_histogram.empty()) stage.sample_histogram = event.sample_histogram;
     stage.input_bytes += event.input_bytes;
     stage.partition_bytes.resize(std::max(stage.partition_bytes.size(), event.partition_bytes.size()));
     for (std::size_t i = 0; i < event.partition_bytes.size(); ++i) stage.partition_bytes[i] += event.partition_bytes[i];
     return {};
+  }
+
+  /// A reader that started early has waited for its inputs, and will wait again.
+  static Time began(const JobLog& job, const StageLog& stage, Time launched) {
+    if (job.spec.slow_start >= 1) return launched;
+    for (const std::uint32_t input : stage.plan.inputs) launched = std::max(launched, job.stages.at(input).ended);
+    return launched;
   }
 
   /// What was stopped, or lacked an input that was lost, did not fail by itself.
@@ -170,12 +223,14 @@ class EventLogReader {
   }
 
   Result<Recording> finish() {
-    if (!make_recording(jobs_, recording_, notes_)) return fail(lines_.error("the log holds no job of which a task ended"));
+    if (!make_recording(jobs_, launches_, recording_, notes_))
+      return fail(lines_.error("the log holds no job of which a task ended"));
     return std::move(recording_);
   }
 
   Lines lines_;
   JobLogs jobs_;
+  std::vector<LoggedLaunch> launches_;
   std::map<std::uint32_t, std::size_t> node_of_;  // positions of those that are there, by their present number
   Recording recording_;
   RecordingNotes notes_;

@@ -22,6 +22,7 @@ StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes)
   for (const LoggedTask& task : log.tasks) {
     if (task.duration) sum += *task.duration, ++known;
   }
+  spec.merged = log.merged ? 1 : 0;
   spec.duration = known > 0 ? sum / known : Time{0};
   notes.unknown += log.tasks.size() - static_cast<std::size_t>(known);
   for (std::uint32_t i = 0; i < log.tasks.size(); ++i) {
@@ -39,13 +40,21 @@ StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes)
     spec.partition_weights.push_back(static_cast<double>(bytes));
   }
   if (spec.shuffle_bytes == 0) spec.partition_weights.clear();
+  for (const LoggedTask& task : log.tasks) {
+    spec.read.push_back(task.read);
+    spec.written.push_back(task.written);
+  }
+  spec.sample_histogram = log.sample_histogram;
+  const auto rows_differ = [&](const auto& row) { return row.size() != log.partition_bytes.size(); };
+  if (spec.shuffle_bytes == 0 || std::any_of(spec.written.begin(), spec.written.end(), rows_differ)) spec.written.clear();
   return spec;
 }
 
 void add_job(JobLog& log, Recording& recording, RecordingNotes& notes) {
-  std::map<std::uint32_t, std::uint32_t> positions;               // of stages that ran
-  std::map<std::uint32_t, std::vector<std::uint32_t>> inherited;  // of those that did not: what they waited for
+  std::map<std::uint32_t, std::uint32_t>& positions = log.positions;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> inherited;  // of stages that did not run: what they waited for
   bool complete = true;
+  std::size_t parts = 0;  // that have begun
   for (const auto& [id, stage] : log.stages) {
     std::set<std::uint32_t> parents;
     const auto add = [&](std::uint32_t parent) {
@@ -56,6 +65,8 @@ void add_job(JobLog& log, Recording& recording, RecordingNotes& notes) {
       }
     };
     for (const std::uint32_t input : stage.plan.inputs) add(input);
+    for (const std::uint32_t input : stage.plan.broadcast)
+      if (const auto ran = positions.find(input); ran != positions.end()) log.spec.stages[ran->second].broadcast = 1;
     for (const std::uint32_t barrier : stage.barriers) add(barrier);
     const bool ran = std::any_of(stage.tasks.begin(), stage.tasks.end(), [](const LoggedTask& task) { return task.finished; });
     if (!ran) {
@@ -68,6 +79,10 @@ void add_job(JobLog& log, Recording& recording, RecordingNotes& notes) {
     positions[id] = static_cast<std::uint32_t>(log.spec.stages.size());
     log.spec.stages.push_back(to_spec(log, stage, notes));
     log.spec.stages.back().parents.assign(parents.begin(), parents.end());
+    for (; parts <= stage.part; ++parts) {
+      std::optional<Time>& planned = log.spec.stages.back().planned;
+      planned = planned.value_or(Time{0}) + log.parts[parts];
+    }
   }
   if (log.spec.stages.empty()) {
     ++notes.empty;
@@ -77,27 +92,13 @@ void add_job(JobLog& log, Recording& recording, RecordingNotes& notes) {
     for (const std::uint32_t parent : stage.parents) {
       auto& weights = log.spec.stages[parent].partition_weights;
       if (weights.size() != stage.tasks) weights.clear();
+      auto& written = log.spec.stages[parent].written;
+      if (!written.empty() && written.front().size() != stage.tasks) written.clear();
     }
   }
-  log.spec.arrival = log.planned.value_or(log.spec.arrival);
+  log.position = static_cast<std::uint32_t>(recording.jobs.size());
   recording.jobs.push_back({log.spec.arrival, complete ? std::optional(log.last_end) : std::nullopt});
   recording.workload.jobs.push_back(std::move(log.spec));
-}
-
-/// Drivers that began at the same moment plan in any order; schedulers went by that of their submissions.
-void keep_order(JobLogs& jobs) {
-  constexpr Time kSameMoment = std::chrono::milliseconds(1), kNearly = std::chrono::milliseconds(100);
-  std::vector<JobLog*> order;
-  for (auto& [id, log] : jobs) {
-    if (log.planned) order.push_back(&log);
-  }
-  std::stable_sort(order.begin(), order.end(), [](const JobLog* a, const JobLog* b) { return a->submitted < b->submitted; });
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    const JobLog& before = *order[i - 1];
-    Time& planned = *order[i]->planned;
-    if (order[i]->submitted - before.submitted > kSameMoment || *before.planned - planned > kNearly) continue;
-    planned = std::max(planned, *before.planned);
-  }
 }
 
 /// Of absences those that tasks could notice: not after the last of them, when a cluster is taken down.
@@ -109,6 +110,17 @@ void place_absences(Recording& recording, Time origin, Time end) {
       absence.from = std::max(Time{0}, absence.from - origin);
       if (absence.until) *absence.until -= origin;
     }
+  }
+}
+
+/// Of jobs and stages that are replayed.
+void place_launches(const JobLogs& jobs, const std::vector<LoggedLaunch>& launches, Recording& recording) {
+  for (const LoggedLaunch& launch : launches) {
+    const auto job = jobs.find(launch.job);
+    if (job == jobs.end() || !job->second.position) continue;
+    const auto stage = job->second.positions.find(launch.stage);
+    if (stage == job->second.positions.end()) continue;
+    recording.launches.push_back({*job->second.position, stage->second, launch.task, launch.node});
   }
 }
 
@@ -125,8 +137,7 @@ void add_words(const RecordingNotes& notes, std::vector<std::string>& words) {
 
 }  // namespace
 
-bool make_recording(JobLogs& jobs, Recording& recording, RecordingNotes& notes) {
-  keep_order(jobs);
+bool make_recording(JobLogs& jobs, const std::vector<LoggedLaunch>& launches, Recording& recording, RecordingNotes& notes) {
   Time last{0};
   for (const auto& [id, log] : jobs) last = std::max(last, log.last_end);
   for (auto& [id, log] : jobs) add_job(log, recording, notes);
@@ -137,6 +148,10 @@ bool make_recording(JobLogs& jobs, Recording& recording, RecordingNotes& notes) 
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return workload.jobs[a].arrival < workload.jobs[b].arrival; });
   const Time origin = workload.jobs[order.front()].arrival;
+  std::vector<std::uint32_t> places(order.size());  // by position among those with tasks, in the workload
+  for (std::uint32_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+  for (auto& [id, log] : jobs)
+    if (log.position) log.position = places[*log.position];
   std::vector<JobSpec> specs;
   std::vector<RecordedJob> outcomes;
   for (const std::size_t i : order) {
@@ -150,6 +165,8 @@ bool make_recording(JobLogs& jobs, Recording& recording, RecordingNotes& notes) 
   workload.jobs = std::move(specs);
   recording.jobs = std::move(outcomes);
   place_absences(recording, origin, last);
+  for (RecordedEvent& event : recording.events) event.at = std::max(Time{0}, event.at - origin);
+  place_launches(jobs, launches, recording);
   for (const RecordedNode& node : recording.nodes) workload.hosts.push_back({node.host, node.rack});
   add_words(notes, workload.notes);
   return true;

@@ -18,6 +18,8 @@ struct LoggedTask {
   std::vector<StageSpec::Failure> failures;
   std::uint32_t partitions = 1;
   bool finished = false;
+  std::uint64_t read = 0;              // from its input, by the attempt that finished first
+  std::vector<std::uint64_t> written;  // by it, for the partitions
 };
 
 struct StageLog {
@@ -27,6 +29,9 @@ struct StageLog {
   std::uint64_t input_bytes = 0;
   std::vector<std::uint64_t> partition_bytes;  // over all maps
   bool merged = false;                         // tasks that read several partitions
+  Time ended{0};                               // the last of its tasks
+  std::size_t part = 0;                        // of the plan
+  std::vector<std::uint32_t> sample_histogram{};
   bool complete() const {
     return std::all_of(tasks.begin(), tasks.end(), [](const LoggedTask& task) { return task.finished; });
   }
@@ -36,14 +41,21 @@ struct JobLog {
   JobSpec spec;
   schedulers::Resources demand;
   Time submitted{0};
-  std::optional<Time> planned;
+  std::vector<Time> parts;  // of its plan: how long after the one before was done (the first: after the submission) each came
   Time last_end{0};
   std::map<std::uint32_t, StageLog> stages;
-  std::vector<std::uint32_t> targets;  // of the plan part before
+  std::vector<std::uint32_t> targets;                // of the plan part before
+  std::map<std::uint32_t, std::uint32_t> positions;  // in the workload, of stages that ran
+  std::optional<std::uint32_t> position;             // likewise, its own
 };
 
 /// By number.
 using JobLogs = std::map<std::uint64_t, JobLog>;
+
+struct LoggedLaunch {
+  std::uint64_t job = 0;
+  std::uint32_t stage = 0, task = 0, node = 0;  // the node by its place in the recording
+};
 
 /// How often something was left out of a recording, or guessed.
 struct RecordingNotes {
@@ -56,6 +68,6 @@ struct RecordingNotes {
 
 /// Adds the jobs to the recording, in the order of their arrival, times counted from the first, and the notes in words. False when
 /// no task of any job ended. The logs are used up.
-bool make_recording(JobLogs& jobs, Recording& recording, RecordingNotes& notes);
+bool make_recording(JobLogs& jobs, const std::vector<LoggedLaunch>& launches, Recording& recording, RecordingNotes& notes);
 
 }  // namespace weft::simulator::workloads

@@ -164,7 +164,11 @@ Result<void> resize(Workload& workload, const Resize& resize) {
       job.arrival = to_time(std::min(kMaxSeconds, std::chrono::duration<double>(job.arrival).count() * resize.arrival_scale));
     }
     if (resize.scale == 1) continue;
-    for (StageSpec& stage : job.stages) WEFT_TRY(scale_stage(stage, resize.scale));
+    for (StageSpec& stage : job.stages) {
+      WEFT_TRY(scale_stage(stage, resize.scale));
+      stage.read.clear();  // what was known of tasks is not known of these
+      stage.written.clear();
+    }
     for (StageSpec& stage : job.stages) {
       for (const std::uint32_t parent : stage.parents) {
         if (!job.stages[parent].partition_weights.empty()) stretch(job.stages[parent].partition_weights, stage.tasks);
