@@ -14,7 +14,10 @@ Dispatcher::Dispatcher(const std::string& name, const Composition& parts)
                fmt::format("{}: input elsewhere", name), fmt::format("{}: next in order", name)} {}
 
 void Dispatcher::on_event(const Notice& notice) {
-  if (notice.kind == Notice::Kind::job_ended) glances_.erase(notice.job);
+  if (notice.kind == Notice::Kind::job_ended) {
+    glances_.erase(notice.job);
+    promises_.ended(notice.job);
+  }
   if (notice.kind == Notice::Kind::job_changed) {
     if (auto found = glances_.find(notice.job); found != glances_.end()) found->second.known = found->second.told = false;
   }
@@ -71,10 +74,15 @@ void Dispatcher::give_away(WhoNext& who) {
   const bool steady = !parts_.locality_wait && !parts_.placement && !(asking_ != nullptr && pass_->limit);
   for (SlotKind kind : kinds) {
     kind_ = kind;
+    for (const bool first : {true, false}) {
+      if (!first && (open_ == 0 || !promises_.kept())) break;
+      if (!first) sweeps_.clear();
+      promises_.begin_round(first);
+      starts_over_ = true;
+      while (open_ > 0 && who.offer(*view_, kind, *this)) starts_over_ = !steady;
+    }
     starts_over_ = true;
-    while (open_ > 0 && who.offer(*view_, kind, *this)) starts_over_ = !steady;
-    starts_over_ = true;
-    if (open_ == 0 && !quiet_ && !who.by_node()) tell_next(who, kind);
+    if (open_ == 0 && !quiet_ && !who.by_node() && !promises_.kept()) tell_next(who, kind);
   }
 }
 
@@ -223,7 +231,9 @@ bool Dispatcher::may_launch(const JobInfo& job, const StageInfo& stage) {
 
 void Dispatcher::explain(const JobInfo& job, const StageInfo& stage, Locality allowed) {
   const bool answered = answers_for(job, stage);
-  if (hopeless(stage.demand) || (allowed == Locality::any && !answered)) {
+  if (promises_.kept() && !stage.preplaced.empty()) {
+    say(job.id, stage.id, "waits for room on the nodes that its input is brought to");
+  } else if (hopeless(stage.demand) || (allowed == Locality::any && !answered)) {
     say(job.id, stage.id, "no free node has room for its tasks");
   } else if (answered) {
     say(job.id, stage.id, "waits for a node nearer to what it reads");
@@ -261,11 +271,10 @@ bool Dispatcher::full(NodeId node, const StageInfo& stage, Locality level) const
   return level == Locality::any && stage.pending.placed() && given->second.remote >= most;
 }
 
-std::optional<std::uint32_t> Dispatcher::pick(const JobInfo& job, const StageInfo& stage, const NodeInfo& node,
-                                              Locality level) const {
-  if (!answers_for(job, stage)) return choose_near(stage, node, level, parts_.locality_wait != nullptr);
-  if (level != Locality::any) return std::nullopt;
-  return parts_.placement->choose(*view_, job, stage, node);
+std::optional<std::uint32_t> Dispatcher::pick(const JobInfo& job, const StageInfo& stage, const NodeInfo& node, Locality level) {
+  if (answers_for(job, stage)) return level == Locality::any ? parts_.placement->choose(*view_, job, stage, node) : std::nullopt;
+  const auto task = choose_near(stage, node, level, parts_.locality_wait != nullptr);
+  return task && promises_.keeps(*view_, job.id, stage, *task, node.id) ? std::nullopt : task;
 }
 
 /// The task of the stage that the node that asks would take.
@@ -318,6 +327,7 @@ bool Dispatcher::start_task(const JobInfo& job, const StageInfo& stage, std::uin
                             std::string_view reason) {
   const bool placed = !stage.pending.hosts(task).empty(), promised = stage.tasks[task].preplaced.has_value();
   const bool reads_shuffle = stage.reads_shuffle;
+  promises_.launched(job.id, stage, task, id);
   if (!decisions_->launch(TaskId{job.id, stage.id, task}, id, reason)) return false;
   if (reads_shuffle && parts_.reduces_per_call > 0) ++given_[id].reduces;
   if (placed && level == Locality::any && parts_.remote_per_call > 0) ++given_[id].remote;

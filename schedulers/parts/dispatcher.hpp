@@ -13,6 +13,7 @@
 
 #include "schedulers/parts/offers.hpp"
 #include "schedulers/parts/parts.hpp"
+#include "schedulers/parts/promises.hpp"
 #include "schedulers/parts/sweeps.hpp"
 
 namespace weft::schedulers {
@@ -65,7 +66,7 @@ class Dispatcher final : private Turn, private NodeTrial {
   void order_stages(const JobInfo& job);
   bool place(const JobInfo& job, const StageInfo& stage, Locality allowed);
   bool hopeless(const Resources& demand) const;
-  std::optional<std::uint32_t> pick(const JobInfo& job, const StageInfo& stage, const NodeInfo& node, Locality level) const;
+  std::optional<std::uint32_t> pick(const JobInfo& job, const StageInfo& stage, const NodeInfo& node, Locality level);
   std::optional<Pick> candidate(const JobInfo& job, const StageInfo& stage);
   bool launch_on(const JobInfo& job, const StageInfo& stage, NodeId id, Locality level, bool& room_seen) override;
   bool start_task(const JobInfo& job, const StageInfo& stage, std::uint32_t task, NodeId id, Locality level,
@@ -76,6 +77,7 @@ class Dispatcher final : private Turn, private NodeTrial {
   const Composition& parts_;
   std::array<std::string, 4> reasons_;  // by locality; of tasks that read no files
   Sweeps sweeps_;
+  Promises promises_;
   std::unordered_map<JobId, Glance> glances_;
 
   // Of the call.

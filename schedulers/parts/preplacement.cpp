@@ -65,6 +65,43 @@ void add_sizes(const StageInfo& input, std::uint32_t first_task, std::vector<dou
   for (std::size_t i = 0; i < predicted->size() && first_task + i < sizes.size(); ++i) sizes[first_task + i] += (*predicted)[i];
 }
 
+/// What a task of a stage that reads shuffles reads, on average and as predicted by the maps that have ended.
+double mean_bytes(const JobInfo& job, const StageInfo& reader) {
+  double bytes = 0;
+  for (const StageId id : reader.parents) {
+    const StageInfo* parent = job.stage(id);
+    if (parent == nullptr || parent->output.finished_maps() == 0) continue;
+    bytes += static_cast<double>(parent->output.total_bytes()) * static_cast<double>(parent->output.maps()) /
+             static_cast<double>(parent->output.finished_maps());
+  }
+  return bytes / static_cast<double>(std::max<std::size_t>(1, reader.tasks.size()));
+}
+
+/// Bytes that others have to work through on each node: tasks that run there, but for those that write what is to be placed, and
+/// readers of shuffles that were placed there.
+std::vector<double> loads_of(const ClusterView& view, const Preplaceable& what, const StageInfo& reader, const Nodes& nodes) {
+  std::vector<double> loads(nodes.ids.size());
+  for (const auto& [job_id, job] : view.jobs()) {
+    for (const auto& [stage_id, stage] : job.stages) {
+      if (stage.preplaced.empty() || (job_id == what.job && stage_id == what.reader)) continue;
+      const double bytes = mean_bytes(job, stage);
+      for (const auto& [node, tasks] : stage.preplaced) {
+        if (const auto at = nodes.position(node)) loads[*at] += bytes * static_cast<double>(tasks.size());
+      }
+    }
+  }
+  for (std::size_t i = 0; i < nodes.ids.size(); ++i) {
+    for (const AttemptId& attempt : view.node(nodes.ids[i])->running) {
+      const TaskId& task = attempt.task;
+      const JobInfo& job = *view.job(task.job);
+      const StageInfo& stage = *job.stage(task.stage);
+      if (task.job == what.job && std::ranges::find(reader.parents, task.stage) != reader.parents.end()) continue;
+      loads[i] += stage.reads_shuffle ? mean_bytes(job, stage) : static_cast<double>(stage.tasks[task.index].input_bytes);
+    }
+  }
+  return loads;
+}
+
 constexpr std::string_view kReason = "by its predicted size";
 
 // How much fuller than the fullest node reduces may make another by going to their producers. While maps run, what stays home is a
@@ -77,8 +114,7 @@ bool placeable(const TaskInfo& task) { return task.state < TaskState::running &&
 
 /// Tasks whose node has left, the largest first to the node with the least; the others stay where their blocks are.
 void place_the_rest(const Preplaceable& what, const StageInfo& reader, const Nodes& nodes, const std::vector<double>& sizes,
-                    Decisions& decisions) {
-  std::vector<double> bytes(nodes.ids.size());
+                    std::vector<double> bytes, Decisions& decisions) {
   std::vector<std::uint32_t> rest;
   for (std::uint32_t i = 0; i < reader.tasks.size(); ++i) {
     const TaskInfo& task = reader.tasks[i];
@@ -131,7 +167,8 @@ void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisio
     ended = ended && stage.complete();
   }
   for (const Preplaceable::Input& input : what.known) add_sizes(*job->stage(input.stage), input.first_task, earlier_sizes);
-  if (what.fresh.empty()) return place_the_rest(what, *reader, nodes, earlier_sizes, decisions);
+  const std::vector<double> loads = loads_of(view, what, *reader, nodes);
+  if (what.fresh.empty()) return place_the_rest(what, *reader, nodes, earlier_sizes, loads, decisions);
 
   const std::vector<Most> most = most_of(*job, what.fresh, nodes, tasks);
   std::vector<std::uint32_t> open;  // tasks
@@ -145,7 +182,7 @@ void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisio
     earlier.push_back({earlier_sizes[i], task.preplaced ? nodes.position(*task.preplaced) : std::nullopt});
   }
   const ReduceMapping mapping =
-      map_reduces(nodes.slots, reduces, earlier, maps > 0 ? 1 / maps : 0, ended ? kMostWorseAfter : kMostWorseAhead);
+      map_reduces(nodes.slots, reduces, earlier, maps > 0 ? 1 / maps : 0, ended ? kMostWorseAfter : kMostWorseAhead, loads);
   for (std::size_t i = 0; i < open.size(); ++i) {
     const NodeId node = nodes.ids[mapping.node[i]];
     if (reader->tasks[open[i]].preplaced != node) (void)decisions.preplace({what.job, what.reader, open[i]}, node, kReason);

@@ -9,8 +9,9 @@ namespace weft::schedulers {
 double slots_of(const Resources& capacity, const Resources& demand);
 
 /// Preplaces every task of `what.reader` that is not launched: the heuristic MinHeap over usable nodes (reduce_mapping.hpp), with
-/// predicted sizes (size_prediction.hpp). Tasks that stay where they were placed are left alone; without fresh inputs those are all
-/// that have a place. Places nothing on fewer than two nodes.
+/// predicted sizes (size_prediction.hpp), beside what running tasks and other reduces that were placed read there. Tasks that stay
+/// where they were placed are left alone; without fresh inputs those are all that have a place. Places nothing on fewer than two
+/// nodes.
 void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisions& decisions);
 
 }  // namespace weft::schedulers

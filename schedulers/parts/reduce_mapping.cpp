@@ -13,9 +13,10 @@ namespace {
 
 class Mapper {
  public:
-  Mapper(std::span<const double> slots, std::span<const SizedReduce> reduces, double most_worse)
+  Mapper(std::span<const double> slots, std::span<const SizedReduce> reduces, double most_worse, std::span<const double> loads)
       : slots_(slots), reduces_(reduces), most_worse_(most_worse), nodes_(slots.size()), order_(reduces.size()) {
     mapping_.node.resize(reduces.size());
+    for (std::size_t i = 0; i < loads.size(); ++i) nodes_[i].bytes = loads[i];
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   }
@@ -45,7 +46,7 @@ class Mapper {
 
   void deal_out() {
     std::set<std::tuple<double, double, std::size_t>> heap;  // load, reduces per slot (many may be empty), node
-    for (std::size_t i = 0; i < nodes_.size(); ++i) heap.emplace(0, 0, i);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) heap.emplace(load(i), 0, i);
     for (std::size_t reduce : order_) {
       const std::size_t node = std::get<2>(*heap.begin());
       heap.erase(heap.begin());
@@ -116,13 +117,14 @@ class Mapper {
 
 }  // namespace
 
-ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces, double neutral, double most_worse) {
-  WEFT_ASSERT(!slots.empty());
-  return Mapper(slots, reduces, most_worse).run(neutral);
+ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces, double neutral, double most_worse,
+                          std::span<const double> loads) {
+  WEFT_ASSERT(!slots.empty() && (loads.empty() || loads.size() == slots.size()));
+  return Mapper(slots, reduces, most_worse, loads).run(neutral);
 }
 
 ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces,
-                          std::span<const EarlierPlace> earlier, double neutral, double most_worse) {
+                          std::span<const EarlierPlace> earlier, double neutral, double most_worse, std::span<const double> loads) {
   std::vector<SizedReduce> all(reduces.begin(), reduces.end());
   for (std::size_t i = 0; i < std::min(all.size(), earlier.size()); ++i) {
     const EarlierPlace& before = earlier[i];
@@ -132,7 +134,7 @@ ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedRe
     reduce.share = before.size / reduce.size;
     reduce.producer = before.node;
   }
-  return map_reduces(slots, all, neutral, most_worse);
+  return map_reduces(slots, all, neutral, most_worse, loads);
 }
 
 }  // namespace weft::schedulers

@@ -24,9 +24,10 @@ struct ReduceMapping {
 /// The largest reduce first, each to the node with the least so far; then reduces move to their producers in exchange for others of
 /// about their size, where that makes no node fuller than a tenth over the fullest one: less, the nearer a reduce's share is to
 /// `neutral`, what it would be if nothing lay anywhere in particular (1 / maps). `slots`: tasks that each node runs at a time, each
-/// positive; at least one node. `most_worse`: instead of a tenth.
+/// positive; at least one node. `most_worse`: instead of a tenth. `loads`: bytes that others have to work through on each node,
+/// which count as if they were of reduces that were dealt out before and do not move; empty: none.
 ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces, double neutral,
-                          double most_worse = 0.1);
+                          double most_worse = 0.1, std::span<const double> loads = {});
 
 /// Where a reduce was placed for the sake of shuffles before this one, and how much it reads of them.
 struct EarlierPlace {
@@ -36,6 +37,7 @@ struct EarlierPlace {
 /// The same for one more shuffle that the same tasks read: where what was brought somewhere already outweighs the producer's share
 /// of the new one, it counts as the producer.
 ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces,
-                          std::span<const EarlierPlace> earlier, double neutral, double most_worse = 0.1);
+                          std::span<const EarlierPlace> earlier, double neutral, double most_worse = 0.1,
+                          std::span<const double> loads = {});
 
 }  // namespace weft::schedulers

@@ -24,7 +24,10 @@ enum class Finds : std::uint8_t { near, waiting, placed };
 class Sweeps {
  public:
   /// A call begins.
-  void clear() { sweeps_.clear(), hopeless_.clear(); }
+  void clear() {
+    sweeps_.clear();
+    hopeless_.clear();
+  }
   /// Launches one task of the stage at most that far from its input, as near as possible: one per node and round, so few tasks use
   /// many nodes. Whether it did.
   bool place(const ClusterView& view, const Offers& offers, const JobInfo& job, const StageInfo& stage, Locality allowed,

@@ -61,6 +61,58 @@ TEST(Promises, AFreeNodeTakesTheLastOfTheNodeWithMostBeforeIt) {
   EXPECT_EQ(world.launched[0].task.index, 3u);
 }
 
+/// Node 1 is busy, and two tasks of job 1 were placed there; job 2 has work, too.
+struct Kept {
+  World world;
+  explicit Kept(std::uint64_t others) {
+    world.node(1, "a", "r", 1);
+    world.node(2, "b", "r", 1);
+    world.job(3, 9, Time(0), anywhere(1));
+    world.beat(1);
+    StageInfo& stage = world.stage(world.job(1), 0, anywhere(3));
+    for (std::uint32_t task : {0u, 1u, 2u}) world.state.preplace(stage, task, NodeId(1));
+    if (others > 0) world.job(2, 0, Time(1), anywhere(others));
+  }
+};
+
+TEST(Promises, AreKeptWhileANodeHasOtherWork) {
+  Kept kept(1);
+  kept.world.beat(2);
+  EXPECT_EQ(kept.world.order(), "32");
+  EXPECT_EQ(kept.world.holds[JobId(1)], "waits for room on the nodes that its input is brought to");
+  kept.world.finish(kept.world.launched[0].task);
+  kept.world.beat(1);
+  EXPECT_EQ(kept.world.order(), "321");
+  EXPECT_EQ(kept.world.launched.back().node, NodeId(1));
+  kept.world.finish(kept.world.launched[1].task);
+  kept.world.beat(2);
+  EXPECT_EQ(kept.world.order(), "3211") << "there is nothing else";
+}
+
+TEST(Promises, AreKeptForSomeSecondsFromTheFirstTimeOn) {
+  Kept kept(3);
+  kept.world.at(1);
+  kept.world.beat(2);
+  for (const auto& [now, order] : {std::pair(5.9, "322"), std::pair(6.0, "3221")}) {
+    kept.world.finish(kept.world.launched.back().task);
+    kept.world.at(now);
+    kept.world.beat(2);
+    EXPECT_EQ(kept.world.order(), order) << now;
+  }
+}
+
+TEST(Promises, AreKeptAnewAfterOneWasHeld) {
+  Kept kept(4);
+  kept.world.beat(2);
+  kept.world.at(4);
+  kept.world.finish(kept.world.launched[0].task);
+  kept.world.beat(1);
+  kept.world.at(6);
+  kept.world.finish(kept.world.launched[1].task);
+  kept.world.beat(2);
+  EXPECT_EQ(kept.world.order(), "3212");
+}
+
 TEST(Room, AJobOfALargeAndASmallStageUsesWhatIsLeftForTheSmallOne) {
   for (const bool heartbeat : {true, false}) {
     World world("bfs");

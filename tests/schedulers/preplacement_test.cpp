@@ -177,5 +177,37 @@ TEST(PreplacementAfterALoss, TheOthersStayAndTheLargestGoesToTheNodeWithTheLeast
   EXPECT_EQ(shuffle.nodes(), (Nodes{1, 2, 2, 2, 2, 2})) << "70/4, 100/4, 120/4 against 40/1";
 }
 
+/// A job of one map, which ended on node 1, and a reader of so many tasks of so many bytes each; placed.
+std::map<NodeId, std::size_t> place_one_more(World& world, std::uint64_t id, std::uint32_t tasks, std::uint64_t bytes) {
+  JobInfo& job = world.job(id);
+  StageInfo& maps = world.stage(job, 0, anywhere(1));
+  StageInfo& reader = world.stage(job, 1, anywhere(tasks), {.cpu = 1}, 0, {0});
+  maps.output = ShuffleSizes(1, tasks);
+  maps.output.add(0, NodeId(1), std::vector<std::uint64_t>(tasks, bytes));
+  world.scheduler->preplace(world.state, {job.id, reader.id, {{StageId(0), 0}}, {}}, world);
+  std::map<NodeId, std::size_t> placed;
+  for (const auto& [node, there] : reader.preplaced) placed[node] = there.size();
+  return placed;
+}
+
+TEST(PreplacementAmongJobs, ReducesOfOtherJobsCount) {
+  World world;
+  for (std::uint32_t id : {1u, 2u}) world.node(id, fmt::format("h{}", id), "r", 2);
+  EXPECT_EQ(place_one_more(world, 1, 1, 1000), (std::map<NodeId, std::size_t>{{NodeId(1), 1}}));
+  EXPECT_EQ(place_one_more(world, 2, 4, 100), (std::map<NodeId, std::size_t>{{NodeId(2), 4}})) << "400 bytes are less than 1000";
+  EXPECT_EQ(place_one_more(world, 3, 1, 100), (std::map<NodeId, std::size_t>{{NodeId(2), 1}}));
+}
+
+TEST(PreplacementAmongJobs, RunningTasksCountButForThoseThatWriteWhatIsPlaced) {
+  World world;
+  for (std::uint32_t id : {1u, 2u}) world.node(id, fmt::format("h{}", id), "r", 2);
+  world.job(1, 0, Time(0), anywhere(1));
+  world.state.mutable_job(JobId(1)).stages.at(StageId(0)).tasks[0].input_bytes = 1000;
+  world.beat(1);
+  ASSERT_EQ(world.launched.size(), 1u);
+  EXPECT_EQ(place_one_more(world, 2, 2, 100), (std::map<NodeId, std::size_t>{{NodeId(2), 2}}));
+  world.end(1);
+}
+
 }  // namespace
 }  // namespace weft::schedulers::preplacement_rules
