@@ -143,7 +143,7 @@ void StragglerWatch::note_pace(const schedulers::StageInfo& stage, NodeId node, 
   pace = slower(pace, in_seconds(took) / mean);
 }
 
-/// By what has ended there, of late and in the mean, and by what straggles there now.
+/// By what has ended there, and by what straggles there now.
 void StragglerWatch::mark_slow_nodes(const std::vector<Straggling>& found) {
   std::map<NodeId, double> paces = paces_;
   for (const Straggling& one : found) {
@@ -152,8 +152,7 @@ void StragglerWatch::mark_slow_nodes(const std::vector<Straggling>& found) {
   }
   for (const auto& [id, node] : view_.nodes()) {
     const auto pace = paces.find(id);
-    const bool straggles = pace != paces.end() && pace->second > rules_.slow_node;
-    view_.mutable_node(id).slow = straggles || node.speed * rules_.slow_node < 1;
+    view_.mutable_node(id).slow = pace != paces.end() && pace->second > rules_.slow_node;
   }
 }
 
