@@ -30,10 +30,12 @@ void Run::drain() {
     std::optional<std::pair<JobId, shuffle::FetchFailure>> unreadable;
     if (const auto* failed = std::get_if<master::TaskFailed>(&event); failed != nullptr && failed->fetch)
       unreadable.emplace(failed->attempt.task.job, *failed->fetch);
+    const bool by_log = std::holds_alternative<master::CapacityChanged>(event);  // which may say what cannot be
     const Result<void> applied = core_.apply(now_, std::move(event), commands_);
     if (!applied && submitted) job_over(position(*submitted), Outcome::refused, applied.error().to_string());
     // The ends of attempts, timers, and the plans of refused jobs may have become void by what came before them.
-    WEFT_ASSERT(applied || submitted || applied.error().code() == Code::cancelled || applied.error().code() == Code::not_found);
+    WEFT_ASSERT(applied || submitted || by_log || applied.error().code() == Code::cancelled ||
+                applied.error().code() == Code::not_found);
     // Not when the reader was given up before it could say so: then the next one will.
     if (applied && unreadable) output_lost(jobs_[position(unreadable->first)], unreadable->second);
     if (copy && applied) options_.on_event(now_, *copy);
@@ -152,7 +154,9 @@ void Run::tell(std::size_t place) {
   master::Event event = master::copy_of(told.event);
   if (told.machine) {
     if (*told.machine >= machines_.count() || !machines_[*told.machine].known) return;
-    if (auto* beat = std::get_if<master::WorkerHeartbeat>(&event)) beat->node = machines_[*told.machine].id;
+    const NodeId node = machines_[*told.machine].id;
+    if (auto* beat = std::get_if<master::WorkerHeartbeat>(&event)) beat->node = node;
+    if (auto* change = std::get_if<master::CapacityChanged>(&event)) change->node = node;
   }
   apply(std::move(event));
 }

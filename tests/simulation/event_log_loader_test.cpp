@@ -303,13 +303,20 @@ TEST(EventLogLoader, KeepsWhatJobsAskedForAndWhatTheMasterWasTold) {
   }
   log.add(75, "worker_heartbeat", R"("node":1,"used":{"cpu":1.5},"capacity":{"cpu":3})");
   log.add(85, "scheduler_configured", R"("spec":"drf","files":[])");
+  log.add(95, "capacity_changed",
+          R"("node":1,"present":{"cpu":2},"reason":"by hand","forecast":[{"from_ns":95000000,"available":{"cpu":1}}])");
   const auto recording = log.read();
   ASSERT_TRUE(recording) << recording.error().to_string();
   EXPECT_EQ(recording->scheduler, "fair(pools=p)") << "when the first job came";
   EXPECT_EQ(recording->scheduler_files.at("p"), "text");
   ASSERT_TRUE(recording->speculation);
   EXPECT_EQ(recording->speculation->slower, 3);
-  ASSERT_EQ(recording->events.size(), 2u);
+  ASSERT_EQ(recording->events.size(), 3u);
+  const auto& change = std::get<master::CapacityChanged>(recording->events[2].event);
+  EXPECT_EQ(recording->events[2].node, 0u);
+  EXPECT_EQ(change.capacity->cpu, 2);
+  EXPECT_EQ(change.why, "by hand");
+  EXPECT_EQ(change.forecast, (std::vector<schedulers::CapacityStep>{{90ms, {.cpu = 1}}})) << "on the clock of the replay";
   EXPECT_EQ(recording->events[0].at, 70ms);
   EXPECT_EQ(recording->events[0].node, 0u);
   EXPECT_EQ(std::get<master::WorkerHeartbeat>(recording->events[0].event).used.cpu, 1.5);

@@ -42,6 +42,22 @@ TEST(Simulate, FasterNodesWorkFaster) {
   EXPECT_EQ(run(workload, model).makespan, milliseconds(2500));
 }
 
+TEST(Simulate, CapacitiesChangeAsALogSays) {
+  const auto to = [](Time at, double slots) {
+    master::CapacityChanged change;
+    change.capacity = schedulers::Resources{.cpu = slots};
+    return ToldEvent{at, 0, std::move(change)};
+  };
+  RunOptions options;
+  options.told.push_back(to(seconds(1), 1));
+  options.told.push_back(to(seconds(2), 9));  // which cannot be
+  options.told.push_back(to(seconds(40), 2));
+  const auto result =
+      simulate(jobs({job(Time(0), {stage(8, seconds(10))})}), cluster(1, 2), schedulers::make_scheduler("fifo").value(), options);
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_EQ(result->makespan, seconds(60)) << "two until 10 s, three until 40 s, and three in twos";
+}
+
 TEST(Simulate, TypedSlotsKeepReducesFromMapSlots) {
   ClusterModel model = cluster(1, 4);
   model.groups[0].capacity.map_slots = 3;

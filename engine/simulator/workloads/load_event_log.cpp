@@ -38,6 +38,7 @@ class EventLogReader {
     if (event.event == "worker_joined") return joined(event);
     if (event.event == "worker_lost") return lost(event);
     if (event.event == "worker_heartbeat") return heartbeat(event);
+    if (event.event == "capacity_changed") return capacity_changed(event);
     if (event.event == "job_submitted") return submitted(event);
     if (event.event == "plan_extended") return planned(event);
     if (event.event == "task_launched" || event.event == "task_started" || event.event == "task_finished" ||
@@ -84,6 +85,14 @@ class EventLogReader {
     beat.cross_rack = event.cross_rack;
     if (event.capacity != schedulers::Resources{}) beat.capacity = event.capacity;
     recording_.events.push_back({event.at, static_cast<std::uint32_t>(node->second), std::move(beat)});
+    return {};
+  }
+
+  Result<void> capacity_changed(const LoggedEvent& event) {
+    const auto node = node_of_.find(event.node);
+    if (node == node_of_.end()) return {};
+    master::CapacityChanged change{{}, event.present, event.forecast, event.reason};
+    recording_.events.push_back({event.at, static_cast<std::uint32_t>(node->second), std::move(change)});
     return {};
   }
 

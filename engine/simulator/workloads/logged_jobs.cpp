@@ -165,7 +165,11 @@ bool make_recording(JobLogs& jobs, const std::vector<LoggedLaunch>& launches, Re
   workload.jobs = std::move(specs);
   recording.jobs = std::move(outcomes);
   place_absences(recording, origin, last);
-  for (RecordedEvent& event : recording.events) event.at = std::max(Time{0}, event.at - origin);
+  for (RecordedEvent& event : recording.events) {
+    event.at = std::max(Time{0}, event.at - origin);
+    if (auto* change = std::get_if<master::CapacityChanged>(&event.event))
+      for (schedulers::CapacityStep& step : change->forecast) step.from = std::max(Time{0}, step.from - origin);
+  }
   place_launches(jobs, launches, recording);
   for (const RecordedNode& node : recording.nodes) workload.hosts.push_back({node.host, node.rack});
   add_words(notes, workload.notes);

@@ -35,10 +35,10 @@ struct RecordedJob {
 struct RecordedLaunch {
   std::uint32_t job = 0, stage = 0, task = 0, node = 0;
 };
-/// What the master was told beside the jobs: what a node measured, or another configuration of the scheduler.
+/// What the master was told beside the jobs: what a node measured or has at present, or another configuration of the scheduler.
 struct RecordedEvent {
   Time at{0};
-  std::optional<std::uint32_t> node;  // whose heartbeat it is; the event does not know its number
+  std::optional<std::uint32_t> node;  // whose heartbeat or capacity it is; the event does not know its number
   master::Event event;
 };
 
