@@ -32,6 +32,7 @@ void Dispatcher::give_away(const ClusterView& view, const Trigger& trigger, Deci
   if (offers_.count() == 0) return;
   sweeps_.clear();
   skipped_.clear();
+  waiting_.clear();
   for (const Pass& pass : parts_.passes) {
     pass_ = &pass;
     last_pass_ = &pass == &parts_.passes.back();
@@ -131,9 +132,10 @@ bool Dispatcher::passed_up() {
     const JobInfo& job = *view_->job(job_id);
     const StageInfo& stage = *job.stage(stage_id);
     if (stage.pending.empty() || hopeless(stage.demand)) continue;
-    if (answers_for(job, stage)) {
-      parts_.placement->waiting(*view_, job, stage, *decisions_);
-    } else if (skipped_.insert(job_id).second) {
+    const bool answered = answers_for(job, stage);
+    explain(job, stage, answered ? Locality::any : parts_.locality_wait->allowed(*view_, job));
+    if (!quiet_) waiting_.insert(job_id);
+    if (!answered && skipped_.insert(job_id).second) {
       worse = parts_.locality_wait->skipped(*view_, job, 1, *decisions_) || worse;
     }
   }

@@ -41,7 +41,9 @@ class Dispatcher final : private Turn, private NodeTrial {
 
   // Turn.
   bool serve(const JobInfo& job) override;
-  void hold(JobId job, std::string_view reason) override { say(job, std::nullopt, reason); }
+  void hold(JobId job, std::string_view reason) override {
+    if (!waiting_.contains(job)) say(job, std::nullopt, reason);
+  }
   bool starts_over() const override { return starts_over_; }
   const NodeInfo* node() const override { return asking_; }
   bool serve(const JobInfo& job, const StageInfo& stage, Locality farthest) override;
@@ -94,6 +96,7 @@ class Dispatcher final : private Turn, private NodeTrial {
   bool plain_ = false;     // nothing but the place of its input says which task a node takes
   bool quiet_ = false;     // further nodes will be asked
   SlotKind kind_ = SlotKind::any;
+  std::set<JobId> waiting_;                        // jobs of which it was said that they wait for a better place
   std::set<JobId> skipped_;                        // jobs that were told so
   std::set<std::pair<JobId, StageId>> passed_up_;  // what nearest() gave nothing of, for a wait or a placement
   std::vector<StageId> order_;                     // scratch

@@ -234,7 +234,9 @@ class Packing final : public WhoNext {
                                            : shape.far;
       if (options_.digits && !options_.srtf && score <= 0) continue;
       const bool better = best == nullptr || (c.barrier != best->barrier ? c.barrier : score > best_score);
-      if (better) best = &c, best_score = score;
+      if (!better) continue;
+      best = &c;
+      best_score = score;
     }
     return best;
   }
@@ -242,7 +244,10 @@ class Packing final : public WhoNext {
   /// So that alignment and remaining work weigh the same among the candidates.
   double weight_of_work() const {
     double align = 0, work = 0;
-    for (const Candidate& c : candidates_) align += shapes_[c.shape].align * c.factor, work += c.work;
+    for (const Candidate& c : candidates_) {
+      align += shapes_[c.shape].align * c.factor;
+      work += c.work;
+    }
     return work > 0 ? align / work : 0;
   }
 

@@ -266,6 +266,7 @@ TEST(PackingInside, DelayWaitsForNodesThatHoldTheInput) {
   world.beat(1);
   world.beat(1);
   EXPECT_EQ(launches(world), "");
+  EXPECT_EQ(world.holds[JobId(1)], "waits for room on a node that holds its input");
   world.beat(2);
   EXPECT_EQ(launches(world), "1.0@2");
   world.beat(1);

@@ -67,6 +67,10 @@ const std::vector<std::string> kSpecs{"fifo",
                                       "tetris",
                                       "tetris(fairness=0.5, srtf=false)",
                                       "cogrs(wait=50ms)",
+                                      "cogrs(inner=tetris, wait=50ms)",
+                                      "delay(inner=tetris, skips=3)",
+                                      "drf(form=closed, leftover=[srtf, packing])",
+                                      "fifo(stages=packing)",
                                       "cogrs(inner=delay(inner=fair(pools=pools.toml), skips=2), wait=50ms)"};
 
 std::unique_ptr<schedulers::Scheduler> make(const std::string& spec) {
