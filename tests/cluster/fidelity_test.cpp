@@ -23,7 +23,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 TEST(Fidelity, AReplayOfARealRunTakesAsLongAsItDid) {
   ScratchDirectory files;
-  for (const std::string scheduler : {"fifo", "fair", "drf", "sjf", "srtf", "cpm", "tetris", "delay(inner=fair)"}) {
+  for (const std::string scheduler : {"fifo", "fair", "drf", "sjf", "srtf", "cpm", "tetris", "cogrs", "delay(inner=fair)"}) {
     const std::string log = files / scheduler;
     {
       Cluster cluster(2, {"--event-log", log, "--scheduler", scheduler});

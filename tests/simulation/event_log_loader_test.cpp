@@ -360,6 +360,45 @@ TEST(EventLogLoader, JobsArriveWhenTheyWereSubmittedAndPlanWhenTheyPlanned) {
   EXPECT_EQ(recording->launches[3].node, 0u);
 }
 
+TEST(EventLogLoader, KnowsWhatEachMapWroteForTasksThatReadSeveralPartitions) {
+  LogText log;
+  log.job(0, 1);
+  log.add(0, "plan_extended",
+          R"("job":1,"targets":[2],"stages":[{"stage":0,"tasks":1},{"stage":1,"tasks":2,"inputs":[0],"broadcast":[0]},)"
+          R"({"stage":2,"tasks":3,"inputs":[1]}])");
+  log.ran(0, 5, 0, 0, 0, R"(,"partition_bytes":[7])");
+  log.ran(10, 20, 1, 0, 0, R"(,"input_bytes":4,"partition_bytes":[1,2,3],"sample_histogram":[5,6,7])");
+  log.ran(10, 20, 1, 1, 0, R"(,"input_bytes":5,"partition_bytes":[10,20,30])");
+  log.add(30, "task_launched", R"("job":1,"stage":2,"task":0,"attempt":0,"node":1,"partitions":2)");
+  log.ran(30, 40, 2, 0);
+  log.ran(30, 40, 2, 1);
+  const auto recording = log.read();
+  ASSERT_TRUE(recording) << recording.error().to_string();
+  const auto& stages = recording->workload.jobs.at(0).stages;
+  EXPECT_EQ(stages.at(0).broadcast, 1u);
+  EXPECT_EQ(stages[1].broadcast, 0u);
+  EXPECT_THAT(stages[1].written, ElementsAre(ElementsAre(3u, 3u), ElementsAre(30u, 30u)));
+  EXPECT_THAT(stages[1].partition_weights, ElementsAre(33, 33));
+  EXPECT_THAT(stages[1].read, ElementsAre(4u, 5u));
+  EXPECT_THAT(stages[1].sample_histogram, ElementsAre(5u, 6u, 7u));
+  EXPECT_EQ(stages.at(2).merged, 1u);
+}
+
+TEST(EventLogLoader, EarlyReadersWorkFromWhenTheirInputsWereComplete) {
+  for (const bool early : {true, false}) {
+    LogText log;
+    log.add(0, "job_submitted", std::string(R"("job":1,"name":"j")") + (early ? R"(,"slow_start":0.5)" : ""));
+    log.add(0, "plan_extended", R"("job":1,"targets":[1],"stages":[{"stage":0,"tasks":2},{"stage":1,"tasks":1,"inputs":[0]}])");
+    log.ran(0, 10, 0, 0);
+    log.add(10, "task_launched", R"("job":1,"stage":1,"task":0,"attempt":0,"node":1)");
+    log.ran(0, 50, 0, 1);
+    log.add(65, "task_finished", R"("job":1,"stage":1,"task":0,"attempt":0,"node":1)");
+    const auto recording = log.read();
+    ASSERT_TRUE(recording) << recording.error().to_string();
+    EXPECT_THAT(recording->workload.jobs.at(0).stages.at(1).durations, ElementsAre(early ? 15ms : 55ms));
+  }
+}
+
 TEST(EventLogLoader, NamesLineAndReason) {
   const std::string submitted = R"({"time_ns":1,"event":"job_submitted","job":1,"name":"a"})"
                                 "\n";

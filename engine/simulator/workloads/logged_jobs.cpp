@@ -1,5 +1,6 @@
 #include "engine/simulator/workloads/logged_jobs.hpp"
 
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -50,6 +51,28 @@ StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes)
   return spec;
 }
 
+/// The sizes of so many adjacent partitions each, together.
+template <class Size>
+void join_partitions(std::vector<Size>& sizes, const std::vector<std::uint32_t>& counts) {
+  std::vector<Size> joined;
+  auto at = sizes.begin();
+  for (const std::uint32_t count : counts) {
+    if (sizes.end() - at < static_cast<std::ptrdiff_t>(count)) return;
+    joined.push_back(std::accumulate(at, at + count, Size{0}));
+    at += count;
+  }
+  if (at == sizes.end()) sizes = std::move(joined);
+}
+
+/// What is written for the partitions that tasks of the reader read together.
+void join_partitions(StageSpec& parent, const StageLog& reader) {
+  if (!reader.merged) return;
+  std::vector<std::uint32_t> counts;
+  for (const LoggedTask& task : reader.tasks) counts.push_back(task.partitions);
+  join_partitions(parent.partition_weights, counts);
+  for (auto& row : parent.written) join_partitions(row, counts);
+}
+
 void add_job(JobLog& log, Recording& recording, RecordingNotes& notes) {
   std::map<std::uint32_t, std::uint32_t>& positions = log.positions;
   std::map<std::uint32_t, std::vector<std::uint32_t>> inherited;  // of stages that did not run: what they waited for
@@ -88,6 +111,9 @@ void add_job(JobLog& log, Recording& recording, RecordingNotes& notes) {
     ++notes.empty;
     return;
   }
+  for (const auto& [id, position] : log.positions)
+    for (const std::uint32_t parent : log.spec.stages[position].parents)
+      join_partitions(log.spec.stages[parent], log.stages.at(id));
   for (const StageSpec& stage : log.spec.stages) {  // weights are of use where the reader has a task for each
     for (const std::uint32_t parent : stage.parents) {
       auto& weights = log.spec.stages[parent].partition_weights;
