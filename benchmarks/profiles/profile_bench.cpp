@@ -26,7 +26,7 @@ namespace {
 class Bench {
  public:
   Bench(std::string bin, std::string directory, bool quick)
-      : bin_(std::move(bin)), directory_(std::move(directory)), megabytes_(quick ? 24 : 96), rounds_(quick ? 3 : 7) {
+      : bin_(std::move(bin)), directory_(std::move(directory)), megabytes_(quick ? 96 : 192), rounds_(quick ? 3 : 7) {
     const std::string port = directory_ + "/port";
     start({"master", "--listen", "127.0.0.1:0", "--port-file", port});
     test::eventually([&] { return !test::read_file(port).empty(); });

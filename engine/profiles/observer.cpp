@@ -65,6 +65,7 @@ void Observer::sample(master::Time now, const schedulers::ClusterView& view, con
   task.bytes = stage->reads_shuffle ? static_cast<double>(stage->tasks[id.index].input_bytes) + reading->second
                                     : static_cast<double>(event.input_bytes);
   for (const auto& partition : event.output) task.written += static_cast<double>(partition.bytes);
+  task.run = event.usage.run;
   task.cpu = event.usage.cpu;
   task.read = event.usage.read;
   task.shuffle = event.shuffle_times.read;

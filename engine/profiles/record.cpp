@@ -19,9 +19,10 @@ constexpr double kMostAmount = 1e300;
 constexpr std::size_t kMostRecordClasses = 64;
 
 /// In the order of an array of `classes`, after the size.
-constexpr double SizeClass::*kSums[] = {&SizeClass::weight, &SizeClass::seconds,       &SizeClass::seconds2, &SizeClass::bytes,
-                                        &SizeClass::bytes2, &SizeClass::bytes_seconds, &SizeClass::written,  &SizeClass::cpu,
-                                        &SizeClass::read,   &SizeClass::shuffle,       &SizeClass::write,    &SizeClass::memory};
+constexpr double SizeClass::*kSums[] = {&SizeClass::weight,  &SizeClass::seconds,       &SizeClass::seconds2, &SizeClass::bytes,
+                                        &SizeClass::bytes2,  &SizeClass::bytes_seconds, &SizeClass::written,  &SizeClass::cpu,
+                                        &SizeClass::read,    &SizeClass::shuffle,       &SizeClass::write,    &SizeClass::memory,
+                                        &SizeClass::overhead};
 
 /// With nine digits: what is lost is far below what durations differ.
 double rounded(double value) { return parse_number<double>(fmt::format("{:.9g}", value)).value_or(0); }

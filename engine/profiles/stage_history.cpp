@@ -15,7 +15,7 @@ constexpr double kForgotten = 0.02;       // tasks: a class of fewer is dropped
 constexpr std::size_t kMostClasses = 8;   // of sizes; then those that weigh least go
 constexpr std::size_t kMostKinds = 8;     // of nodes
 constexpr std::size_t kMostBuckets = 24;  // of a histogram
-constexpr double kConstant = 0.01;        // seconds: what launching a task is believed to take, until sizes tell
+constexpr double kConstant = 0.01;        // seconds: what launching a task is believed to take where it was not measured
 constexpr double kSpread = 0.15;          // of sizes, over their mean: where they differ more than that they tell
 
 int size_of(double bytes) { return bytes < 1 ? -1 : static_cast<int>(std::floor(std::log2(bytes))); }
@@ -41,14 +41,15 @@ void add_task(SizeClass& sums, const TaskSample& task) {
   sums.shuffle += in_seconds(task.shuffle);
   sums.write += in_seconds(task.write);
   sums.memory = std::max(sums.memory, task.memory);
+  sums.overhead += task.run > Duration(0) ? std::max(0.0, seconds - in_seconds(task.run)) : std::min(kConstant, seconds / 2);
   sums.histogram[static_cast<int>(std::lround(2 * std::log2(std::max(seconds, 1e-6))))] += 1;
   keep_heaviest(sums.histogram, kMostBuckets, [](const auto& bucket) { return bucket.second; });
 }
 
 void forget_part(SizeClass& sums) {
-  for (double SizeClass::*sum :
-       {&SizeClass::weight, &SizeClass::seconds, &SizeClass::seconds2, &SizeClass::bytes, &SizeClass::bytes2,
-        &SizeClass::bytes_seconds, &SizeClass::written, &SizeClass::cpu, &SizeClass::read, &SizeClass::shuffle, &SizeClass::write})
+  for (double SizeClass::*sum : {&SizeClass::weight, &SizeClass::seconds, &SizeClass::seconds2, &SizeClass::bytes,
+                                 &SizeClass::bytes2, &SizeClass::bytes_seconds, &SizeClass::written, &SizeClass::cpu,
+                                 &SizeClass::read, &SizeClass::shuffle, &SizeClass::write, &SizeClass::overhead})
     sums.*sum *= kKept;
   sums.memory *= kMemoryKept;
   for (auto& [bucket, weight] : sums.histogram) weight *= kKept;
@@ -68,12 +69,13 @@ double slope_of(const std::vector<SizeClass>& classes) {
     all.bytes += one.bytes;
     all.bytes2 += one.bytes2;
     all.bytes_seconds += one.bytes_seconds;
+    all.overhead += one.overhead;
   }
   if (all.bytes <= 0 || all.weight <= 0) return 0;
   const double bytes = all.bytes / all.weight, seconds = all.seconds / all.weight;
   const double variance = std::max(0.0, all.bytes2 / all.weight - bytes * bytes);
   const double covariance = all.bytes_seconds / all.weight - bytes * seconds;
-  const double believed = (seconds - std::min(kConstant, seconds / 2)) / bytes;
+  const double believed = (seconds - std::min(all.overhead / all.weight, seconds)) / bytes;
   const double trust = std::pow(kSpread * bytes, 2);
   return std::clamp((covariance + trust * believed) / (variance + trust), 0.0, seconds / bytes);
 }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "schedulers/view/profile.hpp"
 
@@ -24,10 +25,11 @@ namespace weft::profiles {
 /// A finished attempt, the one that counted.
 struct TaskSample {
   Duration duration{0};  // from its launch to its end, as the master saw it
+  Duration run{0};       // of that, from the first instruction of its stage's code to the last; 0: not known
   double bytes = 0;      // read from files and shuffles
   double written = 0;    // to its shuffle
-  Duration cpu{0}, read{0}, shuffle{0},
-      write{0};                       // processor time, and waiting for input files, map outputs, outputs; 0: not known
+  /// Processor time, and waiting for input files, map outputs, and for what it wrote; 0: not known.
+  Duration cpu{0}, read{0}, shuffle{0}, write{0};
   double memory = 0;                  // held at most
   bool placed = false, local = true;  // its input lies somewhere; and on its machine
   std::string kind{};                 // attributes of its node: "accelerator=gpu"
@@ -41,7 +43,8 @@ struct SizeClass {
   double written = 0;
   double cpu = 0, read = 0, shuffle = 0, write = 0;  // seconds
   double memory = 0;                                 // the most, forgotten by a tenth with each run
-  std::map<int, double> histogram{};                 // tasks by duration: half octaves, 2 * log2 of the seconds
+  double overhead = 0;                // seconds, of launches: what is not their stage's code, or is believed not to be
+  std::map<int, double> histogram{};  // tasks by duration: half octaves, 2 * log2 of the seconds
 };
 
 /// Durations over those that were expected of all tasks of their size.

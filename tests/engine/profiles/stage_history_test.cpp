@@ -1,6 +1,8 @@
 // The model of a stage: what it says after which tasks.
 #include "engine/profiles/stage_history.hpp"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
@@ -47,6 +49,16 @@ TEST(StageHistories, PredictTwiceTheSizeWithinAQuarterFromOneSize) {
     const double truth = constant + 0.2;
     EXPECT_NEAR(predicted(stage, 2e5), truth, 0.1 * truth) << constant;
   }
+}
+
+TEST(StageHistories, KnowWhatLaunchesTakeFromOneSizeWhereItWasMeasured) {
+  StageHistory stage;
+  for (int i = 0; i < 5; ++i) {
+    TaskSample one = task(0.5, 1e5);
+    one.run = seconds_of(0.1);
+    stage.add(JobId(1), one, std::nullopt);
+  }
+  EXPECT_NEAR(predicted(stage, 2e5), 0.6, 0.01);
 }
 
 TEST(StageHistories, LearnTheConstantPartWhereSizesDiffer) {
