@@ -349,7 +349,7 @@ TEST(EventLogLoader, JobsArriveWhenTheyWereSubmittedAndPlanWhenTheyPlanned) {
   const auto recording = log.read();
   ASSERT_TRUE(recording) << recording.error().to_string();
   ASSERT_EQ(recording->workload.jobs.size(), 3u);
-  for (int id : {1, 2, 3}) EXPECT_EQ(recording->workload.jobs[id - 1].name, fmt::format("{} j", id));
+  for (std::size_t id : {1u, 2u, 3u}) EXPECT_EQ(recording->workload.jobs[id - 1].name, fmt::format("{} j", id));
   EXPECT_EQ(recording->workload.jobs[2].arrival, 4ms);
   EXPECT_EQ(recording->workload.jobs[0].stages.at(0).planned, 10ms);
   EXPECT_EQ(recording->workload.jobs[1].stages.at(0).planned, 7ms);

@@ -6,10 +6,9 @@ namespace weft::master {
 namespace {
 
 using Kind = schedulers::Trigger::Kind;
-using Time = schedulers::Time;
 
 TEST(SchedulingTriggers, OneNodeIsThatNodeAndTwoAreWork) {
-  SchedulingTriggers triggers(Time(0), false);
+  SchedulingTriggers triggers(schedulers::Time(0), false);
   EXPECT_FALSE(triggers.pending());
   triggers.note_node(NodeId(1));
   triggers.note_node(NodeId(1));
@@ -27,7 +26,7 @@ TEST(SchedulingTriggers, OneNodeIsThatNodeAndTwoAreWork) {
 }
 
 TEST(SchedulingTriggers, ATimerIsACallOfItsOwnBeforeTheOthers) {
-  SchedulingTriggers triggers(Time(0), false);
+  SchedulingTriggers triggers(schedulers::Time(0), false);
   triggers.note_work();
   triggers.note_timer();
   const auto calls = triggers.take();
@@ -37,21 +36,21 @@ TEST(SchedulingTriggers, ATimerIsACallOfItsOwnBeforeTheOthers) {
 }
 
 TEST(SchedulingTriggers, WithStepsCallsWaitForTheNextMultipleWhichIsRequestedOnce) {
-  SchedulingTriggers triggers(Time(10), false);
+  SchedulingTriggers triggers(schedulers::Time(10), false);
   triggers.note_work();
   EXPECT_TRUE(triggers.waits_for_step());
-  EXPECT_EQ(triggers.request_step(Time(11)), Time(20));
-  EXPECT_FALSE(triggers.request_step(Time(12)));
+  EXPECT_EQ(triggers.request_step(schedulers::Time(11)), schedulers::Time(20));
+  EXPECT_FALSE(triggers.request_step(schedulers::Time(12)));
   triggers.note_step();
   EXPECT_FALSE(triggers.waits_for_step());
   EXPECT_EQ(triggers.take().size(), 1u);
   triggers.begin_event();
   EXPECT_TRUE(triggers.waits_for_step());
-  EXPECT_EQ(triggers.request_step(Time(20)), Time(20));
+  EXPECT_EQ(triggers.request_step(schedulers::Time(20)), schedulers::Time(20));
 }
 
 TEST(SchedulingTriggers, OnHeartbeatsTheSchedulerIsCalledForTheirNodeOnly) {
-  SchedulingTriggers triggers(Time(0), true);
+  SchedulingTriggers triggers(schedulers::Time(0), true);
   triggers.note_work();
   EXPECT_TRUE(triggers.take().empty()) << "no heartbeat";
   triggers.begin_event();
@@ -62,7 +61,7 @@ TEST(SchedulingTriggers, OnHeartbeatsTheSchedulerIsCalledForTheirNodeOnly) {
 }
 
 TEST(SchedulingTriggers, EveryFreeNodeIsExpectedToAskAgainAfterAChange) {
-  SchedulingTriggers triggers(Time(0), true);
+  SchedulingTriggers triggers(schedulers::Time(0), true);
   const std::set<NodeId> free{NodeId(1), NodeId(2)};
   triggers.note_change();
   EXPECT_TRUE(triggers.expects_heartbeats(free));
