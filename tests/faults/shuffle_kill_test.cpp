@@ -85,7 +85,7 @@ class ShuffleKills : public testing::Test {
 
   struct Outcome {
     bool right = false, killed = false, worker = false;
-    std::size_t events = 0;  // that the job took
+    std::size_t events = 0;  // of the job
     std::size_t again = 0;   // maps that ran again
     std::size_t moved = 0;   // outputs that were lost and read from their copies
     std::string error;
@@ -99,7 +99,7 @@ class ShuffleKills : public testing::Test {
     if (early) words.insert(words.end(), {"--slow-start", "0.05"});
     Process job(words, cluster_.options());
     if (moment) {
-      EXPECT_TRUE(eventually([&] { return !job.running() || log_.read().size() >= from + *moment; }, std::chrono::seconds(60)));
+      EXPECT_TRUE(eventually([&] { return !job.running() || log_.of_jobs(from) >= *moment; }, std::chrono::seconds(60)));
       outcome.killed = job.running();
       if (outcome.killed) outcome.worker = kill_one(random);
     }
@@ -107,7 +107,7 @@ class ShuffleKills : public testing::Test {
     outcome.right = result.exit_code == 0 && right(what, output);
     outcome.error = result.err;
     EXPECT_TRUE(eventually([&] { return log_.count("job_finished", {}, from) + log_.count("job_failed", {}, from) > 0; }));
-    outcome.events = log_.read().size() - from;
+    outcome.events = log_.of_jobs(from);
     outcome.again = log_.maps_again(from);
     outcome.moved = log_.count("output_moved", {}, from);
     return outcome;

@@ -35,6 +35,13 @@ class EventLines {
     return static_cast<std::size_t>(std::count_if(lines_.begin() + static_cast<std::ptrdiff_t>(from), lines_.end(),
                                                   [&](const std::string& line) { return is(line, event, parts); }));
   }
+  /// Lines about jobs from line `from` on: how many there are of heartbeats depends on the machine.
+  std::size_t of_jobs(std::size_t from) {
+    read();
+    return static_cast<std::size_t>(
+        std::count_if(lines_.begin() + static_cast<std::ptrdiff_t>(from), lines_.end(),
+                      [](const std::string& line) { return line.find("\"job\":") != std::string::npos; }));
+  }
   /// Ends of tasks of stages that write shuffles, beyond the first of each: what ran again, from line `from` on.
   std::size_t maps_again(std::size_t from = 0) {
     std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::size_t> ends;
