@@ -28,6 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr std::size_t kMaxQueued = 2u << 30;
 constexpr std::uint64_t kEventBulk = 64u << 20;  // result bytes per message
+constexpr auto kTrafficInterval = 1s;
 constexpr std::uint64_t kLeastMapped = 16u << 20;
 
 /// The process's one executor. All its members but report() run on the reactor's thread; it is never destroyed, because
@@ -89,6 +90,7 @@ class Executor {
     link_ = std::make_unique<WorkerLink>(reactor_, connection_, std::max(setup.memory_bytes, kLeastMapped));
     pool_ = std::make_unique<TaskPool>(std::move(setup), *program_, *link_,
                                        [this](protocol::Event event) { report(std::move(event)); });
+    tell_traffic_in_turn();
     return {};
   }
 
@@ -111,6 +113,7 @@ class Executor {
       std::lock_guard lock(mutex_);
       events.swap(ended_);
     }
+    tell_traffic();
     std::vector<protocol::Event> batch;
     std::uint64_t bytes = 0;
     for (protocol::Event& event : events) {
@@ -123,12 +126,22 @@ class Executor {
     if (!batch.empty()) connection_->notify(protocol::kEvents, protocol::encode(protocol::Events{std::move(batch)}));
   }
 
+  void tell_traffic() {
+    auto racks = pool_->take_traffic();
+    if (!racks.empty()) connection_->notify(protocol::kChunkTraffic, protocol::encode(protocol::ChunkTraffic{std::move(racks)}));
+  }
+  void tell_traffic_in_turn() {
+    tell_traffic();
+    traffic_turn_ = reactor_.after(kTrafficInterval, [this] { tell_traffic_in_turn(); });
+  }
+
   rpc::Reactor& reactor_;
   std::unique_ptr<JobProgram> program_;
   rpc::ConnectionPtr connection_;
   protocol::PositionPage page_;
   std::unique_ptr<WorkerLink> link_;
   std::unique_ptr<TaskPool> pool_;
+  std::unique_ptr<rpc::Timer> traffic_turn_;
   std::mutex mutex_;
   std::vector<protocol::Event> ended_;
 };

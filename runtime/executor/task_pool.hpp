@@ -15,6 +15,7 @@
 #include "runtime/executor/worker_link.hpp"
 #include "runtime/protocol/executor.hpp"
 #include "storage/files/job_files.hpp"
+#include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::runtime {
 
@@ -31,6 +32,8 @@ class TaskPool {
   void launch(protocol::Launches launches);
   /// Asks the attempt to end soon; one that is not running here (any more) is ignored.
   void stop(const AttemptId& attempt);
+  /// What its tasks read and wrote of files in other racks, since the last call. Any thread.
+  std::vector<storage::RackBytes> take_traffic() { return racks_->take(); }
 
  private:
   struct Task {
@@ -45,7 +48,8 @@ class TaskPool {
   JobProgram& program_;
   WorkerLink& worker_;
   Report report_;
-  const std::shared_ptr<storage::RemoteFiles> files_ = storage::files::job_files_of_environment();
+  const std::shared_ptr<storage::RackTally> racks_ = std::make_shared<storage::RackTally>(setup_.rack);
+  const std::shared_ptr<storage::RemoteFiles> files_ = storage::files::job_files_of_environment(racks_);
   PagePool pages_;
 
   std::mutex mutex_;  // guards everything below

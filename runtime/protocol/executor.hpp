@@ -8,18 +8,20 @@
 #include "runtime/protocol/task.hpp"
 #include "shuffle/read/read_part.hpp"
 #include "shuffle/store/store.hpp"
+#include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::runtime::protocol {
 
 enum ExecutorMessage : rpc::MessageType {
-  kSetup = 1,    // notification to the executor: ExecutorSetup; first; descriptor: the position page
-  kValue = 2,    // notification to the executor: Value; the value is the bulk
-  kLaunch = 3,   // notification to the executor: Launches
-  kStop = 4,     // notification to the executor: Stop
-  kEvents = 5,   // notification to the worker: Events
-  kCommit = 6,   // request to the worker: Commit, descriptor: the sealed segment -> empty
-  kRead = 7,     // request to the worker: ReadRequest -> shuffle::ReadPart and its descriptors
-  kForget = 10,  // notification to the executor: Forget
+  kSetup = 1,          // notification to the executor: ExecutorSetup; first; descriptor: the position page
+  kValue = 2,          // notification to the executor: Value; the value is the bulk
+  kLaunch = 3,         // notification to the executor: Launches
+  kStop = 4,           // notification to the executor: Stop
+  kEvents = 5,         // notification to the worker: Events
+  kCommit = 6,         // request to the worker: Commit, descriptor: the sealed segment -> empty
+  kRead = 7,           // request to the worker: ReadRequest -> shuffle::ReadPart and its descriptors
+  kForget = 10,        // notification to the executor: Forget
+  kChunkTraffic = 11,  // notification to the worker: ChunkTraffic; with Events, and every second, when there is any
 };
 
 struct ExecutorSetup {
@@ -30,6 +32,7 @@ struct ExecutorSetup {
   std::uint64_t memory_bytes = 0;
   std::string spill_directory;
   std::string segment_directory;  // for segments that go to disk
+  std::string rack{};             // of the worker
 };
 /// The recorded value of an action; its bytes are the message's bulk.
 struct Value {
@@ -44,6 +47,11 @@ struct Stop {
 struct Forget {
   static constexpr std::string_view kName = "shuffle to be forgotten";
   ShuffleId shuffle;
+};
+/// Of files that its tasks read and wrote, since the last of these.
+struct ChunkTraffic {
+  static constexpr std::string_view kName = "traffic of chunks between racks";
+  std::vector<storage::RackBytes> racks;
 };
 struct Commit {
   static constexpr std::string_view kName = "commit of a segment";

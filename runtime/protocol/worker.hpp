@@ -53,7 +53,7 @@ struct Registered {
   std::string rack;  // that the master takes it to be in
 };
 
-/// Map outputs that move between a worker and the workers of a rack, in bytes per second.
+/// Map outputs and chunks of files that move between a worker and another rack, in bytes per second.
 struct RackTraffic {
   std::string rack;
   double in = 0, out = 0;
@@ -65,7 +65,7 @@ inline constexpr std::size_t kMostRacks = 8;
 struct Measured {
   Usage worker;                                  // its own processes: the daemon and the executors, or all of its control group
   Usage machine;                                 // everybody's
-  double cross_rack_in = 0, cross_rack_out = 0;  // bytes per second of map outputs from and to workers of other racks
+  double cross_rack_in = 0, cross_rack_out = 0;  // bytes per second of map outputs and chunks from and to other racks
   std::vector<RackTraffic> racks;                // of these, the most first
 };
 

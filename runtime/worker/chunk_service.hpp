@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
+#include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::runtime {
 
@@ -32,6 +33,7 @@ struct ChunkShell {
   rpc::Reactor& chores;                       // what may wait for disks; outlives the service, which posts nothing after its end
   std::string data_address;                   // of the port that serves the handlers
   std::function<void(const Error&)> give_up;  // the worker cannot go on
+  std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // knows the rack, once registered
 };
 using ChunkServiceFactory = std::function<std::unique_ptr<ChunkService>(ChunkShell)>;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "runtime/worker/options.hpp"
 #include "shuffle/read/partition_reader.hpp"
 #include "shuffle/store/store.hpp"
+#include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::runtime {
 
@@ -25,6 +27,7 @@ struct WorkerContext {
   shuffle::OutputNodes outputs{};                              // itself, as registered now, and those that serve map outputs
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master
   std::function<void(const protocol::ReplicaEnded&)> report_copy{};
+  std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // of chunks, its executors' too
   Log log{"worker"};
 
   std::string log_path(JobId job) const;

@@ -97,16 +97,33 @@ rpc::Handler ExecutorProcess::handler() {
   };
   handler.on_notify = [this, alive](const rpc::ConnectionPtr& connection, rpc::Message message) {
     if (alive.expired()) return;
-    auto events = message.type == protocol::kEvents ? protocol::decode<protocol::Events>(message)
-                                                    : fail(Code::corrupt, "the executor sent an unknown message");
-    if (events) return on_events(std::move(events->events));
-    fault_ = events.error().to_string();
+    const auto understood = on_message(message);
+    if (understood) return;
+    fault_ = understood.error().to_string();
     connection->close();
   };
   handler.on_close = [this, alive](const rpc::ConnectionPtr&, const Error& error) {
     if (!alive.expired()) closed(error.code() == Code::corrupt ? error.to_string() : "");
   };
   return handler;
+}
+
+/// May destroy this object.
+Result<void> ExecutorProcess::on_message(const rpc::Message& message) {
+  switch (message.type) {
+    case protocol::kEvents: {
+      WEFT_ASSIGN(protocol::Events events, protocol::decode<protocol::Events>(message));
+      on_events(std::move(events.events));
+      return {};
+    }
+    case protocol::kChunkTraffic: {
+      WEFT_ASSIGN(const protocol::ChunkTraffic traffic, protocol::decode<protocol::ChunkTraffic>(message));
+      start_.racks->add(traffic.racks);
+      return {};
+    }
+    default:
+      return fail(Code::corrupt, "the executor sent an unknown message");
+  }
 }
 
 ExecutorProcess::~ExecutorProcess() {

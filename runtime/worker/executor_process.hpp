@@ -14,6 +14,7 @@
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/executor.hpp"
 #include "runtime/protocol/position_page.hpp"
+#include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::runtime {
 
@@ -24,6 +25,7 @@ struct ExecutorStart {
   std::string log_path;                           // stdout and stderr are appended to it
   Duration stop_grace = std::chrono::seconds(2);  // between asking an attempt to stop and killing the process
   std::vector<std::string> environment{};         // "NAME=value", beside what executors are given anyway
+  std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // told what its tasks count
   protocol::ExecutorSetup setup;
 };
 
@@ -70,6 +72,7 @@ class ExecutorProcess {
   void shake_hands(Fd socket);
   rpc::Handler handler();
   void send(protocol::ExecutorMessage type, rpc::Payload payload);
+  Result<void> on_message(const rpc::Message& message);
   void on_events(std::vector<protocol::Event> events);
   void stop_attempt(const AttemptId& attempt, Running& running);
   /// After `left` the attempt has had its time, unless it waited.

@@ -73,6 +73,8 @@ ExecutorStart WorkerJob::executor_start() const {
     files.user = setup_.user;
   }
   start.environment = storage::files::environment_of(files);
+  start.racks = worker_.racks;
+  start.setup.rack = worker_.racks->rack();
   start.setup.job = setup_.job;
   start.setup.node = worker_.outputs.self;
   start.setup.slots = slots_for(setup_.task_cpu, worker_.options.slots);

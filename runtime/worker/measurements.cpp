@@ -12,7 +12,13 @@ double rate(std::uint64_t before, std::uint64_t now, Duration elapsed) {
 
 }  // namespace
 
-protocol::Measured Measurements::measure(std::span<const pid_t> processes, const shuffle::LinkTraffic& traffic, TimePoint now) {
+protocol::Measured Measurements::measure(std::span<const pid_t> processes, shuffle::LinkTraffic traffic,
+                                         std::span<const storage::RackBytes> chunks, TimePoint now) {
+  for (const storage::RackBytes& bytes : chunks) {
+    shuffle::LinkBytes& sum = traffic.by_rack[bytes.rack];
+    sum.received += bytes.received;
+    sum.sent += bytes.sent;
+  }
   const Duration elapsed = last_ == TimePoint() ? Duration(0) : now - last_;
   last_ = now;
   protocol::Measured measured;
@@ -27,7 +33,7 @@ protocol::Measured Measurements::measure(std::span<const pid_t> processes, const
     measured.cross_rack_out += moved.out;
     measured.racks.push_back(moved);
   }
-  racks_ = traffic.by_rack;
+  racks_ = std::move(traffic.by_rack);
   std::stable_sort(measured.racks.begin(), measured.racks.end(),
                    [](const auto& a, const auto& b) { return a.in + a.out > b.in + b.out; });
   if (measured.racks.size() > protocol::kMostRacks) measured.racks.resize(protocol::kMostRacks);

@@ -1,4 +1,4 @@
-// What a worker really uses, for its heartbeats: its processes and the machine, and the map outputs that cross its rack's uplink.
+// What a worker really uses, for its heartbeats: its processes and the machine, and what crosses its rack's uplink.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include "base/usage.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "shuffle/transfer/links.hpp"
+#include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::runtime {
 
@@ -20,8 +21,10 @@ class Measurements {
   void set_rack(std::string rack) { rack_ = std::move(rack); }
 
   /// Since the last call; the first call has no rates. `processes` are the worker's own: itself and its executors. `traffic` is
-  /// what went over its links since it began; of other racks, the `protocol::kMostRacks` with the most bytes are named.
-  protocol::Measured measure(std::span<const pid_t> processes, const shuffle::LinkTraffic& traffic, TimePoint now);
+  /// what went over its links since it began, `chunks` what its processes read and wrote of files since then; of other racks, the
+  /// `protocol::kMostRacks` with the most bytes are named.
+  protocol::Measured measure(std::span<const pid_t> processes, shuffle::LinkTraffic traffic,
+                             std::span<const storage::RackBytes> chunks, TimePoint now);
 
  private:
   std::string rack_;

@@ -118,8 +118,8 @@ class WorkerImpl final : public Worker {
     binaries_ = std::make_unique<BinaryCache>(*reactor_, *background_, context_.directory + "/binaries",
                                               [this] { return link_ ? link_->connection() : nullptr; });
     if (context_.options.chunks)
-      chunks_ =
-          context_.options.chunks(ChunkShell{*reactor_, *background_, data_address_, [this](const Error& why) { finish(why); }});
+      chunks_ = context_.options.chunks(
+          {*reactor_, *background_, data_address_, [this](const Error& why) { finish(why); }, context_.racks});
 
     WEFT_ASSIGN(auto attributes, parse_attributes(context_.options.attributes));
     protocol::Register registration{context_.options.name,  context_.options.host,       context_.options.rack,
@@ -131,6 +131,7 @@ class WorkerImpl final : public Worker {
     callbacks.on_registered = [this](const protocol::Registered& as) {
       context_.outputs.self = as.node;
       measurements_.set_rack(as.rack);
+      context_.racks->set_rack(as.rack);
       capacity_files_.forget();
       if (chunks_) chunks_->registered(link_->connection());
     };
@@ -162,7 +163,7 @@ class WorkerImpl final : public Worker {
       job->check();
       if (const pid_t executor = job->executor_pid(); executor > 0) processes.push_back(executor);
     }
-    heartbeat.measured = measurements_.measure(processes, data_->links().traffic(), SystemClock().now());
+    heartbeat.measured = measurements_.measure(processes, data_->links().traffic(), context_.racks->total(), SystemClock().now());
     const shuffle::StoreStats stats = store_->stats();
     heartbeat.store_memory_bytes = stats.memory_bytes;
     heartbeat.store_disk_bytes = stats.disk_bytes;

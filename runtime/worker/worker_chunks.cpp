@@ -168,6 +168,7 @@ class WorkerChunks final : public ChunkService {
     store_ = std::move(*opened);
     ChunkServerOptions options;
     options.copy_rate = options_.copy_rate;
+    options.chain.racks = shell_.racks;
     server_ = std::make_unique<ChunkServer>(shell_.reactor, *store_, options);
     if (auto offered = server_->offer_to_neighbours(shell_.data_address); !offered)
       log_.warn("chunks are not shared with readers of this machine: {}", offered.error().to_string());

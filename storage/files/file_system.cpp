@@ -21,6 +21,7 @@ constexpr std::uint64_t kCheckedAtOnce = 1000;
 ChunkClientOptions client_options(const FileSystemOptions& options) {
   ChunkClientOptions chunks;
   chunks.share = options.share;
+  chunks.racks = options.racks;
   return chunks;
 }
 

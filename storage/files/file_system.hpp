@@ -16,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "storage/files/protocol.hpp"
+#include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::storage::files {
 
@@ -26,6 +27,7 @@ struct FileSystemOptions {
   Duration patience = std::chrono::seconds(30);     // for a master, workers or replicas that are away
   std::function<void(const std::string&)> waiting;  // told what a call waits for, once, when that takes a while. Any thread
   bool share = true;                                // chunks of workers on this machine are read from their files
+  std::shared_ptr<RackTally> racks = std::make_shared<RackTally>();  // as ChunkClientOptions::racks
 };
 
 /// Reads a file as it was when it was opened: of one that is replaced or removed meanwhile what is still there, then an error that

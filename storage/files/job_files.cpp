@@ -161,6 +161,7 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
     options.user = options_.user;
     options.writer = options_.host;
     options.directory = options_.directory;
+    options.racks = options_.racks;
     std::error_code none;
     if (options.directory.empty()) options.directory = std::filesystem::temp_directory_path(none);
     options.waiting = [](const std::string& what) { Log("files").warn("{}", what); };
@@ -184,8 +185,9 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
 
 std::shared_ptr<RemoteFiles> job_files(JobFilesOptions options) { return std::make_shared<JobFiles>(std::move(options)); }
 
-std::shared_ptr<RemoteFiles> job_files_of_environment() {
+std::shared_ptr<RemoteFiles> job_files_of_environment(std::shared_ptr<RackTally> racks) {
   JobFilesOptions options;
+  options.racks = std::move(racks);
   for (const Variable& variable : kVariables)
     if (const char* value = std::getenv(variable.name)) options.*variable.value = value;
   return job_files(std::move(options));

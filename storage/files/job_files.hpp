@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "storage/remote.hpp"
+#include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::storage::files {
 
@@ -14,12 +15,13 @@ struct JobFilesOptions {
   std::string host;       // or worker, on whose machine the tasks run; empty: this machine
   std::string user;       // owner of what is written; empty: who runs the process
   std::string directory;  // for temporary files; empty: $TMPDIR, or /tmp
+  std::shared_ptr<RackTally> racks = std::make_shared<RackTally>();  // as ChunkClientOptions::racks
 };
 
 /// Connects when it is first used.
 std::shared_ptr<RemoteFiles> job_files(JobFilesOptions options);
-/// As the environment says: for the tasks of a worker.
-std::shared_ptr<RemoteFiles> job_files_of_environment();
+/// As the environment says: for the tasks of a worker, in whose rack they are.
+std::shared_ptr<RemoteFiles> job_files_of_environment(std::shared_ptr<RackTally> racks);
 /// "NAME=value" of all that is not empty, which job_files_of_environment() understands.
 std::vector<std::string> environment_of(const JobFilesOptions& options);
 

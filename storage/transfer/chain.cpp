@@ -20,9 +20,17 @@ void Chain::begin(std::uint64_t expected_length, Done done) {
     }
     if (!connection) return done(fail(std::move(connection).error()));
     self->connection_ = *connection;
-    WriteStart start{self->id_, expected_length, self->targets_.front(), {self->targets_.begin() + 1, self->targets_.end()}};
+    const WriteStart start{self->id_,
+                           expected_length,
+                           self->targets_.front(),
+                           {self->targets_.begin() + 1, self->targets_.end()},
+                           self->options_.racks->rack()};
     self->request(kBeginWrite, encode_begin(start), {}, self->for_all(self->options_.connect_deadline),
-                  [done](Result<rpc::Message> reply) { reply ? done({}) : done(fail(std::move(reply).error())); });
+                  [self, done](Result<rpc::Message> reply) {
+                    if (!reply) return done(fail(std::move(reply).error()));
+                    self->rack_ = decode_served(reply->header.view());
+                    done({});
+                  });
   };
   auto endpoint = rpc::Endpoint::parse(targets_.front());
   if (!endpoint) return reactor_.post([connected, error = std::move(endpoint).error()] { connected(fail(error)); });
@@ -42,6 +50,7 @@ void Chain::request(rpc::MessageType type, Buffer header, std::vector<SharedByte
 
 void Chain::send(SharedBytes bytes, Done done) {
   const std::uint64_t offset = std::exchange(sent_, sent_ + bytes.bytes.size());
+  if (connection_) options_.racks->sent(rack_, bytes.bytes.size());
   request(kWriteBytes, encode_position({id_, offset}), {std::move(bytes)}, for_all(options_.write_deadline),
           [done = std::move(done)](Result<rpc::Message> reply) { reply ? done({}) : done(fail(std::move(reply).error())); });
 }

@@ -42,6 +42,7 @@ class Chain : public std::enable_shared_from_this<Chain> {
   const ChunkId id_;
   const std::vector<std::string> targets_;
   rpc::ConnectionPtr connection_;
+  std::string rack_;  // of the first target, once it has answered
   std::uint64_t sent_ = 0;
   bool over_ = false;
 };

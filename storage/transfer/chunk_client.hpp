@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
 #include "storage/chunks/chunk.hpp"
+#include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::storage {
 
@@ -77,6 +78,7 @@ struct ChunkClientOptions {
   std::uint64_t read_bytes = 512u << 10;                                // what one request asks for: whole pages
   std::uint32_t read_window = 4;                                        // requests under way
   bool share = true;                                                    // take descriptors from workers of this machine
+  std::shared_ptr<RackTally> racks = std::make_shared<RackTally>();     // knows the rack, counts what crosses to others
 };
 
 /// Makes readers and writers; keeps connections between them. Any thread but the reactor's. Outlives what it made; `reactor`

@@ -90,7 +90,7 @@ void ChunkCopy::read(std::uint64_t offset, std::uint64_t length) {
 void ChunkCopy::go_over_to_pages(Error why, std::function<void()> then) {
   const bool damaged = why.code() == Code::corrupt || why.code() == Code::not_found;
   if (!damaged || chunk_.replicas.empty()) return finish(fail(std::move(why)));
-  pages_ = std::make_shared<PageFetch>(sources_, context_.chain.read_deadline, chunk_.info, chunk_.replicas);
+  pages_ = std::make_shared<PageFetch>(sources_, context_.chain, chunk_.info, chunk_.replicas);
   pages_->open([weak = weak_from_this(), then = std::move(then)](Result<void> opened) {
     const auto self = weak.lock();
     if (!self || !self->done_) return;

@@ -39,6 +39,7 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
     std::unique_ptr<rpc::Timer> idle;
   };
   struct Peer {
+    std::string rack;
     std::map<ChunkId, Open> open;
     std::map<ChunkId, Write> writes;
   };
@@ -51,11 +52,12 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
   void open(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
   void opened(const rpc::ConnectionPtr& connection, const FilePtr& file, rpc::Responder& responder);
   void read(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
-  void send(const FilePtr& file, const ReadRange& range, const Result<void>& verified, rpc::Responder& responder);
+  void send(const FilePtr& file, const ReadRange& range, const std::string& rack, const Result<void>& verified,
+            rpc::Responder& responder);
   /// For readers that go from replica to replica, page by page. Answered with the result of `read`, from a disk thread.
   void open_damaged(ByteView header, rpc::Responder responder);
   void read_damaged(ByteView header, rpc::Responder responder);
-  void answer(const ChunkInfo& info, rpc::Responder responder, std::function<Result<SharedBytes>(const DamagedChunk&)> read);
+  void answer(const ChunkWanted& wanted, rpc::Responder responder, std::function<Result<SharedBytes>(const DamagedChunk&)> read);
   /// Reads the whole chunk from its disk; when it is damaged indeed, the store sets it aside. Once at a time: whoever speaks to
   /// this port may ask for it.
   void check(ChunkId id);

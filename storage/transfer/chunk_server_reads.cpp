@@ -19,10 +19,10 @@ bool on_this_machine(const rpc::ConnectionPtr& connection) { return connection->
 void ChunkServer::Impl::open(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder) {
   const auto wanted = decode_open(header);
   if (!wanted) return responder.fail(wanted.error());
-  peers_.try_emplace(connection.get());  // until its connection ends
+  peers_[connection.get()].rack = wanted->rack;  // until its connection ends
   auto shared = std::make_shared<rpc::Responder>(std::move(responder));
   threads_->post(
-      [weak = weak_from_this(), connection, shared, wanted = *wanted, &store = context_.store, &reactor = context_.reactor] {
+      [weak = weak_from_this(), connection, shared, wanted = wanted->info, &store = context_.store, &reactor = context_.reactor] {
         auto file = std::make_shared<Result<FilePtr>>(store.open_chunk(wanted.id));
         if (*file && (**file)->info() != wanted)
           *file = fail(Code::not_found, "this worker has another " + to_string(wanted.id) + " than the one asked for");
@@ -51,7 +51,8 @@ void ChunkServer::Impl::opened(const rpc::ConnectionPtr& connection, const FileP
   ++entry.readers;
   const auto& sums = file->checksums();
   SharedBytes bytes({reinterpret_cast<const std::byte*>(sums.data()), sums.size() * sizeof(std::uint32_t)}, file);
-  responder.reply({{}, {std::move(bytes)}, {}});
+  context_.chain.racks->sent(peer->second.rack, bytes.bytes.size());
+  responder.reply({encode_served(context_.chain.racks->rack()), {std::move(bytes)}, {}});
 }
 
 void ChunkServer::Impl::read(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder) {
@@ -65,18 +66,22 @@ void ChunkServer::Impl::read(const rpc::ConnectionPtr& connection, ByteView head
   const bool within = range->offset <= file->info().length && range->length <= file->info().length - range->offset;
   // What is in memory goes out as it is: its reader checks it and reports damage, and a second pass here would cost a fifth of the
   // rate.
-  if (within && file->cached(range->offset, range->length)) return send(file, *range, {}, responder);
+  if (within && file->cached(range->offset, range->length)) return send(file, *range, peer->second.rack, {}, responder);
   auto shared = std::make_shared<rpc::Responder>(std::move(responder));
-  threads_->post([weak = weak_from_this(), shared, file, range = *range, &reactor = context_.reactor] {
+  threads_->post([weak = weak_from_this(), shared, file, range = *range, rack = peer->second.rack, &reactor = context_.reactor] {
     auto verified = std::make_shared<Result<void>>(file->verify(range.offset, range.length));
-    reactor.post([weak, shared, file, range, verified] {
-      if (const auto self = weak.lock()) self->send(file, range, *verified, *shared);
+    reactor.post([weak, shared, file, range, rack, verified] {
+      if (const auto self = weak.lock()) self->send(file, range, rack, *verified, *shared);
     });
   });
 }
 
-void ChunkServer::Impl::send(const FilePtr& file, const ReadRange& range, const Result<void>& verified, rpc::Responder& responder) {
-  if (verified) return responder.reply({{}, {SharedBytes(file->bytes().subspan(range.offset, range.length), file)}, {}});
+void ChunkServer::Impl::send(const FilePtr& file, const ReadRange& range, const std::string& rack, const Result<void>& verified,
+                             rpc::Responder& responder) {
+  if (verified) {
+    context_.chain.racks->sent(rack, range.length);
+    return responder.reply({{}, {SharedBytes(file->bytes().subspan(range.offset, range.length), file)}, {}});
+  }
   if (verified.error().code() == Code::corrupt) check(range.id);
   responder.fail(verified.error());
 }
@@ -94,22 +99,26 @@ void ChunkServer::Impl::open_damaged(ByteView header, rpc::Responder responder) 
 void ChunkServer::Impl::read_damaged(ByteView header, rpc::Responder responder) {
   const auto range = decode_damaged(header);
   if (!range) return responder.fail(range.error());
-  answer(range->info, std::move(responder), [range = *range](const DamagedChunk& chunk) -> Result<SharedBytes> {
+  answer({range->info, range->rack}, std::move(responder), [range = *range](const DamagedChunk& chunk) -> Result<SharedBytes> {
     return SharedBytes(chunk.read(range.offset, range.length));
   });
 }
 
-void ChunkServer::Impl::answer(const ChunkInfo& info, rpc::Responder responder,
+void ChunkServer::Impl::answer(const ChunkWanted& wanted, rpc::Responder responder,
                                std::function<Result<SharedBytes>(const DamagedChunk&)> read) {
   auto shared = std::make_shared<rpc::Responder>(std::move(responder));
-  threads_->post([shared, info, read = std::move(read), &store = context_.store, &reactor = context_.reactor] {
-    auto bytes = std::make_shared<Result<SharedBytes>>(
-        store.open_damaged(info).and_then([&read](const std::shared_ptr<const DamagedChunk>& chunk) { return read(*chunk); }));
-    reactor.post([shared, bytes] {
-      if (!*bytes) return shared->fail(bytes->error());
-      shared->reply({{}, {std::move(**bytes)}, {}});
-    });
-  });
+  threads_->post(
+      [shared, wanted, read = std::move(read), racks = context_.chain.racks, &store = context_.store, &reactor = context_.reactor] {
+        auto bytes = std::make_shared<Result<SharedBytes>>(
+            store.open_damaged(wanted.info).and_then([&read](const std::shared_ptr<const DamagedChunk>& chunk) {
+              return read(*chunk);
+            }));
+        reactor.post([shared, racks, rack = wanted.rack, bytes] {
+          if (!*bytes) return shared->fail(bytes->error());
+          racks->sent(rack, (*bytes)->bytes.size());
+          shared->reply({encode_served(racks->rack()), {std::move(**bytes)}, {}});
+        });
+      });
 }
 
 void ChunkServer::Impl::check(ChunkId id) {

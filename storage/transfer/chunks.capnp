@@ -10,6 +10,8 @@ struct Info {
 struct OpenChunk {
   info @0 :Info;
   # What the reader expects. Answered with the checksums of the pages as bulk; on a Unix socket with a descriptor instead.
+  rack @1 :Text;
+  # Of who asks; empty when that is not known, as in all of these.
 }
 
 struct ReadPages {
@@ -26,6 +28,13 @@ struct ReadDamaged {
   # A multiple of the page size.
   length @2 :UInt32;
   # The bytes are the bulk of the answer as the file has them; the reader checks each page.
+  rack @3 :Text;
+}
+
+struct Served {
+  # The header of the answers to OpenChunk, ReadDamaged and BeginWrite; without one the rack is not known.
+  rack @0 :Text;
+  # Of the worker that answers.
 }
 
 struct NameChunk {
@@ -40,6 +49,8 @@ struct BeginWrite {
   # The address of the receiver, as it is to appear in SealedChunk.
   targets @3 :List(Text);
   # Those behind it in the chain.
+  rack @4 :Text;
+  # Of the sender.
 }
 
 struct WriteBytes {

@@ -17,12 +17,13 @@ struct IncomingWrite::Answer {
   rpc::Responder responder;
   unsigned waiting = 1;  // for this worker; one more for those behind
   std::optional<Error> failure;
+  Buffer header;         // of the answer to a beginning
   ChunkWritten written;  // of a seal
 
   /// True when it was the last.
   bool arrived() { return --waiting == 0; }
   void confirm() {
-    if (arrived()) failure ? responder.fail(*failure) : responder.reply({});
+    if (arrived()) failure ? responder.fail(*failure) : responder.reply({std::move(header), {}, {}});
   }
 };
 
@@ -39,6 +40,7 @@ void IncomingWrite::on_disk(std::function<Result<T>(Local&)> call, std::function
 
 void IncomingWrite::begin(rpc::Responder responder) {
   auto answer = std::make_shared<Answer>(std::move(responder));
+  answer->header = encode_served(context_.chain.racks->rack());
   if (!start_.targets.empty()) {
     ++answer->waiting;
     next_ = std::make_shared<Chain>(context_.reactor, context_.chain, start_.id, start_.targets);
@@ -70,6 +72,7 @@ void IncomingWrite::write(std::uint64_t offset, Buffer bytes, rpc::Responder res
   const SharedBytes shared(std::move(bytes));
   received_ += shared.bytes.size();
   unwritten_ += shared.bytes.size();
+  context_.chain.racks->received(start_.rack, shared.bytes.size());
   auto answer = std::make_shared<Answer>(std::move(responder));
   if (next_) {
     ++answer->waiting;

@@ -46,6 +46,7 @@ void PageFetch::ask(const std::string& address, rpc::MessageType type, Buffer he
     if (self->stopped_) return;
     if (!connection) return answer(fail(std::move(connection).error()));
     (*connection)->request(type, {std::move(*shared), {}, {}}, self->deadline_, [self, answer](Result<rpc::Message> reply) {
+      if (reply) self->racks_->received(decode_served(reply->header.view()), reply->bulk.size());
       if (!self->stopped_) answer(std::move(reply));
     });
   });
@@ -58,7 +59,7 @@ void PageFetch::open_from(std::size_t next, std::vector<ReplicaFailure> failures
     return done(fail(failures.empty() ? Code::unavailable : failures.back().error.code(),
                      with_reasons("nothing of " + to_string(info_.id) + " can be read", failures)));
   const std::string& address = replicas_[next];
-  ask(address, kOpenDamaged, encode_open(info_),
+  ask(address, kOpenDamaged, encode_open({info_, racks_->rack()}),
       [self = shared_from_this(), next, failures = std::move(failures), done = std::move(done),
        &address](const Result<rpc::Message>& reply) mutable {
         const auto taken = self->take_checksums(reply);
@@ -94,7 +95,8 @@ void PageFetch::go_on(const std::shared_ptr<Round>& round) {
     return round->done({round->offset, SharedBytes(std::move(round->bytes)), std::move(round->good), std::move(round->failures)});
   }
   const std::string& address = replicas_[round->next++];
-  ask(address, kReadDamaged, encode_damaged({info_, round->offset + lacking.offset, static_cast<std::uint32_t>(lacking.length)}),
+  ask(address, kReadDamaged,
+      encode_damaged({info_, round->offset + lacking.offset, static_cast<std::uint32_t>(lacking.length), racks_->rack()}),
       [self = shared_from_this(), round, lacking, &address](const Result<rpc::Message>& reply) {
         if (!reply) {
           self->gone_.emplace(address, reply.error());

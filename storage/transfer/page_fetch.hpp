@@ -27,8 +27,8 @@ struct FetchedPages {
 /// Reactor thread, one call at a time. Whoever made it keeps `peers` until it has called stop(), or until the last callback came.
 class PageFetch : public std::enable_shared_from_this<PageFetch> {
  public:
-  PageFetch(rpc::Peers& peers, rpc::Duration deadline, const ChunkInfo& info, std::vector<std::string> replicas)
-      : peers_(peers), deadline_(deadline), info_(info), replicas_(std::move(replicas)) {}
+  PageFetch(rpc::Peers& peers, const ChunkClientOptions& options, const ChunkInfo& info, std::vector<std::string> replicas)
+      : peers_(peers), deadline_(options.read_deadline), racks_(options.racks), info_(info), replicas_(std::move(replicas)) {}
 
   const ChunkInfo& info() const { return info_; }
   /// Finds the checksums of the pages; before fetch(). The error says what was wrong with each replica; its code is that of the
@@ -53,6 +53,7 @@ class PageFetch : public std::enable_shared_from_this<PageFetch> {
 
   rpc::Peers& peers_;
   const rpc::Duration deadline_;
+  const std::shared_ptr<RackTally> racks_;
   const ChunkInfo info_;
   const std::vector<std::string> replicas_;
   std::vector<std::uint32_t> checksums_;

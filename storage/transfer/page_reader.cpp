@@ -13,7 +13,7 @@ constexpr std::uint64_t kStep = 1u << 20;
 
 Result<std::unique_ptr<PageReader>> PageReader::open(ChunkClient::Impl& client, const ChunkInfo& info,
                                                      std::vector<std::string> replicas) {
-  auto fetch = std::make_shared<PageFetch>(client.workers(), client.options().read_deadline, info, std::move(replicas));
+  auto fetch = std::make_shared<PageFetch>(client.workers(), client.options(), info, std::move(replicas));
   const auto opened = rpc::await<bool>(client.reactor(), "opening a damaged chunk", [fetch](auto done) {
     fetch->open([done](const Result<void>& result) { done(result ? Result<bool>(true) : fail(result.error())); });
   });

@@ -23,7 +23,8 @@ void tell(ChunkClient::Impl& client, const rpc::ConnectionPtr& connection, rpc::
 
 Result<rpc::Message> ask(ChunkClient::Impl& client, const rpc::ConnectionPtr& connection, const ChunkInfo& info) {
   return rpc::await<rpc::Message>(client.reactor(), "opening a chunk", [&client, connection, info](auto done) {
-    connection->request(kOpenChunk, {encode_open(info), {}, {}}, client.options().read_deadline, done);
+    connection->request(kOpenChunk, {encode_open({info, client.options().racks->rack()}), {}, {}}, client.options().read_deadline,
+                        done);
   });
 }
 
@@ -60,10 +61,12 @@ class MappedSource final : public ReplicaSource {
 class RemoteSource final : public ReplicaSource {
  public:
   RemoteSource(ChunkClient::Impl& client, rpc::ConnectionPtr connection, const ChunkInfo& info,
-               std::vector<std::uint32_t> checksums)
+               std::vector<std::uint32_t> checksums, std::string rack)
       : client_(client), connection_(std::move(connection)), info_(info) {
     shared_->info = info;
     shared_->checksums = std::move(checksums);
+    shared_->racks = client.options().racks;
+    shared_->rack = std::move(rack);
   }
   ~RemoteSource() override { tell(client_, connection_, kCloseChunk, info_.id); }
 
@@ -88,6 +91,8 @@ class RemoteSource final : public ReplicaSource {
   struct Shared {
     ChunkInfo info;
     std::vector<std::uint32_t> checksums;
+    std::shared_ptr<RackTally> racks;
+    std::string rack;  // of the worker
     std::mutex mutex;
     std::condition_variable arrived;
   };
@@ -121,6 +126,7 @@ class RemoteSource final : public ReplicaSource {
       connection->request(kReadPages,
                           {encode_read({shared->info.id, range->offset, static_cast<std::uint32_t>(range->length)}), {}, {}},
                           deadline, [shared, range](Result<rpc::Message> reply) {
+                            if (reply) shared->racks->received(shared->rack, reply->bulk.size());
                             auto bytes = checked(*shared, *range, std::move(reply));
                             const std::lock_guard lock(shared->mutex);
                             range->bytes = std::move(bytes);
@@ -169,6 +175,8 @@ Result<std::unique_ptr<ReplicaSource>> open_mapped(ChunkClient::Impl& client, co
 Result<std::unique_ptr<ReplicaSource>> open_remote(ChunkClient::Impl& client, const rpc::ConnectionPtr& connection,
                                                    const ChunkInfo& info) {
   WEFT_ASSIGN(const rpc::Message answer, ask(client, connection, info));
+  std::string rack = decode_served(answer.header.view());
+  client.options().racks->received(rack, answer.bulk.size());
   std::vector<std::uint32_t> checksums(page_count(info.length));
   if (answer.bulk.size() != checksums.size() * sizeof(std::uint32_t))
     return fail(Code::corrupt, "a worker's answer does not hold the checksums of " + to_string(info.id));
@@ -177,7 +185,7 @@ Result<std::unique_ptr<ReplicaSource>> open_remote(ChunkClient::Impl& client, co
     tell(client, connection, kReportDamage, info.id);
     return fail(Code::corrupt, "the checksums of the pages of " + to_string(info.id) + " do not fit its digest");
   }
-  return std::make_unique<RemoteSource>(client, connection, info, std::move(checksums));
+  return std::make_unique<RemoteSource>(client, connection, info, std::move(checksums), std::move(rack));
 }
 
 }  // namespace

@@ -15,6 +15,9 @@ constexpr std::size_t kMostAddressBytes = 512;
 struct OfInfo {
   ChunkInfo info;
 };
+struct OfRack {
+  std::string rack;
+};
 struct OfId {
   ChunkId id;
 };
@@ -76,9 +79,11 @@ Result<rpc::Endpoint> chunk_neighbour_endpoint(const std::string& data_address) 
   return rpc::Endpoint::parse(fmt::format("unix:@weft-chunks-{:016x}", hash64(as_bytes(data_address))));
 }
 
-Buffer encode_open(const ChunkInfo& info) { return rpc::encode_versioned<OpenChunk>(OfInfo{info}); }
-Result<ChunkInfo> decode_open(ByteView header) {
-  return info_in(rpc::decode_versioned<OpenChunk, OfInfo>(header, "a request to open a chunk"));
+Buffer encode_open(const ChunkWanted& wanted) { return rpc::encode_versioned<OpenChunk>(wanted); }
+Result<ChunkWanted> decode_open(ByteView header) {
+  WEFT_ASSIGN(auto wanted, (rpc::decode_versioned<OpenChunk, ChunkWanted>(header, "a request to open a chunk")));
+  WEFT_TRY(check(wanted.info));
+  return wanted;
 }
 
 Buffer encode_read(const ReadRange& range) { return rpc::encode_versioned<ReadPages>(range); }
@@ -92,13 +97,20 @@ Result<ReadRange> decode_read(ByteView header) {
 
 Buffer encode_damaged(const DamagedRange& range) { return rpc::encode_versioned<ReadDamaged>(range); }
 Result<DamagedRange> decode_damaged(ByteView header) {
-  WEFT_ASSIGN(const auto range, (rpc::decode_versioned<ReadDamaged, DamagedRange>(header, "a request for pages as they are")));
+  WEFT_ASSIGN(auto range, (rpc::decode_versioned<ReadDamaged, DamagedRange>(header, "a request for pages as they are")));
   WEFT_TRY(check(range.info));
   if (range.offset % kPageBytes != 0 || range.length == 0 || range.length > kMostReadBytes || range.offset > range.info.length ||
       range.length > range.info.length - range.offset)
     return fail(Code::invalid_argument,
                 fmt::format("{} bytes from {} on are no pages of a chunk of {}", range.length, range.offset, range.info.length));
   return range;
+}
+
+Buffer encode_served(const std::string& rack) { return rack.empty() ? Buffer() : rpc::encode_versioned<Served>(OfRack{rack}); }
+std::string decode_served(ByteView header) {
+  if (header.empty()) return {};
+  auto served = rpc::decode_versioned<Served, OfRack>(header, "an answer about a chunk");
+  return served ? std::move(served->rack) : std::string();
 }
 
 Buffer encode_name(ChunkId id) { return rpc::encode_versioned<NameChunk>(OfId{id}); }

@@ -41,11 +41,18 @@ struct ReadRange {
   std::uint32_t length = 0;
 };
 
+/// Racks here and below are those of who asks; empty: not known.
+struct ChunkWanted {
+  ChunkInfo info;
+  std::string rack;
+};
+
 /// Of a chunk that need not be open, whole or damaged.
 struct DamagedRange {
   ChunkInfo info;
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
+  std::string rack{};
 };
 
 struct WriteStart {
@@ -53,6 +60,7 @@ struct WriteStart {
   std::uint64_t expected_length = 0;
   std::string self;
   std::vector<std::string> targets;
+  std::string rack{};
 };
 
 struct WritePosition {
@@ -60,14 +68,18 @@ struct WritePosition {
   std::uint64_t offset = 0;
 };
 
-Buffer encode_open(const ChunkInfo& info);
-Result<ChunkInfo> decode_open(ByteView header);
+Buffer encode_open(const ChunkWanted& wanted);
+Result<ChunkWanted> decode_open(ByteView header);
 Buffer encode_read(const ReadRange& range);
 /// Whole pages, not more than kMostReadBytes.
 Result<ReadRange> decode_read(ByteView header);
 Buffer encode_damaged(const DamagedRange& range);
 /// Whole pages (the last may end the chunk) within it, not more than kMostReadBytes.
 Result<DamagedRange> decode_damaged(ByteView header);
+/// The rack of a worker that answers.
+Buffer encode_served(const std::string& rack);
+/// Empty when the answer does not say it.
+std::string decode_served(ByteView header);
 Buffer encode_name(ChunkId id);
 Result<ChunkId> decode_name(ByteView header);
 Buffer encode_begin(const WriteStart& start);

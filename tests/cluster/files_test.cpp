@@ -356,6 +356,34 @@ TEST_F(Files, AreInputsAndOutputsOfJobsEverywhere) {
   EXPECT_TRUE(has(lost.err, "--files HOST:PORT")) << lost.err;
 }
 
+TEST_F(Files, WhatCrossesBetweenRacksIsMeasured) {
+  start(2);  // in two racks
+  put(some_text(300'000, 7), "/words", {"--chunk-size", "64KiB"});
+  const auto crosses = [&](const std::string& node, const std::string& direction) {
+    const ProcessResult nodes = run({program("weft"), "node", "list", "--json", "--master", cluster->address()});
+    const std::string name = "\"cross_rack_" + direction + "\":";
+    const auto begin = nodes.out.find("\"name\":\"" + node + "\"");
+    const auto at = nodes.out.find(name, begin);
+    if (begin == std::string::npos || at >= nodes.out.find("\"name\":", begin + 1)) return false;
+    return std::stod(nodes.out.substr(at + name.size())) > 0;
+  };
+  int number = 0;
+  EXPECT_TRUE(eventually([&] {
+    put("some words\n", "/again-" + std::to_string(++number));
+    return (crosses("w1", "up") && crosses("w2", "down")) || (crosses("w2", "up") && crosses("w1", "down"));
+  })) << "one worker passes on to the other";
+
+  // Files of the same machine are read by descriptor, and written by connection.
+  const Process far({program("weft"), "worker", "--master", cluster->address(), "--name", "far", "--rack", "C", "--slots", "8"},
+                    {.environment = {}, .deadline = std::chrono::seconds(600), .daemon = true});
+  EXPECT_TRUE(eventually([&] {
+    const auto job = run({program("wordcount"), "--quiet", "--cluster", cluster->address(), "--input", "weft://words", "--output",
+                          "weft://out-" + std::to_string(++number)});
+    EXPECT_EQ(job.exit_code, 0) << job.err;
+    return crosses("far", "up");
+  })) << "its tasks write to workers of other racks";
+}
+
 /// The numbers behind "name": in a line of the event log.
 std::string field(const std::string& line, const std::string& name) {
   const auto at = line.find("\"" + name + "\":");

@@ -134,7 +134,7 @@ TEST_F(ChunkTransferTest, RefusesMessagesThatMakeNoSense) {
     return reply ? Code{} : reply.error().code();
   };
   EXPECT_EQ(code(kReadPages, encode_read({ChunkId(1), 0, 1000})), Code::invalid_argument);  // not open
-  EXPECT_EQ(code(kOpenChunk, encode_open(info)), Code{});
+  EXPECT_EQ(code(kOpenChunk, encode_open({info, {}})), Code{});
   EXPECT_EQ(code(kReadPages, encode_read({ChunkId(1), 0, 1000})), Code{});
   EXPECT_EQ(code(kReadPages, encode_read({ChunkId(1), 1, 1000})), Code::invalid_argument);
   EXPECT_EQ(code(kReadPages, encode_read({ChunkId(1), 65'536, 65'536})), Code::invalid_argument);
@@ -142,9 +142,9 @@ TEST_F(ChunkTransferTest, RefusesMessagesThatMakeNoSense) {
   EXPECT_EQ(code(kReadPages, encode_read({ChunkId(1), 0, 1u << 30})), Code::invalid_argument);
   EXPECT_EQ(code(kReadPages, encode_read({ChunkId(1), std::uint64_t{1} << 63, 65'536})), Code::invalid_argument);
   EXPECT_EQ(code(kOpenChunk, Buffer::copy_of(as_bytes("no message at all"))), Code::corrupt);
-  EXPECT_EQ(code(kOpenDamaged, encode_open(info)), Code{});
-  EXPECT_EQ(code(kOpenDamaged, encode_open({ChunkId(1), kLargestChunkBytes, info.digest})), Code::corrupt);
-  EXPECT_EQ(code(kOpenDamaged, encode_open({ChunkId(9), 10, 10})), Code::not_found);
+  EXPECT_EQ(code(kOpenDamaged, encode_open({info, {}})), Code{});
+  EXPECT_EQ(code(kOpenDamaged, encode_open({{ChunkId(1), kLargestChunkBytes, info.digest}, {}})), Code::corrupt);
+  EXPECT_EQ(code(kOpenDamaged, encode_open({{ChunkId(9), 10, 10}, {}})), Code::not_found);
   EXPECT_EQ(code(kReadDamaged, encode_damaged({info, 65'536, 100'000 - 65'536})), Code{});
   EXPECT_EQ(code(kReadDamaged, encode_damaged({info, 1, 1000})), Code::invalid_argument);
   EXPECT_EQ(code(kReadDamaged, encode_damaged({info, 65'536, 65'536})), Code::invalid_argument);
@@ -207,7 +207,7 @@ TEST_F(ChunkTransferTest, ReportsOfDamageCostOneLookAtATime) {
   ASSERT_TRUE(connection);
   std::promise<void> opened;
   reactor_->run([&] {
-    (*connection)->request(kOpenChunk, {encode_open(slow), {}, {}}, 60s, [&](Result<rpc::Message>) { opened.set_value(); });
+    (*connection)->request(kOpenChunk, {encode_open({slow, {}}), {}, {}}, 60s, [&](Result<rpc::Message>) { opened.set_value(); });
     for (int i = 0; i < 200; ++i) (*connection)->notify(kReportDamage, {encode_name(info.id), {}, {}});
   });
   // A question that needs no disk: when it is answered, the worker has heard all that.
@@ -222,7 +222,8 @@ TEST_F(ChunkTransferTest, ReportsOfDamageCostOneLookAtATime) {
   const std::uint64_t before = bytes_read();
   const Fd writer(::open(file(0, 2).c_str(), O_WRONLY | O_CLOEXEC));
   opened.get_future().wait();
-  EXPECT_TRUE(rpc::call(*reactor_, *connection, kOpenChunk, {encode_open(info), {}, {}}, 60s));  // after what waited before it
+  EXPECT_TRUE(
+      rpc::call(*reactor_, *connection, kOpenChunk, {encode_open({info, {}}), {}, {}}, 60s));  // after what waited before it
   EXPECT_LT(bytes_read() - before, 20 * kLength);
   EXPECT_GE(bytes_read() - before, kLength);
 }
@@ -240,7 +241,7 @@ TEST_F(ChunkTransferTest, AReaderThatLeavesBeforeItsAnswerLeavesNothingOpen) {
   const auto send = [&](const rpc::ConnectionPtr& connection, const ChunkInfo& wanted) {
     auto answered = std::make_shared<std::promise<void>>();
     reactor_->run([&] {
-      connection->request(kOpenChunk, {encode_open(wanted), {}, {}}, 60s,
+      connection->request(kOpenChunk, {encode_open({wanted, {}}), {}, {}}, 60s,
                           [answered](Result<rpc::Message>) { answered->set_value(); });
     });
     return answered->get_future();

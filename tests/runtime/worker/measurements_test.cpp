@@ -14,9 +14,10 @@ using namespace std::chrono_literals;
 
 class MeasurementsTest : public testing::Test {
  protected:
-  protocol::Measured measure(Duration at, std::map<std::string, shuffle::LinkBytes> racks) {
+  protocol::Measured measure(Duration at, std::map<std::string, shuffle::LinkBytes> racks,
+                             const std::vector<storage::RackBytes>& chunks = {}) {
     const std::vector<pid_t> processes{getpid()};
-    return measurements_.measure(processes, shuffle::LinkTraffic{{}, std::move(racks)}, TimePoint(1h) + at);
+    return measurements_.measure(processes, shuffle::LinkTraffic{{}, std::move(racks)}, chunks, TimePoint(1h) + at);
   }
   Measurements measurements_;
 };
@@ -44,6 +45,19 @@ TEST_F(MeasurementsTest, WhatStaysInTheRackCrossesNoUplink) {
 
   EXPECT_DOUBLE_EQ(measure(3s, {{"east", {5000, 5000}}, {"west", {300, 51}}, {"", {10, 0}}}).cross_rack_out, 1);
   EXPECT_TRUE(measure(3s, {{"west", {900, 900}}}).racks.empty()) << "no time has passed";
+}
+
+TEST_F(MeasurementsTest, ChunksOfFilesCountLikeMapOutputs) {
+  measurements_.set_rack("east");
+  measure(0s, {{"west", {100, 0}}}, {{"west", 1000, 0}, {"north", 5, 0}});
+  const protocol::Measured measured = measure(1s, {{"west", {110, 0}}}, {{"west", 1200, 30}, {"north", 5, 4}, {"", 1, 0}});
+  EXPECT_DOUBLE_EQ(measured.cross_rack_in, 211);
+  EXPECT_DOUBLE_EQ(measured.cross_rack_out, 34);
+  ASSERT_EQ(measured.racks.size(), 3u);
+  EXPECT_EQ(measured.racks[0].rack, "west");
+  EXPECT_DOUBLE_EQ(measured.racks[0].in, 210);
+  EXPECT_DOUBLE_EQ(measured.racks[0].out, 30);
+  EXPECT_TRUE(measure(2s, {{"west", {110, 0}}}, {{"west", 1200, 30}, {"north", 5, 4}, {"", 1, 0}}).racks.empty());
 }
 
 TEST_F(MeasurementsTest, NamesTheRacksWithTheMostTraffic) {
