@@ -153,7 +153,7 @@ bool worker_figures() {
   shuffle::LinkTraffic traffic;
   for (int rack = 0; rack < 20; ++rack) traffic.by_rack["rack-" + std::to_string(rack)] = {1, 1};
   const Duration before = thread_time();
-  for (int i = 0; i < kMeasurements; ++i) measurements.measure(processes, traffic, TimePoint(std::chrono::seconds(i + 1)));
+  for (int i = 0; i < kMeasurements; ++i) measurements.measure(processes, traffic, {}, TimePoint(std::chrono::seconds(i + 1)));
   const double each = in_seconds(thread_time() - before) / kMeasurements;
   return print("worker with 8 executors: measuring, twice a second", 100 * each * kBeatsOfAWorker, 100 * kWorkerLimit, "% of core");
 }
