@@ -1,9 +1,9 @@
 #include "engine/simulator/run.hpp"
 
 #include <algorithm>
-#include <numeric>
-
-#include <fmt/format.h>
+#include <chrono>
+#include <type_traits>
+#include <variant>
 
 namespace weft::simulator {
 
@@ -12,226 +12,215 @@ namespace {
 /// A run in which nothing has moved for so long will not go on.
 constexpr Time kHopeless = std::chrono::hours(24 * 30);
 
-master::CoreOptions core_options(const ClusterModel& model) {
-  master::CoreOptions options;
-  options.heartbeat_timeout = Time(0);  // the simulator knows how long a silence takes to be noticed
-  options.decide_every = model.step;
-  options.keep_splits = false;
-  options.on_heartbeats = model.heartbeat > Time(0);
-  options.heartbeat = model.heartbeat;
-  options.slow_start = model.slow_start;
-  options.preplace_at = model.preplace;
-  options.speculation = model.speculation;
-  options.split_bytes = 0;  // partitions are as the workload has them
-  options.merge_bytes = 0;
-  options.placement_wait = std::chrono::hours(24 * 365);  // nodes come back
-  options.finished_jobs_kept = 1;
-  return options;
-}
-
 }  // namespace
 
 Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<schedulers::Scheduler> scheduler,
          const RunOptions& options)
-    : workload_(workload),
-      model_(model),
-      options_(options),
-      machines_(model, network_),
-      scheduler_name_(scheduler->name()),
-      core_(std::make_unique<WatchedScheduler>(std::move(scheduler), watch_), core_options(model), options.factory),
-      accounts_(workload, options.series_step, options.fairness_window),
-      deaths_(model.seed, 1),
-      order_(workload.jobs.size()),
-      jobs_(workload.jobs.size()),
-      outbox_(machines_.count()),
-      from_(machines_.count()) {
-  if (options.history != nullptr) observer_.emplace(*options.history);
-  if (model.shuffle.mode == shuffle::Mode::memory)
-    service_.emplace(static_cast<ShuffleService::World&>(*this), model.shuffle, machines_.count());
-  watch_.leaves_alone = [this](const schedulers::Preplaceable& what) {
-    return jobs_[what.job.value() - 1].spec->stages[what.reader.value()].merged != 0;
-  };
-  if (model.interference.on()) contention_.emplace(model.interference, machines_.count());
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](std::size_t a, std::size_t b) { return workload.jobs[a].arrival < workload.jobs[b].arrival; });
-}
+    : world_(workload, model, options),
+      services_(world_, transfers_),
+      transfers_(world_),
+      master_(world_, *this, std::move(scheduler)),
+      drivers_(world_, master_, transfers_),
+      heartbeats_(world_, master_),
+      attempts_(world_, transfers_),
+      outputs_(world_, master_, transfers_, services_.get()),
+      tasks_(world_, master_, transfers_, attempts_, outputs_, heartbeats_, services_.get()),
+      nodes_(world_, master_, transfers_, attempts_, outputs_, heartbeats_, tasks_, services_.get()) {}
 
-Result<RunResult> Run::run() {
+RunResult Run::run() {
   const auto start = std::chrono::steady_clock::now();
-  Random phases(model_.seed, 2);
-  for (std::uint32_t i = 0; i < machines_.count(); ++i) {
-    if (model_.heartbeat > Time(0))
-      machines_[i].phase = Time(static_cast<std::int64_t>(phases.below(static_cast<std::uint64_t>(model_.heartbeat.count()))));
-    join(i);
+  nodes_.start();
+  if (world_.flows() && world_.model.heartbeat == Time(0)) world_.agenda.add(world_.model.network.report_interval, {What::report});
+  drivers_.start();
+  while (!drivers_.all_over() && step()) {
   }
-  update_capacity();
-  for (std::size_t i = 0; i < model_.availability.size(); ++i)
-    agenda_.add(model_.availability[i].from, {What::availability, 0, 0, i});
-  for (std::size_t i = 0; i < model_.faults.nodes.size(); ++i) agenda_.add(model_.faults.nodes[i].at, {What::fault, 0, 0, i});
-  next_death();
-  if (flows() && model_.heartbeat == Time(0)) agenda_.add(model_.network.report_interval, {What::report});
-  if (!order_.empty()) agenda_.add(workload_.jobs[order_[0]].arrival, {What::arrival});
-  if (!options_.told.empty()) agenda_.add(options_.told[0].at, {What::told});
-  while (over_ < jobs_.size() && step()) {
-  }
-  RunResult result = accounts_.finish(options_.until && over_ < jobs_.size() ? std::max(now_, *options_.until) : now_,
-                                      [this] { return moved_so_far(); });
-  result.scheduler = scheduler_name_;
-  result.seed = model_.seed;
-  result.refused_decisions = core_.scheduler_faults().refused;
-  result.node_deaths = deaths_count_;
-  result.events = events_applied_;
-  if (service_) {
-    result.prefetched = service_->prefetched();
-    result.outputs_evicted_bytes = service_->outputs_evicted();
-  }
-  result.event_digest = digest_.value();
-  result.scheduler_calls = watch_.calls;
-  result.scheduler_time = watch_.time;
+  const std::optional<Time>& until = world_.options.until;
+  RunResult result = world_.accounts.finish(until && !drivers_.all_over() ? std::max(world_.now, *until) : world_.now,
+                                            [this] { return transfers_.moved_so_far(); });
+  result.seed = world_.model.seed;
+  result.node_deaths = nodes_.deaths();
+  master_.add_to(result);
+  services_.add_to(result);
   result.wall_time = std::chrono::steady_clock::now() - start;
   return result;
-}
-
-Moved Run::moved_so_far() {
-  Moved moved{instant_traffic_, machines_.rack_traffic(network_, now_)};
-  if (!flows()) return moved;
-  for (std::size_t i = 0; i < kTrafficKinds; ++i) {
-    const auto bytes = [&](int part) { return network_.link_bytes(now_, machines_.meter(static_cast<TrafficKind>(i), part)); };
-    moved.traffic[i] = {bytes(0), bytes(1), bytes(2)};
-  }
-  return moved;
 }
 
 /// One event, and all that the master makes of it. False when nothing is left, or the time is up.
 bool Run::step() {
   // Rates are worked out once for all that happens in a moment.
-  const bool more = !agenda_.empty() && agenda_.next() <= now_ && !network_.ending();
-  const std::optional<Time> flow = flows() && !more ? network_.next() : std::nullopt;
-  if (agenda_.empty() && !flow) return false;
-  const bool moved = flow && (agenda_.empty() || *flow <= agenda_.next());
-  const Time next = moved ? *flow : agenda_.next();
-  if (options_.until && next > *options_.until) return false;
-  if (running_ == 0 && arrived_ == jobs_.size() && next - last_progress_ > kHopeless) return false;
+  const bool more = !world_.agenda.empty() && world_.agenda.next() <= world_.now && !world_.network.ending();
+  const std::optional<Time> flow = world_.flows() && !more ? world_.network.next() : std::nullopt;
+  if (world_.agenda.empty() && !flow) return false;
+  const bool moved = flow && (world_.agenda.empty() || *flow <= world_.agenda.next());
+  const Time next = moved ? *flow : world_.agenda.next();
+  if (world_.options.until && next > *world_.options.until) return false;
+  if (attempts_.running() == 0 && drivers_.all_arrived() && next - world_.last_progress > kHopeless) return false;
   pass_to(next);
   if (moved) {
-    ended_.clear();
-    network_.advance(now_, ended_);
-    ended_slots_.clear();  // first of all: their numbers are given again to flows that what follows starts
-    for (FlowNetwork::Flow done : ended_) {
-      if (auto moved_by_none = transfers_.extract(done); !moved_by_none.empty()) {
-        ended_transfers_.push_back(std::move(moved_by_none.mapped()));
-        forget_behind(ended_transfers_.back(), done);
-        continue;
-      }
-      const Slot slot = flow_owner_[done];
-      attempts_[slot].flow.reset();
-      ended_slots_.emplace_back(slot, attempts_[slot].generation);
-    }
-    for (const auto& [slot, generation] : ended_slots_) {
-      if (find(slot, generation) != nullptr) flow_ended(slot);
-    }
-    for (const Transfer& transfer : ended_transfers_) transferred(transfer);
-    ended_transfers_.clear();  // with the memory that they hold
+    flows_end();
   } else {
-    happen(agenda_.take());
+    happen(world_.agenda.take());
   }
-  drain();
+  master_.drain();
   return true;
 }
 
-void Run::pass_to(Time now) {
-  if (now <= now_) return;
-  const auto meters = [this] { return moved_so_far(); };
-  if (flows() && options_.series_step > Time(0)) {
-    // Meters are read at the ends of samples.
-    for (Time at = (now_ / options_.series_step + 1) * options_.series_step; at < now; at += options_.series_step) {
-      now_ = at;
-      accounts_.advance(now_, meters);
-    }
+void Run::flows_end() {
+  ended_.clear();
+  world_.network.advance(world_.now, ended_);
+  ended_slots_.clear();  // first of all: their numbers are given again to flows that what follows starts
+  for (FlowNetwork::Flow done : ended_) {
+    if (transfers_.ended(done)) continue;
+    const Slot slot = attempts_.flow_ended(done);
+    ended_slots_.emplace_back(slot, attempts_[slot].generation);
   }
-  now_ = now;
-  accounts_.advance(now_, meters);
+  for (const auto& [slot, generation] : ended_slots_) {
+    if (attempts_.find(slot, generation) != nullptr) tasks_.flow_ended(slot);
+  }
+  transfers_.tell_ended();
 }
 
-void Run::flow_ended(Slot slot) {
-  const Attempt& attempt = attempts_[slot];
-  count_traffic(index_of(attempt), attempt.move, 1);
-  switch (attempt.phase) {
-    case Phase::reading:
-      begin_fetch(slot);
-      break;
-    case Phase::fetching:
-      fetched(slot);
-      break;
-    case Phase::writing:
-      written(slot);
-      break;
-    case Phase::taking:
-    case Phase::waiting:
-    case Phase::working:
-    case Phase::reported:
-    case Phase::stalled:
-      WEFT_ASSERT(false);
+void Run::pass_to(Time now) {
+  if (now <= world_.now) return;
+  const auto meters = [this] { return transfers_.moved_so_far(); };
+  if (world_.flows() && world_.options.series_step > Time(0)) {
+    // Meters are read at the ends of samples.
+    for (Time at = (world_.now / world_.options.series_step + 1) * world_.options.series_step; at < now;
+         at += world_.options.series_step) {
+      world_.now = at;
+      world_.accounts.advance(world_.now, meters);
+    }
   }
+  world_.now = now;
+  world_.accounts.advance(world_.now, meters);
 }
 
 void Run::happen(const AgendaEvent& event) {
   switch (event.what) {
-    case What::fault: {
-      const NodeFault& fault = model_.faults.nodes[event.id];
-      if (machines_[fault.node].alive) die(fault.node, fault.silent, fault.repair);
+    case What::fault:
+      nodes_.fault(world_.model.faults.nodes[event.id]);
       break;
-    }
     case What::death:
-      next_death();
+      nodes_.next_death();
       break;
     case What::repair:
-      repair(event.slot);
+      nodes_.repair(event.slot);
       break;
     case What::silence:
-      if (machines_[event.slot].known && machines_[event.slot].id.value() == event.id) {
-        lose(event.slot, fmt::format("not heard of for {:.1f} s", std::chrono::duration<double>(model_.faults.detection).count()));
-      }
+      nodes_.silence(event.slot, NodeId(static_cast<std::uint32_t>(event.id)));
       break;
     case What::work_done:
-      if (find(event.slot, event.generation) != nullptr) worked(event.slot);
+      if (attempts_.find(event.slot, event.generation) != nullptr) tasks_.worked(event.slot);
       break;
     case What::works_done:
-      works_done(event.slot, event.id);
+      tasks_.works_done(event.slot, event.id);
       break;
     case What::taken:
-      if (find(event.slot, event.generation) != nullptr) fetch_more(event.slot);
+      if (attempts_.find(event.slot, event.generation) != nullptr) tasks_.readers().fetch_more(event.slot);
       break;
     case What::poll:
-      poll();
+      tasks_.readers().poll();
       break;
     case What::availability:
-      set_availability(event.id);
+      nodes_.set_availability(event.id);
       break;
     case What::arrival:
-      arrive(order_[arrived_++]);
-      if (arrived_ < order_.size()) agenda_.add(workload_.jobs[order_[arrived_]].arrival, {What::arrival});
+      drivers_.arrive();
       break;
     case What::plan:
-      plan_next(event.id);
+      drivers_.plan_next(event.id);
       break;
     case What::told:
-      tell(event.id);
+      drivers_.tell(event.id);
       break;
     case What::report:
-      report_rates();
+      heartbeats_.report_rates();
       break;
     case What::heartbeat:
       heartbeat(event.slot);
       break;
     case What::timer:
-      apply(master::TimerFired{event.id});
-      drain();
-      wake_free();
+      master_.apply(master::TimerFired{event.id});
+      master_.drain();
+      heartbeats_.wake_free();
       break;
   }
 }
+
+/// Reports the ends since the last one, and asks for tasks.
+void Run::heartbeat(std::uint32_t machine) {
+  for (Heartbeats::Report& ended : heartbeats_.begin(machine)) {
+    if (attempts_.find(ended.slot, ended.generation) == nullptr) continue;
+    tasks_.deliver(ended.slot, std::move(ended.event));
+    master_.drain();
+  }
+  heartbeats_.beat(machine);
+}
+
+// ---- what the master says -------------------------------------------------------------------------------------------
+
+void Run::carry_out(const master::Command& command) {
+  std::visit([this](const auto& alternative) { obey(alternative); }, command);
+}
+
+template <class Command>
+void Run::obey(const Command& command) {
+  using namespace master;
+  ShuffleService* service = services_.get();
+  if constexpr (std::is_same_v<Command, LaunchTask>) {
+    tasks_.launch(command);
+  } else if constexpr (std::is_same_v<Command, KillTask>) {
+    kill(command);
+  } else if constexpr (std::is_same_v<Command, PrefetchShuffle>) {
+    if (service != nullptr) service->prefetch(world_.machine_of_node[command.node.value()], command);
+  } else if constexpr (std::is_same_v<Command, ReleaseShuffle>) {
+    if (service != nullptr) service->release(world_.machine_of_node[command.node.value()], command.job, command.shuffle);
+  } else if constexpr (std::is_same_v<Command, ReleaseJob>) {
+    if (service != nullptr) service->release(world_.machine_of_node[command.node.value()], command.job);
+  } else if constexpr (std::is_same_v<Command, NodeLost>) {
+    if (service != nullptr) service->node_lost(command.node);
+  } else if constexpr (std::is_same_v<Command, ReplicateOutput>) {
+    outputs_.copy(command);
+  } else if constexpr (std::is_same_v<Command, OutputMoved>) {
+    JobRun& job = world_.job_of(command.job);
+    StageRun& stage = job.stages[command.shuffle.value()];
+    if (outputs_.move(stage, command)) tasks_.readers().go_on(job, stage);
+  } else if constexpr (std::is_same_v<Command, ActionFinished>) {
+    drivers_.action_finished(World::index_of(command.job));
+  } else if constexpr (std::is_same_v<Command, JobFinished>) {
+    drivers_.job_over(World::index_of(command.job), Outcome::finished, "");
+  } else if constexpr (std::is_same_v<Command, JobFailed>) {
+    const bool never_ran = !world_.accounts.job(World::index_of(command.job)).started;
+    const Outcome outcome = never_ran && command.error.code() == Code::resource_exhausted ? Outcome::refused : Outcome::failed;
+    drivers_.job_over(World::index_of(command.job), outcome, command.error.to_string());
+  } else if constexpr (std::is_same_v<Command, SetTimer>) {
+    world_.agenda.add(command.at, {What::timer, 0, 0, command.timer});
+  }
+  // Tables: the simulator knows where outputs are.
+}
+
+void Run::kill(const master::KillTask& command) {
+  const std::uint32_t machine = world_.machine_of_node[command.node.value()];
+  if (const auto slot = attempts_.slot_of(command.attempt, machine)) {
+    switch (command.cause) {
+      case master::KillCause::preempted:
+      case master::KillCause::making_way:
+        tasks_.end(*slot, Tasks::End::preempted);
+        break;
+      case master::KillCause::job_over:
+        tasks_.end(*slot, Tasks::End::lost);
+        break;
+      case master::KillCause::lost_race:
+        tasks_.end(*slot, Tasks::End::redundant);
+        break;
+    }
+  }
+  heartbeats_.wake(machine);
+}
+
+void Run::job_refused(JobId job, std::string error) { drivers_.job_over(World::index_of(job), Outcome::refused, std::move(error)); }
+
+void Run::output_lost(JobId job, const shuffle::FetchFailure& failure) { outputs_.lost(world_.job_of(job), failure); }
 
 Result<RunResult> simulate(const Workload& workload, const ClusterModel& model, std::unique_ptr<schedulers::Scheduler> scheduler,
                            const RunOptions& options) {

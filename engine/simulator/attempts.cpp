@@ -1,0 +1,99 @@
+#include "engine/simulator/attempts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::simulator {
+
+Attempt* Attempts::find(Slot slot, std::uint32_t generation) {
+  Attempt& attempt = slots_[slot];
+  return attempt.active && attempt.generation == generation ? &attempt : nullptr;
+}
+
+std::optional<Slot> Attempts::slot_of(const AttemptId& id, std::uint32_t machine) const {
+  const auto& there = world_.machines[machine].attempts;
+  const auto found = std::find_if(there.begin(), there.end(), [&](Slot slot) { return slots_[slot].id == id; });
+  return found == there.end() ? std::nullopt : std::optional(*found);
+}
+
+Slot Attempts::add(const master::LaunchTask& command) {
+  Slot slot = static_cast<Slot>(slots_.size());
+  if (free_.empty()) {
+    slots_.emplace_back();
+  } else {
+    slot = free_.back();
+    free_.pop_back();
+  }
+  Attempt& attempt = slots_[slot];
+  attempt.id = command.attempt;
+  attempt.machine = world_.machine_of_node[command.node.value()];
+  attempt.active = true;
+  attempt.launched = world_.now;
+  attempt.input_bytes = 0;
+  attempt.factor = 1;
+  attempt.fails = false;
+  attempt.extra = command.speculative;
+  attempt.overtaken = false;
+  attempt.failure = nullptr;
+  attempt.writing = false;
+  attempt.shuffle_times = {};
+  Machine& machine = world_.machines[attempt.machine];
+  attempt.place = static_cast<std::uint32_t>(machine.attempts.size());
+  machine.attempts.push_back(slot);
+  ++running_;
+  world_.last_progress = world_.now;
+  return slot;
+}
+
+void Attempts::remove(Slot slot) {
+  Attempt& attempt = slots_[slot];
+  auto& there = world_.machines[attempt.machine].attempts;
+  there[attempt.place] = there.back();
+  slots_[there.back()].place = attempt.place;
+  there.pop_back();
+  attempt.active = false;
+  attempt.fetch.reset();
+  ++attempt.generation;
+  free_.push_back(slot);
+  --running_;
+  world_.last_progress = world_.now;
+}
+
+Attempt* Attempts::other_of(Slot slot) {
+  if (racing_.empty()) return nullptr;
+  const auto race = racing_.find(slots_[slot].id.task);
+  if (race == racing_.end() || (race->second.first != slot && race->second.second != slot)) return nullptr;
+  return &slots_[race->second.first == slot ? race->second.second : race->second.first];
+}
+
+bool Attempts::start_move(Slot slot, Move move) {
+  Attempt& attempt = slots_[slot];
+  attempt.move = std::move(move);
+  if (attempt.move.bytes <= 0) return false;
+  if (!world_.flows()) {
+    transfers_.count(world_.index_of(attempt), attempt.move, 1);
+    return false;
+  }
+  attempt.flow = world_.network.start(world_.now, attempt.move.bytes, std::exchange(attempt.move.uses, {}));
+  if (flow_owner_.size() <= *attempt.flow) flow_owner_.resize(*attempt.flow + 1);
+  flow_owner_[*attempt.flow] = slot;
+  return true;
+}
+
+void Attempts::break_move(Slot slot) {
+  Attempt& attempt = slots_[slot];
+  if (!attempt.flow) return;
+  const double bytes = world_.network.stop(world_.now, *attempt.flow);
+  attempt.flow.reset();
+  const double part = std::min(1.0, bytes / attempt.move.bytes);
+  transfers_.count(world_.index_of(attempt), attempt.move, part);
+  if (attempt.fetch) attempt.fetch->left *= 1 - part;
+}
+
+Slot Attempts::flow_ended(FlowNetwork::Flow flow) {
+  const Slot slot = flow_owner_[flow];
+  slots_[slot].flow.reset();
+  return slot;
+}
+
+}  // namespace weft::simulator

@@ -1,0 +1,60 @@
+// The shell of the core: events go in, commands are carried out, and what they lead to goes in again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/master/core.hpp"
+#include "engine/profiles/observer.hpp"
+#include "engine/simulator/event_digest.hpp"
+#include "engine/simulator/watched.hpp"
+#include "engine/simulator/world.hpp"
+
+namespace weft::simulator {
+
+class MasterShell {
+ public:
+  /// Who acts on what the master says.
+  class Hands {
+   public:
+    virtual ~Hands() = default;
+    virtual void carry_out(const master::Command& command) = 0;
+    virtual void job_refused(JobId job, std::string error) = 0;
+    /// A reader said so, and the master took it.
+    virtual void output_lost(JobId job, const shuffle::FetchFailure& failure) = 0;
+    /// There is work again for nodes that ask.
+    virtual void work_waits() = 0;
+  };
+
+  MasterShell(World& world, Hands& hands, std::unique_ptr<schedulers::Scheduler> scheduler);
+
+  /// Noted; drain() gives it to the master.
+  void apply(master::Event event) { events_.push_back(std::move(event)); }
+  void drain();
+  const schedulers::ClusterView& view() const { return core_.view(); }
+  /// Whether a node that asks may get something.
+  bool wanted() const { return !view().runnable_jobs().empty() || !view().stragglers().empty(); }
+  void add_to(RunResult& result) const;
+
+ private:
+  void give(master::Event event);
+
+  World& world_;
+  Hands& hands_;
+  Watch watch_;  // outlives the core, whose scheduler reports to it
+  std::string scheduler_name_;
+  master::Core core_;
+  std::optional<profiles::Observer> observer_;  // where there is a history
+  EventDigest digest_;
+  std::deque<master::Event> events_;  // to be applied in this moment
+  std::vector<master::Command> commands_;
+  bool draining_ = false;
+  bool runnable_ = false;
+  std::uint64_t applied_ = 0;
+};
+
+}  // namespace weft::simulator

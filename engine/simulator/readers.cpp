@@ -1,0 +1,246 @@
+#include "engine/simulator/readers.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace weft::simulator {
+
+namespace {
+
+/// The first map whose output should be there and is not.
+std::optional<shuffle::FetchFailure> missing(const JobRun& job, std::uint32_t index) {
+  const StageRun& stage = job.stages[index];
+  for (std::uint32_t map = 0; map < stage.latest.size(); ++map) {
+    if (stage.latest[map] == 0) continue;
+    const Output& output = stage.outputs[stage.latest[map] - 1];
+    if (!output.there) return shuffle::FetchFailure{ShuffleId(index), map, output.attempt, output.node};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// What one map of `input` wrote for this attempt, as it goes over the network.
+double Readers::bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const {
+  const std::uint32_t readers = job.stages[attempt.id.task.stage.value()].spec->tasks;
+  const double bytes = input.bytes_per_task * world_.model.shuffle.compressed;
+  return input.plan.weights.empty() ? bytes / readers : bytes * input.plan.weights[attempt.id.task.index];
+}
+
+void Readers::begin(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  std::vector<std::uint32_t> parents = world_.stage_of(attempt).spec->parents;
+  if (parents.empty()) return next_.work(slot);
+  std::sort(parents.begin(), parents.end());
+  parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
+  attempt.fetch = std::make_unique<Fetch>();
+  for (std::uint32_t parent : parents) attempt.fetch->inputs.emplace_back().stage = parent;
+  attempt.began = world_.now;
+  if (const auto& load = world_.job_of(attempt).spec->hints.shuffle_profile; world_.contention && load) {
+    world_.contention->begin(world_.now, attempt.machine, slot, *load, std::nullopt);
+    world_.note_next_worked(attempt.machine);
+  }
+  if (service_) return take_prefetched(slot);
+  fetch_more(slot);
+}
+
+/// What is there of its partitions, once what is under way has come and what is on disk is back.
+void Readers::take_prefetched(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  attempt.phase = Phase::taking;
+  const JobRun& job = world_.job_of(attempt);
+  const std::size_t inputs = attempt.fetch->inputs.size();
+  attempt.fetch->taking = static_cast<std::uint32_t>(inputs);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const auto took = [this, slot, generation = attempt.generation, i](const std::vector<shuffle::HeldPtr>& all) {
+      Attempt* reader = attempts_.find(slot, generation);
+      if (reader == nullptr) return;
+      Fetch::Input& input = reader->fetch->inputs[i];
+      for (const shuffle::HeldPtr& blocks : all) {
+        input.here.resize(world_.stage_at(*reader, input.stage).spec->tasks);
+        for (const shuffle::MapAttempt& map : blocks->maps) input.here[map.map] = map.attempt + 1;
+      }
+      if (--reader->fetch->taking == 0) world_.agenda.add(world_.now, {What::taken, slot, generation});
+    };
+    const std::uint32_t stage = attempt.fetch->inputs[i].stage;
+    const std::uint32_t partition = job.stages[stage].plan.shared ? 0 : attempt.id.task.index;
+    service_->take(attempt.machine, attempt.id.task.job, ShuffleId(stage), partition, took);
+  }
+}
+
+void Readers::fetch_more(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  JobRun& job = world_.job_of(attempt);
+  bool complete = true;
+  for (const Fetch::Input& input : attempt.fetch->inputs) {
+    if (job.stages[input.stage].complete()) continue;
+    complete = false;
+    if (world_.early(job)) continue;
+    return next_.fail(slot, master::FailureKind::fetch_failed, "an output is gone", missing(job, input.stage));
+  }
+  if (!complete && !world_.flows()) return wait(slot);
+  sources_.clear();
+  if (!gather(slot, sources_)) return;
+  Move move = world_.machines.fetch(sources_, attempt.machine);
+  attempt.input_bytes += static_cast<std::uint64_t>(move.bytes);
+  attempt.phase = Phase::fetching;
+  if (!attempts_.start_move(slot, std::move(move))) fetched(slot);
+}
+
+/// Everything that is there and was not fetched. False when an output turned out to be unreadable: the attempt has failed.
+bool Readers::gather(Slot slot, std::vector<Source>& sources) {
+  Attempt& attempt = attempts_[slot];
+  JobRun& job = world_.job_of(attempt);
+  std::vector<std::uint32_t> machines;
+  for (Fetch::Input& input : attempt.fetch->inputs) {
+    StageRun& stage = job.stages[input.stage];
+    const double bytes = bytes_of(job, attempt, stage);
+    const auto draw = [&](std::uint32_t machine, double amount) {
+      if (amount <= 0) return;
+      if (from_[machine] == 0) machines.push_back(machine);
+      from_[machine] += amount;
+    };
+    itemize(input, stage);
+    input.batch.clear();
+    if (input.have == 0 && input.here.empty() && stage.complete() &&
+        stage.unreadable == 0) {  // the usual case, without a list of the maps
+      input.have = stage.spec->tasks;
+      input.whole = input.next = static_cast<std::uint32_t>(stage.outputs.size());
+      for (const auto& [machine, outputs] : stage.on_machine) draw(machine, bytes * outputs);
+      continue;
+    }
+    input.fetched.resize(stage.spec->tasks);
+    for (; input.next < stage.outputs.size(); ++input.next) {
+      const Output output = stage.outputs[input.next];
+      if (!output.there || input.fetched[output.map]) continue;
+      if (!input.here.empty() && input.here[output.map] == output.attempt + 1) {
+        input.fetched[output.map] = true;
+        ++input.have;
+        attempt.input_bytes += static_cast<std::uint64_t>(bytes);
+        continue;
+      }
+      if (!output.readable) {
+        for (std::uint32_t machine : machines) from_[machine] = 0;
+        next_.fail(slot, master::FailureKind::fetch_failed, "an output cannot be read",
+                   shuffle::FetchFailure{ShuffleId(input.stage), output.map, output.attempt, output.node});
+        return false;
+      }
+      input.fetched[output.map] = true;
+      input.batch.push_back(input.next);
+      ++input.have;
+      draw(output.machine, bytes);
+    }
+  }
+  std::sort(machines.begin(), machines.end());
+  for (std::uint32_t machine : machines) sources.push_back({machine, std::exchange(from_[machine], 0)});
+  return true;
+}
+
+/// Lists what a fetch of everything is of.
+void Readers::itemize(Fetch::Input& input, const StageRun& stage) {
+  const std::uint32_t outputs = std::exchange(input.whole, 0);
+  if (outputs == 0) return;
+  input.fetched.assign(stage.spec->tasks, true);
+  input.batch.resize(stage.spec->tasks);
+  for (std::uint32_t i = 0; i < outputs; ++i) input.batch[stage.outputs[i].map] = i;
+  std::sort(input.batch.begin(), input.batch.end());
+}
+
+void Readers::fetched(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  const JobRun& job = world_.job_of(attempt);
+  attempt.fetch->left = 1;
+  bool all = true, complete = true;
+  for (const Fetch::Input& input : attempt.fetch->inputs) {
+    all &= input.have == job.stages[input.stage].spec->tasks;
+    complete &= job.stages[input.stage].complete();
+  }
+  if (all) return next_.work(slot);
+  if (complete) return fetch_more(slot);
+  wait(slot);
+}
+
+void Readers::wait(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  attempt.phase = Phase::waiting;
+  world_.stage_of(attempt).waiting.push_back(slot);
+  ++waiting_;
+  if (world_.flows()) poll_later();
+}
+
+void Readers::poll_later() {
+  if (std::exchange(polling_, true)) return;
+  const Time interval = world_.model.network.fetch_interval;
+  world_.agenda.add((world_.now / interval + 1) * interval, {What::poll});
+}
+
+void Readers::stop_waiting(Slot slot) {
+  std::erase(world_.stage_of(attempts_[slot]).waiting, slot);
+  attempts_[slot].phase = Phase::fetching;
+  --waiting_;
+}
+
+void Readers::go_on(const JobRun& job, const StageRun& stage) {
+  for (std::uint32_t child : stage.plan.children) {
+    for (Slot slot : std::vector<Slot>(job.stages[child].waiting)) {
+      stop_waiting(slot);
+      fetch_more(slot);
+    }
+  }
+}
+
+void Readers::poll() {
+  polling_ = false;
+  for (Slot slot = 0; slot < attempts_.count(); ++slot) {
+    const Attempt& attempt = attempts_[slot];
+    if (!attempt.active || attempt.phase != Phase::waiting) continue;
+    const JobRun& job = world_.job_of(attempt);
+    const bool more = std::any_of(attempt.fetch->inputs.begin(), attempt.fetch->inputs.end(),
+                                  [&](const Fetch::Input& input) { return input.next < job.stages[input.stage].outputs.size(); });
+    if (!more) continue;
+    stop_waiting(slot);
+    fetch_more(slot);
+  }
+  if (waiting_ > 0) poll_later();
+}
+
+void Readers::refetch(Slot slot, std::uint32_t machine) {
+  Attempt& attempt = attempts_[slot];
+  JobRun& job = world_.job_of(attempt);
+  for (Fetch::Input& input : attempt.fetch->inputs) itemize(input, job.stages[input.stage]);
+  const auto of_batch = [&](auto&& visit) {
+    for (Fetch::Input& input : attempt.fetch->inputs) {
+      for (std::uint32_t i : input.batch) visit(input, job.stages[input.stage], job.stages[input.stage].outputs[i]);
+    }
+  };
+  std::optional<shuffle::FetchFailure> gone;
+  of_batch([&](Fetch::Input& input, StageRun&, const Output& output) {
+    if (output.machine != machine || !input.fetched[output.map]) return;
+    gone = shuffle::FetchFailure{ShuffleId(input.stage), output.map, output.attempt, output.node};
+  });
+  if (!gone) return;
+  if (!world_.early(job)) return next_.fail(slot, master::FailureKind::fetch_failed, "its source is gone", gone);
+  attempts_.break_move(slot);
+  std::vector<std::uint32_t> machines;
+  of_batch([&](Fetch::Input& input, StageRun& stage, const Output& output) {
+    if (!input.fetched[output.map]) return;
+    if (output.machine != machine) {
+      if (from_[output.machine] == 0) machines.push_back(output.machine);
+      from_[output.machine] += bytes_of(job, attempt, stage) * attempt.fetch->left;
+    } else {
+      input.fetched[output.map] = false;
+      --input.have;
+      input.next = 0;  // it may have been made again already
+    }
+  });
+  std::sort(machines.begin(), machines.end());
+  sources_.clear();
+  for (std::uint32_t from : machines) {
+    if (from_[from] > 0) sources_.push_back({from, from_[from]});
+    from_[from] = 0;
+  }
+  if (!attempts_.start_move(slot, world_.machines.fetch(sources_, attempt.machine))) fetched(slot);
+}
+
+}  // namespace weft::simulator

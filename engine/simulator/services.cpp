@@ -1,0 +1,47 @@
+#include "engine/simulator/services.hpp"
+
+#include <utility>
+
+namespace weft::simulator {
+
+Services::Services(simulator::World& world, Transfers& transfers) : world_(world), transfers_(transfers) {
+  const ShuffleModel& model = world.model.shuffle;
+  if (model.mode == shuffle::Mode::memory)
+    service_.emplace(static_cast<ShuffleService::World&>(*this), model, world.machines.count());
+}
+
+void Services::add_to(RunResult& result) const {
+  if (!service_) return;
+  result.prefetched = service_->prefetched();
+  result.outputs_evicted_bytes = service_->outputs_evicted();
+}
+
+std::optional<std::uint32_t> Services::machine_of(NodeId node) const {
+  const std::uint32_t machine = world_.machine_of_node[node.value()];
+  return world_.machines[machine].alive && world_.machines[machine].id == node ? std::optional(machine) : std::nullopt;
+}
+
+std::optional<std::vector<std::uint64_t>> Services::blocks(std::uint32_t machine, const shuffle::FetchRequest& request) const {
+  const JobRun& job = world_.jobs[request.job.value() - 1];
+  if (!job.running) return std::nullopt;
+  const StageRun& stage = job.stages[request.shuffle.value()];
+  std::vector<std::uint64_t> bytes;
+  for (const shuffle::MapAttempt& map : request.maps) {
+    if (stage.latest[map.map] == 0) return std::nullopt;
+    const Output& output = stage.outputs[stage.latest[map.map] - 1];
+    if (!output.there || !output.readable || output.attempt != map.attempt || output.machine != machine) return std::nullopt;
+    bytes.push_back(stage.row[request.partition].bytes);
+  }
+  return bytes;
+}
+
+void Services::fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, Done done) {
+  transfers_.start(
+      {job.value() - 1, from, to, world_.machines.fetch({{from, bytes * world_.model.shuffle.compressed}}, to), std::move(done)});
+}
+
+void Services::use_disk(std::uint32_t machine, double bytes, bool write, Done done) {
+  transfers_.use_disk(machine, bytes, write, std::move(done));
+}
+
+}  // namespace weft::simulator

@@ -1,0 +1,148 @@
+// The work of an attempt on its machine, alone or beside others, and what it writes.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/simulator/tasks.hpp"
+
+namespace weft::simulator {
+
+namespace {
+
+const std::vector<shuffle::PartitionSize>& row_of(StageRun& stage) {
+  for (std::uint32_t p = 0; stage.row.size() < stage.plan.partitions; ++p) {
+    if (p == 0) stage.row.reserve(stage.plan.partitions);
+    const double weight = stage.plan.weights.empty() ? 1.0 / stage.plan.partitions : stage.plan.weights[p];
+    const auto bytes = static_cast<std::uint64_t>(stage.bytes_per_task * weight + 0.5);
+    stage.row.push_back({bytes, static_cast<std::uint32_t>(bytes / 100)});
+  }
+  return stage.row;
+}
+
+/// Of a node of this kind, for tasks of the stage.
+double speed(const StageSpec& stage, const NodeGroup& group) {
+  double speedup = 0;
+  for (const Speedup& one : stage.speedups) {
+    const auto attribute = group.attributes.find(one.attribute);
+    if (attribute != group.attributes.end() && attribute->second == one.value) speedup = std::max(speedup, one.factor);
+  }
+  return speedup > 0 ? group.speed * speedup : group.speed;
+}
+
+}  // namespace
+
+void Tasks::work(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  attempt.phase = Phase::working;
+  if (std::exchange(attempt.fetch, nullptr)) attempt.shuffle_times.read = world_.now - attempt.began;
+  if (world_.model.shuffle.mode) write_while_working(slot);
+  const StageRun& stage = world_.stage_of(attempt);
+  const std::vector<Time>& durations = stage.spec->durations;
+  const Time duration = attempt.failure != nullptr ? attempt.failure->after
+                        : durations.empty()        ? stage.spec->duration
+                                                   : durations[attempt.id.task.index];
+  const double factor = attempt.factor / speed(*stage.spec, *world_.machines[attempt.machine].group);
+  const Time takes = factor == 1 ? duration : Time(std::llround(static_cast<double>(duration.count()) * factor));
+  if (!world_.contention) return world_.agenda.add(world_.now + takes, {What::work_done, slot, attempt.generation});
+  world_.contention->end(world_.now, attempt.machine, slot);  // what it loaded while it fetched
+  world_.contention->begin(world_.now, attempt.machine, slot, load_of(attempt), takes);
+  world_.note_next_worked(attempt.machine);
+}
+
+/// What it takes of its node while it works.
+const schedulers::Resources& Tasks::load_of(const Attempt& attempt) {
+  const StageRun& stage = world_.stage_of(attempt);
+  if (stage.spec->load != schedulers::Resources()) return stage.spec->load;
+  const schedulers::JobHints& hints = world_.job_of(attempt).spec->hints;
+  const auto& profile = stage.spec->parents.empty() ? hints.map_profile : hints.reduce_profile;
+  return profile ? *profile : stage.plan.demand;
+}
+
+void Tasks::works_done(std::uint32_t machine, std::uint64_t turn) {
+  const std::vector<Slot> slots = world_.contention->done(world_.now, machine, turn);
+  for (Slot slot : slots) world_.contention->end(world_.now, machine, slot);
+  if (!slots.empty()) world_.note_next_worked(machine);
+  for (Slot slot : slots) worked(slot);
+}
+
+void Tasks::worked(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  if (attempt.failure != nullptr) {
+    ++world_.stage_of(attempt).failed[attempt.id.task.index];
+    const bool environment = attempt.failure->environment;
+    return fail(slot, environment ? master::FailureKind::environment : master::FailureKind::user_code, "failed as recorded");
+  }
+  if (attempt.fails) return fail(slot, master::FailureKind::user_code, "simulated failure");
+  attempt.began = world_.now;
+  attempt.phase = Phase::writing;
+  if (!attempt.writing) write_output(slot);
+}
+
+/// A map's output goes to disk from the start when there is no memory for it: beside the work, for as long as the page cache does
+/// not hold it.
+void Tasks::write_while_working(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  const StageRun& stage = world_.stage_of(attempt);
+  if (!world_.flows() || stage.plan.partitions == 0 || static_cast<double>(attempt.room.bytes()) >= stage.bytes_per_task) return;
+  const double left = transfers_.write_behind(attempt.machine, stage.bytes_per_task);
+  if (left <= 0) return;
+  attempt.writing = true;
+  transfers_.use_disk(attempt.machine, left, true, [this, slot, generation = attempt.generation](bool) {
+    Attempt* writer = attempts_.find(slot, generation);
+    if (writer == nullptr) return;
+    writer->writing = false;
+    if (writer->phase == Phase::writing) write_output(slot);
+  });
+}
+
+void Tasks::write_output(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  const StageRun& stage = world_.stage_of(attempt);
+  attempt.shuffle_times.write = world_.now - attempt.began;
+  const double shuffled = stage.plan.partitions > 0 && !world_.model.shuffle.mode ? stage.bytes_per_task : 0;
+  const double output = static_cast<double>(stage.spec->output_bytes) / stage.spec->tasks;
+  std::vector<std::uint32_t> copies;
+  if (output > 0 && world_.model.storage.output_replicas > 1) {
+    copies = world_.job_of(attempt).placement->copies(attempt.machine, world_.model.storage.output_replicas - 1);
+    std::erase_if(copies, [this](std::uint32_t copy) { return !world_.machines[copy].alive; });
+  }
+  if (!attempts_.start_move(slot, world_.machines.write(attempt.machine, shuffled + output, output, copies))) written(slot);
+}
+
+void Tasks::written(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  master::TaskFinished event;
+  event.attempt = attempt.id;
+  event.node = world_.machines[attempt.machine].id;
+  const StageSpec& spec = *world_.stage_of(attempt).spec;
+  if (spec.written.empty() || world_.stage_of(attempt).plan.partitions != spec.written.front().size()) {
+    event.output = row_of(world_.stage_of(attempt));
+  } else {
+    for (const std::uint64_t bytes : spec.written[attempt.id.task.index])
+      event.output.push_back({bytes, static_cast<std::uint32_t>(bytes / 100)});
+    event.sample_histogram = spec.sample_histogram;
+  }
+  event.input_bytes = spec.read.empty() ? attempt.input_bytes : spec.read[attempt.id.task.index];
+  if (world_.model.shuffle.mode) event.shuffle_times = attempt.shuffle_times;
+  if (service_) keep_output(attempt);
+  attempt.room = {};
+  report(slot, std::move(event));
+}
+
+void Tasks::keep_output(const Attempt& attempt) {
+  const StageRun& stage = world_.stage_of(attempt);
+  if (stage.plan.partitions == 0) return;
+  const TaskId& task = attempt.id.task;
+  const auto bytes = static_cast<std::uint64_t>(stage.bytes_per_task);
+  service_->put(attempt.machine, {task.job, ShuffleId(task.stage.value()), task.index, attempt.id.attempt}, bytes,
+                attempt.room.bytes() >= bytes);
+}
+
+void Tasks::drop_prefetched(const Attempt& attempt) {
+  const TaskId& task = attempt.id.task;
+  for (std::uint32_t parent : world_.stage_of(attempt).spec->parents) {
+    if (!world_.stage_at(attempt, parent).plan.shared) service_->drop(attempt.machine, task.job, ShuffleId(parent), task.index);
+  }
+}
+
+}  // namespace weft::simulator
