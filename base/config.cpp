@@ -32,6 +32,10 @@ void Config::real(std::string key, double& variable, std::string doc) {
   add({std::move(key), Kind::real, std::move(doc), fmt::format("{}", variable),
        [&variable](const Value& v) { variable = v.real; }});
 }
+void Config::real(std::string key, std::optional<double>& variable, double usual, std::string doc) {
+  add({std::move(key), Kind::real, std::move(doc), fmt::format("{}", variable.value_or(usual)),
+       [&variable](const Value& v) { variable = v.real; }});
+}
 void Config::size(std::string key, std::uint64_t& variable, std::string doc) {
   add({std::move(key), Kind::size, std::move(doc), json_quoted(format_size(variable)),
        [&variable](const Value& v) { variable = static_cast<std::uint64_t>(v.integer); }});

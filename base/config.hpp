@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ class Config {
   void text(std::string key, std::string& variable, std::string doc);
   void flag(std::string key, bool& variable, std::string doc);
   void real(std::string key, double& variable, std::string doc);
+  /// `usual`: what describe() shows where the variable has no value.
+  void real(std::string key, std::optional<double>& variable, double usual, std::string doc);
   void size(std::string key, std::uint64_t& variable, std::string doc);
   void duration(std::string key, Duration& variable, std::string doc);
   /// `separator`: between elements in an assignment (set()), where they may have commas themselves.

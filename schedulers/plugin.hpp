@@ -34,7 +34,7 @@ constexpr PluginInterface plugin_interface() {
         sizeof(SpeculativeAttempt), sizeof(GroupInfo), sizeof(GroupStatus), sizeof(PendingTasks), sizeof(ShuffleSizes),
         sizeof(Resources), sizeof(Notice), sizeof(Trigger), sizeof(Options), sizeof(Registry), sizeof(Composition), sizeof(Error)})
     layout = (layout ^ static_cast<std::uint32_t>(size)) * 16777619u;
-  return {5, layout};
+  return {6, layout};
 }
 
 /// Type and name of the exported function. When `host` equals its own plugin_interface() it adds its schedulers to `registry`;

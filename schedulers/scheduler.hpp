@@ -119,6 +119,10 @@ class Scheduler {
     (void)view, (void)what, (void)decisions;
   }
 
+  /// Slow start of a job that asks for none, on a cluster without one: the part of a stage's maps, 0 to 1, that must have ended
+  /// before stages that read it may start. Asked once, when the job has been admitted. 1: its stages start with complete inputs.
+  virtual double slow_start(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, 1; }
+
   /// Whose shuffle blocks leave memory first when those that were brought to placed tasks do not all fit. The master asks it before
   /// each such decision.
   virtual RoundOrder round_order() const { return RoundOrder::by_submission; }

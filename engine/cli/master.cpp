@@ -99,7 +99,7 @@ void add_shuffle_options(CLI::App& command, master::ServerOptions& server) {
   command
       .add_option("--slow-start", server.core.slow_start,
                   "For jobs that do not choose: part of the maps that must end before reduces start and wait for the others,\n"
-                  "from 0 to 1 (default: 1)")
+                  "from 0 to 1 (default: what the scheduler says, usually 1)")
       ->check(CLI::Range(0.0, 1.0));
 }
 

@@ -46,7 +46,7 @@ constexpr KeyOption kClusterOptions[] = {
     {"--oversubscription", "network.oversubscription", "With --network: NICs of a rack over its uplink"},
     {"--replicas", "storage.replicas", "Replicas of inputs (3)"},
     {"--heartbeat", "heartbeat", "Nodes report and get tasks this often; 0: at once"},
-    {"--slow-start", "slow_start", "Part of the maps that end before reduces start (1)"},
+    {"--slow-start", "slow_start", "Part of the maps that end before reduces start (what the scheduler says, usually 1)"},
     {"--preplace", "preplace", "Part of the maps that end before reduces are placed by predicted sizes (1: never)"},
     {"--shuffle-mode", "shuffle.mode",
      "memory: outputs in memory, prefetched while maps run; pull: from disk, late (simpler than both)"},

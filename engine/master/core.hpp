@@ -32,8 +32,9 @@ struct CoreOptions {
   bool keep_splits = true;     // of inputs, for launches; a shell that knows its tasks' input saves the memory
   bool on_heartbeats = false;  // with decide_every 0: only for the node a heartbeat came from (Hadoop 1), and for its own timers
   /// Of jobs that do not say (JobSubmitted): a stage may start when so much of each of its inputs is there, and the nodes of its
-  /// running tasks are told of further map outputs (ShuffleExtended). 1: when its inputs are complete.
-  double slow_start = 1;
+  /// running tasks are told of further map outputs (ShuffleExtended). 1: when its inputs are complete. Without: what the scheduler
+  /// says (Scheduler::slow_start).
+  std::optional<double> slow_start{};
   /// When so much of an input is there the scheduler is asked where its readers go (Scheduler::preplace). 1: it is not.
   double preplace_at = 1;
   Speculation speculation{};                // until an event says otherwise

@@ -141,7 +141,7 @@ Result<void> validate(const ClusterModel& model) {
   WEFT_TRY(in_range("the bias of the forecast", model.forecast.bias, -1, 100));
   WEFT_TRY(not_negative("the heartbeat interval", model.heartbeat));
   WEFT_TRY(not_negative("the step", model.step));
-  WEFT_TRY(in_range("the slow start", model.slow_start, 0, 1));
+  WEFT_TRY(in_range("the slow start", model.slow_start.value_or(1), 0, 1));
   WEFT_TRY(in_range("the part of the maps before reduces are placed", model.preplace, 0, 1));
   if (model.shuffle_replicas != 1 && model.shuffle_replicas != 2)
     return fail(Code::invalid_argument, "map outputs are kept in 1 or 2 copies");

@@ -130,10 +130,12 @@ struct ClusterModel {
   std::vector<Availability> availability;  // ascending; empty: all, always
   ForecastModel forecast;
 
-  Time heartbeat{0};      // nodes report ends and are given tasks at their heartbeats only; 0: at once
-  Time step{0};           // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once
-  double slow_start = 1;  // part of the maps that must be done before reduces are launched; they fetch as further maps end
-  double preplace = 1;    // part of the maps that must be done before reduces are given nodes; 1: they never are
+  Time heartbeat{0};  // nodes report ends and are given tasks at their heartbeats only; 0: at once
+  Time step{0};       // the scheduler decides at multiples of this only, when all else of that moment has happened; 0: at once
+  /// Part of the maps that must be done before reduces are launched, for jobs that do not say; they fetch as further maps end.
+  /// Without: what the scheduler says, usually 1.
+  std::optional<double> slow_start{};
+  double preplace = 1;                 // part of the maps that must be done before reduces are given nodes; 1: they never are
   std::uint32_t shuffle_replicas = 1;  // copies of map outputs, 1 or 2
   master::Speculation speculation;     // when the master has slow tasks run a second time
   std::uint64_t seed = 1;

@@ -56,7 +56,7 @@ void Drivers::submit(std::size_t index) {
   master::JobSubmitted submitted = submission(*job.spec, id);
   if (submitted.shuffle_replicas == 0) submitted.shuffle_replicas = world_.model.shuffle_replicas;
   if (world_.model.shuffle.mode) submitted.shuffle_mode = *world_.model.shuffle.mode;
-  if (world_.early(job)) submitted.slow_start = std::min(world_.model.slow_start, job.spec->slow_start);
+  submitted.slow_start = job.spec->slow_start ? job.spec->slow_start : world_.model.slow_start;
   master_.apply(std::move(submitted));
   std::move(parts.begin(), parts.end(), std::back_inserter(job.parts));
   plan_later(index);

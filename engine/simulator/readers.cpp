@@ -76,7 +76,7 @@ void Readers::fetch_more(Slot slot) {
   for (const Fetch::Input& input : attempt.fetch->inputs) {
     if (job.stages[input.stage].complete()) continue;
     complete = false;
-    if (world_.early(job)) continue;
+    if (job.early) continue;
     return next_.fail(slot, master::FailureKind::fetch_failed, "an output is gone", missing(job, input.stage));
   }
   if (!complete && !world_.flows()) return wait(slot);
@@ -220,7 +220,7 @@ void Readers::refetch(Slot slot, std::uint32_t machine) {
     gone = shuffle::FetchFailure{ShuffleId(input.stage), output.map, output.attempt, output.node};
   });
   if (!gone) return;
-  if (!world_.early(job)) return next_.fail(slot, master::FailureKind::fetch_failed, "its source is gone", gone);
+  if (!job.early) return next_.fail(slot, master::FailureKind::fetch_failed, "its source is gone", gone);
   attempts_.break_move(slot);
   std::vector<std::uint32_t> machines;
   of_batch([&](Fetch::Input& input, StageRun& stage, const Output& output) {

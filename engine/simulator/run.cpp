@@ -173,6 +173,8 @@ void Run::obey(const Command& command) {
     kill(command);
   } else if constexpr (std::is_same_v<Command, PrefetchShuffle>) {
     if (service != nullptr) service->prefetch(world_.machine_of_node[command.node.value()], command);
+  } else if constexpr (std::is_same_v<Command, ShuffleLocations>) {
+    world_.job_of(command.job).early = command.maps > 0;  // the table itself is not needed: the simulator knows where outputs are
   } else if constexpr (std::is_same_v<Command, ReleaseShuffle>) {
     if (service != nullptr) service->release(world_.machine_of_node[command.node.value()], command.job, command.shuffle);
   } else if constexpr (std::is_same_v<Command, ReleaseJob>) {
@@ -196,7 +198,6 @@ void Run::obey(const Command& command) {
   } else if constexpr (std::is_same_v<Command, SetTimer>) {
     world_.agenda.add(command.at, {What::timer, 0, 0, command.timer});
   }
-  // Tables: the simulator knows where outputs are.
 }
 
 void Run::kill(const master::KillTask& command) {

@@ -25,6 +25,10 @@ class WatchedScheduler final : public schedulers::Scheduler {
   Result<void> admit(const schedulers::ClusterView& view, const schedulers::JobInfo& job) const override {
     return inner_->admit(view, job);
   }
+  double slow_start(const schedulers::ClusterView& view, const schedulers::JobInfo& job) const override {
+    return inner_->slow_start(view, job);
+  }
+  schedulers::RoundOrder round_order() const override { return inner_->round_order(); }
   bool work_conserving() const override { return inner_->work_conserving(); }
   std::vector<schedulers::GroupStatus> groups(const schedulers::ClusterView& view) const override { return inner_->groups(view); }
   void on_event(const schedulers::ClusterView& view, const schedulers::Notice& notice) override { inner_->on_event(view, notice); }

@@ -69,7 +69,7 @@ struct JobSpec {
   std::uint32_t max_attempts = 4;      // of a task, before the job fails
   std::uint32_t shuffle_replicas = 0;  // copies of its map outputs, 1 or 2; 0: as many as the cluster model says
   std::string shuffle_mode;            // where the cluster model has none: "memory" or "pull"; empty: memory
-  double slow_start = 1;               // part of its maps that must end before readers start; the cluster model's, if that is less
+  std::optional<double> slow_start{};  // part of its maps that must end before readers start; without: the cluster model's
   schedulers::JobHints hints;
   std::vector<StageSpec> stages;  // parents before children
 };

@@ -55,6 +55,7 @@ struct StageRun {
 struct JobRun {
   const JobSpec* spec = nullptr;
   bool running = false;
+  bool early = false;  // readers start before all outputs are there, as the master said
   std::vector<StageRun> stages;
   std::deque<plan::PlanPart> parts;      // of its plan, that its driver has not given yet
   std::unique_ptr<Placement> placement;  // of what its tasks write, where that has several replicas
@@ -118,7 +119,6 @@ struct World {
   World& operator=(const World&) = delete;
 
   bool flows() const { return model.network.flows; }
-  bool early(const JobRun& job) const { return std::min(model.slow_start, job.spec->slow_start) < 1; }
   static std::size_t index_of(JobId job) { return job.value() - 1; }
   static std::size_t index_of(const Attempt& attempt) { return index_of(attempt.id.task.job); }
   JobRun& job_of(JobId job) { return jobs[index_of(job)]; }

@@ -20,6 +20,7 @@ class Composed final : public Scheduler {
   void schedule(const ClusterView& view, const Trigger& trigger, Decisions& decisions) override;
   void speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions) override;
   void preplace(const ClusterView& view, const Preplaceable& what, Decisions& decisions) override;
+  double slow_start(const ClusterView&, const JobInfo&) const override { return parts_.slow_start; }
   RoundOrder round_order() const override { return parts_.who->round_order(); }
   bool work_conserving() const override;
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return parts_.who->groups(view); }

@@ -169,6 +169,7 @@ struct Composition {
   std::unique_ptr<Preemption> preemption;       // none: never
   std::vector<Pass> passes;                     // in this order; none: one, without a limit
   Asks asks = Asks::jobs;
+  double slow_start = 1;               // see Scheduler::slow_start
   bool preplaces = true;               // readers of shuffles are placed while maps run (preplacement.hpp); false: when launched
   std::uint32_t remote_per_call = 0;   // tasks far from their data a node gets in one call; 0: any number
   std::uint32_t reduces_per_call = 0;  // readers of shuffles a node gets in one call; 0: any number

@@ -37,6 +37,7 @@ Result<Composition> make_fifo(Options& options, const Registry&) {
   WEFT_ASSIGN(const auto reduces, options.whole("reduces_per_heartbeat", 0));
   parts.remote_per_call = static_cast<std::uint32_t>(std::min<std::uint64_t>(remote, UINT32_MAX));
   parts.reduces_per_call = static_cast<std::uint32_t>(std::min<std::uint64_t>(reduces, UINT32_MAX));
+  WEFT_ASSIGN(parts.slow_start, options.number("slow_start", 1, 0, 1));
   return parts;
 }
 

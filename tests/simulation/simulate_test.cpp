@@ -3,6 +3,8 @@
 
 #include "base/sanitized.hpp"
 #include "engine/simulator/placement.hpp"
+#include "engine/simulator/watched.hpp"
+#include "schedulers/view/state.hpp"
 #include "tests/simulation/simulated.hpp"
 
 namespace weft::simulator {
@@ -110,6 +112,19 @@ TEST(Simulate, HeartbeatsDelayBothTheReportAndTheNextTask) {
   EXPECT_EQ(result.jobs[0].work.useful, seconds(30));
 }
 
+TEST(Simulate, AWatchedSchedulerAnswersAsItDoesAlone) {
+  Watch watch;
+  for (const char* spec : {"fifo(slow_start=0.25)", "fair"}) {
+    const auto alone = schedulers::make_scheduler(spec).value();
+    const WatchedScheduler watched(schedulers::make_scheduler(spec).value(), watch);
+    const schedulers::ClusterState view;
+    EXPECT_EQ(watched.name(), alone->name());
+    EXPECT_EQ(watched.round_order(), alone->round_order()) << spec;
+    EXPECT_EQ(watched.work_conserving(), alone->work_conserving()) << spec;
+    EXPECT_EQ(watched.slow_start(view, {}), alone->slow_start(view, {})) << spec;
+  }
+}
+
 TEST(Simulate, SlowStartLetsReducesFetchWhileMapsRun) {
   ClusterModel model = cluster(4, 2);
   model.network.flows = true;
@@ -119,10 +134,14 @@ TEST(Simulate, SlowStartLetsReducesFetchWhileMapsRun) {
   workload.jobs[0].stages[0].durations[7] = seconds(60);
   workload.jobs[0].stages[0].shuffle_bytes = 1'600'000'000;
   const Time late = run(workload, model).makespan;
+  const Time by_scheduler = run(workload, model, "fifo(slow_start=0.5)").makespan;
   model.slow_start = 0.5;
   const Time early = run(workload, model).makespan;
   EXPECT_LT(early + seconds(10), late);
   EXPECT_GT(early, seconds(61));
+  EXPECT_EQ(by_scheduler, early);
+  workload.jobs[0].slow_start = 1;
+  EXPECT_EQ(run(workload, model, "fifo(slow_start=0)").makespan, late) << "what the job says goes first";
 }
 
 TEST(Simulate, OfAWholeFetchOnlyWhatADeadNodeHeldIsFetchedAgain) {

@@ -72,6 +72,8 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   info.demand = event.demand;
   info.hints = event.hints;
   WEFT_TRY(context_.scheduler.admit(info));
+  const auto slow_start = event.slow_start ? event.slow_start : context_.options.slow_start;
+  info.slow_start = slow_start ? *slow_start : context_.scheduler.slow_start(info);
   JobRecord& job = context_.jobs.running()[event.job];
   job.info = &context_.view.add_job(std::move(info));
   job.spec = std::move(event);

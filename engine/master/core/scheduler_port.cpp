@@ -1,6 +1,7 @@
 #include "engine/master/core/scheduler_port.hpp"
 
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -99,6 +100,15 @@ Result<void> SchedulerPort::admit(const schedulers::JobInfo& job) {
   Result<void> admitted;
   guarded([&] { admitted = scheduler_->admit(view_, job); });
   return admitted;
+}
+
+double SchedulerPort::slow_start(const schedulers::JobInfo& job) {
+  double part = 1;
+  guarded([&] {
+    part = scheduler_->slow_start(view_, job);
+    if (!(part >= 0 && part <= 1)) throw std::out_of_range(fmt::format("a slow start of {} is not between 0 and 1", part));
+  });
+  return part >= 0 && part <= 1 ? part : 1;
 }
 
 schedulers::RoundOrder SchedulerPort::round_order() {

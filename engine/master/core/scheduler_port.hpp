@@ -34,6 +34,8 @@ class SchedulerPort {
   void notify_changed_jobs();
   /// A job is let in when the scheduler fails to answer.
   Result<void> admit(const schedulers::JobInfo& job);
+  /// Of a job that asks for none; 1 when it fails to answer, or answers with no part.
+  double slow_start(const schedulers::JobInfo& job);
   /// By submission when it fails to answer.
   schedulers::RoundOrder round_order();
   /// The error is what it threw.

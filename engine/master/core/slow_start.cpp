@@ -9,13 +9,13 @@ namespace weft::master {
 namespace {
 
 /// How long maps may find no room before a reader that waits for them makes way, whatever else runs: between once and twice this.
-constexpr Time kPatience = std::chrono::minutes(1);
+constexpr Time kStarvationCheck = std::chrono::minutes(1);
 
 }  // namespace
 
 std::uint32_t SlowStart::threshold(const JobRecord& job, const schedulers::StageInfo& input) const {
   const auto tasks = static_cast<double>(input.tasks.size());
-  return static_cast<std::uint32_t>(std::ceil(std::clamp(part(job), 0.0, 1.0) * tasks));
+  return static_cast<std::uint32_t>(std::ceil(std::clamp(job.info->slow_start, 0.0, 1.0) * tasks));
 }
 
 void SlowStart::attempt_started(JobRecord& job, const schedulers::StageInfo& stage) {
@@ -50,7 +50,7 @@ void SlowStart::set_inputs_complete(const JobRecord& job, schedulers::StageInfo&
 
 void SlowStart::look_later() {
   if (std::exchange(looks_later_, true)) return;
-  context_.timers.set({Timers::Purpose::early_readers, context_.now() + kPatience});
+  context_.timers.set({Timers::Purpose::early_readers, context_.now() + kStarvationCheck});
 }
 
 /// A ready stage of it, that others wait for, has tasks, none of which can be launched now: there is no room, or the scheduler

@@ -16,7 +16,7 @@ class SlowStart {
  public:
   explicit SlowStart(CoreContext& context) : context_(context) {}
 
-  bool on(const JobRecord& job) const { return part(job) < 1; }
+  bool on(const JobRecord& job) const { return job.info->slow_start < 1; }
   /// How many of the tasks of an input must be finished before its readers may start.
   std::uint32_t threshold(const JobRecord& job, const schedulers::StageInfo& input) const;
 
@@ -32,7 +32,6 @@ class SlowStart {
   std::optional<TaskRef> reader_of_starved_job();
 
  private:
-  double part(const JobRecord& job) const { return job.spec.slow_start.value_or(context_.options.slow_start); }
   bool starved(const JobRecord& job) const;
   bool nothing_else_runs(const JobRecord& job) const;
   void newest_reader(JobRecord& job, std::optional<TaskRef>& newest) const;

@@ -144,7 +144,8 @@ void ClusterOptions::declare(Config& config) {
   config.real("forecast.spread", model.forecast.spread, "");
   config.duration("heartbeat", model.heartbeat, "Nodes report and get tasks this often; 0: at once");
   config.duration("step", model.step, "The scheduler decides at multiples of this; 0: at once");
-  config.real("slow_start", model.slow_start, "Part of the maps that end before reduces start");
+  config.real("slow_start", model.slow_start, 1,
+              "Part of the maps that end before reduces start; without: what the scheduler says");
   config.real(
       "preplace", model.preplace,
       "Part of the maps that end before reduces are given nodes, by predicted sizes; 1: never, but with shuffle.mode memory 0.05");

@@ -133,7 +133,7 @@ class EventLogReader {
     if (event.max_attempts > 0) spec.max_attempts = event.max_attempts;
     spec.shuffle_replicas = event.shuffle_replicas;
     spec.shuffle_mode = event.shuffle_mode;
-    spec.slow_start = event.slow_start.value_or(1);
+    spec.slow_start = event.slow_start;
     at->second.demand = event.demand;
     return {};
   }
@@ -217,7 +217,6 @@ class EventLogReader {
 
   /// A reader that started early has waited for its inputs, and will wait again.
   static Time began(const JobLog& job, const StageLog& stage, Time launched) {
-    if (job.spec.slow_start >= 1) return launched;
     for (const std::uint32_t input : stage.plan.inputs) launched = std::max(launched, job.stages.at(input).ended);
     return launched;
   }

@@ -1,5 +1,7 @@
 // Rules of the core that its parts' tests take for granted, from events to commands: what is observed, who is blamed, who is first,
 // and when.
+#include <limits>
+#include <optional>
 #include <set>
 
 #include "tests/engine/master/core_driver.hpp"
@@ -64,6 +66,62 @@ TEST(CoreRules, WithSlowStartReadersStartWhenThatPartOfTheMapsHasEndedAndNotATas
   EXPECT_EQ(driver.launches(1), 0u) << "two of five are less than a half";
   ASSERT_TRUE(driver.finish(driver.running_attempt(1, 0, 2)));
   EXPECT_EQ(driver.launches(1), 1u);
+}
+
+/// Of a job of five maps and a reader: how many maps end before the reader is launched.
+std::uint32_t maps_before_reader(std::unique_ptr<schedulers::Scheduler> scheduler, std::optional<double> cluster,
+                                 std::optional<double> job, std::uint64_t* faults = nullptr) {
+  CoreOptions options;
+  options.slow_start = cluster;
+  Driver driver(std::move(scheduler), options);
+  driver.join(1, 8);
+  JobSubmitted event;
+  event.job = JobId(1);
+  event.name = "job";
+  event.slow_start = job;
+  EXPECT_TRUE(driver.apply(std::move(event)));
+  EXPECT_TRUE(driver.extend(1, map_reduce(5, 1)));
+  std::uint32_t ended = 0;
+  for (; ended < 5 && driver.launches(1) == 0; ++ended) EXPECT_TRUE(driver.finish(driver.running_attempt(1, 0, ended)));
+  if (faults != nullptr) *faults = driver.core.scheduler_faults().faults;
+  return ended;
+}
+
+struct SaysSlowStart final : schedulers::Scheduler {
+  explicit SaysSlowStart(double part) : part_(part) {}
+  std::string_view name() const override { return "says"; }
+  void schedule(const schedulers::ClusterView& view, const schedulers::Trigger& trigger,
+                schedulers::Decisions& decisions) override {
+    inner_->schedule(view, trigger, decisions);
+  }
+  Result<void> start(const schedulers::ClusterView& view, schedulers::Scheduler*) override { return inner_->start(view, nullptr); }
+  void on_event(const schedulers::ClusterView& view, const schedulers::Notice& notice) override { inner_->on_event(view, notice); }
+  double slow_start(const schedulers::ClusterView&, const schedulers::JobInfo& job) const override {
+    return job.name == "job" ? part_ : 1;
+  }
+  const double part_;
+  std::unique_ptr<schedulers::Scheduler> inner_ = schedulers::make_scheduler("fifo").value();
+};
+
+TEST(CoreRules, TheSchedulerSaysWhenReadersStartWhereNeitherJobNorClusterDoes) {
+  const auto fifo = [](const char* text) { return schedulers::make_scheduler(text).value(); };
+  EXPECT_EQ(maps_before_reader(fifo("fifo"), {}, {}), 5u);
+  EXPECT_EQ(maps_before_reader(fifo("fifo(slow_start=0.4)"), {}, {}), 2u);
+  EXPECT_EQ(maps_before_reader(fifo("fifo(slow_start=0.4)"), 0.6, {}), 3u) << "the cluster goes before the scheduler";
+  EXPECT_EQ(maps_before_reader(fifo("fifo(slow_start=0.4)"), 1, {}), 5u);
+  EXPECT_EQ(maps_before_reader(fifo("fifo(slow_start=0.4)"), 0.6, 0.8), 4u) << "and the job before both";
+  EXPECT_EQ(maps_before_reader(fifo("fifo(slow_start=0.4)"), {}, 1), 5u);
+  EXPECT_FALSE(schedulers::make_scheduler("fifo(slow_start=1.5)"));
+}
+
+TEST(CoreRules, ASlowStartThatIsNoPartIsTheSchedulersFault) {
+  std::uint64_t faults = 0;
+  EXPECT_EQ(maps_before_reader(std::make_unique<SaysSlowStart>(0.2), {}, {}, &faults), 1u);
+  EXPECT_EQ(faults, 0u);
+  for (const double wrong : {-0.5, 2.0, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_EQ(maps_before_reader(std::make_unique<SaysSlowStart>(wrong), {}, {}, &faults), 5u) << wrong;
+    EXPECT_EQ(faults, 1u) << wrong;
+  }
 }
 
 TEST(CoreRules, TheNewestOfTheWaitingReadersMakesWay) {

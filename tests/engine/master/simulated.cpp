@@ -329,7 +329,7 @@ void SimulatedCluster::carry_out(const ShuffleLocations& command) {
   const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));
   const bool over = core_.view().job(command.job) == nullptr;  // later in the same event
   const bool complete = stage != nullptr && command.outputs->size() == stage->tasks.size();
-  check(complete || over || (stage != nullptr && options_.core.slow_start < 1),
+  check(complete || over || (stage != nullptr && options_.core.slow_start.value_or(1) < 1),
         fmt::format("the table of shuffle {} is not complete", command.shuffle.value()));
   nodes_.at(command.node).tables[{command.job, command.shuffle}] = command;
 }

@@ -200,10 +200,10 @@ TEST_F(SlowStartTest, AReaderWhoseMapsFindNoRoomForLongMakesWayWhateverElseRuns)
 
 TEST_F(AttemptsTest, AJobMayChooseWhenItsReadersStart) {
   EXPECT_EQ(of_.slow_start.threshold(*job_, *maps_->info), 2u);
-  job_->spec.slow_start = 0.5;
+  job_->info->slow_start = 0.5;
   EXPECT_EQ(of_.slow_start.threshold(*job_, *maps_->info), 1u);
   EXPECT_TRUE(of_.slow_start.on(*job_));
-  job_->spec.slow_start = 1;
+  job_->info->slow_start = 1;
   EXPECT_FALSE(of_.slow_start.on(*job_));
 }
 

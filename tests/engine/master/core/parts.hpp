@@ -34,6 +34,7 @@ class Parts {
     job.spec.shuffle_replicas = shuffle_replicas;
     schedulers::JobInfo info;
     info.id = JobId(id);
+    info.slow_start = context.options.slow_start.value_or(1);
     job.info = &context.view.add_job(std::move(info));
     return job;
   }
