@@ -126,8 +126,8 @@ void add_master(CLI::App& app, Action& action) {
   add_scheduler_options(*command, server);
   add_shuffle_options(*command, server);
   command->add_option("--journal", server.journal,
-                      "File that keeps what the next master must know: which jobs ended and how, which ids were given; continued\n"
-                      "when it exists (default: none is kept)");
+                      "File that keeps what the next master must know: which jobs ended and how, which ids were given, what\n"
+                      "operators set of workers; continued when it exists (default: none is kept)");
   command->add_option(
       "--topology", server.topology,
       "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers name\n"

@@ -95,6 +95,14 @@ Result<CapacityWords> parse_capacity_words(std::string_view text) {
   return words;
 }
 
+std::string to_text(const CapacityWords& words) {
+  std::vector<std::string> parts;
+  for (const auto& [kind, amount] : words) {
+    if (amount) parts.push_back(fmt::format("{}={}", kResourceKinds[kind].name, *amount));
+  }
+  return join(parts, ",");
+}
+
 Resources limited(const Resources& capacity, const CapacityWords& words) {
   Resources left = capacity;
   for (const auto& [kind, amount] : words) {

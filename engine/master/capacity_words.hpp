@@ -22,6 +22,9 @@ using CapacityWords = std::map<std::size_t, std::optional<double>>;
 /// # begins a comment. invalid_argument says which part is wrong.
 Result<CapacityWords> parse_capacity_words(std::string_view text);
 
+/// The amounts among them, as parse_capacity_words() reads them.
+std::string to_text(const CapacityWords& words);
+
 /// What `words` leave of a capacity: of each kind that it accounts for, no more than they say.
 schedulers::Resources limited(const schedulers::Resources& capacity, const CapacityWords& words);
 

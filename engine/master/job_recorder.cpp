@@ -59,7 +59,7 @@ void JobRecorder::fail_orphans(std::vector<JobStatus>& jobs, Time at) {
 JournalMarks JobRecorder::marks() const { return {shell_.now(), unix_now(), next_job_, next_node_}; }
 
 void JobRecorder::record_status(const JobStatus& status, bool promised) {
-  JournalRecord record{marks(), status.id, status.state != JobState::running, encode_status(status), false};
+  JournalRecord record{marks(), status.id, status.state != JobState::running, encode_status(status)};
   progress_bytes_ += record.status.size();
   journal_->append(std::move(record), promised);
 }
@@ -68,6 +68,10 @@ void JobRecorder::record(JobId id) {
   if (!journal_) return;
   unrecorded_.erase(id);
   if (const auto status = status_(id)) record_status(*status, true);
+}
+
+void JobRecorder::record(NodeSetting setting) {
+  if (journal_) journal_->append({.marks = marks(), .setting = std::move(setting)}, true);
 }
 
 void JobRecorder::record_progress_of(JobId id) {
@@ -110,7 +114,7 @@ std::optional<JobId> JobRecorder::changed_job(const Event& event) { return std::
 
 NodeId JobRecorder::new_node() {
   const NodeId id(next_node_++);
-  if (journal_) journal_->append({marks(), std::nullopt, false, {}, false}, true);
+  if (journal_) journal_->append({.marks = marks()}, true);
   return id;
 }
 

@@ -40,6 +40,8 @@ class JobRecorder {
   void record(JobId id);
   /// The same, at leisure.
   void record_progress_of(JobId id);
+  /// A promise, too.
+  void record(NodeSetting setting);
   /// What an event that was accepted, about the job `changed`, and the commands that came of it leave in the journal.
   void record_outcome(std::optional<JobId> changed, const std::vector<Command>& commands);
   /// The job that the event is about and whose status it may change.

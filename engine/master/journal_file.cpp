@@ -19,8 +19,10 @@ namespace {
 
 constexpr std::size_t kWrite = 1u << 20;  // bytes at a time
 
+Result<JournalRecord> record_in(const std::string& frame) { return decode_record(as_bytes(frame).subspan(kRecordHeaderBytes)); }
+
 JobStatus status_in(const std::string& frame) {
-  auto record = decode_record(as_bytes(frame).subspan(kRecordHeaderBytes));
+  auto record = record_in(frame);
   auto status = record ? decode_status(as_bytes(record->status)) : fail(std::move(record).error());
   if (status) return std::move(*status);
   JobStatus unknown;  // that there was such a job is known at least
@@ -43,22 +45,27 @@ void JournalFold::replace(std::string& kept, std::string frame) {
   kept = std::move(frame);
 }
 
+template <class Key>
+void JournalFold::drop(std::map<Key, std::string>& kept, const Key& key) {
+  const auto found = kept.find(key);
+  if (found == kept.end()) return;
+  bytes_ -= found->second.size();
+  kept.erase(found);
+}
+
 void JournalFold::add(const JournalRecord& record, std::string frame) {
   marks_.merge(record.marks);
+  if (const NodeSetting& set = record.setting; !set.worker.empty())
+    set.capacity.empty() ? drop(settings_, set.worker) : replace(settings_[set.worker], std::move(frame));
   if (!record.job) return;
   const JobId id = *record.job;
   if (!record.ended) return replace(running_[id], std::move(frame));
-  if (const auto ran = running_.find(id); ran != running_.end()) {
-    bytes_ -= ran->second.size();
-    running_.erase(ran);
-  }
+  drop(running_, id);
   const auto [ended, first] = ended_.try_emplace(id);
   replace(ended->second, std::move(frame));
   if (first) order_.push_back(id);
   if (order_.size() <= jobs_kept_) return;
-  const auto oldest = ended_.find(order_.front());
-  bytes_ -= oldest->second.size();
-  ended_.erase(oldest);
+  drop(ended_, order_.front());
   order_.pop_front();
 }
 
@@ -142,6 +149,8 @@ JournalHistory JournalFile::history() const {
   history.marks = fold_.marks();
   for (const std::string* frame : fold_.ended()) history.ended.push_back(status_in(*frame));
   for (const auto& [id, frame] : fold_.running()) history.running.push_back(status_in(frame));
+  for (const auto& [worker, frame] : fold_.settings())
+    if (auto record = record_in(frame)) history.settings.push_back(std::move(record->setting));
   return history;
 }
 
@@ -183,6 +192,7 @@ Result<Fd> JournalFile::write_beside(const std::string& path) const {
   };
   for (const std::string* frame : fold_.ended()) bytes += *frame, write(kWrite);
   for (const auto& [id, frame] : fold_.running()) bytes += frame, write(kWrite);
+  for (const auto& [worker, frame] : fold_.settings()) bytes += frame, write(kWrite);
   write(1);
   if (written) written = sync(file.get());
   if (written && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) written = fail(errno_error("cannot lock it", errno));

@@ -21,8 +21,8 @@ struct JournalOptions {
   std::uint64_t checkpoint_bytes = 16u << 20;  // a file smaller than this is not rewritten
 };
 
-/// What is still worth knowing of a series of records: the latest marks, and the last record of each job that is alive or among
-/// the latest that ended. Records are kept as they are in the file.
+/// What is still worth knowing of a series of records: the latest marks, the last record of each job that is alive or among the
+/// latest that ended, and what operators have set of workers' capacities. Records are kept as they are in the file.
 class JournalFold {
  public:
   explicit JournalFold(std::size_t jobs_kept) : jobs_kept_(jobs_kept) {}
@@ -34,13 +34,18 @@ class JournalFold {
   const std::map<JobId, std::string>& running() const { return running_; }
   /// In the order of their ends.
   std::vector<const std::string*> ended() const;
+  /// Capacities that operators have set, by worker.
+  const std::map<std::string, std::string>& settings() const { return settings_; }
 
  private:
   void replace(std::string& kept, std::string frame);
+  template <class Key>
+  void drop(std::map<Key, std::string>& kept, const Key& key);
 
   std::size_t jobs_kept_;
   JournalMarks marks_;
   std::map<JobId, std::string> running_, ended_;
+  std::map<std::string, std::string> settings_;
   std::deque<JobId> order_;  // of ends
   std::uint64_t bytes_ = 0;
 };
@@ -50,6 +55,7 @@ struct JournalHistory {
   JournalMarks marks;
   std::vector<JobStatus> ended;    // the latest, in the order of their ends
   std::vector<JobStatus> running;  // as they were seen last, by id
+  std::vector<NodeSetting> settings;
 };
 
 class JournalFile {

@@ -29,13 +29,21 @@ struct JournalMarks {
   void merge(const JournalMarks& other);
 };
 
+/// What an operator has set of the capacity of workers of a name: amounts as parse_capacity_words() takes them, and why. No
+/// amounts: nothing any more.
+struct NodeSetting {
+  std::string worker, capacity, why;
+  friend bool operator==(const NodeSetting&, const NodeSetting&) = default;
+};
+
 /// The fields of journal.capnp, in its order (base/rpc/versioned.hpp).
 struct JournalRecord {
-  JournalMarks marks;
-  std::optional<JobId> job;  // whose status `status` is
-  bool ended = false;        // that job is over
-  std::string status;        // encode_status()
-  bool checkpoint = false;   // the first record of a checkpoint
+  JournalMarks marks{};
+  std::optional<JobId> job{};  // whose status `status` is
+  bool ended = false;          // that job is over
+  std::string status{};        // encode_status()
+  bool checkpoint = false;     // the first record of a checkpoint
+  NodeSetting setting{};       // of no worker: none
 };
 
 /// A status too large for a record is kept without its stages and counters, its texts shortened.

@@ -82,7 +82,7 @@ Result<void> NodeCapacities::forecast(NodeId id, std::string_view text, Duration
   return {};
 }
 
-Result<void> NodeCapacities::set(const std::string& name, std::string_view text, std::string_view reason) {
+Result<NodeSetting> NodeCapacities::set(const std::string& name, std::string_view text, std::string_view reason) {
   WEFT_ASSIGN(const CapacityWords words, parse_capacity_words(text));
   bool any = false;
   for (const auto& [id, node] : nodes_) {
@@ -104,7 +104,14 @@ Result<void> NodeCapacities::set(const std::string& name, std::string_view text,
     if (amount) by.words[kind] = amount;
   }
   by.why = reason.empty() ? std::string("set by an operator") : fmt::format("set by an operator: {}", reason);
+  NodeSetting setting{name, to_text(by.words), by.why};
   if (by.words.empty()) operators_.erase(name);
+  return setting;
+}
+
+Result<void> NodeCapacities::restore(const NodeSetting& setting) {
+  WEFT_ASSIGN(CapacityWords words, parse_capacity_words(setting.capacity));
+  operators_[setting.worker] = {std::move(words), setting.why};
   return {};
 }
 

@@ -12,10 +12,11 @@
 #include "engine/master/capacity_words.hpp"
 #include "engine/master/colocated_load.hpp"
 #include "engine/master/events.hpp"
+#include "engine/master/journal_record.hpp"
 
 namespace weft::master {
 
-/// One thread. An operator's words count for all workers of a name, also for those that join later, until this object ends.
+/// One thread. An operator's words count for all workers of a name, also for those that join later.
 class NodeCapacities {
  public:
   /// `machine`: of a worker that leaves to others on its machine what they take.
@@ -32,7 +33,11 @@ class NodeCapacities {
     load_.measured(id, used, machine, now);
   }
   /// An operator's words, and perhaps why; what a worker of that name is and which of its resources it accounts for is checked.
-  Result<void> set(const std::string& name, std::string_view text, std::string_view reason);
+  /// Returns what is set of it from now on.
+  Result<NodeSetting> set(const std::string& name, std::string_view text, std::string_view reason);
+
+  /// As if set() had been called with it; for the time when workers of that name join.
+  Result<void> restore(const NodeSetting& setting);
 
   /// What the core is to be told of the node: nothing when it was told already. `unix_now`: the same moment as `now`, since 1970.
   std::optional<CapacityChanged> news(NodeId id, Time now, Duration unix_now);

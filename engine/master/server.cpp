@@ -204,6 +204,7 @@ Result<void> ServerImpl::recover(Core& core) {
   const Time unix_now = std::chrono::system_clock::now().time_since_epoch();
   const Time away = history.marks.at == Time(0) ? Time(0) : std::max(Time(0), unix_now - history.marks.unix_time);
   started_ -= history.marks.at + away;
+  workers_->restore(history.settings);
   recorder_->fail_orphans(history.running, history.marks.at);
   if (!history.running.empty()) log_.warn("{} jobs ran when the last master ended; they failed with it", history.running.size());
   std::move(history.running.begin(), history.running.end(), std::back_inserter(history.ended));

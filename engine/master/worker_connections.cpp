@@ -201,12 +201,24 @@ void WorkerConnections::update_capacity(NodeId id) {
 }
 
 Result<void> WorkerConnections::set_capacity(const std::string& name, std::string_view text, std::string_view reason) {
-  WEFT_TRY(capacities_.set(name, text, reason));
+  WEFT_ASSIGN(NodeSetting setting, capacities_.set(name, text, reason));
+  parts_.recorder.record(std::move(setting));
   std::vector<NodeId> of_name;
   for (const auto& [id, node] : nodes_)
     if (node.info.name == name) of_name.push_back(id);
   for (const NodeId id : of_name) update_capacity(id);
   return {};
+}
+
+void WorkerConnections::restore(const std::vector<NodeSetting>& settings) {
+  for (const NodeSetting& setting : settings) {
+    const auto restored = capacities_.restore(setting);
+    if (restored) {
+      log_.info("worker {} will have {} at most, {}", setting.worker, setting.capacity, setting.why);
+    } else {
+      log_.warn("what an operator set of worker {} is forgotten: {}", setting.worker, restored.error().to_string());
+    }
+  }
 }
 
 Result<void> WorkerConnections::on_message(NodeId id, Node& node, const rpc::Message& message) {

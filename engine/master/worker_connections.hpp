@@ -61,6 +61,8 @@ class WorkerConnections {
   void close();
   /// An operator's word (NodeCapacities::set), at once.
   Result<void> set_capacity(const std::string& name, std::string_view text, std::string_view reason);
+  /// What operators told an earlier master. Before any worker joins.
+  void restore(const std::vector<NodeSetting>& settings);
 
   /// Answers when the worker has joined and its id is safe, or with why it is refused.
   void on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);

@@ -242,14 +242,29 @@ TEST_F(JournalFiles, OfAnyBytesAreReadOrRefused) {
   }
 }
 
-/// A record as weft 0.1 wrote it.
+TEST(JournalRecords, OfEarlierReleasesAreRead) {
+  // Without what an operator set of a worker.
+  const std::string_view payload(
+      "\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x05\x00\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00"
+      "\x02\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x03\x00\x00\x00"
+      "\x05\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x42\x00\x00\x00\x00\x73\x74\x61\x74\x75\x73\xff",
+      72);
+  const auto record = decode_record(as_bytes(payload));
+  ASSERT_TRUE(record) << record.error().to_string();
+  EXPECT_EQ(record->marks.next_node, 4u);
+  EXPECT_EQ(record->job, JobId(5));
+  EXPECT_TRUE(record->ended && record->checkpoint);
+  EXPECT_EQ(record->status, std::string_view("\0status\xff", 8));
+  EXPECT_EQ(record->setting, NodeSetting{});
+}
+
 TEST(JournalRecords, BytesAreThoseOfEarlierReleases) {
   JournalRecord record;
   record.marks = {Time(1), Time(2), 3, 4};
   record.job = JobId(5), record.ended = record.checkpoint = true;
   record.status = std::string_view("\0status\xff", 8);
   const std::string frame = to_frame(record);
-  EXPECT_EQ(std::to_string(frame.size()) + " " + std::to_string(crc32c(as_bytes(frame))), "84 1751645049");
+  EXPECT_EQ(std::to_string(frame.size()) + " " + std::to_string(crc32c(as_bytes(frame))), "108 4041704011");
 }
 
 /// Behind checksums that are right.
@@ -307,6 +322,27 @@ TEST_F(JournalFiles, ACheckpointKeepsWhatIsAliveAndTheOrderOfEnds) {
   EXPECT_EQ(ids_of(told.running), Ids{1});
   EXPECT_EQ(ids_of(told.ended), (Ids{3, 2, 4}));
   EXPECT_EQ(told.ended[0].state, JobState::killed);
+}
+
+TEST_F(JournalFiles, TellWhatOperatorsSetOfWorkersUntilItIsTakenBack) {
+  const auto set = [](const char* worker, const char* capacity, const char* why) {
+    JournalRecord record;
+    record.setting = {worker, capacity, why};
+    return record;
+  };
+  const NodeSetting first{"w1", "cpu=1,memory=4096", "a new disk"}, second{"w2", "cpu=0", ""};
+  {
+    JournalFile file = open();
+    ASSERT_TRUE(file.commit({set("w1", "cpu=2", "old"), set("w3", "cpu=1", ""), set("w2", "cpu=0", "")}));
+    ASSERT_TRUE(file.commit({set("w1", "cpu=1,memory=4096", "a new disk"), set("w3", "", "")}));
+    EXPECT_EQ(file.history().settings, (std::vector{first, second}));
+  }
+  EXPECT_EQ(history().settings, (std::vector{first, second}));
+  const std::uint64_t before = bytes().size();
+  ASSERT_TRUE(open().checkpoint());
+  EXPECT_LT(bytes().size(), before);
+  EXPECT_EQ(history().settings, (std::vector{first, second}));
+  EXPECT_TRUE(history().running.empty() && history().ended.empty());
 }
 
 /// Whatever there is of the new file, and whether or not it took the old one's place.

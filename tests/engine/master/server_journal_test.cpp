@@ -158,6 +158,30 @@ TEST_F(ServerJournal, ARestartedMasterSaysTheSameOfJobsThatEndedAndFailsThoseTha
   EXPECT_EQ(join("w1", connect()), NodeId(3));
 }
 
+TEST_F(ServerJournal, ARestartedMasterKeepsToWhatOperatorsSetOfWorkers) {
+  const auto set = [this](const std::string& words, const std::string& reason) {
+    const auto done = call(client::kSetNode, client::encode(client::NodeCapacity{"w1", words, reason}));
+    EXPECT_TRUE(done) << done.error().to_string();
+  };
+  const auto w1 = [this] {
+    const auto answer = call(client::kListNodes, {});
+    EXPECT_TRUE(answer) << answer.error().to_string();
+    return client::decode<client::NodeList>(*answer).value().nodes.at(0);
+  };
+  start();
+  join("w1", connect());
+  set("slots=1", "a new disk");
+  restart();
+  join("w1", connect());
+  EXPECT_EQ(w1().capacity.cpu, 1);
+  EXPECT_EQ(w1().standing.capacity_why, "set by an operator: a new disk");
+  set("nominal", "");
+  EXPECT_EQ(w1().capacity.cpu, 2);
+  restart();
+  join("w1", connect());
+  EXPECT_EQ(w1().capacity.cpu, 2);
+}
+
 TEST_F(ServerJournal, ASecondMasterIsRefusedAndTheFirstGoesOn) {
   start();
   ServerOptions options;
