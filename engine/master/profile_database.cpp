@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
+#include "storage/rocks.hpp"
 
 namespace weft::master {
 
@@ -38,11 +39,8 @@ rocksdb::Options profile_options() {
   return options;
 }
 
-/// RocksDB's statuses become errors here.
 Error store_error(const rocksdb::Status& status, const std::string& directory, std::string_view what) {
-  const bool held = status.IsIOError() && status.ToString().find("lock") != std::string::npos;
-  return Error(held ? Code::already_exists : Code::corrupt,
-               fmt::format("{} the profiles in {}: {}", what, directory, escaped(status.ToString())));
+  return Error(storage::code_of(status), fmt::format("{} the profiles in {}: {}", what, directory, escaped(status.ToString())));
 }
 
 class ProfileDatabase final : public ProfileStore {
@@ -56,6 +54,7 @@ class ProfileDatabase final : public ProfileStore {
     }
     wake_.notify_one();
     writer_.join();
+    if (failed_) storage::keep_open(std::move(db_));
   }
 
   void put(std::map<std::string, std::optional<std::string>> records) override {
@@ -152,7 +151,7 @@ ProfileStoreFactory profile_database(std::string directory) {
   return [directory = std::move(directory)](const std::function<Result<void>(ProfileRecords)>& restore) {
     const Log log("master");
     auto store = open_store(directory, restore);
-    if (!store && store.error().code() != Code::already_exists) {
+    if (!store && (store.error().code() == Code::corrupt || store.error().code() == Code::version_mismatch)) {
       const std::string aside = set_aside(directory);
       log.error(
           "{}; {}", store.error().to_string(),

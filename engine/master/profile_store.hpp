@@ -21,13 +21,14 @@ class ProfileStore {
  public:
   /// Writes what was put before it returns.
   virtual ~ProfileStore() = default;
-  /// Writes these soon, in order, on a thread of its own; nothing erases a record. What was written survives the end of the
-  /// process. A store that cannot be written says so in the log, once, and stays as it is: jobs do not depend on it.
+  /// Writes these soon, in order, on a thread of its own; an absent value erases its record. What was written survives the end of
+  /// the process. A store that cannot be written says so in the log, once, and stays as it is: jobs do not depend on it.
   virtual void put(std::map<std::string, std::optional<std::string>> records) = 0;
 };
 
-/// Opens a store and gives its records to `restore`. One that is damaged, or whose records are refused, is set aside under another
-/// name, with a line in the log, and begun again. Null, with a line in the log: there can be none, and profiles stay in memory.
+/// Opens a store and gives its records to `restore`. One that is damaged or of another version, or whose records `restore` refuses
+/// as such, is set aside under another name, with a line in the log, and begun again. Null, with a line in the log: it cannot be
+/// opened for another reason (another master has it, the disk is full), stays as it is, and profiles are kept in memory.
 using ProfileStoreFactory =
     std::function<std::unique_ptr<ProfileStore>(const std::function<Result<void>(ProfileRecords)>& restore)>;
 

@@ -16,6 +16,7 @@
 
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
+#include "storage/rocks.hpp"
 
 namespace weft::storage {
 namespace {
@@ -30,18 +31,11 @@ rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()};
 
 /// RocksDB's statuses become errors here and nowhere else.
 Error error_of(const rocksdb::Status& status, const std::string& directory, std::string_view what) {
-  Code code = Code::io;
-  std::string remedy;
-  if (status.IsCorruption()) {
-    code = Code::corrupt;
-    remedy = "; it is damaged: restore it from a copy, or try RocksDB's `ldb repair`";
-  } else if (status.IsNoSpace()) {
-    code = Code::resource_exhausted;
-    remedy = "; make room on its disk and start the master again";
-  } else if (status.IsIOError() && status.ToString().find("lock") != std::string::npos) {
-    code = Code::already_exists;
-    remedy = "; another master has it open";
-  }
+  const Code code = code_of(status);
+  std::string_view remedy;
+  if (code == Code::corrupt) remedy = "; it is damaged: restore it from a copy, or try RocksDB's `ldb repair`";
+  if (code == Code::resource_exhausted) remedy = "; make room on its disk and start the master again";
+  if (code == Code::already_exists) remedy = "; another master has it open";
   return Error(code, fmt::format("{} the namespace in {}: {}{}", what, directory, escaped(status.ToString()), remedy));
 }
 
@@ -50,15 +44,6 @@ std::string new_cluster_id() {
   std::string id;
   for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
   return id;
-}
-
-/// RocksDB aborts the process when it closes a log that could not be written: such a database stays open until the process ends.
-/// What is durable is as durable without that.
-void keep_open(std::unique_ptr<rocksdb::DB> failed) {
-  static std::mutex mutex;
-  static auto* const kept = new std::vector<std::unique_ptr<rocksdb::DB>>();
-  const std::lock_guard lock(mutex);
-  kept->push_back(std::move(failed));
 }
 
 class Store final : public NamespaceStore {

@@ -1,14 +1,12 @@
 #include "storage/tables/database.hpp"
 
-#include <cerrno>
-#include <cstring>
-
 #include <fmt/core.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
 #include "base/text.hpp"
+#include "storage/rocks.hpp"
 
 namespace weft::storage::tables {
 namespace {
@@ -37,12 +35,6 @@ Error nothing_there(const std::string& path) {
   return {Code::not_found, fmt::format("there is no table partition in {}; is its disk mounted?", path)};
 }
 
-/// What a disk does not give is as lost as what it gives wrongly. Errors of writing, or of too many open files, are no damage.
-bool unreadable(const rocksdb::Status& status) {
-  const std::string text = status.IsIOError() ? status.ToString() : "";
-  return text.find("read") != std::string::npos && text.ends_with(std::strerror(EIO));
-}
-
 /// A database that lost the file that says where it begins: RocksDB would make a new one over it.
 Result<void> check_whole(const std::filesystem::path& path, OpenMode mode) {
   std::error_code error;
@@ -63,13 +55,9 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& pa
   WEFT_TRY(check_whole(path, mode));
   rocksdb::DB* opened = nullptr;
   if (const auto status = rocksdb::DB::Open(options_with(std::move(filter), mode), path.string(), &opened); !status.ok()) {
-    const bool locked = status.IsIOError() && status.ToString().find("lock") != std::string::npos;
-    const Code code = locked                                                                      ? Code::already_exists
-                      : status.IsNoSpace()                                                        ? Code::resource_exhausted
-                      : status.IsCorruption() || status.IsInvalidArgument() || unreadable(status) ? Code::corrupt
-                                                                                                  : Code::io;
+    const Code code = code_of(status);
     return fail(code, fmt::format("the table partition {} cannot be opened{}: {}", path.string(),
-                                  locked ? " (another process has it)" : "", escaped(status.ToString())));
+                                  code == Code::already_exists ? " (another process has it)" : "", escaped(status.ToString())));
   }
   std::unique_ptr<Database> database(new Database(path.string(), std::unique_ptr<rocksdb::DB>(opened)));
   WEFT_TRY(database->check_format(mode));
@@ -134,10 +122,7 @@ std::uint64_t Database::bytes() const {
 }
 
 Error Database::failed(const char* what, const rocksdb::Status& status) const {
-  const Code code = status.IsCorruption() || unreadable(status) ? Code::corrupt
-                    : status.IsNoSpace()                        ? Code::resource_exhausted
-                                                                : Code::io;
-  return {code, fmt::format("the table partition {} cannot be {}: {}", path_, what, escaped(status.ToString()))};
+  return {code_of(status), fmt::format("the table partition {} cannot be {}: {}", path_, what, escaped(status.ToString()))};
 }
 
 Error Database::damaged(const char* what) const {

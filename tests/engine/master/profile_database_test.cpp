@@ -1,9 +1,13 @@
 // The store of profiles on disk: what is put is there for the next master, and what cannot be read is set aside.
 #include "engine/master/profile_database.hpp"
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/file.hpp"
 #include "base/random.hpp"
@@ -74,6 +78,42 @@ TEST_F(ProfileDatabases, ThatCannotBeAreNone) {
   ASSERT_TRUE(first);
   EXPECT_FALSE(open()) << "another master has it";
   EXPECT_FALSE(fs::exists(path + ".damaged-1")) << "it is not damaged";
+}
+
+TEST_F(ProfileDatabases, ThatFindNoDescriptorsAreLeftAsTheyAre) {
+  open()->put({{"a", "1"}});
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(0);
+  ASSERT_GE(next, 0);
+  ::close(next);
+  const rlimit few{static_cast<rlim_t>(next) + 2, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto refused = open();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(refused);
+  EXPECT_FALSE(fs::exists(path + ".damaged-1")) << "it is not damaged";
+  ASSERT_TRUE(open());
+  EXPECT_EQ(records, (ProfileRecords{{"a", "1"}}));
+}
+
+TEST_F(ProfileDatabases, ThatCannotBeWrittenEndInPeaceAndKeepWhatTheyHad) {
+  const auto over_full_disk = [this] {
+    auto store = open();
+    rlimit full{};
+    ::getrlimit(RLIMIT_FSIZE, &full);
+    full.rlim_cur = 4096;
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    store->put({{"b", std::string(1u << 20, 'x')}});
+    store->put({{"c", "3"}});
+    store.reset();
+    std::_Exit(7);
+  };
+  open()->put({{"a", "1"}});
+  EXPECT_EXIT(over_full_disk(), testing::ExitedWithCode(7), "what is learned from now on is lost with this master");
+  ASSERT_TRUE(open());
+  EXPECT_EQ(records, (ProfileRecords{{"a", "1"}}));
 }
 
 TEST_F(ProfileDatabases, OfTenThousandStagesTakeAtMostTwentyMegabytes) {
