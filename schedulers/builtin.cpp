@@ -6,6 +6,7 @@
 #include "schedulers/policies/fair.hpp"
 #include "schedulers/policies/fifo.hpp"
 #include "schedulers/policies/shortest.hpp"
+#include "schedulers/policies/shufflewatcher.hpp"
 #include "schedulers/policies/tetris.hpp"
 #include "schedulers/registry.hpp"
 
@@ -22,6 +23,9 @@ Result<void> register_builtin_schedulers(Registry& registry) {
   WEFT_TRY(registry.add("srtf", "the job with the least remaining work first", make_srtf));
   WEFT_TRY(registry.add("cpm", "another scheduler, stages on the longest path first", make_cpm));
   WEFT_TRY(registry.add("bfs", "another scheduler, stages by depth", make_bfs));
+  WEFT_TRY(registry.add("shufflewatcher",
+                        "an order of users; shuffles are shaped, kept in racks and balanced by the load of uplinks",
+                        make_shufflewatcher));
   WEFT_TRY(registry.add("tetris", "the task that packs best, weighed against short jobs", make_tetris));
   return {};
 }

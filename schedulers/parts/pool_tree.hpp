@@ -46,6 +46,8 @@ class PoolTree {
   std::size_t size() const { return nodes_.size(); }
   /// Of a job that arrived and did not end.
   PoolIndex pool_of(JobId job) const { return jobs_.at(job).pool; }
+  /// Whether its pools let the job run at present.
+  bool may_run(JobId job) const { return jobs_.at(job).eligible; }
   Amounts amounts_of(JobId job, SlotKind kind) const { return jobs_.at(job).amounts[static_cast<std::size_t>(kind)]; }
 
   void arrive(const ClusterView& view, const JobInfo& job);

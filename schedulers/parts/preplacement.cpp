@@ -10,17 +10,30 @@ namespace weft::schedulers {
 
 namespace {
 
-/// Nodes by position.
+using RackShares = std::map<RackId, double>;
+
+/// Nodes by position. Where racks have parts, the nodes of each count as many slots as its part is, so that bytes per slot are even
+/// when the parts are kept; `scale` says how many that are of one real slot.
 struct Nodes {
   std::vector<NodeId> ids;
-  std::vector<double> slots;
+  std::vector<double> slots, scale;
 
-  Nodes(const ClusterView& view, const Resources& demand) {
+  Nodes(const ClusterView& view, const Resources& demand, const RackShares& racks) {
+    RackShares slots_in;
+    double all = 0;
     for (const auto& [id, node] : view.nodes()) {
       const double fit = node.usable() ? slots_of(node.capacity, demand) : 0;
-      if (fit < 1) continue;
+      const auto part = racks.find(node.rack);
+      if (fit < 1 || (!racks.empty() && (part == racks.end() || part->second <= 0))) continue;
       ids.push_back(id);
       slots.push_back(fit);
+      slots_in[node.rack] += fit;
+      all += fit;
+    }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const RackId rack = view.node(ids[i])->rack;
+      scale.push_back(racks.empty() ? 1 : racks.at(rack) * all / slots_in.at(rack));
+      slots[i] *= scale[i];
     }
   }
   std::optional<std::size_t> position(NodeId id) const {
@@ -98,6 +111,7 @@ std::vector<double> loads_of(const ClusterView& view, const Preplaceable& what, 
       if (task.job == what.job && std::ranges::find(reader.parents, task.stage) != reader.parents.end()) continue;
       loads[i] += stage.reads_shuffle ? mean_bytes(job, stage) : static_cast<double>(stage.tasks[task.index].input_bytes);
     }
+    loads[i] *= nodes.scale[i];
   }
   return loads;
 }
@@ -148,11 +162,11 @@ double slots_of(const Resources& capacity, const Resources& demand) {
   return slots;
 }
 
-void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisions& decisions) {
+void preplace_by_size(const ClusterView& view, const Preplaceable& what, Decisions& decisions, const RackShares& racks) {
   const JobInfo* job = view.job(what.job);
   const StageInfo* reader = view.stage(what.job, what.reader);
   if (reader == nullptr) return;
-  const Nodes nodes(view, reader->demand);
+  const Nodes nodes(view, reader->demand, racks);
   if (nodes.ids.size() < 2) return;
   const std::size_t tasks = reader->tasks.size();
   std::vector<double> sizes(tasks), earlier_sizes(tasks), observed(tasks);

@@ -216,6 +216,7 @@ std::optional<std::string_view> QueueTree::limit_reached(const Queue& queue, con
 bool QueueTree::has_room(const ClusterView& view, const JobInfo& job, SlotKind kind, double amount) const {
   const auto k = static_cast<std::size_t>(kind);
   const std::size_t leaf = *leaf_of(job);
+  if (const auto known = jobs_.find(job.id); known == jobs_.end() || !known->second.initialized) return false;
   const double total = amount_of(view.capacity(), kind);
   const auto most = [&](std::size_t i) {
     const QueueSettings& settings = queues_[i].settings;

@@ -27,6 +27,7 @@ class FairOrder final : public WhoNext {
   }
   bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return tree_.offer(view, kind, turn); }
   bool offers_all() const override { return !limited_; }
+  bool has_room(const ClusterView&, const JobInfo& job, const StageInfo&) const override { return tree_.may_run(job.id); }
   RoundOrder round_order() const override { return RoundOrder::by_rounds_left; }
 
   std::vector<GroupStatus> groups(const ClusterView& view) const override {

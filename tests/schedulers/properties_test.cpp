@@ -71,6 +71,10 @@ const std::vector<std::string> kSpecs{"fifo",
                                       "delay(inner=tetris, skips=3)",
                                       "drf(form=closed, leftover=[srtf, packing])",
                                       "fifo(stages=packing)",
+                                      "shufflewatcher(interval=20ms, window=50ms)",
+                                      "shufflewatcher(users=delay(inner=fair(pools=pools.toml), node_wait=50ms, rack_wait=50ms), "
+                                      "interval=20ms, relaxed=50ms, starvation=200ms)",
+                                      "shufflewatcher(users=capacity(queues=queues.toml), interval=20ms)",
                                       "cogrs(inner=delay(inner=fair(pools=pools.toml), skips=2), wait=50ms)"};
 
 std::unique_ptr<schedulers::Scheduler> make(const std::string& spec) {

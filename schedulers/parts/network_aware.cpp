@@ -1,0 +1,243 @@
+#include "schedulers/parts/network_aware.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "schedulers/parts/ranked_jobs.hpp"
+#include "schedulers/view/estimates.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+constexpr std::array<std::string_view, 11> kReasons{"shufflewatcher: its job has waited for long",
+                                                    "shufflewatcher: map in a rack chosen for its job",
+                                                    "shufflewatcher: map, input on this node",
+                                                    "shufflewatcher: map, input in this rack",
+                                                    "shufflewatcher: map, input in another rack",
+                                                    "shufflewatcher: reduce of a light job, where its input is",
+                                                    "shufflewatcher: reduce of a light job",
+                                                    "shufflewatcher: reduce of a heavy job, where its input is",
+                                                    "shufflewatcher: reduce of a heavy job",
+                                                    "shufflewatcher: reduce before its maps have ended, where its input will be",
+                                                    "shufflewatcher: reduce before its maps have ended"};
+/// By Kind, which comes when: an early reduce comes last, and with a saturated uplink it is none.
+constexpr std::array<int, 11> kSaturated{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9};
+constexpr std::array<int, 11> kOtherwise{0, 5, 6, 7, 8, 3, 4, 1, 2, 9, 10};
+
+constexpr std::string_view kUplinkSaturated = "waits for its maps: the uplink of the rack that has room is saturated";
+constexpr std::string_view kOthersFirst = "waits a little for room in a rack that holds its input, or more of what it reads";
+
+std::size_t racks_with_nodes(const ClusterView& view) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(view.racks(), [](const auto& entry) { return !entry.second.nodes.empty(); }));
+}
+
+bool inputs_complete(const JobInfo& job, const StageInfo& stage) {
+  return std::ranges::all_of(stage.parents, [&](StageId id) { return job.stage(id)->complete(); });
+}
+
+}  // namespace
+
+/// Takes whom the order of users offers for the user whose turn it is.
+class NetworkAware::UsersTurn final : public Turn {
+ public:
+  UsersTurn(NetworkAware& owner, Call& call) : owner_(owner), call_(call) {}
+  bool serve(const JobInfo& job) override { return owner_.serve(call_, job); }
+  void hold(JobId job, std::string_view reason) override { call_.turn.hold(job, reason); }
+  const NodeInfo* node() const override { return &call_.node; }
+
+ private:
+  NetworkAware& owner_;
+  Call& call_;
+};
+
+NetworkAware::NetworkAware(std::unique_ptr<WhoNext> users, const NetworkAwareOptions& options)
+    : users_(std::move(users)), options_(options), load_(options.load), reduce_racks_(options.map_completion) {}
+
+Result<void> NetworkAware::start(const ClusterView& view, Part* before) {
+  auto* old = dynamic_cast<NetworkAware*>(before);
+  WEFT_TRY(users_->start(view, old != nullptr ? old->users_.get() : before));
+  on_ = racks_with_nodes(view) > 1;
+  for (const auto& [id, job] : view.jobs()) {
+    arrive(job);
+    change(job);
+    for (const auto& [stage, info] : job.stages)
+      map_racks_.on_event(view, {.kind = Notice::Kind::stage_added, .job = id, .stage = stage});
+  }
+  return {};
+}
+
+void NetworkAware::on_event(const ClusterView& view, const Notice& notice) {
+  using Event = Notice::Kind;
+  users_->on_event(view, notice);
+  map_racks_.on_event(view, notice);
+  reduce_racks_.on_event(view, notice);
+  if (notice.kind == Event::node_joined || notice.kind == Event::node_left) {
+    const bool last = notice.kind == Event::node_left && view.rack(view.node(notice.node)->rack)->nodes.size() == 1;
+    on_ = racks_with_nodes(view) > (last ? 2 : 1);
+  } else if (notice.kind == Event::job_arrived) {
+    arrive(*view.job(notice.job));
+    jobs_[notice.job].served = view.now();
+  } else if (notice.kind == Event::job_changed) {
+    change(*view.job(notice.job));
+  } else if (notice.kind == Event::job_ended) {
+    end(*view.job(notice.job));
+  } else if (notice.kind == Event::task_launched) {
+    if (const auto job = jobs_.find(notice.job); job != jobs_.end()) job->second.served = view.now();
+  }
+}
+
+void NetworkAware::arrive(const JobInfo& info) {
+  Job& job = jobs_[info.id];
+  job.info = &info;
+  job.served = info.submitted;
+  ++by_user_[{info.user, info.pool}].jobs;
+}
+
+void NetworkAware::change(const JobInfo& info) {
+  const auto job = jobs_.find(info.id);
+  if (job == jobs_.end()) return;
+  job->second.told = {};
+  User& user = by_user_.at({info.user, info.pool});
+  if (info.pending > 0) {
+    user.runnable.try_emplace(order_of(info), &job->second);
+  } else {
+    user.runnable.erase(order_of(info));
+  }
+}
+
+void NetworkAware::end(const JobInfo& info) {
+  if (jobs_.erase(info.id) == 0) return;
+  const auto user = by_user_.find({info.user, info.pool});
+  user->second.runnable.erase(order_of(info));
+  if (--user->second.jobs == 0) by_user_.erase(user);
+}
+
+bool NetworkAware::tick(const ClusterView& view, Decisions&) {
+  const bool changed = load_.sample(view);
+  return std::exchange(waiting_, false) || changed;
+}
+
+void NetworkAware::begin(const ClusterView& view, std::size_t nodes) {
+  users_->begin(view, nodes);
+  if (on_ && options_.samp) map_racks_.refresh(view);
+}
+
+bool NetworkAware::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
+  if (!on_ || turn.node() == nullptr) return users_->offer(view, kind, turn);
+  Call call{view, kind, turn, *turn.node(), load_.saturated(turn.node()->rack)};
+  UsersTurn users(*this, call);
+  return users_->offer(view, kind, users);
+}
+
+bool NetworkAware::serve(Call& call, const JobInfo& offered) {
+  const auto found = by_user_.find({offered.user, offered.pool});
+  if (found == by_user_.end()) return false;
+  User& user = found->second;
+  if (std::ranges::find(call.tried, &user) != call.tried.end()) return false;
+  call.tried.push_back(&user);
+  for (;;) {
+    const Candidate best = best_of(call, user, offered);
+    if (best.job == nullptr || lets_others_go_first(call, user, best)) return false;
+    if (launch(call, best)) return true;
+    if (best.kind != Kind::preferred_map || std::ranges::find(call.no_remote, best.stage) != call.no_remote.end()) return false;
+    call.no_remote.push_back(best.stage);
+  }
+}
+
+NetworkAware::Candidate NetworkAware::best_of(Call& call, User& user, const JobInfo& offered) {
+  Candidate best;
+  const auto& order = call.saturated ? kSaturated : kOtherwise;
+  const bool typed = call.kind != SlotKind::any;
+  for (auto& [rank, job] : user.runnable) {
+    for (const StageId id : job->info->runnable) {
+      const StageInfo& stage = *job->info->stage(id);
+      if (slot_kind_of(stage, typed) != call.kind || !fits(stage.demand, call.node.used, call.node.capacity)) continue;
+      if (job->info != &offered && !users_->has_room(call.view, *job->info, stage)) continue;
+      const auto near = call.turn.nearest(*job->info, stage);
+      const auto kind = near ? kind_of(call, *job, stage, *near) : std::nullopt;
+      if (!kind || order[static_cast<std::size_t>(*kind)] >= best.place) continue;
+      best = {order[static_cast<std::size_t>(*kind)], *kind, job, &stage};
+    }
+    if (best.place == 0) break;
+  }
+  return best;
+}
+
+/// Nothing: the task is not to be launched now.
+std::optional<NetworkAware::Kind> NetworkAware::kind_of(Call& call, Job& job, const StageInfo& stage, Locality near) {
+  if (call.view.now() - job.served >= options_.starvation) return Kind::starved;
+  if (stage.reads_shuffle) return kind_of_reduce(call, job, stage);
+  const MapRacks* chosen = options_.samp ? map_racks_.of(job.info->id) : nullptr;
+  const bool elsewhere = near == Locality::any;
+  if (chosen != nullptr && chosen->has(call.node.rack) &&
+      !(elsewhere && std::ranges::find(call.no_remote, &stage) != call.no_remote.end()))
+    return Kind::preferred_map;
+  return near == Locality::node ? Kind::node_map : elsewhere ? Kind::any_map : Kind::rack_map;
+}
+
+std::optional<NetworkAware::Kind> NetworkAware::kind_of_reduce(Call& call, Job& job, const StageInfo& stage) {
+  const bool early = !inputs_complete(*job.info, stage);
+  if (early && call.saturated) {
+    job.waits = kUplinkSaturated;
+    return std::nullopt;
+  }
+  const MapRacks* guess = map_racks_.of(job.info->id);
+  const bool part = !options_.sarp || reduce_racks_.wants(call.view, *job.info, stage, call.node.rack, guess);
+  if (early) return part ? Kind::early_part : Kind::early_reduce;
+  if (heavy(job)) return part ? Kind::heavy_part : Kind::heavy_reduce;
+  return part ? Kind::light_part : Kind::light_reduce;
+}
+
+/// Worked out again when more of its tasks have ended.
+bool NetworkAware::heavy(Job& job) const {
+  if (std::exchange(job.finished, job.info->finished) != job.info->finished) job.heavy = shuffle_ratio(*job.info).value > 1.0;
+  return job.heavy;
+}
+
+bool NetworkAware::lets_others_go_first(const Call& call, User& user, const Candidate& best) {
+  const bool crosses = best.kind == Kind::any_map || best.kind == Kind::light_reduce || best.kind == Kind::heavy_reduce ||
+                       best.kind == Kind::early_reduce;
+  if (!crosses) {
+    user.passed_over.reset();
+    return false;
+  }
+  if (!user.passed_over) user.passed_over = call.view.now();
+  if (call.view.now() - *user.passed_over >= options_.relaxed) return false;
+  best.job->waits = kOthersFirst;
+  waiting_ = true;
+  return true;
+}
+
+bool NetworkAware::launch(Call& call, const Candidate& best) const {
+  const MapRacks* chosen = best.kind == Kind::preferred_map ? map_racks_.of(best.job->info->id) : nullptr;
+  const TaskCheck may = [&](std::uint32_t task) {
+    if (chosen == nullptr || chosen->preferred.size() == 1) return true;
+    bool in_chosen = false;
+    for (const HostId host : best.stage->pending.hosts(task)) {
+      const auto rack = call.view.rack_of(host);
+      if (rack == call.node.rack) return true;
+      in_chosen = in_chosen || (rack && chosen->has(*rack));
+    }
+    return !in_chosen;  // it is to be read from another rack wherever it runs
+  };
+  return call.turn.launch(*best.job->info, *best.stage, kReasons[static_cast<std::size_t>(best.kind)], may);
+}
+
+void NetworkAware::explain(const ClusterView&, Turn& turn) {
+  for (auto& [key, user] : by_user_) {
+    for (auto& [order, job] : user.runnable) {
+      const std::string_view reason = job->waits.empty() ? "no free node has room for its tasks" : job->waits;
+      if (std::exchange(job->told, reason) != reason) turn.hold(job->info->id, reason);
+      job->waits = {};
+    }
+  }
+}
+
+RackParts NetworkAware::parts_for(const ClusterView& view, const JobInfo& job, const StageInfo& reader) const {
+  if (!on_ || !options_.sarp) return {};
+  return reduce_racks_.parts(view, job, reader, map_racks_.of(job.id));
+}
+
+}  // namespace weft::schedulers

@@ -1,0 +1,121 @@
+// Which task of a user a node gets, by the load of its rack's uplink: NASS of ShuffleWatcher (policies/shufflewatcher.hpp), around
+// the order that says which user is next.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "schedulers/parts/map_racks.hpp"
+#include "schedulers/parts/parts.hpp"
+#include "schedulers/parts/reduce_racks.hpp"
+#include "schedulers/parts/uplink_load.hpp"
+
+namespace weft::schedulers {
+
+struct NetworkAwareOptions {
+  bool sarp = true, samp = true;
+  UplinkLoadOptions load;
+  double map_completion = 0.15;
+  Time starvation = std::chrono::minutes(10), relaxed{0};
+};
+
+class NetworkAware final : public WhoNext {
+ public:
+  NetworkAware(std::unique_ptr<WhoNext> users, const NetworkAwareOptions& options);
+
+  Result<void> start(const ClusterView& view, Part* before) override;
+  void on_event(const ClusterView& view, const Notice& notice) override;
+  Time period() const override { return options_.load.interval; }
+  bool tick(const ClusterView& view, Decisions& decisions) override;
+  void begin(const ClusterView& view, std::size_t nodes) override;
+  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
+  void explain(const ClusterView& view, Turn& turn) override;
+  bool by_node() const override { return on_; }
+  bool wants_all_nodes() override { return users_->wants_all_nodes(); }
+  Result<void> admit(const ClusterView& view, const JobInfo& job) const override { return users_->admit(view, job); }
+  bool offers_all() const override { return false; }
+  RoundOrder round_order() const override { return users_->round_order(); }
+  bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const override {
+    return users_->has_room(view, job, stage);
+  }
+  std::vector<GroupStatus> groups(const ClusterView& view) const override { return users_->groups(view); }
+
+  /// The part of each rack in what is placed while maps run; empty: nothing speaks for any rack.
+  RackParts parts_for(const ClusterView& view, const JobInfo& job, const StageInfo& reader) const;
+
+ private:
+  /// What a task is to the node that asks. The two orders of NASS are orders of these.
+  enum class Kind : std::uint8_t {
+    starved,
+    preferred_map,
+    node_map,
+    rack_map,
+    any_map,
+    light_part,
+    light_reduce,
+    heavy_part,
+    heavy_reduce,
+    early_part,
+    early_reduce,
+  };
+  static constexpr std::size_t kKinds = 11;
+  struct Job {
+    const JobInfo* info = nullptr;
+    Time served{0};  // when it launched a task last, or arrived
+    std::uint64_t finished = UINT64_MAX;
+    bool heavy = false;            // as of so many finished tasks
+    std::string_view waits, told;  // why a node passed it over in this call; what was said last
+  };
+  struct User {
+    std::map<JobOrder, Job*> runnable;
+    std::size_t jobs = 0;
+    std::optional<Time> passed_over;  // since when it lets others go first
+  };
+  struct Candidate {
+    int place = INT32_MAX;
+    Kind kind{};
+    Job* job = nullptr;
+    const StageInfo* stage = nullptr;
+  };
+  struct Call {
+    const ClusterView& view;
+    SlotKind kind;
+    Turn& turn;
+    const NodeInfo& node;
+    bool saturated = false;
+    std::vector<const User*> tried{};
+    std::vector<const StageInfo*> no_remote{};  // of whose remote maps none is without a place in the chosen racks
+  };
+  class UsersTurn;
+  using UserKey = std::pair<std::string, std::string>;  // user, pool
+
+  void arrive(const JobInfo& job);
+  void change(const JobInfo& job);
+  void end(const JobInfo& job);
+  bool serve(Call& call, const JobInfo& offered);
+  Candidate best_of(Call& call, User& user, const JobInfo& offered);
+  std::optional<Kind> kind_of(Call& call, Job& job, const StageInfo& stage, Locality near);
+  std::optional<Kind> kind_of_reduce(Call& call, Job& job, const StageInfo& stage);
+  bool heavy(Job& job) const;
+  bool lets_others_go_first(const Call& call, User& user, const Candidate& best);
+  bool launch(Call& call, const Candidate& best) const;
+
+  std::unique_ptr<WhoNext> users_;
+  NetworkAwareOptions options_;
+  UplinkLoad load_;
+  MapRackChoices map_racks_;
+  ReduceRacks reduce_racks_;
+  bool on_ = false;       // there are two racks
+  bool waiting_ = false;  // a user lets others go first
+  std::map<UserKey, User> by_user_;
+  std::unordered_map<JobId, Job> jobs_;
+};
+
+}  // namespace weft::schedulers

@@ -1,0 +1,69 @@
+#include "schedulers/policies/shufflewatcher.hpp"
+
+#include <algorithm>
+
+#include "schedulers/parts/network_aware.hpp"
+#include "schedulers/parts/preplacement.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+/// Readers of shuffles that are placed while maps run.
+class BySharesOfRacks final : public Placement {
+ public:
+  explicit BySharesOfRacks(const NetworkAware& order) : order_(order) {}
+
+  bool places(const ClusterView&, const JobInfo&, const StageInfo&) const override { return false; }
+  std::optional<std::uint32_t> choose(const ClusterView&, const JobInfo&, const StageInfo&, const NodeInfo&) override {
+    return std::nullopt;
+  }
+  void waiting(const ClusterView&, const JobInfo&, const StageInfo&, Decisions&) override {}
+  bool preplace(const ClusterView& view, const Preplaceable& what, Decisions& decisions) override {
+    const JobInfo* job = view.job(what.job);
+    const StageInfo* reader = view.stage(what.job, what.reader);
+    if (reader == nullptr) return false;
+    const RackParts parts = order_.parts_for(view, *job, *reader);
+    if (parts.empty()) return false;
+    preplace_by_size(view, what, decisions, std::map<RackId, double>(parts.begin(), parts.end()));
+    return true;
+  }
+
+ private:
+  const NetworkAware& order_;
+};
+
+Result<void> take_techniques(Options& options, bool& nass, NetworkAwareOptions& network) {
+  WEFT_ASSIGN(nass, options.flag("nass", true));
+  WEFT_ASSIGN(network.sarp, options.flag("sarp", nass));
+  WEFT_ASSIGN(network.samp, options.flag("samp", network.sarp));
+  if (network.sarp && !nass) return fail(Code::invalid_argument, "scheduler option sarp=true needs nass=true");
+  if (network.samp && !network.sarp) return fail(Code::invalid_argument, "scheduler option samp=true needs sarp=true");
+  return {};
+}
+
+}  // namespace
+
+Result<Composition> make_shufflewatcher(Options& options, const Registry& registry) {
+  WEFT_ASSIGN(std::string users, options.text("users", "fair"));
+  if (users == "drf") users = "drf(by=user)";
+  WEFT_ASSIGN(Composition parts, registry.compose(users, options.reader()));
+  if (parts.who->by_node() || parts.placement || !parts.passes.empty())
+    return fail(Code::invalid_argument,
+                "scheduler option users must be an order of users: fair, drf, capacity, fifo, or delay around one of these");
+  NetworkAwareOptions network;
+  bool nass = true;
+  WEFT_TRY(take_techniques(options, nass, network));
+  WEFT_ASSIGN(network.load, take_uplink_load(options));
+  WEFT_ASSIGN(network.map_completion, options.number("map_completion", network.map_completion, 0, 1));
+  WEFT_ASSIGN(network.starvation, options.duration("starvation", network.starvation));
+  WEFT_ASSIGN(network.relaxed, options.duration("relaxed", parts.locality_wait ? Time(std::chrono::seconds(5)) : Time(0)));
+  if (!nass) return parts;
+  auto order = std::make_unique<NetworkAware>(std::move(parts.who), network);
+  if (network.sarp) parts.placement = std::make_unique<BySharesOfRacks>(*order);
+  parts.who = std::move(order);
+  parts.asks = Asks::jobs;
+  return parts;
+}
+
+}  // namespace weft::schedulers

@@ -1,0 +1,325 @@
+// ShuffleWatcher: which task a node gets by the load of its rack's uplink, and when not.
+#include "schedulers/parts/network_aware.hpp"
+
+#include "tests/schedulers/world.hpp"
+
+namespace weft::schedulers::network_aware_rules {
+namespace {
+
+const char* const kAtOnce = "shufflewatcher(window=0s)";
+const Resources kMapSlot{.cpu = 1, .map_slots = 1}, kReduceSlot{.cpu = 1, .reduce_slots = 1};
+
+/// Nodes 1 and 2 in rack1, 3 and 4 in rack2; all full, so that a test makes room where it asks.
+struct Cluster {
+  World world;
+  Resources map{.cpu = 1}, reduce{.cpu = 1};
+
+  explicit Cluster(const std::string& spec = kAtOnce, bool typed = false) : world(spec) {
+    for (std::uint32_t i = 1; i <= 4; ++i)
+      world.node(i, fmt::format("h{}", i), i <= 2 ? "rack1" : "rack2",
+                 typed ? Resources{.cpu = 2, .map_slots = 1, .reduce_slots = 1} : Resources{.cpu = 1});
+    if (typed) map = kMapSlot, reduce = kReduceSlot;
+  }
+  /// Uplinks carry 100 at most, as far as is known.
+  void crossing(double rate) {
+    for (const std::uint32_t node : {1u, 3u}) {
+      world.state.set_cross_rack(NodeId(node), {100, 0});
+      world.state.set_cross_rack(NodeId(node), {rate, 0});
+    }
+  }
+  StageInfo& maps(JobInfo& job, std::vector<std::vector<std::string>> hosts) {
+    StageInfo& stage = world.stage(job, 0, std::move(hosts), map);
+    stage.writes_shuffle = true;
+    for (TaskInfo& task : stage.tasks) task.input_bytes = 100;
+    return stage;
+  }
+  JobInfo& job(std::uint64_t id, const std::string& user, double ratio, double submitted = 0) {
+    JobInfo& job = world.job(id, 0, Time(static_cast<std::int64_t>(submitted * 1e9)), user, "");
+    if (ratio > 0) job.hints.shuffle_ratio = ratio;
+    return job;
+  }
+  /// A job whose maps have ended on that node, with so many reduces.
+  JobInfo& written(std::uint64_t id, const std::string& user, double ratio, std::uint32_t node, std::size_t count) {
+    JobInfo& made = job(id, user, ratio);
+    StageInfo& stage = maps(made, anywhere(1));
+    stage.output = ShuffleSizes(1, static_cast<std::uint32_t>(count));
+    EXPECT_TRUE(world.launch({made.id, StageId(0), 0}, NodeId(node), "test"));
+    stage.output.add(0, NodeId(node), std::vector<std::uint64_t>(count, 100));
+    world.finish({made.id, StageId(0), 0});
+    world.stage(made, 1, anywhere(count), reduce, 0, {0});
+    world.launched.clear();
+    return made;
+  }
+  /// Nothing else runs there from now on.
+  void fill(std::vector<std::uint32_t> nodes) {
+    JobInfo& other = job(99, "z", 1);
+    world.stage(other, 0, anywhere(nodes.size()));
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) ASSERT_TRUE(world.launch({other.id, StageId(0), i}, NodeId(nodes[i]), "test"));
+    world.launched.clear();
+  }
+  /// "2.1" is stage 1 of job 2; "-" nothing.
+  std::string asks(std::uint32_t node) {
+    const std::size_t before = world.launched.size();
+    world.beat(node);
+    if (world.launched.size() == before) return "-";
+    const TaskId& task = world.launched[before].task;
+    return fmt::format("{}.{}", task.job.value(), task.stage.value());
+  }
+};
+
+TEST(NetworkAwareOrder, MapsComeFirstWhereTheUplinkIsSaturatedAndReducesOtherwise) {
+  for (const bool saturated : {true, false}) {
+    Cluster c;
+    c.written(1, "a", 2, 1, 4);
+    c.maps(c.job(2, "a", 2), anywhere(4));
+    c.crossing(saturated ? 90 : 70);
+    EXPECT_EQ(c.asks(1), saturated ? "2.0" : "1.1");
+  }
+}
+
+TEST(NetworkAwareOrder, TheThresholdIsAnOption) {
+  Cluster c("shufflewatcher(window=0s, threshold=0.95)");
+  c.written(1, "a", 2, 1, 4);
+  c.maps(c.job(2, "a", 2), anywhere(4));
+  c.crossing(90);
+  EXPECT_EQ(c.asks(1), "1.1");
+}
+
+TEST(NetworkAwareOrder, ReducesOfLightJobsComeBeforeThoseOfHeavyOnesWhenSaturated) {
+  for (const bool saturated : {true, false}) {
+    Cluster c;
+    c.written(1, "a", 2, 1, 4);
+    c.written(2, "a", 0.1, 1, 4);
+    c.crossing(saturated ? 90 : 0);
+    EXPECT_EQ(c.asks(1), saturated ? "2.1" : "1.1");
+  }
+}
+
+TEST(NetworkAwareOrder, AJobOfWhichNothingIsKnownIsLight) {
+  Cluster c;
+  c.written(1, "a", 1.0000001, 1, 4);
+  c.written(2, "a", 0, 1, 4);
+  c.crossing(90);
+  EXPECT_EQ(c.asks(1), "2.1");
+}
+
+TEST(NetworkAwareOrder, HeavyReducesGoWhereTheirInputIsFirst) {
+  Cluster c;
+  c.written(1, "a", 2, 3, 4);  // in rack2
+  c.written(2, "a", 2, 1, 4);  // in rack1
+  EXPECT_EQ(c.asks(1), "2.1") << "it came later";
+  EXPECT_EQ(c.asks(3), "1.1");
+  EXPECT_EQ(c.asks(2), "2.1");
+  EXPECT_EQ(c.asks(4), "1.1");
+}
+
+TEST(NetworkAwareOrder, WithoutSarpJobsGoByTheirArrival) {
+  Cluster c("shufflewatcher(window=0s, sarp=false)");
+  c.written(1, "a", 2, 3, 4);
+  c.written(2, "a", 2, 1, 4);
+  EXPECT_EQ(c.asks(1), "1.1");
+}
+
+TEST(NetworkAwareOrder, NoNodeIdlesForARackThatHoldsMore) {
+  Cluster c;
+  c.written(1, "a", 2, 3, 4);
+  EXPECT_EQ(c.asks(1), "1.1");
+}
+
+TEST(NetworkAwareOrder, RelaxedAUserWaitsALittleForABetterRack) {
+  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  c.written(1, "a", 2, 3, 4);
+  c.written(2, "b", 2, 1, 1);
+  c.fill({3, 4});
+  EXPECT_EQ(c.asks(1), "2.1") << "b's turn while a waits";
+  EXPECT_EQ(c.asks(2), "-");
+  c.world.at(4.9);
+  EXPECT_EQ(c.asks(2), "-");
+  c.world.at(5);
+  EXPECT_EQ(c.asks(2), "1.1");
+}
+
+TEST(NetworkAwareOrder, ItIsSaidThatAUserWaitsForABetterRack) {
+  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  c.written(1, "a", 2, 3, 4);
+  c.world.schedule();
+  EXPECT_EQ(c.world.running(1), 2u) << "in rack2";
+  EXPECT_NE(c.world.holds[JobId(1)].find("waits a little"), std::string::npos) << c.world.holds[JobId(1)];
+}
+
+TEST(NetworkAwareOrder, AroundDelayUsersWaitFiveSeconds) {
+  Cluster c("shufflewatcher(window=0s, users=delay(inner=fair))");
+  c.written(1, "a", 2, 3, 4);
+  c.fill({3, 4});
+  EXPECT_EQ(c.asks(1), "-");
+  c.world.at(5);
+  EXPECT_EQ(c.asks(1), "1.1");
+}
+
+TEST(NetworkAwareOrder, OnlyTheUserWhoseTurnItIsIsServed) {
+  Cluster c;
+  c.written(1, "a", 2, 1, 4);             // stresses the network
+  c.maps(c.job(2, "b", 2), anywhere(4));  // does not, but b has something already
+  c.crossing(90);
+  ASSERT_TRUE(c.world.launch({JobId(2), StageId(0), 0}, NodeId(4), "test"));
+  EXPECT_EQ(c.asks(1), "1.1");
+}
+
+TEST(NetworkAwareMaps, GoToTheRacksThatSampChose) {
+  // Chunks of both jobs lie in both racks: job 1 takes rack1, job 2 the other.
+  Cluster c;
+  c.maps(c.job(1, "a", 2), std::vector<std::vector<std::string>>(4, {"h1", "h3"}));
+  c.maps(c.job(2, "a", 2), std::vector<std::vector<std::string>>(4, {"h1", "h3"}));
+  EXPECT_EQ(c.asks(3), "2.0");
+  EXPECT_EQ(c.asks(1), "1.0");
+  EXPECT_EQ(c.asks(4), "2.0");
+  EXPECT_EQ(c.asks(2), "1.0");
+}
+
+TEST(NetworkAwareMaps, WithoutSampTheyGoByLocalityAndArrival) {
+  Cluster c("shufflewatcher(window=0s, samp=false)");
+  c.maps(c.job(1, "a", 2), std::vector<std::vector<std::string>>(4, {"h2", "h3"}));
+  c.maps(c.job(2, "a", 2), std::vector<std::vector<std::string>>(4, {"h1", "h3"}));
+  EXPECT_EQ(c.asks(1), "2.0") << "on the node itself";
+  EXPECT_EQ(c.asks(4), "1.0") << "in the rack, both: the first";
+}
+
+TEST(NetworkAwareMaps, InSeveralChosenRacksNoneIsTakenFromAnother) {
+  // Both racks are chosen, as half of the input lies only in each and little is shuffled.
+  Cluster c;
+  c.maps(c.job(1, "a", 0.01), {{"h3"}, {"h3"}});
+  c.maps(c.job(2, "a", 0.01), {{"h1"}, {"h3"}, {"h1"}, {"h3"}});
+  EXPECT_EQ(c.asks(1), "2.0");
+  EXPECT_EQ(c.asks(2), "2.0");
+  c.world.finish({JobId(2), StageId(0), 0});
+  EXPECT_EQ(c.asks(1), "1.0") << "what is left is of the other rack: the first job's is as good";
+}
+
+TEST(NetworkAwareEarly, ReducesComeAfterMapsAndNotAtAllWhenSaturated) {
+  for (const bool saturated : {true, false}) {
+    Cluster c(kAtOnce, true);
+    JobInfo& job = c.job(1, "a", 2);
+    StageInfo& maps = c.maps(job, anywhere(2));
+    maps.output = ShuffleSizes(2, 2);
+    StageInfo& reduces = c.world.stage(job, 1, anywhere(2), c.reduce, 0, {0});
+    c.world.state.set_ready(job, reduces, true);  // slow start
+    c.crossing(saturated ? 90 : 0);
+    c.world.schedule();
+    EXPECT_EQ(c.world.running(1), saturated ? 2u : 4u);
+    const std::string& why = c.world.holds[JobId(1)];
+    EXPECT_EQ(why.find("saturated") != std::string::npos, saturated) << why;
+  }
+}
+
+TEST(NetworkAwareEarly, InUntypedSlotsTheyComeAfterTheMapsOfTheUser) {
+  Cluster c;
+  JobInfo& job = c.job(1, "a", 2);
+  c.maps(job, anywhere(1)).output = ShuffleSizes(1, 2);
+  StageInfo& reduces = c.world.stage(job, 1, anywhere(2), c.reduce, 0, {0});
+  c.world.state.set_ready(job, reduces, true);
+  c.maps(c.job(2, "a", 2), anywhere(1));
+  EXPECT_EQ(c.asks(1), "1.0");
+  EXPECT_EQ(c.asks(2), "2.0");
+  EXPECT_EQ(c.asks(3), "1.1");
+}
+
+TEST(NetworkAwareTyped, EachKindOfSlotHasItsOwnOrder) {
+  Cluster c(kAtOnce, true);
+  c.written(1, "a", 2, 1, 4);
+  c.written(2, "a", 0.1, 1, 4);
+  c.maps(c.job(3, "a", 2), anywhere(2));
+  c.crossing(90);
+  c.world.beat(1);
+  ASSERT_GE(c.world.launched.size(), 2u);
+  EXPECT_EQ(c.world.launched[0].task.job, JobId(3));
+  EXPECT_EQ(c.world.launched[1].task.job, JobId(2));
+  EXPECT_EQ(c.world.launched[1].node, NodeId(1));
+}
+
+TEST(NetworkAwareStarving, AJobThatLaunchedNothingForLongComesFirst) {
+  for (const double now : {599.0, 600.0}) {
+    Cluster c;
+    c.written(1, "a", 2, 3, 4);
+    c.written(2, "a", 2, 1, 4);
+    c.world.at(now - 10);
+    EXPECT_EQ(c.asks(1), "2.1") << "the rack's part is of job 2, and it has waited as long";
+    c.world.at(now);
+    c.crossing(0);
+    EXPECT_EQ(c.asks(2), now < 600 ? "2.1" : "1.1");
+  }
+}
+
+TEST(NetworkAwareUsers, ComeAndGo) {
+  Cluster c;
+  c.written(1, "a", 2, 1, 1);
+  EXPECT_EQ(c.asks(1), "1.1");
+  c.world.finish({JobId(1), StageId(1), 0});
+  c.world.end(1);
+  EXPECT_EQ(c.asks(1), "-");
+  c.maps(c.job(2, "a", 2), anywhere(1));
+  c.maps(c.job(3, "b", 2), anywhere(1));
+  EXPECT_EQ(c.asks(1), "2.0");
+  EXPECT_EQ(c.asks(2), "3.0");
+  c.world.finish({JobId(3), StageId(0), 0});
+  c.world.end(3);
+  EXPECT_EQ(c.asks(2), "-");
+}
+
+TEST(NetworkAwareUsers, AQueueAtItsLimitGivesNothingOfAnotherJobOfTheUser) {
+  World world("shufflewatcher(window=0s, users=capacity(queues=q))",
+              {{"q", "[[queue]]\nname='x'\ncapacity=50\nmax_capacity=50\n[[queue]]\nname='y'\ncapacity=50\n"}});
+  for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), i <= 2 ? "r1" : "r2", 1);
+  for (std::uint64_t id = 1; id <= 3; ++id) world.stage(world.job(id, "a", "x"), 0, anywhere(4));
+  world.schedule();
+  EXPECT_EQ(world.launched.size(), 2u);
+}
+
+TEST(NetworkAwareUsers, APoolThatLimitsItsJobsRunsNoOtherOne) {
+  World world("shufflewatcher(users=fair(pools=p))", {{"p", "[[pool]]\nname='x'\nmax_running_jobs=1\n"}});
+  for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), i <= 2 ? "r1" : "r2", 2);
+  world.stage(world.job(1, "a", "x"), 0, {{"h4"}, {"h4"}});
+  world.stage(world.job(2, "a", "x"), 0, {{"h1"}, {"h1"}});
+  world.schedule();
+  EXPECT_EQ(world.running(1), 2u);
+  EXPECT_EQ(world.running(2), 0u) << "though its input is nearer";
+}
+
+TEST(NetworkAwareOneRack, IsTheOrderOfUsers) {
+  std::vector<std::string> orders;
+  for (const char* spec : {"fair", kAtOnce}) {
+    World world(spec);
+    for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), "rack", 2);
+    for (std::uint64_t id = 1; id <= 3; ++id) world.stage(world.job(id, fmt::format("u{}", id % 2)), 0, anywhere(6));
+    world.schedule();
+    orders.push_back(world.order());
+  }
+  EXPECT_EQ(orders[0].size(), 8u);
+  EXPECT_EQ(orders[0], orders[1]);
+}
+
+TEST(NetworkAwareOptionsText, BadOnesAreRefusedInOneLine) {
+  for (const auto& [spec, says] :
+       std::vector<std::pair<std::string, std::string>>{{"shufflewatcher(users=tetris)", "must be an order of users"},
+                                                        {"shufflewatcher(users=cogrs)", "must be an order of users"},
+                                                        {"shufflewatcher(users=drf(form=closed))", "must be an order of users"},
+                                                        {"shufflewatcher(users=shufflewatcher)", "must be an order of users"},
+                                                        {"shufflewatcher(nass=false, sarp=true)", "needs nass=true"},
+                                                        {"shufflewatcher(sarp=false, samp=true)", "needs sarp=true"},
+                                                        {"shufflewatcher(interval=0s)", "interval must be more than 0"},
+                                                        {"shufflewatcher(threshold=-1)", "threshold"},
+                                                        {"shufflewatcher(aggregation=some)", "own, mean, busiest"},
+                                                        {"shufflewatcher(unknown_uplinks=some)", "largest, never"},
+                                                        {"shufflewatcher(map_completion=2)", "map_completion"},
+                                                        {"shufflewatcher(nonsense=1)", "unknown scheduler option 'nonsense'"}}) {
+    const auto made = make_scheduler(spec);
+    ASSERT_FALSE(made) << spec;
+    EXPECT_NE(made.error().to_string().find(says), std::string::npos) << made.error().to_string();
+    EXPECT_EQ(made.error().to_string().find('\n'), std::string::npos);
+  }
+  for (const char* spec : {"shufflewatcher(users=drf)", "shufflewatcher(users=capacity)", "shufflewatcher(nass=false)",
+                           "shufflewatcher(users=delay(inner=drf(by=user)), sarp=false)"})
+    EXPECT_TRUE(make_scheduler(spec)) << spec;
+}
+
+}  // namespace
+}  // namespace weft::schedulers::network_aware_rules
