@@ -131,6 +131,8 @@ class Scheduler {
   virtual bool work_conserving() const { return false; }
   /// Pools or queues, parents before children.
   virtual std::vector<GroupStatus> groups(const ClusterView& view) const { return (void)view, std::vector<GroupStatus>(); }
+  /// Gives each job as many slots as it needs to end before its deadline, and shares the rest: for expected ends (job_ends.hpp).
+  virtual bool goals_decide() const { return false; }
 };
 
 }  // namespace weft::schedulers

@@ -23,6 +23,7 @@ class Composed final : public Scheduler {
   double slow_start(const ClusterView&, const JobInfo&) const override { return parts_.slow_start; }
   RoundOrder round_order() const override { return parts_.who->round_order(); }
   bool work_conserving() const override;
+  bool goals_decide() const override { return parts_.who->goals_decide(); }
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return parts_.who->groups(view); }
 
  private:

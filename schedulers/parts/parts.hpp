@@ -96,6 +96,8 @@ class WhoNext : public Part {
     return (void)view, (void)job, (void)stage, true;
   }
   virtual std::vector<GroupStatus> groups(const ClusterView& view) const { return (void)view, std::vector<GroupStatus>(); }
+  /// See Scheduler::goals_decide.
+  virtual bool goals_decide() const { return false; }
 };
 
 /// Which of a job's stages first.

@@ -37,10 +37,12 @@ class World : public Decisions {
   void node(std::uint32_t id, const std::string& host, const std::string& rack, double slots, double memory = 0) {
     node(id, host, rack, Resources{.cpu = slots, .memory = memory});
   }
-  void node(std::uint32_t id, const std::string& host, const std::string& rack, const Resources& capacity) {
+  void node(std::uint32_t id, const std::string& host, const std::string& rack, const Resources& capacity,
+            std::map<std::string, std::string> attributes = {}) {
     NodeInfo info;
     info.id = NodeId(id);
     info.capacity = capacity;
+    info.attributes = std::move(attributes);
     state.add_node(std::move(info), host, rack, {});
     tell({.kind = Notice::Kind::node_joined, .node = NodeId(id)});
   }

@@ -1,0 +1,169 @@
+#include "schedulers/prediction/job_ends.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "schedulers/prediction/work_left.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+constexpr double kForever = 1e9;     // seconds
+constexpr std::size_t kSteps = 300;  // then what is left goes on as it goes
+constexpr double kStepsAhead = 32;   // what jobs need changes with time: so many steps to the end of all work
+constexpr double kUnserved = 1e-3;   // slots that stand for those of a job that has none yet
+
+Time to_time(double seconds) { return Time(std::llround(std::clamp(seconds, 0.0, kForever) * 1e9)); }
+
+/// A job on its way through its phases. Slots are cores.
+struct Course {
+  JobId job;
+  std::vector<PhaseLeft> phases;
+  double task = 1;  // cores that a task takes
+  double to_goal = std::numeric_limits<double>::infinity();
+  double running = 0, slots = 0;
+  std::size_t at = 0;
+  bool begun = false;  // the phase
+
+  bool over() const { return at == phases.size(); }
+  double usable() const { return phases[at].tasks; }
+  double needed(double passed) const {
+    return std::isfinite(to_goal) ? slots_needed(std::span(phases).subspan(at), to_goal - passed) : 0;
+  }
+  /// Seconds until its phase ends.
+  double phase_ends() const {
+    const PhaseLeft& now = phases[at];
+    if (now.work <= 0) return now.longest;
+    return slots > 0 ? std::min(kForever, std::max(now.longest, now.work / slots)) : kForever;
+  }
+  /// The last tasks of a phase cannot be shared out: while they run half of the slots have nothing to do, on average.
+  void begin_phase() {
+    if (std::exchange(begun, true)) return;
+    PhaseLeft& now = phases[at];
+    if (now.waiting > 0) now.work += now.longest * std::max(0.0, std::min(slots, now.tasks) - task) / 2;
+  }
+  void go_on(double seconds) {
+    if (phase_ends() <= seconds * (1 + 1e-9)) {
+      ++at;
+      begun = false;
+      return;
+    }
+    phases[at].work = std::max(0.0, phases[at].work - slots * seconds);
+    phases[at].longest = std::max(0.0, phases[at].longest - seconds);
+  }
+};
+
+/// Gives each course give(course, level) slots, at the highest level from `low` to `high` at which there are so many.
+template <class Give>
+void fill(std::vector<Course*>& courses, double all, double low, double high, Give&& give) {
+  const auto enough = [&](double level) {
+    double sum = 0;
+    for (const Course* course : courses) sum += give(*course, level);
+    return sum <= all;
+  };
+  if (!enough(high)) {
+    for (int i = 0; i < 40; ++i) {
+      const double middle = (low + high) / 2;
+      (enough(middle) ? low : high) = middle;
+    }
+    high = low;
+  }
+  for (Course* course : courses) course->slots = give(*course, high);
+}
+
+void share(std::vector<Course*>& courses, double all, bool goals_decide, double passed) {
+  if (!goals_decide) {
+    return fill(courses, all, 0, all / kUnserved, [](const Course& course, double level) {
+      return std::min(std::max(course.running, kUnserved) * level, course.usable());
+    });
+  }
+  std::map<JobId, double> needed;
+  double most = 0;
+  for (const Course* course : courses) most = std::max(most, needed[course->job] = course->needed(passed));
+  fill(courses, all, -most, all,
+       [&](const Course& course, double level) { return std::clamp(needed.at(course.job) + level, 0.0, course.usable()); });
+}
+
+double cores_of(const JobInfo& job) {
+  for (const auto& [id, stage] : job.stages)
+    if (!stage.complete()) return std::max(stage.demand.cpu, 1e-6);
+  return 1;
+}
+
+Course course_of(const ClusterView& view, const JobInfo& job, WorkLeft left) {
+  Course course;
+  course.job = job.id;
+  course.task = cores_of(job);
+  course.phases = std::move(left.phases);
+  for (PhaseLeft& phase : course.phases) {
+    phase.work *= course.task;
+    phase.tasks *= course.task;
+  }
+  if (job.deadline) course.to_goal = in_seconds(*job.deadline - view.now());
+  course.running = static_cast<double>(job.running) * course.task;
+  return course;
+}
+
+/// Follows the courses to their ends; what is not over after kSteps goes on with the slots it has then.
+void follow(std::vector<Course>& all, double slots, bool goals_decide, std::map<JobId, ExpectedEnd>& ends, Time now) {
+  double passed = 0, work = 0;
+  for (const Course& course : all)
+    for (const PhaseLeft& phase : course.phases) work += phase.work;
+  const double longest_step = goals_decide ? std::max(1e-3, work / std::max(slots, 1.0) / kStepsAhead) : kForever;
+  std::vector<Course*> going;
+  for (Course& course : all) going.push_back(&course);
+  for (std::size_t step = 0;; ++step) {
+    std::erase_if(going, [&](const Course* course) {
+      if (course->over()) ends[course->job].end = now + to_time(passed);
+      return course->over();
+    });
+    if (going.empty() || step == kSteps || passed >= kForever) break;
+    share(going, slots, goals_decide, passed);
+    double next = longest_step;
+    for (Course* course : going) {
+      course->begin_phase();
+      next = std::min(next, course->phase_ends());
+      if (step == 0) ends[course->job].slots = course->slots / course->task;
+    }
+    for (Course* course : going) course->go_on(next);
+    passed += next;
+  }
+  for (const Course* course : going) {
+    const double rest = seconds_with(std::span(course->phases).subspan(course->at), course->slots);
+    ends[course->job].end = now + to_time(std::isfinite(rest) ? passed + rest : kForever);
+  }
+}
+
+}  // namespace
+
+std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, bool goals_decide) {
+  std::map<JobId, ExpectedEnd> ends;
+  std::vector<Course> courses;
+  // Of typed slots those for maps: reduces have as many as a rule.
+  const double cluster = view.capacity().map_slots > 0 ? view.capacity().map_slots : view.capacity().cpu;
+  double slots = cluster;
+  for (const auto& [id, job] : view.jobs()) {
+    ExpectedEnd& expected = ends[id];
+    WorkLeft left = work_left(view, job);
+    if (left.unknown > 0) {
+      slots -= static_cast<double>(job.running);
+      expected.slots = static_cast<double>(job.running);
+      continue;
+    }
+    const double each = cores_of(job);
+    const double alone = seconds_with(left.phases, cluster / each);
+    if (std::isfinite(alone)) expected.alone = view.now() + to_time(alone);
+    if (job.deadline) expected.needed = slots_needed(left.phases, in_seconds(*job.deadline - view.now()));
+    courses.push_back(course_of(view, job, std::move(left)));
+  }
+  follow(courses, std::max(0.0, slots), goals_decide, ends, view.now());
+  return ends;
+}
+
+}  // namespace weft::schedulers
