@@ -1,4 +1,5 @@
 #include "schedulers/parts/stage_orders.hpp"
+#include "schedulers/policies/adaptive.hpp"
 #include "schedulers/policies/capacity.hpp"
 #include "schedulers/policies/cogrs.hpp"
 #include "schedulers/policies/delay.hpp"
@@ -26,6 +27,7 @@ Result<void> register_builtin_schedulers(Registry& registry) {
   WEFT_TRY(registry.add("shufflewatcher",
                         "an order of users; shuffles are shaped, kept in racks and balanced by the load of uplinks",
                         make_shufflewatcher));
+  WEFT_TRY(registry.add("adaptive", "the job that needs most more slots to meet its deadline first", make_adaptive));
   WEFT_TRY(registry.add("tetris", "the task that packs best, weighed against short jobs", make_tetris));
   return {};
 }

@@ -75,6 +75,9 @@ const std::vector<std::string> kSpecs{"fifo",
                                       "shufflewatcher(users=delay(inner=fair(pools=pools.toml), node_wait=50ms, rack_wait=50ms), "
                                       "interval=20ms, relaxed=50ms, starvation=200ms)",
                                       "shufflewatcher(users=capacity(queues=queues.toml), interval=20ms)",
+                                      "adaptive",
+                                      "adaptive(delays=2)",
+                                      "adaptive(attribute=kind, late=last, stages=cpm)",
                                       "cogrs(inner=delay(inner=fair(pools=pools.toml), skips=2), wait=50ms)"};
 
 std::unique_ptr<schedulers::Scheduler> make(const std::string& spec) {

@@ -1,0 +1,189 @@
+#include "schedulers/parts/goal_needs.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/clock.hpp"
+#include "schedulers/view/estimates.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// A stage that is not complete, on each class of nodes.
+struct StageOnClasses {
+  const StageInfo* stage = nullptr;
+  std::size_t phase = 0;
+  bool takes = false;             // slots of the kind that is asked for
+  std::vector<double> lengths;    // seconds of a task, by class; empty: not known
+  std::vector<double> running;    // tasks, by class
+  std::vector<bool> untried;      // by class
+  std::vector<std::size_t> fast;  // classes that are faster than class 0, the fastest first
+  double tasks = 0;               // that are left, those that run in part
+
+  double best() const { return lengths[fast.empty() ? 0 : fast.front()]; }
+  double work() const { return lengths.empty() ? 0 : tasks * best(); }
+};
+
+/// What the profile says of the class alone, over all nodes.
+std::optional<double> told_of_class(const StageInfo& stage, const std::string& name) {
+  if (!stage.profile) return std::nullopt;
+  const auto ratio = stage.profile->kinds.find(name);
+  return ratio == stage.profile->kinds.end() || ratio->second <= 0 ? std::nullopt : std::optional(ratio->second);
+}
+
+std::optional<double> mean_of(const std::vector<MeasuredTasks::OfClass>& seen) {
+  double seconds = 0, ended = 0;
+  for (const auto& on : seen) {
+    seconds += on.seconds;
+    ended += static_cast<double>(on.ended);
+  }
+  return ended > 0 ? std::optional(seconds / ended) : std::nullopt;
+}
+
+void find_lengths(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, StageOnClasses& out) {
+  const StageInfo& stage = *out.stage;
+  const auto seen = measured.of(view, job.id, stage);
+  std::optional<Time> oldest;
+  for (const auto& on : seen) {
+    out.running.push_back(on.running);
+    if (on.oldest) oldest = std::min(oldest.value_or(*on.oldest), *on.oldest);
+  }
+  const auto length = task_length(view, job, stage, oldest, mean_of(seen));
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const auto told = told_of_class(stage, measured.name(i));
+    out.untried.push_back(!seen[i].tried() && !told);
+    if (!length) continue;
+    double of_class = seen[i].mean().value_or(*length * (seen[i].ended == 0 ? told.value_or(1) : 1));
+    if (seen[i].ended == 0 && seen[i].oldest)  // what runs for longer takes longer
+      of_class = std::max(of_class, in_seconds(stage.worked(*seen[i].oldest, view.now())));
+    out.lengths.push_back(of_class);
+  }
+}
+
+void find_fast_classes(const ClusterView& view, const MeasuredTasks& measured, SlotKind kind, double threshold,
+                       StageOnClasses& out) {
+  for (std::size_t i = 1; i < out.lengths.size(); ++i) {
+    if (out.lengths[0] > threshold * out.lengths[i] && measured.slots(view, i, kind) > 0) out.fast.push_back(i);
+  }
+  std::stable_sort(out.fast.begin(), out.fast.end(), [&](std::size_t a, std::size_t b) { return out.lengths[a] < out.lengths[b]; });
+}
+
+void count_tasks(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, StageOnClasses& out) {
+  const StageInfo& stage = *out.stage;
+  out.tasks = static_cast<double>(stage.tasks.size() - stage.finished - stage.running);
+  const bool waits = stage.reads_shuffle && !stage.inputs_complete;
+  measured.each_running(view, job.id, stage, [&](const MeasuredTasks::Running& task) {
+    out.tasks += waits ? 1 : part_left(out.lengths[task.node_class], stage.worked(task.launched, view.now()));
+  });
+}
+
+std::vector<StageOnClasses> stages_of(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, SlotKind kind,
+                                      double threshold) {
+  std::vector<StageOnClasses> all;
+  for (const auto& [id, phase] : phases_of(job)) {
+    StageOnClasses& one = all.emplace_back();
+    one.stage = &job.stages.at(id);
+    one.phase = phase;
+    one.takes = (!one.stage->pending.empty() || one.stage->running > 0) && slot_kind_of(*one.stage, kind != SlotKind::any) == kind;
+    find_lengths(view, measured, job, one);
+    if (one.lengths.empty()) continue;
+    find_fast_classes(view, measured, kind, threshold, one);
+    count_tasks(view, measured, job, one);
+  }
+  return all;
+}
+
+std::vector<PhaseLeft> phases_left(const std::vector<StageOnClasses>& stages) {
+  std::vector<PhaseLeft> phases;
+  for (const StageOnClasses& one : stages) {
+    if (one.lengths.empty()) continue;
+    if (phases.size() <= one.phase) phases.resize(one.phase + 1);
+    PhaseLeft& phase = phases[one.phase];
+    phase.work += one.work();
+    phase.tasks += static_cast<double>(one.stage->tasks.size() - one.stage->finished);
+    phase.longest = std::max(phase.longest, one.best());
+  }
+  return phases;
+}
+
+/// Shares `slots` of the fastest class out: to the fast ones what they have, the rest, which takes longer there, to class 0.
+void share_out(const StageOnClasses& stage, double slots, const std::vector<double>& available, GoalNeeds& needs) {
+  double left = slots;
+  for (const std::size_t at : stage.fast) {
+    const double slower = stage.lengths[at] / stage.best(), takes = std::min(left * slower, available[at]);
+    needs.of_class[at].required += takes;
+    left -= takes / slower;
+  }
+  needs.of_class[0].required += slots_elsewhere(left, 0, stage.lengths[0] / stage.best());
+}
+
+/// What the stage adds to the needs of a job that may take so many seconds.
+void add_stage(const StageOnClasses& stage, double slots, double seconds, const std::vector<double>& available, GoalNeeds& needs) {
+  const double all_running = std::accumulate(stage.running.begin(), stage.running.end(), 0.0);
+  needs.speedup = std::max(needs.speedup, stage.lengths[0] / stage.best());
+  if (!stage.fast.empty()) share_out(stage, slots, available, needs);
+  const double alone =
+      stage.fast.empty() ? 0 : stage.work() / std::clamp(available[stage.fast.front()], 1.0, std::max(1.0, stage.tasks));
+  for (std::size_t i = 0; i < needs.of_class.size(); ++i) {
+    GoalNeeds::OfClass& on = needs.of_class[i];
+    const bool fast = std::find(stage.fast.begin(), stage.fast.end(), i) != stage.fast.end();
+    on.calibrates = on.calibrates || (needs.of_class.size() > 1 && stage.untried[i]);
+    if (stage.fast.empty()) {
+      on.required += slots;
+      on.running += all_running;
+      on.prefers = on.prefers && i == 0;
+    } else {
+      on.running += stage.running[i];
+      on.prefers = on.prefers && fast;
+      on.scale = stage.lengths[0] / stage.lengths[i];
+      on.useful = on.useful && (fast || stage.lengths[i] <= std::max(alone, seconds));
+    }
+  }
+}
+
+}  // namespace
+
+double GoalNeeds::running() const {
+  if (speedup <= 1) return of_class[0].running;
+  return std::accumulate(of_class.begin(), of_class.end(), 0.0, [](double sum, const OfClass& on) { return sum + on.running; });
+}
+
+GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, SlotKind kind,
+                     const std::vector<double>& available, double threshold) {
+  GoalNeeds needs;
+  needs.of_class.resize(measured.classes());
+  needs.weight = job.hints.weight;
+  needs.has_goal = job.deadline.has_value();
+  double seconds = -kNever;  // to the goal
+  if (job.deadline) {
+    seconds = in_seconds(*job.deadline - view.now());
+    needs.past_goal = -seconds;
+    needs.allowed = std::max(1e-3, in_seconds(*job.deadline - job.submitted));
+    needs.late = seconds <= 0;
+  }
+  const std::vector<StageOnClasses> stages = stages_of(view, measured, job, kind, threshold);
+  const std::vector<PhaseLeft> phases = phases_left(stages);
+  for (const PhaseLeft& phase : phases) needs.seconds += phase.work;
+  for (const StageOnClasses& stage : stages) {
+    if (!stage.takes) continue;
+    if (stage.lengths.empty()) {
+      needs.measured = false;
+      for (std::size_t i = 0; i < needs.of_class.size(); ++i) {
+        needs.of_class[i].calibrates = needs.of_class[i].calibrates || stage.untried[i];
+        needs.of_class[i].running += std::accumulate(stage.running.begin(), stage.running.end(), 0.0);
+      }
+      continue;
+    }
+    const double of_phase = phases[stage.phase].work;
+    const double slots =
+        job.deadline && of_phase > 0 ? slots_needed(std::span(phases).subspan(stage.phase), seconds) * stage.work() / of_phase : 0;
+    add_stage(stage, slots, seconds, available, needs);
+  }
+  return needs;
+}
+
+}  // namespace weft::schedulers

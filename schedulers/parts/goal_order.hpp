@@ -1,0 +1,61 @@
+// Jobs by how many more slots they need to meet their goals, those of which nothing is known yet and those that are late first:
+// the priority queue of the Adaptive scheduler (Polo's thesis, section 3.4). With classes of nodes, a queue for each.
+#pragma once
+
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "schedulers/parts/goal_needs.hpp"
+
+namespace weft::schedulers {
+
+struct GoalOrderOptions {
+  std::string attribute = "accelerator";  // that makes the classes of nodes; empty: there is one
+  double threshold = 1.2;                 // speed-up above which a job belongs on a class
+  bool late_first = true;                 // jobs past their goal go before all others; false: after those that need slots
+};
+
+class GoalOrder final : public WhoNext {
+ public:
+  explicit GoalOrder(GoalOrderOptions options) : options_(std::move(options)), measured_(options_.attribute) {}
+
+  Result<void> start(const ClusterView& view, Part* before) override;
+  void on_event(const ClusterView& view, const Notice& notice) override;
+  void begin(const ClusterView& view, std::size_t nodes) override;
+  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
+  bool by_node() const override { return measured_.classes() > 1; }
+  bool goals_decide() const override { return true; }
+  bool offers_all() const override { return measured_.classes() == 1; }
+
+  /// Whether the job has as many slots as it needs, or more: it can wait for a better place.
+  bool ahead(const ClusterView& view, const JobInfo& job) const;
+
+ private:
+  enum class Tier : std::uint8_t { late, unknown, needy, served, late_after };
+  /// Of a job on a class of nodes, smallest first.
+  using Rank = std::tuple<Tier, int, double, JobOrder>;
+  struct Queue {
+    std::map<JobId, GoalNeeds> needs;                  // of jobs with pending tasks of the kind
+    std::vector<std::map<JobId, Rank>> ranks;          // by class
+    std::vector<std::map<Rank, const JobInfo*>> jobs;  // likewise, without those that do not want these nodes now
+    std::set<JobId> changed;
+    std::optional<Time> refreshed;  // when all were looked at last
+    Rank served{};
+  };
+
+  void refresh(const ClusterView& view, SlotKind kind, Queue& queue);
+  void look_at(const ClusterView& view, SlotKind kind, Queue& queue, const JobInfo& job, std::vector<double>& available);
+  std::optional<Rank> rank(const JobInfo& job, const GoalNeeds& needs, std::size_t node_class) const;
+  void place(Queue& queue, const JobInfo& job);
+  void launched(Queue& queue, const JobInfo& job, std::size_t node_class);
+  void remove(Queue& queue, JobId job);
+  std::vector<double> slots_of_classes(const ClusterView& view, SlotKind kind) const;
+
+  GoalOrderOptions options_;
+  MeasuredTasks measured_;
+  std::map<SlotKind, Queue> queues_;
+};
+
+}  // namespace weft::schedulers

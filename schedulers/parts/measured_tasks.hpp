@@ -1,0 +1,80 @@
+// What a scheduler has seen of the tasks of each stage, on each class of nodes: how many ended, how long they took, and what runs.
+// Kept up to date from notices, so that a look costs no more than the tasks of that stage that run.
+//
+// A class is the nodes with one value of an attribute, such as accelerator=gpu. Class 0 has those without the attribute, and all
+// nodes where no attribute is asked for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedulers/parts/parts.hpp"
+
+namespace weft::schedulers {
+
+class MeasuredTasks {
+ public:
+  struct OfClass {
+    std::uint64_t ended = 0;
+    double seconds = 0;  // of these, all together
+    std::uint32_t running = 0;
+    std::optional<Time> oldest;  // of those that run: when it was launched
+
+    bool tried() const { return ended > 0 || running > 0; }
+    std::optional<double> mean() const { return ended > 0 ? std::optional(seconds / static_cast<double>(ended)) : std::nullopt; }
+  };
+  struct Running {
+    std::size_t node_class = 0;
+    Time launched{0};
+  };
+
+  /// Empty: there is one class.
+  explicit MeasuredTasks(std::string attribute) : attribute_(std::move(attribute)) {}
+
+  /// Takes what the view shows of tasks that ran before.
+  void start(const ClusterView& view);
+  /// Wants to be told everything.
+  void on_event(const ClusterView& view, const Notice& notice);
+
+  /// Classes that had a node at any time; at least one.
+  std::size_t classes() const { return names_.size(); }
+  /// "accelerator=gpu"; empty: class 0.
+  const std::string& name(std::size_t node_class) const { return names_[node_class]; }
+  std::size_t class_of(const NodeInfo& node) const;
+  /// What shares are counted in, slots of the kind or cores, on the usable nodes of the class.
+  double slots(const ClusterView& view, std::size_t node_class, SlotKind kind) const;
+
+  /// By class. Empty: nothing is known of the stage.
+  std::vector<OfClass> of(const ClusterView& view, JobId job, const StageInfo& stage) const;
+  /// Calls visit(Running) for each of its tasks that runs, in the order of tasks.
+  template <class Visit>
+  void each_running(const ClusterView& view, JobId job, const StageInfo& stage, Visit&& visit) const {
+    for (const auto& [task, running] : seen(view, job, stage).running) visit(running);
+  }
+
+ private:
+  struct Ended {
+    std::uint64_t tasks = 0;
+    double seconds = 0;
+  };
+  struct Seen {
+    std::vector<Ended> ended;  // by class
+    std::map<std::uint32_t, Running> running;
+  };
+  std::size_t intern(const NodeInfo& node);
+  void note_running(const ClusterView& view, const StageInfo& stage, std::uint32_t task, Seen& seen) const;
+  void note_ended(const ClusterView& view, const StageInfo& stage, std::uint32_t task, Seen& seen) const;
+  Seen& seen(const ClusterView& view, JobId job, const StageInfo& stage) const;
+
+  std::string attribute_;
+  std::vector<std::string> names_{""};
+  std::map<std::string, std::size_t> ids_{{"", 0}};  // by value of the attribute
+  mutable std::map<std::pair<JobId, StageId>, Seen> stages_;
+  mutable std::vector<Resources> capacity_;  // by class; empty: to be added up
+};
+
+}  // namespace weft::schedulers

@@ -1,0 +1,81 @@
+#include "schedulers/policies/adaptive.hpp"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "schedulers/parts/goal_order.hpp"
+#include "schedulers/parts/stage_orders.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+/// Data affinity (section 3.4.2): a job with as many slots as it needs lets a task that is far from its input wait, for so many
+/// offers to that task.
+class WaitsWhileAhead final : public LocalityWait {
+ public:
+  WaitsWhileAhead(const GoalOrder& order, std::uint64_t delays) : order_(order), delays_(delays) {}
+
+  Result<void> start(const ClusterView&, Part* before) override {
+    if (const auto* old = dynamic_cast<const WaitsWhileAhead*>(before)) passed_up_ = old->passed_up_;
+    return {};
+  }
+  void on_event(const ClusterView&, const Notice& notice) override {
+    if (notice.kind == Notice::Kind::job_ended) passed_up_.erase(notice.job);
+  }
+  Locality allowed(const ClusterView& view, const JobInfo& job) override {
+    return !order_.ahead(view, job) || of(job).offers >= delays_ ? Locality::any : Locality::node;
+  }
+  bool skipped(const ClusterView&, const JobInfo& job, std::size_t nodes, Decisions&) override {
+    std::uint64_t& offers = of(job).offers;
+    const bool more = nodes > delays_ - offers;
+    offers = more ? delays_ : offers + nodes;
+    return more;
+  }
+  void launched(const ClusterView&, const JobInfo&, Locality) override {}
+
+ private:
+  struct PassedUp {
+    std::pair<StageId, std::uint32_t> task;  // that is next when none is near
+    std::uint64_t offers = 0;
+  };
+  /// Of the task of the job that would run next, wherever that is.
+  PassedUp& of(const JobInfo& job) {
+    PassedUp& passed_up = passed_up_[job.id];
+    for (const StageId id : job.runnable) {
+      const PendingTasks& pending = job.stages.at(id).pending;
+      if (!pending.placed() || !pending.unconstrained().first()) continue;
+      const std::pair next(id, *pending.unconstrained().first());
+      if (passed_up.task != next) passed_up = {next, 0};
+      break;
+    }
+    return passed_up;
+  }
+
+  const GoalOrder& order_;
+  std::uint64_t delays_;
+  std::map<JobId, PassedUp> passed_up_;
+};
+
+}  // namespace
+
+Result<Composition> make_adaptive(Options& options, const Registry&) {
+  constexpr std::array<std::string_view, 2> kLate{"first", "last"};
+  GoalOrderOptions goals;
+  WEFT_ASSIGN(goals.attribute, options.text("attribute", goals.attribute));
+  if (goals.attribute == "none") goals.attribute.clear();
+  WEFT_ASSIGN(goals.threshold, options.number("speedup", goals.threshold, 1, 1e6));
+  WEFT_ASSIGN(const std::size_t late, options.choice("late", kLate, "first"));
+  goals.late_first = late == 0;
+  WEFT_ASSIGN(const std::uint64_t delays, options.whole("delays", 0));
+  Composition parts;
+  WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
+  auto order = std::make_unique<GoalOrder>(std::move(goals));
+  if (delays > 0) parts.locality_wait = std::make_unique<WaitsWhileAhead>(*order, delays);
+  parts.who = std::move(order);
+  return parts;
+}
+
+}  // namespace weft::schedulers

@@ -1,0 +1,30 @@
+// The Adaptive scheduler: jobs have completion-time goals (--deadline), and the room goes to the job that needs most more slots to
+// meet its own (J. Polo, "Multi-constraint scheduling of MapReduce workloads", 2014, chapter 3; Polo et al., NOMS 2010, ICPP 2010,
+// TNSM 2013).
+//
+// A job needs (Σ δ / μ + |U|) · μ / (T − now) − |R| more slots: what is left of its running and pending tasks, by the mean length
+// of those that have ended, over the time to its goal, less what runs. Late jobs go first, the one that is expected to be latest
+// for the time it was given before the others; then jobs of which no task has ended, the oldest first; then by need. What is left
+// when all have what they need goes on in that order, so that all get as much more: jobs without a goal need nothing and share it,
+// by weight. Nothing is killed.
+//
+// Data affinity: a job that has what it needs passes up `delays` nodes for each task that would be far from its input. Hardware
+// affinity: nodes are in classes by an attribute; lengths are measured on each class, one task of each job is tried on each, and a
+// job more than `speedup` times as fast on a class gets its slots there first, and what these cannot do, in as many more slots as
+// they are slower, elsewhere.
+//
+// Deviates: time for the stages after the running ones is kept for by letting them have as many slots as the job needs now, for any
+// graph of stages (the thesis: for reduces, a fixed relative cost); lengths are known from the program or from history before the
+// first task ends; several jobs that belong on a class share it so that the one that gains most gets it first; a task that would
+// end after both the goal and the end of the job without it is not begun on a slower class. Needs of jobs to which nothing happens
+// are worked out once a second. Options: delays=0, attribute=accelerator (or none), speedup=1.2, late=first|last,
+// stages=fifo|bfs|cpm.
+#pragma once
+
+#include "schedulers/registry.hpp"
+
+namespace weft::schedulers {
+
+Result<Composition> make_adaptive(Options& options, const Registry& registry);
+
+}  // namespace weft::schedulers

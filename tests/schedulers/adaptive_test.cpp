@@ -1,0 +1,392 @@
+// The Adaptive scheduler of Polo's thesis, chapter 3: who needs most, whom nothing is known of, who is late; data and hardware
+// affinity.
+#include <algorithm>
+
+#include "tests/schedulers/world.hpp"
+
+namespace weft::schedulers::adaptive_rules {
+namespace {
+
+using std::chrono::seconds;
+
+struct Goals {
+  World world;
+  explicit Goals(const std::string& spec = "adaptive") : world(spec) {}
+
+  void nodes(std::uint32_t count, std::uint32_t first = 1) {
+    for (std::uint32_t i = first; i < first + count; ++i) world.node(i, "h" + std::to_string(i), "r", Resources{.cpu = 1});
+  }
+  void accelerated(std::uint32_t count, std::uint32_t first) {
+    for (std::uint32_t i = first; i < first + count; ++i)
+      world.node(i, "h" + std::to_string(i), "r", Resources{.cpu = 1}, {{"accelerator", "gpu"}});
+  }
+  /// `length`: of a task, as the program says; 0: it says nothing. `goal`: seconds from the start of time; 0: none.
+  JobInfo& job(std::uint64_t id, std::size_t tasks, double length, int goal) {
+    JobInfo& job = world.job(id);
+    if (goal > 0) job.deadline = seconds(goal);
+    world.stage(job, 0, anywhere(tasks), {.cpu = 1}, length);
+    return job;
+  }
+  /// Launches so far of the job, on nodes from `first` to `last`.
+  std::size_t on(std::uint64_t job, std::uint32_t first, std::uint32_t last) const {
+    return static_cast<std::size_t>(std::count_if(world.launched.begin(), world.launched.end(), [&](const World::Launch& launch) {
+      return launch.task.job.value() == job && launch.node.value() >= first && launch.node.value() <= last;
+    }));
+  }
+  /// Ends all that run of the job, of those launched so far.
+  void finish_all(std::uint64_t job) {
+    const auto launched = world.launched;
+    for (const auto& launch : launched)
+      if (launch.task.job.value() == job && world.state.task(launch.task)->state == TaskState::running) world.finish(launch.task);
+  }
+};
+
+TEST(Need, TheJobThatNeedsMostMoreSlotsGoesNext) {
+  Goals goals;
+  goals.job(1, 10, 10, 100);  // needs 1
+  goals.job(2, 10, 10, 50);   // needs 2
+  goals.job(3, 30, 10, 75);   // needs 4
+  goals.nodes(7);
+  goals.world.schedule();
+  // 4; 3; then 2 and 2, 1 and 2, …: as many as each needs.
+  EXPECT_EQ(goals.world.running(1), 1u);
+  EXPECT_EQ(goals.world.running(2), 2u);
+  EXPECT_EQ(goals.world.running(3), 4u);
+  EXPECT_EQ(goals.world.order().substr(0, 2), "33");
+}
+
+TEST(Need, WhatIsLeftOverIsSharedSoThatAllHaveAsMuchMore) {
+  Goals goals;
+  goals.job(1, 10, 10, 100);  // needs 1
+  goals.job(2, 30, 10, 75);   // needs 4
+  goals.nodes(11);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.running(1), 4u) << "three more than it needs";
+  EXPECT_EQ(goals.world.running(2), 7u) << "likewise";
+}
+
+TEST(Need, OfThoseWhoHaveMoreThanTheyNeedWhoHasLeastTooMuchGoesNext) {
+  Goals goals;
+  goals.job(1, 10, 10, 100);
+  goals.nodes(5);
+  goals.world.schedule();
+  goals.job(2, 20, 10, 100);  // needs 2
+  goals.nodes(3, 6);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.running(1), 5u) << "four more than it needs";
+  EXPECT_EQ(goals.world.running(2), 3u);
+}
+
+TEST(Need, JobsWithoutAGoalShareWhatOthersLeave) {
+  Goals goals;
+  goals.job(1, 30, 10, 0);
+  goals.job(2, 30, 10, 0);
+  goals.job(3, 30, 10, 75);  // needs 4
+  goals.nodes(10);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.running(3), 6u);
+  EXPECT_EQ(goals.world.running(1), 2u);
+  EXPECT_EQ(goals.world.running(2), 2u);
+}
+
+TEST(Need, OfThoseWithoutAGoalWeightsCount) {
+  Goals goals;
+  goals.job(1, 30, 10, 0).hints.weight = 2;
+  goals.job(2, 30, 10, 0);
+  goals.nodes(9);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.running(1), 6u);
+  EXPECT_EQ(goals.world.running(2), 3u);
+}
+
+TEST(Need, GrowsWhileAJobWaits) {
+  Goals goals;
+  goals.job(1, 10, 10, 200);  // needs 0.5 now, and 2 at 150
+  goals.job(2, 10, 10, 100);
+  goals.nodes(1);
+  goals.world.schedule();
+  goals.world.at(10);
+  goals.finish_all(2);
+  goals.world.at(150);
+  goals.world.state.mutable_job(JobId(2)).deadline = seconds(300);  // 90 s in 150 s
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "21");
+}
+
+TEST(Need, MapsHaveAsMuchLessTimeAsReducesTake) {
+  Goals goals;
+  JobInfo& job = goals.job(1, 12, 10, 60);  // needs 2 for its maps alone, and 4 with 30 s of reduces
+  goals.world.stage(job, 1, anywhere(2), {.cpu = 1}, 30, {0});
+  goals.job(2, 15, 10, 50);  // needs 3
+  goals.nodes(1);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "1");
+}
+
+TEST(Unknown, JobsOfWhichNoTaskHasEndedGoFirstTheOldestBeforeTheOthers) {
+  Goals goals;
+  goals.job(3, 30, 10, 40);
+  goals.world.at(1);
+  goals.job(2, 3, 0, 5000);
+  goals.world.at(2);
+  goals.job(1, 3, 0, 5000);
+  goals.nodes(7);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "2221113");
+}
+
+TEST(Unknown, JobsWithAKnownHistoryAreNot) {
+  Goals goals;
+  JobInfo& job = goals.job(1, 3, 0, 5000);
+  job.stages.at(StageId(0)).profile.emplace().constant = seconds(1);
+  goals.job(2, 30, 10, 40);
+  goals.nodes(1);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "2");
+}
+
+TEST(Unknown, AreMeasuredByTheFirstTaskThatEnds) {
+  Goals goals;
+  goals.nodes(1);
+  goals.job(1, 30, 0, 5000);
+  goals.world.schedule();
+  goals.job(2, 30, 10, 200);
+  goals.world.at(10);
+  goals.finish_all(1);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "12") << "job 1 needs 290 s in 4,990";
+}
+
+TEST(Profiles, ThatAreWrongByThreeTimesAreForgottenWithTheFirstTask) {
+  for (const double told : {30.0, 10.0, 10.0 / 3}) {
+    Goals goals;
+    goals.nodes(1);
+    goals.job(1, 21, told, 110);
+    goals.world.schedule();
+    goals.world.at(10);
+    goals.finish_all(1);        // 200 s are left in 100 s: needs 2
+    goals.job(2, 25, 10, 110);  // 2.5
+    goals.job(3, 15, 10, 110);  // 1.5
+    goals.nodes(2, 2);
+    goals.world.schedule();
+    EXPECT_EQ(goals.world.order(), "1212") << told;
+  }
+}
+
+TEST(Late, JobsGoFirstThoseMostLateForTheTimeTheyHadBeforeTheOthers) {
+  Goals goals;
+  goals.job(1, 10, 10, 100);
+  goals.job(2, 10, 10, 10);
+  goals.job(3, 10, 10, 500);
+  goals.world.at(200);
+  goals.nodes(1);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "2") << "at best at 300 when 10 was asked for; the other late one at 300 when 100 was";
+}
+
+TEST(Late, AsManySlotsGoToEachThatAllEndAsLateForTheirTime) {
+  Goals goals;
+  goals.job(1, 40, 10, 100);
+  goals.job(2, 40, 10, 100);
+  goals.world.at(101);
+  goals.nodes(10);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.running(1), 5u);
+  EXPECT_EQ(goals.world.running(2), 5u);
+}
+
+TEST(Late, JobsGoAfterThoseThatCanStillMeetTheirsIfAsked) {
+  Goals goals("adaptive(late=last)");
+  goals.job(1, 10, 10, 100);
+  goals.job(2, 10, 10, 250);
+  goals.job(3, 10, 10, 0);
+  goals.world.at(200);
+  goals.nodes(4);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order().substr(0, 2), "22") << "needs two";
+}
+
+TEST(Late, JobsWhoseGoalLiesInThePastAreRunAtBestEffort) {
+  Goals goals;
+  goals.world.at(1000);
+  goals.job(1, 3, 0, 10);
+  goals.nodes(3);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "111");
+}
+
+// ---- Data affinity -------------------------------------------------------------------------------------------------------
+
+/// Node 1 holds nothing that job 1 reads; job 2 reads nothing, and has a lower need.
+struct Far : Goals {
+  explicit Far(const std::string& spec, int goal) : Goals(spec) {
+    JobInfo& job = world.job(1);
+    job.deadline = seconds(goal);
+    world.stage(job, 0, {{"far"}, {"far"}, {"far"}, {"far"}}, {.cpu = 1}, 10);
+    nodes(1);
+    world.node(9, "far", "r", Resources{.cpu = 1});
+    world.schedule({Trigger::Kind::node, NodeId(9)});  // one runs where its input is
+    job_two();
+  }
+  void job_two() { this->job(2, 10, 10, 0); }
+};
+
+TEST(DataAffinity, AJobThatHasEnoughPassesUpANodeThatIsFarFromItsInput) {
+  Far far("adaptive(delays=1)", 1000);  // needs 0.04 and has 1
+  far.world.beat(1);
+  EXPECT_EQ(far.world.order(), "12");
+}
+
+TEST(DataAffinity, AJobThatNeedsSlotsTakesThem) {
+  Far far("adaptive(delays=1)", 15);  // 30 s are left
+  far.world.beat(1);
+  EXPECT_EQ(far.world.order(), "11");
+}
+
+TEST(DataAffinity, WithoutDelaysNobodyWaits) {
+  Far far("adaptive", 1000);
+  far.world.beat(1);
+  EXPECT_EQ(far.world.order().substr(0, 1), "1");
+  EXPECT_EQ(far.world.launched.size(), 2u);
+}
+
+TEST(DataAffinity, ATaskIsPassedOverAsOftenAsAllowed) {
+  Goals goals("adaptive(delays=3)");
+  JobInfo& job = goals.world.job(1);
+  goals.world.stage(job, 0, {{"far"}, {"far"}}, {.cpu = 1}, 10);
+  goals.nodes(1);
+  goals.world.state.intern_host("far");
+  for (int i = 0; i < 3; ++i) {
+    goals.world.beat(1);
+    EXPECT_EQ(goals.world.launched.size(), 0u) << i;
+    EXPECT_EQ(goals.world.held, "waits for room on a node that holds its input");
+  }
+  goals.world.beat(1);
+  EXPECT_EQ(goals.world.launched.size(), 1u);
+  goals.world.at(10);
+  goals.finish_all(1);
+  goals.world.beat(1);
+  EXPECT_EQ(goals.world.launched.size(), 1u) << "the next task has its own delays";
+}
+
+// ---- Hardware affinity ---------------------------------------------------------------------------------------------------
+
+/// Regular nodes 1…R and accelerated ones 101…100 + A. Job 1 takes 50 s on these and 100 s on the others, and has been tried.
+struct Classes : Goals {
+  Classes(std::uint32_t regular, std::uint32_t fast, std::size_t tasks, int goal, double on_fast = 50,
+          const std::string& spec = "adaptive")
+      : Goals(spec) {
+    JobInfo& job = world.job(1);
+    job.deadline = seconds(goal);
+    world.stage(job, 0, anywhere(tasks));
+    nodes(1);
+    accelerated(1, 101);
+    world.schedule();
+    world.at(on_fast);
+    world.finish(at(101));
+    world.at(100);
+    world.finish(at(1));
+    if (regular > 1) nodes(regular - 1, 2);
+    if (fast > 1) accelerated(fast - 1, 102);
+    world.launched.clear();
+  }
+  TaskId at(std::uint32_t node) const {
+    for (const auto& launch : world.launched)
+      if (launch.node == NodeId(node)) return launch.task;
+    return {};
+  }
+};
+
+TEST(HardwareAffinity, OneTaskOfAJobIsTriedOnEachClassFirst) {
+  Goals goals;
+  goals.nodes(3);
+  goals.accelerated(3, 101);
+  goals.job(1, 60, 10, 100);  // needs slots and is known
+  goals.job(2, 50, 0, 10000);
+  goals.job(1 + 2, 1, 10, 100);
+  goals.world.state.mutable_job(JobId(3)).deadline.reset();
+  goals.world.schedule();
+  EXPECT_EQ(goals.on(2, 1, 3), 1u);
+  EXPECT_EQ(goals.on(2, 101, 103), 1u);
+}
+
+TEST(HardwareAffinity, TheThesisExampleTenAcceleratedAndTenRegular) {
+  Classes classes(20, 10, 62, 300);  // 60 tasks of 50 s in 200 s: 15 accelerated slots
+  JobInfo& other = classes.world.job(2);
+  classes.world.stage(other, 0, anywhere(60), {.cpu = 1}, 10);
+  classes.world.schedule();
+  EXPECT_EQ(classes.on(1, 101, 110), 10u);
+  EXPECT_EQ(classes.on(1, 1, 20), 10u);
+  EXPECT_EQ(classes.on(2, 1, 20), 10u) << "job 2 has no goal";
+}
+
+TEST(HardwareAffinity, AJobThatNeedsNoMoreThanThereAreKeepsToTheAcceleratedNodes) {
+  Classes classes(20, 10, 42, 300);  // 40 tasks of 50 s in 200 s: 10 slots
+  JobInfo& other = classes.world.job(2);
+  classes.world.stage(other, 0, anywhere(60), {.cpu = 1}, 10);
+  classes.world.schedule();
+  EXPECT_EQ(classes.on(1, 101, 110), 10u);
+  EXPECT_EQ(classes.on(2, 1, 20), 20u) << "job 2 has no goal, and gets the others";
+}
+
+TEST(HardwareAffinity, AJobTakesNoSlowNodeWhereATaskWouldEndAfterTheRestOfIt) {
+  Classes classes(4, 4, 12, 2000, 4);  // 10 tasks of 4 s on four nodes, or 100 s elsewhere; nobody else wants these
+  classes.world.state.mutable_job(JobId(1)).deadline = seconds(150);
+  classes.world.schedule();
+  EXPECT_EQ(classes.on(1, 101, 104), 4u);
+  EXPECT_EQ(classes.on(1, 1, 4), 0u) << "100 s from now is after the goal";
+}
+
+TEST(HardwareAffinity, AJobThatIsNowhereFasterTakesAcceleratedNodesWhenItNeedsThemMore) {
+  Classes classes(2, 2, 10, 5000);  // needs little
+  JobInfo& other = classes.world.job(2);
+  classes.world.stage(other, 0, anywhere(60), {.cpu = 1}, 10);
+  other.deadline = seconds(200);
+  // It is tried on each class first; then it needs five slots more than it has.
+  classes.world.schedule();
+  EXPECT_EQ(classes.on(2, 1, 102), 4u);
+}
+
+TEST(HardwareAffinity, WhoGainsMostHasTheAcceleratedNodesFirst) {
+  Classes classes(40, 4, 42, 600);  // speed-up 2
+  JobInfo& quick = classes.world.job(2);
+  quick.deadline = seconds(600);
+  StageInfo& stage = classes.world.stage(quick, 0, anywhere(100));
+  stage.profile.emplace().constant = seconds(100);
+  stage.profile->kinds["accelerator=gpu"] = 0.1;
+  classes.world.schedule();
+  EXPECT_EQ(classes.on(2, 101, 104), 2u) << "100 tasks of 10 s in 500 s";
+  EXPECT_EQ(classes.on(1, 101, 104), 2u) << "of the four that it needs";
+}
+
+TEST(HardwareAffinity, WhenAllAcceleratedNodesAreLostTheOthersDoTheWork) {
+  Classes classes(4, 2, 20, 300);
+  classes.world.schedule();
+  const std::size_t before = classes.on(1, 1, 4);
+  classes.world.leave(101);
+  classes.world.leave(102);
+  classes.finish_all(1);
+  classes.world.launched.clear();
+  classes.world.schedule();
+  EXPECT_GT(before, 0u);
+  EXPECT_EQ(classes.on(1, 1, 4), 4u);
+}
+
+TEST(HardwareAffinity, CanBeTurnedOff) {
+  Goals goals("adaptive(attribute=none)");
+  goals.nodes(1);
+  goals.accelerated(1, 101);
+  goals.job(1, 30, 0, 5000);
+  goals.job(2, 30, 10, 100);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "11") << "nothing is known of job 1, wherever";
+}
+
+TEST(Options, OfAdaptiveAreChecked) {
+  for (const std::string spec : {"adaptive(late=never)", "adaptive(speedup=0.5)", "adaptive(delays=-1)", "adaptive(delay=1)"})
+    EXPECT_FALSE(make_scheduler(spec)) << spec;
+  EXPECT_TRUE(make_scheduler("adaptive(delays=3, attribute=kind, speedup=1.5, late=last, stages=cpm)"));
+}
+
+}  // namespace
+}  // namespace weft::schedulers::adaptive_rules
