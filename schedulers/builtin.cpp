@@ -1,6 +1,7 @@
 #include "schedulers/parts/stage_orders.hpp"
 #include "schedulers/policies/adaptive.hpp"
 #include "schedulers/policies/capacity.hpp"
+#include "schedulers/policies/carbyne.hpp"
 #include "schedulers/policies/cogrs.hpp"
 #include "schedulers/policies/delay.hpp"
 #include "schedulers/policies/drf.hpp"
@@ -28,6 +29,8 @@ Result<void> register_builtin_schedulers(Registry& registry) {
                         "an order of users; shuffles are shaped, kept in racks and balanced by the load of uplinks",
                         make_shufflewatcher));
   WEFT_TRY(registry.add("adaptive", "the job that needs most more slots to meet its deadline first", make_adaptive));
+  WEFT_TRY(registry.add("dagps", "another scheduler, stages that are long or hard to pack first", make_dagps));
+  WEFT_TRY(registry.add("carbyne", "jobs lend what they don't need to end as early as their share lets them", make_carbyne));
   WEFT_TRY(registry.add("tetris", "the task that packs best, weighed against short jobs", make_tetris));
   return {};
 }

@@ -142,6 +142,19 @@ Result<std::vector<std::string>> Options::list(const std::string& key) {
   return items;
 }
 
+Result<std::vector<std::string>> Options::choices(const std::string& key, std::span<const std::string_view> known,
+                                                  std::string_view otherwise) {
+  std::string& value = values_.try_emplace(key, otherwise).first->second;
+  if (!value.starts_with('[')) value = fmt::format("[{}]", value);
+  WEFT_ASSIGN(std::vector<std::string> names, list(key));
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return fail(Code::invalid_argument,
+                  fmt::format("scheduler option {}: '{}' is none of {}", key, escaped(name), fmt::join(known, ", ")));
+  }
+  return names;
+}
+
 Result<std::optional<ConfigFile>> Options::file(const std::string& key) {
   auto name = take(key);
   if (!name) return std::optional<ConfigFile>();

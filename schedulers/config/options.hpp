@@ -48,6 +48,9 @@ class Options {
   Result<Time> duration(const std::string& key, Time otherwise);
   Result<std::uint64_t> size(const std::string& key, std::uint64_t otherwise);
   Result<std::vector<std::string>> list(const std::string& key);
+  /// One or, in brackets, several of `known`, in the order of the value; `otherwise` is such a value.
+  Result<std::vector<std::string>> choices(const std::string& key, std::span<const std::string_view> known,
+                                           std::string_view otherwise);
   /// The file named by the value; nothing when the option is not given.
   Result<std::optional<ConfigFile>> file(const std::string& key);
   const FileReader& reader() const { return reader_; }

@@ -66,6 +66,9 @@ void Composed::schedule(const ClusterView& view, const Trigger& trigger, Decisio
   const bool killed = parts_.preemption && parts_.preemption->preempt(view, decisions);
   if (view.runnable_jobs().empty() || view.free_nodes().empty()) return;
   dispatcher_.give_away(view, changed || killed ? Trigger{} : trigger, decisions);
+  for (Part* part : all_) {
+    if (part != nullptr) part->decided(view, decisions);
+  }
 }
 
 void Composed::speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions) {

@@ -35,6 +35,8 @@ class Part {
   virtual Time period() const { return Time(0); }
   /// Called at the beginning of schedule(). Whether nodes may take other tasks than before: then all that have room are looked at.
   virtual bool tick(const ClusterView& view, Decisions& decisions) { return (void)view, (void)decisions, false; }
+  /// schedule() has given away what it can: may ask for another call, or say why something waits.
+  virtual void decided(const ClusterView& view, Decisions& decisions) { (void)view, (void)decisions; }
 };
 
 /// Whether a task may be launched on the node that asks, for all that the dispatcher does not know.

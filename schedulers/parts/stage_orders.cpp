@@ -7,6 +7,8 @@
 
 #include "base/clock.hpp"
 #include "schedulers/parts/alignment.hpp"
+#include "schedulers/planning/job_dag.hpp"
+#include "schedulers/planning/troublesome.hpp"
 #include "schedulers/view/estimates.hpp"
 
 namespace weft::schedulers {
@@ -68,6 +70,30 @@ class CriticalPath final : public StageOrder {
   std::map<JobId, std::map<StageId, double>> paths_;
 };
 
+class TroublesomeFirst final : public StageOrder {
+ public:
+  void on_event(const ClusterView&, const Notice& notice) override {
+    if (notice.kind == Notice::Kind::stage_added || notice.kind == Notice::Kind::job_ended) ranks_.erase(notice.job);
+  }
+  void order(const ClusterView& view, const JobInfo& job, const NodeInfo*, std::vector<StageId>& out) override {
+    if (job.runnable.size() == 1) return out.push_back(*job.runnable.begin());
+    auto [found, added] = ranks_.try_emplace(job.id);
+    if (added) {
+      const JobDag dag = dag_of(job, view.capacity());
+      const auto ranks = ranks_by_trouble(dag.stages, parts_of(view.capacity(), view.capacity(), {}), Direction::forwards);
+      for (std::size_t i = 0; i < ranks.size(); ++i) found->second.emplace(dag.ids[i], ranks[i]);
+    }
+    keys_.clear();
+    for (StageId id : job.runnable) keys_.emplace_back(found->second[id], id);
+    std::sort(keys_.begin(), keys_.end());
+    for (const auto& [rank, id] : keys_) out.push_back(id);
+  }
+
+ private:
+  std::vector<std::pair<double, StageId>> keys_;  // scratch
+  std::map<JobId, std::map<StageId, double>> ranks_;
+};
+
 class BestAligned final : public StageOrder {
  public:
   void order(const ClusterView& view, const JobInfo& job, const NodeInfo* node, std::vector<StageId>& out) override {
@@ -107,12 +133,13 @@ std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining) {
 }
 
 Result<std::unique_ptr<StageOrder>> take_stage_order(Options& options, std::string_view otherwise) {
-  constexpr std::array<std::string_view, 4> kOrders{"fifo", "bfs", "cpm", "packing"};
+  constexpr std::array<std::string_view, 5> kOrders{"fifo", "bfs", "cpm", "packing", "dagps"};
   WEFT_ASSIGN(const std::size_t which, options.choice("stages", kOrders, otherwise));
   std::unique_ptr<StageOrder> order;
   if (kOrders[which] == "bfs") order = std::make_unique<BreadthFirst>();
   if (kOrders[which] == "cpm") order = std::make_unique<CriticalPath>();
   if (kOrders[which] == "packing") order = std::make_unique<BestAligned>();
+  if (kOrders[which] == "dagps") order = std::make_unique<TroublesomeFirst>();
   return order;
 }
 
@@ -121,6 +148,9 @@ Result<Composition> make_cpm(Options& options, const Registry& registry) {
 }
 Result<Composition> make_bfs(Options& options, const Registry& registry) {
   return with_stage_order(options, registry, std::make_unique<BreadthFirst>());
+}
+Result<Composition> make_dagps(Options& options, const Registry& registry) {
+  return with_stage_order(options, registry, std::make_unique<TroublesomeFirst>());
 }
 
 }  // namespace weft::schedulers

@@ -15,20 +15,10 @@
 // mean=remaining|all, leftover=drf|fifo|srtf|furthest, digits, stages=fifo|bfs|cpm.
 #pragma once
 
-#include <vector>
-
-#include "schedulers/parts/rounding.hpp"
 #include "schedulers/registry.hpp"
 
 namespace weft::schedulers {
 
 Result<Composition> make_drf(Options& options, const Registry& registry);
-
-struct DrfClaim {
-  Resources demand;  // of a task, on average
-  double weight = 1;
-};
-/// The closed form: what each claim gets of `capacity`, in their order.
-std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Resources& capacity, Digits digits = {});
 
 }  // namespace weft::schedulers

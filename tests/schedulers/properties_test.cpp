@@ -78,6 +78,11 @@ const std::vector<std::string> kSpecs{"fifo",
                                       "adaptive",
                                       "adaptive(delays=2)",
                                       "adaptive(attribute=kind, late=last, stages=cpm)",
+                                      "carbyne",
+                                      "carbyne(mode=faithful, leftover=[planned, srtf, packing])",
+                                      "carbyne(inter=capacity, queues=queues.toml, intra=dagps, altruism=0.5)",
+                                      "carbyne(inter=fair, pools=pools.toml, intra=critical-path, mean=remaining)",
+                                      "dagps(inner=fair)",
                                       "cogrs(inner=delay(inner=fair(pools=pools.toml), skips=2), wait=50ms)"};
 
 std::unique_ptr<schedulers::Scheduler> make(const std::string& spec) {

@@ -1,0 +1,208 @@
+#include "schedulers/parts/altruism.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+void add_to(Parts& sum, const Parts& what, double factor) {
+  for (std::size_t kind = 0; kind < sum.size(); ++kind) sum[kind] += factor * what[kind];
+}
+
+}  // namespace
+
+Altruism::Altruism(std::unique_ptr<JobShares> shares, const AltruismOptions& options)
+    : share_limit_(std::move(shares), options.plan.digits), options_(options), random_(options.seed) {}
+
+Altruism::Planned& Altruism::planned(const JobInfo& job) {
+  return plans_.try_emplace(job.id, Planned{JobPlan(job, room_, capacity_)}).first->second;
+}
+
+Result<void> Altruism::start(const ClusterView& view, Part*) {
+  capacity_ = view.capacity();
+  for (const auto& [id, job] : view.jobs()) planned(job).plan.check_running(view);
+  return share_limit_.start(view, nullptr);
+}
+
+void Altruism::on_event(const ClusterView& view, const Notice& notice) {
+  using Kind = Notice::Kind;
+  share_limit_.on_event(view, notice);
+  const JobInfo* job = view.job(notice.job);
+  if (notice.kind == Kind::job_arrived) planned(*job);
+  const auto found = plans_.find(notice.job);
+  if (found == plans_.end()) return;
+  JobPlan& plan = found->second.plan;
+  const TaskId task{notice.job, notice.stage, notice.task};
+  switch (notice.kind) {
+    case Kind::job_ended:
+      plan.drop();
+      plans_.erase(found);
+      loans_.ended(notice.job);
+      return;
+    case Kind::stage_added:
+      return plan.changed();
+    case Kind::job_changed:
+      if (options_.plan.faithful) plan.set_stale();
+      return plan.check_running(view);
+    case Kind::task_launched:
+      if (plan.launched(view.now(), notice.stage, notice.task)) return;
+      room_.taken(parts_of(job->stage(notice.stage)->demand, capacity_, {}));
+      if (!found->second.greedy) borrowed(task);
+      return;
+    case Kind::task_finished:
+      plan.ended(view.now(), notice.stage, notice.task);
+      return loans_.ended(task);
+    case Kind::task_failed:
+    case Kind::task_preempted:
+      plan.failed(notice.stage, notice.task);
+      return loans_.ended(task);
+    default:
+      return;
+  }
+}
+
+/// Of the job that leaves most of its share.
+void Altruism::borrowed(const TaskId& task) {
+  const Planned* lender = nullptr;
+  double most = 0;
+  for (const auto& [id, planned] : plans_) {
+    const double leaves = planned.lacks - loans_.lent(id);
+    if (leaves > most) {
+      most = leaves;
+      lender = &planned;
+    }
+  }
+  if (lender != nullptr) loans_.lend(task, lender->plan.job().id);
+}
+
+void Altruism::plan(const ClusterView& view) {
+  share_limit_.plan(view);
+  recount(view);
+  room_.begin(view.now(), {});
+  for (auto& [id, planned] : plans_) planned.plan.advance(view.now());
+  renew(view);
+  for (auto& [id, planned] : plans_) {
+    const JobInfo& job = planned.plan.job();
+    if (job.pending > 0)
+      planned.greedy = planned.plan.unknown() || (options_.altruism < 1 && random_.uniform() >= options_.altruism);
+    planned.lacks = share_limit_.lacks(job);
+  }
+}
+
+/// All is in parts of the capacity.
+void Altruism::recount(const ClusterView& view) {
+  if (view.capacity() == capacity_) return;
+  for (auto& [id, planned] : plans_) planned.plan.drop();
+  room_.clear();
+  capacity_ = view.capacity();
+  for (auto& [id, planned] : plans_) planned.plan.check_running(view);
+}
+
+void Altruism::renew(const ClusterView& view) {
+  const bool all = std::exchange(shares_seen_, share_limit_.changes()) != share_limit_.changes();
+  Parts free = free_now(view);
+  for (auto& [id, planned] : plans_) {
+    JobPlan& plan = planned.plan;
+    const Resources* share = share_limit_.shares().share(id);
+    if (share == nullptr || (!all && !plan.stale())) continue;
+    // As the pseudo code is: with every event, but not twice because of what was just launched.
+    if (options_.plan.faithful && !all && plan.made() == view.now()) continue;
+    add_to(free, plan.due_demand(), 1);
+    plan.make(view.now(), parts_of(*share, capacity_, options_.plan.digits), free, options_.plan);
+    add_to(free, plan.due_demand(), -1);
+  }
+}
+
+/// But for what tasks ask that are due, and for the shares of those that plan nothing.
+Parts Altruism::free_now(const ClusterView& view) const {
+  Parts free = parts_of(capacity_ - view.used(), capacity_, {});
+  for (const auto& [id, planned] : plans_) {
+    if (!planned.plan.unknown()) {
+      if (planned.plan.any_due()) add_to(free, planned.plan.due_demand(), -1);
+      continue;
+    }
+    if (planned.plan.job().pending > 0) add_to(free, kept_share(planned.plan.job()), -1);
+  }
+  return free;
+}
+
+bool Altruism::may_launch(const ClusterView& view, const JobInfo& job) {
+  const auto found = plans_.find(job.id);
+  if (found == plans_.end()) return false;
+  const Planned& planned = found->second;
+  return planned.greedy && share_limit_.may_launch(view, job) ? true : must_launch(planned, std::nullopt);
+}
+
+bool Altruism::may_launch(const ClusterView& view, const JobInfo& job, const StageInfo& stage) {
+  const auto found = plans_.find(job.id);
+  if (found == plans_.end()) return false;
+  const Planned& planned = found->second;
+  return planned.greedy && share_limit_.may_launch(view, job, stage) ? true : must_launch(planned, stage.id);
+}
+
+/// What is due; of a job that plans nothing one task at a time, however small its share.
+bool Altruism::must_launch(const Planned& planned, std::optional<StageId> stage) const {
+  if (!planned.greedy) return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
+  if (options_.plan.faithful) return false;
+  if (planned.plan.unknown()) return planned.plan.job().running == 0;
+  return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
+}
+
+void Altruism::begin_leftover(const ClusterView& view) { room_.begin(view.now(), free_now(view)); }
+
+/// What is left of its share, where that is more than nothing.
+Parts Altruism::kept_share(const JobInfo& job) const {
+  const Resources* share = share_limit_.shares().share(job.id);
+  if (share == nullptr) return {};
+  Parts left = parts_of(*share - job.used, capacity_, {});
+  for (double& part : left) part = std::max(part, 0.0);
+  return left;
+}
+
+bool Altruism::has_spare_room(const ClusterView&, const JobInfo& job, const StageInfo& stage) {
+  const auto found = plans_.find(job.id);
+  if (found == plans_.end()) return false;
+  const JobPlan& plan = found->second.plan;
+  if (plan.due(stage.id) > 0) return true;
+  const Time takes = believed_duration(stage).value_or(std::chrono::seconds(1));
+  Parts demand = parts_of(stage.demand, capacity_, {});
+  if (plan.unknown()) add_to(demand, kept_share(job), -1);
+  return room_.holds(demand, takes);
+}
+
+void Altruism::decided(const ClusterView& view, Decisions& decisions) {
+  Time next = Time::max();
+  for (auto& [id, planned] : plans_) {
+    next = std::min(next, planned.plan.next_start());
+    if (planned.plan.job().pending > 0) explain(planned, decisions);
+  }
+  if (next != Time::max()) decisions.wake_at(std::max(next, view.now()));
+}
+
+/// Says why a job waits that lends room, or plans nothing.
+void Altruism::explain(Planned& planned, Decisions& decisions) const {
+  const JobInfo& job = planned.plan.job();
+  std::string why;
+  if (planned.plan.unknown()) {
+    const StageInfo& stage = *job.stage(planned.plan.unknown_stages().front());
+    why = fmt::format("keeps its share and lends nothing: how long tasks of stage {} ('{}') take is not known{}", stage.id.value(),
+                      escaped(stage.name), stage.estimated_duration ? ", and what the program says cannot be" : "");
+  } else if (const auto loan = loans_.most(job.id); loan && !planned.plan.any_due()) {
+    const Time until = planned.plan.next_start();
+    why = fmt::format(
+        "lent {} slot{} to job {}{}", loan->slots, loan->slots == 1 ? "" : "s", loan->to.value(),
+        until == Time::max() ? "" : fmt::format(" until @{}ns, needs {} then", until.count(), loan->slots == 1 ? "it" : "them"));
+  }
+  if (why.empty() || (why == planned.told && (!job.held || job.held->text == why))) return;
+  planned.told = why;
+  decisions.hold(job.id, std::nullopt, why);
+}
+
+}  // namespace weft::schedulers

@@ -1,0 +1,88 @@
+// What each job is entitled to of the cluster, as amounts of resources, and launching inside that.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "schedulers/parts/parts.hpp"
+#include "schedulers/parts/rounding.hpp"
+
+namespace weft::schedulers {
+
+/// Shares of jobs with unfinished tasks; together they are at most the cluster.
+class JobShares : public Part {
+ public:
+  /// Brings the shares up to date. Whether any of them changed.
+  virtual bool refresh(const ClusterView& view) = 0;
+  /// As of the last refresh; null: the job has none.
+  const Resources* share(JobId job) const {
+    const auto found = shares_.find(job);
+    return found == shares_.end() ? nullptr : &found->second;
+  }
+  virtual Result<void> admit(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, Result<void>(); }
+
+ protected:
+  std::map<JobId, Resources> shares_;
+};
+
+struct DrfClaim {
+  Resources demand;  // of a task, on average
+  double weight = 1;
+};
+/// The closed form of DRF: what each claim gets of `capacity`, in their order.
+std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Resources& capacity, Digits digits = {});
+
+/// Dominant resource fairness in closed form (Carbyne, section 3.3), from the mean demand of a job's tasks: of all of them or of
+/// those that are not finished.
+std::unique_ptr<JobShares> closed_form_shares(bool mean_of_all, Digits digits);
+
+/// A pool or queue that shares what its parent has with its siblings by weight; those without jobs get nothing.
+struct ShareGroup {
+  std::string name;
+  std::optional<std::size_t> parent;  // an earlier one
+  double weight = 1;
+};
+/// The same part of every resource for all jobs of a group, by their weights. `strict`: a job of a group that is not a leaf of
+/// `groups` is refused; otherwise its group is made, at the top and of weight 1.
+std::unique_ptr<JobShares> group_shares(std::vector<ShareGroup> groups, bool strict);
+
+/// Jobs launch inside their shares, of every resource.
+class ShareLimit final : public Limit {
+ public:
+  ShareLimit(std::unique_ptr<JobShares> shares, Digits digits) : shares_(std::move(shares)), digits_(digits) {}
+
+  Result<void> start(const ClusterView& view, Part* before) override;
+  void on_event(const ClusterView& view, const Notice& notice) override;
+  void plan(const ClusterView& view) override;
+  bool may_launch(const ClusterView& view, const JobInfo& job, const StageInfo& stage) override;
+  bool may_launch(const ClusterView& view, const JobInfo& job) override;
+
+  const JobShares& shares() const { return *shares_; }
+  /// How often any share has changed.
+  std::uint64_t changes() const { return changes_; }
+  /// By how much the job is below its share, over all resources: each counts as its part of the capacity, in cores of that.
+  double lacks(const JobInfo& job);
+
+ private:
+  /// What is left of a job's share: worked out when it is asked for.
+  struct Standing {
+    bool may_launch = false;  // a task of a runnable stage, and it is above its share of nothing
+    std::array<double, kResourceKinds.size()> left{};
+    double lacks = 0;
+  };
+  const Standing* standing(const JobInfo& job);
+  bool within(const Resources& demand, const Standing& now) const;
+
+  std::unique_ptr<JobShares> shares_;
+  Digits digits_;
+  Resources capacity_;
+  std::uint64_t changes_ = 0;
+  std::unordered_map<JobId, Standing> standing_;
+};
+
+}  // namespace weft::schedulers

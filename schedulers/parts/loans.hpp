@@ -1,0 +1,31 @@
+// Who lends room to whom, for explanations: decisions do not depend on it.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "schedulers/scheduler.hpp"
+
+namespace weft::schedulers {
+
+/// A task that is launched on what jobs leave of their shares is taken to run on that of the job that leaves most.
+class Loans {
+ public:
+  struct Loan {
+    JobId to;
+    std::uint32_t slots = 0;
+  };
+
+  void lend(const TaskId& task, JobId from);
+  void ended(const TaskId& task);
+  void ended(JobId job);
+  /// What it lends to the job that borrows most of it.
+  std::optional<Loan> most(JobId from) const;
+  std::uint32_t lent(JobId from) const;
+
+ private:
+  std::map<TaskId, JobId> lender_;
+  std::map<JobId, std::map<JobId, std::uint32_t>> lent_;
+};
+
+}  // namespace weft::schedulers

@@ -1,0 +1,225 @@
+#include "schedulers/planning/job_plan.hpp"
+
+#include <algorithm>
+
+#include "schedulers/planning/troublesome.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+/// A task that ends so much of its duration before or after it was believed to ends as believed.
+constexpr std::int64_t kTolerance = 20;
+/// A task that should have ended is believed to take so much of its duration more.
+constexpr std::int64_t kOverdue = 10;
+
+bool less(const Parts& a, const Parts& b) {
+  for (std::size_t kind = 0; kind < a.size(); ++kind) {
+    if (a[kind] < b[kind] - 1e-9) return true;
+  }
+  return false;
+}
+
+Time believed_or_second(const StageInfo& stage) { return believed_duration(stage).value_or(std::chrono::seconds(1)); }
+
+}  // namespace
+
+IntraOrder JobPlan::order_of(const JobDag& dag, const Parts& limit, Direction direction, const PlanOptions& options) {
+  IntraOrder order;
+  order.digits = options.digits;
+  if (options.intra == IntraPolicy::critical_path) order.rank = ranks_by_path(dag.stages, direction);
+  if (options.intra != IntraPolicy::dagps) return order;
+  if (trouble_.empty()) {
+    for (const Direction each : {Direction::forwards, Direction::backwards}) {
+      const auto ranks = ranks_by_trouble(dag.stages, limit, each);
+      for (std::size_t i = 0; i < ranks.size(); ++i) trouble_[dag.ids[i]].at(static_cast<std::size_t>(each)) = ranks[i];
+    }
+  }
+  for (StageId id : dag.ids) order.rank.push_back(trouble_[id].at(static_cast<std::size_t>(direction)));
+  return order;
+}
+
+std::uint32_t JobPlan::due(StageId stage) const {
+  if (due_tasks_ == 0) return 0;
+  const auto at = dag_.position(stage);
+  return at ? due_[*at] : 0;
+}
+
+void JobPlan::count_due(std::uint32_t position, double tasks) {
+  due_[position] += static_cast<std::uint32_t>(static_cast<std::int64_t>(tasks));
+  due_tasks_ += static_cast<std::uint32_t>(static_cast<std::int64_t>(tasks));
+  for (std::size_t kind = 0; kind < due_demand_.size(); ++kind) due_demand_[kind] += tasks * dag_.stages[position].demand[kind];
+  if (due_tasks_ == 0) due_demand_ = {};
+}
+
+/// What is due holds its room from now on, until it was launched.
+void JobPlan::advance(Time now) {
+  for (; next_ < ahead_.size() && ahead_[next_].start <= now; ++next_) {
+    const PlannedLaunches& one = ahead_[next_];
+    if (one.tasks == 0) continue;
+    note(one, true);
+    count_due(one.stage, one.tasks);
+  }
+}
+
+void JobPlan::note(const PlannedLaunches& one, bool back) {
+  const DagStage& stage = dag_.stages[one.stage];
+  const auto change = back ? &RoomAhead::take_back : &RoomAhead::add;
+  (room_->*change)(one.start, stage.demand, one.tasks);
+  (room_->*change)(one.start + stage.duration, stage.demand, -static_cast<double>(one.tasks));
+}
+
+void JobPlan::withdraw() {
+  for (std::size_t i = next_; i < ahead_.size(); ++i) {
+    if (ahead_[i].tasks > 0) note(ahead_[i], true);
+  }
+}
+
+void JobPlan::put_back() {
+  for (std::size_t i = next_; i < ahead_.size(); ++i) {
+    if (ahead_[i].tasks > 0) note(ahead_[i], false);
+  }
+}
+
+void JobPlan::drop() {
+  withdraw();
+  ahead_.clear();
+  next_ = 0;
+  std::fill(due_.begin(), due_.end(), 0u);
+  due_tasks_ = 0;
+  due_demand_ = {};
+  for (auto task = running_.begin(); task != running_.end();) forget(task++);
+  sound_ = false;
+  stale_ = true;
+}
+
+void JobPlan::make(Time now, const Parts& share, const Parts& free, const PlanOptions& options) {
+  stale_ = false;
+  made_ = now;
+  JobDag dag = dag_of(*job_, *capacity_, options.digits);
+  Parts limit = share;
+  if (options.faithful) {
+    const Parts used = parts_of(job_->used, *capacity_, options.digits);
+    for (std::size_t kind = 0; kind < limit.size(); ++kind)
+      limit[kind] = rounded(std::max(rounded(limit[kind], options.digits) - used[kind], 0.0), options.digits);
+    DagPlan plan = packed(dag, limit, Direction::backwards, options);
+    if (!plan.complete) plan.launches.clear();
+    withdraw();
+    return adopt(now, std::move(dag), std::move(plan));
+  }
+  add_running(now, dag);
+  for (const DagStage& stage : dag.stages) {  // any job may run one task at a time
+    for (std::size_t kind = 0; kind < limit.size() && stage.waiting > 0; ++kind)
+      limit[kind] = std::max(limit[kind], stage.demand[kind]);
+  }
+  DagPlan plan = packed(dag, limit, Direction::backwards, options);
+  DagPlan early = packed(dag, limit, Direction::forwards, options);
+  if (plan.length > early.length) plan = std::move(early);
+  const bool keepable = sound_ && !less(limit, share_);
+  share_ = limit;
+  withdraw();
+  if (keepable) {
+    if (now + plan.length > ends_ || !room_->holds(dag.stages, plan, free)) return put_back();
+  }
+  adopt(now, std::move(dag), std::move(plan));
+}
+
+/// The old one has been withdrawn.
+void JobPlan::adopt(Time now, JobDag dag, DagPlan plan) {
+  dag_ = std::move(dag);
+  ahead_ = std::move(plan.launches);
+  for (PlannedLaunches& one : ahead_) one.start += now;
+  ends_ = now + plan.length;
+  next_ = 0;
+  due_.assign(dag_.stages.size(), 0);
+  due_tasks_ = 0;
+  due_demand_ = {};
+  sound_ = true;
+  put_back();
+  advance(now);
+}
+
+void JobPlan::add_running(Time now, JobDag& dag) const {
+  for (const auto& [key, task] : running_) {
+    const auto at = dag.position(key.first);
+    if (!at) continue;
+    const Time left = task.until > now ? task.until - now : std::max(task.took / kOverdue, Time(1));
+    auto& running = dag.stages[*at].running;
+    if (!running.empty() && running.back().until == left) {
+      ++running.back().tasks;
+    } else {
+      running.push_back({left, 1});
+    }
+  }
+  for (DagStage& stage : dag.stages)
+    std::sort(stage.running.begin(), stage.running.end(),
+              [](const RunningTasks& a, const RunningTasks& b) { return a.until < b.until; });
+}
+
+void JobPlan::run(StageId stage, std::uint32_t task, Time since) {
+  Running running;
+  running.took = believed_or_second(*job_->stage(stage));
+  running.until = since + running.took;
+  running.demand = parts_of(job_->stage(stage)->demand, *capacity_, {});
+  room_->add(running.until, running.demand, -1);
+  running_.insert_or_assign(TaskKey(stage, task), running);
+}
+
+void JobPlan::forget(std::map<TaskKey, Running>::iterator task) {
+  room_->take_back(task->second.until, task->second.demand, -1);
+  running_.erase(task);
+}
+
+bool JobPlan::launched(Time now, StageId stage, std::uint32_t task) {
+  run(stage, task, now);
+  const auto at = dag_.position(stage);
+  if (at && due_[*at] > 0) {
+    count_due(*at, -1);
+    return true;
+  }
+  stale_ = true;
+  for (std::size_t i = next_; at && i < ahead_.size(); ++i) {
+    PlannedLaunches& one = ahead_[i];
+    if (one.stage != *at || one.tasks == 0) continue;
+    note(one, true);
+    if (--one.tasks > 0) note(one, false);
+    return false;
+  }
+  sound_ = false;  // it knows nothing of this task
+  return false;
+}
+
+void JobPlan::ended(Time now, StageId stage, std::uint32_t task) {
+  const auto found = running_.find({stage, task});
+  if (found == running_.end()) return;
+  const Time early = found->second.until - now, tolerated = found->second.took / kTolerance;
+  forget(found);
+  if (early > tolerated || early < -tolerated) stale_ = true;
+  if (early < -tolerated) sound_ = false;
+}
+
+void JobPlan::failed(StageId stage, std::uint32_t task) {
+  if (const auto found = running_.find({stage, task}); found != running_.end()) forget(found);
+  stale_ = true;
+  sound_ = false;
+}
+
+void JobPlan::check_running(const ClusterView& view) {
+  if (job_->finished < finished_) {  // outputs were lost, and their tasks run again
+    stale_ = true;
+    sound_ = false;
+  }
+  finished_ = job_->finished;
+  if (running_.size() == job_->running) return;
+  for (auto task = running_.begin(); task != running_.end();) forget(task++);
+  for (const auto& [id, stage] : job_->stages) {
+    if (stage.running == 0) continue;
+    for (std::uint32_t i = 0; i < stage.tasks.size(); ++i) {
+      if (stage.tasks[i].state == TaskState::running) run(id, i, std::min(stage.tasks[i].launched, view.now()));
+    }
+  }
+  stale_ = true;
+  sound_ = false;
+}
+
+}  // namespace weft::schedulers

@@ -1,0 +1,105 @@
+#include "schedulers/planning/room_ahead.hpp"
+
+#include <algorithm>
+
+namespace weft::schedulers {
+
+namespace {
+
+constexpr double kRoomSlack = 1e-9;
+
+bool within(const Parts& demand, const Parts& free) {
+  for (std::size_t kind = 0; kind < demand.size(); ++kind) {
+    if (demand[kind] > 0 && demand[kind] > free[kind] + kRoomSlack) return false;
+  }
+  return true;
+}
+
+void subtract(Parts& from, const Parts& what) {
+  for (std::size_t kind = 0; kind < from.size(); ++kind) from[kind] -= what[kind];
+}
+
+void lower(Parts& low, const Parts& free) {
+  for (std::size_t kind = 0; kind < low.size(); ++kind) low[kind] = std::min(low[kind], free[kind]);
+}
+
+}  // namespace
+
+void RoomAhead::clear() {
+  steps_.clear();
+  next_ = steps_.end();
+}
+
+void RoomAhead::add(Time at, const Parts& demand, double tasks) { change(at, demand, tasks, false); }
+void RoomAhead::take_back(Time at, const Parts& demand, double tasks) { change(at, demand, -tasks, true); }
+
+void RoomAhead::change(Time at, const Parts& demand, double tasks, bool back) {
+  if (at <= now_) return;
+  const auto [step, added] = steps_.try_emplace(at);
+  for (std::size_t kind = 0; kind < demand.size(); ++kind) step->second.used[kind] += tasks * demand[kind];
+  if (back) {
+    if (--step->second.changes > 0) return;
+    const auto after = steps_.erase(step);
+    if (next_ == step) next_ = after;
+    return;
+  }
+  ++step->second.changes;
+  // What was looked at already is not looked at again; what comes before what is next, is.
+  const bool seen = !lows_.empty() && at <= lows_.back().first;
+  if (added && !seen && (next_ == steps_.end() || at < next_->first)) next_ = step;
+}
+
+void RoomAhead::begin(Time now, const Parts& free) {
+  now_ = now;
+  steps_.erase(steps_.begin(), steps_.upper_bound(now));
+  next_ = steps_.begin();
+  free_ = low_ = free;
+  lows_.assign(1, {now, low_});
+}
+
+bool RoomAhead::holds(const Parts& demand, Time duration) {
+  const Time until = now_ + duration;
+  for (; next_ != steps_.end() && next_->first < until; ++next_) {
+    subtract(free_, next_->second.used);
+    lower(low_, free_);
+    lows_.emplace_back(next_->first, low_);
+  }
+  const auto after =
+      std::lower_bound(lows_.begin() + 1, lows_.end(), until, [](const auto& low, Time at) { return low.first < at; });
+  return within(demand, std::prev(after)->second);
+}
+
+void RoomAhead::taken(const Parts& demand) {
+  subtract(free_, demand);
+  subtract(low_, demand);
+  for (auto& [from, low] : lows_) subtract(low, demand);
+}
+
+bool RoomAhead::holds(const Dag& dag, const DagPlan& plan, const Parts& free) const {
+  std::map<Time, Parts> wanted;  // absolute
+  const auto want = [&](Time at, const DagStage& stage, double tasks) {
+    Parts& step = wanted.try_emplace(at).first->second;
+    for (std::size_t kind = 0; kind < step.size(); ++kind) step[kind] += tasks * stage.demand[kind];
+  };
+  for (const PlannedLaunches& one : plan.launches) {
+    want(now_ + one.start, dag[one.stage], one.tasks);
+    want(now_ + one.start + dag[one.stage].duration, dag[one.stage], -static_cast<double>(one.tasks));
+  }
+  Parts left = free, sum{};
+  auto step = steps_.upper_bound(now_);
+  for (auto next = wanted.begin(); next != wanted.end();) {
+    const bool ours = step == steps_.end() || next->first <= step->first;
+    const Time at = ours ? next->first : step->first;
+    for (; next != wanted.end() && next->first == at; ++next) {
+      subtract(left, next->second);
+      for (std::size_t kind = 0; kind < sum.size(); ++kind) sum[kind] += next->second[kind];
+    }
+    for (; step != steps_.end() && step->first == at; ++step) subtract(left, step->second.used);
+    for (std::size_t kind = 0; kind < left.size(); ++kind) {
+      if (sum[kind] > kRoomSlack && left[kind] < -kRoomSlack) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace weft::schedulers

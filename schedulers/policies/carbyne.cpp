@@ -1,0 +1,152 @@
+#include "schedulers/policies/carbyne.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "schedulers/config/pools.hpp"
+#include "schedulers/config/queues.hpp"
+#include "schedulers/parts/altruism.hpp"
+#include "schedulers/parts/dominant_order.hpp"
+#include "schedulers/parts/packing.hpp"
+#include "schedulers/parts/ranked_jobs.hpp"
+#include "schedulers/parts/stage_orders.hpp"
+#include "schedulers/policies/fifo.hpp"
+#include "schedulers/policies/shortest.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+/// Jobs in order of submission, admitted by who hands out shares.
+class Sharers final : public WhoNext {
+ public:
+  Sharers(const JobShares& shares, bool looks_everywhere)
+      : shares_(shares), looks_everywhere_(looks_everywhere), jobs_(fifo_order()) {}
+
+  Result<void> start(const ClusterView& view, Part*) override {
+    for (const auto& [id, job] : view.jobs()) WEFT_TRY(shares_.admit(view, job));
+    return jobs_->start(view, nullptr);
+  }
+  void on_event(const ClusterView& view, const Notice& notice) override { jobs_->on_event(view, notice); }
+  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return jobs_->offer(view, kind, turn); }
+  /// A plan may change with any event, and room that was kept free on any node be wanted.
+  bool wants_all_nodes() override { return looks_everywhere_; }
+  Result<void> admit(const ClusterView& view, const JobInfo& job) const override { return shares_.admit(view, job); }
+  RoundOrder round_order() const override { return RoundOrder::by_rounds_left; }
+
+ private:
+  const JobShares& shares_;
+  bool looks_everywhere_;
+  std::unique_ptr<WhoNext> jobs_;
+};
+
+/// Whoever is next gets what it must begin now to end as early as all that is left would let it.
+class PlannedLeftover final : public Limit {
+ public:
+  explicit PlannedLeftover(const PlanOptions& options) : options_(options) {}
+
+  void plan(const ClusterView&) override { may_.clear(); }
+  void on_event(const ClusterView&, const Notice& notice) override {
+    if (notice.kind != Notice::Kind::task_launched) return;
+    if (const auto found = may_.find(notice.job); found != may_.end() && found->second[notice.stage] > 0)
+      --found->second[notice.stage];
+  }
+  bool may_launch(const ClusterView& view, const JobInfo& job, const StageInfo& stage) override {
+    const auto [found, added] = may_.try_emplace(job.id);
+    if (added) found->second = must_begin(view, job);
+    const auto of_stage = found->second.find(stage.id);
+    return of_stage != found->second.end() && of_stage->second > 0;
+  }
+
+ private:
+  std::map<StageId, std::uint32_t> must_begin(const ClusterView& view, const JobInfo& job) const {
+    std::map<StageId, std::uint32_t> tasks;
+    const Parts left = parts_of(view.capacity() - view.used(), view.capacity(), options_.digits);
+    const JobDag dag = dag_of(job, view.capacity(), options_.digits);
+    for (const DagStage& stage : dag.stages) {
+      for (std::size_t kind = 0; kind < left.size(); ++kind) {
+        if (stage.waiting > 0 && stage.demand[kind] > left[kind] + 1e-9) return tasks;
+      }
+    }
+    const DagPlan plan = pack(dag.stages, left, Direction::backwards, {{}, options_.digits});
+    if (!plan.complete) return tasks;
+    for (const PlannedLaunches& one : plan.launches) {
+      if (one.start <= Time(0)) tasks[dag.ids[one.stage]] += one.tasks;
+    }
+    return tasks;
+  }
+
+  PlanOptions options_;
+  std::map<JobId, std::map<StageId, std::uint32_t>> may_;  // in this pass
+};
+
+std::unique_ptr<WhoNext> leftover_pass(std::string_view name) {
+  if (name == "packing") return packing_order();
+  if (name == "fifo") return fifo_order();
+  if (name == "drf") return std::make_unique<DominantOrder>(ShareHolder::job);
+  return least_work_order();
+}
+
+Result<std::unique_ptr<JobShares>> take_shares(Options& options, bool mean_of_all, Digits digits) {
+  constexpr std::array<std::string_view, 3> kInter{"drf", "fair", "capacity"};
+  WEFT_ASSIGN(const std::size_t inter, options.choice("inter", kInter, "drf"));
+  std::vector<ShareGroup> groups;
+  if (kInter[inter] == "drf") return closed_form_shares(mean_of_all, digits);
+  if (kInter[inter] == "fair") {
+    WEFT_ASSIGN(const auto file, options.file("pools"));
+    if (!file) return group_shares({}, false);
+    WEFT_ASSIGN(const auto pools, parse_pools(*file));
+    for (const PoolSettings& pool : pools) groups.push_back({pool.name, pool.parent, pool.weight});
+    return group_shares(std::move(groups), false);
+  }
+  WEFT_ASSIGN(const auto file, options.file("queues"));
+  if (!file) return group_shares({}, false);
+  WEFT_ASSIGN(const auto queues, parse_queues(*file));
+  for (const QueueSettings& queue : queues) groups.push_back({queue.name, queue.parent, queue.capacity});
+  return group_shares(std::move(groups), true);
+}
+
+}  // namespace
+
+Result<Composition> make_carbyne(Options& options, const Registry&) {
+  constexpr std::array<std::string_view, 2> kModes{"safe", "faithful"}, kMeans{"all", "remaining"};
+  constexpr std::array<std::string_view, 3> kIntra{"packing", "critical-path", "dagps"};
+  constexpr std::array<std::string_view, 5> kLeftover{"srtf", "packing", "fifo", "drf", "planned"};
+  AltruismOptions altruism;
+  WEFT_ASSIGN(const std::size_t mode, options.choice("mode", kModes, "safe"));
+  WEFT_ASSIGN(const std::size_t mean, options.choice("mean", kMeans, "all"));
+  WEFT_ASSIGN(altruism.altruism, options.number("altruism", 1, 0, 1));
+  WEFT_ASSIGN(altruism.seed, options.whole("seed", 1));
+  WEFT_ASSIGN(const std::size_t intra, options.choice("intra", kIntra, "packing"));
+  WEFT_ASSIGN(const auto leftover, options.choices("leftover", kLeftover, "[srtf, packing]"));
+  WEFT_ASSIGN(altruism.plan.digits, take_digits(options));
+  altruism.plan.faithful = kModes[mode] == "faithful";
+  altruism.plan.intra = static_cast<IntraPolicy>(intra);
+  const bool safe = !altruism.plan.faithful && altruism.altruism > 0;
+  if (altruism.plan.digits && !altruism.plan.faithful)
+    return fail(Code::invalid_argument, "scheduler option digits needs mode=faithful: it repeats the authors' simulator");
+  Composition parts;
+  WEFT_ASSIGN(parts.stages, take_stage_order(options, "cpm"));
+  WEFT_ASSIGN(auto shares, take_shares(options, kMeans[mean] == "all", altruism.plan.digits));
+  const JobShares& admits = *shares;
+  Altruism* plans = nullptr;
+  if (altruism.altruism > 0) {
+    auto limit = std::make_unique<Altruism>(std::move(shares), altruism);
+    plans = limit.get();
+    parts.passes.emplace_back().limit = std::move(limit);
+  } else {
+    parts.passes.emplace_back().limit = std::make_unique<ShareLimit>(std::move(shares), altruism.plan.digits);
+  }
+  parts.who = std::make_unique<Sharers>(admits, safe);
+  for (const std::string& name : leftover) {
+    Pass& pass = parts.passes.emplace_back();
+    pass.who = leftover_pass(name);
+    if (safe) pass.limit = std::make_unique<SpareRoom>(*plans);
+    if (name == "planned" && !safe) pass.limit = std::make_unique<PlannedLeftover>(altruism.plan);
+  }
+  return parts;
+}
+
+}  // namespace weft::schedulers
