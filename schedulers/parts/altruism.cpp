@@ -49,7 +49,7 @@ void Altruism::on_event(const ClusterView& view, const Notice& notice) {
     case Kind::stage_added:
       return plan.changed();
     case Kind::job_changed:
-      if (options_.plan.faithful) plan.set_stale();
+      if (options_.plan.mode == PlanMode::reference) plan.set_stale();
       return plan.check_running(view);
     case Kind::task_launched:
       if (plan.launched(view.now(), notice.stage, notice.task)) return;
@@ -112,8 +112,6 @@ void Altruism::renew(const ClusterView& view) {
     JobPlan& plan = planned.plan;
     const Resources* share = share_limit_.shares().share(id);
     if (share == nullptr || (!all && !plan.stale())) continue;
-    // As the pseudo code is: with every event, but not twice because of what was just launched.
-    if (options_.plan.faithful && !all && plan.made() == view.now()) continue;
     add_to(free, plan.due_demand(), 1);
     plan.make(view.now(), parts_of(*share, capacity_, options_.plan.digits), free, options_.plan);
     add_to(free, plan.due_demand(), -1);
@@ -150,8 +148,9 @@ bool Altruism::may_launch(const ClusterView& view, const JobInfo& job, const Sta
 /// What is due; of a job that plans nothing one task at a time, however small its share.
 bool Altruism::must_launch(const Planned& planned, std::optional<StageId> stage) const {
   if (!planned.greedy) return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
-  if (options_.plan.faithful) return false;
+  if (options_.plan.mode == PlanMode::reference) return false;
   if (planned.plan.unknown()) return planned.plan.job().running == 0;
+  if (options_.plan.mode == PlanMode::faithful) return false;
   return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
 }
 

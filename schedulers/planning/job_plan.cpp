@@ -98,12 +98,8 @@ void JobPlan::make(Time now, const Parts& share, const Parts& free, const PlanOp
   made_ = now;
   JobDag dag = dag_of(*job_, *capacity_, options.digits);
   Parts limit = share;
-  if (options.faithful) {
-    const Parts used = parts_of(job_->used, *capacity_, options.digits);
-    for (std::size_t kind = 0; kind < limit.size(); ++kind)
-      limit[kind] = rounded(std::max(rounded(limit[kind], options.digits) - used[kind], 0.0), options.digits);
-    DagPlan plan = packed(dag, limit, Direction::backwards, options);
-    if (!plan.complete) plan.launches.clear();
+  if (options.mode == PlanMode::reference) {
+    DagPlan plan = reference_plan(dag, limit, options);
     withdraw();
     return adopt(now, std::move(dag), std::move(plan));
   }
@@ -113,15 +109,29 @@ void JobPlan::make(Time now, const Parts& share, const Parts& free, const PlanOp
       limit[kind] = std::max(limit[kind], stage.demand[kind]);
   }
   DagPlan plan = packed(dag, limit, Direction::backwards, options);
-  DagPlan early = packed(dag, limit, Direction::forwards, options);
-  if (plan.length > early.length) plan = std::move(early);
-  const bool keepable = sound_ && !less(limit, share_);
+  bool keep = false;
+  if (options.mode == PlanMode::safe) {
+    DagPlan early = packed(dag, limit, Direction::forwards, options);
+    if (plan.length > early.length) plan = std::move(early);
+    keep = sound_ && !less(limit, share_);
+  }
   share_ = limit;
   withdraw();
-  if (keepable) {
-    if (now + plan.length > ends_ || !room_->holds(dag.stages, plan, free)) return put_back();
-  }
+  if (keep && (now + plan.length > ends_ || !room_->holds(dag.stages, plan, free))) return put_back();
   adopt(now, std::move(dag), std::move(plan));
+}
+
+DagPlan JobPlan::reference_plan(const JobDag& dag, Parts limit, const PlanOptions& options) {
+  const Parts used = parts_of(job_->used, *capacity_, options.digits);
+  for (std::size_t kind = 0; kind < limit.size(); ++kind)
+    limit[kind] = rounded(std::max(rounded(limit[kind], options.digits) - used[kind], 0.0), options.digits);
+  DagPlan plan;
+  for (const DagStage& stage : dag.stages) {
+    if (stage.waiting > 0 && less(limit, stage.demand)) return plan;
+  }
+  plan = packed(dag, limit, Direction::backwards, options);
+  if (!plan.complete) plan.launches.clear();
+  return plan;
 }
 
 /// The old one has been withdrawn.

@@ -18,10 +18,14 @@ namespace weft::schedulers {
 
 enum class IntraPolicy : std::uint8_t { packing, critical_path, dagps };
 
+/// safe: a plan that ends earlier than the one that was made before, and has room, takes its place; else that is kept. faithful:
+/// with each plan all begins anew, and it lasts as long as the reversed DAG does. reference: as in the simulator of Carbyne's
+/// authors, too: the plan leaves out the tasks that run and has what they leave of the share, it is made again with every event,
+/// and a DAG of which a task does not fit is not planned.
+enum class PlanMode : std::uint8_t { safe, faithful, reference };
+
 struct PlanOptions {
-  /// As Carbyne's pseudo code and its authors' simulator have it: the plan leaves out the tasks that run and has what they leave of
-  /// the share; it lasts as long as the reversed DAG, whatever was promised; a DAG of which a task does not fit is not planned.
-  bool faithful = false;
+  PlanMode mode = PlanMode::safe;
   IntraPolicy intra = IntraPolicy::packing;
   Digits digits{};
 };
@@ -81,6 +85,7 @@ class JobPlan {
   void note(const PlannedLaunches& one, bool back);
   void withdraw();
   void put_back();
+  DagPlan reference_plan(const JobDag& dag, Parts limit, const PlanOptions& options);
   void adopt(Time now, JobDag dag, DagPlan plan);
   void add_running(Time now, JobDag& dag) const;
   void forget(std::map<TaskKey, Running>::iterator task);

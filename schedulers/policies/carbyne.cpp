@@ -111,40 +111,42 @@ Result<std::unique_ptr<JobShares>> take_shares(Options& options, bool mean_of_al
 }  // namespace
 
 Result<Composition> make_carbyne(Options& options, const Registry&) {
-  constexpr std::array<std::string_view, 2> kModes{"safe", "faithful"}, kMeans{"all", "remaining"};
+  constexpr std::array<std::string_view, 3> kModes{"safe", "faithful", "reference"};
+  constexpr std::array<std::string_view, 2> kMeans{"all", "remaining"};
   constexpr std::array<std::string_view, 3> kIntra{"packing", "critical-path", "dagps"};
   constexpr std::array<std::string_view, 5> kLeftover{"srtf", "packing", "fifo", "drf", "planned"};
   AltruismOptions altruism;
-  WEFT_ASSIGN(const std::size_t mode, options.choice("mode", kModes, "safe"));
+  WEFT_ASSIGN(const std::size_t mode, options.choice("mode", kModes, "faithful"));
   WEFT_ASSIGN(const std::size_t mean, options.choice("mean", kMeans, "all"));
   WEFT_ASSIGN(altruism.altruism, options.number("altruism", 1, 0, 1));
   WEFT_ASSIGN(altruism.seed, options.whole("seed", 1));
   WEFT_ASSIGN(const std::size_t intra, options.choice("intra", kIntra, "packing"));
-  WEFT_ASSIGN(const auto leftover, options.choices("leftover", kLeftover, "[srtf, packing]"));
-  WEFT_ASSIGN(altruism.plan.digits, take_digits(options));
-  altruism.plan.faithful = kModes[mode] == "faithful";
+  altruism.plan.mode = static_cast<PlanMode>(mode);
   altruism.plan.intra = static_cast<IntraPolicy>(intra);
-  const bool safe = !altruism.plan.faithful && altruism.altruism > 0;
-  if (altruism.plan.digits && !altruism.plan.faithful)
-    return fail(Code::invalid_argument, "scheduler option digits needs mode=faithful: it repeats the authors' simulator");
+  const bool reference = altruism.plan.mode == PlanMode::reference, altruistic = altruism.altruism > 0;
+  if (reference) altruism.plan.digits = 100.0;
+  WEFT_ASSIGN(const auto leftover, options.choices("leftover", kLeftover, reference ? "planned" : "[srtf, packing]"));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "cpm"));
   WEFT_ASSIGN(auto shares, take_shares(options, kMeans[mean] == "all", altruism.plan.digits));
+  if (reference && altruistic) shares = adjusted_shares(std::move(shares), altruism.plan.digits);
   const JobShares& admits = *shares;
   Altruism* plans = nullptr;
-  if (altruism.altruism > 0) {
+  if (altruistic) {
     auto limit = std::make_unique<Altruism>(std::move(shares), altruism);
     plans = limit.get();
     parts.passes.emplace_back().limit = std::move(limit);
   } else {
     parts.passes.emplace_back().limit = std::make_unique<ShareLimit>(std::move(shares), altruism.plan.digits);
   }
-  parts.who = std::make_unique<Sharers>(admits, safe);
+  const bool safe = altruistic && altruism.plan.mode == PlanMode::safe;
+  const bool room_idles = safe || std::ranges::all_of(leftover, [](const std::string& name) { return name == "planned"; });
+  parts.who = std::make_unique<Sharers>(admits, altruistic && room_idles);
   for (const std::string& name : leftover) {
     Pass& pass = parts.passes.emplace_back();
     pass.who = leftover_pass(name);
     if (safe) pass.limit = std::make_unique<SpareRoom>(*plans);
-    if (name == "planned" && !safe) pass.limit = std::make_unique<PlannedLeftover>(altruism.plan);
+    if (name == "planned" && altruistic && !safe) pass.limit = std::make_unique<PlannedLeftover>(altruism.plan);
   }
   return parts;
 }
