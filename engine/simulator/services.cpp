@@ -30,7 +30,7 @@ std::optional<std::vector<std::uint64_t>> Services::blocks(std::uint32_t machine
     if (stage.latest[map.map] == 0) return std::nullopt;
     const Output& output = stage.outputs[stage.latest[map.map] - 1];
     if (!output.there || !output.readable || output.attempt != map.attempt || output.machine != machine) return std::nullopt;
-    bytes.push_back(stage.row[request.partition].bytes);
+    bytes.push_back(stage.block(map.map, request.partition));
   }
   return bytes;
 }

@@ -114,9 +114,10 @@ void Tasks::written(Slot slot) {
   master::TaskFinished event;
   event.attempt = attempt.id;
   event.node = world_.machines[attempt.machine].id;
-  const StageSpec& spec = *world_.stage_of(attempt).spec;
-  if (spec.written.empty() || world_.stage_of(attempt).plan.partitions != spec.written.front().size()) {
-    event.output = row_of(world_.stage_of(attempt));
+  StageRun& stage = world_.stage_of(attempt);
+  const StageSpec& spec = *stage.spec;
+  if (!stage.writes_as_told()) {
+    event.output = row_of(stage);
   } else {
     for (const std::uint64_t bytes : spec.written[attempt.id.task.index])
       event.output.push_back({bytes, static_cast<std::uint32_t>(bytes / 100)});

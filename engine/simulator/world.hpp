@@ -38,7 +38,7 @@ struct Output {
 struct StageRun {
   const StageSpec* spec = nullptr;
   StagePlan plan;
-  std::vector<shuffle::PartitionSize> row;        // what each task reports as written, once one has
+  std::vector<shuffle::PartitionSize> row;        // what each task reports as written, once one has, unless the spec says
   double bytes_per_task = 0;                      // of its shuffle
   std::map<std::uint32_t, std::uint32_t> failed;  // by task: of the failures of its spec, those that have happened
   // Of stages that somebody reads.
@@ -50,6 +50,12 @@ struct StageRun {
   std::vector<Slot> waiting;
 
   bool complete() const { return there == spec->tasks; }
+  /// What its tasks report as written is what the spec says of each.
+  bool writes_as_told() const { return !spec->written.empty() && spec->written.front().size() == plan.partitions; }
+  /// What a map that has ended wrote for a partition.
+  std::uint64_t block(std::uint32_t map, std::uint32_t partition) const {
+    return writes_as_told() ? spec->written[map][partition] : row[partition].bytes;
+  }
 };
 
 struct JobRun {

@@ -87,6 +87,16 @@ TEST(SimulatedPrefetch, BlocksComeWhileMapsRun) {
   EXPECT_EQ(late.result.prefetched.prefetched_bytes, 0u);
 }
 
+TEST(SimulatedPrefetch, BlocksOfMapsThatWroteAsARecordingSaysComeAsWell) {
+  Workload workload = five_rounds(400'000'000, seconds(10), seconds(1));
+  StageSpec& maps = workload.jobs[0].stages[0];
+  maps.written.assign(40, std::vector<std::uint64_t>(40, 250'000));
+  maps.written[0][0] = 1;
+  const Stages early = stages(workload, in_mode(slow_network(), shuffle::Mode::memory));
+  EXPECT_LT(early.reduce, 5 + 0.5 * 7.5) << "most of it came before";
+  EXPECT_GT(early.result.prefetched.prefetched_bytes, 250'000'000u);
+}
+
 TEST(SimulatedPrefetch, MapsWaitForTheDiskOnlyWhenTheirOutputGoesThere) {
   const Workload workload = five_rounds(4'000'000'000, seconds(1), seconds(1));  // 200 MB a round on each node: 10 s of its disk
   EXPECT_NEAR(stages(workload, in_mode(slow_network(), shuffle::Mode::memory)).map, 5, 0.1);
