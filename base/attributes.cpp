@@ -21,4 +21,10 @@ Result<std::map<std::string, std::string>> parse_attributes(std::span<const std:
   return parsed;
 }
 
+bool has_attribute(const std::map<std::string, std::string>& attributes, std::string_view wanted) {
+  const auto equals = wanted.find('=');
+  const auto found = attributes.find(std::string(wanted.substr(0, equals)));
+  return found != attributes.end() && (equals == std::string_view::npos || found->second == wanted.substr(equals + 1));
+}
+
 }  // namespace weft

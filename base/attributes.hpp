@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 
@@ -12,5 +13,8 @@ namespace weft {
 /// Returns the values by name, without blanks around either. invalid_argument for a text that is not NAME=VALUE, and for a name
 /// that is given twice.
 Result<std::map<std::string, std::string>> parse_attributes(std::span<const std::string> attributes);
+
+/// Whether there is one of that name, or of that name and value: "accelerator", "accelerator=gpu".
+bool has_attribute(const std::map<std::string, std::string>& attributes, std::string_view wanted);
 
 }  // namespace weft

@@ -147,6 +147,9 @@ void declare_common(CLI::App& app, CommonOptions& options) {
   declare_tasks(app, options.run);
   app.add_flag("--overwrite", options.overwrite, "Replace outputs of earlier runs (directories with a _SUCCESS)")->group(kGroup);
   app.add_flag("--quiet", options.run.quiet, "No progress on stderr")->group(kGroup);
+  app.add_flag("--check-variants", options.check_variants,
+               "Run the functions for nodes with attributes as well as the others, and fail where they differ")
+      ->group(kGroup);
   app.add_option("--stats", options.stats,
                  "Write to this file (JSON) what each stage read and shuffled, the counters and what was skipped")
       ->group(kGroup);

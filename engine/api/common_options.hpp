@@ -14,6 +14,7 @@ namespace weft {
 struct CommonOptions {
   client::RunOptions run;
   bool overwrite = false;
+  bool check_variants = false;
   std::string explain;  // "", "text", "dot"
   std::string stats;    // file for the figures of the run; empty: none
 };

@@ -163,6 +163,7 @@ void DriverGraph::plan_stage(Entry& entry) {
   stage.demand = entry.draft.lineage.hints.demand;
   stage.estimated_task_duration = entry.draft.lineage.hints.duration;
   stage.estimated_output_ratio = entry.draft.lineage.hints.output_ratio;
+  stage.variants.assign(entry.draft.lineage.hints.variants.begin(), entry.draft.lineage.hints.variants.end());
   for (const Origin& origin : entry.draft.lineage.branches) {
     stage.branches.push_back(plan_branch(origin));
     if (entry.draft.partitions != kOnePerTask) continue;

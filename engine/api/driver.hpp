@@ -24,6 +24,7 @@ struct PlanEndsHere {};
 struct DriverSettings {
   std::uint32_t partitions = 0;  // 0: by the size of the input
   bool overwrite = false;
+  bool check_variants = false;
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
   std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
   std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;
@@ -42,6 +43,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   void add_sink(StageDraft draft, const std::string& path) override;
   std::vector<std::string> expand(std::span<const std::string> inputs) override;
   bool on_driver() const override { return settings_.explain_with == 0; }
+  bool check_variants() const override { return settings_.check_variants; }
 
   Result<const runtime::StageBody*> stage(StageId id, std::uint64_t fingerprint) override;
   void provide(ActionId, Buffer) override {}

@@ -17,6 +17,7 @@ void StageHints::take_larger(const StageHints& other) {
     demand.*kind.amount = std::max(demand.*kind.amount, other.demand.*kind.amount);
   duration = std::max(duration, other.duration);
   output_ratio = std::max(output_ratio, other.output_ratio);
+  variants.insert(other.variants.begin(), other.variants.end());
 }
 
 StageHints demand_hint(const TaskDemand& amounts) {
@@ -28,6 +29,12 @@ StageHints estimate_hint(std::chrono::nanoseconds duration, double output_ratio)
   if (duration < std::chrono::nanoseconds(0) || !(output_ratio >= 0 && output_ratio <= 1e9))
     throw std::invalid_argument("estimate: the duration and the ratio must be finite and not negative");
   return {.duration = duration, .output_ratio = output_ratio};
+}
+
+StageHints variant_hint(const std::string& attribute) {
+  if (attribute.empty() || attribute.front() == '=')
+    throw std::invalid_argument("on: an attribute is NAME or NAME=VALUE, not '" + attribute + "'");
+  return {.variants = {attribute}};
 }
 
 Lineage Lineage::then(std::string name, std::string_view type) const {

@@ -135,6 +135,7 @@ detail::DriverSettings driver_settings(const CommonOptions& common) {
   detail::DriverSettings settings;
   settings.partitions = common.run.partitions;
   settings.overwrite = common.overwrite;
+  settings.check_variants = common.check_variants;
   settings.files = client::files_of(common.run);
   settings.open_session = [run = common.run](runtime::JobProgram& program) -> Result<std::unique_ptr<client::Session>> {
     if (!run.cluster.empty()) return client::open_cluster(run);
@@ -203,7 +204,7 @@ int run_job(const CommandLine& line) {
 std::unique_ptr<runtime::JobProgram> replay(const std::shared_ptr<CommandLine>& line, int argc, char** argv) {
   if (line->parse(argc, argv))
     return std::make_unique<detail::ReplayProgram>([](Flow&) { throw std::runtime_error("bad arguments"); });
-  return std::make_unique<detail::ReplayProgram>([line](Flow& flow) { line->define()(flow); });
+  return std::make_unique<detail::ReplayProgram>([line](Flow& flow) { line->define()(flow); }, line->common().check_variants);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ struct StopReplay {};
 
 class ReplayGraph final : public Graph {
  public:
+  explicit ReplayGraph(bool check_variants) : check_variants_(check_variants) {}
+
   ShuffleRef add_shuffle(StageDraft draft) override {
     return std::make_shared<const ShuffleHandle>(ShuffleId(add(std::move(draft)).value()), released_);
   }
@@ -26,6 +28,7 @@ class ReplayGraph final : public Graph {
   void add_sink(StageDraft draft, const std::string&) override { add(std::move(draft)); }
   std::vector<std::string> expand(std::span<const std::string>) override { return {}; }
   bool on_driver() const override { return false; }
+  bool check_variants() const override { return check_variants_; }
 
   void provide(ActionId action, Buffer value) {
     const std::lock_guard lock(mutex_);
@@ -92,6 +95,7 @@ class ReplayGraph final : public Graph {
     return std::move(value.mapped());
   }
 
+  const bool check_variants_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Defined> stages_;
@@ -104,7 +108,8 @@ class ReplayGraph final : public Graph {
   ShuffleHandle::Released released_ = std::make_shared<std::vector<ShuffleId>>();
 };
 
-ReplayProgram::ReplayProgram(std::function<void(Flow&)> define) : graph_(std::make_shared<ReplayGraph>()) {
+ReplayProgram::ReplayProgram(std::function<void(Flow&)> define, bool check_variants)
+    : graph_(std::make_shared<ReplayGraph>(check_variants)) {
   thread_ = std::thread([graph = graph_, define = std::move(define)] {
     std::string how = "(it ends without)";
     try {

@@ -23,7 +23,7 @@ class ReplayGraph;
 /// Any thread.
 class ReplayProgram final : public runtime::JobProgram {
  public:
-  explicit ReplayProgram(std::function<void(Flow&)> define);
+  explicit ReplayProgram(std::function<void(Flow&)> define, bool check_variants = false);
   /// Ends a definition that waits.
   ~ReplayProgram() override;
 

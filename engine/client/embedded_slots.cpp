@@ -211,6 +211,7 @@ void Slots::run(Slot& slot) {
   context.output_partitions = task.spec.output_partitions;
   context.splits = &task.spec.splits;
   context.inputs = task.spec.inputs;
+  context.variants = task.spec.variants;
   context.shuffle = &shuffle;
   context.files = settings_.files.get();
   context.operators.memory = &memory;

@@ -108,6 +108,7 @@ struct StageUsage {               # of the finished tasks together, each counted
   write @3 :Int64;                # storing map outputs and output files
   cpu @4 :Int64;                  # processor time
   peakMemory @5 :UInt64;          # bytes, of the task that held the most
+  accelerated @6 :UInt32;         # attempts that run functions for attributes of their nodes, finished or not
 }
 
 struct Counter {

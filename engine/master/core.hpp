@@ -47,11 +47,12 @@ constexpr JobState last_of(JobState) { return JobState::killed; }
 
 // The statuses below travel to clients and into the journal: their fields are those of engine/client/protocol.capnp, in its order.
 
-/// What the finished tasks of a stage used, each counted once.
+/// What the finished tasks of a stage used, each counted once; and how its attempts ran.
 struct StageUsage {
   runtime::TaskPhases phases;     // of all together
   Time cpu{0};                    // likewise: processor time
   std::uint64_t peak_memory = 0;  // held by the operators of the task that held the most
+  std::uint32_t accelerated = 0;  // attempts launched, finished or not, to run functions for attributes of their nodes
 };
 
 /// Of the duration of a stage's tasks.

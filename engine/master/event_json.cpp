@@ -52,6 +52,7 @@ LoggedStage stage_of(const plan::Stage& stage) {
   made.estimate = stage.estimated_task_duration;
   made.output_ratio = stage.estimated_output_ratio;
   made.splits = splits_of(stage);
+  made.variants = stage.variants;
   return made;
 }
 
@@ -190,6 +191,7 @@ struct Filler {
     about("task_launched", command.attempt, command.node);
     line.reason = command.reason;
     line.speculative = command.speculative;
+    line.variants = command.spec.variants;
     line.partitions = command.spec.inputs.empty() ? 1 : command.spec.inputs.front().partitions;
   }
   void operator()(const KillTask& command) const {

@@ -44,6 +44,7 @@ void members(Io& io, LoggedStage& stage) {
   io("estimated_task_ns", stage.estimate);
   io.unless(0.0, "estimated_output_ratio", stage.output_ratio);
   io("profile", stage.profile);
+  io.unless(std::vector<std::string>(), "variants", stage.variants);
   io("splits", stage.splits);
 }
 
@@ -162,6 +163,7 @@ void task_members(Io& io, EventLine& line) {
     io("reason", line.reason);
     io.unless(false, "speculative", line.speculative);
     io.unless(1u, "partitions", line.partitions);
+    io.unless(std::vector<std::string>(), "variants", line.variants);
   }
   if (io.is({"task_finished"})) {
     attempt_members(io, line);

@@ -38,6 +38,7 @@ struct LoggedStage {
   double output_ratio = 0;  // estimated
   std::vector<LoggedSplit> splits{};
   std::optional<schedulers::StageProfile> profile{};
+  std::vector<std::string> variants{};  // attributes of nodes for which it has functions
 };
 
 struct LoggedFetch {
@@ -71,6 +72,7 @@ struct EventLine {
   std::vector<std::uint32_t> targets{}, released{};
   std::uint32_t partitions = 1;  // that the task reads of its inputs
   bool speculative = false;
+  std::vector<std::string> variants{};  // whose functions the attempt runs
   std::uint64_t input_bytes = 0, input_records = 0, output_bytes = 0, output_records = 0, result_bytes = 0;
   std::vector<std::uint64_t> partition_bytes{};
   std::vector<std::uint32_t> sample_histogram{};

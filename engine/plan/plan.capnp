@@ -47,6 +47,7 @@ struct Stage {
   demand @7 :Resources;
   estimatedTaskNanos @8 :Int64;
   estimatedOutputRatio @9 :Float64;
+  variants @10 :List(Text);
 }
 
 struct PlanPart {

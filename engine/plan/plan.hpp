@@ -53,6 +53,7 @@ struct Stage {
   schedulers::Resources demand{};               // of each task; all zero: the job's
   schedulers::Time estimated_task_duration{0};  // zero: not known
   double estimated_output_ratio = 0;            // bytes written for each byte read; zero: not known
+  std::vector<std::string> variants{};          // attributes of nodes for which it has a function of their own: "accelerator"
 
   std::uint32_t task_count() const;
 };

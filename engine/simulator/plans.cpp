@@ -173,6 +173,7 @@ std::vector<plan::PlanPart> plan_of(const JobSpec& job, const std::vector<StageP
     stage.name = spec.name;
     stage.demand = layout.planned;
     stage.estimated_task_duration = layout.estimate;
+    for (const Speedup& speedup : spec.speedups) stage.variants.push_back(speedup.attribute + "=" + speedup.value);
     stage.partitions = layout.partitions;
     if (layout.children.empty()) {
       stage.output = plan::OutputKind::result;

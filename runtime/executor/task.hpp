@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ struct TaskContext {
   const storage::SplitGroup* splits = nullptr;
 
   std::vector<shuffle::InputSlice> inputs;  // shuffles read from `partition` on
+  std::span<const std::string> variants;    // attributes of the node: operators run the functions that they have for these
   shuffle::TaskShuffle* shuffle = nullptr;
   storage::RemoteFiles* files = nullptr;  // of the cluster
   OperatorContext operators;              // memory, spill space, stop flag

@@ -71,6 +71,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   context.output_partitions = launch.spec.output_partitions;
   context.splits = &launch.spec.splits;
   context.inputs = launch.spec.inputs;
+  context.variants = launch.spec.variants;
   context.shuffle = &shuffle;
   context.files = files_.get();
   context.operators.memory = &grant;

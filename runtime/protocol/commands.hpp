@@ -30,6 +30,7 @@ struct TaskSpec {
   storage::SplitGroup splits;
   std::uint64_t fingerprint = 0;
   std::vector<shuffle::InputSlice> inputs;  // the branch's partitioned shuffles: what of them it reads
+  std::vector<std::string> variants{};      // attributes of the node for which its operators have functions: it runs those
 };
 
 enum class KillCause : std::uint8_t { preempted, making_way, job_over, lost_race };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/attributes.hpp"
+
 namespace weft::schedulers {
 
 double RackInfo::uplink_utilisation() const {
@@ -19,6 +21,13 @@ const typename Map::mapped_type* find(const Map& map, const Key& key) {
   return found == map.end() ? nullptr : &found->second;
 }
 }  // namespace
+
+std::vector<std::string> StageInfo::variants_on(const NodeInfo& node) const {
+  std::vector<std::string> those;
+  for (const std::string& attribute : variants)
+    if (has_attribute(node.attributes, attribute)) those.push_back(attribute);
+  return those;
+}
 
 const NodeInfo* ClusterView::node(NodeId id) const { return find(nodes_, id); }
 const RackInfo* ClusterView::rack(RackId id) const { return find(racks_, id); }

@@ -123,6 +123,7 @@ struct StageInfo {
   std::optional<Time> estimated_duration;  // of a task, said by the program; task_duration() knows more (estimates.hpp)
   double estimated_output_ratio = 0;       // likewise, bytes written for each byte read; 0: not said
   std::optional<StageProfile> profile;     // what history says of it
+  std::vector<std::string> variants;       // attributes of nodes for which it has a function of their own: "accelerator"
   std::vector<StageId> parents, children;  // the DAG; a child starts when all parents are finished
   bool writes_shuffle = false;             // a "map" to somebody
   bool reads_shuffle = false;              // a "reduce" to somebody
@@ -147,6 +148,8 @@ struct StageInfo {
   std::optional<Reason> held;  // the last hold() on it
 
   bool complete() const { return finished == tasks.size(); }
+  /// The variants that a task of it runs on the node, by the attributes; empty: as on any other.
+  std::vector<std::string> variants_on(const NodeInfo& node) const;
   /// Of the time between an attempt's launch and its end, or now: what it did not wait for its inputs, as early readers do.
   Time worked(Time launched, Time until) const {
     return until - (inputs_since > launched && inputs_since <= until ? inputs_since : launched);

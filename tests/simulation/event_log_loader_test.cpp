@@ -117,11 +117,11 @@ class LogText {
     add(from, "task_launched", of);
     add(to, "task_finished", of + more);
   }
-  Result<Recording> read() const {
+  Result<Recording> read(bool transfers_apart = false) const {
     auto directory = TempDir::create();
     const std::string path = directory->path() / "log";
     EXPECT_TRUE(write_file(path, text_));
-    return read_event_log(path);
+    return read_event_log(path, transfers_apart);
   }
 
  private:
@@ -398,6 +398,50 @@ TEST(EventLogLoader, EarlyReadersWorkFromWhenTheirInputsWereComplete) {
     EXPECT_THAT(recording->workload.jobs.at(0).stages.at(1).durations, ElementsAre(15ms));
     EXPECT_EQ(recording->workload.jobs[0].slow_start, said ? std::optional(0.5) : std::nullopt) << "the replay's scheduler says";
   }
+}
+
+TEST(EventLogLoader, WorkIsWithoutWaitingForInputWhereTransfersAreSimulated) {
+  LogText log;
+  log.job(0, 1);
+  log.plan(0, 1);
+  log.ran(0, 90, 0, 0, 0, R"(,"shuffle_read_ns":30000000,"file_read_ns":20000000,"shuffle_write_ns":5000000)");
+  log.ran(0, 10, 0, 1, 0, R"(,"file_read_ns":20000000)");
+  EXPECT_THAT(log.read()->workload.jobs.at(0).stages.at(0).durations, ElementsAre(90ms, 10ms));
+  EXPECT_THAT(log.read(true)->workload.jobs.at(0).stages.at(0).durations, ElementsAre(40ms, 0ms));
+}
+
+TEST(EventLogLoader, KnowsHowMuchFasterNodesWithAnAttributeAre) {
+  LogText log;
+  log.add(0, "worker_joined",
+          R"("node":7,"name":"w7","host":"h7","rack":"r","capacity":{"cpu":1},"attributes":{"accelerator":"gpu"})");
+  log.add(0, "job_submitted", R"("job":1,"name":"j")");
+  log.add(
+      0, "plan_extended",
+      R"("job":1,"targets":[0,1],"stages":[{"stage":0,"tasks":4,"variants":["accelerator"]},{"stage":1,"tasks":1,"variants":["accelerator"]}])");
+  for (int task = 0; task < 2; ++task) {
+    log.add(0, "task_launched", fmt::format(R"("job":1,"stage":0,"task":{},"attempt":0,"node":1)", task));
+    log.add(30 + 20 * task, "task_finished", fmt::format(R"("job":1,"stage":0,"task":{},"attempt":0,"node":1)", task));
+  }
+  for (int task = 2; task < 4; ++task) {
+    log.add(60, "task_launched",
+            fmt::format(R"("job":1,"stage":0,"task":{},"attempt":0,"node":7,"variants":["accelerator"])", task));
+    log.add(70, "task_finished", fmt::format(R"("job":1,"stage":0,"task":{},"attempt":0,"node":7)", task));
+  }
+  log.add(80, "task_launched", R"("job":1,"stage":1,"task":0,"attempt":0,"node":7,"variants":["accelerator"])");
+  log.add(90, "task_finished", R"("job":1,"stage":1,"task":0,"attempt":0,"node":7)");
+  const auto recording = log.read();
+  ASSERT_TRUE(recording) << recording.error().to_string();
+  const auto& stages = recording->workload.jobs.at(0).stages;
+  ASSERT_EQ(stages.at(0).speedups.size(), 1u);
+  EXPECT_EQ(stages[0].speedups[0].attribute, "accelerator");
+  EXPECT_EQ(stages[0].speedups[0].value, "gpu");
+  EXPECT_DOUBLE_EQ(stages[0].speedups[0].factor, 4);
+  EXPECT_THAT(stages[0].durations, ElementsAre(30ms, 50ms, 40ms, 40ms)) << "as on other nodes";
+  ASSERT_EQ(stages.at(1).speedups.size(), 1u) << "it has the function, whether it is known to be faster or not";
+  EXPECT_DOUBLE_EQ(stages[1].speedups[0].factor, 1);
+  EXPECT_THAT(stages[1].durations, ElementsAre(10ms));
+  EXPECT_THAT(recording->workload.notes,
+              ElementsAre("1 stages ran on one kind of node and have functions for others: these are taken to be as fast"));
 }
 
 TEST(EventLogLoader, NamesLineAndReason) {

@@ -2,8 +2,7 @@
 //
 // Operators return new datasets; nothing runs before an action (collect, count, first, reduce) or the end of the definition
 // (write_text, write_records). Narrow operators fuse into one loop: their result is a Dataset<U, …> whose second parameter is an
-// implementation detail, best taken with `auto`; it converts to Dataset<U> (one indirect call per record) where a type must be
-// named.
+// implementation detail, best taken with `auto`; it converts to Dataset<U> (one indirect call per record) where that is needed.
 //
 // A record may refer to memory that lives only while the record is processed: read_text gives std::string_view lines, group_by_key
 // single-pass values. What leaves the task owns its content: collect() on a dataset of string_view returns std::string.
@@ -32,6 +31,7 @@
 #include "weft/detail/join.hpp"
 #include "weft/detail/sort.hpp"
 #include "weft/detail/tables.hpp"
+#include "weft/detail/variant.hpp"
 #include "weft/partitioning.hpp"
 
 namespace weft {
@@ -116,9 +116,16 @@ class Dataset {
                             Node{chain_, other.chain(), static_cast<std::uint32_t>(lineage_.branches.size())});
   }
 
-  /// The same records. Each task of the stage that computes them, which reaches from one shuffle to the next, takes so much of its
-  /// node: `lines.demand({.cpu = 2, .memory = 1e9})`. The rest is as `--demand` has it; of a stage's demands the largest amounts
-  /// hold.
+  /// The same records, made by `other` in place of this operator's function where the node has the attribute: "accelerator", or
+  /// one value of it, "accelerator=gpu". Both functions must give the same records in the same order for every input, because any
+  /// attempt may run anywhere (--check-variants compares them). Directly behind generate, map, filter, flat_map, map_partitions, ….
+  template <detail::OtherFunction<Chain> G>
+  auto on(const std::string& attribute, G other, Where where = Where::current()) const {
+    return detail::with_variant(*this, attribute, std::move(other), detail::operator_name("on " + attribute, where));
+  }
+
+  /// The same records. Each task of the stage that computes them (from one shuffle to the next) takes so much of its node:
+  /// `lines.demand({.cpu = 2, .memory = 1e9})`. The rest is as --demand has it; of a stage's demands the largest amounts hold.
   Dataset demand(const TaskDemand& amounts) const { return hinted(detail::demand_hint(amounts)); }
 
   /// The same records. A task of that stage takes about so long, and writes about `output_ratio` bytes for each byte that it reads
@@ -298,20 +305,14 @@ class Dataset {
 
   /// A directory with one file of lines per partition, visible when the job has succeeded. Runs at the end of the definition.
   void write_text(const std::string& path, Where where = Where::current()) const requires LineFormattable<T> {
-    detail::write_files(*this, path, detail::operator_name("write_text", where), detail::type_name<LineFormat<T>>(),
-                        [](std::string& buffer, const T& record) {
-                          LineFormat<T>::append(buffer, record);
-                          buffer.push_back('\n');
-                        });
+    detail::write_lines(*this, path, detail::operator_name("write_text", where));
   }
   /// The same with bare records: text without separators, other types as their fixed-size encoding (what read_records<T> reads).
   void write_records(const std::string& path, Where where = Where::current()) const requires detail::RawRecord<T> {
-    detail::write_files(*this, path, detail::operator_name("write_records", where), detail::type_name<T>(),
-                        [](std::string& buffer, const T& record) { detail::append_raw(buffer, record); });
+    detail::write_raw(*this, path, detail::operator_name("write_records", where));
   }
 
-  /// Pairs of texts as rows of a table of the cluster, visible at one version when the job has succeeded. Of equal keys one row
-  /// stays.
+  /// Pairs of texts as rows of a cluster's table, visible at one version when the job has succeeded. Of equal keys one row stays.
   void write_table(const std::string& table, Where where = Where::current()) const requires detail::TableRecord<T> {
     detail::write_table(*this, table, detail::operator_name("write_table", where));
   }

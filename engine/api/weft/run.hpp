@@ -17,6 +17,7 @@ struct LocalOptions {
   std::uint64_t memory_bytes = 0;  // 0: a quarter of the machine's
   std::uint32_t max_attempts = 4;
   bool overwrite = false;
+  bool check_variants = false;  // tasks run both functions of operators that have two, and fail where they differ
 };
 
 struct LocalReport {

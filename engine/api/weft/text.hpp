@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -89,6 +90,21 @@ struct SplitWords {
   words operator()(std::string_view text) const { return words(text); }
 };
 inline constexpr SplitWords split_words;
+
+/// The first N columns of a row, as views of it; what comes after them is left out. std::invalid_argument when there are fewer.
+template <std::size_t N>
+std::array<std::string_view, N> columns(std::string_view row, char separator = '\t') {
+  std::array<std::string_view, N> made;
+  std::string_view rest = row;
+  for (std::size_t i = 0; i < N; ++i) {
+    if (rest.data() == nullptr)
+      throw std::invalid_argument("expected " + std::to_string(N) + " columns: '" + std::string(row.substr(0, 200)) + "'");
+    const auto end = rest.find(separator);
+    made[i] = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return made;
+}
 
 /// How a record becomes a line. Text is written as it is, numbers in their shortest form (bool as 0 or 1), the parts of pairs and
 /// tuples with a tab between them, an absent optional as nothing. Specialise for own types: `static void append(std::string& line,

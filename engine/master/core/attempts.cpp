@@ -72,6 +72,8 @@ void Attempts::send_launch(JobRecord& job, StageRecord& stage, const AttemptId& 
   command.attempt = attempt;
   command.speculative = stage.info->speculative.contains(attempt.task.index);
   command.spec = shaped_task_spec(stage.plan, stage.info->bounds, stage.splits, job.inputs(), attempt.task.index);
+  command.spec.variants = stage.info->variants_on(context_.view.nodes().at(node));
+  if (!command.spec.variants.empty()) ++stage.usage.accelerated;
   const plan::Branch& branch = stage.plan.branches[command.spec.branch];
   command.inputs = branch.partitioned;
   command.inputs.insert(command.inputs.end(), branch.broadcast.begin(), branch.broadcast.end());

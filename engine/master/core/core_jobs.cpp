@@ -125,6 +125,7 @@ void Core::Impl::add_stage(JobRecord& job, plan::Stage stage, std::optional<sche
   if (stage.estimated_task_duration > Time(0)) info.estimated_duration = stage.estimated_task_duration;
   info.estimated_output_ratio = stage.estimated_output_ratio;
   info.profile = std::move(profile);
+  info.variants = stage.variants;
   info.parents = inputs_of(stage);
   info.reads_shuffle = !info.parents.empty();
   info.writes_shuffle = stage.output == plan::OutputKind::shuffle;

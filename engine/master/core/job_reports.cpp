@@ -125,7 +125,8 @@ StageEstimate estimate_of(const schedulers::StageInfo& stage) {
   return made;
 }
 
-UsedEstimate used_estimate(const schedulers::StageInfo& stage) {
+UsedEstimate used_estimate(const StageRecord& record) {
+  const schedulers::StageInfo& stage = *record.info;
   const auto duration = schedulers::task_duration(stage);
   UsedEstimate made{stage.id, stage.name, duration.value, duration.source, "nothing is known of it"};
   if (duration.source == schedulers::EstimateSource::program) made.basis = "the program says so";
@@ -134,6 +135,9 @@ UsedEstimate used_estimate(const schedulers::StageInfo& stage) {
   if (duration.source == schedulers::EstimateSource::history)
     made.basis = fmt::format("about {:.3g} tasks of earlier runs, {:.0f} % off in the mean", stage.profile->tasks,
                              100 * stage.profile->error);
+  if (!stage.variants.empty())
+    made.basis += fmt::format("; it has functions for {}, which {} ran", fmt::join(stage.variants, ", "),
+                              count_of(record.usage.accelerated, "attempt"));
   return made;
 }
 
@@ -219,7 +223,7 @@ JobExplanation explain_job(const CoreContext& context, const JobRecord& job) {
   std::uint64_t waiting = 0;
   for (StageId stage : job.open) {
     explain_stage(context, job, job.stages.at(stage), out.waiting);
-    out.estimates.push_back(used_estimate(*job.stages.at(stage).info));
+    out.estimates.push_back(used_estimate(job.stages.at(stage)));
   }
   for (const WaitingTasks& group : out.waiting)
     if (group.why != WaitingTasks::Why::outputs) waiting += group.tasks;  // those run

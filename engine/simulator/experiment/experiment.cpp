@@ -36,11 +36,14 @@ struct Setting {
   std::vector<ToldEvent> told;
 };
 
-/// What a log says beside the jobs, for a run on the cluster as it was.
+/// What a log says beside the jobs, for a run on the cluster as it was. Where transfers are simulated, workers measure those.
 void take_over(workloads::Recording& recording, Setting& setting) {
   setting.recorded_launches = std::move(recording.launches);
   for (const NodeGroup& group : setting.model.groups) setting.recorded_nodes.push_back(group.hosts.front());
-  for (workloads::RecordedEvent& event : recording.events) setting.told.push_back({event.at, event.node, std::move(event.event)});
+  for (workloads::RecordedEvent& event : recording.events) {
+    if (setting.model.network.flows && std::holds_alternative<master::WorkerHeartbeat>(event.event)) continue;
+    setting.told.push_back({event.at, event.node, std::move(event.event)});
+  }
 }
 
 bool random_workload(const std::string& text) {
@@ -53,7 +56,7 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
   const std::vector<workloads::RecordedNode>& nodes = recording.nodes;
   const bool as_it_was = options.resize.scale == 1 && options.resize.arrival_scale == 1;
   if (!options.from_log.empty()) {
-    WEFT_ASSIGN(recording, workloads::read_event_log(options.from_log));
+    WEFT_ASSIGN(recording, workloads::read_event_log(options.from_log, options.cluster.flows));
     setting.workload = std::move(recording.workload);
     setting.workload.name = "log:" + options.from_log;
     setting.recorded_scheduler = recording.scheduler;

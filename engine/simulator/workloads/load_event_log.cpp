@@ -18,7 +18,7 @@ namespace {
 
 class EventLogReader {
  public:
-  explicit EventLogReader(Lines lines) : lines_(std::move(lines)) {}
+  EventLogReader(Lines lines, bool transfers_apart) : lines_(std::move(lines)), transfers_apart_(transfers_apart) {}
 
   Result<Recording> read() {
     for (;;) {
@@ -195,15 +195,19 @@ class EventLogReader {
     if (event.event != "task_finished") {
       const bool first = task.started.emplace(event.attempt, event.at).second;  // the launch comes first, and takes the slot
       const auto node = node_of_.find(event.node);
-      if (first && node != node_of_.end())
-        launches_.push_back({event.job, event.stage, event.task, static_cast<std::uint32_t>(node->second)});
+      if (!first || node == node_of_.end()) return {};
+      launches_.push_back({event.job, event.stage, event.task, static_cast<std::uint32_t>(node->second)});
+      if (!event.variants.empty()) task.functions[event.attempt] = attribute_of(node->second, event.variants.front());
       return {};
     }
     if (task.finished) return {};  // its output was lost, and made again
     task.finished = true;
     const auto started = task.started.find(event.attempt);
     if (started != task.started.end()) task.duration = event.at - began(*job, stage, started->second);
+    if (task.duration && transfers_apart_)
+      task.duration = std::max(Time(0), *task.duration - event.usage.read - event.shuffle_read.value_or(Time(0)));
     stage.ended = event.at;
+    if (const auto ran = task.functions.find(event.attempt); ran != task.functions.end()) task.ran = ran->second;
     task.started.clear();
     job->last_end = event.at;
     task.read = event.input_bytes;
@@ -213,6 +217,14 @@ class EventLogReader {
     stage.partition_bytes.resize(std::max(stage.partition_bytes.size(), event.partition_bytes.size()));
     for (std::size_t i = 0; i < event.partition_bytes.size(); ++i) stage.partition_bytes[i] += event.partition_bytes[i];
     return {};
+  }
+
+  /// "accelerator" or "accelerator=gpu" as the node has it, with its value.
+  std::string attribute_of(std::size_t node, const std::string& variant) const {
+    const std::string name = variant.substr(0, variant.find('='));
+    const auto& attributes = recording_.nodes[node].attributes;
+    const auto found = attributes.find(name);
+    return found == attributes.end() ? variant : name + "=" + found->second;
   }
 
   /// A reader that started early has waited for its inputs, and will wait again.
@@ -237,6 +249,7 @@ class EventLogReader {
   }
 
   Lines lines_;
+  const bool transfers_apart_;
   JobLogs jobs_;
   std::vector<LoggedLaunch> launches_;
   std::map<std::uint32_t, std::size_t> node_of_;  // positions of those that are there, by their present number
@@ -252,9 +265,9 @@ Time Recording::makespan() const {
   return last;
 }
 
-Result<Recording> read_event_log(const std::string& path) {
+Result<Recording> read_event_log(const std::string& path, bool transfers_apart) {
   WEFT_ASSIGN(Lines lines, Lines::open(path, 256u << 20));
-  return EventLogReader(std::move(lines)).read();
+  return EventLogReader(std::move(lines), transfers_apart).read();
 }
 
 Result<Workload> load_event_log(const std::string& path, const Settings& settings, const Context&) {

@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "base/attributes.hpp"
+
 namespace weft::simulator::workloads {
 
 namespace {
@@ -49,6 +51,48 @@ StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes)
   const auto rows_differ = [&](const auto& row) { return row.size() != log.partition_bytes.size(); };
   if (spec.shuffle_bytes == 0 || std::any_of(spec.written.begin(), spec.written.end(), rows_differ)) spec.written.clear();
   return spec;
+}
+
+struct Mean {
+  double sum = 0, count = 0;
+  void add(Time duration) {
+    sum += static_cast<double>(duration.count());
+    ++count;
+  }
+  double value() const { return count > 0 ? sum / count : 0; }
+};
+
+/// What history says of nodes with the attribute against those without any; 0: nothing.
+double told_factor(const std::optional<schedulers::StageProfile>& profile, const std::string& attribute) {
+  if (!profile || !profile->kinds.contains(attribute)) return 0;
+  const auto others = profile->kinds.find("");
+  return (others == profile->kinds.end() ? 1 : others->second) / profile->kinds.at(attribute);
+}
+
+/// For nodes with an attribute for which the stage has functions: how much faster its tasks are there, by those that ended there
+/// and elsewhere. The durations become those on other nodes.
+void add_speedups(const StageLog& log, const std::vector<RecordedNode>& nodes, StageSpec& spec, RecordingNotes& notes) {
+  std::map<std::string, Speedup> speedups;
+  for (const std::string& variant : log.plan.variants)
+    for (const RecordedNode& node : nodes)
+      for (const auto& [name, value] : node.attributes)
+        if (has_attribute({{name, value}}, variant)) speedups.try_emplace(name + "=" + value, Speedup{name, value, 1});
+  if (speedups.empty()) return;
+  std::map<std::string, Mean> means;
+  for (const LoggedTask& task : log.tasks)
+    if (task.duration) means[task.ran].add(*task.duration);
+  bool known = true;
+  for (auto& [attribute, speedup] : speedups) {
+    const double here = means[attribute].value(), elsewhere = means[""].value();
+    const double factor = here > 0 && elsewhere > 0 ? elsewhere / here : told_factor(spec.profile, attribute);
+    known = known && factor > 0;
+    if (factor > 0) speedup.factor = factor;
+    for (std::size_t i = 0; i < log.tasks.size(); ++i)
+      if (log.tasks[i].ran == attribute)
+        spec.durations[i] = Time(static_cast<std::int64_t>(static_cast<double>(spec.durations[i].count()) * speedup.factor));
+    spec.speedups.push_back(speedup);
+  }
+  if (!known) ++notes.alike;
 }
 
 /// The sizes of so many adjacent partitions each, together.
@@ -101,6 +145,7 @@ void add_job(JobLog& log, Recording& recording, RecordingNotes& notes) {
     if (stage.merged) ++notes.merged;
     positions[id] = static_cast<std::uint32_t>(log.spec.stages.size());
     log.spec.stages.push_back(to_spec(log, stage, notes));
+    add_speedups(stage, recording.nodes, log.spec.stages.back(), notes);
     log.spec.stages.back().parents.assign(parents.begin(), parents.end());
     for (; parts <= stage.part; ++parts) {
       std::optional<Time>& planned = log.spec.stages.back().planned;
@@ -154,6 +199,9 @@ void add_words(const RecordingNotes& notes, std::vector<std::string>& words) {
   if (notes.earlier > 0) words.push_back(fmt::format("{} jobs of earlier runs of the master are left out", notes.earlier));
   if (notes.empty > 0) words.push_back(fmt::format("{} jobs without a finished task are left out", notes.empty));
   if (notes.unknown > 0) words.push_back(fmt::format("{} tasks without a known time take the mean of their stage", notes.unknown));
+  if (notes.alike > 0)
+    words.push_back(
+        fmt::format("{} stages ran on one kind of node and have functions for others: these are taken to be as fast", notes.alike));
   if (notes.split > 0)
     words.push_back(fmt::format("{} stages had hot partitions cut: replayed with as many tasks, cut evenly", notes.split));
   if (notes.merged > 0)

@@ -13,8 +13,10 @@
 namespace weft::simulator::workloads {
 
 struct LoggedTask {
-  std::map<std::uint32_t, Time> started;  // by attempt
-  std::optional<Time> duration;           // of the first attempt that finished
+  std::map<std::uint32_t, Time> started;           // by attempt
+  std::map<std::uint32_t, std::string> functions;  // likewise, of those that ran functions for an attribute ("accelerator=gpu")
+  std::string ran;                                 // by the attempt that finished first; empty: the usual ones
+  std::optional<Time> duration;                    // of the first attempt that finished
   std::vector<StageSpec::Failure> failures;
   std::uint32_t partitions = 1;
   bool finished = false;
@@ -64,6 +66,7 @@ struct RecordingNotes {
   std::size_t split = 0;    // stages with hot partitions that were split
   std::size_t merged = 0;   // stages with small partitions that were merged
   std::size_t empty = 0;    // jobs without a finished task
+  std::size_t alike = 0;    // stages of which is not known how much faster nodes with an attribute are
 };
 
 /// Adds the jobs to the recording, in the order of their arrival, times counted from the first, and the notes in words. False when

@@ -50,6 +50,15 @@ TEST(Words, OfAnyTextAreThoseOfACharacterLoop) {
   }
 }
 
+TEST(Columns, AreBetweenTabsAndTheFirstOnesOnly) {
+  EXPECT_EQ(columns<2>("a\tb c\td"), (std::array<std::string_view, 2>{"a", "b c"}));
+  EXPECT_EQ(columns<3>("\t\t"), (std::array<std::string_view, 3>{"", "", ""}));
+  EXPECT_EQ(columns<1>("a,b"), (std::array<std::string_view, 1>{"a,b"}));
+  EXPECT_EQ(columns<2>("a,b\tc", ','), (std::array<std::string_view, 2>{"a", "b\tc"}));
+  EXPECT_THROW(columns<3>("a\tb"), std::invalid_argument);
+  EXPECT_THROW(columns<2>(""), std::invalid_argument);
+}
+
 TEST(LineFormat, PrintsTextNumbersAndTheirCombinations) {
   EXPECT_EQ(line_of(std::string("x y")), "x y");
   EXPECT_EQ(line_of(-17), "-17");

@@ -69,7 +69,7 @@ master::JobStatus status() {
   numbers.fill(stage.tasks, stage.finished, stage.running, stage.failed_attempts, stage.input_bytes, stage.shuffle_bytes,
                stage.speculative, stage.speculative_won, stage.predicted_shuffle_bytes, stage.predicted_largest_partition,
                stage.rounds_evicted, stage.rounds_returned);
-  stage.usage = {{nanoseconds(905), nanoseconds(906), nanoseconds(907), nanoseconds(908)}, nanoseconds(909), 910};
+  stage.usage = {{nanoseconds(905), nanoseconds(906), nanoseconds(907), nanoseconds(908)}, nanoseconds(909), 910, 913};
   stage.estimate = {nanoseconds(911), schedulers::EstimateSource::history, nanoseconds(912)};
   return job;
 }
@@ -96,7 +96,8 @@ void expect_same(const master::JobStatus& a, const master::JobStatus& b) {
     EXPECT_EQ(std::tie(one.predicted_shuffle_bytes, one.predicted_largest_partition, one.rounds_evicted, one.rounds_returned),
               std::tie(two.predicted_shuffle_bytes, two.predicted_largest_partition, two.rounds_evicted, two.rounds_returned));
     EXPECT_EQ(one.usage.phases, two.usage.phases);
-    EXPECT_EQ(std::tie(one.usage.cpu, one.usage.peak_memory), std::tie(two.usage.cpu, two.usage.peak_memory));
+    EXPECT_EQ(std::tie(one.usage.cpu, one.usage.peak_memory, one.usage.accelerated),
+              std::tie(two.usage.cpu, two.usage.peak_memory, two.usage.accelerated));
     EXPECT_EQ(std::tie(one.estimate.predicted, one.estimate.source, one.estimate.mean),
               std::tie(two.estimate.predicted, two.estimate.source, two.estimate.mean));
   }
@@ -287,8 +288,8 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
       {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},
       {"ValueRecord", {bytes_of(ValueRecord{JobId(1), ActionId(2)}), "32 1739638221"}},
       {"Poll", {bytes_of(Poll{JobId(1), ActionId(2), nanoseconds(3)}), "40 4114651754"}},
-      {"PollReply", {bytes_of(std::move(reply)), "640 4132521232"}},
-      {"JobList", {bytes_of(std::move(list)), "1144 3618102774"}},
+      {"PollReply", {bytes_of(std::move(reply)), "648 3751682581"}},
+      {"JobList", {bytes_of(std::move(list)), "1160 1758662596"}},
       {"KillRequest", {bytes_of(KillRequest{JobId(1), "reason"}), "40 3460412723"}},
       {"LogsWanted", {bytes_of(LogsWanted{JobId(1), 2}), "32 1739638221"}},
       {"JobLogs", {bytes_of(std::move(logs)), "76 579230382"}},

@@ -35,6 +35,8 @@ EventLine full(const std::string& event) {
   line.attributes = {{"gpu", "1"}};
   line.prefetch_bytes = 13;
   line.stages.push_back({0, "s", 2, "shuffle", 3, {"map"}, {}, {}, {}, Time(14), 0.5, {{0, 15, {"h1", "h2"}}}});
+  line.stages.back().variants = {"accelerator"};
+  line.variants = {"accelerator"};
   line.targets = {0}, line.released = {1};
   line.partitions = 2, line.speculative = true;
   line.input_bytes = 16, line.input_records = 17, line.output_bytes = 18, line.output_records = 19, line.result_bytes = 20;

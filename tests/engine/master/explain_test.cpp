@@ -57,6 +57,36 @@ TEST(Explain, NamesTheWorkerAFailedTaskAvoids) {
   EXPECT_NE(why.waiting[0].reason.find("failed on worker-1"), std::string::npos) << why.waiting[0].reason;
 }
 
+TEST(Explain, TellsHowManyAttemptsRunFunctionsForAttributesOfTheirNodes) {
+  Driver driver;
+  driver.join(1, 1);
+  WorkerJoined fast;
+  fast.node = NodeId(2);
+  fast.name = "fast";
+  fast.host = "host-2";
+  fast.rack = "rack-0";
+  fast.capacity.cpu = 2;
+  fast.attributes = {{"accelerator", "gpu"}, {"arch", "x86"}};
+  ASSERT_TRUE(driver.apply(fast));
+  driver.submit(1);
+  plan::Stage stage = source(0, 5, 0);
+  stage.variants = {"accelerator", "arch=arm"};
+  ASSERT_TRUE(driver.extend(1, part(0, {result(stage)})));
+  std::size_t launches = 0;
+  for (const Command& command : driver.commands) {
+    const auto* launch = std::get_if<LaunchTask>(&command);
+    if (launch == nullptr) continue;
+    ++launches;
+    const std::vector<std::string> expected =
+        launch->node == NodeId(2) ? std::vector<std::string>{"accelerator"} : std::vector<std::string>{};
+    EXPECT_EQ(launch->spec.variants, expected);
+  }
+  EXPECT_EQ(launches, 3u);
+  EXPECT_EQ(explain(driver).estimates.at(0).basis,
+            "nothing is known of it; it has functions for accelerator, arch=arm, which 2 attempts ran");
+  EXPECT_EQ(driver.core.job(JobId(1))->stages.at(0).usage.accelerated, 2u);
+}
+
 TEST(Explain, TellsThatWorkersAreExcluded) {
   Driver driver({.max_failures_per_node = 1});
   driver.join(1, 1);

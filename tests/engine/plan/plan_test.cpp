@@ -190,6 +190,7 @@ PlanPart rich_part() {
   stage.demand = {2, 3e9, 4, 5, 6, 7, 8, 9};
   stage.estimated_task_duration = std::chrono::seconds(3);
   stage.estimated_output_ratio = 0.25;
+  stage.variants = {"accelerator", "simd=wide"};
   PlanPart made = part({stage, target(reader(4, {3}, 7, 0, "collect"))});
   made.stages[1].branches[0].splittable = {0};
   made.stages[1].branches[0].mergeable = true;
@@ -217,6 +218,7 @@ TEST(PlanCodec, RoundTripsEveryField) {
   EXPECT_EQ(a.demand, b.demand);
   EXPECT_EQ(a.estimated_task_duration, b.estimated_task_duration);
   EXPECT_EQ(a.estimated_output_ratio, b.estimated_output_ratio);
+  EXPECT_EQ(a.variants, b.variants);
   ASSERT_EQ(b.branches.size(), 1u);
   EXPECT_EQ(b.branches[0].broadcast, a.branches[0].broadcast);
   ASSERT_EQ(b.branches[0].splits.size(), 2u);
@@ -236,6 +238,7 @@ TEST(PlanCodec, BytesAreThoseOfEarlierReleases) {
   Stage stage;
   stage.id = StageId(1), stage.name = "reduce", stage.operators = {"read", "", "map"}, stage.output = OutputKind::result;
   stage.partitions = 2, stage.fingerprint = 3, stage.estimated_task_duration = std::chrono::nanoseconds(4);
+  stage.variants = {"gpu"};
   stage.demand = {
       .cpu = 1, .memory = 2, .disk_read = 3, .network_in = 5, .disk_write = 4, .network_out = 6, .map_slots = 7, .reduce_slots = 8};
   Branch& branch = stage.branches.emplace_back();
@@ -245,7 +248,7 @@ TEST(PlanCodec, BytesAreThoseOfEarlierReleases) {
   PlanPart made;
   made.action = ActionId(6), made.stages = {stage, stage}, made.targets = {StageId(7)}, made.released = {ShuffleId(8)};
   const Buffer bytes = encode(made);
-  EXPECT_EQ(std::to_string(bytes.size()) + " " + std::to_string(crc32c(bytes.view())), "1048 3598216906");
+  EXPECT_EQ(std::to_string(bytes.size()) + " " + std::to_string(crc32c(bytes.view())), "1096 3670906061");
 }
 
 TEST(PlanCodec, SurvivesAnyDamage) {

@@ -184,4 +184,19 @@ void append_raw(std::string& buffer, const T& record) {
   }
 }
 
+template <class D>
+void write_lines(const D& in, const std::string& path, std::string name) {
+  using T = typename D::Record;
+  write_files(in, path, std::move(name), type_name<LineFormat<T>>(), [](std::string& buffer, const T& record) {
+    LineFormat<T>::append(buffer, record);
+    buffer.push_back('\n');
+  });
+}
+
+template <class D>
+void write_raw(const D& in, const std::string& path, std::string name) {
+  using T = typename D::Record;
+  write_files(in, path, std::move(name), type_name<T>(), [](std::string& buffer, const T& record) { append_raw(buffer, record); });
+}
+
 }  // namespace weft::detail

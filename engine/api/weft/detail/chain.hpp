@@ -80,6 +80,12 @@ struct Map {
   Chain input;
   F function;
 
+  /// The same operator with another function.
+  template <class G>
+  auto with(G other) const {
+    return Map<Chain, G>{input, std::move(other)};
+  }
+
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     input.run(context, [&](typename Chain::Record&& record) { sink(Record(std::invoke(function, std::move(record)))); });
@@ -95,6 +101,12 @@ struct MapValues {
   Chain input;
   F function;
 
+  /// The same operator with another function.
+  template <class G>
+  auto with(G other) const {
+    return MapValues<Chain, G>{input, std::move(other)};
+  }
+
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     input.run(context, [&](typename Chain::Record&& record) {
@@ -109,6 +121,12 @@ struct Filter {
   static constexpr bool kKeyed = keyed<Chain>();
   Chain input;
   F predicate;
+
+  /// The same operator with another function.
+  template <class G>
+  auto with(G other) const {
+    return Filter<Chain, G>{input, std::move(other)};
+  }
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
@@ -129,6 +147,12 @@ struct FlatMap {
   using Record = std::ranges::range_value_t<Range>;
   Chain input;
   F function;
+
+  /// The same operator with another function.
+  template <class G>
+  auto with(G other) const {
+    return FlatMap<Chain, G>{input, std::move(other)};
+  }
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
@@ -162,6 +186,12 @@ struct FlatMapEmit {
   Chain input;
   F function;
 
+  /// The same operator with another function.
+  template <class G>
+  auto with(G other) const {
+    return FlatMapEmit<Out, Chain, G>{input, std::move(other)};
+  }
+
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     const Emit<Out, std::remove_reference_t<Sink>> emit(sink);
@@ -190,6 +220,12 @@ struct MapPartitions {
   using Record = Out;
   Chain input;
   F function;
+
+  /// The same operator with another function.
+  template <class G>
+  auto with(G other) const {
+    return MapPartitions<Out, Chain, G>{input, std::move(other)};
+  }
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <source_location>
 #include <span>
 #include <string>
@@ -56,18 +57,21 @@ struct Origin {
   std::vector<std::uint32_t> splittable;  // see plan::Branch
 };
 
-/// What a program says of each task of a stage (Dataset::demand, Dataset::estimate). Nothing of it changes results.
+/// What a program says of each task of a stage (Dataset::demand, Dataset::estimate, Dataset::on). Nothing of it changes results.
 struct StageHints {
-  schedulers::Resources demand{};  // zero: the job's
-  schedulers::Time duration{0};    // zero: not said, as below
-  double output_ratio = 0;         // bytes that it writes for each byte that it reads
+  schedulers::Resources demand{};    // zero: the job's
+  schedulers::Time duration{0};      // zero: not said, as below
+  double output_ratio = 0;           // bytes that it writes for each byte that it reads
+  std::set<std::string> variants{};  // attributes of nodes for which it has a function of their own
 
-  /// For operators that work in one stage: the larger of each.
+  /// For operators that work in one stage: the larger of each, and the variants of both.
   void take_larger(const StageHints& other);
 };
 /// Amounts, durations and ratios that are negative or not finite throw std::invalid_argument.
 StageHints demand_hint(const TaskDemand& amounts);
 StageHints estimate_hint(std::chrono::nanoseconds duration, double output_ratio);
+/// Likewise an attribute without a name.
+StageHints variant_hint(const std::string& attribute);
 
 /// How a dataset comes about since the last shuffle: the branches (several after a union), the fused operators, and a hash of all
 /// that.
@@ -132,6 +136,8 @@ class Graph {
   virtual std::vector<std::string> expand(std::span<const std::string> inputs) = 0;
   /// True where the job's own output belongs (not in replays, not when only explaining).
   virtual bool on_driver() const = 0;
+  /// True where tasks are to compare the functions of an operator (Dataset::on).
+  virtual bool check_variants() const = 0;
 };
 
 /// "map (wordcount.cpp:14)".

@@ -164,6 +164,12 @@ struct GenerateSource {
   using Record = std::remove_cvref_t<std::invoke_result_t<const F&, std::uint64_t>>;
   F function;
 
+  /// The same operator with another function.
+  template <class G>
+  auto with(G other) const {
+    return GenerateSource<G>{std::move(other)};
+  }
+
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     visit_range(context, [&](std::uint64_t i) { sink(Record(std::invoke(function, i))); });
