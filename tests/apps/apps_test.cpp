@@ -218,6 +218,113 @@ TEST_P(AppsTest, PagerankEqualsTheReference) {
   }
 }
 
+TEST_P(AppsTest, RankedIndexListsTheFilesOfEachWordByCount) {
+  std::vector<std::string> texts = awkward_texts();
+  for (unsigned seed = 1; seed <= 3; ++seed) texts.push_back(random_text(seed, 5'000));
+  const auto paths = write_inputs(texts);
+  const auto result = launch({"rankedindex", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), reference::ranked_index(paths, texts));
+}
+
+TEST_P(AppsTest, SelfJoinMakesLargerSets) {
+  std::mt19937 random(5);
+  std::string rows = "single\nother\n";
+  for (int i = 0; i < 400; ++i) {
+    const auto first = random() % 12, second = first + 1 + random() % 9;
+    rows += "i" + std::to_string(10 + first) + "\ti" + std::to_string(10 + second);
+    if (i % 4 == 0) rows += "\ti" + std::to_string(40 + random() % 9);
+    rows += "\n";
+  }
+  write_inputs({rows});
+  const auto result = launch({"selfjoin", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), reference::self_join(rows));
+}
+
+TEST_P(AppsTest, ReturnsFindsTheCustomersOfTheReference) {
+  std::mt19937 random(17);
+  reference::Returns of{.year = "2000", .state = "TN", .limit = 40};
+  for (int i = 0; i < 3000; ++i)
+    of.returns += std::string(random() % 3 == 0 ? "1999" : "2000") + "-0" + std::to_string(1 + random() % 9) + "-11\ts" +
+                  std::to_string(random() % 12) + "\tc" + std::to_string(random() % 90) + "\t" + std::to_string(random() % 5000) +
+                  "\n";
+  for (int i = 0; i < 11; ++i) of.stores += "s" + std::to_string(i) + "\t" + (i % 3 == 0 ? "CA" : "TN") + "\n";
+  for (int i = 0; i < 85; ++i) of.customers += "c" + std::to_string(i) + "\tname " + std::to_string(i) + "\n";
+  write_file(scratch_ / "returns", of.returns);
+  write_file(scratch_ / "stores", of.stores);
+  write_file(scratch_ / "customers", of.customers);
+  const auto result = launch({"returns", "--returns", scratch_ / "returns", "--stores", scratch_ / "stores", "--customers",
+                              scratch_ / "customers", "--output", scratch_ / "out", "--limit", "40"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(part_lines(scratch_ / "out").size(), 40u);
+  EXPECT_EQ(part_lines(scratch_ / "out"), reference::large_returns(of));
+}
+
+TEST_P(AppsTest, JoinTreeSumsTheRevenueOfTheReference) {
+  std::mt19937 random(19);
+  const auto number = [&](unsigned below) { return std::to_string(random() % below); };
+  std::string orders, customers, order_lines, products;
+  for (int i = 0; i < 300; ++i) orders += "o" + std::to_string(i) + "\tc" + number(60) + "\n";
+  for (int i = 0; i < 55; ++i) customers += "c" + std::to_string(i) + "\tn" + number(6) + "\n";
+  for (int i = 0; i < 2000; ++i) order_lines += "o" + number(320) + "\tp" + number(45) + "\t" + number(1000) + "\n";
+  for (int i = 0; i < 40; ++i) products += "p" + std::to_string(i) + "\tk" + number(5) + "\n";
+  write_file(scratch_ / "orders", orders);
+  write_file(scratch_ / "customers", customers);
+  write_file(scratch_ / "lines", order_lines);
+  write_file(scratch_ / "products", products);
+  const auto result = launch({"jointree", "--orders", scratch_ / "orders", "--customers", scratch_ / "customers", "--lines",
+                              scratch_ / "lines", "--products", scratch_ / "products", "--output", scratch_ / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), reference::revenue(orders, customers, order_lines, products));
+}
+
+TEST_P(AppsTest, GridmixSortsCombinesAndSelects) {
+  const auto generated = launch({"gridmix", "gen", "--rows", "20000", "--keys", "500", "--output", scratch_ / "rows"});
+  ASSERT_EQ(generated.exit_code, 0) << generated.err;
+  const std::string rows = part_bytes(scratch_ / "rows");
+  ASSERT_GE(rows.size(), 2'000'000u);
+  for (std::vector<std::string> command : {std::vector<std::string>{"sort"}, {"combine"}, {"select", "--below", "05"}}) {
+    const std::string output = scratch_ / command.front();
+    command.insert(command.begin(), "gridmix");
+    command.insert(command.end(), {"--input", scratch_ / "rows", "--output", output});
+    const auto result = launch(command);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+  EXPECT_EQ(part_lines(scratch_ / "sort"), reference::sort_lines(rows));
+  EXPECT_EQ(sorted(part_lines(scratch_ / "combine")), reference::combine_lines(rows));
+  std::vector<std::string> low = part_lines(scratch_ / "rows");
+  std::erase_if(low, [](const std::string& line) { return line >= "05"; });
+  EXPECT_EQ(sorted(part_lines(scratch_ / "select")), sorted(low));
+}
+
+TEST_P(AppsTest, MontecarloCountsThePointsOfTheReference) {
+  const auto result = launch({"montecarlo", "--points", "1000000", "--seed", "3", "--check-variants"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string inside = std::to_string(reference::points_inside(1'048'576, 3));
+  EXPECT_EQ(result.out.substr(0, result.out.find("pi")), "points 1048576\ninside " + inside + "\n");
+  EXPECT_NE(result.out.find("pi 3.14"), std::string::npos) << result.out;
+}
+
+TEST_P(AppsTest, CryptEncryptsAsTheStandardSays) {
+  std::string plain, key, digits;
+  for (int i = 0; i < 16; ++i) {
+    plain += static_cast<char>(i * 17);
+    key += static_cast<char>(i);
+    digits += "0" + std::string(1, "0123456789abcdef"[i]);
+  }
+  ASSERT_EQ(reference::encrypt(plain, key).substr(0, 4), "\x69\xc4\xe0\xd8") << "the example of FIPS 197, C.1";
+  std::mt19937 random(23);
+  for (int i = 0; i < 64 * 1024 - 16; ++i) plain += static_cast<char>(random());
+  write_inputs({plain});
+  const auto result = launch({"crypt", "--input", scratch_ / "input", "--output", scratch_ / "out", "--key", digits,
+                              "--record-bytes", "256", "--check-variants"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(part_bytes(scratch_ / "out") == reference::encrypt(plain, key));
+  const auto refused = launch({"crypt", "--input", scratch_ / "input", "--output", scratch_ / "none", "--key", "12"});
+  expect_one_line_error(refused, {"--key", "32 hexadecimal digits"});
+}
+
 // ---- bad input ----------------------------------------------------------------------------------------------------
 
 TEST_P(AppsTest, MissingInputIsNamed) {
