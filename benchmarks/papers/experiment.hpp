@@ -79,6 +79,7 @@ std::vector<Experiment> baseline_experiments();
 std::vector<Experiment> delay_experiments();
 std::vector<Experiment> cogrs_experiments();
 std::vector<Experiment> carbyne_experiments();
+std::vector<Experiment> carbyne_altruism_experiments();
 std::vector<Experiment> scache_placing_experiments();
 std::vector<Experiment> scache_experiments();
 std::vector<Experiment> scache_real_experiments();

@@ -19,9 +19,9 @@ namespace weft::schedulers {
 enum class IntraPolicy : std::uint8_t { packing, critical_path, dagps };
 
 /// safe: a plan that ends earlier than the one that was made before, and has room, takes its place; else that is kept. faithful:
-/// with each plan all begins anew, and it lasts as long as the reversed DAG does. reference: as in the simulator of Carbyne's
-/// authors, too: the plan leaves out the tasks that run and has what they leave of the share, it is made again with every event,
-/// and a DAG of which a task does not fit is not planned.
+/// a new plan owes nothing to the one before, and lasts as long as the reversed DAG does. reference: as in the simulator of
+/// Carbyne's authors, too: the plan leaves out the tasks that run and has what they leave of the share, it is made again with every
+/// event, and a DAG of which a task does not fit is not planned.
 enum class PlanMode : std::uint8_t { safe, faithful, reference };
 
 struct PlanOptions {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -177,8 +178,13 @@ std::vector<double> ranks_by_trouble(const Dag& dag, const Parts& capacity, Dire
   std::vector<double> rank(dag.size());
   if (dag.empty()) return rank;
   const auto spans = Schedules(dag, capacity).best();
-  for (std::size_t i = 0; i < dag.size(); ++i)
-    rank[i] = direction == Direction::forwards ? in_seconds(spans[i].first) : -in_seconds(spans[i].second);
+  const auto key = [&](std::size_t i) {  // of those that begin (or end) together the long ones first
+    return std::pair(direction == Direction::forwards ? spans[i].first : -spans[i].second, -dag[i].duration);
+  };
+  std::vector<std::size_t> order(dag.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<double>(i);
   return rank;
 }
 

@@ -3,16 +3,17 @@
 // Passes: 1. each job launches what must begin now for it to end as early as its share (inter=…) lets it; 2. the rest goes to jobs
 // with the least remaining work (srtf); 3. then to whatever packs best (packing). Both orders are options (leftover=…).
 //
-// mode=faithful is the pseudo code: later passes give away all that is free now, so that no room idles, and a job may find lent what
-// it needs. mode=safe: a plan is kept once it was made, and what is left is given away only until its owner needs it
+// mode=faithful is the pseudo code: later passes give away all that is free now, so that no room idles, and a job may find lent
+// what it needs. mode=safe: a plan is kept once it was made, and what is left is given away only until its owner needs it
 // (parts/altruism.hpp). mode=reference repeats the simulator of the authors (planning/job_plan.hpp, adjusted_shares() of
-// parts/job_shares.hpp, amounts rounded to hundredths of a unit); it gives what is left (leftover=planned) to the shortest job, which
-// launches what it must begin now to end as early as all of that would let it, then to the next.
+// parts/job_shares.hpp, amounts rounded to hundredths of a unit); it gives what is left (leftover=planned) to the shortest job,
+// which launches what it must begin now to end as early as all of that would let it, then to the next.
 //
 // Deviates: the mean demand of DRF's closed form is over all tasks of a job unless mean=remaining, so that its share stays while it
-// runs; tasks that run keep their room in the plan; the printed start, Rev + T - Dur, is read as T - Rev - Dur. With altruism=0 it is drf(form=closed) with these passes.
-// Options: inter=drf|fair|capacity, pools=FILE or queues=FILE, mean=all|remaining, mode=faithful|safe|reference, altruism=1,
-// seed=1, intra=packing|critical-path|dagps, leftover=[srtf, packing], also fifo, drf, planned, stages=cpm|….
+// runs; tasks that run keep their room in the plan; the printed start, Rev + T - Dur, is read as T - Rev - Dur. With altruism=0 it
+// is drf(form=closed) with these passes. Options: inter=drf|fair|capacity, pools=FILE or queues=FILE, mean=all|remaining,
+// mode=faithful|safe|reference, altruism=1, seed=1, intra=packing|critical-path|dagps, leftover=[srtf, packing], also fifo, drf,
+// planned, stages=cpm|….
 #pragma once
 
 #include "schedulers/registry.hpp"

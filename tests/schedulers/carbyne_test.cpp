@@ -141,6 +141,24 @@ TEST(DagPacking, PlansOfRandomDagsCanBeCarriedOut) {
   }
 }
 
+TEST(Dagps, WhatIsLongGoesFirstAndTheRestAroundIt) {
+  const MadeJobs jobs{{1, {{4, {.cpu = 0.5}, 1}, {1, {.cpu = 0.5}, 10}}}};
+  for (const auto& [spec, seconds] : {std::pair("dagps", 10.0), std::pair("fifo", 12.0)}) {
+    DagRun run(spec, jobs, {.cpu = 1});
+    ASSERT_TRUE(run.run());
+    EXPECT_DOUBLE_EQ(run.makespan(), seconds) << spec;
+  }
+}
+
+TEST(Dagps, WhatTheLongStageWaitsForGoesBeforeAllElse) {
+  const MadeJobs jobs{{1, {{6, {.cpu = 0.5}, 1}, {1, {.cpu = 0.5}, 1}, {1, {.cpu = 0.5}, 10, {1}}}}};
+  for (const auto& [spec, seconds] : {std::pair("dagps", 11.0), std::pair("fifo(stages=dagps)", 11.0), std::pair("fifo", 14.0)}) {
+    DagRun run(spec, jobs, {.cpu = 1});
+    ASSERT_TRUE(run.run());
+    EXPECT_DOUBLE_EQ(run.makespan(), seconds) << spec;
+  }
+}
+
 TEST(BelievedDuration, SkipsWhatCannotBeAndWhatIsContradicted) {
   StageInfo stage;
   EXPECT_EQ(believed_duration(stage), std::nullopt);

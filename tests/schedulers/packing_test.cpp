@@ -1,6 +1,6 @@
 // drf, sjf, srtf, cpm, bfs, tetris: one machine, the worked examples of their papers.
-#include "schedulers/parts/stage_orders.hpp"
 #include "schedulers/parts/job_shares.hpp"
+#include "schedulers/parts/stage_orders.hpp"
 #include "tests/schedulers/world.hpp"
 
 namespace weft::schedulers {
