@@ -243,6 +243,7 @@ Findings leftovers(const Context& context) {
   for (const JobSpec& one : workload.jobs) {
     Workload alone = jobs({one});
     RunOptions options;
+    options.series_step = seconds(1);
     const RunResult result = run(alone, ClusterModel::one_machine(10), "carbyne(leftover=[])", options);
     for (const auto& sample : result.series.samples) {
       if (sample.running_jobs > 0.5) left.push_back(1 - schedulers::dominant_share(sample.used, sample.capacity));

@@ -112,8 +112,10 @@ void Altruism::renew(const ClusterView& view) {
     JobPlan& plan = planned.plan;
     const Resources* share = share_limit_.shares().share(id);
     if (share == nullptr || (!all && !plan.stale())) continue;
+    const Parts part = parts_of(*share, capacity_, options_.plan.digits);
+    if (!plan.stale() && plan.made_for(part)) continue;
     add_to(free, plan.due_demand(), 1);
-    plan.make(view.now(), parts_of(*share, capacity_, options_.plan.digits), free, options_.plan);
+    plan.make(view.now(), part, free, options_.plan);
     add_to(free, plan.due_demand(), -1);
   }
 }

@@ -1,6 +1,7 @@
 #include "schedulers/planning/job_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "schedulers/planning/troublesome.hpp"
 
@@ -10,6 +11,8 @@ namespace {
 
 /// A task that ends so much of its duration before or after it was believed to ends as believed.
 constexpr std::int64_t kTolerance = 20;
+/// A share that differs by less of itself is about the same.
+constexpr double kAboutTheSame = 0.02;
 /// A task that should have ended is believed to take so much of its duration more.
 constexpr std::int64_t kOverdue = 10;
 
@@ -50,6 +53,13 @@ void JobPlan::count_due(std::uint32_t position, double tasks) {
   due_tasks_ += static_cast<std::uint32_t>(static_cast<std::int64_t>(tasks));
   for (std::size_t kind = 0; kind < due_demand_.size(); ++kind) due_demand_[kind] += tasks * dag_.stages[position].demand[kind];
   if (due_tasks_ == 0) due_demand_ = {};
+}
+
+bool JobPlan::made_for(const Parts& share) const {
+  for (std::size_t kind = 0; kind < share.size(); ++kind) {
+    if (std::abs(share[kind] - made_for_[kind]) > kAboutTheSame * made_for_[kind]) return false;
+  }
+  return true;
 }
 
 /// What is due holds its room from now on, until it was launched.
@@ -95,7 +105,7 @@ void JobPlan::drop() {
 
 void JobPlan::make(Time now, const Parts& share, const Parts& free, const PlanOptions& options) {
   stale_ = false;
-  made_ = now;
+  made_for_ = share;
   JobDag dag = dag_of(*job_, *capacity_, options.digits);
   Parts limit = share;
   if (options.mode == PlanMode::reference) {

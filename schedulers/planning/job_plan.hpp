@@ -42,8 +42,8 @@ class JobPlan {
   const std::vector<StageId>& unknown_stages() const { return dag_.unknown; }
   /// The next make() is to plan again.
   void set_stale() { stale_ = true; }
-  /// When it was planned last.
-  Time made() const { return made_; }
+  /// Whether the plan was made for about this share: with many jobs, each that comes or goes changes all shares a little.
+  bool made_for(const Parts& share) const;
   /// When the job will have ended.
   Time ends() const { return ends_; }
 
@@ -107,8 +107,8 @@ class JobPlan {
   std::size_t next_ = 0;                // of ahead_: the first that is not due
   std::vector<std::uint32_t> due_;      // by position
   std::uint32_t due_tasks_ = 0;
-  Parts due_demand_{}, share_{};
-  Time ends_ = Time::max(), made_ = Time::min();
+  Parts due_demand_{}, share_{}, made_for_{};
+  Time ends_ = Time::max();
   std::map<TaskKey, Running> running_;
   std::map<StageId, std::array<double, 2>> trouble_;  // ranks by direction; worked out once for the DAG
 };
