@@ -109,7 +109,9 @@ TEST(Histories, ImportAllOrNothing) {
   History history;
   ASSERT_TRUE(history.import(records));
   EXPECT_EQ(history.stages(), 2u);
+  records[1].second.runs = 5;
   ASSERT_TRUE(history.import(records)) << "again";
+  EXPECT_EQ(history.find({"words", StageId(1)})->runs, 5u) << "in place of what was there";
   records[1].second.is.fingerprint = 0xabc;
   records[0].second.runs = 77;
   const auto refused = history.import(records);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "base/clock.hpp"
+#include "tests/engine/master/core_driver.hpp"
 #include "tests/engine/profiles/samples.hpp"
 #include "tests/simulation/simulated.hpp"
 
@@ -88,6 +89,91 @@ TEST(Profiles, OfStagesThatTheProgramKnowsBetterChangeNothing) {
   for (std::size_t at = with.find("\"profile\""); at != std::string::npos; at = with.find("\"profile\""))
     with.erase(at, with.find("\"splits\"", at) - at);
   EXPECT_EQ(with, without) << "but for the profiles themselves";
+}
+
+/// A core beside which an observer learns, and what it says for the log.
+class ObservedCore : public testing::Test {
+ protected:
+  void begin(double slow_start = 1) {
+    master::CoreOptions options;
+    options.slow_start = slow_start;
+    driver.emplace(options);
+    driver->join(1, 8);
+  }
+  std::optional<std::string> apply(master::Event event) {
+    driver->commands.clear();
+    auto said = observer.before(driver->now, driver->core.view(), event);
+    const auto applied = driver->apply(std::move(event));
+    EXPECT_TRUE(applied) << applied.error().to_string();
+    observer.after(driver->core.view(), driver->commands, 1);
+    return said;
+  }
+  void submit(std::uint64_t job) {
+    master::JobSubmitted event;
+    event.job = JobId(job);
+    event.name = "words";
+    apply(std::move(event));
+  }
+  std::optional<std::string> extend(std::uint64_t job, std::vector<plan::Stage> stages) {
+    plan::PlanPart part;
+    part.action = ActionId(++actions);
+    if (stages.back().output == plan::OutputKind::result) part.targets = {stages.back().id};
+    part.stages = std::move(stages);
+    return apply(master::PlanExtended{JobId(job), std::move(part)});
+  }
+  void finish(std::uint32_t stage, std::uint32_t task, std::uint64_t input_bytes, std::vector<std::uint64_t> output) {
+    master::TaskFinished event;
+    event.attempt = driver->running_attempt(1, stage, task);
+    event.node = NodeId(1);
+    event.input_bytes = input_bytes;
+    for (const std::uint64_t bytes : output) event.output.push_back({bytes, 1});
+    driver->running.erase(event.attempt);
+    apply(std::move(event));
+  }
+
+  History history;
+  Observer observer{history};
+  std::optional<master::test::Driver> driver;
+  std::uint32_t actions = 0;
+};
+
+TEST_F(ObservedCore, SizesOfReadersAreThoseOfWhatTheyRead) {
+  begin();
+  submit(1);
+  extend(1, {maps(0, 2, 2000), reduces(1, 2, 0)});
+  for (std::uint32_t map : {0u, 1u}) finish(0, map, 1000, {300, 50});
+  driver->now = seconds(2);
+  finish(1, 0, 7, {});
+  const StageHistory* readers = history.find({"words", StageId(1)});
+  ASSERT_TRUE(readers);
+  EXPECT_NEAR(readers->classes.at(0).bytes, 600, 1) << "and not what it says to have read";
+  EXPECT_NEAR(readers->classes[0].seconds, 2, 1e-9);
+  EXPECT_NEAR(history.find({"words", StageId(0)})->classes.at(0).bytes, 2000, 1);
+}
+
+TEST_F(ObservedCore, AReaderThatBeganEarlyTeachesNothing) {
+  begin(0.5);
+  submit(1);
+  extend(1, {maps(0, 2, 2000), reduces(1, 2, 0)});
+  finish(0, 0, 1000, {300, 50});
+  ASSERT_TRUE(driver->is_running(1, 1, 0));
+  finish(0, 1, 1000, {300, 50});
+  finish(1, 0, 600, {});
+  EXPECT_TRUE(history.find({"words", StageId(0)}));
+  EXPECT_FALSE(history.find({"words", StageId(1)})) << "it waited for maps";
+}
+
+TEST_F(ObservedCore, ThatProfilesAreOfAnotherVersionIsSaidOnceForEachJob) {
+  begin();
+  history.learn({"words", StageId(0)}, identity(maps(0, 1, 100, 77)), JobId(5), task(1, 100), {}, 1);
+  history.learn({"words", StageId(1)}, identity(maps(1, 1, 100, 77)), JobId(5), task(1, 100), {}, 1);
+  for (const std::uint64_t job : {1u, 2u}) {
+    submit(job);
+    const auto said = extend(job, {maps(0, 1, 100)});
+    ASSERT_TRUE(said);
+    EXPECT_THAT(*said, HasSubstr("profiles of another version of words are not used"));
+    EXPECT_FALSE(extend(job, {maps(1, 1, 100)}));
+  }
 }
 
 }  // namespace

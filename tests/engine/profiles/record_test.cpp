@@ -64,6 +64,27 @@ TEST(ProfileRecords, OfAnyBytesAreReadOrRefused) {
     EXPECT_FALSE(parse_record(text, "test")) << text;
 }
 
+TEST(ProfileRecords, ThatCannotHaveBeenWrittenAreRefusedWithTheReason) {
+  const std::string whole = to_json({"words", StageId(3)}, some_stage(4));
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    const auto at = text.find(from);
+    if (at == std::string::npos) return "no " + from + " in " + whole;
+    text.replace(at, text.find_first_of(",]", at + from.size()) - at, from + to);
+    const auto read = parse_record(text, "test");
+    return read ? "taken" : read.error().to_string();
+  };
+  EXPECT_THAT(refused("\"error\":", "-1"), HasSubstr("an amount must be finite and not negative"));
+  EXPECT_THAT(refused("\"predicted\":", "1e999"), HasSubstr("test"));
+  EXPECT_THAT(refused("\"fingerprint\":", "\"xyz\""), HasSubstr("this is no fingerprint"));
+  const std::string weightless = R"({"program":"a","stage":0,"name":"n","runs":1,"classes":[[10)" + [] {
+    std::string zeros;
+    for (int i = 0; i < 13; ++i) zeros += ",0";
+    return zeros;
+  }() + "]]}";
+  EXPECT_THAT(parse_record(weightless, "test").error().to_string(), HasSubstr("a class without tasks"));
+}
+
 TEST(ProfileRecords, TakeLessThanTwoKilobytesAStage) {
   const std::string usual = to_json({"words", StageId(3)}, some_stage(4));
   EXPECT_LE(usual.size(), 1000u) << usual;

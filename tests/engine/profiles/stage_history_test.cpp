@@ -70,6 +70,35 @@ TEST(StageHistories, LearnTheConstantPartWhereSizesDiffer) {
   EXPECT_NEAR(predicted(stage, 0), 2, 0.4);
 }
 
+TEST(StageHistories, GoByTasksOfAboutThatSizeFirst) {
+  StageHistory stage;
+  for (const auto& [bytes, seconds] : {std::pair(1e3, 1.0), std::pair(1e6, 4.0), std::pair(1e9, 5.0)})
+    for (int i = 0; i < 10; ++i) stage.add(JobId(1), task(seconds, bytes), std::nullopt);
+  EXPECT_NEAR(predicted(stage, 1e3), 1, 0.3);
+  EXPECT_NEAR(predicted(stage, 1e6), 4, 0.3);
+  EXPECT_NEAR(predicted(stage, 1e9), 5, 0.3);
+}
+
+TEST(StageHistories, KnowTheMostMemoryThatATaskHeldAndForgetItSlowly) {
+  StageHistory stage;
+  for (const double memory : {64.0, 10.0}) {
+    TaskSample one = task(1, 1000);
+    one.memory = memory;
+    stage.add(JobId(1), one, std::nullopt);
+  }
+  EXPECT_EQ(stage.profile(1000)->use.memory, 64);
+  stage.add(JobId(2), task(1, 1000), std::nullopt);
+  EXPECT_NEAR(stage.profile(1000)->use.memory, 0.9 * 64, 1e-9);
+}
+
+TEST(StageHistories, KnowHowDurationsAreSpread) {
+  StageHistory stage;
+  for (int i = 0; i < 20; ++i) stage.add(JobId(1), task(i < 18 ? 1 : 128, i % 2 == 0 ? 1e3 : 1e6), std::nullopt);
+  EXPECT_NEAR(in_seconds(*stage.quantile(0.5)), 1, 1e-6);
+  EXPECT_NEAR(in_seconds(*stage.quantile(0.9)), 1, 1e-6);
+  EXPECT_NEAR(in_seconds(*stage.quantile(0.95)), 128, 1e-6);
+}
+
 TEST(StageHistories, OfTasksThatReadNothing) {
   StageHistory stage;
   for (int i = 0; i < 5; ++i) stage.add(JobId(1), task(3, 0, 70), std::nullopt);
