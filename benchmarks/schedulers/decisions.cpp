@@ -223,6 +223,8 @@ int main(int count, char** arguments) {
              "cpm(inner=fair)",
              "tetris",
              "tetris(fairness=0.5)",
+             "carbyne",
+             "carbyne(mode=safe)",
              "cogrs",
              "cogrs(inner=fair)"};
   }

@@ -159,6 +159,10 @@ std::vector<Case> cases() {
     all.push_back({std::string("tpcds-50-") + policy, tpcds, policy, machine, 100, 50, false, 0.1, 50});
     all.push_back({std::string("tpcds-399-") + policy, tpcds, policy, machine, 100, 0, false, 1, 100});
   }
+  for (const char* policy : {"carbyne", "carbyne(mode=safe)", "carbyne(mode=reference)"}) {
+    all.push_back({std::string("tpcds-50-") + policy, tpcds, policy, machine, 100, 50, false, 0.5, 50});
+    all.push_back({std::string("tpcds-399-") + policy, tpcds, policy, machine, 100, 0, false, 8, 100});
+  }
   all.push_back({"fb2010-fair", "swim:swim/FB-2010_samples_24_times_1hr_0.tsv.gz", "fair", facebook, 1, 0, false, 600, 1000});
   all.push_back({"fb2010-fifo", "swim:swim/FB-2010_samples_24_times_1hr_0.tsv.gz", "fifo", facebook, 1, 0, false, 600, 1000});
   all.push_back({"shuffle-4h-100-nodes", "generate:jobs=360,mean_gap=40s,input=lognormal(8GiB,1.8),shuffle_ratio=uniform(0,1.4)",

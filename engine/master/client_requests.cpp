@@ -1,10 +1,13 @@
 #include "engine/master/client_requests.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "schedulers/view/points_of_time.hpp"
 
 namespace weft::master {
 namespace {
@@ -80,6 +83,9 @@ Result<rpc::Payload> ClientRequests::on_explain(const rpc::Message& message) {
   WEFT_ASSIGN(const client::JobRequest request, client::decode<client::JobRequest>(message));
   WEFT_ASSIGN(JobExplanation explanation, parts_.shell.core().explain(request.job));
   explanation.now = parts_.shell.now();
+  const auto clock = std::chrono::system_clock::now();
+  for (WaitingTasks& waiting : explanation.waiting)
+    waiting.reason = schedulers::with_times_of_day(waiting.reason, explanation.now, clock);
   return client::encode(std::move(explanation));
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "schedulers/view/points_of_time.hpp"
 
 namespace weft::schedulers {
 
@@ -197,9 +198,10 @@ void Altruism::explain(Planned& planned, Decisions& decisions) const {
                       escaped(stage.name), stage.estimated_duration ? ", and what the program says cannot be" : "");
   } else if (const auto loan = loans_.most(job.id); loan && !planned.plan.any_due()) {
     const Time until = planned.plan.next_start();
-    why = fmt::format(
-        "lent {} slot{} to job {}{}", loan->slots, loan->slots == 1 ? "" : "s", loan->to.value(),
-        until == Time::max() ? "" : fmt::format(" until @{}ns, needs {} then", until.count(), loan->slots == 1 ? "it" : "them"));
+    why = fmt::format("lent {} slot{} to job {}{}", loan->slots, loan->slots == 1 ? "" : "s", loan->to.value(),
+                      until == Time::max()
+                          ? ""
+                          : fmt::format(" until {}, needs {} then", point_of_time(until), loan->slots == 1 ? "it" : "them"));
   }
   if (why.empty() || (why == planned.told && (!job.held || job.held->text == why))) return;
   planned.told = why;

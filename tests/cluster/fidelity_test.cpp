@@ -23,7 +23,8 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 TEST(Fidelity, AReplayOfARealRunTakesAsLongAsItDid) {
   ScratchDirectory files;
-  for (const std::string scheduler : {"fifo", "fair", "drf", "sjf", "srtf", "cpm", "tetris", "cogrs", "delay(inner=fair)"}) {
+  for (const std::string scheduler : {"fifo", "fair", "capacity", "drf", "sjf", "srtf", "cpm", "bfs", "dagps", "tetris", "carbyne",
+                                      "carbyne(mode=safe)", "cogrs", "delay(inner=fair)"}) {
     const std::string log = files / scheduler;
     {
       Cluster cluster(2, {"--event-log", log, "--scheduler", scheduler});

@@ -2,6 +2,7 @@
 #include "schedulers/parts/job_shares.hpp"
 #include "schedulers/planning/dag_packing.hpp"
 #include "schedulers/planning/job_dag.hpp"
+#include "schedulers/view/points_of_time.hpp"
 #include "tests/schedulers/dag_runs.hpp"
 
 namespace weft::schedulers::carbyne_rules {
@@ -371,6 +372,18 @@ TEST(CarbyneExplains, WhatIsLentToWhomAndUntilWhen) {
   DagRun run("carbyne", paper_jobs(), {.cpu = 1});
   run.world.schedule();
   EXPECT_EQ(run.world.holds.at(JobId(1)), "lent 1 slot to job 2 until @1000000000ns, needs it then");
+}
+
+TEST(CarbyneExplains, PointsOfTimeAreShownAsTimesOfDay) {
+  const auto noon = std::chrono::system_clock::from_time_t(1'700'000'000);
+  const auto shown = [&](std::string_view text) { return with_times_of_day(text, std::chrono::seconds(100), noon); };
+  const std::time_t later = 1'700'000'000 + 70;
+  std::tm day{};
+  ASSERT_NE(localtime_r(&later, &day), nullptr);
+  const std::string then = fmt::format("{:02}:{:02}:{:02}", day.tm_hour, day.tm_min, day.tm_sec);
+  EXPECT_EQ(shown("until " + point_of_time(std::chrono::seconds(170)) + ", needs them"), "until " + then + ", needs them");
+  EXPECT_EQ(shown("a@b, @12, @, @5ms"), "a@b, @12, @, @5ms");
+  EXPECT_EQ(shown(""), "");
 }
 
 TEST(CarbyneExplains, WhyAJobLendsNothing) {

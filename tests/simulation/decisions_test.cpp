@@ -84,6 +84,12 @@ std::string decided(const std::string& spec) {
   return all.text();
 }
 
+/// Carbyne's probability of altruism at 0 is dominant resource fairness with the same passes behind it.
+TEST(Decisions, WithoutAltruismAreThoseOfDrf) {
+  EXPECT_EQ(decided("carbyne(altruism=0)"), decided("drf(form=closed, mean=all, leftover=[srtf, packing], stages=cpm)"));
+  EXPECT_NE(decided("carbyne"), decided("carbyne(altruism=0)"));
+}
+
 TEST(Decisions, StayWhatTheyWere) {
   const std::map<std::string, std::string> golden{
       {"bfs(inner=delay(inner=fair, skips=4))", "3e4ae46738c7e007"},
