@@ -23,11 +23,11 @@ Altruism::Altruism(std::unique_ptr<JobShares> shares, const AltruismOptions& opt
     : share_limit_(std::move(shares), options.plan.digits), options_(options), random_(options.seed) {}
 
 Altruism::Planned& Altruism::planned(const JobInfo& job) {
-  return plans_.try_emplace(job.id, Planned{JobPlan(job, room_, capacity_)}).first->second;
+  return plans_.try_emplace(job.id, Planned{JobPlan(job, room_, capacity_, largest_)}).first->second;
 }
 
 Result<void> Altruism::start(const ClusterView& view, Part*) {
-  capacity_ = view.capacity();
+  take_capacity(view);
   for (const auto& [id, job] : view.jobs()) planned(job).plan.check_running(view);
   return share_limit_.start(view, nullptr);
 }
@@ -97,12 +97,21 @@ void Altruism::plan(const ClusterView& view) {
   }
 }
 
+void Altruism::take_capacity(const ClusterView& view) {
+  capacity_ = view.capacity();
+  largest_ = {};
+  for (const auto& [id, node] : view.nodes()) {
+    const Parts parts = parts_of(node.capacity, capacity_, options_.plan.digits);
+    for (std::size_t kind = 0; kind < parts.size(); ++kind) largest_[kind] = std::max(largest_[kind], parts[kind]);
+  }
+}
+
 /// All is in parts of the capacity.
 void Altruism::recount(const ClusterView& view) {
   if (view.capacity() == capacity_) return;
   for (auto& [id, planned] : plans_) planned.plan.drop();
   room_.clear();
-  capacity_ = view.capacity();
+  take_capacity(view);
   for (auto& [id, planned] : plans_) planned.plan.check_running(view);
 }
 

@@ -56,6 +56,7 @@ class Altruism final : public Limit {
 
   Planned& planned(const JobInfo& job);
   void recount(const ClusterView& view);
+  void take_capacity(const ClusterView& view);
   void renew(const ClusterView& view);
   Parts free_now(const ClusterView& view) const;
   Parts kept_share(const JobInfo& job) const;
@@ -70,6 +71,7 @@ class Altruism final : public Limit {
   std::map<JobId, Planned> plans_;
   Loans loans_;
   Resources capacity_;  // the plans are made for
+  Parts largest_{};     // of it that a node has at most
   std::uint64_t shares_seen_ = 0;
 };
 

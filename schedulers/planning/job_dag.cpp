@@ -11,6 +11,13 @@ constexpr std::uint64_t kEnoughObserved = 3;
 
 bool can_be(const std::optional<Time>& duration) { return duration && *duration > Time(0) && *duration <= kLongestBelieved; }
 
+bool within_node(const Parts& demand, const Parts& largest) {
+  for (std::size_t kind = 0; kind < demand.size(); ++kind) {
+    if (demand[kind] > largest[kind] * (1 + 1e-9)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Time> believed_duration(const StageInfo& stage) {
@@ -30,8 +37,9 @@ std::optional<std::uint32_t> JobDag::position(StageId id) const {
   return static_cast<std::uint32_t>(found - ids.begin());
 }
 
-JobDag dag_of(const JobInfo& job, const Resources& capacity, Digits digits) {
+JobDag dag_of(const JobInfo& job, const Resources& capacity, Digits digits, const Parts* largest) {
   JobDag dag;
+  std::vector<bool> fit;  // it, and all that it waits for
   for (const auto& [id, stage] : job.stages) {
     if (stage.complete()) continue;
     const auto duration = believed_duration(stage);
@@ -39,6 +47,7 @@ JobDag dag_of(const JobInfo& job, const Resources& capacity, Digits digits) {
     DagStage& added = dag.stages.emplace_back();
     added.demand = parts_of(stage.demand, capacity, digits);
     added.duration = duration.value_or(std::chrono::seconds(1));
+    fit.push_back(largest == nullptr || within_node(added.demand, *largest));
     added.waiting = static_cast<std::uint32_t>(stage.tasks.size()) - stage.finished - stage.running;
     dag.ids.push_back(id);
   }
@@ -48,7 +57,9 @@ JobDag dag_of(const JobInfo& job, const Resources& capacity, Digits digits) {
       if (!at) continue;
       dag.stages[i].parents.push_back(*at);
       dag.stages[*at].children.push_back(i);
+      fit[i] = fit[i] && fit[*at];
     }
+    if (!fit[i]) dag.stages[i].waiting = 0;
   }
   return dag;
 }

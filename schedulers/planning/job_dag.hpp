@@ -24,7 +24,8 @@ struct JobDag {
   std::optional<std::uint32_t> position(StageId id) const;
 };
 
-/// Demands as parts of `capacity`. Has no running tasks: those of a plan that keeps account of them are added by its owner.
-JobDag dag_of(const JobInfo& job, const Resources& capacity, Digits digits = {});
+/// Demands as parts of `capacity`. Has no running tasks: those of a plan that keeps account of them are added by its owner. Of a
+/// stage whose demand is more than `largest`, what any node has at most of each resource, no task waits, nor of those behind it.
+JobDag dag_of(const JobInfo& job, const Resources& capacity, Digits digits = {}, const Parts* largest = nullptr);
 
 }  // namespace weft::schedulers

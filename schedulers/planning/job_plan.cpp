@@ -106,7 +106,7 @@ void JobPlan::drop() {
 void JobPlan::make(Time now, const Parts& share, const Parts& free, const PlanOptions& options) {
   stale_ = false;
   made_for_ = share;
-  JobDag dag = dag_of(*job_, *capacity_, options.digits);
+  JobDag dag = dag_of(*job_, *capacity_, options.digits, largest_);
   Parts limit = share;
   if (options.mode == PlanMode::reference) {
     DagPlan plan = reference_plan(dag, limit, options);

@@ -32,8 +32,10 @@ struct PlanOptions {
 
 class JobPlan {
  public:
-  /// `room`: where what is planned and what runs is noted, as parts of `capacity`. Both outlive the plan.
-  JobPlan(const JobInfo& job, RoomAhead& room, const Resources& capacity) : job_(&job), room_(&room), capacity_(&capacity) {}
+  /// `room`: where what is planned and what runs is noted, as parts of `capacity`, of which a node has `largest` at most. All
+  /// outlive the plan.
+  JobPlan(const JobInfo& job, RoomAhead& room, const Resources& capacity, const Parts& largest)
+      : job_(&job), room_(&room), capacity_(&capacity), largest_(&largest) {}
 
   const JobInfo& job() const { return *job_; }
   bool stale() const { return stale_; }
@@ -99,6 +101,7 @@ class JobPlan {
   const JobInfo* job_;
   RoomAhead* room_;
   const Resources* capacity_;
+  const Parts* largest_;
   std::uint64_t finished_ = 0;  // tasks, when it was looked at
   bool stale_ = true;
   bool sound_ = false;  // nothing has happened for which the plan could not be kept

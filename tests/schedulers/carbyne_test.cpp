@@ -282,6 +282,26 @@ TEST(CarbyneEstimates, WrongOnesNeitherStallNorTakeMuchLongerThanStrictShares) {
   EXPECT_LE(longer, judged / 100);
 }
 
+TEST(CarbyneBadInput, ADemandThatNoNodeHasHindersNobodyElse) {
+  for (const char* spec : {"carbyne", "carbyne(mode=safe)", "carbyne(intra=dagps)"}) {
+    DagRun run(spec, {{1, {{2, {.cpu = 5}, 1}, {1, {.cpu = 0.1}, 1, {0}}}}, {2, {{40, {.cpu = 0.1}, 1}}}}, {.cpu = 1});
+    EXPECT_FALSE(run.run()) << "the first job waits for ever";
+    EXPECT_DOUBLE_EQ(run.done.at(2), 4) << spec;
+  }
+}
+
+TEST(CarbyneBadInput, ADagOfThirtyThousandTasks) {
+  MadeJob wide;
+  for (std::uint32_t i = 0; i < 15; ++i)
+    wide.push_back({2000, {.cpu = 0.001 * (1 + i % 4), .memory = 0.001 * (1 + i % 3)}, 1.0 + i % 5, {}});
+  for (std::uint32_t i = 5; i < 15; ++i) wide[i].parents = {i - 5};
+  for (const char* spec : {"carbyne", "carbyne(mode=safe)", "carbyne(intra=dagps)"}) {
+    DagRun run(spec, {{1, wide}, {2, {{30, {.cpu = 0.1}, 2}}}});
+    ASSERT_TRUE(run.run()) << spec;
+    EXPECT_EQ(run.world.launched.size(), 30'030u);
+  }
+}
+
 TEST(CarbyneStarvation, EveryTaskThatIsDueBeginsWhereItFits) {
   for (std::uint64_t seed = 1; seed <= mixes(150, 5'000); ++seed) {
     Random random(seed);
