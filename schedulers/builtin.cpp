@@ -28,7 +28,8 @@ Result<void> register_builtin_schedulers(Registry& registry) {
   WEFT_TRY(registry.add("shufflewatcher",
                         "an order of users; shuffles are shaped, kept in racks and balanced by the load of uplinks",
                         make_shufflewatcher));
-  WEFT_TRY(registry.add("adaptive", "the job that needs most more slots to meet its deadline first", make_adaptive));
+  WEFT_TRY(
+      registry.add("adaptive", "jobs get the slots that they need to meet their deadlines, and share the rest", make_adaptive));
   WEFT_TRY(registry.add("dagps", "another scheduler, stages that are long or hard to pack first", make_dagps));
   WEFT_TRY(registry.add("carbyne", "jobs lend what they don't need to end as early as their share lets them", make_carbyne));
   WEFT_TRY(registry.add("tetris", "the task that packs best, weighed against short jobs", make_tetris));

@@ -153,7 +153,7 @@ double GoalNeeds::running() const {
 }
 
 GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, SlotKind kind,
-                     const std::vector<double>& available, double threshold) {
+                     const std::vector<double>& available, const GoalRules& rules) {
   GoalNeeds needs;
   needs.of_class.resize(measured.classes());
   needs.weight = job.hints.weight;
@@ -165,7 +165,7 @@ GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, con
     needs.allowed = std::max(1e-3, in_seconds(*job.deadline - job.submitted));
     needs.late = seconds <= 0;
   }
-  const std::vector<StageOnClasses> stages = stages_of(view, measured, job, kind, threshold);
+  const std::vector<StageOnClasses> stages = stages_of(view, measured, job, kind, rules.threshold);
   const std::vector<PhaseLeft> phases = phases_left(stages);
   for (const PhaseLeft& phase : phases) needs.seconds += phase.work;
   for (const StageOnClasses& stage : stages) {
@@ -179,8 +179,13 @@ GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, con
       continue;
     }
     const double of_phase = phases[stage.phase].work;
-    const double slots =
-        job.deadline && of_phase > 0 ? slots_needed(std::span(phases).subspan(stage.phase), seconds) * stage.work() / of_phase : 0;
+    const double reserved = stage.stage->pending.empty() ? 0 : rules.reserve * stage.best();
+    double slots = 0;
+    if (job.deadline && of_phase > 0) {
+      const double of_all = slots_needed(std::span(phases).subspan(stage.phase), seconds - reserved);
+      needs.hopeless = needs.hopeless || of_all >= kMostWaves * std::max(1.0, phases[stage.phase].tasks);
+      slots = of_all * stage.work() / of_phase;
+    }
     add_stage(stage, slots, seconds, available, needs);
   }
   return needs;

@@ -23,11 +23,12 @@ struct GoalNeeds {
   };
   std::vector<OfClass> of_class;
   bool has_goal = false, late = false;
-  bool measured = true;  // it is known how long its tasks take
-  double speedup = 1;    // of the fastest class over class 0; more than 1 only above the threshold
-  double seconds = 0;    // of one slot, that the job still needs
-  double past_goal = 0;  // seconds since the goal; negative before it
-  double allowed = 1;    // seconds from the submission to the goal
+  bool hopeless = false;  // no number of slots is enough
+  bool measured = true;   // it is known how long its tasks take
+  double speedup = 1;     // of the fastest class over class 0; more than 1 only above the threshold
+  double seconds = 0;     // of one slot, that the job still needs
+  double past_goal = 0;   // seconds since the goal; negative before it
+  double allowed = 1;     // seconds from the submission to the goal
   double weight = 1;
 
   double running() const;
@@ -35,9 +36,14 @@ struct GoalNeeds {
   double lateness() const { return (past_goal + seconds / std::max(running(), 0.5)) / allowed; }
 };
 
+struct GoalRules {
+  double threshold = 1.2;  // a class whose nodes are no more than so many times as fast is like class 0
+  double reserve = 1;      // of a task, kept before the goal for the last ones, which do not all end together
+};
+
 /// `available`: by class, slots that this job can have there; of class 0 and of a job that is as fast everywhere it does not
-/// matter. `threshold`: a class whose nodes are no more than so many times as fast is like class 0.
+/// matter.
 GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, SlotKind kind,
-                     const std::vector<double>& available, double threshold);
+                     const std::vector<double>& available, const GoalRules& rules);
 
 }  // namespace weft::schedulers

@@ -1,6 +1,11 @@
 #include "schedulers/parts/goal_order.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace weft::schedulers {
 
@@ -25,8 +30,17 @@ void GoalOrder::on_event(const ClusterView& view, const Notice& notice) {
       remove(queue, notice.job);
       queue.changed.erase(notice.job);
     }
-    if (notice.kind == Kind::node_joined || notice.kind == Kind::node_left || notice.kind == Kind::node_changed)
-      queue.refreshed.reset();
+    switch (notice.kind) {
+      case Kind::job_arrived:
+      case Kind::job_ended:
+      case Kind::node_joined:
+      case Kind::node_left:
+      case Kind::node_changed:
+        queue.refreshed.reset();
+        break;
+      default:
+        break;
+    }
   }
 }
 
@@ -52,7 +66,9 @@ void GoalOrder::refresh(const ClusterView& view, SlotKind kind, Queue& queue) {
     return;
   }
   queue.refreshed = view.now();
-  queue.changed.clear();
+  for (const JobId id : std::exchange(queue.changed, {})) {
+    if (const JobInfo* job = view.job(id); job == nullptr || job->pending == 0) remove(queue, id);
+  }
   std::vector<std::pair<double, const JobInfo*>> jobs;  // who gains most by fast nodes comes first
   for (const JobOrder& order : view.runnable_jobs()) {
     const JobInfo& job = *view.job(order.id);
@@ -61,12 +77,39 @@ void GoalOrder::refresh(const ClusterView& view, SlotKind kind, Queue& queue) {
     if (known != queue.needs.end()) {
       speedup = known->second.speedup;
     } else if (measured_.classes() > 1) {
-      speedup = goal_needs(view, measured_, job, kind, available, options_.threshold).speedup;
+      speedup = goal_needs(view, measured_, job, kind, available, options_.rules).speedup;
     }
     jobs.emplace_back(speedup, &job);
   }
   std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  const double slots = std::accumulate(available.begin(), available.end(), 0.0);
+  queue.even_part = slots / static_cast<double>(std::max<std::size_t>(1, jobs.size()));
   for (const auto& [speedup, job] : jobs) look_at(view, kind, queue, *job, available);
+  if (!options_.by_need) give_up(view, slots, queue);
+}
+
+/// Of jobs by their goals, each time that those up to one need more than there is until then the one with most work is left out, so
+/// that as many goals as possible are met (Moore, 1968).
+void GoalOrder::give_up(const ClusterView& view, double slots, Queue& queue) const {
+  std::vector<std::pair<double, JobId>> goals;  // seconds from now
+  for (const auto& [id, needs] : queue.needs)
+    if (needs.has_goal && needs.measured && !needs.late && !needs.hopeless) goals.emplace_back(-needs.past_goal, id);
+  std::sort(goals.begin(), goals.end());
+  std::set<std::pair<double, JobId>> kept;  // by work
+  std::set<JobId> out;
+  double work = 0;
+  for (const auto& [seconds, id] : goals) {
+    const double more = queue.needs.at(id).seconds;
+    kept.emplace(more, id);
+    work += more;
+    if (work <= slots * seconds) continue;
+    work -= kept.rbegin()->first;
+    out.insert(kept.rbegin()->second);
+    kept.erase(std::prev(kept.end()));
+  }
+  std::swap(out, queue.given_up);
+  for (const auto& [seconds, id] : goals)
+    if (out.contains(id) != queue.given_up.contains(id)) place(queue, *view.job(id));
 }
 
 /// Works out what the job needs now, and takes that from what is available.
@@ -74,32 +117,39 @@ void GoalOrder::look_at(const ClusterView& view, SlotKind kind, Queue& queue, co
   const bool takes = std::any_of(job.runnable.begin(), job.runnable.end(),
                                  [&](StageId id) { return slot_kind_of(job.stages.at(id), kind != SlotKind::any) == kind; });
   if (!takes) return remove(queue, job.id);
-  GoalNeeds& needs = queue.needs[job.id] = goal_needs(view, measured_, job, kind, available, options_.threshold);
+  GoalNeeds& needs = queue.needs[job.id] = goal_needs(view, measured_, job, kind, available, options_.rules);
   if (needs.speedup > 1) {
     for (std::size_t i = 1; i < available.size(); ++i) available[i] = std::max(0.0, available[i] - needs.of_class[i].required);
   }
   place(queue, job);
 }
 
-std::optional<GoalOrder::Rank> GoalOrder::rank(const JobInfo& job, const GoalNeeds& needs, std::size_t node_class) const {
+std::optional<GoalOrder::Rank> GoalOrder::rank(const Queue& queue, const JobInfo& job, const GoalNeeds& needs,
+                                               std::size_t node_class) const {
   const GoalNeeds::OfClass& on = needs.of_class[node_class];
   const JobOrder order{job.priority, job.submitted, job.id};
   if (!on.useful && !on.calibrates) return std::nullopt;
-  if (needs.late) return Rank{options_.late_first ? Tier::late : Tier::late_after, 0, -needs.lateness(), order};
+  if (needs.late && options_.late_first) return Rank{Tier::late, 0, -needs.lateness(), order};
+  if (!options_.late_first && (needs.late || needs.hopeless || queue.given_up.contains(job.id)))
+    return Rank{Tier::late_after, 0, -needs.lateness(), order};
   const bool tried_first = needs.of_class.size() > 1;
-  if (needs.has_goal && (tried_first ? on.calibrates : !needs.measured)) return Rank{Tier::unknown, 0, 0, order};
-  if (on.need() > 0) return Rank{Tier::needy, 0, -on.need() * (on.prefers ? on.scale : 1), order};
+  const bool unknown = tried_first ? on.calibrates : !needs.measured && (options_.by_need || on.running < queue.even_part);
+  if (needs.has_goal && unknown) return Rank{Tier::unknown, 0, 0, order};
+  if (on.need() > 0) {
+    const double urgency = options_.by_need ? on.need() * (on.prefers ? on.scale : 1) : needs.past_goal;
+    return Rank{Tier::needy, 0, -urgency, order};
+  }
   return Rank{Tier::served, on.prefers ? 0 : 1, -on.need() / needs.weight, order};
 }
 
-void GoalOrder::place(Queue& queue, const JobInfo& job) {
+void GoalOrder::place(Queue& queue, const JobInfo& job) const {
   const GoalNeeds& needs = queue.needs.at(job.id);
   for (std::size_t i = 0; i < queue.jobs.size(); ++i) {
     if (const auto old = queue.ranks[i].find(job.id); old != queue.ranks[i].end()) {
       queue.jobs[i].erase(old->second);
       queue.ranks[i].erase(old);
     }
-    if (const auto now = rank(job, needs, i)) {
+    if (const auto now = rank(queue, job, needs, i)) {
       queue.ranks[i].emplace(job.id, *now);
       queue.jobs[i].emplace(*now, &job);
     }
@@ -108,6 +158,7 @@ void GoalOrder::place(Queue& queue, const JobInfo& job) {
 
 void GoalOrder::remove(Queue& queue, JobId job) {
   queue.needs.erase(job);
+  queue.given_up.erase(job);
   for (std::size_t i = 0; i < queue.jobs.size(); ++i) {
     const auto old = queue.ranks[i].find(job);
     if (old == queue.ranks[i].end()) continue;
@@ -150,6 +201,20 @@ void GoalOrder::launched(Queue& queue, const JobInfo& job, std::size_t node_clas
   place(queue, job);
 }
 
+/// Says why jobs take none of the nodes where they are slow.
+void GoalOrder::explain(const ClusterView& view, Turn& turn) {
+  for (const auto& [kind, queue] : queues_) {
+    for (const auto& [id, needs] : queue.needs) {
+      for (std::size_t i = 0; i < needs.of_class.size(); ++i) {
+        if (queue.ranks[i].contains(id) || measured_.slots(view, i, kind) <= 0) continue;
+        turn.hold(id, fmt::format("its tasks take so long on nodes {} that they would end after the rest of it, and after its goal",
+                                  i == 0 ? "without " + options_.attribute : "with " + measured_.name(i)));
+        break;
+      }
+    }
+  }
+}
+
 bool GoalOrder::ahead(const ClusterView& view, const JobInfo& job) const {
   for (const SlotKind kind : slot_kinds(view)) {
     const auto queue = queues_.find(kind);
@@ -157,7 +222,7 @@ bool GoalOrder::ahead(const ClusterView& view, const JobInfo& job) const {
     const auto found = queue->second.needs.find(job.id);
     if (found == queue->second.needs.end()) continue;
     const GoalNeeds& needs = found->second;
-    if (needs.late || (needs.has_goal && !needs.measured)) return false;
+    if (needs.late || (needs.has_goal && !needs.measured) || queue->second.given_up.contains(job.id)) return false;
     return std::all_of(needs.of_class.begin(), needs.of_class.end(), [](const auto& on) { return on.need() <= 0; });
   }
   return false;

@@ -13,8 +13,11 @@ namespace weft::schedulers {
 
 struct GoalOrderOptions {
   std::string attribute = "accelerator";  // that makes the classes of nodes; empty: there is one
-  double threshold = 1.2;                 // speed-up above which a job belongs on a class
-  bool late_first = true;                 // jobs past their goal go before all others; false: after those that need slots
+  GoalRules rules;
+  /// Of jobs that need slots, who needs most goes first, as in the thesis. False: whose goal is nearest, and where not all goals
+  /// can be met, jobs with much work give theirs up so that as many as possible are.
+  bool by_need = false;
+  bool late_first = false;  // jobs past their goal go before all others; false: these, and who cannot meet it, after those who can
 };
 
 class GoalOrder final : public WhoNext {
@@ -25,6 +28,7 @@ class GoalOrder final : public WhoNext {
   void on_event(const ClusterView& view, const Notice& notice) override;
   void begin(const ClusterView& view, std::size_t nodes) override;
   bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
+  void explain(const ClusterView& view, Turn& turn) override;
   bool by_node() const override { return measured_.classes() > 1; }
   bool goals_decide() const override { return true; }
   bool offers_all() const override { return measured_.classes() == 1; }
@@ -33,13 +37,15 @@ class GoalOrder final : public WhoNext {
   bool ahead(const ClusterView& view, const JobInfo& job) const;
 
  private:
-  enum class Tier : std::uint8_t { late, unknown, needy, served, late_after };
+  enum class Tier : std::uint8_t { late, unknown, needy, late_after, served };
   /// Of a job on a class of nodes, smallest first.
   using Rank = std::tuple<Tier, int, double, JobOrder>;
   struct Queue {
     std::map<JobId, GoalNeeds> needs;                  // of jobs with pending tasks of the kind
     std::vector<std::map<JobId, Rank>> ranks;          // by class
     std::vector<std::map<Rank, const JobInfo*>> jobs;  // likewise, without those that do not want these nodes now
+    std::set<JobId> given_up;                          // that cannot meet their goals beside the others
+    double even_part = 1;                              // slots over jobs
     std::set<JobId> changed;
     std::optional<Time> refreshed;  // when all were looked at last
     Rank served{};
@@ -47,8 +53,9 @@ class GoalOrder final : public WhoNext {
 
   void refresh(const ClusterView& view, SlotKind kind, Queue& queue);
   void look_at(const ClusterView& view, SlotKind kind, Queue& queue, const JobInfo& job, std::vector<double>& available);
-  std::optional<Rank> rank(const JobInfo& job, const GoalNeeds& needs, std::size_t node_class) const;
-  void place(Queue& queue, const JobInfo& job);
+  void give_up(const ClusterView& view, double slots, Queue& queue) const;
+  std::optional<Rank> rank(const Queue& queue, const JobInfo& job, const GoalNeeds& needs, std::size_t node_class) const;
+  void place(Queue& queue, const JobInfo& job) const;
   void launched(Queue& queue, const JobInfo& job, std::size_t node_class);
   void remove(Queue& queue, JobId job);
   std::vector<double> slots_of_classes(const ClusterView& view, SlotKind kind) const;

@@ -62,13 +62,16 @@ class WaitsWhileAhead final : public LocalityWait {
 }  // namespace
 
 Result<Composition> make_adaptive(Options& options, const Registry&) {
-  constexpr std::array<std::string_view, 2> kLate{"first", "last"};
+  constexpr std::array<std::string_view, 2> kLate{"first", "last"}, kOrders{"need", "deadline"};
   GoalOrderOptions goals;
   WEFT_ASSIGN(goals.attribute, options.text("attribute", goals.attribute));
   if (goals.attribute == "none") goals.attribute.clear();
-  WEFT_ASSIGN(goals.threshold, options.number("speedup", goals.threshold, 1, 1e6));
-  WEFT_ASSIGN(const std::size_t late, options.choice("late", kLate, "first"));
+  WEFT_ASSIGN(goals.rules.threshold, options.number("speedup", goals.rules.threshold, 1, 1e6));
+  WEFT_ASSIGN(goals.rules.reserve, options.number("reserve", goals.rules.reserve, 0, 100));
+  WEFT_ASSIGN(const std::size_t late, options.choice("late", kLate, "last"));
   goals.late_first = late == 0;
+  WEFT_ASSIGN(const std::size_t by, options.choice("order", kOrders, "deadline"));
+  goals.by_need = by == 0;
   WEFT_ASSIGN(const std::uint64_t delays, options.whole("delays", 0));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));

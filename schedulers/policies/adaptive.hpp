@@ -1,24 +1,28 @@
-// The Adaptive scheduler: jobs have completion-time goals (--deadline), and the room goes to the job that needs most more slots to
-// meet its own (J. Polo, "Multi-constraint scheduling of MapReduce workloads", 2014, chapter 3; Polo et al., NOMS 2010, ICPP 2010,
-// TNSM 2013).
+// The Adaptive scheduler: jobs have completion-time goals (--deadline), and each gets the slots that it needs to meet its own (J.
+// Polo, "Multi-constraint scheduling of MapReduce workloads", 2014, chapter 3; Polo et al., NOMS 2010, ICPP 2010, TNSM 2013).
 //
 // A job needs (Σ δ / μ + |U|) · μ / (T − now) − |R| more slots: what is left of its running and pending tasks, by the mean length
-// of those that have ended, over the time to its goal, less what runs. Late jobs go first, the one that is expected to be latest
-// for the time it was given before the others; then jobs of which no task has ended, the oldest first; then by need. What is left
-// when all have what they need goes on in that order, so that all get as much more: jobs without a goal need nothing and share it,
-// by weight. Nothing is killed.
+// of those that have ended, over the time to its goal, less what runs. First come jobs of which no task has ended, the oldest
+// before the others; then those that need slots, the nearest goal first; then those that cannot meet their goals; then all, so that
+// each gets as much more than it needs. Jobs without a goal need nothing and share that part by weight. Nothing is killed. Where
+// not all goals can be met, jobs with much work give theirs up so that as many as possible are.
+//
+// order=need, late=first and reserve=0 is the scheduler of the thesis: late jobs before all others, the one that is expected to be
+// latest for the time it was given first; then who needs most more slots. Where goals are tight it spreads what is missing over all
+// jobs, so that most miss their goals by a little.
 //
 // Data affinity: a job that has what it needs passes up `delays` nodes for each task that would be far from its input. Hardware
 // affinity: nodes are in classes by an attribute; lengths are measured on each class, one task of each job is tried on each, and a
 // job more than `speedup` times as fast on a class gets its slots there first, and what these cannot do, in as many more slots as
 // they are slower, elsewhere.
 //
-// Deviates: time for the stages after the running ones is kept for by letting them have as many slots as the job needs now, for any
-// graph of stages (the thesis: for reduces, a fixed relative cost); lengths are known from the program or from history before the
-// first task ends; several jobs that belong on a class share it so that the one that gains most gets it first; a task that would
-// end after both the goal and the end of the job without it is not begun on a slower class. Needs of jobs to which nothing happens
-// are worked out once a second. Options: delays=0, attribute=accelerator (or none), speedup=1.2, late=first|last,
-// stages=fifo|bfs|cpm.
+// Deviates: `reserve` tasks' time is kept before the goal, because the last tasks do not end together (0: as in the thesis); time
+// for the stages after the running ones is kept for by letting them have as many slots as the job needs now, for any graph of
+// stages (the thesis: for reduces, a fixed relative cost); lengths are known from the program or from history before the first task
+// ends; several jobs that belong on a class share it so that the one that gains most gets it first; a task that would end after
+// both the goal and the end of the job without it is not begun on a slower class. Needs of jobs to which nothing happens are worked
+// out once a second. Options: delays=0, attribute=accelerator (or none), speedup=1.2, reserve=1, order=deadline|need,
+// late=last|first, stages=fifo|bfs|cpm.
 #pragma once
 
 #include "schedulers/registry.hpp"

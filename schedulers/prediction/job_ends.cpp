@@ -83,11 +83,20 @@ void share(std::vector<Course*>& courses, double all, bool goals_decide, double 
       return std::min(std::max(course.running, kUnserved) * level, course.usable());
     });
   }
-  std::map<JobId, double> needed;
-  double most = 0;
-  for (const Course* course : courses) most = std::max(most, needed[course->job] = course->needed(passed));
-  fill(courses, all, -most, all,
-       [&](const Course& course, double level) { return std::clamp(needed.at(course.job) + level, 0.0, course.usable()); });
+  // What they need, the nearest goal first, and those that are late last; then all as much more.
+  std::map<JobId, double> given;
+  std::vector<Course*> in_order = courses;
+  std::stable_sort(in_order.begin(), in_order.end(), [passed](const Course* a, const Course* b) {
+    return std::pair(a->to_goal <= passed, a->to_goal) < std::pair(b->to_goal <= passed, b->to_goal);
+  });
+  double left = all;
+  for (const Course* course : in_order) {
+    const double gets = std::min({course->needed(passed), course->usable(), left});
+    given[course->job] = gets;
+    left -= gets;
+  }
+  fill(courses, all, 0, all,
+       [&](const Course& course, double level) { return std::min(given.at(course.job) + level, course.usable()); });
 }
 
 double cores_of(const JobInfo& job) {
@@ -147,12 +156,12 @@ std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, bool goals_d
   std::vector<Course> courses;
   // Of typed slots those for maps: reduces have as many as a rule.
   const double cluster = view.capacity().map_slots > 0 ? view.capacity().map_slots : view.capacity().cpu;
-  double slots = cluster;
+  double unknown = 0;
   for (const auto& [id, job] : view.jobs()) {
     ExpectedEnd& expected = ends[id];
     WorkLeft left = work_left(view, job);
     if (left.unknown > 0) {
-      slots -= static_cast<double>(job.running);
+      ++unknown;
       expected.slots = static_cast<double>(job.running);
       continue;
     }
@@ -162,7 +171,9 @@ std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, bool goals_d
     if (job.deadline) expected.needed = slots_needed(left.phases, in_seconds(*job.deadline - view.now()));
     courses.push_back(course_of(view, job, std::move(left)));
   }
-  follow(courses, std::max(0.0, slots), goals_decide, ends, view.now());
+  // Those of which nothing is known keep an even part of the slots.
+  const double known = static_cast<double>(courses.size());
+  if (known > 0) follow(courses, cluster * known / (known + unknown), goals_decide, ends, view.now());
   return ends;
 }
 

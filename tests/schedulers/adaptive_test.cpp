@@ -11,7 +11,8 @@ using std::chrono::seconds;
 
 struct Goals {
   World world;
-  explicit Goals(const std::string& spec = "adaptive") : world(spec) {}
+  /// Without a reserve, needs are those of equation (1).
+  explicit Goals(const std::string& spec = "adaptive(order=need, late=first, reserve=0)") : world(spec) {}
 
   void nodes(std::uint32_t count, std::uint32_t first = 1) {
     for (std::uint32_t i = first; i < first + count; ++i) world.node(i, "h" + std::to_string(i), "r", Resources{.cpu = 1});
@@ -123,6 +124,21 @@ TEST(Need, MapsHaveAsMuchLessTimeAsReducesTake) {
   EXPECT_EQ(goals.world.order(), "1");
 }
 
+TEST(Need, HalfATaskIsKeptBeforeTheGoalForTheLastOnes) {
+  Goals goals("adaptive(order=need, reserve=0.5)");
+  goals.job(1, 10, 10, 30);  // 100 s in 25: needs 4
+  goals.job(2, 72, 2, 43);   // 144 s in 42: 3.4
+  goals.nodes(1);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "1");
+  Goals exact;
+  exact.job(1, 10, 10, 30);  // 3.33
+  exact.job(2, 72, 2, 43);   // 3.35
+  exact.nodes(1);
+  exact.world.schedule();
+  EXPECT_EQ(exact.world.order(), "2");
+}
+
 TEST(Unknown, JobsOfWhichNoTaskHasEndedGoFirstTheOldestBeforeTheOthers) {
   Goals goals;
   goals.job(3, 30, 10, 40);
@@ -196,7 +212,7 @@ TEST(Late, AsManySlotsGoToEachThatAllEndAsLateForTheirTime) {
 }
 
 TEST(Late, JobsGoAfterThoseThatCanStillMeetTheirsIfAsked) {
-  Goals goals("adaptive(late=last)");
+  Goals goals("adaptive(order=need, reserve=0)");
   goals.job(1, 10, 10, 100);
   goals.job(2, 10, 10, 250);
   goals.job(3, 10, 10, 0);
@@ -213,6 +229,51 @@ TEST(Late, JobsWhoseGoalLiesInThePastAreRunAtBestEffort) {
   goals.nodes(3);
   goals.world.schedule();
   EXPECT_EQ(goals.world.order(), "111");
+}
+
+// ---- Nearest goals first ------------------------------------------------------------------------------------------------
+
+TEST(NearestGoal, GoesFirstAmongThoseThatNeedSlots) {
+  Goals goals("adaptive(reserve=0)");
+  goals.job(1, 30, 10, 75);  // needs 4
+  goals.job(2, 10, 10, 50);  // needs 2
+  goals.nodes(6);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "221111");
+}
+
+TEST(NearestGoal, JobsWithMuchWorkGiveUpSoThatMostGoalsAreMet) {
+  Goals goals("adaptive(reserve=0)");
+  goals.job(1, 60, 10, 40);  // 600 s in 40 s on ten slots: not beside the others
+  goals.job(2, 15, 10, 45);
+  goals.job(3, 12, 10, 50);
+  goals.job(4, 10, 10, 0);
+  goals.nodes(10);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.running(2), 4u) << "3.3";
+  EXPECT_EQ(goals.world.running(3), 3u) << "2.4";
+  EXPECT_EQ(goals.world.running(1), 3u) << "the rest goes to it all the same, before who has no goal";
+}
+
+TEST(NearestGoal, AJobIsKeptWhenThereIsRoomForAll) {
+  Goals goals("adaptive(reserve=0)");
+  goals.job(1, 16, 10, 40);  // 160 + 60 s until 40, 400 until 50
+  goals.job(2, 5, 10, 35);
+  goals.job(3, 18, 10, 50);
+  goals.nodes(8);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "22111133") << "1.4, 4 and 3.6";
+}
+
+TEST(NearestGoal, AJobOfWhichNothingIsKnownHasAnEvenPartAtFirst) {
+  Goals goals("adaptive(reserve=0)");
+  goals.job(1, 30, 10, 1000);
+  goals.job(2, 30, 0, 1000);
+  goals.job(3, 30, 10, 1000);
+  goals.nodes(9);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order().substr(0, 3), "222");
+  EXPECT_EQ(goals.world.running(2), 3u);
 }
 
 // ---- Data affinity -------------------------------------------------------------------------------------------------------
@@ -274,7 +335,7 @@ TEST(DataAffinity, ATaskIsPassedOverAsOftenAsAllowed) {
 /// Regular nodes 1…R and accelerated ones 101…100 + A. Job 1 takes 50 s on these and 100 s on the others, and has been tried.
 struct Classes : Goals {
   Classes(std::uint32_t regular, std::uint32_t fast, std::size_t tasks, int goal, double on_fast = 50,
-          const std::string& spec = "adaptive")
+          const std::string& spec = "adaptive(order=need, late=first, reserve=0)")
       : Goals(spec) {
     JobInfo& job = world.job(1);
     job.deadline = seconds(goal);
@@ -373,7 +434,7 @@ TEST(HardwareAffinity, WhenAllAcceleratedNodesAreLostTheOthersDoTheWork) {
 }
 
 TEST(HardwareAffinity, CanBeTurnedOff) {
-  Goals goals("adaptive(attribute=none)");
+  Goals goals("adaptive(attribute=none, order=need)");
   goals.nodes(1);
   goals.accelerated(1, 101);
   goals.job(1, 30, 0, 5000);
@@ -383,7 +444,8 @@ TEST(HardwareAffinity, CanBeTurnedOff) {
 }
 
 TEST(Options, OfAdaptiveAreChecked) {
-  for (const std::string spec : {"adaptive(late=never)", "adaptive(speedup=0.5)", "adaptive(delays=-1)", "adaptive(delay=1)"})
+  for (const std::string spec : {"adaptive(late=never)", "adaptive(order=fifo)", "adaptive(reserve=-1)", "adaptive(speedup=0.5)",
+                                 "adaptive(delays=-1)", "adaptive(delay=1)"})
     EXPECT_FALSE(make_scheduler(spec)) << spec;
   EXPECT_TRUE(make_scheduler("adaptive(delays=3, attribute=kind, speedup=1.5, late=last, stages=cpm)"));
 }
