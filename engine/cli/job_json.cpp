@@ -2,6 +2,7 @@
 #include "base/clock.hpp"
 #include "engine/cli/job_text.hpp"
 #include "engine/client/job_summary.hpp"
+#include "engine/master/expectations.hpp"
 
 namespace weft::cli {
 
@@ -24,6 +25,16 @@ const char* why_name(master::WaitingTasks::Why why) {
   return "unknown";
 }
 
+void write_expectation(JsonWriter& json, const master::JobStatus& job, Duration now) {
+  const master::Expectation& expected = *job.expected;
+  json.key("expected").begin_object();
+  if (expected.end > Duration(0))
+    json.member("end_seconds", in_seconds(expected.end - now)).member("margin_seconds", in_seconds(*job.deadline - expected.end));
+  if (expected.alone > Duration(0)) json.member("end_alone_seconds", in_seconds(expected.alone - now));
+  json.member("tasks_at_a_time", expected.slots).member("tasks_needed", expected.needed).member("room_for_tasks", expected.cluster);
+  json.member("outlook", master::outlook_text(job)).end_object();
+}
+
 void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
   json.begin_object().member("id", job.id.value()).member("name", job.name).member("user", job.user).member("pool", job.pool);
   json.member("state", state_name(job.state)).member("error", job.error);
@@ -31,6 +42,7 @@ void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
   json.member("priority", job.priority).member("weight", job.weight.value_or(1));
   if (job.shuffle_replicas > 1) json.member("shuffle_replicas", job.shuffle_replicas);
   if (job.deadline) json.member("deadline_seconds_left", in_seconds(time_to_deadline(job, now)));
+  if (job.expected) write_expectation(json, job, now);
   json.member("input_bytes", job.input_bytes).member("input_records", job.input_records).member("shuffle_bytes", job.shuffle_bytes);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/cli/job_text.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "base/text.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/job_summary.hpp"
+#include "engine/master/expectations.hpp"
 
 namespace weft::cli {
 
@@ -130,6 +132,11 @@ std::string job_text(const master::JobStatus& job, Duration now) {
     const Duration left = time_to_deadline(job, now);
     text += left >= Duration(0) ? fmt::format("deadline: {} to spare\n", human_duration(left))
                                 : fmt::format("deadline: missed by {}\n", human_duration(-left));
+    if (job.state == master::JobState::running && job.expected) {
+      if (job.expected->end > Duration(0))
+        text += fmt::format("expected end: in {}\n", human_duration(std::max(job.expected->end - now, Duration(0))));
+      text += fmt::format("outlook: {}\n", master::outlook_text(job));
+    }
   }
   if (!job.error.empty()) text += fmt::format("error: {}\n", escaped(job.error));
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,

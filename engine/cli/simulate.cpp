@@ -31,7 +31,8 @@ struct SimulateOptions {
   bool describe = false, json = false, quiet = false, print_cluster = false;
 };
 
-constexpr std::size_t kMostShown = 10;  // replayed jobs and failures in a terminal
+constexpr std::size_t kMostShown = 10;      // replayed jobs and failures in a terminal
+constexpr std::size_t kMostDeadlines = 50;  // jobs with deadlines
 
 constexpr KeyOption kClusterOptions[] = {
     {"--nodes", "nodes", "Number of nodes (100), or 'trace': the hosts and racks that the workload names"},
@@ -73,6 +74,15 @@ void print_comparison(const report::Comparison& comparison) {
     if (replay.jobs.size() > kMostShown)
       print(std::to_string(replay.jobs.size() - kMostShown) + " further jobs: see --report and --json\n");
   }
+}
+
+void print_deadlines(const report::Comparison& comparison) {
+  report::Rows rows = report::deadline_rows(comparison);
+  if (rows.size() == 1) return print("\nno job has a deadline\n");
+  const std::size_t jobs = rows.size() - 2;
+  if (jobs > kMostDeadlines) rows.erase(rows.begin() + kMostDeadlines + 1, rows.end() - 1);
+  print("\ndeadlines:\n" + table_text(rows));
+  if (jobs > kMostDeadlines) print(fmt::format("{} further jobs with deadlines: see --json\n", jobs - kMostDeadlines));
 }
 
 /// The directory is made unless it is there.
@@ -131,6 +141,7 @@ Result<void> simulate(SimulateOptions& options) {
     print(report::to_json(comparison));
   } else {
     print_comparison(comparison);
+    if (options.what.deadlines) print_deadlines(comparison);
   }
   for (const auto& line : report::failures(comparison, kMostShown)) std::fprintf(stderr, "weft: %s\n", escaped(line).c_str());
   if (!options.report.empty()) WEFT_TRY(write_file(options.report, report::to_html(comparison)));
@@ -200,6 +211,8 @@ void add_simulate(CLI::App& app, Action& action) {
   command->add_option("--step", options->step, "Time between two points of what is shown over time");
   command->add_option("--report", options->report, "Write an HTML page with plots");
   command->add_option("--csv", options->csv, "Write summary, jobs, series, racks and fairness as CSV files into this directory");
+  command->add_flag("--deadlines", what.deadlines,
+                    "Which deadlines are met under which scheduler (without --scheduler: also adaptive, fair, drf, srtf and fifo)");
   command->add_flag("--json", options->json, "Print JSON instead of a table");
   command->add_option("--event-log", what.event_log, "Write the events of the run, as a master does");
   command->add_flag("--quiet", options->quiet, "Do not report each run");

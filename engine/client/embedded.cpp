@@ -15,6 +15,7 @@
 #include "engine/client/progress.hpp"
 #include "engine/client/session.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "engine/master/expectations.hpp"
 #include "engine/profiles/observer.hpp"
 #include "engine/scheduling/catalogue.hpp"
 #include "engine/scheduling/guarded_core.hpp"
@@ -113,7 +114,9 @@ class EmbeddedSession final : public Session {
   master::JobStatus status() override {
     if (core_.stuck()) return {};
     auto job = core_->job(kJob);
-    return job ? std::move(*job) : master::JobStatus{};
+    if (!job) return {};
+    (void)expectations_.add(*core_, now(), *job);  // progress says it
+    return std::move(*job);
   }
   std::uint32_t parallelism() override { return static_cast<std::uint32_t>(capacity_.cpu); }
 
@@ -202,6 +205,7 @@ class EmbeddedSession final : public Session {
   const CrashGuard guard_;
   const StopSignal stop_;
   Progress progress_;
+  master::Expectations expectations_;
   const TimePoint started_;
   std::vector<master::Command> commands_;
   std::multimap<master::Time, std::uint64_t> timers_;

@@ -7,12 +7,14 @@
 
 #include "base/text.hpp"
 #include "engine/client/job_summary.hpp"
+#include "engine/master/expectations.hpp"
 
 namespace weft::client {
 
 namespace {
 
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
+constexpr int kMovedParts = 10;  // of the time until the deadline
 constexpr auto kPlainInterval = std::chrono::seconds(1);
 
 void print(const std::string& text) { [[maybe_unused]] const auto ignored = ::write(2, text.data(), text.size()); }
@@ -44,8 +46,24 @@ void Progress::report_finished_stages(TimePoint now, const master::JobStatus& st
   }
 }
 
+/// When it is known first, when it turns, and when the expected end has moved by a tenth of the time that the job was given.
+void Progress::report_deadline(const master::JobStatus& status) {
+  if (!status.deadline || !status.expected) return;
+  const master::Expectation& now = *status.expected;
+  if (said_) {
+    if (now.end <= Duration(0)) return;
+    const bool turned = said_->end <= Duration(0) || (said_->end > *status.deadline) != (now.end > *status.deadline);
+    const Duration moved = now.end > said_->end ? now.end - said_->end : said_->end - now.end;
+    if (!turned && moved * kMovedParts < *status.deadline - status.submitted) return;
+  }
+  said_ = now;
+  clear_line();
+  print(fmt::format("{}: {}\n", name_, master::outlook_text(status)));
+}
+
 void Progress::update(TimePoint now, const master::JobStatus& status) {
   if (quiet_) return;
+  report_deadline(status);
   next_ = now + (terminal_ ? Duration(kTerminalInterval) : Duration(kPlainInterval));
   report_finished_stages(now, status);
   if (!terminal_) return;

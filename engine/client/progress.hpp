@@ -1,9 +1,10 @@
 // Tells a person how a job is doing, on standard error: on a terminal one line that changes, otherwise a plain line per finished
-// stage.
+// stage; and, of a job with a deadline, whether it is expected to meet that, and when this changes.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -31,6 +32,7 @@ class Progress {
  private:
   void report_finished_stages(TimePoint now, const master::JobStatus& status);
   void report_lost_workers(const master::JobStatus& status);
+  void report_deadline(const master::JobStatus& status);
   void clear_line();
 
   std::string name_;
@@ -40,6 +42,7 @@ class Progress {
   TimePoint started_;
   TimePoint next_{};
   std::set<StageId> reported_;
+  std::optional<master::Expectation> said_;  // of the deadline; end 0: that it is not known
 };
 
 }  // namespace weft::client

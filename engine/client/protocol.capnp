@@ -137,6 +137,15 @@ struct Status {
   lostWorkers @17 :List(Text);    # while it ran, the first few
   workersLost @18 :UInt32;        # how many
   weight @19 :Float64;            # as submitted; 0: not known
+  expected @20 :Expectation;      # of a running job with a deadline
+}
+
+struct Expectation {
+  end @0 :Int64;                  # as submitted; 0: not known
+  alone @1 :Int64;                # likewise: with the whole cluster from now on
+  slots @2 :Float64;              # that it has, needs, and the cluster has
+  needed @3 :Float64;
+  cluster @4 :Float64;
 }
 
 struct Prefetch {                 # blocks fetched before their tasks began, in bytes

@@ -10,6 +10,7 @@
 #include "base/rpc/rpc.hpp"
 #include "engine/master/binary_store.hpp"
 #include "engine/master/core_shell.hpp"
+#include "engine/master/expectations.hpp"
 #include "engine/master/job_recorder.hpp"
 #include "engine/master/running_jobs.hpp"
 #include "engine/master/server.hpp"
@@ -59,6 +60,7 @@ class ClientRequests {
   Result<rpc::Payload> on_list_nodes();
   void on_poll(const rpc::Message& message, rpc::Responder responder);
   void on_job_logs(const rpc::Message& message, rpc::Responder responder);
+  void add_expectation(JobStatus& status);
   std::optional<Result<rpc::Payload>> poll_answer(const client::Poll& poll, bool final);
   void answer_polls(JobId id, bool final);
   void end_poll(JobId job, std::uint64_t poll);
@@ -67,6 +69,7 @@ class ClientRequests {
   Result<RunningJob*> running_job(JobId id);
 
   Parts parts_;
+  Expectations expectations_;
   std::uint64_t next_poll_ = 1;
   Log log_{"master"};
 };

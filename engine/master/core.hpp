@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/master/events.hpp"
+#include "schedulers/prediction/job_ends.hpp"
 #include "schedulers/scheduler.hpp"
 #include "schedulers/view/estimates.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
@@ -85,6 +86,15 @@ struct StageStatus {
   StageEstimate estimate{};
 };
 
+/// How a running job does against its deadline, as far as is known (schedulers/prediction/job_ends.hpp).
+struct Expectation {
+  Time end{0};         // on the core's clock; 0: not known
+  Time alone{0};       // if it had the whole cluster from now on; 0: not known
+  double slots = 0;    // tasks that run at a time, as it has them or is expected to
+  double needed = 0;   // that must from now on, to meet the deadline
+  double cluster = 0;  // that there is room for, of all jobs
+};
+
 struct JobStatus {
   JobId id;
   std::string name, user, pool;
@@ -102,6 +112,7 @@ struct JobStatus {
   std::vector<std::string> lost_workers{};  // while it ran, but for those that left by themselves: "w2 (SIGBUS)"; the first few
   std::uint32_t workers_lost = 0;           // how many
   std::optional<double> weight{};           // of its share, against other jobs; not known of jobs that an earlier release kept
+  std::optional<Expectation> expected{};    // of a running job with a deadline; filled in by the shell, too
 };
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called
@@ -168,6 +179,8 @@ class Core {
   const SchedulerFaults& scheduler_faults() const;
   /// What the last SchedulerConfigured said; empty before the first.
   const SchedulerConfigured& configuration() const;
+  /// Of the running jobs. A look at all running tasks.
+  std::map<JobId, schedulers::ExpectedEnd> expected_ends() const;
   /// Pools or queues as the scheduler sees them. The error is what it threw.
   Result<std::vector<schedulers::GroupStatus>> groups() const;
 

@@ -56,6 +56,29 @@ TEST(Report, JsonIsWellFormedAndComplete) {
   EXPECT_THAT(text, HasSubstr(R"("completion_mean":{"mean":)"));
 }
 
+TEST(Report, TellsWhichDeadlinesAreMetUnderWhichScheduler) {
+  Comparison comparison = of_makespans({100s}, {90s});
+  EXPECT_EQ(deadline_rows(comparison).size(), 1u) << "no job has a deadline";
+  for (auto& runs : comparison.schedulers) {
+    RunResult& run = runs.runs[0];
+    run.jobs = {job(0, 10s, 10s, 60s), job(1, 0s, 0s, 90s), job(2, 0s, 0s, 20s), job(3, 0s, 0s, 20s)};
+    run.jobs[0].deadline = 50s;
+    run.jobs[1].deadline = 100s;
+    run.jobs[3].deadline = 100s;
+  }
+  comparison.schedulers[1].runs[0].jobs[0].ended = 45s;
+  comparison.schedulers[1].runs[0].jobs[3].outcome = Outcome::failed;
+  const Rows rows = deadline_rows(comparison);
+  ASSERT_EQ(rows.size(), 5u);
+  EXPECT_EQ(rows[0][1], "DEADLINE");
+  EXPECT_EQ(rows[1][0], "job 0");
+  EXPECT_EQ(rows[1][1], "40 s") << "from the submission on";
+  EXPECT_EQ(rows[1][2], "late by 10 s");
+  EXPECT_EQ(rows[1][3], "met, 5 s to spare");
+  EXPECT_EQ(rows[3][3], "failed");
+  EXPECT_EQ(rows[4], (std::vector<std::string>{"met", "", "2 of 3", "2 of 3"}));
+}
+
 TEST(Report, EmptyResultsStillGiveAPage) {
   Comparison comparison;
   comparison.title = "nothing";

@@ -23,6 +23,9 @@ Result<JobExplanation> Core::explain(JobId id) const { return impl_->explain(id)
 const schedulers::ClusterView& Core::view() const { return impl_->context().view; }
 const SchedulerFaults& Core::scheduler_faults() const { return impl_->context().scheduler.faults(); }
 const SchedulerConfigured& Core::configuration() const { return impl_->configuration(); }
+std::map<JobId, schedulers::ExpectedEnd> Core::expected_ends() const {
+  return schedulers::expected_ends(view(), impl_->context().scheduler.goals_decide());
+}
 Result<std::vector<schedulers::GroupStatus>> Core::groups() const { return impl_->context().scheduler.groups(); }
 
 Core::Impl::Impl(std::unique_ptr<schedulers::Scheduler> scheduler, const CoreOptions& options, SchedulerFactory factory)

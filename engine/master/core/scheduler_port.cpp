@@ -86,6 +86,11 @@ void SchedulerPort::preplace(const schedulers::Preplaceable& what, schedulers::D
   guarded([&] { scheduler_->preplace(view_, what, decisions); });
 }
 
+bool SchedulerPort::goals_decide() const {
+  bool decide = false;
+  return !fault_of([&] { decide = scheduler_->goals_decide(); }) && decide;
+}
+
 void SchedulerPort::notify(const schedulers::Notice& notice) {
   guarded([&] { scheduler_->on_event(view_, notice); });
 }

@@ -41,6 +41,9 @@ class SchedulerPort {
   /// The error is what it threw.
   Result<std::vector<schedulers::GroupStatus>> groups() const;
 
+  /// False when it fails to answer.
+  bool goals_decide() const;
+
   // Called by its decisions; both throw through the scheduler's frames to cut off a call that has used up what it may decide.
   void count_decision();
   void count_refusal(const std::string& why);

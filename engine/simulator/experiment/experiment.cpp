@@ -198,6 +198,14 @@ Result<RunResult> run_once(const Options& options, const std::shared_ptr<const s
   return result;
 }
 
+/// Schedulers under which deadlines are compared, those that are there already left out.
+void add_others(std::vector<report::SchedulerRuns>& schedulers) {
+  for (const char* other : {"adaptive", "fair", "drf", "srtf", "fifo"}) {
+    if (std::none_of(schedulers.begin(), schedulers.end(), [other](const auto& one) { return one.scheduler == other; }))
+      schedulers.push_back({other, {}});
+  }
+}
+
 /// One run per scheduler, in their order: side by side on the processors there are, which changes no result. Strangers' schedulers
 /// (plugins) may share state that is not made for that: with them one after the other.
 std::vector<Result<RunResult>> run_each(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
@@ -299,6 +307,7 @@ Result<Comparison> run(const Options& options, const Progress& progress) {
       for (const auto& scheduler : options.schedulers) comparison.schedulers.push_back({scheduler, {}});
       const std::string& recorded = setting.recorded_scheduler;
       if (comparison.schedulers.empty()) comparison.schedulers.push_back({recorded.empty() ? "fifo" : recorded, {}});
+      if (options.deadlines && options.schedulers.empty()) add_others(comparison.schedulers);
     }
     comparison.seeds.push_back(seed);
     auto& alone = comparison.alone.emplace_back();

@@ -17,6 +17,7 @@ struct Options {
   std::string workload;                 // "KIND:FILE,…"; or
   std::string from_log;                 // an event log, whose nodes are the cluster unless others are given
   std::vector<std::string> schedulers;  // none: that of the log, or fifo
+  bool deadlines = false;               // without schedulers: those that deadlines are to be compared under, too
   std::vector<std::string> plugins;     // shared objects with further schedulers
   /// Called on another thread when a plugin's scheduler has not returned for kStallTimeout. The run cannot be ended: end the
   /// process.

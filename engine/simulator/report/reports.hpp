@@ -16,6 +16,9 @@ using Rows = std::vector<std::vector<std::string>>;
 /// several seeds, and the difference to the first scheduler in percent of it, seed by seed (metrics.hpp), with an interval of its
 /// own.
 Rows summary_rows(const Comparison& comparison);
+/// A row per job with a deadline, in the first seed, a column per scheduler: met, with how much to spare, or late, by how much; the
+/// last row counts. The heading alone when no job has a deadline.
+Rows deadline_rows(const Comparison& comparison);
 /// A row per job of the replay; the last is the makespan.
 Rows replay_rows(const Replay& replay);
 /// "launches as in the log: 99 of 100".

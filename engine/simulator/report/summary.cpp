@@ -1,5 +1,8 @@
+#include <utility>
+
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "engine/simulator/report/metrics.hpp"
 #include "engine/simulator/report/reports.hpp"
 
@@ -40,6 +43,28 @@ Rows summary_rows(const Comparison& comparison) {
     }
     if (any || metric.key == "jobs_not_finished") rows.push_back(std::move(row));
   }
+  return rows;
+}
+
+Rows deadline_rows(const Comparison& comparison) {
+  Rows rows{{"JOB", "DEADLINE"}};
+  std::vector<std::string> last{"met", ""};
+  for (const auto& runs : comparison.schedulers) {
+    rows[0].push_back(runs.scheduler);
+    std::size_t met = 0, all = 0, row = 1;
+    for (const JobResult& job : runs.runs.front().jobs) {
+      if (!job.deadline) continue;
+      if (rows.size() == row) rows.push_back({job.name, format_value(in_seconds(*job.deadline - job.submitted), Format::seconds)});
+      const auto late = job.lateness();
+      rows[row++].push_back(!late             ? std::string(how_it_ended(job.outcome))
+                            : *late > Time(0) ? "late by " + format_value(in_seconds(*late), Format::seconds)
+                                              : "met, " + format_value(in_seconds(-*late), Format::seconds) + " to spare");
+      met += job.missed_deadline() ? 0 : 1;
+      ++all;
+    }
+    last.push_back(fmt::format("{} of {}", met, all));
+  }
+  if (rows.size() > 1) rows.push_back(std::move(last));
   return rows;
 }
 

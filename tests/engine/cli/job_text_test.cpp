@@ -64,6 +64,22 @@ TEST(JobText, OfAJobThatEndedCountsItsTimeToTheEnd) {
   EXPECT_EQ(time_to_deadline(job, 1000s), -30s);
 }
 
+TEST(JobText, TellsWhenAJobWithADeadlineIsExpectedToEnd) {
+  master::JobStatus job = running_job();
+  EXPECT_THAT(job_text(job, 40s), Not(HasSubstr("expected")));
+  job.expected = {.end = 90s, .alone = 50s, .slots = 3, .needed = 2, .cluster = 8};
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("deadline: 1 min 00 s to spare\nexpected end: in 50.0 s\n"
+                                            "outlook: expected to meet the deadline with 10.0 s to spare\n"));
+  EXPECT_THAT(job_json(job, 40s), HasSubstr(R"("expected":{"end_seconds":50,"margin_seconds":10,"end_alone_seconds":10,)"
+                                            R"("tasks_at_a_time":3,"tasks_needed":2,"room_for_tasks":8,"outlook":")"));
+  job.expected = master::Expectation();
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("outlook: whether the deadline can be met is not known"));
+  job.expected->end = 90s;
+  job.state = master::JobState::finished;
+  job.ended = 80s;
+  EXPECT_THAT(job_text(job, 400s), Not(HasSubstr("outlook")));
+}
+
 TEST(JobText, TellsWhatWasPrefetchedAndWhatBecameOfIt) {
   master::JobStatus job = running_job();
   job.prefetch = {.prefetched_bytes = 12 * kMiB, .read_bytes = 10 * kMiB};

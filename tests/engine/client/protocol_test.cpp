@@ -58,6 +58,7 @@ master::JobStatus status() {
   job.submitted = nanoseconds(901), job.ended = nanoseconds(902), job.deadline = nanoseconds(903);
   numbers.fill(job.priority, job.shuffle_replicas, job.shuffle_bytes, job.input_bytes, job.input_records, job.workers_lost);
   job.weight = 2.5;
+  job.expected = {.end = std::chrono::seconds(9), .alone = std::chrono::seconds(8), .slots = 7, .needed = 6.5, .cluster = 5};
   job.counters = {{"a", -1}, {"b", 2}};
   job.lost_workers = {"w1", "w2 (SIGBUS)"};
   shuffle::PrefetchStats& prefetch = job.prefetch;
@@ -77,6 +78,11 @@ master::JobStatus status() {
 void expect_same(const master::JobStatus& a, const master::JobStatus& b) {
   EXPECT_EQ(a.id, b.id);
   EXPECT_EQ(std::tie(a.name, a.user, a.pool, a.error, a.state), std::tie(b.name, b.user, b.pool, b.error, b.state));
+  ASSERT_EQ(a.expected.has_value(), b.expected.has_value());
+  if (a.expected) {
+    EXPECT_EQ(std::tie(a.expected->end, a.expected->alone, a.expected->slots, a.expected->needed, a.expected->cluster),
+              std::tie(b.expected->end, b.expected->alone, b.expected->slots, b.expected->needed, b.expected->cluster));
+  }
   EXPECT_EQ(std::tie(a.submitted, a.ended, a.deadline, a.priority, a.weight),
             std::tie(b.submitted, b.ended, b.deadline, b.priority, b.weight));
   EXPECT_EQ(std::tie(a.shuffle_replicas, a.shuffle_bytes, a.input_bytes, a.input_records),
