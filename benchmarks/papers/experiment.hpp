@@ -83,6 +83,8 @@ std::vector<Experiment> carbyne_altruism_experiments();
 std::vector<Experiment> scache_placing_experiments();
 std::vector<Experiment> scache_experiments();
 std::vector<Experiment> scache_real_experiments();
+std::vector<Experiment> adaptive_experiments();
+std::vector<Experiment> adaptive_affinity_experiments();
 std::vector<Experiment> loader_experiments();
 
 }  // namespace weft::papers

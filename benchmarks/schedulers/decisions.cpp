@@ -226,7 +226,9 @@ int main(int count, char** arguments) {
              "carbyne",
              "carbyne(mode=safe)",
              "cogrs",
-             "cogrs(inner=fair)"};
+             "cogrs(inner=fair)",
+             "adaptive",
+             "adaptive(delays=3)"};
   }
   fmt::print("{:<44} {:>7} {:>9} {:>9} {:>9} {:>9} {:>7}   us per call\n", "scheduler", "pending", "mean", "p99", "max",
              "125 nodes", "launch");
