@@ -12,6 +12,8 @@ namespace weft::schedulers {
 
 namespace {
 
+constexpr Time kOfferAgain = std::chrono::seconds(1);
+
 /// Data affinity (section 3.4.2): a job with as many slots as it needs lets a task that is far from its input wait, for so many
 /// offers to that task.
 class WaitsWhileAhead final : public LocalityWait {
@@ -28,7 +30,8 @@ class WaitsWhileAhead final : public LocalityWait {
   Locality allowed(const ClusterView& view, const JobInfo& job) override {
     return !order_.ahead(view, job) || of(job).offers >= delays_ ? Locality::any : Locality::node;
   }
-  bool skipped(const ClusterView&, const JobInfo& job, std::size_t nodes, Decisions&) override {
+  bool skipped(const ClusterView& view, const JobInfo& job, std::size_t nodes, Decisions& decisions) override {
+    if (view.heartbeat() == Time(0)) decisions.wake_at(view.now() + kOfferAgain);  // nobody else offers it nodes again
     std::uint64_t& offers = of(job).offers;
     const bool more = nodes > delays_ - offers;
     offers = more ? delays_ : offers + nodes;

@@ -31,6 +31,24 @@ TEST(Submission, SaysWhoseItIsWhereItBelongsAndWhenItShouldBeDone) {
   EXPECT_TRUE(has(second, std::string("\"user\":\"") + getpwuid(getuid())->pw_name + "\"")) << second;  // the login name
 }
 
+TEST(Submission, IsToldWhetherItsDeadlineIsExpectedToBeMet) {
+  Cluster cluster(1);
+  Process job({program("cluster_probe"), "wait", "--tasks", "8", "--records", "200", "--marker", cluster.scratch() / "begun",
+               "--cluster", cluster.address(), "--deadline", "10ms"},
+              cluster.options());
+  EXPECT_TRUE(eventually([&] {
+    const std::string status = cluster.admin({"job", "status", "1"}).out;
+    return has(status, "outlook: expected to miss the deadline by ") || has(status, "(finished)");
+  }));
+  const auto result = job.wait();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(has(result.err, "expected to miss the deadline by ") && has(result.err, "even with all workers for itself"))
+      << result.err;
+  const auto loose = run({program("cluster_probe"), "wait", "--tasks", "8", "--records", "200", "--marker",
+                          cluster.scratch() / "again", "--cluster", cluster.address(), "--deadline", "1h"});
+  EXPECT_TRUE(has(loose.err, "expected to meet the deadline with ")) << loose.err;
+}
+
 TEST(Submission, WithNonsenseIsRefusedOnTheCommandLine) {
   for (const auto& [option, value, complaint] :
        std::vector<std::tuple<std::string, std::string, std::string>>{{"--demand", "memory=lots", "memory"},
@@ -56,7 +74,7 @@ TEST(SchedulerShow, ListsWhatThereIsWithoutAMaster) {
   const auto text = alone({});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_TRUE(has(text.out, "no master at 127.0.0.1:7077") && has(text.out, "tetris  ")) << text.out;
-  EXPECT_TRUE(has(alone({"--json"}).out, "{\"scheduler\":null,\"files\":[],\"known\":{\"bfs\":"));
+  EXPECT_TRUE(has(alone({"--json"}).out, "{\"scheduler\":null,\"files\":[],\"known\":{\"adaptive\":"));
   const auto named = alone({"--master", "127.0.0.1:7077"});
   EXPECT_EQ(named.exit_code, 1) << "who names a master asks about that one";
   EXPECT_TRUE(one_line(named.err)) << named.err;
