@@ -402,12 +402,16 @@ TEST(EventLogLoader, EarlyReadersWorkFromWhenTheirInputsWereComplete) {
 
 TEST(EventLogLoader, WorkIsWithoutWaitingForInputWhereTransfersAreSimulated) {
   LogText log;
+  log.join(0, 1, "w1");
   log.job(0, 1);
-  log.plan(0, 1);
+  log.add(0, "plan_extended",
+          R"("job":1,"targets":[0],"stages":[{"stage":0,"tasks":3,"splits":[{"task":2,"bytes":7,"hosts":["w2","w1"]}]}])");
+  log.ran(0, 50, 0, 2, 0, R"(,"file_read_ns":20000000)");
   log.ran(0, 90, 0, 0, 0, R"(,"shuffle_read_ns":30000000,"file_read_ns":20000000,"shuffle_write_ns":5000000)");
   log.ran(0, 10, 0, 1, 0, R"(,"file_read_ns":20000000)");
-  EXPECT_THAT(log.read()->workload.jobs.at(0).stages.at(0).durations, ElementsAre(90ms, 10ms));
-  EXPECT_THAT(log.read(true)->workload.jobs.at(0).stages.at(0).durations, ElementsAre(40ms, 0ms));
+  EXPECT_THAT(log.read()->workload.jobs.at(0).stages.at(0).durations, ElementsAre(90ms, 10ms, 50ms));
+  EXPECT_THAT(log.read(true)->workload.jobs.at(0).stages.at(0).durations, ElementsAre(40ms, 0ms, 50ms))
+      << "the last read what lay on its node";
 }
 
 TEST(EventLogLoader, KnowsHowMuchFasterNodesWithAnAttributeAre) {

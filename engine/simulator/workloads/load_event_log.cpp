@@ -204,8 +204,10 @@ class EventLogReader {
     task.finished = true;
     const auto started = task.started.find(event.attempt);
     if (started != task.started.end()) task.duration = event.at - began(*job, stage, started->second);
-    if (task.duration && transfers_apart_)
-      task.duration = std::max(Time(0), *task.duration - event.usage.read - event.shuffle_read.value_or(Time(0)));
+    if (task.duration && transfers_apart_) {
+      const Time read = input_here(stage.plan, event) ? Time(0) : event.usage.read;
+      task.duration = std::max(Time(0), *task.duration - read - event.shuffle_read.value_or(Time(0)));
+    }
     stage.ended = event.at;
     if (const auto ran = task.functions.find(event.attempt); ran != task.functions.end()) task.ran = ran->second;
     task.started.clear();
@@ -225,6 +227,16 @@ class EventLogReader {
     const auto& attributes = recording_.nodes[node].attributes;
     const auto found = attributes.find(name);
     return found == attributes.end() ? variant : name + "=" + found->second;
+  }
+
+  /// Whether a replica of all that the task reads lies on its node.
+  bool input_here(const LoggedStage& stage, const LoggedEvent& event) const {
+    const auto node = node_of_.find(event.node);
+    const auto split =
+        std::find_if(stage.splits.begin(), stage.splits.end(), [&](const auto& one) { return one.task == event.task; });
+    if (node == node_of_.end() || split == stage.splits.end()) return false;
+    const std::string& host = recording_.nodes[node->second].host;
+    return std::find(split->hosts.begin(), split->hosts.end(), host) != split->hosts.end();
   }
 
   /// A reader that started early has waited for its inputs, and will wait again.
