@@ -1,0 +1,146 @@
+"""What event logs and replays say of runs, and the tables of it."""
+import json
+import statistics
+import subprocess
+
+from machines import Failure
+
+FIGURES = [("completion", "mean completion [s]", 1), ("makespan", "makespan [s]", 1), ("throughput", "jobs a minute", 1),
+           ("crossed", "between racks [MB]", 1e6), ("wire", "the same, compressed [MB]", 1e6), ("met", "deadlines met", 1)]
+
+
+def read_log(path, jobs):
+    """Seconds of each job from its submission to its end, in the order of their submission, and what the master counts by."""
+    submitted, ended, deadline = {}, {}, {}
+    with open(path) as lines:
+        for line in lines:
+            if '"event":"job_' not in line:
+                continue
+            event = json.loads(line)
+            job, at = event.get("job"), event["time_ns"] / 1e9
+            if event["event"] == "job_submitted":
+                submitted[job] = at
+                if event.get("deadline_ns"):
+                    deadline[job] = event["deadline_ns"] / 1e9
+            elif event["event"] == "job_finished":
+                ended[job] = at
+    if len(submitted) != jobs or set(ended) != set(submitted):
+        raise Failure(f"{path}: {len(submitted)} jobs were submitted and {len(ended)} finished, of {jobs}")
+    completions = [ended[job] - submitted[job] for job in sorted(submitted)]
+    makespan = max(ended.values()) - min(submitted.values())
+    found = {"completions": completions, "completion": statistics.mean(completions), "makespan": makespan,
+             "throughput": 60 * jobs / makespan}
+    if deadline:
+        found["met"] = sum(ended[job] <= end for job, end in deadline.items())
+    return found
+
+
+def crossed(path):
+    """Bytes that tasks read in other racks, of files and of map outputs, these before compression. A file counts where no replica
+    is in the rack of its reader."""
+    rack_of, host_rack, inputs, split_racks, written, ran, files, outputs = {}, {}, {}, {}, {}, {}, 0, 0
+    with open(path) as lines:
+        for line in lines:
+            if '"event":"worker_joined"' in line:
+                event = json.loads(line)
+                rack_of[event["node"]] = host_rack[event["host"]] = event["rack"]
+            elif '"event":"plan_extended"' in line:
+                event = json.loads(line)
+                for stage in event["stages"]:
+                    inputs[event["job"], stage["stage"]] = set(stage["inputs"]) - set(stage.get("broadcast", []))
+                    for split in stage["splits"]:
+                        split_racks[event["job"], stage["stage"], split["task"]] = (split["bytes"], set(map(host_rack.get, split["hosts"])))
+            elif '"event":"task_finished"' in line:
+                event = json.loads(line)
+                job, stage, task, rack = event["job"], event["stage"], event["task"], rack_of[event["node"]]
+                if (job, stage, task) in ran:
+                    continue
+                ran[job, stage, task] = rack
+                size, racks = split_racks.get((job, stage, task), (0, ()))
+                if racks and rack not in racks:
+                    files += size
+                for partition, size in enumerate(event["partition_bytes"]):
+                    there = written.setdefault((job, stage, partition), {})
+                    there[rack] = there.get(rack, 0) + size
+    for (job, stage, task), rack in ran.items():
+        for source in inputs[job, stage]:
+            outputs += sum(size for of, size in written.get((job, source, task), {}).items() if of != rack)
+    return files, outputs
+
+
+def simulate(programs, log, schedulers, network, compressed=1):
+    """By scheduler, what the log's jobs take in a simulation on the log's cluster. `compressed`: what is left of map outputs on the
+    wire."""
+    words = [f"{programs}/weft", "simulate", "--quiet", "--json", "--from-log", log]
+    for scheduler in schedulers:
+        words += ["--scheduler", scheduler]
+    done = subprocess.run(words + network, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(words)}: {done.stderr.strip()}")
+    found = {}
+    for scheduler, told in zip(schedulers, json.loads(done.stdout)["schedulers"]):
+        metrics = told["runs"][0]["metrics"]
+        found[scheduler] = {"completion": metrics["completion_mean"], "makespan": metrics["makespan"],
+                            "throughput": metrics["jobs_per_hour"] / 60, "crossed": metrics.get("cross_rack_map_read", 0) + metrics.get("cross_rack_shuffle", 0) / compressed,
+                            "met": len(told["runs"][0]["jobs"]) * (1 - metrics.get("deadlines_missed", 0))}
+    return found
+
+
+def medians_of(runs):
+    """Of the runs of one variant: the median of each figure, and of what simulations say of it."""
+    medians = {key: statistics.median(run[key] for run in runs) for key, _, _ in FIGURES if key in runs[0]}
+    if "replayed" in runs[0]:
+        medians["replayed"] = statistics.median(run["replayed"]["completion"] for run in runs)
+        medians["replayed_crossed"] = statistics.median(run["replayed"]["crossed"] for run in runs)
+        medians["replay_error"] = statistics.median(run["replayed"]["completion"] / run["completion"] - 1 for run in runs)
+    if all("predicted" in run for run in runs):
+        medians["predicted"] = {key: statistics.median(run["predicted"][key] for run in runs) for key in runs[0]["predicted"]}
+    return medians
+
+
+def percent(value):
+    return f"{100 * value:+.1f} %"
+
+
+def table(variants, runs, medians):
+    """Medians, with the least and the most, and the change against the first variant."""
+    first = variants[0].label
+    print(f"{'':36}" + "".join(f"{variant.label:>30}" for variant in variants))
+    for key, label, unit in FIGURES:
+        if key not in medians[first]:
+            continue
+        cells = []
+        for variant in variants:
+            values = [run[key] / unit for run in runs[variant.label]]
+            cell = f"{medians[variant.label][key] / unit:.1f} ({min(values):.1f}-{max(values):.1f})"
+            if variant.label != first and medians[first][key]:
+                cell += " " + percent(medians[variant.label][key] / medians[first][key] - 1)
+            cells.append(f"{cell:>30}")
+        print(f"{label:36}" + "".join(cells))
+    rows = [("replayed: mean completion", lambda of: f"{of['replayed']:.1f} {percent(of['replay_error'])}" if "replayed" in of else "")]
+    if "crossed" in medians[first]:
+        rows.append(("replayed: between racks", lambda of: f"{of['replayed_crossed'] / 1e6:.1f} {percent(of['replayed_crossed'] / of['crossed'] - 1)}"))
+    for key, label, _ in FIGURES:
+        if key in medians[first] and key != "wire":
+            rows.append((f"simulated change: {label.split(' [')[0]}",
+                         lambda of, key=key: percent(of["predicted"][key]) if key in of.get("predicted", {}) else ""))
+    for label, cell in rows:
+        cells = [cell(medians[variant.label]) for variant in variants]
+        if any(cells):
+            print(f"{label:36}" + "".join(f"{text:>30}" for text in cells))
+    print()
+
+
+def judge(limits, medians):
+    """Prints each limit with what was measured; False when one is missed. What cannot be said is no miss."""
+    held = True
+    for limit in limits:
+        value = limit.of(medians)
+        bound = f"at most {limit.most:+.2f}" if limit.most < float("inf") else f"at least {limit.least:+.2f}"
+        if value is None:
+            print(f"  {limit.text:66} not measured   ({bound})")
+            continue
+        missed = not limit.least <= value <= limit.most
+        held = held and not missed
+        print(f"  {limit.text:66} {value:+8.3f}   ({bound}){'   MISSED' if missed else ''}")
+    return held

@@ -1,0 +1,255 @@
+"""What is run: machines, data, jobs, schedulers and limits of each scenario."""
+import os
+from dataclasses import dataclass, field
+
+from machines import Worker, run
+
+
+@dataclass
+class Job:
+    name: str
+    user: str
+    at: float  # seconds after the first
+    words: list
+    output: bool = True  # writes a directory; else what it prints is its result
+    deadline: float = 0  # seconds from its start; 0: none
+    fractions: bool = False  # its second column is a sum of fractions, whose last digits depend on their order
+
+
+@dataclass
+class Variant:
+    """A scheduler, and what else differs in its runs."""
+    label: str
+    scheduler: str
+    slots: int = 0  # of every worker; 0: as the scenario says
+
+    @property
+    def name(self):
+        return self.scheduler.split("(")[0]
+
+
+@dataclass
+class Limit:
+    """`of` gives the value, by the medians of all variants; nothing when one is missing."""
+    text: str
+    of: object
+    most: float = float("inf")
+    least: float = float("-inf")
+
+
+@dataclass
+class Scenario:
+    title: str
+    workers: list
+    variants: list
+    limits: list
+    rounds: int
+    seconds: int  # of all rounds, about
+    uplink: float = 0  # bytes a second of each rack, each way
+    files: bool = False  # inputs are files of the cluster
+    master: list = field(default_factory=list)  # further options
+
+    def racks(self):
+        return sorted({worker.rack for worker in self.workers} - {""})
+
+
+def change(figure, of, against):
+    """(of - against) / against."""
+    def value(medians):
+        if of not in medians or against not in medians:
+            return None
+        return medians[of][figure] / medians[against][figure] - 1
+    return value
+
+
+def replay_error(label):
+    return lambda medians: abs(medians[label]["replay_error"]) if label in medians else None
+
+
+def difference_of_replay(figure, of, against):
+    """Points between the change that was measured and the one that is simulated from the log of `against`."""
+    def value(medians):
+        real = change(figure, of, against)(medians)
+        told = medians.get(of, {}).get("predicted", {}).get(figure)
+        return None if real is None or told is None else abs(real - told)
+    return value
+
+
+# ---- altruism: three kinds of DAGs at the same time ----------------------------------------------------------------------------
+
+def altruism_data(place, programs, size):
+    run([f"{programs}/shop_tables", int(1_200_000 * size), place])
+    run([f"{programs}/graph_edges", int(5_000_000 * size), f"{place}/edges.tsv", int(20_000 * max(size, 0.05))])
+
+
+def altruism_jobs(place, size, alone):
+    def returns(number):
+        return ["returns", "--returns", f"{place}/returns.tsv", "--stores", f"{place}/stores.tsv", "--customers",
+                f"{place}/customers.tsv", "--state", f"S{number}"]
+    tree = ["jointree", "--orders", f"{place}/orders.tsv", "--customers", f"{place}/customers.tsv", "--lines", f"{place}/lines.tsv",
+            "--products", f"{place}/products.tsv"]
+    ranks = ["pagerank", "--input", f"{place}/edges.tsv", "--iterations", "3"]
+    return [Job("jointree-1", "ann", 0, tree), Job("returns-1", "bob", 0.2, returns(0)), Job("pagerank-1", "cat", 0.4, ranks, fractions=True),
+            Job("returns-2", "bob", 1.5, returns(3)), Job("jointree-2", "ann", 2, tree), Job("returns-3", "bob", 3, returns(5))]
+
+
+ALTRUISM = Scenario(
+    title="Altruism: three returns, two join trees and a PageRank at the same time on four workers",
+    workers=[Worker(f"w{i}", slots=2, processors=0.45) for i in range(1, 5)],
+    variants=[Variant("drf", "drf(form=closed,strict=true)"), Variant("srtf", "srtf"), Variant("carbyne", "carbyne")],
+    limits=[Limit("carbyne against strict drf: mean completion", change("completion", "carbyne", "drf"), most=0),
+            Limit("carbyne against srtf: mean completion", change("completion", "carbyne", "srtf"), most=0),
+            *(Limit(f"{label}: mean completion of the replay", replay_error(label), most=0.10)
+              for label in ("drf", "srtf", "carbyne"))],
+    rounds=10, seconds=330)
+
+
+# ---- racks: shuffles over thin links -------------------------------------------------------------------------------------------
+
+TEXTS = {"a": 0.3, "b": 0.6, "c": 1.2, "d": 2.4}  # megabytes of each of four files
+
+
+def racks_data(place, programs, size):
+    run([f"{programs}/shop_tables", int(600_000 * size), place])
+    for name, megabytes in TEXTS.items():
+        os.makedirs(f"{place}/text-{name}")
+        for part in range(4):
+            run([f"{programs}/zipf_text", int(megabytes * 1e6 * size), f"{place}/text-{name}/{part}", 200_000, 0.6, part])
+    for name, records in (("small", 15_000), ("large", 50_000)):
+        run([f"{programs}/terasort", "gen", "--quiet", "--records", int(records * size), "--output", f"{place}/records-{name}"])
+
+
+def racks_inputs(place):
+    return [f"{place}/text-{name}" for name in TEXTS] + [f"{place}/records-small", f"{place}/records-large", f"{place}/item_pairs.tsv"]
+
+
+def racks_jobs(place, size, alone):
+    """About the parts of a published mix: 40 % of the jobs shuffle much, 20 % some, 40 % little."""
+    def text(program, name, *more):
+        return [program, "--input", f"weft://in/text-{name}", *more]
+    def records(name):
+        return ["terasort", "sort", "--input", f"weft://in/records-{name}"]
+    pairs = ["selfjoin", "--input", "weft://in/item_pairs.tsv"]
+    grep = ("--fixed", "--pattern", "w17")
+    kinds = [("rankedindex", text("rankedindex", "c")), ("grep", text("grep", "d", *grep)), ("terasort", records("large")),
+             ("wordcount", text("wordcount", "b")), ("selfjoin", pairs), ("grep", text("grep", "c", *grep)),
+             ("invertedindex", text("invertedindex", "c")), ("terasort", records("small")), ("wordcount", text("wordcount", "a")),
+             ("rankedindex", text("rankedindex", "b")), ("grep", text("grep", "b", *grep)), ("selfjoin", pairs),
+             ("invertedindex", text("invertedindex", "b")), ("terasort", records("large")), ("grep", text("grep", "a", *grep)),
+             ("rankedindex", text("rankedindex", "d"))]
+    users = ["ann", "bob", "cat", "dan"]
+    jobs = []
+    for number in range(32):
+        name, words = kinds[number % len(kinds)]
+        # A number of partitions, so that small ones stay apart: replays do not place what was merged.
+        jobs.append(Job(f"{name}-{number}", users[(number * 7 // 4) % 4], 0.4 * number, words + ["--partitions", "12"]))
+    return jobs
+
+
+RACKS = Scenario(
+    title="Racks: 32 jobs of four users on three racks of two workers",
+    workers=[Worker(f"w{2 * rack + i}", slots=1, processors=0.3, rack=f"rack-{rack + 1}") for rack in range(3) for i in (1, 2)],
+    variants=[Variant("fair", "fair"), Variant("delay", "delay(inner=fair,node_wait=500ms,rack_wait=500ms)"),
+              Variant("shufflewatcher", "shufflewatcher(users=fair,interval=250ms,window=1s)")],
+    limits=[limit for other in ("fair", "delay") for limit in (
+                Limit(f"shufflewatcher against {other}: bytes between racks", change("crossed", "shufflewatcher", other), most=-0.25),
+                Limit(f"shufflewatcher against {other}: mean turn-around", change("completion", "shufflewatcher", other), most=-0.15),
+                Limit(f"shufflewatcher against {other}: throughput", change("throughput", "shufflewatcher", other), least=0.10))]
+           + [Limit(f"the same against fair, simulated: {figure}", difference_of_replay(figure, "shufflewatcher", "fair"), most=0.10)
+              for figure in ("crossed", "completion", "throughput")],
+    rounds=3, seconds=360, uplink=3e6, files=True)
+
+
+# ---- goals: deadlines, and one worker that is faster ---------------------------------------------------------------------------
+
+def goals_data(place, programs, size):
+    run([f"{programs}/zipf_text", int(80e6 * size), f"{place}/text", 50_000])
+    run([f"{programs}/gridmix", "gen", "--quiet", "--rows", int(600_000 * size), "--output", f"{place}/rows"])
+    run([f"{programs}/zipf_text", int(80e6 * size), f"{place}/plain", 50_000, 1, 2])
+    os.truncate(f"{place}/plain", os.path.getsize(f"{place}/plain") // 4096 * 4096)
+
+
+GOALS_MIX = [("wordcount", 0), ("montecarlo-1", 0.5), ("crypt", 1), ("sort", 1.5), ("montecarlo-2", 2)]
+TIGHT = {"montecarlo-1": 0.45, "crypt": 0.6, "montecarlo-2": 0.75, "sort": 0.9, "wordcount": 1.05}
+
+
+def goals_jobs(place, size, alone, tightness="loose"):
+    """`alone`: seconds from the first submission to the end of all jobs, as a run under `fair` took. Loose goals are one and a half
+    times that, tight ones of each job a part of it."""
+    words = {"wordcount": ["wordcount", "--input", f"{place}/text"],
+             "montecarlo-1": ["montecarlo", "--points", int(5e9 * size), "--tasks", 48],
+             "montecarlo-2": ["montecarlo", "--points", int(5e9 * size), "--tasks", 48, "--seed", 2],
+             "crypt": ["crypt", "--input", f"{place}/plain", "--key", "000102030405060708090a0b0c0d0e0f"],
+             "sort": ["gridmix", "sort", "--input", f"{place}/rows"]}
+    jobs = []
+    for name, at in GOALS_MIX:
+        goal = 0
+        if alone:
+            goal = alone * (1.5 if tightness == "loose" else TIGHT[name]) - at
+        job = Job(name, "ann", at, list(map(str, words[name])), not name.startswith("montecarlo"), goal)
+        jobs.append(job)
+    return jobs
+
+
+def goals(tightness):
+    return Scenario(
+        title=f"Goals: five jobs with {tightness} deadlines on six workers, one of them accelerated",
+        workers=[Worker(f"w{i}", slots=2, processors=0.3, attributes=["accelerator=simd"] if i == 6 else []) for i in range(1, 7)],
+        variants=[Variant("fair", "fair"), Variant("drf", "drf"), Variant("srtf", "srtf"), Variant("adaptive", "adaptive")],
+        limits=[Limit("adaptive: deadlines met", lambda medians: medians.get("adaptive", {}).get("met"),
+                      least=5 if tightness == "loose" else 0)]
+               + [Limit(f"adaptive against {other}: deadlines met", more_met("adaptive", other), least=0)
+                  for other in ("fair", "drf", "srtf")]
+               + [Limit("adaptive: mean completion of the replay", replay_error("adaptive"), most=0.10)],
+        rounds=3, seconds=300)
+
+
+def more_met(of, against):
+    return lambda medians: medians[of]["met"] - medians[against]["met"] if of in medians and against in medians else None
+
+
+# ---- resources: as many tasks at a time as a node has room for ------------------------------------------------------------------
+
+def resources_data(place, programs, size):
+    run([f"{programs}/gridmix", "gen", "--quiet", "--rows", int(1_000_000 * size), "--output", f"{place}/rows"])
+
+
+def resources_jobs(place, size, alone):
+    rows = ["--input", f"{place}/rows", "--shuffle-mode", "pull"]
+    jobs = []
+    for number in range(2):
+        jobs += [Job(f"sort-{number}", "ann", 3 * number, ["gridmix", "sort", *rows]),
+                 Job(f"combine-{number}", "bob", 3 * number + 0.5, ["gridmix", "combine", *rows]),
+                 Job(f"select-{number}", "cat", 3 * number + 1, ["gridmix", "select", *rows, "--below", "2"]),
+                 Job(f"montecarlo-{number}", "dan", 3 * number + 1.5,
+                     ["montecarlo", "--points", str(int(1.5e9 * size)), "--tasks", "24"], False)]
+    return jobs
+
+
+def against_fixed(which):
+    """Makespan of ras over the best, or the worst, of the fixed numbers of slots."""
+    def value(medians):
+        fixed = [medians[label]["makespan"] for label in medians if label.startswith("fair-")]
+        if "ras" not in medians or not fixed:
+            return None
+        return medians["ras"]["makespan"] / which(fixed) if which is min else which(fixed) / medians["ras"]["makespan"]
+    return value
+
+
+RESOURCES = Scenario(
+    title="Resources: jobs bound by processors, memory and disks, with one to eight slots on each of six workers",
+    workers=[Worker(f"w{i}", slots=8, processors=0.3, disk=4e6) for i in range(1, 7)],
+    variants=[Variant(f"fair-{slots}", "fair", slots) for slots in range(1, 9)]
+             + [Variant("ras", "ras(node=[cpu=0.3,memory=256MiB,disk_write=4MB],cycle=1s)")],
+    limits=[Limit("ras: makespan over that of the best number of slots", against_fixed(min), most=1.05),
+            Limit("ras: makespan of the worst number of slots over its own", against_fixed(max), least=1.5)],
+    rounds=2, seconds=360)
+
+
+SCENARIOS = {
+    "altruism": (ALTRUISM, altruism_data, altruism_jobs),
+    "racks": (RACKS, racks_data, racks_jobs),
+    "goals": (goals("loose"), goals_data, goals_jobs),
+    "tight-goals": (goals("tight"), goals_data, lambda *of: goals_jobs(*of, tightness="tight")),
+    "resources": (RESOURCES, resources_data, resources_jobs),
+}
