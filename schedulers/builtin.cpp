@@ -7,6 +7,8 @@
 #include "schedulers/policies/drf.hpp"
 #include "schedulers/policies/fair.hpp"
 #include "schedulers/policies/fifo.hpp"
+#include "schedulers/policies/ras.hpp"
+#include "schedulers/policies/reverse_adaptive.hpp"
 #include "schedulers/policies/shortest.hpp"
 #include "schedulers/policies/shufflewatcher.hpp"
 #include "schedulers/policies/tetris.hpp"
@@ -33,6 +35,9 @@ Result<void> register_builtin_schedulers(Registry& registry) {
   WEFT_TRY(registry.add("dagps", "another scheduler, stages that are long or hard to pack first", make_dagps));
   WEFT_TRY(registry.add("carbyne", "jobs lend what they don't need to end as early as their share lets them", make_carbyne));
   WEFT_TRY(registry.add("tetris", "the task that packs best, weighed against short jobs", make_tetris));
+  WEFT_TRY(registry.add("ras", "as many tasks on a node as fit it by what they use, by completion-time goals", make_ras));
+  WEFT_TRY(registry.add("reverse_adaptive", "completion-time goals on nodes that others use, planned backwards from the goals",
+                        make_reverse_adaptive));
   return {};
 }
 

@@ -225,6 +225,8 @@ int main(int count, char** arguments) {
              "tetris(fairness=0.5)",
              "carbyne",
              "carbyne(mode=safe)",
+             "ras",
+             "reverse_adaptive",
              "cogrs",
              "cogrs(inner=fair)",
              "adaptive",

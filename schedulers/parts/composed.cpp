@@ -52,11 +52,11 @@ bool Composed::tick(const ClusterView& view, Decisions& decisions) {
   bool changed = false;
   if (view.jobs().empty()) return false;
   for (auto& [part, next] : cycles_) {
-    if (view.now() >= next) {
+    if (view.now() >= part->next_tick(next)) {
       next = view.now() + part->period();
       changed = part->tick(view, decisions) || changed;
     }
-    decisions.wake_at(next);
+    decisions.wake_at(part->next_tick(next));
   }
   return changed;
 }

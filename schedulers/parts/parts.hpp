@@ -33,6 +33,8 @@ class Part {
   /// A control cycle: while there are jobs, tick() is called when this much time has passed since its last call, the first time
   /// with the first job. 0: never.
   virtual Time period() const { return Time(0); }
+  /// Something has happened that the next cycle, planned for then, should not wait for: when it is to begin instead. Asked often.
+  virtual Time next_tick(Time planned) const { return planned; }
   /// Called at the beginning of schedule(). Whether nodes may take other tasks than before: then all that have room are looked at.
   virtual bool tick(const ClusterView& view, Decisions& decisions) { return (void)view, (void)decisions, false; }
   /// schedule() has given away what it can: may ask for another call, or say why something waits.

@@ -84,6 +84,8 @@ const std::vector<std::string> kSpecs{"fifo",
                                       "carbyne(inter=capacity, queues=queues.toml, mode=safe, intra=dagps, altruism=0.5)",
                                       "carbyne(inter=fair, pools=pools.toml, intra=critical-path, mean=remaining)",
                                       "dagps(inner=fair)",
+                                      "ras(cycle=200ms, react=20ms)",
+                                      "reverse_adaptive(cycle=200ms, react=20ms)",
                                       "cogrs(inner=delay(inner=fair(pools=pools.toml), skips=2), wait=50ms)"};
 
 std::unique_ptr<schedulers::Scheduler> make(const std::string& spec) {

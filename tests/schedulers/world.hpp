@@ -41,10 +41,16 @@ class World : public Decisions {
             std::map<std::string, std::string> attributes = {}) {
     NodeInfo info;
     info.id = NodeId(id);
-    info.capacity = capacity;
+    info.capacity = info.nominal = capacity;
     info.attributes = std::move(attributes);
     state.add_node(std::move(info), host, rack, {});
     tell({.kind = Notice::Kind::node_joined, .node = NodeId(id)});
+  }
+
+  /// It can be given that much from now on.
+  void give(std::uint32_t id, const Resources& capacity) {
+    state.set_capacity(NodeId(id), capacity);
+    tell({.kind = Notice::Kind::node_changed, .node = NodeId(id)});
   }
 
   /// A job without stages. `user` and `pool` are its names.

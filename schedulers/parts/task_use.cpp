@@ -1,0 +1,163 @@
+#include "schedulers/parts/task_use.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "schedulers/view/estimates.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+constexpr double kUnknownPart = 1.0 / 16;  // of a node, that a task takes of what nobody said anything about
+constexpr double kBusy = 0.6;              // of a node
+constexpr double kMostFactor = 8;
+constexpr Time kMeasures = std::chrono::seconds(1);  // of a heartbeat, where its interval is not known
+
+/// Whether the node's last measurement does not show the task well: it had just begun.
+bool is_fresh(const ClusterView& view, const NodeInfo& node, const AttemptId& attempt) {
+  const auto launched = view.launched(attempt);
+  const Time interval = view.heartbeat() > Time(0) ? view.heartbeat() : kMeasures;
+  return launched && *launched + interval > node.last_heard;
+}
+
+}  // namespace
+
+void TaskUse::on_event(const ClusterView& view, const Notice& notice) {
+  using Kind = Notice::Kind;
+  if (notice.kind == Kind::node_left) gone_.erase(notice.node);
+  if (notice.kind == Kind::task_finished || notice.kind == Kind::task_failed || notice.kind == Kind::task_preempted) {
+    const NodeInfo* node = view.node(notice.node);
+    const JobInfo* job = view.job(notice.job);
+    if (node == nullptr || job == nullptr || !options_.measured) return;
+    Gone& gone = gone_[node->id];
+    if (std::exchange(gone.heard, node->last_heard) != node->last_heard) gone.use = {};
+    gone.use += of(view, *job, *job->stage(notice.stage)).use;
+  }
+  if (notice.kind != Kind::job_ended) return;
+  const Key first{notice.job, StageId(0)};
+  factors_.erase(factors_.lower_bound(first), factors_.lower_bound(Key{JobId(notice.job.value() + 1), StageId(0)}));
+}
+
+Resources TaskUse::gone(const NodeInfo& node) const {
+  const auto found = gone_.find(node.id);
+  return found == gone_.end() || found->second.heard != node.last_heard ? Resources() : found->second.use;
+}
+
+bool TaskUse::fetches(const JobInfo& job, const StageInfo& stage) {
+  return std::ranges::any_of(stage.parents, [&](StageId id) {
+    const StageInfo& parent = *job.stage(id);
+    return parent.finished + parent.running < parent.tasks.size();
+  });
+}
+
+SlotDemand TaskUse::of(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const {
+  Resources use = use_of(view, job, stage);
+  if (const auto found = factors_.find({job.id, stage.id}); found != factors_.end()) {
+    for (std::size_t k = 0; k < kResourceKinds.size(); ++k) use.*kResourceKinds[k].amount *= found->second[k];
+  }
+  return {use, stage.demand};
+}
+
+/// As it is said.
+Resources TaskUse::use_of(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const {
+  const auto told = phase_use(job, stage, stage.reads_shuffle ? Phase::reduce : Phase::map);
+  Resources use = told.value;
+  if (told.source == EstimateSource::assumed) {
+    const auto nodes = static_cast<double>(std::max<std::size_t>(1, view.nodes().size()));
+    const Resources node = capacity({}, view.capacity() * (1 / nodes)).use;
+    for (const auto& kind : kResourceKinds) {
+      if (use.*kind.amount <= 0) use.*kind.amount = node.*kind.amount * kUnknownPart;
+    }
+  }
+  if (!stage.reads_shuffle || !fetches(job, stage)) return use;
+  double maps = 0;
+  for (StageId parent : stage.parents) maps += job.stage(parent)->running;
+  const auto said = phase_use(job, stage, Phase::shuffle);
+  Resources fetching = said.value;
+  if (said.source == EstimateSource::assumed) fetching.memory = use.memory;
+  Resources early = fetching * std::min(1.0, maps / std::max(1.0, options_.copies));
+  early.memory = fetching.memory;
+  return early;
+}
+
+SlotDemand TaskUse::capacity(const NodeInfo& node, const Resources& available) const {
+  SlotDemand has{available, available};
+  const double cpu = node.nominal.cpu > 0 ? available.cpu / node.nominal.cpu : 1;
+  for (const auto& kind : kResourceKinds) {
+    const double option = options_.node.*kind.amount, nominal = node.nominal.*kind.amount;
+    if (option > 0) has.use.*kind.amount = option * (nominal > 0 ? available.*kind.amount / nominal : cpu);
+  }
+  has.use.map_slots = has.use.reduce_slots = 0;
+  return has;
+}
+
+bool TaskUse::has_room(const ClusterView& view, const NodeInfo& node, const Resources& available, const JobInfo& job,
+                       const StageInfo& stage) const {
+  if (node.running.empty()) return available.cpu > 0;  // also what is said to take more than a node
+  const Resources has = capacity(node, available).use, task = of(view, job, stage).use;
+  Resources taken, fresh;
+  for (const AttemptId& attempt : node.running) {
+    const JobInfo* other = view.job(attempt.task.job);
+    if (other == nullptr) continue;
+    const Resources use = of(view, *other, *other->stage(attempt.task.stage)).use;
+    taken += use;
+    if (is_fresh(view, node, attempt)) fresh += use;
+  }
+  const Resources ended = gone(node);
+  return std::ranges::all_of(kResourceKinds, [&](const ResourceKind& kind) {
+    const double all = has.*kind.amount, wants = task.*kind.amount;
+    if (wants <= 0 || (all <= 0 && !accounted(kind, node.nominal))) return true;
+    const double fits = wants * part_to_fit(kind, options_.overcommit);
+    if (taken.*kind.amount + fits > all * (1 + 1e-9)) return false;
+    const double measured = node.measured.*kind.amount - ended.*kind.amount;
+    return !options_.measured || measured <= 0 || measured + fresh.*kind.amount + std::min(fits, wants / 2) <= all;
+  });
+}
+
+void TaskUse::learn(const ClusterView& view) {
+  if (!options_.measured) return;
+  struct Evidence {
+    double ratio = 0, weight = 0;
+  };
+  std::map<Key, std::array<Evidence, kResourceKinds.size()>> all;
+  for (const auto& [id, node] : view.nodes()) {
+    if (node.running.empty() || node.measured == Resources() || gone(node) != Resources()) continue;
+    if (std::ranges::any_of(node.running, [&](const AttemptId& attempt) { return is_fresh(view, node, attempt); })) continue;
+    const Resources has = capacity(node, node.capacity).use;
+    const bool busy = std::ranges::any_of(kResourceKinds, [&](const ResourceKind& kind) {
+      return has.*kind.amount > 0 && node.measured.*kind.amount >= kBusy * has.*kind.amount;
+    });
+    Resources taken;
+    std::map<Key, Resources> by_stage;
+    for (const AttemptId& attempt : node.running) {
+      const JobInfo* job = view.job(attempt.task.job);
+      if (job == nullptr) continue;
+      const Resources use = of(view, *job, *job->stage(attempt.task.stage)).use;
+      taken += use;
+      if (!fetches(*job, *job->stage(attempt.task.stage))) by_stage[{job->id, attempt.task.stage}] += use;
+    }
+    for (std::size_t k = 0; k < kResourceKinds.size(); ++k) {
+      const auto amount = kResourceKinds[k].amount;
+      if (taken.*amount <= 0 || has.*amount <= 0) continue;
+      const double ratio = node.measured.*amount / (taken.*amount);
+      if (busy && ratio < 1) continue;
+      for (const auto& [stage, use] : by_stage) {
+        all[stage][k].ratio += ratio * use.*amount;
+        all[stage][k].weight += use.*amount;
+      }
+    }
+  }
+  for (const auto& [stage, evidence] : all) {
+    auto [found, added] = factors_.try_emplace(stage);
+    if (added) found->second.fill(1);
+    for (std::size_t k = 0; k < evidence.size(); ++k) {
+      if (evidence[k].weight <= 0) continue;
+      const double ratio = std::clamp(evidence[k].ratio / evidence[k].weight, 0.5, 2.0);
+      found->second[k] = std::clamp(found->second[k] * std::sqrt(ratio), 1 / kMostFactor, kMostFactor);
+    }
+  }
+}
+
+}  // namespace weft::schedulers

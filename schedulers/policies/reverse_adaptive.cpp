@@ -1,0 +1,205 @@
+#include "schedulers/policies/reverse_adaptive.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/clock.hpp"
+#include "schedulers/parts/capacity_preemption.hpp"
+#include "schedulers/parts/job_slots.hpp"
+#include "schedulers/prediction/reverse_fit.hpp"
+#include "schedulers/prediction/work_left.hpp"
+
+namespace weft::schedulers {
+
+namespace {
+
+constexpr Time kLookAhead = std::chrono::minutes(30);  // of nodes, for the tasks that they get
+
+Time time_of(double seconds) { return Time(static_cast<std::int64_t>(std::clamp(seconds, 0.0, 1e9) * 1e9)); }
+
+class ReverseGoals final : public SlotGoals {
+ public:
+  ReverseGoals(const TaskUseOptions& use, bool preempts, bool late_last) : use_(use), preempts_(preempts), late_last_(late_last) {}
+
+  std::vector<SlotNeed> needs(const ClusterView& view, std::span<const Job> jobs, Time cycle) override {
+    const CapacityAhead now(view.now(), sums(view, view.now()), {});
+    std::vector<Planned> planned;
+    Time last = view.now() + cycle;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (jobs[i].info->deadline && jobs[i].pending > 0) planned.push_back(plan(view, jobs[i], i, cycle, now));
+      if (jobs[i].info->deadline) last = std::max(last, *jobs[i].info->deadline);
+    }
+    CapacityAhead ahead = capacity_ahead(view, last, cycle, planned);
+    std::vector<SlotNeed> needs(jobs.size());
+    for (const Planned& one : planned) needs[one.job].required = required(view, *jobs[one.job].info, one, ahead);
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      ahead.occupy(view.now(), view.now() + running_for(view, jobs[i]), jobs[i].use * jobs[i].running);
+    if (late_last_) {
+      std::erase_if(planned,
+                    [&](const Planned& one) { return needs[one.job].lost = is_lost(view, *jobs[one.job].info, one, now); });
+    }
+    std::vector<ReverseJob> reverse;
+    for (const Planned& one : planned) reverse.push_back(one.reverse);
+    const std::vector<double> fit = reverse_fit(reverse, ahead, view.now() + cycle);
+    for (std::size_t i = 0; i < planned.size(); ++i) {
+      const Job& job = jobs[planned[i].job];
+      needs[planned[i].job].fit = fit[i] > 0 ? fit[i] + job.running : 0;
+    }
+    return needs;
+  }
+
+  Resources available(const ClusterView& view, const NodeInfo& node, Time lasting) const override {
+    Resources least = node.capacity;
+    if (!preempts_) return least;
+    const Time until = view.now() + std::min(lasting, kLookAhead);
+    for (auto step = next_step(node, view.now()); step != node.forecast.end() && step->from < until; ++step) {
+      for (const auto& kind : kResourceKinds) least.*kind.amount = std::min(least.*kind.amount, step->available.*kind.amount);
+    }
+    return least;
+  }
+
+ private:
+  struct Planned {
+    std::size_t job = 0;
+    ReverseJob reverse;
+    WorkLeft left;
+  };
+
+  static std::vector<CapacityStep>::const_iterator next_step(const NodeInfo& node, Time now) {
+    return std::ranges::upper_bound(node.forecast, now, std::less<>(), &CapacityStep::from);
+  }
+
+  /// The phase of the job that can run now, with what its later ones leave of the time to its goal. Tasks begin up to a cycle later
+  /// than they were meant to, so the goal is taken to be that much earlier.
+  static Planned plan(const ClusterView& view, const Job& job, std::size_t number, Time cycle, const CapacityAhead& now) {
+    Planned planned{number,
+                    {*job.info->deadline - cycle, static_cast<double>(job.pending - job.running), std::chrono::seconds(1), job.use},
+                    work_left(view, *job.info)};
+    const auto& phases = planned.left.phases;
+    if (phases.empty()) return planned;
+    planned.reverse.length = std::max(time_of(phases.front().longest), Time(1));
+    const double slots = std::clamp(now.mean_slots(view.now(), view.now(), job.use), 1.0, 1e9);
+    planned.reverse.goal -= time_of(seconds_with(std::span(phases).subspan(1), slots));
+    return planned;
+  }
+
+  /// The slots that the job's pace needs now, as a part of what there is that stays the same until its goal.
+  static double required(const ClusterView& view, const JobInfo& job, const Planned& planned, const CapacityAhead& ahead) {
+    const double needed = slots_needed(planned.left.phases, in_seconds(*job.deadline - view.now()));
+    const double now = ahead.mean_slots(view.now(), view.now(), planned.reverse.use);
+    const double mean = ahead.mean_slots(view.now(), *job.deadline, planned.reverse.use);
+    return mean > 0 ? needed * std::clamp(now / mean, 0.1, 10.0) : needed;
+  }
+
+  /// Whether the job would miss its goal with all that there is.
+  static bool is_lost(const ClusterView& view, const JobInfo& job, const Planned& planned, const CapacityAhead& now) {
+    const double slots = std::clamp(now.mean_slots(view.now(), view.now(), planned.reverse.use), 1.0, 1e9);
+    return in_seconds(*job.deadline - view.now()) < seconds_with(planned.left.phases, slots);
+  }
+
+  static Time running_for(const ClusterView& view, const Job& job) {
+    double seconds = 0, tasks = 0;
+    if (job.running == 0) return Time(0);
+    for (const auto& [id, stage] : job.info->stages) {
+      if (stage.running == 0) continue;
+      const auto length = task_length(view, *job.info, stage);
+      for (const TaskInfo& task : stage.tasks) {
+        if (task.state != TaskState::running) continue;
+        seconds += length ? *length * part_left(*length, stage.worked(task.launched, view.now())) : 1;
+        tasks += 1;
+      }
+    }
+    return time_of(seconds / std::max(1.0, tasks));
+  }
+
+  /// What all nodes have together, now and as forecasts say until then.
+  std::vector<CapacityStep> sums(const ClusterView& view, Time until) const {
+    std::map<Time, Resources> changes;
+    for (const auto& [id, node] : view.nodes()) {
+      if (!node.usable()) continue;
+      Resources has = use_.capacity(node, node.capacity).use;
+      changes[view.now()] += has;
+      for (auto step = next_step(node, view.now()); step != node.forecast.end() && step->from < until; ++step) {
+        const Resources then = use_.capacity(node, step->available).use;
+        changes[step->from] += then - has;
+        has = then;
+      }
+    }
+    std::vector<CapacityStep> steps;
+    Resources sum;
+    for (const auto& [at, change] : changes) steps.push_back({at, sum += change});
+    return steps;
+  }
+
+  CapacityAhead capacity_ahead(const ClusterView& view, Time until, Time cycle, const std::vector<Planned>& planned) const {
+    std::vector<Time> times{view.now() + cycle};
+    for (const Planned& one : planned) times.push_back(one.reverse.goal);
+    return CapacityAhead(view.now(), sums(view, until), std::move(times));
+  }
+
+  TaskUse use_;
+  bool preempts_, late_last_;
+};
+
+/// Job slots while a node's forecast expects a change, and another order otherwise. Looked at with each control cycle.
+class WhileForecast final : public WhoNext {
+ public:
+  WhileForecast(std::unique_ptr<JobSlots> slots, std::unique_ptr<WhoNext> otherwise)
+      : slots_(std::move(slots)), otherwise_(std::move(otherwise)), present_(otherwise_.get()) {}
+
+  Result<void> start(const ClusterView& view, Part*) override {
+    WEFT_TRY(slots_->start(view, nullptr));
+    return otherwise_->start(view, nullptr);
+  }
+  void on_event(const ClusterView& view, const Notice& notice) override {
+    slots_->on_event(view, notice);
+    otherwise_->on_event(view, notice);
+  }
+  Time period() const override { return slots_->period(); }
+  Time next_tick(Time planned) const override { return slots_->next_tick(planned); }
+  bool tick(const ClusterView& view, Decisions& decisions) override {
+    const bool changes = std::ranges::any_of(view.nodes(), [&view](const auto& node) {
+      return !node.second.forecast.empty() && node.second.forecast.back().from > view.now();
+    });
+    WhoNext* const before = std::exchange(present_, changes ? static_cast<WhoNext*>(slots_.get()) : otherwise_.get());
+    return (changes && slots_->tick(view, decisions)) || before != present_;
+  }
+  void begin(const ClusterView& view, std::size_t nodes) override { present_->begin(view, nodes); }
+  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return present_->offer(view, kind, turn); }
+  bool by_node() const override { return present_->by_node(); }
+  bool by_slot_kind() const override { return present_->by_slot_kind(); }
+  bool goals_decide() const override { return true; }
+  bool offers_all() const override { return present_->offers_all(); }
+  void explain(const ClusterView& view, Turn& turn) override { present_->explain(view, turn); }
+
+ private:
+  std::unique_ptr<JobSlots> slots_;
+  std::unique_ptr<WhoNext> otherwise_;
+  WhoNext* present_;
+};
+
+}  // namespace
+
+Result<Composition> make_reverse_adaptive(Options& options, const Registry& registry) {
+  constexpr std::array<std::string_view, 2> kOtherwise{"adaptive", "backwards"}, kLate{"first", "last"};
+  WEFT_ASSIGN(const JobSlotsOptions slots, take_job_slots(options));
+  WEFT_ASSIGN(const bool preempts, options.flag("preempt", true));
+  WEFT_ASSIGN(const std::size_t otherwise, options.choice("without_forecast", kOtherwise, "adaptive"));
+  WEFT_ASSIGN(const std::size_t late, options.choice("late", kLate, "last"));
+  Composition parts;
+  auto order = std::make_unique<JobSlots>(slots, std::make_unique<ReverseGoals>(slots.use, preempts, kLate[late] == "last"));
+  if (kOtherwise[otherwise] == "adaptive") {
+    WEFT_ASSIGN(parts, registry.compose(fmt::format("adaptive(late={})", kLate[late]), options.reader()));
+    parts.who = std::make_unique<WhileForecast>(std::move(order), std::move(parts.who));
+  } else {
+    parts.who = std::move(order);
+  }
+  if (preempts) parts.preemption = std::make_unique<CapacityPreemption>();
+  return parts;
+}
+
+}  // namespace weft::schedulers
