@@ -54,7 +54,7 @@ std::string legend(const std::vector<Curve>& curves) {
 }  // namespace
 
 std::string not_claimed() {
-  return "Not claimed yet, because the scheduler is not there: ShuffleWatcher (SW-1 to SW-18), and RAS and Reverse-Adaptive (RA, RV).";
+  return "Not claimed yet, because the scheduler is not there: ShuffleWatcher (SW-1 to SW-18).";
 }
 
 Tally tally(const std::vector<Done>& all) {
@@ -141,7 +141,8 @@ Chart line_chart(std::string file, std::string title, std::string x_label, std::
   plot.title = title;
   plot.x_label = std::move(x_label);
   plot.y_label = std::move(y_label);
-  for (std::size_t i = 0; i < curves.size(); ++i) plot.lines.push_back({i / 2, curves[i].name, curves[i].points});
+  std::size_t colour = 0;  // a published curve has that of ours, which comes next
+  for (const Curve& curve : curves) plot.lines.push_back({curve.published ? colour : colour++, curve.name, curve.points});
   std::string svg = plot.svg();  // made for a page that has styles and a script
   const auto replace = [&svg](std::string_view what, const std::string& by) {
     if (const auto at = svg.find(what); at != std::string::npos) svg.replace(at, what.size(), by);

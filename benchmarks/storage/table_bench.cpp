@@ -21,53 +21,34 @@
 #include "base/random.hpp"
 #include "benchmarks/e2e/setting.hpp"
 #include "benchmarks/measure.hpp"
-#include "storage/tables/table_client.hpp"
-#include "tests/support/process.hpp"
+#include "benchmarks/storage/table_cluster.hpp"
 
 namespace weft::bench {
 namespace {
 
 using storage::tables::SnapshotId;
-using storage::tables::TableWrite;
-constexpr std::uint64_t kValueBytes = 1000;
-constexpr std::uint32_t kPartitions = 8;
 
 class Bench {
  public:
   Bench(const std::string& weft, const std::string& directory, bool quick)
-      : bytes_(std::uint64_t{quick ? 256u : 1024u} << 20), keys_(bytes_ / kValueBytes), rounds_(quick ? 15 : 31) {
-    const std::string port = directory + "/port";
-    const auto start = [&](std::vector<std::string> words) {
-      words.insert(words.begin(), weft);
-      processes_.push_back(
-          std::make_unique<test::Process>(words, test::ProcessOptions{.deadline = std::chrono::hours(1), .daemon = true}));
-    };
-    start({"master", "--listen", "127.0.0.1:0", "--port-file", port, "--data-dir", directory + "/data"});
-    test::eventually([&] { return !test::read_file(port).empty(); });
-    std::string address = test::read_file(port);
-    address.erase(address.find_last_not_of('\n') + 1);
-    for (const char* name : {"w1", "w2", "w3"})
-      start({"worker", "--master", address, "--name", name, "--host", name, "--chunk-dir", directory + "/" + name, "--scrub-rate",
-             "0"});
-    tables_ = need(storage::tables::TableClient::connect(address));
-    test::eventually([&] { return tables_->create("t", {kPartitions, 3}).has_value(); });
-    test::eventually([&] {
-      const auto status = tables_->describe("t");
-      return status && status->short_partitions == 0;
-    });
-  }
+      : bytes_(std::uint64_t{quick ? 256u : 1024u} << 20),
+        keys_(bytes_ / TableCluster::kValueBytes),
+        rounds_(quick ? 15 : 31),
+        cluster_(weft, directory),
+        tables_(&cluster_.tables()) {}
 
   void run() {
-    const double filling = 1e3 * seconds([&] { fill(0, keys_, 1); });
+    const double filling = 1e3 * seconds([&] { cluster_.fill(0, keys_, 1); });
     std::printf("tables: %llu rows of %llu bytes, %u partitions, three replicas on three worker processes\n",
-                static_cast<unsigned long long>(keys_), static_cast<unsigned long long>(kValueBytes), kPartitions);
+                static_cast<unsigned long long>(keys_), static_cast<unsigned long long>(TableCluster::kValueBytes),
+                TableCluster::kPartitions);
     row("rows written", text("%.1f MiB/s", static_cast<double>(bytes_) / 1048.576 / filling), "");
     std::vector<SnapshotId> snapshots{make_snapshot()};
-    fill(0, keys_ / 10, 2);
+    cluster_.fill(0, keys_ / 10, 2);
     compare(snapshots);
     while (snapshots.size() < 10) {
       snapshots.push_back(make_snapshot());
-      fill(keys_ / 10 * (snapshots.size() - 1), keys_ / 10, snapshots.size() + 1);
+      cluster_.fill(keys_ / 10 * (snapshots.size() - 1), keys_ / 10, snapshots.size() + 1);
     }
     compare(snapshots);
     const double making = median(making_);
@@ -75,21 +56,6 @@ class Bench {
   }
 
  private:
-  std::string key(std::uint64_t number) const {
-    char text[32];
-    std::snprintf(text, sizeof text, "key-%012llu", static_cast<unsigned long long>(number));
-    return text;
-  }
-  void fill(std::uint64_t first, std::uint64_t count, std::uint64_t round) {
-    Random random(round);
-    std::vector<TableWrite> batch;
-    for (std::uint64_t i = first; i < first + count; ++i) {
-      std::string value(kValueBytes, 'x');
-      for (char& byte : value) byte = static_cast<char>('a' + random.below(26));
-      batch.push_back({key(i), std::move(value)});
-      if (batch.size() >= 16'000 || i + 1 == first + count) need(tables_->put("t", std::exchange(batch, {})));
-    }
-  }
   SnapshotId make_snapshot() {
     SnapshotId id;
     making_.push_back(1e3 * seconds([&] { id = need(tables_->snapshot("t", "s" + std::to_string(making_.size()))); }));
@@ -99,7 +65,7 @@ class Bench {
     constexpr int kGets = 400;
     return 1e3 * seconds([&] {
              for (int i = 0; i < kGets; ++i)
-               if (!need(tables_->get("t", {key(random_.below(keys_))}, snapshot)).at(0)) std::exit(1);
+               if (!need(tables_->get("t", {TableCluster::key(random_.below(keys_))}, snapshot)).at(0)) std::exit(1);
            }) /
            kGets;
   }
@@ -117,8 +83,8 @@ class Bench {
 
   const std::uint64_t bytes_, keys_;
   const int rounds_;
-  std::vector<std::unique_ptr<test::Process>> processes_;
-  std::shared_ptr<storage::tables::TableClient> tables_;
+  TableCluster cluster_;
+  storage::tables::TableClient* tables_;
   std::vector<double> making_;
   Random random_{7};
 };
