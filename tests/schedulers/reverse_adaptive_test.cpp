@@ -141,6 +141,31 @@ TEST(ReverseAdaptive, AForecastThatIsWrongNowCountsOnlyFromItsNextChange) {
   EXPECT_EQ(world.running(1), 10u) << "the node was to be gone, and is there";
 }
 
+TEST(ReverseAdaptive, NothingIsLostWhereForecastsLie) {
+  // Said: all day ten cores, or none from the first minute on, or what has ended long ago. True: ten, four, none, ten.
+  const std::vector<std::vector<std::pair<double, double>>> forecasts{
+      {{0, 10}, {1e6, 9}}, {{0, 10}, {60, 0}}, {{-900, 3}, {-800, 0}}};
+  for (const auto& said : forecasts) {
+    World world = one_node("reverse_adaptive(cycle=10s)", said);
+    maps(world, 1, 25, 100, 700);
+    maps(world, 2, 25, 100, 5000);
+    maps(world, 3, 10, 100);
+    for (int step = 0; step < 400 && !world.state.runnable_jobs().empty(); ++step) {
+      world.at(10 * step);
+      if (step == 5) world.give(1, {.cpu = 4});
+      if (step == 20) world.give(1, {.cpu = 0});
+      if (step == 30) world.give(1, {.cpu = 10});
+      const auto running = world.state.node(NodeId(1))->running;
+      for (const AttemptId& attempt : running) {
+        if (world.state.now() - *world.state.launched(attempt) >= seconds_of(100)) world.finish(attempt.task);
+      }
+      world.schedule({step % 2 == 0 ? Trigger::Kind::timer : Trigger::Kind::work, NodeId()});
+      ASSERT_LE(world.state.node(NodeId(1))->used.cpu, world.state.node(NodeId(1))->capacity.cpu);
+    }
+    EXPECT_TRUE(world.state.runnable_jobs().empty());
+  }
+}
+
 TEST(ReverseAdaptive, ANodeThatIsGivenLessLosesItsNewestTasks) {
   World world = one_node("reverse_adaptive", {});
   maps(world, 1, 6, 600, 7200);
