@@ -127,6 +127,10 @@ class Scheduler {
   /// each such decision.
   virtual RoundOrder round_order() const { return RoundOrder::by_submission; }
 
+  /// How many fetches from other racks a node of that rack may prefetch with at a time; nothing: as many as it likes, always. Asked
+  /// about once a second.
+  virtual std::optional<std::uint32_t> far_prefetches(RackId rack) const { return (void)rack, std::nullopt; }
+
   /// Promises that after schedule() no runnable task fits on any usable node's room.
   virtual bool work_conserving() const { return false; }
   /// Pools or queues, parents before children.

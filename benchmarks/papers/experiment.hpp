@@ -88,6 +88,7 @@ std::vector<Experiment> scache_experiments();
 std::vector<Experiment> scache_real_experiments();
 std::vector<Experiment> adaptive_experiments();
 std::vector<Experiment> adaptive_affinity_experiments();
+std::vector<Experiment> shufflewatcher_experiments();
 std::vector<Experiment> loader_experiments();
 
 }  // namespace weft::papers

@@ -16,6 +16,7 @@
 
 #include "base/random.hpp"
 #include "engine/master/core/prefetch_budget.hpp"
+#include "schedulers/parts/map_racks.hpp"
 #include "schedulers/registry.hpp"
 #include "schedulers/view/state.hpp"
 
@@ -204,6 +205,44 @@ void measure_units() {
              kManyNodes, median, micros.back(), kUnitsLimitMicros, median < kUnitsLimitMicros ? "ok" : "MISSED");
 }
 
+/// SAMP for a job whose maps read 100,000 chunks with replicas in three of 100 racks each, as it is made once for a job: from the
+/// view of 1,000 nodes.
+void measure_map_racks() {
+  constexpr std::uint32_t kChunks = 100'000, kManyRacks = 100;
+  constexpr double kMapRacksLimitMicros = 20'000;
+  ClusterState state;
+  Random random(1);
+  for (std::uint32_t i = 1; i <= kNodes; ++i) {
+    NodeInfo node;
+    node.id = NodeId(i);
+    node.capacity = {.cpu = kSlots};
+    state.add_node(std::move(node), fmt::format("h{}", i), fmt::format("r{}", i % kManyRacks), {});
+  }
+  JobInfo info;
+  info.id = JobId(1);
+  info.hints.shuffle_ratio = 0.5;
+  JobInfo& job = state.add_job(std::move(info));
+  std::vector<std::vector<HostId>> hosts(kChunks);
+  for (auto& list : hosts)
+    for (int replica = 0; replica < 3; ++replica) list.push_back(state.intern_host(fmt::format("h{}", 1 + random.below(kNodes))));
+  StageInfo stage;
+  stage.writes_shuffle = true;
+  for (TaskInfo& task : state.add_stage(job, std::move(stage), kChunks, hosts).tasks) task.input_bytes = 64 << 20;
+  std::vector<double> micros;
+  for (int i = 0; i < 11; ++i) {
+    MapRackChoices choices;
+    choices.on_event(state, {.kind = Notice::Kind::stage_added, .job = JobId(1), .stage = StageId(0)});
+    const double before = thread_micros();
+    choices.refresh(state);
+    micros.push_back(thread_micros() - before);
+  }
+  std::sort(micros.begin(), micros.end());
+  const double median = micros[micros.size() / 2];
+  fmt::print(
+      "racks for the maps of a job that reads {} chunks on {} racks: {:.0f} us in the median, {:.0f} at most   limit {:.0f} {}\n",
+      kChunks, kManyRacks, median, micros.back(), kMapRacksLimitMicros, median < kMapRacksLimitMicros ? "ok" : "MISSED");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -229,6 +268,9 @@ int main(int count, char** arguments) {
              "reverse_adaptive",
              "cogrs",
              "cogrs(inner=fair)",
+             "shufflewatcher",
+             "shufflewatcher(relaxed=5s)",
+             "shufflewatcher(users=capacity(queues=queues.toml))",
              "adaptive",
              "adaptive(delays=3)"};
   }
@@ -238,5 +280,6 @@ int main(int count, char** arguments) {
     for (std::uint32_t pending : {1'000u, 10'000u, 100'000u}) measure(spec, pending);
   }
   measure_units();
+  measure_map_racks();
   return 0;
 }

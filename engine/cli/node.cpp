@@ -12,6 +12,7 @@
 #include "engine/cli/commands.hpp"
 #include "engine/cli/job_text.hpp"
 #include "engine/cli/options.hpp"
+#include "engine/cli/rack_text.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/master/capacity_words.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 struct NodeOptions {
   std::string master = "127.0.0.1:7077";
-  bool json = false;
+  bool json = false, racks = false;
   std::uint32_t count = 1;
   std::string name;
   std::string timeout = "30s";
@@ -115,6 +116,11 @@ std::string as_table(const std::vector<client::NodeStatus>& nodes) {
 Result<void> list(const NodeOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto nodes, admin->nodes());
+  if (options.racks) {
+    const std::vector<RackLoad> racks = racks_of(nodes);
+    std::fputs((options.json ? racks_json(racks) : racks_text(racks)).c_str(), stdout);
+    return {};
+  }
   std::fputs((options.json ? as_json(nodes) : as_table(nodes)).c_str(), stdout);
   return {};
 }
@@ -172,6 +178,7 @@ void add_node(CLI::App& app, Action& action) {
   CLI::App* command = node->add_subcommand("list", "The workers, their state and their load");
   add_master_option(*command, options->master);
   command->add_flag("--json", options->json, "As JSON");
+  command->add_flag("--racks", options->racks, "The racks instead, and how much of their uplinks is in use");
   add_drain(*node, action);
   add_set(*node, options, action);
   command->callback([options, &action] { action = [options] { return list(*options); }; });

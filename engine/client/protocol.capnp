@@ -209,6 +209,10 @@ struct Node {
   nominal @23 :Text;              # the capacity it joined with; `capacity` is what it has at present
   capacityWhy @24 :Text;          # why that is less
   speed @25 :Float64;             # against the median of the same stages; 0: not known
+  uplinkUp @26 :Float64;          # bytes per second that its rack's uplink carries out of the rack; 0: not known
+  uplinkDown @27 :Float64;        # and into it
+  mostCrossRackUp @28 :Float64;   # the largest rates that were seen there
+  mostCrossRackDown @29 :Float64;
 }
 
 struct NodeCapacity {

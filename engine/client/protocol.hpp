@@ -129,9 +129,11 @@ struct NodeUsage {
 
 /// What a node has at present, against what it joined with and against others.
 struct NodeStanding {
-  schedulers::Resources nominal{};  // what it joined with
-  std::string capacity_why{};       // why its capacity is less
-  double speed = 0;                 // against the median of the same stages; 0: of an earlier release
+  schedulers::Resources nominal{};           // what it joined with
+  std::string capacity_why{};                // why its capacity is less
+  double speed = 0;                          // against the median of the same stages; 0: of an earlier release
+  schedulers::UplinkRate uplink{};           // of its rack: what that carries; 0: not known
+  schedulers::UplinkRate most_cross_rack{};  // and the largest rates that were seen there
 };
 
 struct NodeStatus {

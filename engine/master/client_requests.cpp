@@ -224,7 +224,10 @@ Result<rpc::Payload> ClientRequests::on_list_nodes() {
       status.used = info->used;
       status.measured = {info->measured, info->machine_measured, info->cross_rack};
       status.attributes = info->attributes;
-      status.rack = parts_.shell.core().view().rack(info->rack)->name;
+      const schedulers::RackInfo& rack = *parts_.shell.core().view().rack(info->rack);
+      status.rack = rack.name;
+      status.standing.uplink = rack.uplink;
+      status.standing.most_cross_rack = rack.most_cross_rack;
     } else {
       status.lost = true;
       status.rack = node.info.rack;

@@ -230,9 +230,11 @@ void ShuffleService::prefetch(std::uint32_t machine, const master::PrefetchShuff
   std::vector<shuffle::RemoteOutput> outputs;
   for (const shuffle::MapOutput& output : command.outputs) {
     if (output.node != command.node && world_.machine_of(output.node))
-      outputs.push_back({address_of(output.node), {output.map, output.attempt}});
+      outputs.push_back(
+          {address_of(output.node), {output.map, output.attempt}, world_.far(*world_.machine_of(output.node), machine)});
   }
   shuffle::Prefetcher& prefetcher = *node->prefetcher();
+  if (command.far) prefetcher.limit_far(*command.far);
   if (command.deferred) prefetcher.defer(command.job, command.shuffle, *command.deferred);
   if (command.partitions) prefetcher.expect(command.job, command.shuffle, *command.partitions);
   prefetcher.offer(command.job, command.shuffle, outputs, command.block_bytes, command.complete);

@@ -27,6 +27,8 @@ class ShuffleService {
     virtual ~World() = default;
     /// The machine with that node, while it lives.
     virtual std::optional<std::uint32_t> machine_of(NodeId node) const = 0;
+    /// Whether machines are in different racks.
+    virtual bool far(std::uint32_t a, std::uint32_t b) const = 0;
     /// The bytes of each block; nothing when one of them cannot be had from that machine.
     virtual std::optional<std::vector<std::uint64_t>> blocks(std::uint32_t machine, const shuffle::FetchRequest& request) const = 0;
     virtual void fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, Done done) = 0;

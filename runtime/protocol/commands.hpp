@@ -75,6 +75,8 @@ struct PrefetchShuffle {
   /// Of the partitions: all that are to wait out of memory, the others being wanted in it; without: as said before.
   std::optional<std::vector<std::uint32_t>> deferred{};
   std::vector<NodeAddress> holders{};  // of the outputs
+  /// How many fetches from other racks the node may prefetch with at a time, for all shuffles; without: as said before.
+  std::optional<std::uint32_t> far{};
 };
 /// The node is to make a replica of that output from where it is, and to say what came of it (ReplicaEnded).
 struct ReplicateOutput {

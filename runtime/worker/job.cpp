@@ -203,8 +203,10 @@ void WorkerJob::prefetch(const protocol::PrefetchShuffle& prefetch) {
   for (const shuffle::MapOutput& output : prefetch.outputs) {
     const auto node = worker_.outputs.nodes.find(output.node);
     if (output.node == worker_.outputs.self || node == worker_.outputs.nodes.end()) continue;
-    outputs.push_back({node->second.address, {output.map, output.attempt}});
+    const std::string& rack = worker_.data->links().rack_of(node->second.address);
+    outputs.push_back({node->second.address, {output.map, output.attempt}, !rack.empty() && rack != worker_.racks->rack()});
   }
+  if (prefetch.far) worker_.data->prefetcher().limit_far(*prefetch.far);
   if (prefetch.deferred) worker_.data->prefetcher().defer(setup_.job, prefetch.shuffle, *prefetch.deferred);
   if (prefetch.partitions) worker_.data->prefetcher().expect(setup_.job, prefetch.shuffle, *prefetch.partitions);
   worker_.data->prefetcher().offer(setup_.job, prefetch.shuffle, outputs, prefetch.block_bytes, prefetch.complete);

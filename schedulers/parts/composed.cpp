@@ -21,7 +21,7 @@ Composed::Composed(std::string name, Composition parts)
       dispatcher_(name_, parts_) {
   for (const Pass& pass : parts_.passes) all_.insert(all_.end(), {pass.who.get(), pass.stages.get(), pass.limit.get()});
   for (Part* part : all_) {
-    if (part != nullptr && part->period() > Time(0)) cycles_.emplace_back(part, Time(0));
+    if (part != nullptr) cycles_.emplace_back(part, Time(0));
   }
 }
 
@@ -52,8 +52,10 @@ bool Composed::tick(const ClusterView& view, Decisions& decisions) {
   bool changed = false;
   if (view.jobs().empty()) return false;
   for (auto& [part, next] : cycles_) {
+    const Time period = part->period();
+    if (period <= Time(0)) continue;
     if (view.now() >= part->next_tick(next)) {
-      next = view.now() + part->period();
+      next = view.now() + period;
       changed = part->tick(view, decisions) || changed;
     }
     decisions.wake_at(part->next_tick(next));

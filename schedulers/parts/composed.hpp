@@ -22,6 +22,7 @@ class Composed final : public Scheduler {
   void preplace(const ClusterView& view, const Preplaceable& what, Decisions& decisions) override;
   double slow_start(const ClusterView&, const JobInfo&) const override { return parts_.slow_start; }
   RoundOrder round_order() const override { return parts_.who->round_order(); }
+  std::optional<std::uint32_t> far_prefetches(RackId rack) const override { return parts_.who->far_prefetches(rack); }
   bool work_conserving() const override;
   bool goals_decide() const override { return parts_.who->goals_decide(); }
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return parts_.who->groups(view); }
@@ -32,7 +33,7 @@ class Composed final : public Scheduler {
   std::string name_;
   Composition parts_;
   std::vector<Part*> all_;                      // by position alike in every composition of as many passes; null: there is none
-  std::vector<std::pair<Part*, Time>> cycles_;  // those with a period, and when their next one begins
+  std::vector<std::pair<Part*, Time>> cycles_;  // every part, and when its next one begins if it has any
   Dispatcher dispatcher_;
 };
 

@@ -4,13 +4,15 @@
 #include <utility>
 
 #include "schedulers/parts/ranked_jobs.hpp"
+#include "schedulers/parts/stage_orders.hpp"
 #include "schedulers/view/estimates.hpp"
 
 namespace weft::schedulers {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kReasons{"shufflewatcher: its job has waited for long",
+constexpr std::array<std::string_view, 12> kReasons{"shufflewatcher: its job has waited for long",
+                                                    "shufflewatcher: reduce, most of its input in this rack",
                                                     "shufflewatcher: map in a rack chosen for its job",
                                                     "shufflewatcher: map, input on this node",
                                                     "shufflewatcher: map, input in this rack",
@@ -22,11 +24,14 @@ constexpr std::array<std::string_view, 11> kReasons{"shufflewatcher: its job has
                                                     "shufflewatcher: reduce before its maps have ended, where its input will be",
                                                     "shufflewatcher: reduce before its maps have ended"};
 /// By Kind, which comes when: an early reduce comes last, and with a saturated uplink it is none.
-constexpr std::array<int, 11> kSaturated{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9};
-constexpr std::array<int, 11> kOtherwise{0, 5, 6, 7, 8, 3, 4, 1, 2, 9, 10};
+constexpr std::array<int, 12> kSaturated{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+constexpr std::array<int, 12> kOtherwise{0, 1, 6, 7, 8, 9, 4, 5, 2, 3, 10, 11};
 
+constexpr double kHome = 0.5;  // a rack that has more of what a reduce reads is its home
+
+constexpr std::string_view kOthersFirst =
+    "waits a little: the uplink of the rack that has room is saturated, and it would cross it";
 constexpr std::string_view kUplinkSaturated = "waits for its maps: the uplink of the rack that has room is saturated";
-constexpr std::string_view kOthersFirst = "waits a little for room in a rack that holds its input, or more of what it reads";
 
 std::size_t racks_with_nodes(const ClusterView& view) {
   return static_cast<std::size_t>(
@@ -128,6 +133,10 @@ bool NetworkAware::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
   if (!on_ || turn.node() == nullptr) return users_->offer(view, kind, turn);
   Call call{view, kind, turn, *turn.node(), load_.saturated(turn.node()->rack)};
   UsersTurn users(*this, call);
+  if (users_->offer(view, kind, users)) return true;
+  if (!std::exchange(call.passed_over, false)) return false;
+  call.last = true;  // nobody else wants it
+  call.tried.clear();
   return users_->offer(view, kind, users);
 }
 
@@ -150,17 +159,20 @@ NetworkAware::Candidate NetworkAware::best_of(Call& call, User& user, const JobI
   Candidate best;
   const auto& order = call.saturated ? kSaturated : kOtherwise;
   const bool typed = call.kind != SlotKind::any;
-  for (auto& [rank, job] : user.runnable) {
+  for (auto& [order_of_job, job] : user.runnable) {
     for (const StageId id : job->info->runnable) {
       const StageInfo& stage = *job->info->stage(id);
       if (slot_kind_of(stage, typed) != call.kind || !fits(stage.demand, call.node.used, call.node.capacity)) continue;
+      look_at(*job);
       if (job->info != &offered && !users_->has_room(call.view, *job->info, stage)) continue;
       const auto near = call.turn.nearest(*job->info, stage);
       const auto kind = near ? kind_of(call, *job, stage, *near) : std::nullopt;
-      if (!kind || order[static_cast<std::size_t>(*kind)] >= best.place) continue;
-      best = {order[static_cast<std::size_t>(*kind)], *kind, job, &stage};
+      if (!kind) continue;
+      const int place = order[static_cast<std::size_t>(*kind)];
+      const double rank = rank_of(*job);
+      if (place < best.place || (place == best.place && rank < best.rank)) best = {place, rank, *kind, job, &stage};
     }
-    if (best.place == 0) break;
+    if (best.place == 0 && options_.jobs == UsersJobs::arrival) break;
   }
   return best;
 }
@@ -186,27 +198,42 @@ std::optional<NetworkAware::Kind> NetworkAware::kind_of_reduce(Call& call, Job& 
   const MapRacks* guess = map_racks_.of(job.info->id);
   const bool part = !options_.sarp || reduce_racks_.wants(call.view, *job.info, stage, call.node.rack, guess);
   if (early) return part ? Kind::early_part : Kind::early_reduce;
-  if (heavy(job)) return part ? Kind::heavy_part : Kind::heavy_reduce;
+  if (part && options_.sarp && reduce_racks_.share({job.info->id, stage.id}, call.node.rack) > kHome) return Kind::home_reduce;
+  if (job.heavy) return part ? Kind::heavy_part : Kind::heavy_reduce;
   return part ? Kind::light_part : Kind::light_reduce;
 }
 
-/// Worked out again when more of its tasks have ended.
-bool NetworkAware::heavy(Job& job) const {
-  if (std::exchange(job.finished, job.info->finished) != job.info->finished) job.heavy = shuffle_ratio(*job.info).value > 1.0;
-  return job.heavy;
+/// Works it out again when more of its tasks have ended.
+void NetworkAware::look_at(Job& job) const {
+  if (std::exchange(job.finished, job.info->finished) == job.info->finished) return;
+  job.heavy = shuffle_ratio(*job.info).value > 1.0;
+  job.work = 0;
+  for (const auto& [id, stage] : job.info->stages)
+    job.work += task_seconds(stage) * static_cast<double>(stage.tasks.size() - stage.finished);
 }
 
-bool NetworkAware::lets_others_go_first(const Call& call, User& user, const Candidate& best) {
-  const bool crosses = best.kind == Kind::any_map || best.kind == Kind::light_reduce || best.kind == Kind::heavy_reduce ||
-                       best.kind == Kind::early_reduce;
-  if (!crosses) {
-    user.passed_over.reset();
+double NetworkAware::rank_of(const Job& job) const {
+  if (options_.jobs == UsersJobs::arrival) return 0;
+  return (options_.jobs == UsersJobs::shortest ? job.work : job.info->used.cpu) / job.info->hints.weight;
+}
+
+/// Where the uplink is saturated, a user that would only add to that. A map that reads here but writes away from the racks that
+/// were chosen for its job goes before an idle slot, what crosses at once does not.
+bool NetworkAware::lets_others_go_first(Call& call, User& user, const Candidate& best) {
+  const bool crosses = best.kind == Kind::any_map || best.kind == Kind::light_reduce || best.kind == Kind::heavy_reduce;
+  const bool away =
+      options_.samp && (best.kind == Kind::node_map || best.kind == Kind::rack_map) && map_racks_.of(best.job->info->id) != nullptr;
+  if (!call.saturated || (!crosses && !away)) {
+    if (!crosses && !away) user.passed_over.reset();
     return false;
   }
   if (!user.passed_over) user.passed_over = call.view.now();
-  if (call.view.now() - *user.passed_over >= options_.relaxed) return false;
-  best.job->waits = kOthersFirst;
-  waiting_ = true;
+  if (call.view.now() - *user.passed_over >= options_.relaxed || (call.last && !crosses)) return false;
+  call.passed_over = true;
+  if (call.last) {
+    best.job->waits = kOthersFirst;
+    waiting_ = true;
+  }
   return true;
 }
 

@@ -19,10 +19,16 @@
 
 namespace weft::schedulers {
 
+/// Which of a user's jobs goes first, of those that are alike: with the least work left, the least running, or the oldest.
+enum class UsersJobs : std::uint8_t { shortest = 0, fewest = 1, arrival = 2 };
+
 struct NetworkAwareOptions {
   bool sarp = true, samp = true;
+  UsersJobs jobs = UsersJobs::shortest;
   UplinkLoadOptions load;
   double map_completion = 0.15;
+  bool shapes_traffic = false;  // prefetches across a saturated uplink, too
+  std::uint32_t tokens = 1;     // of these a node has so many under way
   Time starvation = std::chrono::minutes(10), relaxed{0};
 };
 
@@ -32,7 +38,7 @@ class NetworkAware final : public WhoNext {
 
   Result<void> start(const ClusterView& view, Part* before) override;
   void on_event(const ClusterView& view, const Notice& notice) override;
-  Time period() const override { return options_.load.interval; }
+  Time period() const override { return on_ ? options_.load.interval : Time(0); }
   bool tick(const ClusterView& view, Decisions& decisions) override;
   void begin(const ClusterView& view, std::size_t nodes) override;
   bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
@@ -45,6 +51,10 @@ class NetworkAware final : public WhoNext {
   bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const override {
     return users_->has_room(view, job, stage);
   }
+  std::optional<std::uint32_t> far_prefetches(RackId rack) const override {
+    if (!options_.shapes_traffic) return std::nullopt;
+    return on_ && load_.saturated(rack) ? options_.tokens : UINT32_MAX;
+  }
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return users_->groups(view); }
 
   /// The part of each rack in what is placed while maps run; empty: nothing speaks for any rack.
@@ -54,6 +64,7 @@ class NetworkAware final : public WhoNext {
   /// What a task is to the node that asks. The two orders of NASS are orders of these.
   enum class Kind : std::uint8_t {
     starved,
+    home_reduce,
     preferred_map,
     node_map,
     rack_map,
@@ -65,12 +76,12 @@ class NetworkAware final : public WhoNext {
     early_part,
     early_reduce,
   };
-  static constexpr std::size_t kKinds = 11;
   struct Job {
     const JobInfo* info = nullptr;
     Time served{0};  // when it launched a task last, or arrived
     std::uint64_t finished = UINT64_MAX;
-    bool heavy = false;            // as of so many finished tasks
+    bool heavy = false;            // as of so many finished tasks, as
+    double work = 0;               // seconds that the others take
     std::string_view waits, told;  // why a node passed it over in this call; what was said last
   };
   struct User {
@@ -80,6 +91,7 @@ class NetworkAware final : public WhoNext {
   };
   struct Candidate {
     int place = INT32_MAX;
+    double rank = 0;
     Kind kind{};
     Job* job = nullptr;
     const StageInfo* stage = nullptr;
@@ -90,6 +102,7 @@ class NetworkAware final : public WhoNext {
     Turn& turn;
     const NodeInfo& node;
     bool saturated = false;
+    bool passed_over = false, last = false;  // somebody let others go first; nobody does any more
     std::vector<const User*> tried{};
     std::vector<const StageInfo*> no_remote{};  // of whose remote maps none is without a place in the chosen racks
   };
@@ -103,8 +116,9 @@ class NetworkAware final : public WhoNext {
   Candidate best_of(Call& call, User& user, const JobInfo& offered);
   std::optional<Kind> kind_of(Call& call, Job& job, const StageInfo& stage, Locality near);
   std::optional<Kind> kind_of_reduce(Call& call, Job& job, const StageInfo& stage);
-  bool heavy(Job& job) const;
-  bool lets_others_go_first(const Call& call, User& user, const Candidate& best);
+  void look_at(Job& job) const;
+  double rank_of(const Job& job) const;
+  bool lets_others_go_first(Call& call, User& user, const Candidate& best);
   bool launch(Call& call, const Candidate& best) const;
 
   std::unique_ptr<WhoNext> users_;
@@ -113,7 +127,7 @@ class NetworkAware final : public WhoNext {
   MapRackChoices map_racks_;
   ReduceRacks reduce_racks_;
   bool on_ = false;       // there are two racks
-  bool waiting_ = false;  // a user lets others go first
+  bool waiting_ = false;  // a user lets others go first, though nobody wants the room
   std::map<UserKey, User> by_user_;
   std::unordered_map<JobId, Job> jobs_;
 };

@@ -31,7 +31,7 @@ class Part {
   virtual Result<void> start(const ClusterView& view, Part* before) { return (void)view, (void)before, Result<void>(); }
   virtual void on_event(const ClusterView& view, const Notice& notice) { (void)view, (void)notice; }
   /// A control cycle: while there are jobs, tick() is called when this much time has passed since its last call, the first time
-  /// with the first job. 0: never.
+  /// with the first job. 0: not at present.
   virtual Time period() const { return Time(0); }
   /// Something has happened that the next cycle, planned for then, should not wait for: when it is to begin instead. Asked often.
   virtual Time next_tick(Time planned) const { return planned; }
@@ -95,6 +95,8 @@ class WhoNext : public Part {
   virtual bool offers_all() const { return true; }
   /// See Scheduler::round_order.
   virtual RoundOrder round_order() const { return RoundOrder::by_submission; }
+  /// See Scheduler::far_prefetches.
+  virtual std::optional<std::uint32_t> far_prefetches(RackId rack) const { return (void)rack, std::nullopt; }
   /// Whether one more attempt at a task of the stage keeps within the limits of the job's group: for speculative attempts.
   virtual bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const {
     return (void)view, (void)job, (void)stage, true;

@@ -107,6 +107,13 @@ void ReduceRacks::recount(const ClusterView& view, const StageInfo& stage, Plan&
   }
 }
 
+double ReduceRacks::share(std::pair<JobId, StageId> stage, RackId rack) const {
+  const auto plan = plans_.find(stage);
+  if (plan == plans_.end()) return 0;
+  const auto count = plan->second.racks.find(rack);
+  return count == plan->second.racks.end() ? 0 : count->second.part;
+}
+
 bool ReduceRacks::wants(const ClusterView& view, const JobInfo& job, const StageInfo& stage, RackId rack, const MapRacks* guess) {
   Plan& plan = plans_[{job.id, stage.id}];
   if (plan.basis != Basis::all_maps) {
@@ -120,7 +127,7 @@ bool ReduceRacks::wants(const ClusterView& view, const JobInfo& job, const Stage
       plan.racks.clear();
       plan.stale = true;
       plan.anywhere = parts.empty();
-      for (std::size_t i = 0; i < parts.size(); ++i) plan.racks[parts[i].first].preferred = counts[i];
+      for (std::size_t i = 0; i < parts.size(); ++i) plan.racks[parts[i].first] = {counts[i], 0, parts[i].second};
     }
   }
   if (plan.anywhere) return true;

@@ -33,6 +33,8 @@ class ReduceRacks {
   void on_event(const ClusterView& view, const Notice& notice);
   /// Whether fewer of the stage's tasks than the rack's part were launched there. Also where nothing is known to go by.
   bool wants(const ClusterView& view, const JobInfo& job, const StageInfo& stage, RackId rack, const MapRacks* guess);
+  /// The rack's part of what the tasks read, as it was asked about last.
+  double share(std::pair<JobId, StageId> stage, RackId rack) const;
   /// What it goes by: the guess, or what has been written.
   RackParts parts(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const MapRacks* guess) const;
 
@@ -40,6 +42,7 @@ class ReduceRacks {
   enum class Basis : std::uint8_t { nothing, guess, some_maps, all_maps };
   struct Count {
     std::uint32_t preferred = 0, launched = 0;  // launched: also those that ended
+    double part = 0;
   };
   struct Plan {
     Basis basis = Basis::nothing;

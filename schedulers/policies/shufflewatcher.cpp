@@ -1,6 +1,7 @@
 #include "schedulers/policies/shufflewatcher.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "schedulers/parts/network_aware.hpp"
 #include "schedulers/parts/preplacement.hpp"
@@ -56,6 +57,15 @@ Result<Composition> make_shufflewatcher(Options& options, const Registry& regist
   WEFT_TRY(take_techniques(options, nass, network));
   WEFT_ASSIGN(network.load, take_uplink_load(options));
   WEFT_ASSIGN(network.map_completion, options.number("map_completion", network.map_completion, 0, 1));
+  constexpr std::array<std::string_view, 3> kOrders{"shortest", "fewest", "arrival"};
+  constexpr std::array<std::string_view, 2> kShapes{"launch", "traffic"};
+  WEFT_ASSIGN(const std::size_t shape, options.choice("shape", kShapes, "launch"));
+  network.shapes_traffic = kShapes[shape] == "traffic";
+  WEFT_ASSIGN(const std::uint64_t tokens, options.whole("tokens", network.tokens));
+  if (tokens > UINT16_MAX) return fail(Code::invalid_argument, "scheduler option tokens must be at most 65535");
+  network.tokens = static_cast<std::uint32_t>(tokens);
+  WEFT_ASSIGN(const std::size_t jobs, options.choice("jobs", kOrders, "shortest"));
+  network.jobs = static_cast<UsersJobs>(jobs);
   WEFT_ASSIGN(network.starvation, options.duration("starvation", network.starvation));
   WEFT_ASSIGN(network.relaxed, options.duration("relaxed", parts.locality_wait ? Time(std::chrono::seconds(5)) : Time(0)));
   if (!nass) return parts;

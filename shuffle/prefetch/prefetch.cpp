@@ -49,6 +49,7 @@ void Prefetcher::Impl::offer(JobId job, ShuffleId shuffle, const std::vector<Rem
   outputs.complete = outputs.complete || complete;
   std::map<std::string, std::vector<MapAttempt>> fresh_at;  // by address
   for (const RemoteOutput& output : offered) {
+    if (output.far) far_.insert(output.address);
     const auto [known, fresh] = outputs.known.try_emplace(output.map, output.address);
     if (!fresh && std::exchange(known->second, output.address) == output.address) continue;
     if (!fresh) outputs.moved.insert(output.map);
@@ -151,9 +152,23 @@ void Prefetcher::Impl::found_out(const Key& key, const std::string& address, con
   pump();
 }
 
+void Prefetcher::Impl::limit_far(std::uint32_t most) {
+  most_far_ = most;
+  pump();
+}
+
+/// The first that need not wait for others from other racks.
+std::optional<Candidate> Prefetcher::Impl::next_candidate() const {
+  const std::set<Candidate>& all = expected_.candidates();
+  const auto next = std::ranges::find_if(all, [this](const Candidate& one) { return !held_back(one.address); });
+  return next == all.end() ? std::nullopt : std::optional(*next);
+}
+
 void Prefetcher::Impl::pump() {
-  while (!closed_ && !starved_ && leaving_ == 0 && flights_ < options_.fetch.pull.in_flight && !expected_.candidates().empty()) {
-    const Candidate next = *expected_.candidates().begin();
+  while (!closed_ && !starved_ && leaving_ == 0 && flights_ < options_.fetch.pull.in_flight) {
+    const std::optional<Candidate> found = next_candidate();
+    if (!found) return;
+    const Candidate& next = *found;
     const Expected::Wanted wanted = next.comes_back() ? Expected::Wanted() : expected_.next_fetch(next);
     const std::uint64_t bytes = next.comes_back() ? partition_of(next).cache.next_file_bytes() : wanted.bytes;
     if (bytes > options_.memory_bytes) {
@@ -186,15 +201,18 @@ void Prefetcher::Impl::fetch(const Candidate& what, std::size_t count) {
   if (request.maps.empty()) return;
   ++partition.flights;
   ++flights_;
+  const bool far = far_.contains(what.address);
+  if (far) ++far_flights_;
   auto maps = request.maps;
-  mover_->fetch(std::move(request), [weak = weak_from_this(), what, maps = std::move(maps)](FetchOutcome outcome) mutable {
+  mover_->fetch(std::move(request), [weak = weak_from_this(), what, far, maps = std::move(maps)](FetchOutcome outcome) mutable {
     const auto self = weak.lock();
-    if (self && !self->closed_) self->fetched(what, std::move(maps), std::move(outcome));
+    if (self && !self->closed_) self->fetched(what, far, std::move(maps), std::move(outcome));
   });
 }
 
-void Prefetcher::Impl::fetched(const Candidate& what, std::vector<MapAttempt> maps, FetchOutcome outcome) {
+void Prefetcher::Impl::fetched(const Candidate& what, bool far, std::vector<MapAttempt> maps, FetchOutcome outcome) {
   --flights_;
+  if (far) --far_flights_;
   if (!outcome.blocks) {
     log_.debug("not prefetched: {}", outcome.blocks.error().to_string());
     if (outcome.blocks.error().code() != Code::not_found) expected_.pass_over(what.address);
@@ -285,6 +303,7 @@ void Prefetcher::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOut
                        bool complete) {
   impl_->offer(job, shuffle, outputs, block_bytes, complete);
 }
+void Prefetcher::limit_far(std::uint32_t most) { impl_->limit_far(most); }
 void Prefetcher::take(JobId job, ShuffleId shuffle, std::uint32_t partition, Taken done) {
   impl_->take(job, shuffle, partition, std::move(done));
 }

@@ -45,6 +45,7 @@ struct PrefetcherState : PrefetchStats {
 struct RemoteOutput {
   std::string address;  // of the data port
   MapAttempt map;
+  bool far = false;  // in another rack
 };
 
 /// Reactor thread only, construction and destruction too; after destruction no callback comes.
@@ -69,6 +70,10 @@ class Prefetcher {
   /// from there for partitions that do not have it. `block_bytes`: about what a map wrote for a partition; `complete`: these are
   /// the last ones.
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes, bool complete);
+
+  /// So many fetches from other racks are under way at a time, at most: where an uplink is saturated. What comes from this rack
+  /// does not wait for them.
+  void limit_far(std::uint32_t most);
 
   using Taken = std::function<void(std::vector<HeldPtr>)>;
   /// The task that reads the partition has begun: gives it what is here, once what is under way has come and what is in files is

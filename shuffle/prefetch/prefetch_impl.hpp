@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& offered, std::uint64_t block_bytes, bool complete);
   void take(JobId job, ShuffleId shuffle, std::uint32_t number, Taken done);
+  void limit_far(std::uint32_t most);
   void drop(JobId job, ShuffleId shuffle, std::uint32_t number);
   void drop(JobId job, ShuffleId shuffle);
   void drop(JobId job);
@@ -45,8 +47,11 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   ExpectedPartition& partition_of(const Candidate& what);
   /// Nothing is begun while blocks are on their way to files: their memory is not free yet.
   void pump();
+  /// Whether nothing may be fetched from there until another fetch from another rack has ended.
+  bool held_back(const std::string& address) const { return far_flights_ >= most_far_ && far_.contains(address); }
+  std::optional<Candidate> next_candidate() const;
   void fetch(const Candidate& what, std::size_t count);
-  void fetched(const Candidate& what, std::vector<MapAttempt> maps, FetchOutcome outcome);
+  void fetched(const Candidate& what, bool far, std::vector<MapAttempt> maps, FetchOutcome outcome);
   /// Without room in the store it is wasted.
   void keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps, SealedSegment blocks);
 
@@ -78,7 +83,10 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   const Log log_{"prefetch"};
   std::unique_ptr<BlockMover> mover_;  // calls nothing back once it is gone
   Expected expected_;
-  std::uint32_t flights_ = 0;          // fetches under way, and files that are read back
+  std::uint32_t flights_ = 0;      // fetches under way, and files that are read back
+  std::uint32_t far_flights_ = 0;  // of these fetches, from other racks
+  std::uint32_t most_far_ = UINT32_MAX;
+  std::set<std::string> far_;          // addresses in other racks
   std::uint32_t leaving_ = 0;          // files that are written
   std::uint64_t returning_bytes_ = 0;  // that are read back
   std::uint64_t moves_ = 0;            // numbers of those

@@ -27,6 +27,12 @@ void Links::set_rack(const std::string& address, const std::string& rack) {
   if (racks_.size() < kMostPeers || racks_.contains(address)) racks_[address] = rack;
 }
 
+const std::string& Links::rack_of(const std::string& address) const {
+  static const std::string kUnknown;
+  const auto rack = racks_.find(address);
+  return rack == racks_.end() ? kUnknown : rack->second;
+}
+
 LinkBytes& Links::bytes_of(const std::string& address) {
   return bytes_[bytes_.size() < kMostPeers || bytes_.contains(address) ? address : std::string()];
 }

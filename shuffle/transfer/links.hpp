@@ -38,6 +38,8 @@ class Links {
   void sent(const std::string& address, std::uint64_t bytes) { bytes_of(address).sent += bytes; }
   /// The rack of the worker at that address, by whoever knows it. Bytes counted before belong to that rack, too.
   void set_rack(const std::string& address, const std::string& rack);
+  /// As it was told; empty: nobody knows it.
+  const std::string& rack_of(const std::string& address) const;
   /// That worker is gone: another one at that address begins with an idle link. What was counted stays.
   void forget(const std::string& address) { free_at_.erase(address); }
 

@@ -70,7 +70,7 @@ struct Cluster {
 TEST(NetworkAwareOrder, MapsComeFirstWhereTheUplinkIsSaturatedAndReducesOtherwise) {
   for (const bool saturated : {true, false}) {
     Cluster c;
-    c.written(1, "a", 2, 1, 4);
+    c.written(1, "a", 2, 3, 4);
     c.maps(c.job(2, "a", 2), anywhere(4));
     c.crossing(saturated ? 90 : 70);
     EXPECT_EQ(c.asks(1), saturated ? "2.0" : "1.1");
@@ -79,7 +79,7 @@ TEST(NetworkAwareOrder, MapsComeFirstWhereTheUplinkIsSaturatedAndReducesOtherwis
 
 TEST(NetworkAwareOrder, TheThresholdIsAnOption) {
   Cluster c("shufflewatcher(window=0s, threshold=0.95)");
-  c.written(1, "a", 2, 1, 4);
+  c.written(1, "a", 2, 3, 4);
   c.maps(c.job(2, "a", 2), anywhere(4));
   c.crossing(90);
   EXPECT_EQ(c.asks(1), "1.1");
@@ -88,8 +88,8 @@ TEST(NetworkAwareOrder, TheThresholdIsAnOption) {
 TEST(NetworkAwareOrder, ReducesOfLightJobsComeBeforeThoseOfHeavyOnesWhenSaturated) {
   for (const bool saturated : {true, false}) {
     Cluster c;
-    c.written(1, "a", 2, 1, 4);
-    c.written(2, "a", 0.1, 1, 4);
+    c.written(1, "a", 2, 3, 4);
+    c.written(2, "a", 0.1, 3, 4);
     c.crossing(saturated ? 90 : 0);
     EXPECT_EQ(c.asks(1), saturated ? "2.1" : "1.1");
   }
@@ -97,8 +97,8 @@ TEST(NetworkAwareOrder, ReducesOfLightJobsComeBeforeThoseOfHeavyOnesWhenSaturate
 
 TEST(NetworkAwareOrder, AJobOfWhichNothingIsKnownIsLight) {
   Cluster c;
-  c.written(1, "a", 1.0000001, 1, 4);
-  c.written(2, "a", 0, 1, 4);
+  c.written(1, "a", 1.0000001, 3, 4);
+  c.written(2, "a", 0, 3, 4);
   c.crossing(90);
   EXPECT_EQ(c.asks(1), "2.1");
 }
@@ -120,6 +120,28 @@ TEST(NetworkAwareOrder, WithoutSarpJobsGoByTheirArrival) {
   EXPECT_EQ(c.asks(1), "1.1");
 }
 
+TEST(NetworkAwareOrder, OfJobsThatAreAlikeOneComesFirst) {
+  for (const auto& [jobs, order] :
+       {std::pair("arrival", "1.0 1.0"), std::pair("fewest", "1.0 2.0"), std::pair("shortest", "2.0 2.0")}) {
+    Cluster c(fmt::format("shufflewatcher(window=0s, jobs={})", jobs));
+    c.maps(c.job(1, "a", 2), anywhere(5));
+    c.maps(c.job(2, "a", 2), anywhere(4));
+    const std::string first = c.asks(1), second = c.asks(2);
+    EXPECT_EQ(first + " " + second, order) << jobs;
+  }
+}
+
+TEST(NetworkAwareOrder, ReducesWhoseInputIsMostlyInTheRackComeBeforeMapsToo) {
+  Cluster c;
+  c.written(1, "a", 2, 1, 4);
+  c.maps(c.job(2, "a", 2), anywhere(4));
+  c.crossing(90);
+  c.world.schedule();
+  for (const auto& launch : c.world.launched)
+    EXPECT_EQ(launch.task.job, JobId(launch.node <= NodeId(2) ? 1 : 2)) << "in rack2 reduces would cross";
+  EXPECT_EQ(c.world.launched.size(), 4u);
+}
+
 TEST(NetworkAwareOrder, NoNodeIdlesForARackThatHoldsMore) {
   Cluster c;
   c.written(1, "a", 2, 3, 4);
@@ -131,6 +153,7 @@ TEST(NetworkAwareOrder, RelaxedAUserWaitsALittleForABetterRack) {
   c.written(1, "a", 2, 3, 4);
   c.written(2, "b", 2, 1, 1);
   c.fill({3, 4});
+  c.crossing(90);
   EXPECT_EQ(c.asks(1), "2.1") << "b's turn while a waits";
   EXPECT_EQ(c.asks(2), "-");
   c.world.at(4.9);
@@ -142,15 +165,34 @@ TEST(NetworkAwareOrder, RelaxedAUserWaitsALittleForABetterRack) {
 TEST(NetworkAwareOrder, ItIsSaidThatAUserWaitsForABetterRack) {
   Cluster c("shufflewatcher(window=0s, relaxed=5s)");
   c.written(1, "a", 2, 3, 4);
+  c.crossing(90);
   c.world.schedule();
   EXPECT_EQ(c.world.running(1), 2u) << "in rack2";
   EXPECT_NE(c.world.holds[JobId(1)].find("waits a little"), std::string::npos) << c.world.holds[JobId(1)];
+}
+
+TEST(NetworkAwareOrder, NobodyWaitsWhereTheUplinkIsNotSaturated) {
+  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  c.written(1, "a", 2, 3, 4);
+  c.crossing(70);
+  EXPECT_EQ(c.asks(1), "1.1");
+}
+
+TEST(NetworkAwareOrder, MapsThatOnlyWriteElsewhereGoBeforeANodeIdles) {
+  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  c.maps(c.job(1, "a", 2), std::vector<std::vector<std::string>>(4, {"h1", "h3"}));  // rack1 is chosen
+  c.maps(c.job(2, "b", 2), std::vector<std::vector<std::string>>(1, {"h1", "h3"}));  // rack2
+  c.fill({1, 2});
+  c.crossing(90);
+  EXPECT_EQ(c.asks(3), "2.0") << "a lets b go first";
+  EXPECT_EQ(c.world.running(1), 1u) << "on the other node, which nobody else wanted";
 }
 
 TEST(NetworkAwareOrder, AroundDelayUsersWaitFiveSeconds) {
   Cluster c("shufflewatcher(window=0s, users=delay(inner=fair))");
   c.written(1, "a", 2, 3, 4);
   c.fill({3, 4});
+  c.crossing(90);
   EXPECT_EQ(c.asks(1), "-");
   c.world.at(5);
   EXPECT_EQ(c.asks(1), "1.1");
@@ -212,7 +254,7 @@ TEST(NetworkAwareEarly, ReducesComeAfterMapsAndNotAtAllWhenSaturated) {
 }
 
 TEST(NetworkAwareEarly, InUntypedSlotsTheyComeAfterTheMapsOfTheUser) {
-  Cluster c;
+  Cluster c("shufflewatcher(window=0s, jobs=arrival)");
   JobInfo& job = c.job(1, "a", 2);
   c.maps(job, anywhere(1)).output = ShuffleSizes(1, 2);
   StageInfo& reduces = c.world.stage(job, 1, anywhere(2), c.reduce, 0, {0});
@@ -225,8 +267,8 @@ TEST(NetworkAwareEarly, InUntypedSlotsTheyComeAfterTheMapsOfTheUser) {
 
 TEST(NetworkAwareTyped, EachKindOfSlotHasItsOwnOrder) {
   Cluster c(kAtOnce, true);
-  c.written(1, "a", 2, 1, 4);
-  c.written(2, "a", 0.1, 1, 4);
+  c.written(1, "a", 2, 3, 4);
+  c.written(2, "a", 0.1, 3, 4);
   c.maps(c.job(3, "a", 2), anywhere(2));
   c.crossing(90);
   c.world.beat(1);
@@ -297,6 +339,24 @@ TEST(NetworkAwareOneRack, IsTheOrderOfUsers) {
   EXPECT_EQ(orders[0], orders[1]);
 }
 
+TEST(NetworkAwareTraffic, PrefetchesAcrossASaturatedUplinkGetTokens) {
+  for (const auto& [spec, most] : std::vector<std::pair<std::string, std::optional<std::uint32_t>>>{
+           {"shufflewatcher(window=0s)", std::nullopt},
+           {"shufflewatcher(window=0s, shape=traffic)", 1},
+           {"shufflewatcher(window=0s, shape=traffic, tokens=3)", 3}}) {
+    Cluster c(spec);
+    c.maps(c.job(1, "a", 2), anywhere(1));
+    const RackId rack = c.world.state.node(NodeId(1))->rack;
+    c.crossing(70);
+    c.world.schedule();
+    EXPECT_EQ(c.world.scheduler->far_prefetches(rack), most ? std::optional(UINT32_MAX) : std::nullopt);
+    c.crossing(90);
+    c.world.at(1);
+    c.world.schedule();
+    EXPECT_EQ(c.world.scheduler->far_prefetches(rack), most) << spec;
+  }
+}
+
 TEST(NetworkAwareOptionsText, BadOnesAreRefusedInOneLine) {
   for (const auto& [spec, says] :
        std::vector<std::pair<std::string, std::string>>{{"shufflewatcher(users=tetris)", "must be an order of users"},
@@ -310,6 +370,9 @@ TEST(NetworkAwareOptionsText, BadOnesAreRefusedInOneLine) {
                                                         {"shufflewatcher(aggregation=some)", "own, mean, busiest"},
                                                         {"shufflewatcher(unknown_uplinks=some)", "largest, never"},
                                                         {"shufflewatcher(map_completion=2)", "map_completion"},
+                                                        {"shufflewatcher(shape=some)", "launch, traffic"},
+                                                        {"shufflewatcher(jobs=some)", "shortest, fewest, arrival"},
+                                                        {"shufflewatcher(tokens=65536)", "at most 65535"},
                                                         {"shufflewatcher(nonsense=1)", "unknown scheduler option 'nonsense'"}}) {
     const auto made = make_scheduler(spec);
     ASSERT_FALSE(made) << spec;

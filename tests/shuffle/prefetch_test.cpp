@@ -44,6 +44,25 @@ TEST_F(PrefetchTest, ATaskThatBeginsGetsWhatIsUnderWayAndNothingMoreComes) {
   EXPECT_EQ(stats().held_segments, held);
 }
 
+TEST_F(PrefetchTest, WhatComesFromAnotherRackWaitsForALimitAndTheRestDoesNot) {
+  open();
+  expect({1});
+  reactor_->run([&] { prefetcher_->limit_far(0); });
+  std::vector<RemoteOutput> outputs = put_all(30);
+  const std::string near = address_;
+  for (RemoteOutput& output : outputs) {
+    output.far = true;
+    output.address = "localhost" + near.substr(near.rfind(':'));  // the same worker by another name
+  }
+  offer(outputs, true);
+  offer({put(30), put(31), put(32), put(33)}, true);
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 4 * kBlock; }));
+  EXPECT_LT(stats().held_bytes, 5 * kBlock);
+  reactor_->run([&] { prefetcher_->limit_far(1); });
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 34 * kBlock; }));
+  EXPECT_EQ(attempts_of(take(1), 1).size(), 34u);
+}
+
 TEST_F(PrefetchTest, EarlierRoundsComeFirstAndLaterOnesWhenThereIsRoomAgain) {
   constexpr std::uint32_t kMaps = 8;
   options_.round = 2;

@@ -56,6 +56,7 @@ Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& comm
     }
     run_scheduler();
     rounds_.decide();
+    preplacement_.limit_far();
   } else {
     context_.view.set_now(before);
   }

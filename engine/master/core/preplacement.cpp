@@ -85,7 +85,29 @@ PrefetchShuffle Preplacement::notice(NodeId node, const JobRecord& job, const St
   PrefetchShuffle command{node, job.spec.job, ShuffleId(input.plan.id.value()), std::nullopt, {}};
   command.block_bytes = mean_block_bytes(input.info->output);
   command.complete = input.info->complete();
+  if (const auto told = told_far_.find(context_.view.node(node)->rack); told != told_far_.end()) command.far = told->second;
   return command;
+}
+
+void Preplacement::limit_far() {
+  if (context_.now() < next_limits_) return;
+  next_limits_ = context_.now() + std::chrono::seconds(1);
+  for (const auto& [id, rack] : context_.view.racks()) {
+    const std::optional<std::uint32_t> most = context_.scheduler.far_prefetches(id);
+    const auto told = told_far_.find(id);
+    if ((told == told_far_.end() ? UINT32_MAX : told->second) == most.value_or(UINT32_MAX)) continue;
+    told_far_[id] = most.value_or(UINT32_MAX);
+    for (const NodeId node : rack.nodes) tell_limit(node);
+  }
+}
+
+/// With one of the shuffles that are brought there: it counts for all of them.
+void Preplacement::tell_limit(NodeId node) {
+  for (const auto& [job_id, job] : context_.jobs.running()) {
+    for (const auto& [stage_id, stage] : job.stages) {
+      if (stage.prefetch.notified.contains(node)) return context_.emit(notice(node, job, stage));
+    }
+  }
 }
 
 void Preplacement::send_outputs(const JobRecord& job, StageRecord& input) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "engine/master/core/context.hpp"
@@ -24,13 +25,20 @@ class Preplacement {
   void output_moved(StageRecord& input, std::uint32_t map);
   /// Notifies nodes that prefetch the shuffle of the outputs they do not know of, where they are now.
   void send_outputs(const JobRecord& job, StageRecord& input);
+  /// At the end of an event: once a second, tells nodes that prefetch how many fetches from other racks they may have at a time,
+  /// where the scheduler says something new of that.
+  void limit_far();
 
  private:
   void send_places(JobRecord& job, StageRecord& input);
   PrefetchShuffle notice(NodeId node, const JobRecord& job, const StageRecord& input) const;
 
+  void tell_limit(NodeId node);
+
   CoreContext& context_;
   RoundEviction& rounds_;
+  Time next_limits_{0};
+  std::map<RackId, std::uint32_t> told_far_;  // other than "as many as it likes", once
 };
 
 /// Whether the first maps that ended say what the others will write, and so where it will lie. Not so after a partition by the same

@@ -122,6 +122,12 @@ schedulers::RoundOrder SchedulerPort::round_order() {
   return order;
 }
 
+std::optional<std::uint32_t> SchedulerPort::far_prefetches(RackId rack) {
+  std::optional<std::uint32_t> most;
+  guarded([&] { most = scheduler_->far_prefetches(rack); });
+  return most;
+}
+
 Result<std::vector<schedulers::GroupStatus>> SchedulerPort::groups() const {
   std::vector<schedulers::GroupStatus> groups;
   if (auto fault = fault_of([&] { groups = scheduler_->groups(view_); }))

@@ -38,6 +38,8 @@ class SchedulerPort {
   double slow_start(const schedulers::JobInfo& job);
   /// By submission when it fails to answer.
   schedulers::RoundOrder round_order();
+  /// Nothing when it fails to answer.
+  std::optional<std::uint32_t> far_prefetches(RackId rack);
   /// The error is what it threw.
   Result<std::vector<schedulers::GroupStatus>> groups() const;
 

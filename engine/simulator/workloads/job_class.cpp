@@ -25,6 +25,7 @@ void JobClassText::declare(Config& config) {
   config.real("weight", weight, "How often jobs of this class come, against other classes");
   config.text("kind", kind, "mapreduce or dag");
   config.text("input", input, "Bytes read from storage");
+  config.real("input_scale", input_scale, "What these are multiplied with");
   config.text("shuffle_ratio", shuffle_ratio, "Shuffle over input of a stage; 0: a job of maps only");
   config.text("output_ratio", output_ratio, "Output over what the last stage reads");
   config.size("block", block, "Input of a map, where maps is not given");
@@ -61,6 +62,7 @@ Result<JobClass> JobClass::make(const JobClassText& text) {
   };
   if (text.kind != "mapreduce" && text.kind != "dag") return invalid("kind must be mapreduce or dag");
   if (!(text.job_weight > 0) || text.job_weight > 1e9) return invalid("job_weight must be more than 0");
+  if (!(text.input_scale > 0) || text.input_scale > 1e9) return invalid("input_scale must be more than 0");
   if (!(text.weight >= 0) || text.weight > 1e9) return invalid("weight must be at least 0");
   if (text.block == 0 || text.reduce_bytes == 0 || text.rate == 0) return invalid("block, reduce_bytes and rate must not be 0");
   if (const std::size_t equals = text.fast_nodes.find('='); !text.fast_nodes.empty()) {
@@ -142,7 +144,7 @@ Result<JobSpec> JobClass::draw(Random& random) const {
 }
 
 Result<void> JobClass::draw_map_reduce(Random& random, JobSpec& job) const {
-  const double input = draws_.input.draw(random), ratio = draws_.shuffle_ratio.draw(random);
+  const double input = draws_.input.draw(random) * text_.input_scale, ratio = draws_.shuffle_ratio.draw(random);
   const double shuffle = std::min(input * ratio, static_cast<double>(kMaxBytes));
   job.hints.shuffle_ratio = ratio;
   StageSpec map;
@@ -190,7 +192,7 @@ Result<void> JobClass::draw_dag(Random& random, JobSpec& job) const {
     for (const std::uint32_t parent : chosen) read[parent] = true;
     if (chosen.empty()) ++roots;
   }
-  const double input = draws_.input.draw(random);
+  const double input = draws_.input.draw(random) * text_.input_scale;
   for (std::uint32_t i = 0; i < count; ++i) {
     StageSpec& stage = job.stages[i];
     const bool root = stage.parents.empty();

@@ -16,7 +16,7 @@ namespace weft::simulator::workloads {
 struct JobClassText {
   std::string name = "job";
   std::string kind = "mapreduce";
-  double weight = 1;
+  double weight = 1, input_scale = 1;
   std::string input = "lognormal(1GiB,1.5)", shuffle_ratio = "0.5", output_ratio = "0.5";
   std::uint64_t block = 64u << 20, reduce_bytes = 256u << 20, rate = 20'000'000;
   std::string maps, reduces, map_time, reduce_time;

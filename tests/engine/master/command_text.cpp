@@ -37,6 +37,7 @@ std::string text(const PrefetchShuffle& c) {
                                 c.node.value(), c.block_bytes, c.complete ? ", complete" : "");
   for (const auto& output : c.outputs) out += fmt::format(" {}.{}@{}", output.map, output.attempt, output.node.value());
   if (c.partitions) out += fmt::format(" for {}", fmt::join(*c.partitions, " "));
+  if (c.far) out += fmt::format(" with {} from other racks", *c.far);
   if (c.deferred) out += fmt::format(" holding back {}", fmt::join(*c.deferred, " "));
   return out;
 }

@@ -15,7 +15,9 @@ struct Placing final : schedulers::Scheduler {
     for (std::uint32_t i = 0; i < view.stage(what.job, what.reader)->tasks.size(); ++i)
       (void)decisions.preplace({what.job, what.reader, i}, NodeId(2), "");
   }
+  std::optional<std::uint32_t> far_prefetches(RackId) const override { return far; }
   std::vector<schedulers::Preplaceable> calls;
+  std::optional<std::uint32_t> far;
 };
 
 struct Deciding final : schedulers::Decisions {
@@ -106,6 +108,32 @@ TEST_F(PreplacementPart, AnOutputThatIsElsewhereGoesWithTheNextNotice) {
   EXPECT_EQ(notices()[1].outputs[0].node, NodeId(2));
   part_->send_outputs(*job_, *maps_);
   EXPECT_EQ(notices().size(), 2u);
+}
+
+TEST_F(PreplacementPart, NodesThatPrefetchAreToldOnceHowManyFetchesFromOtherRacksTheyMayHave) {
+  part_->limit_far();
+  finish(0, {10, 30});
+  finish(1, {10, 30});
+  ASSERT_EQ(notices().size(), 1u);
+  EXPECT_FALSE(notices()[0].far);
+  const auto after = [&](int seconds) {
+    parts_->context.view.set_now(std::chrono::seconds(seconds));
+    part_->limit_far();
+    return notices().size();
+  };
+  EXPECT_EQ(after(1), 1u) << "as many as they like";
+  scheduler_->far = 1;
+  EXPECT_EQ(after(2), 2u);
+  EXPECT_EQ(notices()[1].node, NodeId(2)) << "the other one prefetches nothing";
+  EXPECT_EQ(notices()[1].far, 1u);
+  EXPECT_TRUE(notices()[1].outputs.empty());
+  EXPECT_EQ(after(3), 2u) << "nothing new";
+  finish(2, {10, 30});
+  ASSERT_EQ(notices().size(), 3u);
+  EXPECT_EQ(notices()[2].far, 1u) << "for who may not have heard of it";
+  scheduler_->far = UINT32_MAX;
+  EXPECT_EQ(after(4), 4u);
+  EXPECT_EQ(notices()[3].far, UINT32_MAX);
 }
 
 TEST_F(PreplacementPart, ShufflesInPullModeAreLeftAlone) {
