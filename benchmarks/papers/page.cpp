@@ -53,10 +53,6 @@ std::string legend(const std::vector<Curve>& curves) {
 
 }  // namespace
 
-std::string not_claimed() {
-  return "";
-}
-
 Tally tally(const std::vector<Done>& all) {
   Tally tally;
   for (const Done& done : all) {
@@ -133,7 +129,7 @@ std::string page(const std::vector<Done>& all, const Context& context) {
     }
     for (const Chart& chart : done.findings.charts) text += fmt::format("\n![{}](papers/{})\n", chart.title, chart.file);
   }
-  return text + fmt::format("\n{}\n", not_claimed());
+  return text;
 }
 
 Chart line_chart(std::string file, std::string title, std::string x_label, std::string y_label, const std::vector<Curve>& curves) {

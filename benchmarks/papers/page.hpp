@@ -30,8 +30,6 @@ std::string band_text(const Figure& figure);
 
 /// What the terminal shows of one experiment.
 std::string lines(const Done& done, bool quick);
-/// Which published results are not claimed, because weft does not have their scheduler.
-std::string not_claimed();
 /// docs/papers.md.
 std::string page(const std::vector<Done>& all, const Context& context);
 

@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const Tally sum = tally(all);
-  std::printf("%s\n%s\n", sum.text().c_str(), not_claimed().c_str());
+  std::printf("%s\n", sum.text().c_str());
   if (!directory.empty()) write(all, context, directory);
   return sum.exit_status();
 }
