@@ -73,7 +73,7 @@ Result<rpc::Payload> ClientRequests::answer(const rpc::ConnectionPtr& connection
 Result<rpc::Payload> ClientRequests::on_job_status(const rpc::Message& message) {
   WEFT_ASSIGN(const client::JobRequest request, client::decode<client::JobRequest>(message));
   WEFT_ASSIGN(JobStatus status, status_of(request.job, true));
-  add_expectation(status);
+  expectations_.add(parts_.shell.core(), parts_.shell.now(), status, log_);
   client::JobList list;
   list.jobs.push_back(std::move(status));
   list.now = parts_.shell.now();
@@ -88,7 +88,7 @@ Result<rpc::Payload> ClientRequests::on_explain(const rpc::Message& message) {
   for (WaitingTasks& waiting : explanation.waiting)
     waiting.reason = schedulers::with_times_of_day(waiting.reason, explanation.now, clock);
   if (auto status = status_of(request.job, false); status && status->state == JobState::running && status->deadline) {
-    add_expectation(*status);
+    expectations_.add(parts_.shell.core(), parts_.shell.now(), *status, log_);
     explanation.summary += "; " + outlook_text(*status);
   }
   return client::encode(std::move(explanation));
@@ -186,16 +186,6 @@ Result<JobStatus> ClientRequests::status_of(JobId id, bool predict) const {
   return status;
 }
 
-void ClientRequests::add_expectation(JobStatus& status) {
-  const auto news = expectations_.add(parts_.shell.core(), parts_.shell.now(), status);
-  if (!news) return;
-  if (outlook(status) == Outlook::misses) {
-    log_.warn("{}", *news);
-  } else {
-    log_.info("{}", *news);
-  }
-}
-
 Result<rpc::Payload> ClientRequests::on_list_nodes() {
   client::NodeList list;
   std::vector<client::NodeStatus>& nodes = list.nodes;
@@ -261,7 +251,7 @@ std::optional<Result<rpc::Payload>> ClientRequests::poll_answer(const client::Po
     }
   if (!reply.finished && !final && status->state == JobState::running) return std::nullopt;
   reply.status = std::move(*status);
-  add_expectation(reply.status);
+  expectations_.add(parts_.shell.core(), parts_.shell.now(), reply.status, log_);
   return Result<rpc::Payload>(client::encode(std::move(reply)));
 }
 

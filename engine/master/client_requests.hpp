@@ -60,7 +60,6 @@ class ClientRequests {
   Result<rpc::Payload> on_list_nodes();
   void on_poll(const rpc::Message& message, rpc::Responder responder);
   void on_job_logs(const rpc::Message& message, rpc::Responder responder);
-  void add_expectation(JobStatus& status);
   std::optional<Result<rpc::Payload>> poll_answer(const client::Poll& poll, bool final);
   void answer_polls(JobId id, bool final);
   void end_poll(JobId job, std::uint64_t poll);

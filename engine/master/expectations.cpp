@@ -56,6 +56,16 @@ std::optional<std::string> Expectations::add(const Core& core, Time now, JobStat
   return fmt::format("job {} ({}): {}", status.id.value(), status.name, outlook_text(status));
 }
 
+void Expectations::add(const Core& core, Time now, JobStatus& status, const Log& log) {
+  const auto news = add(core, now, status);
+  if (!news) return;
+  if (outlook(status) == Outlook::misses) {
+    log.warn("{}", *news);
+  } else {
+    log.info("{}", *news);
+  }
+}
+
 Outlook outlook(const JobStatus& status) {
   if (!status.deadline || !status.expected || status.expected->end <= Time(0)) return Outlook::unknown;
   return status.expected->end > *status.deadline ? Outlook::misses : Outlook::meets;

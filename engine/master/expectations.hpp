@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/log.hpp"
 #include "engine/master/core.hpp"
 
 namespace weft::master {
@@ -15,6 +16,8 @@ class Expectations {
   /// Fills in status.expected where the job runs and has a deadline. Returns a line to log when it is first expected to miss that,
   /// and when this changes.
   std::optional<std::string> add(const Core& core, Time now, JobStatus& status);
+  /// The same, and logs the line.
+  void add(const Core& core, Time now, JobStatus& status, const Log& log);
 
  private:
   std::map<JobId, schedulers::ExpectedEnd> ends_;
