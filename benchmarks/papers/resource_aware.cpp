@@ -48,22 +48,22 @@ struct MixedJob {
   double reduce_seconds, goal;  // the goal of the second experiment, since the beginning
 };
 /// By submission. The published lengths in isolation decide how long tasks take: the text does not say.
-const std::array<MixedJob, 9> kJobs{{{"J1", kSort, 0, 90, 20, 305, 3000},
-                                     {"J2", kCombine, 100, 5, 1, 100, 850},
-                                     {"J3", kSelect, 200, 10, 1, 20, 1250},
-                                     {"J4", kSelect, 350, 25, 1, 20, 1100},
-                                     {"J5", kSelect, 500, 5, 1, 20, 950},
-                                     {"J6", kCombine, 600, 13, 1, 100, 2600},
-                                     {"J7", kCombine, 1100, 50, 1, 100, 6000},
-                                     {"J8", kSort, 2500, 19, 20, 65, 3400},
-                                     {"J9", kSort, 3750, 6, 20, 21, 4250}}};
+const std::array<MixedJob, 9> kMixedJobs{{{"J1", kSort, 0, 90, 20, 305, 3000},
+                                          {"J2", kCombine, 100, 5, 1, 100, 850},
+                                          {"J3", kSelect, 200, 10, 1, 20, 1250},
+                                          {"J4", kSelect, 350, 25, 1, 20, 1100},
+                                          {"J5", kSelect, 500, 5, 1, 20, 950},
+                                          {"J6", kCombine, 600, 13, 1, 100, 2600},
+                                          {"J7", kCombine, 1100, 50, 1, 100, 6000},
+                                          {"J8", kSort, 2500, 19, 20, 65, 3400},
+                                          {"J9", kSort, 3750, 6, 20, 21, 4250}}};
 
 Time of_seconds(double count) { return Time(std::llround(count * 1e9)); }
 
 /// `relaxed`: the goals of the first experiment, a day; otherwise those of the second.
-Workload mixed(bool relaxed) {
+Workload gridmix_jobs(bool relaxed) {
   std::vector<JobSpec> list;
-  for (const MixedJob& one : kJobs) {
+  for (const MixedJob& one : kMixedJobs) {
     JobSpec spec = job(seconds(one.submitted), {stage(one.gigabytes * 16, of_seconds(one.application.map_seconds)),
                                                 stage(one.reduces, of_seconds(one.reduce_seconds), {0})});
     spec.name = spec.pool = spec.user = one.name;
@@ -134,7 +134,7 @@ double fewer_tasks(const RunResult& ours, const RunResult& theirs) {
 
 std::vector<Curve> curves_of(const Utilities& utilities, const char* application) {
   std::vector<Curve> curves;
-  for (const MixedJob& one : kJobs) {
+  for (const MixedJob& one : kMixedJobs) {
     if (one.application.name != std::string(application)) continue;
     if (const auto found = utilities.find(one.name); found != utilities.end()) curves.push_back({one.name, found->second, false});
   }
@@ -148,7 +148,7 @@ void add_utilities(Findings& found, const Utilities& utilities, const std::strin
 }
 
 Findings relaxed_goals(const Context&) {
-  const Workload workload = mixed(true);
+  const Workload workload = gridmix_jobs(true);
   std::vector<RunResult> fair;
   Curve by_slots{"Fair", {}, false}, ours{"RAS", {}, false};
   for (int slots = 1; slots <= 8; ++slots) {
@@ -190,7 +190,7 @@ Findings relaxed_goals(const Context&) {
 }
 
 double ended(const RunResult& result, std::size_t at) { return in_seconds(*result.jobs[at].ended); }
-double lateness(const RunResult& result, std::size_t at) { return in_seconds(*result.jobs[at].lateness()) / kJobs[at].goal; }
+double late_part(const RunResult& result, std::size_t at) { return in_seconds(*result.jobs[at].lateness()) / kMixedJobs[at].goal; }
 
 /// The first at that time or later.
 double utility_at(const Utilities& utilities, const char* name, double time) {
@@ -213,17 +213,17 @@ double lowest_mean(const Utilities& utilities) {
 }
 
 Findings tight_goals(const Context&) {
-  const Workload workload = mixed(false);
+  const Workload workload = gridmix_jobs(false);
   Utilities utilities;
-  const RunResult relaxed = run_ras(mixed(true), 0), tight = run_ras(workload, 0, &utilities), fair = run_fair(workload, 4);
+  const RunResult relaxed = run_ras(gridmix_jobs(true), 0), tight = run_ras(workload, 0, &utilities), fair = run_fair(workload, 4);
   const auto met = std::ranges::count_if(tight.jobs, [](const auto& one) { return !one.missed_deadline(); });
   const auto met_by_fair = std::ranges::count_if(fair.jobs, [](const auto& one) { return !one.missed_deadline(); });
   Findings found;
   found.figures = {
       {"RA-4: goals met, of nine", "7", single(static_cast<double>(met)), Unit::number, at_least(7)},
       {"RA-4: the same under Fair with four slots", "none", single(static_cast<double>(met_by_fair)), Unit::number, {}},
-      {"RA-4: J1 after its goal, over the goal", "18 s late: 0.6 %", single(lateness(tight, 0)), Unit::change, at_most(0.10)},
-      {"RA-4: J2 after its goal, over the goal", "46 s late: 5.4 %", single(lateness(tight, 1)), Unit::change, at_most(0.10)},
+      {"RA-4: J1 after its goal, over the goal", "18 s late: 0.6 %", single(late_part(tight, 0)), Unit::change, at_most(0.10)},
+      {"RA-4: J2 after its goal, over the goal", "46 s late: 5.4 %", single(late_part(tight, 1)), Unit::change, at_most(0.10)},
       {"RA-4: makespan against Fair with four slots", "−167 s: −3.5 %",
        single(in_seconds(tight.makespan) / in_seconds(fair.makespan) - 1), Unit::change, at_most(0)},
       {"RA-5: J1 ends, against relaxed goals", "3018 after 3113 s", single(ended(tight, 0) / ended(relaxed, 0) - 1), Unit::change,

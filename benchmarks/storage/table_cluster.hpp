@@ -21,16 +21,22 @@ class TableCluster {
   static constexpr std::uint32_t kPartitions = 8;
   static constexpr std::uint64_t kValueBytes = 1000;
 
-  TableCluster(const std::string& weft, const std::string& directory) {
+  /// Options of the master, and those of each worker, that the benchmark adds.
+  struct More {
+    std::vector<std::string> master, worker;
+  };
+  TableCluster(const std::string& weft, const std::string& directory, const More& more = {}) {
     const std::string port = directory + "/port";
     const auto start = [&](std::vector<std::string> words) {
+      const auto& added = words.front() == "master" ? more.master : more.worker;
+      words.insert(words.end(), added.begin(), added.end());
       words.insert(words.begin(), weft);
       processes_.push_back(
           std::make_unique<test::Process>(words, test::ProcessOptions{.deadline = std::chrono::hours(1), .daemon = true}));
     };
     start({"master", "--listen", "127.0.0.1:0", "--port-file", port, "--data-dir", directory + "/data"});
     test::eventually([&] { return !test::read_file(port).empty(); });
-    std::string address = test::read_file(port);
+    std::string& address = address_ = test::read_file(port);
     address.erase(address.find_last_not_of('\n') + 1);
     for (const char* name : {"w1", "w2", "w3"})
       start({"worker", "--master", address, "--name", name, "--host", name, "--chunk-dir", directory + "/" + name, "--scrub-rate",
@@ -43,6 +49,7 @@ class TableCluster {
     });
   }
   storage::tables::TableClient& tables() { return *tables_; }
+  const std::string& address() const { return address_; }  // of the master
 
   static std::string key(std::uint64_t number) {
     char text[32];
@@ -64,6 +71,7 @@ class TableCluster {
   }
 
  private:
+  std::string address_;
   std::vector<std::unique_ptr<test::Process>> processes_;
   std::shared_ptr<storage::tables::TableClient> tables_;
 };

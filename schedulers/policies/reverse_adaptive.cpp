@@ -5,8 +5,6 @@
 #include <map>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "base/clock.hpp"
 #include "schedulers/parts/capacity_preemption.hpp"
 #include "schedulers/parts/job_slots.hpp"
@@ -185,15 +183,15 @@ class WhileForecast final : public WhoNext {
 }  // namespace
 
 Result<Composition> make_reverse_adaptive(Options& options, const Registry& registry) {
-  constexpr std::array<std::string_view, 2> kOtherwise{"adaptive", "backwards"}, kLate{"first", "last"};
+  constexpr std::array<std::string_view, 2> kLate{"first", "last"};
   WEFT_ASSIGN(const JobSlotsOptions slots, take_job_slots(options));
   WEFT_ASSIGN(const bool preempts, options.flag("preempt", true));
-  WEFT_ASSIGN(const std::size_t otherwise, options.choice("without_forecast", kOtherwise, "adaptive"));
+  WEFT_ASSIGN(const std::string otherwise, options.text("without_forecast", "adaptive"));
   WEFT_ASSIGN(const std::size_t late, options.choice("late", kLate, "last"));
   Composition parts;
   auto order = std::make_unique<JobSlots>(slots, std::make_unique<ReverseGoals>(slots.use, preempts, kLate[late] == "last"));
-  if (kOtherwise[otherwise] == "adaptive") {
-    WEFT_ASSIGN(parts, registry.compose(fmt::format("adaptive(late={})", kLate[late]), options.reader()));
+  if (otherwise != "backwards") {
+    WEFT_ASSIGN(parts, registry.compose(otherwise, options.reader()));
     parts.who = std::make_unique<WhileForecast>(std::move(order), std::move(parts.who));
   } else {
     parts.who = std::move(order);

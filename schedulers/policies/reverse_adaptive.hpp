@@ -4,7 +4,8 @@
 // now. Jobs get slots by a utility that puts this before the pace that their goals ask for, and that before anything else
 // (job_slots.hpp, reverse_fit.hpp, utility.hpp).
 //
-// While no node expects a change, it is `adaptive`, as the paper has it; without_forecast=backwards plans in that way all the same.
+// While no node expects a change, it is `adaptive`, as the paper has it, or the scheduler that without_forecast names;
+// without_forecast=backwards plans in that way all the same.
 //
 // Options: those of ras; preempt: whether a node that is given less than it uses loses tasks (capacity_preemption.hpp);
 // without_forecast=adaptive; late=last: jobs whose goals cannot be met any more get what the others leave when they keep their
