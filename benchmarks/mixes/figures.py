@@ -6,7 +6,8 @@ import subprocess
 from machines import Failure
 
 FIGURES = [("completion", "mean completion [s]", 1), ("makespan", "makespan [s]", 1), ("throughput", "jobs a minute", 1),
-           ("crossed", "between racks [MB]", 1e6), ("wire", "the same, compressed [MB]", 1e6), ("met", "deadlines met", 1)]
+           ("crossed", "between racks [MB]", 1e6), ("wire", "sent between racks [MB]", 1e6),
+           ("wasted", "prefetched and not read [MB]", 1e6), ("met", "deadlines met", 1)]
 
 
 def read_log(path, jobs):
@@ -121,7 +122,7 @@ def table(variants, runs, medians):
     if "crossed" in medians[first]:
         rows.append(("replayed: between racks", lambda of: f"{of['replayed_crossed'] / 1e6:.1f} {percent(of['replayed_crossed'] / of['crossed'] - 1)}"))
     for key, label, _ in FIGURES:
-        if key in medians[first] and key != "wire":
+        if key in medians[first] and key not in ("wire", "wasted"):
             rows.append((f"simulated change: {label.split(' [')[0]}",
                          lambda of, key=key: percent(of["predicted"][key]) if key in of.get("predicted", {}) else ""))
     for label, cell in rows:
