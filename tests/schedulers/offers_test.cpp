@@ -24,17 +24,17 @@ std::vector<std::uint32_t> numbers(const std::vector<NodeId>& nodes) {
   return ids;
 }
 
-using Ids = std::vector<std::uint32_t>;
+using Numbers = std::vector<std::uint32_t>;
 
 TEST(Offers, ComeInACircleThatBeginsAfterTheLast) {
   Cluster world(5);
   Offers offers;
   offers.all(world.state, NodeId(3));
   EXPECT_EQ(offers.count(), 5u);
-  EXPECT_EQ(visited(offers, offers.walk()), (Ids{4, 5, 1, 2, 3}));
-  EXPECT_EQ(visited(offers, Offers::walk_after(NodeId(1))), (Ids{2, 3, 4, 5, 1}));
+  EXPECT_EQ(visited(offers, offers.walk()), (Numbers{4, 5, 1, 2, 3}));
+  EXPECT_EQ(visited(offers, Offers::walk_after(NodeId(1))), (Numbers{2, 3, 4, 5, 1}));
   offers.all(world.state, NodeId(9));
-  EXPECT_EQ(visited(offers, offers.walk()), (Ids{1, 2, 3, 4, 5}));
+  EXPECT_EQ(visited(offers, offers.walk()), (Numbers{1, 2, 3, 4, 5}));
 }
 
 TEST(Offers, AWalkGoesOnAfterTheNodeThatWasTaken) {
@@ -44,7 +44,7 @@ TEST(Offers, AWalkGoesOnAfterTheNodeThatWasTaken) {
   NodeWalk walk = offers.walk();
   ASSERT_TRUE(offers.go_on(walk, [](NodeId node) { return node == NodeId(4); }));
   EXPECT_EQ(walk.at, NodeId(4));
-  EXPECT_EQ(visited(offers, walk), (Ids{1, 2}));
+  EXPECT_EQ(visited(offers, walk), (Numbers{1, 2}));
 }
 
 TEST(Offers, ANodeThatHasBecomeFullStaysAmongThem) {
@@ -53,10 +53,10 @@ TEST(Offers, ANodeThatHasBecomeFullStaysAmongThem) {
   offers.all(world.state, NodeId(0));
   JobInfo& job = world.job(1);
   world.state.occupy(NodeId(2), {{JobId(1), StageId(0), 0}, 0}, job, {.cpu = 1});
-  EXPECT_EQ(visited(offers, offers.walk()), (Ids{1, 3}));
+  EXPECT_EQ(visited(offers, offers.walk()), (Numbers{1, 3}));
   EXPECT_FALSE(offers.contains(NodeId(2)));
   offers.filled(NodeId(2));
-  EXPECT_EQ(visited(offers, offers.walk()), (Ids{1, 2, 3}));
+  EXPECT_EQ(visited(offers, offers.walk()), (Numbers{1, 2, 3}));
   EXPECT_TRUE(offers.contains(NodeId(2)));
 }
 
@@ -77,12 +77,12 @@ TEST(Offers, FewTasksNameTheNodesNearThemInTheOrderOfTheWalk) {
   StageInfo& stage = world.stage(world.job(1), 0, {{"h7", "h30"}, {"h2", "elsewhere"}});
   Offers offers;
   offers.all(world.state, NodeId(10));
-  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), (Ids{30, 2, 7}));
-  EXPECT_EQ(numbers(offers.near(stage, Locality::node, true).value()), (Ids{30, 2, 7}));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), (Numbers{30, 2, 7}));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, true).value()), (Numbers{30, 2, 7}));
   EXPECT_FALSE(offers.near(stage, Locality::rack, false)) << "12 of 40 nodes: as well a look at each";
   world.state.set_task(world.state.mutable_job(JobId(1)), stage, 0, TaskState::running);
-  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), (Ids{2}));
-  EXPECT_EQ(numbers(offers.near(stage, Locality::rack, false).value()), (Ids{1, 2, 3, 4}));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), (Numbers{2}));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::rack, false).value()), (Numbers{1, 2, 3, 4}));
 }
 
 TEST(Offers, NodesWithoutRoomAreNotNear) {
@@ -91,7 +91,7 @@ TEST(Offers, NodesWithoutRoomAreNotNear) {
   world.state.occupy(NodeId(7), {{JobId(1), StageId(0), 9}, 0}, world.state.mutable_job(JobId(1)), {.cpu = 1});
   Offers offers;
   offers.all(world.state, NodeId(0));
-  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), (Ids{30}));
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), (Numbers{30}));
 }
 
 TEST(Offers, NobodyIsNearTasksWithoutPreferenceUnlessPromised) {
@@ -99,10 +99,10 @@ TEST(Offers, NobodyIsNearTasksWithoutPreferenceUnlessPromised) {
   StageInfo& stage = world.stage(world.job(1), 0, anywhere(100));
   Offers offers;
   offers.all(world.state, NodeId(0));
-  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), Ids{});
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), Numbers{});
   EXPECT_FALSE(offers.near(stage, Locality::node, true)) << "all of them prefer nothing";
   world.state.preplace(stage, 3, NodeId(5));
-  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), Ids{5});
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), Numbers{5});
 }
 
 TEST(Offers, AMixedStageIsNotAllParticular) {
@@ -111,7 +111,7 @@ TEST(Offers, AMixedStageIsNotAllParticular) {
   Offers offers;
   offers.all(world.state, NodeId(0));
   EXPECT_FALSE(offers.near(stage, Locality::node, true));
-  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), Ids{7});
+  EXPECT_EQ(numbers(offers.near(stage, Locality::node, false).value()), Numbers{7});
 }
 
 /// Placed tasks go where their input lies however many nodes are idle, then into its rack, then anywhere, from the next node on.
@@ -121,7 +121,7 @@ TEST(Offers, ASchedulerFindsTheNearNodesAmongManyIdleOnes) {
   world.schedule();
   std::vector<std::uint32_t> nodes;
   for (const auto& launch : world.launched) nodes.push_back(launch.node.value());
-  EXPECT_EQ(nodes, (Ids{200, 300, 197}));
+  EXPECT_EQ(nodes, (Numbers{200, 300, 197}));
 }
 
 }  // namespace
