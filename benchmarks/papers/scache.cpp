@@ -202,7 +202,7 @@ Workload query(const JobSpec& dag) {
   return jobs({spec});
 }
 
-Findings queries(const Context& context) {
+Findings tpcds_queries(const Context& context) {
   const std::string file = "queries_tpcds_new.txt";
   const auto path = context.trace(file);
   if (!path) return {{}, {}, "", file + " is not below --traces (or WEFT_TRACES); it comes from github.com/lenhattan86/IRFsim"};
@@ -282,7 +282,8 @@ std::vector<Experiment> scache_experiments() {
       {"SC-3", "Terasort: what prefetching gains", kScachePaper,
        cluster_text + "; a fifth of a shuffle goes over the network, compressed", quick, terasort},
       {"SC-5", "TPC-DS", kScachePaper,
-       "3 such nodes, so that stages take several waves; 41 DAGs of TPC-DS queries, one after the other; simulated", "", queries},
+       "3 such nodes, so that stages take several waves; 41 DAGs of TPC-DS queries, one after the other; simulated", "",
+       tpcds_queries},
       {"SC-13", "Memory pays off in whole rounds", kScachePaper,
        "4 such nodes, 10 MB/s of network and hardly any disk; a shuffle of five rounds and memory for 1 to 5 of them; simulated",
        "", memory_steps},
