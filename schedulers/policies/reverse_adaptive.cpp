@@ -34,11 +34,12 @@ class ReverseGoals final : public SlotGoals {
     CapacityAhead ahead = capacity_ahead(view, last, cycle, planned);
     std::vector<SlotNeed> needs(jobs.size());
     for (const Planned& one : planned) needs[one.job].required = required(view, *jobs[one.job].info, one, ahead);
+    const CapacityAhead all = ahead;
     for (std::size_t i = 0; i < jobs.size(); ++i)
       ahead.occupy(view.now(), view.now() + running_for(view, jobs[i]), jobs[i].use * jobs[i].running);
     if (late_last_) {
       std::erase_if(planned,
-                    [&](const Planned& one) { return needs[one.job].lost = is_lost(view, *jobs[one.job].info, one, now); });
+                    [&](const Planned& one) { return needs[one.job].lost = is_lost(view, *jobs[one.job].info, one, all); });
     }
     std::vector<ReverseJob> reverse;
     for (const Planned& one : planned) reverse.push_back(one.reverse);
@@ -94,8 +95,8 @@ class ReverseGoals final : public SlotGoals {
   }
 
   /// Whether the job would miss its goal with all that there is.
-  static bool is_lost(const ClusterView& view, const JobInfo& job, const Planned& planned, const CapacityAhead& now) {
-    const double slots = std::clamp(now.mean_slots(view.now(), view.now(), planned.reverse.use), 1.0, 1e9);
+  static bool is_lost(const ClusterView& view, const JobInfo& job, const Planned& planned, const CapacityAhead& all) {
+    const double slots = std::clamp(all.mean_slots(view.now(), *job.deadline, planned.reverse.use), 1.0, 1e9);
     return in_seconds(*job.deadline - view.now()) < seconds_with(planned.left.phases, slots);
   }
 
