@@ -255,6 +255,16 @@ TEST(NearestGoal, JobsWithMuchWorkGiveUpSoThatMostGoalsAreMet) {
   EXPECT_EQ(goals.world.running(1), 3u) << "the rest goes to it all the same, before who has no goal";
 }
 
+TEST(NearestGoal, TheJobWithMostWorkGivesUpNotTheOneWhoseGoalIsNearest) {
+  Goals goals("adaptive(reserve=0)");
+  goals.job(1, 30, 10, 40);  // 300 s and 150 before them: more than ten slots do in 40 s
+  goals.job(2, 15, 10, 30);  // needs 5
+  goals.job(3, 10, 10, 45);  // 2.2
+  goals.nodes(10);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "2222233311");
+}
+
 TEST(NearestGoal, AJobIsKeptWhenThereIsRoomForAll) {
   Goals goals("adaptive(reserve=0)");
   goals.job(1, 16, 10, 40);  // 160 + 60 s until 40, 400 until 50
