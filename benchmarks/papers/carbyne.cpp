@@ -25,13 +25,15 @@ struct Recorded {
   double tolerance;
   double mean, makespan;            // as the jobs arrive, s
   double mean_once, makespan_once;  // all at 0
+  const char* reason = "";          // of a miss
 };
 constexpr Recorded kRecorded[] = {{"DRF with strict shares", kReferenceShares, 0.02, 415.28, 761, 451.28, 779},
                                   {"shortest job first, longest path first", kReferenceShortest, 0.01, 264.48, 656, 288.16, 658},
                                   {"Tetris, dot product alone", kReferenceTetris, 0.005, 462.32, 782, 470.92, 835},
                                   {"Carbyne", "carbyne(mode=reference)", 0.10, 280.78, 679, 299.82, 676},
                                   {"Carbyne as published, not as that simulator is", "carbyne", 0.10, 280.78, 679, 299.82, 676},
-                                  {"Carbyne with plans that are kept", "carbyne(mode=safe)", 0.10, 280.78, 679, 299.82, 676}};
+                                  {"Carbyne with plans that are kept", "carbyne(mode=safe)", 0.10, 280.78, 679, 299.82, 676,
+                                   "what is kept free for plans idles"}};
 
 Findings recorded_runs(const Context& context) {
   const std::string file = "queries_tpcds_FB_distr_new.txt";
@@ -48,7 +50,8 @@ Findings recorded_runs(const Context& context) {
                                  fmt::format("{} s", expected),
                                  single(measured),
                                  Unit::time,
-                                 {expected * (1 - recorded.tolerance), expected * (1 + recorded.tolerance)}});
+                                 {expected * (1 - recorded.tolerance), expected * (1 + recorded.tolerance)},
+                                 recorded.reason});
       };
       add("mean completion", at_once ? recorded.mean_once : recorded.mean, mean_completion(result));
       add("makespan", at_once ? recorded.makespan_once : recorded.makespan, in_seconds(result.makespan));
@@ -115,6 +118,10 @@ Findings offline(const Context& context) {
                       {completion, strict, safe},
                       {fairness, carbyne, carbyne},
                       {fairness, safe, safe}});
+  const std::string due =
+      "with 250 queries a share is eight cores, and most of what a query launches is due: less is lent than in the authors' "
+      "simulator, "
+      "which cuts shares to what is free and so comes near to shortest first (CB-0)";
   const std::string unpacked =
       "weft's DRF packs all six resources and keeps 92 % of the scarcest in use, so that packing has nothing to win back, while "
       "long queries that begin late lengthen the run; the authors' own simulator has Tetris last, too";
@@ -138,10 +145,10 @@ Findings offline(const Context& context) {
        {"CB-4: Jain index of fair shares, DRF", "0.86", e[5], Unit::number, {}},
        {"CB-4: the same, Tetris", "0.74", e[6], Unit::number, {}},
        {"CB-4: the same, shortest first", "0.64", e[7], Unit::number, {}},
-       {"CB-2: makespan, Carbyne over Tetris", "1.03", e[8], Unit::number, {0.93, 1.13}},
+       {"CB-2: makespan, Carbyne over Tetris", "1.03", e[8], Unit::number, {0.93, 1.13}, unpacked},
        {"CB-2: makespan, strict DRF over Carbyne", "1.22", e[9], Unit::number, {1.12, 1.32}, unpacked},
-       {"CB-3: mean completion, Carbyne over shortest first", "1.06", e[10], Unit::number, {0.91, 1.21}},
-       {"CB-3: mean completion, strict DRF over Carbyne", "1.50", e[11], Unit::number, {1.35, 1.65}},
+       {"CB-3: mean completion, Carbyne over shortest first", "1.06", e[10], Unit::number, {0.91, 1.21}, due},
+       {"CB-3: mean completion, strict DRF over Carbyne", "1.50", e[11], Unit::number, {1.35, 1.65}, due},
        {"the same, plans that are kept", "none", e[12], Unit::number, {}},
        {"CB-4: Jain index of fair shares, Carbyne", "0.81", e[13], Unit::number, {}},
        {"the same, plans that are kept", "none", e[14], Unit::number, {}}},
