@@ -22,11 +22,10 @@ using namespace weft::papers;
 
 std::vector<Experiment> all_experiments() {
   std::vector<Experiment> all;
-  for (const auto& part :
-       {baseline_experiments, delay_experiments, cogrs_experiments, shufflewatcher_experiments, carbyne_experiments,
-        carbyne_altruism_experiments, adaptive_experiments, adaptive_affinity_experiments, resource_aware_experiments,
-        shared_cluster_experiments, placement_time_experiments, scache_placing_experiments, scache_experiments,
-        scache_real_experiments, loader_experiments}) {
+  for (const auto& part : {baseline_experiments, delay_experiments, cogrs_experiments, shufflewatcher_experiments,
+                           carbyne_experiments, carbyne_altruism_experiments, adaptive_experiments, adaptive_affinity_experiments,
+                           resource_aware_experiments, shared_cluster_experiments, placement_time_experiments,
+                           scache_placing_experiments, scache_experiments, scache_real_experiments, loader_experiments}) {
     for (Experiment& one : part()) all.push_back(std::move(one));
   }
   return all;
