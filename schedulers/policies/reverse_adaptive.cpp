@@ -97,7 +97,8 @@ class ReverseGoals final : public SlotGoals {
   /// Whether the job would miss its goal with all that there is.
   static bool is_lost(const ClusterView& view, const JobInfo& job, const Planned& planned, const CapacityAhead& all) {
     const double slots = std::clamp(all.mean_slots(view.now(), *job.deadline, planned.reverse.use), 1.0, 1e9);
-    return in_seconds(*job.deadline - view.now()) < seconds_with(planned.left.phases, slots);
+    const double left = in_seconds(*job.deadline - view.now()) + in_seconds(planned.reverse.length);  // it may be close
+    return left < seconds_with(planned.left.phases, slots);
   }
 
   static Time running_for(const ClusterView& view, const Job& job) {
