@@ -121,13 +121,12 @@ Findings tight(const Context& context) {
   found.figures.push_back({"the same under fair", "0 or 1", estimates[1], Unit::number, {}});
   const std::array names{"J2 WordCount", "J4 Join", "J5 Join"};
   for (std::size_t i = 0; i < 3; ++i)
-    found.figures.push_back(
-        {fmt::format("AD-4: fair, {}: time over goal", names[i]),
-         "2",
-         estimates[7 + i],
-         Unit::number,
-         {1.6, 2.5},
-         i == 1 ? "a Join has a fifth of the slots for its maps; how many the thesis's has is not told" : ""});
+    found.figures.push_back({fmt::format("AD-4: fair, {}: time over goal", names[i]),
+                             "2",
+                             estimates[7 + i],
+                             Unit::number,
+                             {1.6, 2.5},
+                             i == 1 ? "a Join has a fifth of the slots for its maps; how many the thesis's has is not told" : ""});
   found.figures.push_back(
       {"AD-4: fair, J3 Sort: time over goal", "less than the others", estimates[10], Unit::number, at_most(2.0)});
   Trace ours, fair;

@@ -296,7 +296,8 @@ std::vector<Experiment> shared_cluster_experiments() {
       "100 nodes of a slot, a week of Poisson arrivals of which the five days in the middle count, jobs of 62 ± 15.5 tasks of 6.5 "
       "minutes (lognormal), goals of 1.5 to 4, 8 and 12 times the length alone; control cycles of a minute; simulated";
   const std::string load = week + "; the load on the same machines takes 20 to 80 nodes, most at the eighteenth hour";
-  return {{"RV-1", "Without another load planning backwards changes nothing", kReversePaper, week, "three days, one seed", without_other_load},
+  return {{"RV-1", "Without another load planning backwards changes nothing", kReversePaper, week, "three days, one seed",
+           without_other_load},
           {"RV-2", "Beside another load planning backwards meets more goals (RV-2 to RV-4)", kReversePaper, load + "; ten seeds",
            "three days, one seed", beside_a_load},
           {"RV-5", "The gain grows with the burstiness of the other load", kReversePaper,

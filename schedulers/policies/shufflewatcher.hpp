@@ -19,23 +19,22 @@
 // - A job that has tasks to launch, and has launched none for as long as `starvation`, comes before all others of its user, with
 //   any task. (The paper puts jobs in windows by their submission; with its twelve jobs of a user in four hours each would be alone
 //   in its window of ten minutes.)
-// - A reduce whose rack has more than half of what it reads, and fewer reduces than its part, crosses little: it comes before all maps,
-//   saturated or not.
+// - A reduce whose rack has more than half of what it reads, and fewer reduces than its part, crosses little: it comes before
+//   all maps, saturated or not.
 // - Of one kind the user's job with the least work left goes first; jobs=fewest: the one with the least running, jobs=arrival: the
 //   oldest, as in the paper.
-// - relaxed=TIME: where the uplink is saturated, a user whose only tasks for the node are maps that would read from another rack, or
-//   reduces beyond the rack's part, lets others go first for so long, until it gets a better one; and so does one whose maps would
-//   run outside of the racks that SAMP chose, but not before the room idles. With users=delay(…) 5 s (the paper's SW-relaxed), else
-//   0.
+// - relaxed=TIME: where the uplink is saturated, a user whose only tasks for the node are maps that would read from another
+//   rack, or reduces beyond the rack's part, lets others go first for so long, until it gets a better one; and so does one whose
+//   maps would run outside of the racks that SAMP chose, but not before the room idles. With users=delay(…) 5 s (the paper's
+//   SW-relaxed), else 0.
 // - shape=traffic: prefetches across a saturated uplink get `tokens`, too (Scheduler::far_prefetches).
-// - Readers of shuffles that are placed while maps run (docs/schedulers.md) are placed by the parts of SARP: each rack as many
-// bytes
-//   as it has of what they read, within a rack by size.
+// - Readers of shuffles that are placed while maps run (docs/schedulers.md) are placed by the parts of SARP: each rack as
+//   many bytes as it has of what they read, within a rack by size.
 // - Without two racks it is the scheduler of `users`.
 //
 // Options: users=fair (drf stands for drf(by=user)), nass=true, sarp, samp (as nass), threshold=0.8, interval=1s, window=5s,
-// aggregation=own|mean|busiest, unknown_uplinks=largest|never, map_completion=0.15, starvation=10min, relaxed, jobs=shortest|fewest|arrival,
-// shape=launch|traffic, tokens=1.
+// aggregation=own|mean|busiest, unknown_uplinks=largest|never, map_completion=0.15, starvation=10min, relaxed,
+// jobs=shortest|fewest|arrival, shape=launch|traffic, tokens=1.
 #pragma once
 
 #include "schedulers/registry.hpp"

@@ -2,9 +2,9 @@
 //
 // Work flows: a job with s slots does s seconds of work each second, a phase after the other, and the last tasks of a phase take
 // half a task longer on average because they cannot be shared out. As jobs end the others get their slots. Where goals decide
-// (Scheduler::goals_decide), each job has as many slots as it needs, the nearest goal first, and as much more as all others; elsewhere slots stay
-// shared as they are, in proportion. A pure function of the view: a look at the running tasks of all jobs, and at most some hundred
-// steps.
+// (Scheduler::goals_decide), each job has as many slots as it needs, the nearest goal first, and as much more as all others;
+// elsewhere slots stay shared as they are, in proportion. A pure function of the view: a look at the running tasks of all jobs, and
+// at most some hundred steps.
 #pragma once
 
 #include <map>

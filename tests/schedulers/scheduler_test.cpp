@@ -25,8 +25,9 @@ std::string known() {
 
 TEST(Registry, ListsWhatItKnowsWhenANameOrAnOptionIsUnknown) {
   EXPECT_EQ(make_scheduler("lifo").error().message(), "unknown scheduler 'lifo' (known: " + known() + ")");
-  EXPECT_EQ(make_scheduler("fifo(wait=5)").error().to_string(),
-            "scheduler 'fifo': unknown scheduler option 'wait' (known: stages, remote_per_heartbeat, reduces_per_heartbeat, slow_start)");
+  EXPECT_EQ(
+      make_scheduler("fifo(wait=5)").error().to_string(),
+      "scheduler 'fifo': unknown scheduler option 'wait' (known: stages, remote_per_heartbeat, reduces_per_heartbeat, slow_start)");
   for (const char* text : {"", "fifo(", "fifo(a)", "fifo(=1)", "fifo(a=1,a=2)"}) EXPECT_FALSE(make_scheduler(text)) << text;
 }
 
