@@ -114,12 +114,13 @@ TEST(Simulate, HeartbeatsDelayBothTheReportAndTheNextTask) {
 
 TEST(Simulate, AWatchedSchedulerAnswersAsItDoesAlone) {
   Watch watch;
-  for (const char* spec : {"fifo(slow_start=0.25)", "fair"}) {
+  for (const char* spec : {"fifo(slow_start=0.25)", "fair", "adaptive"}) {
     const auto alone = schedulers::make_scheduler(spec).value();
     const WatchedScheduler watched(schedulers::make_scheduler(spec).value(), watch);
     const schedulers::ClusterState view;
     EXPECT_EQ(watched.name(), alone->name());
     EXPECT_EQ(watched.round_order(), alone->round_order()) << spec;
+    EXPECT_EQ(watched.goals_decide(), alone->goals_decide()) << spec;
     EXPECT_EQ(watched.work_conserving(), alone->work_conserving()) << spec;
     EXPECT_EQ(watched.slow_start(view, {}), alone->slow_start(view, {})) << spec;
   }
