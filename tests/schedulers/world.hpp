@@ -137,7 +137,7 @@ class World : public Decisions {
   void beat(std::uint32_t node) { schedule({Trigger::Kind::node, NodeId(node)}); }
   void at(double seconds) { state.set_now(Time(static_cast<std::int64_t>(std::llround(seconds * 1e9)))); }
 
-  void finish(const TaskId& task) {
+  void finish(TaskId task) {  // a copy: callers take it from what this changes
     const NodeId node = state.task(task)->node;
     StageInfo& stage = state.mutable_job(task.job).stages.at(task.stage);
     stage.tasks[task.index].ended = state.now();
