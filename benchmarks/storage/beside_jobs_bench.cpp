@@ -69,7 +69,7 @@ class Bench {
           const double took = seconds([&] {
             const auto result =
                 test::run({bin_ + "/paced", "wordcount", "--maps", "12", "--map-ms", "500", "--reduces", "2", "--reduce-ms", "100",
-                           "--master", cluster_.address(), "--deadline", fmt::format("{}s", goal)});
+                           "--cluster", cluster_.address(), "--deadline", fmt::format("{}s", goal)});
             if (result.exit_code == 0) return;
             std::fprintf(stderr, "beside_jobs_bench: %s\n", result.err.c_str());
             std::exit(1);
