@@ -131,7 +131,8 @@ class Scheduler {
   /// about once a second.
   virtual std::optional<std::uint32_t> far_prefetches(RackId rack) const { return (void)rack, std::nullopt; }
 
-  /// Promises that after schedule() no runnable task fits on any usable node's room.
+  /// Promises that after schedule() no runnable task fits on any usable node's room, but for those that were placed on another node
+  /// and would cross a known uplink (parts/promises.hpp).
   virtual bool work_conserving() const { return false; }
   /// Pools or queues, parents before children.
   virtual std::vector<GroupStatus> groups(const ClusterView& view) const { return (void)view, std::vector<GroupStatus>(); }

@@ -142,15 +142,16 @@ def racks_jobs(place, size, alone):
     for number in range(32):
         name, words = kinds[number % len(kinds)]
         # A number of partitions, so that small ones stay apart: replays do not place what was merged.
-        jobs.append(Job(f"{name}-{number}", users[(number * 7 // 4) % 4], 0.4 * number, words + ["--partitions", "12"]))
+        jobs.append(Job(f"{name}-{number}", users[(number * 7 // 4) % 4], 0.2 * number, words + ["--partitions", "12"]))
     return jobs
 
 
+DELAY = "delay(inner=fair,node_wait=500ms,rack_wait=500ms)"
 RACKS = Scenario(
     title="Racks: 32 jobs of four users on three racks of two workers",
     workers=[Worker(f"w{2 * rack + i}", slots=1, processors=0.3, rack=f"rack-{rack + 1}") for rack in range(3) for i in (1, 2)],
-    variants=[Variant("fair", "fair"), Variant("delay", "delay(inner=fair,node_wait=500ms,rack_wait=500ms)"),
-              Variant("shufflewatcher", "shufflewatcher(users=fair,interval=250ms,window=1s)")],
+    variants=[Variant("fair", "fair"), Variant("delay", DELAY),
+              Variant("shufflewatcher", f"shufflewatcher(users={DELAY},interval=250ms,window=1s)")],
     limits=[limit for other in ("fair", "delay") for limit in (
                 Limit(f"shufflewatcher against {other}: bytes between racks", change("crossed", "shufflewatcher", other), most=-0.25),
                 Limit(f"shufflewatcher against {other}: mean turn-around", change("completion", "shufflewatcher", other), most=-0.15),

@@ -78,18 +78,6 @@ void add_sizes(const StageInfo& input, std::uint32_t first_task, std::vector<dou
   for (std::size_t i = 0; i < predicted->size() && first_task + i < sizes.size(); ++i) sizes[first_task + i] += (*predicted)[i];
 }
 
-/// What a task of a stage that reads shuffles reads, on average and as predicted by the maps that have ended.
-double mean_bytes(const JobInfo& job, const StageInfo& reader) {
-  double bytes = 0;
-  for (const StageId id : reader.parents) {
-    const StageInfo* parent = job.stage(id);
-    if (parent == nullptr || parent->output.finished_maps() == 0) continue;
-    bytes += static_cast<double>(parent->output.total_bytes()) * static_cast<double>(parent->output.maps()) /
-             static_cast<double>(parent->output.finished_maps());
-  }
-  return bytes / static_cast<double>(std::max<std::size_t>(1, reader.tasks.size()));
-}
-
 /// Bytes that others have to work through on each node: tasks that run there, but for those that write what is to be placed, and
 /// readers of shuffles that were placed there.
 std::vector<double> loads_of(const ClusterView& view, const Preplaceable& what, const StageInfo& reader, const Nodes& nodes) {
@@ -97,7 +85,7 @@ std::vector<double> loads_of(const ClusterView& view, const Preplaceable& what, 
   for (const auto& [job_id, job] : view.jobs()) {
     for (const auto& [stage_id, stage] : job.stages) {
       if (stage.preplaced.empty() || (job_id == what.job && stage_id == what.reader)) continue;
-      const double bytes = mean_bytes(job, stage);
+      const double bytes = mean_shuffle_input(job, stage);
       for (const auto& [node, tasks] : stage.preplaced) {
         if (const auto at = nodes.position(node)) loads[*at] += bytes * static_cast<double>(tasks.size());
       }
@@ -109,7 +97,7 @@ std::vector<double> loads_of(const ClusterView& view, const Preplaceable& what, 
       const JobInfo& job = *view.job(task.job);
       const StageInfo& stage = *job.stage(task.stage);
       if (task.job == what.job && std::ranges::find(reader.parents, task.stage) != reader.parents.end()) continue;
-      loads[i] += stage.reads_shuffle ? mean_bytes(job, stage) : static_cast<double>(stage.tasks[task.index].input_bytes);
+      loads[i] += stage.reads_shuffle ? mean_shuffle_input(job, stage) : static_cast<double>(stage.tasks[task.index].input_bytes);
     }
     loads[i] *= nodes.scale[i];
   }
@@ -152,6 +140,17 @@ void place_the_rest(const Preplaceable& what, const StageInfo& reader, const Nod
 }
 
 }  // namespace
+
+double mean_shuffle_input(const JobInfo& job, const StageInfo& reader) {
+  double bytes = 0;
+  for (const StageId id : reader.parents) {
+    const StageInfo* parent = job.stage(id);
+    if (parent == nullptr || parent->output.finished_maps() == 0) continue;
+    bytes += static_cast<double>(parent->output.total_bytes()) * static_cast<double>(parent->output.maps()) /
+             static_cast<double>(parent->output.finished_maps());
+  }
+  return bytes / static_cast<double>(std::max<std::size_t>(1, reader.tasks.size()));
+}
 
 double slots_of(const Resources& capacity, const Resources& demand) {
   double slots = 1e9;

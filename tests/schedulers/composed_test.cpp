@@ -113,6 +113,61 @@ TEST(Promises, AreKeptAnewAfterOneWasHeld) {
   EXPECT_EQ(kept.world.order(), "3212");
 }
 
+/// What two reduces of 4 MiB each read lies in another rack than node 2, and they were placed on node 1, which is busy.
+struct Fetched {
+  World world;
+  StageInfo* reduces = nullptr;
+
+  explicit Fetched(const UplinkRate& uplink, std::size_t placed = 2, double seconds = 0, const std::string& other_rack = "s") {
+    world.node(1, "a", "r", {.cpu = 1}, {}, uplink);
+    world.node(2, "b", other_rack, {.cpu = 1}, {}, uplink);
+    world.job(3, 9, Time(0), anywhere(1));
+    world.beat(1);
+    JobInfo& job = world.job(1);
+    StageInfo& maps = world.stage(job, 0, anywhere(1));
+    maps.output = ShuffleSizes(1, static_cast<std::uint32_t>(placed));
+    maps.output.add(0, NodeId(1), std::vector<std::uint64_t>(placed, 4 << 20));
+    world.beat(2);
+    world.finish(world.launched.back().task);
+    reduces = &world.stage(job, 1, anywhere(placed), {.cpu = 1}, seconds, {0});
+    for (std::uint32_t task = 0; task < placed; ++task) world.state.preplace(*reduces, task, NodeId(1));
+  }
+  std::size_t launched_at(double seconds) {
+    world.at(seconds);
+    world.beat(2);
+    return world.launched.size() - 2;
+  }
+};
+
+TEST(Promises, AreKeptFromIdleNodesForAsLongAsFetchingAnewWouldTake) {
+  Fetched fetched({.up = 4 << 20, .down = 4 << 20});
+  EXPECT_EQ(fetched.launched_at(1), 0u);
+  EXPECT_EQ(fetched.world.wakes.back(), Time(2'000'000'000));
+  EXPECT_EQ(fetched.launched_at(1.99), 0u);
+  EXPECT_EQ(fetched.launched_at(2), 1u);
+}
+
+TEST(Promises, AreKeptAnewFromIdleNodesAfterOneWasHeld) {
+  Fetched fetched({.up = 4 << 20, .down = 4 << 20});
+  EXPECT_EQ(fetched.launched_at(1), 0u);
+  fetched.world.at(1.5);
+  fetched.world.finish(fetched.world.launched[0].task);
+  fetched.world.beat(1);
+  EXPECT_EQ(fetched.launched_at(2), 1u) << "the one that went where it was placed";
+  EXPECT_EQ(fetched.launched_at(2.99), 1u);
+  EXPECT_EQ(fetched.launched_at(3), 2u);
+}
+
+TEST(Promises, AreNotKeptFromIdleNodesWhereThatCostsNothingThatIsKnown) {
+  EXPECT_EQ(Fetched({}).launched_at(1), 1u) << "no rate";
+  EXPECT_EQ(Fetched({.up = 4 << 20, .down = 4 << 20}, 2, 0, "r").launched_at(1), 1u) << "one rack";
+}
+
+TEST(Promises, AreNotKeptFromIdleNodesByOneThatIsBusyForLonger) {
+  EXPECT_EQ(Fetched({.up = 4 << 20, .down = 4 << 20}, 3, 0.3).launched_at(1), 0u);
+  EXPECT_EQ(Fetched({.up = 4 << 20, .down = 4 << 20}, 4, 0.3).launched_at(1), 1u);
+}
+
 TEST(Room, AJobOfALargeAndASmallStageUsesWhatIsLeftForTheSmallOne) {
   for (const bool heartbeat : {true, false}) {
     World world("bfs");

@@ -38,12 +38,12 @@ class World : public Decisions {
     node(id, host, rack, Resources{.cpu = slots, .memory = memory});
   }
   void node(std::uint32_t id, const std::string& host, const std::string& rack, const Resources& capacity,
-            std::map<std::string, std::string> attributes = {}) {
+            std::map<std::string, std::string> attributes = {}, const UplinkRate& uplink = {}) {
     NodeInfo info;
     info.id = NodeId(id);
     info.capacity = info.nominal = capacity;
     info.attributes = std::move(attributes);
-    state.add_node(std::move(info), host, rack, {});
+    state.add_node(std::move(info), host, rack, uplink);
     tell({.kind = Notice::Kind::node_joined, .node = NodeId(id)});
   }
 
