@@ -12,9 +12,22 @@ endforeach()
 install(DIRECTORY engine/api/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 if(TARGET weft)
   install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  # What the program says of its commands: a manual page each, and completion for shells.
+  set(weft_pages "${PROJECT_BINARY_DIR}/pages")
+  add_custom_command(
+    OUTPUT "${weft_pages}/man/weft.1" "${weft_pages}/weft" "${weft_pages}/_weft" "${weft_pages}/weft.fish"
+    COMMAND ${CMAKE_COMMAND} -E rm -rf "${weft_pages}"
+    COMMAND weft manual "${weft_pages}/man"
+    COMMAND weft completion bash > "${weft_pages}/weft"
+    COMMAND weft completion zsh > "${weft_pages}/_weft"
+    COMMAND weft completion fish > "${weft_pages}/weft.fish"
+    DEPENDS weft COMMENT "Writing manual pages and completions" VERBATIM)
+  add_custom_target(weft_pages ALL DEPENDS "${weft_pages}/man/weft.1")
+  install(DIRECTORY "${weft_pages}/man/" DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT pages)
+  install(FILES "${weft_pages}/weft" DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT pages)
+  install(FILES "${weft_pages}/_weft" DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT pages)
+  install(FILES "${weft_pages}/weft.fish" DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT pages)
 endif()
-file(GLOB weft_man_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.1")
-install(FILES ${weft_man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 set(weft_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${weft_package_dir})

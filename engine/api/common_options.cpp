@@ -63,9 +63,12 @@ Result<Duration> deadline_of(const std::string& text) {
 }
 
 void declare_place(CLI::App& app, client::RunOptions& run) {
-  auto* cluster = app.add_option("--cluster", run.cluster, "Run on the cluster whose master is at HOST:PORT")->group(kGroup);
+  auto* cluster = app.add_option("--cluster", run.cluster, "Run on the cluster whose master is at HOST:PORT")
+                      ->type_name("HOST:PORT")
+                      ->group(kGroup);
   app.add_option("--files", run.files,
                  "HOST:PORT of the master that keeps the files of weft:// paths (default: that of --cluster, then $WEFT_MASTER)")
+      ->type_name("HOST:PORT")
       ->group(kGroup);
   app.add_option("--workers", run.workers, "Run on this many private worker processes instead of threads of this one")
       ->excludes(cluster)
@@ -81,13 +84,14 @@ void declare_place(CLI::App& app, client::RunOptions& run) {
 }
 
 void declare_scheduling(CLI::App& app, client::RunOptions& run) {
-  app.add_option("--scheduler", run.scheduler, "Scheduler, with options in brackets")->group(kGroup);
+  app.add_option("--scheduler", run.scheduler, "Scheduler, with options in brackets")->type_name("SCHEDULER")->group(kGroup);
   app.add_option("--scheduler-plugin", run.scheduler_plugins, "Shared object that brings schedulers of one's own; may be repeated")
       ->take_all()
       ->allow_extra_args(false)
+      ->type_name("FILE")
       ->group(kGroup);
-  app.add_option("--user", run.user, "On whose behalf (default: who runs this)")->group(kGroup);
-  app.add_option("--pool", run.pool, "Pool or queue of the scheduler")->group(kGroup);
+  app.add_option("--user", run.user, "On whose behalf (default: who runs this)")->type_name("NAME")->group(kGroup);
+  app.add_option("--pool", run.pool, "Pool or queue of the scheduler")->type_name("NAME")->group(kGroup);
   app.add_option("--priority", run.priority, "Larger goes first")->group(kGroup);
   add_parsed<double>(app, "--weight", run.weight, "WEIGHT", weight_of,
                      "Its part of what jobs share, against theirs, where the scheduler shares (1)");
@@ -136,7 +140,7 @@ void declare_tasks(CLI::App& app, client::RunOptions& run) {
          "Part of the maps that must end before reduces start and wait for the others, from 0 to 1 (1)")
       ->check(CLI::Range(0.0, 1.0))
       ->group(kGroup);
-  app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->group(kGroup);
+  app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->type_name("DIR")->group(kGroup);
 }
 
 }  // namespace
@@ -152,6 +156,7 @@ void declare_common(CLI::App& app, CommonOptions& options) {
       ->group(kGroup);
   app.add_option("--stats", options.stats,
                  "Write to this file (JSON) what each stage read and shuffled, the counters and what was skipped")
+      ->type_name("FILE")
       ->group(kGroup);
   app.add_flag("--explain{text}", options.explain, "Print the stages (=dot for Graphviz) and run nothing")
       ->check(CLI::IsMember({"text", "dot"}))

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <span>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -19,6 +18,9 @@
 #include "engine/client/machine.hpp"
 #include "engine/client/run_stats.hpp"
 #include "engine/client/session.hpp"
+#include "engine/command_line/help.hpp"
+#include "engine/command_line/usage.hpp"
+#include "engine/command_line/words.hpp"
 #include "replay.hpp"
 #include "weft/failure.hpp"
 
@@ -42,45 +44,14 @@ int complain(const std::string& program, const std::string& message, int code) {
   return code;
 }
 
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-/// "--inptu: did you mean --input?"
-std::string usage_message(const CLI::ParseError& error, const CLI::App& app, std::span<char* const> arguments,
-                          const std::string& program) {
-  std::string message = error.what();
-  // A misspelt option also shows as a missing one: name the cause.
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    std::vector<std::string> names = option_names(app);
-    for (const CLI::App* sub : app.get_subcommands({})) {
-      for (std::string& name : option_names(*sub)) names.push_back(std::move(name));
-    }
-    for (const char* argument : arguments) {
-      std::string_view name(argument);
-      name = name.substr(0, name.find('='));
-      if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) continue;
-      message = "unknown option " + std::string(name);
-      if (const auto near = nearest(name, names); !near.empty()) message += ", did you mean " + std::string(near) + "?";
-      break;
-    }
-  }
-  while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
-  return message + "; " + program + " --help lists the options";
-}
-
 /// One parsed command line, and the job it asks for.
 class CommandLine {
  public:
   using Define = std::function<void(Flow&)>;
 
   CommandLine(std::string name, const std::string& description) : name_(std::move(name)), app_(description, name_) {
-    app_.set_version_flag("--version", name_ + " (weft " + std::string(version()) + ")");
-    app_.get_formatter()->column_width(34);
+    app_.formatter(command_line::help_layout());
+    app_.set_version_flag("--version", name_ + " (weft " + std::string(version()) + ")", "Print the version");
     declare_common(app_, common_);
   }
 
@@ -106,8 +77,11 @@ class CommandLine {
   std::optional<int> parse(int argc, char** argv) {
     common_.run.job_name = name_;
     common_.run.arguments.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
+    auto arranged = command_line::arrange(app_, common_.run.arguments);
+    if (!arranged) return complain(name_, arranged.error().to_string(), kUsage);
     try {
-      app_.parse(argc, argv);
+      std::reverse(arranged->words.begin(), arranged->words.end());  // as CLI11 takes them
+      app_.parse(arranged->words);
     } catch (const CLI::CallForHelp& help) {
       return app_.exit(help);
     } catch (const CLI::CallForAllHelp& help) {
@@ -115,7 +89,7 @@ class CommandLine {
     } catch (const CLI::CallForVersion& version) {
       return app_.exit(version);
     } catch (const CLI::ParseError& error) {
-      return complain(name_, usage_message(error, app_, std::span(argv, static_cast<std::size_t>(argc)).subspan(1), name_), kUsage);
+      return complain(name_, command_line::usage_message(error, *arranged->command), kUsage);
     }
     return std::nullopt;
   }

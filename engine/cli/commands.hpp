@@ -3,12 +3,17 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/result.hpp"
 
 namespace CLI {
 class App;
+}
+
+namespace weft::command_line {
+struct Completion;
 }
 
 namespace weft::cli {
@@ -29,5 +34,20 @@ void add_profile(CLI::App& app, Action& action);
 void add_scheduling(CLI::App& app, Action& action);
 void add_journal(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
+/// Writes the manual pages; a build does it.
+void add_manual(CLI::App& app, Action& action);
+
+/// What only the master ($WEFT_MASTER) knows and what begins with `current`: numbers of jobs, names of workers. Nothing when it
+/// does not answer.
+void add_candidates(command_line::Completion& completion, const std::string& current);
+
+// When all commands are there:
+
+/// Examples at the end of their help.
+void add_examples(CLI::App& app);
+/// --json for commands that have nothing to print, so that scripts may always give it. When the result is true after parsing, the
+/// caller prints an empty object when the command has succeeded.
+std::shared_ptr<const bool> add_json(CLI::App& app);
 
 }  // namespace weft::cli

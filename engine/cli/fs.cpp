@@ -23,8 +23,8 @@ class FsCommand {
                         "How long to wait for a master or workers that are away (default: 30s)");
     app_->callback([options = options_, run, &action] { action = [options, run] { return run(*options); }; });
   }
-  FsCommand& paths(int fewest, const std::string& help) {
-    app_->add_option("PATH", options_->paths, help)->required()->expected(fewest, 1 << 20);
+  FsCommand& paths(int fewest, const std::string& help, const char* name = "PATH") {
+    app_->add_option(name, options_->paths, help)->required()->expected(fewest, 1 << 20);
     return *this;
   }
   FsCommand& path_or_root(const std::string& help) {
@@ -37,7 +37,7 @@ class FsCommand {
     return *this;
   }
   FsCommand& user() {
-    app_->add_option("--user", options_->user, "Owner of what is made (default: who runs this)");
+    app_->add_option("--user", options_->user, "Owner of what is made (default: who runs this)")->type_name("NAME");
     return *this;
   }
   FsCommand& size(const std::string& name, std::uint64_t& value, const std::string& help) {
@@ -54,7 +54,9 @@ class FsCommand {
 
 void add_transfers(CLI::App& fs, Action& action) {
   FsCommand put(fs, action, "put", "Copy local files (- is standard input) to a file or directory of the cluster", fs_put);
-  put.paths(2, "Local files, then the target").user().flag("-r,--recursive", &FsOptions::recursive, "Directories with all in them");
+  put.paths(2, "Local files, then the target", "FILE")
+      .user()
+      .flag("-r,--recursive", &FsOptions::recursive, "Directories with all in them");
   put.app().add_option("--replication", put.options().create.replication, "Replicas of each chunk")->capture_default_str();
   put.size("--chunk-size", put.options().create.chunk_bytes, "Size of chunks (default: 64MiB)");
   put.app().add_flag("--overwrite", put.options().create.overwrite, "Replace what exists, when the new file is complete");

@@ -67,7 +67,7 @@ Result<void> kill(const JobOptions& options) {
     reason = fmt::format("killed by {}", user_name());
   }
   WEFT_TRY(admin->kill(JobId(options.job), reason));
-  print(fmt::format("job {} killed\n", options.job));
+  print(options.json ? fmt::format("{{\"id\":{},\"killed\":true}}\n", options.job) : fmt::format("job {} killed\n", options.job));
   return {};
 }
 
@@ -83,10 +83,10 @@ void add_job(CLI::App& app, Action& action) {
     if (of_one) {
       command
           ->add_option_function<std::string>(
-              "job",
+              "JOB",
               [options](const std::string& id) {
                 const auto number = parse_number<std::uint64_t>(id);
-                if (!number) throw CLI::ValidationError("job", "'" + id + "' is not a job number; weft job list shows them");
+                if (!number) throw CLI::ValidationError("JOB", "'" + id + "' is not a job number; weft job list shows them");
                 options->job = *number;
               },
               "The job's number (weft job list)")
@@ -102,8 +102,12 @@ void add_job(CLI::App& app, Action& action) {
   json(add("explain", "Why waiting tasks of a job do not run", explain, true));
   CLI::App* log = add("logs", "What a job's tasks wrote to standard output and error, per worker", logs, true);
   json(log);
-  log->add_option("--bytes", options->log_bytes, "At most this much of each worker's log, from its end")->capture_default_str();
-  add("kill", "End a job", kill, true)->add_option("--reason", options->reason, "Its driver receives this text");
+  log->add_option("--bytes", options->log_bytes, "At most this much of each worker's log, from its end")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  CLI::App* end = add("kill", "End a job", kill, true);
+  json(end);
+  end->add_option("--reason", options->reason, "Its driver receives this text");
 }
 
 }  // namespace weft::cli

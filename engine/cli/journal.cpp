@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "engine/cli/commands.hpp"
+#include "engine/cli/json_members.hpp"
+#include "engine/cli/table.hpp"
 #include "engine/master/journal_check.hpp"
 
 namespace weft::cli {
@@ -44,17 +46,41 @@ void print_journal(const std::string& file, const master::JournalReport& report)
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-Result<void> check(const std::string& file) {
+std::string journal_json(const master::JournalReport& report, const std::string& copy = {}) {
+  JsonWriter json;
+  json.begin_object();
+  members(json, "version", master::kJournalVersion, "bytes", report.bytes, "whole_bytes", report.whole_bytes, "records",
+          report.records, "checkpoint", report.checkpoint, "jobs_ended", report.ended.size(), "next_job", report.marks.next_job,
+          "next_node", report.marks.next_node, "damaged", report.damage.has_value());
+  if (report.damage) members(json, "damage", report.damage->what, "records_behind", report.damage->records);
+  if (!copy.empty()) json.member("copy", copy);
+  return json.end_object().text() + "\n";
+}
+
+struct JournalOptions {
+  std::string file;
+  bool json = false;
+};
+
+Result<void> check(const JournalOptions& options) {
+  const std::string& file = options.file;
   WEFT_ASSIGN(const master::JournalReport report, master::check_journal(file));
-  print_journal(file, report);
+  if (options.json)
+    print(journal_json(report));
+  else
+    print_journal(file, report);
   if (!report.damage) return {};
   return fail(Code::corrupt,
               fmt::format("{} is damaged at byte {}; 'weft journal repair {}' truncates it there", file, report.whole_bytes, file));
 }
 
-Result<void> repair(const std::string& file) {
-  WEFT_ASSIGN(const master::JournalRepair repair, master::repair_journal(file));
-  print_journal(file, repair.before);
+Result<void> repair(const JournalOptions& options) {
+  WEFT_ASSIGN(const master::JournalRepair repair, master::repair_journal(options.file));
+  if (options.json) {
+    print(journal_json(repair.before, repair.before.damage ? repair.copy : std::string()));
+    return {};
+  }
+  print_journal(options.file, repair.before);
   if (!repair.before.damage) {
     fmt::print("there is nothing to repair\n");
     return {};
@@ -70,11 +96,12 @@ Result<void> repair(const std::string& file) {
 void add_journal(CLI::App& app, Action& action) {
   CLI::App* journal = app.add_subcommand("journal", "Check and repair the journal of a master that does not run");
   journal->require_subcommand(1);
-  auto file = std::make_shared<std::string>();
-  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const std::string&)) {
+  auto options = std::make_shared<JournalOptions>();
+  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JournalOptions&)) {
     CLI::App* command = journal->add_subcommand(name, help);
-    command->add_option("file", *file, "What the master's --journal names")->required();
-    command->callback([file, run, &action] { action = [file, run] { return run(*file); }; });
+    command->add_option("FILE", options->file, "What the master's --journal names")->required();
+    command->add_flag("--json", options->json, "As JSON");
+    command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
   };
   add("check", "Say what the journal contains, and where it is damaged; fails when it is", check);
   add("repair", "Copy a damaged journal to FILE.damaged, truncate it at the damage, and say what is lost", repair);

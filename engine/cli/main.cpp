@@ -1,6 +1,10 @@
 // The program `weft`.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -8,16 +12,22 @@
 #include "base/log.hpp"
 #include "base/version.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/table.hpp"
+#include "engine/command_line/completion.hpp"
+#include "engine/command_line/help.hpp"
+#include "engine/command_line/usage.hpp"
+#include "engine/command_line/words.hpp"
 
-int main(int argc, char** argv) {
-  CLI::App app("weft: MapReduce/DAG jobs on a cluster. Job programs run by themselves; weft runs and watches a cluster.", "weft");
-  app.set_version_flag("--version", "weft " + std::string(weft::version()));
-  app.require_subcommand(1);
-  app.fallthrough();
-  std::string level = "info";
-  app.add_option("--log", level, "Log level: debug, info, warn, error or off")->capture_default_str();
+namespace {
 
-  weft::cli::Action action;
+constexpr int kUsage = 2;
+
+int complain(const std::string& message, int code) {
+  std::fprintf(stderr, "weft: %s\n", message.c_str());
+  return code;
+}
+
+std::shared_ptr<const bool> add_commands(CLI::App& app, weft::cli::Action& action) {
   weft::cli::add_master(app, action);
   weft::cli::add_worker(app, action);
   weft::cli::add_submit(app, action);
@@ -29,23 +39,58 @@ int main(int argc, char** argv) {
   weft::cli::add_scheduling(app, action);
   weft::cli::add_journal(app, action);
   weft::cli::add_simulate(app, action);
+  weft::cli::add_completion(app, action);
+  weft::cli::add_manual(app, action);
+  weft::cli::add_examples(app);
+  return weft::cli::add_json(app);
+}
+
+/// `weft complete -- WORDS…`, which the scripts for shells call.
+int complete(const CLI::App& app, std::vector<std::string> words) {
+  if (!words.empty() && words.front() == "--") words.erase(words.begin());
+  auto completion = weft::command_line::complete(app, words);
+  weft::cli::add_candidates(completion, words.empty() ? std::string() : words.back());
+  std::string text;
+  for (const auto& candidate : completion.candidates) text += candidate.word + "\t" + candidate.meaning + "\n";
+  weft::cli::print(text + (completion.files ? ":files\n" : ""));
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Run and watch a cluster for MapReduce/DAG jobs", "weft");
+  app.formatter(weft::command_line::help_layout());
+  app.set_version_flag("--version", "weft " + std::string(weft::version()), "Print the version");
+  app.require_subcommand(1);
+  app.fallthrough();
+  std::string level = "info";
+  app.add_option("--log", level, "What is logged, and what is worse")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
+  weft::cli::Action action;
+  const auto empty_json = add_commands(app, action);
+
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words[0] == "complete") return complete(app, {words.begin() + 1, words.end()});
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  auto arranged = weft::command_line::arrange(app, words);
+  if (!arranged) return complain(arranged.error().to_string(), kUsage);
   try {
-    app.parse(argc, argv);
+    std::reverse(arranged->words.begin(), arranged->words.end());  // as CLI11 takes them
+    app.parse(arranged->words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "weft: %s (see weft --help)\n", error.what());
-    return 2;
+    return complain(weft::command_line::usage_message(error, *arranged->command), kUsage);
   }
 
-  const auto parsed_level = weft::parse_log_level(level);
-  if (!parsed_level) {
-    std::fprintf(stderr, "weft: %s\n", parsed_level.error().to_string().c_str());
-    return 2;
-  }
-  weft::configure_logging(*parsed_level);
+  weft::configure_logging(*weft::parse_log_level(level));
   weft::log_fatal_signals("weft " + app.get_subcommands().front()->get_name());
   const weft::Result<void> result = action();
-  if (result) return EXIT_SUCCESS;
-  std::fprintf(stderr, "weft: %s\n", result.error().to_string().c_str());
-  return EXIT_FAILURE;
+  if (!result) return complain(result.error().to_string(), EXIT_FAILURE);
+  if (*empty_json) weft::cli::print("{}\n");
+  return EXIT_SUCCESS;
 }

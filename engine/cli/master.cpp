@@ -63,8 +63,10 @@ Result<void> run(MasterOptions options) {
 
 void add_scheduler_options(CLI::App& command, master::ServerOptions& server) {
   command.add_option("--scheduler", server.scheduler, "Scheduler, with options: NAME or 'NAME(key=value,…)'")
+      ->type_name("SCHEDULER")
       ->capture_default_str();
   command.add_option("--scheduler-plugin", server.scheduler_plugins, "Shared object with schedulers of your own; may be repeated")
+      ->type_name("FILE")
       ->take_all()
       ->allow_extra_args(false);
   add_duration_option(command, "--scheduler-timeout", server.scheduler_timeout, Zero::refused,
@@ -77,6 +79,7 @@ void add_scheduler_options(CLI::App& command, master::ServerOptions& server) {
           },
           "Speculative attempts of tasks that take much longer than others of their stage: on, off, or\n"
           "'on(slower=1.5,shortest=5s,…)' (default: on)")
+      ->type_name("on|off|'on(…)'")
       ->check([](const std::string& text) {
         const auto parsed = master::parse_speculation(text);
         return parsed ? std::string() : parsed.error().to_string();
@@ -104,9 +107,10 @@ void add_shuffle_options(CLI::App& command, master::ServerOptions& server) {
 }
 
 void add_file_options(CLI::App& command, master::FileServiceOptions& files) {
-  command.add_option(
-      "--data-dir", files.data_directory,
-      "Directory of the namespace of the cluster's files; continued when it exists (default: the cluster keeps none)");
+  command
+      .add_option("--data-dir", files.data_directory,
+                  "Directory of the namespace of the cluster's files; continued when it exists (default: the cluster keeps none)")
+      ->type_name("DIR");
   add_duration_option(command, "--reclaim-delay", files.options.reclaim_delay, Zero::refused,
                       "How long the chunks of removed files are kept (default: 1min)");
   add_duration_option(command, "--lease", files.options.lease, Zero::refused,
@@ -122,24 +126,36 @@ void add_master(CLI::App& app, Action& action) {
   master::ServerOptions& server = options->server;
   server.speculation.on = true;
   CLI::App* command = app.add_subcommand("master", "Run a master: it takes jobs and gives their tasks to workers");
-  command->add_option("--listen", server.listen, "HOST:PORT to listen on; port 0 takes any")->capture_default_str();
+  command->add_option("--listen", server.listen, "Where workers and clients connect; port 0 takes any")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
   add_scheduler_options(*command, server);
   add_shuffle_options(*command, server);
-  command->add_option("--journal", server.journal,
-                      "File that keeps what the next master must know: which jobs ended and how, which ids were given, what\n"
-                      "operators set of workers; continued when it exists (default: none is kept)");
-  command->add_option(
-      "--topology", server.topology,
-      "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers name\n"
-      "theirs)");
-  command->add_option("--event-log", server.event_log,
-                      "File of events as JSON lines; continued when it exists (default: none is written)");
-  command->add_option("--directory", server.directory, "Where uploaded programs are kept (default: a temporary directory)");
-  command->add_option("--profiles", options->profiles,
-                      "Directory of what is learned of programs; continued when it exists (default: the journal's name and\n"
-                      ".profiles, else `profiles` in the data directory; without either they last as long as the master)");
+  command
+      ->add_option("--journal", server.journal,
+                   "File that keeps what the next master must know: which jobs ended and how, which ids were given, what\n"
+                   "operators set of workers; continued when it exists (default: none is kept)")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--topology", server.topology,
+          "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers name\n"
+          "theirs)")
+      ->type_name("FILE");
+  command
+      ->add_option("--event-log", server.event_log,
+                   "File of events as JSON lines; continued when it exists (default: none is written)")
+      ->type_name("FILE");
+  command->add_option("--directory", server.directory, "Where uploaded programs are kept (default: a temporary directory)")
+      ->type_name("DIR");
+  command
+      ->add_option("--profiles", options->profiles,
+                   "Directory of what is learned of programs; continued when it exists (default: the journal's name and\n"
+                   ".profiles, else `profiles` in the data directory; without either they last as long as the master)")
+      ->type_name("DIR");
   add_file_options(*command, options->files);
-  command->add_option("--port-file", options->port_file, "Write the address to this file when the master listens");
+  command->add_option("--port-file", options->port_file, "Write the address to this file when the master listens")
+      ->type_name("FILE");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -158,14 +158,14 @@ Result<void> set(const NodeOptions& options) {
 void add_set(CLI::App& node, const std::shared_ptr<NodeOptions>& options, Action& action) {
   CLI::App* command = node.add_subcommand("set", "Give a worker less than it joined with, or that again; what runs there goes on");
   add_master_option(*command, options->master);
-  command->add_option("NAME", options->name, "Its name")->required();
+  command->add_option("WORKER", options->name, "Its name")->required();
   command->add_option("CAPACITY", options->capacity, "slots=2 memory=4GiB …; slots=nominal, or nominal for all, takes it back")
       ->required()
       ->check([](const std::string& text) {
         const auto words = master::parse_capacity_words(text);
         return words ? std::string() : words.error().to_string();
       });
-  command->add_option("--reason", options->reason, "Why, for weft node list");
+  command->add_option("--reason", options->reason, "Why, for weft node list")->type_name("TEXT");
   command->callback([options, &action] { action = [options] { return set(*options); }; });
 }
 
@@ -187,8 +187,8 @@ void add_node(CLI::App& app, Action& action) {
   add_master_option(*waiting, options->master);
   waiting->add_option("COUNT", options->count, "Number of workers; with 0 it is enough that the master answers")
       ->capture_default_str();
-  waiting->add_option("--name", options->name, "Count only workers of this name");
-  waiting->add_option("--timeout", options->timeout, "How long to wait")->capture_default_str();
+  waiting->add_option("--name", options->name, "Count only workers of this name")->type_name("NAME");
+  waiting->add_option("--timeout", options->timeout, "How long to wait")->type_name("TIME")->capture_default_str();
   waiting->callback([options, &action] { action = [options] { return wait(*options); }; });
 }
 

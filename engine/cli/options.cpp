@@ -1,5 +1,7 @@
 #include "engine/cli/options.hpp"
 
+#include <cstdlib>
+
 #include <CLI/CLI.hpp>
 
 #include "base/text.hpp"
@@ -10,10 +12,11 @@ namespace {
 
 /// `parse` gives a Result<T>; its error is what the user sees.
 template <class T, class Parse>
-void add_parsed(CLI::App& command, const std::string& name, T& value, Parse parse, const std::string& help) {
+void add_parsed(CLI::App& command, const std::string& name, T& value, const char* type, Parse parse, const std::string& help) {
   command
       .add_option_function<std::string>(
           name, [&value, parse](const std::string& text) { value = parse(text).value_or(value); }, help)
+      ->type_name(type)
       ->check([parse](const std::string& text) {
         const Result<T> parsed = parse(text);
         return parsed ? std::string() : parsed.error().to_string();
@@ -23,12 +26,15 @@ void add_parsed(CLI::App& command, const std::string& name, T& value, Parse pars
 }  // namespace
 
 void add_master_option(CLI::App& command, std::string& master) {
-  command.add_option("--master", master, "HOST:PORT of the master")->envname("WEFT_MASTER")->capture_default_str();
+  // Not by CLI11's envname(): that would overwrite what was given to another command with the same variable.
+  if (const char* named = std::getenv("WEFT_MASTER"); named != nullptr && *named != '\0') master = named;
+  command.add_option("--master", master, "Address of the master (default: $WEFT_MASTER, else 127.0.0.1:7077)")
+      ->type_name("HOST:PORT");
 }
 
 void add_size_option(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& help) {
   add_parsed(
-      command, name, value, [](const std::string& text) { return parse_size(text); }, help);
+      command, name, value, "SIZE", [](const std::string& text) { return parse_size(text); }, help);
 }
 
 void add_duration_option(CLI::App& command, const std::string& name, Duration& value, Zero zero, const std::string& help) {
@@ -37,7 +43,7 @@ void add_duration_option(CLI::App& command, const std::string& name, Duration& v
     if (zero == Zero::refused && parsed <= Duration(0)) return fail(Code::invalid_argument, "must be more than 0");
     return parsed;
   };
-  add_parsed(command, name, value, parse, help);
+  add_parsed(command, name, value, "TIME", parse, help);
 }
 
 }  // namespace weft::cli

@@ -27,6 +27,7 @@ void add_duration_option(CLI::App& command, const std::string& name, Duration& v
 struct KeyOption {
   const char* name;
   const char* key;
+  const char* value;  // what stands for it in the help
   const char* help;
 };
 

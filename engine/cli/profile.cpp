@@ -48,9 +48,13 @@ Result<void> show_profile(const ProfileOptions& options) {
   return {};
 }
 
+std::string stages_line(const ProfileOptions& options, std::uint64_t stages, const char* done) {
+  return options.json ? fmt::format("{{\"stages\":{}}}\n", stages) : fmt::format("{} stages {}\n", stages, done);
+}
+
 Result<void> forget_profiles(const ProfileOptions& options) {
   WEFT_ASSIGN(const auto reply, ask(options, What::forget, options.program));
-  print(fmt::format("{} stages forgotten\n", reply.stages));
+  print(stages_line(options, reply.stages, "forgotten"));
   return {};
 }
 
@@ -66,7 +70,7 @@ Result<void> import_profiles(const ProfileOptions& options) {
   WEFT_ASSIGN(const std::string text, read_file(options.file));
   WEFT_TRY(profiles::parse_export(text, options.file));
   WEFT_ASSIGN(const auto reply, ask(options, What::import, options.file, text));
-  print(fmt::format("{} stages imported\n", reply.stages));
+  print(stages_line(options, reply.stages, "imported"));
   return {};
 }
 
@@ -84,7 +88,7 @@ void add_profile(CLI::App& app, Action& action) {
     return command;
   };
   const auto of_program = [&](CLI::App* command, const char* help) {
-    return command->add_option("program", options->program, help);
+    return command->add_option("PROGRAM", options->program, help);
   };
   add("list", "The programs it has profiles of, and how wrong its predictions were", list_profiles)
       ->add_flag("--json", options->json, "As JSON");
@@ -93,6 +97,7 @@ void add_profile(CLI::App& app, Action& action) {
   one->add_flag("--json", options->json, "As JSON");
   CLI::App* out = add("forget", "Forget what was learned of a program, or of all with --all", forget_profiles);
   CLI::Option* name = of_program(out, "A job's name (weft profile list)");
+  out->add_flag("--json", options->json, "As JSON");
   CLI::Option* all = out->add_flag("--all", options->all, "Of all programs");
   name->excludes(all);
   out->callback([options, &action] {
@@ -101,10 +106,10 @@ void add_profile(CLI::App& app, Action& action) {
   });
   CLI::App* exported = add("export", "Write profiles as lines of JSON, for another master", export_profiles);
   of_program(exported, "Of this program only");
-  exported->add_option("--output", options->file, "File to write (default: standard output)");
-  add("import", "Take profiles that another master exported", import_profiles)
-      ->add_option("file", options->file, "What `weft profile export` wrote")
-      ->required();
+  exported->add_option("--output", options->file, "File to write (default: standard output)")->type_name("FILE");
+  CLI::App* imported = add("import", "Take profiles that another master exported", import_profiles);
+  imported->add_flag("--json", options->json, "As JSON");
+  imported->add_option("FILE", options->file, "What `weft profile export` wrote")->required();
 }
 
 }  // namespace weft::cli

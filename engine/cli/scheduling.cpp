@@ -1,5 +1,6 @@
 // weft pool list, weft queue list, weft scheduler show|use|reload
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -127,7 +128,7 @@ Result<void> show(const SchedulingOptions& options) {
 Result<void> configure(const SchedulingOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto info, admin->configure_scheduler(options.spec));
-  print(fmt::format("scheduler {} is in force\n", escaped(info.spec)));
+  print(options.json ? scheduler_json(info) : fmt::format("scheduler {} is in force\n", escaped(info.spec)));
   return {};
 }
 
@@ -140,7 +141,7 @@ void add_scheduling(CLI::App& app, Action& action) {
     CLI::App* command = group->add_subcommand(name, help);
     add_master_option(*command, options->master);
     command->callback([options, command, run = std::move(run), &action] {
-      options->master_given = command->get_option("--master")->count() > 0;
+      options->master_given = command->count("--master") > 0 || std::getenv("WEFT_MASTER") != nullptr;
       action = [options, run] { return run(*options); };
     });
     return command;
@@ -158,10 +159,11 @@ void add_scheduling(CLI::App& app, Action& action) {
   scheduler->require_subcommand(1);
   add(scheduler, "show", "The scheduler in force, its faults, and which schedulers there are; without a master, these", show)
       ->add_flag("--json", options->json, "As JSON");
-  add(scheduler, "reload", "Read the files of the scheduler again; when they are wrong, the old ones stay in force", configure);
-  add(scheduler, "use", "Change to another scheduler, or other options", configure)
-      ->add_option("scheduler", options->spec, "NAME or 'NAME(key=value,…)'")
-      ->required();
+  add(scheduler, "reload", "Read the files of the scheduler again; when they are wrong, the old ones stay in force", configure)
+      ->add_flag("--json", options->json, "As JSON");
+  CLI::App* use = add(scheduler, "use", "Change to another scheduler, or other options", configure);
+  use->add_flag("--json", options->json, "As JSON");
+  use->add_option("SCHEDULER", options->spec, "NAME or 'NAME(key=value,…)'")->required();
 }
 
 }  // namespace weft::cli

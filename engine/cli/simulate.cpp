@@ -35,25 +35,26 @@ constexpr std::size_t kMostShown = 10;      // replayed jobs and failures in a t
 constexpr std::size_t kMostDeadlines = 50;  // jobs with deadlines
 
 constexpr KeyOption kClusterOptions[] = {
-    {"--nodes", "nodes", "Number of nodes (100), or 'trace': the hosts and racks that the workload names"},
-    {"--cores", "cores", "Cores or slots of a node (8)"},
-    {"--map-slots", "map_slots", "Map slots of a node, as in Hadoop 1"},
-    {"--reduce-slots", "reduce_slots", "Reduce slots of a node"},
-    {"--memory", "memory", "Memory of a node; without it, memory is not accounted for"},
-    {"--racks", "racks", "Racks (1)"},
-    {"--nic", "network.nic", "With --network: bytes per second of a node, each way"},
-    {"--disk", "network.disk", "With --network: bytes per second of a disk, each way"},
-    {"--uplink", "network.uplink", "With --network: bytes per second of a rack, each way"},
-    {"--oversubscription", "network.oversubscription", "With --network: NICs of a rack over its uplink"},
-    {"--replicas", "storage.replicas", "Replicas of inputs (3)"},
-    {"--heartbeat", "heartbeat", "Nodes report and get tasks this often; 0: at once"},
-    {"--slow-start", "slow_start", "Part of the maps that end before reduces start (what the scheduler says, usually 1)"},
-    {"--preplace", "preplace", "Part of the maps that end before reduces are placed by predicted sizes (1: never)"},
-    {"--shuffle-mode", "shuffle.mode",
+    {"--nodes", "nodes", "N|trace", "Number of nodes (100), or 'trace': the hosts and racks that the workload names"},
+    {"--cores", "cores", "N", "Cores or slots of a node (8)"},
+    {"--map-slots", "map_slots", "N", "Map slots of a node, as in Hadoop 1"},
+    {"--reduce-slots", "reduce_slots", "N", "Reduce slots of a node"},
+    {"--memory", "memory", "SIZE", "Memory of a node; without it, memory is not accounted for"},
+    {"--racks", "racks", "N", "Racks (1)"},
+    {"--nic", "network.nic", "SIZE", "With --network: bytes per second of a node, each way"},
+    {"--disk", "network.disk", "SIZE", "With --network: bytes per second of a disk, each way"},
+    {"--uplink", "network.uplink", "SIZE", "With --network: bytes per second of a rack, each way"},
+    {"--oversubscription", "network.oversubscription", "X", "With --network: NICs of a rack over its uplink"},
+    {"--replicas", "storage.replicas", "N", "Replicas of inputs (3)"},
+    {"--heartbeat", "heartbeat", "TIME", "Nodes report and get tasks this often; 0: at once"},
+    {"--slow-start", "slow_start", "X", "Part of the maps that end before reduces start (what the scheduler says, usually 1)"},
+    {"--preplace", "preplace", "X", "Part of the maps that end before reduces are placed by predicted sizes (1: never)"},
+    {"--shuffle-mode", "shuffle.mode", "memory|pull",
      "memory: outputs in memory, prefetched while maps run; pull: from disk, late (simpler than both)"},
-    {"--shuffle-memory", "shuffle.memory", "Of a node for map outputs and prefetched blocks (no limit)"},
-    {"--shuffle-replicas", "shuffle_replicas", "Nodes that hold each map output, 1 or 2 (1)"},
-    {"--speculation", "speculation", "Speculative attempts of slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
+    {"--shuffle-memory", "shuffle.memory", "SIZE", "Of a node for map outputs and prefetched blocks (no limit)"},
+    {"--shuffle-replicas", "shuffle_replicas", "1|2", "Nodes that hold each map output, 1 or 2 (1)"},
+    {"--speculation", "speculation", "on|off|'on(…)'",
+     "Speculative attempts of slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
 };
 
 std::string table_text(const report::Rows& rows) {
@@ -152,6 +153,7 @@ Result<void> simulate(SimulateOptions& options) {
 
 void add_cluster_options(CLI::App& command, const std::shared_ptr<SimulateOptions>& options) {
   command.add_option("--cluster", options->cluster_file, "TOML file of the cluster (--print-cluster shows all keys)")
+      ->type_name("FILE")
       ->group("Cluster");
   for (const KeyOption& option : kClusterOptions) {
     command
@@ -162,6 +164,7 @@ void add_cluster_options(CLI::App& command, const std::shared_ptr<SimulateOption
               options->settings.push_back(trace ? "trace_hosts=true" : key + "=" + value);
             },
             option.help)
+        ->type_name(option.value)
         ->group("Cluster");
   }
   command
@@ -176,6 +179,7 @@ void add_cluster_options(CLI::App& command, const std::shared_ptr<SimulateOption
             options->settings.insert(options->settings.end(), settings.begin(), settings.end());
           },
           "Any other key of the cluster: --set faults.stragglers=0.05")
+      ->type_name("KEY=VALUE")
       ->group("Cluster")
       ->take_all()
       ->delimiter('\0');
@@ -193,28 +197,33 @@ void add_simulate(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("simulate", "Run a workload on a cluster in virtual time, under one scheduler or several");
   command->footer("Workloads:\n" + workloads::describe_kinds());
   auto& what = options->what;
-  command->add_option("--workload", what.workload, "KIND:FILE[,key=value,...]; the kinds are below");
-  command->add_option("--from-log", what.from_log, "Event log of a real cluster: replay its jobs, under its scheduler or others");
+  command->add_option("--workload", what.workload, "KIND:FILE[,key=value,...]; the kinds are below")->type_name("KIND:FILE,...");
+  command->add_option("--from-log", what.from_log, "Event log of a real cluster: replay its jobs, under its scheduler or others")
+      ->type_name("FILE");
   command->add_option("--scheduler", what.schedulers, "NAME or 'NAME(key=value,...)'; several to compare them")
+      ->type_name("SCHEDULER")
       ->take_all()
       ->delimiter('\0');
   command->add_option("--scheduler-plugin", what.plugins, "Shared object with a scheduler of your own (schedulers/plugin.hpp)")
+      ->type_name("FILE")
       ->take_all();
   command->add_flag("--describe", options->describe, "Print the workload's figures and simulate nothing");
-  command->add_option("--write-workload", options->write_workload, "Write the workload as a jobs file and simulate nothing");
+  command->add_option("--write-workload", options->write_workload, "Write the workload as a jobs file and simulate nothing")
+      ->type_name("FILE");
   command->add_option("--seed", what.seed, "Seed of everything random (1)");
   command->add_option("--seeds", what.seeds, "Number of seeds, from --seed on: means and confidence intervals");
   command->add_option("--scale", what.resize.scale, "Multiply the bytes and tasks of each stage");
   command->add_option("--arrival-scale", what.resize.arrival_scale, "Multiply arrival times; 0: all arrive at once");
   command->add_option("--limit-jobs", what.resize.limit, "Only the first jobs of the file");
-  command->add_option("--until", options->until, "End the runs at this virtual time");
-  command->add_option("--step", options->step, "Time between two points of what is shown over time");
-  command->add_option("--report", options->report, "Write an HTML page with plots");
-  command->add_option("--csv", options->csv, "Write summary, jobs, series, racks and fairness as CSV files into this directory");
+  command->add_option("--until", options->until, "End the runs at this virtual time")->type_name("TIME");
+  command->add_option("--step", options->step, "Time between two points of what is shown over time")->type_name("TIME");
+  command->add_option("--report", options->report, "Write an HTML page with plots")->type_name("FILE");
+  command->add_option("--csv", options->csv, "Write summary, jobs, series, racks and fairness as CSV files into this directory")
+      ->type_name("DIR");
   command->add_flag("--deadlines", what.deadlines,
                     "Which deadlines are met under which scheduler (without --scheduler: also adaptive, fair, drf, srtf and fifo)");
   command->add_flag("--json", options->json, "Print JSON instead of a table");
-  command->add_option("--event-log", what.event_log, "Write the events of the run, as a master does");
+  command->add_option("--event-log", what.event_log, "Write the events of the run, as a master does")->type_name("FILE");
   command->add_flag("--quiet", options->quiet, "Do not report each run");
   add_cluster_options(*command, options);
   command->callback([options, &action] { action = [options] { return simulate(*options); }; });

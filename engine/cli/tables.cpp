@@ -34,13 +34,13 @@ class TableCommand {
     return *this;
   }
   TableCommand& at_snapshot() {
-    app_->add_option("--snapshot", options_->snapshot, "As of this snapshot (default: now)");
+    app_->add_option("--snapshot", options_->snapshot, "As of this snapshot (default: now)")->type_name("NAME");
     return *this;
   }
   TableCommand& range() {
-    app_->add_option("--from", options_->from, "Keys from here on");
-    app_->add_option("--to", options_->to, "Keys before this one");
-    app_->add_option("--prefix", options_->prefix, "Keys that begin so");
+    app_->add_option("--from", options_->from, "Keys from here on")->type_name("KEY");
+    app_->add_option("--to", options_->to, "Keys before this one")->type_name("KEY");
+    app_->add_option("--prefix", options_->prefix, "Keys that begin so")->type_name("KEY");
     app_->add_option("--limit", options_->limit, "So many rows at most");
     return *this;
   }

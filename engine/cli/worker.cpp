@@ -60,21 +60,22 @@ Result<void> run(WorkerOptions options) {
 }
 
 constexpr KeyOption kWorkerOptions[] = {
-    {"--slots", "worker.slots", "Tasks at a time (default: one per core)"},
-    {"--memory", "worker.memory", "Memory of an executor's tasks together (default: a quarter of the machine's)"},
-    {"--store-memory", "worker.store", "Map outputs kept in memory (default: a quarter of the machine's)"},
-    {"--link-rate", "worker.link_rate", "Bytes per second fetched from each other worker (default: no limit)"},
-    {"--directory", "worker.directory", "Work directory (default: a temporary one)"},
-    {"--listen", "worker.listen", "HOST:PORT where other workers fetch map outputs (default 127.0.0.1:0)"},
-    {"--advertise", "worker.advertise", "Host name or address that other workers should use for this one"},
-    {"--share", "worker.share", "Whether workers of this machine map each other's map outputs (default: true)"},
-    {"--name", "worker.name", "Name in listings (default: HOST-PID)"},
-    {"--host", "worker.host", "This machine, as inputs and topology files name it (default: its host name)"},
-    {"--rack", "worker.rack", "Rack of this machine (default: default); the file of a master's --topology overrides it"},
-    {"--stop-grace", "worker.stop_grace",
+    {"--slots", "worker.slots", "N", "Tasks at a time (default: one per core)"},
+    {"--memory", "worker.memory", "SIZE", "Memory of an executor's tasks together (default: a quarter of the machine's)"},
+    {"--store-memory", "worker.store", "SIZE", "Map outputs kept in memory (default: a quarter of the machine's)"},
+    {"--link-rate", "worker.link_rate", "SIZE", "Bytes per second fetched from each other worker (default: no limit)"},
+    {"--directory", "worker.directory", "DIR", "Work directory (default: a temporary one)"},
+    {"--listen", "worker.listen", "HOST:PORT", "Where other workers fetch map outputs (default: 127.0.0.1:0)"},
+    {"--advertise", "worker.advertise", "HOST", "Host name or address that other workers should use for this one"},
+    {"--share", "worker.share", "true|false", "Whether workers of this machine map each other's map outputs (default: true)"},
+    {"--name", "worker.name", "NAME", "Name in listings (default: HOST-PID)"},
+    {"--host", "worker.host", "HOST", "This machine, as inputs and topology files name it (default: its host name)"},
+    {"--rack", "worker.rack", "RACK", "Rack of this machine (default: default); the file of a master's --topology overrides it"},
+    {"--stop-grace", "worker.stop_grace", "TIME",
      "How long a preempted or late task may take to stop before its executor is killed (default: 2s)"},
-    {"--capacity", "worker.capacity", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
-    {"--yield", "worker.yield", "Whether others on this machine keep the processors and the memory they take (default: false)"},
+    {"--capacity", "worker.capacity", "RESOURCES", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
+    {"--yield", "worker.yield", "true|false",
+     "Whether others on this machine keep the processors and the memory they take (default: false)"},
 };
 
 /// What is wrong with a file, for the command line; nothing when it can be parsed.
@@ -87,29 +88,40 @@ std::string why_not(const std::string& path, Parse&& parse) {
 }
 
 void add_settings(CLI::App& command, const std::shared_ptr<WorkerOptions>& options) {
-  const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
-    return command.add_option_function<std::string>(
-        flag, [options, key](const std::string& value) { options->settings.push_back(key + "=" + value); }, help);
+  const auto setting = [&](const KeyOption& option) {
+    return command
+        .add_option_function<std::string>(
+            option.name,
+            [options, key = std::string(option.key)](const std::string& value) { options->settings.push_back(key + "=" + value); },
+            option.help)
+        ->type_name(option.value);
   };
-  const auto list = [&](const std::string& flag, const std::string& key, const std::string& help) {
-    command.add_option_function<std::vector<std::string>>(
-        flag,
-        [options, key](const std::vector<std::string>& values) { options->settings.push_back(key + "=" + join(values, ",")); },
-        help);
+  const auto list = [&](const KeyOption& option) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            option.name,
+            [options, key = std::string(option.key)](const std::vector<std::string>& values) {
+              options->settings.push_back(key + "=" + join(values, ","));
+            },
+            option.help)
+        ->type_name(option.value);
   };
-  setting("--master", "worker.master", "HOST:PORT of the master (default 127.0.0.1:7077)")->envname("WEFT_MASTER");
-  for (const KeyOption& option : kWorkerOptions) setting(option.name, option.key, option.help);
-  setting("--capacity-from", "worker.capacity_from", "File that says what it may be given at present: slots=1,memory=2GiB")
+  setting({"--master", "worker.master", "HOST:PORT", "Address of the master (default: 127.0.0.1:7077)"})->envname("WEFT_MASTER");
+  for (const KeyOption& option : kWorkerOptions) setting(option);
+  setting(
+      {"--capacity-from", "worker.capacity_from", "FILE", "File that says what it may be given at present: slots=1,memory=2GiB"})
       ->check([](const std::string& path) { return why_not(path, master::parse_capacity_words); });
-  setting("--forecast", "worker.forecast", "File of what it will be given, by the hours of a day: lines of 09:00 50%")
+  setting({"--forecast", "worker.forecast", "FILE", "File of what it will be given, by the hours of a day: lines of 09:00 50%"})
       ->check([](const std::string& path) { return why_not(path, master::parse_forecast); });
-  list("--attribute", "worker.attributes", "NAME=VALUE, a fact for schedulers, such as gpu=1; may be repeated");
-  list("--local-data", "worker.local_data", "Directory, as inputs name it, whose files lie on this machine; may be repeated");
+  list({"--attribute", "worker.attributes", "NAME=VALUE", "A fact for schedulers, such as gpu=1; may be repeated"});
+  list({"--local-data", "worker.local_data", "DIR",
+        "Directory, as inputs name it, whose files lie on this machine; may be repeated"});
 }
 
 void add_chunk_options(CLI::App& command, runtime::WorkerChunkOptions& chunks) {
   command
       .add_option("--chunk-dir", chunks.directories, "Directory for chunks of the cluster's files; may be repeated, one per disk")
+      ->type_name("DIR")
       ->take_all()
       ->allow_extra_args(false);
   add_size_option(command, "--chunk-reserve", chunks.reserve,

@@ -289,7 +289,7 @@ TEST(AlibabaLoader, NamesLineAndReason) {
 }
 
 TEST(Load, NamesUnknownKindsAndMissingFiles) {
-  EXPECT_THAT(load("hdfs:x", {}).error().to_string(), testing::HasSubstr("'hdfs' is no kind of workload; there are:\n  jobs:FILE"));
+  EXPECT_THAT(load("hdfs:x", {}).error().to_string(), testing::HasSubstr("'hdfs' is no kind of workload; there are jobs, swim"));
   EXPECT_THAT(load("swim:/nonexistent/file", {}).error().to_string(),
               testing::HasSubstr("cannot read /nonexistent/file: No such file"));
   EXPECT_THAT(load("swim:/tmp", {}).error().to_string(), testing::HasSubstr("cannot read /tmp: Is a directory"));

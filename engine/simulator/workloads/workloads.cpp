@@ -141,8 +141,11 @@ Result<Workload> load(std::string_view text, const Context& context) {
   } else if (kind != kKinds.end()) {
     WEFT_ASSIGN(workload, load_trace(*kind, rest, context));
   } else {
-    return fail(Code::invalid_argument,
-                fmt::format("'{}' is no kind of workload; there are:\n{}", escaped(name), describe_kinds()));
+    std::string names;
+    for (const Kind& one : kKinds) names += std::string(one.name) + ", ";
+    return fail(
+        Code::invalid_argument,
+        fmt::format("'{}' is no kind of workload; there are {}generate; weft simulate --help tells more", escaped(name), names));
   }
   workload.name = std::string(text);
   return workload;

@@ -1,0 +1,157 @@
+// What a person reads who used `weft` or a job program wrongly: one line that names what is wrong and what to do.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/support/checks.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::test {
+namespace {
+
+struct WrongUse {
+  std::string line;               // words of a shell without quotes; @ stands for a directory with files (see below)
+  std::vector<std::string> said;  // parts of what is said
+  int exit_code = 2;
+};
+
+// The directory: `empty`, an empty file; `text`, a file that is no program; `words.txt`; the directory `folder`; `job`, a program
+// that prints its arguments.
+const WrongUse kWrongUses[] = {
+    // Commands.
+    {"weft", {"needs a command: master, worker", "weft --help"}},
+    {"weft jbo list", {"unknown command 'jbo' of weft", "did you mean 'job'?", "weft --help"}},
+    {"weft job", {"weft job needs a command: list, status", "weft job --help"}},
+    {"weft job lst", {"unknown command 'lst' of weft job", "did you mean 'list'?", "weft job --help"}},
+    {"weft job stat 1", {"'stat'", "did you mean 'status'?"}},
+    {"weft job ps", {"unknown command 'ps' of weft job", "list, status, counters, explain, logs, kill"}},
+    {"weft ls", {"unknown command 'ls' of weft", "did you mean 'weft fs ls'?"}},
+    {"weft kill 3", {"did you mean 'weft job kill'?"}},
+    {"weft list", {"did you mean 'weft job list' or"}},
+    {"weft node lits", {"'lits' of weft node", "did you mean 'list'?"}},
+    {"weft fs lss", {"'lss' of weft fs", "did you mean 'ls'?"}},
+    {"weft fs copy a b", {"unknown command 'copy' of weft fs", "it has put, get"}},
+    {"weft table snapshot make t s", {"'make' of weft table snapshot", "create, list, drop", "weft table snapshot --help"}},
+    {"weft table snpshot list t", {"did you mean 'snapshot'?"}},
+    {"weft profile lits", {"'lits' of weft profile", "did you mean 'list'?"}},
+    {"weft pool show", {"unknown command 'show' of weft pool", "weft pool --help"}},
+    {"weft scheduler", {"weft scheduler needs a command: show, reload, use"}},
+    {"weft scheduler change fair", {"unknown command 'change' of weft scheduler"}},
+    {"weft journal fix x", {"unknown command 'fix' of weft journal"}},
+    {"weft simluate", {"did you mean 'simulate'?"}},
+    {"weft completion tcsh", {"SHELL: 'tcsh' is none of bash, zsh, fish", "weft completion --help"}},
+    // Options.
+    {"weft job list --jsn", {"unknown option --jsn", "did you mean --json?", "weft job list --help"}},
+    {"weft job list --mastr x", {"unknown option --mastr", "did you mean --master?"}},
+    {"weft --mastr x job list", {"unknown option --mastr", "did you mean --master?", "weft --help"}},
+    {"weft job --jsno list", {"unknown option --jsno", "did you mean --json?", "weft job --help"}},
+    {"weft job list -x", {"unknown option -x", "weft job list --help"}},
+    {"weft --master x journal check @/empty", {"weft journal check has no option --master", "weft journal check --help"}},
+    {"weft --racks job list", {"weft job list has no option --racks"}},
+    {"weft job list --master", {"--master needs a value", "weft job list --help"}},
+    {"weft job kill 1 --reason --json", {"--reason needs a value"}},
+    {"weft fs head -n", {"-n needs a value", "weft fs head --help"}},
+    {"weft master --schedular fifo", {"did you mean --scheduler?", "weft master --help"}},
+    {"weft worker --slot 3", {"did you mean --slots?"}},
+    // Arguments.
+    {"weft job status", {"JOB is required", "weft job list", "weft job status --help"}},
+    {"weft job status first", {"JOB: 'first' is not a job number; weft job list shows them"}},
+    {"weft job status 1 2", {"'2' is more than weft job status takes", "weft job status [OPTIONS] JOB"}},
+    {"weft node drain", {"WORKER is required"}},
+    {"weft node set w1", {"CAPACITY is required"}},
+    {"weft node set w1 slots=many", {"CAPACITY: ", "many is not a number"}},
+    {"weft node wait some", {"COUNT: 'some' is not a whole number from 0 on", "weft node wait --help"}},
+    {"weft fs setrep many /a", {"REPLICAS: 'many' is not a whole number"}},
+    {"weft fs put one", {"FILE", "weft fs put --help"}},
+    {"weft table create", {"TABLE is required: Name of the table"}},
+    {"weft scheduler use", {"SCHEDULER is required"}},
+    {"weft profile forget", {"name a program, or give --all"}},
+    {"weft profile forget a --all", {"exclude each other"}},
+    // Values.
+    {"weft --log inof job list", {"--log: 'inof' is none of debug, info, warn, error, off", "did you mean info?"}},
+    {"weft master --shuffle-mode pul", {"--shuffle-mode: 'pul' is none of memory, pull", "did you mean pull?"}},
+    {"weft master --slow-start 3", {"--slow-start: '3' is not a number from 0 to 1", "weft master --help"}},
+    {"weft master --lease soon", {"--lease", "soon"}},
+    {"weft master --lease 0s", {"--lease: must be more than 0"}},
+    {"weft worker --chunk-reserve lots", {"--chunk-reserve", "lots"}},
+    {"weft worker --config @/nothing", {"--config: there is no ", "correct the path"}},
+    {"weft worker --forecast @/nothing", {"--forecast", "nothing"}},
+    {"weft fs head -n few /a", {"--lines: 'few' is not a whole number"}},
+    {"weft submit --hint shufle_ratio=1 @/job", {"there is no hint 'shufle_ratio'", "did you mean shuffle_ratio?"}},
+    // submit.
+    {"weft submit", {"PROGRAM is required"}},
+    {"weft submit @/job --input x", {"--input is no option of weft submit", "stand after --", "/job -- --input"}},
+    {"weft submit nowhere-to-be-found", {"there is no program nowhere-to-be-found here or in $PATH"}, 1},
+    {"weft submit @/nothing", {"there is no ", "build it first, or correct the path"}, 1},
+    {"weft submit @/folder", {"is a directory; name the job program in it"}, 1},
+    {"weft submit @/words.txt", {"is not executable; chmod +x"}, 1},
+    {"weft submit @/text", {"is no program"}, 1},
+    // No master, no file.
+    {"weft job list --master 127.0.0.1:1", {"no weft master answers at 127.0.0.1:1; start one with `weft master`"}, 1},
+    {"weft job list --master here", {"here"}, 1},
+    {"weft job list --master 127.0.0.1:port", {"127.0.0.1:port"}, 1},
+    {"weft job list --master no.such.host.invalid:7077", {"no.such.host.invalid"}, 1},
+    {"weft fs ls --patience 100ms --master 127.0.0.1:1", {"127.0.0.1:1"}, 1},
+    {"weft journal check @/nothing", {"nothing: No such file"}, 1},
+    {"weft simulate --workload sorts:x", {"'sorts' is no kind of workload; there are jobs, swim", "weft simulate --help"}, 1},
+    {"weft simulate --scheduler fiar --workload generate:jobs=1", {"fiar", "fair"}, 1},
+    {"weft simulate --nodes none --workload generate:jobs=1", {"nodes", "none"}, 1},
+    {"weft master --scheduler fiar --listen 127.0.0.1:0", {"fiar", "fair"}, 1},
+    {"weft master --listen 7077", {"7077"}, 1},
+    {"weft worker --slots none", {"worker.slots", "none"}, 1},
+    // Job programs.
+    {"wordcount", {"--input is required", "wordcount --help"}},
+    {"wordcount --inptu @/words.txt --output @/out", {"unknown option --inptu, did you mean --input?", "wordcount --help"}},
+    {"wordcount --input @/words.txt --output @/out --workers 500", {"--workers: '500' is not a number from 1 to 256"}},
+    {"wordcount --input @/words.txt --output @/out --workers 2 --cluster 127.0.0.1:1", {"exclude each other"}},
+    {"wordcount --input @/words.txt --output @/out --memory much", {"--memory", "much"}},
+    {"wordcount --input @/nothing --output @/out", {"nothing"}, 1},
+    {"wordcount --input @/words.txt --output", {"--output needs a value"}},
+    {"terasort", {"terasort needs a command: ", "terasort --help"}},
+    {"terasort srt", {"unknown command 'srt' of terasort, did you mean 'sort'?"}},
+    {"terasort gen --recrods 5", {"unknown option --recrods, did you mean --records?", "terasort gen --help"}},
+};
+
+TEST(WrongUses, SayInOneLineWhatIsWrongAndWhatToDo) {
+  const ScratchDirectory directory;
+  write_file(directory / "empty", "");
+  write_file(directory / "text", std::string("\x01\x02 no program", 13));
+  write_file(directory / "words.txt", "a b\n");
+  write_file(directory / "job", "#!/bin/sh\necho \"$@\"\n");
+  ASSERT_EQ(chmod((directory / "text").c_str(), 0755) | chmod((directory / "job").c_str(), 0755), 0);
+  ASSERT_EQ(mkdir((directory / "folder").c_str(), 0755), 0);
+  EXPECT_GE(std::size(kWrongUses), 60u);
+  for (const WrongUse& use : kWrongUses) {
+    std::vector<std::string> words;
+    std::string word;
+    for (const char c : use.line + " ") {
+      if (c == '@')
+        word += directory.path();
+      else if (c != ' ')
+        word += c;
+      else
+        words.push_back(std::exchange(word, ""));
+    }
+    words[0].insert(0, WEFT_BIN_DIR "/");
+    const auto result = run(words, {.environment = {{"WEFT_MASTER", "127.0.0.1:1"}}, .deadline = std::chrono::seconds(60)});
+    EXPECT_EQ(result.exit_code, use.exit_code) << use.line << "\n" << result.err;
+    EXPECT_EQ(result.out, "") << use.line;
+    EXPECT_TRUE(one_line(result.err)) << use.line << "\n" << result.err;
+    for (const std::string& part : use.said)
+      EXPECT_TRUE(has(result.err, part)) << use.line << "\n" << result.err << "lacks: " << part;
+  }
+}
+
+TEST(Submit, RunsTheFileOfTheCurrentDirectoryBeforeThatOfThePath) {
+  const ScratchDirectory directory;
+  write_file(directory / "sort", "#!/bin/sh\necho \"$@\"\n");
+  ASSERT_EQ(chmod((directory / "sort").c_str(), 0755), 0);
+  const auto result = run({"/bin/sh", "-c", "cd \"$1\" && exec \"$2\" submit --user me sort -- --input x", "sh", directory.path(),
+                           WEFT_BIN_DIR "/weft"});
+  EXPECT_EQ(result.out, "--input x --cluster 127.0.0.1:7077 --user me\n") << result.err;
+}
+
+}  // namespace
+}  // namespace weft::test
