@@ -97,11 +97,11 @@ std::string joined_line(const std::string& key, const std::optional<std::string>
 }
 
 void write_result(
-    const weft::Dataset<std::pair<std::string, std::pair<std::optional<std::string>, std::optional<std::string>>>>& joined,
+    const weft::Dataset<std::pair<std::string, weft::Joined<std::optional<std::string>, std::optional<std::string>>>>& joined,
     const Options& options) {
   switch (options.aggregate) {
     case Aggregate::none:
-      joined.map([](const auto& row) { return joined_line(row.first, row.second.first, row.second.second, '\t'); })
+      joined.map([](const auto& key, const auto& left, const auto& right) { return joined_line(key, left, right, '\t'); })
           .write_text(options.output);
       break;
     case Aggregate::count:
@@ -109,8 +109,7 @@ void write_result(
       break;
     case Aggregate::sum:
       joined
-          .map_values(
-              [column = options.column](const auto& sides) { return sides.second ? number_at(*sides.second, column) : 0.0; })
+          .map_values([column = options.column](const auto& sides) { return sides.right ? number_at(*sides.right, column) : 0.0; })
           .reduce_by_key(std::plus<>())
           .write_text(options.output);
       break;

@@ -53,9 +53,11 @@ auto pairs(weft::Flow& flow, const std::vector<std::string>& paths, std::size_t 
 }
 
 void define(weft::Flow& flow, const Options& options) {
-  const auto nations = pairs(flow, options.orders, 1).join(pairs(flow, options.customers, 0)).map([](const auto& row) {
-    return std::pair(std::string(row.second.first), std::string(row.second.second));  // order, nation
-  });
+  const auto nations = pairs(flow, options.orders, 1)
+                           .join(pairs(flow, options.customers, 0))
+                           .map([](const auto&, const auto& order, const auto& nation) {
+                             return std::pair(std::string(order), std::string(nation));
+                           });
   const auto categories = flow.read_text(options.lines)
                               .map([](std::string_view line) {
                                 const auto [order, product, amount] = weft::columns<3>(line);

@@ -73,7 +73,7 @@ void define(weft::Flow& flow, const Options& options) {
             .cache();
     if (options.tolerance > 0) {
       const double change = next.join(ranks)
-                                .map([](const auto& entry) { return std::abs(entry.second.first - entry.second.second); })
+                                .map([](Node, double after, double before) { return std::abs(after - before); })
                                 .reduce(0.0, std::plus<>());
       if (change < options.tolerance) i = options.iterations;
     }

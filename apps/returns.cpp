@@ -95,16 +95,14 @@ void define(weft::Flow& flow, const Options& options) {
         const auto& [customer, store] = row.second;
         return 5 * customer.second * store.customers > 6 * store.cents;
       })
-      .map([](const auto& row) {
-        const auto& [store, sides] = row;
-        const auto& [customer, total] = sides.first;
+      .map([](const auto& store, const auto& returned, const auto&) {
+        const auto& [customer, total] = returned;
         return std::pair(std::string(customer), std::pair(std::string(store), total));
       })
       .join(customers)
-      .map([](const auto& row) {
-        const auto& [customer, sides] = row;
-        const auto& [store, total] = sides.first;
-        return std::tuple(total, std::string(store), std::string(customer), std::string(sides.second));
+      .map([](const auto& customer, const auto& returned, const auto& name) {
+        const auto& [store, total] = returned;
+        return std::tuple(total, std::string(store), std::string(customer), std::string(name));
       })
       .top(options.limit)
       .write_text(options.output);

@@ -34,7 +34,7 @@ void define(weft::Flow& flow, const Options& options) {
   const auto left = flow.read_records<100>(options.left).map(kKeyAndValue);
   const auto right = flow.read_records<100>(options.right).map(kKeyAndValue);
   left.join(right)
-      .map_values([](const auto& values) { return values.first * values.second; })
+      .map_values([](const auto& left_value, const auto& right_value) { return left_value * right_value; })
       .reduce_by_key(std::plus<>())
       .write_text(options.output);
 }

@@ -1,5 +1,8 @@
-// group_by_key and cogroup behind the shuffle: groups of any size, values streamed in the order in which they were added.
+// group_by_key and cogroup behind the shuffle: groups of any size, values streamed in the order in which they were added, or in an
+// order of their own.
 #pragma once
+
+#include <utility>
 
 #include "base/codec.hpp"
 #include "runtime/operators/fault.hpp"
@@ -8,10 +11,11 @@
 
 namespace weft::runtime {
 
-template <Encodable K, Encodable V>
+/// `Order`: KeyedOrder, or a KeyedValueOrder for groups that are sorted.
+template <Encodable K, Encodable V, class Order = KeyedOrder<K>>
 class Grouper {
  public:
-  explicit Grouper(OperatorContext& context) : sorter_(context, "group by key") {}
+  explicit Grouper(OperatorContext& context, Order order = Order()) : sorter_(context, "group by key", std::move(order)) {}
 
   void add(const K& key, const V& value) { sorter_.add(key, value); }
 
@@ -27,7 +31,7 @@ class Grouper {
   }
 
  private:
-  KeyedSorter<K> sorter_;
+  KeyedSorter<K, Order> sorter_;
 };
 
 template <Encodable K, Encodable L, Encodable R>

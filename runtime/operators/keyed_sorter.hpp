@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "base/codec.hpp"
 #include "runtime/operators/record_sorter.hpp"
@@ -69,11 +71,35 @@ struct KeyedOrder {
   }
 };
 
+/// The same, and the values of a key in the order of less(key_of(value), key_of(value)); equal ones as they were added. The order
+/// is the user's: one that contradicts itself is found out as in other sorts.
+template <class K, class V, class KeyFn, class Less>
+class KeyedValueOrder {
+ public:
+  static constexpr bool kPrefixDecides = false;
+  static constexpr bool kUserDefined = true;
+  KeyedValueOrder(KeyFn key_of, Less less) : key_of_(std::move(key_of)), less_(std::move(less)) {}
+
+  static std::uint64_t prefix(ByteView record) { return KeyedOrder<K>::prefix(record); }
+  bool less(ByteView a, ByteView b) const {
+    Decoder left(a), right(b);
+    const int order = compare_bytes(KeyedRecord<K>::take_key(left), KeyedRecord<K>::take_key(right));
+    if (order != 0) return order < 0;
+    const V x = Codec<V>::decode(left), y = Codec<V>::decode(right);
+    return static_cast<bool>(std::invoke(less_, std::invoke(key_of_, x), std::invoke(key_of_, y)));
+  }
+
+ private:
+  [[no_unique_address]] KeyFn key_of_;
+  [[no_unique_address]] Less less_;
+};
+
 /// Collects records, then is the source of one group's values after another.
-template <class K>
+template <class K, class Order = KeyedOrder<K>>
 class KeyedSorter final : public ValueSource {
  public:
-  KeyedSorter(OperatorContext& context, const char* operator_name) : sorter_(context, operator_name, KeyedOrder<K>()) {}
+  KeyedSorter(OperatorContext& context, const char* operator_name, Order order = Order())
+      : sorter_(context, operator_name, std::move(order)) {}
 
   template <class V>
   void add(const K& key, const V& value) {
@@ -138,7 +164,7 @@ class KeyedSorter final : public ValueSource {
     return out;
   }
 
-  RecordSorter<KeyedOrder<K>> sorter_;
+  RecordSorter<Order> sorter_;
   Encoder key_;
   std::uint64_t hash_ = 0;
   ByteView value_;

@@ -35,6 +35,20 @@ class Values {
     return Codec<V>::decode(in);
   }
 
+  /// Reads the rest of them into memory; what they refer to is copied. For groups that fit the memory of a task.
+  std::vector<Owned<V>> to_vector() {
+    std::vector<Owned<V>> owned;
+    while (auto value = next()) owned.push_back(to_owned(std::move(*value)));
+    return owned;
+  }
+  template <class U>
+  operator std::vector<U>() const {  // NOLINT(google-explicit-constructor): never made, only explained
+    static_assert(sizeof(U) == 0,
+                  "weft Values: the values of a key may be more than fits in memory and can be read once; loop over "
+                  "them, or take them all with values.to_vector()");
+    return {};
+  }
+
   class Iterator {
    public:
     using value_type = V;
@@ -70,9 +84,5 @@ class Values {
 template <class V>
 struct weft::OwnedType<weft::runtime::Values<V>> {
   using type = std::vector<Owned<V>>;
-  static type from(runtime::Values<V> values) {
-    type owned;
-    while (auto value = values.next()) owned.push_back(to_owned(std::move(*value)));
-    return owned;
-  }
+  static type from(runtime::Values<V> values) { return values.to_vector(); }
 };

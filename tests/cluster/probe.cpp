@@ -216,7 +216,7 @@ void skewed_join(weft::Flow& flow, const Options& options) {
   const auto right = flow.generate(
       1000, [](std::uint64_t i) { return std::pair(i, 3 * i); }, options.tasks);
   const auto joined = left.join(right).map([](const auto& row) {
-    return std::tuple(row.first, row.second.first + row.second.second, weft::runtime::current_task()->attempt.task.index);
+    return std::tuple(row.first, row.second.left + row.second.right, weft::runtime::current_task()->attempt.task.index);
   });
   const auto tasks = joined.filter([](const auto& row) { return std::get<0>(row) == 7; })
                          .map([](const auto& row) { return std::get<2>(row); })

@@ -1,6 +1,6 @@
-// What operators ask of user functions. A function of the wrong type fails one of these by name: "no matching function …
-// constraints not satisfied … MapFunction<F, T>". User functions are called as const from several threads at once: a lambda must
-// not be `mutable`.
+// What operators ask of user functions; detail/checks.hpp says it in the words of an error message. User functions are called as
+// const from several threads at once: a lambda must not be `mutable`. Those of one record may take its parts instead
+// (detail/call.hpp).
 #pragma once
 
 #include <concepts>
@@ -10,20 +10,22 @@
 #include <utility>
 
 #include "base/codec.hpp"
+#include "weft/detail/call.hpp"
 
 namespace weft {
 
 /// f(record) returns something: the new record.
 template <class F, class T>
-concept MapFunction = std::invocable<const F&, T> && !std::is_void_v<std::invoke_result_t<const F&, T>>;
+concept MapFunction = detail::Callable<F, T> && !std::is_void_v<detail::CallResult<F, T>>;
 
 /// f(record) says whether to keep it.
 template <class F, class T>
-concept PredicateFunction = std::predicate<const F&, const T&>;
+concept PredicateFunction = detail::Callable<F, const T&> && std::convertible_to < detail::CallResult<F, const T&>,
+bool > ;
 
 /// f(record) returns a range: the new records.
 template <class F, class T>
-concept FlatMapFunction = MapFunction<F, T> && std::ranges::input_range<std::invoke_result_t<const F&, T>>;
+concept FlatMapFunction = MapFunction<F, T> && std::ranges::input_range<detail::CallResult<F, T>>;
 
 namespace detail {
 template <class Out>
@@ -63,6 +65,20 @@ using KeyOf = typename detail::PairTraits<T>::Key;
 template <KeyValue T>
 using ValueOf = typename detail::PairTraits<T>::Value;
 
+/// The key of a pair; of other records they themselves, so that declarations of operators that refuse them can be read.
+namespace detail {
+template <class T>
+struct KeyOrSelfOf {
+  using type = T;
+};
+template <KeyValue T>
+struct KeyOrSelfOf<T> {
+  using type = KeyOf<T>;
+};
+}  // namespace detail
+template <class T>
+using KeyOrSelf = typename detail::KeyOrSelfOf<T>::type;
+
 /// f(a, b) makes one value of two. Must be associative; applied in any grouping.
 template <class F, class V>
 concept ReduceFunction = requires(const F& f, Owned<V> acc, const Owned<V>& other) {
@@ -79,6 +95,10 @@ concept AddFunction = std::invocable<const F&, Acc&, const V&> &&
 template <class F, class T>
 concept SortKeyFunction =
     std::invocable<const F&, const T&> && std::totally_ordered<std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>>;
+
+/// `a.join(b)` needs both sides to be pairs with the same kind of key.
+template <class T, class U>
+concept SameKey = KeyValue<T> && KeyValue<U> && std::same_as<Owned<KeyOf<T>>, Owned<KeyOf<U>>>;
 
 /// less(a, b), a strict weak order.
 template <class F, class T>

@@ -11,38 +11,40 @@
 #pragma once
 
 #include <chrono>
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "weft/aggregators.hpp"
+#include "weft/by_key.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/actions.hpp"
 #include "weft/detail/aggregate.hpp"
 #include "weft/detail/arrange.hpp"
 #include "weft/detail/chain.hpp"
+#include "weft/detail/checks.hpp"
+#include "weft/detail/compose.hpp"
 #include "weft/detail/graph.hpp"
-#include "weft/detail/group.hpp"
-#include "weft/detail/join.hpp"
+#include "weft/detail/index.hpp"
 #include "weft/detail/sort.hpp"
 #include "weft/detail/tables.hpp"
 #include "weft/detail/variant.hpp"
+#include "weft/joins.hpp"
 #include "weft/partitioning.hpp"
 
 namespace weft {
 
-/// `a.join(b)` needs both sides to be pairs with the same kind of key.
-template <class T, class U>
-concept SameKey = KeyValue<T> && KeyValue<U> && std::same_as<Owned<KeyOf<T>>, Owned<KeyOf<U>>>;
-
 template <class T, class Chain = detail::Erased<T>>
-class Dataset {
+class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> {
   using Where = std::source_location;
+  using Refused = detail::Refused;
 
  public:
   using Record = T;
@@ -59,47 +61,61 @@ class Dataset {
 
   // ---- record by record -------------------------------------------------------------------------------------------
 
-  template <MapFunction<T> F>
-  auto map(F f, Where where = Where::current()) const {
-    using Node = detail::Map<Chain, F>;
-    return narrow("map", where, Node{chain_, std::move(f)});
-  }
-
-  template <PredicateFunction<T> F>
-  auto filter(F f, Where where = Where::current()) const {
-    using Node = detail::Filter<Chain, F>;
-    return keeping_keys("filter", where, Node{chain_, std::move(f)});
-  }
-
-  /// pair(key, f(value)): what follows knows that the keys are the same, and need not bring them together again.
+  /// f(record), or of a pair f(key, value), of what a join gives f(key, left, right), of a tuple f(parts…): as filter and flat_map.
   template <class F>
-  requires KeyValue<T> && MapFunction<F, ValueOf<T>>
-  auto map_values(F f, Where where = Where::current()) const {
-    using Node = detail::MapValues<Chain, F>;
-    return keeping_keys("map_values", where, Node{chain_, std::move(f)});
+  auto map(F f, Where where = Where::current()) const {
+    if constexpr (detail::check_map<T, F>()) {
+      using Node = detail::Map<Chain, F>;
+      return narrow("map", where, Node{chain_, std::move(f)});
+    } else {
+      return Refused();
+    }
+  }
+
+  /// The records of which f(record) is true.
+  template <class F>
+  auto filter(F f, Where where = Where::current()) const {
+    if constexpr (detail::check_filter<T, F>()) {
+      using Node = detail::Filter<Chain, F>;
+      return keeping_keys("filter", where, Node{chain_, std::move(f)});
+    } else {
+      return Refused();
+    }
   }
 
   /// f(record) returns a range of new records: a container, a view, words(line).
-  template <FlatMapFunction<T> F>
+  template <class F>
   auto flat_map(F f, Where where = Where::current()) const {
-    using Node = detail::FlatMap<Chain, F>;
-    return narrow("flat_map", where, Node{chain_, std::move(f)});
+    if constexpr (detail::check_flat_map<T, F>()) {
+      using Node = detail::FlatMap<Chain, F>;
+      return narrow("flat_map", where, Node{chain_, std::move(f)});
+    } else {
+      return Refused();
+    }
   }
 
   /// flat_map<Out>(f): f(record, emit) calls emit(out) for every new record.
-  template <class Out, EmitFunction<T, Out> F>
+  template <class Out, class F>
   auto flat_map(F f, Where where = Where::current()) const {
-    using Node = detail::FlatMapEmit<Out, Chain, F>;
-    return narrow("flat_map", where, Node{chain_, std::move(f)});
+    if constexpr (detail::check_flat_map_emit<T, Out, F>()) {
+      using Node = detail::FlatMapEmit<Out, Chain, F>;
+      return narrow("flat_map", where, Node{chain_, std::move(f)});
+    } else {
+      return Refused();
+    }
   }
 
   /// map_partitions<Out>(f): f(records, emit) runs once per task; records([&](T record) { … }) visits all records of the task.
-  template <class Out, PartitionFunction<T, Out> F>
+  template <class Out, class F>
   auto map_partitions(F f, Where where = Where::current()) const {
-    using Node = detail::MapPartitions<Out, Chain, F>;
-    return Dataset<Out, Node>(graph_,
-                              lineage_.unsplit().then(detail::operator_name("map_partitions", where), detail::type_name<Node>()),
-                              Node{chain_, std::move(f)});
+    if constexpr (detail::check_map_partitions<T, Out, F>()) {
+      using Node = detail::MapPartitions<Out, Chain, F>;
+      return Dataset<Out, Node>(graph_,
+                                lineage_.unsplit().then(detail::operator_name("map_partitions", where), detail::type_name<Node>()),
+                                Node{chain_, std::move(f)});
+    } else {
+      return Refused();
+    }
   }
 
   /// Each record with probability `fraction`; the same seed keeps the same records of the same input.
@@ -109,11 +125,16 @@ class Dataset {
   }
 
   /// The records of both, duplicates kept.
-  template <class Other>
-  auto union_with(const Dataset<T, Other>& other, Where where = Where::current()) const {
-    using Node = detail::Union<Chain, Other>;
-    return Dataset<T, Node>(graph_, detail::Lineage::joined(lineage_, other.lineage(), detail::operator_name("union_with", where)),
-                            Node{chain_, other.chain(), static_cast<std::uint32_t>(lineage_.branches.size())});
+  template <class U, class Other>
+  auto union_with(const Dataset<U, Other>& other, Where where = Where::current()) const {
+    if constexpr (detail::check_union<T, U>()) {
+      using Node = detail::Union<Chain, Other>;
+      return Dataset<T, Node>(graph_,
+                              detail::Lineage::joined(lineage_, other.lineage(), detail::operator_name("union_with", where)),
+                              Node{chain_, other.chain(), static_cast<std::uint32_t>(lineage_.branches.size())});
+    } else {
+      return Refused();
+    }
   }
 
   /// The same records, made by `other` in place of this operator's function where the node has the attribute: "accelerator", or
@@ -134,182 +155,128 @@ class Dataset {
     return hinted(detail::estimate_hint(duration, output_ratio));
   }
 
-  // ---- by key -----------------------------------------------------------------------------------------------------
-
-  /// One record per key: its values reduced by f(a, b), which must be associative. Combined before the shuffle.
-  template <class F, Partitioning<KeyOf<T>> P = HashPartitions>
-  requires KeyValue<T> && ReduceFunction<F, ValueOf<T>>
-  auto reduce_by_key(F f, P how = {}, Where where = Where::current()) const {
-    using Aggregation = detail::ReduceAggregation<ValueOf<T>, F>;
-    return detail::aggregate(*this, Aggregation{std::move(f)}, detail::partitioning(how),
-                             detail::operator_name("reduce_by_key", where));
-  }
-
-  /// One accumulator per key: starts as a copy of `zero`, add(acc, value) takes in a value, merge(acc, other) another accumulator.
-  template <class Acc, class Add, class Merge, Partitioning<KeyOf<T>> P = HashPartitions>
-  requires KeyValue<T> && AddFunction<Add, Acc, ValueOf<T>> && AddFunction<Merge, Acc, Acc>
-  auto aggregate_by_key(Acc zero, Add add, Merge merge, P how = {}, Where where = Where::current()) const {
-    using Aggregation = detail::FoldAggregation<ValueOf<T>, Acc, Add, Merge>;
-    return detail::aggregate(*this, Aggregation{std::move(zero), std::move(add), std::move(merge)}, detail::partitioning(how),
-                             detail::operator_name("aggregate_by_key", where));
-  }
-
-  /// The same with a combiner of the user's own: a class with Value, Acc, init(value), add(acc, value), merge(acc, other), all
-  /// const.
-  template <runtime::Aggregation Agg, Partitioning<KeyOf<T>> P = HashPartitions>
-  requires KeyValue<T> && std::same_as<typename Agg::Value, ValueOf<T>>
-  auto aggregate_by_key(Agg aggregation, P how = {}, Where where = Where::current()) const {
-    return detail::aggregate(*this, std::move(aggregation), detail::partitioning(how),
-                             detail::operator_name("aggregate_by_key", where));
-  }
-
-  /// pair<K, Values<V>>: the values of a key as a range that can be read once, of any length.
-  template <Partitioning<KeyOf<T>> P = HashPartitions>
-  requires KeyValue<T>
-  auto group_by_key(P how = {}, Where where = Where::current()) const {
-    return detail::group(*this, detail::partitioning(how), detail::operator_name("group_by_key", where));
-  }
-
-  /// The same among the records of each task only, without a shuffle: what a combiner sees.
-  auto group_locally(Where where = Where::current()) const requires KeyValue<T> {
-    return detail::group_locally(*this, detail::operator_name("group_locally", where));
-  }
-
-  /// pair<K, pair<Values<L>, Values<R>>> for every key of either side.
-  template <class R, class Other, Partitioning<KeyOf<T>> P = HashPartitions>
-  requires SameKey<T, R>
-  auto cogroup(const Dataset<R, Other>& right, P how = {}, Where where = Where::current()) const {
-    return detail::cogroup(*this, right, detail::partitioning(how), detail::operator_name("cogroup", where));
-  }
-
-  /// pair<K, pair<L, R>> for every two records with the same key.
-  template <class R, class Other, Partitioning<KeyOf<T>> P = HashPartitions>
-  requires SameKey<T, R>
-  auto join(const Dataset<R, Other>& right, P how = {}, Where where = Where::current()) const {
-    return detail::hash_join<detail::InnerShape>(*this, right, JoinKind::inner, detail::partitioning(how),
-                                                 detail::operator_name("join", where));
-  }
-  template <class R, class Other>
-  requires SameKey<T, R>
-  auto join(const Dataset<R, Other>& right, JoinStrategy strategy, Where where = Where::current()) const {
-    return detail::join<detail::InnerShape>(*this, right, JoinKind::inner, strategy, HashPartitions{},
-                                            detail::operator_name("join", where));
-  }
-
-  /// pair<K, pair<L, optional<R>>>: every left record, with its partners or none.
-  template <class R, class Other>
-  requires SameKey<T, R>
-  auto left_join(const Dataset<R, Other>& right, JoinStrategy strategy = JoinStrategy::hash, Where where = Where::current()) const {
-    return detail::join<detail::LeftShape>(*this, right, JoinKind::left, strategy, HashPartitions{},
-                                           detail::operator_name("left_join", where));
-  }
-  /// pair<K, pair<optional<L>, R>>
-  template <class R, class Other>
-  requires SameKey<T, R>
-  auto right_join(const Dataset<R, Other>& right, JoinStrategy strategy = JoinStrategy::hash,
-                  Where where = Where::current()) const {
-    return detail::join<detail::RightShape>(*this, right, JoinKind::right, strategy, HashPartitions{},
-                                            detail::operator_name("right_join", where));
-  }
-  /// pair<K, pair<optional<L>, optional<R>>>
-  template <class R, class Other>
-  requires SameKey<T, R>
-  auto full_join(const Dataset<R, Other>& right, JoinStrategy strategy = JoinStrategy::hash, Where where = Where::current()) const {
-    return detail::join<detail::OptionalShape>(*this, right, JoinKind::full, strategy, HashPartitions{},
-                                               detail::operator_name("full_join", where));
-  }
-  /// The left records that have a partner, once each.
-  template <class R, class Other>
-  requires SameKey<T, R>
-  auto semi_join(const Dataset<R, Other>& right, JoinStrategy strategy = JoinStrategy::hash, Where where = Where::current()) const {
-    return detail::join<detail::LeftOnlyShape>(*this, right, JoinKind::semi, strategy, HashPartitions{},
-                                               detail::operator_name("semi_join", where));
-  }
-  /// The left records that have none.
-  template <class R, class Other>
-  requires SameKey<T, R>
-  auto anti_join(const Dataset<R, Other>& right, JoinStrategy strategy = JoinStrategy::hash, Where where = Where::current()) const {
-    return detail::join<detail::LeftOnlyShape>(*this, right, JoinKind::anti, strategy, HashPartitions{},
-                                               detail::operator_name("anti_join", where));
-  }
-  /// pair<K, pair<optional<L>, optional<R>>> for a kind that is known only at run time.
-  template <class R, class Other, Partitioning<KeyOf<T>> P = HashPartitions>
-  requires SameKey<T, R>
-  auto join_optional(const Dataset<R, Other>& right, JoinKind kind, JoinStrategy strategy = JoinStrategy::hash, P how = {},
-                     Where where = Where::current()) const {
-    return detail::join<detail::OptionalShape>(*this, right, kind, strategy, detail::partitioning(how),
-                                               detail::operator_name("join", where));
-  }
-
   // ---- order and arrangement --------------------------------------------------------------------------------------
 
   /// All records in the order of key(record): the partitions (and so the part files) are in global order. Equal keys keep their
   /// order.
-  template <SortKeyFunction<T> F>
+  template <class F>
   auto sort_by(F key, Where where = Where::current()) const {
-    return detail::sort<std::less<>>(*this, std::move(key), detail::kDefaultPartitions, detail::operator_name("sort_by", where));
+    if constexpr (detail::check_sort_by<T, F>()) {
+      return detail::sort<std::less<>>(*this, std::move(key), detail::kDefaultPartitions, detail::operator_name("sort_by", where));
+    } else {
+      return Refused();
+    }
   }
   /// Descending, or with a number of partitions. The order is known at run time only, so the result is a Dataset<T>.
-  template <SortKeyFunction<T> F>
-  Dataset<T> sort_by(F key, Order order, std::uint32_t partitions = detail::kDefaultPartitions,
-                     Where where = Where::current()) const {
-    const std::string name = detail::operator_name("sort_by", where);
-    if (order == Order::descending) return detail::sort<std::greater<>>(*this, std::move(key), partitions, name);
-    return detail::sort<std::less<>>(*this, std::move(key), partitions, name);
+  template <class F>
+  auto sort_by(F key, Order order, std::uint32_t partitions = detail::kDefaultPartitions, Where where = Where::current()) const {
+    if constexpr (detail::check_sort_by<T, F>()) {
+      const std::string name = detail::operator_name("sort_by", where);
+      return order == Order::descending ? Dataset<T>(detail::sort<std::greater<>>(*this, std::move(key), partitions, name))
+                                        : Dataset<T>(detail::sort<std::less<>>(*this, std::move(key), partitions, name));
+    } else {
+      return Refused();
+    }
   }
 
   /// Equal records once.
   template <Partitioning<T> P = HashPartitions>
   auto distinct(P how = {}, Where where = Where::current()) const {
-    return detail::distinct(*this, detail::partitioning(how), detail::operator_name("distinct", where));
+    if constexpr (detail::check_stored<T>()) {
+      return detail::distinct(*this, detail::partitioning(how), detail::operator_name("distinct", where));
+    } else {
+      return Refused();
+    }
   }
 
   /// The n largest records under `less`, largest first, in one partition.
   template <class Less = std::less<>>
-  requires LessFunction<Less, Owned<T>>
   auto top(std::size_t n, Less less = {}, Where where = Where::current()) const {
-    return detail::top(*this, n, std::move(less), detail::operator_name("top", where));
+    if constexpr (detail::check_top<T, Less>()) {
+      return detail::top(*this, n, std::move(less), detail::operator_name("top", where));
+    } else {
+      return Refused();
+    }
   }
 
   /// The same records spread evenly over `partitions`.
   auto repartition(std::uint32_t partitions = detail::kDefaultPartitions, Where where = Where::current()) const {
-    return detail::repartition(*this, partitions, detail::operator_name("repartition", where));
+    if constexpr (detail::check_stored<T>()) {
+      return detail::repartition(*this, partitions, detail::operator_name("repartition", where));
+    } else {
+      return Refused();
+    }
+  }
+
+  /// pair<T, std::uint64_t>: each record with its number, from 0 on in the order of the partitions. Keeps the records as cache()
+  /// does.
+  auto zip_with_index(Where where = Where::current()) const {
+    if constexpr (detail::check_stored<T>()) {
+      return detail::zip_with_index(*this, detail::operator_name("zip_with_index", where));
+    } else {
+      return Refused();
+    }
   }
 
   /// Computed once and kept (in memory first), whatever reads it later, until no dataset refers to it any more.
-  auto cache(Where where = Where::current()) const { return detail::cache(*this, detail::operator_name("cache", where)); }
+  auto cache(Where where = Where::current()) const {
+    if constexpr (detail::check_stored<T>()) {
+      return detail::cache(*this, detail::operator_name("cache", where));
+    } else {
+      return Refused();
+    }
+  }
 
   // ---- actions ----------------------------------------------------------------------------------------------------
 
   /// All records, partition after partition; at most 256 MiB.
   std::vector<Owned<T>> collect(Where where = Where::current()) const {
-    return detail::collect(*this, detail::operator_name("collect", where), UINT64_MAX);
+    if constexpr (detail::check_stored<T>()) return detail::collect(*this, detail::operator_name("collect", where), UINT64_MAX);
   }
   /// The first n records in partition order.
   std::vector<Owned<T>> first(std::uint64_t n, Where where = Where::current()) const {
-    return detail::collect(*this, detail::operator_name("first", where), n);
+    if constexpr (detail::check_stored<T>()) return detail::collect(*this, detail::operator_name("first", where), n);
   }
   std::uint64_t count(Where where = Where::current()) const { return detail::count(*this, detail::operator_name("count", where)); }
 
   /// All records reduced by f(a, b), which must be associative; nothing when there are none.
-  template <ReduceFunction<T> F>
+  template <class F>
   std::optional<Owned<T>> reduce(F f, Where where = Where::current()) const {
-    return detail::reduce(*this, std::move(f), detail::operator_name("reduce", where));
+    if constexpr (detail::check_reduce<T, F>()) {
+      return detail::reduce(*this, std::move(f), detail::operator_name("reduce", where));
+    } else {
+      return std::nullopt;
+    }
   }
   /// f(zero, all records reduced by f), or zero.
-  template <ReduceFunction<T> F>
+  template <class F>
   Owned<T> reduce(Owned<T> zero, F f, Where where = Where::current()) const {
-    std::optional<Owned<T>> value = detail::reduce(*this, f, detail::operator_name("reduce", where));
-    return value ? static_cast<Owned<T>>(std::invoke(f, std::move(zero), std::as_const(*value))) : zero;
+    std::optional<Owned<T>> value = reduce(f, where);
+    if constexpr (ReduceFunction<F, T>) {
+      if (value) return static_cast<Owned<T>>(std::invoke(f, std::move(zero), std::as_const(*value)));
+    }
+    return zero;
+  }
+  /// The result of one aggregator over all records, or a tuple of those of several: `orders.aggregate(weft::count(),
+  /// weft::mean(&Order::price))`. Of no records, count and sum are zero, and the others, which are optional, empty.
+  template <Aggregator... A>
+  auto aggregate(A... aggregators) const {
+    if constexpr (detail::check_aggregators<T, A...>()) {
+      std::string name = detail::operator_name("aggregate", std::get<0>(std::tie(aggregators...)).where);
+      return detail::aggregate_now(*this, std::move(name), std::move(aggregators)...);
+    } else {
+      return detail::RefusedValue();
+    }
   }
 
   /// A directory with one file of lines per partition, visible when the job has succeeded. Runs at the end of the definition.
-  void write_text(const std::string& path, Where where = Where::current()) const requires LineFormattable<T> {
-    detail::write_lines(*this, path, detail::operator_name("write_text", where));
+  void write_text(const std::string& path, Where where = Where::current()) const {
+    if constexpr (detail::check_write_text<T>()) detail::write_lines(*this, path, detail::operator_name("write_text", where));
   }
   /// The same with bare records: text without separators, other types as their fixed-size encoding (what read_records<T> reads).
-  void write_records(const std::string& path, Where where = Where::current()) const requires detail::RawRecord<T> {
-    detail::write_raw(*this, path, detail::operator_name("write_records", where));
+  void write_records(const std::string& path, Where where = Where::current()) const {
+    if constexpr (detail::check_write_records<T, detail::RawRecord<T>>())
+      detail::write_raw(*this, path, detail::operator_name("write_records", where));
   }
 
   /// Pairs of texts as rows of a cluster's table, visible at one version when the job has succeeded. Of equal keys one row stays.

@@ -98,11 +98,12 @@ class Flow {
 
   /// f(0), f(1), …, f(count - 1).
   template <class F>
-  requires std::invocable<const F&, std::uint64_t> &&
-      (!std::is_void_v<std::invoke_result_t<const F&, std::uint64_t>>)auto generate(std::uint64_t count, F f,
-                                                                                    std::uint32_t partitions = 0,
-                                                                                    Where where = Where::current()) {
-    return from_range(count, partitions, "generate", where, detail::GenerateSource<F>{std::move(f)});
+  auto generate(std::uint64_t count, F f, std::uint32_t partitions = 0, Where where = Where::current()) {
+    if constexpr (detail::check_generate<F>()) {
+      return from_range(count, partitions, "generate", where, detail::GenerateSource<F>{std::move(f)});
+    } else {
+      return detail::Refused();
+    }
   }
 
   /// Runs `make` on the driver only; tasks get the value.

@@ -15,7 +15,9 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "base/fields.hpp"
 #include "base/whitespace.hpp"
 
 namespace weft {
@@ -107,8 +109,9 @@ std::array<std::string_view, N> columns(std::string_view row, char separator = '
 }
 
 /// How a record becomes a line. Text is written as it is, numbers in their shortest form (bool as 0 or 1), the parts of pairs and
-/// tuples with a tab between them, an absent optional as nothing. Specialise for own types: `static void append(std::string& line,
-/// const T& value)`.
+/// tuples and the fields of plain structs with a tab between them, the elements of vectors with a comma, an absent optional as
+/// nothing. Nothing is escaped (write_csv quotes). Specialise for own types: `static void append(std::string& line, const T&
+/// value)`.
 template <class T>
 struct LineFormat {};
 
@@ -156,12 +159,15 @@ struct LineFormat<std::pair<A, B>> {
 template <LineFormattable... T>
 struct LineFormat<std::tuple<T...>> {
   static void append(std::string& line, const std::tuple<T...>& value) {
+    std::apply([&](const T&... parts) { append_parts(line, parts...); }, value);
+  }
+  static void append_parts(std::string& line, const T&... parts) {
     bool first = true;
     const auto part = [&]<class P>(const P& p) {
       if (!std::exchange(first, false)) line.push_back('\t');
       LineFormat<P>::append(line, p);
     };
-    std::apply([&](const T&... parts) { (part(parts), ...); }, value);
+    (part(parts), ...);
   }
 };
 
@@ -169,6 +175,39 @@ template <LineFormattable T>
 struct LineFormat<std::optional<T>> {
   static void append(std::string& line, const std::optional<T>& value) {
     if (value) LineFormat<T>::append(line, *value);
+  }
+};
+
+template <LineFormattable T>
+struct LineFormat<std::vector<T>> {
+  static void append(std::string& line, const std::vector<T>& value) {
+    bool first = true;
+    for (const T& element : value) {
+      if (!std::exchange(first, false)) line.push_back(',');
+      LineFormat<T>::append(line, element);
+    }
+  }
+};
+
+namespace detail {
+template <class Tuple>
+inline constexpr bool kFieldsFormat = false;
+template <class... F>
+inline constexpr bool kFieldsFormat<std::tuple<F&...>> = (LineFormattable<std::remove_const_t<F>> && ...);
+template <class T>
+concept LineAggregate =
+    !std::convertible_to<const T&, std::string_view> && PlainAggregate<T> && !std::is_empty_v<T> && kFieldsFormat<FieldsOf<T>>;
+}  // namespace detail
+
+template <class T>
+requires detail::LineAggregate<T>
+struct LineFormat<T> {
+  static void append(std::string& line, const T& value) {
+    std::apply(
+        [&](const auto&... field) {
+          LineFormat<std::tuple<std::remove_cvref_t<decltype(field)>...>>::append_parts(line, field...);
+        },
+        fields_of(value));
   }
 };
 

@@ -205,19 +205,19 @@ class RandomDag {
     }
     if (out.size() > 5000) return left;
     const auto strategy = broadcast ? JoinStrategy::broadcast : JoinStrategy::hash;
-    const auto values = [row](const auto& value) { return row(0, value.first, value.second).second; };
+    const auto values = [row](const auto& value) { return row(0, value.left, value.right).second; };
     if (below(2) == 0) return {left.dataset.join_optional(right.dataset, kind, strategy).map_values(values), out};
     if (below(2) == 0) {
       const auto partitions = static_cast<std::uint32_t>(1 + below(5));
-      return {left.dataset.join_optional(right.dataset, kind, strategy, partitions).map_values(values), out};
+      return {left.dataset.join_optional(right.dataset, kind, JoinHow{strategy, partitions}).map_values(values), out};
     }
     if (below(2) == 0) {
       const auto how = partition_by(backwards, static_cast<std::uint32_t>(1 + below(5)));
-      if (below(2) == 0) return {left.dataset.join_optional(right.dataset, kind, strategy, how.sampled()).map_values(values), out};
-      return {left.dataset.join_optional(right.dataset, kind, strategy, how).map_values(values), out};
+      if (below(2) == 0) return {left.dataset.join_optional(right.dataset, kind, JoinHow{strategy, how.sampled()}).map_values(values), out};
+      return {left.dataset.join_optional(right.dataset, kind, JoinHow{strategy, how}).map_values(values), out};
     }
     return {left.dataset.join_optional(right.dataset, kind, strategy).map([row](const auto& entry) {
-              return row(entry.first, entry.second.first, entry.second.second);
+              return row(entry.first, entry.second.left, entry.second.right);
             }),
             out};
   }

@@ -1,6 +1,7 @@
 // reduce_by_key, aggregate_by_key, distinct: combined in a table before the shuffle and merged in one behind it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,6 +67,15 @@ struct FoldAggregation {
       acc = static_cast<Acc>(std::invoke(merge_function, acc, other));
     }
   }
+};
+
+template <class V>
+struct CountAggregation {
+  using Value = V;
+  using Acc = std::uint64_t;
+  Acc init(const V&) const { return 1; }
+  void add(Acc& acc, const V&) const { ++acc; }
+  void merge(Acc& acc, const Acc& other) const { acc += other; }
 };
 
 struct Nothing {};

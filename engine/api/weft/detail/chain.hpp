@@ -20,8 +20,8 @@ namespace weft::detail {
 
 using runtime::TaskContext;
 
-template <class F, class... A>
-using ResultOf = std::remove_cvref_t<std::invoke_result_t<F, A...>>;
+template <class F, class T>
+using ResultOf = std::remove_cvref_t<CallResult<F, T>>;
 
 /// The chain's records may be pairs that lie in the partition of their key (whether they do is known when the dataset is built:
 /// Lineage::hashed). Chains that begin with such records say so, operators that keep the key pass it on.
@@ -76,7 +76,7 @@ class Erased {
 
 template <class Chain, class F>
 struct Map {
-  using Record = ResultOf<const F&, typename Chain::Record&&>;
+  using Record = ResultOf<F, typename Chain::Record&&>;
   Chain input;
   F function;
 
@@ -88,7 +88,7 @@ struct Map {
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    input.run(context, [&](typename Chain::Record&& record) { sink(Record(std::invoke(function, std::move(record)))); });
+    input.run(context, [&](typename Chain::Record&& record) { sink(Record(call(function, std::move(record)))); });
   }
 };
 
@@ -96,7 +96,7 @@ struct Map {
 template <class Chain, class F>
 struct MapValues {
   using K = KeyOf<typename Chain::Record>;
-  using Record = std::pair<K, ResultOf<const F&, ValueOf<typename Chain::Record>&&>>;
+  using Record = std::pair<K, ResultOf<F, ValueOf<typename Chain::Record>&&>>;
   static constexpr bool kKeyed = keyed<Chain>();
   Chain input;
   F function;
@@ -110,7 +110,7 @@ struct MapValues {
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     input.run(context, [&](typename Chain::Record&& record) {
-      sink(Record(std::move(record.first), std::invoke(function, std::move(record.second))));
+      sink(Record(std::move(record.first), call(function, std::move(record.second))));
     });
   }
 };
@@ -131,7 +131,7 @@ struct Filter {
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     input.run(context, [&](Record&& record) {
-      if (std::invoke(predicate, std::as_const(record))) sink(std::move(record));
+      if (call(predicate, std::as_const(record))) sink(std::move(record));
     });
   }
 };
@@ -143,7 +143,7 @@ inline constexpr bool kMayMoveElements = !std::is_reference_v<Range> && !std::ra
 
 template <class Chain, class F>
 struct FlatMap {
-  using Range = std::invoke_result_t<const F&, typename Chain::Record&&>;
+  using Range = CallResult<F, typename Chain::Record&&>;
   using Record = std::ranges::range_value_t<Range>;
   Chain input;
   F function;
@@ -157,7 +157,7 @@ struct FlatMap {
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     input.run(context, [&](typename Chain::Record&& record) {
-      Range&& range = std::invoke(function, std::move(record));
+      Range&& range = call(function, std::move(record));
       for (auto&& element : range) {
         if constexpr (kMayMoveElements<Range>) {
           sink(Record(std::move(element)));

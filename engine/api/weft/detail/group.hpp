@@ -2,11 +2,13 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/operators/grouper.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/keyed.hpp"
+#include "weft/detail/sort.hpp"
 #include "weft/detail/stage.hpp"
 #include "weft/partitioning.hpp"
 
@@ -19,17 +21,51 @@ using runtime::Values;
 
 namespace weft::detail {
 
-template <class Input>
+/// The values of a group as they come.
+struct AsTheyCome {
+  template <class K, class V>
+  runtime::KeyedOrder<K> order() const {
+    return {};
+  }
+};
+/// The values of a group by a key of their own.
+template <class F>
+struct SortedBy {
+  F key_of;
+  Order direction;
+  struct Less {
+    Order direction;
+    template <class A>
+    bool operator()(const A& a, const A& b) const {
+      return direction == Order::ascending ? a < b : b < a;
+    }
+  };
+  template <class K, class V>
+  runtime::KeyedValueOrder<K, V, F, Less> order() const {
+    return {key_of, Less{direction}};
+  }
+};
+
+template <class Input, class Arrangement = AsTheyCome>
 struct GroupRead {
   using K = KeyOf<typename Input::Pair>;
   using V = ValueOf<typename Input::Pair>;
   using Record = std::pair<K, Values<V>>;
   static constexpr bool kKeyed = true;
+  static constexpr bool kCanSort = std::is_same_v<Arrangement, AsTheyCome>;
   Input input;
+  [[no_unique_address]] Arrangement arrangement = {};
+
+  /// The same groups, whose values are in the order of key_of(value).
+  template <class F>
+  GroupRead<Input, SortedBy<F>> sorted(F key_of, Order direction) const {
+    return {input, SortedBy<F>{std::move(key_of), direction}};
+  }
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    runtime::Grouper<KeyView<K>, V> grouper(context.operators);
+    auto order = arrangement.template order<KeyView<K>, V>();
+    runtime::Grouper<KeyView<K>, V, decltype(order)> grouper(context.operators, std::move(order));
     input.template run<KeyView<K>, V>(context, [&](const auto& key, const auto& value) { grouper.add(key, value); });
     grouper.drain([&](const KeyView<K>& key, Values<V>& values) { sink(Record(K(key), values)); });
   }

@@ -1,6 +1,7 @@
 // Joins by key: both sides shuffled, or the right side sent whole to every task.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 
 #include "runtime/operators/joiner.hpp"
 #include "weft/detail/group.hpp"
+#include "weft/joined.hpp"
 
 namespace weft {
 
@@ -18,6 +20,13 @@ using runtime::JoinKind;
 /// hash: both sides are partitioned by key. broadcast: every task gets all of the right side, the left side is not moved; for a
 /// small right side.
 enum class JoinStrategy : std::uint8_t { hash, broadcast };
+
+/// A strategy that is chosen at run time, and the partitions for when it is hash: `left.join(right, weft::JoinHow{strategy, 16})`.
+template <class P = HashPartitions>
+struct JoinHow {
+  JoinStrategy strategy = JoinStrategy::hash;
+  P partitions{};
+};
 
 }  // namespace weft
 
@@ -103,22 +112,22 @@ std::optional<T> optional_of(const View* value) {
 // The records of a join. Texts arrive as views.
 template <class K, class L, class R>
 struct InnerShape {
-  using Record = std::pair<K, std::pair<L, R>>;
+  using Record = std::pair<K, Joined<L, R>>;
   static Record make(const auto& key, const auto* l, const auto* r) { return {K(key), {L(*l), R(*r)}}; }
 };
 template <class K, class L, class R>
 struct LeftShape {
-  using Record = std::pair<K, std::pair<L, std::optional<R>>>;
+  using Record = std::pair<K, Joined<L, std::optional<R>>>;
   static Record make(const auto& key, const auto* l, const auto* r) { return {K(key), {L(*l), optional_of<R>(r)}}; }
 };
 template <class K, class L, class R>
 struct RightShape {
-  using Record = std::pair<K, std::pair<std::optional<L>, R>>;
+  using Record = std::pair<K, Joined<std::optional<L>, R>>;
   static Record make(const auto& key, const auto* l, const auto* r) { return {K(key), {optional_of<L>(l), R(*r)}}; }
 };
 template <class K, class L, class R>
 struct OptionalShape {
-  using Record = std::pair<K, std::pair<std::optional<L>, std::optional<R>>>;
+  using Record = std::pair<K, Joined<std::optional<L>, std::optional<R>>>;
   static Record make(const auto& key, const auto* l, const auto* r) { return {K(key), {optional_of<L>(l), optional_of<R>(r)}}; }
 };
 template <class K, class L, class R>
@@ -177,6 +186,27 @@ auto broadcast_join(const D& left, const Other& right, JoinKind kind, std::strin
   return Dataset<typename Node::Record, Node>(
       left.graph(), left.lineage().then_same_keys(std::move(name), type_name<Node>()).with_broadcast(shuffle),
       Node{left.chain(), shuffle->id(), kind});
+}
+
+/// What joins take as their last argument: where rows go, JoinHow with both, or a strategy alone.
+template <class K, class H>
+inline constexpr bool kIsJoinHow = std::same_as<H, JoinStrategy> || Partitioning<H, K>;
+template <class K, class P>
+inline constexpr bool kIsJoinHow<K, JoinHow<P>> = Partitioning<P, K>;
+
+template <template <class, class, class> class ShapeOf, class D, class Other, class P>
+auto join(const D& left, const Other& right, JoinKind kind, JoinStrategy strategy, P how, std::string name);
+
+/// The options of a join, whatever they are given as.
+template <template <class, class, class> class ShapeOf, class D, class Other, class H>
+auto join_with(const D& left, const Other& right, JoinKind kind, const H& how, std::string name) {
+  if constexpr (std::same_as<H, JoinStrategy>) {
+    return join<ShapeOf>(left, right, kind, how, HashPartitions{}, std::move(name));
+  } else if constexpr (requires { how.strategy; }) {
+    return join<ShapeOf>(left, right, kind, how.strategy, partitioning(how.partitions), std::move(name));
+  } else {
+    return hash_join<ShapeOf>(left, right, kind, partitioning(how), std::move(name));
+  }
 }
 
 /// With the strategy chosen at run time the two forms become one type.

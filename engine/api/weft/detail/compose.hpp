@@ -1,0 +1,161 @@
+// Several aggregators as one aggregation: their accumulators side by side.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "weft/aggregators.hpp"
+#include "weft/detail/actions.hpp"
+#include "weft/detail/aggregate.hpp"
+
+namespace weft::detail {
+
+/// Plain where its parts are, unlike std::tuple: accumulators of numbers stay in the slots of tables.
+template <class First, class... Rest>
+struct Accumulators {
+  First first;
+  Accumulators<Rest...> rest;
+};
+template <class Only>
+struct Accumulators<Only> {
+  Only first;
+};
+
+template <class V, class... A>
+class Several {
+ public:
+  using Value = V;
+  using Acc = Accumulators<typename A::template Acc<V>...>;
+
+  explicit Several(A... parts) : parts_(std::move(parts)...) {}
+
+  Acc init(const V& value) const { return init_from<0>(value); }
+  void add(Acc& acc, const V& value) const { merge(acc, init(value)); }
+  void merge(Acc& acc, const Acc& other) const { merge_from<0>(acc, other); }
+
+  /// The result of the only aggregator, or a tuple of all.
+  static auto result(Acc&& acc) {
+    auto all = results<0>(acc);
+    if constexpr (sizeof...(A) == 1) {
+      return std::get<0>(std::move(all));
+    } else {
+      return all;
+    }
+  }
+
+ private:
+  template <std::size_t I>
+  using Part = std::tuple_element_t<I, std::tuple<A...>>;
+
+  template <std::size_t I>
+  auto init_from(const V& value) const {
+    if constexpr (I + 1 == sizeof...(A)) {
+      return tail(std::get<I>(parts_).init(value));
+    } else {
+      return joined(std::get<I>(parts_).init(value), init_from<I + 1>(value));
+    }
+  }
+  template <class First>
+  static Accumulators<First> tail(First first) {
+    return {std::move(first)};
+  }
+  template <class First, class... Rest>
+  static Accumulators<First, Rest...> joined(First first, Accumulators<Rest...> rest) {
+    return {std::move(first), std::move(rest)};
+  }
+  template <std::size_t I, class Own>
+  void merge_from(Own& acc, const Own& other) const {
+    std::get<I>(parts_).merge(acc.first, other.first);
+    if constexpr (I + 1 < sizeof...(A)) merge_from<I + 1>(acc.rest, other.rest);
+  }
+  template <std::size_t I, class Own>
+  static auto results(Own& acc) {
+    auto mine = std::tuple(Part<I>::result(std::move(acc.first)));
+    if constexpr (I + 1 == sizeof...(A)) {
+      return mine;
+    } else {
+      return std::tuple_cat(std::move(mine), results<I + 1>(acc.rest));
+    }
+  }
+
+  std::tuple<A...> parts_;
+};
+
+/// What aggregate() has of no records at all: 0 of count and sum, nothing of the others; with records the same types.
+template <class V, class A>
+using ResultOrNone = decltype(A::template of_nothing<V>());
+
+template <class V, class A>
+constexpr bool check_aggregator() {
+  static_assert(A::template kFits<V>,
+                "weft aggregate, aggregate_by_key: an aggregator's function must take a value (V below) by const "
+                "reference, and return a number (mean), something with + (sum) or < (min, max)");
+  return A::template kFits<V>;
+}
+template <class V, class... A>
+constexpr bool check_aggregators() {
+  return (check_aggregator<V, A>() && ...);
+}
+
+/// The results for each key.
+template <class D, class P, class... A>
+auto aggregate_all(const D& in, P how, std::string name, A... parts) {
+  using All = Several<ValueOf<typename D::Record>, A...>;
+  return aggregate(in, All(std::move(parts)...), how, std::move(name)).map_values([](typename All::Acc acc) {
+    return All::result(std::move(acc));
+  });
+}
+
+/// The same of all records, as a value.
+template <class D, class... A>
+auto aggregate_now(const D& in, std::string name, A... parts) {
+  using V = typename D::Record;
+  using All = Several<V, A...>;
+  using Acc = typename All::Acc;
+  using Results = std::tuple<ResultOrNone<V, A>...>;
+  const All all(std::move(parts)...);
+  StageDraft draft = result_stage(in, std::move(name), type_name<All>());
+  draft.body = make_body([chain = in.chain(), all](TaskContext& context) {
+    std::optional<Acc> acc;
+    chain.run(context, [&](V&& record) {
+      if (acc) {
+        all.add(*acc, record);
+      } else {
+        acc = all.init(record);
+      }
+    });
+    Encoder out;
+    encode(acc, out);
+    return to_buffer(out);
+  });
+  const Buffer value = in.graph()->act(std::move(draft), [all](std::vector<Buffer>& tasks) {
+    std::optional<Acc> acc;
+    for (const Buffer& task : tasks) {
+      Decoder decoder(task.view());
+      auto part = decode<std::optional<Acc>>(decoder);
+      if (!part) continue;
+      if (acc) {
+        all.merge(*acc, *part);
+      } else {
+        acc = std::move(part);
+      }
+    }
+    Encoder out;
+    encode(acc, out);
+    return to_buffer(out);
+  });
+  Decoder decoder(value.view());
+  auto acc = decode<std::optional<Acc>>(decoder);
+  if constexpr (sizeof...(A) == 1) {
+    if (!acc) return std::get<0>(Results(A::template of_nothing<V>()...));
+    return std::get<0>(Results(All::result(std::move(*acc))));
+  } else {
+    return acc ? Results(All::result(std::move(*acc))) : Results(A::template of_nothing<V>()...);
+  }
+}
+
+}  // namespace weft::detail
