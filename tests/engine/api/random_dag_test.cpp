@@ -213,7 +213,8 @@ class RandomDag {
     }
     if (below(2) == 0) {
       const auto how = partition_by(backwards, static_cast<std::uint32_t>(1 + below(5)));
-      if (below(2) == 0) return {left.dataset.join_optional(right.dataset, kind, JoinHow{strategy, how.sampled()}).map_values(values), out};
+      if (below(2) == 0)
+        return {left.dataset.join_optional(right.dataset, kind, JoinHow{strategy, how.sampled()}).map_values(values), out};
       return {left.dataset.join_optional(right.dataset, kind, JoinHow{strategy, how}).map_values(values), out};
     }
     return {left.dataset.join_optional(right.dataset, kind, strategy).map([row](const auto& entry) {

@@ -11,57 +11,11 @@
 #include "runtime/operators/aggregation.hpp"
 #include "runtime/operators/values.hpp"
 #include "weft/concepts.hpp"
+#include "weft/detail/refused.hpp"
 #include "weft/key.hpp"
 #include "weft/text.hpp"
 
 namespace weft::detail {
-
-/// What a refused operator returns: a dataset for whatever follows it, and a value for whatever is done with that.
-struct RefusedValue {
-  template <class T>
-  operator T() const;  // NOLINT(google-explicit-constructor): stands for anything
-};
-class Refused {
- public:
-  template <class T>
-  operator T() const;  // NOLINT(google-explicit-constructor): stands for anything
-#define WEFT_ACCEPTS(name)                 \
-  template <class... Explicit, class... A> \
-  Refused name(A&&...) const;
-  WEFT_ACCEPTS(map)
-  WEFT_ACCEPTS(filter)
-  WEFT_ACCEPTS(flat_map)
-  WEFT_ACCEPTS(map_values)
-  WEFT_ACCEPTS(map_partitions)
-  WEFT_ACCEPTS(keys)
-  WEFT_ACCEPTS(values)
-  WEFT_ACCEPTS(reduce_by_key)
-  WEFT_ACCEPTS(aggregate_by_key)
-  WEFT_ACCEPTS(count_by_key)
-  WEFT_ACCEPTS(top_by_key)
-  WEFT_ACCEPTS(group_by_key)
-  WEFT_ACCEPTS(sorted_by)
-  WEFT_ACCEPTS(windows)
-  WEFT_ACCEPTS(join)
-  WEFT_ACCEPTS(left_join)
-  WEFT_ACCEPTS(cogroup)
-  WEFT_ACCEPTS(sort_by)
-  WEFT_ACCEPTS(top)
-  WEFT_ACCEPTS(distinct)
-  WEFT_ACCEPTS(cache)
-  WEFT_ACCEPTS(repartition)
-#undef WEFT_ACCEPTS
-#define WEFT_ENDS(name) \
-  template <class... A> \
-  RefusedValue name(A&&...) const;
-  WEFT_ENDS(collect)
-  WEFT_ENDS(first)
-  WEFT_ENDS(count)
-  WEFT_ENDS(reduce)
-  WEFT_ENDS(write_text)
-  WEFT_ENDS(write_records)
-#undef WEFT_ENDS
-};
 
 /// A lambda that is `mutable`: callable, but not as const.
 template <class F, class T>
