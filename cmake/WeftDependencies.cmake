@@ -6,11 +6,14 @@ find_package(CLI11 REQUIRED)          # command lines
 find_path(WEFT_ASIO_INCLUDE asio.hpp REQUIRED)          # sockets, timers (used by base/rpc only)
 find_package(tl-expected REQUIRED)    # Result<T>
 find_package(tsl-robin-map REQUIRED)  # hash maps where speed counts
-find_library(WEFT_LZ4_LIBRARY lz4 REQUIRED)             # compression of spills and transfers
+find_library(WEFT_LZ4_LIBRARY lz4 REQUIRED)             # compression of spills, transfers and files
 find_library(WEFT_ISAL_LIBRARY isal REQUIRED)           # CRC32C
 find_library(WEFT_XXHASH_LIBRARY xxhash REQUIRED)       # hashing
 find_library(WEFT_ROCKSDB_LIBRARY rocksdb REQUIRED)       # indexes of chunks, the namespace, tables (never in job programs)
-find_library(WEFT_ZLIB_LIBRARY z REQUIRED)              # traces compressed with gzip
+find_library(WEFT_ZLIB_LIBRARY z REQUIRED)              # compressed files, as are the next three
+find_library(WEFT_ZSTD_LIBRARY zstd REQUIRED)
+find_library(WEFT_BZIP2_LIBRARY bz2 REQUIRED)
+find_library(WEFT_LZMA_LIBRARY lzma REQUIRED)
 # Cap'n Proto: control messages, plans, journal records (serialisation only). Its own CMake package needs C and OpenSSL; the two libraries do.
 find_program(WEFT_CAPNP_COMPILER capnp REQUIRED)
 find_library(WEFT_CAPNP_LIBRARY capnp REQUIRED)

@@ -21,17 +21,9 @@ constexpr std::string_view kExtract = "extract the files in it first";
 constexpr std::string_view kLeaveOut = "leave it out of the input";
 constexpr std::string_view kUtf16 = "convert it first (iconv -f UTF-16 -t UTF-8)";
 constexpr std::string_view kUtf32 = "convert it first (iconv -f UTF-32 -t UTF-8)";
-constexpr Content kZstd{"is compressed by zstd", "decompress it first (zstd -d)"};
-constexpr Content kBzip2{"is compressed by bzip2", "decompress it first (bzip2 -d)"};
 
 constexpr auto kMagics = std::to_array<Magic>({
-    {"\x1f\x8b\x08"sv, {"is compressed by gzip", "decompress it first (gzip -d)"}},
-    {"\x28\xb5\x2f\xfd"sv, kZstd},
-    {"\xfd"
-     "7zXZ\0"sv,
-     {"is compressed by xz", "decompress it first (xz -d)"}},
-    {"\x04\x22\x4d\x18"sv, {"is compressed by lz4", "decompress it first (lz4 -d)"}},
-    {"\x02\x21\x4c\x18"sv, {"is compressed by lz4", "decompress it first (lz4 -d)"}},
+    {"\x02\x21\x4c\x18"sv, {"is compressed by lz4 in its legacy format", "compress it again (lz4 -d, then lz4)"}},
     {"\xff\x06\0\0sNaPpY"sv, {"is compressed by snappy", "decompress it first"}},
     {"\x89LZO\0\r\n\x1a\n"sv, {"is compressed by lzop", "decompress it first (lzop -d)"}},
     {"LZIP\x01"sv, {"is compressed by lzip", "decompress it first (lzip -d)"}},
@@ -82,31 +74,18 @@ bool matches(std::string_view beginning, const Magic& magic) {
          (!magic.letters_only || has_control(beginning.substr(0, kContentBytes)));
 }
 
-/// zstd (and lz4) may begin with a frame of somebody's own: pzstd does.
-bool is_skippable_frame(std::string_view beginning) {
-  return beginning.size() >= 4 && (beginning[0] & '\xf0') == '\x50' && beginning.substr(1).starts_with("\x2a\x4d\x18"sv);
-}
-
-/// "BZh", a digit, and what begins a block (the digits of pi) or ends a file without any (those of its square root).
-bool is_bzip2(std::string_view beginning) {
-  return beginning.size() >= 10 && beginning.starts_with("BZh") &&
-         (beginning.substr(4).starts_with("1AY&SY") || beginning.substr(4).starts_with("\x17rE8P\x90"sv));
-}
-
 }  // namespace
 
 std::optional<Content> no_text(std::string_view beginning) {
   const auto* const found =
       std::find_if(kMagics.begin(), kMagics.end(), [&](const Magic& magic) { return matches(beginning, magic); });
-  if (found != kMagics.end()) return found->content;
-  if (is_skippable_frame(beginning)) return kZstd;
-  if (is_bzip2(beginning)) return kBzip2;
-  return std::nullopt;
+  return found == kMagics.end() ? std::nullopt : std::optional(found->content);
 }
 
 Error refuse(const std::string& path, const Content& content) {
   std::string message = "input " + path + " ";
   message.append(content.what).append(", which cannot be read as lines of text; ").append(content.remedy);
+  message.append(", or read its bytes as they are with --input-format raw");
   return {Code::invalid_argument, std::move(message)};
 }
 

@@ -12,16 +12,17 @@ namespace weft::storage {
 
 /// Kinds of content that lines of text cannot be read from.
 struct Content {
-  std::string_view what;    // "is compressed by gzip"
-  std::string_view remedy;  // "decompress it first (gzip -d)"
+  std::string_view what;    // "is a zip archive"
+  std::string_view remedy;  // "extract the files in it first"
 };
 
 /// So many bytes of the beginning tell all kinds apart.
 inline constexpr std::size_t kContentBytes = 512;
 
-/// Compressed files, archives, binary formats of tables, programs, images and text of 16 or 32 bits a character, by their magic
-/// numbers. Nothing for text and for what is not known: bytes are text unless they say otherwise, so NULs alone refuse no file. A
-/// magic number that text could begin with counts only when control characters follow it.
+/// Archives, binary formats of tables, programs, images, text of 16 or 32 bits a character and what is compressed in ways that weft
+/// does not know (those it knows: storage/compression/format.hpp), by their magic numbers. Nothing for text and for what is not
+/// known: bytes are text unless they say otherwise, so NULs alone refuse no file. A magic number that text could begin with counts
+/// only when control characters follow it.
 std::optional<Content> no_text(std::string_view beginning);
 
 /// One line that names the file, what it is and what to do.

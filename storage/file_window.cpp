@@ -1,13 +1,8 @@
 #include "storage/file_window.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <new>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/timed.hpp"
 
@@ -24,33 +19,34 @@ tl::unexpected<Error> shrank(const std::string& path, std::uint64_t size, std::u
 
 }  // namespace
 
-Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std::uint64_t end) {
-  path_ = path;
-  offset_ = offset;
-  promised_ = end;
+Result<void> FileWindow::open_file(const std::string& path) {
   begin_ = end_ = reinterpret_cast<const char*>(buffer_.data());
-  fd_.reset();
-  remote_file_.reset();
-  WEFT_ASSIGN(const std::uint64_t size, timed(read_time_, [&] { return is_remote(path) ? open_remote() : open_local(); }));
-  sizeless_ = size == 0 && promised_ != 0 && fd_.valid();
-  if (size < promised_ && !sizeless_) return shrank(path_, size, promised_);
+  decompressor_.reset();
+  file_.reset();
+  WEFT_ASSIGN(InputFile file, timed(read_time_, [&] { return InputFile::open(path, remote_); }));
+  file_ = std::make_unique<InputFile>(std::move(file));
   return {};
 }
 
-Result<std::uint64_t> FileWindow::open_remote() {
-  if (remote_ == nullptr) return fail(Code::invalid_argument, "input " + path_ + " is no local file");
-  WEFT_ASSIGN(remote_file_, remote_->open(path_));
-  return remote_file_->size();
+Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std::uint64_t end) {
+  WEFT_TRY(open_file(path));
+  offset_ = offset;
+  promised_ = end;
+  sizeless_ = file_->size() == 0 && promised_ != 0 && file_->is_local();
+  stop_ = sizeless_ ? UINT64_MAX : end;
+  if (file_->size() < promised_ && !sizeless_) return shrank(path, file_->size(), promised_);
+  return {};
 }
 
-Result<std::uint64_t> FileWindow::open_local() {
-  // O_NONBLOCK: a FIFO put in the file's place must not block the task.
-  fd_ = Fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd_.valid()) return fail(errno_error("cannot read input " + path_, errno));
-  struct stat info {};
-  if (::fstat(fd_.get(), &info) != 0) return fail(errno_error("cannot read input " + path_, errno));
-  if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path_ + " is not a regular file");
-  return static_cast<std::uint64_t>(info.st_size);
+Result<void> FileWindow::open_compressed(const std::string& path, Format format, std::uint64_t begin, std::uint64_t end) {
+  WEFT_TRY(open_file(path));
+  offset_ = 0;
+  promised_ = INT64_MAX;
+  stop_ = UINT64_MAX;
+  sizeless_ = false;
+  if (file_->size() < end) return shrank(path, file_->size(), end);
+  WEFT_ASSIGN(decompressor_, timed(read_time_, [&] { return decompress(*file_, format, begin, end); }));
+  return {};
 }
 
 std::size_t FileWindow::wanted() const {
@@ -63,7 +59,7 @@ std::size_t FileWindow::wanted() const {
 Result<void> FileWindow::make_room() {
   const std::size_t kept = size();
   if (kept > largest_record_)
-    return fail(Code::resource_exhausted, "input " + path_ + " has a record of more than " + std::to_string(kept) +
+    return fail(Code::resource_exhausted, "input " + file_->path() + " has a record of more than " + std::to_string(kept) +
                                               " bytes at byte " + std::to_string(offset_) + ", which the memory budget of " +
                                               std::to_string(largest_record_) +
                                               " bytes per task cannot hold; give tasks more memory or make the records smaller");
@@ -78,7 +74,7 @@ Result<void> FileWindow::make_room() {
       if (kept != 0) std::memcpy(larger.data(), begin_, kept);
       buffer_ = std::move(larger);
     } catch (const std::bad_alloc&) {
-      return fail(Code::resource_exhausted, "input " + path_ + " has a record of more than " + std::to_string(kept) +
+      return fail(Code::resource_exhausted, "input " + file_->path() + " has a record of more than " + std::to_string(kept) +
                                                 " bytes at byte " + std::to_string(offset_) + "; there is no memory for it");
     }
   }
@@ -87,14 +83,17 @@ Result<void> FileWindow::make_room() {
   return {};
 }
 
-Result<std::size_t> FileWindow::read(std::uint64_t offset, MutableBytes into) {
-  if (remote_file_) return remote_file_->read(offset, into);
-  ssize_t count = 0;
-  do {
-    count = ::pread(fd_.get(), into.data(), into.size(), static_cast<off_t>(offset));
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) return fail(errno_error("cannot read input " + path_ + " at byte " + std::to_string(offset), errno));
-  return static_cast<std::size_t>(count);
+/// As much as there is room for, but a piece of the split's text or of what follows it.
+Result<std::size_t> FileWindow::read_text(MutableBytes into) {
+  std::size_t had = 0;
+  while (had < into.size()) {
+    const bool was_past = decompressor_->past_end();
+    WEFT_ASSIGN(const std::size_t count, decompressor_->read(into.subspan(had)));
+    if (count == 0) break;
+    if (!was_past && decompressor_->past_end()) stop_ = offset_ + size() + had + 1;
+    had += count;
+  }
+  return had;
 }
 
 Result<bool> FileWindow::more() {
@@ -102,9 +101,9 @@ Result<bool> FileWindow::more() {
   const std::uint64_t at = offset_ + size();
   const std::size_t room = std::min(buffer_.size() - size(), std::max(wanted(), kReadAhead));
   const MutableBytes into{buffer_.data() + (reinterpret_cast<const std::byte*>(end_) - buffer_.data()), room};
-  WEFT_ASSIGN(const std::size_t count, timed(read_time_, [&] { return read(at, into); }));
+  WEFT_ASSIGN(const std::size_t count, timed(read_time_, [&] { return decompressor_ ? read_text(into) : file_->read(at, into); }));
   // Not a byte of what was promised: a file that was emptied meanwhile, however it is read.
-  if (count == 0 && at < promised_ && (!sizeless_ || at == 0)) return shrank(path_, at, promised_);
+  if (count == 0 && !decompressor_ && at < promised_ && (!sizeless_ || at == 0)) return shrank(file_->path(), at, promised_);
   end_ += count;
   return count != 0;
 }

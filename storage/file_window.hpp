@@ -1,4 +1,5 @@
-// A window that slides over a regular file, or one of the cluster: what the record readers look at.
+// A window that slides over a regular file, or one of the cluster, or over the text of a compressed one: what the record readers
+// look at.
 //
 // Bytes are copied with pread, not mapped. Measured here on cached files: pread in pieces of 64–256 KiB gives 8 GB/s because the
 // window stays in the CPU's cache, a mapping 4.5 GB/s populated and less when it faults page by page. And a file that shrinks
@@ -12,8 +13,9 @@
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
-#include "base/fd.hpp"
 #include "base/result.hpp"
+#include "storage/compression/decompressor.hpp"
+#include "storage/input_file.hpp"
 #include "storage/remote.hpp"
 
 namespace weft::storage {
@@ -31,6 +33,11 @@ class FileWindow {
   /// is `sizeless()`, and has what more() finds.
   Result<void> open(const std::string& path, std::uint64_t offset, std::uint64_t end);
   bool sizeless() const { return sizeless_; }
+  /// The text of the blocks that begin in [begin, end) of a compressed file, and what follows. offset() counts from its first byte.
+  Result<void> open_compressed(const std::string& path, Format format, std::uint64_t begin, std::uint64_t end);
+  /// The `end` of open(), or the end of the split's text as far as it is known by now. Records of whole splits are those that begin
+  /// before it; the one that begins exactly at the end of the text still is the split's (the next one cannot know that it begins).
+  std::uint64_t stop() const { return stop_; }
 
   /// Read but not consumed. Views die with the next more() or open().
   const char* begin() const { return begin_; }
@@ -50,22 +57,21 @@ class FileWindow {
   Duration read_time() const { return read_time_; }
 
  private:
-  Result<std::uint64_t> open_local();
-  Result<std::uint64_t> open_remote();
-  Result<std::size_t> read(std::uint64_t offset, MutableBytes into);
+  Result<void> open_file(const std::string& path);
+  Result<std::size_t> read_text(MutableBytes into);
   Result<void> make_room();
   std::size_t wanted() const;
 
   std::uint64_t largest_record_;
   RemoteFiles* remote_;
-  std::string path_;
-  Fd fd_;                                    // of a local file
-  std::unique_ptr<RemoteFile> remote_file_;  // of one of the cluster
+  std::unique_ptr<InputFile> file_;
+  std::unique_ptr<Decompressor> decompressor_;  // of a compressed file, which it reads
   Buffer buffer_;
   const char* begin_ = nullptr;
   const char* end_ = nullptr;
   std::uint64_t offset_ = 0;  // of begin_
   std::uint64_t promised_ = 0;
+  std::uint64_t stop_ = 0;
   bool sizeless_ = false;
   Duration read_time_{0};
 };

@@ -21,6 +21,23 @@ class Expansion {
   explicit Expansion(RemoteFiles* remote) : remote_(remote) {}
 
   Result<void> add_input(const std::string& written) {
+    const std::size_t had = found_.paths.size();
+    WEFT_TRY(add_written(written));
+    if (found_.paths.size() == had) found_.empty.push_back(written);
+    return {};
+  }
+  InputFiles finish() && {
+    std::sort(found_.paths.begin(), found_.paths.end());
+    for (std::size_t i = 1; i < found_.paths.size(); ++i)
+      if (found_.paths[i] == found_.paths[i - 1]) found_.repeated.push_back(found_.paths[i]);
+    std::sort(found_.skipped.begin(), found_.skipped.end());
+    for (auto* const list : {&found_.paths, &found_.skipped, &found_.repeated})
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    return std::move(found_);
+  }
+
+ private:
+  Result<void> add_written(const std::string& written) {
     if (is_remote(written)) return add_remote(written);
     WEFT_ASSIGN(const std::string path, local_path(written));
     struct stat info {};
@@ -29,15 +46,6 @@ class Expansion {
     if (path.find_first_of("*?[{") == std::string::npos) return fail(unreadable(path, code));
     return add_pattern(path);
   }
-  InputFiles finish() && {
-    for (auto* const list : {&found_.paths, &found_.skipped}) {
-      std::sort(list->begin(), list->end());
-      list->erase(std::unique(list->begin(), list->end()), list->end());
-    }
-    return std::move(found_);
-  }
-
- private:
   static Result<std::string> local_path(std::string_view written) {
     if (written.empty()) return fail(Code::invalid_argument, "an input path is empty");
     if (const auto scheme = written.find("://"); scheme != std::string_view::npos && written.find('/') == scheme + 1) {
@@ -66,7 +74,11 @@ class Expansion {
     const int status = ::glob(pattern.c_str(), GLOB_BRACE, nullptr, &matches);
     if (status == GLOB_NOMATCH) return fail(Code::not_found, "no input matches the pattern " + pattern);
     if (status != 0) return fail(Code::io, "cannot expand the input pattern " + pattern);
-    for (std::size_t i = 0; i < matches.gl_pathc; ++i) WEFT_TRY(add_existing(matches.gl_pathv[i]));
+    for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
+      const std::string_view match = matches.gl_pathv[i];
+      if (match.ends_with("/.") || match.ends_with("/..")) continue;  // of a pattern such as "in/.*"
+      WEFT_TRY(add_existing(std::string(match)));
+    }
     return {};
   }
 

@@ -10,6 +10,7 @@
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "storage/compression/compressor.hpp"
 #include "storage/remote.hpp"
 
 namespace weft::storage {
@@ -32,7 +33,8 @@ class OutputDirectory {
   const std::string& work_directory() const { return work_; }
 
   /// Publishes `attempt_files[i]` (names inside the work directory; empty: nothing was written, and an empty file is made) as
-  /// part-<i>. After success the output is complete and synced; on failure nothing is visible.
+  /// part-<i> with the suffix of that name, if it has one. After success the output is complete and synced; on failure nothing is
+  /// visible.
   Result<void> commit(const std::vector<std::string>& attempt_files);
 
  private:
@@ -56,8 +58,10 @@ class OutputDirectory {
 class OutputFile {
  public:
   /// Makes nothing yet: that a file cannot be made is the error of append() or close().
+  /// Compressed, the file is made even when nothing is written, because an empty file would be no valid one; its name ends as
+  /// suffix_of(compression), and so will the part's.
   static Result<std::unique_ptr<OutputFile>> create(const std::string& work_directory, std::string name,
-                                                    RemoteFiles* remote = nullptr);
+                                                    RemoteFiles* remote = nullptr, Compression compression = Compression::none);
   ~OutputFile();  // removes the file unless closed
   Result<void> append(ByteView bytes);
   Result<void> close();
@@ -69,6 +73,7 @@ class OutputFile {
   class Impl;
   class Local;
   class Remote;
+  class Compressed;
   explicit OutputFile(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -30,10 +30,11 @@ Error cannot_write(const std::string& path, int code) { return errno_error("cann
 
 std::string work_prefix(const fs::path& output) { return std::string(".") + output.filename().native() + ".weft-"; }
 
-std::string part_name(std::size_t index) {
+/// With the suffix that the attempt gave its file.
+std::string part_name(std::size_t index, const std::string& attempt_file) {
   char name[32];
   std::snprintf(name, sizeof name, "part-%05zu", index);
-  return name;
+  return name + fs::path(attempt_file).extension().string();
 }
 
 Result<void> sync_path(const std::string& path) {
@@ -238,7 +239,7 @@ Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt
   std::set<std::string> kept;
   for (std::size_t i = 0; i < attempt_files.size(); ++i) {
     const std::string& file = attempt_files[i];
-    const std::string name = part_name(i);
+    const std::string name = part_name(i, file);
     if (file.find('/') != std::string::npos) return fail(Code::internal, "output part " + file + " is not in the work directory");
     if (file.empty())
       WEFT_TRY(make_empty(work / name));
@@ -284,7 +285,7 @@ Result<void> OutputDirectory::make_empty_remote(const std::string& name) {
 Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& attempt_files) {
   std::set<std::string> kept;
   for (std::size_t i = 0; i < attempt_files.size(); ++i) {
-    const std::string part = part_name(i);
+    const std::string part = part_name(i, attempt_files[i]);
     if (attempt_files[i].empty())
       WEFT_TRY(make_empty_remote(part));
     else

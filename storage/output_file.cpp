@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -119,16 +120,54 @@ class OutputFile::Local final : public OutputFile::Impl {
   std::uint64_t started_ = 0;  // up to here writing back has begun
 };
 
+class OutputFile::Compressed final : public OutputFile::Impl {
+ public:
+  Compressed(std::unique_ptr<Impl> inner, std::unique_ptr<Compressor> compressor)
+      : Impl(inner->name()), inner_(std::move(inner)), compressor_(std::move(compressor)) {}
+  Result<void> append(ByteView bytes) override {
+    while (!bytes.empty()) {
+      const std::size_t count = std::min(bytes.size(), compressor_->block_bytes() - text_.size());
+      text_.append(as_chars(bytes.first(count)));
+      bytes = bytes.subspan(count);
+      if (text_.size() == compressor_->block_bytes()) WEFT_TRY(flush());
+    }
+    return {};
+  }
+  Result<void> close() override {
+    if (!text_.empty() || bytes_ == 0) WEFT_TRY(flush());
+    return inner_->close();
+  }
+
+ private:
+  Result<void> flush() {
+    block_.clear();
+    WEFT_TRY(compressor_->compress(as_bytes(text_), block_));
+    text_.clear();
+    bytes_ += block_.size();
+    return inner_->append(as_bytes(block_));
+  }
+
+  const std::unique_ptr<Impl> inner_;
+  const std::unique_ptr<Compressor> compressor_;
+  std::string text_, block_;
+};
+
 OutputFile::OutputFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 OutputFile::~OutputFile() = default;
 
-Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& work_directory, std::string name, RemoteFiles* remote) {
+Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& work_directory, std::string name, RemoteFiles* remote,
+                                                       Compression compression) {
+  name += suffix_of(compression);
   std::string path = work_directory + "/" + name;
-  if (is_remote(work_directory)) {
-    if (remote == nullptr) return fail(Code::invalid_argument, "output " + path + " is no local file");
-    return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Remote>(*remote, std::move(path), std::move(name))));
-  }
-  return std::unique_ptr<OutputFile>(new OutputFile(std::make_unique<Local>(std::move(path), std::move(name))));
+  std::unique_ptr<Impl> impl;
+  if (!is_remote(work_directory))
+    impl = std::make_unique<Local>(std::move(path), std::move(name));
+  else if (remote != nullptr)
+    impl = std::make_unique<Remote>(*remote, std::move(path), std::move(name));
+  else
+    return fail(Code::invalid_argument, "output " + path + " is no local file");
+  if (auto compressor = make_compressor(compression)) impl = std::make_unique<Compressed>(std::move(impl), std::move(compressor));
+  return std::unique_ptr<OutputFile>(new OutputFile(std::move(impl)));
 }
 
 Result<void> OutputFile::append(ByteView bytes) { return impl_->append(bytes); }

@@ -15,11 +15,12 @@ namespace weft::storage {
 /// Whether an input or output of a job is no local path. ("weft://a/b" is the file or directory /a/b of the cluster.)
 inline bool is_remote(std::string_view path) { return path.starts_with("weft://"); }
 
-/// What the inputs of a job mean: paths of the files to read, and what was left out of directories because its name begins with '.'
-/// or '_' (of a directory its own name alone).
+/// What the inputs of a job mean: paths of the files to read, each once, and what a user may not expect of them.
 struct InputFiles {
   std::vector<std::string> paths;
-  std::vector<std::string> skipped;
+  std::vector<std::string> skipped;  // left out of directories: the name begins with '.' or '_' (of a directory its own name alone)
+  std::vector<std::string> repeated;  // files that inputs named more than once, or that patterns and directories have in common
+  std::vector<std::string> empty;     // inputs without a file to read, as the user wrote them
 };
 
 /// Whether directories are read without it.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "storage/compression/decompressor.hpp"
 
 namespace weft::storage {
 namespace {
@@ -18,6 +19,10 @@ constexpr std::uint64_t kSmallestPiece = 64u << 10;
 constexpr std::uint64_t kPage = 4u << 10;
 // Opening a file costs about as much as reading this many bytes; keeps a group of tiny files from being endless.
 constexpr std::uint64_t kCostOfOpening = 16u << 10;
+// Who reads a piece of a compressed file searches for its first block and decompresses a block of the next piece.
+constexpr std::uint64_t kSmallestCompressedPiece = 2u << 20;
+// So many local files are opened to see what they are, so that the plan tells; of more, those that would be cut.
+constexpr std::size_t kFilesToLookAt = 1000;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 std::uint64_t divide_up(std::uint64_t value, std::uint64_t by) { return value / by + (value % by != 0 ? 1 : 0); }
@@ -26,6 +31,8 @@ struct Input {
   std::uint64_t size = 0;
   bool sizeless = false;            // it claims to have no bytes and has some
   std::vector<RemotePiece> pieces;  // of a file of the cluster
+  Format format = Format::detect;
+  bool whole = false;  // it must not be cut
 };
 
 /// How many bytes there are to begin with in a file that claims to have none.
@@ -69,29 +76,31 @@ Result<Input> checked_input(const std::string& path, std::uint64_t record_bytes,
   return input;
 }
 
+/// Whether it is compressed, and can be cut.
+Result<void> look_at(const std::string& path, RemoteFiles* remote, bool cut, Input& input) {
+  WEFT_ASSIGN(InputFile file, InputFile::open(path, remote));
+  WEFT_ASSIGN(input.format, format_of(file));
+  if (!is_compressed(input.format) || !cut) return {};
+  WEFT_ASSIGN(const bool splittable, is_splittable(file, input.format));
+  input.whole = !splittable;
+  return {};
+}
+
 /// Fills groups in the order of the files.
 class Cutter {
  public:
   Cutter(std::uint64_t target, std::uint64_t record_bytes)
       : target_(target), unit_(record_bytes != 0 ? record_bytes : kPage), record_(std::max<std::uint64_t>(record_bytes, 1)) {}
 
-  void add(const std::string& path, std::uint64_t size) {
-    if (size >= target_) return cut(path, size);
-    const std::uint64_t cost = std::max(size, kCostOfOpening);
-    if (cost_ + cost > target_) close();
-    open_.push_back({path, 0, size, {}});
+  void add(const std::string& path, const Input& input) {
+    if (input.size == 0) return;
+    if (!input.pieces.empty()) return add_pieces(path, input);
+    const bool large = input.size >= target_;
+    if (large && !input.whole) return cut(path, input);
+    const std::uint64_t cost = std::max(input.size, kCostOfOpening);
+    if (large || cost_ + cost > target_) close();
+    open_.push_back({path, 0, input.size, {}, input.format});
     cost_ += cost;
-  }
-  /// The ends of pieces are ends of splits, too, as nearly as whole records allow.
-  void add(const std::string& path, std::uint64_t size, const std::vector<RemotePiece>& pieces) {
-    std::uint64_t begin = 0;
-    for (const RemotePiece& piece : pieces) {
-      std::uint64_t end = piece.offset + piece.length;
-      if (end != size) end -= end % record_;
-      if (end <= begin) continue;
-      const std::uint64_t share = round_up(divide_up(end - begin, divide_up(end - begin, target_)), record_);
-      for (; begin < end; begin += std::min(share, end - begin)) add(path, begin, std::min(share, end - begin), piece.hosts);
-    }
   }
   std::vector<SplitGroup> finish() && {
     close();
@@ -99,7 +108,21 @@ class Cutter {
   }
 
  private:
-  void add(const std::string& path, std::uint64_t offset, std::uint64_t length, const std::vector<std::string>& hosts) {
+  /// The ends of pieces are ends of splits, too, as nearly as whole records allow.
+  void add_pieces(const std::string& path, const Input& input) {
+    if (input.whole) return add(path, 0, input.size, input.pieces.front().hosts, input.format);
+    std::uint64_t begin = 0;
+    for (const RemotePiece& piece : input.pieces) {
+      std::uint64_t end = piece.offset + piece.length;
+      if (end != input.size) end -= end % record_;
+      if (end <= begin) continue;
+      const std::uint64_t share = round_up(divide_up(end - begin, divide_up(end - begin, target_of(input))), record_);
+      for (; begin < end; begin += std::min(share, end - begin))
+        add(path, begin, std::min(share, end - begin), piece.hosts, input.format);
+    }
+  }
+  void add(const std::string& path, std::uint64_t offset, std::uint64_t length, const std::vector<std::string>& hosts,
+           Format format) {
     const std::uint64_t cost = std::max(length, kCostOfOpening);
     std::vector<std::string> common;
     std::set_intersection(hosts.begin(), hosts.end(), hosts_.begin(), hosts_.end(), std::back_inserter(common));
@@ -108,7 +131,7 @@ class Cutter {
       common = hosts;
     }
     hosts_ = std::move(common);
-    open_.push_back({path, offset, length, hosts});
+    open_.push_back({path, offset, length, hosts, format});
     cost_ += cost;
   }
   void close() {
@@ -118,11 +141,14 @@ class Cutter {
     cost_ = 0;
   }
   /// Pieces of equal size rather than full ones and a small rest.
-  void cut(const std::string& path, std::uint64_t size) {
+  void cut(const std::string& path, const Input& input) {
     close();
-    const std::uint64_t piece = round_up(divide_up(size, divide_up(size, target_)), unit_);
-    for (std::uint64_t offset = 0; offset < size; offset += piece)
-      groups_.push_back({{path, offset, std::min(piece, size - offset), {}}});
+    const std::uint64_t piece = round_up(divide_up(input.size, divide_up(input.size, target_of(input))), unit_);
+    for (std::uint64_t offset = 0; offset < input.size; offset += piece)
+      groups_.push_back({{path, offset, std::min(piece, input.size - offset), {}, input.format}});
+  }
+  std::uint64_t target_of(const Input& input) const {
+    return is_compressed(input.format) ? std::max(target_, kSmallestCompressedPiece) : target_;
   }
 
   std::uint64_t target_;
@@ -157,10 +183,12 @@ Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, 
   const std::uint64_t target = std::max(divide_up(total, wanted), kSmallestPiece);
   Cutter cutter(target, options.record_bytes);
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (!all[i].pieces.empty())
-      cutter.add(files[i], all[i].size, all[i].pieces);
-    else if (all[i].size != 0)
-      cutter.add(files[i], all[i].size);
+    Input& input = all[i];
+    input.format = options.format;
+    const bool cut = input.size >= target || input.pieces.size() > 1;
+    const bool look = options.record_bytes == 0 && options.format == Format::detect && !input.sizeless && input.size != 0;
+    if (look && (cut || (input.pieces.empty() && files.size() <= kFilesToLookAt))) WEFT_TRY(look_at(files[i], remote, cut, input));
+    cutter.add(files[i], input);
   }
   return std::move(cutter).finish();
 }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "storage/compression/format.hpp"
 #include "storage/remote.hpp"
 
 namespace weft::storage {
@@ -18,6 +20,7 @@ struct Split {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::vector<std::string> hosts;
+  Format format = Format::detect;  // a compressed file that is cut says so in every piece
 };
 
 /// What one task reads: one piece of a large file or many small files together.
@@ -28,19 +31,26 @@ struct SplitOptions {
   std::uint64_t min_groups = 1;             // split further when the input has fewer (never below 64 KiB a piece)
   std::uint64_t multiple_of = 1;            // so that tasks of equal size keep as many slots busy to the end
   std::uint64_t record_bytes = 0;           // 0: text lines; otherwise cut at multiples and refuse a file whose size is none
+  Format format = Format::detect;           // raw: lines of whatever there is, nothing is decompressed or refused
 };
 
-/// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order without
-/// duplicates. A plain path that does not exist, a pattern without a match, an unreadable file and what can be read only once
-/// (FIFOs, sockets, devices) are errors that name it. "file://" is stripped; "weft://" means files of the cluster, for which
-/// `remote` is asked; other schemes are refused. An empty directory is an empty input. Links of /dev and /proc that mean another
-/// file in each process are followed here.
+/// What there is to say of a job's inputs when it has ended: InputFiles, of all that it read.
+struct InputNotes {
+  std::set<std::string> skipped, repeated, empty;
+};
+
+/// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order. What is
+/// named twice is read once. A plain path that does not exist, a pattern without a match, an unreadable file and what can be read
+/// only once (FIFOs, sockets, devices) are errors that name it. "file://" is stripped; "weft://" means files of the cluster, for
+/// which `remote` is asked; other schemes are refused. An empty directory is an empty input. Links of /dev and /proc that mean
+/// another file in each process are followed here.
 Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote = nullptr);
 
 /// Cuts the files into groups of about target_bytes, those of the cluster where their pieces end, with the hosts that hold these: a
 /// group has pieces that some host holds all of. Empty files give no split. Zero groups for zero bytes. A file that claims to have
 /// no bytes but has some, as those of /proc do, is one split, whose length is what was found now, at most 64 KiB: it is read until
-/// it ends. As records of a fixed size it is refused.
+/// it ends. As records of a fixed size it is refused. Compressed text is cut where its format allows it (storage/compression);
+/// otherwise one group has the whole file.
 Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options,
                                             RemoteFiles* remote = nullptr);
 

@@ -6,28 +6,36 @@
 
 namespace weft::storage {
 
-Result<bool> TextReader::start_of_file(const Split& split) {
+Result<void> TextReader::open_beginning(const Split& split) {
   WEFT_TRY(window_.open(split.path, 0, split.length));
   bool more = true;
   while (more && window_.size() < std::min<std::uint64_t>(split.length, kContentBytes)) {
     WEFT_ASSIGN(more, window_.more());
   }
-  if (const auto content = no_text({window_.begin(), window_.size()})) return fail(refuse(split.path, *content));
-  return true;
+  const std::string_view beginning(window_.begin(), window_.size());
+  if (const auto format = compression_of(beginning)) return window_.open_compressed(split.path, *format, 0, split.length);
+  if (const auto content = no_text(beginning)) return fail(refuse(split.path, *content));
+  return {};
 }
 
 Result<bool> TextReader::start(const Split& split) {
-  const std::uint64_t stop = split.offset + split.length;
   if (split.length == 0) return false;
-  if (split.offset == 0) return start_of_file(split);
-  // A line starts at `offset` exactly when the byte before it ends one; so looking begins at that byte.
-  WEFT_TRY(window_.open(split.path, split.offset - 1, stop));
-  while (window_.offset() + 1 < stop) {
+  const std::uint64_t end = split.offset + split.length;
+  if (is_compressed(split.format)) {
+    WEFT_TRY(window_.open_compressed(split.path, split.format, split.offset, end));
+  } else if (split.offset == 0 && split.format == Format::detect) {
+    WEFT_TRY(open_beginning(split));
+  } else {
+    // A line starts at `offset` exactly when the byte before it ends one; so looking begins at that byte.
+    WEFT_TRY(window_.open(split.path, split.offset - std::min<std::uint64_t>(split.offset, 1), end));
+  }
+  if (split.offset == 0) return true;
+  while (window_.offset() + 1 < window_.stop()) {
     WEFT_ASSIGN(const bool more, window_.more());
     if (!more) return false;
     if (const void* newline = std::memchr(window_.begin(), '\n', window_.size())) {
       window_.consume_to(static_cast<const char*>(newline) + 1);
-      return window_.offset() < stop;
+      return window_.offset() < window_.stop();
     }
     window_.consume_to(window_.end());
   }

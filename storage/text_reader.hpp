@@ -1,6 +1,8 @@
 // Lines of a split of a text file.
 //
-// A split owns every line that *starts* in [offset, offset + length), so any way of cutting a file gives each line exactly once.
+// A split owns every line that *starts* in [offset, offset + length), so any way of cutting a file gives each line exactly once. Of
+// a compressed file (storage/compression) these are bytes of the file: the split has the text of the blocks that begin in them, and
+// owns the lines that start in it or exactly behind it; what begins with a part of a line, or exactly with a line, starts later.
 // A line ends with '\n', or with the file; "\r\n" reads like "\n". Any other byte, valid UTF-8 or not, belongs to the line. Length
 // is bounded by memory only. A file that is known to be no text (storage/content.hpp) is refused by whoever reads its first split.
 #pragma once
@@ -22,7 +24,8 @@ class TextReader {
   explicit TextReader(std::uint64_t longest_line = UINT64_MAX, RemoteFiles* remote = nullptr) : window_(longest_line, remote) {}
 
   /// Calls `fn(std::string_view line)` for each line; the view is valid during the call. `fn` may return false to stop early; it
-  /// may throw. `position(std::uint64_t offset)` is called with the offset of the line first. Errors name the path.
+  /// may throw. `position(std::uint64_t offset)` is called with the offset of the line first: in the file, or in the text of the
+  /// split when the file is compressed. Errors name the path.
   template <class Position, class Fn>
   Result<void> for_each_line(const Split& split, Position&& position, Fn&& fn);
 
@@ -37,10 +40,8 @@ class TextReader {
  private:
   /// Opens and goes to the first line of the split; false when there is none.
   Result<bool> start(const Split& split);
-  /// The same at the beginning of the file: looks at what it is.
-  Result<bool> start_of_file(const Split& split);
-  /// Lines that start before it are the split's. All are when nobody knew how many bytes there would be.
-  std::uint64_t stop_of(const Split& split) const { return window_.sizeless() ? UINT64_MAX : split.offset + split.length; }
+  /// Looks at what the file begins with; opens it again when it is compressed.
+  Result<void> open_beginning(const Split& split);
   /// Behind the last whole line in the window that starts before `stop`; null when there is none. The first `searched` bytes have
   /// no end of line.
   const char* end_of_lines(std::size_t searched, std::uint64_t stop) const;
@@ -86,7 +87,6 @@ template <class Fn>
 Result<void> TextReader::for_each_piece(const Split& split, Fn&& fn) {
   WEFT_ASSIGN(const bool any, start(split));
   if (!any) return {};
-  const std::uint64_t stop = stop_of(split);
   const auto give = [&](const char* end) {
     const std::string_view lines(window_.begin(), static_cast<std::size_t>(end - window_.begin()));
     if constexpr (std::is_convertible_v<decltype(fn(std::uint64_t{}, lines)), bool>) {
@@ -98,10 +98,10 @@ Result<void> TextReader::for_each_piece(const Split& split, Fn&& fn) {
   };
   std::size_t searched = 0;  // of the window, without an end of line
   while (true) {
-    if (const char* end = end_of_lines(searched, stop)) {
+    if (const char* end = end_of_lines(searched, window_.stop())) {
       if (!give(end)) return {};
       window_.consume_to(end);
-      if (window_.offset() >= stop) return {};
+      if (window_.offset() >= window_.stop()) return {};
     }
     searched = window_.size();
     WEFT_ASSIGN(const bool more, window_.more());

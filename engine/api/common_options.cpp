@@ -39,7 +39,9 @@ Result<std::uint32_t> partitions_of(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (text != "auto" && (!whole || number < 1 || number > detail::kMostPartitions))
-    return fail(Code::invalid_argument, fmt::format("not a number from 1 to {}, and not auto", detail::kMostPartitions));
+    return fail(Code::invalid_argument,
+                fmt::format("not a number from 1 to {}, and not auto; each partition is a task, and often a file",
+                            detail::kMostPartitions));
   return number;
 }
 
@@ -47,6 +49,20 @@ Result<std::uint64_t> budget_of(const std::string& text) {
   WEFT_ASSIGN(const std::uint64_t bytes, parse_size(text));
   if (bytes < (8u << 20)) return fail(Code::invalid_argument, "at least 8MiB");
   return bytes;
+}
+
+Result<runtime::BadRecordLimit> bad_record_limit_of(const std::string& text) {
+  std::string_view number = text;
+  const bool percent = number.ends_with('%');
+  if (!percent) {
+    const auto count = parse_number<std::uint64_t>(number);
+    if (!count) return fail(Code::invalid_argument, "not a number of records, nor a part of them such as 0.1%");
+    return runtime::BadRecordLimit{.count = *count};
+  }
+  number.remove_suffix(1);
+  const auto part = parse_number<double>(number);
+  if (!part || !(*part >= 0 && *part <= 100)) return fail(Code::invalid_argument, "not a part from 0% to 100%");
+  return runtime::BadRecordLimit{.percent = *part};
 }
 
 Result<double> weight_of(const std::string& text) {
@@ -121,6 +137,17 @@ void declare_tasks(CLI::App& app, client::RunOptions& run) {
   add_parsed<Duration>(
       app, "--task-timeout", run.task_timeout, "TIME", [](const std::string& text) { return parse_duration(text); },
       "Longest time a task may take, such as 30s");
+  app.add_option_function<std::string>(
+         "--max-bad-records",
+         [&run](const std::string& text) { run.max_bad_records = bad_record_limit_of(text).value_or(runtime::BadRecordLimit{}); },
+         "Fail the job when its functions report more bad records, or more of the records that a stage reads, such as 0.1%")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            const auto parsed = bad_record_limit_of(text);
+            return parsed ? std::string() : parsed.error().to_string();
+          },
+          "N|P%"))
+      ->group(kGroup);
   app.add_option("--max-attempts", run.max_attempts, "Tries of a task before the job fails")
       ->check(CLI::Range(1, 1000))
       ->group(kGroup);
@@ -150,6 +177,11 @@ void declare_common(CLI::App& app, CommonOptions& options) {
   declare_scheduling(app, options.run);
   declare_tasks(app, options.run);
   app.add_flag("--overwrite", options.overwrite, "Replace outputs of earlier runs (directories with a _SUCCESS)")->group(kGroup);
+  app.add_option_function<std::string>(
+         "--input-format", [&options](const std::string& text) { options.raw_input = text == "raw"; },
+         "auto: decompress inputs, refuse what is no text (default); raw: read the bytes of any file as lines")
+      ->check(CLI::IsMember({"auto", "raw"}))
+      ->group(kGroup);
   app.add_flag("--quiet", options.run.quiet, "No progress on stderr")->group(kGroup);
   app.add_flag("--check-variants", options.check_variants,
                "Run the functions for nodes with attributes as well as the others, and fail where they differ")

@@ -15,6 +15,7 @@ struct CommonOptions {
   client::RunOptions run;
   bool overwrite = false;
   bool check_variants = false;
+  bool raw_input = false;
   std::string explain;  // "", "text", "dot"
   std::string stats;    // file for the figures of the run; empty: none
 };

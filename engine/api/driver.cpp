@@ -113,6 +113,7 @@ const std::vector<storage::SplitGroup>& DriverGraph::splits_of(const Origin& fil
     options.min_groups = 4 * parallelism();
     options.multiple_of = parallelism();
     options.record_bytes = files.record_bytes;
+    if (files.raw || settings_.raw_input) options.format = storage::Format::raw;
     found->second = data_.splits(files.files, options);
   }
   return found->second;
@@ -175,7 +176,7 @@ void DriverGraph::plan_stage(Entry& entry) {
   if (stage.partitions > kMostPartitions && stage.partitions != kOnePerTask)
     throw JobFailure(Error(Code::invalid_argument, stage.name + " asks for " + std::to_string(stage.partitions) +
                                                        " partitions; at most " + std::to_string(kMostPartitions) +
-                                                       " are possible"));
+                                                       " are possible, because each is a task, and often a file"));
   if (stage.partitions == kOnePerTask) stage.partitions = stage.task_count();
   if (stage.partitions == kDefaultPartitions) stage.partitions = default_partitions();
 }

@@ -25,6 +25,7 @@ struct DriverSettings {
   std::uint32_t partitions = 0;  // 0: by the size of the input
   bool overwrite = false;
   bool check_variants = false;
+  bool raw_input = false;                         // read_text takes any file for lines
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
   std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
   std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;
@@ -55,8 +56,8 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   void abandon();
   /// All stages so far, planned.
   std::vector<const plan::Stage*> planned();
-  /// Names that were skipped in input directories so far.
-  const std::set<std::string>& skipped_inputs() const { return data_.skipped_inputs(); }
+  /// What there is to say of the inputs so far.
+  const storage::InputNotes& input_notes() const { return data_.input_notes(); }
   /// What the session knows of the job; nothing when no session was needed.
   std::optional<master::JobStatus> status();
 

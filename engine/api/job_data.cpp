@@ -76,7 +76,9 @@ std::vector<std::string> JobData::expand(std::span<const std::string> inputs) {
   }
   storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, files_.get()));
   inputs_.insert(found.paths.begin(), found.paths.end());
-  skipped_.insert(found.skipped.begin(), found.skipped.end());
+  notes_.skipped.insert(found.skipped.begin(), found.skipped.end());
+  notes_.repeated.insert(found.repeated.begin(), found.repeated.end());
+  notes_.empty.insert(found.empty.begin(), found.empty.end());
   return std::move(found.paths);
 }
 

@@ -43,8 +43,8 @@ class JobData {
   /// The files that the inputs stand for; of a table, the snapshot that is read.
   std::vector<std::string> expand(std::span<const std::string> inputs);
   std::vector<storage::SplitGroup> splits(const std::vector<std::string>& inputs, const storage::SplitOptions& options);
-  /// Names that expand() skipped in directories so far.
-  const std::set<std::string>& skipped_inputs() const { return skipped_; }
+  /// What expand() found out so far.
+  const storage::InputNotes& input_notes() const { return notes_; }
 
  private:
   storage::RemoteTables& tables();
@@ -53,7 +53,8 @@ class JobData {
   const bool overwrite_;
   std::map<std::string, storage::OutputDirectory> outputs_;  // by name
   std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"
-  std::set<std::string> inputs_, skipped_;
+  std::set<std::string> inputs_;
+  storage::InputNotes notes_;
 };
 
 }  // namespace weft::detail

@@ -110,6 +110,7 @@ detail::DriverSettings driver_settings(const CommonOptions& common) {
   settings.partitions = common.run.partitions;
   settings.overwrite = common.overwrite;
   settings.check_variants = common.check_variants;
+  settings.raw_input = common.raw_input;
   settings.files = client::files_of(common.run);
   settings.open_session = [run = common.run](runtime::JobProgram& program) -> Result<std::unique_ptr<client::Session>> {
     if (!run.cluster.empty()) return client::open_cluster(run);
@@ -136,10 +137,9 @@ void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete)
 void report(const CommandLine& line, detail::DriverGraph& graph) {
   const CommonOptions& common = line.common();
   const master::JobStatus status = graph.status().value_or(master::JobStatus{});
-  if (!common.run.quiet)
-    std::fputs(client::closing_lines(common.run.job_name, status.counters, graph.skipped_inputs()).c_str(), stderr);
+  if (!common.run.quiet) std::fputs(client::closing_lines(status, graph.input_notes()).c_str(), stderr);
   if (common.stats.empty()) return;
-  const auto written = write_file(common.stats, client::run_stats_json(status, graph.skipped_inputs()));
+  const auto written = write_file(common.stats, client::run_stats_json(status, graph.input_notes()));
   if (!written) complain(line.name(), "--stats: " + written.error().to_string(), 0);
 }
 

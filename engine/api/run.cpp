@@ -6,7 +6,11 @@
 namespace weft {
 namespace {
 
-LocalReport report_of(const master::JobStatus& status) { return {status.counters, status.input_records, status.input_bytes}; }
+LocalReport report_of(const master::JobStatus& status) {
+  runtime::BadRecords bad;
+  for (const master::StageStatus& stage : status.stages) add(bad, stage.usage.bad_records);
+  return {status.counters, status.input_records, status.input_bytes, bad.count, std::move(bad.examples)};
+}
 
 }  // namespace
 
@@ -16,12 +20,14 @@ Result<LocalReport> run_locally(const std::function<void(Flow&)>& define, const 
   run.threads = options.threads;
   run.memory_bytes = options.memory_bytes;
   run.max_attempts = options.max_attempts;
+  run.max_bad_records = options.max_bad_records;
   run.quiet = true;
 
   detail::DriverSettings settings;
   settings.partitions = options.partitions;
   settings.overwrite = options.overwrite;
   settings.check_variants = options.check_variants;
+  settings.raw_input = options.raw_input;
   settings.files = client::files_of(run);
   settings.open_session = [run](runtime::JobProgram& program) { return client::open_embedded(run, program); };
   auto graph = std::make_shared<detail::DriverGraph>(std::move(settings));

@@ -1,8 +1,10 @@
 // counter(), input_path(), windows of sampled input: the parts of the API that look at the running task.
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
 
+#include "storage/compression/decompressor.hpp"
 #include "weft/counters.hpp"
 #include "weft/detail/actions.hpp"
 #include "weft/detail/sources.hpp"
@@ -28,6 +30,16 @@ struct Cached {
 };
 thread_local std::array<Cached, 8> cache;
 
+/// The beginning of the text, in whole characters, with spaces for what would end the line or move the cursor.
+std::string short_line(std::string_view text) {
+  std::size_t size = std::min<std::size_t>(text.size(), 200);
+  while (size > 0 && size < text.size() && (text[size] & '\xc0') == '\x80') --size;
+  std::string line(text.substr(0, size));
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  return size < text.size() ? line + "…" : line;
+}
+
 }  // namespace
 
 Counter counter(std::string_view name) {
@@ -42,6 +54,17 @@ Counter counter(std::string_view name) {
   return Counter(cached.value);
 }
 
+void bad_record(std::string_view reason) {
+  runtime::TaskContext& context = task("weft::bad_record");
+  runtime::BadRecords& bad = context.usage.bad_records;
+  ++bad.count;
+  if (bad.examples.size() == runtime::kBadRecordExamples) return;
+  std::string example = short_line(reason);
+  if (const char* const path = context.position_path)
+    example += " (" + short_line(path) + " at byte " + std::to_string(context.position_offset) + ")";
+  bad.examples.push_back(std::move(example));
+}
+
 std::string_view input_path() {
   const char* path = task("weft::input_path").position_path;
   return path == nullptr ? std::string_view() : std::string_view(path);
@@ -52,6 +75,18 @@ void Flow::check_record_bytes(std::uint64_t bytes) {
 }
 
 namespace detail {
+namespace {
+
+/// Whether the reader of this split will find that its file is compressed. What goes wrong here goes wrong there again.
+bool detected_compressed(const storage::Split& split, storage::RemoteFiles* files) {
+  if (split.offset != 0 || split.format != storage::Format::detect) return false;
+  auto file = storage::InputFile::open(split.path, files);
+  if (!file) return false;
+  const auto format = storage::format_of(*file);
+  return format && is_compressed(*format);
+}
+
+}  // namespace
 
 void result_too_large(std::string_view name) {
   throw runtime::TaskError{
@@ -74,6 +109,12 @@ std::vector<storage::Split> splits_to_read(TaskContext& context, std::uint64_t r
   std::vector<storage::Split> chosen;
   std::uint64_t kept = 0;
   for (const storage::Split& split : *context.splits) {
+    // What is compressed has no windows: a block of it may be larger than the sample.
+    if (is_compressed(split.format) || detected_compressed(split, context.files)) {
+      chosen.push_back(split);
+      kept += split.length;
+      continue;
+    }
     // Each split gives its share of the sample, in windows of whole records.
     const std::uint64_t stride = split.length / kSampleWindows / record_bytes * record_bytes;
     std::uint64_t window = context.sample_bytes / kSampleWindows * (split.length >> 10) / ((total >> 10) + 1);
@@ -84,7 +125,7 @@ std::vector<storage::Split> splits_to_read(TaskContext& context, std::uint64_t r
       continue;
     }
     for (std::uint64_t w = 0; w < kSampleWindows; ++w) {
-      chosen.push_back({split.path, split.offset + w * stride, window, split.hosts});
+      chosen.push_back({split.path, split.offset + w * stride, window, split.hosts, split.format});
       kept += window;
     }
   }

@@ -84,6 +84,7 @@ std::string job_json(const master::JobStatus& job, Duration now) {
     json.member("shuffle", in_seconds(usage.phases.shuffle)).member("compute", in_seconds(usage.phases.compute));
     json.member("write", in_seconds(usage.phases.write)).member("cpu", in_seconds(usage.cpu)).end_object();
     json.member("peak_task_memory_bytes", usage.peak_memory);
+    client::add_bad_records(json, usage.bad_records);
     if (usage.accelerated > 0) json.member("accelerated_attempts", usage.accelerated);
     if (stage.estimate.predicted > Duration(0))
       json.member("predicted_task_seconds", in_seconds(stage.estimate.predicted))

@@ -142,6 +142,8 @@ std::string job_text(const master::JobStatus& job, Duration now) {
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));
   if (const std::string lost = client::lost_workers_text(job); !lost.empty()) text.insert(text.size() - 1, lost + "\n");
+  if (const std::string bad = client::bad_record_lines("job " + std::to_string(job.id.value()), job); !bad.empty())
+    text.insert(text.size() - 1, bad);
   if (job.prefetch.prefetched_bytes > 0) text.insert(text.size() - 1, prefetch_line(job.prefetch));
   if (job.shuffle_replicas > 1) text.insert(text.size() - 1, replicas_line(job));
   Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SPECULATIVE", "SHUFFLED", "TASK TIME", "MEAN TASK",

@@ -123,6 +123,7 @@ class ClusterSession final : public Session {
     submit.shuffle_mode = options_.shuffle_mode;
     submit.shuffle_replicas = options_.shuffle_replicas;
     submit.slow_start = options_.slow_start;
+    submit.max_bad_records = options_.max_bad_records;
     WEFT_ASSIGN(const auto message, call(kSubmitJob, encode(submit)));
     WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
     job_ = submitted.job;

@@ -82,6 +82,7 @@ class EmbeddedSession final : public Session {
     job.task_timeout = options_.task_timeout;
     job.shuffle_mode = options_.shuffle_mode.value_or(shuffle::Mode::memory);
     job.slow_start = options_.slow_start;
+    job.max_bad_records = options_.max_bad_records;
     return apply(std::move(job));
   }
 

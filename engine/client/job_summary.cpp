@@ -14,6 +14,25 @@ std::string lost_workers_text(const master::JobStatus& status) {
   return text;
 }
 
+std::string bad_record_lines(const std::string& name, const master::JobStatus& status) {
+  std::string lines;
+  for (const master::StageStatus& stage : status.stages) {
+    const runtime::BadRecords& bad = stage.usage.bad_records;
+    if (bad.count == 0) continue;
+    lines += fmt::format("{}: {} bad {} in stage {}, {}\n", name, bad.count, bad.count == 1 ? "record" : "records",
+                         stage.id.value(), escaped(stage.name));
+    for (const std::string& example : bad.examples) lines += fmt::format("{}:   {}\n", name, example);
+  }
+  return lines;
+}
+
+void add_bad_records(JsonWriter& json, const runtime::BadRecords& bad) {
+  if (bad.count == 0) return;
+  json.member("bad_records", bad.count).key("bad_record_examples").begin_array();
+  for (const std::string& example : bad.examples) json.value(example);
+  json.end_array();
+}
+
 void add_lost_workers(JsonWriter& json, const master::JobStatus& status) {
   json.member("workers_lost", status.workers_lost).key("lost_workers").begin_array();
   for (const std::string& worker : status.lost_workers) json.value(worker);

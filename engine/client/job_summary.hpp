@@ -13,4 +13,9 @@ std::string lost_workers_text(const master::JobStatus& status);
 /// The members "workers_lost", how many, and "lost_workers", which, of the object that is open.
 void add_lost_workers(JsonWriter& json, const master::JobStatus& status);
 
+/// A line for each stage that has bad records, with `name` before it, and one for each example. Empty when there is none.
+std::string bad_record_lines(const std::string& name, const master::JobStatus& status);
+/// The members "bad_records" and "bad_record_examples" of the object that is open, when there are any.
+void add_bad_records(JsonWriter& json, const runtime::BadRecords& bad);
+
 }  // namespace weft::client

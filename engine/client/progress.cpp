@@ -87,6 +87,7 @@ void Progress::fail(const master::JobStatus& status) {
   if (quiet_) return;
   clear_line();
   report_lost_workers(status);
+  if (const std::string bad = bad_record_lines(name_, status); !bad.empty()) print(bad);
 }
 
 void Progress::finish(TimePoint now, const master::JobStatus& status) {

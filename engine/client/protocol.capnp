@@ -29,6 +29,7 @@ struct Submit {
   weight @16 :Float64;            # of its share, against other jobs; 0: 1
   slowStart @17 :Float64;         # part of the maps that end before reduces start; 0: the cluster's
   hints @18 :List(Attribute);     # for schedulers: shuffle_ratio, 0.4
+  maxBadRecords @19 :BadRecordLimit;
 }
 
 struct Submitted {
@@ -109,6 +110,17 @@ struct StageUsage {               # of the finished tasks together, each counted
   cpu @4 :Int64;                  # processor time
   peakMemory @5 :UInt64;          # bytes, of the task that held the most
   accelerated @6 :UInt32;         # attempts that run functions for attributes of their nodes, finished or not
+  badRecords @7 :BadRecords;
+}
+
+struct BadRecords {
+  count @0 :UInt64;
+  examples @1 :List(Text);        # the first few
+}
+
+struct BadRecordLimit {
+  count @0 :UInt64;
+  percent @1 :Float64;            # not 0: instead, of the records that a stage reads
 }
 
 struct Counter {

@@ -56,6 +56,7 @@ struct Submit {
   std::optional<double> weight{};                   // of its share, against other jobs; without: 1
   std::optional<double> slow_start{};               // part of the maps that end before reduces start; without: the cluster's
   std::map<std::string, std::string> hints{};       // which schedulers::set_hints() takes
+  std::optional<runtime::BadRecordLimit> max_bad_records{};
 };
 struct Submitted {
   JobId job;

@@ -1,20 +1,22 @@
 // What is said of a run when it has succeeded: to a person, and to scripts and benchmarks (--stats).
 #pragma once
 
-#include <set>
 #include <string>
 
 #include "engine/master/core.hpp"
+#include "storage/split.hpp"
 
 namespace weft::client {
 
-/// Lines for standard error: each counter, and how many names were skipped in input directories, with one of them. Empty when there
-/// is neither. Of very many counters some are shown, and how many more there are.
-std::string closing_lines(const std::string& job_name, const master::Counters& counters, const std::set<std::string>& skipped);
+/// Lines for standard error: bad records, each counter, and what was not read, or not twice, with an example. Empty
+/// when there is nothing to say. Of very many counters some are shown, and how many more there are.
+std::string closing_lines(const master::JobStatus& status, const storage::InputNotes& inputs);
 
-/// {"job": …, "stages": [{"id", "name", "tasks", "input_bytes", "shuffle_bytes"}, …], "workers_lost": N, "lost_workers": ["w2
-/// (SIGBUS)", …], "counters": {NAME: VALUE, …}, "skipped_inputs": {"count", "example"}} and a newline. Bytes and counters are of
+/// {"job": …, "stages": [{"id", "name", "tasks", "input_bytes", "shuffle_bytes", and where there are some "bad_records",
+/// "bad_record_examples"}, …], "workers_lost": N, "lost_workers": ["w2
+/// (SIGBUS)", …], "counters": {NAME: VALUE, …}, "skipped_inputs": {"count", "example"},
+/// "repeated_inputs" and "empty_inputs" likewise} and a newline. Bytes and counters are of
 /// tasks that count: one attempt of each. The example is there when the count is not 0.
-std::string run_stats_json(const master::JobStatus& status, const std::set<std::string>& skipped);
+std::string run_stats_json(const master::JobStatus& status, const storage::InputNotes& inputs);
 
 }  // namespace weft::client

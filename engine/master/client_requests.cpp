@@ -111,6 +111,7 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
   event.shuffle_mode = *submit.shuffle_mode;
   event.shuffle_replicas = submit.shuffle_replicas.value_or(parts_.options.shuffle_replicas);
   event.slow_start = submit.slow_start;
+  event.max_bad_records = submit.max_bad_records;
   if (!event.slow_start) event.slow_start = parts_.options.core.slow_start;
   Duration deadline = submit.deadline;
   WEFT_TRY(schedulers::set_hints(submit.hints, event.hints, deadline));

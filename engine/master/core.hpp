@@ -54,6 +54,7 @@ struct StageUsage {
   Time cpu{0};                    // likewise: processor time
   std::uint64_t peak_memory = 0;  // held by the operators of the task that held the most
   std::uint32_t accelerated = 0;  // attempts launched, finished or not, to run functions for attributes of their nodes
+  runtime::BadRecords bad_records{};
 };
 
 /// Of the duration of a stage's tasks.

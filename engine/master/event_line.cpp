@@ -180,6 +180,7 @@ void task_members(Io& io, EventLine& line) {
     io.unless(Duration(0), "file_write_ns", line.usage.write);
     io.unless(Duration(0), "cpu_ns", line.usage.cpu);
     io.unless(std::uint64_t{0}, "peak_memory_bytes", line.usage.peak_memory);
+    io.unless(std::uint64_t{0}, "bad_records", line.usage.bad_records.count);
     io.unless(std::vector<std::uint32_t>(), "sample_histogram", line.sample_histogram);
     io.alias("spread", line.sample_histogram);
     io("counters", line.counters);

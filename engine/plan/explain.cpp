@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +19,27 @@ std::string output_of(const Stage& stage) {
   return fmt::format("shuffle {} ({})", stage.id.value(), counted(stage.partitions, "partition"));
 }
 
+/// What of the files is compressed, and who reads it: "    in   2 files of gzip, each read by one task".
+void append_compressed(std::string& text, const std::vector<storage::SplitGroup>& groups) {
+  std::map<storage::Format, std::map<std::string_view, std::uint64_t>> splits;
+  for (const auto& group : groups)
+    for (const auto& split : group)
+      if (is_compressed(split.format)) ++splits[split.format][split.path];
+  for (const auto& [format, files] : splits) {
+    std::uint64_t whole = 0, pieces = 0;
+    for (const auto& [path, count] : files) {
+      if (count == 1) {
+        ++whole;
+      } else {
+        pieces += count;
+      }
+    }
+    const std::string of = fmt::format(" compressed by {}, ", storage::name_of(format));
+    if (whole != 0) text += fmt::format("    in   {}{}{}read by one task\n", counted(whole, "file"), of, whole == 1 ? "" : "each ");
+    if (pieces != 0) text += fmt::format("    in   {}{}in {} splits\n", counted(files.size() - whole, "file"), of, pieces);
+  }
+}
+
 void append_inputs(std::string& text, const Branch& branch) {
   if (branch.kind == BranchKind::splits) {
     std::uint64_t bytes = 0, pieces = 0;
@@ -26,6 +48,7 @@ void append_inputs(std::string& text, const Branch& branch) {
     }
     text += branch.splits.empty() ? fmt::format("    in   {} generated\n", counted(branch.tasks, "partition"))
                                   : fmt::format("    in   {}, {} bytes\n", counted(pieces, "split"), bytes);
+    append_compressed(text, branch.splits);
   }
   for (std::size_t i = 0; i < branch.partitioned.size(); ++i) {
     const bool splittable = std::find(branch.splittable.begin(), branch.splittable.end(), i) != branch.splittable.end();

@@ -9,6 +9,7 @@ struct Split {
   offset @1 :UInt64;
   length @2 :UInt64;
   hosts @3 :List(Text);
+  format @4 :UInt8;
 }
 
 struct SplitGroup {

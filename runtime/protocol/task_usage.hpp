@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/clock.hpp"
+#include "runtime/protocol/bad_records.hpp"
 #include "shuffle/store/task_shuffle.hpp"
 
 namespace weft::runtime {
@@ -16,6 +17,7 @@ struct TaskUsage {
   Duration write{0};              // of that, storing bytes of its output files
   Duration cpu{0};                // processor time of its thread, in user code and in the kernel
   std::uint64_t peak_memory = 0;  // bytes that its operators held at most, of its memory budget
+  BadRecords bad_records{};       // that its functions reported
   friend bool operator==(const TaskUsage&, const TaskUsage&) = default;
 };
 

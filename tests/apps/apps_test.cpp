@@ -363,9 +363,9 @@ TEST_P(AppsTest, StatsSayWhatEachStageReadAndShuffled) {
 
 TEST_P(AppsTest, WhatIsNoTextIsRefusedByName) {
   write_inputs({"plain text\n"});
-  write_file(scratch_ / "input/lines.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\3lines\n", 16));
+  write_file(scratch_ / "input/lines.gz", std::string("PK\3\4\0\0\0\0\0\3lines\n", 16));
   const auto zipped = launch({"wordcount", "--input", scratch_ / "input", "--output", scratch_ / "out"});
-  expect_one_line_error(zipped, {scratch_ / "input/lines.gz is compressed by gzip", "decompress it first"});
+  expect_one_line_error(zipped, {scratch_ / "input/lines.gz is a zip archive", "extract the files in it first"});
   const auto program_file = launch({"grep", "--pattern", "a", "--input", program("grep"), "--output", scratch_ / "out"});
   expect_one_line_error(program_file, {program("grep") + " is a program or library (ELF)", "leave it out"});
   EXPECT_FALSE(fs::exists(scratch_ / "out"));

@@ -9,6 +9,7 @@
 
 #include "tests/cluster/file_cluster.hpp"
 #include "tests/reference/reference.hpp"
+#include "tests/storage/compressed_files.hpp"
 
 namespace weft::test {
 namespace {
@@ -354,6 +355,27 @@ TEST_F(Files, AreInputsAndOutputsOfJobsEverywhere) {
   EXPECT_FALSE(has(good({"ls", "/"}).out, ".weft-")) << "work directories stay";
   const auto lost = run({program("wordcount"), "--quiet", "--input", "weft://words", "--output", files / "x"});
   EXPECT_TRUE(has(lost.err, "--files HOST:PORT")) << lost.err;
+}
+
+TEST_F(Files, AreInputsOfJobsWhenTheyAreCompressed) {
+  start(3);
+  const std::string text = some_text(9'000'000, 8);
+  put(storage::bzipped(text), "/words.bz2", {"--chunk-size", "512KiB"});
+  put(storage::gzipped(text), "/words.gz", {"--chunk-size", "512KiB"});
+  const auto expected = reference::wordcount({text});
+  for (const auto& [suffix, words] :
+       {std::pair(".bz2", "1 file compressed by bzip2, in "), std::pair(".gz", "1 file compressed by gzip, read by one task")}) {
+    std::vector<std::string> command{program("wordcount"), "--input",      std::string("weft://words") + suffix,
+                                     "--output",           files / suffix, "--cluster",
+                                     cluster->address()};
+    const auto result = run(command);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    auto lines = part_lines(files / suffix);
+    std::sort(lines.begin(), lines.end());
+    EXPECT_TRUE(lines == expected) << suffix;
+    command.emplace_back("--explain");
+    EXPECT_TRUE(has(run(command).out, words)) << run(command).out;
+  }
 }
 
 TEST_F(Files, WhatCrossesBetweenRacksIsMeasured) {

@@ -38,7 +38,7 @@ void declare(weft::Arguments& arguments, Options& options) {
               "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
               "segfault, "
               "exit, loop, hang, "
-              "allocate, once or wait")
+              "allocate, once, bad or wait")
       .required();
   arguments.option("--input", options.input, "Text for the modes that read");
   arguments.option("--marker", options.marker, "File to create when a task has begun");
@@ -78,6 +78,10 @@ std::uint64_t misbehave(const Options& options, std::uint64_t i) {
   if (options.mode == "throw") throw std::runtime_error("record " + std::to_string(i) + " is bad");
   if (options.mode == "segfault") raise(SIGSEGV);
   if (options.mode == "exit") _exit(3);
+  if (options.mode == "bad" && i % 10 == 9) {
+    weft::bad_record("number " + std::to_string(i) + " ends with 9");
+    if (!options.marker.empty() && i + 1 == options.records && mark(options.marker)) raise(SIGKILL);
+  }
   if (options.mode == "once" && mark(options.marker)) raise(SIGKILL);
   if (options.mode == "loop" || (options.mode == "hang" && node_name() == options.on))
     for (volatile bool forever = true; forever;) mark(options.marker);

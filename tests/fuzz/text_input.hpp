@@ -2,7 +2,9 @@
 // hold of what was read, and keeps nothing. Used by the fuzzers and by a test that replays the corpus.
 #pragma once
 
+#include <array>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +19,8 @@
 #include "schedulers/config/pools.hpp"
 #include "schedulers/config/queues.hpp"
 #include "schedulers/registry.hpp"
+#include "storage/content.hpp"
+#include "storage/text_reader.hpp"
 
 namespace weft::fuzz {
 
@@ -84,11 +88,51 @@ inline void read_queues(std::string_view text) {
   for (std::size_t i = 0; i < queues->size(); ++i) WEFT_ASSERT(!(*queues)[i].parent || *(*queues)[i].parent < i);
 }
 
+/// The bytes as a file that is nowhere.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes) : file_(::memfd_create("bytes", MFD_CLOEXEC)) {
+    WEFT_ASSERT(file_ >= 0 && ::write(file_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() { ::close(file_); }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
+
+ private:
+  int file_;
+};
+
+/// An input file, in the format that its first bytes say: read whole, and cut in three. When both can be read they are the same.
+inline void read_compressed(std::string_view bytes) {
+  constexpr std::uint64_t kLongestLine = 1u << 20;  // or a bomb would take its time
+  const MemoryFile file(bytes);
+  const auto text_of = [&](std::span<const storage::Split> splits) -> Result<std::string> {
+    storage::TextReader reader(kLongestLine);
+    std::string text;
+    for (const storage::Split& split : splits)
+      WEFT_TRY(reader.for_each_piece(split, [&](std::uint64_t, std::string_view lines) {
+        text += lines;
+        return text.size() < 16 * kLongestLine;
+      }));
+    return text;
+  };
+  const std::uint64_t size = bytes.size();
+  const auto format = storage::compression_of(bytes.substr(0, storage::kContentBytes)).value_or(storage::Format::raw);
+  const std::array whole{storage::Split{file.path(), 0, size, {}, format}};
+  const std::array cut{storage::Split{file.path(), 0, size / 3, {}, format},
+                       storage::Split{file.path(), size / 3, size / 2 - size / 3, {}, format},
+                       storage::Split{file.path(), size / 2, size - size / 2, {}, format}};
+  const auto at_once = text_of(whole), in_parts = text_of(cut);
+  check_refusal(at_once);
+  check_refusal(in_parts);
+  if (at_once && in_parts && at_once->size() < 16 * kLongestLine) WEFT_ASSERT(*at_once == *in_parts);
+}
+
 /// A trace of that kind (workloads.hpp), in a file that is nowhere.
 inline void read_workload(const std::string& kind, std::string_view text) {
-  const int file = ::memfd_create("trace", MFD_CLOEXEC);
-  WEFT_ASSERT(file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  const MemoryFile file(text);
+  const std::string path = file.path();
   if (kind == "log") {
     check_refusal(simulator::workloads::read_event_log(path));
   } else {
@@ -96,7 +140,6 @@ inline void read_workload(const std::string& kind, std::string_view text) {
     check_refusal(workload);
     if (workload) WEFT_ASSERT(!workload->jobs.empty());
   }
-  ::close(file);
 }
 
 inline void read_text(const std::string& kind, std::string_view text) {
@@ -104,6 +147,7 @@ inline void read_text(const std::string& kind, std::string_view text) {
   if (kind == "resources") return read_resources(text);
   if (kind == "config") return read_config(text);
   if (kind == "pools") return read_pools(text);
+  if (kind == "compressed") return read_compressed(text);
   if (kind == "queues") return read_queues(text);
   read_workload(kind, text);
 }

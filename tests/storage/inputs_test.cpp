@@ -47,6 +47,30 @@ TEST_F(InputsTest, DirectoriesAreReadRecursivelyWithoutHiddenNames) {
   EXPECT_EQ(*expand({at("in/"), at("in/a"), std::string("file://") + at("in/b/c")}), expected);
 }
 
+TEST_F(InputsTest, WhatIsNamedTwiceIsReadOnceAndTold) {
+  const std::string a = add("in/a"), b = add("in/b"), c = add("c");
+  const auto found = expand_inputs(Paths{at("in"), a, at("in/*"), c, at("in/../c")});
+  ASSERT_TRUE(found) << found.error().to_string();
+  EXPECT_EQ(found->paths, (Paths{c, a, b}));
+  EXPECT_EQ(found->repeated, (Paths{c, a, b}));
+  EXPECT_EQ(expand_inputs(Paths{at("in"), c})->repeated, Paths{});
+}
+
+TEST_F(InputsTest, InputsWithoutAFileAreTold) {
+  std::filesystem::create_directories(at("nothing/below/here"));
+  add("hidden/_a");
+  const auto found = expand_inputs(Paths{at("nothing"), add("a"), at("hidden")});
+  ASSERT_TRUE(found) << found.error().to_string();
+  EXPECT_EQ(found->empty, (Paths{at("nothing"), at("hidden")}));
+}
+
+TEST_F(InputsTest, PatternsHaveHiddenNamesButNeverTheDirectoryAbove) {
+  add("other");
+  const std::string a = add("in/.a"), b = add("in/_b");
+  EXPECT_EQ(*expand({at("in/.*")}), Paths{a});
+  EXPECT_EQ(*expand({at("in/{.,_}*")}), (Paths{a, b}));
+}
+
 TEST_F(InputsTest, WhatIsSkippedInDirectoriesIsTold) {
   add("in/a");
   add("in/b/_x");

@@ -19,6 +19,11 @@ class Counter {
 /// Valid during one call of a user function. Cheap when called again with the same name. Throws std::logic_error outside of tasks.
 Counter counter(std::string_view name);
 
+/// Says that a record makes no sense: the job counts it for its stage, keeps the first few reasons with the places in the input,
+/// shows both when it ends, and fails when there are more than --max-bad-records allows. The record itself goes on or not as the
+/// function does. Of a task that runs several times one attempt counts. Throws std::logic_error outside of tasks.
+void bad_record(std::string_view reason);
+
 /// The path of the file that the current record comes from; empty behind a shuffle. Valid during the task. Throws std::logic_error
 /// outside of tasks.
 std::string_view input_path();

@@ -270,8 +270,10 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   }
 
   /// A directory with one file of lines per partition, visible when the job has succeeded. Runs at the end of the definition.
-  void write_text(const std::string& path, Where where = Where::current()) const {
-    if constexpr (detail::check_write_text<T>()) detail::write_lines(*this, path, detail::operator_name("write_text", where));
+  /// Compressed files are split when they are read again, whatever their compression.
+  void write_text(const std::string& path, Compression compression = Compression::none, Where where = Where::current()) const {
+    if constexpr (detail::check_write_text<T>())
+      detail::write_lines(*this, path, detail::operator_name("write_text", where), compression);
   }
   /// The same with bare records: text without separators, other types as their fixed-size encoding (what read_records<T> reads).
   void write_records(const std::string& path, Where where = Where::current()) const {

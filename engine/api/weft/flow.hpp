@@ -46,6 +46,10 @@ class Paths {
   std::vector<std::string> paths_;
 };
 
+/// What read_text makes of files that are no plain text. By default it decompresses those that gzip, zstd, bzip2, xz or lz4 wrote,
+/// and refuses others (archives, binary tables, programs, images); `raw` takes the bytes of any file for lines.
+enum class InputFormat : std::uint8_t { detect, raw };
+
 class Flow {
   using Where = std::source_location;
 
@@ -54,9 +58,10 @@ class Flow {
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
-  /// Lines, without "\n" or "\r\n", as views.
-  Dataset<std::string_view, detail::TextSource> read_text(const Paths& paths, Where where = Where::current()) {
-    return from_files(paths, 0, "read_text", where, detail::TextSource{});
+  /// Lines, without "\n" or "\r\n", as views. What is compressed is read decompressed.
+  Dataset<std::string_view, detail::TextSource> read_text(const Paths& paths, InputFormat format = InputFormat::detect,
+                                                          Where where = Where::current()) {
+    return from_files(paths, 0, "read_text", where, detail::TextSource{}, format);
   }
 
   /// Records of a fixed size, as views.
@@ -131,9 +136,10 @@ class Flow {
 
   template <class Chain>
   Dataset<typename Chain::Record, Chain> from_files(const Paths& paths, std::uint64_t record_bytes, std::string_view what,
-                                                    const Where& where, Chain chain) {
+                                                    const Where& where, Chain chain, InputFormat format = InputFormat::detect) {
     detail::Origin origin;
     origin.kind = detail::Origin::Kind::files;
+    origin.raw = format == InputFormat::raw;
     origin.files = graph_->expand(paths.list());
     origin.record_bytes = record_bytes;
     return start(std::move(origin), what, where, std::move(chain));

@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
+#include "runtime/protocol/bad_records.hpp"
 #include "weft/flow.hpp"
 
 namespace weft {
@@ -17,12 +20,16 @@ struct LocalOptions {
   std::uint64_t memory_bytes = 0;  // 0: a quarter of the machine's
   std::uint32_t max_attempts = 4;
   bool overwrite = false;
+  std::optional<runtime::BadRecordLimit> max_bad_records{};  // more fail the job
+  bool raw_input = false;                                    // read_text takes any file for lines
   bool check_variants = false;  // tasks run both functions of operators that have two, and fail where they differ
 };
 
 struct LocalReport {
   std::map<std::string, std::int64_t> counters;
   std::uint64_t input_records = 0, input_bytes = 0;
+  std::uint64_t bad_records = 0;
+  std::vector<std::string> bad_record_examples;
 };
 
 /// Runs the definition to its end. The error is what a job program would print; exceptions of the definition itself become errors

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/master/core/bad_record_check.hpp"
 #include "engine/master/core/core_impl.hpp"
 
 namespace weft::master {
@@ -47,6 +48,7 @@ void Core::Impl::finish(const TaskRef& task, TaskFinished& event) {
   const bool writes = stage.plan.output == plan::OutputKind::shuffle;
   if (writes) store_output(task, event);
   context_.view.set_task(*task.job->info, *stage.info, task.index, schedulers::TaskState::finished);
+  if (auto error = too_many_bad_records(*task.job, stage)) return context_.jobs.fail_later(*task.job, std::move(*error));
   if (!writes) store_result(task, std::move(event.result));
 }
 
@@ -85,13 +87,18 @@ void Core::Impl::add_counters(const TaskRef& task, const TaskFinished& event) {
       sum = value < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
   }
   std::uint64_t shuffled = 0;
-  for (const auto& partition : event.output) shuffled += partition.bytes;
+  for (const auto& partition : event.output) {
+    shuffled += partition.bytes;
+    task.stage->records_written += partition.records;
+  }
+  task.stage->records_read += event.input_records;
   task.stage->input_bytes += event.input_bytes;
   task.stage->shuffle_bytes += shuffled;
   StageUsage& usage = task.stage->usage;
   usage.phases += runtime::phases_of(event.usage, event.shuffle_times);
   usage.cpu += event.usage.cpu;
   usage.peak_memory = std::max(usage.peak_memory, event.usage.peak_memory);
+  add(usage.bad_records, event.usage.bad_records);
   job.input_bytes += event.input_bytes;
   job.input_records += event.input_records;
   job.shuffle_bytes += shuffled;

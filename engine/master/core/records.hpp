@@ -37,15 +37,16 @@ struct StageRecord {
   SkewSplits splits;               // by task; those of additional tasks come after the plan's
   std::vector<Buffer> results;     // by task, once there is one
   std::vector<bool> counted;       // tasks whose counters are in the job's already (a recomputed map counts once)
-  std::uint64_t input_bytes = 0, shuffle_bytes = 0;    // of the counted tasks
-  StageUsage usage;                                    // likewise
-  RecentMedian recent;                                 // seconds of its tasks, by what they read
-  LocationTable locations;                             // of its outputs
-  StageReplicas replicas;                              // of its outputs
-  StagePrefetch prefetch;                              // of its outputs
-  std::vector<StageId> placed_by;                      // inputs by whose sizes its tasks were given nodes, in that order
-  std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
-  std::uint32_t speculative = 0, speculative_won = 0;  // speculative attempts launched, and those that finished first
+  std::uint64_t input_bytes = 0, shuffle_bytes = 0;     // of the counted tasks
+  std::uint64_t records_read = 0, records_written = 0;  // likewise: of files and ranges, to its shuffle
+  StageUsage usage;                                     // likewise
+  RecentMedian recent;                                  // seconds of its tasks, by what they read
+  LocationTable locations;                              // of its outputs
+  StageReplicas replicas;                               // of its outputs
+  StagePrefetch prefetch;                               // of its outputs
+  std::vector<StageId> placed_by;                       // inputs by whose sizes its tasks were given nodes, in that order
+  std::map<NodeId, std::uint32_t> fetch_failures;       // of outputs on a node
+  std::uint32_t speculative = 0, speculative_won = 0;   // speculative attempts launched, and those that finished first
 
   std::string title() const;
 };

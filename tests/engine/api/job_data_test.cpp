@@ -75,8 +75,8 @@ TEST_F(JobDataTest, SkippedNamesAreRemembered) {
   write_file(path("in/a"), "x");
   write_file(path("in/.hidden"), "x");
   data.expand(std::vector<std::string>{path("in")});
-  ASSERT_EQ(data.skipped_inputs().size(), 1u);
-  EXPECT_NE(data.skipped_inputs().begin()->find(".hidden"), std::string::npos);
+  ASSERT_EQ(data.input_notes().skipped.size(), 1u);
+  EXPECT_NE(data.input_notes().skipped.begin()->find(".hidden"), std::string::npos);
 }
 
 }  // namespace

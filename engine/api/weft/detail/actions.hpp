@@ -14,6 +14,13 @@
 #include "weft/detail/stage.hpp"
 #include "weft/text.hpp"
 
+namespace weft {
+
+/// Of the files that write_text writes.
+using Compression = storage::Compression;
+
+}  // namespace weft
+
 namespace weft::detail {
 
 inline constexpr std::uint64_t kMaxResultBytes = 256u << 20;
@@ -141,16 +148,17 @@ std::optional<Owned<typename D::Record>> reduce(const D& in, F function, std::st
 
 /// One file per task, written through a buffer. print(buffer, record) appends the record.
 template <class D, class Print>
-void write_files(const D& in, const std::string& path, std::string name, std::string_view type, Print print) {
+void write_files(const D& in, const std::string& path, std::string name, std::string_view type, Print print,
+                 storage::Compression compression = storage::Compression::none) {
   const std::string work = in.graph()->open_output(path);
   StageDraft draft = result_stage(in, std::move(name), type);
-  draft.body = make_body([chain = in.chain(), work, print](TaskContext& context) {
+  draft.body = make_body([chain = in.chain(), work, print, compression](TaskContext& context) {
     constexpr std::size_t kFlushBytes = 256u << 10;
     auto file = value_or_throw(storage::OutputFile::create(work,
                                                            "task-" + std::to_string(context.attempt.task.stage.value()) + "-" +
                                                                std::to_string(context.attempt.task.index) + "-" +
                                                                std::to_string(context.attempt.attempt),
-                                                           context.files));
+                                                           context.files, compression));
     const auto write = [&](std::string_view bytes) {
       value_or_throw(timed(context.usage.write, [&] { return file->append(as_bytes(bytes)); }));
     };
@@ -185,12 +193,13 @@ void append_raw(std::string& buffer, const T& record) {
 }
 
 template <class D>
-void write_lines(const D& in, const std::string& path, std::string name) {
+void write_lines(const D& in, const std::string& path, std::string name, storage::Compression compression) {
   using T = typename D::Record;
-  write_files(in, path, std::move(name), type_name<LineFormat<T>>(), [](std::string& buffer, const T& record) {
+  const auto print = [](std::string& buffer, const T& record) {
     LineFormat<T>::append(buffer, record);
     buffer.push_back('\n');
-  });
+  };
+  write_files(in, path, std::move(name), type_name<LineFormat<T>>(), print, compression);
 }
 
 template <class D>

@@ -104,6 +104,7 @@ Buffer write_samples(TaskContext& context, const Chain& chain, const KeyFn& key_
     out.finish();
     // The records will be read once more: count them then.
     context.counters.clear();
+    context.usage.bad_records = {};
     context.input_bytes = context.input_records = 0;
   });
 }

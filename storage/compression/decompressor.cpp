@@ -1,0 +1,48 @@
+#include "storage/compression/decompressor.hpp"
+
+#include <array>
+
+#include "storage/compression/bzip2_reader.hpp"
+#include "storage/compression/frame_reader.hpp"
+#include "storage/content.hpp"
+
+namespace weft::storage {
+namespace {
+
+std::unique_ptr<FrameCodec> codec_of(Format format) {
+  switch (format) {
+    case Format::zstd:
+      return zstd_codec();
+    case Format::lz4:
+      return lz4_codec();
+    case Format::xz:
+      return xz_codec();
+    default:
+      return gzip_codec(format == Format::bgzip);
+  }
+}
+
+template <class Reader>
+Result<std::unique_ptr<Decompressor>> started(std::unique_ptr<Reader> reader) {
+  WEFT_TRY(reader->start());
+  return std::unique_ptr<Decompressor>(std::move(reader));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Decompressor>> decompress(InputFile& file, Format format, std::uint64_t begin, std::uint64_t end) {
+  if (format == Format::bzip2) return started(std::make_unique<Bzip2Reader>(file, begin, end));
+  return started(std::make_unique<FrameReader>(file, codec_of(format), begin, end));
+}
+
+Result<bool> is_splittable(InputFile& file, Format format) {
+  return format == Format::bzip2 ? Result<bool>(true) : has_more_blocks(file, *codec_of(format));
+}
+
+Result<Format> format_of(InputFile& file) {
+  std::array<std::byte, kContentBytes> bytes;
+  WEFT_ASSIGN(const std::string_view beginning, peek(file, 0, bytes));
+  return compression_of(beginning).value_or(Format::detect);
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,29 @@
+// How the bytes of an input file are to be read: as they are, or decompressed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace weft::storage {
+
+enum class Format : std::uint8_t {
+  detect,  // by what the file begins with: compressed, no text at all (storage/content.hpp), or text
+  raw,     // as it is, whatever it is
+  gzip,
+  bgzip,  // gzip in members of at most 64 KiB that say how long they are
+  bzip2,
+  zstd,
+  lz4,
+  xz,
+};
+constexpr Format last_of(Format) { return Format::xz; }
+
+constexpr bool is_compressed(Format format) { return format >= Format::gzip; }
+/// "gzip".
+std::string_view name_of(Format format);
+
+/// Which of the compressed formats a file has that begins like this; nothing when none. kContentBytes of it tell.
+std::optional<Format> compression_of(std::string_view beginning);
+
+}  // namespace weft::storage

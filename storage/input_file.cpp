@@ -1,0 +1,40 @@
+#include "storage/input_file.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace weft::storage {
+
+Result<InputFile> InputFile::open(const std::string& path, RemoteFiles* remote) {
+  InputFile file;
+  file.path_ = path;
+  if (is_remote(path)) {
+    if (remote == nullptr) return fail(Code::invalid_argument, "input " + path + " is no local file");
+    WEFT_ASSIGN(file.remote_, remote->open(path));
+    file.size_ = file.remote_->size();
+    return file;
+  }
+  // O_NONBLOCK: a FIFO put in the file's place must not block the task.
+  file.fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.fd_.valid()) return fail(errno_error("cannot read input " + path, errno));
+  struct stat info {};
+  if (::fstat(file.fd_.get(), &info) != 0) return fail(errno_error("cannot read input " + path, errno));
+  if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path + " is not a regular file");
+  file.size_ = static_cast<std::uint64_t>(info.st_size);
+  return file;
+}
+
+Result<std::size_t> InputFile::read(std::uint64_t offset, MutableBytes into) {
+  if (remote_) return remote_->read(offset, into);
+  ssize_t count = 0;
+  do {
+    count = ::pread(fd_.get(), into.data(), into.size(), static_cast<off_t>(offset));
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return fail(errno_error("cannot read input " + path_ + " at byte " + std::to_string(offset), errno));
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace weft::storage

@@ -1,0 +1,35 @@
+// A file of this machine or of the cluster, open for reading at any place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "storage/remote.hpp"
+
+namespace weft::storage {
+
+/// One thread at a time. Errors name the path.
+class InputFile {
+ public:
+  /// A local file must be a regular one. `remote` has the files whose paths are no local ones; it outlives this.
+  static Result<InputFile> open(const std::string& path, RemoteFiles* remote);
+
+  const std::string& path() const { return path_; }
+  /// When it was opened.
+  std::uint64_t size() const { return size_; }
+  bool is_local() const { return fd_.valid(); }
+  /// Fills `into` from `offset` on; a local file may give less before its end, but not nothing.
+  Result<std::size_t> read(std::uint64_t offset, MutableBytes into);
+
+ private:
+  std::string path_;
+  std::uint64_t size_ = 0;
+  Fd fd_;                               // of a local file
+  std::unique_ptr<RemoteFile> remote_;  // of one of the cluster
+};
+
+}  // namespace weft::storage

@@ -1,0 +1,292 @@
+// Compressed text: whatever way its file is cut gives the lines of the text once and in order; what is damaged or cut off is an
+// error.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "base/random.hpp"
+#include "storage/compression/decompressor.hpp"
+#include "storage/split.hpp"
+#include "storage/text_reader.hpp"
+#include "tests/storage/compressed_files.hpp"
+
+namespace weft::storage {
+namespace {
+
+using TextLines = std::vector<std::string>;
+const auto kAnywhere = [](std::uint64_t) {};
+
+TextLines serial_lines_of(const std::string& text) {
+  TextLines lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// TextLines of all lengths, some over many blocks, of words that repeat so that blocks are small.
+std::string text_of_words(Random& random, std::size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) {
+    std::size_t words = random.below(random.chance(0.02) ? bytes / 16 + 1 : 12);
+    for (; words > 0; --words) text += "word" + std::to_string(random.below(900)) + " ";
+    text += '\n';
+  }
+  if (random.chance(0.5)) text.pop_back();
+  return text;
+}
+
+class CompressedTest : public testing::Test {
+ protected:
+  std::string write(const std::string& bytes, const std::string& name = "file") const {
+    const std::string path = directory_.path() / name;
+    EXPECT_TRUE(write_file(path, bytes));
+    return path;
+  }
+  static Result<TextLines> read(const std::vector<Split>& splits) {
+    TextReader reader;
+    TextLines lines;
+    for (const Split& split : splits)
+      WEFT_TRY(reader.for_each_line(split, kAnywhere, [&](std::string_view line) { lines.emplace_back(line); }));
+    return lines;
+  }
+  Result<TextLines> read_all(const std::string& bytes) const {
+    const std::string path = write(bytes);
+    return read({{path, 0, bytes.size(), {}}});
+  }
+  /// A split for each two neighbours of the cuts.
+  static std::vector<Split> splits_at(const std::string& path, Format format, std::vector<std::uint64_t> cuts) {
+    std::sort(cuts.begin(), cuts.end());
+    std::vector<Split> splits;
+    for (std::size_t i = 0; i + 1 < cuts.size(); ++i) splits.push_back({path, cuts[i], cuts[i + 1] - cuts[i], {}, format});
+    return splits;
+  }
+  const TempDir directory_ = TempDir::create().value();
+};
+
+std::string of_many(Format format, const std::string& text, Random& random) {
+  std::string file;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size =
+        std::min<std::size_t>(text.size() - at, 1 + random.below(random.chance(0.3) ? 50 : text.size() / 8 + 1));
+    const std::string_view part = std::string_view(text).substr(at, size);
+    file += format == Format::lz4 ? lz4_frame(part, random.chance(0.5)) : compressed(format, part);
+    at += size;
+    if (random.chance(0.1) && (format == Format::zstd || format == Format::lz4))
+      file += std::string("\x5a\x2a\x4d\x18\x05\0\0\0hello", 13);
+    if (random.chance(0.1) && format == Format::bgzip) file += compressed(format, "");
+  }
+  return file;
+}
+
+TEST_F(CompressedTest, AnyCutsGiveEveryLineOnceAndInOrder) {
+  for (const Format format : kCompressedFormats) {
+    for (std::uint64_t seed = 1; seed <= (std::getenv("WEFT_LONG") != nullptr ? 200u : 8u); ++seed) {
+      SCOPED_TRACE(std::string(name_of(format)) + " seed " + std::to_string(seed));
+      Random random(seed, static_cast<std::uint64_t>(format));
+      const std::string text = text_of_words(random, random.below(400'000));
+      const std::string file = random.chance(0.2) ? compressed(format, text) : of_many(format, text, random);
+      if (file.empty()) continue;
+      const std::string path = write(file);
+      std::vector<std::uint64_t> cuts = {0, file.size()};
+      for (auto n = random.below(30); n > 0; --n) cuts.push_back(random.below(file.size() + 1));
+      if (random.chance(0.2))
+        for (std::uint64_t at = 0; at < std::min<std::size_t>(file.size(), 200); ++at) cuts.push_back(at);
+      const auto lines = read(splits_at(path, format, cuts));
+      ASSERT_TRUE(lines) << lines.error().to_string();
+      ASSERT_TRUE(*lines == serial_lines_of(text));
+    }
+  }
+}
+
+TEST_F(CompressedTest, BlocksOfBzip2MayBeginAtAnyBit) {
+  Random random(7);
+  const std::string text = text_of_words(random, 3'000'000);
+  const std::string file = bzipped(text) + bzipped("") + bzipped("one more\n", 9);
+  const std::string path = write(file);
+  std::vector<std::uint64_t> cuts = {0, file.size()};
+  for (std::uint64_t at = 0; at < file.size(); at += 1 + random.below(20'000)) cuts.push_back(at);
+  const auto lines = read(splits_at(path, Format::bzip2, cuts));
+  ASSERT_TRUE(lines) << lines.error().to_string();
+  TextLines expected = serial_lines_of(text);
+  if (text.back() != '\n') {
+    expected.back() += "one more";
+  } else {
+    expected.emplace_back("one more");
+  }
+  EXPECT_TRUE(*lines == expected);
+}
+
+TEST_F(CompressedTest, FilesAreKnownByTheirContent) {
+  for (const Format format : kCompressedFormats) {
+    const std::string file = compressed(format, "a\nb\r\n\nlast");
+    EXPECT_EQ(compression_of(file), format) << name_of(format);
+    const auto lines = read_all(file);
+    ASSERT_TRUE(lines) << lines.error().to_string();
+    EXPECT_EQ(*lines, (TextLines{"a", "b", "", "last"})) << name_of(format);
+  }
+  EXPECT_EQ(compression_of(std::string("\x50\x2a\x4d\x18\x04\0\0\0abcd", 12) + zstd_frame("x")), Format::zstd) << "as pzstd writes";
+  EXPECT_EQ(compression_of(std::string("\x50\x2a\x4d\x18\x04\0\0\0abcd", 12) + lz4_frame("x")), Format::lz4);
+  for (const std::string text : {"", "text\n", "BZh9 is text\n", "Pz*M\n", "\x1f\x8b text\n"})
+    EXPECT_EQ(compression_of(text), std::nullopt) << text;
+}
+
+TEST_F(CompressedTest, WhatHoldsNoTextHasNoLines) {
+  for (const Format format : {Format::gzip, Format::bzip2, Format::zstd, Format::lz4, Format::xz})
+    EXPECT_EQ(read_all(compressed(format, "")).value(), TextLines{}) << name_of(format);
+}
+
+TEST_F(CompressedTest, MembersAndStreamsThatFollowEachOtherAreOneText) {
+  for (const Format format : kCompressedFormats)
+    EXPECT_EQ(read_all(compressed(format, "a\nb") + compressed(format, "c\n") + compressed(format, "d")).value(),
+              (TextLines{"a", "bc", "d"}));
+  const std::string zeros(1024, '\0');
+  EXPECT_EQ(read_all(gzipped("a\n") + zeros + gzipped("b\n") + zeros).value(), (TextLines{"a", "b"})) << "as tapes pad them";
+  EXPECT_EQ(read_all(xzipped("a\n") + zeros).value(), TextLines{"a"});
+}
+
+TEST_F(CompressedTest, EveryTruncationIsAnErrorThatNamesTheFileAndTheByte) {
+  Random random(3);
+  const std::string text = text_of_words(random, 5'000);
+  for (const Format format : kCompressedFormats) {
+    const std::string file = compressed(format, text);
+    for (std::size_t size = 40; size < file.size(); size += 1 + random.below(file.size() / 10)) {
+      const auto lines = read_all(file.substr(0, size));
+      ASSERT_FALSE(lines) << name_of(format) << " of " << size << " of " << file.size() << " bytes";
+      EXPECT_EQ(lines.error().code(), Code::invalid_argument);
+      const std::string message = lines.error().to_string();
+      EXPECT_TRUE(message.find("it ends at byte " + std::to_string(size) + ", inside of") != std::string::npos) << message;
+    }
+  }
+}
+
+TEST_F(CompressedTest, NoChangedByteGoesUnnoticedInsideOfTheData) {
+  Random random(4);
+  const std::string text = text_of_words(random, 30'000);
+  const TextLines expected = serial_lines_of(text);
+  for (const Format format : kCompressedFormats) {
+    // zstd_frame() has no checksum; what weft writes has one.
+    std::string file = compressed(format, text);
+    if (format == Format::zstd) {
+      file.clear();
+      ASSERT_TRUE(make_compressor(Compression::zstd)->compress(as_bytes(text), file));
+    }
+    std::size_t noticed = 0;
+    for (int round = 0; round < 40; ++round) {
+      std::string changed = file;
+      changed[random.below(file.size())] ^= static_cast<char>(1 << random.below(8));
+      const auto lines = read_all(changed);
+      noticed += lines ? 0 : 1;
+      // Dates, names and flags in headers may change without a loss; what is read must be right then. The first bytes say what
+      // the file is at all.
+      if (!lines || !compression_of(changed)) continue;
+      EXPECT_TRUE(*lines == expected) << name_of(format) << " round " << round;
+    }
+    EXPECT_GT(noticed, 30u) << name_of(format);
+  }
+}
+
+TEST_F(CompressedTest, ABlockThatIsBrokenIsFoundByOneOfTheSplits) {
+  Random random(5);
+  const std::string text = text_of_words(random, 100'000);
+  for (const Format format : {Format::bgzip, Format::bzip2, Format::zstd, Format::lz4}) {
+    const std::string file = of_many(format, text, random);
+    const TextLines expected = serial_lines_of(text);
+    for (int round = 0; round < 20; ++round) {
+      std::string changed = file;
+      const std::size_t at = 20 + random.below(file.size() - 20);
+      changed[at] = static_cast<char>(changed[at] ^ (1 + random.below(255)));
+      const std::string path = write(changed);
+      std::vector<std::uint64_t> cuts = {0, file.size(), at, at + 1};
+      for (int n = 0; n < 6; ++n) cuts.push_back(random.below(file.size() + 1));
+      const auto lines = read(splits_at(path, format, cuts));
+      // Only zstd_frame() is without checksums: a byte of a literal may differ there, but no line may be lost.
+      if (!lines || format == Format::zstd) continue;
+      ASSERT_TRUE(*lines == expected) << name_of(format) << " changed at " << at;
+    }
+  }
+}
+
+TEST_F(CompressedTest, DamageIsToldWithItsByte) {
+  std::string file = gzipped(std::string(100'000, 'x') + "\n") + "no member";
+  auto lines = read_all(file);
+  ASSERT_FALSE(lines);
+  EXPECT_EQ(lines.error().to_string(), "input " + (directory_.path() / "file").string() + " is damaged at byte " +
+                                           std::to_string(file.size() - 9) +
+                                           ": no gzip member begins here, and the file does not end");
+  file = zstd_frame("some text that is not so short\n");
+  file[5] = '\xff';
+  EXPECT_FALSE(read_all(file));
+}
+
+TEST_F(CompressedTest, BombsTakeTimeAndNoMemory) {
+  const std::string zeros = std::string(1u << 20, 'x') + "\n";
+  std::string much;
+  for (int i = 0; i < 16; ++i) much += zeros;
+  for (const Format format : kCompressedFormats) {
+    const std::string path = write(compressed(format, much));
+    const std::uint64_t size = std::filesystem::file_size(path);
+    EXPECT_LT(size, 1u << 20) << name_of(format);
+    TextReader reader(4u << 20);
+    std::size_t lines = 0;
+    const auto read =
+        reader.for_each_line({path, 0, size, {}}, kAnywhere, [&](std::string_view line) { lines += line.size() >> 20; });
+    ASSERT_TRUE(read) << read.error().to_string();
+    EXPECT_EQ(lines, 16u) << name_of(format);
+  }
+  // A line that has no end is refused like any line that does not fit.
+  const std::string path = write(gzipped(std::string(12u << 20, 'x')));
+  TextReader reader(4u << 20);
+  const auto read = reader.for_each_line({path, 0, std::filesystem::file_size(path), {}}, kAnywhere, [](std::string_view) {});
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code(), Code::resource_exhausted);
+}
+
+TEST_F(CompressedTest, RawReadsTheBytesAsTheyAre) {
+  const std::string file = "PK\3\4 is no archive\nbut text\n";
+  const std::string path = write(file);
+  EXPECT_FALSE(read({{path, 0, file.size(), {}}}));
+  EXPECT_EQ(read({{path, 0, file.size(), {}, Format::raw}}).value(), (TextLines{"PK\3\4 is no archive", "but text"}));
+  EXPECT_EQ(read(splits_at(path, Format::raw, {0, 3, file.size()})).value(), (TextLines{"PK\3\4 is no archive", "but text"}));
+}
+
+TEST_F(CompressedTest, FilesAreCutWhereTheirFormatAllowsIt) {
+  Random random(6);
+  std::string text;
+  while (text.size() < 3'500'000) text += random.chance(0.01) ? '\n' : static_cast<char>('0' + random.below(64));
+  for (const Format format : kCompressedFormats) {
+    const std::string path = write(of_many(format, text, random), std::string(name_of(format)));
+    SplitOptions options;
+    options.min_groups = 4;
+    const auto groups = split_files(std::vector<std::string>{path}, options);
+    ASSERT_TRUE(groups) << groups.error().to_string();
+    const bool cut = format != Format::gzip && format != Format::xz && std::filesystem::file_size(path) >= (2u << 20);
+    EXPECT_EQ(groups->size() > 1, cut) << name_of(format) << ": " << groups->size();
+    std::vector<Split> all;
+    for (const SplitGroup& group : *groups) {
+      for (const Split& split : group) all.push_back(split);
+      EXPECT_EQ(group[0].format, format);
+    }
+    const auto lines = read(all);
+    ASSERT_TRUE(lines) << lines.error().to_string();
+    EXPECT_TRUE(*lines == serial_lines_of(text)) << name_of(format);
+  }
+  const std::string single = write(zstd_frame(text), "single");
+  SplitOptions options;
+  options.min_groups = 4;
+  EXPECT_EQ(split_files(std::vector<std::string>{single}, options).value().size(), 1u) << "one frame is one task's";
+  options.format = Format::raw;
+  const auto raw = split_files(std::vector<std::string>{single}, options).value();
+  EXPECT_GT(raw.size(), 1u);
+  EXPECT_EQ(raw[0][0].format, Format::raw);
+}
+
+}  // namespace
+}  // namespace weft::storage
