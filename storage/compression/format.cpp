@@ -1,16 +1,11 @@
 #include "storage/compression/format.hpp"
 
-#include <array>
-
 #include "storage/compression/frame_codec.hpp"
 
 namespace weft::storage {
 namespace {
 
 using namespace std::string_view_literals;
-
-constexpr std::array kNames{"text"sv, "raw"sv, "gzip"sv, "bgzip"sv, "bzip2"sv, "zstd"sv, "lz4"sv, "xz"sv};
-static_assert(kNames.size() == static_cast<std::size_t>(last_of(Format{})) + 1);
 
 /// "BZh", a digit, and what begins a block (the digits of pi) or ends a file without any (those of its square root).
 bool is_bzip2(std::string_view bytes) {
@@ -19,8 +14,6 @@ bool is_bzip2(std::string_view bytes) {
 }
 
 }  // namespace
-
-std::string_view name_of(Format format) { return kNames[static_cast<std::size_t>(format)]; }
 
 std::optional<Format> compression_of(std::string_view beginning) {
   if (is_bgzip_member(beginning)) return Format::bgzip;

@@ -1,6 +1,7 @@
 // How the bytes of an input file are to be read: as they are, or decompressed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -21,7 +22,11 @@ constexpr Format last_of(Format) { return Format::xz; }
 
 constexpr bool is_compressed(Format format) { return format >= Format::gzip; }
 /// "gzip".
-std::string_view name_of(Format format);
+constexpr std::string_view name_of(Format format) {
+  constexpr std::array<std::string_view, 8> kNames{"text", "raw", "gzip", "bgzip", "bzip2", "zstd", "lz4", "xz"};
+  static_assert(kNames.size() == static_cast<std::size_t>(last_of(Format{})) + 1);
+  return kNames[static_cast<std::size_t>(format)];
+}
 
 /// Which of the compressed formats a file has that begins like this; nothing when none. kContentBytes of it tell.
 std::optional<Format> compression_of(std::string_view beginning);
