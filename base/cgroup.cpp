@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 /// Version 1 knows no "max": a limit that no machine reaches is none.
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60;
 
-/// A hierarchy that limits memory, and where the process is in it.
+/// A hierarchy of a controller, and where the process is in it.
 struct Hierarchy {
   bool unified = false;  // version 2
   fs::path top;          // as mounted
@@ -44,14 +44,14 @@ bool lists(std::string_view comma_separated, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Lines "ID:CONTROLLERS:PATH": the path in the hierarchy of version 2 (no controllers), or of the memory controller.
-std::optional<std::string> path_in_hierarchy(std::string_view cgroups, bool unified) {
+/// Lines "ID:CONTROLLERS:PATH": the path in the hierarchy of version 2 (no controllers), or of the controller.
+std::optional<std::string> path_in_hierarchy(std::string_view cgroups, std::string_view controller, bool unified) {
   for (const std::string_view line : split(cgroups, '\n')) {
     const auto first = line.find(':');
     const auto second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
-    if (unified ? controllers.empty() && line.starts_with("0:") : lists(controllers, "memory"))
+    if (unified ? controllers.empty() && line.starts_with("0:") : lists(controllers, controller))
       return std::string(line.substr(second + 1));
   }
   return std::nullopt;
@@ -72,14 +72,15 @@ fs::path below(const fs::path& top, const std::string& mounted, const std::strin
 }
 
 /// Of a line of mountinfo: "ID PARENT DEVICE ROOT MOUNTPOINT OPTIONS [TAGS …] - TYPE SOURCE SUPEROPTIONS".
-std::optional<Hierarchy> hierarchy_of(std::string_view line, std::string_view cgroups, const fs::path& root) {
+std::optional<Hierarchy> hierarchy_of(std::string_view line, std::string_view cgroups, std::string_view controller,
+                                      const fs::path& root) {
   const auto dash = line.find(" - ");
   if (dash == std::string_view::npos) return std::nullopt;
   const auto before = split(line.substr(0, dash), ' '), after = split(line.substr(dash + 3), ' ');
   if (before.size() < 5 || after.size() < 3) return std::nullopt;
   const bool unified = after[0] == "cgroup2";
-  if (!unified && (after[0] != "cgroup" || !lists(after[2], "memory"))) return std::nullopt;
-  const auto path = path_in_hierarchy(cgroups, unified);
+  if (!unified && (after[0] != "cgroup" || !lists(after[2], controller))) return std::nullopt;
+  const auto path = path_in_hierarchy(cgroups, controller, unified);
   if (!path) return std::nullopt;
   Hierarchy found;
   found.unified = unified;
@@ -88,12 +89,12 @@ std::optional<Hierarchy> hierarchy_of(std::string_view line, std::string_view cg
   return found;
 }
 
-std::vector<Hierarchy> hierarchies(const fs::path& root) {
+std::vector<Hierarchy> hierarchies(const fs::path& root, std::string_view controller = "memory") {
   const std::string cgroups = content_of(root / "proc/self/cgroup");
   const std::string mounts = content_of(root / "proc/self/mountinfo");
   std::vector<Hierarchy> all;
   for (const std::string_view line : split(mounts, '\n'))
-    if (auto found = hierarchy_of(line, cgroups, root)) all.push_back(std::move(*found));
+    if (auto found = hierarchy_of(line, cgroups, controller, root)) all.push_back(std::move(*found));
   return all;
 }
 
@@ -117,7 +118,22 @@ std::optional<std::uint64_t> value_in(const fs::path& file, std::string_view nam
   return std::nullopt;
 }
 
-/// A group's own limit.
+/// A group's own limit of processors.
+std::optional<double> own_processors(const fs::path& group, bool unified) {
+  std::string quota = content_of(group / "cpu.cfs_quota_us"), period = content_of(group / "cpu.cfs_period_us");
+  if (unified) {  // "QUOTA PERIOD", "max PERIOD" without a limit
+    const std::string both = content_of(group / "cpu.max");
+    const auto words = split(trim(both), ' ');
+    if (words.size() != 2) return std::nullopt;
+    quota = words[0];
+    period = words[1];
+  }
+  const auto used = parse_number<std::uint64_t>(trim(quota)), of = parse_number<std::uint64_t>(trim(period));  // -1: no limit
+  if (!used || !of || *used == 0 || *of == 0) return std::nullopt;
+  return static_cast<double>(*used) / static_cast<double>(*of);
+}
+
+/// A group's own limit of memory.
 std::uint64_t own_limit(const fs::path& group, bool unified) {
   if (!unified) return limit_in(group / "memory.limit_in_bytes");
   return std::min(limit_in(group / "memory.max"), limit_in(group / "memory.high"));
@@ -143,6 +159,16 @@ std::optional<MemoryLimit> memory_limit(const fs::path& root) {
   for (const Hierarchy& hierarchy : hierarchies(root))
     if (MemoryLimit found = tightest(hierarchy); found.bytes < limit.bytes) limit = std::move(found);
   if (limit.bytes >= kNoLimit) return std::nullopt;
+  return limit;
+}
+
+std::optional<double> processor_limit(const fs::path& root) {
+  std::optional<double> limit;
+  for (const Hierarchy& hierarchy : hierarchies(root, "cpu")) {
+    for (const fs::path& group : upwards(hierarchy)) {
+      if (const auto own = own_processors(group, hierarchy.unified)) limit = std::min(limit.value_or(*own), *own);
+    }
+  }
   return limit;
 }
 

@@ -1,9 +1,9 @@
-// The control groups of this process: where they are, the limit of their memory, and how many processes the kernel killed for lack
-// of memory.
+// The control groups of this process: where they are, the limits of their memory and processors, and how many processes the kernel
+// killed for lack of memory.
 //
 // A group may lie anywhere below the mounted hierarchy, limits may be in any group above it, and a container may see its own part
 // of the hierarchy only. So the group is found from /proc/self/cgroup and the mount from /proc/self/mountinfo, for version 1
-// (the memory controller's own hierarchy) and version 2 (one hierarchy for all), and both are looked at when both are there.
+// (each controller's own hierarchy) and version 2 (one hierarchy for all), and both are looked at when both are there.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,10 @@ struct MemoryLimit {
 /// Returns the tightest memory limit of the process's groups and their ancestors: memory.max and memory.high, or
 /// memory.limit_in_bytes. Returns nothing when no limit is set or none can be read. `root` is the directory that has proc and sys.
 std::optional<MemoryLimit> memory_limit(const std::filesystem::path& root = "/");
+
+/// Returns the processors that the process's groups may use together, at most: the tightest of cpu.max, or of cpu.cfs_quota_us over
+/// cpu.cfs_period_us, of the groups and their ancestors. Returns nothing when no limit is set or none can be read.
+std::optional<double> processor_limit(const std::filesystem::path& root = "/");
 
 /// Returns how many processes of this process's groups the kernel has ever killed because memory ran out; 0 when that is not known.
 std::uint64_t memory_kills(const std::filesystem::path& root = "/");

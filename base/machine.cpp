@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <pwd.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "base/cgroup.hpp"
@@ -16,6 +17,14 @@ std::uint64_t machine_memory() {
   const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
   const auto limit = memory_limit();
   return limit ? std::clamp(limit->bytes, std::min(kLeast, bytes), bytes) : bytes;
+}
+
+double machine_processors() {
+  cpu_set_t bound;
+  CPU_ZERO(&bound);
+  const bool known = ::sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) > 0;
+  const double processors = known ? CPU_COUNT(&bound) : static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  return std::min(processors, processor_limit().value_or(processors));
 }
 
 std::string machine_name() {

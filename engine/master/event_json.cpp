@@ -120,6 +120,7 @@ struct Filler {
     line.attributes = event.attributes;
     line.prefetch_bytes = event.prefetch_bytes;
     line.rack_uplink = event.rack_uplink;
+    line.processors = event.processors;
     line.forecast = event.forecast;
   }
   void operator()(const WorkerHeartbeat& event) const {

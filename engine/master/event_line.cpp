@@ -133,6 +133,7 @@ void worker_members(Io& io, EventLine& line) {
     io.alias("ahead_bytes", line.prefetch_bytes);
     io.unless(0.0, "rack_uplink_up", line.rack_uplink.up);
     io.unless(0.0, "rack_uplink_down", line.rack_uplink.down);
+    io.unless(0.0, "processors", line.processors);
     io.unless(Forecast(), "forecast", line.forecast);
   }
   if (io.is({"worker_heartbeat"})) {

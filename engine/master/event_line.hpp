@@ -63,6 +63,7 @@ struct EventLine {
   double weight = 1;
   std::map<std::string, std::string> hints{};
   schedulers::UplinkRate cross_rack{}, rack_uplink{};
+  double processors = 0;
   schedulers::Resources demand{}, capacity{}, used{}, machine{};
   std::optional<schedulers::Resources> present{};  // a capacity from now on
   std::vector<schedulers::CapacityStep> forecast{};

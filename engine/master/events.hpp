@@ -75,6 +75,7 @@ struct WorkerJoined {
   std::vector<schedulers::CapacityStep> forecast{};  // empty: constant
   std::uint64_t prefetch_bytes = 0;                  // of prefetched blocks that it holds at most; 0: not known
   schedulers::UplinkRate rack_uplink{};              // what the uplink of its rack carries; 0: not known
+  double processors = 0;                             // that its tasks can use together; 0: not known
 };
 struct WorkerHeartbeat {
   NodeId node;

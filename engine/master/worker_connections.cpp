@@ -100,6 +100,7 @@ Result<rpc::Payload> WorkerConnections::join(const rpc::ConnectionPtr& connectio
   joined.attributes = info.attributes;
   joined.prefetch_bytes = info.prefetch_bytes;
   joined.rack_uplink = uplink;
+  joined.processors = info.usable_processors;
   log_.info("worker {} at {} joined as node {} with {}", info.name, connection->peer(), id.value(), to_string(joined.capacity));
   Node& node = nodes_[id];
   node.info = std::move(info);

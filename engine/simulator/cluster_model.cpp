@@ -62,8 +62,10 @@ Result<void> validate(const FaultModel& faults, std::uint32_t nodes) {
   for (const NodeFault& fault : faults.nodes) {
     WEFT_TRY(not_negative("the time of a node's death", fault.at));
     WEFT_TRY(not_negative("the repair time of a node", fault.repair));
+    WEFT_TRY(in_range("the speed that a node changes to", fault.speed, 0, 1e6));
     if (fault.node >= nodes) {
-      return fail(Code::invalid_argument, fmt::format("node {} is to die, but there are {} (from 0)", fault.node, nodes));
+      return fail(Code::invalid_argument, fmt::format("node {} is to {}, but there are {} (from 0)", fault.node,
+                                                      fault.speed > 0 ? "change its speed" : "die", nodes));
     }
   }
   return {};

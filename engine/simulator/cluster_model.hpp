@@ -24,6 +24,7 @@ struct NodeGroup {
   std::map<std::string, std::string> attributes;  // for schedulers that know accelerators
   std::vector<std::string> hosts;                 // their names, as traces call them; empty: "node-17"
   std::vector<std::uint32_t> racks;               // of each, numbered from 0; empty: evenly, in consecutive blocks
+  double processors = 0;                          // that tasks of a node can use together, for schedulers; 0: not told
 };
 
 /// How long moving bytes takes. Rates are bytes per second; 0: as fast as one likes. With `flows` off, moves take no time, but are
@@ -75,12 +76,13 @@ struct StorageModel {
   std::uint32_t output_replicas = 1;  // of written output, the first local; 1: no replication traffic
 };
 
-/// A node that dies at a given time, beside the random deaths.
+/// A node that dies at a given time, beside the random deaths, or from then on works at another speed.
 struct NodeFault {
   Time at{0};
   std::uint32_t node = 0;  // its number from 0
   bool silent = false;     // found by the missing heartbeats only
   Time repair{0};          // it comes back, empty, after so long; 0: never
+  double speed = 0;        // so many times that of its group, also for what runs there; 0: it dies
 };
 
 struct FaultModel {

@@ -63,6 +63,7 @@ void Nodes::join(std::uint32_t index) {
   event.rack = world_.machines.rack_name(machine.rack);
   event.capacity = machine.group->capacity;
   event.attributes = machine.group->attributes;
+  event.processors = machine.group->processors;
   event.forecast = forecast(index);
   event.rack_uplink = {world_.machines.uplink_capacity(), world_.machines.uplink_capacity()};
   if (const auto own = world_.model.network.rack_uplinks.find(machine.rack); own != world_.model.network.rack_uplinks.end())
@@ -85,6 +86,7 @@ void Nodes::report_capacity(std::uint32_t index) {
 }
 
 void Nodes::fault(const NodeFault& fault) {
+  if (fault.speed > 0) return tasks_.change_speed(fault.node, fault.speed);
   if (world_.machines[fault.node].alive) die(fault.node, fault.silent, fault.repair);
 }
 

@@ -44,6 +44,7 @@ struct Register {
   /// All of its machine, when it leaves to others there what they take; else 0.
   std::uint32_t processors = 0;
   std::uint64_t machine_memory = 0;
+  double usable_processors = 0;  // that its processes may use together
 };
 
 struct Registered {

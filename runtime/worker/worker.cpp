@@ -15,6 +15,7 @@
 #include "base/attributes.hpp"
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
+#include "base/machine.hpp"
 #include "base/private_directory.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/run_directory.hpp"
@@ -126,6 +127,7 @@ class WorkerImpl final : public Worker {
                                     data_address_,          context_.options.slots,      context_.options.memory_bytes,
                                     std::move(attributes),  context_.options.local_data, context_.options.capacity,
                                     data_->prefetch_bytes()};
+    registration.usable_processors = machine_processors();
     if (context_.options.yield) describe_machine(registration);
     Registration::Callbacks callbacks;
     callbacks.on_registered = [this](const protocol::Registered& as) {

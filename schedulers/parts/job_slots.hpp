@@ -49,10 +49,10 @@ class SlotGoals {
 };
 
 struct JobSlotsOptions {
-  Time cycle = std::chrono::seconds(30), react = std::chrono::seconds(1);
+  Time cycle = std::chrono::seconds(30), react = std::chrono::milliseconds(100);
   TaskUseOptions use;
 };
-/// The options cycle, react, node and measured.
+/// The options cycle, react, node, measured and overcommit.
 Result<JobSlotsOptions> take_job_slots(Options& options);
 
 class JobSlots final : public WhoNext {

@@ -65,6 +65,7 @@ Resources TaskUse::use_of(const ClusterView& view, const JobInfo& job, const Sta
   const auto told = phase_use(job, stage, stage.reads_shuffle ? Phase::reduce : Phase::map);
   Resources use = told.value;
   if (told.source == EstimateSource::assumed) {
+    use.cpu *= per_slot_;
     const auto nodes = static_cast<double>(std::max<std::size_t>(1, view.nodes().size()));
     const Resources node = capacity({}, view.capacity() * (1 / nodes)).use;
     for (const auto& kind : kResourceKinds) {
@@ -85,6 +86,7 @@ Resources TaskUse::use_of(const ClusterView& view, const JobInfo& job, const Sta
 SlotDemand TaskUse::capacity(const NodeInfo& node, const Resources& available) const {
   SlotDemand has{available, available};
   const double cpu = node.nominal.cpu > 0 ? available.cpu / node.nominal.cpu : 1;
+  if (node.processors > 0) has.use.cpu = node.processors * cpu;
   for (const auto& kind : kResourceKinds) {
     const double option = options_.node.*kind.amount, nominal = node.nominal.*kind.amount;
     if (option > 0) has.use.*kind.amount = option * (nominal > 0 ? available.*kind.amount / nominal : cpu);
@@ -106,17 +108,26 @@ bool TaskUse::has_room(const ClusterView& view, const NodeInfo& node, const Reso
     if (is_fresh(view, node, attempt)) fresh += use;
   }
   const Resources ended = gone(node);
+  const double most = dominant_share(task, has);
   return std::ranges::all_of(kResourceKinds, [&](const ResourceKind& kind) {
     const double all = has.*kind.amount, wants = task.*kind.amount;
     if (wants <= 0 || (all <= 0 && !accounted(kind, node.nominal))) return true;
     const double fits = wants * part_to_fit(kind, options_.overcommit);
     if (taken.*kind.amount + fits > all * (1 + 1e-9)) return false;
+    // What is shared may be full of others' tasks: that keeps away only who needs most of the same.
+    const bool shared = kind.amount != &Resources::memory && all > 0 && wants / all < most * (1 - 1e-9);
     const double measured = node.measured.*kind.amount - ended.*kind.amount;
-    return !options_.measured || measured <= 0 || measured + fresh.*kind.amount + std::min(fits, wants / 2) <= all;
+    return !options_.measured || shared || measured <= 0 || measured + fresh.*kind.amount + std::min(fits, wants / 2) <= all;
   });
 }
 
 void TaskUse::learn(const ClusterView& view) {
+  double processors = 0, slots = 0;
+  for (const auto& [id, node] : view.nodes()) {
+    processors += capacity(node, node.capacity).use.cpu;
+    slots += node.capacity.cpu;
+  }
+  per_slot_ = processors > 0 && slots > 0 ? processors / slots : 1;
   if (!options_.measured) return;
   struct Evidence {
     double ratio = 0, weight = 0;

@@ -4,7 +4,8 @@
 // A task takes what phase_use() says (estimates.hpp): hints, then history, then its demand. Where nodes measure more or less than
 // what their tasks should take, each stage there is corrected by its part of that, a little in each control cycle; a profile that
 // is wrong by a factor of eight is found out. A node that is nearly full of anything never makes anybody's tasks look smaller: they
-// may just get no more. Where nobody knows what a task takes, it begins with a small part of the node.
+// may just get no more. Where nobody knows what a task takes, it begins with the processors that stand for its slots, and a small
+// part of the node else. Nodes have the processors that their workers report, and otherwise what their capacity says.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@
 namespace weft::schedulers {
 
 struct TaskUseOptions {
-  Resources node;               // what each node has, where that is not its capacity; amounts that are 0 are those of its capacity
+  Resources node;               // what each node has, where that is not what it reports; amounts that are 0 are as reported
   bool measured = true;         // nodes' measurements count
   double overcommit = 2.0 / 3;  // the part of a task that need not fit (slot_matrix.hpp)
   double copies = 5;  // maps whose outputs a reader fetches at a time: with fewer placed it takes less than its shuffle profile
@@ -38,7 +39,8 @@ class TaskUse {
   /// What the node has for tasks where this much of its capacity can be given away.
   SlotDemand capacity(const NodeInfo& node, const Resources& available) const;
   /// Whether what runs on the node, and what is measured there, leaves room for a task of the stage, or for the part that has to
-  /// fit. Of measurements that is at most half of it. A node without tasks has room for any.
+  /// fit. Of measurements that is at most half of it, and they count for memory and for what the task needs most of. A node without
+  /// tasks has room for any.
   bool has_room(const ClusterView& view, const NodeInfo& node, const Resources& available, const JobInfo& job,
                 const StageInfo& stage) const;
 
@@ -57,6 +59,7 @@ class TaskUse {
   TaskUseOptions options_;
   std::map<Key, Factors> factors_;
   std::map<NodeId, Gone> gone_;
+  double per_slot_ = 1;  // processors that stand for a slot
 };
 
 }  // namespace weft::schedulers

@@ -27,6 +27,7 @@ struct NodeInfo {
   RackId rack;  // rack-local; every dist()
   Resources capacity;
   Resources nominal;                              // the capacity it joined with; `capacity` may change
+  double processors = 0;                          // that its tasks can use together, as its worker says; 0: not known
   std::string capacity_why;                       // why `capacity` is not nominal, in words; empty: not known, or it is
   Resources used;                                 // by the demands of running attempts (what must never exceed capacity)
   Resources measured;                             // as last reported (RAS starts tasks only when real usage leaves room)

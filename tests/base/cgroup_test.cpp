@@ -68,6 +68,30 @@ TEST_F(CgroupTest, OfVersion2IsTheTightestUpTheTree) {
   expect_limit(128 * kMiB, "sys/fs/cgroup/a/b/c");
 }
 
+TEST_F(CgroupTest, ProcessorsAreThoseOfTheTightestQuotaUpTheTree) {
+  EXPECT_FALSE(processor_limit(root()));
+  has_unified("/a/b");
+  has("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  EXPECT_FALSE(processor_limit(root())) << "no quota";
+  has("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+  EXPECT_EQ(processor_limit(root()), 1.5);
+  has("sys/fs/cgroup/a/b/cpu.max", "15000 50000\n");
+  EXPECT_EQ(processor_limit(root()), 0.3);
+  has("sys/fs/cgroup/a/b/cpu.max", "0 nonsense\n");
+  EXPECT_EQ(processor_limit(root()), 1.5);
+  EXPECT_GT(machine_processors(), 0);
+}
+
+TEST_F(CgroupTest, ProcessorsOfVersion1AreOfTheirOwnController) {
+  has_memory_controller("/a");  // and /else in the hierarchy of processors
+  has("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  has("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_FALSE(processor_limit(root()));
+  has("sys/fs/cgroup/cpu/else/cpu.cfs_quota_us", "250000\n");
+  has("sys/fs/cgroup/cpu/else/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(processor_limit(root()), 2.5);
+}
+
 TEST_F(CgroupTest, OfVersion1IsTheTightestUpTheTree) {
   has_memory_controller("/a/b");
   EXPECT_FALSE(memory_limit(root())) << "an enormous number is none";

@@ -196,6 +196,43 @@ TEST(Ras, FindsOutThatAProfileLies) {
   EXPECT_EQ(settled(takes(0.25), takes(0.25, 0.1)), 4u);
 }
 
+/// A node of eight slots whose worker says that its tasks can use so many processors.
+World reporting(double processors) {
+  World world("ras");
+  world.node(1, "h1", "r", {.cpu = 8, .memory = 100, .disk_read = 100});
+  world.state.mutable_node(NodeId(1)).processors = processors;
+  return world;
+}
+
+TEST(Ras, NodesHaveTheProcessorsThatTheirWorkersReport) {
+  for (const auto& [processors, most] : {std::pair(2.0, 4u), std::pair(1.0, 2u), std::pair(0.0, 8u)}) {
+    World world = reporting(processors);
+    maps(world, 1, 100, {.cpu = 0.6});  // and a third of the last one has to fit
+    world.schedule();
+    EXPECT_EQ(world.launched.size(), most == 8 ? 8u : most) << processors;
+  }
+}
+
+TEST(Ras, WhatNobodyKnowsTakesTheProcessorsThatStandForItsSlots) {
+  World world = reporting(0.3);
+  world.job(1, 0, Time(0), anywhere(20), {.cpu = 1});
+  world.schedule();
+  EXPECT_EQ(world.launched.size(), 8u);
+}
+
+TEST(Ras, BusyProcessorsKeepNobodyAwayWhoNeedsTheDiskMore) {
+  World world = reporting(1);
+  maps(world, 1, 1, {.cpu = 0.3});
+  world.schedule();
+  world.at(5);
+  maps(world, 2, 1, {.cpu = 0.1, .disk_read = 30});
+  maps(world, 3, 1, {.cpu = 0.3, .disk_read = 10});
+  measure(world, 1, {.cpu = 1});
+  world.schedule();
+  EXPECT_EQ(world.running(2), 1u);
+  EXPECT_EQ(world.running(3), 0u) << "it needs the processors more";
+}
+
 TEST(Ras, ANodeThatIsGivenLessGetsLess) {
   World world = cluster(2);
   maps(world, 1, 100, takes(0.1));

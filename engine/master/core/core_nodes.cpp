@@ -39,11 +39,14 @@ Result<void> Core::Impl::on(WorkerJoined event) {
     return fail(Code::invalid_argument,
                 fmt::format("worker {} has no usable capacity ({})", event.name, to_string(event.capacity)));
   }
+  if (!(event.processors >= 0 && event.processors <= 1e6))
+    return fail(Code::invalid_argument, fmt::format("worker {} cannot have {} processors", event.name, event.processors));
   health_.join(event.node);
   schedulers::NodeInfo node;
   node.id = event.node;
   node.name = std::move(event.name);
   node.capacity = node.nominal = event.capacity;
+  node.processors = event.processors;
   node.attributes = std::move(event.attributes);
   node.forecast = std::move(event.forecast);
   node.joined = node.last_heard = context_.now();

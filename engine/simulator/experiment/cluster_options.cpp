@@ -68,6 +68,7 @@ Result<NodeFault> read_fault(std::string_view text) {
   config.integer("node", fault.node, "Which, from 0", 0, kMostNodes);
   config.flag("silent", fault.silent, "Found by missing heartbeats only");
   config.duration("repair", fault.repair, "Until it comes back; 0: never");
+  config.real("speed", fault.speed, "It does not die: from then on it is so many times as fast as its group");
   WEFT_TRY(read("node_faults", text, config));
   return fault;
 }
@@ -188,7 +189,7 @@ void ClusterOptions::declare(Config& config) {
   config.real("faults.lost_outputs", model.faults.lost_outputs, "Part of the map outputs that cannot be read");
   config.real("faults.stragglers", model.faults.stragglers, "Part of the attempts that are slow");
   config.real("faults.straggler_factor", model.faults.straggler_factor, "How much slower at most");
-  config.list("faults.nodes", node_faults, "\"at=10s,node=3,silent=true,repair=1min\"", ';');
+  config.list("faults.nodes", node_faults, "\"at=10s,node=3,silent=true,repair=1min; at=20s,node=4,speed=0.5\"", ';');
   config.real("estimates.duration_bias", model.estimates.duration_bias, "Schedulers are told 1 + bias +- spread times the truth");
   config.real("estimates.duration_spread", model.estimates.duration_spread, "");
   config.real("estimates.demand_bias", model.estimates.demand_bias, "");
@@ -274,6 +275,7 @@ Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& node
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     NodeGroup group;
     group.capacity = nodes[i].capacity;
+    group.processors = nodes[i].processors;
     group.attributes = nodes[i].attributes;
     group.hosts = {one_worker_each ? nodes[i].host : nodes[i].name};
     group.racks = {racks[i]};

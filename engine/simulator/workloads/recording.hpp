@@ -22,6 +22,7 @@ struct RecordedNode {
   std::string name, host, rack;
   schedulers::Resources capacity;
   std::map<std::string, std::string> attributes;
+  double processors = 0;          // that its tasks could use together; 0: the log does not say
   std::vector<Absence> absences;  // while tasks ran, on the clock of the arrivals
 };
 

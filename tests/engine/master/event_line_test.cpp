@@ -29,7 +29,7 @@ EventLine full(const std::string& event) {
   line.kind = "refused", line.reason = "because", line.message = "m\n", line.error = "e", line.shuffle_mode = "pull";
   line.priority = -8;
   line.max_attempts = 9, line.shuffle_replicas = 2, line.deadline = Time(10), line.task_timeout = Time(11);
-  line.weight = 1.5, line.cross_rack = {12, 13}, line.rack_uplink = {14, 15};
+  line.weight = 1.5, line.cross_rack = {12, 13}, line.rack_uplink = {14, 15}, line.processors = 0.5;
   line.demand.cpu = 1, line.capacity.memory = 2, line.used.network_in = 3;
   line.present = schedulers::Resources{}, line.forecast = {{Time(36), {.cpu = 1}}, {Time(37), {.cpu = 2}}};
   line.attributes = {{"gpu", "1"}};
