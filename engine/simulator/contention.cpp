@@ -31,6 +31,7 @@ void Contention::set_speeds(Node& node) const {
   for (Working& one : node.working) {
     one.speed = std::min(one.load.cpu > 0 ? processors : 1, disk(one.load) > 0 ? disks : 1);
     if (one.load.memory > 0) one.speed *= memory;
+    one.speed *= node.speed;
   }
 }
 
@@ -56,6 +57,14 @@ bool Contention::end(Time now, std::uint32_t machine, Slot slot) {
   set_speeds(node);
   ++node.turn;
   return true;
+}
+
+void Contention::set_speed(Time now, std::uint32_t machine, double speed) {
+  Node& node = nodes_[machine];
+  pass(node, now);
+  node.speed = speed;
+  set_speeds(node);
+  ++node.turn;
 }
 
 void Contention::clear(std::uint32_t machine) {

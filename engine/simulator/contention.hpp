@@ -22,6 +22,8 @@ class Contention {
   /// It does no more, whatever is left. False: it did nothing.
   bool end(Time now, std::uint32_t machine, Slot slot);
   void clear(std::uint32_t machine);
+  /// All work of the machine is so many times as fast from now on.
+  void set_speed(Time now, std::uint32_t machine, double speed);
 
   /// When the first of the machine's attempts has done its work, unless something changes before; then `turn` is another one.
   struct Next {
@@ -46,6 +48,7 @@ class Contention {
     std::vector<Working> working;
     Time updated{0};
     std::uint64_t turn = 0;
+    double speed = 1;
   };
   void pass(Node& node, Time now) const;
   void set_speeds(Node& node) const;

@@ -23,6 +23,7 @@ struct Machine {
   bool alive = false;                   // in the world
   bool known = false;                   // to the master
   double available = 1;                 // part of its capacity, by ClusterModel::availability
+  double speed = 1;                     // times that of its group, as faults have changed it
   std::vector<std::uint32_t> attempts;  // slots of what runs there
   // Heartbeats.
   Time phase{0}, last_beat{-1};

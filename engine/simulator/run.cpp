@@ -110,7 +110,7 @@ void Run::happen(const AgendaEvent& event) {
       nodes_.silence(event.slot, NodeId(static_cast<std::uint32_t>(event.id)));
       break;
     case What::work_done:
-      if (attempts_.find(event.slot, event.generation) != nullptr) tasks_.worked(event.slot);
+      tasks_.work_done(event.slot, event.generation);
       break;
     case What::works_done:
       tasks_.works_done(event.slot, event.id);

@@ -35,11 +35,14 @@ class Tasks final : Readers::Next {
 
   // What happens to attempts.
   void flow_ended(Slot slot);
+  void work_done(Slot slot, std::uint32_t generation);
   void worked(Slot slot);
   /// Of a machine whose tasks share what it has.
   void works_done(std::uint32_t machine, std::uint64_t turn);
   Readers& readers() { return readers_; }
 
+  /// The machine is so many times as fast as its group from now on.
+  void change_speed(std::uint32_t machine, double speed);
   // A machine dies: its attempts do nothing more; who reads from it reads elsewhere; at last the master knows.
   void stall(std::uint32_t machine);
   void source_gone(std::uint32_t machine);

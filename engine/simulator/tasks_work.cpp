@@ -41,12 +41,39 @@ void Tasks::work(Slot slot) {
   const Time duration = attempt.failure != nullptr ? attempt.failure->after
                         : durations.empty()        ? stage.spec->duration
                                                    : durations[attempt.id.task.index];
-  const double factor = attempt.factor / speed(*stage.spec, *world_.machines[attempt.machine].group);
+  const Machine& machine = world_.machines[attempt.machine];
+  const double now = world_.contention ? 1 : machine.speed;  // contention has its own
+  const double factor = attempt.factor / (speed(*stage.spec, *machine.group) * now);
   const Time takes = factor == 1 ? duration : Time(std::llround(static_cast<double>(duration.count()) * factor));
-  if (!world_.contention) return world_.agenda.add(world_.now + takes, {What::work_done, slot, attempt.generation});
+  if (!world_.contention) {
+    attempt.work_ends = world_.now + takes;
+    return world_.agenda.add(attempt.work_ends, {What::work_done, slot, attempt.generation});
+  }
   world_.contention->end(world_.now, attempt.machine, slot);  // what it loaded while it fetched
   world_.contention->begin(world_.now, attempt.machine, slot, load_of(attempt), takes);
   world_.note_next_worked(attempt.machine);
+}
+
+/// Nothing, when its machine has become slower or faster since this was put on the agenda: it stands there again.
+void Tasks::work_done(Slot slot, std::uint32_t generation) {
+  const Attempt* attempt = attempts_.find(slot, generation);
+  if (attempt != nullptr && attempt->phase == Phase::working && attempt->work_ends == world_.now) worked(slot);
+}
+
+void Tasks::change_speed(std::uint32_t index, double speed) {
+  Machine& machine = world_.machines[index];
+  const double slower = std::exchange(machine.speed, speed) / speed;
+  if (world_.contention) {
+    world_.contention->set_speed(world_.now, index, speed);
+    return world_.note_next_worked(index);
+  }
+  for (const Slot slot : machine.attempts) {
+    Attempt& attempt = attempts_[slot];
+    if (attempt.phase != Phase::working) continue;
+    const Time left = attempt.work_ends - world_.now;
+    attempt.work_ends = world_.now + Time(std::llround(static_cast<double>(left.count()) * slower));
+    world_.agenda.add(attempt.work_ends, {What::work_done, slot, attempt.generation});
+  }
 }
 
 /// What it takes of its node while it works.

@@ -97,6 +97,7 @@ struct Attempt {
   Phase phase = Phase::working;
   Time launched{0};
   double factor = 1;                            // of its work
+  Time work_ends{0};                            // as fast as its machine is now, where machines have no contention
   const StageSpec::Failure* failure = nullptr;  // what it is to come to
   std::uint32_t source = 0;                     // of the read
   std::optional<FlowNetwork::Flow> flow;

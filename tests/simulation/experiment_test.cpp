@@ -94,7 +94,7 @@ flows = true
 nic = "125MB"
 oversubscription = 5.0
 [faults]
-nodes = ["at=10s,node=3,silent=true,repair=1min"]
+nodes = ["at=10s,node=3,silent=true,repair=1min", "at=20s,node=4,speed=0.5"]
 )toml";
   const auto loaded = config.load_text(toml, "cluster.toml");
   ASSERT_TRUE(loaded.has_value()) << loaded.error().to_string();
@@ -109,8 +109,10 @@ nodes = ["at=10s,node=3,silent=true,repair=1min"]
   EXPECT_EQ(model->groups[1].attributes.at("zone"), "a");
   EXPECT_EQ(model->racks, 6u);
   EXPECT_EQ(model->network.nic, 125e6);
-  ASSERT_EQ(model->faults.nodes.size(), 1u);
+  ASSERT_EQ(model->faults.nodes.size(), 2u);
   EXPECT_EQ(model->faults.nodes[0].repair, 1min);
+  EXPECT_EQ(model->faults.nodes[0].speed, 0);
+  EXPECT_EQ(model->faults.nodes[1].speed, 0.5);
   EXPECT_EQ(model->availability[1].nodes, 30u);
   EXPECT_EQ(model->availability[0].part_of(59), 0.75) << "of all nodes";
   EXPECT_EQ(model->availability[1].part_of(29), 1);

@@ -127,6 +127,18 @@ TEST(Goals, AreKeptToWhenTasksTakeTwiceAsLongInMidRun) {
   EXPECT_EQ(met(run(workload, cluster(6, 2), "adaptive")), 5u);
 }
 
+TEST(Goals, AreKeptToWhenANodeBecomesHalfAsFastInMidRun) {
+  ClusterModel model = cluster(6, 2);
+  model.faults.nodes = {{.at = seconds(100), .node = 2, .speed = 0.5}};
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    std::vector<Asking::Answer> answers;
+    auto asking = std::make_unique<Asking>(schedulers::make_scheduler("adaptive").value(), answers);
+    const RunResult result = simulate(five_jobs(seed, 1.4), model, std::move(asking)).value();
+    EXPECT_EQ(met(result), 5u) << seed;
+    EXPECT_LT(worst_error(result, answers), 0.15) << seed;
+  }
+}
+
 TEST(Goals, ThatCannotBeMetAreRunAllTheSame) {
   const RunResult result = run(five_jobs(1, 0.05), cluster(6, 2), "adaptive");
   EXPECT_EQ(met(result), 0u);
