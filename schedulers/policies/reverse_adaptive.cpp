@@ -40,6 +40,7 @@ class ReverseGoals final : public SlotGoals {
     if (late_last_) {
       std::erase_if(planned,
                     [&](const Planned& one) { return needs[one.job].lost = is_lost(view, *jobs[one.job].info, one, all); });
+      give_up(view, all, planned, needs);
     }
     std::vector<ReverseJob> reverse;
     for (const Planned& one : planned) reverse.push_back(one.reverse);
@@ -99,6 +100,30 @@ class ReverseGoals final : public SlotGoals {
     const double slots = std::clamp(all.mean_slots(view.now(), *job.deadline, planned.reverse.use), 1.0, 1e9);
     const double left = in_seconds(*job.deadline - view.now()) + in_seconds(planned.reverse.length);  // it may be close
     return left < seconds_with(planned.left.phases, slots);
+  }
+
+  /// Of goals from the nearest on, each time that those up to one need more than there is until then the job with most work is left
+  /// out, so that as many as possible are met (Moore, 1968).
+  static void give_up(const ClusterView& view, const CapacityAhead& all, std::vector<Planned>& planned,
+                      std::vector<SlotNeed>& needs) {
+    const Resources total = all.at_first();
+    std::vector<const Planned*> order;
+    for (const Planned& one : planned) order.push_back(&one);
+    std::ranges::stable_sort(order, std::less<>(), [](const Planned* one) { return one->reverse.goal; });
+    std::multimap<double, std::size_t> kept;  // by work: seconds of a part of the cluster
+    double sum = 0;
+    for (const Planned* one : order) {
+      const double share = dominant_share(one->reverse.use, total), work = one->left.seconds() * share;
+      const Time goal = std::max(one->reverse.goal, view.now() + Time(1));
+      kept.emplace(work, one->job);
+      sum += work;
+      if (sum <= all.mean_slots(view.now(), goal, one->reverse.use) * share * in_seconds(goal - view.now())) continue;
+      const auto most = std::prev(kept.end());
+      sum -= most->first;
+      needs[most->second].lost = true;
+      kept.erase(most);
+    }
+    std::erase_if(planned, [&](const Planned& one) { return needs[one.job].lost; });
   }
 
   static Time running_for(const ClusterView& view, const Job& job) {

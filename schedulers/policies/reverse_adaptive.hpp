@@ -9,7 +9,8 @@
 //
 // Options: those of ras; preempt: whether a node that is given less than it uses loses tasks (capacity_preemption.hpp);
 // without_forecast=adaptive; late=last: jobs whose goals cannot be met any more get what the others leave when they keep their
-// pace, first: they go before all others, as in the paper, where what is lost already makes others late.
+// pace, and where not all goals can be met those with most work give theirs up; first: they go before all others, as in the paper,
+// where what is lost already makes others late.
 //
 // Deviates: with preempt=true a node gets only tasks that end before it is expected to be given less, as far as half an hour ahead.
 // Where a forecast is wrong at present, what there is counts until the next change that it expects.

@@ -24,6 +24,8 @@ class CapacityAhead {
   double fit(Time from, Time to, const Resources& use, Time length, double tasks);
   /// Whether nothing that every job needs is left between them.
   bool full(Time from, Time to, const Resources& least) const;
+  /// What there is in the beginning.
+  const Resources& at_first() const { return pieces_.front().left; }
   /// How many tasks could run at a time, in the mean.
   double mean_slots(Time from, Time to, const Resources& use) const;
 

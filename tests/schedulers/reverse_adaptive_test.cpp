@@ -122,6 +122,35 @@ TEST(ReverseAdaptive, AGoalThatIsLostComesLastUnlessItIsToComeFirst) {
   }
 }
 
+TEST(ReverseAdaptive, WhereNotAllGoalsCanBeMetTheOneWithMostWorkIsGivenUp) {
+  World world = one_node("reverse_adaptive(without_forecast=backwards)", {});
+  maps(world, 1, 60, 600, 9 * 600);  // each could be met alone: with the others 12 rounds are needed in 10
+  maps(world, 2, 30, 600, 6 * 600);
+  maps(world, 3, 30, 600, 10 * 600);
+  world.schedule();
+  EXPECT_NE(world.holds[JobId(1)].find("cannot be met"), std::string::npos) << world.holds[JobId(1)];
+  EXPECT_EQ(world.holds[JobId(2)].find("cannot be met"), std::string::npos) << world.holds[JobId(2)];
+  EXPECT_EQ(world.holds[JobId(3)].find("cannot be met"), std::string::npos) << world.holds[JobId(3)];
+}
+
+TEST(ReverseAdaptive, AForecastThatJumpsOrEndsLosesNoGoal) {
+  // At first half of the node is to go; then nothing is expected any more; then that it comes back twice.
+  World world = one_node("reverse_adaptive(cycle=10s)", {{0, 10}, {2000, 5}});
+  maps(world, 1, 40, 100, 900);
+  for (int step = 0; step < 400 && !world.state.runnable_jobs().empty(); ++step) {
+    world.at(10 * step);
+    if (step == 10) forecast(world, 1, {});
+    if (step == 20) forecast(world, 1, {{300, 0}, {310, 10}, {5000, 1}});
+    const auto running = world.state.node(NodeId(1))->running;
+    for (const AttemptId& attempt : running) {
+      if (world.state.now() - *world.state.launched(attempt) >= seconds_of(100)) world.finish(attempt.task);
+    }
+    world.schedule({Trigger::Kind::timer, NodeId()});
+  }
+  EXPECT_TRUE(world.state.runnable_jobs().empty());
+  EXPECT_LE(world.state.now(), seconds_of(900));
+}
+
 TEST(ReverseAdaptive, GivesANodeNoTaskThatItWillNotKeep) {
   World world = one_node("reverse_adaptive", {{0, 10}, {500, 3}});
   maps(world, 1, 20, 600, 7200);
