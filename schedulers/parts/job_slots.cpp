@@ -132,7 +132,7 @@ std::vector<SlotGoals::Job> JobSlots::wishes(const ClusterView& view, std::vecto
   return jobs;
 }
 
-/// `share`: the part of the cluster that a slot of the job takes.
+/// `share`: the part of the cluster that a slot takes of the job without a goal whose slots take least.
 double JobSlots::utility(const SlotGoals::Job& job, const Standing& standing, std::uint32_t early_pending, double share) const {
   const double slots = standing.slots, pending = job.pending;
   double of_slots = 1;
@@ -158,21 +158,22 @@ void JobSlots::place(const ClusterView& view, std::span<const SlotGoals::Job> jo
     slot_nodes.push_back({use_.capacity(node, goals_->available(view, node, options_.cycle))});
     all += slot_nodes.back().capacity.use;
   }
-  std::vector<double> shares;
+  double share = 1;
   std::vector<std::uint32_t> early_pending;
   Numbers numbers;
   std::vector<Standing*> standings;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    shares.push_back(dominant_share(jobs[j].use, all));
     early_pending.push_back(slot_jobs[j].early_pending);
     numbers[jobs[j].info->id] = static_cast<std::uint32_t>(j);
     standings.push_back(&standings_.at(jobs[j].info->id));
+    if (jobs[j].pending > 0 && (!standings.back()->goal || standings.back()->need.lost))
+      share = std::min(share, dominant_share(jobs[j].use, all));
   }
   const auto utility_of = [&](std::uint32_t job, std::uint32_t slots, std::uint32_t early) {
     Standing standing = *standings[job];
     standing.slots = slots;
     standing.early = early;
-    return utility(jobs[job], standing, early_pending[job], shares[job]);
+    return utility(jobs[job], standing, early_pending[job], share);
   };
   SlotMatrix matrix(slot_jobs, slot_nodes, utility_of, options_.use.overcommit);
   keep_running(view, numbers, matrix, nodes, false);

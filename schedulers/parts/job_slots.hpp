@@ -4,8 +4,8 @@
 // slot that has gone to another job is taken over when its task ends.
 //
 // Deviates: a cycle begins sooner, but no sooner than `react` after the one before, when jobs or stages come or go, a job has no
-// task left to start, or a node's capacity changes. Jobs without a goal share what goals leave: their utility is their dominant
-// share by weight, so that they get equal parts.
+// task left to start, or a node's capacity changes. Jobs without a goal share what goals leave: their utility grows with their
+// slots over their weight, so that they get as many.
 #pragma once
 
 #include <cstdint>
