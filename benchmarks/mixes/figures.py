@@ -7,7 +7,7 @@ from machines import Failure
 
 FIGURES = [("completion", "mean completion [s]", 1), ("makespan", "makespan [s]", 1), ("throughput", "jobs a minute", 1),
            ("crossed", "between racks [MB]", 1e6), ("wire", "sent between racks [MB]", 1e6),
-           ("wasted", "prefetched and not read [MB]", 1e6), ("met", "deadlines met", 1)]
+           ("wasted", "prefetched and not read [MB]", 1e6), ("met", "deadlines met", 1), ("expectation", "expected end at half, off by [%]", 0.01)]
 
 
 def read_log(path, jobs):
@@ -34,6 +34,19 @@ def read_log(path, jobs):
     if deadline:
         found["met"] = sum(ended[job] <= end for job, end in deadline.items())
     return found
+
+
+def expectation_error(asked):
+    """How far the ends were off that were expected of jobs from half of each on, as parts of what they took: the mean of the jobs'
+    means. `asked`: lists of jobs, in the order of time; the last one with a job says how long that took."""
+    took = {job["id"]: job["seconds"] for jobs in asked for job in jobs}
+    errors = {}
+    for jobs in asked:
+        for job in jobs:
+            end = job.get("expected", {}).get("end_seconds")
+            if job["state"] == "running" and end is not None and job["seconds"] > took[job["id"]] / 2:
+                errors.setdefault(job["id"], []).append(abs(job["seconds"] + end - took[job["id"]]) / took[job["id"]])
+    return statistics.mean(map(statistics.mean, errors.values())) if errors else 0
 
 
 def crossed(path):
@@ -122,7 +135,7 @@ def table(variants, runs, medians):
     if "crossed" in medians[first]:
         rows.append(("replayed: between racks", lambda of: f"{of['replayed_crossed'] / 1e6:.1f} {percent(of['replayed_crossed'] / of['crossed'] - 1)}"))
     for key, label, _ in FIGURES:
-        if key in medians[first] and key not in ("wire", "wasted"):
+        if key in medians[first] and key not in ("wire", "wasted", "expectation"):
             rows.append((f"simulated change: {label.split(' [')[0]}",
                          lambda of, key=key: percent(of["predicted"][key]) if key in of.get("predicted", {}) else ""))
     for label, cell in rows:

@@ -4,7 +4,8 @@
 //   snapshot_bench DIRECTORY [--quick]
 //
 // Workloads are those of YCSB: A half updates, B a twentieth, C half read-modify-write, D reads only, E a twentieth inserts. For
-// each, the mean latency of reads of now before any snapshot, of now beside one, and at one. Then workload A with a new snapshot in
+// each, the mean latency of reads of now before any snapshot, of now beside one, and at one; the last two in five rounds in turn,
+// of which the median ratio counts, because a table's levels are rewritten now and then and reads of either kind wait. Then workload A with a new snapshot in
 // each of ten rounds, against one snapshot at the beginning. Then a job that reads a snapshot from end to end while workload A
 // goes on: both alone and together.
 #include <algorithm>
@@ -55,9 +56,14 @@ class Bench {
     for (const Mix& mix : kMixes) before.push_back(mean(reads(mix, {})));
     const SnapshotId snapshot = need(cluster_.tables().snapshot("t", "first"));
     for (std::size_t i = 0; i < kMixes.size(); ++i) {
-      const double beside = mean(reads(kMixes[i], {})), at = mean(reads(kMixes[i], snapshot));
-      row(text("workload %s: now / beside a snapshot / at it", kMixes[i].name), text("%.3f / %.3f / %.3f", before[i], beside, at),
-          at_most(at / before[i], 1.1, " x now"));
+      std::vector<double> beside, at, ratios;
+      for (int round = 0; round < 5; ++round) {
+        beside.push_back(mean(reads(kMixes[i], {})));
+        at.push_back(mean(reads(kMixes[i], snapshot)));
+        ratios.push_back(at.back() / beside.back());
+      }
+      row(text("workload %s: now / beside a snapshot / at it", kMixes[i].name),
+          text("%.3f / %.3f / %.3f", before[i], median(beside), median(at)), at_most(median(ratios), 1.1, " x now"));
     }
     many_versions(snapshot);
     job_beside(snapshot);
