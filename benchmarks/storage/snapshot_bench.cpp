@@ -5,9 +5,9 @@
 //
 // Workloads are those of YCSB: A half updates, B a twentieth, C half read-modify-write, D reads only, E a twentieth inserts. For
 // each, the mean latency of reads of now before any snapshot, of now beside one, and at one; the last two in five rounds in turn,
-// of which the median ratio counts, because a table's levels are rewritten now and then and reads of either kind wait. Then workload A with a new snapshot in
-// each of ten rounds, against one snapshot at the beginning. Then a job that reads a snapshot from end to end while workload A
-// goes on: both alone and together.
+// of which the median ratio counts, because a table's levels are rewritten now and then and reads of either kind wait. Then
+// workload A with a new snapshot in each of ten rounds, against one snapshot at the beginning. Then a job that reads a snapshot
+// from end to end while workload A goes on: both alone and together.
 #include <algorithm>
 #include <array>
 #include <atomic>
