@@ -92,7 +92,7 @@ void Altruism::plan(const ClusterView& view) {
   for (auto& [id, planned] : plans_) {
     const JobInfo& job = planned.plan.job();
     if (job.pending > 0)
-      planned.greedy = planned.plan.unknown() || (options_.altruism < 1 && random_.uniform() >= options_.altruism);
+      planned.greedy = !planned.plan.trusted() || (options_.altruism < 1 && random_.uniform() >= options_.altruism);
     planned.lacks = share_limit_.lacks(job);
   }
 }
@@ -134,7 +134,7 @@ void Altruism::renew(const ClusterView& view) {
 Parts Altruism::free_now(const ClusterView& view) const {
   Parts free = parts_of(capacity_ - view.used(), capacity_, {});
   for (const auto& [id, planned] : plans_) {
-    if (!planned.plan.unknown()) {
+    if (planned.plan.trusted()) {
       if (planned.plan.any_due()) add_to(free, planned.plan.due_demand(), -1);
       continue;
     }
@@ -161,7 +161,7 @@ bool Altruism::may_launch(const ClusterView& view, const JobInfo& job, const Sta
 bool Altruism::must_launch(const Planned& planned, std::optional<StageId> stage) const {
   if (!planned.greedy) return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
   if (options_.plan.mode == PlanMode::reference) return false;
-  if (planned.plan.unknown()) return planned.plan.job().running == 0;
+  if (!planned.plan.trusted()) return planned.plan.job().running == 0;
   if (options_.plan.mode == PlanMode::faithful) return false;
   return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
 }
@@ -181,17 +181,17 @@ bool Altruism::has_spare_room(const ClusterView&, const JobInfo& job, const Stag
   const auto found = plans_.find(job.id);
   if (found == plans_.end()) return false;
   const JobPlan& plan = found->second.plan;
-  if (plan.due(stage.id) > 0) return true;
+  if (plan.trusted() && plan.due(stage.id) > 0) return true;
   const Time takes = believed_duration(stage).value_or(std::chrono::seconds(1));
   Parts demand = parts_of(stage.demand, capacity_, {});
-  if (plan.unknown()) add_to(demand, kept_share(job), -1);
+  if (!plan.trusted()) add_to(demand, kept_share(job), -1);
   return room_.holds(demand, takes);
 }
 
 void Altruism::decided(const ClusterView& view, Decisions& decisions) {
   Time next = Time::max();
   for (auto& [id, planned] : plans_) {
-    next = std::min(next, planned.plan.next_start());
+    if (planned.plan.trusted()) next = std::min(next, planned.plan.next_start());
     if (planned.plan.job().pending > 0) explain(planned, decisions);
   }
   if (next != Time::max()) decisions.wake_at(std::max(next, view.now()));
@@ -205,6 +205,9 @@ void Altruism::explain(Planned& planned, Decisions& decisions) const {
     const StageInfo& stage = *job.stage(planned.plan.unknown_stages().front());
     why = fmt::format("keeps its share and lends nothing: how long tasks of stage {} ('{}') take is not known{}", stage.id.value(),
                       escaped(stage.name), stage.estimated_duration ? ", and what the program says cannot be" : "");
+  } else if (const auto wrong = planned.plan.misjudged()) {
+    why = fmt::format("keeps its share and lends nothing: tasks of stage {} ('{}') take far more or less time than was believed",
+                      wrong->value(), escaped(job.stage(*wrong)->name));
   } else if (const auto loan = loans_.most(job.id); loan && !planned.plan.any_due()) {
     const Time until = planned.plan.next_start();
     why = fmt::format("lent {} slot{} to job {}{}", loan->slots, loan->slots == 1 ? "" : "s", loan->to.value(),

@@ -7,8 +7,9 @@
 // than its plan said first (the paper's theorem 3.1, which needs more than the paper's pseudo code: a task that was lent room keeps
 // it until it ends).
 //
-// A job of which nobody knows how long its tasks take is not altruistic: it launches all that it can inside its share, as it does
-// with probability 1 - `altruism` in any call of the scheduler.
+// A job of which nobody knows how long its tasks take, or whose tasks were seen to take far more or less than was believed
+// (JobPlan::trusted), is not altruistic: it launches all that it can inside its share, as it does with probability 1 - `altruism`
+// in any call of the scheduler.
 #pragma once
 
 #include <map>
@@ -42,6 +43,11 @@ class Altruism final : public Limit {
   void decided(const ClusterView& view, Decisions& decisions) override;
 
   Result<void> admit(const ClusterView& view, const JobInfo& job) const { return share_limit_.shares().admit(view, job); }
+  /// Whether what is believed of the job's tasks is good enough to put any of them off.
+  bool trusts(JobId job) const {
+    const auto found = plans_.find(job);
+    return found != plans_.end() && found->second.plan.trusted();
+  }
   /// For passes that give away what is left: begins one, then whether the task has room until it ends.
   void begin_leftover(const ClusterView& view);
   bool has_spare_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage);

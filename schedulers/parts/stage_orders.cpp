@@ -132,6 +132,8 @@ std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining) {
   return paths;
 }
 
+std::unique_ptr<StageOrder> breadth_first() { return std::make_unique<BreadthFirst>(); }
+
 Result<std::unique_ptr<StageOrder>> take_stage_order(Options& options, std::string_view otherwise) {
   constexpr std::array<std::string_view, 5> kOrders{"fifo", "bfs", "cpm", "packing", "dagps"};
   WEFT_ASSIGN(const std::size_t which, options.choice("stages", kOrders, otherwise));

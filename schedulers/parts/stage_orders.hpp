@@ -19,6 +19,7 @@ double task_seconds(const StageInfo& stage);
 /// cp(s) of each stage. `remaining`: finished stages take no time.
 std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining);
 
+std::unique_ptr<StageOrder> breadth_first();
 /// The option stages=fifo|bfs|cpm|packing|dagps.
 Result<std::unique_ptr<StageOrder>> take_stage_order(Options& options, std::string_view otherwise);
 

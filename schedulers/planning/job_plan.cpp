@@ -16,6 +16,15 @@ constexpr double kAboutTheSame = 0.02;
 /// A task that should have ended is believed to take so much of its duration more.
 constexpr std::int64_t kOverdue = 10;
 
+/// Of what was believed of its tasks: a stage whose tasks take by so much more or less, in the mean, was misjudged.
+constexpr std::int64_t kFarOff = 2;
+
+bool far_off(const StageInfo& stage, Time believed) {
+  if (stage.observed_count == 0) return false;
+  const Time off = stage.observed_total / static_cast<std::int64_t>(stage.observed_count) - believed;
+  return std::max(off, -off) > believed / kFarOff;
+}
+
 bool less(const Parts& a, const Parts& b) {
   for (std::size_t kind = 0; kind < a.size(); ++kind) {
     if (a[kind] < b[kind] - 1e-9) return true;
@@ -213,6 +222,7 @@ void JobPlan::ended(Time now, StageId stage, std::uint32_t task) {
   const auto found = running_.find({stage, task});
   if (found == running_.end()) return;
   const Time early = found->second.until - now, tolerated = found->second.took / kTolerance;
+  if (!misjudged_ && far_off(*job_->stage(stage), found->second.took)) misjudged_ = stage;
   forget(found);
   if (early > tolerated || early < -tolerated) stale_ = true;
   if (early < -tolerated) sound_ = false;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,11 @@ class JobPlan {
   /// Nobody believes to know how long some of its tasks take: there is nothing that it could plan.
   bool unknown() const { return !dag_.unknown.empty(); }
   const std::vector<StageId>& unknown_stages() const { return dag_.unknown; }
+  /// The first stage whose tasks were seen to take half as long again as was believed, or half as long, in the mean: what is
+  /// believed of the others may be as wrong.
+  std::optional<StageId> misjudged() const { return misjudged_; }
+  /// What is believed of the job is good enough to put tasks off.
+  bool trusted() const { return !unknown() && !misjudged_; }
   /// The next make() is to plan again.
   void set_stale() { stale_ = true; }
   /// Whether the plan was made for about this share: with many jobs, each that comes or goes changes all shares a little.
@@ -104,6 +110,7 @@ class JobPlan {
   const Parts* largest_;
   std::uint64_t finished_ = 0;  // tasks, when it was looked at
   bool stale_ = true;
+  std::optional<StageId> misjudged_;
   bool sound_ = false;  // nothing has happened for which the plan could not be kept
   JobDag dag_;
   std::vector<PlannedLaunches> ahead_;  // by start, which is a point of time here

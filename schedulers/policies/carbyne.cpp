@@ -82,6 +82,25 @@ class PlannedLeftover final : public Limit {
   std::map<JobId, std::map<StageId, std::uint32_t>> may_;  // in this pass
 };
 
+/// The order asked for; breadth first for jobs of which nobody knows how long their tasks take.
+class TrustedOrder final : public StageOrder {
+ public:
+  TrustedOrder(const Altruism& altruism, std::unique_ptr<StageOrder> trusted)
+      : altruism_(altruism), trusted_(std::move(trusted)), other_(breadth_first()) {}
+
+  void on_event(const ClusterView& view, const Notice& notice) override {
+    trusted_->on_event(view, notice);
+    other_->on_event(view, notice);
+  }
+  void order(const ClusterView& view, const JobInfo& job, const NodeInfo* node, std::vector<StageId>& out) override {
+    (altruism_.trusts(job.id) ? trusted_ : other_)->order(view, job, node, out);
+  }
+
+ private:
+  const Altruism& altruism_;
+  std::unique_ptr<StageOrder> trusted_, other_;
+};
+
 std::unique_ptr<WhoNext> leftover_pass(std::string_view name) {
   if (name == "packing") return packing_order();
   if (name == "fifo") return fifo_order();
@@ -125,9 +144,13 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
   altruism.plan.intra = static_cast<IntraPolicy>(intra);
   const bool reference = altruism.plan.mode == PlanMode::reference, altruistic = altruism.altruism > 0;
   if (reference) altruism.plan.digits = 100.0;
-  WEFT_ASSIGN(const auto leftover, options.choices("leftover", kLeftover, reference ? "planned" : "[srtf, packing]"));
+  WEFT_ASSIGN(const auto leftover, options.choices("leftover", kLeftover,
+                                                   reference    ? "planned"
+                                                   : altruistic ? "[srtf, packing]"
+                                                                : "drf"));
   Composition parts;
-  WEFT_ASSIGN(parts.stages, take_stage_order(options, "cpm"));
+  const bool stages_given = options.given("stages");
+  WEFT_ASSIGN(parts.stages, take_stage_order(options, altruistic ? "cpm" : "bfs"));
   WEFT_ASSIGN(auto shares, take_shares(options, kMeans[mean] == "all", altruism.plan.digits));
   if (reference && altruistic) shares = adjusted_shares(std::move(shares), altruism.plan.digits);
   const JobShares& admits = *shares;
@@ -136,6 +159,7 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
     auto limit = std::make_unique<Altruism>(std::move(shares), altruism);
     plans = limit.get();
     parts.passes.emplace_back().limit = std::move(limit);
+    if (!reference && !stages_given && parts.stages) parts.stages = std::make_unique<TrustedOrder>(*plans, std::move(parts.stages));
   } else {
     parts.passes.emplace_back().limit = std::make_unique<ShareLimit>(std::move(shares), altruism.plan.digits);
   }

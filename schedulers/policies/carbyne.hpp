@@ -10,10 +10,10 @@
 // which launches what it must begin now to end as early as all of that would let it, then to the next.
 //
 // Deviates: the mean demand of DRF's closed form is over all tasks of a job unless mean=remaining, so that its share stays while it
-// runs; tasks that run keep their room in the plan; the printed start, Rev + T - Dur, is read as T - Rev - Dur. With altruism=0 it
-// is drf(form=closed) with these passes. Options: inter=drf|fair|capacity, pools=FILE or queues=FILE, mean=all|remaining,
-// mode=faithful|safe|reference, altruism=1, seed=1, intra=packing|critical-path|dagps, leftover=[srtf, packing], also fifo, drf,
-// planned, stages=cpm|….
+// runs; tasks that run keep their room in the plan; the printed start, Rev + T - Dur, is read as T - Rev - Dur; a job whose tasks
+// take far more or less than was believed puts nothing off. With altruism=0 it is drf(form=closed, mean=all). Options:
+// inter=drf|fair|capacity, pools=FILE or queues=FILE, mean=all|remaining, mode=faithful|safe|reference, altruism=1, seed=1,
+// intra=packing|critical-path|dagps, leftover=[srtf, packing], also fifo, drf, planned, stages=cpm|….
 #pragma once
 
 #include "schedulers/registry.hpp"

@@ -253,33 +253,56 @@ TEST(CarbyneWorkConservation, AfterPackingNothingIdlesThatATaskCouldUse) {
   }
 }
 
-/// A job that puts off what it can is late when the rest takes longer than it was believed to, and is not early enough to see it in
-/// every mix: one in a hundred may end more than a tenth later than with strict shares.
-TEST(CarbyneEstimates, WrongOnesNeitherStallNorTakeMuchLongerThanStrictShares) {
-  std::uint64_t judged = 0, longer = 0;
-  for (std::uint64_t seed = 1; seed <= mixes(200, 20'000); ++seed) {
-    Random random(seed);
-    MadeJobs jobs = random_jobs(random);
-    const MadeJobs truth = jobs;
-    for (auto& [id, job] : jobs) {
-      for (MadeStage& stage : job) {
-        const std::uint64_t kind = random.below(10);
-        stage.told = kind == 0 ? 0 : kind == 1 ? 365 * 86400.0 : stage.seconds * (0.5 + random.uniform());
-      }
+/// Wrong by up to half, some of nothing and some of a year.
+MadeJobs misjudged(Random& random, MadeJobs jobs) {
+  for (auto& [id, job] : jobs) {
+    for (MadeStage& stage : job) {
+      const std::uint64_t kind = random.below(10);
+      stage.told = kind == 0 ? 0 : kind == 1 ? 365 * 86400.0 : stage.seconds * (0.5 + random.uniform());
     }
+  }
+  return jobs;
+}
+
+/// What is given to others beside the shares can be in the way of its owner, whoever gives it: of 100,000 mixes DRF itself, as soon
+/// as it gives away what shares leave, ends 26 more than a tenth later than strict shares, the worst by 18 %.
+TEST(CarbyneEstimates, WrongOnesNeitherStallNorTakeMuchLongerThanStrictShares) {
+  const std::uint64_t count = mixes(200, 100'000);
+  std::map<std::string, std::uint64_t> longer;
+  std::uint64_t judged = 0;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) {
+    Random random(seed);
+    const MadeJobs truth = random_jobs(random), jobs = misjudged(random, truth);
     DagRun strict(kStrict, truth);
     const bool strict_ends = strict.run();
+    judged += strict_ends ? 1 : 0;
     for (const char* spec : kSpecs) {
       DagRun run(spec, jobs);
       ASSERT_TRUE(run.run()) << "seed " << seed << ", " << spec;
       if (!strict_ends) continue;  // a task is larger than its job's share
-      ASSERT_LE(run.makespan(), 1.5 * strict.makespan() + 1e-6) << "seed " << seed << ", " << spec;
-      longer += run.makespan() > 1.1 * strict.makespan() + 1e-6 ? 1 : 0;
-      ++judged;
+      ASSERT_LE(run.makespan(), 1.4 * strict.makespan() + 1e-6) << "seed " << seed << ", " << spec;
+      longer[spec] += run.makespan() > 1.1 * strict.makespan() + 1e-6 ? 1 : 0;
     }
   }
-  EXPECT_GT(judged, mixes(200, 20'000));
-  EXPECT_LE(longer, judged / 100);
+  EXPECT_GT(judged, count / 2);
+  for (const auto& [spec, mixes_longer] : longer) EXPECT_LE(mixes_longer, 1 + judged / 400) << spec << ", of " << judged;
+}
+
+/// The first stage takes two seconds, not one: from then on the job uses its share, half of the machine, and puts nothing off.
+TEST(CarbyneEstimates, AJobWhoseTasksTakeFarLongerThanBelievedLendsNothing) {
+  const Resources tenth{.cpu = 0.1};
+  for (const double told : {2.0, 1.0}) {
+    SCOPED_TRACE(told);
+    DagRun run("carbyne(leftover=[])", {{1, {{1, tenth, 2, {}, told}, {1, tenth, 10, {0}}, {6, tenth, 1}}}, {2, {{1, tenth, 100}}}},
+               {.cpu = 1});
+    ASSERT_TRUE(run.run([told](const DagRun& at) {
+      if (at.world.state.now() != std::chrono::seconds(2)) return;
+      EXPECT_EQ(at.world.running(1), told == 2 ? 1u : 5u);
+      const auto said = at.world.holds.find(JobId(1));
+      const bool named = said != at.world.holds.end() && said->second.find("tasks of stage 0") != std::string::npos;
+      EXPECT_EQ(named, told == 1) << (said == at.world.holds.end() ? "" : said->second);
+    }));
+  }
 }
 
 TEST(CarbyneBadInput, ADemandThatNoNodeHasHindersNobodyElse) {
@@ -322,8 +345,7 @@ std::string decisions(const std::string& spec, std::uint64_t seed) {
 
 TEST(CarbyneAltruism, NoneIsDrf) {
   for (std::uint64_t seed = 1; seed <= mixes(100, 3'000); ++seed)
-    ASSERT_EQ(decisions("carbyne(altruism=0)", seed),
-              decisions("drf(form=closed, mean=all, leftover=[srtf, packing], stages=cpm)", seed));
+    ASSERT_EQ(decisions("carbyne(altruism=0)", seed), decisions("drf(form=closed, mean=all)", seed));
 }
 
 TEST(CarbyneAltruism, HardlyAnyDecidesAsDrfToo) {  // the coins are tossed, and always fall alike

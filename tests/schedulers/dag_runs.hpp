@@ -69,6 +69,10 @@ class DagRun {
       while (!ends_.empty() && ends_.begin()->first <= next) {
         const TaskId task = ends_.begin()->second;
         ends_.erase(ends_.begin());
+        StageInfo& stage = world.state.mutable_job(task.job).stages.at(task.stage);
+        stage.observed_total +=
+            Time(static_cast<std::int64_t>(std::llround(1e9 * jobs_.at(task.job.value())[task.stage.value()].seconds)));
+        ++stage.observed_count;
         world.finish(task);
       }
       end_jobs();

@@ -84,9 +84,9 @@ std::string decided(const std::string& spec) {
   return all.text();
 }
 
-/// Carbyne's probability of altruism at 0 is dominant resource fairness with the same passes behind it.
+/// Carbyne's probability of altruism at 0 is dominant resource fairness.
 TEST(Decisions, WithoutAltruismAreThoseOfDrf) {
-  EXPECT_EQ(decided("carbyne(altruism=0)"), decided("drf(form=closed, mean=all, leftover=[srtf, packing], stages=cpm)"));
+  EXPECT_EQ(decided("carbyne(altruism=0)"), decided("drf(form=closed, mean=all)"));
   EXPECT_NE(decided("carbyne"), decided("carbyne(altruism=0)"));
 }
 
