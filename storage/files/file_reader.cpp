@@ -133,7 +133,8 @@ class Reader final : public FileReader {
                       ? fmt::format("no worker with {} has come back since the master was started", to_string(place->info.id))
                       : fmt::format("no worker has {}; see `weft fs fsck`", to_string(place->info.id)));
     begin_ = place->offset;
-    WEFT_ASSIGN(chunk_, files_->chunks().open(location_of(*place, places_.nodes, files_->options().writer)));
+    const FileSystemOptions& reader = files_->options();
+    WEFT_ASSIGN(chunk_, files_->chunks().open(location_of(*place, places_.nodes, reader.writer, reader.racks->rack())));
     return {};
   }
 

@@ -208,17 +208,21 @@ Result<std::vector<std::string>> FileSystem::glob(const std::string& written) {
   return found;
 }
 
-ChunkLocation location_of(const ChunkPlace& place, const std::vector<NodeSite>& nodes, const std::string& host) {
-  ChunkLocation location{place.info, {}};
-  const auto add = [&](const std::vector<NodeId>& ids, std::vector<std::string>& to) {
-    for (const bool here : {true, false})
+ChunkLocation location_of(const ChunkPlace& place, const std::vector<NodeSite>& nodes, const std::string& host,
+                          const std::string& rack) {
+  const auto distance = [&](const StorageNode& node) {
+    if (node.host == host || node.name == host) return 0;
+    return !rack.empty() && node.rack == rack ? 1 : 2;
+  };
+  const auto nearest_first = [&](const std::vector<NodeId>& ids) {
+    std::vector<std::string> addresses;
+    for (const int wanted : {0, 1, 2})
       for (const NodeId id : ids)
         for (const auto& [known, node] : nodes)
-          if (known == id && (node.host == host || node.name == host) == here) to.push_back(node.address);
+          if (known == id && distance(node) == wanted) addresses.push_back(node.address);
+    return addresses;
   };
-  add(place.nodes, location.replicas);
-  add(place.corrupt, location.damaged);
-  return location;
+  return {place.info, nearest_first(place.nodes), nearest_first(place.corrupt)};
 }
 
 }  // namespace weft::storage::files

@@ -60,8 +60,9 @@ class FileSystemImpl final : public FileSystem, public std::enable_shared_from_t
   std::unique_ptr<ChunkClient> chunks_;
 };
 
-/// A place as the chunk client wants it, nearest replica first.
-ChunkLocation location_of(const ChunkPlace& place, const std::vector<NodeSite>& nodes, const std::string& host);
+/// A place as the chunk client wants it: replicas on the reader's host first, then those in its rack ("": not known), then others.
+ChunkLocation location_of(const ChunkPlace& place, const std::vector<NodeSite>& nodes, const std::string& host,
+                          const std::string& rack);
 
 /// `located` is the answer to a locate of all of one file.
 std::unique_ptr<FileReader> make_reader(std::shared_ptr<FileSystemImpl> files, Located located);
