@@ -6,7 +6,7 @@ function(weft_library name)
   target_include_directories(weft_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine/api>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
-    $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/weft>)
+    $<INSTALL_INTERFACE:include>)
   target_compile_features(weft_${name} PUBLIC cxx_std_20)
   target_link_libraries(weft_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS} $<BUILD_INTERFACE:weft_flags>)
   weft_precompile(weft_${name} library)
@@ -21,7 +21,7 @@ function(weft_interface name)
   add_library(weft::${name} ALIAS weft_${name})
   target_include_directories(weft_${name} INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine/api>
-    $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/weft>)
+    $<INSTALL_INTERFACE:include>)
   target_link_libraries(weft_${name} INTERFACE ${arg_DEPENDS})
   set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY WEFT_LIBRARIES weft_${name})

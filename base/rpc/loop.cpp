@@ -268,6 +268,12 @@ void Loop::resolve(const std::string& host, const std::string& port, std::functi
     return;
   }
   impl_->resolver->async_resolve(host, port, [host, done = std::move(done)](const asio::error_code& error, const auto& results) {
+    // A name that does not exist will not exist at the next try either; a name server that does not answer may.
+    if (error == asio::error::host_not_found)
+      return done(fail(Code::not_found,
+                       fmt::format("cannot resolve host '{}': this machine knows no such name; correct it, or run this where "
+                                   "the hosts of the cluster are known",
+                                   host)));
     if (error) return done(fail(Code::unavailable, fmt::format("cannot resolve host '{}': {}", host, error.message())));
     std::vector<Address> addresses;
     for (const auto& entry : results) addresses.push_back(Address::of(entry.endpoint().data(), entry.endpoint().size()));

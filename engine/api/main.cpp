@@ -143,7 +143,10 @@ void report(const CommandLine& line, detail::DriverGraph& graph) {
   if (!written) complain(line.name(), "--stats: " + written.error().to_string(), 0);
 }
 
-int run_job(const CommandLine& line) {
+int run_job(const CommandLine& line, bool optimized) {
+  if (!optimized && !line.common().run.quiet)
+    complain(line.name(),
+             "built without optimisation, which takes about eight times the time; -DCMAKE_BUILD_TYPE=Release (-O2) is fast", 0);
   auto graph = std::make_shared<detail::DriverGraph>(driver_settings(line.common()));
   const bool explain_only = !line.common().explain.empty();
   try {
@@ -183,7 +186,7 @@ std::unique_ptr<runtime::JobProgram> replay(const std::shared_ptr<CommandLine>& 
 
 }  // namespace
 
-int Programs::main(int argc, char** argv) const {
+int Programs::main(int argc, char** argv, bool optimized) const {
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "weft-job";
   try {
     auto line = std::make_shared<CommandLine>(name, description_);
@@ -192,7 +195,7 @@ int Programs::main(int argc, char** argv) const {
     if (const auto role = client::internal_role(argc, argv, [&] { return replay(line, argc, argv); })) return *role;
     if (const auto ended = line->parse(argc, argv)) return *ended;
     log_fatal_signals("driver of " + name);
-    return run_job(*line);
+    return run_job(*line, optimized);
   } catch (const std::exception& fault) {  // an option declared twice, …
     return complain(name, fault.what(), kJobFailed);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/display_width.hpp"
 #include "base/text.hpp"
 
 namespace weft::cli {
@@ -11,7 +12,7 @@ Table& Table::cell(std::string_view content) {
   const std::size_t begin = cells_.size();
   cells_ += escaped(content);
   std::size_t& width = widths_[ends_.size() % widths_.size()];
-  width = std::max(width, cells_.size() - begin);
+  width = std::max(width, display_width(std::string_view(cells_).substr(begin)));
   ends_.push_back(static_cast<std::uint32_t>(cells_.size()));
   return *this;
 }
@@ -26,7 +27,7 @@ std::string Table::text() const {
     const std::size_t size = ends_[i] - begin, column = i % widths_.size();
     text.append(cells_, begin, size);
     if (column + 1 < widths_.size())
-      text.append(widths_[column] - size + 2, ' ');
+      text.append(widths_[column] - display_width(std::string_view(cells_).substr(begin, size)) + 2, ' ');
     else
       text += '\n';
     begin = ends_[i];

@@ -54,6 +54,7 @@ class ClusterSession final : public Session {
   Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override {
     const ActionId action = part.action;
     WEFT_TRY(call(kRunPart, rpc::with_bulk(encode(JobRequest{job_}), SharedBytes(plan::encode(part)))));
+    const Undisturbed undisturbed(progress_);
     while (true) {
       WEFT_ASSIGN(PollReply reply, poll(action, kPollWait));
       const TimePoint now = SystemClock().now();

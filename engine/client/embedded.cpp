@@ -90,6 +90,7 @@ class EmbeddedSession final : public Session {
     const ActionId action = part.action;
     finished_.reset();
     WEFT_TRY(apply(master::PlanExtended{kJob, std::move(part)}));
+    const Undisturbed undisturbed(progress_);
     while (!finished_ && !failed_) {
       for (master::Event& event : slots_->mailbox().take(next_wait())) {
         if (auto applied = apply(std::move(event)); !applied && failed_) break;

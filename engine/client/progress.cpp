@@ -1,6 +1,8 @@
 #include "engine/client/progress.hpp"
 
-#include <cstdio>
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -14,35 +16,79 @@ namespace weft::client {
 namespace {
 
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
-constexpr int kMovedParts = 10;  // of the time until the deadline
 constexpr auto kPlainInterval = std::chrono::seconds(1);
+constexpr auto kLinesInterval = std::chrono::seconds(10);
+constexpr int kMovedParts = 10;          // of the time until the deadline
+constexpr double kLongestLeft = 1e8;     // seconds
+constexpr std::size_t kStageLines = 20;  // of finished stages; further ones are told together
 
 void print(const std::string& text) { [[maybe_unused]] const auto ignored = ::write(2, text.data(), text.size()); }
 
-std::string failures(const master::StageStatus& stage) {
-  return stage.failed_attempts == 0 ? "" : fmt::format(", {} failed attempts", stage.failed_attempts);
-}
+std::string failures(std::uint64_t attempts) { return attempts == 0 ? "" : fmt::format(", {} failed attempts", attempts); }
+
+/// "0.25", "3.1", "25", "12000" tasks per second.
+std::string rate_text(double rate) { return rate >= 10 ? fmt::format("{:.0f}", rate) : fmt::format("{:.2g}", rate); }
 
 }  // namespace
 
 Progress::Progress(std::string job_name, bool quiet)
-    : name_(std::move(job_name)), quiet_(quiet), terminal_(::isatty(2) == 1), started_(SystemClock().now()) {
+    : name_(std::move(job_name)), quiet_(quiet), live_(2), started_(SystemClock().now()) {
   next_ = started_ + kTerminalInterval;
-}
-
-Progress::~Progress() { clear_line(); }
-
-void Progress::clear_line() {
-  if (line_shown_) print("\r\033[K");
-  line_shown_ = false;
+  next_lines_ = started_ + kLinesInterval;
 }
 
 void Progress::report_finished_stages(TimePoint now, const master::JobStatus& status) {
   for (const master::StageStatus& stage : status.stages) {
     if (stage.finished != stage.tasks || !reported_.insert(stage.id).second) continue;
-    clear_line();
-    print(fmt::format("{}: stage {} {}: {} tasks done after {}{}\n", name_, stage.id.value(), stage.name, stage.tasks,
-                      human_duration(now - started_), failures(stage)));
+    running_.erase(stage.id);
+    if (reported_.size() <= kStageLines) {
+      print(fmt::format("{}: stage {} {}: {} tasks done after {}{}\n", name_, stage.id.value(), stage.name, stage.tasks,
+                        human_duration(now - started_), failures(stage.failed_attempts)));
+      continue;
+    }
+    ++untold_.stages;
+    untold_.tasks += stage.tasks;
+    untold_.failed_attempts += stage.failed_attempts;
+  }
+}
+
+void Progress::report_untold(TimePoint now) {
+  const Untold told = std::exchange(untold_, Untold{});
+  if (told.stages > 0)
+    print(fmt::format("{}: {} further stages with {} tasks done after {}{}\n", name_, told.stages, told.tasks,
+                      human_duration(now - started_), failures(told.failed_attempts)));
+}
+
+/// "stage 3 reduce: 120 of 400 tasks, 8 running, 25 tasks/s, 11 s left"
+std::string Progress::line_of(TimePoint now, const master::StageStatus& stage) {
+  const Began& began = running_.try_emplace(stage.id, Began{now, stage.finished}).first->second;
+  std::string line = fmt::format("{}: stage {} {}: {} of {} tasks, {} running{}", name_, stage.id.value(), stage.name,
+                                 stage.finished, stage.tasks, stage.running, failures(stage.failed_attempts));
+  const double seconds = in_seconds(now - began.at);
+  if (stage.finished <= began.finished || seconds <= 0) return line;
+  const double rate = static_cast<double>(stage.finished - began.finished) / seconds;
+  const auto left = std::chrono::duration<double>(std::min(static_cast<double>(stage.tasks - stage.finished) / rate, kLongestLeft));
+  return line + fmt::format(", {} tasks/s, {} left", rate_text(rate), human_duration(std::chrono::duration_cast<Duration>(left)));
+}
+
+void Progress::report_running(TimePoint now, const master::JobStatus& status) {
+  std::vector<std::string> lines;
+  for (const master::StageStatus& stage : status.stages)
+    if (stage.running > 0 && stage.finished < stage.tasks) lines.push_back(line_of(now, stage));
+  if (live_.works()) live_.show(lines);
+  if (now < next_lines_) return;
+  next_lines_ = now + kLinesInterval;
+  report_untold(now);
+  if (live_.works()) return;
+  for (const std::string& line : lines) print(line + "\n");
+}
+
+/// Workers that were lost since the last time, while the job goes on.
+void Progress::report_losses(const master::JobStatus& status) {
+  for (; losses_told_ < status.workers_lost; ++losses_told_) {
+    if (losses_told_ >= status.lost_workers.size()) continue;  // only the first few have names
+    print(fmt::format("{}: lost worker {}; what it ran and what is needed of its outputs runs again elsewhere\n", name_,
+                      status.lost_workers[losses_told_]));
   }
 }
 
@@ -57,26 +103,16 @@ void Progress::report_deadline(const master::JobStatus& status) {
     if (!turned && moved * kMovedParts < *status.deadline - status.submitted) return;
   }
   said_ = now;
-  clear_line();
   print(fmt::format("{}: {}\n", name_, master::outlook_text(status)));
 }
 
 void Progress::update(TimePoint now, const master::JobStatus& status) {
   if (quiet_) return;
+  next_ = now + (live_.works() ? Duration(kTerminalInterval) : Duration(kPlainInterval));
   report_deadline(status);
-  next_ = now + (terminal_ ? Duration(kTerminalInterval) : Duration(kPlainInterval));
+  report_losses(status);
   report_finished_stages(now, status);
-  if (!terminal_) return;
-  std::string line;
-  for (const master::StageStatus& stage : status.stages) {
-    if (stage.running == 0) continue;
-    line += fmt::format("{}stage {} {}: {}/{} tasks, {} running{}", line.empty() ? "" : " | ", stage.id.value(), stage.name,
-                        stage.finished, stage.tasks, stage.running, failures(stage));
-  }
-  if (line.empty()) return;
-  clear_line();
-  print(line.substr(0, 160));
-  line_shown_ = true;
+  report_running(now, status);
 }
 
 void Progress::report_lost_workers(const master::JobStatus& status) {
@@ -85,15 +121,16 @@ void Progress::report_lost_workers(const master::JobStatus& status) {
 
 void Progress::fail(const master::JobStatus& status) {
   if (quiet_) return;
-  clear_line();
+  live_.clear();
   report_lost_workers(status);
   if (const std::string bad = bad_record_lines(name_, status); !bad.empty()) print(bad);
 }
 
 void Progress::finish(TimePoint now, const master::JobStatus& status) {
   if (quiet_) return;
+  live_.clear();
   report_finished_stages(now, status);
-  clear_line();
+  report_untold(now);
   report_lost_workers(status);
   print(fmt::format("{}: finished in {}: {} records, {} read, {} shuffled\n", name_, human_duration(now - started_),
                     status.input_records, human_bytes(status.input_bytes), human_bytes(status.shuffle_bytes)));

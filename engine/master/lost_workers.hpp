@@ -21,13 +21,13 @@ struct LostWorker {
 class LostWorkers {
  public:
   static constexpr std::size_t kMostKept = 100;
-  static constexpr Duration kKept = std::chrono::minutes(10);
+  static constexpr Duration kKept = std::chrono::hours(1);
   static constexpr Duration kAlarmWithin = std::chrono::minutes(1);
 
   /// Of a worker that did not leave by itself. An alarm in words, without its name, when a worker of this name was lost less than
   /// a minute before.
   std::optional<std::string> add(LostWorker worker);
-  /// Those of the last ten minutes, the first first.
+  /// Those of the last hour, the first first.
   const std::deque<LostWorker>& recent(Duration now);
 
  private:

@@ -82,9 +82,16 @@ class Writer final : public FileWriter {
 
   Result<void> allocate() {
     Retry retry(files_->options(), kWritePauses);
+    std::optional<Error> unknown;
     while (true) {
+      const std::size_t refused = excluded_.size();
       auto begun = try_allocate();
       if (begun) return begun;
+      if (begun.error().code() == Code::not_found && excluded_.size() > refused) {  // no such host: the next worker, at once
+        unknown = std::move(begun).error();
+        continue;
+      }
+      if (unknown) return fail(*std::move(unknown));  // nobody else is left, and waiting makes no host known
       const bool quiet = begun.error().code() == Code::unavailable || begun.error().code() == Code::deadline_exceeded;
       if (!quiet || !retry.wait(begun.error())) return begun;
       // Workers that failed may have been busy only: all are asked again when nobody else is left.
@@ -103,7 +110,8 @@ class Writer final : public FileWriter {
     auto made = files_->chunks().create(id_, addresses, bytes);
     if (!made) {
       excluded_.push_back(targets_.front().id);
-      return fail(Code::unavailable, std::move(made).error().to_string());
+      const bool unknown = made.error().code() == Code::not_found;
+      return fail(unknown ? Code::not_found : Code::unavailable, std::move(made).error().to_string());
     }
     chunk_ = *std::move(made);
     return {};

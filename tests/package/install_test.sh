@@ -9,7 +9,12 @@ trap 'rm -rf "$scratch"' EXIT
 
 "$cmake" --install "$build" --prefix "$scratch/prefix" > "$scratch/install.log" || { cat "$scratch/install.log"; exit 1; }
 test -x "$scratch/prefix/bin/weft"
-test -f "$scratch/prefix/share/man/man1/weft.1"
+for page in weft weft-job-status; do test -f "$scratch/prefix/share/man/man1/$page.1"; done
+for file in bash-completion/completions/weft zsh/site-functions/_weft fish/vendor_completions.d/weft.fish; do test -s "$scratch/prefix/share/$file"; done
+# Headers lie under weft/ only, and include each other so: nothing of weft is found without its name.
+[ "$(ls "$scratch/prefix/include")" = weft ] || { echo "headers beside weft/:"; ls "$scratch/prefix/include"; exit 1; }
+! grep -rlE '#include "(base|storage|shuffle|runtime|schedulers|engine)/' "$scratch/prefix/include" || { echo "the headers above include others without weft/"; exit 1; }
+! grep -l 'include/weft"' "$scratch"/prefix/lib*/cmake/weft/*.cmake || { echo "include/weft is on the path of includes"; exit 1; }
 cp -r "$here/external" "$scratch/external"
 configure() { # SOURCE BUILD [OPTION …]
   "$cmake" -S "$1" -B "$2" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" "${@:3}" > "$2.log" 2>&1 || { cat "$2.log"; exit 1; }
@@ -32,6 +37,7 @@ expect_build_type "$scratch/whole-build" ""
 grep -q 'this project has no build type' "$scratch/whole-build.log" || { echo "no warning:"; cat "$scratch/whole-build.log"; exit 1; }
 
 "$cmake" --build "$scratch/build"
+"$cmake" --build "$scratch/debug"
 
 cp -r "$here/../../docs/examples/scheduler-plugin" "$scratch/scheduler"
 configure "$scratch/scheduler" "$scratch/scheduler-build" -DCMAKE_BUILD_TYPE=Release
@@ -47,3 +53,8 @@ for mode in "" "--workers 1" "$plugin" "--workers 2 $plugin"; do
   "$scratch/build/longest" --quiet $mode --input "$scratch/text" > "$scratch/out"
   grep -qx 'longest word: not' "$scratch/out" || { echo "unexpected result:"; cat "$scratch/out"; exit 1; }
 done
+
+# A program that is not optimised says so; one that is does not.
+for kind in build debug; do "$scratch/$kind/longest" --input "$scratch/text" > /dev/null 2> "$scratch/$kind.err"; done
+grep -q 'longest: built without optimisation' "$scratch/debug.err" || { echo "nothing is said:"; cat "$scratch/debug.err"; exit 1; }
+! grep 'optimisation' "$scratch/build.err"

@@ -2,9 +2,9 @@
 #include <chrono>
 #include <memory>
 
-#include "schedulers/parts/ranked_jobs.hpp"
-#include "schedulers/parts/stage_orders.hpp"
-#include "schedulers/plugin.hpp"
+#include <weft/schedulers/parts/ranked_jobs.hpp>
+#include <weft/schedulers/parts/stage_orders.hpp>
+#include <weft/schedulers/plugin.hpp>
 
 namespace {
 

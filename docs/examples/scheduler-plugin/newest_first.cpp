@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/plugin.hpp"
+#include <weft/schedulers/plugin.hpp>
 
 namespace {
 

@@ -19,6 +19,20 @@
 
 namespace weft {
 
+namespace detail {
+// Of the file that includes this. Sanitizers count as optimised: nobody expects speed of them.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WEFT_SANITIZED 1
+#endif
+#endif
+#if defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(WEFT_SANITIZED)
+constexpr bool kOptimized = true;
+#else
+constexpr bool kOptimized = false;
+#endif
+}  // namespace detail
+
 /// declare(Arguments&, Options&) declares the options of a job. CLI11's own App in place of Arguments will do.
 template <class F, class Options>
 concept DeclareFunction = std::invocable<const F&, Arguments&, Options&> || std::invocable<const F&, CLI::App&, Options&>;
@@ -46,7 +60,8 @@ class Programs {
                      [options, define](Flow& flow) { define(flow, std::as_const(*options)); }});
   }
 
-  int main(int argc, char** argv) const;
+  /// What is not `optimized` says so once, unless it is to be quiet: its loops are templates and take eight times as long.
+  int main(int argc, char** argv, bool optimized = detail::kOptimized) const;
 
  private:
   struct Job {

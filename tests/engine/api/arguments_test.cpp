@@ -129,6 +129,22 @@ TEST(Main, TakesInputAndOutputWhereAJobHasNoOptionsOfItsOwn) {
   EXPECT_NE(complaints.find("unknown option --inptu, did you mean --input?"), std::string::npos) << complaints;
 }
 
+TEST(Main, SaysOnceThatAProgramIsNotOptimisedUnlessItIsToBeQuiet) {
+  Programs program("Nothing");
+  program.add<InputOutput>(
+      "", "Nothing", [](Arguments& arguments, InputOutput& options) { declare(arguments, options); },
+      [](Flow&, const InputOutput&) {});
+  const auto said = [&](std::vector<std::string> words, bool optimized) {
+    words.insert(words.end(), {"--input", "a", "--output", "b"});
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(exit_code([&](int argc, char** argv) { return program.main(argc, argv, optimized); }, words), 0);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_NE(said({}, false).find("program: built without optimisation, which takes about eight times the time"), std::string::npos);
+  EXPECT_EQ(said({}, true).find("optimisation"), std::string::npos);
+  EXPECT_EQ(said({"--quiet"}, false), "");
+}
+
 TEST(Main, RunsTheSubcommandThatWasAskedForAndReportsItsFailure) {
   std::string ran;
   const auto programs = [&](int argc, char** argv) {

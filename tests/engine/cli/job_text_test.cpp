@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json_reader.hpp"
+#include "engine/cli/table.hpp"
 
 namespace weft::cli {
 namespace {
@@ -103,6 +104,14 @@ TEST(JobText, TellsWhereTheTimeOfTasksWent) {
   EXPECT_THAT(job_text(job, 40s), HasSubstr("10.0 s: 100% shuffle "));
   EXPECT_THAT(job_json(job, 40s), HasSubstr(R"("task_seconds":{"read":1,"shuffle":0,"compute":2,"write":1,"cpu":1.5},)"
                                             R"("peak_task_memory_bytes":1048576)"));
+}
+
+TEST(Table, AlignsByWhatCharactersTakeOnAScreen) {
+  Table table({"NAME", "N"});
+  table.add({"Müller", "1"});
+  table.add({"東京", "2"});
+  table.add({"plainer", "3"});
+  EXPECT_EQ(table.text(), "NAME     N\nMüller   1\n東京     2\nplainer  3\n");
 }
 
 TEST(JobText, CountsReplicasOfAllStages) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "tests/support/checks.hpp"
@@ -142,6 +143,29 @@ TEST(WrongUses, SayInOneLineWhatIsWrongAndWhatToDo) {
     for (const std::string& part : use.said)
       EXPECT_TRUE(has(result.err, part)) << use.line << "\n" << result.err << "lacks: " << part;
   }
+}
+
+TEST(WrongUses, WorkersWhoseHostsNobodyKnowsHereAreNotWaitedFor) {
+  const ScratchDirectory directory;
+  const std::string weft = WEFT_BIN_DIR "/weft";
+  Process master({weft, "master", "--listen", "127.0.0.1:0", "--port-file", directory / "port", "--data-dir", directory / "files"},
+                 {.daemon = true});
+  ASSERT_TRUE(eventually([&] { return !read_file(directory / "port").empty(); })) << master.err_so_far();
+  std::string address = read_file(directory / "port");
+  address.pop_back();
+  Process worker({weft, "worker", "--master", address, "--chunk-dir", directory / "chunks", "--advertise", "rack-1.invalid"},
+                 {.daemon = true});
+  ASSERT_EQ(run({weft, "--master", address, "node", "wait", "1"}).exit_code, 0) << worker.err_so_far();
+  write_file(directory / "words.txt", "a b\n");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto result = run({weft, "--master", address, "fs", "put", "--patience", "10min", directory / "words.txt", "/words.txt"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(one_line(result.err) && has(result.err, "cannot resolve host 'rack-1.invalid': this machine knows no such name"))
+      << result.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1)) << "it was waited for";
+  for (Process* process : {&worker, &master}) process->signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit_code, 0);
+  EXPECT_EQ(master.wait().exit_code, 0);
 }
 
 TEST(Submit, RunsTheFileOfTheCurrentDirectoryBeforeThatOfThePath) {
