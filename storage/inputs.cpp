@@ -69,9 +69,57 @@ class Expansion {
   }
 
   Result<void> add_pattern(const std::string& pattern) {
+    const std::size_t before = found_.paths.size();
+    if (find_deep(pattern) == std::string::npos) return add_matches(pattern, true);
+    WEFT_TRY(add_below(pattern));
+    if (found_.paths.size() == before) return fail(Code::not_found, "no input matches the pattern " + pattern);
+    return {};
+  }
+  /// Where "**" is a name in the pattern.
+  static std::size_t find_deep(const std::string& pattern) {
+    for (std::size_t at = 0; (at = pattern.find("**", at)) != std::string::npos; ++at) {
+      const bool begins = at == 0 || pattern[at - 1] == '/', ends = at + 2 == pattern.size() || pattern[at + 2] == '/';
+      if (begins && ends) return at;
+    }
+    return std::string::npos;
+  }
+  /// "**" is any number of directories, none included. Those that are skipped in directories are skipped here, and links are not
+  /// followed.
+  Result<void> add_below(const std::string& pattern) {
+    const std::size_t deep = find_deep(pattern);
+    if (deep == std::string::npos) return add_matches(pattern, false);
+    return walk(deep == 0 ? "./" : pattern.substr(0, deep), pattern.substr(std::min(deep + 3, pattern.size())));
+  }
+  Result<void> walk(const std::string& directories, const std::string& rest) {
+    if (rest.empty()) return add_matches(directories, false);  // all files below
+    WEFT_TRY(add_below(directories + rest));
+    glob_t matches{};
+    const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&matches, &::globfree);
+    const int status = ::glob((directories + "*").c_str(), GLOB_BRACE | GLOB_ONLYDIR, nullptr, &matches);
+    if (status != 0 && status != GLOB_NOMATCH)
+      return fail(Code::io, "cannot expand the input pattern " + directories + "**/" + rest);
+    for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
+      const std::string path = matches.gl_pathv[i];
+      struct stat info {};
+      if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+      if (!is_skipped(std::filesystem::path(path).filename().native())) WEFT_TRY(walk(literal(path) + "/", rest));
+    }
+    return {};
+  }
+  /// The pattern that only this path matches.
+  static std::string literal(const std::string& path) {
+    std::string pattern;
+    for (const char c : path) {
+      if (std::string_view("*?[{}\\").find(c) != std::string_view::npos) pattern.push_back('\\');
+      pattern.push_back(c);
+    }
+    return pattern;
+  }
+  Result<void> add_matches(const std::string& pattern, bool must_match) {
     glob_t matches{};
     const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&matches, &::globfree);
     const int status = ::glob(pattern.c_str(), GLOB_BRACE, nullptr, &matches);
+    if (status == GLOB_NOMATCH && !must_match) return {};
     if (status == GLOB_NOMATCH) return fail(Code::not_found, "no input matches the pattern " + pattern);
     if (status != 0) return fail(Code::io, "cannot expand the input pattern " + pattern);
     for (std::size_t i = 0; i < matches.gl_pathc; ++i) {

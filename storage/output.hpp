@@ -33,8 +33,9 @@ class OutputDirectory {
   const std::string& work_directory() const { return work_; }
 
   /// Publishes `attempt_files[i]` (names inside the work directory; empty: nothing was written, and an empty file is made) as
-  /// part-<i> with the suffix of that name, if it has one. After success the output is complete and synced; on failure nothing is
-  /// visible.
+  /// part-<i> with the suffix of that name, if it has one. An attempt that wrote several files names each as FILE/DIRECTORY and a
+  /// newline: it becomes DIRECTORY/part-<i>, and where there is none, there is no part. After success the output is complete and
+  /// synced; on failure nothing is visible.
   Result<void> commit(const std::vector<std::string>& attempt_files);
 
  private:

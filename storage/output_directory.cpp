@@ -37,6 +37,31 @@ std::string part_name(std::size_t index, const std::string& attempt_file) {
   return name + fs::path(attempt_file).extension().string();
 }
 
+/// A file that an attempt wrote, and where below the output directory it goes.
+struct Winner {
+  std::string file;  // empty: nothing was written
+  std::string name;
+  std::string directory;  // that the name is in; empty: the output's own
+};
+
+std::vector<Winner> winners(const std::vector<std::string>& attempt_files) {
+  std::vector<Winner> found;
+  for (std::size_t i = 0; i < attempt_files.size(); ++i) {
+    const std::string& written = attempt_files[i];
+    if (written.find('\n') == std::string::npos) {
+      found.push_back({written, part_name(i, written), ""});
+      continue;
+    }
+    for (std::size_t begin = 0, end = 0; (end = written.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      const auto slash = written.find('/', begin);
+      if (slash >= end) continue;
+      const std::string directory = written.substr(slash + 1, end - slash - 1), file = written.substr(begin, slash - begin);
+      found.push_back({file, directory + "/" + part_name(i, file), directory});
+    }
+  }
+  return found;
+}
+
 Result<void> sync_path(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || ::fsync(fd.get()) != 0) return fail(cannot_write(path, errno));
@@ -235,19 +260,27 @@ Result<void> OutputDirectory::commit(const std::vector<std::string>& attempt_fil
 /// Leaves exactly the winners under their final names, and _SUCCESS, in the work directory, all synced.
 Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt_files) {
   const fs::path work(work_);
-  WEFT_TRY(sync_all(work, attempt_files));
-  std::set<std::string> kept;
-  for (std::size_t i = 0; i < attempt_files.size(); ++i) {
-    const std::string& file = attempt_files[i];
-    const std::string name = part_name(i, file);
+  const std::vector<Winner> parts = winners(attempt_files);
+  std::vector<std::string> files;
+  for (const Winner& part : parts) files.push_back(part.file);
+  WEFT_TRY(sync_all(work, files));
+  std::set<std::string> kept, directories;
+  std::error_code error;
+  for (const auto& [file, name, directory] : parts) {
     if (file.find('/') != std::string::npos) return fail(Code::internal, "output part " + file + " is not in the work directory");
+    if (!directory.empty() && directories.insert(directory).second) {
+      fs::create_directories(work / directory, error);
+      if (error) return fail(cannot_write(work / directory, error.value()));
+    }
     if (file.empty())
       WEFT_TRY(make_empty(work / name));
     else if (::rename((work / file).c_str(), (work / name).c_str()) != 0)
       return fail(cannot_write(work / name, errno));
-    kept.insert(name);
+    kept.insert(fs::path(name).begin()->string());
   }
-  std::error_code error;
+  for (const std::string& directory : directories) {
+    for (fs::path path = directory; !path.empty(); path = path.parent_path()) WEFT_TRY(sync_path(work / path));
+  }
   for (fs::directory_iterator entry(work, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;  // losers of races between attempts
     if (!kept.contains(entry->path().filename())) fs::remove_all(entry->path(), ignored);
@@ -284,13 +317,19 @@ Result<void> OutputDirectory::make_empty_remote(const std::string& name) {
 /// As on local disks; files of the cluster are durable when they are closed.
 Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& attempt_files) {
   std::set<std::string> kept;
-  for (std::size_t i = 0; i < attempt_files.size(); ++i) {
-    const std::string part = part_name(i, attempt_files[i]);
-    if (attempt_files[i].empty())
-      WEFT_TRY(make_empty_remote(part));
+  for (const auto& [file, name, directory] : winners(attempt_files)) {
+    const std::string top = name.substr(0, name.find('/'));
+    for (std::size_t end = directory.find('/'); !directory.empty(); end = directory.find('/', end + 1)) {
+      const std::string path = work_ + "/" + directory.substr(0, end);
+      WEFT_ASSIGN(const bool exists, remote_->exists(path));
+      if (!exists) WEFT_TRY(remote_->make_directory(path));
+      if (end == std::string::npos) break;
+    }
+    if (file.empty())
+      WEFT_TRY(make_empty_remote(name));
     else
-      WEFT_TRY(remote_->rename(work_ + "/" + attempt_files[i], work_ + "/" + part, false));
-    kept.insert(part);
+      WEFT_TRY(remote_->rename(work_ + "/" + file, work_ + "/" + name, false));
+    kept.insert(top);
   }
   WEFT_ASSIGN(const auto names, remote_->names(work_));
   for (const std::string& name : names)

@@ -1,9 +1,11 @@
 #include "weft/detail/graph.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "base/hash.hpp"
+#include "base/log.hpp"
 
 namespace weft::detail {
 namespace {
@@ -117,6 +119,24 @@ Lineage Lineage::together(const Lineage& first, const Lineage& second, std::stri
   absorb(lineage, type);
   lineage.operators.push_back(std::move(name));
   return lineage;
+}
+
+void Graph::look_for_locals(const void* function, std::size_t bytes, std::string_view what,
+                            const std::source_location& where) const {
+  const auto low = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), high = reinterpret_cast<std::uintptr_t>(frame_);
+  const auto own = reinterpret_cast<std::uintptr_t>(function);
+  if (!on_driver() || high <= low) return;  // no definition, or not on this stack
+  for (std::size_t i = 0; i + sizeof low <= bytes; i += sizeof low) {
+    std::uintptr_t word = 0;
+    std::memcpy(&word, static_cast<const std::byte*>(function) + i, sizeof word);
+    if (word <= low || word >= high || (word >= own && word < own + bytes)) continue;
+    Log("job").warn(
+        "{}: the function refers to a local variable of the definition (a lambda that captures by reference?), which other "
+        "processes do not "
+        "have and which is gone when outputs are written; capture by value",
+        operator_name(what, where));
+    return;
+  }
 }
 
 std::uint64_t stage_fingerprint(const StageDraft& draft) {

@@ -180,6 +180,19 @@ Result<void> expand(FileSystem& files, const std::string& at, std::span<const st
     return {};
   }
   const std::string pattern(names.front());
+  if (pattern == "**") {  // this directory and all below
+    if (names.size() == 1) {
+      found.push_back(at);
+      return {};
+    }
+    WEFT_TRY(expand(files, at, names.subspan(1), found));
+    WEFT_ASSIGN(const auto below, files.list(at));
+    for (const FileStatus& entry : below) {
+      const char first = name_of(entry.path).front();
+      if (entry.directory && first != '.' && first != '_') WEFT_TRY(expand(files, entry.path, names, found));
+    }
+    return {};
+  }
   if (pattern.find_first_of("*?[") == std::string::npos) {
     const std::string path = joined(at, pattern);
     const auto status = files.stat(path);

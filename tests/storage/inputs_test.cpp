@@ -90,6 +90,22 @@ TEST_F(InputsTest, PatternsNamesAndMixturesAreSortedWithoutDuplicates) {
   EXPECT_EQ(*expand({add("_explicit")}), Paths{at("_explicit")});
 }
 
+TEST_F(InputsTest, TwoStarsAreAnyNumberOfDirectories) {
+  for (const std::string below : {"d", "d/e", "d/e[1]", "d/e/f", "_hidden", "d/.git"}) std::filesystem::create_directory(at(below));
+  for (const std::string name :
+       {"a.log", "d/b.log", "d/e/c.log", "d/e/f/d.log", "d/e[1]/e.log", "_hidden/f.log", "d/.git/g.log", "d/e/h.txt"})
+    add(name);
+  const Paths logs{at("a.log"), at("d/b.log"), at("d/e/c.log"), at("d/e/f/d.log"), at("d/e[1]/e.log")};
+  EXPECT_EQ(*expand({at("**/*.log")}), logs);
+  EXPECT_EQ(*expand({at("d/**/*.log")}), (Paths{logs.begin() + 1, logs.end()}));
+  EXPECT_EQ(*expand({at("**/e/**/*.log")}), (Paths{logs[2], logs[3]}));
+  EXPECT_EQ(*expand({at("?/**/f/*")}), Paths{logs[3]});
+  EXPECT_EQ(*expand({at("d/e/**")}), (Paths{logs[2], logs[3], at("d/e/h.txt")}));
+  const auto none = expand({at("**/*.csv")});
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().to_string().find("no input matches the pattern"), std::string::npos);
+}
+
 TEST_F(InputsTest, NothingIsAnEmptyInput) {
   std::filesystem::create_directory(at("empty"));
   EXPECT_EQ(*expand({at("empty")}), Paths{});

@@ -79,8 +79,8 @@ template <class F>
 struct Sum : AggregatorBase {
   F function;
   template <class V>
-  static constexpr bool kFits = requires(const F& f, const V& v, Wide<Projected<F, V>>& sum) {
-    add_to(sum, sum);
+  static constexpr bool kFits = requires(const Wide<Projected<F, V>>& sum) {
+    { sum + sum } -> std::convertible_to<Wide<Projected<F, V>>>;
   };
   template <class V>
   using Acc = Wide<Projected<F, V>>;

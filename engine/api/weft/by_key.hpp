@@ -49,6 +49,7 @@ class KeyedOperators {
   auto map_values(F f, Where where = Where::current()) const {
     if constexpr (detail::check_map_values<T, F>()) {
       using Node = detail::MapValues<Chain, F>;
+      detail::check_captures(*self().graph(), f, "map_values", where);
       return keeping("map_values", where, Node{self().chain(), std::move(f)});
     } else {
       return Refused();
@@ -60,6 +61,7 @@ class KeyedOperators {
   auto reduce_by_key(F f, P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_reduce_by_key<T, F>()) {
       using Aggregation = detail::ReduceAggregation<ValueOf<T>, F>;
+      detail::check_captures(*self().graph(), f, "reduce_by_key", where);
       return detail::aggregate(self(), Aggregation{std::move(f)}, detail::partitioning(how),
                                detail::operator_name("reduce_by_key", where));
     } else {

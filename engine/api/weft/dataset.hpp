@@ -33,6 +33,7 @@
 #include "weft/detail/compose.hpp"
 #include "weft/detail/graph.hpp"
 #include "weft/detail/index.hpp"
+#include "weft/detail/row_checks.hpp"
 #include "weft/detail/sort.hpp"
 #include "weft/detail/tables.hpp"
 #include "weft/detail/variant.hpp"
@@ -66,6 +67,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   auto map(F f, Where where = Where::current()) const {
     if constexpr (detail::check_map<T, F>()) {
       using Node = detail::Map<Chain, F>;
+      detail::check_captures(*graph_, f, "map", where);
       return narrow("map", where, Node{chain_, std::move(f)});
     } else {
       return Refused();
@@ -77,6 +79,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   auto filter(F f, Where where = Where::current()) const {
     if constexpr (detail::check_filter<T, F>()) {
       using Node = detail::Filter<Chain, F>;
+      detail::check_captures(*graph_, f, "filter", where);
       return keeping_keys("filter", where, Node{chain_, std::move(f)});
     } else {
       return Refused();
@@ -88,6 +91,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   auto flat_map(F f, Where where = Where::current()) const {
     if constexpr (detail::check_flat_map<T, F>()) {
       using Node = detail::FlatMap<Chain, F>;
+      detail::check_captures(*graph_, f, "flat_map", where);
       return narrow("flat_map", where, Node{chain_, std::move(f)});
     } else {
       return Refused();
@@ -99,6 +103,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   auto flat_map(F f, Where where = Where::current()) const {
     if constexpr (detail::check_flat_map_emit<T, Out, F>()) {
       using Node = detail::FlatMapEmit<Out, Chain, F>;
+      detail::check_captures(*graph_, f, "flat_map", where);
       return narrow("flat_map", where, Node{chain_, std::move(f)});
     } else {
       return Refused();
@@ -110,6 +115,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   auto map_partitions(F f, Where where = Where::current()) const {
     if constexpr (detail::check_map_partitions<T, Out, F>()) {
       using Node = detail::MapPartitions<Out, Chain, F>;
+      detail::check_captures(*graph_, f, "map_partitions", where);
       return Dataset<Out, Node>(graph_,
                                 lineage_.unsplit().then(detail::operator_name("map_partitions", where), detail::type_name<Node>()),
                                 Node{chain_, std::move(f)});
@@ -140,9 +146,13 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   /// The same records, made by `other` in place of this operator's function where the node has the attribute: "accelerator", or
   /// one value of it, "accelerator=gpu". Both functions must give the same records in the same order for every input, because any
   /// attempt may run anywhere (--check-variants compares them). Directly behind generate, map, filter, flat_map, map_partitions, ….
-  template <detail::OtherFunction<Chain> G>
+  template <class G>
   auto on(const std::string& attribute, G other, Where where = Where::current()) const {
-    return detail::with_variant(*this, attribute, std::move(other), detail::operator_name("on " + attribute, where));
+    if constexpr (detail::check_on<Chain, G>()) {
+      return detail::with_variant(*this, attribute, std::move(other), detail::operator_name("on " + attribute, where));
+    } else {
+      return *this;
+    }
   }
 
   /// The same records. Each task of the stage that computes them (from one shuffle to the next) takes so much of its node:
@@ -192,7 +202,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   /// The n largest records under `less`, largest first, in one partition.
   template <class Less = std::less<>>
   auto top(std::size_t n, Less less = {}, Where where = Where::current()) const {
-    if constexpr (detail::check_top<T, Less>()) {
+    if constexpr (detail::check_top<T, Less>() && detail::check_owned<T>()) {
       return detail::top(*this, n, std::move(less), detail::operator_name("top", where));
     } else {
       return Refused();
@@ -231,18 +241,20 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
 
   /// All records, partition after partition; at most 256 MiB.
   std::vector<Owned<T>> collect(Where where = Where::current()) const {
-    if constexpr (detail::check_stored<T>()) return detail::collect(*this, detail::operator_name("collect", where), UINT64_MAX);
+    if constexpr (detail::check_stored<T>() && detail::check_owned<T>())
+      return detail::collect(*this, detail::operator_name("collect", where), UINT64_MAX);
   }
   /// The first n records in partition order.
   std::vector<Owned<T>> first(std::uint64_t n, Where where = Where::current()) const {
-    if constexpr (detail::check_stored<T>()) return detail::collect(*this, detail::operator_name("first", where), n);
+    if constexpr (detail::check_stored<T>() && detail::check_owned<T>())
+      return detail::collect(*this, detail::operator_name("first", where), n);
   }
   std::uint64_t count(Where where = Where::current()) const { return detail::count(*this, detail::operator_name("count", where)); }
 
   /// All records reduced by f(a, b), which must be associative; nothing when there are none.
   template <class F>
   std::optional<Owned<T>> reduce(F f, Where where = Where::current()) const {
-    if constexpr (detail::check_reduce<T, F>()) {
+    if constexpr (detail::check_reduce<T, F>() && detail::check_owned<T>()) {
       return detail::reduce(*this, std::move(f), detail::operator_name("reduce", where));
     } else {
       return std::nullopt;
@@ -275,7 +287,23 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     if constexpr (detail::check_write_text<T>())
       detail::write_lines(*this, path, detail::operator_name("write_text", where), compression);
   }
-  /// The same with bare records: text without separators, other types as their fixed-size encoding (what read_records<T> reads).
+  /// The same in a directory for each name: the lines of records with the name function(record), a text or a number, are in
+  /// PATH/NAME/part-NNNNN. A name may have several parts, "2026/11".
+  template <class F>
+  void write_text_by(const std::string& path, F function, Where where = Where::current()) const {
+    if constexpr (detail::check_write_text_by<T, F>())
+      detail::write_lines_by(*this, path, std::move(function), detail::operator_name("write_text_by", where));
+  }
+  /// Plain structs as rows of CSV (RFC 4180), with a line of column names in each file unless the format has no header.
+  void write_csv(const std::string& path, const CsvFormat& format = {}, Where where = Where::current()) const {
+    if constexpr (detail::check_write_csv<T>()) detail::write_csv(*this, path, detail::operator_name("write_csv", where), format);
+  }
+  /// Plain structs as JSON, one object per line.
+  void write_json(const std::string& path, const JsonFormat& format = {}, Where where = Where::current()) const {
+    if constexpr (detail::check_write_json<T>())
+      detail::write_json(*this, path, detail::operator_name("write_json", where), format);
+  }
+  /// Files of bare records: text without separators, other types as their fixed-size encoding (what read_records<T> reads).
   void write_records(const std::string& path, Where where = Where::current()) const {
     if constexpr (detail::check_write_records<T, detail::RawRecord<T>>())
       detail::write_raw(*this, path, detail::operator_name("write_records", where));

@@ -18,6 +18,7 @@
 #include "weft/dataset.hpp"
 #include "weft/detail/sources.hpp"
 #include "weft/detail/tables.hpp"
+#include "weft/rows.hpp"
 
 namespace weft {
 
@@ -54,7 +55,7 @@ class Flow {
   using Where = std::source_location;
 
  public:
-  explicit Flow(std::shared_ptr<detail::Graph> graph) : graph_(std::move(graph)) {}
+  explicit Flow(std::shared_ptr<detail::Graph> graph) : graph_(std::move(graph)) { graph_->definition_begins(this); }
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
@@ -76,14 +77,40 @@ class Flow {
   }
   /// Records as write_records writes them; T has a fixed size and no padding.
   template <class T>
-  requires(detail::is_flat<T>()) auto read_records(const Paths& paths, Where where = Where::current()) {
-    const auto bytes = from_files(paths, sizeof(T), "read_records", where, detail::FixedSource{sizeof(T)});
-    return bytes.map(
-        [](std::string_view record) {
-          Decoder in(as_bytes(record));
-          return decode<T>(in);
-        },
-        where);
+  auto read_records(const Paths& paths, Where where = Where::current()) {
+    if constexpr (detail::check_flat_record<T>()) {
+      const auto bytes = from_files(paths, sizeof(T), "read_records", where, detail::FixedSource{sizeof(T)});
+      return bytes.map(
+          [](std::string_view record) {
+            Decoder in(as_bytes(record));
+            return decode<T>(in);
+          },
+          where);
+    } else {
+      return detail::Refused();
+    }
+  }
+
+  /// Rows of CSV (RFC 4180) as plain structs: each field is the column of its name. Rows that are none, or have a cell that does
+  /// not fit its field, are left out and count as bad records. std::string_view fields live while the record is processed.
+  template <class T>
+  auto read_csv(const Paths& paths, CsvFormat format = {}, Where where = Where::current()) {
+    if constexpr (detail::check_read_csv<T>()) {
+      return from_files(paths, 0, "read_csv", where, detail::CsvSource<T>{std::make_shared<const CsvFormat>(std::move(format))});
+    } else {
+      return detail::Refused();
+    }
+  }
+  /// Lines of JSON objects as plain structs: each field is the member of its name; others are left out. Lines that are no JSON, or
+  /// have a member that does not fit its field, are left out and count as bad records.
+  template <class T>
+  auto read_json(const Paths& paths, const JsonFormat& format = {}, Where where = Where::current()) {
+    if constexpr (detail::check_read_json<T>()) {
+      auto names = std::make_shared<const std::vector<std::string>>(detail::json_names(kFieldNames<T>, format));
+      return from_files(paths, 0, "read_json", where, detail::JsonSource<T>{std::move(names)});
+    } else {
+      return detail::Refused();
+    }
   }
 
   /// Keys and values of a table of the cluster, as views: as they are in the snapshot, or in one that is made now and kept while
@@ -105,6 +132,7 @@ class Flow {
   template <class F>
   auto generate(std::uint64_t count, F f, std::uint32_t partitions = 0, Where where = Where::current()) {
     if constexpr (detail::check_generate<F>()) {
+      detail::check_captures(*graph_, f, "generate", where);
       return from_range(count, partitions, "generate", where, detail::GenerateSource<F>{std::move(f)});
     } else {
       return detail::Refused();

@@ -3,8 +3,8 @@
 //   int main(int argc, char** argv) { return weft::main<Options>(argc, argv, "Counts words", declare, define); }
 //
 // with `void declare(weft::Arguments&, Options&)` and `void define(weft::Flow&, const Options&)`; or, for a job that takes --input
-// and --output and nothing else, `weft::main(argc, argv, "Counts words", define)` with `void define(weft::Flow&, const
-// weft::InputOutput&)`. The exit code is 0 on success, 1 when the job fails, 2 when the command line is wrong.
+// and --output and nothing else, `WEFT_JOB(define)` with `void define(weft::Flow&, const weft::InputOutput&)`. The exit code is 0
+// on success, 1 when the job fails, 2 when the command line is wrong.
 #pragma once
 
 #include <concepts>
@@ -75,18 +75,48 @@ class Programs {
   std::vector<Job> jobs_;
 };
 
-template <class Options, DeclareFunction<Options> Declare, DefineFunction<Options> Define>
+template <class Options, class Declare, class Define>
 int main(int argc, char** argv, std::string description, Declare declare, Define define) {
-  Programs program(description);
-  program.add<Options>("", std::move(description), std::move(declare), std::move(define));
-  return program.main(argc, argv);
+  static_assert(DeclareFunction<Declare, Options>, "weft main: declare must be callable as declare(weft::Arguments&, Options&)");
+  static_assert(DefineFunction<Define, Options>, "weft main: define must be callable as define(weft::Flow&, const Options&)");
+  if constexpr (DeclareFunction<Declare, Options> && DefineFunction<Define, Options>) {
+    Programs program(description);
+    program.add<Options>("", std::move(description), std::move(declare), std::move(define));
+    return program.main(argc, argv);
+  }
 }
 
-template <DefineFunction<InputOutput> Define>
+namespace detail {
+template <class F>
+struct OptionsOf {
+  using type = InputOutput;
+};
+template <class Options>
+struct OptionsOf<void (*)(Flow&, const Options&)> {
+  using type = Options;
+};
+}  // namespace detail
+
+/// The job of a definition alone. Its options are the type of its second parameter: InputOutput, or a struct for which there is a
+/// declare(Arguments&, Options&) beside it. A struct with InputOutput as its base and no options of its own needs none.
+template <class Define>
 int main(int argc, char** argv, std::string description, Define define) {
-  return main<InputOutput>(
-      argc, argv, std::move(description), [](Arguments& arguments, InputOutput& options) { declare(arguments, options); },
+  using Options = typename detail::OptionsOf<Define>::type;
+  return main<Options>(
+      argc, argv, std::move(description), [](Arguments& arguments, Options& options) { declare(arguments, options); },
       std::move(define));
 }
 
 }  // namespace weft
+
+/// The main function of a program that is one job: `WEFT_JOB(define)`, or with what --help says of it, `WEFT_JOB(define, "Counts
+/// words")`.
+#define WEFT_JOB(...) \
+  int main(int argc, char** argv) { return ::weft::detail::run_job(argc, argv, __VA_ARGS__); }
+
+namespace weft::detail {
+template <class Define>
+int run_job(int argc, char** argv, Define define, std::string description = "A weft job") {
+  return weft::main(argc, argv, std::move(description), define);
+}
+}  // namespace weft::detail

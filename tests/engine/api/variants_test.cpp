@@ -23,20 +23,6 @@ auto numbers(Flow& flow) {
   return flow.generate(100, [](std::uint64_t i) { return i; });
 }
 
-template <class D, class F>
-concept CanBeOn = requires(D d, F f) {
-  d.on("accelerator", f);
-};
-using Doubled = decltype(std::declval<Dataset<std::uint64_t>>().map(twice));
-constexpr auto as_text = [](std::uint64_t n) { return std::to_string(n); };
-constexpr auto opaque = [](std::uint64_t) { return std::function<void()>(); };
-using Opaque = decltype(std::declval<Dataset<std::uint64_t>>().map(opaque));
-
-static_assert(CanBeOn<Doubled, decltype(thrice)>);
-static_assert(!CanBeOn<Doubled, decltype(as_text)>, "records of another type");
-static_assert(!CanBeOn<Dataset<std::uint64_t>, decltype(twice)>, "no operator with a function");
-static_assert(!CanBeOn<Opaque, decltype(opaque)>, "records that cannot be compared");
-
 std::shared_ptr<detail::DriverGraph> graph_that_runs_nothing() {
   detail::DriverSettings settings;
   settings.explain_with = 2;

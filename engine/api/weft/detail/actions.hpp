@@ -11,6 +11,7 @@
 #include "storage/output.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
+#include "weft/detail/named_outputs.hpp"
 #include "weft/detail/stage.hpp"
 #include "weft/text.hpp"
 
@@ -146,7 +147,8 @@ std::optional<Owned<typename D::Record>> reduce(const D& in, F function, std::st
   return decode<std::optional<T>>(decoder);
 }
 
-/// One file per task, written through a buffer. print(buffer, record) appends the record.
+/// One file per task, written through a buffer. print(buffer, record) appends the record; print.header, if there is one, is what
+/// each file with a record begins with.
 template <class D, class Print>
 void write_files(const D& in, const std::string& path, std::string name, std::string_view type, Print print,
                  storage::Compression compression = storage::Compression::none) {
@@ -164,7 +166,11 @@ void write_files(const D& in, const std::string& path, std::string name, std::st
     };
     std::string buffer;
     buffer.reserve(kFlushBytes + 4096);
+    [[maybe_unused]] bool begun = false;
     chain.run(context, [&](typename D::Record&& record) {
+      if constexpr (requires { print.header; }) {
+        if (!std::exchange(begun, true)) buffer.append(print.header);
+      }
       print(buffer, record);
       if (buffer.size() >= kFlushBytes) {
         if (buffer.size() > kFlushBytes + context.operators.memory->limit()) record_too_large(context, buffer.size());
@@ -200,6 +206,29 @@ void write_lines(const D& in, const std::string& path, std::string name, storage
     buffer.push_back('\n');
   };
   write_files(in, path, std::move(name), type_name<LineFormat<T>>(), print, compression);
+}
+
+/// Lines in a directory per name of the records: function(record) is the name.
+template <class D, class F>
+void write_lines_by(const D& in, const std::string& path, F function, std::string name) {
+  using T = typename D::Record;
+  const std::string work = in.graph()->open_output(path);
+  StageDraft draft = result_stage(in, std::move(name), type_name<std::pair<LineFormat<T>, F>>());
+  draft.body = make_body([chain = in.chain(), work, function](TaskContext& context) {
+    NamedOutputs outputs(context, work);
+    std::string directory, line;
+    chain.run(context, [&](T&& record) {
+      directory.clear();
+      line.clear();
+      const auto& named = call(function, std::as_const(record));
+      LineFormat<std::remove_cvref_t<decltype(named)>>::append(directory, named);
+      LineFormat<T>::append(line, record);
+      line.push_back('\n');
+      outputs.add(directory, line);
+    });
+    return Buffer::copy_of(as_bytes(outputs.finish()));
+  });
+  in.graph()->add_sink(std::move(draft), path);
 }
 
 template <class D>

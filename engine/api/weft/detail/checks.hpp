@@ -12,10 +12,19 @@
 #include "runtime/operators/values.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/refused.hpp"
+#include "weft/detail/variant.hpp"
 #include "weft/key.hpp"
 #include "weft/text.hpp"
 
 namespace weft::detail {
+
+// Conditions as variables: of a concept in a static_assert the compiler explains every part.
+template <class T>
+inline constexpr bool kEncodes = Encodable<T>;
+template <class F, class T>
+inline constexpr bool kFlatMaps = FlatMapFunction<F, T>;
+template <class F, class T>
+inline constexpr bool kGivesSortKey = SortKeyFunction<F, T>;
 
 /// A lambda that is `mutable`: callable, but not as const.
 template <class F, class T>
@@ -58,7 +67,7 @@ template <class T, class F>
 constexpr bool check_flat_map() {
   static_assert(!Mutable<F, T>, "weft flat_map: " WEFT_NO_STATE);
   if constexpr (!Mutable<F, T>) {
-    static_assert(FlatMapFunction<F, T>,
+    static_assert(kFlatMaps<F, T>,
                   "weft flat_map: the function must take a record of this dataset (T below) and return a range of new records (a "
                   "std::vector, a view, weft::words(line)); with [](record, auto&& emit) name their type: flat_map<Out>(f)");
   }
@@ -110,8 +119,8 @@ constexpr bool values_fit() {
 #define WEFT_CHECK_KEYED(op, T, sends)                                                              \
   static_assert(KeyValue<T>, "weft " op ": it " WEFT_PAIRS);                                        \
   if constexpr (KeyValue<T>) {                                                                      \
-    static_assert(Encodable<KeyOf<T>>, "weft " op ": " WEFT_KEY_CODEC);                             \
-    static_assert(!Encodable<KeyOf<T>> || !kHasFloat<KeyOf<T>>, "weft " op ": " WEFT_FLOAT_KEY);    \
+    static_assert(kEncodes<KeyOf<T>>, "weft " op ": " WEFT_KEY_CODEC);                              \
+    static_assert(!kEncodes<KeyOf<T>> || !kHasFloat<KeyOf<T>>, "weft " op ": " WEFT_FLOAT_KEY);     \
     static_assert(!(sends) || !keys_fit<T>() || values_fit<T>(), "weft " op ": " WEFT_VALUE_CODEC); \
   }
 
@@ -151,7 +160,7 @@ template <class T, class Acc, class Add, class Merge>
 constexpr bool check_aggregate_by_key() {
   WEFT_CHECK_KEYED("aggregate_by_key", T, false)
   if constexpr (keys_fit<T>()) {
-    static_assert(Encodable<Acc>,
+    static_assert(kEncodes<Acc>,
                   "weft aggregate_by_key: the accumulator (the first argument) has no codec; it is made of numbers, "
                   "strings, containers and plain structs of those, or specialise weft::Codec<Acc>");
     static_assert(
@@ -220,7 +229,7 @@ constexpr bool check_sorted_by() {
                 "records use sort_by()");
   if constexpr (kGroups) {
     using V = typename GroupedTraits<T>::Value;
-    static_assert(SortKeyFunction<F, V>,
+    static_assert(kGivesSortKey<F, V>,
                   "weft sorted_by: the function must take a value of the group (V of Values<V> below) and return "
                   "what to sort by, which has <: a number, a text, a pair or tuple of those");
     return SortKeyFunction<F, V>;
@@ -246,7 +255,7 @@ constexpr bool check_join() {
                   "weft join, cogroup: the keys of the two sides are of different types (the first of the pairs T and U "
                   "below); convert one of them with map()");
     static_assert(!SameKey<T, U> || Encodable<KeyOf<T>>, "weft join, cogroup: " WEFT_KEY_CODEC);
-    static_assert(!SameKey<T, U> || !Encodable<KeyOf<T>> || !kHasFloat<KeyOf<T>>, "weft join, cogroup: " WEFT_FLOAT_KEY);
+    static_assert(!SameKey<T, U> || !kEncodes<KeyOf<T>> || !kHasFloat<KeyOf<T>>, "weft join, cogroup: " WEFT_FLOAT_KEY);
     static_assert(!SameKey<T, U> || !keys_fit<T>() || (values_fit<T>() && values_fit<U>()),
                   "weft join, cogroup: " WEFT_VALUE_CODEC);
     constexpr bool kSides = SameKey<T, U> && keys_fit<T>() && values_fit<T>() && values_fit<U>();
@@ -260,10 +269,10 @@ constexpr bool check_join() {
 
 template <class T, class F>
 constexpr bool check_sort_by() {
-  static_assert(SortKeyFunction<F, T>,
+  static_assert(kGivesSortKey<F, T>,
                 "weft sort_by: the function must take a record of this dataset (T below) and return what to sort by, "
                 "which has <: a number, a text, a pair or tuple of those");
-  static_assert(!SortKeyFunction<F, T> || Encodable<T>,
+  static_assert(!kGivesSortKey<F, T> || kEncodes<T>,
                 "weft sort_by: the records (T below) have no codec, so they cannot be sent to their partition; they are made of "
                 "numbers, strings, containers and plain structs of those, or specialise weft::Codec<T>");
   return SortKeyFunction<F, T> && Encodable<T>;
@@ -279,11 +288,27 @@ constexpr bool check_top() {
 }
 template <class T>
 constexpr bool check_stored() {
-  static_assert(Encodable<Owned<T>>,
+  static_assert(kEncodes<Owned<T>>,
                 "weft distinct, cache, repartition, collect, first: the records (T below) have no codec, so they cannot be "
                 "stored or sent; map() them to numbers, strings, containers or plain structs of those, or specialise "
                 "weft::Codec<T>");
   return Encodable<Owned<T>>;
+}
+/// What leaves the task must own its content.
+template <class T>
+constexpr bool check_owned() {
+  static_assert(!kHoldsViews<Owned<T>>,
+                "weft collect, first, reduce, top: the records (T below) have std::string_view members, whose text ends "
+                "with the task; use std::string");
+  return !kHoldsViews<Owned<T>>;
+}
+template <class Chain, class G>
+constexpr bool check_on() {
+  constexpr bool kSame = OtherFunction<G, Chain>;
+  static_assert(kSame,
+                "weft on: the other function must be callable like the operator's own and return the same type; it stands directly "
+                "behind generate, map, map_values, filter, flat_map or map_partitions, and the records have a codec");
+  return kSame;
 }
 template <class T, class F>
 constexpr bool check_reduce() {

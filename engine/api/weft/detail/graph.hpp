@@ -2,7 +2,10 @@
 // stages, a replay (in an executor) only keeps their code. Not a template: everything typed is behind runtime::StageBody.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -123,6 +127,12 @@ class Graph {
  public:
   virtual ~Graph() = default;
 
+  /// The definition runs on this thread, in frames below `frame`.
+  void definition_begins(const void* frame) { frame_ = frame; }
+  /// Says on the log that a user function seems to refer to a local variable of the definition, which is gone when tasks run: some
+  /// of its words are addresses there. For functions whose bytes may be looked at.
+  void look_for_locals(const void* function, std::size_t bytes, std::string_view what, const std::source_location& where) const;
+
   /// A stage that writes a shuffle. Nothing runs yet.
   virtual ShuffleRef add_shuffle(StageDraft draft) = 0;
   /// Runs the stage and what it needs; the value is recorded for replays.
@@ -139,7 +149,26 @@ class Graph {
   virtual bool on_driver() const = 0;
   /// True where tasks are to compare the functions of an operator (Dataset::on).
   virtual bool check_variants() const = 0;
+
+ private:
+  const void* frame_ = nullptr;
 };
+
+/// Only types without pointers, references and unions can be made of bytes while compiling.
+template <class F>
+constexpr bool made_of_bytes() {
+  static_cast<void>(std::bit_cast<F>(std::array<unsigned char, sizeof(F)>{}));
+  return true;
+}
+
+/// Looks at functions that have pointers, references, or more than can be told while compiling.
+template <class F>
+void check_captures(const Graph& graph, const F& function, std::string_view what, const std::source_location& where) {
+  if constexpr (std::is_class_v<F> && std::is_trivially_copyable_v<F> && !std::is_empty_v<F>) {
+    constexpr bool kPlain = requires { typename std::bool_constant<made_of_bytes<F>()>; };
+    if constexpr (!kPlain) graph.look_for_locals(&function, sizeof(F), what, where);
+  }
+}
 
 /// "map (wordcount.cpp:14)".
 std::string operator_name(std::string_view what, const std::source_location& where);

@@ -56,7 +56,7 @@ struct TextSource {
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    visit_splits(context, [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+    visit_splits(context, "read_text", [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
       return reader.for_each_line(
           split, [&](std::uint64_t offset) { progress.at(offset); },
           [&](std::string_view line) {
@@ -66,16 +66,16 @@ struct TextSource {
     });
   }
 
-  /// read(reader, split, progress) for every split of the task.
+  /// read(reader, split, progress) for every split of the task; errors name the operator.
   template <class Read>
-  static void visit_splits(TaskContext& context, Read&& read) {
+  static void visit_splits(TaskContext& context, const char* what, Read&& read) {
     // Kept by the context, so that a failure can still name the path after the stack is unwound.
     context.reading = splits_to_read(context, 1);
     storage::TextReader reader(context.operators.memory->limit(), context.files);
     SourceProgress progress(context);
     for (const storage::Split& split : context.reading) {
       progress.enter(split);
-      if (auto done = read(reader, split, progress); !done) throw runtime::TaskError{std::move(done).error().wrap("read_text")};
+      if (auto done = read(reader, split, progress); !done) throw runtime::TaskError{std::move(done).error().wrap(what)};
       progress.leave(split);
     }
     context.usage.read += reader.read_time();
@@ -92,15 +92,16 @@ struct FlatMap<TextSource, SplitWords> {
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    TextSource::visit_splits(context, [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
-      return reader.for_each_piece(split, [&](std::uint64_t offset, std::string_view lines) {
-        for (std::string_view word : function(lines)) {
-          progress.at(offset + static_cast<std::uint64_t>(word.data() - lines.data()));
-          progress.count();
-          sink(std::move(word));
-        }
-      });
-    });
+    TextSource::visit_splits(context, "read_text",
+                             [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+                               return reader.for_each_piece(split, [&](std::uint64_t offset, std::string_view lines) {
+                                 for (std::string_view word : function(lines)) {
+                                   progress.at(offset + static_cast<std::uint64_t>(word.data() - lines.data()));
+                                   progress.count();
+                                   sink(std::move(word));
+                                 }
+                               });
+                             });
   }
 };
 

@@ -1,0 +1,191 @@
+// The parts of read_csv and write_csv that know no record type.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "storage/text_reader.hpp"
+#include "weft/counters.hpp"
+#include "weft/detail/csv.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::uint64_t kLongestMultiline = 16u << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list.append(list.empty() ? "'" : ", '").append(name).append("'");
+  return list;
+}
+
+}  // namespace
+
+void bad_row(std::string_view) { counter("bad records").add(); }
+
+bool read_short_decimal(std::string_view text, double& value) {
+  static constexpr std::array<double, 23> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  const char *at = text.data(), *const end = at + text.size();
+  const bool negative = at != end && *at == '-';
+  if (negative) ++at;
+  std::uint64_t digits = 0;
+  const char* const first = at;
+  while (at != end && static_cast<unsigned char>(*at - '0') < 10) digits = 10 * digits + static_cast<std::uint64_t>(*at++ - '0');
+  auto count = at - first;
+  std::ptrdiff_t decimals = 0;
+  if (at != end && *at == '.') {
+    const char* const point = ++at;
+    while (at != end && static_cast<unsigned char>(*at - '0') < 10) digits = 10 * digits + static_cast<std::uint64_t>(*at++ - '0');
+    decimals = at - point;
+    count += decimals;
+  }
+  // Clinger: both numbers are exact, so that one division rounds once.
+  if (at != end || count == 0 || count > 19 || digits > (std::uint64_t{1} << 53) || decimals > 22) return false;
+  const double magnitude = static_cast<double>(digits) / kPowers[static_cast<std::size_t>(decimals)];
+  value = negative ? -magnitude : magnitude;
+  return true;
+}
+
+CsvColumns::CsvColumns(std::span<const std::string_view> fields, const CsvFormat& format) {
+  for (const std::string_view field : fields) {
+    const auto renamed = format.names.find(std::string(field));
+    names_.push_back(renamed == format.names.end() ? std::string(field) : renamed->second);
+  }
+  if (format.header) return;
+  std::vector<std::string_view> header(format.columns.begin(), format.columns.end());
+  if (header.empty()) header.assign(names_.begin(), names_.end());
+  find(header, "the columns that the program names");
+}
+
+void CsvColumns::find(std::span<const std::string_view> header, const std::string& where) {
+  columns_.clear();
+  width_ = header.size();
+  for (const std::string& name : names_) {
+    const auto found = std::find(header.begin(), header.end(), name);
+    if (found == header.end() || std::find(found + 1, header.end(), name) != header.end()) {
+      throw runtime::TaskError{
+          Error(Code::invalid_argument,
+                "read_csv: " + where + (found == header.end() ? " have no '" : " have more than one '") + name + "' among " +
+                    quoted_list(std::vector<std::string>(header.begin(), header.end())) +
+                    "; name the struct's fields like the columns, or use CsvFormat::names, ::columns, ::header or ::delimiter")};
+    }
+    columns_.push_back(static_cast<std::uint32_t>(found - header.begin()));
+  }
+}
+
+void CsvColumns::take_header(std::span<const std::string_view> header, const std::string& path) {
+  find(header, "the columns of " + path);
+}
+
+void CsvRows::run(void* self, Row row) {
+  TextSource::visit_splits(context_, "read_csv",
+                           [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+                             const bool from_start = split.offset == 0;
+                             header_next_ = format_.header && from_start;
+                             if (format_.header && !from_start && header_of_ != split.path) read_header(split);
+                             bool first = from_start;
+                             std::uint64_t carried_from = 0;
+                             carried_.clear();
+                             auto done = reader.for_each_piece(split, [&](std::uint64_t offset, std::string_view text) {
+                               if (std::exchange(first, false) && text.starts_with(kByteOrderMark))
+                                 text.remove_prefix(kByteOrderMark.size());
+                               if (carried_.empty()) {
+                                 carried_from = offset;
+                                 return scan(text, false, offset, progress, self, row);
+                               }
+                               std::string whole = std::exchange(carried_, {});
+                               whole.append(text);
+                               scan(whole, whole.size() > kLongestMultiline, carried_from, progress, self, row);
+                             });
+                             if (done && !carried_.empty())
+                               scan(std::exchange(carried_, {}), true, carried_from, progress, self, row);
+                             return done;
+                           });
+}
+
+void CsvRows::read_header(const storage::Split& split) {
+  storage::TextReader reader(context_.operators.memory->limit(), context_.files);
+  storage::Split beginning = split;
+  beginning.offset = 0;
+  beginning.length = 1;
+  value_or_throw(reader.for_each_piece(beginning, [&](std::uint64_t, std::string_view text) {
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    CsvScanner scanner(format_.delimiter, false);
+    scanner.start(text);
+    if (scanner.next() == CsvScanner::Found::record) columns_.take_header(scanner.fields(), split.path);
+    return false;
+  }));
+  header_of_ = split.path;
+}
+
+void CsvRows::scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress, void* self, Row row) {
+  using Found = CsvScanner::Found;
+  scanner_.start(text);
+  while (true) {
+    const Found found = scanner_.next();
+    if (found == Found::end) return;
+    progress.at(offset + scanner_.offset());
+    if (found == Found::partial && !last) {
+      carried_.assign(scanner_.rest());
+      return;
+    }
+    if (found == Found::partial) scanner_.end_partial();
+    if (found == Found::record && std::exchange(header_next_, false)) {
+      columns_.take_header(scanner_.fields(), context_.position_path);
+      header_of_ = context_.position_path;
+      continue;
+    }
+    progress.count();
+    if (found != Found::record) {
+      bad_row(scanner_.why());
+    } else if (scanner_.fields().size() != columns_.width()) {
+      bad_row(std::to_string(scanner_.fields().size()) + " fields instead of " + std::to_string(columns_.width()));
+    } else {
+      row(self, scanner_.fields());
+    }
+  }
+}
+
+void bad_cell(const CsvColumns& columns, std::size_t field, std::string_view text, std::string_view wanted) {
+  std::string reason = "column '" + columns.name(field) + "': ";
+  if (text.empty()) {
+    reason.append("no value, but ").append(wanted).append(" is wanted (std::optional takes none)");
+  } else {
+    reason.append("'").append(text.substr(0, 60)).append("' is not ").append(wanted);
+  }
+  bad_row(reason);
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+void append_csv_text(std::string& line, std::string_view text, char delimiter) {
+  const bool plain =
+      std::none_of(text.begin(), text.end(), [delimiter](char c) { return c == delimiter || c == '"' || c == '\n' || c == '\r'; });
+  if (plain) {
+    line.append(text);
+    return;
+  }
+  line.push_back('"');
+  for (const char c : text) {
+    if (c == '"') line.push_back('"');
+    line.push_back(c);
+  }
+  line.push_back('"');
+}
+
+void append_csv_header(std::string& line, std::span<const std::string_view> fields, const CsvFormat& format) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) line.push_back(format.delimiter);
+    const auto renamed = format.names.find(std::string(fields[i]));
+    append_csv_text(line, renamed == format.names.end() ? fields[i] : std::string_view(renamed->second), format.delimiter);
+  }
+  line.push_back('\n');
+}
+
+}  // namespace weft::detail

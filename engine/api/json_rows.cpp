@@ -1,0 +1,146 @@
+// The parts of read_json and write_json that know no record type, and the only use of simdjson.
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <simdjson.h>
+
+#include "storage/text_reader.hpp"
+#include "weft/detail/bad_row.hpp"
+#include "weft/detail/json.hpp"
+
+namespace weft::detail {
+namespace {
+
+namespace dom = simdjson::dom;
+
+const dom::element& element_of(JsonNode node) { return *static_cast<const dom::element*>(node.element); }
+
+template <class T>
+bool get(JsonNode node, T& value) {
+  return element_of(node).get(value) == simdjson::SUCCESS;
+}
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+/// How many bytes at the front are one character of UTF-8; 0: they are none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first < 0xe0) return follows(1) ? 2 : 0;
+  if (first >= 0xe0 && first < 0xf0) {
+    const bool shortest = first != 0xe0 || byte(1) >= 0xa0, no_surrogate = first != 0xed || byte(1) < 0xa0;
+    return follows(1) && follows(2) && shortest && no_surrogate ? 3 : 0;
+  }
+  if (first >= 0xf0 && first < 0xf5) {
+    const bool shortest = first != 0xf0 || byte(1) >= 0x90, in_range = first != 0xf4 || byte(1) < 0x90;
+    return follows(1) && follows(2) && follows(3) && shortest && in_range ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool json_null(JsonNode node) { return element_of(node).is_null(); }
+bool json_bool(JsonNode node, bool& value) { return get(node, value); }
+bool json_signed(JsonNode node, std::int64_t& value) { return get(node, value); }
+bool json_unsigned(JsonNode node, std::uint64_t& value) { return get(node, value); }
+bool json_number(JsonNode node, double& value) { return get(node, value); }
+bool json_text(JsonNode node, std::string_view& value) { return get(node, value); }
+
+bool json_each(JsonNode node, void* self, bool (*visit)(void* self, JsonNode element)) {
+  dom::array array;
+  if (!get(node, array)) return false;
+  for (const dom::element element : array) {
+    if (!visit(self, {&element})) break;
+  }
+  return true;
+}
+
+bool json_members(JsonNode node, std::span<const std::string_view> names, void* self,
+                  bool (*visit)(void* self, std::size_t index, JsonNode value)) {
+  dom::object object;
+  if (!get(node, object)) return false;
+  std::size_t expected = 0;  // members mostly come in the order of the fields
+  for (const auto member : object) {
+    std::size_t index = expected;
+    if (index >= names.size() || names[index] != member.key) {
+      index = 0;
+      while (index < names.size() && names[index] != member.key) ++index;
+      if (index == names.size()) continue;
+    }
+    expected = index + 1;
+    if (!visit(self, index, {&member.value})) break;
+  }
+  return true;
+}
+
+void read_json_lines(TaskContext& context, void* self, bool (*row)(void* self, JsonNode line, JsonProblem& problem)) {
+  dom::parser parser;
+  JsonProblem problem;
+  TextSource::visit_splits(
+      context, "read_json", [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+        bool first = split.offset == 0;
+        return reader.for_each_line(
+            split, [&](std::uint64_t offset) { progress.at(offset); },
+            [&](std::string_view line) {
+              constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+              if (std::exchange(first, false) && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+              if (is_blank(line)) return;
+              progress.count();
+              dom::element element;
+              if (const auto error = parser.parse(line.data(), line.size()).get(element); error != simdjson::SUCCESS)
+                return bad_row(std::string("no JSON: ") + simdjson::error_message(error));
+              problem.member.clear();
+              if (row(self, {&element}, problem)) return;
+              bad_row((problem.member.empty() ? "the line" : "member '" + problem.member + "'") + " is not " +
+                      std::string(problem.wanted));
+            });
+      });
+}
+
+std::vector<std::string> json_names(std::span<const std::string_view> fields, const JsonFormat& format) {
+  std::vector<std::string> names;
+  for (const std::string_view field : fields) {
+    const auto renamed = format.names.find(std::string(field));
+    names.push_back(renamed == format.names.end() ? std::string(field) : renamed->second);
+  }
+  return names;
+}
+
+void append_json_text(std::string& line, std::string_view text) {
+  line.push_back('"');
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const char c = text[0];
+    if (length == 0) {
+      line.append("\xef\xbf\xbd");
+    } else if (c == '"' || c == '\\') {
+      line.push_back('\\');
+      line.push_back(c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      line.append(c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\u00");
+      if (c != '\n' && c != '\t') {
+        line.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
+        line.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
+      }
+    } else {
+      line.append(text.substr(0, length));
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  line.push_back('"');
+}
+
+void append_json_number(std::string& line, double number) {
+  if (!std::isfinite(number)) {
+    line.append("null");
+    return;
+  }
+  LineFormat<double>::append(line, number);
+}
+
+}  // namespace weft::detail

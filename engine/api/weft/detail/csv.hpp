@@ -1,0 +1,185 @@
+// read_csv and write_csv.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/field_names.hpp"
+#include "weft/detail/actions.hpp"
+#include "weft/detail/bad_row.hpp"
+#include "weft/detail/csv_scanner.hpp"
+#include "weft/detail/row_fields.hpp"
+#include "weft/detail/sources.hpp"
+#include "weft/rows.hpp"
+
+namespace weft::detail {
+
+/// Where the fields of a struct are in the rows of a file.
+class CsvColumns {
+ public:
+  CsvColumns(std::span<const std::string_view> fields, const CsvFormat& format);
+
+  /// The header of a file. A column that is missing or there twice is invalid_argument (TaskError), which names the file.
+  void take_header(std::span<const std::string_view> header, const std::string& path);
+  /// Of each field, the index of its column.
+  std::span<const std::uint32_t> columns() const { return columns_; }
+  std::size_t width() const { return width_; }
+  const std::string& name(std::size_t field) const { return names_[field]; }
+
+ private:
+  void find(std::span<const std::string_view> header, const std::string& where);
+
+  std::vector<std::string> names_;
+  std::vector<std::uint32_t> columns_;
+  std::size_t width_ = 0;  // of a row
+};
+
+/// Rows of the splits of a task. Not a template: calls row(fields, raw text) for each, whose fields are as many as there are
+/// columns; of what is none, bad_row().
+class CsvRows {
+ public:
+  using Row = void (*)(void* self, std::span<const std::string_view> fields);
+
+  CsvRows(TaskContext& context, const CsvFormat& format, CsvColumns& columns)
+      : context_(context), format_(format), columns_(columns), scanner_(format.delimiter, format.multiline) {}
+  void run(void* self, Row row);
+
+ private:
+  void read_header(const storage::Split& split);
+  /// `last`: of its file.
+  void scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress, void* self, Row row);
+
+  TaskContext& context_;
+  const CsvFormat& format_;
+  CsvColumns& columns_;
+  CsvScanner scanner_;
+  std::string header_of_;  // the file whose header is known
+  bool header_next_ = false;
+  std::string carried_;  // the beginning of a record that goes on in the next piece
+};
+
+/// A cell that could not be read: counts as a bad record.
+void bad_cell(const CsvColumns& columns, std::size_t field, std::string_view text, std::string_view wanted);
+
+/// A cell as the format says: its text without blanks around it, and whether it means that there is no value.
+std::string_view trimmed(std::string_view text);
+inline bool is_missing(std::string_view text, const std::vector<std::string>& missing) {
+  for (const std::string& word : missing) {
+    if (text == word) return true;
+  }
+  return false;
+}
+
+template <class T>
+struct CsvSource {
+  using Record = T;
+  std::shared_ptr<const CsvFormat> format;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    CsvColumns columns(kFieldNames<T>, *format);
+    Reader<std::remove_reference_t<Sink>> reader{*format, columns, sink, T{}};
+    CsvRows(context, *format, columns).run(&reader, [](void* self, std::span<const std::string_view> fields) {
+      static_cast<Reader<std::remove_reference_t<Sink>>*>(self)->row(fields);
+    });
+  }
+
+ private:
+  template <class Sink>
+  struct Reader {
+    const CsvFormat& format;
+    const CsvColumns& columns;
+    Sink& sink;
+    T record;  // used again, so that texts keep their memory
+
+    void row(std::span<const std::string_view> cells) {
+      if (!read(cells, std::make_index_sequence<kFieldCount<T>>())) return;
+      if constexpr (std::is_trivially_copyable_v<T>) {
+        sink(T(record));
+      } else {
+        sink(std::move(record));
+      }
+    }
+    template <std::size_t... I>
+    bool read(std::span<const std::string_view> cells, std::index_sequence<I...>) {
+      auto fields = fields_of(record);
+      const std::span<const std::uint32_t> at = columns.columns();
+      return (read_field(I, cells[at[I]], std::get<I>(fields)) && ...);
+    }
+    template <class Field>
+    bool read_field(std::size_t index, std::string_view text, Field& field) {
+      constexpr bool kText = !std::is_arithmetic_v<Field> && !kIsOptional<Field>;
+      if constexpr (!kText) {
+        if (format.trim) text = trimmed(text);
+      }
+      if constexpr (kIsOptional<Field>) {
+        if (is_missing(text, format.missing)) {
+          field.reset();
+          return true;
+        }
+        if (!field) field.emplace();
+        if (read_cell(text, *field)) [[likely]]
+          return true;
+      } else {
+        if (read_cell(text, field)) [[likely]]
+          return true;
+      }
+      bad_cell(columns, index, text, cell_kind<Field>());
+      return false;
+    }
+  };
+};
+
+/// Quotes what must be: Python's csv module, QUOTE_MINIMAL, does the same.
+void append_csv_text(std::string& line, std::string_view text, char delimiter);
+/// The line of column names.
+void append_csv_header(std::string& line, std::span<const std::string_view> fields, const CsvFormat& format);
+
+template <class Field>
+void append_csv_cell(std::string& line, const Field& field, char delimiter) {
+  if constexpr (kIsOptional<Field>) {
+    if (field) append_csv_cell(line, *field, delimiter);
+  } else if constexpr (std::is_same_v<Field, bool>) {
+    line.append(field ? "true" : "false");
+  } else if constexpr (std::is_arithmetic_v<Field>) {
+    LineFormat<Field>::append(line, field);
+  } else {
+    append_csv_text(line, field, delimiter);
+  }
+}
+
+template <class T>
+void append_csv_row(std::string& line, const T& record, char delimiter) {
+  const std::size_t begin = line.size();
+  bool first = true;
+  const auto cell = [&](const auto& field) {
+    if (!std::exchange(first, false)) line.push_back(delimiter);
+    append_csv_cell(line, field, delimiter);
+  };
+  std::apply([&](const auto&... field) { (cell(field), ...); }, fields_of(record));
+  if (line.size() == begin) line.append("\"\"");  // one column without a value: an empty line is no row
+  line.push_back('\n');
+}
+
+template <class T>
+struct CsvPrinter {
+  std::string header;
+  char delimiter;
+  void operator()(std::string& buffer, const T& record) const { append_csv_row(buffer, record, delimiter); }
+};
+
+template <class D>
+void write_csv(const D& in, const std::string& path, std::string name, const CsvFormat& format) {
+  using T = typename D::Record;
+  CsvPrinter<T> print{{}, format.delimiter};
+  if (format.header) append_csv_header(print.header, kFieldNames<T>, format);
+  write_files(in, path, std::move(name), type_name<CsvSource<T>>(), std::move(print));
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,71 @@
+// Cuts text into the records and fields of RFC 4180.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::detail {
+
+/// One text after another: start(), then next() until it is `end`. One thread.
+///
+/// A field may be in double quotes and then contain the delimiter, quotes (doubled) and, with `multiline`, line ends. Quotes inside
+/// of a field that does not begin with one are characters like others. Lines end with "\n" or "\r\n"; empty ones are skipped.
+class CsvScanner {
+ public:
+  CsvScanner(char delimiter, bool multiline) : delimiter_(delimiter), multiline_(multiline) {}
+
+  enum class Found : std::uint8_t {
+    end,
+    record,
+    malformed,  // a line that is no record; why() says it
+    partial,    // multiline: the text ends inside of quotes; rest() is to be scanned again with what follows
+  };
+
+  /// `text` begins with a record, outlives the scan, and, unless it is the last of its file, ends with a line's end.
+  void start(std::string_view text);
+  Found next();
+  /// Of what is partial, where nothing follows: its first line is malformed, and the next one begins another record.
+  void end_partial() { give_up("a quoted field does not end", record_); }
+
+  /// Of the record: valid until next() and while the text lives. Quotes are taken off.
+  std::span<const std::string_view> fields() const { return fields_; }
+  /// What next() looked at last, as it is in the text.
+  std::string_view raw() const { return {record_, static_cast<std::size_t>(at_ - record_)}; }
+  std::string_view rest() const { return {record_, static_cast<std::size_t>(end_ - record_)}; }
+  const char* why() const { return why_; }
+  /// Where the last record began.
+  std::size_t offset() const { return static_cast<std::size_t>(record_ - begin_); }
+
+ private:
+  struct Unescaped {
+    std::size_t field, offset, size;
+  };
+
+  void look_at(const char* from);
+  /// The next delimiter, quote or newline; the end of the text when there is none.
+  const char* special();
+  Found scan();
+  Found finish(const char* field, const char* newline);
+  /// Goes behind the line that has `from`.
+  Found give_up(const char* why, const char* from);
+  /// From the opening quote to behind the closing one; null when there is none where it must be.
+  const char* quoted(const char* opening);
+  void unescape(std::string_view content);
+
+  const char delimiter_;
+  const bool multiline_;
+  const char *begin_ = nullptr, *end_ = nullptr, *at_ = nullptr, *record_ = nullptr;
+  const char* block_ = nullptr;
+  std::uint64_t mask_ = 0;  // of the block's bytes that are special and not yet seen
+  std::vector<std::string_view> fields_;
+  std::vector<Unescaped> unescaped_;  // fields whose text lies in texts_
+  std::string texts_;
+  const char* why_ = "";
+  bool any_quotes_ = false;  // in the record
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,271 @@
+// read_json and write_json. The parser is behind a few functions: its header takes longer to compile than most jobs.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/field_names.hpp"
+#include "weft/detail/actions.hpp"
+#include "weft/detail/row_fields.hpp"
+#include "weft/detail/sources.hpp"
+#include "weft/rows.hpp"
+
+namespace weft::detail {
+
+/// A value of a parsed line, valid during the call that hands it over.
+struct JsonNode {
+  const void* element;
+};
+
+// False: the value is of another type, or does not fit.
+bool json_null(JsonNode node);
+bool json_bool(JsonNode node, bool& value);
+bool json_signed(JsonNode node, std::int64_t& value);
+bool json_unsigned(JsonNode node, std::uint64_t& value);
+bool json_number(JsonNode node, double& value);
+bool json_text(JsonNode node, std::string_view& value);
+/// Calls visit(self, element) for each element until it returns false.
+bool json_each(JsonNode node, void* self, bool (*visit)(void* self, JsonNode element));
+/// Calls visit(self, index, value) for each member whose name is names[index], until it returns false.
+bool json_members(JsonNode node, std::span<const std::string_view> names, void* self,
+                  bool (*visit)(void* self, std::size_t index, JsonNode value));
+
+template <class T>
+struct VectorTraits : std::false_type {};
+template <class U>
+struct VectorTraits<std::vector<U>> : std::true_type {
+  using Element = U;
+};
+
+template <class T>
+struct IsJson;
+template <class Tuple>
+inline constexpr bool kAreJson = false;
+template <class... F>
+inline constexpr bool kAreJson<std::tuple<F&...>> = (IsJson<F>::value && ...);
+/// What a member can be read into.
+template <class T>
+struct IsJson {
+  static constexpr bool test() {
+    if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>)
+      return true;
+    else if constexpr (kIsOptional<T>)
+      return IsJson<typename T::value_type>::value;
+    else if constexpr (VectorTraits<T>::value)
+      return IsJson<typename VectorTraits<T>::Element>::value;
+    else if constexpr (PlainAggregate<T> && !std::is_empty_v<T>)
+      return kAreJson<FieldsOf<T>>;
+    return false;
+  }
+  static constexpr bool value = test();
+};
+template <class T>
+constexpr bool is_json_row() {
+  if constexpr (PlainAggregate<T>) return IsJson<T>::value;
+  return false;
+}
+
+/// What was wrong with a line.
+struct JsonProblem {
+  std::string member;  // "order.price"
+  std::string_view wanted;
+};
+
+template <class T>
+bool read_json(JsonNode node, T& value, std::span<const std::string_view> names, JsonProblem& problem);
+
+template <class T>
+bool read_json_value(JsonNode node, T& value, JsonProblem& problem) {
+  bool right = false;
+  if constexpr (kIsOptional<T>) {
+    if (json_null(node)) {
+      value.reset();
+      return true;
+    }
+    return read_json_value(node, value.emplace(), problem);
+  } else if constexpr (std::same_as<T, bool>) {
+    right = json_bool(node, value);
+    problem.wanted = "true or false";
+  } else if constexpr (std::integral<T>) {
+    std::conditional_t<std::signed_integral<T>, std::int64_t, std::uint64_t> wide = 0;
+    if constexpr (std::signed_integral<T>)
+      right = json_signed(node, wide);
+    else
+      right = json_unsigned(node, wide);
+    right = right && wide >= std::numeric_limits<T>::min() && wide <= std::numeric_limits<T>::max();
+    value = static_cast<T>(wide);
+    problem.wanted = cell_kind<T>();
+  } else if constexpr (std::floating_point<T>) {
+    double wide = 0;
+    right = json_number(node, wide);
+    value = static_cast<T>(wide);
+    problem.wanted = "a number";
+  } else if constexpr (std::same_as<T, std::string>) {
+    std::string_view text;
+    right = json_text(node, text);
+    value.assign(text);
+    problem.wanted = "a text";
+  } else if constexpr (VectorTraits<T>::value) {
+    struct Filling {
+      T* values;
+      JsonProblem* problem;
+      bool right = true;
+    } filling{&value, &problem};
+    value.clear();
+    right = json_each(node, &filling, [](void* self, JsonNode element) {
+      auto* into = static_cast<Filling*>(self);
+      typename VectorTraits<T>::Element one{};
+      into->right = read_json_value(element, one, *into->problem);
+      into->values->push_back(std::move(one));
+      return into->right;
+    });
+    if (right && !filling.right) return false;
+    problem.wanted = "an array";
+  } else {
+    return read_json(node, value, kFieldNames<T>, problem);
+  }
+  return right;
+}
+
+/// The members of an object into the fields of a struct. A member that is not there is like one that is null.
+template <class T>
+bool read_json(JsonNode node, T& value, std::span<const std::string_view> names, JsonProblem& problem) {
+  constexpr std::size_t kFields = kFieldCount<T>;
+  struct Filling {
+    T* value;
+    JsonProblem* problem;
+    std::span<const std::string_view> names;
+    std::uint32_t seen = 0;
+    bool right = true;
+
+    bool read(std::size_t index, JsonNode member) {
+      seen |= std::uint32_t{1} << index;
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        ((I == index && (right = read_json_value(member, std::get<I>(fields_of(*value)), *problem))) || ...);
+      }
+      (std::make_index_sequence<kFields>());
+      if (!right) problem->member = std::string(names[index]) + (problem->member.empty() ? "" : ".") + problem->member;
+      return right;
+    }
+  } filling{&value, &problem, names};
+  const bool object = json_members(node, names, &filling, [](void* self, std::size_t index, JsonNode member) {
+    return static_cast<Filling*>(self)->read(index, member);
+  });
+  if (!object) {
+    problem.wanted = "an object";
+    return false;
+  }
+  if (!filling.right) return false;
+  const auto there_or_optional = [&]<class Field>(std::size_t index, Field& field) {
+    if ((filling.seen >> index & 1) != 0) return true;
+    if constexpr (kIsOptional<Field>) {
+      field.reset();
+      return true;
+    } else {
+      problem.member = names[index];
+      problem.wanted = "there";
+      return false;
+    }
+  };
+  return [&]<std::size_t... I>(std::index_sequence<I...>) { return (there_or_optional(I, std::get<I>(fields_of(value))) && ...); }
+  (std::make_index_sequence<kFields>());
+}
+
+/// The lines of the splits of a task: calls row(self, value) for each that is JSON; of others, and where row() is false, bad_row().
+void read_json_lines(TaskContext& context, void* self, bool (*row)(void* self, JsonNode line, JsonProblem& problem));
+
+template <class T>
+struct JsonSource {
+  using Record = T;
+  std::shared_ptr<const std::vector<std::string>> names;  // of the members
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    struct Reader {
+      std::vector<std::string_view> names;
+      std::remove_reference_t<Sink>* sink;
+      T record{};
+    } reader{{names->begin(), names->end()}, &sink};
+    read_json_lines(context, &reader, [](void* self, JsonNode line, JsonProblem& problem) {
+      auto* own = static_cast<Reader*>(self);
+      if (!read_json(line, own->record, own->names, problem)) return false;
+      (*own->sink)(T(own->record));
+      return true;
+    });
+  }
+};
+
+/// Names of the fields, or what the format calls them.
+std::vector<std::string> json_names(std::span<const std::string_view> fields, const JsonFormat& format);
+
+/// In quotes; what is no UTF-8 becomes U+FFFD.
+void append_json_text(std::string& line, std::string_view text);
+void append_json_number(std::string& line, double number);
+
+template <class T>
+void append_json_object(std::string& line, const T& value, const auto& names);
+
+template <class T>
+void append_json_value(std::string& line, const T& value) {
+  if constexpr (kIsOptional<T>) {
+    if (value)
+      append_json_value(line, *value);
+    else
+      line.append("null");
+  } else if constexpr (std::same_as<T, bool>) {
+    line.append(value ? "true" : "false");
+  } else if constexpr (std::floating_point<T>) {
+    append_json_number(line, static_cast<double>(value));
+  } else if constexpr (std::integral<T>) {
+    line.append(std::to_string(value));
+  } else if constexpr (VectorTraits<T>::value) {
+    line.push_back('[');
+    bool first = true;
+    for (const auto& element : value) {
+      if (!std::exchange(first, false)) line.push_back(',');
+      append_json_value<typename VectorTraits<T>::Element>(line, element);
+    }
+    line.push_back(']');
+  } else if constexpr (PlainAggregate<T>) {
+    append_json_object(line, value, kFieldNames<T>);
+  } else {
+    append_json_text(line, value);
+  }
+}
+
+template <class T>
+void append_json_object(std::string& line, const T& value, const auto& names) {
+  line.push_back('{');
+  std::size_t at = 0;
+  const auto member = [&](const auto& field) {
+    if (at > 0) line.push_back(',');
+    append_json_text(line, names[at++]);
+    line.push_back(':');
+    append_json_value(line, field);
+  };
+  std::apply([&](const auto&... field) { (member(field), ...); }, fields_of(value));
+  line.push_back('}');
+}
+
+template <class D>
+void write_json(const D& in, const std::string& path, std::string name, const JsonFormat& format) {
+  using T = typename D::Record;
+  write_files(in, path, std::move(name), type_name<JsonSource<T>>(),
+              [names = json_names(kFieldNames<T>, format)](std::string& buffer, const T& record) {
+                append_json_object(buffer, record, names);
+                buffer.push_back('\n');
+              });
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,267 @@
+// CSV and JSON in and out, and outputs by name.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <gtest/gtest.h>
+#include <weft/weft.h>
+
+#include "tests/support/process.hpp"
+#include "weft/detail/csv_scanner.hpp"
+
+namespace weft::test {
+namespace {
+
+struct Sale {
+  std::uint64_t id = 0;
+  std::string item;
+  std::optional<double> price;
+  bool paid = false;
+  friend bool operator==(const Sale&, const Sale&) = default;
+};
+using Sales = std::vector<Sale>;
+
+LocalReport run_rows(const std::function<void(Flow&)>& define, std::uint64_t memory = 64u << 20) {
+  auto report = run_locally(define, {.threads = 2, .memory_bytes = memory});
+  EXPECT_TRUE(report) << report.error().to_string();
+  return report ? *report : LocalReport();
+}
+std::string failure_of(const std::function<void(Flow&)>& define) {
+  const auto report = run_locally(define, {.threads = 2});
+  EXPECT_FALSE(report);
+  return report ? "" : report.error().to_string();
+}
+std::int64_t bad_records(const LocalReport& report) {
+  const auto found = report.counters.find("bad records");
+  return found == report.counters.end() ? 0 : found->second;
+}
+
+std::vector<std::vector<std::string>> scanned(std::string_view text, bool multiline = false) {
+  detail::CsvScanner scanner(',', multiline);
+  std::vector<std::vector<std::string>> rows;
+  scanner.start(text);
+  for (auto found = scanner.next(); found != detail::CsvScanner::Found::end; found = scanner.next()) {
+    if (found == detail::CsvScanner::Found::partial) {
+      scanner.end_partial();
+      found = detail::CsvScanner::Found::malformed;
+    }
+    if (found == detail::CsvScanner::Found::record) {
+      rows.emplace_back(scanner.fields().begin(), scanner.fields().end());
+    } else {
+      rows.push_back({"!", scanner.why()});
+    }
+  }
+  return rows;
+}
+using Texts = std::vector<std::vector<std::string>>;
+
+TEST(CsvScanner, CutsRecordsAndFields) {
+  EXPECT_EQ(scanned("a,b\n,\r\n\n\r\n1"), (Texts{{"a", "b"}, {"", ""}, {"1"}}));
+  EXPECT_EQ(scanned("\"a\",\"b,\"\"c\"\"\"\n\"\"\n"), (Texts{{"a", "b,\"c\""}, {""}}));
+  EXPECT_EQ(scanned("a\"b,c\"\n"), (Texts{{"a\"b", "c\""}})) << "quotes inside of a field are text";
+  EXPECT_EQ(scanned("\"a\"\r\n\"b\"\r"), (Texts{{"a"}, {"b"}}));
+  EXPECT_EQ(scanned(""), Texts());
+  const std::string longer(200, 'x');
+  EXPECT_EQ(scanned(longer + ",\"" + longer + "\"\n" + longer), (Texts{{longer, longer}, {longer}}));
+}
+
+TEST(CsvScanner, SaysWhatIsNoRecordAndGoesOnWithTheNextLine) {
+  EXPECT_EQ(scanned("\"a\"b,c\nd\n"), (Texts{{"!", "there is text behind a closing quote"}, {"d"}}));
+  EXPECT_EQ(scanned("\"a\nb\",c\nd\n"), (Texts{{"!", "a quoted field does not end on its line"}, {"b\"", "c"}, {"d"}}));
+  EXPECT_EQ(scanned("\"a\nb\",c\nd\n", true), (Texts{{"a\nb", "c"}, {"d"}}));
+  EXPECT_EQ(scanned("x\n\"a\nb\n", true), (Texts{{"x"}, {"!", "a quoted field does not end"}, {"b"}}));
+}
+
+TEST(Csv, FindsColumnsByNameAndCountsWhatDoesNotFit) {
+  const ScratchDirectory scratch;
+  std::filesystem::create_directory(scratch / "in");
+  write_file(scratch / "in/a.csv", "item,note,paid,id,price\napple,\"x,y\",true,1,1.5\n\"pe\"\"ar\",,0,2,\nplum,,TRUE,3,1e3\n");
+  write_file(scratch / "in/b.csv",
+             "\xef\xbb\xbfid,price,item,paid\r\n4,-0.25,fig,false\r\nfive,1,x,1\r\n-6,1,x,1\r\n7,1,x\r\n8,1x,x,1\r\n9,1,x,maybe\r\n"
+             "10,+2,,1\r\n99999999999999999999,1,x,1\r\n");
+  write_file(scratch / "in/empty.csv", "");
+  write_file(scratch / "in/header.csv", "id,item,price,paid");
+  const auto report = run_rows([&](Flow& flow) {
+    auto sales = flow.read_csv<Sale>(scratch / "in").collect();
+    std::sort(sales.begin(), sales.end(), [](const Sale& a, const Sale& b) { return a.id < b.id; });
+    EXPECT_EQ(sales, (Sales{{1, "apple", 1.5, true},
+                            {2, "pe\"ar", std::nullopt, false},
+                            {3, "plum", 1000, true},
+                            {4, "fig", -0.25, false},
+                            {10, "", 2, true}}));
+  });
+  EXPECT_EQ(bad_records(report), 6);
+}
+
+TEST(Csv, TakesOtherNamesDelimitersAndNoHeader) {
+  const ScratchDirectory scratch;
+  write_file(scratch / "a", "1; NA ;x\n 2 ;3.5;y\n");
+  struct Row {
+    std::int16_t id;
+    std::optional<float> price;
+    std::string name;
+  };
+  struct Name {
+    std::string_view name;
+    std::string_view id;
+  };
+  const auto report = run_rows([&](Flow& flow) {
+    const auto rows =
+        flow.read_csv<Row>(scratch / "a", {.delimiter = ';', .header = false, .missing = {"NA", "-"}, .trim = true}).collect();
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_FALSE(rows[0].price);
+    EXPECT_EQ(rows[1].id, 2);
+    EXPECT_EQ(rows[1].price, 3.5F);
+    const auto names =
+        flow.read_csv<Name>(scratch / "a",
+                            {.delimiter = ';', .header = false, .columns = {"a", "b", "c"}, .names = {{"id", "a"}, {"name", "c"}}})
+            .map([](const Name& row) { return std::string(row.name) + std::string(row.id); })
+            .collect();
+    EXPECT_EQ(names, (std::vector<std::string>{"x1", "y 2 "}));
+  });
+  EXPECT_EQ(bad_records(report), 0);
+  const std::string error = failure_of([&](Flow& flow) { (void)flow.read_csv<Row>(scratch / "a").count(); });
+  EXPECT_NE(error.find("have no 'id' among '1; NA ;x'"), std::string::npos) << error;
+}
+
+/// Texts with quoted line ends at any place, also where splits begin.
+TEST(Csv, ReadsQuotedLineEndsWhenTold) {
+  const ScratchDirectory scratch;
+  std::string text = "id,item,price,paid\n";
+  Sales wanted;
+  Random random(11);
+  for (std::uint64_t i = 0; i < 30'000; ++i) {
+    Sale sale{i, std::string(random.below(40), 'x'), std::nullopt, false};
+    std::string quoted = sale.item;
+    if (random.below(3) == 0) {
+      sale.item += "\n,\"" + std::to_string(i) + "\r\n";
+      quoted += "\n,\"\"" + std::to_string(i) + "\r\n";
+    }
+    text += std::to_string(i) + ",\"" + quoted + "\",,0\n";
+    wanted.push_back(sale);
+  }
+  write_file(scratch / "rows", text);
+  const auto whole = run_rows([&](Flow& flow) {
+    EXPECT_TRUE(flow.read_csv<Sale>(scratch / "rows", {.multiline = true}).collect() == wanted);
+    EXPECT_EQ(flow.read_csv<Sale>({scratch / "rows", scratch / "rows"}, {.multiline = true}).count(), 30'000u);
+  });
+  EXPECT_EQ(bad_records(whole), 0);
+  const auto lines = run_rows([&](Flow& flow) { EXPECT_LT(flow.read_csv<Sale>(scratch / "rows").count(), 25'000u); });
+  EXPECT_GT(bad_records(lines), 5'000);
+}
+
+TEST(Csv, ComesOutAsItWentIn) {
+  const ScratchDirectory scratch;
+  Sales sales;
+  Random random(5);
+  const std::string characters = "ab,\"\n\r x";
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    std::string item;
+    for (std::uint64_t n = random.below(6); n > 0; --n) item += characters[random.below(characters.size())];
+    sales.push_back({i, item, random.below(2) == 0 ? std::optional<double>() : static_cast<double>(random.below(1000)) / 7,
+                     random.below(2) == 0});
+  }
+  run_rows([&](Flow& flow) {
+    flow.from_vector(sales, 3).write_csv(scratch / "out", {.names = {{"item", "what, exactly"}}});
+    flow.from_vector(sales, 3).write_json(scratch / "json");
+  });
+  EXPECT_EQ(read_file(scratch / "out/part-00000").substr(0, 29), "id,\"what, exactly\",price,paid");
+  run_rows([&](Flow& flow) {
+    EXPECT_TRUE(flow.read_csv<Sale>(scratch / "out", {.names = {{"item", "what, exactly"}}, .multiline = true}).collect() == sales);
+    EXPECT_TRUE(flow.read_json<Sale>(scratch / "json").collect() == sales);
+  });
+}
+
+struct Point {
+  int x = 0;
+  std::optional<double> y;
+  friend bool operator==(const Point&, const Point&) = default;
+};
+struct Shape {
+  std::string name;
+  std::vector<Point> points;
+  std::optional<Point> center;
+  bool closed = false;
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+TEST(Json, ReadsWhatFitsAndCountsTheRest) {
+  const ScratchDirectory scratch;
+  write_file(
+      scratch / "a",
+      "{\"name\":\"a\\u00e9\\n\",\"points\":[{\"x\":1,\"y\":2},{\"y\":null,\"x\":-3}],\"closed\":true,\"more\":[1,{}]}\r\n\n  \n"
+      " { \"closed\" : false , \"name\" : \"b\", \"points\" : [], \"center\": {\"x\": 7} }\n"
+      "{\"name\":\"no points\",\"closed\":true}\n{\"name\":1,\"points\":[],\"closed\":true}\n[]\nnonsense\n"
+      "{\"name\":\"c\",\"points\":[{\"x\":1.5}],\"closed\":true}\n{\"name\":\"d\",\"points\":[{\"x\":3000000000}],\"closed\":true}"
+      "\n"
+      "{\"name\":\"e\",\"points\":[],\"closed\":true} {}\n{\"name\":\"f\",\"points\":[],\"closed\":true}");
+  const auto report = run_rows([&](Flow& flow) {
+    const auto shapes = flow.read_json<Shape>(scratch / "a").collect();
+    ASSERT_EQ(shapes.size(), 3u);
+    EXPECT_EQ(shapes[0], (Shape{"a\xc3\xa9\n", {{1, 2}, {-3, std::nullopt}}, std::nullopt, true}));
+    EXPECT_EQ(shapes[1], (Shape{"b", {}, Point{7, std::nullopt}, false}));
+    EXPECT_EQ(shapes[2].name, "f");
+    EXPECT_EQ(flow.read_json<Point>(scratch / "a", {.names = {{"x", "z"}}}).count(), 0u);
+  });
+  EXPECT_EQ(bad_records(report), 7 + 10);
+}
+
+TEST(Json, WritesWhatPythonReads) {
+  const ScratchDirectory scratch;
+  run_rows([&](Flow& flow) {
+    flow.from_vector(std::vector<Shape>{{"q\"\\\t\x01\xff\xc3\xa9", {{1, 0.5}}, std::nullopt, true}}, 1)
+        .write_json(scratch / "out", {.names = {{"name", "the name"}}});
+  });
+  EXPECT_EQ(
+      part_lines(scratch / "out"),
+      (std::vector<std::string>{
+          "{\"the "
+          "name\":\"q\\\"\\\\\\t\\u0001\xef\xbf\xbd\xc3\xa9\",\"points\":[{\"x\":1,\"y\":0.5}],\"center\":null,\"closed\":true}"}));
+}
+
+TEST(WriteTextBy, MakesADirectoryForEachName) {
+  const ScratchDirectory scratch;
+  constexpr std::uint64_t kRecords = 20'000, kNames = 70;  // more names than files that are open at once
+  for (const std::uint64_t memory : {64u << 20, 2u << 20}) {
+    const std::string out = scratch / ("out" + std::to_string(memory));
+    run_rows(
+        [&](Flow& flow) {
+          flow.generate(
+                  kRecords, [](std::uint64_t i) { return std::pair(i % kNames, i); }, 3)
+              .write_text_by(out, [](std::uint64_t name, std::uint64_t) { return "by/" + std::to_string(name); });
+          flow.generate(
+                  5, [](std::uint64_t i) { return i; }, 2)
+              .filter([](std::uint64_t) { return false; })
+              .write_text_by(out + "-none", std::identity());
+        },
+        memory);
+    std::map<std::string, std::vector<std::string>> lines;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(out)) {
+      if (!entry.is_regular_file() || entry.path().filename() == "_SUCCESS") continue;
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) lines[entry.path().parent_path().filename()].push_back(line);
+    }
+    ASSERT_EQ(lines.size(), kNames);
+    std::size_t all = 0;
+    for (const auto& [name, some] : lines) {
+      all += some.size();
+      for (const std::string& line : some) EXPECT_EQ(line.substr(0, line.find('\t')), name);
+    }
+    EXPECT_EQ(all, kRecords);
+    EXPECT_TRUE(std::filesystem::exists(out + "/_SUCCESS"));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out), {}), 2) << "by, _SUCCESS, and nothing of attempts";
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out + "-none"), {}), 1);
+  }
+  for (const std::string& name : {"", "..", "a/../b", "/a", "_x", "a\nb", ".hidden"}) {
+    const std::string error = failure_of([&](Flow& flow) {
+      flow.from_vector(std::vector<std::string>{name}).write_text_by(scratch / "refused", [](const std::string& text) {
+        return text;
+      });
+    });
+    EXPECT_NE(error.find("is no name of a directory"), std::string::npos) << name << ": " << error;
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
