@@ -68,6 +68,8 @@ constexpr KeyOption kWorkerOptions[] = {
     {"--listen", "worker.listen", "HOST:PORT", "Where other workers fetch map outputs (default: 127.0.0.1:0)"},
     {"--advertise", "worker.advertise", "HOST", "Host name or address that other workers should use for this one"},
     {"--share", "worker.share", "true|false", "Whether workers of this machine map each other's map outputs (default: true)"},
+    {"--compress", "worker.compress", "true|false",
+     "Whether map outputs are compressed for other machines where that saves enough (default: true)"},
     {"--name", "worker.name", "NAME", "Name in listings (default: HOST-PID)"},
     {"--host", "worker.host", "HOST", "This machine, as inputs and topology files name it (default: its host name)"},
     {"--rack", "worker.rack", "RACK", "Rack of this machine (default: default); the file of a master's --topology overrides it"},

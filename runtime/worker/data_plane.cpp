@@ -10,7 +10,8 @@ Result<std::unique_ptr<DataPlane>> DataPlane::open(rpc::Reactor& reactor, rpc::R
   std::unique_ptr<DataPlane> plane(new DataPlane);
   plane->extend_ = std::move(extend);
   plane->links_ = std::make_shared<shuffle::Links>(options.link_rate);
-  plane->server_ = std::make_unique<shuffle::BlockServer>(store, shuffle::Compression::automatic, plane->links_);
+  const auto compression = options.compress ? shuffle::Compression::automatic : shuffle::Compression::never;
+  plane->server_ = std::make_unique<shuffle::BlockServer>(store, compression, plane->links_);
   WEFT_ASSIGN(plane->listener_,
               reactor.listen(endpoint, shuffle::transfer_limits(), [self = plane.get()](const rpc::ConnectionPtr&) {
                 rpc::Handler handler = self->server_->handler();

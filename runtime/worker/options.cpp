@@ -43,6 +43,7 @@ void declare(Config& config, WorkerOptions& options) {
   config.text("worker.directory", options.directory, "Work directory for spills, logs and binaries (empty: a temporary one)");
   config.text("worker.listen", options.listen, "Address where other workers fetch map outputs (port 0: any)");
   config.flag("worker.share", options.share, "Let workers of this machine map each other's map outputs instead of fetching them");
+  config.flag("worker.compress", options.compress, "Compress map outputs for workers of other machines where that saves enough");
   config.text("worker.advertise", options.advertise, "Host name of that address for others (empty: as in listen)");
   config.duration(
       "worker.stop_grace", options.stop_grace,

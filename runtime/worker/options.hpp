@@ -33,6 +33,7 @@ struct WorkerOptions {
   Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed
   ChunkServiceFactory chunks;                     // of the cluster's files; empty: it keeps none
   bool share = true;                              // map outputs, with workers of the same machine
+  bool compress = true;                           // map outputs for workers of other machines, where that saves enough
   bool private_cluster = false;                   // ends with its master instead of waiting for it
 };
 
