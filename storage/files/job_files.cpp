@@ -80,7 +80,7 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
 
   Result<std::unique_ptr<RemoteOutput>> create(const std::string& path) override {
     WEFT_ASSIGN(const auto files, connected());
-    WEFT_ASSIGN(auto writer, files->create(path, {}));
+    WEFT_ASSIGN(auto writer, files->create(path, {.together = true}));
     return std::unique_ptr<RemoteOutput>(std::make_unique<Output>(std::move(writer)));
   }
 

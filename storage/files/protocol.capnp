@@ -49,6 +49,7 @@ struct FileRequest {
     replication @0 :UInt32;
     chunkBytes @1 :UInt64;
     overwrite @2 :Bool;
+    together @3 :Bool;
   }
   struct AllocateChunk {
     lease @0 :UInt64;

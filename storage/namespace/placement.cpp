@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
 #include "base/random.hpp"
 
 namespace weft::storage {
@@ -30,6 +31,19 @@ const Node* best_of(const std::vector<const Node*>& candidates, const PlacementR
     best_score = score;
   }
   return best;
+}
+
+/// The rack of what is to be together: by chance that depends on the word and the rack only, so it stays when others come and go.
+std::string_view home_of(const NodeTable& nodes, const PlacementRequest& request) {
+  std::string_view home;
+  std::uint64_t most = 0;
+  for (const auto& [id, node] : nodes) {
+    const std::uint64_t chance = hash64(node.info.rack, hash64(request.together, request.seed));
+    if (node.draining || (!home.empty() && chance <= most)) continue;
+    home = node.info.rack;
+    most = chance;
+  }
+  return home;
 }
 
 }  // namespace
@@ -76,6 +90,7 @@ std::vector<NodeId> choose_nodes(const NodeTable& nodes, const PlacementRequest&
     return std::none_of(placed.begin(), placed.end(), [&](const Node* other) { return other->info.host == node->info.host; });
   };
   const auto anywhere = [](const Node*) { return true; };
+  const std::string_view home = request.together.empty() ? std::string_view() : home_of(nodes, request);
   while (chosen.size() < request.count && !usable.empty()) {
     if (placed.empty()) {
       take([&](const Node* node) { return node->info.name == request.writer; }) ||
@@ -91,7 +106,11 @@ std::vector<NodeId> choose_nodes(const NodeTable& nodes, const PlacementRequest&
       if (one_rack) return node->info.rack != first;
       return placed.size() == 2 ? node->info.rack == rack : replicas_in(node->info.rack) == fewest;
     };
-    take([&](const Node* node) { return wanted(node) && new_host(node); }) || take(wanted) || take(new_host) || take(anywhere);
+    const auto at_home = [&](const Node* node) {
+      return !home.empty() && node->info.rack == home && replicas_in(node->info.rack) == 0;
+    };
+    (one_rack && take([&](const Node* node) { return at_home(node) && new_host(node); })) ||
+        take([&](const Node* node) { return wanted(node) && new_host(node); }) || take(wanted) || take(new_host) || take(anywhere);
   }
   return chosen;
 }

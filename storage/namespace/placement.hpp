@@ -1,4 +1,5 @@
-// Where replicas go: the writer's node, another rack, that rack again; else spread. Among equals the emptier, then by chance.
+// Where replicas go: the writer's node, another rack, that rack again; else spread. Among equals the emptier, then by chance. The
+// other rack of chunks that are to be together is their home, unless the writer is there.
 // Pure functions of the nodes. Private to storage/namespace.
 #pragma once
 
@@ -14,6 +15,7 @@ namespace weft::storage {
 struct PlacementRequest {
   ChunkId chunk;
   std::span<const NodeId> replicas{};       // that it has
+  std::string_view together{};              // those with the same word have a replica in the same rack; empty: no matter
   std::string_view writer{};                // host of who writes, or the name of the worker there
   std::size_t count = 1;                    // of nodes that are wanted
   std::span<const NodeId> excluded{};       // are not asked

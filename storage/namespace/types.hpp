@@ -56,6 +56,9 @@ struct CreateOptions {
   std::uint32_t replication = kDefaultReplication;
   std::uint64_t chunk_bytes = kDefaultChunkBytes;
   bool overwrite = false;
+  /// A hint: with the other files that are made so in its directory, each of its chunks has a replica in one rack, the same for all
+  /// of them, where there is room. What reads them then finds all its input in that rack. Forgotten when the master restarts.
+  bool together = false;
 };
 
 struct FileStatus {

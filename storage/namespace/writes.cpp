@@ -63,7 +63,10 @@ Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, c
                                                       escaped(file->path), file->account->name, human_bytes(quota.bytes)));
   impl.at(now);
   bytes = std::min(bytes == 0 ? kUnknownBytes : bytes, file->options.chunk_bytes);
+  const std::string_view path = file->path;
+  const std::string_view together = file->options.together ? path.substr(0, path.rfind('/') + 1) : std::string_view();
   const std::vector<NodeId> targets = choose_nodes(impl.nodes, {.chunk = impl.ids.coming_chunk(),
+                                                                .together = together,
                                                                 .writer = writer,
                                                                 .count = file->options.replication,
                                                                 .excluded = excluded,

@@ -1,4 +1,8 @@
 // Parts of the namespace that need no whole one: leases, nodes, placement, copies, damage, queue, safe mode.
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "storage/namespace/copies.hpp"
@@ -73,6 +77,43 @@ class Nodes : public testing::Test {
 
   NodeTable nodes;
 };
+
+TEST_F(Nodes, WhatIsToBeTogetherHasAReplicaInOneRack) {
+  for (std::uint32_t id = 5; id <= 8; ++id) add(id, id <= 6 ? "C" : "D");
+  std::set<std::string> homes;
+  for (const char* together : {"/a/", "/b/", "/c/", "/d/", "/e/", "/f/", "/g/", "/h/"}) {
+    std::map<std::string, int> chunks_in;
+    for (std::uint64_t chunk = 1; chunk <= 40; ++chunk) {
+      const auto chosen = choose_nodes(nodes, {.chunk = ChunkId(chunk),
+                                               .together = together,
+                                               .writer = "n" + std::to_string(1 + chunk % 8),
+                                               .count = 3,
+                                               .bytes = 100,
+                                               .seed = 1});
+      ASSERT_EQ(chosen.size(), 3u);
+      EXPECT_EQ(chosen[0], NodeId(static_cast<std::uint32_t>(1 + chunk % 8))) << "the writer's";
+      std::set<std::string> racks;
+      for (const NodeId node : chosen) racks.insert(rack(node));
+      EXPECT_EQ(racks.size(), 2u);
+      for (const std::string& one : racks) ++chunks_in[one];
+    }
+    for (const auto& [one, chunks] : chunks_in)
+      if (chunks == 40) homes.insert(one);
+    EXPECT_EQ(std::ranges::count_if(chunks_in, [](const auto& entry) { return entry.second == 40; }), 1) << together;
+  }
+  EXPECT_GE(homes.size(), 2u) << "not all directories have the same home";
+}
+
+TEST_F(Nodes, WithoutRoomAtHomeWhatIsToBeTogetherLiesElsewhere) {
+  for (std::uint32_t id = 5; id <= 6; ++id) add(id, "C");
+  for (const char* together : {"/a/", "/b/", "/c/", "/d/"}) {
+    PlacementRequest request{.chunk = ChunkId(9), .together = together, .writer = "n1", .count = 2, .bytes = 100, .seed = 1};
+    const std::string second = rack(choose_nodes(nodes, request).at(1));
+    const std::vector<NodeId> full = second == "B" ? std::vector{NodeId(3), NodeId(4)} : std::vector{NodeId(5), NodeId(6)};
+    request.excluded = full;
+    EXPECT_EQ(rack(choose_nodes(nodes, request).at(1)), second == "B" ? "C" : "B") << together;
+  }
+}
 
 TEST_F(Nodes, TheWriterComesFirstThenAnotherRackThenThatRackAgain) {
   for (const char* writer : {"n1", "host-n1"}) {
