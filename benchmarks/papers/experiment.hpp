@@ -18,6 +18,7 @@ using simulator::report::Estimate;
 struct Context {
   bool simulated = false;   // nothing is run on real workers
   bool quick = false;       // one seed and less work: each experiment says what is smaller
+  bool whole = false;       // also what takes many minutes
   std::uint32_t seeds = 3;  // of experiments that are random
   std::string traces;       // a directory with the public traces; empty: none are there
   std::string programs;     // the directory of weft and the job programs

@@ -1,6 +1,6 @@
 // Runs every experiment of published work that weft claims, and prints each figure next to the paper's and to its band.
 //
-//   papers [--only ID|PREFIX]… [--quick] [--simulated] [--seeds N] [--traces DIR] [--write DIR]
+//   papers [--only ID|PREFIX]… [--quick] [--long] [--simulated] [--seeds N] [--traces DIR] [--write DIR]
 //
 // Exit status 1 when a figure misses its band and no reason is known.
 #include <algorithm>
@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   CLI::App app("Published experiments, next to what weft measures");
   app.add_option("--only", only, "Experiments with this id (BS-5) or prefix (BS)");
   app.add_flag("--quick", context.quick, "One seed and less work: within a minute; each experiment says what is smaller");
+  app.add_flag("--long", context.whole, "Also sweeps that take many minutes");
   app.add_flag("--simulated", context.simulated, "Leave out what runs on real workers: the machine is busy, or somebody else's");
   app.add_option("--seeds", context.seeds, "Seeds of random experiments; intervals are of 95 %")
       ->check(CLI::Range(1, 1000))

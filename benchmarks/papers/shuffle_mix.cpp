@@ -16,6 +16,7 @@ namespace weft::papers {
 namespace {
 
 constexpr double kUplinkPerNode = 6.25e6;  // 50 Mbit/s
+const std::map<std::string, std::string> kFirstComeFirstServed{{"pools", "[[pool]]\nname = \"default\"\npolicy = \"fifo\"\n"}};
 const std::string kMixFile = std::string(WEFT_PUBLISHED) + "/../shufflewatcher.toml";
 
 MixClass class_of(std::string_view job) {
@@ -78,7 +79,7 @@ double crossed(const simulator::Sample& sample) {
 /// What is of time: samples of a minute each.
 void follow(const RunResult& result, const MixSetting& setting, MixRun& run) {
   const double step = in_seconds(result.series.step), end = in_seconds(setting.gap) * setting.jobs;
-  double sum = 0, squares = 0, count = 0, jobs = 0, tasks = 0;
+  double sum = 0, squares = 0, count = 0, jobs = 0, tasks = 0, there = 0;
   for (std::size_t i = 0; i < result.series.samples.size(); ++i) {
     const simulator::Sample& sample = result.series.samples[i];
     const double minute = static_cast<double>(i + 1) * step, rate = crossed(sample) / step;
@@ -89,12 +90,14 @@ void follow(const RunResult& result, const MixSetting& setting, MixRun& run) {
     squares += rate * rate;
     jobs += static_cast<double>(sample.jobs_finished);
     tasks += static_cast<double>(sample.tasks_finished);
+    there += sample.running_jobs;
     ++count;
   }
   count = std::max(count, 1.0);
   const double mean = sum / count;
   run.throughput = tasks / (count * step);
   run.jobs_per_hour = jobs / (count * step) * 3600;
+  run.jobs_of_user = there / count / setting.users;
   run.uplinks_used = mean / (kUplinkPerNode * setting.nodes);
   run.variation = mean > 0 ? std::sqrt(std::max(0.0, squares / count - mean * mean)) / mean : 0;
 }
@@ -104,11 +107,8 @@ MixRun measured(const MixSetting& setting, const std::string& scheduler, std::ui
   RunOptions options;
   options.series_step = seconds(60);
   options.until = setting.gap * setting.jobs;
-  const RunResult result = papers::run(workload, model_of(setting, seed), scheduler, options);
+  const RunResult result = papers::run(workload, model_of(setting, seed), scheduler, options, kFirstComeFirstServed);
   MixRun run;
-  double all_tasks = 0;
-  for (const JobSpec& job : workload.jobs)
-    for (const StageSpec& stage : job.stages) all_tasks += stage.tasks;
   for (const auto& job : result.jobs) {
     MixTraffic& traffic = run.by_class[class_of(job.name)];
     const auto& shuffle = job.traffic[static_cast<std::size_t>(simulator::TrafficKind::shuffle)];
@@ -120,7 +120,6 @@ MixRun measured(const MixSetting& setting, const std::string& scheduler, std::ui
   }
   run.turn_around /= static_cast<double>(result.jobs.size());
   follow(result, setting, run);
-  run.done_in_time = run.tasks / all_tasks;
   return run;
 }
 

@@ -46,7 +46,7 @@ struct MixRun {
   double tasks = 0;          // that ended, also in the beginning
   double shuffle = 0;        // bytes
   double uplinks_used = 0;   // part
-  double done_in_time = 0;   // part of all tasks of the workload
+  double jobs_of_user = 0;   // that are there at a time, in the mean
   double variation = 0;      // coefficient of variation of the traffic between racks, minute by minute
   std::array<MixTraffic, kMixClasses> by_class;
   std::vector<double> completion;                         // by job, seconds; 0: it has not ended
@@ -62,7 +62,7 @@ struct MixRun {
   double improved_over(const MixRun& other) const;
 };
 
-/// Any thread.
+/// Any thread. Schedulers may name the file "pools": the jobs of a pool go one after the other.
 class MixRuns {
  public:
   MixRun get(const MixSetting& setting, const std::string& scheduler, std::uint64_t seed);
