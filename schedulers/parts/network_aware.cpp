@@ -129,6 +129,11 @@ void NetworkAware::begin(const ClusterView& view, std::size_t nodes) {
   if (on_ && options_.samp) map_racks_.refresh(view);
 }
 
+std::optional<std::uint32_t> NetworkAware::far_prefetches(RackId rack) const {
+  if (!options_.shapes_traffic) return std::nullopt;
+  return on_ && load_.saturated(rack) ? options_.tokens : UINT32_MAX;
+}
+
 bool NetworkAware::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
   if (!on_ || turn.node() == nullptr) return users_->offer(view, kind, turn);
   Call call{view, kind, turn, *turn.node(), load_.saturated(turn.node()->rack)};

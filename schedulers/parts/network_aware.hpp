@@ -51,10 +51,7 @@ class NetworkAware final : public WhoNext {
   bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const override {
     return users_->has_room(view, job, stage);
   }
-  std::optional<std::uint32_t> far_prefetches(RackId rack) const override {
-    if (!options_.shapes_traffic) return std::nullopt;
-    return on_ && load_.saturated(rack) ? options_.tokens : UINT32_MAX;
-  }
+  std::optional<std::uint32_t> far_prefetches(RackId rack) const override;
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return users_->groups(view); }
 
   /// The part of each rack in what is placed while maps run; empty: nothing speaks for any rack.

@@ -23,8 +23,9 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 TEST(Fidelity, AReplayOfARealRunTakesAsLongAsItDid) {
   ScratchDirectory files;
-  for (const std::string scheduler : {"fifo", "fair", "capacity", "drf", "sjf", "srtf", "cpm", "bfs", "dagps", "tetris", "carbyne",
-                                      "carbyne(mode=safe)", "cogrs", "adaptive", "delay(inner=fair)"}) {
+  for (const std::string scheduler :
+       {"fifo", "fair", "capacity", "drf", "sjf", "srtf", "cpm", "bfs", "dagps", "tetris", "carbyne", "carbyne(mode=safe)", "cogrs",
+        "adaptive", "delay(inner=fair)", "shufflewatcher", "shufflewatcher(users=delay(inner=fair), shape=traffic)"}) {
     const std::string log = files / scheduler;
     {
       Cluster cluster(2, {"--event-log", log, "--scheduler", scheduler});

@@ -357,6 +357,187 @@ TEST(NetworkAwareTraffic, PrefetchesAcrossASaturatedUplinkGetTokens) {
   }
 }
 
+TEST(NetworkAwareOrder, AMapNearItsInputComesFirstWhereTheUplinkIsSaturated) {
+  Cluster c("shufflewatcher(window=0s, samp=false)");
+  c.maps(c.job(1, "a", 2), {{"h3"}, {"h3"}});
+  c.maps(c.job(2, "a", 2), {{"h1"}, {"h3"}});
+  c.crossing(90);
+  EXPECT_EQ(c.asks(1), "2.0");
+}
+
+TEST(NetworkAwareOrder, TheShortestJobIsTheOneWithTheLeastLeft) {
+  Cluster c;
+  c.maps(c.job(1, "a", 2), anywhere(5));
+  c.maps(c.job(2, "a", 2), anywhere(4));
+  EXPECT_EQ(c.asks(1), "2.0") << "four tasks against five";
+  for (std::uint32_t task = 0; task < 3; ++task) {
+    ASSERT_TRUE(c.world.launch({JobId(1), StageId(0), task}, NodeId(2), "test"));
+    c.world.finish({JobId(1), StageId(0), task});
+  }
+  EXPECT_EQ(c.asks(2), "1.0") << "three have ended, two are left";
+}
+
+TEST(NetworkAwareOrder, WhatIsLeftOfAJobCountsByItsWeight) {
+  Cluster c;
+  c.maps(c.job(1, "a", 2), anywhere(5));
+  JobInfo& heavy = c.job(2, "a", 2);
+  heavy.hints.weight = 2;
+  c.maps(heavy, anywhere(8));
+  EXPECT_EQ(c.asks(1), "2.0") << "8 / 2 against 5";
+}
+
+TEST(NetworkAwareOrder, AReduceOfWhichMostLiesElsewhereIsNoReasonToLeaveMaps) {
+  Cluster c;
+  JobInfo& job = c.job(1, "a", 2);
+  StageInfo& maps = c.maps(job, anywhere(5));
+  maps.output = ShuffleSizes(5, 5);
+  for (std::uint32_t map = 0; map < 5; ++map) {
+    const NodeId node(map < 2 ? 1 : 3);
+    ASSERT_TRUE(c.world.launch({job.id, StageId(0), map}, node, "test"));
+    maps.output.add(map, node, std::vector<std::uint64_t>(5, 100));
+    c.world.finish({job.id, StageId(0), map});
+  }
+  c.world.stage(job, 1, anywhere(5), c.reduce, 0, {0});
+  c.maps(c.job(2, "a", 2), anywhere(4));
+  c.world.launched.clear();
+  c.crossing(90);
+  c.world.schedule();
+  for (const auto& launch : c.world.launched)
+    EXPECT_EQ(launch.task.job, JobId(launch.node <= NodeId(2) ? 2 : 1)) << "two fifths lie in rack1, three in rack2";
+  EXPECT_EQ(c.world.launched.size(), 4u);
+}
+
+TEST(NetworkAwareOrder, AUserThatGotABetterTaskWaitsAnew) {
+  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  c.written(1, "a", 2, 3, 4);  // crosses on node 1
+  c.fill({3, 4});
+  c.crossing(90);
+  EXPECT_EQ(c.asks(1), "-") << "waits from now on";
+  c.world.at(3);
+  c.written(2, "a", 2, 1, 1);
+  EXPECT_EQ(c.asks(1), "2.1") << "is at home here";
+  c.world.at(6);
+  EXPECT_EQ(c.asks(2), "-");
+  c.world.at(11);
+  EXPECT_EQ(c.asks(2), "1.1");
+}
+
+TEST(NetworkAwareOrder, AUserThatComesAgainWaitsAnew) {
+  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  c.written(1, "a", 2, 3, 1);
+  c.fill({3, 4});
+  c.crossing(90);
+  EXPECT_EQ(c.asks(1), "-");
+  c.world.end(1);
+  c.world.at(100);
+  c.world.finish({JobId(99), StageId(0), 0});
+  c.written(2, "a", 2, 3, 1);
+  c.world.stage(c.job(98, "z", 1), 0, anywhere(1));
+  ASSERT_TRUE(c.world.launch({JobId(98), StageId(0), 0}, NodeId(3), "test"));
+  EXPECT_EQ(c.asks(1), "-");
+  c.world.at(105);
+  EXPECT_EQ(c.asks(1), "2.1");
+}
+
+TEST(NetworkAwareOrder, WhoWaitsIsAskedAgainWithTheNextCycle) {
+  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  c.written(1, "a", 2, 3, 4);
+  c.fill({2, 3, 4});
+  c.crossing(90);
+  EXPECT_EQ(c.asks(1), "-");
+  c.world.at(6);
+  c.world.beat(4);  // full, so that nothing is to be had there
+  EXPECT_EQ(c.world.launched.size(), 1u) << "on node 1, which did not ask";
+}
+
+TEST(NetworkAwareStarving, IsWhoLaunchedNothingForLongSinceItsLastLaunchOrItsArrival) {
+  Cluster c;
+  c.written(1, "a", 2, 3, 4);
+  c.world.at(700);
+  c.written(2, "a", 2, 1, 4);  // comes now, and the rack's part is of it
+  ASSERT_TRUE(c.world.launch({JobId(1), StageId(1), 0}, NodeId(2), "test"));
+  c.world.launched.clear();
+  EXPECT_EQ(c.asks(1), "2.1") << "job 1 has just launched something";
+}
+
+TEST(NetworkAwareStarving, AJobThatComesLateIsNotStarvedAtOnce) {
+  Cluster c;
+  c.world.at(700);
+  c.written(1, "a", 2, 1, 4);
+  c.written(2, "a", 2, 3, 4);
+  EXPECT_EQ(c.asks(1), "1.1");
+  EXPECT_EQ(c.asks(3), "2.1") << "by their racks, not by their age";
+}
+
+TEST(NetworkAwareTyped, MapSlotsAreGivenAwayFirst) {
+  Cluster c(kAtOnce, true);
+  c.written(1, "a", 2, 1, 4);
+  c.maps(c.job(2, "a", 2), anywhere(2));
+  c.world.beat(1);
+  ASSERT_EQ(c.world.launched.size(), 2u);
+  EXPECT_EQ(c.world.launched[0].task.job, JobId(2)) << "though reduces come before maps here";
+}
+
+TEST(NetworkAwareUsers, DrfIsThatOfUsers) {
+  World world("shufflewatcher(users=drf)");
+  for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), i <= 2 ? "r1" : "r2", 1);
+  for (std::uint64_t id = 1; id <= 4; ++id) world.stage(world.job(id, id < 4 ? "a" : "b"), 0, anywhere(4));
+  world.schedule();
+  EXPECT_EQ(world.running(4), 2u) << "half of the slots are b's, who has one job";
+}
+
+TEST(NetworkAwareUsers, WithoutNassTheyDecideAlone) {
+  Cluster c("shufflewatcher(nass=false)");
+  c.maps(c.job(1, "a", 2), anywhere(5));
+  c.maps(c.job(2, "a", 2), anywhere(4));
+  EXPECT_EQ(c.asks(1), "1.0") << "the first one, not the shortest";
+  EXPECT_FALSE(c.world.scheduler->far_prefetches(c.world.state.node(NodeId(1))->rack));
+}
+
+TEST(NetworkAwarePreplaced, ReadersGoToRacksByWhatTheyHold) {
+  Cluster c;
+  JobInfo& job = c.job(1, "a", 2);
+  StageInfo& maps = c.maps(job, anywhere(20));
+  maps.output = ShuffleSizes(20, 8);
+  for (std::uint32_t map = 0; map < 10; ++map) {
+    ASSERT_TRUE(c.world.launch({job.id, StageId(0), map}, NodeId(1 + map % 2), "test"));
+    maps.output.add(map, NodeId(1 + map % 2), std::vector<std::uint64_t>(8, 100));
+    c.world.finish({job.id, StageId(0), map});
+  }
+  StageInfo& reduces = c.world.stage(job, 1, anywhere(8), c.reduce, 0, {0});
+  c.world.scheduler->preplace(c.world.state, {job.id, StageId(1), {{StageId(0), 0}}, {}}, c.world);
+  std::size_t here = 0;
+  for (const auto& [node, tasks] : reduces.preplaced) here += node <= NodeId(2) ? tasks.size() : 0;
+  EXPECT_EQ(here, 8u) << "all that is written lies in rack1";
+}
+
+/// Of two jobs of one user the second is the shorter one; fair takes the first.
+std::string first_of_two(World& world) {
+  world.stage(world.job(1, "a"), 0, anywhere(5));
+  world.stage(world.job(2, "a"), 0, anywhere(2));
+  world.beat(1);
+  return world.order();
+}
+
+TEST(NetworkAwareOneRack, IsNoticedWhenItTakesOver) {
+  for (const bool two : {true, false}) {
+    World world("fair");
+    for (std::uint32_t i = 1; i <= 2; ++i) world.node(i, fmt::format("h{}", i), i == 1 || !two ? "r1" : "r2", 1);
+    auto next = make_scheduler(kAtOnce);
+    ASSERT_TRUE(next);
+    ASSERT_TRUE((*next)->start(world.state, world.scheduler.get()));
+    world.scheduler = std::move(*next);
+    EXPECT_EQ(first_of_two(world), two ? "2" : "1");
+  }
+}
+
+TEST(NetworkAwareOneRack, IsNoticedWhenTheLastNodeOfTheOtherLeaves) {
+  World world(kAtOnce);
+  for (std::uint32_t i = 1; i <= 2; ++i) world.node(i, fmt::format("h{}", i), fmt::format("r{}", i), 1);
+  world.leave(2);
+  EXPECT_EQ(first_of_two(world), "1");
+}
+
 TEST(NetworkAwareOptionsText, BadOnesAreRefusedInOneLine) {
   for (const auto& [spec, says] :
        std::vector<std::pair<std::string, std::string>>{{"shufflewatcher(users=tetris)", "must be an order of users"},

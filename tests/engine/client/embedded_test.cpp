@@ -115,6 +115,31 @@ TEST(Embedded, ShufflesBetweenStagesAndReturnsResultsInTaskOrder) {
   EXPECT_TRUE((*session)->close());
 }
 
+TEST(Embedded, UnderShuffleWatcherTasksGoInTheOrderOfFair) {
+  std::vector<std::vector<std::uint32_t>> orders;
+  for (const char* scheduler : {"fair", "shufflewatcher", "shufflewatcher(users=delay(inner=fair), shape=traffic)"}) {
+    std::vector<std::uint32_t>& order = orders.emplace_back();
+    Program program;
+    program.add(StageId{0}, [&](TaskContext& context) {
+      order.push_back(context.partition);
+      return write_numbers(context);
+    });
+    program.add(StageId{1}, [&](TaskContext& context) {
+      order.push_back(1000 + context.partition);
+      return sum_numbers(context);
+    });
+    RunOptions options = quiet(1);
+    options.scheduler = scheduler;
+    auto session = open_embedded(options, program);
+    ASSERT_TRUE(session) << session.error().to_string();
+    ASSERT_TRUE((*session)->run(map_and_sum(20)));
+    EXPECT_TRUE((*session)->close());
+    EXPECT_EQ(order.size(), 22u);
+  }
+  EXPECT_EQ(orders[1], orders[0]);
+  EXPECT_EQ(orders[2], orders[0]);
+}
+
 TEST(Embedded, NoMapsAtAllStillGiveResults) {
   Program program;
   program.add(StageId{0}, write_numbers);
