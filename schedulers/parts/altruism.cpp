@@ -48,6 +48,7 @@ void Altruism::on_event(const ClusterView& view, const Notice& notice) {
       loans_.ended(notice.job);
       return;
     case Kind::stage_added:
+      found->second.owed = Time(-1);
       return plan.changed();
     case Kind::job_changed:
       if (options_.plan.mode == PlanMode::reference) plan.set_stale();
@@ -69,12 +70,12 @@ void Altruism::on_event(const ClusterView& view, const Notice& notice) {
   }
 }
 
-/// Of the job that leaves most of its share.
+/// Of the other job that leaves most of its share.
 void Altruism::borrowed(const TaskId& task) {
   const Planned* lender = nullptr;
   double most = 0;
   for (const auto& [id, planned] : plans_) {
-    const double leaves = planned.lacks - loans_.lent(id);
+    const double leaves = id == task.job ? 0 : share_limit_.lacks(planned.plan.job()) - loans_.lent(id);
     if (leaves > most) {
       most = leaves;
       lender = &planned;
@@ -87,14 +88,39 @@ void Altruism::plan(const ClusterView& view) {
   share_limit_.plan(view);
   recount(view);
   room_.begin(view.now(), {});
-  for (auto& [id, planned] : plans_) planned.plan.advance(view.now());
+  for (auto& [id, planned] : plans_) {
+    planned.plan.advance(view.now());
+    if (!planned.early) continue;
+    earn(view.now(), planned);
+    if (!planned.early) planned.plan.set_stale();  // from now on one task after the other, not all that could have begun meanwhile
+  }
   renew(view);
   for (auto& [id, planned] : plans_) {
     const JobInfo& job = planned.plan.job();
     if (job.pending > 0)
       planned.greedy = !planned.plan.trusted() || (options_.altruism < 1 && random_.uniform() >= options_.altruism);
-    planned.lacks = share_limit_.lacks(job);
+    if (options_.plan.mode == PlanMode::faithful) earn(view.now(), planned);
   }
+}
+
+void Altruism::earn(Time now, Planned& planned) const {
+  const JobPlan& plan = planned.plan;
+  const double part = plan.part_of_task();
+  if (planned.owed < Time(0)) {
+    planned.owed = plan.length();
+  } else {
+    const auto since = static_cast<double>((now - planned.earned_at).count());
+    planned.owed = std::max(Time(0), planned.owed - Time(static_cast<std::int64_t>(part * since)));
+  }
+  planned.earned_at = now;
+  planned.early = part < 1 && due_from(now, planned) > now;
+}
+
+/// When a job whose share holds no task must begin: what its share earns until the end, less what is to do then.
+Time Altruism::due_from(Time now, const Planned& planned) const {
+  const double part = std::max(planned.plan.part_of_task(), 1e-6);
+  const double wait = static_cast<double>(planned.owed.count()) / part - static_cast<double>(planned.plan.length().count());
+  return now + Time(static_cast<std::int64_t>(std::clamp(wait, 0.0, 1e18)));
 }
 
 void Altruism::take_capacity(const ClusterView& view) {
@@ -159,9 +185,10 @@ bool Altruism::may_launch(const ClusterView& view, const JobInfo& job, const Sta
 
 /// What is due; of a job that plans nothing one task at a time, however small its share.
 bool Altruism::must_launch(const Planned& planned, std::optional<StageId> stage) const {
+  if (!planned.greedy && planned.early) return false;
   if (!planned.greedy) return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
   if (options_.plan.mode == PlanMode::reference) return false;
-  if (!planned.plan.trusted()) return planned.plan.job().running == 0;
+  if (!planned.plan.trusted()) return planned.plan.job().running == 0 && (planned.plan.unknown() || !planned.early);
   if (options_.plan.mode == PlanMode::faithful) return false;
   return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
 }
@@ -192,13 +219,13 @@ void Altruism::decided(const ClusterView& view, Decisions& decisions) {
   Time next = Time::max();
   for (auto& [id, planned] : plans_) {
     if (planned.plan.trusted()) next = std::min(next, planned.plan.next_start());
-    if (planned.plan.job().pending > 0) explain(planned, decisions);
+    if (planned.plan.job().pending > 0) explain(view.now(), planned, decisions);
   }
   if (next != Time::max()) decisions.wake_at(std::max(next, view.now()));
 }
 
 /// Says why a job waits that lends room, or plans nothing.
-void Altruism::explain(Planned& planned, Decisions& decisions) const {
+void Altruism::explain(Time now, Planned& planned, Decisions& decisions) const {
   const JobInfo& job = planned.plan.job();
   std::string why;
   if (planned.plan.unknown()) {
@@ -208,8 +235,8 @@ void Altruism::explain(Planned& planned, Decisions& decisions) const {
   } else if (const auto wrong = planned.plan.misjudged()) {
     why = fmt::format("keeps its share and lends nothing: tasks of stage {} ('{}') take far more or less time than was believed",
                       wrong->value(), escaped(job.stage(*wrong)->name));
-  } else if (const auto loan = loans_.most(job.id); loan && !planned.plan.any_due()) {
-    const Time until = planned.plan.next_start();
+  } else if (const auto loan = loans_.most(job.id); loan && (planned.early || !planned.plan.any_due())) {
+    const Time until = planned.early ? due_from(now, planned) : planned.plan.next_start();
     why = fmt::format("lent {} slot{} to job {}{}", loan->slots, loan->slots == 1 ? "" : "s", loan->to.value(),
                       until == Time::max()
                           ? ""

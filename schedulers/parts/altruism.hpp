@@ -7,6 +7,10 @@
 // than its plan said first (the paper's theorem 3.1, which needs more than the paper's pseudo code: a task that was lent room keeps
 // it until it ends).
 //
+// A share that holds no task of its job earns one bit by bit. Where plans are not kept, such a job lends it until the job must
+// begin to run one task after the other to end when it would have ended with its share alone: as the Fair Sojourn Protocol does
+// (Friedman and Henderson, SIGMETRICS 2003), whose jobs go one after the other and end no later than if they had run side by side.
+//
 // A job of which nobody knows how long its tasks take, or whose tasks were seen to take far more or less than was believed
 // (JobPlan::trusted), is not altruistic: it launches all that it can inside its share, as it does with probability 1 - `altruism`
 // in any call of the scheduler.
@@ -56,11 +60,15 @@ class Altruism final : public Limit {
   struct Planned {
     JobPlan plan;
     bool greedy = false;  // in this call
-    double lacks = 0;     // of its share, when the call began
+    bool early = false;   // its share holds no task, and it can still wait for one
+    Time owed{-1};        // what its share has yet to earn until the job would have ended with it; below 0: not known
+    Time earned_at{0};    // until when it was counted
     std::string told{};   // why it waits
   };
 
   Planned& planned(const JobInfo& job);
+  void earn(Time now, Planned& planned) const;
+  Time due_from(Time now, const Planned& planned) const;
   void recount(const ClusterView& view);
   void take_capacity(const ClusterView& view);
   void renew(const ClusterView& view);
@@ -68,7 +76,7 @@ class Altruism final : public Limit {
   Parts kept_share(const JobInfo& job) const;
   bool must_launch(const Planned& planned, std::optional<StageId> stage) const;
   void borrowed(const TaskId& task);
-  void explain(Planned& planned, Decisions& decisions) const;
+  void explain(Time now, Planned& planned, Decisions& decisions) const;
 
   ShareLimit share_limit_;
   AltruismOptions options_;

@@ -127,6 +127,10 @@ void JobPlan::make(Time now, const Parts& share, const Parts& free, const PlanOp
     for (std::size_t kind = 0; kind < limit.size() && stage.waiting > 0; ++kind)
       limit[kind] = std::max(limit[kind], stage.demand[kind]);
   }
+  part_ = 1;
+  for (std::size_t kind = 0; kind < limit.size(); ++kind) {
+    if (limit[kind] > share[kind] + 1e-9) part_ = std::min(part_, std::max(share[kind], 0.0) / limit[kind]);
+  }
   DagPlan plan = packed(dag, limit, Direction::backwards, options);
   bool keep = false;
   if (options.mode == PlanMode::safe) {
@@ -159,6 +163,7 @@ void JobPlan::adopt(Time now, JobDag dag, DagPlan plan) {
   ahead_ = std::move(plan.launches);
   for (PlannedLaunches& one : ahead_) one.start += now;
   ends_ = now + plan.length;
+  length_ = plan.length;
   next_ = 0;
   due_.assign(dag_.stages.size(), 0);
   due_tasks_ = 0;

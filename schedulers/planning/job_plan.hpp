@@ -54,6 +54,11 @@ class JobPlan {
   bool made_for(const Parts& share) const;
   /// When the job will have ended.
   Time ends() const { return ends_; }
+  /// From the moment it was made on.
+  Time length() const { return length_; }
+  /// Which part of one of its largest tasks the share holds, at most 1. Below 1 the plan runs one task at a time, as no job runs
+  /// less.
+  double part_of_task() const { return part_; }
 
   /// Tasks of the stage that should run by now.
   std::uint32_t due(StageId stage) const;
@@ -118,7 +123,8 @@ class JobPlan {
   std::vector<std::uint32_t> due_;      // by position
   std::uint32_t due_tasks_ = 0;
   Parts due_demand_{}, share_{}, made_for_{};
-  Time ends_ = Time::max();
+  Time ends_ = Time::max(), length_{0};
+  double part_ = 1;
   std::map<TaskKey, Running> running_;
   std::map<StageId, std::array<double, 2>> trouble_;  // ranks by direction; worked out once for the DAG
 };

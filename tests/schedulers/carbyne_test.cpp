@@ -367,6 +367,22 @@ TEST(CarbyneAltruism, CoinsFallAsTheSeedSays) {
   EXPECT_GT(differ, 5u);
 }
 
+/// Three jobs share two slots. The third's share, two thirds of a slot, earns its nine tasks of a second in 13.5 s: it puts them
+/// off and lends its share to shorter jobs, but begins in time, whatever these still have to do.
+TEST(CarbyneShares, OneThatHoldsNoTaskIsLentUntilItMustBegin) {
+  const MadeJobs jobs{{1, {{40, {.cpu = 1}, 1}}}, {2, {{40, {.cpu = 1}, 1}}}, {3, {{9, {.cpu = 1}, 1}}}};
+  std::map<double, std::size_t> running;  // of the third job, by second
+  DagRun run("carbyne(leftover=fifo)", jobs, {.cpu = 2});
+  ASSERT_TRUE(run.run([&](const DagRun& at) {
+    if (!at.done.contains(3)) running[std::chrono::duration<double>(at.world.state.now()).count()] = at.world.running(3);
+  }));
+  EXPECT_EQ(running.at(0), 0u);
+  EXPECT_EQ(running.at(4), 0u) << "nine seconds of work, and two thirds of a slot for 13.5";
+  EXPECT_EQ(running.at(6), 1u);
+  EXPECT_LE(run.done.at(3), 15);
+  EXPECT_LE(run.makespan(), 46) << "no slot idles";
+}
+
 // ---- shares -----------------------------------------------------------------------------------------------------------------
 
 std::map<std::uint64_t, std::size_t> running_inside(const std::string& spec, const std::map<std::string, std::string>& files) {
