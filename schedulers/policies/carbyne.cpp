@@ -82,6 +82,16 @@ class PlannedLeftover final : public Limit {
   std::map<JobId, std::map<StageId, std::uint32_t>> may_;  // in this pass
 };
 
+/// The simulator of the authors never begins a task that scores nothing where amounts are rounded, or that does not fit beside its
+/// share, and then stands still: what it stands still with may begin.
+class WhenNothingRuns final : public Limit {
+ public:
+  void plan(const ClusterView&) override {}
+  bool may_launch(const ClusterView& view, const JobInfo&, const StageInfo&) override {
+    return std::ranges::all_of(view.nodes(), [](const auto& node) { return node.second.running.empty(); });
+  }
+};
+
 /// The order asked for; breadth first for jobs of which nobody knows how long their tasks take.
 class TrustedOrder final : public StageOrder {
  public:
@@ -172,6 +182,7 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
     if (safe) pass.limit = std::make_unique<SpareRoom>(*plans);
     if (name == "planned" && altruistic && !safe) pass.limit = std::make_unique<PlannedLeftover>(altruism.plan);
   }
+  if (reference) parts.passes.emplace_back().limit = std::make_unique<WhenNothingRuns>();
   return parts;
 }
 

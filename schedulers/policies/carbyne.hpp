@@ -4,10 +4,11 @@
 // with the least remaining work (srtf); 3. then to whatever packs best (packing). Both orders are options (leftover=…).
 //
 // mode=faithful is the pseudo code: later passes give away all that is free now, so that no room idles, and a job may find lent
-// what it needs. mode=safe: a plan is kept once it was made, and what is left is given away only until its owner needs it
-// (parts/altruism.hpp). mode=reference repeats the simulator of the authors (planning/job_plan.hpp, adjusted_shares() of
-// parts/job_shares.hpp, amounts rounded to hundredths of a unit); it gives what is left (leftover=planned) to the shortest job,
-// which launches what it must begin now to end as early as all of that would let it, then to the next.
+// what it needs; a share that holds no task is lent until its job must begin. mode=safe: a plan is kept once it was made, and what
+// is left is given away only until its owner needs it (parts/altruism.hpp). mode=reference repeats the simulator of the authors
+// (planning/job_plan.hpp, adjusted_shares() of parts/job_shares.hpp, amounts rounded to hundredths of a unit); it gives what is
+// left (leftover=planned) to the shortest job, which launches what it must begin now to end as early as all of that would let it,
+// then to the next.
 //
 // Deviates: the mean demand of DRF's closed form is over all tasks of a job unless mean=remaining, so that its share stays while it
 // runs; tasks that run keep their room in the plan; the printed start, Rev + T - Dur, is read as T - Rev - Dur; a job whose tasks

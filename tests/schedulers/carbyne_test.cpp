@@ -313,6 +313,13 @@ TEST(CarbyneBadInput, ADemandThatNoNodeHasHindersNobodyElse) {
   }
 }
 
+/// Rounded to hundredths it asks for nothing, and what asks for nothing packs with nothing.
+TEST(CarbyneBadInput, WhatTheAuthorsSimulatorWouldNeverBeginEndsAllTheSame) {
+  DagRun run("carbyne(mode=reference)", {{1, {{2, {.cpu = 0.004}, 1}, {1, {.cpu = 0.3}, 1, {0}}}}, {2, {{4, {.cpu = 0.3}, 1}}}},
+             {.cpu = 1});
+  EXPECT_TRUE(run.run());
+}
+
 TEST(CarbyneBadInput, ADagOfThirtyThousandTasks) {
   MadeJob wide;
   for (std::uint32_t i = 0; i < 15; ++i)
