@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 
 #include <fmt/core.h>
 
+#include "base/random.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/papers/reference_order.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
@@ -33,15 +35,80 @@ ClusterModel carbyne_machines(std::uint32_t count, std::uint64_t seed) {
   return model;
 }
 
-Workload drawn_queries(const std::string& path, std::uint32_t count, bool online, const ClusterModel& model) {
+std::uint32_t machines_for(std::uint32_t queries) { return queries * 2 / 5; }
+
+Workload sized_queries(const std::string& path, std::uint32_t count, bool online, const ClusterModel& model) {
+  constexpr double kHundredfold = 100, kMakespan = 4356, kUsed = 0.9;
   simulator::workloads::Context meaning;
   meaning.machine = model.groups[0].capacity;
+  if (model.node_count() == 1) meaning.machine = {1, 1, 1, 1, 1, 1, 0, 0};  // demands are in units of the one machine
   meaning.seed = model.seed;
-  Workload workload = bench::need(simulator::workloads::load(fmt::format("carbyne:{},sample={},gap=20s", path, count), meaning));
-  if (!online) {
-    for (JobSpec& one : workload.jobs) one.arrival = Time(0);
+  const double machines = machines_for(count);
+  Workload workload = bench::need(simulator::workloads::load(
+      fmt::format("carbyne:{},sample={},gap={}ms", path, count, std::llround(1000 * 20 * 100 / machines)), meaning));
+  Random random(model.seed, 77);
+  schedulers::Resources work;
+  std::vector<double> sizes;
+  for (const JobSpec& one : workload.jobs) {
+    sizes.push_back(std::pow(kHundredfold, random.uniform() - 0.5));
+    for (const StageSpec& spec : one.stages) work += spec.demand * (sizes.back() * spec.tasks * in_seconds(spec.duration));
+  }
+  const double scale = kMakespan * kUsed * machines / schedulers::dominant_share(work, meaning.machine);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    for (StageSpec& spec : workload.jobs[i].stages)
+      spec.tasks = static_cast<std::uint32_t>(std::max(1ll, std::llround(scale * sizes[i] * spec.tasks)));
+    if (!online) workload.jobs[i].arrival = Time(0);
   }
   return workload;
+}
+
+SeenByYarn seen_by_yarn(const ClusterModel& model, Workload workload) {
+  SeenByYarn seen{model, std::move(workload)};
+  schedulers::Resources& each = seen.model.groups[0].capacity;
+  const schedulers::Resources whole = each;
+  constexpr double kDisk = 1e9;
+  seen.model.interference.cpu = whole.cpu;
+  seen.model.interference.disk = kDisk;
+  each = {};
+  each.cpu = whole.cpu;
+  each.memory = whole.memory;
+  for (JobSpec& one : seen.workload.jobs) {
+    for (StageSpec& spec : one.stages) {
+      const auto part = [&](double schedulers::Resources::*kind) { return spec.demand.*kind / whole.*kind; };
+      using R = schedulers::Resources;
+      spec.load.cpu = spec.demand.cpu;
+      spec.load.disk_read =
+          kDisk * std::max({part(&R::disk_read), part(&R::disk_write), part(&R::network_in), part(&R::network_out)});
+      const R asked = spec.demand;
+      spec.demand = {};
+      spec.demand.cpu = asked.cpu;
+      spec.demand.memory = asked.memory;
+    }
+  }
+  return seen;
+}
+
+Estimate median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  Estimate estimate{at_part(values, 0.5), 0, values.size()};
+  estimate.half_width = std::max(estimate.mean - values.front(), values.back() - estimate.mean);
+  return estimate;
+}
+
+std::vector<Estimate> medians_over_seeds(const Context& context,
+                                         const std::function<std::vector<double>(std::uint64_t seed)>& measure) {
+  std::mutex mutex;
+  std::vector<std::vector<double>> values;  // by figure
+  context.over_seeds([&](std::uint64_t seed) {
+    auto figures = measure(seed);
+    const std::lock_guard lock(mutex);
+    values.resize(figures.size());
+    for (std::size_t i = 0; i < figures.size(); ++i) values[i].push_back(figures[i]);
+    return figures;
+  });
+  std::vector<Estimate> medians;
+  for (auto& of_figure : values) medians.push_back(median_of(std::move(of_figure)));
+  return medians;
 }
 
 std::vector<double> factors(const RunResult& of, const RunResult& over) {
