@@ -1,6 +1,8 @@
 // What a submission says about itself and a worker about its machine, as the scheduler and people see it.
 #include <map>
+#include <memory>
 #include <numeric>
+#include <regex>
 #include <sstream>
 
 #include <pwd.h>
@@ -209,6 +211,35 @@ TEST(Explain, SaysWhatAWaitingJobWaitsFor) {
   EXPECT_EQ(cluster.admin({"job", "kill", "1"}).exit_code, 0);
   EXPECT_TRUE(has(cluster.admin({"job", "explain", "1"}).out, "killed"));
   EXPECT_NE(cluster.admin({"job", "explain", "9"}).exit_code, 0);
+}
+
+/// Ten tasks in a share of three slots take four rounds, of which the first needs one task: two slots are lent, to the job that has
+/// less to do. How long tasks take is known from an earlier run.
+TEST(Explain, SaysWhatAJobLendsToWhomAndUntilWhen) {
+  ScratchDirectory files;
+  Cluster cluster(0, {"--scheduler", "carbyne", "--event-log", files / "log"});
+  const auto job = [&](const std::string& tasks) {
+    return cluster.job({"wait", "--tasks", tasks, "--records", tasks + "00", "--marker", files / "begun"});
+  };
+  cluster.add_worker({"--slots", "6"});
+  ASSERT_TRUE(cluster.has_nodes(1));
+  ASSERT_EQ(run(job("6")).exit_code, 0);
+  cluster.worker(0).signal(SIGKILL);
+  ASSERT_TRUE(cluster.has_nodes(0));
+  std::vector<std::unique_ptr<Process>> jobs;
+  for (const char* tasks : {"10", "6"}) {
+    jobs.push_back(std::make_unique<Process>(job(tasks), cluster.options()));
+    const std::string number = std::to_string(jobs.size() + 1);
+    ASSERT_TRUE(eventually([&] { return has(cluster.admin({"job", "explain", number}).out, "(history: "); }));
+  }
+  cluster.add_worker({"--slots", "6"});
+  std::string said;
+  EXPECT_TRUE(eventually([&] {
+    said = cluster.admin({"job", "explain", "2"}).out;
+    return std::regex_search(said, std::regex("lent 2 slots to job 3 until [0-9]{2}:[0-9]{2}:[0-9]{2}, needs them then"));
+  })) << said;
+  for (const char* number : {"2", "3"}) EXPECT_EQ(cluster.admin({"job", "kill", number}).exit_code, 0);
+  for (auto& one : jobs) (void)one->wait();
 }
 
 }  // namespace
