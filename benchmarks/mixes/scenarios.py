@@ -75,33 +75,55 @@ def difference_of_replay(figure, of, against):
     return value
 
 
-# ---- altruism: three kinds of DAGs at the same time ----------------------------------------------------------------------------
+# ---- altruism: many DAGs of three kinds at the same time -----------------------------------------------------------------------
+
+ALTRUISM_SIZES = {"small": 0.6, "middle": 1.5, "large": 3}  # million sales; twice as many edges
+
 
 def altruism_data(place, programs, size):
-    run([f"{programs}/shop_tables", int(1_200_000 * size), place])
-    run([f"{programs}/graph_edges", int(5_000_000 * size), f"{place}/edges.tsv", int(20_000 * max(size, 0.05))])
+    for name, millions in ALTRUISM_SIZES.items():
+        os.makedirs(f"{place}/{name}")
+        run([f"{programs}/shop_tables", int(millions * 1e6 * size), f"{place}/{name}"])
+        run([f"{programs}/graph_edges", int(2e6 * millions * size), f"{place}/{name}/edges.tsv", int(20_000 * max(size, 0.05))])
 
 
 def altruism_jobs(place, size, alone):
-    def returns(number):
-        return ["returns", "--returns", f"{place}/returns.tsv", "--stores", f"{place}/stores.tsv", "--customers",
-                f"{place}/customers.tsv", "--state", f"S{number}"]
-    tree = ["jointree", "--orders", f"{place}/orders.tsv", "--customers", f"{place}/customers.tsv", "--lines", f"{place}/lines.tsv",
-            "--products", f"{place}/products.tsv"]
-    ranks = ["pagerank", "--input", f"{place}/edges.tsv", "--iterations", "3"]
-    return [Job("jointree-1", "ann", 0, tree), Job("returns-1", "bob", 0.2, returns(0)), Job("pagerank-1", "cat", 0.4, ranks, fractions=True),
-            Job("returns-2", "bob", 1.5, returns(3)), Job("jointree-2", "ann", 2, tree), Job("returns-3", "bob", 3, returns(5))]
+    """Jobs keep coming while slots are scarce: half of them small, a quarter large, about three a second."""
+    def returns(data, number):
+        return ["returns", "--returns", f"{data}/returns.tsv", "--stores", f"{data}/stores.tsv", "--customers", f"{data}/customers.tsv",
+                "--state", f"S{number % 8}"]
+
+    def tree(data, number):
+        return ["jointree", "--orders", f"{data}/orders.tsv", "--customers", f"{data}/customers.tsv", "--lines", f"{data}/lines.tsv",
+                "--products", f"{data}/products.tsv"]
+
+    def ranks(data, number):
+        return ["pagerank", "--input", f"{data}/edges.tsv", "--iterations", "3"]
+
+    kinds = [(tree, "large"), (returns, "small"), (ranks, "middle"), (returns, "large"), (tree, "small"), (returns, "middle"),
+             (ranks, "small"), (tree, "middle"), (returns, "small"), (ranks, "large"), (tree, "small"), (returns, "small")]
+    users = ["ann", "bob", "cat", "dan"]
+    jobs = []
+    for number in range(24):
+        make, data = kinds[number % len(kinds)]
+        jobs.append(Job(f"{make.__name__}-{data}-{number}", users[number % 4], 0.35 * number, make(f"{place}/{data}", number),
+                        fractions=make is ranks))
+    return jobs
 
 
+SHARES_THEN_SHORTEST = "drf(form=closed,mean=all,leftover=[srtf,packing],stages=cpm)"
 ALTRUISM = Scenario(
-    title="Altruism: three returns, two join trees and a PageRank at the same time on four workers",
-    workers=[Worker(f"w{i}", slots=2, processors=0.45) for i in range(1, 5)],
-    variants=[Variant("drf", "drf(form=closed,strict=true)"), Variant("srtf", "srtf"), Variant("carbyne", "carbyne")],
-    limits=[Limit("carbyne against strict drf: mean completion", change("completion", "carbyne", "drf"), most=0),
-            Limit("carbyne against srtf: mean completion", change("completion", "carbyne", "srtf"), most=0),
+    title="Altruism: 24 returns, join trees and PageRanks of three sizes on four workers, about three a second",
+    workers=[Worker(f"w{i}", slots=8, processors=0.45) for i in range(1, 5)],
+    variants=[Variant("drf", "drf(form=closed,mean=all,leftover=furthest)"), Variant("fair-srtf", SHARES_THEN_SHORTEST),
+              Variant("srtf", "srtf(stages=cpm)"), Variant("carbyne", "carbyne")],
+    limits=[Limit("carbyne against drf: mean completion", change("completion", "carbyne", "drf"), most=0),
+            Limit("carbyne against drf that leaves the rest to the shortest: mean completion",
+                  change("completion", "carbyne", "fair-srtf"), most=0),
+            Limit("carbyne against srtf: mean completion", change("completion", "carbyne", "srtf"), most=0.20),
             *(Limit(f"{label}: mean completion of the replay", replay_error(label), most=0.10)
-              for label in ("drf", "srtf", "carbyne"))],
-    rounds=10, seconds=330)
+              for label in ("drf", "fair-srtf", "srtf", "carbyne"))],
+    rounds=10, seconds=1300)
 
 
 # ---- racks: shuffles over thin links -------------------------------------------------------------------------------------------
