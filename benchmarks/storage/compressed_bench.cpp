@@ -89,6 +89,11 @@ int main(int argc, char** argv) {
   std::printf("%-6s %6.0f %8.3f s %10s\n", "none", static_cast<double>(bytes >> 20), plain_time, "");
   bool met = true;
   for (const Case& each : kCases) {
+    if (std::system(("command -v " + std::string(each.compress).substr(0, std::string(each.compress).find(' ')) + " > /dev/null")
+                        .c_str()) != 0) {
+      std::printf("%-6s left out: the program is not installed\n", each.format);
+      continue;
+    }
     const std::string path = plain + "." + each.format;
     shell(std::string(each.compress) + " -c " + plain + " > " + path);
     const std::uint64_t size = weft::read_file(path).value().size();
