@@ -165,7 +165,7 @@ Result<void> Bzip2Reader::start_stream() {
   const std::string_view head = input_.text();
   if (head.empty()) {
     over_ = true;
-    return past_end_ ? Result<void>() : agree_on(8 * input_.file().size());
+    return {};
   }
   if (head.size() < kStreamHeaderBytes || !head.starts_with("BZh") || head[3] < '1' || head[3] > '9')
     return fail(damaged(input_.file(), input_.offset(), "no bzip2 stream begins here, and the file does not end"));
@@ -174,14 +174,6 @@ Result<void> Bzip2Reader::start_stream() {
   checks_stream_ = true;
   stream_checksum_ = 0;
   return {};
-}
-
-Result<void> Bzip2Reader::agree_on(std::uint64_t bit) const {
-  const std::uint64_t size = input_.file().size();
-  if (end_ >= size) return {};
-  WEFT_ASSIGN(const auto found, find_block(end_, std::min(bit / 8 + 1, size)));
-  if (found.value_or(8 * size) == bit) return {};
-  return fail(disagreement(input_.file(), std::min(found.value_or(8 * size), bit) / 8, "bzip2 block"));
 }
 
 /// Behind the last block of a stream: its checksum, and what follows.
@@ -204,10 +196,8 @@ Result<void> Bzip2Reader::start_block() {
   if (8 * input_.view().size() < bit_ + kMagicBits) return fail(truncated(input_.file(), "bzip2 stream that goes on", at / 8));
   if (number == kEndMagic) return finish_stream();
   if (number != kBlockMagic) return fail(damaged(input_.file(), at / 8, "no bzip2 block begins here"));
-  if (at >= 8 * end_ && !past_end_) {
-    WEFT_TRY(agree_on(at));
-    past_end_ = true;
-  }
+  // The reader of the next split begins here, too: both go by the same numbers, and by nothing else.
+  past_end_ = past_end_ || at >= 8 * end_;
   block_bits_ = kMagicBits + kChecksumBits;
   gave_ = false;
   in_block_ = true;

@@ -31,7 +31,6 @@ class Bzip2Reader final : public Decompressor {
   Result<void> start_block();
   Result<void> extend_block();
   void finish_block();
-  Result<void> agree_on(std::uint64_t bit) const;
 
   InputBuffer input_;  // from the byte on in which the block begins
   const std::uint64_t begin_, end_;

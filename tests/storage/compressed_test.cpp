@@ -71,11 +71,13 @@ class CompressedTest : public testing::Test {
   const TempDir directory_ = TempDir::create().value();
 };
 
-std::string of_many(Format format, const std::string& text, Random& random) {
+/// The text in blocks of all sizes; `begins` has where they begin.
+std::string of_many(Format format, const std::string& text, Random& random, std::vector<std::uint64_t>& begins) {
   std::string file;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t size =
         std::min<std::size_t>(text.size() - at, 1 + random.below(random.chance(0.3) ? 50 : text.size() / 8 + 1));
+    begins.push_back(file.size());
     const std::string_view part = std::string_view(text).substr(at, size);
     file += format == Format::lz4 ? lz4_frame(part, random.chance(0.5)) : compressed(format, part);
     at += size;
@@ -92,11 +94,14 @@ TEST_F(CompressedTest, AnyCutsGiveEveryLineOnceAndInOrder) {
       SCOPED_TRACE(std::string(name_of(format)) + " seed " + std::to_string(seed));
       Random random(seed, static_cast<std::uint64_t>(format));
       const std::string text = text_of_words(random, random.below(400'000));
-      const std::string file = random.chance(0.2) ? compressed(format, text) : of_many(format, text, random);
+      std::vector<std::uint64_t> begins;
+      const std::string file = random.chance(0.2) ? compressed(format, text) : of_many(format, text, random, begins);
       if (file.empty()) continue;
       const std::string path = write(file);
       std::vector<std::uint64_t> cuts = {0, file.size()};
       for (auto n = random.below(30); n > 0; --n) cuts.push_back(random.below(file.size() + 1));
+      for (const std::uint64_t begin : begins)
+        if (random.chance(0.3)) cuts.push_back(begin + random.below(2));
       if (random.chance(0.2))
         for (std::uint64_t at = 0; at < std::min<std::size_t>(file.size(), 200); ++at) cuts.push_back(at);
       const auto lines = read(splits_at(path, format, cuts));
@@ -197,7 +202,8 @@ TEST_F(CompressedTest, ABlockThatIsBrokenIsFoundByOneOfTheSplits) {
   Random random(5);
   const std::string text = text_of_words(random, 100'000);
   for (const Format format : {Format::bgzip, Format::bzip2, Format::zstd, Format::lz4}) {
-    const std::string file = of_many(format, text, random);
+    std::vector<std::uint64_t> begins;
+    const std::string file = of_many(format, text, random, begins);
     const TextLines expected = serial_lines_of(text);
     for (int round = 0; round < 20; ++round) {
       std::string changed = file;
@@ -212,6 +218,19 @@ TEST_F(CompressedTest, ABlockThatIsBrokenIsFoundByOneOfTheSplits) {
       ASSERT_TRUE(*lines == expected) << name_of(format) << " changed at " << at;
     }
   }
+}
+
+TEST_F(CompressedTest, ABlockThatOnlyOneOfTwoNeighboursSeesIsAnError) {
+  // The length in a header of bgzip: who comes from the member before never looks at it, who searches for members does.
+  const std::string first = compressed(Format::bgzip, "one\ntwo\n");
+  std::string file = first + compressed(Format::bgzip, "three\nfour\n") + compressed(Format::bgzip, "five\n");
+  file[first.size() + 16] = static_cast<char>(file[first.size() + 16] ^ 3);
+  const std::string path = write(file);
+  EXPECT_EQ(read(splits_at(path, Format::bgzip, {0, file.size()})).value().size(), 5u);
+  const auto lines = read(splits_at(path, Format::bgzip, {0, first.size(), file.size()}));
+  ASSERT_FALSE(lines) << lines->size() << " lines";
+  EXPECT_NE(lines.error().to_string().find("is damaged at byte " + std::to_string(first.size())), std::string::npos)
+      << lines.error().to_string();
 }
 
 TEST_F(CompressedTest, DamageIsToldWithItsByte) {
@@ -262,7 +281,8 @@ TEST_F(CompressedTest, FilesAreCutWhereTheirFormatAllowsIt) {
   std::string text;
   while (text.size() < 3'500'000) text += random.chance(0.01) ? '\n' : static_cast<char>('0' + random.below(64));
   for (const Format format : kCompressedFormats) {
-    const std::string path = write(of_many(format, text, random), std::string(name_of(format)));
+    std::vector<std::uint64_t> begins;
+    const std::string path = write(of_many(format, text, random, begins), std::string(name_of(format)));
     SplitOptions options;
     options.min_groups = 4;
     const auto groups = split_files(std::vector<std::string>{path}, options);
