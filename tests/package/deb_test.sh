@@ -26,6 +26,11 @@ for path in include/weft/weft.h share/doc/weft/api.md share/doc/weft/examples/ap
   [ -s "$scratch/weft-dev/usr/$path" ] || fail "weft-dev has no $path"
 done
 [ "$(ls "$scratch/weft-dev/usr/include")" = weft ] || fail "headers beside weft/: $(ls "$scratch/weft-dev/usr/include")"
+# Every library that the CMake package names comes with weft-dev, but for RocksDB's: no job program links that.
+for library in $(grep -oE '/usr/lib/[^;"<>]*\.so' "$scratch"/weft-dev/usr/lib/cmake/weft/weftTargets*.cmake -h | grep -v rocksdb | sort -u); do
+  owner=$(dpkg -S "$library" | cut -d: -f1)
+  grep -qE "[ ,]$owner(,|\$| )" "$scratch/weft-dev.control" || fail "weft-dev does not depend on $owner, which has $library"
+done
 both=$(cd "$scratch/weft" && find . -type f | while read -r file; do [ ! -e "$scratch/weft-dev/$file" ] || echo "$file"; done)
 [ -z "$both" ] || fail "both packages have $both"
 # The options of the units are options of the program.
