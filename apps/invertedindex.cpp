@@ -36,4 +36,4 @@ void define(weft::Flow& flow, const weft::InputOutput& job) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return weft::main(argc, argv, "Lists the files in which each word occurs", define); }
+WEFT_JOB(define, "Lists the files in which each word occurs")

@@ -38,4 +38,4 @@ void define(weft::Flow& flow, const weft::InputOutput& job) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return weft::main(argc, argv, "Lists the files of each word by how often it occurs", define); }
+WEFT_JOB(define, "Lists the files of each word by how often it occurs")

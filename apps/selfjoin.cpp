@@ -38,4 +38,4 @@ void define(weft::Flow& flow, const weft::InputOutput& job) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return weft::main(argc, argv, "Joins item sets that differ in their last item", define); }
+WEFT_JOB(define, "Joins item sets that differ in their last item")

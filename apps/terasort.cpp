@@ -57,18 +57,8 @@ void gen(weft::Flow& flow, const Generate& options) {
 
 // ---- sort ---------------------------------------------------------------------------------------------------------
 
-struct Sort {
-  std::vector<std::string> input;
-  std::string output;
-};
-
-void declare_sort(weft::Arguments& arguments, Sort& options) {
-  arguments.option("--input", options.input, "File, directory or glob pattern of 100-byte records (repeatable)").required();
-  arguments.option("--output", options.output, "Directory for the sorted records; part files are in global order").required();
-}
-
-void sort(weft::Flow& flow, const Sort& options) {
-  flow.read_records<kRecordBytes>(options.input).sort_by(key_of).write_records(options.output);
+void sort(weft::Flow& flow, const weft::InputOutput& job) {
+  flow.read_records<kRecordBytes>(job.input).sort_by(key_of).write_records(job.output);  // part files are in global order
 }
 
 // ---- validate -----------------------------------------------------------------------------------------------------
@@ -125,7 +115,7 @@ void validate(weft::Flow& flow, const Validate& options) {
 int main(int argc, char** argv) {
   weft::Programs programs("Sorts 100-byte records");
   programs.add<Generate>("gen", "Writes pseudo-random records", declare_gen, gen);
-  programs.add<Sort>("sort", "Sorts records by key", declare_sort, sort);
+  programs.add("sort", "Sorts records by key", sort);
   programs.add<Validate>("validate", "Checks the order; prints record count and checksum", declare_validate, validate);
   return programs.main(argc, argv);
 }

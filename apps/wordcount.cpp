@@ -1,14 +1,5 @@
-// Counts words: whitespace-separated tokens in, "word<TAB>count" out.
-//
-//   wordcount --input book.txt --input more/ --output counts
-#include <cstdint>
-#include <functional>
-#include <string_view>
-#include <utility>
-
+// Counts words: whitespace-separated tokens in, "word<TAB>count" out: wordcount --input book.txt --input more/ --output counts
 #include <weft/weft.h>
-
-namespace {
 
 void define(weft::Flow& flow, const weft::InputOutput& job) {
   flow.read_text(job.input)
@@ -18,6 +9,4 @@ void define(weft::Flow& flow, const weft::InputOutput& job) {
       .write_text(job.output);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) { return weft::main(argc, argv, "Counts the words of text files", define); }
+WEFT_JOB(define, "Counts the words of text files")

@@ -82,7 +82,7 @@ Result<void> look_at(const std::string& path, RemoteFiles* remote, bool cut, Inp
   WEFT_ASSIGN(input.format, format_of(file));
   if (!is_compressed(input.format) || !cut) return {};
   WEFT_ASSIGN(const bool splittable, is_splittable(file, input.format));
-  input.whole = !splittable;
+  input.whole = input.whole || !splittable;
   return {};
 }
 
@@ -185,6 +185,7 @@ Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, 
   for (std::size_t i = 0; i < files.size(); ++i) {
     Input& input = all[i];
     input.format = options.format;
+    input.whole = options.whole_files;
     const bool cut = input.size >= target || input.pieces.size() > 1;
     const bool look = options.record_bytes == 0 && options.format == Format::detect && !input.sizeless && input.size != 0;
     if (look && (cut || (input.pieces.empty() && files.size() <= kFilesToLookAt))) WEFT_TRY(look_at(files[i], remote, cut, input));

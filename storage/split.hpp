@@ -32,6 +32,7 @@ struct SplitOptions {
   std::uint64_t multiple_of = 1;            // so that tasks of equal size keep as many slots busy to the end
   std::uint64_t record_bytes = 0;           // 0: text lines; otherwise cut at multiples and refuse a file whose size is none
   Format format = Format::detect;           // raw: lines of whatever there is, nothing is decompressed or refused
+  bool whole_files = false;                 // no file is cut: its records can be found from its beginning only
 };
 
 /// What there is to say of a job's inputs when it has ended: InputFiles, of all that it read.

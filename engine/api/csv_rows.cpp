@@ -82,6 +82,8 @@ void CsvColumns::take_header(std::span<const std::string_view> header, const std
 void CsvRows::run(void* self, Row row) {
   TextSource::visit_splits(context_, "read_csv",
                            [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+                             if (format_.multiline && split.offset != 0)
+                               return Result<void>();  // a window of a sample: who knows where a record begins
                              const bool from_start = split.offset == 0;
                              header_next_ = format_.header && from_start;
                              if (format_.header && !from_start && header_of_ != split.path) read_header(split);

@@ -114,6 +114,7 @@ const std::vector<storage::SplitGroup>& DriverGraph::splits_of(const Origin& fil
     options.multiple_of = parallelism();
     options.record_bytes = files.record_bytes;
     if (files.raw || settings_.raw_input) options.format = storage::Format::raw;
+    options.whole_files = files.whole_files;
     found->second = data_.splits(files.files, options);
   }
   return found->second;

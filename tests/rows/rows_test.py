@@ -199,7 +199,7 @@ def run(probe, folder, name, flags):
     output, stats = folder / f"out-{name}", folder / f"stats-{name}"
     command = [probe, "--quiet", "--input", str(folder / "in"), "--output", str(output), "--stats", str(stats), "--threads", "2", *flags]
     subprocess.run(command, check=True)
-    text = [part.read_text(newline="") for part in sorted(output.glob("part-*"))]
+    text = [part.read_bytes().decode() for part in sorted(output.glob("part-*"))]
     return text, bad_of(json.loads(stats.read_text()))
 
 

@@ -170,6 +170,7 @@ class Flow {
     origin.raw = format == InputFormat::raw;
     origin.files = graph_->expand(paths.list());
     origin.record_bytes = record_bytes;
+    if constexpr (requires { chain.whole_files(); }) origin.whole_files = chain.whole_files();
     return start(std::move(origin), what, where, std::move(chain));
   }
 

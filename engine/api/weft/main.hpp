@@ -41,6 +41,18 @@ concept DeclareFunction = std::invocable<const F&, Arguments&, Options&> || std:
 template <class F, class Options>
 concept DefineFunction = std::invocable<const F&, Flow&, const Options&>;
 
+namespace detail {
+/// The options that a definition takes.
+template <class F>
+struct OptionsOf {
+  using type = InputOutput;
+};
+template <class Options>
+struct OptionsOf<void (*)(Flow&, const Options&)> {
+  using type = Options;
+};
+}  // namespace detail
+
 /// A program of several jobs, each a subcommand with options of its own.
 class Programs {
  public:
@@ -58,6 +70,14 @@ class Programs {
     };
     jobs_.push_back({std::move(name), std::move(description), declared,
                      [options, define](Flow& flow) { define(flow, std::as_const(*options)); }});
+  }
+
+  /// The options are those of the definition's second parameter, declared by declare(Arguments&, Options&) beside their type.
+  template <class Define>
+  void add(std::string name, std::string description, Define define) {
+    using Options = typename detail::OptionsOf<Define>::type;
+    const auto declared = [](Arguments& arguments, Options& options) { declare(arguments, options); };
+    add<Options>(std::move(name), std::move(description), declared, std::move(define));
   }
 
   /// What is not `optimized` says so once, unless it is to be quiet: its loops are templates and take eight times as long.
@@ -85,17 +105,6 @@ int main(int argc, char** argv, std::string description, Declare declare, Define
     return program.main(argc, argv);
   }
 }
-
-namespace detail {
-template <class F>
-struct OptionsOf {
-  using type = InputOutput;
-};
-template <class Options>
-struct OptionsOf<void (*)(Flow&, const Options&)> {
-  using type = Options;
-};
-}  // namespace detail
 
 /// The job of a definition alone. Its options are the type of its second parameter: InputOutput, or a struct for which there is a
 /// declare(Arguments&, Options&) beside it. A struct with InputOutput as its base and no options of its own needs none.

@@ -81,6 +81,8 @@ struct CsvSource {
   using Record = T;
   std::shared_ptr<const CsvFormat> format;
 
+  bool whole_files() const { return format->multiline; }
+
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     CsvColumns columns(kFieldNames<T>, *format);

@@ -55,6 +55,7 @@ struct Origin {
   std::vector<std::string> files;  // expanded; the driver only
   std::uint64_t record_bytes = 0;  // 0: text
   bool raw = false;                // text: lines of whatever the files hold, nothing is decompressed or refused
+  bool whole_files = false;        // each file is read by one task
   std::uint64_t count = 0;         // Kind::range: [0, count) cut into `tasks` pieces (0: chosen by the driver)
   std::uint32_t tasks = 0;
   std::vector<ShuffleRef> partitioned;
