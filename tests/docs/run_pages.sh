@@ -8,5 +8,5 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 "$cmake" --install "$build" --prefix "$scratch/prefix" > "$scratch/install.log" || { cat "$scratch/install.log"; exit 1; }
 for page in "${@:4}"; do
-  "$python" "$here/run_page.py" "$root/$page" --path "$scratch/prefix/bin" --prefix "$scratch/prefix"
+  "$python" "$here/run_page.py" "$root/$page" --path "$scratch/prefix/bin" --path "$build/bin" --prefix "$scratch/prefix"
 done

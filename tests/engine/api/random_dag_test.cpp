@@ -46,7 +46,7 @@ class RandomDag {
     const std::size_t sources = 1 + below(3);
     for (std::size_t i = 0; i < sources; ++i) pool_.push_back(source());
     const std::size_t operators = 3 + below(8);
-    for (std::size_t i = 0; i < operators; ++i) pool_.push_back(apply(below(18)));
+    for (std::size_t i = 0; i < operators; ++i) pool_.push_back(apply(below(22)));
   }
 
   const std::vector<Both>& pool() const { return pool_; }
@@ -167,6 +167,36 @@ class RandomDag {
         if (below(2) == 0) return {in.dataset.cogroup(other.dataset).map_values(sizes), out};
         return {in.dataset.cogroup(other.dataset, partitions).map_values(sizes), out};
       }
+      case 18:
+        for (const auto& [key, rows] : by_key(in.rows)) out.emplace_back(key, std::to_string(rows.size()));
+        return {
+            in.dataset.count_by_key(below(2) == 0 ? 0 : partitions).map_values([](std::uint64_t n) { return std::to_string(n); }),
+            out};
+      case 19:
+        for (auto& [key, rows] : by_key(in.rows)) {
+          std::sort(rows.rbegin(), rows.rend());
+          for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 2); ++i) out.push_back(rows[i]);
+        }
+        return {in.dataset.top_by_key(2).flat_map([](std::int64_t key, const std::vector<std::string>& values) {
+                  Rows largest;
+                  for (const std::string& value : values) largest.emplace_back(key, value);
+                  return largest;
+                }),
+                out};
+      case 20: {
+        const auto joined = [](const std::string& a, const std::string& b) { return a.substr(0, 6) + "<" + b.substr(0, 6); };
+        for (auto& [key, rows] : by_key(in.rows)) {
+          std::sort(rows.begin(), rows.end());
+          for (std::size_t i = 1; i < rows.size(); ++i) out.emplace_back(key, joined(rows[i - 1].second, rows[i].second));
+        }
+        return {in.dataset.group_by_key(partitions)
+                    .sorted_by([](const std::string& value) { return value; })
+                    .windows(2)
+                    .map_values([joined](const std::vector<std::string>& window) { return joined(window[0], window[1]); }),
+                out};
+      }
+      case 21:
+        return {in.dataset.zip_with_index().map([](const Row& row, std::uint64_t) { return row; }), in.rows};
       default: {
         const std::size_t n = below(20);
         out = sorted(in.rows);
