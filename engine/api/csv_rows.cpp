@@ -22,8 +22,6 @@ std::string quoted_list(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void bad_row(std::string_view) { counter("bad records").add(); }
-
 bool read_short_decimal(std::string_view text, double& value) {
   static constexpr std::array<double, 23> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -141,9 +139,9 @@ void CsvRows::scan(std::string_view text, bool last, std::uint64_t offset, Sourc
     }
     progress.count();
     if (found != Found::record) {
-      bad_row(scanner_.why());
+      bad_record(scanner_.why());
     } else if (scanner_.fields().size() != columns_.width()) {
-      bad_row(std::to_string(scanner_.fields().size()) + " fields instead of " + std::to_string(columns_.width()));
+      bad_record(std::to_string(scanner_.fields().size()) + " fields instead of " + std::to_string(columns_.width()));
     } else {
       row(self, scanner_.fields());
     }
@@ -157,7 +155,7 @@ void bad_cell(const CsvColumns& columns, std::size_t field, std::string_view tex
   } else {
     reason.append("'").append(text.substr(0, 60)).append("' is not ").append(wanted);
   }
-  bad_row(reason);
+  bad_record(reason);
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -6,7 +6,7 @@
 #include <simdjson.h>
 
 #include "storage/text_reader.hpp"
-#include "weft/detail/bad_row.hpp"
+#include "weft/counters.hpp"
 #include "weft/detail/json.hpp"
 
 namespace weft::detail {
@@ -92,11 +92,11 @@ void read_json_lines(TaskContext& context, void* self, bool (*row)(void* self, J
               progress.count();
               dom::element element;
               if (const auto error = parser.parse(line.data(), line.size()).get(element); error != simdjson::SUCCESS)
-                return bad_row(std::string("no JSON: ") + simdjson::error_message(error));
+                return bad_record(std::string("no JSON: ") + simdjson::error_message(error));
               problem.member.clear();
               if (row(self, {&element}, problem)) return;
-              bad_row((problem.member.empty() ? "the line" : "member '" + problem.member + "'") + " is not " +
-                      std::string(problem.wanted));
+              bad_record((problem.member.empty() ? "the line" : "member '" + problem.member + "'") + " is not " +
+                         std::string(problem.wanted));
             });
       });
 }

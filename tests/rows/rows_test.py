@@ -190,9 +190,7 @@ def expected_of_json(files):
 
 
 def bad_of(stats):
-    if "bad_records" in stats:
-        return stats["bad_records"]["count"] if isinstance(stats["bad_records"], dict) else stats["bad_records"]
-    return stats.get("counters", {}).get("bad records", 0)
+    return sum(stage.get("bad_records", 0) for stage in stats["stages"])
 
 
 def run(probe, folder, name, flags):

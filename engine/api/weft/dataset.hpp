@@ -295,13 +295,16 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
       detail::write_lines_by(*this, path, std::move(function), detail::operator_name("write_text_by", where));
   }
   /// Plain structs as rows of CSV (RFC 4180), with a line of column names in each file unless the format has no header.
-  void write_csv(const std::string& path, const CsvFormat& format = {}, Where where = Where::current()) const {
-    if constexpr (detail::check_write_csv<T>()) detail::write_csv(*this, path, detail::operator_name("write_csv", where), format);
+  void write_csv(const std::string& path, const CsvFormat& format = {}, Compression compression = Compression::none,
+                 Where where = Where::current()) const {
+    if constexpr (detail::check_write_csv<T>())
+      detail::write_csv(*this, path, detail::operator_name("write_csv", where), format, compression);
   }
   /// Plain structs as JSON, one object per line.
-  void write_json(const std::string& path, const JsonFormat& format = {}, Where where = Where::current()) const {
+  void write_json(const std::string& path, const JsonFormat& format = {}, Compression compression = Compression::none,
+                  Where where = Where::current()) const {
     if constexpr (detail::check_write_json<T>())
-      detail::write_json(*this, path, detail::operator_name("write_json", where), format);
+      detail::write_json(*this, path, detail::operator_name("write_json", where), format, compression);
   }
   /// Files of bare records: text without separators, other types as their fixed-size encoding (what read_records<T> reads).
   void write_records(const std::string& path, Where where = Where::current()) const {

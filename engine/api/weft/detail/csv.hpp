@@ -12,7 +12,6 @@
 
 #include "base/field_names.hpp"
 #include "weft/detail/actions.hpp"
-#include "weft/detail/bad_row.hpp"
 #include "weft/detail/csv_scanner.hpp"
 #include "weft/detail/row_fields.hpp"
 #include "weft/detail/sources.hpp"
@@ -41,7 +40,7 @@ class CsvColumns {
 };
 
 /// Rows of the splits of a task. Not a template: calls row(fields, raw text) for each, whose fields are as many as there are
-/// columns; of what is none, bad_row().
+/// columns; of what is none, bad_record().
 class CsvRows {
  public:
   using Row = void (*)(void* self, std::span<const std::string_view> fields);
@@ -177,11 +176,11 @@ struct CsvPrinter {
 };
 
 template <class D>
-void write_csv(const D& in, const std::string& path, std::string name, const CsvFormat& format) {
+void write_csv(const D& in, const std::string& path, std::string name, const CsvFormat& format, storage::Compression compression) {
   using T = typename D::Record;
   CsvPrinter<T> print{{}, format.delimiter};
   if (format.header) append_csv_header(print.header, kFieldNames<T>, format);
-  write_files(in, path, std::move(name), type_name<CsvSource<T>>(), std::move(print));
+  write_files(in, path, std::move(name), type_name<CsvSource<T>>(), std::move(print), compression);
 }
 
 }  // namespace weft::detail

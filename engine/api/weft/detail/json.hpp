@@ -182,7 +182,8 @@ bool read_json(JsonNode node, T& value, std::span<const std::string_view> names,
   (std::make_index_sequence<kFields>());
 }
 
-/// The lines of the splits of a task: calls row(self, value) for each that is JSON; of others, and where row() is false, bad_row().
+/// The lines of the splits of a task: calls row(self, value) for each that is JSON; of others, and where row() is false,
+/// bad_record().
 void read_json_lines(TaskContext& context, void* self, bool (*row)(void* self, JsonNode line, JsonProblem& problem));
 
 template <class T>
@@ -259,13 +260,14 @@ void append_json_object(std::string& line, const T& value, const auto& names) {
 }
 
 template <class D>
-void write_json(const D& in, const std::string& path, std::string name, const JsonFormat& format) {
+void write_json(const D& in, const std::string& path, std::string name, const JsonFormat& format,
+                storage::Compression compression) {
   using T = typename D::Record;
-  write_files(in, path, std::move(name), type_name<JsonSource<T>>(),
-              [names = json_names(kFieldNames<T>, format)](std::string& buffer, const T& record) {
-                append_json_object(buffer, record, names);
-                buffer.push_back('\n');
-              });
+  const auto print = [names = json_names(kFieldNames<T>, format)](std::string& buffer, const T& record) {
+    append_json_object(buffer, record, names);
+    buffer.push_back('\n');
+  };
+  write_files(in, path, std::move(name), type_name<JsonSource<T>>(), print, compression);
 }
 
 }  // namespace weft::detail
