@@ -250,7 +250,7 @@ TEST(WriteTextBy, MakesADirectoryForEachName) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out), {}), 2) << "by, _SUCCESS, and nothing of attempts";
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out + "-none"), {}), 1);
   }
-  for (const std::string& name : {"", "..", "a/../b", "/a", "_x", "a\nb", ".hidden"}) {
+  for (const std::string name : {"", "..", "a/../b", "/a", "_x", "a\nb", ".hidden"}) {
     const std::string error = failure_of([&](Flow& flow) {
       flow.from_vector(std::vector<std::string>{name}).write_text_by(scratch / "refused", [](const std::string& text) {
         return text;
