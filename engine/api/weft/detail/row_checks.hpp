@@ -9,6 +9,22 @@
 namespace weft::detail {
 
 template <class T>
+constexpr bool check_write_text() {
+  static_assert(LineFormattable<T>,
+                "weft write_text: nothing says how these records (T below) become lines: text, numbers, pairs, tuples, "
+                "optionals, vectors and plain structs of those do; map() them to one of these, or specialise "
+                "weft::LineFormat<T> with static void append(std::string& line, const T& value)");
+  return LineFormattable<T>;
+}
+template <class T, bool kRaw>
+constexpr bool check_write_records() {
+  static_assert(
+      kRaw,
+      "weft write_records: it writes bare bytes, so the records (T below) must be text, or have a fixed size and no padding; "
+      "use write_text, or map() them to a std::array or a struct of numbers");
+  return kRaw;
+}
+template <class T>
 constexpr bool check_read_csv() {
   static_assert(is_csv_row<T>(),
                 "weft read_csv<T>: T must be a plain struct (up to 24 fields) of numbers, bool, std::string, "

@@ -3,7 +3,7 @@
 which names the operator and the remedy, and there may be 25 lines in all. With --seconds S, each compiles on its own, without the
 precompiled header that the others share, and takes at most S seconds of processor time.
 
-usage: wrong_programs_test.py COMPILER SOURCES GENERATED [--only WORD] [--seconds S] [--show]"""
+usage: checks_test.py COMPILER SOURCES GENERATED [--only WORD] [--seconds S] [--show]"""
 import argparse
 import concurrent.futures
 import os
