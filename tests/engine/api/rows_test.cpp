@@ -94,7 +94,7 @@ TEST(Csv, FindsColumnsByNameAndCountsWhatDoesNotFit) {
 TEST(Csv, TakesOtherNamesDelimitersAndNoHeader) {
   const ScratchDirectory scratch;
   write_file(scratch / "a", "1; NA ;x\n 2 ;3.5;y\n");
-  struct Row {
+  struct Item {
     std::int16_t id;
     std::optional<float> price;
     std::string name;
@@ -105,7 +105,7 @@ TEST(Csv, TakesOtherNamesDelimitersAndNoHeader) {
   };
   const auto report = run_rows([&](Flow& flow) {
     const auto rows =
-        flow.read_csv<Row>(scratch / "a", {.delimiter = ';', .header = false, .missing = {"NA", "-"}, .trim = true}).collect();
+        flow.read_csv<Item>(scratch / "a", {.delimiter = ';', .header = false, .missing = {"NA", "-"}, .trim = true}).collect();
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_FALSE(rows[0].price);
     EXPECT_EQ(rows[1].id, 2);
@@ -118,7 +118,7 @@ TEST(Csv, TakesOtherNamesDelimitersAndNoHeader) {
     EXPECT_EQ(names, (std::vector<std::string>{"x1", "y 2 "}));
   });
   EXPECT_EQ(bad_records(report), 0u);
-  const std::string error = failure_of([&](Flow& flow) { (void)flow.read_csv<Row>(scratch / "a").count(); });
+  const std::string error = failure_of([&](Flow& flow) { (void)flow.read_csv<Item>(scratch / "a").count(); });
   EXPECT_NE(error.find("have no 'id' among '1; NA ;x'"), std::string::npos) << error;
 }
 
