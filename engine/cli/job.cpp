@@ -10,6 +10,7 @@
 #include "engine/cli/job_text.hpp"
 #include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
+#include "engine/cli/task_output.hpp"
 #include "engine/client/admin.hpp"
 
 namespace weft::cli {
@@ -21,6 +22,7 @@ struct JobOptions {
   std::uint64_t job = 0;
   bool json = false;
   std::string log_bytes = "64KiB";
+  std::string task;  // of which logs are wanted; empty: of all
   std::string reason;
 };
 
@@ -52,10 +54,23 @@ Result<void> explain(const JobOptions& options) {
   return {};
 }
 
+/// Keeps what that task wrote; an error when it is not there.
+Result<void> keep_task(const std::string& name, std::vector<client::JobLog>& logs) {
+  WEFT_ASSIGN(const TaskName task, parse_task_name(name));
+  for (client::JobLog& log : logs) log.text = Buffer::copy_of(as_bytes(output_of(as_chars(log.text.view()), task)));
+  std::erase_if(logs, [](const client::JobLog& log) { return log.error.empty() && log.text.empty(); });
+  if (!logs.empty()) return {};
+  return fail(Code::not_found,
+              fmt::format("no worker has output of task {}: it printed nothing, has not ended, or lies before what "
+                          "--bytes shows",
+                          name));
+}
+
 Result<void> logs(const JobOptions& options) {
   WEFT_ASSIGN(const std::uint64_t bytes, parse_size(options.log_bytes));
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
-  WEFT_ASSIGN(const auto pieces, admin->logs(JobId(options.job), bytes));
+  WEFT_ASSIGN(auto pieces, admin->logs(JobId(options.job), bytes));
+  if (!options.task.empty()) WEFT_TRY(keep_task(options.task, pieces));
   print(options.json ? logs_json(pieces) : logs_text(pieces));
   return {};
 }
@@ -102,6 +117,12 @@ void add_job(CLI::App& app, Action& action) {
   json(add("explain", "Why waiting tasks of a job do not run", explain, true));
   CLI::App* log = add("logs", "What a job's tasks wrote to standard output and error, per worker", logs, true);
   json(log);
+  log->add_option("--task", options->task, "Only what task STAGE.TASK printed, such as 3.17, and others at the same time")
+      ->type_name("STAGE.TASK")
+      ->check([](const std::string& text) {
+        const auto task = parse_task_name(text);
+        return task ? std::string() : task.error().to_string();
+      });
   log->add_option("--bytes", options->log_bytes, "At most this much of each worker's log, from its end")
       ->type_name("SIZE")
       ->capture_default_str();

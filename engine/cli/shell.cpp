@@ -36,7 +36,7 @@ constexpr Example kExamples[] = {
      "  weft submit ./wordcount -- --input book.txt --output counts\n  weft submit --deadline 10min ./wordcount -- --input "
      "book.txt --output counts"},
     {"weft job status", "  weft job status 1\n  weft job status 1 --json"},
-    {"weft job logs", "  weft job logs 1 --bytes 1MiB"},
+    {"weft job logs", "  weft job logs 1\n  weft job logs 1 --task 3.17 --bytes 4MiB"},
     {"weft node wait", "  weft node wait 4 --timeout 1min"},
     {"weft node set", "  weft node set worker-1 slots=2 memory=4GiB --reason 'nightly backup'\n  weft node set worker-1 nominal"},
     {"weft fs put", "  weft fs put book.txt weft://books/book.txt\n  weft fs put -r logs weft://logs"},

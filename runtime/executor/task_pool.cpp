@@ -1,9 +1,14 @@
 #include "runtime/executor/task_pool.hpp"
 
 #include <algorithm>
+#include <cstdio>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/executor/crash_notes.hpp"
 #include "runtime/executor/worker_shuffle.hpp"
+#include "runtime/protocol/output_mark.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -15,6 +20,32 @@ protocol::Event failed(const AttemptId& attempt, TaskEnd kind, std::string messa
   event.message = std::move(message);
   return event;
 }
+
+/// Writes an OutputMark when it goes, if the log has grown since. Nothing is written where standard output is no file.
+class MarkedOutput {
+ public:
+  explicit MarkedOutput(const AttemptId& attempt) : attempt_(attempt), from_(log_size()) {}
+  ~MarkedOutput() {
+    std::fflush(stdout);
+    const off_t size = log_size();
+    if (size <= from_) return;
+    const std::string line = to_string(OutputMark{attempt_.task.stage.value(), attempt_.task.index, attempt_.attempt,
+                                                  static_cast<std::uint64_t>(size - from_)}) +
+                             "\n";
+    [[maybe_unused]] const auto ignored = ::write(STDOUT_FILENO, line.data(), line.size());
+  }
+  MarkedOutput(const MarkedOutput&) = delete;
+  MarkedOutput& operator=(const MarkedOutput&) = delete;
+
+ private:
+  static off_t log_size() {
+    struct stat status {};
+    return ::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) ? status.st_size : 0;
+  }
+
+  const AttemptId attempt_;
+  const off_t from_;
+};
 
 }  // namespace
 
@@ -80,7 +111,10 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   context.operators.stop = &task.stop;
 
   const CrashNote note(slot, context);
-  TaskOutcome outcome = run_task(program_, launch.spec.fingerprint, context);
+  TaskOutcome outcome = [&] {
+    const MarkedOutput marked(launch.attempt);
+    return run_task(program_, launch.spec.fingerprint, context);
+  }();
   protocol::Event event = failed(launch.attempt, outcome.kind, std::move(outcome.message));
   event.fetch = outcome.fetch;
   if (event.kind == TaskEnd::fetch_failed && !event.fetch) event.fetch = shuffle.fetch_failure();

@@ -15,6 +15,7 @@
 #include "base/cgroup.hpp"
 #include "base/text.hpp"
 #include "runtime/executor/process.hpp"
+#include "runtime/protocol/output_mark.hpp"
 #include "runtime/worker/spawn.hpp"
 
 namespace weft::runtime {
@@ -303,7 +304,7 @@ std::string last_line(const std::string& path, std::uint64_t from) {
   for (std::string_view rest = trim(text); !rest.empty();) {
     const auto newline = rest.rfind('\n');
     const std::string_view line = newline == std::string_view::npos ? rest : rest.substr(newline + 1);
-    if (line.find("): died of SIG") == std::string_view::npos) return escaped(line.substr(0, 300));
+    if (line.find("): died of SIG") == std::string_view::npos && !parse_output_mark(line)) return escaped(line.substr(0, 300));
     rest = newline == std::string_view::npos ? std::string_view() : trim(rest.substr(0, newline));
   }
   return {};

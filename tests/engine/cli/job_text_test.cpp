@@ -6,6 +6,8 @@
 
 #include "base/json_reader.hpp"
 #include "engine/cli/table.hpp"
+#include "engine/cli/task_output.hpp"
+#include "runtime/protocol/output_mark.hpp"
 
 namespace weft::cli {
 namespace {
@@ -104,6 +106,28 @@ TEST(JobText, TellsWhereTheTimeOfTasksWent) {
   EXPECT_THAT(job_text(job, 40s), HasSubstr("10.0 s: 100% shuffle "));
   EXPECT_THAT(job_json(job, 40s), HasSubstr(R"("task_seconds":{"read":1,"shuffle":0,"compute":2,"write":1,"cpu":1.5},)"
                                             R"("peak_task_memory_bytes":1048576)"));
+}
+
+TEST(TaskOutput, IsWhatWasWrittenWhileTheTaskRan) {
+  const runtime::OutputMark mark{3, 17, 1, 345};
+  EXPECT_EQ(to_string(mark), "[task 3.17, attempt 1: 345 bytes above]");
+  EXPECT_EQ(runtime::parse_output_mark(to_string(mark)), mark);
+  for (const char* no : {"", "[task 3.17]", "[task 3.x, attempt 1: 3 bytes above]", "[task 3.17, attempt 1: 345 bytes above] x",
+                         "[task 3.17, attempt -1: 345 bytes above]"})
+    EXPECT_FALSE(runtime::parse_output_mark(no)) << no;
+  const std::string log =
+      "early\n"  // 6 bytes
+      "one\n[task 0.1, attempt 0: 4 bytes above]\n"
+      "mixed a\nmixed b\n[task 0.2, attempt 0: 16 bytes above]\n"
+      "more\n[task 0.3, attempt 0: 60 bytes above]\n"  // began before 0.2 ended
+      "without an end[task 1.1, attempt 0: 14 bytes above]\n"
+      "again\n[task 0.1, attempt 1: 6 bytes above]\n";
+  EXPECT_EQ(output_of(log, {0, 1}), "one\nagain\n") << "both attempts";
+  EXPECT_EQ(output_of(log, {0, 2}), "mixed a\nmixed b\n");
+  EXPECT_EQ(output_of(log, {0, 3}), "mixed a\nmixed b\nmore\n") << "with what others wrote meanwhile, and without their marks";
+  EXPECT_EQ(output_of(log, {1, 1}), "without an end");
+  EXPECT_EQ(output_of(log, {2, 0}), "");
+  EXPECT_EQ(output_of("st\n[task 0.1, attempt 0: 400 bytes above]\n", {0, 1}), "st\n") << "cut off at its front";
 }
 
 TEST(Table, AlignsByWhatCharactersTakeOnAScreen) {

@@ -59,6 +59,7 @@ const WrongUse kWrongUses[] = {
     // Arguments.
     {"weft job status", {"JOB is required", "weft job list", "weft job status --help"}},
     {"weft job status first", {"JOB: 'first' is not a job number; weft job list shows them"}},
+    {"weft job logs 1 --task 7", {"--task: '7' is no task; write STAGE.TASK, such as 3.17"}},
     {"weft job status 1 2", {"'2' is more than weft job status takes", "weft job status [OPTIONS] JOB"}},
     {"weft node drain", {"WORKER is required"}},
     {"weft node set w1", {"CAPACITY is required"}},
