@@ -25,6 +25,10 @@ const char* const kPaging =
     "Fair pays more for memory here than it did there: two reduces hold 60 % of a tracker each beside its maps, and the model lets "
     "such a node page";
 
+const char* const kWorst =
+    "not by paging: without it the ratio is the same (below); how much faster the thesis's tasks were alone on a tracker is not "
+    "told";
+
 using schedulers::Resources;
 
 const char* const kRasPaper = "Polo et al., Resource-Aware Adaptive Scheduling, Middleware 2011";
@@ -102,6 +106,7 @@ RunResult run_ras(const Workload& workload, double overcommit, Utilities* utilit
   schedulers::JobSlotsOptions options;
   options.use.node = of_tracker(1, 1, 1);
   options.use.overcommit = overcommit;
+  options.react = seconds(1);  // no sooner than nodes report
   auto slots = std::make_unique<schedulers::JobSlots>(options, schedulers::slot_goals());
   if (utilities != nullptr) {
     slots->watch([&, utilities](Time now, JobId id, const schedulers::JobSlots::Standing& standing) {
@@ -177,7 +182,7 @@ Findings relaxed_goals(const Context&) {
                     single(in_seconds(worst->makespan) / in_seconds(best->makespan)),
                     Unit::number,
                     {1.6, 2.4},
-                    kPaging},
+                    kWorst},
                    {"RA-2: makespan of RAS, against the best of Fair",
                     "−5 %",
                     single(makespan / in_seconds(best->makespan) - 1),
