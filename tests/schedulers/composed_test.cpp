@@ -139,12 +139,20 @@ struct Fetched {
   }
 };
 
-TEST(Promises, AreKeptFromIdleNodesForAsLongAsFetchingAnewWouldTake) {
+TEST(Promises, AreKeptFromIdleNodesForAsLongAsFetchingAgainWouldTake) {
   Fetched fetched({.up = 4 << 20, .down = 4 << 20});
   EXPECT_EQ(fetched.launched_at(1), 0u);
   EXPECT_EQ(fetched.world.wakes.back(), Time(2'000'000'000));
   EXPECT_EQ(fetched.launched_at(1.99), 0u);
   EXPECT_EQ(fetched.launched_at(2), 1u);
+}
+
+TEST(Promises, AreKeptForLongerWhereMoreNodesShareTheUplink) {
+  Fetched fetched({.up = 4 << 20, .down = 4 << 20});
+  fetched.world.node(3, "c", "s", 1);
+  EXPECT_EQ(fetched.launched_at(1), 0u);
+  EXPECT_EQ(fetched.launched_at(2.99), 0u);
+  EXPECT_EQ(fetched.launched_at(3), 1u);
 }
 
 TEST(Promises, AreKeptAnewFromIdleNodesAfterOneWasHeld) {

@@ -26,9 +26,7 @@ TEST(ReplicaOrder, TheHostOfTheReaderThenItsRackThenTheOthers) {
   EXPECT_EQ(order("w1", "east"), (Addresses{"a1", "a4", "a2", "a3"})) << "a worker's name names its host, too";
 }
 
-TEST(ReplicaOrder, AReaderThatKnowsNoRackTakesThemAsTheyCome) {
-  EXPECT_EQ(order("h9", ""), (Addresses{"a1", "a4", "a2", "a3"}));
-}
+TEST(ReplicaOrder, AReaderThatKnowsNoRackTakesThemAsTheyCome) { EXPECT_EQ(order("h9", ""), (Addresses{"a1", "a4", "a2", "a3"})); }
 
 }  // namespace
 }  // namespace weft::storage::files
