@@ -19,6 +19,9 @@ constexpr Time kLookAhead = std::chrono::minutes(30);  // of nodes, for the task
 
 Time time_of(double seconds) { return Time(static_cast<std::int64_t>(std::clamp(seconds, 0.0, 1e9) * 1e9)); }
 
+/// Goals are given up where they need so much more than there is.
+constexpr double kGiveUpBeyond = 1.1;
+
 class ReverseGoals final : public SlotGoals {
  public:
   ReverseGoals(const TaskUseOptions& use, bool preempts, bool late_last) : use_(use), preempts_(preempts), late_last_(late_last) {}
@@ -103,7 +106,8 @@ class ReverseGoals final : public SlotGoals {
   }
 
   /// Of goals from the nearest on, each time that those up to one need more than there is until then the job with most work is left
-  /// out, so that as many as possible are met (Moore, 1968).
+  /// out, so that as many as possible are met (Moore, 1968). What is needed and what there will be are both estimates: a tenth too
+  /// little is no reason yet.
   static void give_up(const ClusterView& view, const CapacityAhead& all, std::vector<Planned>& planned,
                       std::vector<SlotNeed>& needs) {
     const Resources total = all.at_first();
@@ -117,7 +121,8 @@ class ReverseGoals final : public SlotGoals {
       const Time goal = std::max(one->reverse.goal, view.now() + Time(1));
       kept.emplace(work, one->job);
       sum += work;
-      if (sum <= all.mean_slots(view.now(), goal, one->reverse.use) * share * in_seconds(goal - view.now())) continue;
+      const double there = all.mean_slots(view.now(), goal, one->reverse.use) * share * in_seconds(goal - view.now());
+      if (sum <= kGiveUpBeyond * there) continue;
       const auto most = std::prev(kept.end());
       sum -= most->first;
       needs[most->second].lost = true;

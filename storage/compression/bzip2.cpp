@@ -63,7 +63,7 @@ class BitWriter {
   explicit BitWriter(std::vector<std::byte>& bytes) : bytes_(bytes) {}
   void put(std::uint64_t value, std::size_t count) {
     while (count-- > 0) {
-      open_ = static_cast<unsigned char>(open_ << 1 | (value >> count & 1));
+      open_ = static_cast<unsigned char>(std::uint64_t{open_} << 1 | (value >> count & 1));
       if (++used_ == 8) flush();
     }
   }

@@ -288,14 +288,14 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
   scheduler.trouble = {1, 2, "fault", nanoseconds(3)};
   scheduler.now = nanoseconds(4);
   const std::map<std::string, std::pair<std::string, std::string>> messages{
-      {"Submit", {bytes_of(submission()), "336 2285311913"}},
+      {"Submit", {bytes_of(submission()), "344 734108729"}},
       {"Submitted", {bytes_of(Submitted{JobId(1), true, 2}), "32 59990309"}},
       {"Upload", {bytes_of(Upload{{1, 2}, 3, 4}), "56 1789179637"}},
       {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},
       {"ValueRecord", {bytes_of(ValueRecord{JobId(1), ActionId(2)}), "32 1739638221"}},
       {"Poll", {bytes_of(Poll{JobId(1), ActionId(2), nanoseconds(3)}), "40 4114651754"}},
-      {"PollReply", {bytes_of(std::move(reply)), "696 4118546954"}},
-      {"JobList", {bytes_of(std::move(list)), "1256 1593825520"}},
+      {"PollReply", {bytes_of(std::move(reply)), "720 861130693"}},
+      {"JobList", {bytes_of(std::move(list)), "1304 2542222082"}},
       {"KillRequest", {bytes_of(KillRequest{JobId(1), "reason"}), "40 3460412723"}},
       {"LogsWanted", {bytes_of(LogsWanted{JobId(1), 2}), "32 1739638221"}},
       {"JobLogs", {bytes_of(std::move(logs)), "76 579230382"}},
