@@ -12,7 +12,6 @@ namespace weft::detail {
 namespace {
 
 constexpr std::uint64_t kLongestMultiline = 16u << 20;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string list;

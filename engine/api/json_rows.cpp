@@ -86,7 +86,6 @@ void read_json_lines(TaskContext& context, void* self, bool (*row)(void* self, J
         return reader.for_each_line(
             split, [&](std::uint64_t offset) { progress.at(offset); },
             [&](std::string_view line) {
-              constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
               if (std::exchange(first, false) && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
               if (is_blank(line)) return;
               progress.count();

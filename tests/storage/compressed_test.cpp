@@ -208,7 +208,7 @@ TEST_F(CompressedTest, ABlockThatIsBrokenIsFoundByOneOfTheSplits) {
     for (int round = 0; round < 20; ++round) {
       std::string changed = file;
       const std::size_t at = 20 + random.below(file.size() - 20);
-      changed[at] = static_cast<char>(changed[at] ^ (1 + random.below(255)));
+      changed[at] = static_cast<char>(static_cast<unsigned char>(changed[at]) ^ (1 + random.below(255)));
       const std::string path = write(changed);
       std::vector<std::uint64_t> cuts = {0, file.size(), at, at + 1};
       for (int n = 0; n < 6; ++n) cuts.push_back(random.below(file.size() + 1));

@@ -186,7 +186,7 @@ TEST_P(KeyedOperators, WindowsOverSortedGroups) {
     }
     return in_order(windows);
   };
-  const std::uint64_t gap = 400;
+  constexpr std::uint64_t gap = 400;
   std::vector<Window> sessions;
   for (const auto& [user, all] : times) {
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -200,7 +200,7 @@ TEST_P(KeyedOperators, WindowsOverSortedGroups) {
       const auto n = static_cast<std::size_t>(size), every = static_cast<std::size_t>(step);
       EXPECT_EQ(in_order(groups.windows(n, every).collect()), fixed(n, every)) << size << " every " << step;
     }
-    const auto cut = groups.windows([gap](std::uint64_t before, std::uint64_t after) { return after - before <= gap; });
+    const auto cut = groups.windows([](std::uint64_t before, std::uint64_t after) { return after - before <= gap; });
     EXPECT_EQ(in_order(cut.collect()), in_order(sessions));
     EXPECT_TRUE(cut.map_values([](const auto& session) { return session.size(); })
                     .reduce_by_key(std::plus<>())

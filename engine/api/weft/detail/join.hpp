@@ -27,6 +27,9 @@ struct JoinHow {
   JoinStrategy strategy = JoinStrategy::hash;
   P partitions{};
 };
+JoinHow(JoinStrategy)->JoinHow<>;
+template <class P>
+JoinHow(JoinStrategy, P) -> JoinHow<P>;
 
 }  // namespace weft
 

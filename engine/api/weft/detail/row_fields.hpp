@@ -18,6 +18,9 @@
 
 namespace weft::detail {
 
+/// What a file in UTF-8 may begin with; it belongs to no field.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 template <class T>
 inline constexpr bool kIsOptional = false;
 template <class T>
