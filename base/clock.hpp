@@ -3,7 +3,8 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
+
+#include "base/lean/chrono.hpp"
 
 namespace weft {
 

@@ -14,12 +14,15 @@ namespace detail {
 inline constexpr std::size_t kMaxFields = 24;
 inline constexpr std::size_t kMaxInitialisers = 160;  // each element of a C array counts
 
-/// Converts to any field of T, but to neither T nor a base of it: T{AnyField} must mean "initialise the first field".
+/// Converts to any field of T, but to neither T nor a base of it: T{AnyField} must mean "initialise the first field". Never called;
+/// it has a body because clang wants one where a field's type has no linkage.
 template <class T>
 struct AnyField {
   template <class U>
   requires(!std::same_as<std::remove_cv_t<U>, T> && !std::is_base_of_v<U, T>) operator U()
-      const;  // NOLINT(google-explicit-constructor): the point
+      const {  // NOLINT(google-explicit-constructor): the point
+    __builtin_unreachable();
+  }
 };
 
 /// Converts to bases of T only, so that it initialises T exactly when T has one.
@@ -27,7 +30,9 @@ template <class T>
 struct AnyBase {
   template <class U>
   requires(!std::same_as<std::remove_cv_t<U>, T> && std::is_base_of_v<U, T>) operator U()
-      const;  // NOLINT(google-explicit-constructor): the point
+      const {  // NOLINT(google-explicit-constructor): the point
+    __builtin_unreachable();
+  }
 };
 
 template <class T>

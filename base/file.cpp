@@ -49,7 +49,7 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view cont
     temporary = fmt::format("{}.{:016x}", path.string(), chance);
     file = Fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   } while (!file.valid() && errno == EEXIST);
-  if (!file.valid()) return fail(errno_error("cannot create " + temporary, errno));
+  if (!file.valid()) return fail(errno_error("cannot write " + path.string(), errno));
   auto written = write_all(file.get(), as_bytes(content));
   if (written && ::fsync(file.get()) != 0) written = fail(errno_error("cannot sync", errno));
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0) written = fail(errno_error("cannot rename", errno));

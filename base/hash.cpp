@@ -1,3 +1,5 @@
+#define XXH_INLINE_ALL
+
 #include "base/hash.hpp"
 
 #include <cerrno>
@@ -5,6 +7,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/fd.hpp"
 
@@ -14,6 +17,8 @@ namespace {
 Hash128 from_xxh(XXH128_hash_t hash) { return {hash.high64, hash.low64}; }
 
 }  // namespace
+
+std::uint64_t hash64(ByteView bytes, std::uint64_t seed) { return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed); }
 
 Hash128 hash128(ByteView bytes) { return from_xxh(XXH3_128bits(bytes.data(), bytes.size())); }
 

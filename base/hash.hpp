@@ -1,4 +1,4 @@
-// Hashes: XXH3 over bytes (inlined, because keys are short), mixing of integers, and the 128-bit hash that names file contents.
+// Hashes: XXH3 over bytes, mixing of integers, and the 128-bit hash that names file contents.
 // None of them resists an adversary. All are the same on every machine and in every version, because partitions and cached binaries
 // depend on them.
 #pragma once
@@ -8,19 +8,12 @@
 #include <string>
 #include <string_view>
 
-#ifndef XXH_INLINE_ALL
-#define XXH_INLINE_ALL
-#endif
-#include <xxhash.h>
-
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 
 namespace weft {
 
-inline std::uint64_t hash64(ByteView bytes, std::uint64_t seed = 0) {
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
-}
+std::uint64_t hash64(ByteView bytes, std::uint64_t seed = 0);
 inline std::uint64_t hash64(std::string_view text, std::uint64_t seed = 0) { return hash64(as_bytes(text), seed); }
 
 /// A bijection that spreads every bit of `value` over the whole word (finaliser of MurmurHash3, constants of D. Stafford's mix 13).

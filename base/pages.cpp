@@ -1,11 +1,11 @@
-#include "base/pages.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <new>
 
 #include <sys/mman.h>
+
+#include "base/page_pool.hpp"
 
 namespace weft {
 namespace {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/cgroup.hpp"
@@ -44,6 +45,14 @@ std::uint64_t value_of(std::string_view content, std::string_view name) {
     return number(rest, 0);
   }
   return 0;
+}
+
+Fd opened(const fs::path& file) { return Fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)); }
+
+/// From its beginning; it is short.
+std::string_view content_of(const Fd& file, std::array<char, 512>& room) {
+  const ssize_t size = file.valid() ? ::pread(file.get(), room.data(), room.size(), 0) : 0;
+  return {room.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
 Duration ticks(std::uint64_t count) {
@@ -144,6 +153,18 @@ std::optional<UsageCounters> group_usage(const fs::path& root) {
       if (word.starts_with("wbytes=")) used.disk_written += parse_number<std::uint64_t>(word.substr(7)).value_or(0);
     }
   }
+  return used;
+}
+
+ThreadMeter::ThreadMeter(const fs::path& root)
+    : delays_(opened(root / "proc/thread-self/schedstat")), io_(opened(root / "proc/thread-self/io")) {}
+
+ThreadUsage ThreadMeter::read() const {
+  std::array<char, 512> room;
+  ThreadUsage used;
+  const std::string_view delays = content_of(delays_, room);  // "ran waited times", in nanoseconds
+  used.ready = Duration(static_cast<std::int64_t>(number(words(delays), 1)));
+  used.disk_written = value_of(content_of(io_, room), "write_bytes:");
   return used;
 }
 

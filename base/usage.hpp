@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/clock.hpp"
+#include "base/fd.hpp"
 
 namespace weft {
 
@@ -34,6 +35,22 @@ UsageCounters machine_usage(const std::filesystem::path& root = "/");
 /// Of the control group of version 2 that this process is in: anonymous and shared memory without the page cache. Nothing when
 /// there is none, when it is the topmost one (that is the machine), or when it does not account for the processor.
 std::optional<UsageCounters> group_usage(const std::filesystem::path& root = "/");
+
+/// Of one thread, since it began.
+struct ThreadUsage {
+  Duration ready{0};  // it could have run, but others had the processors, or its control group had had its part of them
+  std::uint64_t disk_written = 0;  // bytes that it made disks write; what lies in memory alone does not count
+};
+
+/// Reads what the thread that made it has used. That thread only; a reading takes some microseconds.
+class ThreadMeter {
+ public:
+  explicit ThreadMeter(const std::filesystem::path& root = "/");
+  ThreadUsage read() const;
+
+ private:
+  Fd delays_, io_;
+};
 
 /// What is used per second, and memory that is in use.
 struct Usage {

@@ -16,6 +16,7 @@ find_library(WEFT_BZIP2_LIBRARY bz2 REQUIRED)
 find_library(WEFT_LZMA_LIBRARY lzma REQUIRED)
 find_library(WEFT_SIMDJSON_LIBRARY simdjson REQUIRED)   # JSON as input of jobs
 set(WEFT_SIMDJSON "-Wl,--push-state,--as-needed" ${WEFT_SIMDJSON_LIBRARY} "-Wl,--pop-state") # programs that read none do not load it
+find_library(WEFT_MICROHTTPD_LIBRARY microhttpd REQUIRED) # pages, REST and metrics of daemons (never in job programs)
 # Cap'n Proto: control messages, plans, journal records (serialisation only). Its own CMake package needs C and OpenSSL; the two libraries do.
 find_program(WEFT_CAPNP_COMPILER capnp REQUIRED)
 find_library(WEFT_CAPNP_LIBRARY capnp REQUIRED)

@@ -1,6 +1,7 @@
 // What processes and machines use: on pretended roots to the digit, and of this very process.
 #include "base/usage.hpp"
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,18 @@ TEST_F(UsageTest, OfAProcess) {
   EXPECT_EQ(used->memory, 3 * page());
   EXPECT_EQ(used->disk_read, 4096u);
   EXPECT_EQ(used->disk_written, 8192u);
+}
+
+TEST_F(UsageTest, OfAThread) {
+  EXPECT_EQ(ThreadMeter(root()).read().ready, Duration(0));
+  has("proc/thread-self/schedstat", "900 1234567 42\n");
+  EXPECT_EQ(ThreadMeter(root()).read().disk_written, 0u);
+  has("proc/thread-self/io", "rchar: 9\nwchar: 9\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 1\n");
+  const ThreadMeter meter(root());
+  EXPECT_EQ(meter.read().ready, Duration(1234567));
+  EXPECT_EQ(meter.read().disk_written, 8192u);
+  std::ofstream(root() / "proc/thread-self/io") << "write_bytes: 12288\n";
+  EXPECT_EQ(meter.read().disk_written, 12288u) << "as it is now, not as it was first";
 }
 
 TEST_F(UsageTest, OfTheMachineOnceForEachDiskAndWithoutLoopback) {

@@ -1,0 +1,54 @@
+// What a browser or a program asks an HTTP server, what it is answered, and which requests are refused whatever they ask for. All
+// functions are pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace weft::http {
+
+class EventStream;
+
+struct Request {
+  std::string method;  // GET (of HEAD, too), POST or DELETE
+  std::string path;    // decoded; begins with /
+  std::map<std::string, std::string> query;
+  std::string body;
+
+  /// A parameter of the query; empty when it is not there.
+  std::string parameter(const std::string& name) const;
+  /// A parameter that is a number; `otherwise` when it is not there. The error names the parameter.
+  Result<std::uint64_t> number(const std::string& name, std::uint64_t otherwise) const;
+};
+
+struct Response {
+  int status = 200;
+  std::string type = "application/json";  // MIME
+  std::string body{};
+  std::shared_ptr<EventStream> events{};  // instead of a body: it stays open until one side closes it
+};
+
+/// The headers that decide whether a request is refused.
+struct Guarded {
+  std::string method{};
+  std::optional<std::string> host{}, origin{}, content_type{}, custom{};  // `custom`: X-Weft
+};
+
+/// Which names of this server a request may use, and whether what it asks for may come of somebody else's web page. Nothing when it
+/// is served. Against DNS rebinding: a server of the loopback interface answers to names of loopback only, another one to
+/// addresses, to names without a dot, and to `names`. Against forms and scripts of other pages: what changes something has the
+/// header X-Weft or is JSON, which browsers send to another site only with that site's consent; and an Origin is the server's own.
+std::optional<Response> refused(const Guarded& headers, bool loopback, const std::vector<std::string>& names);
+
+/// {"error":"…","code":"not_found"} with the status that says the same.
+Response error_response(const Error& error);
+Response error_response(int status, std::string_view message);
+
+}  // namespace weft::http

@@ -1,0 +1,312 @@
+#include "base/http/server.hpp"
+
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include <fmt/core.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+
+#include "base/fd.hpp"
+#include "base/http/deadlines.hpp"
+#include "base/log.hpp"
+#include "base/rpc/socket.hpp"
+#include "base/text.hpp"
+
+namespace weft::http {
+
+namespace {
+
+/// A request as it comes in, and its answer. Belongs to its connection, which is suspended while one of our threads has it.
+struct Exchange {
+  MHD_Connection* connection = nullptr;
+  Request request{};
+  std::optional<Response> response{};
+};
+
+/// What keeps a stream's connection and says when its reader is gone.
+struct StreamReader {
+  std::shared_ptr<EventStream> events;
+  MHD_Connection* connection = nullptr;
+};
+
+std::optional<std::string> header(MHD_Connection* connection, const char* name) {
+  const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+MHD_Result note_parameter(void* into, MHD_ValueKind, const char* name, const char* value) {
+  static_cast<Request*>(into)->query[name] = value == nullptr ? "" : value;
+  return MHD_YES;
+}
+
+ssize_t read_events(void* reader, std::uint64_t, char* into, std::size_t room) {
+  auto* const stream = static_cast<StreamReader*>(reader);
+  std::size_t taken = 0;
+  const auto took = stream->events->take(
+      into, room, taken, [stream] { MHD_suspend_connection(stream->connection); },
+      [connection = stream->connection] { MHD_resume_connection(connection); });
+  return took == EventStream::Took::end ? MHD_CONTENT_READER_END_OF_STREAM : static_cast<ssize_t>(taken);
+}
+
+void end_reading(void* reader) {
+  const std::unique_ptr<StreamReader> stream(static_cast<StreamReader*>(reader));
+  stream->events->abandon();
+}
+
+void log_nothing(void*, const char*, va_list) {}
+
+/// A listening socket, and how clients write its address.
+struct Listening {
+  Fd fd;
+  std::string address;
+  bool loopback = false;
+  std::string host;
+};
+
+Result<Listening> listen(const std::string& text) {
+  WEFT_ASSIGN(const auto parts, rpc::split_endpoint(text));
+  if (!parts.path.empty()) return fail(Code::invalid_argument, fmt::format("{} is no HOST:PORT", text));
+  WEFT_ASSIGN(const auto addresses, rpc::resolve_blocking(parts));
+  Result<Fd> fd = fail(Code::unavailable, fmt::format("{} has no address", text));
+  for (const rpc::Address& address : addresses) {
+    fd = rpc::listen_on(address);
+    if (fd) break;
+  }
+  if (!fd) return fail(std::move(fd).error());
+  const std::string bound = rpc::local_address(fd->get()).to_string();
+  const bool v6 = parts.host.find(':') != std::string::npos;
+  std::string address = fmt::format("{}{}{}{}", v6 ? "[" : "", parts.host, v6 ? "]" : "", bound.substr(bound.rfind(':')));
+  return Listening{std::move(*fd), std::move(address), bound.starts_with("127.") || bound.starts_with("[::1]"), parts.host};
+}
+
+}  // namespace
+
+/// One thread of libmicrohttpd reads and writes all connections; `threads` of ours answer; one looks at deadlines.
+class ServerImpl final : public Server {
+ public:
+  ServerImpl(ServerOptions options, Answer answer) : options_(std::move(options)), answer_(std::move(answer)) {}
+  ~ServerImpl() override;
+  Result<void> begin();
+  const std::string& address() const override { return address_; }
+
+ private:
+  static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url, const char* method, const char* version,
+                               const char* data, std::size_t* size, void** slot);
+  static void on_completed(void* self, MHD_Connection* connection, void** slot, MHD_RequestTerminationCode why);
+  static void on_connection(void* self, MHD_Connection* connection, void** slot, MHD_ConnectionNotificationCode what);
+
+  MHD_Result receive(Exchange& exchange, const char* data, std::size_t* size);
+  std::optional<Response> refusal(MHD_Connection* connection, const char* method) const;
+  MHD_Result reply(Exchange& exchange);
+  void allow(MHD_Connection* connection, Duration time);
+  void answer_requests();
+  Response answer_to(const Request& request);
+  void watch(const std::stop_token& ended);
+
+  const ServerOptions options_;
+  const Answer answer_;
+  std::string address_;
+  bool loopback_ = true;
+  std::vector<std::string> names_;
+  Deadlines deadlines_;
+  std::mutex mutex_;                 // of what follows
+  std::condition_variable asked_;    // or stopping
+  std::condition_variable stopped_;  // stopping
+  std::deque<Exchange*> queue_;
+  std::list<std::weak_ptr<EventStream>> streams_;
+  bool stopping_ = false;
+  MHD_Daemon* daemon_ = nullptr;
+  std::vector<std::jthread> threads_;
+};
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Answer answer) {
+  auto server = std::make_unique<ServerImpl>(std::move(options), std::move(answer));
+  WEFT_TRY(server->begin());
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+Result<void> ServerImpl::begin() {
+  WEFT_ASSIGN(Listening listening, listen(options_.listen));
+  address_ = listening.address;
+  loopback_ = listening.loopback;
+  names_ = options_.names;
+  names_.push_back(listening.host);
+  daemon_ = MHD_start_daemon(
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr, &ServerImpl::on_request,
+      this, MHD_OPTION_EXTERNAL_LOGGER, &log_nothing, nullptr, MHD_OPTION_LISTEN_SOCKET, listening.fd.get(),
+      MHD_OPTION_CONNECTION_LIMIT, options_.connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, options_.header_bytes,
+      MHD_OPTION_CONNECTION_TIMEOUT,
+      static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(std::max(options_.request, options_.keep_alive)).count()) * 2u,
+      MHD_OPTION_NOTIFY_COMPLETED, &ServerImpl::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &ServerImpl::on_connection, this,
+      MHD_OPTION_END);
+  if (daemon_ == nullptr) return fail(Code::resource_exhausted, fmt::format("no HTTP server could be started on {}", address_));
+  (void)listening.fd.release();  // the daemon closes it
+  for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { answer_requests(); });
+  threads_.emplace_back([this](const std::stop_token& ended) { watch(ended); });
+  return {};
+}
+
+/// A daemon ends only when none of its connections is suspended, and none is suspended any more once `stopping_` is set.
+ServerImpl::~ServerImpl() {
+  if (daemon_ == nullptr) return;
+  const MHD_socket listening = MHD_quiesce_daemon(daemon_);
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& stream : streams_)
+      if (const auto events = stream.lock()) events->close();
+  }
+  asked_.notify_all();
+  stopped_.notify_all();
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+  MHD_stop_daemon(daemon_);
+  const Fd closed(listening);
+}
+
+MHD_Result ServerImpl::on_request(void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
+                                  const char* data, std::size_t* size, void** slot) {
+  auto& server = *static_cast<ServerImpl*>(self);
+  if (*slot != nullptr) return server.receive(*static_cast<Exchange*>(*slot), data, size);
+  auto* const exchange = new Exchange{connection};
+  *slot = exchange;  // on_completed() deletes it
+  exchange->request.method = std::string_view(method) == "HEAD" ? "GET" : method;
+  exchange->request.path = url;
+  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &note_parameter, &exchange->request);
+  exchange->response = server.refusal(connection, method);
+  return exchange->response ? server.reply(*exchange) : MHD_YES;
+}
+
+/// What is known to be refused before the body has come.
+std::optional<Response> ServerImpl::refusal(MHD_Connection* connection, const char* method) const {
+  if (const auto length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH))
+    if (parse_number<std::uint64_t>(*length).value_or(UINT64_MAX) > options_.body_bytes)
+      return error_response(413, fmt::format("a request has at most {}", human_bytes(options_.body_bytes)));
+  return refused({method, header(connection, MHD_HTTP_HEADER_HOST), header(connection, MHD_HTTP_HEADER_ORIGIN),
+                  header(connection, MHD_HTTP_HEADER_CONTENT_TYPE), header(connection, "X-Weft")},
+                 loopback_, names_);
+}
+
+MHD_Result ServerImpl::receive(Exchange& exchange, const char* data, std::size_t* size) {
+  if (*size > 0) {
+    if (exchange.request.body.size() + *size > options_.body_bytes) return MHD_NO;  // in chunks, so there was no length to refuse
+    exchange.request.body.append(data, *size);
+    *size = 0;
+    return MHD_YES;
+  }
+  if (exchange.response) return reply(exchange);
+  const std::lock_guard lock(mutex_);
+  if (stopping_ || queue_.size() >= options_.queued) {
+    exchange.response = error_response(503, stopping_ ? "the server ends" : "too many requests wait; try again");
+    return reply(exchange);
+  }
+  deadlines_.forget(exchange.connection);  // now it waits for us
+  MHD_suspend_connection(exchange.connection);
+  queue_.push_back(&exchange);
+  asked_.notify_one();
+  return MHD_YES;
+}
+
+MHD_Result ServerImpl::reply(Exchange& exchange) {
+  Response& answer = *exchange.response;
+  MHD_Response* response = nullptr;
+  if (answer.events) {
+    deadlines_.forget(exchange.connection);
+    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16u << 10, &read_events,
+                                                 new StreamReader{answer.events, exchange.connection}, &end_reading);
+    answer.type = "text/event-stream";
+  } else {
+    allow(exchange.connection, options_.response);
+    response = MHD_create_response_from_buffer(answer.body.size(), answer.body.data(), MHD_RESPMEM_MUST_COPY);
+  }
+  if (response == nullptr) return MHD_NO;
+  for (const auto& [name, value] :
+       {std::pair(MHD_HTTP_HEADER_CONTENT_TYPE, answer.type.c_str()), std::pair("Cache-Control", "no-store"),
+        std::pair("X-Content-Type-Options", "nosniff"), std::pair("X-Frame-Options", "DENY"),
+        std::pair("Referrer-Policy", "no-referrer"),
+        std::pair("Content-Security-Policy",
+                  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
+                  "'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")})
+    MHD_add_response_header(response, name, value);
+  if (answer.status == 405) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST, DELETE");
+  const MHD_Result queued = MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+void ServerImpl::on_completed(void* self, MHD_Connection* connection, void** slot, MHD_RequestTerminationCode) {
+  delete static_cast<Exchange*>(*slot);
+  *slot = nullptr;
+  auto& server = *static_cast<ServerImpl*>(self);
+  server.allow(connection, server.options_.request);
+}
+
+void ServerImpl::on_connection(void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode what) {
+  auto& server = *static_cast<ServerImpl*>(self);
+  if (what == MHD_CONNECTION_NOTIFY_STARTED)
+    server.allow(connection, server.options_.request);
+  else
+    server.deadlines_.forget(connection);
+}
+
+void ServerImpl::allow(MHD_Connection* connection, Duration time) {
+  const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  if (info != nullptr) deadlines_.set(connection, info->connect_fd, SystemClock().now() + time);
+}
+
+void ServerImpl::answer_requests() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    asked_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    Exchange& exchange = *queue_.front();
+    queue_.pop_front();
+    const bool stopping = stopping_;
+    lock.unlock();
+    Response response = stopping ? error_response(503, "the server ends") : answer_to(exchange.request);
+    lock.lock();
+    if (response.events) {
+      std::erase_if(streams_, [](const auto& stream) { return stream.expired(); });
+      streams_.push_back(response.events);
+      if (stopping_) response.events->close();
+    }
+    exchange.response = std::move(response);
+    MHD_resume_connection(exchange.connection);  // from here on the exchange is the daemon's
+  }
+}
+
+Response ServerImpl::answer_to(const Request& request) {
+  try {
+    return answer_(request);
+  } catch (const std::exception& error) {
+    Log("http").error("{} {}: {}", request.method, escaped(request.path), error.what());
+    return error_response(500, "the server failed; its log tells why");
+  }
+}
+
+void ServerImpl::watch(const std::stop_token& ended) {
+  const Duration step = std::min<Duration>(std::chrono::milliseconds(250), options_.request / 4);
+  TimePoint alive = SystemClock().now();
+  std::unique_lock lock(mutex_);
+  while (!ended.stop_requested() && !stopping_) {
+    stopped_.wait_for(lock, step, [this] { return stopping_; });
+    const TimePoint now = SystemClock().now();
+    deadlines_.enforce(now);
+    if (now - alive < options_.keep_alive) continue;
+    alive = now;
+    for (const auto& stream : streams_)
+      if (const auto events = stream.lock()) events->keep_alive();
+  }
+}
+
+}  // namespace weft::http

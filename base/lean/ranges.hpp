@@ -1,0 +1,11 @@
+// The concepts of ranges and their element types. Headers that job programs read include this one: with libstdc++ it leaves out the
+// views.
+#pragma once
+
+#include <iterator>  // tells whose library it is
+
+#if defined(__GLIBCXX__) && __has_include(<bits/ranges_base.h>)
+#include <bits/ranges_base.h>
+#else
+#include <ranges>
+#endif
