@@ -44,6 +44,17 @@ std::optional<double> mean_of(const std::vector<MeasuredTasks::OfClass>& seen) {
   return ended > 0 ? std::optional(seconds / ended) : std::nullopt;
 }
 
+/// Of a class on which no task has ended: what tasks took on another one, by what the profile says of both; else its part of
+/// `length`, the mean of all. After its first tasks on fast nodes a job would seem to be as fast everywhere.
+double length_there(const std::vector<MeasuredTasks::OfClass>& seen, const std::vector<std::optional<double>>& told, std::size_t at,
+                    double length) {
+  if (!told[at]) return length;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (const auto mean = seen[i].mean(); mean && told[i]) return *mean * *told[at] / *told[i];
+  }
+  return length * *told[at];
+}
+
 void find_lengths(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, StageOnClasses& out) {
   const StageInfo& stage = *out.stage;
   const auto seen = measured.of(view, job.id, stage);
@@ -53,11 +64,12 @@ void find_lengths(const ClusterView& view, const MeasuredTasks& measured, const 
     if (on.oldest) oldest = std::min(oldest.value_or(*on.oldest), *on.oldest);
   }
   const auto length = task_length(view, job, stage, oldest, mean_of(seen));
+  std::vector<std::optional<double>> told;
+  for (std::size_t i = 0; i < seen.size(); ++i) told.push_back(told_of_class(stage, measured.name(i)));
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    const auto told = told_of_class(stage, measured.name(i));
-    out.untried.push_back(!seen[i].tried() && !told);
+    out.untried.push_back(!seen[i].tried() && !told[i]);
     if (!length) continue;
-    double of_class = seen[i].mean().value_or(*length * (seen[i].ended == 0 ? told.value_or(1) : 1));
+    double of_class = seen[i].mean().value_or(length_there(seen, told, i, *length));
     if (seen[i].ended == 0 && seen[i].oldest)  // what runs for longer takes longer
       of_class = std::max(of_class, in_seconds(stage.worked(*seen[i].oldest, view.now())));
     out.lengths.push_back(of_class);

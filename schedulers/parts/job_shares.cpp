@@ -225,6 +225,11 @@ double ShareLimit::lacks(const JobInfo& job) {
   return now == nullptr ? 0 : now->lacks;
 }
 
+bool ShareLimit::above(const JobInfo& job) {
+  const Standing* now = standing(job);
+  return now == nullptr || now->above;
+}
+
 bool ShareLimit::within(const Resources& demand, const Standing& now) const {
   for (std::size_t i = 0; i < now.left.size(); ++i) {
     const double all = capacity_.*kResourceKinds[i].amount;
@@ -238,18 +243,30 @@ const ShareLimit::Standing* ShareLimit::standing(const JobInfo& job) {
   const Resources* share = shares_->share(job.id);
   if (share == nullptr) return nullptr;
   Standing& now = standing_[job.id];
-  bool above = false;
   for (const std::size_t i : kOrderOfSums) {
     const ResourceKind& kind = kResourceKinds[i];
     const double all = capacity_.*kind.amount;
     if (!(all > 0)) continue;
     now.left[i] = rounded(share->*kind.amount - rounded(job.used.*kind.amount, digits_), digits_);
     now.lacks += now.left[i] * (capacity_.cpu / all);
-    above = above || now.left[i] < -kShareSlack * all;
+    now.above = now.above || now.left[i] < -kShareSlack * all;
   }
-  now.may_launch = !above && std::any_of(job.runnable.begin(), job.runnable.end(),
-                                         [&](StageId id) { return within(job.stage(id)->demand, now); });
+  now.may_launch = !now.above && std::any_of(job.runnable.begin(), job.runnable.end(),
+                                             [&](StageId id) { return within(job.stage(id)->demand, now); });
   return &now;
+}
+
+void OneTaskEach::plan(const ClusterView& view) {
+  bool runs = false;
+  for (const auto& [id, job] : view.jobs()) {
+    if (job.running == 0) continue;
+    runs = true;
+    if (!shares_.above(job)) {
+      stalled_ = false;
+      return;
+    }
+  }
+  stalled_ = stalled_ || !runs;
 }
 
 }  // namespace weft::schedulers

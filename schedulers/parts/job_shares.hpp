@@ -71,10 +71,13 @@ class ShareLimit final : public Limit {
   std::uint64_t changes() const { return changes_; }
   /// By how much the job is below its share, over all resources: each counts as its part of the capacity, in cores of that.
   double lacks(const JobInfo& job);
+  /// Whether its tasks have more than its share of anything.
+  bool above(const JobInfo& job);
 
  private:
   /// What is left of a job's share: worked out when it is asked for.
   struct Standing {
+    bool above = false;       // its share of anything
     bool may_launch = false;  // a task of a runnable stage, and it is above its share of nothing
     std::array<double, kResourceKinds.size()> left{};
     double lacks = 0;
@@ -87,6 +90,21 @@ class ShareLimit final : public Limit {
   Resources capacity_;
   std::uint64_t changes_ = 0;
   std::unordered_map<JobId, Standing> standing_;
+};
+
+/// Where every share is too small for a task nothing would ever run: then each job that runs nothing may launch one, until
+/// something runs inside its share again. For a pass after that of `shares`.
+class OneTaskEach final : public Limit {
+ public:
+  explicit OneTaskEach(ShareLimit& shares) : shares_(shares) {}
+
+  void plan(const ClusterView& view) override;
+  bool may_launch(const ClusterView&, const JobInfo& job, const StageInfo&) override { return stalled_ && job.running == 0; }
+  bool may_launch(const ClusterView&, const JobInfo& job) override { return stalled_ && job.running == 0; }
+
+ private:
+  ShareLimit& shares_;
+  bool stalled_ = false;
 };
 
 }  // namespace weft::schedulers

@@ -35,7 +35,7 @@ Result<JobSlotsOptions> take_job_slots(Options& options) {
   WEFT_ASSIGN(taken.react, options.duration("react", taken.react));
   if (taken.cycle <= Time(0)) return fail(Code::invalid_argument, "scheduler option cycle must be more than 0");
   WEFT_ASSIGN(taken.use.measured, options.flag("measured", true));
-  WEFT_ASSIGN(taken.use.overcommit, options.number("overcommit", 2.0 / 3, 0, 0.99));
+  WEFT_ASSIGN(taken.use.overcommit.part, options.number("overcommit", 2.0 / 3, 0, 0.99));
   WEFT_ASSIGN(std::string node, options.text("node", ""));
   if (node.starts_with('[') && node.ends_with(']')) node = node.substr(1, node.size() - 2);
   if (node.empty()) return taken;

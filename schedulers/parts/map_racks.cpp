@@ -9,6 +9,8 @@ namespace weft::schedulers {
 
 namespace {
 
+constexpr double kLately = 1.0 / 64;  // what one map counts for, of those that were launched lately
+
 constexpr std::uint32_t kNowhere = UINT32_MAX;
 constexpr double kNoLess = 1e-12;  // of the bytes: what differs by less is equal
 
@@ -114,6 +116,10 @@ void MapRackChoices::on_event(const ClusterView& view, const Notice& notice) {
   using Kind = Notice::Kind;
   if (notice.kind == Kind::stage_added) {
     if (!view.stage(notice.job, notice.stage)->reads_shuffle) due_.insert(notice.job);
+  } else if (notice.kind == Kind::task_launched) {
+    const MapRacks* chosen = of(notice.job);
+    if (chosen == nullptr || view.stage(notice.job, notice.stage)->reads_shuffle) return;
+    kept_ += kLately * ((chosen->has(view.node(notice.node)->rack) ? 1 : 0) - kept_);
   } else if (notice.kind == Kind::job_ended) {
     due_.erase(notice.job);
     forget(notice.job);

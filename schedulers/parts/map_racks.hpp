@@ -54,6 +54,8 @@ class MapRackChoices {
   void refresh(const ClusterView& view);
   /// Null: none.
   const MapRacks* of(JobId job) const;
+  /// Of maps with a choice the part that ran in the chosen racks, as of those that were launched lately; 1 at first.
+  double kept() const { return kept_; }
 
  private:
   struct Choice {
@@ -67,6 +69,7 @@ class MapRackChoices {
   std::map<JobId, Choice> choices_;
   std::map<RackId, double> load_;  // input of these choices
   std::size_t racks_ = 0;          // with nodes, when the choices were made
+  double kept_ = 1;
 };
 
 }  // namespace weft::schedulers

@@ -269,7 +269,7 @@ void NetworkAware::explain(const ClusterView&, Turn& turn) {
 
 RackParts NetworkAware::parts_for(const ClusterView& view, const JobInfo& job, const StageInfo& reader) const {
   if (!on_ || !options_.sarp) return {};
-  return reduce_racks_.parts(view, job, reader, map_racks_.of(job.id));
+  return reduce_racks_.parts(view, job, reader, map_racks_.of(job.id), map_racks_.kept());
 }
 
 }  // namespace weft::schedulers

@@ -13,6 +13,47 @@ bool read_by_all(const StageInfo& input, const StageInfo& reader) {
   return input.output.partitions() == 1 && reader.tasks.size() > 1;
 }
 
+/// Inputs of which each task reads a part of its own.
+std::vector<const StageInfo*> parted_inputs(const JobInfo& job, const StageInfo& stage) {
+  std::vector<const StageInfo*> inputs;
+  for (const StageId parent : stage.parents) {
+    const StageInfo& input = *job.stage(parent);
+    if (!read_by_all(input, stage)) inputs.push_back(&input);
+  }
+  return inputs;
+}
+
+bool placed_in(const ClusterView& view, const StageInfo& stage, RackId rack) {
+  return std::ranges::any_of(stage.preplaced, [&](const auto& there) {
+    const NodeInfo* node = view.node(there.first);
+    return node != nullptr && node->rack == rack;
+  });
+}
+
+/// What maps that have begun wrote or will write, in tasks, and where the others are taken to run: that part of them in the racks
+/// of the guess, the rest where those are. Empty: none has begun, and there is no guess.
+RackParts expected_by_rack(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const MapRacks* guess,
+                           double kept) {
+  std::map<RackId, double> tasks;
+  double begun = 0, waiting = 0;
+  for (const StageInfo* input : parted_inputs(job, stage)) {
+    for (const TaskInfo& task : input->tasks) {
+      const NodeInfo* node = task.state < TaskState::running ? nullptr : view.node(task.node);
+      ++(node == nullptr ? waiting : begun);
+      if (node != nullptr) ++tasks[node->rack];
+    }
+  }
+  if (begun == 0) return guess == nullptr ? RackParts() : guess->parts;
+  const double all = begun + waiting, by_guess = guess == nullptr ? 0 : waiting * kept;
+  for (auto& [rack, count] : tasks) count += (waiting - by_guess) * count / begun;
+  if (by_guess > 0) {
+    for (const auto& [rack, part] : guess->parts) tasks[rack] += by_guess * part;
+  }
+  RackParts parts;
+  for (const auto& [rack, count] : tasks) parts.emplace_back(rack, count / all);
+  return parts;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> largest_remainders(std::uint32_t count, const std::vector<double>& weights) {
@@ -35,10 +76,8 @@ std::vector<std::uint32_t> largest_remainders(std::uint32_t count, const std::ve
 RackParts shuffle_by_rack(const ClusterView& view, const JobInfo& job, const StageInfo& stage) {
   std::map<RackId, double> bytes;
   double sum = 0;
-  for (const StageId parent : stage.parents) {
-    const StageInfo& input = *job.stage(parent);
-    if (read_by_all(input, stage)) continue;
-    for (const auto& [id, there] : input.output.by_node()) {
+  for (const StageInfo* input : parted_inputs(job, stage)) {
+    for (const auto& [id, there] : input->output.by_node()) {
       const NodeInfo* node = view.node(id);
       if (node == nullptr) continue;
       bytes[node->rack] += static_cast<double>(there.total());
@@ -92,10 +131,10 @@ ReduceRacks::Basis ReduceRacks::basis_now(const JobInfo& job, const StageInfo& s
   return guess == nullptr ? Basis::nothing : Basis::guess;
 }
 
-RackParts ReduceRacks::parts(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const MapRacks* guess) const {
-  const Basis basis = basis_now(job, stage, guess);
-  if (basis == Basis::nothing) return {};
-  return basis == Basis::guess ? guess->parts : shuffle_by_rack(view, job, stage);
+RackParts ReduceRacks::parts(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const MapRacks* guess,
+                             double kept) const {
+  return basis_now(job, stage, guess) == Basis::all_maps ? shuffle_by_rack(view, job, stage)
+                                                         : expected_by_rack(view, job, stage, guess, kept);
 }
 
 void ReduceRacks::recount(const ClusterView& view, const StageInfo& stage, Plan& plan) const {
@@ -118,7 +157,7 @@ bool ReduceRacks::wants(const ClusterView& view, const JobInfo& job, const Stage
   Plan& plan = plans_[{job.id, stage.id}];
   if (plan.basis != Basis::all_maps) {
     const Basis basis = basis_now(job, stage, guess);
-    if (basis == Basis::nothing) return true;
+    if (basis == Basis::nothing) return stage.preplaced.empty() || placed_in(view, stage, rack);
     if (std::exchange(plan.basis, basis) != basis) {
       const RackParts parts = basis == Basis::guess ? guess->parts : shuffle_by_rack(view, job, stage);
       std::vector<double> weights;
@@ -130,6 +169,7 @@ bool ReduceRacks::wants(const ClusterView& view, const JobInfo& job, const Stage
       for (std::size_t i = 0; i < parts.size(); ++i) plan.racks[parts[i].first] = {counts[i], 0, parts[i].second};
     }
   }
+  if (!stage.preplaced.empty()) return placed_in(view, stage, rack);
   if (plan.anywhere) return true;
   if (plan.stale) recount(view, stage, plan);
   const auto count = plan.racks.find(rack);

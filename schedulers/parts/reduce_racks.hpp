@@ -31,12 +31,14 @@ class ReduceRacks {
 
   /// Wants to be told everything.
   void on_event(const ClusterView& view, const Notice& notice);
-  /// Whether fewer of the stage's tasks than the rack's part were launched there. Also where nothing is known to go by.
+  /// Whether fewer of the stage's tasks than the rack's part were launched there. Also where nothing is known to go by. Where tasks
+  /// were placed while maps ran, so that their input is on its way: whether one of them waits in the rack.
   bool wants(const ClusterView& view, const JobInfo& job, const StageInfo& stage, RackId rack, const MapRacks* guess);
-  /// The rack's part of what the tasks read, as it was asked about last.
+  /// The rack's part of what the tasks read, as wants() was asked about it last.
   double share(std::pair<JobId, StageId> stage, RackId rack) const;
-  /// What it goes by: the guess, or what has been written.
-  RackParts parts(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const MapRacks* guess) const;
+  /// For placing tasks while maps run: which part of what they read will lie in which rack. Of the maps that wait the part `kept`
+  /// is taken to run as guessed, the rest where those are that have begun. Once all have ended: what was written.
+  RackParts parts(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const MapRacks* guess, double kept) const;
 
  private:
   enum class Basis : std::uint8_t { nothing, guess, some_maps, all_maps };

@@ -14,8 +14,8 @@ double amount_of(const SlotDemand& task, std::pair<bool, std::size_t> kind) {
 
 }  // namespace
 
-SlotMatrix::SlotMatrix(std::vector<SlotJob> jobs, const std::vector<SlotNode>& nodes, Utility utility, double overcommit)
-    : utility_(std::move(utility)) {
+SlotMatrix::SlotMatrix(std::vector<SlotJob> jobs, const std::vector<SlotNode>& nodes, Utility utility, Overcommit overcommit)
+    : utility_(std::move(utility)), overcommit_(overcommit) {
   for (const bool of_use : {true, false}) {
     for (std::size_t k = 0; k < kResourceKinds.size(); ++k) {
       const std::pair kind{of_use, k};
@@ -24,14 +24,12 @@ SlotMatrix::SlotMatrix(std::vector<SlotJob> jobs, const std::vector<SlotNode>& n
     }
   }
   dimensions_ = kinds_.size();
-  for (std::size_t d = 0; d < dimensions_; ++d)
-    to_fit_[d] = kinds_[d].first ? part_to_fit(kResourceKinds[kinds_[d].second], overcommit) : 1;
   for (const SlotNode& node : nodes) {
     Node& added = nodes_.emplace_back();
     for (std::size_t d = 0; d < dimensions_; ++d) {
       const double has = amount_of(node.capacity, kinds_[d]);
       const bool unlimited = has <= 0 && kResourceKinds[kinds_[d].second].amount != &Resources::cpu;
-      added.left[d] = unlimited ? std::numeric_limits<double>::infinity() : has * (1 + 1e-9);
+      added.has[d] = added.left[d] = unlimited ? std::numeric_limits<double>::infinity() : has * (1 + 1e-9);
       has_[d] += has;
     }
   }
@@ -61,9 +59,16 @@ std::uint32_t SlotMatrix::shape_of(const SlotDemand& task) {
   return found->second;
 }
 
+/// What the master accounts for is never overcommitted.
+bool SlotMatrix::fits(const Node& node, std::size_t dimension, bool most, double wants) const {
+  const auto [of_use, kind] = kinds_[dimension];
+  const Overcommit overcommit = of_use ? overcommit_ : Overcommit();
+  return wants <= 0 || overcommit.fits(kResourceKinds[kind], most, wants, node.left[dimension], node.has[dimension]);
+}
+
 bool SlotMatrix::fits(const Node& node, const Shape& shape) const {
   for (std::size_t d = 0; d < dimensions_; ++d) {
-    if (shape.amounts[d] > 0 && shape.amounts[d] * to_fit_[d] > node.left[d]) return false;
+    if (!fits(node, d, d == shape.most, shape.amounts[d])) return false;
   }
   return true;
 }
@@ -104,7 +109,7 @@ bool SlotMatrix::hold(std::uint32_t node, std::uint32_t job, bool early) {
 
 const std::pair<double, std::uint32_t>* SlotMatrix::lowest(const Node& node) const {
   for (std::size_t d = 0; d < dimensions_; ++d) {
-    if (least_[d] > 0 && least_[d] * to_fit_[d] > node.left[d]) return nullptr;
+    if (!fits(node, d, true, least_[d]) && !fits(node, d, false, least_[d])) return nullptr;
   }
   const std::pair<double, std::uint32_t>* best = nullptr;
   for (const Shape& shape : shapes_) {

@@ -36,11 +36,19 @@ struct SlotNode {
   SlotDemand capacity;  // amounts that are 0 in `use` are not looked at, nor those in `demand` but cpu
 };
 
-/// The part of a task that has to fit what is left of a resource. What is shared without much loss, which is all but memory, may be
-/// overcommitted by a part of one task: rounded down to whole tasks a node could be a third idle.
-constexpr double part_to_fit(const ResourceKind& kind, double overcommit) {
-  return kind.amount == &Resources::memory ? 1 : 1 - overcommit;
-}
+/// How tasks fit beside others. What is shared without much loss, which is all but memory, may be overcommitted. Of what a task
+/// takes most of, a part of it has to fit: rounded down to whole tasks a node could be a third idle. What it takes less of may be
+/// taken already, up to so much more than the node has: one that waits for the disk is not kept away by busy processors.
+struct Overcommit {
+  double part = 0;  // of a task that need not fit; and of a node, by which tasks may take more of what they do not take most of
+
+  static constexpr bool shared(const ResourceKind& kind) { return kind.amount != &Resources::memory; }
+  /// `left` of `has` on the node, before the task. `most`: it takes more of nothing else.
+  constexpr bool fits(const ResourceKind& kind, bool most, double wants, double left, double has) const {
+    if (!shared(kind)) return wants <= left;
+    return most ? wants * (1 - part) <= left : wants <= left + (part > 0 ? part * has : 0);
+  }
+};
 
 class SlotMatrix {
  public:
@@ -50,8 +58,7 @@ class SlotMatrix {
     std::uint32_t job = 0, slots = 0, early = 0;
   };
 
-  /// `overcommit`: the part of a task that need not fit, see part_to_fit().
-  SlotMatrix(std::vector<SlotJob> jobs, const std::vector<SlotNode>& nodes, Utility utility, double overcommit = 0);
+  SlotMatrix(std::vector<SlotJob> jobs, const std::vector<SlotNode>& nodes, Utility utility, Overcommit overcommit = {});
 
   /// Puts slots there before the placement begins: those of running tasks, and of the cycle before. Never more than the job has
   /// tasks. They may be more than fit. False: it has no task without a slot.
@@ -80,7 +87,7 @@ class SlotMatrix {
     double utility = 0;
   };
   struct Node {
-    Amounts left{};
+    Amounts has{}, left{};
     std::vector<Cell> cells;
     std::uint32_t early = 0;
   };
@@ -91,6 +98,7 @@ class SlotMatrix {
   };
 
   std::uint32_t shape_of(const SlotDemand& task);
+  bool fits(const Node& node, std::size_t dimension, bool most, double wants) const;
   bool fits(const Node& node, const Shape& shape) const;
   void change(std::uint32_t node, std::uint32_t job, int slots, int early);
   /// The job with the lowest utility of those that have a task which fits the node; nothing: none has.
@@ -103,7 +111,7 @@ class SlotMatrix {
   std::size_t dimensions_ = 0;
   std::vector<std::pair<bool, std::size_t>> kinds_;  // of each dimension: of use rather than of demand, and which
   Amounts has_{};                                    // what nodes have together
-  Amounts to_fit_{};                                 // the part of a task that has to fit
+  Overcommit overcommit_;
   std::vector<Job> jobs_;
   std::vector<Node> nodes_;
   std::vector<Shape> shapes_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "schedulers/view/estimates.hpp"
 
 namespace weft::schedulers {
@@ -15,11 +16,13 @@ constexpr double kBusy = 0.6;              // of a node
 constexpr double kMostFactor = 8;
 constexpr Time kMeasures = std::chrono::seconds(1);  // of a heartbeat, where its interval is not known
 
+/// What a measurement covers.
+Time interval_of(const ClusterView& view) { return view.heartbeat() > Time(0) ? view.heartbeat() : kMeasures; }
+
 /// Whether the node's last measurement does not show the task well: it had just begun.
 bool is_fresh(const ClusterView& view, const NodeInfo& node, const AttemptId& attempt) {
   const auto launched = view.launched(attempt);
-  const Time interval = view.heartbeat() > Time(0) ? view.heartbeat() : kMeasures;
-  return launched && *launched + interval > node.last_heard;
+  return launched && *launched + interval_of(view) > node.last_heard;
 }
 
 }  // namespace
@@ -31,18 +34,23 @@ void TaskUse::on_event(const ClusterView& view, const Notice& notice) {
     const NodeInfo* node = view.node(notice.node);
     const JobInfo* job = view.job(notice.job);
     if (node == nullptr || job == nullptr || !options_.measured) return;
+    const Resources before = gone(view, *node), use = of(view, *job, *job->stage(notice.stage)).use;
     Gone& gone = gone_[node->id];
-    if (std::exchange(gone.heard, node->last_heard) != node->last_heard) gone.use = {};
-    gone.use += of(view, *job, *job->stage(notice.stage)).use;
+    if (std::exchange(gone.heard, node->last_heard) != node->last_heard) gone = {node->last_heard, {}, {}, before};
+    gone.use += use;
+    gone.part += use * std::min(1.0, in_seconds(view.now() - node->last_heard) / in_seconds(interval_of(view)));
   }
   if (notice.kind != Kind::job_ended) return;
   const Key first{notice.job, StageId(0)};
   factors_.erase(factors_.lower_bound(first), factors_.lower_bound(Key{JobId(notice.job.value() + 1), StageId(0)}));
 }
 
-Resources TaskUse::gone(const NodeInfo& node) const {
+Resources TaskUse::gone(const ClusterView& view, const NodeInfo& node) const {
   const auto found = gone_.find(node.id);
-  return found == gone_.end() || found->second.heard != node.last_heard ? Resources() : found->second.use;
+  if (found == gone_.end()) return {};
+  const Gone& gone = found->second;
+  if (gone.heard == node.last_heard) return gone.use + gone.before;
+  return node.last_heard - gone.heard < 2 * interval_of(view) ? gone.part : Resources();  // the next measurement, or a later one
 }
 
 bool TaskUse::fetches(const JobInfo& job, const StageInfo& stage) {
@@ -107,17 +115,18 @@ bool TaskUse::has_room(const ClusterView& view, const NodeInfo& node, const Reso
     taken += use;
     if (is_fresh(view, node, attempt)) fresh += use;
   }
-  const Resources ended = gone(node);
-  const double most = dominant_share(task, has);
+  const Resources ended = gone(view, node);
+  const double share = dominant_share(task, has);
   return std::ranges::all_of(kResourceKinds, [&](const ResourceKind& kind) {
     const double all = has.*kind.amount, wants = task.*kind.amount;
     if (wants <= 0 || (all <= 0 && !accounted(kind, node.nominal))) return true;
-    const double fits = wants * part_to_fit(kind, options_.overcommit);
-    if (taken.*kind.amount + fits > all * (1 + 1e-9)) return false;
-    // What is shared may be full of others' tasks: that keeps away only who needs most of the same.
-    const bool shared = kind.amount != &Resources::memory && all > 0 && wants / all < most * (1 - 1e-9);
+    const bool most = all <= 0 || wants / all >= share * (1 - 1e-9);
+    if (!options_.overcommit.fits(kind, most, wants, all * (1 + 1e-9) - taken.*kind.amount, all)) return false;
     const double measured = node.measured.*kind.amount - ended.*kind.amount;
-    return !options_.measured || shared || measured <= 0 || measured + fresh.*kind.amount + std::min(fits, wants / 2) <= all;
+    const bool shared = Overcommit::shared(kind);  // it may be full of others' tasks: that keeps away only who takes most of it
+    if (!options_.measured || measured <= 0 || (shared && !most)) return true;
+    const double part = shared ? std::min(0.5, 1 - options_.overcommit.part) : 0.5;
+    return measured + fresh.*kind.amount + part * wants <= all;
   });
 }
 
@@ -134,7 +143,7 @@ void TaskUse::learn(const ClusterView& view) {
   };
   std::map<Key, std::array<Evidence, kResourceKinds.size()>> all;
   for (const auto& [id, node] : view.nodes()) {
-    if (node.running.empty() || node.measured == Resources() || gone(node) != Resources()) continue;
+    if (node.running.empty() || node.measured == Resources() || gone(view, node) != Resources()) continue;
     if (std::ranges::any_of(node.running, [&](const AttemptId& attempt) { return is_fresh(view, node, attempt); })) continue;
     const Resources has = capacity(node, node.capacity).use;
     const bool busy = std::ranges::any_of(kResourceKinds, [&](const ResourceKind& kind) {

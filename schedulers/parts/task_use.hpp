@@ -19,9 +19,9 @@
 namespace weft::schedulers {
 
 struct TaskUseOptions {
-  Resources node;               // what each node has, where that is not what it reports; amounts that are 0 are as reported
-  bool measured = true;         // nodes' measurements count
-  double overcommit = 2.0 / 3;  // the part of a task that need not fit (slot_matrix.hpp)
+  Resources node;        // what each node has, where that is not what it reports; amounts that are 0 are as reported
+  bool measured = true;  // nodes' measurements count
+  Overcommit overcommit{2.0 / 3};
   double copies = 5;  // maps whose outputs a reader fetches at a time: with fewer placed it takes less than its shuffle profile
 };
 
@@ -38,9 +38,8 @@ class TaskUse {
   SlotDemand of(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const;
   /// What the node has for tasks where this much of its capacity can be given away.
   SlotDemand capacity(const NodeInfo& node, const Resources& available) const;
-  /// Whether what runs on the node, and what is measured there, leaves room for a task of the stage, or for the part that has to
-  /// fit. Of measurements that is at most half of it, and they count for memory and for what the task needs most of. A node without
-  /// tasks has room for any.
+  /// Whether what runs on the node, and what is measured there, leaves room for a task of the stage. Measurements need leave room
+  /// for half of it at most, and they count for memory and for what the task takes most of. A node without tasks has room for any.
   bool has_room(const ClusterView& view, const NodeInfo& node, const Resources& available, const JobInfo& job,
                 const StageInfo& stage) const;
 
@@ -49,12 +48,14 @@ class TaskUse {
   using Key = std::pair<JobId, StageId>;
   Resources use_of(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const;
 
-  /// What ended on a node since it was heard of, and is still in its measurement.
+  /// What ended on a node since it was heard of, of which its measurement has all; and the part that the next one will have of it.
   struct Gone {
     Time heard{0};
-    Resources use;
+    Resources use, part;
+    Resources before;  // the part of what ended in the time that was measured
   };
-  Resources gone(const NodeInfo& node) const;
+  /// What the node's measurement has of tasks that have ended.
+  Resources gone(const ClusterView& view, const NodeInfo& node) const;
 
   TaskUseOptions options_;
   std::map<Key, Factors> factors_;

@@ -95,6 +95,7 @@ Result<Composition> make_drf(Options& options, const Registry&) {
   for (const std::string& name : leftover) {
     if (!strict) parts.passes.emplace_back().who = leftover_order(name, share);
   }
+  if (strict) parts.passes.emplace_back().limit = std::make_unique<OneTaskEach>(share);
   return parts;
 }
 

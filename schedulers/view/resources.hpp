@@ -1,12 +1,12 @@
 // Multi-resource demands and capacities, and their text form "cpu=1,memory=512MiB".
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <string>
 #include <string_view>
 
+#include "base/lean/algorithm.hpp"
+#include "base/lean/chrono.hpp"
 #include "base/result.hpp"
 
 namespace weft::schedulers {

@@ -2,6 +2,7 @@
 // affinity.
 #include <algorithm>
 
+#include "schedulers/parts/goal_needs.hpp"
 #include "tests/schedulers/world.hpp"
 
 namespace weft::schedulers::adaptive_rules {
@@ -386,6 +387,29 @@ TEST(HardwareAffinity, OneTaskOfAJobIsTriedOnEachClassFirst) {
   goals.world.schedule();
   EXPECT_EQ(goals.on(2, 1, 3), 1u);
   EXPECT_EQ(goals.on(2, 101, 103), 1u);
+}
+
+TEST(HardwareAffinity, AClassWhereNoTaskHasEndedIsAsMuchSlowerAsTheProfileSays) {
+  World world;
+  world.node(1, "h1", "r", Resources{.cpu = 1});
+  world.node(101, "h101", "r", Resources{.cpu = 1}, {{"accelerator", "gpu"}});
+  JobInfo& job = world.job(1);
+  StageInfo& stage = world.stage(job, 0, anywhere(10));
+  stage.profile.emplace();
+  stage.profile->constant = seconds(100);
+  stage.profile->kinds = {{"", 1.6}, {"accelerator=gpu", 0.4}};
+  const auto times_as_fast = [&] {
+    MeasuredTasks measured("accelerator");
+    measured.start(world.state);
+    return goal_needs(world.state, measured, job, SlotKind::any, {1, 1}, {}).of_class.at(1).scale;
+  };
+  EXPECT_NEAR(times_as_fast(), 4, 1e-9);
+  world.schedule();
+  world.at(50);
+  for (const auto& launch : std::vector(world.launched)) {
+    if (launch.node == NodeId(101)) world.finish(launch.task);
+  }
+  EXPECT_NEAR(times_as_fast(), 4, 1e-9) << "after a task on the fast node alone, too";
 }
 
 TEST(HardwareAffinity, TheThesisExampleTenAcceleratedAndTenRegular) {

@@ -83,6 +83,35 @@ TEST(DrfHolders, WrongWeightsAreRefused) {
   EXPECT_NE(error_of("drf(users=w.toml)", "").find("users"), std::string::npos) << "jobs have weights of their own";
 }
 
+TEST(DrfClosed, SharesThatAreTooSmallForAnyTaskStallNobody) {
+  World world("drf(form=closed, strict=true)");
+  world.node(1, "a", "r", 4);
+  for (std::uint64_t id = 1; id <= 10; ++id) world.job(id, 0, Time(0), anywhere(2));
+  world.schedule();
+  for (std::uint64_t id = 1; id <= 10; ++id) EXPECT_EQ(world.running(id), id <= 4 ? 1u : 0u) << "a task each, the first jobs first";
+  world.finish(TaskId{JobId(2), StageId(0), 0});
+  world.schedule();
+  EXPECT_EQ(world.running(2) + world.running(5), 1u) << "and another when one has ended, not when all have";
+  std::size_t ended = 1;
+  for (; ended < 20; ++ended) {
+    const auto& running = world.state.node(NodeId(1))->running;
+    ASSERT_FALSE(running.empty()) << ended;
+    world.finish(running.begin()->task);
+    world.schedule();
+  }
+}
+
+TEST(DrfClosed, OfStrictSharesOnlyThoseThatStallAreExceeded) {
+  World world("drf(form=closed, strict=true)");
+  world.node(1, "a", "r", 4);
+  world.job(1, 0, Time(0), anywhere(8));
+  world.job(2, 0, Time(0), anywhere(8), {.cpu = 3});  // has a share of two cores
+  world.schedule();
+  EXPECT_EQ(world.running(1), 2u);
+  EXPECT_EQ(world.running(2), 0u);
+  EXPECT_EQ(world.held, "the job keeps to its share");
+}
+
 TEST(DrfClosed, TheDemandOfAJobIsThePlainMeanOfItsTasks) {
   // Job 1: three tasks of cpu, one of memory: <1, 1/3> of its dominant share. Job 2 needs memory only: <0, 1>. Memory is what most
   // is asked of, 4/3, so the share is 3/4 of it: 9 of 12. With a mean over stages it would be 6.

@@ -174,6 +174,28 @@ TEST(MapRacksOfJobs, AreChosenAgainWhenThereIsAnotherRack) {
   EXPECT_EQ(r.rack_of(1), "rack3");
 }
 
+TEST(MapRacksOfJobs, HowOftenTheyAreKeptIsLearned) {
+  Replicated r;
+  r.job(1);
+  r.job(2, {});
+  ASSERT_EQ(r.rack_of(1), "rack1");
+  const auto launch = [&](std::uint64_t job, std::uint32_t node, int times) {
+    for (int i = 0; i < times; ++i)
+      r.choices.on_event(r.world.state, {Notice::Kind::task_launched, JobId(job), StageId(0), 0, NodeId(node)});
+  };
+  EXPECT_EQ(r.choices.kept(), 1) << "as long as nothing is known";
+  launch(1, 4, 20);
+  const double kept = r.choices.kept();
+  EXPECT_GT(kept, 0.5);
+  EXPECT_LT(kept, 0.9);
+  launch(2, 4, 100);
+  EXPECT_EQ(r.choices.kept(), kept) << "nothing was chosen for that job";
+  launch(1, 4, 1000);
+  EXPECT_NEAR(r.choices.kept(), 0, 0.01);
+  launch(1, 2, 1000);
+  EXPECT_NEAR(r.choices.kept(), 1, 0.01);
+}
+
 TEST(MapRacksCost, AHundredThousandChunksOnAHundredRacksAreQuick) {
   Random random(3, 1);
   MapInput input;

@@ -233,6 +233,34 @@ TEST(Ras, BusyProcessorsKeepNobodyAwayWhoNeedsTheDiskMore) {
   EXPECT_EQ(world.running(3), 0u) << "it needs the processors more";
 }
 
+TEST(Ras, ProcessorsThatATaskFillsAreNoReasonToLeaveTheDiskIdle) {
+  World world = reporting(0.3);
+  maps(world, 1, 10, {.cpu = 0.3});
+  maps(world, 2, 10, {.cpu = 0.05, .disk_read = 90});
+  world.schedule();
+  EXPECT_EQ(world.running(1), 1u);
+  EXPECT_EQ(world.running(2), 1u);
+}
+
+TEST(Ras, WhatEndedWhileItWasMeasuredIsNoLoad) {
+  World world = reporting(1);
+  maps(world, 1, 3, {.cpu = 0.9});
+  world.schedule();
+  ASSERT_EQ(world.launched.size(), 1u);
+  measure(world, 1, {.cpu = 0.9});  // at 0 s; the next one, a second later, still has all of what ends just before it
+  maps(world, 2, 1, {.disk_read = 10});
+  world.at(0.2);
+  world.beat(1);
+  ASSERT_EQ(world.running(2), 1u);
+  world.at(0.95);
+  const TaskId first = world.launched.front().task;
+  world.finish(first);
+  world.at(1);
+  measure(world, 1, {.cpu = 0.9});
+  world.beat(1);
+  EXPECT_EQ(world.running(1), 1u) << "not at the next measurement only";
+}
+
 TEST(Ras, ANodeThatIsGivenLessGetsLess) {
   World world = cluster(2);
   maps(world, 1, 100, takes(0.1));

@@ -109,6 +109,45 @@ TEST(ReduceRacksEarly, GoByTheGuessUntilEnoughMapsHaveEnded) {
   EXPECT_TRUE(w.wants(w.rack2, &guess)) << "the last map wrote there";
 }
 
+TEST(ReduceRacksEarly, WhatIsPlacedGoesByMapsThatHaveBegunAndByHowOftenGuessesAreKept) {
+  Written w(1);
+  MapRacks guess;
+  guess.preferred = {w.rack2};
+  guess.parts = {{w.rack2, 1.0}};
+  const auto part = [&](RackId rack, const MapRacks* by, double kept) {
+    for (const auto& [id, share] : w.racks.parts(w.world.state, *w.job, *w.reduces, by, kept)) {
+      if (id == rack) return share;
+    }
+    return 0.0;
+  };
+  ASSERT_TRUE(w.world.launch({w.job->id, StageId(0), 1}, NodeId(2), "test"));
+  EXPECT_DOUBLE_EQ(part(w.rack1, &guess, 0), 1);
+  EXPECT_DOUBLE_EQ(part(w.rack1, &guess, 1), 0.2) << "two of ten have begun there";
+  ASSERT_TRUE(w.world.launch({w.job->id, StageId(0), 2}, NodeId(3), "test"));
+  ASSERT_TRUE(w.world.launch({w.job->id, StageId(0), 3}, NodeId(4), "test"));
+  EXPECT_DOUBLE_EQ(part(w.rack2, &guess, 0.5), 0.2 + 0.6 * (0.5 + 0.5 * 0.5));
+  EXPECT_DOUBLE_EQ(part(w.rack1, &guess, 0.5) + part(w.rack2, &guess, 0.5), 1);
+  EXPECT_DOUBLE_EQ(part(w.rack2, nullptr, 1), 0.5) << "no guess: where the others are";
+}
+
+TEST(ReduceRacksEarly, ByTheGuessWhereNoMapHasBegun) {
+  Written w(0);
+  MapRacks guess;
+  guess.preferred = {w.rack2};
+  guess.parts = {{w.rack2, 1.0}};
+  EXPECT_EQ(w.racks.parts(w.world.state, *w.job, *w.reduces, &guess, 0), guess.parts);
+  EXPECT_TRUE(w.racks.parts(w.world.state, *w.job, *w.reduces, nullptr, 1).empty());
+}
+
+TEST(ReduceRacksWritten, WherePlacedTasksWaitTheyAreWanted) {
+  Written w;
+  ASSERT_TRUE(w.world.preplace({w.job->id, StageId(1), 4}, NodeId(4), "test"));
+  EXPECT_FALSE(w.wants(w.rack1)) << "though nine tenths lie there";
+  EXPECT_TRUE(w.wants(w.rack2));
+  w.launch(4, 4);
+  EXPECT_TRUE(w.wants(w.rack1)) << "none that was placed waits any more";
+}
+
 TEST(ReduceRacksEarly, WithoutAGuessEveryRackWillDo) {
   Written w(1);
   EXPECT_TRUE(w.wants(w.rack1));

@@ -134,6 +134,35 @@ TEST(SlotMatrix, FillsWhatTheDiskLeavesWithTasksOfTheProcessor) {
   EXPECT_EQ(matrix.slots(1), 1u);
 }
 
+TEST(SlotMatrix, BusyProcessorsKeepNobodyAwayWhoTakesMoreOfTheDisk) {
+  // One task fills the processors. Tasks that take a tenth of them and half of the disk run beside it: two, and one for the part of
+  // a task that need not fit. Without overcommitting none does.
+  const std::vector<SlotJob> jobs{maps(takes(1, 0, 0), 10), maps(takes(0.1, 0.4, 0), 10), maps(takes(0.2, 0.1, 0), 10)};
+  for (const auto& [part, beside] : {std::pair(2.0 / 3, 3u), std::pair(0.0, 0u)}) {
+    SlotMatrix matrix(jobs, nodes(1), by_part(jobs), {part});
+    ASSERT_TRUE(matrix.hold(0, 0, false));
+    matrix.place(0);
+    EXPECT_EQ(matrix.slots(1), beside);
+    EXPECT_EQ(matrix.slots(2), 0u) << "it takes most of the processors";
+  }
+}
+
+TEST(SlotMatrix, NothingIsOvercommittedByMoreThanThatPartOfTheNode) {
+  const std::vector<SlotJob> jobs{maps(takes(1, 0, 0), 1), maps(takes(0.09, 0.1, 0), 20)};
+  SlotMatrix matrix(jobs, nodes(1), by_part(jobs), {0.5});
+  ASSERT_TRUE(matrix.hold(0, 0, false));
+  matrix.place(0);
+  EXPECT_EQ(matrix.slots(1), 5u) << "the processors have half a node to give beyond their own";
+}
+
+TEST(SlotMatrix, MemoryIsNeverOvercommitted) {
+  const std::vector<SlotJob> jobs{maps(takes(0, 0, 1), 1), maps(takes(0, 0.4, 0.1), 10)};
+  SlotMatrix matrix(jobs, nodes(1), by_part(jobs), {2.0 / 3});
+  ASSERT_TRUE(matrix.hold(0, 0, false));
+  matrix.place(0);
+  EXPECT_EQ(matrix.slots(1), 0u);
+}
+
 TEST(SlotMatrix, PlacesReadersFirstAndEvenly) {
   std::vector<SlotJob> jobs{maps(kSort, 100), maps(kSort, 100)};
   for (SlotJob& job : jobs) {

@@ -110,7 +110,7 @@ TEST(Decisions, StayWhatTheyWere) {
       {"drf(form=closed, leftover=fifo)", "b9d5249251f749a4"},
       {"drf(form=closed, leftover=srtf)", "6ef5b3cbe8604306"},
       {"drf(form=closed, mean=all, leftover=furthest, digits=2)", "e234230d9711acaf"},
-      {"drf(form=closed, strict=true)", "cfb4cb3d8244290c"},
+      {"drf(form=closed, strict=true)", "fb03ebf7932e722a"},
       {"fair", "65d525216e103aa7"},
       {"fair(pools=pools.toml, preemption=true, interval=3s)", "609204e2398950e4"},
       {"fifo", "a79db5767dec41a8"},
