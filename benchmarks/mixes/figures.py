@@ -2,6 +2,7 @@
 import json
 import statistics
 import subprocess
+import tempfile
 
 from machines import Failure
 
@@ -38,7 +39,8 @@ def read_log(path, jobs):
 
 def expectation_error(asked):
     """How far the ends were off that were expected of jobs from half of each on, as parts of what they took: the mean of the jobs'
-    means. `asked`: lists of jobs, in the order of time; the last one with a job says how long that took."""
+    means; nothing when no end was told. `asked`: lists of jobs, in the order of time; the last one with a job says how long that
+    took."""
     took = {job["id"]: job["seconds"] for jobs in asked for job in jobs}
     errors = {}
     for jobs in asked:
@@ -46,7 +48,7 @@ def expectation_error(asked):
             end = job.get("expected", {}).get("end_seconds")
             if job["state"] == "running" and end is not None and job["seconds"] > took[job["id"]] / 2:
                 errors.setdefault(job["id"], []).append(abs(job["seconds"] + end - took[job["id"]]) / took[job["id"]])
-    return statistics.mean(map(statistics.mean, errors.values())) if errors else 0
+    return statistics.mean(map(statistics.mean, errors.values())) if errors else None
 
 
 def crossed(path):
@@ -82,30 +84,28 @@ def crossed(path):
     return files, outputs
 
 
-def simulate(programs, log, schedulers, network, compressed=1):
-    """By scheduler, what the log's jobs take in a simulation on the log's cluster. `compressed`: what is left of map outputs on the
-    wire."""
-    words = [f"{programs}/weft", "simulate", "--quiet", "--json", "--from-log", log]
-    for scheduler in schedulers:
-        words += ["--scheduler", scheduler]
-    done = subprocess.run(words + network, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failure(f"{' '.join(words)}: {done.stderr.strip()}")
-    found = {}
-    for scheduler, told in zip(schedulers, json.loads(done.stdout)["schedulers"]):
-        metrics = told["runs"][0]["metrics"]
-        found[scheduler] = {"completion": metrics["completion_mean"], "makespan": metrics["makespan"],
-                            "throughput": metrics["jobs_per_hour"] / 60, "crossed": metrics.get("cross_rack_map_read", 0) + metrics.get("cross_rack_shuffle", 0) / compressed,
-                            "met": len(told["runs"][0]["jobs"]) * (1 - metrics.get("deadlines_missed", 0))}
-    return found
+def simulate(programs, log, scheduler, network):
+    """What the log's jobs take in a simulation on the log's cluster under the scheduler. What crosses is counted as it is in the
+    logs of real runs."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as events:
+        words = [f"{programs}/weft", "simulate", "--quiet", "--json", "--from-log", log, "--scheduler", scheduler, "--event-log", events.name]
+        done = subprocess.run(words + network, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(f"{' '.join(words)}: {done.stderr.strip()}")
+        told = json.loads(done.stdout)["schedulers"][0]["runs"][0]
+        metrics = told["metrics"]
+        found = {"completion": metrics["completion_mean"], "makespan": metrics["makespan"], "throughput": metrics["jobs_per_hour"] / 60,
+                 "met": len(told["jobs"]) * (1 - metrics.get("deadlines_missed", 0))}
+        if network:
+            found["crossed"] = sum(crossed(events.name))
+        return found
 
 
 def medians_of(runs):
     """Of the runs of one variant: the median of each figure, and of what simulations say of it."""
     medians = {key: statistics.median(run[key] for run in runs) for key, _, _ in FIGURES if key in runs[0]}
     if "replayed" in runs[0]:
-        medians["replayed"] = statistics.median(run["replayed"]["completion"] for run in runs)
-        medians["replayed_crossed"] = statistics.median(run["replayed"]["crossed"] for run in runs)
+        medians["replayed"] = {key: statistics.median(run["replayed"][key] for run in runs) for key in runs[0]["replayed"]}
         medians["replay_error"] = statistics.median(run["replayed"]["completion"] / run["completion"] - 1 for run in runs)
     if all("predicted" in run for run in runs):
         medians["predicted"] = {key: statistics.median(run["predicted"][key] for run in runs) for key in runs[0]["predicted"]}
@@ -131,9 +131,12 @@ def table(variants, runs, medians):
                 cell += " " + percent(medians[variant.label][key] / medians[first][key] - 1)
             cells.append(f"{cell:>30}")
         print(f"{label:36}" + "".join(cells))
-    rows = [("replayed: mean completion", lambda of: f"{of['replayed']:.1f} {percent(of['replay_error'])}" if "replayed" in of else "")]
-    if "crossed" in medians[first]:
-        rows.append(("replayed: between racks", lambda of: f"{of['replayed_crossed'] / 1e6:.1f} {percent(of['replayed_crossed'] / of['crossed'] - 1)}"))
+    rows = [("replayed: mean completion", lambda of: f"{of['replayed']['completion']:.1f} {percent(of['replay_error'])}" if "replayed" in of else "")]
+    for key in ("makespan", "crossed"):
+        unit, label = next((unit, label) for name, label, unit in FIGURES if name == key)
+        if key in medians[first].get("replayed", {}):
+            rows.append((f"replayed: {label.split(' [')[0]}", lambda of, key=key, unit=unit:
+                         f"{of['replayed'][key] / unit:.1f} {percent(of['replayed'][key] / of[key] - 1)}"))
     for key, label, _ in FIGURES:
         if key in medians[first] and key not in ("wire", "wasted", "expectation"):
             rows.append((f"simulated change: {label.split(' [')[0]}",

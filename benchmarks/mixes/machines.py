@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 NETWORK = "10.77.0"
 READY = 60  # seconds
+DISK_CACHE = 256 << 10  # bytes that slow disks take before they have written them
 
 
 @dataclass
@@ -17,7 +18,10 @@ class Worker:
     name: str
     slots: int = 1
     processors: float = 0  # cores that its processes may use together; 0: any
-    disk: float = 0  # bytes a second that it can write for shuffles and spills; 0: any
+    period: int = 50_000  # microseconds in which they may use their part
+    memory: str = "256MiB"  # of its tasks, and as much for map outputs
+    disk: float = 0  # bytes a second that it can write; 0: any
+    seek: float = 0  # seconds that its disk takes from one file to another
     rack: str = ""
     attributes: list = field(default_factory=list)
     options: list = field(default_factory=list)
@@ -125,10 +129,10 @@ class Processors:
                 os.makedirs(group, exist_ok=True)
                 if second:
                     self.write(f"{parent}/cgroup.subtree_control", "+cpu")
-                    self.write(f"{group}/cpu.max", f"{int(worker.processors * 50_000)} 50000")
+                    self.write(f"{group}/cpu.max", f"{int(worker.processors * worker.period)} {worker.period}")
                 else:
-                    self.write(f"{group}/cpu.cfs_period_us", "50000")
-                    self.write(f"{group}/cpu.cfs_quota_us", f"{int(worker.processors * 50_000)}")
+                    self.write(f"{group}/cpu.cfs_period_us", str(worker.period))
+                    self.write(f"{group}/cpu.cfs_quota_us", f"{int(worker.processors * worker.period)}")
                 self.groups[worker.name] = group
         except OSError as error:
             self.groups = {}
@@ -183,7 +187,7 @@ class Cluster:
         for worker in workers:
             directory = f"{state}/{worker.name}"
             words = ["worker", "--master", self.address, "--name", worker.name, "--host", worker.name, "--share", "false",
-                     "--slots", str(worker.slots), "--memory", "256MiB", "--store-memory", "256MiB", "--directory", directory]
+                     "--slots", str(worker.slots), "--memory", worker.memory, "--store-memory", worker.memory, "--directory", directory]
             if racks:
                 words += ["--rack", worker.rack, "--listen", f"{racks.address(worker.rack)}:0"]
             if files:
@@ -193,7 +197,8 @@ class Cluster:
             space = racks.inside(worker.rack) if racks else []
             enter = (lambda worker=worker: processors.enter(worker)) if processors else None
             slow = {"LD_PRELOAD": f"{programs}/libslow_disk.so",
-                    "WEFT_SLOW_DISK": f"{int(worker.disk)} {4 << 20} {directory}.disk {directory}/"} if worker.disk else {}
+                    "WEFT_SLOW_DISK": f"{int(worker.disk)} {DISK_CACHE} {directory}.disk {os.path.dirname(state)}/ "
+                                      f"{int(worker.seek * 1e6)}"} if worker.disk else {}
             self.start(worker.name, space + [f"{programs}/weft"] + words + worker.options, state, enter, slow)
         self.weft("node", "wait", len(workers), "--timeout", f"{READY}s")
 

@@ -105,7 +105,7 @@ using Utilities = std::map<std::string, simulator::report::Points>;
 RunResult run_ras(const Workload& workload, double overcommit, Utilities* utilities = nullptr, bool pages = true) {
   schedulers::JobSlotsOptions options;
   options.use.node = of_tracker(1, 1, 1);
-  options.use.overcommit = overcommit;
+  options.use.overcommit.part = overcommit;
   options.react = seconds(1);  // no sooner than nodes report
   auto slots = std::make_unique<schedulers::JobSlots>(options, schedulers::slot_goals());
   if (utilities != nullptr) {

@@ -69,6 +69,29 @@ Findings by_load(const Context& context, MixRuns& runs) {
   return all;
 }
 
+// ---- SW-U: the same jobs of fewer users --------------------------------------------------------------------------------
+
+constexpr std::uint32_t kFewUsers = 5;
+const char* const kFewReason =
+    "not proven; a user's jobs go in the order of their submission, so that under fair five large jobs can hold back all others, "
+    "which "
+    "ShuffleWatcher passes by when they would cross";
+
+Findings with_few_users(const Context& context, MixRuns& runs) {
+  MixSetting setting = usual(context);
+  setting.users = kFewUsers;
+  const auto there =
+      context.over_seeds([&](std::uint64_t seed) { return std::vector<double>{runs.get(setting, kDelay, seed).jobs_of_user}; });
+  const auto strict = gains(context, runs, setting, kWatcher, kFair), relaxed = gains(context, runs, setting, kRelaxed, kDelay);
+  return {{{"jobs of a user at a time, delay", "", there[0], Unit::number, {}},
+           {"throughput, against fair", "+39 %", strict[0], Unit::change, {0.25, 0.5}},
+           {"turn-around, against fair", "−27 %", strict[1], Unit::change, {-0.35, -0.18}},
+           {"traffic between racks, against fair", "−36 %", strict[2], Unit::change, {-0.45, -0.28}},
+           {"throughput, relaxed against delay", "+46 %", relaxed[0], Unit::change, {0.32, 0.6}},
+           {"turn-around, relaxed against delay", "−32 %", relaxed[1], Unit::change, {-0.42, -0.22}},
+           {"traffic between racks, relaxed against delay", "−48 %", relaxed[2], Unit::change, {-0.56, -0.38}}}};
+}
+
 // ---- SW-D: where inputs lie --------------------------------------------------------------------------------------------
 
 Findings by_concentration(const Context& context, MixRuns& runs) {
@@ -140,7 +163,9 @@ Findings two_racks(const Context&) {
 }  // namespace
 
 std::vector<Experiment> shufflewatcher_sweeps(const std::shared_ptr<MixRuns>& runs) {
-  return {long_experiment(runs, "SW-C", "The one factor of all sizes", calibration, "too few jobs are left over"),
+  return {on_hundred_nodes(runs, "SW-U", "The same jobs of five users, who have many at a time (SW-4, SW-5)", with_few_users,
+                           kFewReason),
+          long_experiment(runs, "SW-C", "The one factor of all sizes", calibration, "too few jobs are left over"),
           long_experiment(runs, "SW-L", "How much depends on how many jobs users have", by_load, ""),
           long_experiment(runs, "SW-D", "How much depends on where inputs lie", by_concentration, "")};
 }

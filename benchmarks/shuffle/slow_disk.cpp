@@ -1,10 +1,11 @@
 // A disk of a given rate behind a page cache of a given size: preloaded into processes, makes their writes below a directory wait
 // while more than the cache holds is not yet on the disk, and their syncs until everything is.
 //
-//   LD_PRELOAD=libslow_disk.so WEFT_SLOW_DISK="RATE CACHE STATE DIRECTORY" weft worker …
+//   LD_PRELOAD=libslow_disk.so WEFT_SLOW_DISK="RATE CACHE STATE DIRECTORY [SEEK]" weft worker …
 //
-// Bytes a second, bytes, a file of 8 bytes that makes processes share the disk, and where the disk is. Reads do not wait: what was
-// written lately is in the page cache. The bytes themselves go where they would have gone.
+// Bytes a second, bytes, a file of 16 bytes that makes processes share the disk, where the disk is, and the microseconds that its
+// head takes to go from one file to another (0): a write to another file than the one before takes so much longer. Reads do not
+// wait: what was written lately is in the page cache. The bytes themselves go where they would have gone.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +15,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -44,38 +46,50 @@ class SlowDisk {
   }
   bool has(int fd) const {
     char path[4096];
-    return idle_at_ != nullptr && weft::test::path_of(fd, path).starts_with(directory_);
+    return state_ != nullptr && weft::test::path_of(fd, path).starts_with(directory_);
   }
-  void take(std::int64_t bytes) const {
-    const std::int64_t begins = now(), lasts = bytes * kSecond / rate_;
-    std::int64_t before = idle_at_->load(), after = 0;
+  void take(int fd, std::int64_t bytes) const {
+    const std::int64_t begins = now(), lasts = bytes * kSecond / rate_ + seek(fd);
+    std::int64_t before = state_->idle_at.load(), after = 0;
     do {
       after = (before > begins ? before : begins) + lasts;
-    } while (!idle_at_->compare_exchange_weak(before, after));
+    } while (!state_->idle_at.compare_exchange_weak(before, after));
     sleep_until(after - cache_ * kSecond / rate_);
   }
-  void drain() const { sleep_until(idle_at_->load()); }
+  void drain() const { sleep_until(state_->idle_at.load()); }
 
  private:
+  struct State {
+    std::atomic<std::int64_t> idle_at;  // when the disk has written all it was given
+    std::atomic<std::uint64_t> file;    // that was written last
+  };
+
   SlowDisk() {
     const char* setting = std::getenv("WEFT_SLOW_DISK");
     char state[1024];
-    if (setting == nullptr || std::sscanf(setting, "%ld %ld %1023s %1023s", &rate_, &cache_, state, directory_) != 4) return;
+    if (setting == nullptr || std::sscanf(setting, "%ld %ld %1023s %1023s %ld", &rate_, &cache_, state, directory_, &seek_) < 4)
+      return;
     const int fd = ::open(state, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || ::ftruncate(fd, sizeof *idle_at_) != 0) std::abort();
-    void* mapped = ::mmap(nullptr, sizeof *idle_at_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd < 0 || ::ftruncate(fd, sizeof *state_) != 0) std::abort();
+    void* mapped = ::mmap(nullptr, sizeof *state_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     ::close(fd);
     if (mapped == MAP_FAILED) std::abort();
-    idle_at_ = static_cast<std::atomic<std::int64_t>*>(mapped);
+    state_ = static_cast<State*>(mapped);
+  }
+
+  std::int64_t seek(int fd) const {
+    struct stat file {};
+    if (seek_ == 0 || ::fstat(fd, &file) != 0) return 0;
+    return state_->file.exchange(file.st_ino) == file.st_ino ? 0 : seek_ * (kSecond / 1'000'000);
   }
 
   char directory_[1024] = {};
-  long rate_ = 1, cache_ = 0;
-  std::atomic<std::int64_t>* idle_at_ = nullptr;  // when the disk has written all it was given; null: there is no such disk
+  long rate_ = 1, cache_ = 0, seek_ = 0;
+  State* state_ = nullptr;  // null: there is no such disk
 };
 
 ssize_t taken(int fd, ssize_t written) {
-  if (written > 0 && SlowDisk::here().has(fd)) SlowDisk::here().take(written);
+  if (written > 0 && SlowDisk::here().has(fd)) SlowDisk::here().take(fd, written);
   return written;
 }
 
