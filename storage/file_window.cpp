@@ -5,6 +5,9 @@
 #include <new>
 
 #include "base/timed.hpp"
+#include "storage/compression/decompressor.hpp"
+#include "storage/input_file.hpp"
+#include "storage/remote.hpp"
 
 namespace weft::storage {
 namespace {
@@ -19,12 +22,21 @@ tl::unexpected<Error> shrank(const std::string& path, std::uint64_t size, std::u
 
 }  // namespace
 
+struct FileWindow::Source {
+  std::unique_ptr<InputFile> file;
+  std::unique_ptr<Decompressor> decompressor;  // of a compressed file, which it reads
+};
+
+FileWindow::FileWindow(std::uint64_t largest_record, RemoteFiles* remote)
+    : largest_record_(largest_record), remote_(remote), source_(std::make_unique<Source>()) {}
+FileWindow::~FileWindow() = default;
+
 Result<void> FileWindow::open_file(const std::string& path) {
   begin_ = end_ = reinterpret_cast<const char*>(buffer_.data());
-  decompressor_.reset();
-  file_.reset();
+  source_->decompressor.reset();
+  source_->file.reset();
   WEFT_ASSIGN(InputFile file, timed(read_time_, [&] { return InputFile::open(path, remote_); }));
-  file_ = std::make_unique<InputFile>(std::move(file));
+  source_->file = std::make_unique<InputFile>(std::move(file));
   return {};
 }
 
@@ -32,9 +44,9 @@ Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std
   WEFT_TRY(open_file(path));
   offset_ = offset;
   promised_ = end;
-  sizeless_ = file_->size() == 0 && promised_ != 0 && file_->is_local();
+  sizeless_ = source_->file->size() == 0 && promised_ != 0 && source_->file->is_local();
   stop_ = sizeless_ ? UINT64_MAX : end;
-  if (file_->size() < promised_ && !sizeless_) return shrank(path, file_->size(), promised_);
+  if (source_->file->size() < promised_ && !sizeless_) return shrank(path, source_->file->size(), promised_);
   return {};
 }
 
@@ -44,8 +56,8 @@ Result<void> FileWindow::open_compressed(const std::string& path, Format format,
   promised_ = INT64_MAX;
   stop_ = UINT64_MAX;
   sizeless_ = false;
-  if (file_->size() < end) return shrank(path, file_->size(), end);
-  WEFT_ASSIGN(decompressor_, timed(read_time_, [&] { return decompress(*file_, format, begin, end); }));
+  if (source_->file->size() < end) return shrank(path, source_->file->size(), end);
+  WEFT_ASSIGN(source_->decompressor, timed(read_time_, [&] { return decompress(*source_->file, format, begin, end); }));
   return {};
 }
 
@@ -59,7 +71,7 @@ std::size_t FileWindow::wanted() const {
 Result<void> FileWindow::make_room() {
   const std::size_t kept = size();
   if (kept > largest_record_)
-    return fail(Code::resource_exhausted, "input " + file_->path() + " has a record of more than " + std::to_string(kept) +
+    return fail(Code::resource_exhausted, "input " + source_->file->path() + " has a record of more than " + std::to_string(kept) +
                                               " bytes at byte " + std::to_string(offset_) + ", which the memory budget of " +
                                               std::to_string(largest_record_) +
                                               " bytes per task cannot hold; give tasks more memory or make the records smaller");
@@ -74,8 +86,9 @@ Result<void> FileWindow::make_room() {
       if (kept != 0) std::memcpy(larger.data(), begin_, kept);
       buffer_ = std::move(larger);
     } catch (const std::bad_alloc&) {
-      return fail(Code::resource_exhausted, "input " + file_->path() + " has a record of more than " + std::to_string(kept) +
-                                                " bytes at byte " + std::to_string(offset_) + "; there is no memory for it");
+      return fail(Code::resource_exhausted, "input " + source_->file->path() + " has a record of more than " +
+                                                std::to_string(kept) + " bytes at byte " + std::to_string(offset_) +
+                                                "; there is no memory for it");
     }
   }
   begin_ = reinterpret_cast<const char*>(buffer_.data());
@@ -87,10 +100,10 @@ Result<void> FileWindow::make_room() {
 Result<std::size_t> FileWindow::read_text(MutableBytes into) {
   std::size_t had = 0;
   while (had < into.size()) {
-    const bool was_past = decompressor_->past_end();
-    WEFT_ASSIGN(const std::size_t count, decompressor_->read(into.subspan(had)));
+    const bool was_past = source_->decompressor->past_end();
+    WEFT_ASSIGN(const std::size_t count, source_->decompressor->read(into.subspan(had)));
     if (count == 0) break;
-    if (!was_past && decompressor_->past_end()) stop_ = offset_ + size() + had + 1;
+    if (!was_past && source_->decompressor->past_end()) stop_ = offset_ + size() + had + 1;
     had += count;
   }
   return had;
@@ -101,9 +114,11 @@ Result<bool> FileWindow::more() {
   const std::uint64_t at = offset_ + size();
   const std::size_t room = std::min(buffer_.size() - size(), std::max(wanted(), kReadAhead));
   const MutableBytes into{buffer_.data() + (reinterpret_cast<const std::byte*>(end_) - buffer_.data()), room};
-  WEFT_ASSIGN(const std::size_t count, timed(read_time_, [&] { return decompressor_ ? read_text(into) : file_->read(at, into); }));
+  WEFT_ASSIGN(const std::size_t count,
+              timed(read_time_, [&] { return source_->decompressor ? read_text(into) : source_->file->read(at, into); }));
   // Not a byte of what was promised: a file that was emptied meanwhile, however it is read.
-  if (count == 0 && !decompressor_ && at < promised_ && (!sizeless_ || at == 0)) return shrank(file_->path(), at, promised_);
+  if (count == 0 && !source_->decompressor && at < promised_ && (!sizeless_ || at == 0))
+    return shrank(source_->file->path(), at, promised_);
   end_ += count;
   return count != 0;
 }

@@ -14,19 +14,21 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "storage/compression/decompressor.hpp"
-#include "storage/input_file.hpp"
-#include "storage/remote.hpp"
+#include "storage/compression/format.hpp"
 
 namespace weft::storage {
+
+class RemoteFiles;
 
 /// One thread. May be opened again and again; the memory is kept.
 class FileWindow {
  public:
   /// A record may not take more than `largest_record` bytes: resource_exhausted.
   /// `remote` has the files whose paths are no local ones; it outlives the window.
-  explicit FileWindow(std::uint64_t largest_record = UINT64_MAX, RemoteFiles* remote = nullptr)
-      : largest_record_(largest_record), remote_(remote) {}
+  explicit FileWindow(std::uint64_t largest_record = UINT64_MAX, RemoteFiles* remote = nullptr);
+  ~FileWindow();
+  FileWindow(const FileWindow&) = delete;
+  FileWindow& operator=(const FileWindow&) = delete;
 
   /// Starts at `offset`. The file must be regular and reach to `end` at least: bytes up to there are promised, those after it are
   /// readable as well. Errors name the path. A file that claims to have no bytes, as those of /proc do, keeps no such promise: it
@@ -57,6 +59,8 @@ class FileWindow {
   Duration read_time() const { return read_time_; }
 
  private:
+  struct Source;
+
   Result<void> open_file(const std::string& path);
   Result<std::size_t> read_text(MutableBytes into);
   Result<void> make_room();
@@ -64,8 +68,7 @@ class FileWindow {
 
   std::uint64_t largest_record_;
   RemoteFiles* remote_;
-  std::unique_ptr<InputFile> file_;
-  std::unique_ptr<Decompressor> decompressor_;  // of a compressed file, which it reads
+  const std::unique_ptr<Source> source_;  // what is open
   Buffer buffer_;
   const char* begin_ = nullptr;
   const char* end_ = nullptr;

@@ -1,13 +1,13 @@
 // Records of a fixed number of bytes.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "base/lean/algorithm.hpp"
 #include "storage/file_window.hpp"
 #include "storage/split.hpp"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/executor/task.hpp"
+#include "runtime/executor/run_task.hpp"
 
 namespace weft::runtime {
 

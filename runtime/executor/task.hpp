@@ -1,10 +1,9 @@
-// What a task's code sees, and how the executor finds that code. The typed API (engine/api) builds StageBody objects; the
-// executor and the embedded engine run them.
+// What a task's code sees. The typed API (engine/api) builds StageBody objects; the executor and the embedded engine run them
+// (runtime/executor/run_task.hpp). Programs of jobs read this header.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -17,11 +16,15 @@
 #include "base/result.hpp"
 #include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
-#include "runtime/protocol/task_end.hpp"
 #include "runtime/protocol/task_usage.hpp"
-#include "shuffle/store/task_shuffle.hpp"
 #include "storage/remote.hpp"
 #include "storage/split.hpp"
+
+namespace weft::shuffle {
+class TaskShuffle;
+struct InputSlice;
+struct MapRange;
+}  // namespace weft::shuffle
 
 namespace weft::runtime {
 
@@ -52,7 +55,8 @@ struct TaskContext {
   Counters counters;
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
-  TaskUsage usage;  // sources add to its `read`, sinks to its `write`; the rest is there when the attempt has ended
+  TaskUsage
+      usage;  // sources add to its `read`, sinks to its `write` and `output_bytes`; the rest is there when the attempt has ended
 
   /// Where the source is now, for error messages: "part-3.txt at byte 1048576". Set cheaply by sources; read on failure,
   /// possibly from a signal handler (plain pointers and numbers only).
@@ -86,30 +90,5 @@ class StageBody {
   /// May throw anything.
   virtual Buffer run(TaskContext& context) const = 0;
 };
-
-/// The job's own definition, as the executor needs it.
-class JobProgram {
- public:
-  virtual ~JobProgram() = default;
-  /// The body of a stage; waits until define() has come so far. `values` are the recorded values of the actions before the stage.
-  /// plan_mismatch when the fingerprint differs, or the definition ended without such a stage.
-  virtual Result<const StageBody*> stage(StageId id, std::uint64_t fingerprint) = 0;
-  /// Hands over the recorded value of an action (or broadcast); the n-th call for n = 0, 1, …
-  virtual void provide(ActionId action, Buffer value) = 0;
-};
-
-/// How one attempt ended.
-struct TaskOutcome {
-  TaskEnd kind = TaskEnd::finished;
-  std::string message;  // unless finished; includes the input position
-  std::optional<shuffle::FetchFailure> fetch;
-  Buffer result;
-  std::vector<shuffle::PartitionSize> output;
-};
-
-/// Runs `body` under the context on the calling thread and turns whatever it throws into an outcome.
-TaskOutcome run_task(const StageBody& body, TaskContext& context);
-/// Likewise the code that the program has for the context's stage; a program that has none ends the attempt with its error.
-TaskOutcome run_task(JobProgram& program, std::uint64_t fingerprint, TaskContext& context);
 
 }  // namespace weft::runtime

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/pages.hpp"
-#include "runtime/executor/task.hpp"
+#include "base/page_pool.hpp"
+#include "runtime/executor/run_task.hpp"
 #include "runtime/executor/worker_link.hpp"
 #include "runtime/protocol/executor.hpp"
 #include "storage/files/job_files.hpp"

@@ -1,10 +1,10 @@
 // One operator's share of its task's memory grant.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "base/lean/algorithm.hpp"
 #include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
 

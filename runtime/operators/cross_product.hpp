@@ -1,8 +1,9 @@
 // All pairs of two groups of values that may both be larger than memory.
 #pragma once
 
+#include <type_traits>
+
 #include "runtime/operators/account.hpp"
-#include "runtime/operators/spill.hpp"
 #include "runtime/operators/value_list.hpp"
 #include "runtime/operators/values.hpp"
 
@@ -22,7 +23,10 @@ class CrossProduct {
     while (right.next(value)) {
       poll_();
       ValueNode* node = try_make_value(arena_, value);
-      if (node == nullptr) return run_spilled(left, spill(held, value, right), pair);
+      if (node == nullptr)
+        return run_spilled(left, held, value, right, &pair, [](void* self, ByteView left_bytes, ByteView right_bytes) {
+          (*static_cast<std::remove_reference_t<Pair>*>(self))(left_bytes, right_bytes);
+        });
       held.append(node);
     }
     while (left.next(value)) {
@@ -34,48 +38,9 @@ class CrossProduct {
   }
 
  private:
-  /// A spilled right side.
-  struct Spilled {
-    SpillFile file;
-    SpillRun run;
-  };
-
-  std::unique_ptr<Spilled> spill(const ValueList& held, ByteView value, ValueSource& rest) {
-    auto spilled = std::make_unique<Spilled>(Spilled{SpillFile(account_), {}});
-    SpillWriter writer(spilled->file, account_.block_bytes());
-    for (const ValueNode* node = held.first; node != nullptr; node = node->next) writer.write(node->bytes());
-    do {
-      poll_();
-      writer.write(value);
-    } while (rest.next(value));
-    spilled->run = writer.finish();
-    return spilled;
-  }
-
-  template <class Pair>
-  void run_spilled(ValueSource& left, std::unique_ptr<Spilled> right, Pair& pair) {
-    ByteView value;
-    bool more = left.next(value);
-    while (more) {
-      arena_.clear();
-      ValueList held;
-      for (; more; more = left.next(value)) {
-        ValueNode* node = try_make_value(arena_, value);
-        if (node == nullptr && held.first == nullptr) arena_.release(), node = try_make_value(arena_, value);
-        if (node == nullptr && held.first == nullptr) account_.exhausted(value.size());
-        if (node == nullptr) break;
-        held.append(node);
-      }
-      SpillReader reader(right->file, right->run);
-      ByteView other;
-      while (reader.next(other)) {
-        for (const ValueNode* node = held.first; node != nullptr; node = node->next) {
-          poll_();
-          pair(node->bytes(), other);
-        }
-      }
-    }
-  }
+  /// The right side, of which `held` and `value` have been read, is put on the disk.
+  void run_spilled(ValueSource& left, const ValueList& held, ByteView value, ValueSource& right, void* self,
+                   void (*pair)(void* self, ByteView left, ByteView right));
 
   Account account_;
   Arena arena_;

@@ -5,7 +5,6 @@
 #include <array>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "base/codec.hpp"
 #include "runtime/operators/aggregation_table.hpp"
@@ -101,7 +100,8 @@ class Joiner {
     K key;
     std::array<std::byte, kWaits ? kFixedBytes<P> : 0> value;
   };
-  using Pending = std::conditional_t<kWaits, PendingUpserts<K, Matches, Waiting>, std::monostate>;
+  struct Nothing {};
+  using Pending = std::conditional_t<kWaits, PendingUpserts<K, Matches, Waiting>, Nothing>;
   template <class Emit>
   struct Match {
     Joiner* self;

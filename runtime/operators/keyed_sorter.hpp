@@ -3,12 +3,12 @@
 //   record := key bytes of a number | value        or        varint size | key bytes | value
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <utility>
 
 #include "base/codec.hpp"
+#include "base/lean/algorithm.hpp"
 #include "runtime/operators/record_sorter.hpp"
 #include "runtime/operators/values.hpp"
 

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "shuffle/segment/segment.hpp"
+
 namespace weft::runtime {
 namespace {
 

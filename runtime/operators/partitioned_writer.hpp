@@ -7,7 +7,10 @@
 #include "base/assert.hpp"
 #include "base/codec.hpp"
 #include "runtime/operators/fault.hpp"
-#include "shuffle/segment/segment.hpp"
+
+namespace weft::shuffle {
+class SegmentWriter;
+}
 
 namespace weft::runtime {
 

@@ -3,13 +3,13 @@
 // answers (std::sort may).
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include "base/lean/algorithm.hpp"
 #include "runtime/operators/sort_entry.hpp"
 
 namespace weft::runtime {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "runtime/worker/chunk_service.hpp"
 
 namespace weft::runtime {
+
+namespace protocol {
+struct Heartbeat;
+}
 
 struct WorkerOptions {
   std::string master = "127.0.0.1:7077";
@@ -34,7 +39,9 @@ struct WorkerOptions {
   ChunkServiceFactory chunks;                     // of the cluster's files; empty: it keeps none
   bool share = true;                              // map outputs, with workers of the same machine
   bool compress = true;                           // map outputs for workers of other machines, where that saves enough
-  bool private_cluster = false;                   // ends with its master instead of waiting for it
+  /// Told of each that is sent, on the worker's thread; must not block. Empty: nobody is.
+  std::function<void(const protocol::Heartbeat&)> on_heartbeat{};
+  bool private_cluster = false;  // ends with its master instead of waiting for it
 };
 
 /// The keys of the file given by `weft worker --config`.

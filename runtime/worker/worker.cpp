@@ -177,6 +177,7 @@ class WorkerImpl final : public Worker {
     heartbeat.prefetch_file_bytes = prefetched.file_bytes;
     report_ahead();
     if (const auto texts = capacity_files_.changed()) link_->report(*texts);
+    if (context_.options.on_heartbeat) context_.options.on_heartbeat(heartbeat);
     return heartbeat;
   }
 

@@ -11,7 +11,7 @@
 
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
-#include "base/pages.hpp"
+#include "base/page_pool.hpp"
 #include "base/result.hpp"
 
 namespace weft::shuffle {

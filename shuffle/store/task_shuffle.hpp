@@ -2,7 +2,6 @@
 // Two implementations: the embedded engine reads its own Store; an executor asks its worker over the Unix socket.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,8 +12,10 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
+#include "base/lean/algorithm.hpp"
 #include "base/result.hpp"
 #include "shuffle/segment/segment.hpp"
+#include "shuffle/store/block.hpp"
 
 namespace weft::shuffle {
 
@@ -87,14 +88,6 @@ struct KnownOutputs {
     else
       outputs.insert(at, output);
   }
-};
-
-/// One extent, verified. The bytes are valid during the visit; longer for who keeps a copy of `owner`.
-struct Block {
-  ByteView bytes;
-  std::uint32_t records = 0;
-  std::shared_ptr<const void> owner;  // null: the bytes cannot outlive the visit
-  std::uint64_t cost = 0;             // memory that `owner` holds and nobody else accounts for
 };
 
 /// Returning an error ends the read with it.

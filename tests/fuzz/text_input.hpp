@@ -21,6 +21,7 @@
 #include "schedulers/registry.hpp"
 #include "storage/content.hpp"
 #include "storage/text_reader.hpp"
+#include "tests/fuzz/rows_input.hpp"
 
 namespace weft::fuzz {
 
@@ -148,6 +149,9 @@ inline void read_text(const std::string& kind, std::string_view text) {
   if (kind == "config") return read_config(text);
   if (kind == "pools") return read_pools(text);
   if (kind == "compressed") return read_compressed(text);
+  if (kind == "csv") return read_csv_bytes(text, false);
+  if (kind == "csv_multiline") return read_csv_bytes(text, true);
+  if (kind == "json") return read_json_bytes(text);
   if (kind == "queues") return read_queues(text);
   read_workload(kind, text);
 }

@@ -129,6 +129,33 @@ TEST_F(CompressedTest, BlocksOfBzip2MayBeginAtAnyBit) {
   EXPECT_TRUE(*lines == expected);
 }
 
+/// Also exactly where a block begins: one of bzip2 four bytes behind the beginning of its stream.
+TEST_F(CompressedTest, ASmallFileMayBeCutAtEveryByte) {
+  for (const Format format : {Format::bgzip, Format::bzip2, Format::zstd, Format::lz4}) {
+    const std::string file = compressed(format, "a\nb") + compressed(format, "c\n") + compressed(format, "d\n");
+    const std::string path = write(file);
+    for (std::uint64_t cut = 1; cut < file.size(); ++cut) {
+      const auto lines = read(splits_at(path, format, {0, cut, file.size()}));
+      ASSERT_TRUE(lines) << lines.error().to_string();
+      EXPECT_EQ(*lines, (TextLines{"a", "bc", "d"})) << name_of(format) << " cut at " << cut;
+    }
+  }
+}
+
+TEST_F(CompressedTest, BlocksAreFoundAcrossTheBordersOfWhatIsSearchedAtATime) {
+  constexpr std::uint64_t kSearched = 256u << 10, kCut = 3;
+  const std::string first = zstd_frame("a\n"), second = zstd_frame("b\n");
+  for (const std::uint64_t before : {1u, 2u, 3u, 4u}) {
+    const std::uint64_t skipped = kCut + kSearched - before - first.size() - 8;
+    std::string file = first + "\x50\x2a\x4d\x18";
+    for (int shift = 0; shift < 32; shift += 8) file += static_cast<char>(skipped >> shift & 0xff);
+    file += std::string(skipped, '\0') + second;
+    const auto lines = read(splits_at(write(file), Format::zstd, {0, kCut, file.size()}));
+    ASSERT_TRUE(lines) << lines.error().to_string();
+    EXPECT_EQ(*lines, (TextLines{"a", "b"})) << before;
+  }
+}
+
 TEST_F(CompressedTest, FilesAreKnownByTheirContent) {
   for (const Format format : kCompressedFormats) {
     const std::string file = compressed(format, "a\nb\r\n\nlast");
@@ -266,6 +293,42 @@ TEST_F(CompressedTest, BombsTakeTimeAndNoMemory) {
   const auto read = reader.for_each_line({path, 0, std::filesystem::file_size(path), {}}, kAnywhere, [](std::string_view) {});
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code(), Code::resource_exhausted);
+}
+
+TEST_F(CompressedTest, WindowsThatAreTooLargeAreRefused) {
+  const auto zstd = [](char window) { return std::string("\x28\xb5\x2f\xfd\0", 5) + window + std::string("\x11\0\0a\n", 5); };
+  EXPECT_EQ(read_all(zstd('\x88')).value(), TextLines{"a"}) << "128 MiB";
+  const auto too_long = read_all(zstd('\x90'));
+  ASSERT_FALSE(too_long);
+  EXPECT_NE(too_long.error().to_string().find("its window is larger than 128 MiB"), std::string::npos)
+      << too_long.error().to_string();
+  std::string xz = xzipped("a\n");
+  const std::size_t begin = 12, filter = xz.find("\x21\x01", begin), size = (static_cast<unsigned char>(xz[begin]) + 1u) * 4;
+  xz[filter + 2] = 32;  // 256 MiB
+  const std::uint32_t checksum = lzma_crc32(reinterpret_cast<const std::uint8_t*>(xz.data()) + begin, size - 4, 0);
+  for (std::size_t i = 0; i < 4; ++i) xz[begin + size - 4 + i] = static_cast<char>(checksum >> (8 * i) & 0xff);
+  const auto too_large = read_all(xz);
+  ASSERT_FALSE(too_large);
+  EXPECT_NE(too_large.error().to_string().find("its dictionary is larger than 128 MiB"), std::string::npos)
+      << too_large.error().to_string();
+}
+
+/// As files of others need not have them.
+TEST_F(CompressedTest, WhatIsWrittenHasChecksums) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "line " + std::to_string(i * i) + "\n";
+  const TextLines lines = serial_lines_of(text);
+  for (const Compression compression : {Compression::gzip, Compression::zstd, Compression::lz4}) {
+    std::string file;
+    ASSERT_TRUE(make_compressor(compression)->compress(as_bytes(text), file));
+    ASSERT_EQ(read_all(file).value(), lines);
+    for (std::size_t i = 4; i < file.size(); i += 3) {
+      std::string changed = file;
+      changed[i] = static_cast<char>(changed[i] ^ 4);
+      const auto read = read_all(changed);
+      EXPECT_TRUE(!read || *read == lines) << static_cast<int>(compression) << ": byte " << i;
+    }
+  }
 }
 
 TEST_F(CompressedTest, RawReadsTheBytesAsTheyAre) {

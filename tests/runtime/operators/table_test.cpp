@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 
-#include "base/pages.hpp"
+#include "base/page_pool.hpp"
 #include "runtime/operators/aggregation_table.hpp"
 #include "tests/runtime/operators/operators_fixture.hpp"
 

@@ -1,0 +1,19 @@
+// What readers of a shuffle see of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/bytes.hpp"
+
+namespace weft::shuffle {
+
+/// One extent, verified. The bytes are valid during the visit; longer for who keeps a copy of `owner`.
+struct Block {
+  ByteView bytes;
+  std::uint32_t records = 0;
+  std::shared_ptr<const void> owner;  // null: the bytes cannot outlive the visit
+  std::uint64_t cost = 0;             // memory that `owner` holds and nobody else accounts for
+};
+
+}  // namespace weft::shuffle
