@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.hpp"
+
 namespace weft {
 
 Argument& Argument::required() {
@@ -10,7 +12,9 @@ Argument& Argument::required() {
 }
 
 Argument& Argument::positive() {
-  option_->check(CLI::PositiveNumber);
+  option_->check([](const std::string& text) {
+    return parse_number<double>(text).value_or(0) > 0 ? std::string() : "'" + text + "' is not a number above 0";
+  });
   return *this;
 }
 

@@ -7,6 +7,7 @@
 #include "storage/text_reader.hpp"
 #include "weft/counters.hpp"
 #include "weft/detail/csv.hpp"
+#include "weft/detail/csv_scanner.hpp"
 
 namespace weft::detail {
 namespace {
@@ -18,6 +19,29 @@ std::string quoted_list(const std::vector<std::string>& names) {
   for (const std::string& name : names) list.append(list.empty() ? "'" : ", '").append(name).append("'");
   return list;
 }
+
+/// read_csv_rows() of one task.
+class CsvRows {
+ public:
+  using Row = void (*)(void* self, std::span<const std::string_view> fields);
+
+  CsvRows(TaskContext& context, const CsvFormat& format, CsvColumns& columns)
+      : context_(context), format_(format), columns_(columns), scanner_(format.delimiter, format.multiline) {}
+  void run(void* self, Row row);
+
+ private:
+  void read_header(const storage::Split& split);
+  /// `last`: of its file.
+  void scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress, void* self, Row row);
+
+  TaskContext& context_;
+  const CsvFormat& format_;
+  CsvColumns& columns_;
+  CsvScanner scanner_;
+  std::string header_of_;  // the file whose header is known
+  bool header_next_ = false;
+  std::string carried_;  // the beginning of a record that goes on in the next piece
+};
 
 }  // namespace
 
@@ -56,6 +80,8 @@ CsvColumns::CsvColumns(std::span<const std::string_view> fields, const CsvFormat
   find(header, "the columns that the program names");
 }
 
+CsvColumns::~CsvColumns() = default;
+
 void CsvColumns::find(std::span<const std::string_view> header, const std::string& where) {
   columns_.clear();
   width_ = header.size();
@@ -74,6 +100,11 @@ void CsvColumns::find(std::span<const std::string_view> header, const std::strin
 
 void CsvColumns::take_header(std::span<const std::string_view> header, const std::string& path) {
   find(header, "the columns of " + path);
+}
+
+void read_csv_rows(TaskContext& context, const CsvFormat& format, CsvColumns& columns, void* self,
+                   void (*row)(void* self, std::span<const std::string_view> fields)) {
+  CsvRows(context, format, columns).run(self, row);
 }
 
 void CsvRows::run(void* self, Row row) {

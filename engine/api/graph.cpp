@@ -39,6 +39,18 @@ StageHints variant_hint(const std::string& attribute) {
   return {.variants = {attribute}};
 }
 
+Lineage::Lineage() = default;
+Lineage::~Lineage() = default;
+Lineage::Lineage(const Lineage&) = default;
+Lineage::Lineage(Lineage&&) noexcept = default;
+Lineage& Lineage::operator=(const Lineage&) = default;
+Lineage& Lineage::operator=(Lineage&&) noexcept = default;
+
+StageDraft::StageDraft() = default;
+StageDraft::~StageDraft() = default;
+StageDraft::StageDraft(StageDraft&&) noexcept = default;
+StageDraft& StageDraft::operator=(StageDraft&&) noexcept = default;
+
 Lineage Lineage::then(std::string name, std::string_view type) const {
   Lineage next = then_same_keys(std::move(name), type);
   next.hashed.reset();
@@ -85,6 +97,13 @@ Lineage Lineage::reading(const ShuffleRef& shuffle) {
   lineage.fingerprint = hash_combine(0, shuffle->id().value());
   lineage.branches.push_back(std::move(origin));
   return lineage;
+}
+
+Lineage Lineage::after(const ShuffleRef& shuffle, std::string name, std::string_view type) {
+  Origin origin;
+  origin.kind = Origin::Kind::shuffles;
+  origin.partitioned.push_back(shuffle);
+  return of(std::move(origin), std::move(name), type);
 }
 
 Lineage Lineage::joined(const Lineage& first, const Lineage& second, std::string name) {

@@ -77,27 +77,39 @@ bool json_members(JsonNode node, std::span<const std::string_view> names, void* 
   return true;
 }
 
-void read_json_lines(TaskContext& context, void* self, bool (*row)(void* self, JsonNode line, JsonProblem& problem)) {
+struct JsonLines::Parser {
   dom::parser parser;
   JsonProblem problem;
-  TextSource::visit_splits(
-      context, "read_json", [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
-        bool first = split.offset == 0;
-        return reader.for_each_line(
-            split, [&](std::uint64_t offset) { progress.at(offset); },
-            [&](std::string_view line) {
-              if (std::exchange(first, false) && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-              if (is_blank(line)) return;
-              progress.count();
-              dom::element element;
-              if (const auto error = parser.parse(line.data(), line.size()).get(element); error != simdjson::SUCCESS)
-                return bad_record(std::string("no JSON: ") + simdjson::error_message(error));
-              problem.member.clear();
-              if (row(self, {&element}, problem)) return;
-              bad_record((problem.member.empty() ? "the line" : "member '" + problem.member + "'") + " is not " +
-                         std::string(problem.wanted));
-            });
-      });
+};
+
+JsonLines::JsonLines() : parser_(std::make_unique<Parser>()) {}
+JsonLines::~JsonLines() = default;
+
+std::optional<std::string> JsonLines::read(std::string_view line, void* self, JsonRow row) {
+  dom::element element;
+  if (const auto error = parser_->parser.parse(line.data(), line.size()).get(element); error != simdjson::SUCCESS)
+    return std::string("no JSON: ") + simdjson::error_message(error);
+  JsonProblem& problem = parser_->problem;
+  problem.member.clear();
+  if (row(self, {&element}, problem)) return std::nullopt;
+  return (problem.member.empty() ? "the line" : "member '" + problem.member + "'") + " is not " + std::string(problem.wanted);
+}
+
+void read_json_lines(TaskContext& context, void* self, JsonRow row) {
+  JsonLines lines;
+  TextSource::visit_splits(context, "read_json",
+                           [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+                             bool first = split.offset == 0;
+                             return reader.for_each_line(
+                                 split, [&](std::uint64_t offset) { progress.at(offset); },
+                                 [&](std::string_view line) {
+                                   if (std::exchange(first, false) && line.starts_with(kByteOrderMark))
+                                     line.remove_prefix(kByteOrderMark.size());
+                                   if (is_blank(line)) return;
+                                   progress.count();
+                                   if (auto problem = lines.read(line, self, row)) bad_record(*problem);
+                                 });
+                           });
 }
 
 std::vector<std::string> json_names(std::span<const std::string_view> fields, const JsonFormat& format) {
@@ -139,7 +151,11 @@ void append_json_number(std::string& line, double number) {
     line.append("null");
     return;
   }
+  const std::size_t begin = line.size();
   LineFormat<double>::append(line, number);
+  // Without a point it would be read as an integer, which has 64 bits at most and no negative zero.
+  const bool whole = line.find_first_of(".e", begin) == std::string::npos;
+  if (whole && (std::abs(number) >= 0x1p63 || (number == 0 && std::signbit(number)))) line.append(".0");
 }
 
 }  // namespace weft::detail

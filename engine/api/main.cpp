@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
@@ -133,6 +134,16 @@ void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete)
   }
 }
 
+/// What will keep the file from being written, as far as that can be told before the job runs.
+Result<void> check_writable(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    return fail(Code::invalid_argument, file.string() + " is a directory; name a file");
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  if (::access(folder.c_str(), W_OK) == 0) return {};
+  return fail(errno_error("cannot write " + file.string(), errno));
+}
+
 /// The job has succeeded and its outputs are there: a fault with the file of --stats is reported, and no more.
 void report(const CommandLine& line, detail::DriverGraph& graph) {
   const CommonOptions& common = line.common();
@@ -147,6 +158,9 @@ int run_job(const CommandLine& line, bool optimized) {
   if (!optimized && !line.common().run.quiet)
     complain(line.name(),
              "built without optimisation, which takes about eight times the time; -DCMAKE_BUILD_TYPE=Release (-O2) is fast", 0);
+  if (const std::string& stats = line.common().stats; !stats.empty())
+    if (const auto writable = check_writable(stats); !writable)
+      return complain(line.name(), "--stats: " + writable.error().to_string(), kUsage);
   auto graph = std::make_shared<detail::DriverGraph>(driver_settings(line.common()));
   const bool explain_only = !line.common().explain.empty();
   try {

@@ -1,8 +1,13 @@
 #include "weft/detail/named_outputs.hpp"
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
-#include "base/timed.hpp"
+#include "runtime/operators/external_sorter.hpp"
+#include "weft/detail/task_file.hpp"
 
 namespace weft::detail {
 namespace {
@@ -10,12 +15,7 @@ namespace {
 constexpr std::size_t kOpenFiles = 16;  // each has a buffer
 constexpr std::size_t kLongestName = 1000;
 
-}  // namespace
-
-NamedOutputs::NamedOutputs(runtime::TaskContext& context, std::string work_directory)
-    : context_(context), work_(std::move(work_directory)) {}
-
-void NamedOutputs::check(const std::string& name) {
+void check(const std::string& name) {
   bool fits = name.size() <= kLongestName && name.find_first_of(std::string_view("\n\0", 2)) == std::string::npos;
   for (std::size_t begin = 0; fits && begin <= name.size();) {
     const std::size_t end = std::min(name.find('/', begin), name.size());
@@ -30,56 +30,67 @@ void NamedOutputs::check(const std::string& name) {
         "skipped when directories are read)");
 }
 
-NamedOutputs::File NamedOutputs::open() {
-  const auto& attempt = context_.attempt;
-  return runtime::value_or_throw(storage::OutputFile::create(work_,
-                                                             "task-" + std::to_string(attempt.task.stage.value()) + "-" +
-                                                                 std::to_string(attempt.task.index) + "-" +
-                                                                 std::to_string(attempt.attempt) + "-" + std::to_string(opened_++),
-                                                             context_.files));
-}
+}  // namespace
 
-void NamedOutputs::append(storage::OutputFile& file, std::string_view line) {
-  runtime::value_or_throw(timed(context_.usage.write, [&] { return file.append(as_bytes(line)); }));
-}
+class NamedOutputs::Impl {
+ public:
+  Impl(runtime::TaskContext& context, std::string work_directory) : context_(context), work_(std::move(work_directory)) {}
 
-void NamedOutputs::close(storage::OutputFile& file, const std::string& name) {
-  runtime::value_or_throw(timed(context_.usage.write, [&] { return file.close(); }));
-  written_.append(file.name()).append("/").append(name).append("\n");
-}
-
-void NamedOutputs::add(const std::string& name, std::string_view line) {
-  auto found = files_.find(name);
-  if (found == files_.end()) {
-    check(name);
-    if (files_.size() == kOpenFiles) {
-      if (!others_) others_.emplace(context_.operators);
-      others_->add(Line(name, line));
-      return;
-    }
-    found = files_.emplace(name, open()).first;
-  }
-  append(*found->second, line);
-}
-
-std::string NamedOutputs::finish() {
-  for (const auto& [name, file] : files_) close(*file, name);
-  files_.clear();
-  if (others_) {
-    File file;
-    std::string current;
-    others_->drain([&](Line&& line) {
-      if (file == nullptr || line.first != current) {
-        if (file != nullptr) close(*file, current);
-        current = line.first;
-        file = open();
+  void add(const std::string& name, std::string_view line) {
+    auto found = files_.find(name);
+    if (found == files_.end()) {
+      check(name);
+      if (files_.size() == kOpenFiles) {
+        if (!others_) others_.emplace(context_.operators);
+        others_->add(Line(name, line));
+        return;
       }
-      append(*file, line.second);
-    });
-    if (file != nullptr) close(*file, current);
+      found = files_.try_emplace(name, context_, work_, next_suffix()).first;
+    }
+    found->second.append(line);
   }
-  if (written_.empty()) written_ = "\n";  // a list of nothing
-  return std::move(written_);
-}
+
+  std::string finish() {
+    for (auto& [name, file] : files_) close(file, name);
+    files_.clear();
+    if (others_) {
+      std::optional<TaskFile> file;
+      std::string current;
+      others_->drain([&](Line&& line) {
+        if (!file || line.first != current) {
+          if (file) close(*file, current);
+          current = line.first;
+          file.emplace(context_, work_, next_suffix());
+        }
+        file->append(line.second);
+      });
+      if (file) close(*file, current);
+    }
+    if (written_.empty()) written_ = "\n";  // a list of nothing
+    return std::move(written_);
+  }
+
+ private:
+  using Line = std::pair<std::string_view, std::string_view>;
+  struct ByName {
+    std::string_view operator()(const Line& line) const { return line.first; }
+  };
+
+  std::string next_suffix() { return "-" + std::to_string(opened_++); }
+  void close(TaskFile& file, const std::string& name) { written_.append(file.close()).append("/").append(name).append("\n"); }
+
+  runtime::TaskContext& context_;
+  const std::string work_;
+  std::map<std::string, TaskFile> files_;
+  std::optional<runtime::ExternalSorter<Line, ByName>> others_;
+  std::uint32_t opened_ = 0;
+  std::string written_;
+};
+
+NamedOutputs::NamedOutputs(runtime::TaskContext& context, std::string work_directory)
+    : impl_(std::make_unique<Impl>(context, std::move(work_directory))) {}
+NamedOutputs::~NamedOutputs() = default;
+void NamedOutputs::add(const std::string& name, std::string_view line) { impl_->add(name, line); }
+std::string NamedOutputs::finish() { return impl_->finish(); }
 
 }  // namespace weft::detail

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/executor/run_task.hpp"
 #include "weft/detail/graph.hpp"
 
 namespace weft {

@@ -1,6 +1,10 @@
 // Rows of tables in tasks.
+#include <vector>
+
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "storage/remote_tables.hpp"
+#include "weft/detail/sources.hpp"
 #include "weft/detail/tables.hpp"
 
 namespace weft::detail {
@@ -21,32 +25,51 @@ std::uint64_t token_of(const AttemptId& attempt) {
 
 }  // namespace
 
-std::unique_ptr<storage::RemoteRows> open_rows(TaskContext& context, const storage::Split& split) {
-  return value_or_throw(tables_of(context).rows(split));
+std::string table_path(const std::string& table) { return std::string(storage::kTableScheme) + table; }
+
+void visit_rows(TaskContext& context, void* self, void (*visit)(void* self, std::string_view key, std::string_view value)) {
+  if (context.splits != nullptr) context.reading = *context.splits;
+  SourceProgress progress(context);
+  for (const storage::Split& split : context.reading) {
+    progress.enter(split);
+    const auto rows = value_or_throw(tables_of(context).rows(split));
+    std::string_view key, value;
+    while (value_or_throw(rows->next(key, value))) {
+      progress.count();
+      visit(self, key, value);
+    }
+    progress.leave(split);
+  }
 }
 
-TableOutput::TableOutput(TaskContext& context, std::string table, const std::string& transaction)
-    : context_(context),
-      table_(std::move(table)),
-      transaction_(parse_number<std::uint64_t>(transaction).value_or(0)),
-      token_(token_of(context.attempt)) {}
+struct TableOutput::Batch {
+  void flush() {
+    bytes = 0;
+    if (rows.empty()) return;
+    context.check_stop();
+    value_or_throw(tables_of(context).stage(table, transaction, token, std::exchange(rows, {})));
+  }
+
+  TaskContext& context;
+  const std::string table;
+  const std::uint64_t transaction, token;
+  std::vector<storage::RemoteRow> rows{};
+  std::size_t bytes = 0;
+};
+
+TableOutput::TableOutput(TaskContext& context, const std::string& table, const std::string& transaction)
+    : batch_(new Batch{context, table, parse_number<std::uint64_t>(transaction).value_or(0), token_of(context.attempt)}) {}
+TableOutput::~TableOutput() = default;
 
 void TableOutput::add(std::string_view key, std::string_view value) {
-  rows_.emplace_back(key, value);
-  bytes_ += key.size() + value.size();
-  if (bytes_ >= kBatchBytes) flush();
-}
-
-void TableOutput::flush() {
-  bytes_ = 0;
-  if (rows_.empty()) return;
-  context_.check_stop();
-  value_or_throw(tables_of(context_).stage(table_, transaction_, token_, std::exchange(rows_, {})));
+  batch_->rows.emplace_back(key, value);
+  batch_->bytes += key.size() + value.size();
+  if (batch_->bytes >= kBatchBytes) batch_->flush();
 }
 
 std::string TableOutput::finish() {
-  flush();
-  return std::to_string(token_);
+  batch_->flush();
+  return std::to_string(batch_->token);
 }
 
 }  // namespace weft::detail

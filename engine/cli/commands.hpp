@@ -27,6 +27,9 @@ void add_submit(CLI::App& app, Action& action);
 void add_job(CLI::App& app, Action& action);
 void add_node(CLI::App& app, Action& action);
 void add_fs(CLI::App& app, Action& action);
+void add_history(CLI::App& app, Action& action);
+/// `weft job trace`, `weft job report`, `weft job diagnose`
+void add_job_history(CLI::App& job, Action& action);
 /// `weft node drain`
 void add_drain(CLI::App& node, Action& action);
 void add_table(CLI::App& app, Action& action);

@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "engine/cli/fs_commands.hpp"
-#include "engine/cli/json_members.hpp"
+#include "engine/cli/storage_json.hpp"
 #include "engine/cli/table.hpp"
 
 namespace weft::cli {
@@ -18,32 +18,6 @@ using storage::NodeStorage;
 
 /// After so long without a single copy a drain is given up.
 constexpr std::chrono::minutes kLongestStandstill{10};
-
-void print_json(const storage::files::FileReport& all) {
-  const storage::StorageReport& report = all.storage;
-  JsonWriter json;
-  json.begin_object();
-  members(json, "safe_mode", report.safe_mode, "files", report.files, "directories", report.directories, "chunks", report.chunks,
-          "reported_chunks", report.reported_chunks, "missing_chunks", report.missing_chunks, "under_replicated",
-          report.under_replicated, "over_replicated", report.over_replicated, "corrupt_replicas", report.corrupt_replicas, "copies",
-          report.copies, "open_files", report.open_files, "removed", report.trashed, "balancing", report.balancing);
-  json.key("workers").begin_array();
-  for (const NodeStorage& node : report.nodes) {
-    json.begin_object();
-    members(json, "id", node.id.value(), "name", node.node.name, "host", node.node.host, "rack", node.node.rack, "address",
-            node.node.address, "used", node.space.used, "free", node.space.free, "chunks", node.chunks, "draining", node.draining,
-            "to_move", node.to_move, "reported", node.reported);
-    json.end_object();
-  }
-  json.end_array().key("users").begin_array();
-  for (const auto& user : all.users) {
-    json.begin_object();
-    members(json, "user", user.user, "bytes", user.bytes, "entries", user.entries, "most_bytes", user.quota.bytes, "most_entries",
-            user.quota.entries);
-    json.end_object();
-  }
-  print(json.end_array().end_object().text() + "\n");
-}
 
 }  // namespace
 
@@ -62,7 +36,7 @@ Result<void> fs_report(const FsOptions& options) {
   WEFT_ASSIGN(const storage::files::FileReport all, files->report());
   const storage::StorageReport& report = all.storage;
   if (options.json) {
-    print_json(all);
+    print(file_report_json(all));
     return {};
   }
   fmt::print("{} files in {} directories, {} chunks ({} with a replica), {} being written{}{}\n", report.files, report.directories,

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "engine/cli/fs_commands.hpp"
 #include "engine/cli/json_members.hpp"
+#include "engine/cli/storage_json.hpp"
 #include "engine/cli/table.hpp"
 #include "storage/namespace/path.hpp"
 
@@ -36,17 +37,6 @@ class Calendar {
   std::string text_;
 };
 
-void add_status(JsonWriter& json, const FileStatus& status) {
-  json.begin_object().member("path", status.path).member("type", status.directory ? "directory" : "file");
-  if (status.directory)
-    members(json, "entries", status.entries);
-  else
-    members(json, "bytes", status.bytes, "replication", status.replication, "chunks", status.chunks, "chunk_bytes",
-            status.chunk_bytes);
-  members(json, "user", status.user, "modified_ms", status.modified_ms);
-  json.end_object();
-}
-
 }  // namespace
 
 Result<void> fs_list(const FsOptions& options) {
@@ -61,10 +51,7 @@ Result<void> fs_list(const FsOptions& options) {
       std::move(some.begin(), some.end(), std::back_inserter(all));
   }
   if (options.json) {
-    JsonWriter json;
-    json.begin_array();
-    for (const FileStatus& status : all) add_status(json, status);
-    print(json.end_array().text() + "\n");
+    print(files_json(all));
     return {};
   }
   Table table({"TYPE", "REPLICAS", "USER", "SIZE", "MODIFIED", "PATH"});
@@ -83,12 +70,11 @@ Result<void> fs_list(const FsOptions& options) {
 Result<void> fs_stat(const FsOptions& options) {
   WEFT_ASSIGN(const auto files, connect(options));
   WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
-  JsonWriter json;
+  std::vector<FileStatus> all;
   Calendar calendar;
-  json.begin_array();
   for (const std::string& path : paths) {
     WEFT_ASSIGN(const FileStatus status, files->stat(path));
-    add_status(json, status);
+    all.push_back(status);
     if (options.json) continue;
     if (status.directory)
       fmt::print("{}: directory of {}, {} entries, made {}\n", escaped(status.path), status.user, status.entries,
@@ -98,7 +84,7 @@ Result<void> fs_stat(const FsOptions& options) {
                  status.bytes, status.chunks, human_bytes(status.chunk_bytes), status.replication,
                  calendar.text(status.modified_ms));
   }
-  if (options.json) print(json.end_array().text() + "\n");
+  if (options.json) print(files_json(all));
   return {};
 }
 

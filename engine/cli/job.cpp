@@ -129,6 +129,7 @@ void add_job(CLI::App& app, Action& action) {
   CLI::App* end = add("kill", "End a job", kill, true);
   json(end);
   end->add_option("--reason", options->reason, "Its driver receives this text");
+  add_job_history(*job, action);
 }
 
 }  // namespace weft::cli

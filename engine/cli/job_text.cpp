@@ -83,48 +83,67 @@ std::string prefetch_line(const shuffle::PrefetchStats& stats) {
   return text + "\n";
 }
 
-}  // namespace
+/// "8, 2 retried, 1 failed": launched, speculative ones aside, and what became of those that did not finish.
+std::string attempts_text(const master::StageAttempts& attempts) {
+  std::string text = std::to_string(attempts.first + attempts.retried);
+  for (const auto& [count, what] : {std::pair(attempts.retried, "retried"), std::pair(attempts.failed, "failed"),
+                                    std::pair(attempts.killed, "killed"), std::pair(attempts.lost, "lost")})
+    if (count > 0) text += fmt::format(", {} {}", count, what);
+  return text;
+}
 
-const char* state_name(master::JobState state) {
-  switch (state) {
-    case master::JobState::running:
-      return "running";
-    case master::JobState::finished:
-      return "finished";
-    case master::JobState::failed:
-      return "failed";
-    case master::JobState::killed:
-      return "killed";
+std::string stages_table(const master::JobStatus& job, Duration now) {
+  Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "BEGAN", "TOOK", "ATTEMPTS", "SPECULATIVE", "SHUFFLED", "TASK TIME",
+               "MEAN TASK", "STATE", "REASON"});
+  for (const master::StageStatus& stage : job.stages) {
+    const bool begun = stage.usage.attempts.first > 0;
+    table.add({std::to_string(stage.id.value()), stage.name, std::to_string(stage.tasks), std::to_string(stage.finished),
+               std::to_string(stage.running), begun ? "+" + human_duration(stage.usage.began - job.submitted) : std::string("-"),
+               begun ? human_duration(stage_age(job, stage, now)) : std::string("-"), attempts_text(stage.usage.attempts),
+               speculative(stage), shuffled(stage), task_time(stage.usage.phases), mean_task(stage.estimate), stage_state(stage),
+               stage.reason});
   }
-  return "unknown";
+  return table.text();
 }
 
-Duration age(const master::JobStatus& job, Duration now) {
-  return (job.state == master::JobState::running ? now : job.ended) - job.submitted;
+/// What the finished tasks of each stage took, read and wrote; without what was nothing. Empty when none has finished.
+std::string figures_table(const master::JobStatus& job) {
+  Table table({"STAGE", "OF ITS TASKS", "TOTAL", "MIN", "MEDIAN", "95 %", "MAX"});
+  bool any = false;
+  const auto add = [&](const master::StageStatus& stage, const char* what, const Distribution& of, auto&& words) {
+    if (of.max == 0) return;
+    any = true;
+    table.add(
+        {std::to_string(stage.id.value()), what, words(of.total), words(of.min), words(of.median), words(of.p95), words(of.max)});
+  };
+  const auto time = [](std::uint64_t nanoseconds) { return human_duration(Duration(static_cast<std::int64_t>(nanoseconds))); };
+  const auto bytes = [](std::uint64_t count) { return human_bytes(count); };
+  for (const master::StageStatus& stage : job.stages) {
+    const master::TaskFigures<Distribution>& figures = stage.usage.figures;
+    add(stage, "time", figures.nanoseconds, time);
+    add(stage, "read from files", figures.input_bytes, bytes);
+    add(stage, "read from shuffles", figures.shuffle_read_bytes, bytes);
+    add(stage, "written to shuffle", figures.shuffle_bytes, bytes);
+    add(stage, "output", figures.output_bytes, bytes);
+    add(stage, "spilled", figures.spilled_bytes, bytes);
+  }
+  return any ? "\n" + table.text() : std::string();
 }
 
-Duration time_to_deadline(const master::JobStatus& job, Duration now) {
-  return *job.deadline - (job.state == master::JobState::running ? now : job.ended);
-}
-
-std::string stage_state(const master::StageStatus& stage) {
-  if (stage.finished == stage.tasks) return "done";
-  if (stage.running > 0) return "running";
-  return stage.waiting ? "waiting for its input" : "pending";
-}
+}  // namespace
 
 std::string jobs_table(const client::JobList& jobs) {
   Table table({"JOB", "NAME", "USER", "STATE", "TIME", "INPUT", "SHUFFLED", "ERROR"});
   for (const master::JobStatus& job : jobs.jobs) {
-    table.add({std::to_string(job.id.value()), job.name, job.user, state_name(job.state), human_duration(age(job, jobs.now)),
-               human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes), job.error});
+    table.add({std::to_string(job.id.value()), job.name, job.user, std::string(name_of(job.state)),
+               human_duration(age(job, jobs.now)), human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes), job.error});
   }
   return table.text();
 }
 
 std::string job_text(const master::JobStatus& job, Duration now) {
   std::string text =
-      fmt::format("job {} {} ({}), user {}, {} for {}\n", job.id.value(), escaped(job.name), state_name(job.state), job.user,
+      fmt::format("job {} {} ({}), user {}, {} for {}\n", job.id.value(), escaped(job.name), name_of(job.state), job.user,
                   job.state == master::JobState::running ? "running" : "ran", human_duration(age(job, now)));
   if (!job.pool.empty()) text += fmt::format("pool {}\n", job.pool);
   if (job.weight.value_or(1) != 1) text += fmt::format("weight {}\n", *job.weight);
@@ -146,14 +165,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
     text.insert(text.size() - 1, bad);
   if (job.prefetch.prefetched_bytes > 0) text.insert(text.size() - 1, prefetch_line(job.prefetch));
   if (job.shuffle_replicas > 1) text.insert(text.size() - 1, replicas_line(job));
-  Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "FAILED ATTEMPTS", "SPECULATIVE", "SHUFFLED", "TASK TIME", "MEAN TASK",
-               "STATE", "REASON"});
-  for (const master::StageStatus& stage : job.stages) {
-    table.add({std::to_string(stage.id.value()), stage.name, std::to_string(stage.tasks), std::to_string(stage.finished),
-               std::to_string(stage.running), std::to_string(stage.failed_attempts), speculative(stage), shuffled(stage),
-               task_time(stage.usage.phases), mean_task(stage.estimate), stage_state(stage), stage.reason});
-  }
-  return text + table.text();
+  return text + stages_table(job, now) + figures_table(job);
 }
 
 std::string counters_table(const master::JobStatus& job) {
@@ -164,7 +176,7 @@ std::string counters_table(const master::JobStatus& job) {
 
 std::string explanation_text(const master::JobExplanation& job) {
   std::string text =
-      fmt::format("job {} {} ({}): {}\n", job.id.value(), escaped(job.name), state_name(job.state), escaped(job.summary));
+      fmt::format("job {} {} ({}): {}\n", job.id.value(), escaped(job.name), name_of(job.state), escaped(job.summary));
   for (const master::UsedEstimate& one : job.estimates)
     text += fmt::format("stage {}: a task is taken to need {} ({}: {})\n", one.stage.value(), human_duration(one.duration),
                         name_of(one.source), one.basis);

@@ -25,12 +25,13 @@ std::string logs_json(const std::vector<client::JobLog>& logs);
 /// Adds an object of what was prefetched, read, wasted and evicted, in bytes.
 void add_prefetch_stats(JsonWriter& json, const shuffle::PrefetchStats& stats);
 
-// Words that both use.
-const char* state_name(master::JobState state);
+// Words and times that both use.
 /// "done", "running", "pending" or "waiting for its input".
 std::string stage_state(const master::StageStatus& stage);
 /// How long the job has run, or ran.
 Duration age(const master::JobStatus& job, Duration now);
+/// How long the stage has run since its first task was launched, or ran; 0: none was.
+Duration stage_age(const master::JobStatus& job, const master::StageStatus& stage, Duration now);
 /// From now, or from the job's end, to its deadline; negative when it is missed. The job must have one.
 Duration time_to_deadline(const master::JobStatus& job, Duration now);
 

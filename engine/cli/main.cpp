@@ -38,6 +38,7 @@ std::shared_ptr<const bool> add_commands(CLI::App& app, weft::cli::Action& actio
   weft::cli::add_profile(app, action);
   weft::cli::add_scheduling(app, action);
   weft::cli::add_journal(app, action);
+  weft::cli::add_history(app, action);
   weft::cli::add_simulate(app, action);
   weft::cli::add_completion(app, action);
   weft::cli::add_manual(app, action);

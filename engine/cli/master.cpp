@@ -1,21 +1,27 @@
 // weft master
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "base/file.hpp"
+#include "base/log.hpp"
 #include "base/private_directory.hpp"
 #include "base/rpc/descriptors.hpp"
+#include "base/rpc/rpc.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/options.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/master/file_service.hpp"
 #include "engine/master/profile_database.hpp"
 #include "engine/master/server.hpp"
+#include "engine/web/service.hpp"
 
 namespace weft::cli {
 
@@ -26,6 +32,8 @@ struct MasterOptions {
   std::string port_file;
   master::FileServiceOptions files;
   std::string profiles;  // directory
+  std::string http = "127.0.0.1:7078";
+  bool http_given = false;
 };
 
 /// Beside the journal, else in the data directory; empty: there is neither.
@@ -35,12 +43,34 @@ std::string directory_of_profiles(const MasterOptions& options) {
   return options.files.data_directory.empty() ? std::string() : options.files.data_directory + "/profiles";
 }
 
+/// 0: there is no such file.
+std::uint64_t size_of(const std::string& file) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  return error ? 0 : size;
+}
+
+/// Null: none is wanted, or the one that nobody asked for cannot be had.
+Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const std::string& master, std::uint64_t log_offset) {
+  if (options.http == "none") return nullptr;
+  auto service = web::Service::start({options.http, master, options.server.event_log, log_offset});
+  if (service) {
+    std::printf("weft master's page is at http://%s/\n", (*service)->address().c_str());
+    return service;
+  }
+  if (options.http_given) return fail(std::move(service).error().wrap(fmt::format("--http {}", options.http)));
+  Log("master").warn("there is no page: {}; choose another address by --http HOST:PORT, or --http none",
+                     service.error().to_string());
+  return nullptr;
+}
+
 Result<void> run(MasterOptions options) {
   keep_files_private();
   rpc::raise_descriptor_limit();
   const client::StopSignal stop(client::StopSignal::Hangup::reloads);
   std::atomic<bool> broken{false};
   if (!options.files.data_directory.empty()) options.server.storage = master::file_service(options.files);
+  WEFT_TRY(check_directory("--profiles", options.profiles));
   if (const std::string directory = directory_of_profiles(options); !directory.empty())
     options.server.profiles = master::profile_database(directory);
   std::optional<Error> why;  // written before `broken` is
@@ -48,14 +78,17 @@ Result<void> run(MasterOptions options) {
     why = error;
     broken = true;
   };
+  const std::uint64_t log_offset = size_of(options.server.event_log);
   WEFT_ASSIGN(auto server, master::Server::start(options.server));
   std::printf("weft master listens on %s\n", server->address().c_str());
+  WEFT_ASSIGN(auto service, serve(options, server->address(), log_offset));
   std::fflush(stdout);
   if (!options.port_file.empty()) WEFT_TRY(write_file(options.port_file, server->address() + "\n"));
   while (!stop.requested() && !broken) {
     if (stop.take_reload()) server->reload();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  service.reset();
   server.reset();
   if (why) return fail(*why);
   return {};
@@ -129,6 +162,19 @@ void add_master(CLI::App& app, Action& action) {
   command->add_option("--listen", server.listen, "Where workers and clients connect; port 0 takes any")
       ->type_name("HOST:PORT")
       ->capture_default_str();
+  command
+      ->add_option_function<std::string>(
+          "--http",
+          [options](const std::string& where) {
+            options->http = where;
+            options->http_given = true;
+          },
+          "Where the page, REST and metrics are served, or none (default: 127.0.0.1:7078, if that can be had)")
+      ->type_name("HOST:PORT|none")
+      ->check([](const std::string& text) {
+        const auto parsed = text == "none" ? Result<rpc::Endpoint>() : rpc::Endpoint::parse(text);
+        return parsed ? std::string() : "'" + text + "' is neither HOST:PORT nor none";
+      });
   add_scheduler_options(*command, server);
   add_shuffle_options(*command, server);
   command

@@ -1,8 +1,10 @@
 #include "engine/cli/options.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 
@@ -24,6 +26,12 @@ void add_parsed(CLI::App& command, const std::string& name, T& value, const char
 }
 
 }  // namespace
+
+Result<void> check_directory(const std::string& option, const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored) || std::filesystem::is_directory(path, ignored)) return {};
+  return fail(Code::invalid_argument, fmt::format("{}: {} is no directory; name one, or a place for one", option, path));
+}
 
 void add_master_option(CLI::App& command, std::string& master) {
   // Not by CLI11's envname(): that would overwrite what was given to another command with the same variable.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
 
 namespace CLI {
 class App;
@@ -22,6 +23,9 @@ void add_size_option(CLI::App& command, const std::string& name, std::uint64_t& 
 /// A time, such as 250ms or 5s; `Zero::refused` wants more than 0.
 enum class Zero : bool { allowed, refused };
 void add_duration_option(CLI::App& command, const std::string& name, Duration& value, Zero zero, const std::string& help);
+
+/// What an option names may be made as a directory, or is one; otherwise Code::invalid_argument, before anything starts.
+Result<void> check_directory(const std::string& option, const std::string& path);
 
 /// An option of the command line that sets one key of a settings file.
 struct KeyOption {

@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "base/json.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/options.hpp"
+#include "engine/cli/scheduling_json.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
 #include "schedulers/registry.hpp"
@@ -27,30 +27,6 @@ struct SchedulingOptions {
 
 std::string amount(double value) { return fmt::format("{:.4g}", value); }
 std::string shown(const std::string& name) { return name.empty() ? "(none)" : name; }
-
-std::string groups_json(const std::vector<client::GroupInfo>& groups) {
-  JsonWriter json;
-  json.begin_array();
-  for (const client::GroupInfo& group : groups) {
-    const schedulers::GroupStatus& status = group.status;
-    json.begin_object().member("name", status.name).member("parent", status.parent).member("known", !group.unknown);
-    json.member("weight", status.weight)
-        .member("guaranteed", status.guaranteed)
-        .member("fair_share", status.fair_share)
-        .key("limit");
-    if (status.limit) {
-      json.value(*status.limit);
-    } else {
-      json.null();
-    }
-    json.member("used", status.used).member("demand", status.demand).member("jobs", status.jobs);
-    json.member("running_tasks", group.running).member("waiting_tasks", group.pending).key("resources");
-    add_resources(json, group.used);
-    json.end_object();
-  }
-  json.end_array();
-  return json.text() + "\n";
-}
 
 /// Pools have weights and minimum shares, queues capacities and limits: the same columns under their own names.
 Result<void> list_groups(const SchedulingOptions& options, bool queues) {
@@ -71,23 +47,6 @@ Result<void> list_groups(const SchedulingOptions& options, bool queues) {
   }
   print(table.text());
   return {};
-}
-
-std::string scheduler_json(const client::SchedulerInfo& info) {
-  JsonWriter json;
-  json.begin_object().key("scheduler");
-  if (info.spec.empty()) {
-    json.null();
-  } else {
-    json.value(info.spec);
-  }
-  json.key("files").begin_array();
-  for (const std::string& file : info.files) json.value(file);
-  json.end_array().key("known").begin_object();
-  for (const auto& [name, description] : info.known) json.member(name, description);
-  json.end_object().member("refused_decisions", info.trouble.refused).member("faults", info.trouble.faults);
-  json.member("last_fault", info.trouble.fault).end_object();
-  return json.text() + "\n";
 }
 
 std::string known_table(const client::SchedulerInfo& info) {

@@ -11,7 +11,6 @@
 #include "base/file.hpp"
 #include "base/version.hpp"
 #include "engine/cli/commands.hpp"
-#include "engine/cli/job_text.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/command_line/completion.hpp"
@@ -96,7 +95,7 @@ void add_candidates(command_line::Completion& completion, const std::string& cur
     for (const auto& node : (*admin)->nodes().value_or(std::vector<client::NodeStatus>())) add(node.name, node.host);
   } else {
     for (const auto& job : (*admin)->jobs().value_or(client::JobList()).jobs)
-      add(std::to_string(job.id.value()), job.name + " " + state_name(job.state));
+      add(std::to_string(job.id.value()), fmt::format("{} {}", job.name, name_of(job.state)));
   }
 }
 

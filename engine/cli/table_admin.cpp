@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
-#include "engine/cli/json_members.hpp"
+#include "engine/cli/storage_json.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/cli/table_commands.hpp"
 
@@ -25,21 +26,10 @@ std::string calendar(std::int64_t ms) {
   return text;
 }
 
-std::size_t named(const TableStatus& table) {
-  return static_cast<std::size_t>(
-      std::count_if(table.snapshots.begin(), table.snapshots.end(), [](const auto& one) { return !one.name.empty(); }));
-}
-
 std::string state_of(const TableStatus& table) {
   if (table.down_partitions > 0) return fmt::format("{} partitions cannot be used", table.down_partitions);
   if (table.short_partitions > 0) return fmt::format("{} partitions lack replicas", table.short_partitions);
   return "healthy";
-}
-
-void add_members(JsonWriter& json, const TableStatus& table) {
-  json.member("name", table.name).member("partitions", table.partition_count).member("replication", table.replication);
-  json.member("bytes", table.bytes).member("snapshots", named(table));
-  json.member("short_partitions", table.short_partitions).member("down_partitions", table.down_partitions);
 }
 
 }  // namespace
@@ -59,20 +49,13 @@ Result<void> table_list(const TableOptions& options) {
   WEFT_ASSIGN(const auto client, storage::tables::TableClient::connect(options.master));
   WEFT_ASSIGN(const auto tables, client->list());
   if (options.json) {
-    JsonWriter json;
-    json.begin_array();
-    for (const TableStatus& table : tables) {
-      json.begin_object();
-      add_members(json, table);
-      json.end_object();
-    }
-    print(json.end_array().text() + "\n");
+    print(tables_json(tables));
     return {};
   }
   Table text({"TABLE", "PARTITIONS", "REPLICAS", "SNAPSHOTS", "SIZE", "STATE"});
   for (const TableStatus& table : tables)
-    text.add({table.name, std::to_string(table.partition_count), std::to_string(table.replication), std::to_string(named(table)),
-              human_bytes(table.bytes), state_of(table)});
+    text.add({table.name, std::to_string(table.partition_count), std::to_string(table.replication),
+              std::to_string(named_snapshots(table)), human_bytes(table.bytes), state_of(table)});
   print(text.text());
   return {};
 }
@@ -81,28 +64,11 @@ Result<void> table_stat(const TableOptions& options) {
   WEFT_ASSIGN(const auto client, storage::tables::TableClient::connect(options.master));
   WEFT_ASSIGN(const TableStatus table, client->describe(options.table));
   if (options.json) {
-    JsonWriter json;
-    json.begin_object();
-    add_members(json, table);
-    json.key("partition_list").begin_array();
-    for (const auto& partition : table.partitions) {
-      json.begin_object().member("epoch", partition.epoch).member("primary", partition.primary).member("bytes", partition.bytes);
-      json.member("fault", partition.fault).key("replicas").begin_array();
-      for (const auto& member : partition.members)
-        json.begin_object()
-            .member("worker", member.name)
-            .member("host", member.host)
-            .member("rack", member.rack)
-            .member("in_sync", member.in_sync)
-            .member("there", !member.address.empty())
-            .end_object();
-      json.end_array().end_object();
-    }
-    print(json.end_array().end_object().text() + "\n");
+    print(table_json(table));
     return {};
   }
   fmt::print("{}: {} partitions, {} replicas, {} snapshots, {}, {}\n", table.name, table.partition_count, table.replication,
-             named(table), human_bytes(table.bytes), state_of(table));
+             named_snapshots(table), human_bytes(table.bytes), state_of(table));
   Table text({"PARTITION", "PRIMARY", "IN SYNC", "BEHIND", "EPOCH", "SIZE", "FAULT"});
   for (std::size_t p = 0; p < table.partitions.size(); ++p) {
     const auto& partition = table.partitions[p];

@@ -15,6 +15,7 @@
 #include "engine/cli/options.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/master/capacity_words.hpp"
+#include "engine/web/worker_metrics.hpp"
 #include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/worker_chunks.hpp"
 #include "runtime/worker/worker_tables.hpp"
@@ -28,6 +29,7 @@ struct WorkerOptions {
   runtime::WorkerOptions worker;
   std::string config;
   runtime::WorkerChunkOptions chunks;
+  std::string http;                   // address of its metrics; empty: none
   std::vector<std::string> settings;  // command-line options as "worker.key=value": they override the file
 };
 
@@ -39,6 +41,7 @@ Result<void> run(WorkerOptions options) {
   if (!options.config.empty()) WEFT_TRY(config.load_file(options.config));
   for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting));
 
+  for (const std::string& directory : options.chunks.directories) WEFT_TRY(check_directory("--chunk-dir", directory));
   if (!options.chunks.directories.empty()) {
     options.worker.chunks =
         runtime::worker_tables({options.chunks.directories, options.chunks.reserve}, runtime::worker_chunks(options.chunks));
@@ -46,6 +49,13 @@ Result<void> run(WorkerOptions options) {
   if (!options.worker.capacity.empty()) WEFT_TRY(schedulers::parse_resources(options.worker.capacity));
 
   const client::StopSignal stop;
+  std::unique_ptr<web::WorkerMetrics> metrics;  // outlives the worker
+  if (!options.http.empty()) {
+    WEFT_ASSIGN(metrics, web::WorkerMetrics::start(options.http));
+    options.worker.on_heartbeat = [&served = *metrics](const runtime::protocol::Heartbeat& heartbeat) { served.note(heartbeat); };
+    std::printf("weft worker's metrics are at http://%s/metrics\n", metrics->address().c_str());
+    std::fflush(stdout);
+  }
   WEFT_ASSIGN(const auto worker, runtime::Worker::start(options.worker));
   std::jthread watcher([&](const std::stop_token& ended) {
     while (!ended.stop_requested()) {
@@ -150,6 +160,7 @@ void add_worker(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("worker", "Run tasks on this machine for a master");
   add_settings(*command, options);
   add_chunk_options(*command, options->chunks);
+  command->add_option("--http", options->http, "Where its metrics are served (default: nowhere)")->type_name("HOST:PORT");
   command->add_option("--config", options->config, "Settings file (TOML); options override it")->check(CLI::ExistingFile);
   command->add_flag_callback(
       "--print-config",

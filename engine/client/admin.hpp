@@ -11,7 +11,7 @@
 
 namespace weft::client {
 
-/// One connection to a master. Blocking calls with deadlines; one thread.
+/// One connection to a master. Blocking calls with deadlines; any thread.
 class Admin {
  public:
   /// `unavailable` names the address when no master answers there.

@@ -111,6 +111,36 @@ struct StageUsage {               # of the finished tasks together, each counted
   peakMemory @5 :UInt64;          # bytes, of the task that held the most
   accelerated @6 :UInt32;         # attempts that run functions for attributes of their nodes, finished or not
   badRecords @7 :BadRecords;
+  attempts @8 :Attempts;
+  began @9 :Int64;                # as submitted; 0: not yet
+  ended @10 :Int64;               # likewise: the end of its last task
+  figures @11 :Figures;
+}
+
+struct Attempts {
+  first @0 :UInt32;               # at their tasks
+  retried @1 :UInt32;             # after another attempt at the task had ended
+  finished @2 :UInt32;
+  failed @3 :UInt32;
+  killed @4 :UInt32;              # by the master
+  lost @5 :UInt32;                # with their worker
+}
+
+struct Figures {                  # over the finished tasks, each counted once
+  nanoseconds @0 :Distribution;
+  inputBytes @1 :Distribution;    # of files
+  shuffleReadBytes @2 :Distribution;
+  shuffleBytes @3 :Distribution;  # written
+  outputBytes @4 :Distribution;   # of files, before they are compressed, and results
+  spilledBytes @5 :Distribution;
+}
+
+struct Distribution {
+  total @0 :UInt64;
+  min @1 :UInt64;
+  median @2 :UInt64;
+  p95 @3 :UInt64;
+  max @4 :UInt64;
 }
 
 struct BadRecords {

@@ -13,7 +13,7 @@
 
 #include "engine/master/core.hpp"
 #include "engine/plan/plan.hpp"
-#include "runtime/executor/task.hpp"
+#include "runtime/executor/run_task.hpp"
 
 namespace weft::client {
 

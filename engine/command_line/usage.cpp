@@ -72,7 +72,8 @@ std::string invalid(std::string_view what) {
     const std::string_view list = rest.substr(in + 9, rest.size() - in - 10);
     std::vector<std::string> choices;
     for (const std::string_view choice : split(list, ',')) choices.emplace_back(choice);
-    const std::string_view near = nearest(value, choices);
+    std::string_view near = nearest(value, choices);
+    if (edit_distance(value, near) >= value.size()) near = {};
     return fmt::format("{}: '{}' is none of {}{}", name, escaped(value), join(choices, ", "),
                        near.empty() ? "" : fmt::format(", did you mean {}?", near));
   }
@@ -99,6 +100,14 @@ std::string related(std::string_view what) {
   return text.empty() ? std::string(what) : text;
 }
 
+/// CLI11: "PATH: At least 2 required but received 1"
+std::string too_few(std::string_view what, const CLI::App& command) {
+  const auto head = what.find(": At least "), middle = what.find(" required but received ");
+  if (head == std::string_view::npos || middle == std::string_view::npos) return std::string(what);
+  return fmt::format("{}: {} are needed, not {}: {}", what.substr(0, head), what.substr(head + 11, middle - head - 11),
+                     what.substr(middle + 23), usage_of(command));
+}
+
 std::string superfluous(std::string_view what, const CLI::App& command) {
   const auto colon = what.find(": ");
   const std::string_view words = colon == std::string_view::npos ? what : what.substr(colon + 2);
@@ -117,6 +126,8 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& command)
     message = not_converted(what, command);
   else if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr)
     message = invalid(what);
+  else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    message = too_few(what, command);
   else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
     message = superfluous(what, command);
   else

@@ -151,17 +151,26 @@ class Walk {
   Result<void> take(const CLI::Option& option, const std::string& word, std::vector<std::string>& to) {
     to.push_back(word);
     result_.unvalued = nullptr;
-    if (!takes_value(option) || has_value(word)) return {};
+    if (!takes_value(option)) return {};
+    if (has_value(word)) return whole(option, word, word.substr(is_long(word) ? word.find('=') + 1 : 2));
     const bool none = at_ == words_.size();
     if (none) result_.unvalued = &option;
     if (lenient_ && none) return {};
     if (none || (is_option(words_[at_]) && find_option(*result_.command, words_[at_]) != nullptr))
       return option.get_items_expected_min() == 0 ? Result<void>() : fail(no_value(option, word));
+    WEFT_TRY(whole(option, word, words_[at_]));
     to.push_back(words_[at_++]);
     // A list of values goes on until the next option; only where no command can follow.
     if (option.get_allow_extra_args() && option.get_items_expected_max() > 1 && commands_of(*result_.command).empty())
       while (at_ < words_.size() && !is_option(words_[at_]) && words_[at_] != "--") to.push_back(words_[at_++]);
     return {};
+  }
+
+  /// CLI11 reads -1 as the largest number of 64 bits.
+  Result<void> whole(const CLI::Option& option, const std::string& word, const std::string& value) const {
+    if (lenient_ || !value.starts_with('-') || !option.get_type_name().starts_with("UINT")) return {};
+    return fail(Code::invalid_argument,
+                fmt::format("{}: '{}' is not a whole number from 0 on{}", name_in(word), escaped(value), see(*result_.command)));
   }
 
   Error no_value(const CLI::Option&, const std::string& word) const {

@@ -51,7 +51,7 @@ Result<rpc::Payload> ClientRequests::answer(const rpc::ConnectionPtr& connection
       return rpc::Payload{};
     }
     case client::kListJobs:
-      return client::encode(client::JobList{parts_.shell.core().jobs(), parts_.shell.now()});
+      return on_list_jobs();
     case client::kJobStatus:
       return on_job_status(message);
     case client::kExplainJob:
@@ -68,6 +68,12 @@ Result<rpc::Payload> ClientRequests::answer(const rpc::ConnectionPtr& connection
     default:
       return fail(Code::invalid_argument, fmt::format("the master does not know message {}", message.type));
   }
+}
+
+rpc::Payload ClientRequests::on_list_jobs() {
+  client::JobList list{parts_.shell.core().jobs(), parts_.shell.now()};
+  for (JobStatus& status : list.jobs) expectations_.add(parts_.shell.core(), list.now, status, log_);
+  return client::encode(std::move(list));
 }
 
 Result<rpc::Payload> ClientRequests::on_job_status(const rpc::Message& message) {
@@ -226,7 +232,11 @@ Result<rpc::Payload> ClientRequests::on_list_nodes() {
     }
   }
   for (const LostWorker& lost : parts_.workers.recently_lost()) {
-    if (parts_.workers.nodes().contains(lost.node)) continue;  // silent, and listed as such
+    if (parts_.workers.nodes().contains(lost.node)) {  // silent, and listed as lost
+      const auto silent = std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node.id == lost.node; });
+      silent->cause = lost.reason;
+      continue;
+    }
     client::NodeStatus& status = nodes.emplace_back();
     status.id = lost.node;
     status.name = lost.name;

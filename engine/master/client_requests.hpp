@@ -55,6 +55,7 @@ class ClientRequests {
   Result<rpc::Payload> on_upload(const rpc::Message& message);
   Result<rpc::Payload> on_run_part(const rpc::Message& message);
   Result<rpc::Payload> on_record_value(const rpc::Message& message);
+  rpc::Payload on_list_jobs();
   Result<rpc::Payload> on_job_status(const rpc::Message& message);
   Result<rpc::Payload> on_explain(const rpc::Message& message);
   Result<rpc::Payload> on_list_nodes();

@@ -7,9 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/master/events.hpp"
+#include "engine/master/stage_figures.hpp"
+#include "runtime/protocol/task_phases.hpp"
 #include "schedulers/prediction/job_ends.hpp"
 #include "schedulers/scheduler.hpp"
 #include "schedulers/view/estimates.hpp"
@@ -45,6 +48,8 @@ struct CoreOptions {
 
 enum class JobState : std::uint8_t { running, finished, failed, killed };
 constexpr JobState last_of(JobState) { return JobState::killed; }
+/// "running".
+std::string_view name_of(JobState state);
 
 // The statuses below travel to clients and into the journal: their fields are those of engine/client/protocol.capnp, in its order.
 
@@ -55,6 +60,9 @@ struct StageUsage {
   std::uint64_t peak_memory = 0;  // held by the operators of the task that held the most
   std::uint32_t accelerated = 0;  // attempts launched, finished or not, to run functions for attributes of their nodes
   runtime::BadRecords bad_records{};
+  StageAttempts attempts{};
+  Time began{0}, ended{0};  // the first launch, and the last end of the last task, once there was one; 0: not yet
+  TaskFigures<Distribution> figures{};
 };
 
 /// Of the duration of a stage's tasks.

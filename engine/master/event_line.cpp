@@ -181,6 +181,11 @@ void task_members(Io& io, EventLine& line) {
     io.unless(Duration(0), "file_write_ns", line.usage.write);
     io.unless(Duration(0), "cpu_ns", line.usage.cpu);
     io.unless(std::uint64_t{0}, "peak_memory_bytes", line.usage.peak_memory);
+    io.unless(Duration(0), "ready_ns", line.usage.ready);
+    io.unless(std::uint64_t{0}, "disk_written_bytes", line.usage.disk_written);
+    io.unless(std::uint64_t{0}, "shuffle_read_bytes", line.usage.shuffle_read_bytes);
+    io.unless(std::uint64_t{0}, "file_output_bytes", line.usage.output_bytes);
+    io.unless(std::uint64_t{0}, "spilled_bytes", line.usage.spilled_bytes);
     io.unless(std::uint64_t{0}, "bad_records", line.usage.bad_records.count);
     io.unless(std::vector<std::uint32_t>(), "sample_histogram", line.sample_histogram);
     io.alias("spread", line.sample_histogram);

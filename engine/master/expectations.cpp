@@ -10,7 +10,8 @@ namespace weft::master {
 
 namespace {
 
-constexpr Time kEvery = std::chrono::seconds(1);
+constexpr Time kEvery = std::chrono::seconds(1), kSoonest = std::chrono::milliseconds(100);
+constexpr int kPart = 10;  // of the time to a job's end: then it is looked at again
 
 std::string tasks_text(double slots) {
   const double shown = std::ceil(slots - 0.05);
@@ -35,9 +36,15 @@ std::string advice(const JobStatus& status) {
 
 }  // namespace
 
+bool Expectations::due(Time now, JobId job) const {
+  const auto known = ends_.find(job);
+  if (!made_ || known == ends_.end() || now - *made_ >= kEvery) return true;
+  return now - *made_ >= kSoonest && known->second.end && (now - *made_) * kPart >= *known->second.end - *made_;
+}
+
 std::optional<std::string> Expectations::add(const Core& core, Time now, JobStatus& status) {
   if (status.state != JobState::running || !status.deadline) return std::nullopt;
-  if (!made_ || now - *made_ >= kEvery || !ends_.contains(status.id)) {
+  if (due(now, status.id)) {
     ends_ = core.expected_ends();
     made_ = now;
     std::erase_if(misses_, [this](const auto& job) { return !ends_.contains(job.first); });

@@ -10,7 +10,8 @@
 
 namespace weft::master {
 
-/// Of one shell and its thread. What is expected of all jobs is worked out at most once a second, however often it is asked for.
+/// Of one shell and its thread. What is expected of all jobs is worked out at most once a second, however often it is asked for;
+/// ten times a second at most where a job is asked for that is expected to end within ten seconds.
 class Expectations {
  public:
   /// Fills in status.expected where the job runs and has a deadline. Returns a line to log when it is first expected to miss that,
@@ -20,6 +21,8 @@ class Expectations {
   void add(const Core& core, Time now, JobStatus& status, const Log& log);
 
  private:
+  bool due(Time now, JobId job) const;
+
   std::map<JobId, schedulers::ExpectedEnd> ends_;
   std::optional<Time> made_;
   std::map<JobId, bool> misses_;  // as was said

@@ -9,6 +9,7 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "engine/plan/output_kind.hpp"
 #include "runtime/protocol/commands.hpp"
 #include "schedulers/view/resources.hpp"
 #include "storage/split.hpp"
@@ -35,12 +36,6 @@ struct Branch {
   /// The number of tasks is nobody's choice: adjacent partitions that turn out to be small may be given to one task.
   bool mergeable = false;
 };
-
-enum class OutputKind : std::uint8_t {
-  shuffle = 0,  // a segment with `partitions` partitions, readable as ShuffleId{stage id}
-  result = 1,   // bytes for the driver: an action's partial result, or the name of a written file
-};
-constexpr OutputKind last_of(OutputKind) { return OutputKind::result; }
 
 struct Stage {
   StageId id;

@@ -57,6 +57,7 @@ class RecordReader {
     }));
     WEFT_TRY(json_.finish());
     StageHistory& stage = record.second;
+    WEFT_TRY(add_alone(stage.classes));
     const bool ordered = std::is_sorted(stage.classes.begin(), stage.classes.end(),
                                         [](const SizeClass& a, const SizeClass& b) { return a.size <= b.size; });
     if (!named || stage.runs == 0 || stage.classes.empty() || !ordered || stage.classes.size() > kMostRecordClasses)
@@ -96,6 +97,10 @@ class RecordReader {
     if (key == "remote") return relative(stage.remote);
     if (key == "kinds") return json_.object([&](std::string_view kind) { return relative(stage.kinds[std::string(kind)]); });
     if (key == "classes") return json_.array([&] { return size_class(stage.classes.emplace_back()); });
+    if (key == "alone") {
+      WEFT_ASSIGN(alone_, numbers());
+      return {};
+    }
     return json_.skip();
   }
   Result<void> text(std::string& value) {
@@ -140,7 +145,19 @@ class RecordReader {
     return one.weight > 0 ? Result<void>() : fail(json_.error("a class without tasks"));
   }
 
+  Result<void> add_alone(std::vector<SizeClass>& classes) const {
+    const bool there = alone_.size() == 2 * classes.size() && std::all_of(alone_.begin(), alone_.end(), is_amount);
+    if (!there && !alone_.empty()) return fail(json_.error("this is not what the tasks of its classes take alone"));
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      SizeClass& one = classes[i];
+      one.alone = there ? alone_[2 * i] : std::max(0.0, one.seconds - one.shuffle);
+      one.disk = there ? alone_[2 * i + 1] : one.written;
+    }
+    return {};
+  }
+
   JsonReader json_;
+  std::vector<double> alone_;
 };
 
 }  // namespace
@@ -162,6 +179,8 @@ std::string to_json(const StageKey& key, const StageHistory& stage) {
     for (const double number : numbers_of(one)) json.value(number);
     json.end_array();
   }
+  json.end_array().key("alone").begin_array();
+  for (const SizeClass& one : stage.classes) json.value(rounded(one.alone)).value(rounded(one.disk));
   json.end_array().end_object();
   return json.text();
 }

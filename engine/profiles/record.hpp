@@ -3,7 +3,8 @@
 //   {"program":"wordcount","stage":0,"name":"…","fingerprint":"00c0ffee…","runs":3,"learned":1764000000,"classes":[…], …}
 //
 // `classes` has an array for each size: log2 of the bytes that a task reads, then the sums of SizeClass in the order of their
-// declaration, then of the histogram each bucket and its weight. Numbers have nine digits.
+// declaration, then of the histogram each bucket and its weight. Numbers have nine digits. `alone` has two numbers for each class,
+// in the same order: SizeClass::alone and disk; records of releases without it are read as if nothing had been shared.
 #pragma once
 
 #include <string>

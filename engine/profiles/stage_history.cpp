@@ -40,6 +40,8 @@ void add_task(SizeClass& sums, const TaskSample& task) {
   sums.read += in_seconds(task.read);
   sums.shuffle += in_seconds(task.shuffle);
   sums.write += in_seconds(task.write);
+  sums.alone += task.alone ? in_seconds(*task.alone) : std::max(0.0, seconds - in_seconds(task.shuffle));
+  sums.disk += task.disk_written.value_or(task.written);
   sums.memory = std::max(sums.memory, task.memory);
   sums.overhead += task.run > Duration(0) ? std::max(0.0, seconds - in_seconds(task.run)) : std::min(kConstant, seconds / 2);
   sums.histogram[static_cast<int>(std::lround(2 * std::log2(std::max(seconds, 1e-6))))] += 1;
@@ -47,9 +49,10 @@ void add_task(SizeClass& sums, const TaskSample& task) {
 }
 
 void forget_part(SizeClass& sums) {
-  for (double SizeClass::*sum : {&SizeClass::weight, &SizeClass::seconds, &SizeClass::seconds2, &SizeClass::bytes,
-                                 &SizeClass::bytes2, &SizeClass::bytes_seconds, &SizeClass::written, &SizeClass::cpu,
-                                 &SizeClass::read, &SizeClass::shuffle, &SizeClass::write, &SizeClass::overhead})
+  for (double SizeClass::*sum :
+       {&SizeClass::weight, &SizeClass::seconds, &SizeClass::seconds2, &SizeClass::bytes, &SizeClass::bytes2,
+        &SizeClass::bytes_seconds, &SizeClass::written, &SizeClass::cpu, &SizeClass::read, &SizeClass::shuffle, &SizeClass::write,
+        &SizeClass::overhead, &SizeClass::alone, &SizeClass::disk})
     sums.*sum *= kKept;
   sums.memory *= kMemoryKept;
   for (auto& [bucket, weight] : sums.histogram) weight *= kKept;
@@ -80,14 +83,14 @@ double slope_of(const std::vector<SizeClass>& classes) {
   return std::clamp((covariance + trust * believed) / (variance + trust), 0.0, seconds / bytes);
 }
 
-/// What a task takes of its node while it maps or reduces, and while it fetches.
+/// What a task takes of its node while it maps or reduces, and while it fetches: its work over the time that it takes when it
+/// shares its node with nobody. Over the time that it took, tasks that wait for each other would seem to need little.
 void add_use(const SizeClass& sums, bool reads_shuffle, schedulers::StageProfile& profile) {
   const auto rate = [](double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; };
-  const double busy = std::max(0.0, sums.seconds - sums.shuffle);
-  profile.use.cpu = rate(sums.cpu, busy);
+  profile.use.cpu = rate(sums.cpu, sums.alone);
   profile.use.memory = sums.memory;
-  if (!reads_shuffle) profile.use.disk_read = rate(sums.bytes, busy);
-  profile.use.disk_write = rate(sums.written, busy);
+  if (!reads_shuffle) profile.use.disk_read = rate(sums.bytes, sums.alone);
+  profile.use.disk_write = rate(sums.disk, sums.alone);
   if (!reads_shuffle) return;
   profile.shuffle_use.memory = sums.memory;
   profile.shuffle_use.network_in = rate(sums.bytes, sums.shuffle);
@@ -185,8 +188,10 @@ std::optional<schedulers::StageProfile> StageHistory::profile(double bytes) cons
   add_use(*sums, is.reads_shuffle, made);
   const double near = local.value();
   made.remote = remote.weight > 0 && near > 0 ? remote.value() / near : 1;
-  for (const auto& [kind, relative] : kinds)
-    if (!kind.empty()) made.kinds[kind] = relative.value();
+  const bool apart = kinds.size() > 1 || (kinds.size() == 1 && !kinds.begin()->first.empty());
+  if (apart) {
+    for (const auto& [kind, relative] : kinds) made.kinds[kind] = relative.value();
+  }
   return made;
 }
 

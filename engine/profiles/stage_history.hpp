@@ -28,6 +28,9 @@ struct TaskSample {
   Duration run{0};       // of that, from the first instruction of its stage's code to the last; 0: not known
   double bytes = 0;      // read from files and shuffles
   double written = 0;    // to its shuffle
+  /// What it would have run with its node to itself, without waiting for map outputs; nothing: not known, as long as it took.
+  std::optional<Duration> alone{};
+  std::optional<double> disk_written{};  // bytes that disks wrote for it; nothing: not known, what it wrote to its shuffle
   /// Processor time, and waiting for input files, map outputs, and for what it wrote; 0: not known.
   Duration cpu{0}, read{0}, shuffle{0}, write{0};
   double memory = 0;                  // held at most
@@ -42,6 +45,7 @@ struct SizeClass {
   double seconds = 0, seconds2 = 0, bytes = 0, bytes2 = 0, bytes_seconds = 0;
   double written = 0;
   double cpu = 0, read = 0, shuffle = 0, write = 0;  // seconds
+  double alone = 0, disk = 0;                        // seconds of tasks that share their node with nobody; bytes
   double memory = 0;                                 // the most, forgotten by a tenth with each run
   double overhead = 0;                // seconds, of launches: what is not their stage's code, or is believed not to be
   std::map<int, double> histogram{};  // tasks by duration: half octaves, 2 * log2 of the seconds

@@ -5,11 +5,11 @@
 
 #include <concepts>
 #include <functional>
-#include <ranges>
 #include <type_traits>
 #include <utility>
 
 #include "base/codec.hpp"
+#include "base/lean/ranges.hpp"
 #include "weft/detail/call.hpp"
 
 namespace weft {

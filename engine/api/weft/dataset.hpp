@@ -10,7 +10,6 @@
 // A dataset that is used twice is computed twice, except for the work before its last shuffle; cache() keeps it.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lean/chrono.hpp"
 #include "weft/aggregators.hpp"
 #include "weft/by_key.hpp"
 #include "weft/concepts.hpp"

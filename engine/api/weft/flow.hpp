@@ -118,7 +118,7 @@ class Flow {
   Dataset<std::pair<std::string_view, std::string_view>, detail::TableSource> read_table(const std::string& table,
                                                                                          const std::string& snapshot = "",
                                                                                          Where where = Where::current()) {
-    return from_files(std::string(storage::kTableScheme) + table + "@" + snapshot, 0, "read_table", where, detail::TableSource{});
+    return from_files(detail::table_path(table) + "@" + snapshot, 0, "read_table", where, detail::TableSource{});
   }
 
   template <class T>

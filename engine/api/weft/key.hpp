@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <compare>
 #include <concepts>
 #include <limits>
@@ -24,7 +23,7 @@ template <std::floating_point F>
 struct ByValue {
   ByValue() = default;
   ByValue(F number)  // NOLINT(google-explicit-constructor): a number, in another form
-      : value(std::isnan(number) ? std::numeric_limits<F>::quiet_NaN() : number + F{0}) {}
+      : value(number == number ? number + F{0} : std::numeric_limits<F>::quiet_NaN()) {}
   operator F() const { return value; }  // NOLINT(google-explicit-constructor): likewise
 
   F value = 0;

@@ -1,4 +1,4 @@
-// Text in and out of records: words(line), split_words, and how write_text prints a record.
+// Text in and out of records: words(line), split_words, parse_number<T>(text), and how write_text prints a record.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/fields.hpp"
+#include "base/text.hpp"  // parse_number
 #include "base/whitespace.hpp"
 
 namespace weft {

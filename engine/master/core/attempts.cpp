@@ -51,6 +51,9 @@ void Attempts::launch(const TaskId& id, NodeId node, std::string_view reason) {
     ++stage.speculative;
   } else {
     view.set_task(*job.info, *stage.info, id.index, TaskState::running);
+    StageAttempts& count = stage.usage.attempts;
+    if (count.first == 0) stage.usage.began = context_.now();
+    ++(info.attempts == 0 ? count.first : count.retried);
     ++info.attempts;
     info.later_attempts = 0;
     info.node = node;
@@ -88,14 +91,15 @@ void Attempts::kill(const TaskRef& task, KillCause cause, std::string reason) {
   context_.emit(KillTask{task.node(), task.attempt(), cause, std::move(reason)});
 }
 
-void Attempts::release(const TaskRef& task) {
+void Attempts::release(const TaskRef& task, Fate fate) {
+  ++(task.stage->usage.attempts.*fate);
   slow_start_.attempt_ended(*task.stage->info);
   context_.triggers.note_change();
   context_.view.vacate(task.node(), task.attempt(), *task.job->info, task.stage->info->demand);
 }
 
-void Attempts::vacate(const TaskRef& task) {
-  release(task);
+void Attempts::vacate(const TaskRef& task, Fate fate) {
+  release(task, fate);
   context_.triggers.note_node(task.node());
 }
 
@@ -123,7 +127,7 @@ void Attempts::win(const TaskRef& winner) {
   if (winner.speculative)
     stragglers_.note_pace(*winner.stage->info, node, loser.stage->info->worked(loser.launched(), context_.now()));
   kill(loser, KillCause::lost_race, "another attempt of the task finished first");
-  vacate(loser);
+  vacate(loser, &StageAttempts::killed);
   if (winner.speculative) {
     ++winner.stage->speculative_won;
     context_.view.promote_speculative(*winner.stage->info, winner.index);

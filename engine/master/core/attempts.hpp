@@ -26,10 +26,11 @@ class Attempts {
   void launch(const TaskId& task, NodeId node, std::string_view reason);
   void kill(const TaskRef& task, KillCause cause, std::string reason);
 
-  // An attempt has ended or is to be no more: first its room is given back, then its task is finished (by the caller), or it is
-  // given up.
-  void release(const TaskRef& task);
-  void vacate(const TaskRef& task);  // and the scheduler may be called for the node
+  // An attempt has ended or is to be no more: first it is counted and its room is given back, then its task is finished (by the
+  // caller), or it is given up.
+  using Fate = std::uint32_t StageAttempts::*;  // which of its counts an attempt that has ended adds to
+  void release(const TaskRef& task, Fate fate);
+  void vacate(const TaskRef& task, Fate fate);  // and the scheduler may be called for the node
   /// The other attempt is the task's attempt now, or the task waits again.
   void give_up(const TaskRef& task);
   /// As give_up(), after a fault; the task avoids that node, if there is another one for it.

@@ -29,7 +29,7 @@ Result<void> CheckedDecisions::preempt(const AttemptId& attempt, std::string_vie
   const bool runs_twice = task.runs_twice();
   const std::string why = fmt::format("preempted: {}", reason);
   attempts_.kill(task, KillCause::preempted, why);
-  attempts_.release(task);
+  attempts_.release(task, &StageAttempts::killed);
   attempts_.give_up(task);
   context_.record_reason(id.job, id.stage, why);
   if (!runs_twice) context_.scheduler.notify({schedulers::Notice::Kind::task_preempted, id.job, id.stage, id.index, node});

@@ -92,7 +92,7 @@ bool Core::Impl::make_way(const std::optional<TaskRef>& stopped) {
   JobRecord& job = *stopped->job;
   const std::string why = "makes way for the tasks whose output it waits for";
   attempts_.kill(*stopped, KillCause::making_way, why);
-  attempts_.vacate(*stopped);
+  attempts_.vacate(*stopped, &StageAttempts::killed);
   attempts_.give_up(*stopped);
   context_.record_reason(job.spec.job, stopped->stage->plan.id, why);
   job.waits_for_inputs = true;

@@ -69,7 +69,7 @@ class Core::Impl {
   // Finished tasks.
   void finish(const TaskRef& task, TaskFinished& event);
   void after_finish(const TaskRef& task, NodeId node);
-  static void add_counters(const TaskRef& task, const TaskFinished& event);
+  static void add_counters(const TaskRef& task, const TaskFinished& event, Time took);
   void store_output(const TaskRef& task, const TaskFinished& event);
   void store_result(const TaskRef& task, Buffer result);
 

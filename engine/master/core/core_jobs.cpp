@@ -198,7 +198,6 @@ Result<void> Core::Impl::on(JobKilled event) {
 void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
   const JobId id = job.spec.job;
   const std::string reason = error == nullptr ? "the job is over" : error->to_string();
-  JobStatus status = status_of(context_.view, rounds_, job, true);
   for (NodeId node : job.nodes) {
     const auto& running = context_.view.mutable_node(node).running;
     for (auto attempt = running.lower_bound(AttemptId{TaskId{id, StageId(0), 0}, 0});
@@ -206,9 +205,10 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
       const AttemptId killed = *attempt++;
       const TaskRef task = attempts_.at(killed);
       attempts_.kill(task, KillCause::job_over, reason);
-      attempts_.vacate(task);
+      attempts_.vacate(task, &StageAttempts::killed);
     }
   }
+  JobStatus status = status_of(context_.view, rounds_, job, true);
   for (NodeId node : job.nodes) context_.emit(ReleaseJob{node, id});
   for (auto& [stage_id, stage] : job.stages) replicas_.forget_all(stage);
   if (error != nullptr) {
@@ -220,7 +220,7 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
   status.error = error == nullptr ? "" : error->to_string();
   status.ended = context_.now();
   for (auto& stage : status.stages) {
-    stage.running = 0;
+    stage.running = stage.speculating = 0;
     stage.waiting = false;
     stage.reason.clear();
   }

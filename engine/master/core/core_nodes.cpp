@@ -125,7 +125,7 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
   for (const AttemptId& attempt : running) {
     const TaskRef task = attempts_.at(attempt);
     ++task.stage->info->failed_attempts;
-    attempts_.vacate(task);
+    attempts_.vacate(task, &StageAttempts::lost);
     failures_.lose(task, why);
   }
   std::vector<std::pair<JobId, StageId>> displaced;  // stages that had tasks placed there

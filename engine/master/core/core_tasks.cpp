@@ -13,8 +13,9 @@ Result<void> Core::Impl::on(TaskFinished event) {
   WEFT_ASSIGN(TaskRef task, attempts_.running(event.attempt, event.node));
   context_.view.mutable_node(event.node).last_heard = context_.now();
   const plan::Stage& plan = task.stage->plan;
-  attempts_.vacate(task);
-  if (plan.output == plan::OutputKind::shuffle && event.output.size() != plan.partitions) {
+  const bool whole = plan.output != plan::OutputKind::shuffle || event.output.size() == plan.partitions;
+  attempts_.vacate(task, whole ? &StageAttempts::finished : &StageAttempts::failed);
+  if (!whole) {
     failures_.count(task, FailureKind::environment,
                     fmt::format("it reported {} output partitions instead of {}", event.output.size(), plan.partitions));
     return {};
@@ -44,7 +45,7 @@ void Core::Impl::finish(const TaskRef& task, TaskFinished& event) {
   health_.note_success(event.node);
   if (info.avoid && info.failures > 0) health_.note_failure(*info.avoid);  // what failed there went well here
   info.avoid.reset();
-  add_counters(task, event);
+  add_counters(task, event, took);
   const bool writes = stage.plan.output == plan::OutputKind::shuffle;
   if (writes) store_output(task, event);
   context_.view.set_task(*task.job->info, *stage.info, task.index, schedulers::TaskState::finished);
@@ -77,7 +78,7 @@ void Core::Impl::after_finish(const TaskRef& task, NodeId node) {
   }
 }
 
-void Core::Impl::add_counters(const TaskRef& task, const TaskFinished& event) {
+void Core::Impl::add_counters(const TaskRef& task, const TaskFinished& event, Time took) {
   if (task.stage->counted[task.index]) return;
   task.stage->counted[task.index] = true;
   JobRecord& job = *task.job;
@@ -99,6 +100,14 @@ void Core::Impl::add_counters(const TaskRef& task, const TaskFinished& event) {
   usage.cpu += event.usage.cpu;
   usage.peak_memory = std::max(usage.peak_memory, event.usage.peak_memory);
   add(usage.bad_records, event.usage.bad_records);
+  TaskFigures<QuantileSketch>& sketches = task.stage->sketches;
+  sketches.nanoseconds.add(static_cast<std::uint64_t>(std::max(took, Time(0)).count()));
+  sketches.input_bytes.add(event.input_bytes);
+  sketches.shuffle_read_bytes.add(event.usage.shuffle_read_bytes);
+  sketches.shuffle_bytes.add(shuffled);
+  // What a task that wrote a file returns is the file's name.
+  sketches.output_bytes.add(std::max<std::uint64_t>(event.usage.output_bytes, event.result.size()));
+  sketches.spilled_bytes.add(event.usage.spilled_bytes);
   job.input_bytes += event.input_bytes;
   job.input_records += event.input_records;
   job.shuffle_bytes += shuffled;
@@ -137,7 +146,7 @@ Result<void> Core::Impl::on(TaskFailed event) {
   const TaskRef task = *found;
   context_.view.mutable_node(event.node).last_heard = context_.now();
   ++task.stage->info->failed_attempts;
-  attempts_.vacate(task);
+  attempts_.vacate(task, event.kind == FailureKind::killed ? &StageAttempts::killed : &StageAttempts::failed);
   if (!task.runs_twice()) {
     task.info().ended = context_.now();
     context_.scheduler.notify(

@@ -173,6 +173,7 @@ JobStatus status_of(const schedulers::ClusterView& view, const RoundEviction& ro
     out.input_bytes = stage.input_bytes;
     out.shuffle_bytes = stage.shuffle_bytes;
     out.usage = stage.usage;
+    out.usage.figures = distributions(stage.sketches);
     out.estimate = estimate_of(info);
     out.speculative = stage.speculative;
     out.speculative_won = stage.speculative_won;

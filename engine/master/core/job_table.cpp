@@ -4,9 +4,7 @@
 
 namespace weft::master {
 
-namespace {
-
-std::string_view state_name(JobState state) {
+std::string_view name_of(JobState state) {
   switch (state) {
     case JobState::running:
       return "running";
@@ -17,10 +15,8 @@ std::string_view state_name(JobState state) {
     case JobState::killed:
       return "killed";
   }
-  return "?";
+  return "unknown";
 }
-
-}  // namespace
 
 std::string StageRecord::title() const {
   return plan.name.empty() ? fmt::format("stage {}", plan.id.value()) : fmt::format("stage {} ({})", plan.id.value(), plan.name);
@@ -29,7 +25,7 @@ std::string StageRecord::title() const {
 Result<JobRecord*> JobTable::find(JobId id) {
   if (auto found = running_.find(id); found != running_.end()) return &found->second;
   if (auto ended = ended_.find(id); ended != ended_.end())
-    return fail(Code::cancelled, fmt::format("job {} is over ({})", id.value(), state_name(ended->second.state)));
+    return fail(Code::cancelled, fmt::format("job {} is over ({})", id.value(), name_of(ended->second.state)));
   return fail(Code::not_found, fmt::format("there is no job {}", id.value()));
 }
 

@@ -95,6 +95,7 @@ void Shuffles::set_task_count(StageRecord& stage, std::uint32_t tasks) {
 void Shuffles::complete(JobRecord& job, StageRecord& stage) {
   job.open.erase(stage.plan.id);
   stage.active = false;
+  stage.usage.ended = context_.now();
   set_ready(job, stage, false);
   context_.scheduler.notify({.kind = schedulers::Notice::Kind::stage_complete, .job = job.spec.job, .stage = stage.plan.id});
   refresh(job);

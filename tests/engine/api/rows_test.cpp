@@ -170,10 +170,6 @@ TEST(Csv, ComesOutAsItWentIn) {
   });
 }
 
-}  // namespace
-
-namespace rows {  // clang has no optional field of a type without linkage
-
 struct Point {
   int x = 0;
   std::optional<double> y;
@@ -186,13 +182,6 @@ struct Shape {
   bool closed = false;
   friend bool operator==(const Shape&, const Shape&) = default;
 };
-
-}  // namespace rows
-
-namespace {
-
-using rows::Point;
-using rows::Shape;
 
 TEST(Json, ReadsWhatFitsAndCountsTheRest) {
   const ScratchDirectory scratch;

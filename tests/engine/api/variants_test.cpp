@@ -19,7 +19,7 @@ constexpr auto twice = [](std::uint64_t n) { return 2 * n; };
 constexpr auto added = [](std::uint64_t n) { return n + n; };
 constexpr auto thrice = [](std::uint64_t n) { return 3 * n; };
 
-auto numbers(Flow& flow) {
+auto some_numbers(Flow& flow) {
   return flow.generate(100, [](std::uint64_t i) { return i; });
 }
 
@@ -30,7 +30,7 @@ std::shared_ptr<detail::DriverGraph> graph_that_runs_nothing() {
 }
 
 /// The stages of a definition, planned and not run.
-std::vector<plan::Stage> stages_of(const std::function<void(Flow&)>& define) {
+std::vector<plan::Stage> planned_stages(const std::function<void(Flow&)>& define) {
   const auto graph = graph_that_runs_nothing();
   Flow flow(graph);
   EXPECT_THROW(define(flow), detail::PlanEndsHere);
@@ -40,8 +40,9 @@ std::vector<plan::Stage> stages_of(const std::function<void(Flow&)>& define) {
 }
 
 TEST(Variants, AreInThePlanOfTheStageThatRunsThem) {
-  const auto stages = stages_of([](Flow& flow) {
-    const auto keyed = numbers(flow).map(twice).on("accelerator", added).map([](std::uint64_t n) { return std::pair(n % 7, n); });
+  const auto stages = planned_stages([](Flow& flow) {
+    const auto keyed =
+        some_numbers(flow).map(twice).on("accelerator", added).map([](std::uint64_t n) { return std::pair(n % 7, n); });
     (void)keyed.on("simd=wide", [](std::uint64_t n) { return std::pair(n % 7, n); }).reduce_by_key(std::plus<>()).count();
   });
   ASSERT_EQ(stages.size(), 2u);
@@ -51,8 +52,9 @@ TEST(Variants, AreInThePlanOfTheStageThatRunsThem) {
 }
 
 TEST(Variants, OfBothSidesOfAUnionBelongToItsStage) {
-  const auto stages = stages_of([](Flow& flow) {
-    const Dataset<std::uint64_t> one = numbers(flow).map(twice).on("gpu", added), two = numbers(flow).map(twice).on("fpga", added);
+  const auto stages = planned_stages([](Flow& flow) {
+    const Dataset<std::uint64_t> one = some_numbers(flow).map(twice).on("gpu", added),
+                                 two = some_numbers(flow).map(twice).on("fpga", added);
     (void)one.union_with(two).count();
   });
   ASSERT_EQ(stages.size(), 1u);
@@ -60,8 +62,8 @@ TEST(Variants, OfBothSidesOfAUnionBelongToItsStage) {
 }
 
 TEST(Variants, KeepThePartitioningOfKeys) {
-  const auto stages = stages_of([](Flow& flow) {
-    const auto sums = numbers(flow).map([](std::uint64_t n) { return std::pair(n % 7, n); }).reduce_by_key(std::plus<>());
+  const auto stages = planned_stages([](Flow& flow) {
+    const auto sums = some_numbers(flow).map([](std::uint64_t n) { return std::pair(n % 7, n); }).reduce_by_key(std::plus<>());
     (void)sums.map_values(twice).on("accelerator", added).reduce_by_key(std::plus<>()).count();
   });
   EXPECT_EQ(stages.size(), 2u) << "the second reduce works where the records are";
@@ -69,7 +71,7 @@ TEST(Variants, KeepThePartitioningOfKeys) {
 
 TEST(Variants, NeedAnAttributeWithAName) {
   Flow flow(graph_that_runs_nothing());
-  for (const char* wrong : {"", "=gpu"}) EXPECT_THROW((void)numbers(flow).map(twice).on(wrong, added), std::invalid_argument);
+  for (const char* wrong : {"", "=gpu"}) EXPECT_THROW((void)some_numbers(flow).map(twice).on(wrong, added), std::invalid_argument);
 }
 
 /// What a task of the stage gives on a node: the driver's own code, called by hand.
@@ -82,7 +84,7 @@ Numbers run_task(const std::vector<std::string>& variants) {
   const storage::SplitGroup splits{{"", 0, 3, {}}};
   context.splits = &splits;
   Flow flow(graph_that_runs_nothing());
-  const auto data = numbers(flow).map(twice).on("accelerator", thrice);
+  const auto data = some_numbers(flow).map(twice).on("accelerator", thrice);
   data.chain().run(context, [&](std::uint64_t n) { given.push_back(n); });
   return given;
 }
@@ -131,12 +133,15 @@ TEST(Variants, OfEveryOperatorCanBeChecked) {
 }
 
 TEST(Variants, ThatDifferFailTheTaskWhenTheyAreChecked) {
-  const auto other_values = [](Flow& flow) { return numbers(flow).map(twice).on("gpu", thrice).collect(); };
+  const auto other_values = [](Flow& flow) { return some_numbers(flow).map(twice).on("gpu", thrice).collect(); };
   const auto wrong = checked(other_values);
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().to_string(), HasSubstr("the function for nodes with 'gpu' gives other records"));
   const auto fewer = checked([](Flow& flow) {
-    return numbers(flow).filter([](std::uint64_t) { return true; }).on("gpu", [](std::uint64_t n) { return n != 99; }).collect();
+    return some_numbers(flow)
+        .filter([](std::uint64_t) { return true; })
+        .on("gpu", [](std::uint64_t n) { return n != 99; })
+        .collect();
   });
   EXPECT_FALSE(fewer);
   Numbers unchecked;

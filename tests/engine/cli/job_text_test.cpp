@@ -108,6 +108,33 @@ TEST(JobText, TellsWhereTheTimeOfTasksWent) {
                                             R"("peak_task_memory_bytes":1048576)"));
 }
 
+TEST(JobText, TellsOfAStagesTimesAttemptsAndHowItsTasksDiffer) {
+  master::JobStatus job = running_job();
+  EXPECT_THAT(job_text(job, 40s), Not(HasSubstr("MEDIAN"))) << "no task has finished";
+  EXPECT_THAT(job_json(job, 40s), Not(HasSubstr("began_seconds")));
+  master::StageUsage& usage = job.stages[0].usage;
+  usage.attempts = {.first = 8, .retried = 2, .finished = 4, .failed = 1, .killed = 3, .lost = 1};
+  usage.began = 12s, usage.ended = 20s;
+  usage.figures.nanoseconds = {10'000'000'000, 500'000'000, 2'000'000'000, 3'000'000'000, 4'500'000'000};
+  usage.figures.spilled_bytes = {5 * kMiB, 0, 0, kMiB, 4 * kMiB};
+  const std::string text = job_text(job, 40s);
+  EXPECT_THAT(text, HasSubstr("10, 2 retried, 1 failed, 3 killed, 1 lost  3, 1 won"));
+  EXPECT_THAT(text, HasSubstr("+2.0 s  28.0 s")) << "it runs on";
+  EXPECT_THAT(text, HasSubstr("\n\nSTAGE  OF ITS TASKS  TOTAL     MIN     MEDIAN  95 %      MAX\n"
+                              "0      time          10.0 s    500 ms  2.0 s   3.0 s     4.5 s\n"
+                              "0      spilled       5.00 MiB  0 B     0 B     1.00 MiB  4.00 MiB\n"));
+  const std::string json = job_json(job, 40s);
+  EXPECT_TRUE(well_formed(json)) << json;
+  EXPECT_THAT(json, HasSubstr(R"("began_seconds":2,"seconds":28,"attempts":{"first":8,"retried":2,"speculative":3,"finished":4,)"
+                              R"("failed":1,"killed":3,"lost":1})"));
+  EXPECT_THAT(json, HasSubstr(R"("task_figures":{"seconds":{"total":10,"min":0.5,"median":2,"p95":3,"max":4.5})"));
+  EXPECT_THAT(json, HasSubstr(R"("spilled_bytes":{"total":5242880,"min":0,"median":0,"p95":1048576,"max":4194304}})"));
+  job.stages[0].finished = 8;
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("+2.0 s  8.0 s")) << "it is over";
+  job.stages[0].finished = 4, job.state = master::JobState::killed, job.ended = 15s;
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("+2.0 s  3.0 s")) << "its job is over";
+}
+
 TEST(TaskOutput, IsWhatWasWrittenWhileTheTaskRan) {
   const runtime::OutputMark mark{3, 17, 1, 345};
   EXPECT_EQ(to_string(mark), "[task 3.17, attempt 1: 345 bytes above]");

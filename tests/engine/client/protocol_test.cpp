@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/crc32c.hpp"
+#include "base/fields.hpp"
 
 namespace weft::client {
 namespace {
@@ -71,6 +72,11 @@ master::JobStatus status() {
                stage.speculative, stage.speculative_won, stage.predicted_shuffle_bytes, stage.predicted_largest_partition,
                stage.rounds_evicted, stage.rounds_returned);
   stage.usage = {{nanoseconds(905), nanoseconds(906), nanoseconds(907), nanoseconds(908)}, nanoseconds(909), 910, 913};
+  master::StageAttempts& attempts = stage.usage.attempts;
+  numbers.fill(attempts.first, attempts.retried, attempts.finished, attempts.failed, attempts.killed, attempts.lost);
+  stage.usage.began = nanoseconds(914), stage.usage.ended = nanoseconds(915);
+  std::apply([&](auto&... figure) { (numbers.fill(figure.total, figure.min, figure.median, figure.p95, figure.max), ...); },
+             fields_of(stage.usage.figures));
   stage.estimate = {nanoseconds(911), schedulers::EstimateSource::history, nanoseconds(912)};
   return job;
 }
@@ -104,6 +110,9 @@ void expect_same(const master::JobStatus& a, const master::JobStatus& b) {
     EXPECT_EQ(one.usage.phases, two.usage.phases);
     EXPECT_EQ(std::tie(one.usage.cpu, one.usage.peak_memory, one.usage.accelerated),
               std::tie(two.usage.cpu, two.usage.peak_memory, two.usage.accelerated));
+    EXPECT_EQ(fields_of(one.usage.attempts), fields_of(two.usage.attempts));
+    EXPECT_EQ(std::tie(one.usage.began, one.usage.ended), std::tie(two.usage.began, two.usage.ended));
+    EXPECT_EQ(fields_of(one.usage.figures), fields_of(two.usage.figures));
     EXPECT_EQ(std::tie(one.estimate.predicted, one.estimate.source, one.estimate.mean),
               std::tie(two.estimate.predicted, two.estimate.source, two.estimate.mean));
   }
@@ -294,8 +303,8 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
       {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},
       {"ValueRecord", {bytes_of(ValueRecord{JobId(1), ActionId(2)}), "32 1739638221"}},
       {"Poll", {bytes_of(Poll{JobId(1), ActionId(2), nanoseconds(3)}), "40 4114651754"}},
-      {"PollReply", {bytes_of(std::move(reply)), "720 861130693"}},
-      {"JobList", {bytes_of(std::move(list)), "1304 2542222082"}},
+      {"PollReply", {bytes_of(std::move(reply)), "1064 97023946"}},
+      {"JobList", {bytes_of(std::move(list)), "1992 2927110529"}},
       {"KillRequest", {bytes_of(KillRequest{JobId(1), "reason"}), "40 3460412723"}},
       {"LogsWanted", {bytes_of(LogsWanted{JobId(1), 2}), "32 1739638221"}},
       {"JobLogs", {bytes_of(std::move(logs)), "76 579230382"}},

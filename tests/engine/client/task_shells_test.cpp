@@ -204,13 +204,19 @@ TEST_P(TaskShell, ReportsWhatATaskUsed) {
     context.usage.read += std::chrono::milliseconds(7);
     EXPECT_TRUE(context.operators.memory->try_take(1000));
     context.operators.memory->give_back(1000);
+    context.operators.spilled_bytes = 2000;
+    context.usage.output_bytes = 3000;
     return Buffer();
   });
   EXPECT_GE(end.usage.run, std::chrono::milliseconds(50));
   EXPECT_GT(end.usage.cpu, Duration(0));
   EXPECT_LE(end.usage.cpu, end.usage.run - std::chrono::milliseconds(20)) << "it slept";
+  EXPECT_GE(end.usage.ready, Duration(0));
+  EXPECT_LE(end.usage.ready, end.usage.run - end.usage.cpu) << "it cannot have waited while it ran";
   EXPECT_EQ(end.usage.read, std::chrono::milliseconds(7));
   EXPECT_EQ(end.usage.peak_memory, 1000u);
+  EXPECT_EQ(end.usage.spilled_bytes, 2000u);
+  EXPECT_EQ(end.usage.output_bytes, 3000u);
 }
 
 TEST_P(TaskShell, EndsATaskByWhatItThrew) {

@@ -42,7 +42,7 @@ std::vector<Event> all_events() {
   finished.input_records = 12;
   finished.shuffle_times = {Time(13), Time(14)};
   finished.sample_histogram = {1, 0, 7};
-  finished.usage = {Time(15), Time(16), Time(17), Time(18), 19};
+  finished.usage = {Time(15), Time(16), Time(17), Time(18), 19, {}, {}, 0, 20, 21, 22};
   events.emplace_back(std::move(finished));
   TaskFailed failed;
   failed.attempt = attempt;
@@ -79,8 +79,13 @@ TEST(EventLog, TellsWhatATaskSpentOnItsShuffles) {
 
 TEST(EventLog, TellsWhatATaskUsed) {
   EXPECT_NE(event_json(Time(17), all_events()[7])
-                .find(R"("run_ns":15,"file_read_ns":16,"file_write_ns":17,"cpu_ns":18,"peak_memory_bytes":19)"),
+                .find(R"("run_ns":15,"file_read_ns":16,"file_write_ns":17,"cpu_ns":18,"peak_memory_bytes":19,)"
+                      R"("shuffle_read_bytes":20,"file_output_bytes":21,"spilled_bytes":22)"),
             std::string::npos);
+  TaskFinished waited;
+  waited.usage.ready = Time(20);
+  waited.usage.disk_written = 21;
+  EXPECT_NE(event_json(Time(17), std::move(waited)).find(R"("ready_ns":20,"disk_written_bytes":21)"), std::string::npos);
   EXPECT_EQ(event_json(Time(17), Event(TaskFinished{})).find("cpu_ns"), std::string::npos) << "not known";
 }
 

@@ -41,20 +41,20 @@ TEST(Outlook, SaysWhatWouldHelp) {
       << "without a worker nothing is said of the time";
 }
 
-/// Four tasks of ten seconds on two slots, to be done 25 s after the beginning.
+/// Tasks of ten seconds on two slots, to be done 25 s after the beginning.
 struct Running {
   test::Driver driver;
   Expectations expectations;
   JobStatus status;
 
-  Running() {
+  explicit Running(std::uint32_t tasks = 4) {
     driver.join(1, 2);
     JobSubmitted job;
     job.job = JobId(1);
     job.name = "words";
     job.deadline = 25s;
     EXPECT_TRUE(driver.apply(std::move(job)));
-    plan::Stage stage = test::result(test::source(0, 4, 1));
+    plan::Stage stage = test::result(test::source(0, tasks, 1));
     stage.estimated_task_duration = 10s;
     EXPECT_TRUE(driver.apply(PlanExtended{JobId(1), test::part(0, {stage})}));
   }
@@ -88,6 +88,14 @@ TEST(Expectations, AreWorkedOutAtMostOnceASecond) {
   EXPECT_EQ(running.status.expected->end, first);
   (void)running.look(15s);
   EXPECT_NE(running.status.expected->end, first);
+}
+
+TEST(Expectations, OfJobsThatEndSoonAreWorkedOutMoreOften) {
+  Running running(2);
+  (void)running.look(9900ms);
+  EXPECT_LE(running.status.expected->end, 10s);
+  (void)running.look(10400ms);
+  EXPECT_GE(running.status.expected->end, 10400ms) << "no end lies in the past";
 }
 
 TEST(Expectations, AreNotOfJobsWithoutADeadline) {

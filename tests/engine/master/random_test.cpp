@@ -107,6 +107,22 @@ std::unique_ptr<SimulatedCluster> run_jobs(std::uint64_t seed) {
   return cluster;
 }
 
+/// Every attempt that was launched runs or has ended in one way, and each finished task counts once in the figures.
+void expect_counted(SimulatedCluster& cluster) {
+  for (const JobStatus& job : cluster.core().jobs()) {
+    const auto status = cluster.core().job(job.id);
+    for (const StageStatus& stage : status->stages) {
+      const StageAttempts& attempts = stage.usage.attempts;
+      ASSERT_EQ(attempts.first + attempts.retried + stage.speculative,
+                attempts.finished + attempts.failed + attempts.killed + attempts.lost + stage.running + stage.speculating)
+          << stage.name;
+      ASSERT_LE(attempts.first, stage.tasks);
+      ASSERT_GE(attempts.finished, stage.finished);
+      ASSERT_EQ(stage.usage.figures.shuffle_bytes.total, stage.shuffle_bytes);
+    }
+  }
+}
+
 constexpr std::uint64_t kShare = kSanitized ? 15 : 1;  // of the seeds: sanitizers take so many times as long
 
 TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
@@ -125,6 +141,8 @@ TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
         for (const auto& result : target) ASSERT_FALSE(result.empty()) << "seed " << seed;
       }
     }
+    expect_counted(*cluster);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
     finished += cluster->results().size();
     zombies += cluster->zombies_refused();
     moved += cluster->outputs_moved();

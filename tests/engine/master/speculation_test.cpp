@@ -85,6 +85,8 @@ TEST_F(SpeculativeAttempts, AreGivenToATaskThatTakesMuchLongerThanOthersOfItsSta
   EXPECT_EQ(driver->finish(attempt(3, 0), first).error().code(), Code::cancelled);
   EXPECT_EQ(driver->last<ActionFinished>()->results.at(0).size(), 8u);
   EXPECT_EQ(stage().speculative_won, 1u);
+  const StageAttempts attempts = stage().usage.attempts;
+  EXPECT_EQ(std::tie(attempts.first, attempts.retried, attempts.finished, attempts.killed), std::tuple(8u, 0u, 8u, 1u));
   EXPECT_EQ(driver->core.job(JobId(1))->counters.at("tasks"), 8) << "counted once";
   EXPECT_EQ(driver->core.view().used(), schedulers::Resources());
 }

@@ -163,6 +163,74 @@ TEST_F(ObservedCore, AReaderThatBeganEarlyTeachesNothing) {
   EXPECT_FALSE(history.find({"words", StageId(1)})) << "it waited for maps";
 }
 
+/// What is learned of a map that wrote 4000 bytes to a disk of 1000 bytes a second, or to one that nobody knows.
+class UseAlone : public ObservedCore {
+ protected:
+  schedulers::Resources learned(const runtime::TaskUsage& usage, double processors, double disk_write = 0,
+                                Duration writing = Duration(0), Duration launching = Duration(0)) {
+    driver.emplace(master::CoreOptions{});
+    history = History();
+    master::WorkerJoined join{NodeId(1), "w", "h", "r", "", {.cpu = 8, .disk_write = disk_write}, {}};
+    join.processors = processors;
+    apply(std::move(join));
+    submit(1);
+    extend(1, {maps(0, 1, 100), reduces(1, 2, 0)});
+    driver->now += usage.run > Duration(0) ? usage.run + launching : Duration(seconds(40));
+    master::TaskFinished event;
+    event.attempt = driver->running_attempt(1, 0, 0);
+    event.node = NodeId(1);
+    event.input_bytes = 100;
+    event.output = {{3000, 1}, {1000, 1}};
+    event.usage = usage;
+    event.shuffle_times.write = writing;
+    apply(std::move(event));
+    return history.find({"words", StageId(0)})->profile(100)->use;
+  }
+  static runtime::TaskUsage usage(double run, double cpu, double ready, std::uint64_t disk_written = 0) {
+    runtime::TaskUsage used;
+    used.run = seconds_of(run);
+    used.cpu = seconds_of(cpu);
+    used.ready = seconds_of(ready);
+    used.disk_written = disk_written;
+    return used;
+  }
+};
+
+TEST_F(UseAlone, IsWhatATaskTakesThatNeverWaitsForProcessors) {
+  EXPECT_NEAR(learned(usage(2, 2, 0), 1).cpu, 1, 1e-6);
+  EXPECT_NEAR(learned(usage(16, 2, 14), 1).cpu, 1, 1e-6) << "seven others had the processor";
+  EXPECT_NEAR(learned(usage(18, 2, 14), 1).cpu, 0.5, 1e-6) << "two seconds it waited for something else";
+  EXPECT_NEAR(learned(usage(16, 2, 14), 4).cpu, 1, 1e-6) << "it has one thread";
+}
+
+TEST_F(UseAlone, OfShortTasksIsLessForTheirLaunches) {
+  EXPECT_NEAR(learned(usage(2, 2, 0), 1, 0, {}, seconds(1)).cpu, 2.0 / 3, 1e-6);
+  EXPECT_NEAR(learned(usage(2, 2, 0), 1, 0, {}, seconds(30)).cpu, 0.5, 1e-6) << "something else was in the way";
+}
+
+TEST_F(UseAlone, IsAllOfANodeWithLessThanAProcessor) {
+  EXPECT_NEAR(learned(usage(20, 3, 17), 0.3).cpu, 0.3, 1e-6);
+  EXPECT_NEAR(learned(usage(20, 3, 7), 0.3).cpu, 0.15, 1e-6) << "ten seconds of processor, ten of something else";
+}
+
+TEST_F(UseAlone, OfADiskIsNoLessThanItsRateAllows) {
+  const auto alone = learned(usage(5, 1, 0, 4000), 1, 1000, seconds(4));
+  EXPECT_NEAR(alone.disk_write, 800, 1e-3);
+  const auto shared = learned(usage(17, 1, 0, 4000), 1, 1000, seconds(16));
+  EXPECT_NEAR(shared.disk_write, 800, 1e-3) << "the disk wrote for three others meanwhile";
+  EXPECT_NEAR(shared.cpu, 0.2, 1e-6);
+  const auto cached = learned(usage(1, 1, 0, 4000), 1, 1000, seconds(0));
+  EXPECT_NEAR(cached.disk_write, 1000, 1e-3) << "it has still to be written";
+  EXPECT_NEAR(cached.cpu, 0.25, 1e-6);
+  EXPECT_NEAR(learned(usage(5, 1, 0, 4000), 1, 0, seconds(4)).disk_write, 800, 1e-3) << "where its rate is not known";
+}
+
+TEST_F(UseAlone, OfMapOutputsInMemoryNoDiskKnows) { EXPECT_EQ(learned(usage(5, 1, 0, 0), 1, 1000).disk_write, 0); }
+
+TEST_F(UseAlone, IsTheWholeTimeWhereTheWorkerDidNotMeasure) {
+  EXPECT_NEAR(learned({}, 1).disk_write, 100, 1e-3) << "4000 bytes in 40 s";
+}
+
 TEST_F(ObservedCore, ThatProfilesAreOfAnotherVersionIsSaidOnceForEachJob) {
   begin();
   history.learn({"words", StageId(0)}, identity(maps(0, 1, 100, 77)), JobId(5), task(1, 100), {}, 1);

@@ -46,6 +46,28 @@ TEST(ProfileRecords, AreReadAsTheyWereWritten) {
   }
 }
 
+TEST(ProfileRecords, KnowWhatTasksTakeAlone) {
+  StageHistory stage;
+  for (const double bytes : {100.0, 1e6}) {
+    TaskSample one = task(8, bytes, 50);
+    one.cpu = seconds_of(1);
+    one.alone = seconds_of(2);
+    one.disk_written = 600;
+    stage.add(JobId(1), one, {});
+  }
+  std::string text = to_json({"words", StageId(0)}, stage);
+  const auto use = [&](double bytes) { return parse_record(text, "test").value().second.profile(bytes)->use; };
+  EXPECT_NEAR(use(1e6).cpu, 0.5, 1e-9);
+  EXPECT_NEAR(use(1e6).disk_write, 300, 1e-9);
+  const auto at = text.find(",\"alone\"");
+  ASSERT_NE(at, std::string::npos) << text;
+  const std::string wrong = text.substr(0, at) + ",\"alone\":[1,2,3]}";
+  EXPECT_THAT(parse_record(wrong, "test").error().to_string(), HasSubstr("this is not what the tasks of its classes take alone"));
+  text = text.substr(0, at) + "}";  // of an earlier release
+  EXPECT_NEAR(use(1e6).cpu, 1 / 8.0, 1e-9);
+  EXPECT_NEAR(use(1e6).disk_write, 50 / 8.0, 1e-9);
+}
+
 TEST(ProfileRecords, OfAnyBytesAreReadOrRefused) {
   const std::string whole = to_json({"words", StageId(3)}, some_stage(4));
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {

@@ -146,8 +146,15 @@ TEST(StageHistories, TellNodesAndPlacesApart) {
   }
   const auto profile = stage.profile(1000);
   EXPECT_NEAR(profile->remote, 1.5, 0.1);
-  ASSERT_EQ(profile->kinds.size(), 1u);
+  ASSERT_EQ(profile->kinds.size(), 2u);
   EXPECT_NEAR(profile->kinds.at("accelerator=gpu"), 0.5, 0.05);
+  EXPECT_NEAR(profile->kinds.at(""), 1.25, 0.05) << "nodes without attributes are not the mean of all";
+  EXPECT_TRUE([] {
+    StageHistory alike;
+    alike.add(JobId(1), task(2, 1000), std::nullopt);
+    alike.add(JobId(1), task(2, 1000), std::nullopt);
+    return alike.profile(1000)->kinds.empty();
+  }());
 }
 
 TEST(StageHistories, TellUseByPhase) {

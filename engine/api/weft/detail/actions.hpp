@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/timed.hpp"
-#include "storage/output.hpp"
+#include "storage/compression/compression.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
 #include "weft/detail/named_outputs.hpp"
 #include "weft/detail/stage.hpp"
+#include "weft/detail/task_file.hpp"
 #include "weft/text.hpp"
 
 namespace weft {
@@ -155,32 +155,16 @@ void write_files(const D& in, const std::string& path, std::string name, std::st
   const std::string work = in.graph()->open_output(path);
   StageDraft draft = result_stage(in, std::move(name), type);
   draft.body = make_body([chain = in.chain(), work, print, compression](TaskContext& context) {
-    constexpr std::size_t kFlushBytes = 256u << 10;
-    auto file = value_or_throw(storage::OutputFile::create(work,
-                                                           "task-" + std::to_string(context.attempt.task.stage.value()) + "-" +
-                                                               std::to_string(context.attempt.task.index) + "-" +
-                                                               std::to_string(context.attempt.attempt),
-                                                           context.files, compression));
-    const auto write = [&](std::string_view bytes) {
-      value_or_throw(timed(context.usage.write, [&] { return file->append(as_bytes(bytes)); }));
-    };
-    std::string buffer;
-    buffer.reserve(kFlushBytes + 4096);
+    BufferedTaskFile file(context, work, compression);
     [[maybe_unused]] bool begun = false;
     chain.run(context, [&](typename D::Record&& record) {
       if constexpr (requires { print.header; }) {
-        if (!std::exchange(begun, true)) buffer.append(print.header);
+        if (!std::exchange(begun, true)) file.buffer().append(print.header);
       }
-      print(buffer, record);
-      if (buffer.size() >= kFlushBytes) {
-        if (buffer.size() > kFlushBytes + context.operators.memory->limit()) record_too_large(context, buffer.size());
-        write(buffer);
-        buffer.clear();
-      }
+      print(file.buffer(), record);
+      file.end_record();
     });
-    write(buffer);
-    value_or_throw(timed(context.usage.write, [&] { return file->close(); }));
-    return Buffer::copy_of(as_bytes(file->name()));
+    return file.close();
   });
   in.graph()->add_sink(std::move(draft), path);
 }

@@ -191,14 +191,14 @@ auto aggregate(const D& in, Agg aggregation, P how, std::string name) {
     const bool stays = in_place<P>(in, how.count);
     const ShuffleRef shuffle = stays ? nullptr : aggregate_shuffle<K>(in, aggregation, how, name);
     Lineage lineage = stays ? in.lineage().unsplit().then(without_shuffle(name), type_name<Node>())
-                            : after_shuffle(shuffle, std::move(name), type_name<Node>());
+                            : Lineage::after(shuffle, std::move(name), type_name<Node>());
     lineage.hashed = how.count;
     return Dataset<typename Node::Record, Node>(
         in.graph(), std::move(lineage),
         Node{Read{stays ? ShuffleId() : shuffle->id(), std::move(aggregation)}, stays ? std::optional(in.chain()) : std::nullopt});
   } else {
     const ShuffleRef shuffle = aggregate_shuffle<K>(in, aggregation, how, name);
-    Lineage lineage = after_shuffle(shuffle, std::move(name), type_name<Read>());
+    Lineage lineage = Lineage::after(shuffle, std::move(name), type_name<Read>());
     lineage.hashed = hashed_into<P>(how.count);
     return Dataset<typename Read::Record, Read>(in.graph(), std::move(lineage), Read{shuffle->id(), std::move(aggregation)});
   }
@@ -210,7 +210,7 @@ auto distinct(const D& in, P how, std::string name) {
   using Read = DistinctRead<K>;
   const ShuffleRef shuffle =
       combine_shuffle<K>(in, KeepOne{}, how, name, [](const auto& record, auto& combiner) { combiner.add(record, Nothing{}); });
-  return Dataset<K, Read>(in.graph(), after_shuffle(shuffle, std::move(name), type_name<Read>()), Read{{shuffle->id(), {}}});
+  return Dataset<K, Read>(in.graph(), Lineage::after(shuffle, std::move(name), type_name<Read>()), Read{{shuffle->id(), {}}});
 }
 
 }  // namespace weft::detail

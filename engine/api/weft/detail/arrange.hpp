@@ -1,13 +1,13 @@
 // Operators that move records without looking at keys: cache, repartition, top.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/lean/algorithm.hpp"
 #include "runtime/operators/aggregation.hpp"
 #include "runtime/operators/external_sorter.hpp"
 #include "weft/concepts.hpp"
@@ -25,7 +25,7 @@ template <class D, class MakeRoute>
 auto rearrange(const D& in, std::string name, std::uint32_t partitions, MakeRoute make_route) {
   using T = Wire<typename D::Record>;
   const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<typename D::Record, MakeRoute>>(), partitions, make_route);
-  Lineage lineage = after_shuffle(shuffle, std::move(name), type_name<T>());
+  Lineage lineage = Lineage::after(shuffle, std::move(name), type_name<T>());
   if (partitions == kOnePerTask) lineage.hashed = in.lineage().hashed;  // what was in one task stays together
   return Dataset<T, ShuffleRead<T>>(in.graph(), std::move(lineage), ShuffleRead<T>{shuffle->id()});
 }
@@ -154,7 +154,7 @@ auto top(const D& in, std::size_t n, Less less, std::string name) {
     });
   });
   const ShuffleRef shuffle = in.graph()->add_shuffle(std::move(draft));
-  return Dataset<T, Read>(in.graph(), after_shuffle(shuffle, std::move(name), type_name<Read>()), Read{shuffle->id(), n, less});
+  return Dataset<T, Read>(in.graph(), Lineage::after(shuffle, std::move(name), type_name<Read>()), Read{shuffle->id(), n, less});
 }
 
 }  // namespace weft::detail

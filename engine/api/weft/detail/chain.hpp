@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <ranges>
 #include <type_traits>
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/lean/ranges.hpp"
 #include "base/random.hpp"
 #include "runtime/executor/task.hpp"
 #include "weft/concepts.hpp"

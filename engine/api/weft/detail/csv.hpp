@@ -12,7 +12,6 @@
 
 #include "base/field_names.hpp"
 #include "weft/detail/actions.hpp"
-#include "weft/detail/csv_scanner.hpp"
 #include "weft/detail/row_fields.hpp"
 #include "weft/detail/sources.hpp"
 #include "weft/rows.hpp"
@@ -23,11 +22,12 @@ namespace weft::detail {
 class CsvColumns {
  public:
   CsvColumns(std::span<const std::string_view> fields, const CsvFormat& format);
+  ~CsvColumns();
 
   /// The header of a file. A column that is missing or there twice is invalid_argument (TaskError), which names the file.
   void take_header(std::span<const std::string_view> header, const std::string& path);
   /// Of each field, the index of its column.
-  std::span<const std::uint32_t> columns() const { return columns_; }
+  const std::uint32_t* columns() const { return columns_.data(); }
   std::size_t width() const { return width_; }
   const std::string& name(std::size_t field) const { return names_[field]; }
 
@@ -39,29 +39,10 @@ class CsvColumns {
   std::size_t width_ = 0;  // of a row
 };
 
-/// Rows of the splits of a task. Not a template: calls row(fields, raw text) for each, whose fields are as many as there are
-/// columns; of what is none, bad_record().
-class CsvRows {
- public:
-  using Row = void (*)(void* self, std::span<const std::string_view> fields);
-
-  CsvRows(TaskContext& context, const CsvFormat& format, CsvColumns& columns)
-      : context_(context), format_(format), columns_(columns), scanner_(format.delimiter, format.multiline) {}
-  void run(void* self, Row row);
-
- private:
-  void read_header(const storage::Split& split);
-  /// `last`: of its file.
-  void scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress, void* self, Row row);
-
-  TaskContext& context_;
-  const CsvFormat& format_;
-  CsvColumns& columns_;
-  CsvScanner scanner_;
-  std::string header_of_;  // the file whose header is known
-  bool header_next_ = false;
-  std::string carried_;  // the beginning of a record that goes on in the next piece
-};
+/// Calls row(self, fields) for the rows of the splits of a task, whose fields are as many as there are columns; of what is none,
+/// bad_record().
+void read_csv_rows(TaskContext& context, const CsvFormat& format, CsvColumns& columns, void* self,
+                   void (*row)(void* self, std::span<const std::string_view> fields));
 
 /// A cell that could not be read: counts as a bad record.
 void bad_cell(const CsvColumns& columns, std::size_t field, std::string_view text, std::string_view wanted);
@@ -86,7 +67,7 @@ struct CsvSource {
   void run(TaskContext& context, Sink&& sink) const {
     CsvColumns columns(kFieldNames<T>, *format);
     Reader<std::remove_reference_t<Sink>> reader{*format, columns, sink, T{}};
-    CsvRows(context, *format, columns).run(&reader, [](void* self, std::span<const std::string_view> fields) {
+    read_csv_rows(context, *format, columns, &reader, [](void* self, std::span<const std::string_view> fields) {
       static_cast<Reader<std::remove_reference_t<Sink>>*>(self)->row(fields);
     });
   }
@@ -110,7 +91,7 @@ struct CsvSource {
     template <std::size_t... I>
     bool read(std::span<const std::string_view> cells, std::index_sequence<I...>) {
       auto fields = fields_of(record);
-      const std::span<const std::uint32_t> at = columns.columns();
+      const std::uint32_t* const at = columns.columns();
       return (read_field(I, cells[at[I]], std::get<I>(fields)) && ...);
     }
     template <class Field>

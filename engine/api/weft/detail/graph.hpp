@@ -4,7 +4,6 @@
 
 #include <array>
 #include <bit>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,8 +19,10 @@
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
-#include "engine/plan/plan.hpp"
+#include "base/lean/chrono.hpp"
+#include "engine/plan/output_kind.hpp"
 #include "runtime/executor/task.hpp"
+#include "schedulers/view/resources.hpp"
 
 namespace weft {
 
@@ -80,8 +81,15 @@ StageHints estimate_hint(std::chrono::nanoseconds duration, double output_ratio)
 StageHints variant_hint(const std::string& attribute);
 
 /// How a dataset comes about since the last shuffle: the branches (several after a union), the fused operators, and a hash of all
-/// that.
+/// that. (Its special members are in the library: every program would compile them.)
 struct Lineage {
+  Lineage();
+  ~Lineage();
+  Lineage(const Lineage&);
+  Lineage(Lineage&&) noexcept;
+  Lineage& operator=(const Lineage&);
+  Lineage& operator=(Lineage&&) noexcept;
+
   std::vector<Origin> branches;
   std::vector<std::string> operators;
   std::uint64_t fingerprint = 0;
@@ -101,6 +109,8 @@ struct Lineage {
   static Lineage of(Origin origin, std::string name, std::string_view type);
   /// Task i reads partition i.
   static Lineage reading(const ShuffleRef& shuffle);
+  /// The same, as the first operator of a chain.
+  static Lineage after(const ShuffleRef& shuffle, std::string name, std::string_view type);
   /// The records of both, task after task.
   static Lineage joined(const Lineage& first, const Lineage& second, std::string name);
   /// Task i works on the records of both in partition i. Each has one branch.
@@ -111,6 +121,11 @@ inline constexpr std::uint32_t kDefaultPartitions = 0;
 inline constexpr std::uint32_t kOnePerTask = UINT32_MAX;  // as many partitions as the stage has tasks (cache)
 
 struct StageDraft {
+  StageDraft();
+  ~StageDraft();
+  StageDraft(StageDraft&&) noexcept;
+  StageDraft& operator=(StageDraft&&) noexcept;
+
   std::string name;
   Lineage lineage;
   plan::OutputKind output = plan::OutputKind::shuffle;

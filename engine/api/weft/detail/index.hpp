@@ -48,7 +48,7 @@ auto zip_with_index(const D& in, std::string name) {
   });
   const ShuffleRef counts = in.graph()->add_shuffle(std::move(draft));
   return Dataset<typename Read::Record, Read>(in.graph(),
-                                              after_shuffle(records, std::move(name), type_name<Read>()).with_broadcast(counts),
+                                              Lineage::after(records, std::move(name), type_name<Read>()).with_broadcast(counts),
                                               Read{records->id(), counts->id()});
 }
 

@@ -182,9 +182,27 @@ bool read_json(JsonNode node, T& value, std::span<const std::string_view> names,
   (std::make_index_sequence<kFields>());
 }
 
+using JsonRow = bool (*)(void* self, JsonNode line, JsonProblem& problem);
+
+/// Parses one line after another. One thread.
+class JsonLines {
+ public:
+  JsonLines();
+  ~JsonLines();
+  JsonLines(const JsonLines&) = delete;
+  JsonLines& operator=(const JsonLines&) = delete;
+
+  /// Calls row(self, value, problem) when the line is JSON. What is wrong with it when it is none, or row() is false.
+  std::optional<std::string> read(std::string_view line, void* self, JsonRow row);
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+};
+
 /// The lines of the splits of a task: calls row(self, value) for each that is JSON; of others, and where row() is false,
 /// bad_record().
-void read_json_lines(TaskContext& context, void* self, bool (*row)(void* self, JsonNode line, JsonProblem& problem));
+void read_json_lines(TaskContext& context, void* self, JsonRow row);
 
 template <class T>
 struct JsonSource {

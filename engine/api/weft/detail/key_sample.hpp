@@ -2,7 +2,6 @@
 // sampling (section 4.2 there), for partitioners whose maps say nothing of each other.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lean/algorithm.hpp"
 #include "base/random.hpp"
 #include "runtime/operators/account.hpp"
 #include "runtime/operators/aggregation.hpp"
@@ -147,7 +147,7 @@ ShuffleRef sample_histogram(const D& in, const std::string& name) {
   const ShuffleRef sampled = sample_keys<K>(in, key_of, name);
   StageDraft draft;
   draft.name = name + " histogram";
-  draft.lineage = after_shuffle(sampled, draft.name, type_name<K>());
+  draft.lineage = Lineage::after(sampled, draft.name, type_name<K>());
   draft.partitions = 1;
   draft.body = make_body([id = sampled->id()](TaskContext& context) { return write_even_sample<K>(context, id); });
   return in.graph()->add_shuffle(std::move(draft));

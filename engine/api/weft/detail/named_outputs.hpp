@@ -1,18 +1,11 @@
 // The files of a task that writes several, one for each name that its records have.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "runtime/executor/task.hpp"
-#include "runtime/operators/account.hpp"
-#include "runtime/operators/external_sorter.hpp"
-#include "storage/output.hpp"
 
 namespace weft::detail {
 
@@ -21,6 +14,9 @@ namespace weft::detail {
 class NamedOutputs {
  public:
   NamedOutputs(runtime::TaskContext& context, std::string work_directory);
+  ~NamedOutputs();
+  NamedOutputs(const NamedOutputs&) = delete;
+  NamedOutputs& operator=(const NamedOutputs&) = delete;
 
   /// A name is one of a directory below the output, "2026/11" as well; std::invalid_argument when it cannot be.
   void add(const std::string& name, std::string_view line);
@@ -28,24 +24,8 @@ class NamedOutputs {
   std::string finish();
 
  private:
-  using Line = std::pair<std::string_view, std::string_view>;
-  struct ByName {
-    std::string_view operator()(const Line& line) const { return line.first; }
-  };
-  using Sorter = runtime::ExternalSorter<Line, ByName>;
-  using File = std::unique_ptr<storage::OutputFile>;
-
-  static void check(const std::string& name);
-  File open();
-  void append(storage::OutputFile& file, std::string_view line);
-  void close(storage::OutputFile& file, const std::string& name);
-
-  runtime::TaskContext& context_;
-  const std::string work_;
-  std::map<std::string, File> files_;
-  std::optional<Sorter> others_;
-  std::uint32_t opened_ = 0;
-  std::string written_;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace weft::detail

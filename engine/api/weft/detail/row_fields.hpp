@@ -1,9 +1,7 @@
 // How one field of a row is read from text, and written.
 #pragma once
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -14,6 +12,7 @@
 
 #include "base/codec.hpp"
 #include "base/field_names.hpp"
+#include "base/lean/algorithm.hpp"
 #include "weft/text.hpp"
 
 namespace weft::detail {

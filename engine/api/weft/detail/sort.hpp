@@ -2,12 +2,12 @@
 // Three stages of one plan: samples (one partition) → quantiles (one task) → ranges; the sorted partitions are in global order.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/lean/algorithm.hpp"
 #include "runtime/operators/aggregation.hpp"
 #include "runtime/operators/external_sorter.hpp"
 #include "weft/concepts.hpp"
@@ -141,7 +141,7 @@ ShuffleRef sort_quantiles(const D& in, const KeyFn& key_of, const std::string& n
   const ShuffleRef sampled = sample_keys<K>(in, key_of, name);
   StageDraft quantiles;
   quantiles.name = name + " splitters";
-  quantiles.lineage = after_shuffle(sampled, quantiles.name, type_name<Less>());
+  quantiles.lineage = Lineage::after(sampled, quantiles.name, type_name<Less>());
   quantiles.partitions = 1;
   quantiles.body = make_body([id = sampled->id()](TaskContext& context) { return write_quantiles<K, Less>(context, id); });
   return in.graph()->add_shuffle(std::move(quantiles));
@@ -161,7 +161,8 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
   if (partitions == 1) {  // nothing to split
     const ShuffleRef all =
         exchange(in, name, type_name<Read>(), 1, [](TaskContext&) { return [](const T&) { return std::uint32_t{0}; }; });
-    return Dataset<T, Read>(in.graph(), after_shuffle(all, std::move(name), type_name<Read>()), Read{all->id(), std::move(key_of)});
+    return Dataset<T, Read>(in.graph(), Lineage::after(all, std::move(name), type_name<Read>()),
+                            Read{all->id(), std::move(key_of)});
   }
   const ShuffleRef quantiles = sort_quantiles<K, Less>(in, key_of, name);
   draft.lineage = draft.lineage.with_broadcast(quantiles);
@@ -174,7 +175,7 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
     });
   });
   const ShuffleRef ranges = in.graph()->add_shuffle(std::move(draft));
-  return Dataset<T, Read>(in.graph(), after_shuffle(ranges, std::move(name), type_name<Read>()),
+  return Dataset<T, Read>(in.graph(), Lineage::after(ranges, std::move(name), type_name<Read>()),
                           Read{ranges->id(), std::move(key_of)});
 }
 

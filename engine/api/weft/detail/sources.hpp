@@ -1,7 +1,6 @@
 // Where chains begin: files, vectors and generated records.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lean/algorithm.hpp"
 #include "storage/record_reader.hpp"
 #include "storage/text_reader.hpp"
 #include "weft/concepts.hpp"

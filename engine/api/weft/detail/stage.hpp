@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "base/codec.hpp"
 #include "runtime/executor/task.hpp"
 #include "runtime/operators/partitioned_writer.hpp"
+#include "shuffle/store/block.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/graph.hpp"
 
@@ -51,28 +53,45 @@ std::unique_ptr<const runtime::StageBody> make_body(F function) {
   return std::make_unique<const Body<F>>(std::move(function));
 }
 
+/// The segment that a task writes. Throws TaskError.
+class SegmentOutput {
+ public:
+  explicit SegmentOutput(TaskContext& context);
+  ~SegmentOutput();
+  SegmentOutput(const SegmentOutput&) = delete;
+  SegmentOutput& operator=(const SegmentOutput&) = delete;
+
+  /// Finished before commit().
+  runtime::PartitionedWriter& writer() { return *writer_; }
+  /// Seals the segment and hands it to the store.
+  void commit();
+
+ private:
+  struct Segment;
+
+  TaskContext& context_;
+  const std::unique_ptr<Segment> segment_;
+  runtime::PartitionedWriter* writer_;  // in it
+};
+
 /// fill(PartitionedWriter&) writes the task's output and calls finish(); then the segment is sealed and committed.
 template <class Fill>
 Buffer write_segment(TaskContext& context, Fill&& fill) {
-  auto segment = value_or_throw(context.shuffle->create_segment(context.output_partitions));
-  {
-    runtime::PartitionedWriter out(context.operators, *segment, context.output_partitions);
-    fill(out);
-  }
-  value_or_throw(context.shuffle->commit(value_or_throw(segment->seal())));
+  SegmentOutput output(context);
+  fill(output.writer());
+  output.commit();
   return {};
 }
 
-/// Visits the blocks of encoded records of one partition of a shuffle: of the task's own, and those it reads with it.
+/// Calls visit(self, block) for the blocks of encoded records of one partition of a shuffle: of the task's own, and those it reads
+/// with it.
+void visit_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, void* self,
+                  void (*visit)(void* self, const shuffle::Block& block));
+
 template <class Visit>
 void read_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, Visit&& visit) {
-  const shuffle::BlockVisitor each = [&](const shuffle::Block& block) -> weft::Result<void> {
-    context.check_stop();
-    visit(block);
-    return {};
-  };
-  const shuffle::PartitionRange partitions{partition, partition + context.partitions_of(shuffle)};
-  value_or_throw(context.shuffle->read(shuffle, partitions, context.maps_of(shuffle), each));
+  visit_blocks(context, shuffle, partition, &visit,
+               [](void* self, const shuffle::Block& block) { (*static_cast<std::remove_reference_t<Visit>*>(self))(block); });
 }
 
 /// Decodes all records of them.
@@ -95,13 +114,6 @@ struct ShuffleRead {
     read_shuffle<T>(context, shuffle, context.partition, sink);
   }
 };
-
-inline Lineage after_shuffle(const ShuffleRef& shuffle, std::string name, std::string_view type) {
-  Origin origin;
-  origin.kind = Origin::Kind::shuffles;
-  origin.partitioned.push_back(shuffle);
-  return Lineage::of(std::move(origin), std::move(name), type);
-}
 
 /// A stage that writes every record of `in` to the partition that route(record, partitions) names; state of the route is per task:
 /// make_route(context) returns it. Each task reads all that it wants of `broadcast`, if there is one.

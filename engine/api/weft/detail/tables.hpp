@@ -6,17 +6,18 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "storage/remote_tables.hpp"
 #include "weft/detail/actions.hpp"
-#include "weft/detail/sources.hpp"
 
 namespace weft::detail {
 
-/// The rows of the running task's split. Throws TaskError.
-std::unique_ptr<storage::RemoteRows> open_rows(TaskContext& context, const storage::Split& split);
+/// "table://NAME".
+std::string table_path(const std::string& table);
+
+/// Calls visit(self, key, value) for the rows of the running task's splits. Throws TaskError.
+void visit_rows(TaskContext& context, void* self, void (*visit)(void* self, std::string_view key, std::string_view value));
 
 /// Keys and values, as views of the reader's memory.
 struct TableSource {
@@ -24,37 +25,26 @@ struct TableSource {
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    if (context.splits != nullptr) context.reading = *context.splits;
-    SourceProgress progress(context);
-    for (const storage::Split& split : context.reading) {
-      progress.enter(split);
-      const auto rows = open_rows(context, split);
-      Record row;
-      while (value_or_throw(rows->next(row.first, row.second))) {
-        progress.count();
-        sink(Record(row));
-      }
-      progress.leave(split);
-    }
+    visit_rows(context, &sink, [](void* self, std::string_view key, std::string_view value) {
+      (*static_cast<std::remove_reference_t<Sink>*>(self))(Record(key, value));
+    });
   }
 };
 
 /// Sets the rows of one attempt aside, in batches.
 class TableOutput {
  public:
-  TableOutput(TaskContext& context, std::string table, const std::string& transaction);
+  TableOutput(TaskContext& context, const std::string& table, const std::string& transaction);
+  ~TableOutput();
+  TableOutput(const TableOutput&) = delete;
+  TableOutput& operator=(const TableOutput&) = delete;
   void add(std::string_view key, std::string_view value);
   /// Everything is set aside; by this name it is committed.
   std::string finish();
 
  private:
-  void flush();
-
-  TaskContext& context_;
-  const std::string table_;
-  const std::uint64_t transaction_, token_;
-  std::vector<storage::RemoteRow> rows_;
-  std::size_t bytes_ = 0;
+  struct Batch;
+  const std::unique_ptr<Batch> batch_;
 };
 
 template <class T>
@@ -68,7 +58,7 @@ concept TableRecord = kIsTableRow<T>;
 
 template <class D>
 void write_table(const D& in, const std::string& table, std::string name) {
-  const std::string path = std::string(storage::kTableScheme) + table;
+  const std::string path = table_path(table);
   const std::string transaction = in.graph()->open_output(path);
   StageDraft draft = result_stage(in, std::move(name), type_name<typename D::Record>());
   draft.body = make_body([chain = in.chain(), table, transaction](TaskContext& context) {

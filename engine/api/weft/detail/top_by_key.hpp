@@ -1,12 +1,12 @@
 // top_by_key: the n largest values of each key, combined before the shuffle.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/lean/algorithm.hpp"
 #include "weft/detail/aggregate.hpp"
 
 namespace weft::detail {

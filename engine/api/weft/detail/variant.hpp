@@ -1,7 +1,6 @@
 // Operators with a second function for nodes that have an attribute: an accelerator, or instructions that others lack.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "base/codec.hpp"
 #include "base/hash.hpp"
+#include "base/lean/algorithm.hpp"
 #include "runtime/executor/task.hpp"
 #include "weft/detail/chain.hpp"
 #include "weft/detail/graph.hpp"

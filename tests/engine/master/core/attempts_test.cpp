@@ -45,7 +45,7 @@ TEST_F(AttemptsTest, AreFoundWhileTheyRunThereAndFencedAfterwards) {
   EXPECT_EQ(attempts_.running(attempt, NodeId(2)).error().code(), Code::cancelled);
   EXPECT_EQ(attempts_.running({attempt.task, 1}, NodeId(1)).error().code(), Code::not_found);
   const TaskRef ref = attempts_.at(attempt);
-  attempts_.vacate(ref);
+  attempts_.vacate(ref, &StageAttempts::failed);
   attempts_.give_up(ref);
   EXPECT_EQ(task().state, TaskState::pending);
   EXPECT_EQ(attempts_.running(attempt, NodeId(1)).error().code(), Code::cancelled);
@@ -55,7 +55,7 @@ TEST_F(AttemptsTest, AreFoundWhileTheyRunThereAndFencedAfterwards) {
 TEST_F(AttemptsTest, OfTwoTheOneThatWinsIsTheTasks) {
   const AttemptId first = launch(0, 1), second = speculate();
   EXPECT_TRUE(parts_.all<LaunchTask>().back().speculative);
-  attempts_.vacate(attempts_.at(second));
+  attempts_.vacate(attempts_.at(second), &StageAttempts::finished);
   attempts_.win(attempts_.at(second));
   ASSERT_EQ(parts_.all<KillTask>().size(), 1u);
   EXPECT_EQ(parts_.all<KillTask>()[0].attempt, first);
@@ -66,7 +66,7 @@ TEST_F(AttemptsTest, OfTwoTheOneThatWinsIsTheTasks) {
 
 TEST_F(AttemptsTest, OfTwoTheOneThatIsGivenUpLeavesTheOtherRunning) {
   const AttemptId first = launch(0, 1), second = speculate();
-  attempts_.vacate(attempts_.at(first));
+  attempts_.vacate(attempts_.at(first), &StageAttempts::failed);
   attempts_.give_up(attempts_.at(first));
   EXPECT_EQ(task().state, TaskState::running);
   EXPECT_TRUE(attempts_.running(second, NodeId(2)));
@@ -76,29 +76,29 @@ TEST_F(AttemptsTest, FailuresCountUntilTheJobFailsAndLossesDoNot) {
   job_->spec.max_attempts = 2;
   for (int i = 0; i < 19; ++i) {
     const TaskRef ref = attempts_.at(launch(0, 1));
-    attempts_.vacate(ref);
+    attempts_.vacate(ref, &StageAttempts::lost);
     failures_.lose(ref, "gone");
   }
   EXPECT_FALSE(parts_.context.jobs.failing(JobId(1)));
   for (std::uint32_t node = 1; node <= 2; ++node) {
     const TaskRef ref = attempts_.at(launch(0, node));
-    attempts_.vacate(ref);
+    attempts_.vacate(ref, &StageAttempts::failed);
     failures_.failed(ref, FailureKind::user_code, "", {});
     EXPECT_EQ(parts_.context.jobs.failing(JobId(1)), node == 2);
   }
   EXPECT_EQ(parts_.context.jobs.take_failing()->second.code(), Code::user_code);
   const TaskRef last = attempts_.at(launch(0, 1));
-  attempts_.vacate(last);
+  attempts_.vacate(last, &StageAttempts::lost);
   failures_.lose(last, "gone");
   EXPECT_EQ(parts_.context.jobs.take_failing()->second.code(), Code::unavailable) << "lost twenty times";
 }
 
 TEST_F(AttemptsTest, AFailedTaskAvoidsItsNodeAndAKilledOneDoesNot) {
   const TaskRef failed = attempts_.at(launch(0, 1)), killed = attempts_.at(launch(1, 1));
-  attempts_.vacate(failed);
+  attempts_.vacate(failed, &StageAttempts::failed);
   failures_.failed(failed, FailureKind::crashed, "signal 11", {});
   EXPECT_EQ(task(0).avoid, NodeId(1));
-  attempts_.vacate(killed);
+  attempts_.vacate(killed, &StageAttempts::killed);
   failures_.failed(killed, FailureKind::killed, "stopped", {});
   EXPECT_FALSE(task(1).avoid);
   EXPECT_EQ(task(1).failures, 0u);
@@ -112,7 +112,7 @@ TEST_F(AttemptsTest, AnOutputThatCannotBeReadIsMadeAgainAndFourOfThemExcludeTheN
   for (std::uint32_t map = 0; map < 4; ++map) {
     EXPECT_TRUE(parts_.context.view.node(NodeId(2))->usable());
     const TaskRef reader = attempts_.at(launch(0, 1));
-    attempts_.vacate(reader);
+    attempts_.vacate(reader, &StageAttempts::failed);
     failures_.failed(reader, FailureKind::fetch_failed, "gone", shuffle::FetchFailure{ShuffleId(2), map, 0, NodeId(2)});
   }
   EXPECT_FALSE(parts_.context.view.node(NodeId(2))->usable());
@@ -165,7 +165,7 @@ TEST_F(SlowStartTest, TheNewestEarlyReaderIsStoppedWhenNothingElseRunsAndItsMaps
   const auto stopped = of_.slow_start.reader_to_stop();
   ASSERT_TRUE(stopped);
   EXPECT_EQ(stopped->id(), (TaskId{JobId(1), StageId(1), 3}));
-  attempts_.vacate(*stopped);
+  attempts_.vacate(*stopped, &StageAttempts::killed);
   attempts_.give_up(*stopped);
   launch(0, 2);
   EXPECT_FALSE(of_.slow_start.reader_to_stop()) << "a map runs";
@@ -231,7 +231,7 @@ TEST_F(AttemptsTest, TheNodeThatLosesARaceIsAsSlowAsItsAttemptWas) {
   maps_->info->tasks[1].launched = parts_.context.now();
   attempts.launch({JobId(1), StageId(0), 0}, NodeId(2), "test");
   const AttemptId second = parts_.all<LaunchTask>().back().attempt;
-  attempts.vacate(attempts.at(second));
+  attempts.vacate(attempts.at(second), &StageAttempts::finished);
   attempts.win(attempts.at(second));
   (void)watch.fire(look);
   EXPECT_TRUE(parts_.context.view.node(NodeId(1))->slow) << "sixty seconds where one is usual";

@@ -1,0 +1,104 @@
+// weft job trace, report, diagnose; weft history: from a master's event log.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "engine/cli/commands.hpp"
+#include "engine/cli/table.hpp"
+#include "engine/client/stop_signal.hpp"
+#include "engine/history/findings.hpp"
+#include "engine/history/log_follower.hpp"
+#include "engine/history/trace.hpp"
+#include "engine/web/past.hpp"
+#include "engine/web/service.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+struct JobHistoryOptions {
+  std::uint64_t job = 0;
+  std::string log;     // of events
+  std::string output;  // empty: standard output
+  bool json = false;
+};
+
+Result<void> trace(const JobHistoryOptions& options) {
+  WEFT_ASSIGN(const auto log, history::read_job(options.log, options.job));
+  const std::string text = history::trace_json(log.history(), *log.history().job(options.job));
+  if (!options.output.empty()) return write_file(options.output, text);
+  print(text);
+  return {};
+}
+
+Result<void> report(const JobHistoryOptions& options) {
+  WEFT_ASSIGN(const auto log, history::read_job(options.log, options.job));
+  return write_file(options.output, web::report_html(log.history(), *log.history().job(options.job)));
+}
+
+Result<void> diagnose(const JobHistoryOptions& options) {
+  WEFT_ASSIGN(const auto log, history::read_job(options.log, options.job));
+  const auto findings = history::findings_of(log.history(), *log.history().job(options.job));
+  print(options.json ? history::findings_json(findings) : history::findings_text(findings));
+  return {};
+}
+
+struct HistoryOptions {
+  std::string logs;
+  std::string http = "127.0.0.1:7079";
+};
+
+Result<void> show_history(const HistoryOptions& options) {
+  const client::StopSignal stop;
+  WEFT_ASSIGN(auto past, history::read_logs(options.logs));
+  WEFT_ASSIGN(const auto service, web::Service::start(options.http, std::move(past)));
+  fmt::print("{} is shown at http://{}/jobs\n", options.logs, service->address());
+  std::fflush(stdout);
+  while (!stop.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  return {};
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, Action& action) {
+  auto options = std::make_shared<HistoryOptions>();
+  CLI::App* command = app.add_subcommand("history", "Show jobs of the past on a page, from event logs, until it is ended");
+  command->add_option("LOGS", options->logs, "An event log, or a directory with those of one master")
+      ->required()
+      ->check(CLI::ExistingPath);
+  command->add_option("--http", options->http, "Where the page is served; port 0 takes any")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  command->callback([options, &action] { action = [options] { return show_history(*options); }; });
+}
+
+void add_job_history(CLI::App& job, Action& action) {
+  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JobHistoryOptions&)) {
+    auto options = std::make_shared<JobHistoryOptions>();
+    CLI::App* command = job.add_subcommand(name, help);
+    command->add_option("JOB", options->job, "The job's number (weft job list)")->required();
+    command->add_option("--event-log", options->log, "The event log of its master (weft master --event-log)")
+        ->type_name("FILE")
+        ->required()
+        ->check(CLI::ExistingFile);
+    command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
+    return std::pair(command, options);
+  };
+  const auto [tracing, trace_options] = add("trace", "A job's tasks over time, for Perfetto or Chrome (chrome://tracing)", trace);
+  tracing->add_option("-o,--output", trace_options->output, "Where to write it (default: standard output)")->type_name("FILE");
+  const auto [reporting, report_options] = add("report", "A job as a page in one file, which opens without a server", report);
+  reporting->add_option("-o,--output", report_options->output, "Where to write it")->type_name("FILE")->required();
+  const auto [diagnosing, diagnose_options] = add("diagnose", "What went wrong with a job, and what to change", diagnose);
+  diagnosing->add_flag("--json", diagnose_options->json, "As JSON");
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,181 @@
+#include "engine/history/history.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::history {
+
+namespace {
+
+/// Of an attempt within its job.
+std::uint64_t key_of(const master::EventLine& line) {
+  return (std::uint64_t{line.stage} << 48) ^ (std::uint64_t{line.task} << 12) ^ line.attempt;
+}
+
+std::uint32_t take_slot(std::vector<bool>& taken) {
+  const auto free = std::find(taken.begin(), taken.end(), false);
+  const auto slot = static_cast<std::uint32_t>(free - taken.begin());
+  if (free == taken.end()) taken.push_back(false);
+  taken[slot] = true;
+  return slot;
+}
+
+}  // namespace
+
+const char* name_of(Fate fate) {
+  constexpr const char* kNames[] = {"running", "finished", "failed", "killed", "lost"};
+  return kNames[static_cast<std::size_t>(fate)];
+}
+
+const char* name_of(Job::State state) {
+  constexpr const char* kNames[] = {"running", "finished", "failed", "killed"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+const Job* History::job(std::uint64_t id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+void History::apply(const master::EventLine& line) {
+  if (line.event == "log_started") restart();
+  now_ = line.at;
+  if (line.event == "worker_joined")
+    workers_[line.node] = {line.name, line.host, line.rack, static_cast<std::uint32_t>(line.capacity.cpu), line.at};
+  if (line.event == "worker_lost") lose(line);
+  if (line.event == "job_submitted") submit(line);
+  const auto found = jobs_.find(line.job);
+  if (found == jobs_.end()) return;
+  Job& job = found->second;
+  if (line.event == "plan_extended") job.stages.insert(job.stages.end(), line.stages.begin(), line.stages.end());
+  if (line.event == "job_finished") end_job(job, Job::State::finished, "");
+  if (line.event == "job_failed") end_job(job, job.error.empty() ? Job::State::failed : Job::State::killed, line.error);
+  if (line.event == "job_killed" && job.state == Job::State::running) job.error = line.reason.empty() ? "killed" : line.reason;
+  if (only_ && *only_ != job.id && !line.event.starts_with("task_")) return;
+  if (line.event == "task_launched") launch(line, job);
+  if (line.event == "task_finished") end_attempt(line, job, Fate::finished);
+  if (line.event == "task_failed") end_attempt(line, job, line.kind == "killed" ? Fate::killed : Fate::failed);
+  if (line.event == "task_killed") end_attempt(line, job, Fate::killed);
+  if (line.event == "copy_started" || line.event == "output_copied") note_copy(line, job);
+}
+
+/// Another master: what ran, ran no longer.
+void History::restart() {
+  for (auto& [id, job] : jobs_)
+    if (job.state == Job::State::running) end_job(job, Job::State::failed, "the master was restarted");
+  workers_.clear();
+  taken_.clear();
+}
+
+void History::submit(const master::EventLine& line) {
+  forget();
+  Job& job = jobs_[line.job];
+  attempts_ -= std::min(attempts_, job.attempts.size());
+  job = Job{};
+  job.id = line.job;
+  job.name = line.name;
+  job.user = line.user;
+  job.pool = line.pool;
+  job.submitted = line.at;
+  job.deadline = line.deadline;
+  job.priority = line.priority;
+  job.weight = line.weight;
+}
+
+void History::launch(const master::EventLine& line, Job& job) {
+  Attempt made;
+  made.stage = line.stage;
+  made.task = line.task;
+  made.attempt = line.attempt;
+  made.node = line.node;
+  made.slot = take_slot(taken_[line.node]);
+  made.partitions = line.partitions;
+  made.speculative = line.speculative;
+  made.launched = line.at;
+  job.open[key_of(line)] = job.attempts.size();
+  job.attempts.push_back(std::move(made));
+  ++attempts_;
+}
+
+void History::end_attempt(const master::EventLine& line, Job& job, Fate fate) {
+  const auto open = job.open.find(key_of(line));
+  if (open == job.open.end()) return;
+  Attempt& attempt = job.attempts[open->second];
+  attempt.kind = line.kind;
+  attempt.input_bytes = line.input_bytes;
+  attempt.input_records = line.input_records;
+  attempt.output_bytes = line.output_bytes;
+  attempt.output_records = line.output_records;
+  attempt.result_bytes = line.result_bytes;
+  attempt.shuffle_read = line.shuffle_read.value_or(Time(0));
+  attempt.shuffle_write = line.shuffle_write.value_or(Time(0));
+  attempt.usage = line.usage;
+  if (fate == Fate::finished) note_output(line, job);
+  const std::size_t place = open->second;
+  job.open.erase(open);
+  close(job, place, fate, line.message.empty() ? line.reason : line.message);
+  const bool foreign = only_ && *only_ != job.id;
+  if (foreign && job.open.empty()) attempts_ -= std::min(attempts_, std::exchange(job.attempts, {}).size());
+}
+
+void History::close(Job& job, std::size_t place, Fate fate, std::string why) {
+  Attempt& attempt = job.attempts[place];
+  attempt.fate = fate;
+  attempt.ended = now_;
+  attempt.why = std::move(why);
+  auto& taken = taken_[attempt.node];
+  if (attempt.slot < taken.size()) taken[attempt.slot] = false;
+}
+
+void History::end_job(Job& job, Job::State state, const std::string& error) {
+  if (job.state != Job::State::running) return;
+  job.state = state;
+  job.error = error;
+  job.ended = now_;
+  for (const auto& [key, place] : std::exchange(job.open, {})) close(job, place, Fate::killed, "the job is over");
+}
+
+void History::lose(const master::EventLine& line) {
+  const auto found = workers_.find(line.node);
+  if (found == workers_.end()) return;
+  found->second.lost = line.at;
+  found->second.why = line.reason;
+  for (auto& [id, job] : jobs_)
+    std::erase_if(job.open, [&, &of = job](const auto& open) {
+      if (of.attempts[open.second].node != line.node) return false;
+      close(of, open.second, Fate::lost, line.reason);
+      return true;
+    });
+}
+
+void History::note_copy(const master::EventLine& line, Job& job) {
+  if (line.event == "copy_started") {
+    job.copies.push_back({line.shuffle, line.map, line.from, line.node, line.at, Time(0)});
+    return;
+  }
+  const auto begun = std::find_if(job.copies.rbegin(), job.copies.rend(), [&](const Copy& copy) {
+    return copy.shuffle == line.shuffle && copy.map == line.map && copy.node == line.node && copy.ended == Time(0);
+  });
+  if (begun != job.copies.rend()) begun->ended = line.at;
+}
+
+void History::note_output(const master::EventLine& line, Job& job) {
+  for (const auto& [name, value] : line.counters) job.counters[name] += value;
+  if (line.partition_bytes.empty()) return;
+  auto& sums = job.partition_bytes[line.stage];
+  sums.resize(std::max(sums.size(), line.partition_bytes.size()));
+  for (std::size_t i = 0; i < line.partition_bytes.size(); ++i) sums[i] += line.partition_bytes[i];
+}
+
+void History::forget() {
+  for (auto job = jobs_.begin(); attempts_ > most_attempts_ && job != jobs_.end();) {
+    if (job->second.state == Job::State::running) {
+      ++job;
+      continue;
+    }
+    attempts_ -= std::min(attempts_, job->second.attempts.size());
+    job = jobs_.erase(job);
+  }
+}
+
+}  // namespace weft::history

@@ -1,0 +1,105 @@
+// What an event log (docs/formats/journal.md) tells of jobs: their stages, every attempt, where it ran and what became of it.
+// Traces, lists of tasks and findings are made from it, of jobs that run, have ended, or belong to a cluster that is gone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/master/event_line.hpp"
+
+namespace weft::history {
+
+/// Since the master began whose log it is.
+using Time = std::chrono::nanoseconds;
+
+enum class Fate : std::uint8_t { running, finished, failed, killed, lost };
+const char* name_of(Fate fate);
+
+struct Attempt {
+  std::uint32_t stage = 0, task = 0, attempt = 0;
+  std::uint32_t node = 0, slot = 0;  // slot: the lowest that was free there
+  std::uint32_t partitions = 1;      // that it reads of its inputs: small ones are given to one task
+  bool speculative = false;
+  Fate fate = Fate::running;
+  Time launched{0}, ended{0};
+  std::string kind{}, why{};  // of what failed or was killed
+  // Of what finished.
+  std::uint64_t input_bytes = 0, input_records = 0, output_bytes = 0, output_records = 0, result_bytes = 0;
+  Time shuffle_read{0}, shuffle_write{0};
+  runtime::TaskUsage usage{};
+};
+
+/// A replica of a map output on its way to another node.
+struct Copy {
+  std::uint32_t shuffle = 0, map = 0, from = 0, node = 0;
+  Time began{0}, ended{0};  // ended 0: under way, or it failed
+};
+
+struct Job {
+  enum class State : std::uint8_t { running, finished, failed, killed };
+
+  std::uint64_t id = 0;
+  std::string name{}, user{}, pool{}, error{};
+  State state = State::running;
+  Time submitted{0}, ended{0};
+  std::optional<Time> deadline{};
+  int priority = 0;
+  double weight = 1;
+  std::map<std::string, std::int64_t> counters{};  // of what finished
+  std::vector<master::LoggedStage> stages{};
+  std::vector<Attempt> attempts{};                                        // in the order of their launches
+  std::map<std::uint32_t, std::vector<std::uint64_t>> partition_bytes{};  // by the stage that writes the shuffle
+  std::vector<Copy> copies{};
+  std::map<std::uint64_t, std::size_t> open{};  // places in `attempts` of those that run, for History
+};
+const char* name_of(Job::State state);
+
+struct Worker {
+  std::string name{}, host{}, rack{};
+  std::uint32_t slots = 0;
+  Time joined{0};
+  std::optional<Time> lost{};
+  std::string why{};  // it is lost
+};
+
+/// A pure function of the lines. Lines that make no sense where they stand are passed over: logs may begin in the middle.
+class History {
+ public:
+  /// With `only`, attempts of other jobs are not kept. `most_attempts`: beyond that the earliest jobs that have ended are
+  /// forgotten.
+  explicit History(std::optional<std::uint64_t> only = {}, std::size_t most_attempts = 2'000'000)
+      : only_(only), most_attempts_(most_attempts) {}
+
+  void apply(const master::EventLine& line);
+
+  Time now() const { return now_; }  // of the last line
+  const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
+  const std::map<std::uint32_t, Worker>& workers() const { return workers_; }
+  /// Null when the log says nothing of it.
+  const Job* job(std::uint64_t id) const;
+
+ private:
+  void restart();
+  void submit(const master::EventLine& line);
+  void launch(const master::EventLine& line, Job& job);
+  void end_attempt(const master::EventLine& line, Job& job, Fate fate);
+  void close(Job& job, std::size_t place, Fate fate, std::string why);
+  void end_job(Job& job, Job::State state, const std::string& error);
+  void lose(const master::EventLine& line);
+  void note_copy(const master::EventLine& line, Job& job);
+  void note_output(const master::EventLine& line, Job& job);
+  void forget();
+
+  std::optional<std::uint64_t> only_;
+  std::size_t most_attempts_;
+  std::map<std::uint64_t, Job> jobs_;
+  std::map<std::uint32_t, Worker> workers_;
+  std::map<std::uint32_t, std::vector<bool>> taken_;  // slots, by node
+  std::size_t attempts_ = 0;
+  Time now_{0};
+};
+
+}  // namespace weft::history

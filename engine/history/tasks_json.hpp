@@ -1,0 +1,22 @@
+// The attempts of a job as JSON, a page at a time.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "engine/history/history.hpp"
+
+namespace weft::history {
+
+struct TasksWanted {
+  std::optional<std::uint32_t> stage{};
+  std::string fate{};  // empty: any
+  std::size_t from = 0, count = 1000;
+};
+
+/// {"total":N,"from":N,"seconds":S,"stages":[…],"workers":[…],"tasks":[…]}: `total` attempts are wanted, `tasks` has `count` of
+/// them from `from` on, in the order of their launches. Times are seconds since the job was submitted.
+std::string tasks_json(const History& history, const Job& job, const TasksWanted& wanted);
+
+}  // namespace weft::history

@@ -1,0 +1,158 @@
+#include "engine/history/trace.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "base/json.hpp"
+
+namespace weft::history {
+
+namespace {
+
+constexpr std::size_t kMostFlows = 10'000;  // into a stage
+constexpr std::uint32_t kCopies = 100'000;  // the thread of copies, below the slots
+
+class TraceWriter {
+ public:
+  TraceWriter(const History& history, const Job& job) : history_(history), job_(job) {
+    for (const auto& stage : job.stages) stages_[stage.id] = &stage;
+  }
+
+  std::string write() {
+    json_.begin_object().member("displayTimeUnit", "ms").key("otherData").begin_object();
+    json_.member("job", job_.id).member("name", job_.name).member("user", job_.user).member("pool", job_.pool);
+    json_.member("state", name_of(job_.state)).end_object().key("traceEvents").begin_array();
+    add_names();
+    for (const Attempt& attempt : job_.attempts) add_attempt(attempt);
+    for (const Copy& copy : job_.copies) add_copy(copy);
+    for (const auto& stage : job_.stages) add_flows(stage);
+    json_.end_array().end_object();
+    return json_.text() + "\n";
+  }
+
+ private:
+  double micros(Time at) const { return static_cast<double>((at - job_.submitted).count()) / 1e3; }
+  Time end_of(const Attempt& attempt) const { return attempt.fate == Fate::running ? history_.now() : attempt.ended; }
+  std::string stage_name(std::uint32_t id) const {
+    const auto found = stages_.find(id);
+    return found == stages_.end() ? fmt::format("stage {}", id) : found->second->name;
+  }
+
+  JsonWriter& begin(const char* phase, std::string_view name, std::uint32_t node, std::uint32_t thread) {
+    json_.begin_object().member("ph", phase).member("name", name).member("pid", node).member("tid", thread);
+    return json_;
+  }
+  void add_slice(std::string_view name, const char* category, std::uint32_t node, std::uint32_t thread, Time from, Time to) {
+    begin("X", name, node, thread).member("cat", category).member("ts", micros(from));
+    json_.member("dur", static_cast<double>(std::max(to - from, Time(0)).count()) / 1e3);
+  }
+  void add_name(const char* what, std::uint32_t node, std::uint32_t thread, const std::string& name) {
+    begin("M", what, node, thread).key("args").begin_object().member("name", name).end_object().end_object();
+  }
+
+  void add_names() {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> threads;
+    for (const Attempt& attempt : job_.attempts) threads.emplace(attempt.node, attempt.slot);
+    for (const Copy& copy : job_.copies) threads.emplace(copy.node, kCopies);
+    std::uint32_t last = 0;
+    for (const auto& [node, thread] : threads) {
+      if (node != last) {
+        const auto worker = history_.workers().find(node);
+        add_name("process_name", node, 0,
+                 worker == history_.workers().end() ? fmt::format("node {}", node)
+                                                    : fmt::format("{} ({})", worker->second.name, worker->second.rack));
+      }
+      last = node;
+      add_name("thread_name", node, thread, thread == kCopies ? "copies" : fmt::format("slot {}", thread));
+    }
+  }
+
+  void add_attempt(const Attempt& attempt) {
+    const Time end = end_of(attempt);
+    add_slice(fmt::format("{} {}.{}", stage_name(attempt.stage), attempt.stage, attempt.task), name_of(attempt.fate), attempt.node,
+              attempt.slot, attempt.launched, end);
+    json_.key("args").begin_object().member("stage", attempt.stage).member("task", attempt.task).member("attempt", attempt.attempt);
+    json_.member("fate", name_of(attempt.fate)).member("speculative", attempt.speculative);
+    if (!attempt.why.empty()) json_.member("why", attempt.why);
+    if (attempt.fate == Fate::finished) {
+      json_.member("input_bytes", attempt.input_bytes).member("input_records", attempt.input_records);
+      json_.member("output_bytes", attempt.output_bytes).member("output_records", attempt.output_records);
+      json_.member("cpu_ms", static_cast<double>(attempt.usage.cpu.count()) / 1e6)
+          .member("peak_memory_bytes", attempt.usage.peak_memory);
+    }
+    json_.end_object().end_object();
+    if (attempt.fate == Fate::finished) add_parts(attempt, end);
+  }
+
+  /// The log tells how long these took together, not when: reading is drawn at the beginning, writing at the end.
+  void add_parts(const Attempt& attempt, Time end) {
+    Time at = attempt.launched;
+    const auto part = [&](const char* name, Time took) {
+      if (took <= Time(0)) return;
+      const Time until = std::min(at + took, end);
+      add_slice(name, "part", attempt.node, attempt.slot, at, until);
+      json_.end_object();
+      at = until;
+    };
+    part("fetch", attempt.shuffle_read);
+    part("read files", attempt.usage.read);
+    at = std::max(at, end - attempt.shuffle_write - attempt.usage.write);
+    part("write map output", attempt.shuffle_write);
+    part("write files", attempt.usage.write);
+  }
+
+  void add_copy(const Copy& copy) {
+    const Time end = copy.ended == Time(0) ? history_.now() : copy.ended;
+    add_slice(fmt::format("copy of {}.{}", copy.shuffle, copy.map), "copy", copy.node, kCopies, copy.began, end);
+    json_.key("args").begin_object().member("from_node", copy.from).end_object().end_object();
+  }
+
+  void add_flows(const master::LoggedStage& stage) {
+    std::vector<const Attempt*> maps, readers;
+    for (const Attempt& attempt : job_.attempts) {
+      if (attempt.fate != Fate::finished) continue;
+      if (attempt.stage == stage.id) readers.push_back(&attempt);
+      if (std::find(stage.inputs.begin(), stage.inputs.end(), attempt.stage) != stage.inputs.end()) maps.push_back(&attempt);
+    }
+    if (maps.size() * readers.size() > kMostFlows) {
+      std::map<std::uint32_t, const Attempt*> last;
+      for (const Attempt* map : maps) {
+        const Attempt*& of_node = last[map->node];
+        if (of_node == nullptr || of_node->ended < map->ended) of_node = map;
+      }
+      maps.clear();
+      for (const auto& [node, map] : last) maps.push_back(map);
+    }
+    std::size_t left = kMostFlows;
+    for (const Attempt* reader : readers)
+      for (const Attempt* map : maps)
+        if (left > 0 && map->ended <= reader->ended && left-- > 0) add_flow(*map, *reader);
+  }
+
+  void add_flow(const Attempt& map, const Attempt& reader) {
+    ++flows_;
+    begin("s", "map output", map.node, map.slot)
+        .member("cat", "flow")
+        .member("id", flows_)
+        .member("ts", micros(map.ended))
+        .end_object();
+    begin("f", "map output", reader.node, reader.slot).member("cat", "flow").member("id", flows_).member("bp", "e");
+    json_.member("ts", micros(std::max(reader.launched, map.ended))).end_object();
+  }
+
+  const History& history_;
+  const Job& job_;
+  std::map<std::uint32_t, const master::LoggedStage*> stages_;
+  JsonWriter json_;
+  std::uint64_t flows_ = 0;
+};
+
+}  // namespace
+
+std::string trace_json(const History& history, const Job& job) { return TraceWriter(history, job).write(); }
+
+}  // namespace weft::history

@@ -1,0 +1,100 @@
+// What can be changed: what the commands of `weft` change, under the same rules.
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/json.hpp"
+#include "base/json_reader.hpp"
+#include "base/text.hpp"
+#include "engine/cli/scheduling_json.hpp"
+#include "engine/master/capacity_words.hpp"
+#include "engine/web/routes.hpp"
+
+namespace weft::web {
+
+namespace {
+
+constexpr const char* kDone = "{}\n";
+
+/// The members of the body, which is an object of texts or nothing. An unknown member is an error that names it.
+Result<std::map<std::string, std::string>> texts(const Call& call, std::initializer_list<std::string_view> known) {
+  std::map<std::string, std::string> members;
+  if (trim(call.request.body).empty()) return members;
+  JsonReader json(call.request.body, "body");
+  auto read = json.object([&](std::string_view name) -> Result<void> {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return fail(json.error(fmt::format("unknown member '{}'", escaped(name))));
+    WEFT_ASSIGN(members[std::string(name)], json.text());
+    return {};
+  });
+  if (read) read = json.finish();
+  if (!read) return fail(Code::invalid_argument, read.error().to_string());
+  return members;
+}
+
+Result<std::string> kill(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  const std::string reason = call.request.parameter("reason");
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_TRY(admin->kill(JobId(id), reason.empty() ? "killed over HTTP" : reason));
+  JsonWriter json;
+  json.begin_object().member("id", id).member("killed", true).end_object();
+  return json.text() + "\n";
+}
+
+Result<std::string> drain(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const auto files, cluster.files());
+  WEFT_TRY(files->drain(call.names.at(0), call.request.method == "POST"));
+  return kDone;
+}
+
+Result<std::string> set_capacity(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(auto members, texts(call, {"capacity", "reason"}));
+  if (const auto words = master::parse_capacity_words(members["capacity"]); !words)
+    return fail(Code::invalid_argument, "capacity: " + words.error().to_string());
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_TRY(admin->set_node({call.names.at(0), members["capacity"], members["reason"]}));
+  return kDone;
+}
+
+Result<std::string> configure(Cluster& cluster, const std::string& spec) {
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_ASSIGN(const auto info, admin->configure_scheduler(spec));
+  return cli::scheduler_json(info);
+}
+
+Result<std::string> use_scheduler(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(auto members, texts(call, {"scheduler"}));
+  if (members["scheduler"].empty()) return fail(Code::invalid_argument, "the body names no scheduler: {\"scheduler\":\"fair\"}");
+  return configure(cluster, members["scheduler"]);
+}
+
+Result<std::string> reload(Cluster& cluster, const Call&) { return configure(cluster, ""); }
+
+}  // namespace
+
+std::vector<Route> change_routes() {
+  return {
+      {"DELETE", "/jobs/{job}", "End a job", "weft job kill", {{"reason", "string", "Its driver receives this text"}}, kill},
+      {"POST", "/nodes/{worker}/drain", "Copy what a worker keeps to others, so that it can leave", "weft node drain", {}, drain},
+      {"DELETE", "/nodes/{worker}/drain", "Use a worker again that was drained", "weft node drain --stop", {}, drain},
+      {"POST",
+       "/nodes/{worker}/capacity",
+       "Give a worker less than it joined with, or that again",
+       "weft node set",
+       {{"capacity", "string", "slots=2 memory=4GiB …, or nominal"}, {"reason", "string", "Why, for who lists the workers"}},
+       set_capacity},
+      {"POST",
+       "/scheduler",
+       "Change to another scheduler, or other options",
+       "weft scheduler use",
+       {{"scheduler", "string", "NAME or NAME(key=value,…)"}},
+       use_scheduler},
+      {"POST", "/scheduler/reload", "Read the files of the scheduler again", "weft scheduler reload", {}, reload},
+  };
+}
+
+}  // namespace weft::web

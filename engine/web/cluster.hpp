@@ -1,0 +1,50 @@
+// The cluster as its page and REST interface see it: what a client of the master sees.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/result.hpp"
+#include "engine/client/admin.hpp"
+#include "engine/history/log_follower.hpp"
+#include "storage/files/file_system.hpp"
+#include "storage/tables/table_client.hpp"
+
+namespace weft::web {
+
+/// Connects when it is first asked for what needs a connection. Any thread.
+class Cluster {
+ public:
+  /// `master`: "host:port". `event_log`: its file, of which what lies behind `log_offset` is read; empty: it writes none.
+  explicit Cluster(std::string master, const std::string& event_log = "", std::uint64_t log_offset = 0);
+
+  /// A cluster that is gone: nothing but what its event logs tell. There is no master then.
+  explicit Cluster(history::History past) : past_(std::move(past)) {}
+
+  /// Null: there is a master.
+  const history::History* past() const { return past_ ? &*past_ : nullptr; }
+
+  Result<std::shared_ptr<client::Admin>> admin();
+  Result<std::shared_ptr<storage::files::FileSystem>> files();
+  Result<std::shared_ptr<storage::tables::TableClient>> tables();
+  /// Calls `use` with what the event log tells of the job, until now; not_found when it tells nothing, or there is none.
+  Result<std::string> with_history(std::uint64_t job,
+                                   const std::function<std::string(const history::History&, const history::Job&)>& use);
+
+ private:
+  const std::string master_;
+  const std::optional<history::History> past_;
+  std::mutex mutex_;
+  std::shared_ptr<client::Admin> admin_;
+  std::shared_ptr<storage::files::FileSystem> files_;
+  std::shared_ptr<storage::tables::TableClient> tables_;
+  std::mutex log_mutex_;  // of the log
+  std::optional<history::LogFollower> log_;
+};
+
+}  // namespace weft::web

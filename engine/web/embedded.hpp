@@ -1,0 +1,12 @@
+// Files of page/ as they were when this was built (cmake/Embed.cmake).
+#pragma once
+
+#include <string_view>
+
+namespace weft::web::embedded {
+
+std::string_view index_html();
+std::string_view weft_css();
+std::string_view weft_js();
+
+}  // namespace weft::web::embedded

@@ -1,0 +1,53 @@
+// Server-sent events: who watches a resource of the REST interface is sent it again whenever it has changed.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/http/event_stream.hpp"
+#include "base/http/request.hpp"
+
+namespace weft::web {
+
+/// Asks for each watched resource once, however many watch it, and only while somebody does. Any thread.
+class Live {
+ public:
+  /// Gives the JSON of a resource, "/jobs/7" or "/files?path=/a"; called on the thread of this object.
+  using Ask = std::function<Result<std::string>(const std::string& resource)>;
+  /// `pause`: between two questions about a resource, at least. A question that takes long is asked less often, so that all of
+  /// them take a twentieth of the time.
+  explicit Live(Ask ask, Duration pause = std::chrono::seconds(1));
+  ~Live();
+
+  /// The stream that answers GET /events?watch=/jobs,/jobs/7. Each event has the resource as its name and its JSON as its data;
+  /// what is wrong with it comes as an event `trouble` {"resource":…,"error":…}. At most 16 resources; invalid_argument otherwise.
+  http::Response watch(const http::Request& request);
+
+ private:
+  struct Resource {
+    std::vector<std::shared_ptr<http::EventStream>> streams, fresh;  // fresh: have got nothing yet
+    std::string last;                                                // what was sent
+    bool failed = false;                                             // and that it was an error
+    TimePoint due{};
+  };
+
+  void run();
+  void refresh(const std::string& name, std::unique_lock<std::mutex>& lock);
+
+  const Ask ask_;
+  const Duration pause_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::map<std::string, Resource> resources_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weft::web

@@ -1,0 +1,29 @@
+#include "engine/web/pages.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/web/embedded.hpp"
+
+namespace weft::web {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kViews{"jobs", "nodes", "pools", "files", "tables", "scheduler"};
+
+bool is_view(std::string_view path) {
+  const std::string_view first = path.substr(1, path.find('/', 1) - 1);
+  return first.empty() || std::find(kViews.begin(), kViews.end(), first) != kViews.end();
+}
+
+}  // namespace
+
+http::Response page(std::string_view path) {
+  if (path == "/weft.js") return {.type = "text/javascript; charset=utf-8", .body = std::string(embedded::weft_js())};
+  if (path == "/weft.css") return {.type = "text/css; charset=utf-8", .body = std::string(embedded::weft_css())};
+  if (path.starts_with('/') && is_view(path))
+    return {.type = "text/html; charset=utf-8", .body = std::string(embedded::index_html())};
+  return http::error_response(404, "there is no such page; / leads to all");
+}
+
+}  // namespace weft::web

@@ -1,0 +1,85 @@
+#include "engine/web/past.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/assert.hpp"
+#include "engine/cli/job_text.hpp"
+#include "engine/history/findings.hpp"
+#include "engine/history/status.hpp"
+#include "engine/history/tasks_json.hpp"
+#include "engine/web/embedded.hpp"
+
+namespace weft::web {
+
+namespace {
+
+constexpr std::size_t kReportedTasks = 100'000;
+
+void replace(std::string& text, std::string_view part, const std::string& by) {
+  const std::size_t at = text.find(part);
+  WEFT_ASSERT(at != std::string::npos);
+  text.replace(at, part.size(), by);
+}
+
+/// JSON inside a script of HTML: nothing in it may look like the script's end.
+std::string in_script(const std::string& json) {
+  std::string made;
+  for (const char c : json) c == '<' ? made += "\\u003c" : made += c;
+  return made;
+}
+
+}  // namespace
+
+client::JobList jobs_of(const history::History& history) {
+  client::JobList list;
+  list.now = history.now();
+  for (const auto& [id, job] : history.jobs()) {
+    list.jobs.push_back(history::status_of(job));
+    list.jobs.back().stages.clear();
+  }
+  return list;
+}
+
+client::JobList job_of(const history::History& history, const history::Job& job) {
+  client::JobList list;
+  list.now = history.now();
+  list.jobs.push_back(history::status_of(job));
+  return list;
+}
+
+std::vector<client::NodeStatus> nodes_of(const history::History& history) {
+  std::vector<client::NodeStatus> nodes;
+  for (const auto& [id, worker] : history.workers()) {
+    client::NodeStatus& node = nodes.emplace_back();
+    node.id = NodeId(id);
+    node.name = worker.name;
+    node.host = worker.host;
+    node.rack = worker.rack;
+    node.slots = worker.slots;
+    node.capacity.cpu = worker.slots;
+    node.dead = worker.lost.has_value();
+    node.cause = worker.why;
+    node.heard = worker.lost ? history.now() - *worker.lost : Duration(0);
+  }
+  return nodes;
+}
+
+std::string report_html(const history::History& history, const history::Job& job) {
+  const client::JobList status = job_of(history, job);
+  const std::string at = fmt::format("/jobs/{}", job.id);
+  const std::string data = fmt::format(R"({{"job":{},"{}":{},"{}/counters":{},"{}/tasks":{},"{}/findings":{}}})", job.id, at,
+                                       cli::job_json(status.jobs[0], status.now), at, cli::counters_json(status.jobs[0]), at,
+                                       history::tasks_json(history, job, {.count = kReportedTasks}), at,
+                                       history::findings_json(history::findings_of(history, job)));
+  std::string page(embedded::index_html());
+  replace(page, R"(<link rel="stylesheet" href="/weft.css">)", "<style>" + std::string(embedded::weft_css()) + "</style>");
+  replace(page, R"(<script src="/weft.js" defer></script>)",
+          "<script type=\"application/json\" id=\"data\">" + in_script(data) + "</script>\n<script>" +
+              std::string(embedded::weft_js()) + "</script>");
+  return page;
+}
+
+}  // namespace weft::web

@@ -1,0 +1,190 @@
+// What can be read.
+#include "base/text.hpp"
+#include "engine/cli/job_text.hpp"
+#include "engine/cli/node_text.hpp"
+#include "engine/cli/rack_text.hpp"
+#include "engine/cli/scheduling_json.hpp"
+#include "engine/cli/storage_json.hpp"
+#include "engine/history/findings.hpp"
+#include "engine/history/tasks_json.hpp"
+#include "engine/history/trace.hpp"
+#include "engine/web/past.hpp"
+#include "engine/web/routes.hpp"
+
+namespace weft::web {
+
+namespace {
+
+constexpr std::uint64_t kLogBytes = 64u << 10;
+constexpr std::uint64_t kMostLogBytes = 4u << 20;
+constexpr std::uint64_t kTasks = 1000;
+constexpr std::uint64_t kMostTasks = 100'000;
+
+Result<std::string> jobs(Cluster& cluster, const Call&) {
+  if (cluster.past() != nullptr) return cli::jobs_json(jobs_of(*cluster.past()));
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_ASSIGN(const auto list, admin->jobs());
+  return cli::jobs_json(list);
+}
+
+/// The job that the path names, as the master knows it.
+Result<client::JobList> named_job(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  if (cluster.past() != nullptr && cluster.past()->job(id) != nullptr) return job_of(*cluster.past(), *cluster.past()->job(id));
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  return admin->job(JobId(id));
+}
+
+Result<std::string> job(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const auto found, named_job(cluster, call));
+  return cli::job_json(found.jobs[0], found.now);
+}
+
+Result<std::string> counters(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const auto found, named_job(cluster, call));
+  return cli::counters_json(found.jobs[0]);
+}
+
+Result<std::string> explain(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_ASSIGN(const auto explained, admin->explain(JobId(id)));
+  return cli::explanation_json(explained);
+}
+
+Result<std::string> logs(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  WEFT_ASSIGN(const std::uint64_t bytes, call.request.number("bytes", kLogBytes));
+  if (bytes > kMostLogBytes) return fail(Code::invalid_argument, "bytes is at most " + std::to_string(kMostLogBytes));
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_ASSIGN(const auto pieces, admin->logs(JobId(id), bytes));
+  return cli::logs_json(pieces);
+}
+
+Result<std::string> tasks(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  history::TasksWanted wanted;
+  WEFT_ASSIGN(wanted.from, call.request.number("from", 0));
+  WEFT_ASSIGN(wanted.count, call.request.number("count", kTasks));
+  if (wanted.count > kMostTasks) return fail(Code::invalid_argument, "count is at most " + std::to_string(kMostTasks));
+  if (!call.request.parameter("stage").empty()) {
+    WEFT_ASSIGN(const std::uint64_t stage, call.request.number("stage", 0));
+    wanted.stage = static_cast<std::uint32_t>(stage);
+  }
+  wanted.fate = call.request.parameter("fate");
+  return cluster.with_history(id, [&wanted](const history::History& history, const history::Job& job) {
+    return history::tasks_json(history, job, wanted);
+  });
+}
+
+Result<std::string> findings(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  return cluster.with_history(id, [](const history::History& history, const history::Job& job) {
+    return history::findings_json(history::findings_of(history, job));
+  });
+}
+
+Result<std::string> trace(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  return cluster.with_history(id, history::trace_json);
+}
+
+Result<std::vector<client::NodeStatus>> all_nodes(Cluster& cluster) {
+  if (cluster.past() != nullptr) return nodes_of(*cluster.past());
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  return admin->nodes();
+}
+
+Result<std::string> nodes(Cluster& cluster, const Call&) {
+  WEFT_ASSIGN(const auto all, all_nodes(cluster));
+  return cli::nodes_json(all);
+}
+
+Result<std::string> racks(Cluster& cluster, const Call&) {
+  WEFT_ASSIGN(const auto all, all_nodes(cluster));
+  return cli::racks_json(cli::racks_of(all));
+}
+
+Result<std::string> groups(Cluster& cluster, const Call&) {
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_ASSIGN(const auto all, admin->groups());
+  return cli::groups_json(all);
+}
+
+Result<std::string> scheduler(Cluster& cluster, const Call&) {
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_ASSIGN(const auto info, admin->scheduler());
+  return cli::scheduler_json(info);
+}
+
+Result<std::string> files(Cluster& cluster, const Call& call) {
+  const std::string path = call.request.parameter("path");
+  WEFT_ASSIGN(const auto files, cluster.files());
+  WEFT_ASSIGN(const auto list, files->list(path.empty() ? "/" : path));
+  return cli::files_json(list);
+}
+
+Result<std::string> file_report(Cluster& cluster, const Call&) {
+  WEFT_ASSIGN(const auto files, cluster.files());
+  WEFT_ASSIGN(const auto report, files->report());
+  return cli::file_report_json(report);
+}
+
+Result<std::string> tables(Cluster& cluster, const Call&) {
+  WEFT_ASSIGN(const auto tables, cluster.tables());
+  WEFT_ASSIGN(const auto list, tables->list());
+  return cli::tables_json(list);
+}
+
+Result<std::string> table(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const auto tables, cluster.tables());
+  WEFT_ASSIGN(const auto status, tables->describe(call.names.at(0)));
+  return cli::table_json(status);
+}
+
+Result<std::string> openapi(Cluster&, const Call&) { return openapi_json(); }
+
+}  // namespace
+
+std::vector<Route> read_routes() {
+  return {
+      {"GET", "/jobs", "All jobs that the master knows, the newest last", "weft job list", {}, jobs},
+      {"GET", "/jobs/{job}", "One job with its stages", "weft job status", {}, job},
+      {"GET", "/jobs/{job}/counters", "The counters of its finished tasks", "weft job counters", {}, counters},
+      {"GET", "/jobs/{job}/explain", "Why waiting tasks of it do not run", "weft job explain", {}, explain},
+      {"GET",
+       "/jobs/{job}/logs",
+       "What its tasks wrote to standard output and error, per worker",
+       "weft job logs",
+       {{"bytes", "integer", "At most this much of each worker's log, from its end (65536; at most 4194304)"}},
+       logs},
+      {"GET",
+       "/jobs/{job}/tasks",
+       "Its stages and attempts, from the master's event log",
+       "",
+       {{"stage", "integer", "Only of this stage"},
+        {"fate", "string", "Only those: running, finished, failed, killed, lost"},
+        {"from", "integer", "The first of them to be answered (0)"},
+        {"count", "integer", "How many at most (1000; at most 100000)"}},
+       tasks},
+      {"GET", "/jobs/{job}/findings", "What went wrong, from the master's event log", "weft job diagnose", {}, findings},
+      {"GET", "/jobs/{job}/trace", "Its trace for Perfetto, from the master's event log", "", {}, trace},
+      {"GET", "/nodes", "The workers, their state and their load", "weft node list", {}, nodes},
+      {"GET", "/racks", "The racks, and how much of their uplinks is in use", "weft node list --racks", {}, racks},
+      {"GET", "/pools", "The scheduler's pools: shares, minimums, use and demand", "weft pool list", {}, groups},
+      {"GET", "/queues", "The scheduler's queues: capacities, limits, use and demand", "weft queue list", {}, groups},
+      {"GET", "/scheduler", "The scheduler in force, its faults, and which there are", "weft scheduler show", {}, scheduler},
+      {"GET",
+       "/files",
+       "The entries of a directory of the cluster's files, or a file",
+       "weft fs ls",
+       {{"path", "string", "Which (/)"}},
+       files},
+      {"GET", "/files/report", "Health and use of the cluster's files", "weft fs report", {}, file_report},
+      {"GET", "/tables", "The tables of the cluster", "weft table list", {}, tables},
+      {"GET", "/tables/{table}", "One table with its partitions", "weft table stat", {}, table},
+      {"GET", "/openapi.json", "This interface as an OpenAPI document", "", {}, openapi},
+  };
+}
+
+}  // namespace weft::web

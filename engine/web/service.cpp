@@ -1,0 +1,80 @@
+#include "engine/web/service.hpp"
+
+#include <utility>
+
+#include "base/http/server.hpp"
+#include "engine/web/live.hpp"
+#include "engine/web/metrics.hpp"
+#include "engine/web/pages.hpp"
+#include "engine/web/routes.hpp"
+
+namespace weft::web {
+
+namespace {
+
+constexpr std::string_view kEvents = "/api/v1/events";
+
+/// "/files?path=/a" as a request. What is watched is written as it is: without %.
+http::Request as_request(const std::string& resource) {
+  http::Request request;
+  request.method = "GET";
+  const std::size_t question = resource.find('?');
+  request.path = std::string(kApi) + resource.substr(0, question);
+  if (question == std::string::npos) return request;
+  const std::string parameter = resource.substr(question + 1);
+  const std::size_t equals = parameter.find('=');
+  if (equals != std::string::npos) request.query[parameter.substr(0, equals)] = parameter.substr(equals + 1);
+  return request;
+}
+
+class ServiceImpl final : public Service {
+ public:
+  template <class... Of>
+  explicit ServiceImpl(Of&&... cluster)
+      : cluster_(std::forward<Of>(cluster)...),
+        live_([this](const std::string& resource) { return ask(cluster_, as_request(resource)); }) {}
+
+  Result<void> begin(const std::string& listen) {
+    http::ServerOptions server;
+    server.listen = listen;
+    WEFT_ASSIGN(server_, http::Server::start(std::move(server), [this](const http::Request& request) { return reply(request); }));
+    return {};
+  }
+  const std::string& address() const override { return server_->address(); }
+
+ private:
+  http::Response reply(const http::Request& request) {
+    if (request.path == kEvents) return live_.watch(request);
+    if (request.path.starts_with(kApi) && (request.path.size() == kApi.size() || request.path[kApi.size()] == '/'))
+      return answer(cluster_, request);
+    if (request.method != "GET") return http::error_response(405, "pages are read");
+    if (request.path == "/metrics") return metrics();
+    return page(request.path);
+  }
+
+  http::Response metrics() {
+    auto text = master_metrics(cluster_);
+    if (!text) return http::error_response(text.error());
+    return {.type = kMetricsType, .body = std::move(*text)};
+  }
+
+  Cluster cluster_;
+  Live live_;
+  std::unique_ptr<http::Server> server_;  // last: nothing is asked any more when the others end
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
+  auto service = std::make_unique<ServiceImpl>(options.master, options.event_log, options.log_offset);
+  WEFT_TRY(service->begin(options.listen));
+  return std::unique_ptr<Service>(std::move(service));
+}
+
+Result<std::unique_ptr<Service>> Service::start(const std::string& listen, history::History past) {
+  auto service = std::make_unique<ServiceImpl>(std::move(past));
+  WEFT_TRY(service->begin(listen));
+  return std::unique_ptr<Service>(std::move(service));
+}
+
+}  // namespace weft::web

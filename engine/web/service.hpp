@@ -1,0 +1,32 @@
+// What a master serves over HTTP: its page, the REST interface, live events, metrics (docs/rest.md, docs/monitoring.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "engine/history/history.hpp"
+
+namespace weft::web {
+
+struct ServiceOptions {
+  std::string listen;            // "host:port"; port 0 takes any
+  std::string master;            // "host:port"
+  std::string event_log{};       // that the master writes; empty: none
+  std::uint64_t log_offset = 0;  // where this master began to write there
+};
+
+class Service {
+ public:
+  /// Serves until destroyed, as a client of the master, on threads of its own: the master's thread has no more to do than for any
+  /// other client. Errors: port in use, address not ours.
+  static Result<std::unique_ptr<Service>> start(const ServiceOptions& options);
+  /// The same for what event logs tell of a cluster that is gone.
+  static Result<std::unique_ptr<Service>> start(const std::string& listen, history::History past);
+  virtual ~Service() = default;
+  /// "host:port" as bound.
+  virtual const std::string& address() const = 0;
+};
+
+}  // namespace weft::web

@@ -1,0 +1,162 @@
+// Known causes are named, and healthy jobs are left alone.
+#include "engine/history/findings.hpp"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/history/lines.hpp"
+
+namespace weft::history {
+namespace {
+
+constexpr std::uint64_t kMiB = 1u << 20;
+
+std::set<std::string> kinds(const Told& told, std::uint64_t job = 1) {
+  std::set<std::string> found;
+  for (const Finding& finding : findings_of(told.history, *told.history.job(job))) {
+    found.insert(finding.kind);
+    EXPECT_FALSE(finding.text.empty() || finding.advice.empty() || finding.numbers.empty()) << finding.kind;
+  }
+  return found;
+}
+using Kinds = std::set<std::string>;
+
+/// Two workers, eight tasks of about a second whose partitions are alike.
+Told healthy(const std::string& pool = "", int first = 20) {
+  Told told;
+  told.worker(0, 1, "w1", "h1");
+  told.worker(0, 2, "w2", "h2");
+  told.job(10, 1, pool);
+  told.stage(11, 1, 0, 8);
+  for (std::uint32_t task = 0; task < 8; ++task) told.launch(first, 1, 0, task, 0, 1 + task % 2);
+  for (std::uint32_t task = 0; task < 8; ++task)
+    told.finish(first + 900 + 30 * static_cast<int>(task), 1, 0, task, 0, 1 + task % 2, {8 * kMiB, 9 * kMiB, 8 * kMiB});
+  return told;
+}
+
+TEST(Findings, NoneOfAHealthyJob) {
+  Told told = healthy();
+  told.end(1500, 1);
+  EXPECT_EQ(kinds(told), Kinds{});
+  EXPECT_TRUE(findings_text({}).starts_with("no finding"));
+}
+
+TEST(Findings, FailuresByTheirCause) {
+  const struct {
+    const char *kind, *message, *expected;
+  } cases[] = {{"crashed", "the executor ended by SIGKILL", "out_of_memory"},
+               {"user_code", "std::bad_alloc", "out_of_memory"},
+               {"crashed", "the executor ended by SIGSEGV", "crash"},
+               {"user_code", "no such column", "user_code"},
+               {"environment", "cannot write /x: No space left on device", "disk_full"},
+               {"timed_out", "after 5 s", "timeout"},
+               {"fetch_failed", "checksum", "lost_output"},
+               {"user_code", "bad record in line 7", "bad_record"},
+               {"environment", "cannot start", "environment"}};
+  for (const auto& one : cases) {
+    Told told = healthy();
+    told.launch(1300, 1, 0, 9, 0, 1);
+    told.fail(1350, 1, 0, 9, 0, 1, one.kind, one.message);
+    told.end(1500, 1);
+    EXPECT_EQ(kinds(told), Kinds{one.expected}) << one.message;
+  }
+}
+
+TEST(Findings, AHotPartition) {
+  Told told = healthy();
+  told.launch(1300, 1, 0, 9, 0, 1);
+  told.finish(2200, 1, 0, 9, 0, 1, {0, 900 * kMiB, 0});
+  told.end(2300, 1);
+  EXPECT_EQ(kinds(told), Kinds{"skew"});
+  const auto findings = findings_of(told.history, *told.history.job(1));
+  EXPECT_NE(findings[0].text.find("partition 1 of stage 0"), std::string::npos) << findings[0].text;
+}
+
+TEST(Findings, ASlowNode) {
+  Told told;
+  for (std::uint32_t node = 1; node <= 3; ++node) told.worker(0, node, "w" + std::to_string(node));
+  told.job(10, 1);
+  told.stage(11, 1, 0, 9);
+  for (std::uint32_t task = 0; task < 9; ++task) told.launch(20, 1, 0, task, 0, 1 + task % 3);
+  for (std::uint32_t task = 0; task < 9; ++task) told.finish(task % 3 == 2 ? 3000 : 1000, 1, 0, task, 0, 1 + task % 3);
+  told.end(3100, 1);
+  EXPECT_EQ(kinds(told), Kinds{"slow_node"});
+  EXPECT_NE(findings_of(told.history, *told.history.job(1))[0].text.find("w3"), std::string::npos);
+}
+
+TEST(Findings, ALostWorkerButNotOneThatLeft) {
+  Told told = healthy();
+  told.launch(1300, 1, 0, 9, 0, 2);
+  told.lost(1400, 2, "SIGBUS");
+  told.end(1500, 1);
+  EXPECT_EQ(kinds(told), Kinds{"lost_worker"});
+  Told left = healthy();
+  left.lost(1400, 2, "it left");
+  left.end(1500, 1);
+  EXPECT_EQ(kinds(left), Kinds{});
+}
+
+TEST(Findings, AStarvedPoolAndAWaitThatIsShort) {
+  Told told = healthy("nightly", 20'000);
+  told.end(21'500, 1);
+  EXPECT_EQ(kinds(told), Kinds{"starved"});
+  EXPECT_NE(findings_of(told.history, *told.history.job(1))[0].text.find("nightly"), std::string::npos);
+  Told soon = healthy("nightly", 2'000);
+  soon.end(4'000, 1);
+  EXPECT_EQ(kinds(soon), Kinds{});
+}
+
+TEST(Findings, MoreMemoryDemandedThanHeld) {
+  Told told;
+  told.worker(0, 1, "w1");
+  told.job(10, 1);
+  told.stage(11, 1, 0, 4, {}, 4.0 * 1024 * kMiB);
+  for (std::uint32_t task = 0; task < 4; ++task) told.launch(20, 1, 0, task, 0, 1), told.finish(1020, 1, 0, task, 0, 1);
+  told.end(1100, 1);
+  EXPECT_EQ(kinds(told), Kinds{"wrong_demand"});
+}
+
+TEST(Findings, InputOnOtherMachines) {
+  for (const bool local : {true, false}) {
+    Told told;
+    told.worker(0, 1, "w1", "h1");
+    told.job(10, 1);
+    auto plan = told.line(11, "plan_extended");
+    plan.job = 1;
+    auto& stage = plan.stages.emplace_back();
+    stage.tasks = 4;
+    for (std::uint32_t task = 0; task < 4; ++task) stage.splits.push_back({task, 64 * kMiB, {local ? "h1" : "h9"}});
+    told.history.apply(plan);
+    for (std::uint32_t task = 0; task < 4; ++task) told.launch(20, 1, 0, task, 0, 1);
+    for (std::uint32_t task = 0; task < 4; ++task) told.finish(1020, 1, 0, task, 0, 1);
+    told.end(1100, 1);
+    EXPECT_EQ(kinds(told), local ? Kinds{} : Kinds{"remote_input"});
+  }
+}
+
+TEST(Findings, SpillsThatAreLarge) {
+  for (const std::uint64_t spilled : {kMiB, 900 * kMiB}) {
+    Told told = healthy();
+    told.launch(1300, 1, 0, 9, 0, 1);
+    auto end = told.attempt(2200, "task_finished", 1, 0, 9, 0, 1);
+    end.usage.spilled_bytes = spilled;
+    told.history.apply(end);
+    told.end(2300, 1);
+    EXPECT_EQ(kinds(told), spilled == kMiB ? Kinds{} : Kinds{"spill"});
+  }
+}
+
+TEST(Findings, AMissedDeadline) {
+  Told told;
+  auto job = told.line(10, "job_submitted");
+  job.job = 1;
+  job.deadline = std::chrono::milliseconds(500);
+  told.history.apply(job);
+  told.end(900, 1);
+  EXPECT_EQ(kinds(told), Kinds{"late"});
+}
+
+}  // namespace
+}  // namespace weft::history

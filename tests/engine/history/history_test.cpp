@@ -1,0 +1,154 @@
+// What histories keep of the lines that they are told.
+#include "engine/history/history.hpp"
+
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/history/log_follower.hpp"
+#include "engine/history/tasks_json.hpp"
+#include "tests/engine/history/lines.hpp"
+
+namespace weft::history {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(History, TellsTheFateOfEveryAttempt) {
+  Told told;
+  told.worker(0, 1, "w1");
+  told.worker(0, 2, "w2");
+  told.job(10, 7);
+  told.stage(11, 7, 0, 4);
+  for (std::uint32_t task = 0; task < 4; ++task) told.launch(20, 7, 0, task, 0, 1 + task % 2);
+  told.finish(30, 7, 0, 0, 0, 1);
+  told.fail(31, 7, 0, 1, 0, 2, "user_code", "it threw");
+  told.kill(32, 7, 0, 2, 0, 1);
+  told.lost(33, 2, "SIGBUS");
+  told.launch(40, 7, 0, 1, 1, 1);
+  const Job& job = *told.history.job(7);
+  ASSERT_EQ(job.attempts.size(), 5u);
+  const Fate fates[] = {Fate::finished, Fate::failed, Fate::killed, Fate::lost, Fate::running};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(job.attempts[i].fate, fates[i]) << i;
+  EXPECT_EQ(job.attempts[1].why, "it threw");
+  EXPECT_EQ(job.attempts[3].why, "SIGBUS");
+  EXPECT_EQ(job.attempts[0].ended - job.attempts[0].launched, milliseconds(10));
+  told.end(50, 7);
+  EXPECT_EQ(job.state, Job::State::finished);
+  EXPECT_EQ(job.attempts[4].fate, Fate::killed);  // nothing of a job runs on after it
+  EXPECT_EQ(job.ended, milliseconds(50));
+}
+
+TEST(History, GivesEveryAttemptASlotOfItsOwn) {
+  Told told;
+  told.worker(0, 1, "w1");
+  told.job(0, 1);
+  told.job(0, 2);
+  told.launch(1, 1, 0, 0, 0, 1);
+  told.launch(1, 2, 0, 0, 0, 1);  // another job's
+  told.finish(2, 1, 0, 0, 0, 1);
+  told.launch(3, 1, 0, 1, 0, 1);
+  told.launch(3, 1, 0, 2, 0, 1);
+  const auto& attempts = told.history.job(1)->attempts;
+  EXPECT_EQ(attempts[0].slot, 0u);
+  EXPECT_EQ(told.history.job(2)->attempts[0].slot, 1u);
+  EXPECT_EQ(attempts[1].slot, 0u);
+  EXPECT_EQ(attempts[2].slot, 2u);
+}
+
+TEST(History, JobsAreKilledFailedOrFinished) {
+  Told told;
+  for (std::uint64_t id = 1; id <= 4; ++id) told.job(0, id);
+  told.end(1, 1);
+  told.end(2, 2, "job_failed");
+  told.end(3, 3, "job_killed");
+  told.end(3, 3, "job_failed");
+  EXPECT_EQ(told.history.job(1)->state, Job::State::finished);
+  EXPECT_EQ(told.history.job(2)->state, Job::State::failed);
+  EXPECT_EQ(told.history.job(3)->state, Job::State::killed);
+  EXPECT_EQ(told.history.job(4)->state, Job::State::running);
+  told.started(0);
+  EXPECT_EQ(told.history.job(4)->state, Job::State::failed);
+  EXPECT_EQ(told.history.job(5), nullptr);
+}
+
+TEST(History, LinesOutOfPlaceArePassedOver) {
+  Told told;
+  told.lost(0, 9, "who");
+  told.finish(1, 9, 0, 0, 0, 9);
+  told.job(2, 1);
+  told.finish(3, 1, 0, 0, 0, 1);
+  told.kill(3, 1, 0, 0, 0, 1);
+  told.launch(4, 1, 0, 0, 0, 1);
+  told.finish(5, 1, 0, 0, 0, 1);
+  told.finish(6, 1, 0, 0, 0, 1);
+  ASSERT_EQ(told.history.job(1)->attempts.size(), 1u);
+  EXPECT_EQ(told.history.job(1)->attempts[0].ended, milliseconds(5));
+}
+
+TEST(History, ForgetsTheEarliestJobsThatHaveEnded) {
+  Told told({}, 10);
+  for (std::uint64_t id = 1; id <= 5; ++id) {
+    told.job(0, id);
+    for (std::uint32_t task = 0; task < 6; ++task) {
+      told.launch(1, id, 0, task, 0, 1);
+      told.finish(2, id, 0, task, 0, 1);
+    }
+    if (id != 2) told.end(3, id);
+  }
+  EXPECT_EQ(told.history.job(1), nullptr);
+  EXPECT_NE(told.history.job(2), nullptr);  // it runs
+  EXPECT_NE(told.history.job(5), nullptr);
+}
+
+TEST(History, OfOneJobKeepsNoAttemptsOfOthers) {
+  Told told(2);
+  told.job(0, 1);
+  told.job(0, 2);
+  told.launch(1, 1, 0, 0, 0, 1);
+  told.launch(1, 2, 0, 0, 0, 1);
+  told.finish(2, 1, 0, 0, 0, 1);
+  EXPECT_TRUE(told.history.job(1)->attempts.empty());
+  EXPECT_EQ(told.history.job(2)->attempts[0].slot, 1u);  // but they had their slots
+}
+
+TEST(TasksJson, HasPagesOfWhatIsWanted) {
+  Told told;
+  told.worker(0, 1, "w1");
+  told.job(0, 1);
+  told.stage(0, 1, 0, 4);
+  for (std::uint32_t task = 0; task < 4; ++task) told.launch(1, 1, 0, task, 0, 1);
+  for (std::uint32_t task = 0; task < 3; ++task) told.finish(5, 1, 0, task, 0, 1, {10, 20});
+  const Job& job = *told.history.job(1);
+  const std::string page = tasks_json(told.history, job, {.fate = "finished", .from = 1, .count = 1});
+  EXPECT_NE(page.find("\"total\":3,\"from\":1"), std::string::npos) << page;
+  EXPECT_NE(page.find("\"partition_bytes\":[30,60]"), std::string::npos) << page;
+  EXPECT_NE(page.find("\"task\":1,"), std::string::npos);
+  EXPECT_EQ(page.find("\"task\":0,"), std::string::npos);
+  EXPECT_EQ(page.find("\"task\":2,"), std::string::npos);
+  EXPECT_NE(tasks_json(told.history, job, {.stage = 1}).find("\"total\":0"), std::string::npos);
+  EXPECT_NE(tasks_json(told.history, job, {.from = 100}).find("\"tasks\":[]"), std::string::npos);
+}
+
+TEST(LogFollower, ReadsOnWhereItStoppedAndNamesWhatIsWrong) {
+  const std::string path = testing::TempDir() + "weft-follower-" + std::to_string(getpid());
+  std::ofstream file(path);
+  file << "{\"time_ns\":1,\"event\":\"job_submitted\",\"job\":3,\"name\":\"a\"}\n{\"time_ns\":2,\"event\":\"job_fin" << std::flush;
+  LogFollower follower(path, History());
+  ASSERT_TRUE(follower.read());
+  EXPECT_EQ(follower.history().job(3)->state, Job::State::running);
+  file << "ished\",\"job\":3}\n" << std::flush;
+  ASSERT_TRUE(follower.read());
+  EXPECT_EQ(follower.history().job(3)->state, Job::State::finished);
+  EXPECT_FALSE(read_job(path, 4));
+  file << "nonsense\n" << std::flush;
+  const auto wrong = follower.read();
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().to_string().find(path + ":3"), std::string::npos) << wrong.error().to_string();
+  EXPECT_FALSE(LogFollower("/nonexistent/log", History()).read());
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace weft::history

@@ -1,0 +1,129 @@
+// Who is told what, and how often is asked.
+#include "engine/web/live.hpp"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace weft::web {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// A world of resources that the test sets.
+struct World {
+  std::mutex mutex;
+  std::map<std::string, std::string> texts;
+  std::map<std::string, int> asked;
+
+  void set(const std::string& name, const std::string& text) {
+    const std::lock_guard lock(mutex);
+    texts[name] = text;
+  }
+  Result<std::string> operator()(const std::string& name) {
+    const std::lock_guard lock(mutex);
+    ++asked[name];
+    if (!texts.contains(name)) return fail(Code::not_found, "there is no " + name);
+    return texts[name];
+  }
+  int times(const std::string& name) {
+    const std::lock_guard lock(mutex);
+    return asked[name];
+  }
+};
+
+http::Request watching(const std::string& names) { return {"GET", "/api/v1/events", {{"watch", names}}, ""}; }
+
+/// What came until `text` was in it.
+std::string read_until(http::EventStream& stream, const std::string& text) {
+  std::string got;
+  const auto end = std::chrono::steady_clock::now() + seconds(20);
+  while (got.find(text) == std::string::npos && std::chrono::steady_clock::now() < end) {
+    char piece[256];
+    std::size_t taken = 0;
+    if (stream.take(
+            piece, sizeof piece, taken, [] {}, [] {}) == http::EventStream::Took::some)
+      got.append(piece, taken);
+    else
+      std::this_thread::sleep_for(milliseconds(1));
+  }
+  return got;
+}
+
+class LiveTest : public testing::Test {
+ protected:
+  World world_;
+  Live live_{[this](const std::string& name) { return world_(name); }, milliseconds(5)};
+};
+
+TEST_F(LiveTest, SendsWhatThereIsAndThenWhatChanges) {
+  world_.set("/jobs", "[1]");
+  const auto answered = live_.watch(watching("/jobs"));
+  ASSERT_NE(answered.events, nullptr);
+  EXPECT_EQ(read_until(*answered.events, "\n\n"), "event: /jobs\ndata: [1]\n\n");
+  world_.set("/jobs", "[1,2]");
+  EXPECT_EQ(read_until(*answered.events, "\n\n"), "event: /jobs\ndata: [1,2]\n\n");
+}
+
+TEST_F(LiveTest, WhoComesLaterGetsItThoughNothingHasChanged) {
+  world_.set("/jobs", "[1]");
+  const auto first = live_.watch(watching("/jobs"));
+  read_until(*first.events, "[1]");
+  const auto second = live_.watch(watching("/jobs"));
+  EXPECT_NE(read_until(*second.events, "[1]").find("[1]"), std::string::npos);
+}
+
+TEST_F(LiveTest, TroubleNamesTheResourceAndPasses) {
+  const auto answered = live_.watch(watching("/jobs/7"));
+  EXPECT_NE(read_until(*answered.events, "\n\n")
+                .find("event: trouble\ndata: {\"resource\":\"/jobs/7\",\"error\":\"there is no /jobs/7\"}"),
+            std::string::npos);
+  world_.set("/jobs/7", "{}");
+  EXPECT_NE(read_until(*answered.events, "{}").find("event: /jobs/7"), std::string::npos);
+}
+
+TEST_F(LiveTest, NobodyIsAskedForWhatNobodyWatches) {
+  world_.set("/jobs", "[]");
+  world_.set("/nodes", "[]");
+  const auto jobs = live_.watch(watching("/jobs")), nodes = live_.watch(watching("/nodes"));
+  read_until(*jobs.events, "[]");
+  read_until(*nodes.events, "[]");
+  jobs.events->abandon();
+  const auto more_of_nodes = [&](int count) {
+    const auto end = std::chrono::steady_clock::now() + seconds(20);
+    for (const int before = world_.times("/nodes");
+         world_.times("/nodes") < before + count && std::chrono::steady_clock::now() < end;)
+      std::this_thread::sleep_for(milliseconds(1));
+  };
+  more_of_nodes(3);  // by then the stream that is gone was noticed
+  const int asked = world_.times("/jobs");
+  more_of_nodes(5);
+  EXPECT_EQ(world_.times("/jobs"), asked);
+}
+
+TEST_F(LiveTest, SeveralAreWatchedAndEachTroubleArrives) {
+  world_.set("/jobs/1/explain", "{}");
+  const auto answered = live_.watch(watching("/jobs/1,/jobs/2/explain,/jobs/1/explain"));
+  std::string got;
+  for (const char* part : {"there is no /jobs/1\"", "there is no /jobs/2/explain\"", "event: /jobs/1/explain"})
+    if (got.find(part) == std::string::npos) got += read_until(*answered.events, part);
+  for (const char* part : {"there is no /jobs/1\"", "there is no /jobs/2/explain\"", "event: /jobs/1/explain"})
+    EXPECT_NE(got.find(part), std::string::npos) << part << " in " << got;
+}
+
+TEST_F(LiveTest, WrongListsAreRefused) {
+  EXPECT_EQ(live_.watch(watching("")).status, 400);
+  EXPECT_EQ(live_.watch(watching("jobs")).status, 400);
+  EXPECT_EQ(live_.watch(watching("/a\nevent: b")).status, 400);
+  std::string many;
+  for (int i = 0; i < 17; ++i) many += "/jobs/" + std::to_string(i) + ",";
+  EXPECT_EQ(live_.watch(watching(many)).status, 400);
+}
+
+}  // namespace
+}  // namespace weft::web

@@ -1,0 +1,235 @@
+#!/usr/bin/python3
+"""The page in a real Chromium: every view of a live cluster, while a job runs, after a worker's death, and with many tasks.
+
+page_test.py BIN [SCREENSHOTS]    exit code 77 where there is no chromium, chromium-driver or python3-selenium (Debian's packages)
+"""
+import json, os, re, shutil, signal, subprocess, sys, tempfile, time, urllib.request
+
+bin_dir = sys.argv[1]
+shots = sys.argv[2] if len(sys.argv) > 2 else None
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    print("skipped: there is no selenium for this Python; apt-get install python3-selenium")
+    sys.exit(77)
+if not (shutil.which("chromium") and shutil.which("chromedriver")):
+    print("skipped: there is no chromium; apt-get install chromium chromium-driver")
+    sys.exit(77)
+
+
+def until(condition, what, seconds=60):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            found = condition()
+        except Exception:  # of elements that are being replaced
+            found = None
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError("waited for " + (what if isinstance(what, str) else what()))
+        time.sleep(0.05)
+
+
+class World:
+    """A cluster, a browser, and what is left of both at the end: nothing."""
+
+    def __init__(self):
+        self.scratch = tempfile.mkdtemp(prefix="weft-page-")
+        self.started = []
+        self.driver = None
+
+    def start(self, *words, **options):
+        out = open(f"{self.scratch}/{len(self.started)}.out", "w")
+        process = subprocess.Popen([f"{bin_dir}/{words[0]}", *words[1:]], stdout=out, stderr=subprocess.STDOUT, **options)
+        self.started.append(process)
+        return process
+
+    def cluster(self):
+        self.start("weft", "master", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--port-file", self.scratch + "/port", "--scheduler", "fair",
+                   "--event-log", self.scratch + "/events", "--data-dir", self.scratch + "/names")
+        self.page = until(lambda: re.search(r"http://([^/]+)/", open(self.scratch + "/0.out").read()), "the master")[1]
+        self.master = until(lambda: open(self.scratch + "/port").read().strip(), "its port")
+        self.workers = [self.start("weft", "worker", "--master", self.master, "--name", f"w{i}", "--rack", f"r{i % 2}", "--slots", "2", "--directory", f"{self.scratch}/work{i}",
+                                   "--chunk-dir", f"{self.scratch}/chunks{i}") for i in range(3)]
+        self.weft("node", "wait", "3")
+
+    def weft(self, *words):
+        return subprocess.run([bin_dir + "/weft", *words, "--master", self.master], check=True, capture_output=True, text=True, timeout=60).stdout
+
+    def job(self, *words):
+        return self.start("cluster_probe", *words, "--quiet", "--cluster", self.master)
+
+    def browser(self):
+        options = webdriver.ChromeOptions()
+        for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,1000", "--user-data-dir=" + self.scratch + "/chromium"):
+            options.add_argument(word)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        self.driver.set_page_load_timeout(60)
+
+    def go(self, path):
+        self.driver.get(f"http://{self.page}{path}")
+
+    def text(self):
+        return self.driver.find_element(By.TAG_NAME, "main").text
+
+    def sees(self, *words, seconds=60):
+        for word in words:
+            until(lambda: word in self.text(), lambda: f"'{word}' on {self.driver.current_url}, which says:\n{self.text()}", seconds)
+
+    def shot(self, name):
+        if shots:
+            self.driver.save_screenshot(f"{shots}/{name}.png")
+
+    def end(self):
+        if self.driver:
+            self.driver.quit()
+        for process in self.started[::-1]:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in self.started:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+world = World()
+try:
+    world.cluster()
+    world.browser()
+    driver = world.driver
+
+    # The cluster: three workers on two racks, live.
+    world.go("/")
+    world.sees("Cluster", "w0", "w1", "w2", "r0", "r1", "ready")
+    world.shot("cluster")
+
+    # A job comes while somebody looks at the list; it ends, without a reload.
+    world.go("/jobs")
+    world.sees("Jobs")
+    marker = world.scratch + "/begun"
+    waiting = world.job("wait", "--records", "1000000", "--marker", marker)
+    until(lambda: driver.find_element(By.CSS_SELECTOR, "td a").click() is None, "the job in the list")
+    world.sees("Job 1", "Stages", "Timeline", "Attempts")
+    assert driver.current_url.endswith("/jobs/1"), driver.current_url
+    world.sees("running")
+    assert driver.find_elements(By.CSS_SELECTOR, "svg rect.box"), "there is no graph of stages"
+    driver.execute_script("window.confirm = () => true")
+    until(lambda: driver.find_element(By.XPATH, "//button[text()='End this job']").is_displayed(), "the button that ends it")
+    driver.find_element(By.XPATH, "//button[text()='End this job']").click()
+    world.sees("killed on the page")
+    waiting.wait(30)
+    driver.back()
+    world.sees("killed")
+    assert driver.current_url.endswith("/jobs")
+
+    # A job that ends well: what the page shows is what the master says.
+    assert world.job("sums", "--records", "100000", "--tasks", "40").wait(60) == 0
+    world.go("/jobs/2")
+    world.sees("finished", "100 %")
+    status = json.loads(world.weft("job", "status", "2", "--json"))
+    table = until(lambda: [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")] for row in driver.find_elements(By.XPATH, "//table[caption='Stages']/tbody/tr")], "its stages")
+    assert len(table) == len(status["stages"]), table
+    for row, stage in zip(table, status["stages"]):
+        assert row[0] == str(stage["id"]) and row[1] == stage["name"], row
+        assert f"{stage['finished']} of {stage['tasks']}" in row[4], row
+    attempts = sum(line.count('"task_launched"') and '"job":2' in line for line in open(world.scratch + "/events"))
+    until(lambda: len(driver.find_elements(By.XPATH, "//table[caption='Attempts']/tbody/tr")) == attempts, f"{attempts} attempts")
+    world.shot("job")
+
+    # After a worker's death.
+    world.workers[2].send_signal(signal.SIGKILL)
+    world.go("/")
+    world.sees("dead")
+    world.shot("dead-worker")
+
+    # The other views.
+    world.go("/pools")
+    world.sees("Fair share")
+    open(world.scratch + "/text", "w").write("<b>words</b>\n")
+    world.weft("fs", "put", world.scratch + "/text", "/<img src=x onerror=alert(1)>")
+    world.go("/files")
+    world.sees("<img src=x onerror=alert(1)>", "chunks")
+    assert not driver.find_elements(By.CSS_SELECTOR, "main img"), "a name became HTML"
+    world.shot("files")
+    world.go("/tables")
+    world.sees("Tables")
+    world.go("/scheduler")
+    world.sees("fair", "drf")
+    world.go("/jobs/99")
+    world.sees("99")
+
+    # Keyboard: the first Tab reaches the link that skips the header; Enter follows links.
+    world.go("/jobs")
+    world.sees("finished")
+    driver.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+    assert driver.switch_to.active_element.get_attribute("class") == "skip"
+    for label in driver.find_elements(By.CSS_SELECTOR, "button, input"):
+        assert label.accessible_name or not label.is_displayed(), label.get_attribute("outerHTML")
+    assert not driver.find_elements(By.CSS_SELECTOR, "th:not([scope])")
+
+    # A phone, and the dark.
+    driver.set_window_size(400, 800)
+    assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"), "the page is wider than a phone"
+    driver.set_window_size(1280, 1000)
+    before = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+    driver.find_element(By.ID, "theme").click()
+    assert driver.execute_script("return getComputedStyle(document.body).backgroundColor") != before
+    driver.find_element(By.ID, "theme").click()
+
+    # Many tasks: what the browser does with them.
+    many = int(os.environ.get("WEFT_PAGE_TASKS", "2000"))
+    assert world.job("noop", "--tasks", str(many)).wait(300) == 0
+    world.go("/jobs/3")
+    world.sees("Show more of" if many > 200 else "Attempts")
+    until(lambda: str(many) in world.text().replace(",", ""), f"{many} tasks")
+    painted = driver.execute_script("return performance.getEntriesByType('paint').find(p => p.name === 'first-contentful-paint').startTime")
+    sizes = driver.execute_script("return performance.getEntriesByType('resource').filter(r => /weft/.test(r.name)).map(r => r.decodedBodySize)")
+    world.shot("many-tasks")
+
+    # A report of that job is one file that shows the same.
+    def stages_shown():
+        return [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")] for row in driver.find_elements(By.XPATH, "//table[caption='Stages']/tbody/tr")]
+
+    def numbers_of(rows):  # all but what a log does not tell: why a stage waits
+        return [row[:-1] for row in rows]
+
+    world.go("/jobs/2")
+    world.sees("finished", "Show output")
+    until(lambda: driver.find_elements(By.XPATH, "//table[caption='Attempts']/tbody/tr"), "its attempts")
+    until(lambda: stages_shown() and stages_shown()[0][8] != "–", "its median")
+    live = numbers_of(stages_shown())
+    log = world.scratch + "/events"
+    subprocess.run([bin_dir + "/weft", "job", "report", "2", "--event-log", log, "-o", world.scratch + "/report.html"], check=True, timeout=60)
+    driver.get("file://" + world.scratch + "/report.html")
+    world.sees("Job 2", "finished", "Timeline")
+    until(lambda: numbers_of(stages_shown()) == live, lambda: f"the same stages: {numbers_of(stages_shown())} instead of {live}")
+    assert len(driver.find_elements(By.XPATH, "//table[caption='Attempts']/tbody/tr")) == attempts
+    world.shot("report")
+
+    # And so does a page of the log alone.
+    past = world.start("weft", "history", log, "--http", "127.0.0.1:0")
+    at = until(lambda: re.search(r"http://([^/]+)/", open(f"{world.scratch}/{len(world.started) - 1}.out").read()), "the page of the log")[1]
+    driver.get(f"http://{at}/jobs")
+    world.sees("finished", "killed")
+    driver.get(f"http://{at}/jobs/2")
+    until(lambda: numbers_of(stages_shown()) == live, lambda: f"the same stages: {numbers_of(stages_shown())} instead of {live}")
+    past.send_signal(signal.SIGTERM)
+    assert past.wait(20) == 0
+    world.go("/jobs/3")
+    world.sees("Attempts")
+
+    # The master ends: the page says so, and what it shows stays.
+    world.started[0].send_signal(signal.SIGTERM)
+    until(lambda: "does not answer" in driver.find_element(By.ID, "status").text, "the page to notice")
+    errors = [line["message"] for line in driver.get_log("browser") if line["level"] == "SEVERE" and "Failed to load resource" not in line["message"] and "ERR_" not in line["message"]]
+    assert not errors, errors
+    print(f"ok: first paint after {painted:.0f} ms with {many} tasks, script and style {sum(sizes)} bytes")
+finally:
+    world.end()
