@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the fenced blocks of a page, in their order: those of `sh` in one bash (set -e) in an empty directory, which is also $HOME, with
 a network of their own where that is possible; a block behind <!-- file: NAME --> is written to that file first. What only the test
-needs is in comments of the page, <!-- setup … -->, which are run where they stand. <!-- not run: REASON --> in front of a block
-leaves it out; --list prints what is left out, and why.
+needs is in comments of the page, <!-- setup … -->, which are run where they stand; $PAGE_FOLDER is where the page lies.
+<!-- not run: REASON --> in front of a block leaves it out; --list prints what is left out, and why.
 
 usage: run_page.py PAGE [--path DIR]… [--prefix DIR] [--list] [--keep DIR]"""
 import argparse
@@ -59,7 +59,7 @@ def main():
         elif language == "sh":
             script.append(f"echo '--- {where}'\n{body}")
         elif language not in ("", "text", "json"):
-            left_out.append(f"{where}: {language}, for reading")
+            left_out.append(f"{where}: {language}, " + ("compiled by fragments_test.py" if language == "cpp" else "for reading"))
     if options.list:
         print("\n".join(left_out))
         return 0
@@ -70,7 +70,8 @@ def main():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(body)
         (folder / ".run.sh").write_text("\n".join(script) + "\n")
-        environment = dict(os.environ, PATH=os.pathsep.join([*options.path, os.environ["PATH"]]), HOME=str(folder), TMPDIR=str(folder))
+        environment = dict(os.environ, PATH=os.pathsep.join([*options.path, os.environ["PATH"]]), HOME=str(folder), TMPDIR=str(folder),
+                           PAGE_FOLDER=str(options.page.resolve().parent))
         environment.pop("WEFT_MASTER", None)
         if options.prefix:
             environment["CMAKE_PREFIX_PATH"] = options.prefix
