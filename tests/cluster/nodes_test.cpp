@@ -78,6 +78,8 @@ TEST(Nodes, ThatStandStillAreLostUntilTheyGoOn) {
   Cluster cluster(2);
   cluster.worker(0).signal(SIGSTOP);
   EXPECT_TRUE(eventually([&] { return cluster.admin({"node", "list", "--json"}).out.find("\"lost\"") != std::string::npos; }));
+  EXPECT_THAT(cluster.admin({"node", "list", "--json"}).out, HasSubstr("\"state\":\"lost\",\"cause\":\"not heard of for 10.0 s\""));
+  EXPECT_THAT(cluster.admin({"node", "list"}).out, HasSubstr("lost: not heard of for 10.0 s"));
   EXPECT_EQ(cluster.admin({"node", "wait", "2", "--timeout", "0"}).exit_code, 1);
   EXPECT_EQ(run(cluster.job({"sums", "--records", "3000"})).out, expected_sums(3000));
   cluster.worker(0).signal(SIGCONT);

@@ -40,7 +40,9 @@ TEST(Submission, IsToldWhetherItsDeadlineIsExpectedToBeMet) {
               cluster.options());
   EXPECT_TRUE(eventually([&] {
     const std::string status = cluster.admin({"job", "status", "1"}).out;
-    return has(status, "outlook: expected to miss the deadline by ") || has(status, "(finished)");
+    const std::string list = cluster.admin({"job", "list", "--json"}).out;
+    return (has(status, "outlook: expected to miss the deadline by ") && has(list, R"("outlook":"expected to miss)")) ||
+           has(status, "(finished)");
   }));
   const auto result = job.wait();
   EXPECT_EQ(result.exit_code, 0) << result.err;

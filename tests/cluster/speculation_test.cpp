@@ -24,6 +24,8 @@ TEST(SpeculativeAttempts, FinishAJobWhoseTasksHangOnOneWorker) {
   EXPECT_TRUE(has(log, "another attempt of the task finished first")) << log;
   const std::string status = cluster.admin({"job", "status", "1", "--json"}).out;
   EXPECT_TRUE(has(status, "\"speculative_attempts\":2,\"speculative_won\":2")) << status;
+  EXPECT_TRUE(has(status, R"("attempts":{"first":4,"retried":0,"speculative":2,"finished":4,"failed":0,"killed":2,"lost":0})"))
+      << status;
   const std::string counters = cluster.admin({"job", "counters", "1", "--json"}).out;
   EXPECT_TRUE(has(counters, "\"generated\":2000")) << "counted once: " << counters;
   EXPECT_TRUE(has(cluster.admin({"job", "status", "1"}).out, "2, 2 won"));
