@@ -1,6 +1,8 @@
 # Run by `cmake --install`: the headers of the layers go to include/weft/LAYER, and what they include of each other is written <weft/LAYER/…> there, so
-# that programs need no include directory but the one in which weft/ lies. Wants SOURCE, the tree; STAGE, a directory of the build; DESTINATION.
-file(REMOVE_RECURSE "${STAGE}")
+# that programs need no include directory but the one in which weft/ lies. Wants SOURCE, the tree; STAGE, a directory of the build, where each run
+# makes one of its own (several may run at once) and removes it; DESTINATION.
+string(RANDOM LENGTH 16 run)
+string(APPEND STAGE "/${run}")
 foreach(layer base storage shuffle runtime schedulers engine)
   file(GLOB_RECURSE headers RELATIVE "${SOURCE}" "${SOURCE}/${layer}/*.hpp")
   list(FILTER headers EXCLUDE REGEX "^engine/(api|cli)/")
@@ -17,3 +19,4 @@ foreach(header ${headers})
   file(WRITE "${STAGE}/${header}" "${text}")
 endforeach()
 file(INSTALL "${STAGE}/weft" DESTINATION "${DESTINATION}")
+file(REMOVE_RECURSE "${STAGE}")

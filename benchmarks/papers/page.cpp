@@ -1,7 +1,10 @@
 #include "benchmarks/papers/page.hpp"
 
 #include <cmath>
+#include <functional>
+#include <map>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -34,6 +37,36 @@ std::string number_text(double value, Unit unit) {
 std::string cell(std::string text) {
   for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\|");
   return text;
+}
+
+constexpr std::string_view kSectionMark = "\n## ";
+
+/// What stands behind the mark: "ID: title" and the rest, to the end of its last line.
+std::string section(const Done& done, const Context& context) {
+  const Experiment& what = *done.experiment;
+  std::string text = fmt::format("{}: {}\n\nSource: {}. Setting: {}.\n", what.id, what.title, what.source, what.setting);
+  if (context.seeds != Context{}.seeds) text += fmt::format("Random figures: {} seeds.\n", context.seeds);
+  if (!done.findings.remark.empty()) text += fmt::format("{}\n", done.findings.remark);
+  if (!done.findings.missing.empty()) text += fmt::format("\nNot measured: {}.\n", done.findings.missing);
+  if (!done.findings.figures.empty()) text += "\n| figure | published | measured | band | verdict |\n|---|---|---|---|---|\n";
+  for (const Figure& figure : done.findings.figures) {
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", cell(figure.what), cell(figure.published), measured_text(figure),
+                        band_text(figure), cell(verdict(figure)));
+  }
+  for (const Chart& chart : done.findings.charts) text += fmt::format("\n![{}](papers/{})\n", chart.title, chart.file);
+  return text;
+}
+
+/// Sections of a page by the ids of their experiments.
+std::map<std::string, std::string, std::less<>> sections_of(std::string_view page) {
+  std::map<std::string, std::string, std::less<>> sections;
+  for (std::size_t at = page.find(kSectionMark); at != page.npos;) {
+    const std::size_t next = page.find(kSectionMark, at + 1);
+    const std::string_view text = page.substr(at + kSectionMark.size(), next == page.npos ? next : next - at - kSectionMark.size());
+    sections.emplace(text.substr(0, text.find(':')), text);
+    at = next;
+  }
+  return sections;
 }
 
 constexpr const char* kStyle =
@@ -108,26 +141,20 @@ std::string lines(const Done& done, bool quick) {
   return text;
 }
 
-std::string page(const std::vector<Done>& all, const Context& context) {
+std::string page(const std::vector<std::string>& ids, const std::vector<Done>& done, const std::string& earlier,
+                 const Context& context) {
+  std::map<std::string, std::string, std::less<>> sections = sections_of(earlier);
+  for (const Done& one : done) sections[one.experiment->id] = section(one, context);
   std::string text = fmt::format(
       "# Published results\n\nWhat papers report of the schedulers and of the shuffle that weft has, and what weft measures.\n"
-      "`scripts/papers` runs everything and writes this page; `scripts/papers --help` has its options. Most experiments run in "
-      "the\n"
-      "simulator, with the very schedulers of a cluster. The testbeds of the papers cannot be rebuilt, so the bands hold ratios\n"
-      "rather than times; they are ours. Figures of random experiments are means over {} seeds, ± half the 95 % confidence\n"
-      "interval. A figure outside its band says why.\n",
-      context.seeds);
-  for (const Done& done : all) {
-    const Experiment& what = *done.experiment;
-    text += fmt::format("\n## {}: {}\n\nSource: {}. Setting: {}.\n", what.id, what.title, what.source, what.setting);
-    if (!done.findings.remark.empty()) text += fmt::format("{}\n", done.findings.remark);
-    if (!done.findings.missing.empty()) text += fmt::format("\nNot measured: {}.\n", done.findings.missing);
-    if (!done.findings.figures.empty()) text += "\n| figure | published | measured | band | verdict |\n|---|---|---|---|---|\n";
-    for (const Figure& figure : done.findings.figures) {
-      text += fmt::format("| {} | {} | {} | {} | {} |\n", cell(figure.what), cell(figure.published), measured_text(figure),
-                          band_text(figure), cell(verdict(figure)));
-    }
-    for (const Chart& chart : done.findings.charts) text += fmt::format("\n![{}](papers/{})\n", chart.title, chart.file);
+      "`scripts/papers` runs everything and writes this page, with `--only ID --write` one experiment's section;\n"
+      "`scripts/papers --help` has all options. Most experiments run in the simulator, with the very schedulers of a cluster. The\n"
+      "testbeds of the papers cannot be rebuilt, so the bands hold ratios rather than times; they are ours. Figures of random\n"
+      "experiments are means over {} seeds, or as many as the section says, ± half the 95 % confidence interval. A figure outside\n"
+      "its band says why.\n",
+      Context{}.seeds);
+  for (const std::string& id : ids) {
+    if (const auto found = sections.find(id); found != sections.end()) text.append(kSectionMark).append(found->second);
   }
   return text;
 }

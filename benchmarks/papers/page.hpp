@@ -30,8 +30,10 @@ std::string band_text(const Figure& figure);
 
 /// What the terminal shows of one experiment.
 std::string lines(const Done& done, bool quick);
-/// docs/papers.md.
-std::string page(const std::vector<Done>& all, const Context& context);
+/// docs/papers.md with the experiments of `ids` in their order. Those that are not among `done` keep the sections that `earlier`, a
+/// page written before, has of them.
+std::string page(const std::vector<std::string>& ids, const std::vector<Done>& done, const std::string& earlier,
+                 const Context& context);
 
 /// A line of a picture; those that were published are dashed.
 struct Curve {

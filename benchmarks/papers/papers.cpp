@@ -38,9 +38,14 @@ bool wanted(const std::string& id, const std::vector<std::string>& only) {
   });
 }
 
-void write(const std::vector<Done>& all, const Context& context, const std::string& directory) {
+void write(const std::vector<Experiment>& experiments, const std::vector<Done>& all, const Context& context,
+           const std::string& directory) {
   std::filesystem::create_directories(directory + "/papers");
-  weft::bench::need(weft::write_file(directory + "/papers.md", page(all, context)));
+  const std::string file = directory + "/papers.md";
+  const std::string earlier = std::filesystem::exists(file) ? weft::bench::need(weft::read_file(file)) : "";
+  std::vector<std::string> ids;
+  for (const Experiment& one : experiments) ids.push_back(one.id);
+  weft::bench::need(weft::write_file(file, page(ids, all, earlier, context)));
   for (const Done& done : all) {
     for (const Chart& chart : done.findings.charts)
       weft::bench::need(weft::write_file(directory + "/papers/" + chart.file, chart.svg));
@@ -66,7 +71,9 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingDirectory);
   app.add_option("--programs", context.programs, "Directory of weft and the job programs (default: that of this program)")
       ->check(CLI::ExistingDirectory);
-  app.add_option("--write", directory, "Write papers.md and papers/*.svg to this directory")->check(CLI::ExistingDirectory);
+  app.add_option("--write", directory,
+                 "Write papers.md and papers/*.svg to this directory; what --only leaves out keeps its sections")
+      ->check(CLI::ExistingDirectory);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -89,6 +96,6 @@ int main(int argc, char** argv) {
   }
   const Tally sum = tally(all);
   std::printf("%s\n", sum.text().c_str());
-  if (!directory.empty()) write(all, context, directory);
+  if (!directory.empty()) write(experiments, all, context, directory);
   return sum.exit_status();
 }

@@ -65,14 +65,35 @@ TEST(Papers, SeedsAreRunOnceEachAndQuicklyOneOnly) {
 
 TEST(Papers, ThePageHasARowForEachFigureAndSaysWhatIsMissing) {
   const Experiment experiment{"XX-1", "A claim", "Somebody 2001", "one node", "half a node", {}};
-  const std::string text = page({{&experiment, {{figure(0.4, {0.5, 0.6}, "a|b")}, {{"x.svg", "X", ""}}, "Remark.", ""}},
-                                 {&experiment, {{}, {}, "", "no trace"}}},
-                                Context{});
-  EXPECT_THAT(text, HasSubstr("## XX-1: A claim"));
+  const Experiment unmeasured{"XX-2", "Another", "Somebody 2001", "one node", "half a node", {}};
+  const std::string text = page({"XX-1", "XX-2"},
+                                {{&experiment, {{figure(0.4, {0.5, 0.6}, "a|b")}, {{"x.svg", "X", ""}}, "Remark.", ""}},
+                                 {&unmeasured, {{}, {}, "", "no trace"}}},
+                                "", Context{});
+  EXPECT_THAT(text, HasSubstr("\n## XX-1: A claim"));
   EXPECT_THAT(text, HasSubstr("| what | published | 40 % | 50 % to 60 % | outside: a\\|b |"));
   EXPECT_THAT(text, HasSubstr("![X](papers/x.svg)"));
   EXPECT_THAT(text, HasSubstr("Remark."));
   EXPECT_THAT(text, HasSubstr("Not measured: no trace."));
+}
+
+TEST(Papers, APageKeepsSectionsOfWhatWasNotRunAgain) {
+  const auto experiment = [](const char* id) { return Experiment{id, std::string("Of ") + id, "Somebody", "one node", "", {}}; };
+  const Experiment one = experiment("XX-1"), two = experiment("XX-2"), three = experiment("XX-10");
+  const auto done = [](const Experiment& of, double value) {
+    return Done{&of, {{figure(value, {0.1, 0.9})}, {{"x.svg", "X", ""}}, "", ""}};
+  };
+  const std::vector<std::string> ids = {"XX-1", "XX-2", "XX-10"};
+  const Context context;
+  const std::string whole = page(ids, {done(one, 0.2), done(two, 0.3), done(three, 0.4)}, "", context);
+  EXPECT_EQ(page(ids, {}, whole, context), whole);
+  const std::string renewed = page(ids, {done(two, 0.5)}, whole, context);
+  EXPECT_EQ(renewed, page(ids, {done(one, 0.2), done(two, 0.5), done(three, 0.4)}, "", context));
+  EXPECT_EQ(page({"XX-2", "XX-10"}, {}, whole, context), page({"XX-2", "XX-10"}, {done(two, 0.3), done(three, 0.4)}, "", context))
+      << "what is no experiment any more goes";
+  Context more;
+  more.seeds = 10;
+  EXPECT_THAT(page(ids, {done(two, 0.5)}, whole, more), HasSubstr("Setting: one node.\nRandom figures: 10 seeds.\n"));
 }
 
 TEST(Papers, PicturesStandAlone) {
