@@ -191,9 +191,9 @@ RACKS = Scenario(
 # ---- goals: deadlines, and one worker that is faster ---------------------------------------------------------------------------
 
 def goals_data(place, programs, size):
-    run([f"{programs}/zipf_text", int(80e6 * size), f"{place}/text", 50_000])
-    run([f"{programs}/gridmix", "gen", "--quiet", "--rows", int(600_000 * size), "--output", f"{place}/rows"])
-    run([f"{programs}/zipf_text", int(80e6 * size), f"{place}/plain", 50_000, 1, 2])
+    run([f"{programs}/zipf_text", int(160e6 * size), f"{place}/text", 50_000])
+    run([f"{programs}/gridmix", "gen", "--quiet", "--rows", int(1_200_000 * size), "--output", f"{place}/rows"])
+    run([f"{programs}/zipf_text", int(160e6 * size), f"{place}/plain", 50_000, 1, 2])
     os.truncate(f"{place}/plain", os.path.getsize(f"{place}/plain") // 4096 * 4096)
 
 
@@ -203,10 +203,10 @@ TIGHT = {"montecarlo-1": 0.45, "crypt": 0.6, "montecarlo-2": 0.75, "sort": 0.9, 
 
 def goals_jobs(place, size, alone, tightness="loose"):
     """`alone`: seconds from the first submission to the end of all jobs, as a run under `fair` took. Loose goals are one and a half
-    times that, tight ones of each job a part of it."""
+    times that, tight ones of each job a part of it. Jobs take several seconds each: of shorter ones their start is most."""
     words = {"wordcount": ["wordcount", "--input", f"{place}/text"],
-             "montecarlo-1": ["montecarlo", "--points", int(5e9 * size), "--tasks", 48],
-             "montecarlo-2": ["montecarlo", "--points", int(5e9 * size), "--tasks", 48, "--seed", 2],
+             "montecarlo-1": ["montecarlo", "--points", int(1e10 * size), "--tasks", 48],
+             "montecarlo-2": ["montecarlo", "--points", int(1e10 * size), "--tasks", 48, "--seed", 2],
              "crypt": ["crypt", "--input", f"{place}/plain", "--key", "000102030405060708090a0b0c0d0e0f"],
              "sort": ["gridmix", "sort", "--input", f"{place}/rows"]}
     jobs = []
@@ -229,7 +229,7 @@ def goals(tightness):
                + [Limit(f"adaptive against {other}: deadlines met", more_met("adaptive", other), least=0)
                   for other in ("fair", "drf", "srtf")]
                + [Limit("adaptive: ends expected from half of each job on, off by", lambda medians: medians.get("adaptive", {}).get("expectation"),
-                        most=0.15),
+                        most=0.15 if tightness == "tight" else 0.2),
                   Limit("adaptive: mean completion of the replay", replay_error("adaptive"), most=0.10)],
         rounds=3, seconds=300)
 

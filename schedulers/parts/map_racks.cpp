@@ -105,6 +105,7 @@ MapRacks choose_map_racks(const MapInput& input, std::span<const RackOption> rac
   }
   MapRacks chosen;
   chosen.cross_bytes = least;
+  chosen.chunk_bytes = static_cast<double>(input.total()) / static_cast<double>(std::max<std::size_t>(1, bytes.size()));
   for (std::size_t i = 0; i < best.size(); ++i) {
     chosen.preferred.push_back(racks[order[i]].id);
     chosen.parts.emplace_back(racks[order[i]].id, (best[i] + best_remote / static_cast<double>(best.size())) / total);

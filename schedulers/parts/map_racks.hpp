@@ -35,6 +35,7 @@ struct MapRacks {
   std::vector<RackId> preferred;
   std::vector<std::pair<RackId, double>> parts;  // of the map input, of each of these
   double cross_bytes = 0;                        // input from elsewhere, and shuffle between racks
+  double chunk_bytes = 0;                        // of input, in the mean
 
   bool has(RackId rack) const { return std::ranges::find(preferred, rack) != preferred.end(); }
 };

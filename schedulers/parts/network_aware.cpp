@@ -27,10 +27,12 @@ constexpr std::array<std::string_view, 12> kReasons{"shufflewatcher: its job has
 constexpr std::array<int, 12> kSaturated{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 constexpr std::array<int, 12> kOtherwise{0, 1, 6, 7, 8, 9, 4, 5, 2, 3, 10, 11};
 
-constexpr double kHome = 0.5;  // a rack that has more of what a reduce reads is its home
+constexpr double kLongestWait = 10;  // seconds, of a map for the racks of its job
+constexpr double kHome = 0.5;        // a rack that has more of what a reduce reads is its home
 
 constexpr std::string_view kOthersFirst =
     "waits a little: the uplink of the rack that has room is saturated, and it would cross it";
+constexpr std::string_view kItsRacksFirst = "waits a little for room in the racks that were chosen for its maps";
 constexpr std::string_view kUplinkSaturated = "waits for its maps: the uplink of the rack that has room is saturated";
 
 std::size_t racks_with_nodes(const ClusterView& view) {
@@ -124,6 +126,10 @@ bool NetworkAware::tick(const ClusterView& view, Decisions&) {
   return std::exchange(waiting_, false) || changed;
 }
 
+void NetworkAware::decided(const ClusterView&, Decisions& decisions) {
+  if (const auto at = std::exchange(wake_, {})) decisions.wake_at(*at);
+}
+
 void NetworkAware::begin(const ClusterView& view, std::size_t nodes) {
   users_->begin(view, nodes);
   if (on_ && options_.samp) map_racks_.refresh(view);
@@ -186,7 +192,7 @@ NetworkAware::Candidate NetworkAware::best_of(Call& call, User& user, const JobI
 std::optional<NetworkAware::Kind> NetworkAware::kind_of(Call& call, Job& job, const StageInfo& stage, Locality near) {
   if (call.view.now() - job.served >= options_.starvation) return Kind::starved;
   if (stage.reads_shuffle) return kind_of_reduce(call, job, stage);
-  const MapRacks* chosen = options_.samp ? map_racks_.of(job.info->id) : nullptr;
+  const MapRacks* chosen = choice_of(*job.info);
   const bool elsewhere = near == Locality::any;
   if (chosen != nullptr && chosen->has(call.node.rack) &&
       !(elsewhere && std::ranges::find(call.no_remote, &stage) != call.no_remote.end()))
@@ -208,6 +214,8 @@ std::optional<NetworkAware::Kind> NetworkAware::kind_of_reduce(Call& call, Job& 
   return part ? Kind::light_part : Kind::light_reduce;
 }
 
+const MapRacks* NetworkAware::choice_of(const JobInfo& job) const { return options_.samp ? map_racks_.of(job.id) : nullptr; }
+
 /// Works it out again when more of its tasks have ended.
 void NetworkAware::look_at(Job& job) const {
   if (std::exchange(job.finished, job.info->finished) == job.info->finished) return;
@@ -222,24 +230,43 @@ double NetworkAware::rank_of(const Job& job) const {
   return (options_.jobs == UsersJobs::shortest ? job.work : job.info->used.cpu) / job.info->hints.weight;
 }
 
-/// Where the uplink is saturated, a user that would only add to that. A map that reads here but writes away from the racks that
-/// were chosen for its job goes before an idle slot, what crosses at once does not.
+/// A user that would only add to what crosses between racks: with reduces that read from other racks while the uplink is saturated,
+/// with maps that read here but write away from the racks that were chosen for their job. These go before an idle slot, unless it
+/// idles for less than what they write would take on the uplink.
 bool NetworkAware::lets_others_go_first(Call& call, User& user, const Candidate& best) {
   const bool crosses = best.kind == Kind::any_map || best.kind == Kind::light_reduce || best.kind == Kind::heavy_reduce;
-  const bool away =
-      options_.samp && (best.kind == Kind::node_map || best.kind == Kind::rack_map) && map_racks_.of(best.job->info->id) != nullptr;
-  if (!call.saturated || (!crosses && !away)) {
-    if (!crosses && !away) user.passed_over.reset();
+  const MapRacks* chosen = best.kind == Kind::node_map || best.kind == Kind::rack_map ? choice_of(*best.job->info) : nullptr;
+  if (!crosses && chosen == nullptr) {
+    user.passed_over.reset();
     return false;
   }
-  if (!user.passed_over) user.passed_over = call.view.now();
-  if (call.view.now() - *user.passed_over >= options_.relaxed || (call.last && !crosses)) return false;
+  if (chosen == nullptr && !call.saturated) return false;
+  const Time now = call.view.now();
+  if (!user.passed_over) user.passed_over = now;
+  Time longest = options_.relaxed;
+  if (chosen != nullptr) {
+    const Time wait = time_on_uplink(call, *best.job->info, *chosen);
+    longest = call.last ? wait : std::max(wait, call.saturated ? options_.relaxed : Time(0));
+  }
+  if (now - *user.passed_over >= longest) return false;
   call.passed_over = true;
   if (call.last) {
-    best.job->waits = kOthersFirst;
+    best.job->waits = chosen != nullptr ? kItsRacksFirst : kOthersFirst;
     waiting_ = true;
+    wake_ = std::min(wake_.value_or(Time::max()), *user.passed_over + longest);
   }
   return true;
+}
+
+/// How long what a map writes would be on its way over the node's part of the rack's uplink, times the part of that which is in
+/// use: to wait for longer would cost more than it can save. 0 where it is not known what the uplink carries.
+Time NetworkAware::time_on_uplink(const Call& call, const JobInfo& job, const MapRacks& chosen) const {
+  const RackInfo& rack = *call.view.rack(call.node.rack);
+  if (!(rack.uplink.up > 0)) return Time(0);
+  const double rate = rack.uplink.up / static_cast<double>(rack.nodes.size());
+  const double busy = std::min(1.0, load_.utilisation(rack.id));
+  const double seconds = busy * options_.samp_wait * shuffle_ratio(job).value * chosen.chunk_bytes / rate;
+  return std::chrono::duration_cast<Time>(std::chrono::duration<double>(std::min(kLongestWait, seconds)));
 }
 
 bool NetworkAware::launch(Call& call, const Candidate& best) const {

@@ -27,6 +27,7 @@ struct NetworkAwareOptions {
   UsersJobs jobs = UsersJobs::shortest;
   UplinkLoadOptions load;
   double map_completion = 0.15;
+  double samp_wait = 1;         // of the time that what a map writes takes on the uplink: how long it waits for its job's racks
   bool shapes_traffic = false;  // prefetches across a saturated uplink, too
   std::uint32_t tokens = 1;     // of these a node has so many under way
   Time starvation = std::chrono::minutes(10), relaxed{0};
@@ -41,6 +42,7 @@ class NetworkAware final : public WhoNext {
   Time period() const override { return on_ ? options_.load.interval : Time(0); }
   bool tick(const ClusterView& view, Decisions& decisions) override;
   void begin(const ClusterView& view, std::size_t nodes) override;
+  void decided(const ClusterView& view, Decisions& decisions) override;
   bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
   void explain(const ClusterView& view, Turn& turn) override;
   bool by_node() const override { return on_; }
@@ -115,7 +117,10 @@ class NetworkAware final : public WhoNext {
   std::optional<Kind> kind_of_reduce(Call& call, Job& job, const StageInfo& stage);
   void look_at(Job& job) const;
   double rank_of(const Job& job) const;
+  /// Null: none, or SAMP is off.
+  const MapRacks* choice_of(const JobInfo& job) const;
   bool lets_others_go_first(Call& call, User& user, const Candidate& best);
+  Time time_on_uplink(const Call& call, const JobInfo& job, const MapRacks& chosen) const;
   bool launch(Call& call, const Candidate& best) const;
 
   std::unique_ptr<WhoNext> users_;
@@ -123,8 +128,9 @@ class NetworkAware final : public WhoNext {
   UplinkLoad load_;
   MapRackChoices map_racks_;
   ReduceRacks reduce_racks_;
-  bool on_ = false;       // there are two racks
-  bool waiting_ = false;  // a user lets others go first, though nobody wants the room
+  bool on_ = false;           // there are two racks
+  bool waiting_ = false;      // a user lets others go first, though nobody wants the room
+  std::optional<Time> wake_;  // when the first of those does so no longer
   std::map<UserKey, User> by_user_;
   std::unordered_map<JobId, Job> jobs_;
 };

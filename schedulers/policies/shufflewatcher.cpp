@@ -57,6 +57,7 @@ Result<Composition> make_shufflewatcher(Options& options, const Registry& regist
   WEFT_TRY(take_techniques(options, nass, network));
   WEFT_ASSIGN(network.load, take_uplink_load(options));
   WEFT_ASSIGN(network.map_completion, options.number("map_completion", network.map_completion, 0, 1));
+  WEFT_ASSIGN(network.samp_wait, options.number("samp_wait", network.samp_wait, 0, 1000));
   constexpr std::array<std::string_view, 3> kOrders{"shortest", "fewest", "arrival"};
   constexpr std::array<std::string_view, 2> kShapes{"launch", "traffic"};
   WEFT_ASSIGN(const std::size_t shape, options.choice("shape", kShapes, "launch"));

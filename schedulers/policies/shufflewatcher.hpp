@@ -24,9 +24,11 @@
 // - Of one kind the user's job with the least work left goes first; jobs=fewest: the one with the least running, jobs=arrival: the
 //   oldest, as in the paper.
 // - relaxed=TIME: where the uplink is saturated, a user whose only tasks for the node are maps that would read from another
-//   rack, or reduces beyond the rack's part, lets others go first for so long, until it gets a better one; and so does one whose
-//   maps would run outside of the racks that SAMP chose, but not before the room idles. With users=delay(…) 5 s (the paper's
-//   SW-relaxed), else 0.
+//   rack, or reduces beyond the rack's part, lets others go first for so long, until it gets a better one. With users=delay(…) 5 s
+//   (the paper's SW-relaxed), else 0.
+// - samp_wait=1: where the rack's uplink is known, a map outside of the racks that SAMP chose for its job lets others go first, and
+//   the slot idle, for as long as what it writes would take on the node's part of the uplink, times the part of the uplink that is
+//   in use, times this (0: as in the paper, where a free slot takes it at once). A longer wait would cost more than it can save.
 // - shape=traffic: prefetches across a saturated uplink get `tokens`, too (Scheduler::far_prefetches).
 // - Readers of shuffles that are placed while maps run (docs/schedulers.md) are placed by the parts of SARP: each rack as
 //   many bytes as it has of what they read, within a rack by size.
@@ -34,7 +36,7 @@
 //
 // Options: users=fair (drf stands for drf(by=user)), nass=true, sarp, samp (as nass), threshold=0.8, interval=1s, window=5s,
 // aggregation=own|mean|busiest, unknown_uplinks=largest|never, map_completion=0.15, starvation=10min, relaxed,
-// jobs=shortest|fewest|arrival, shape=launch|traffic, tokens=1.
+// samp_wait=1, jobs=shortest|fewest|arrival, shape=launch|traffic, tokens=1.
 #pragma once
 
 #include "schedulers/registry.hpp"
