@@ -176,13 +176,15 @@ class Doctor {
     };
     for (const Attempt& attempt : job_.attempts)
       if (attempt.fate == Fate::finished) of_stage[attempt.stage].push_back(took(attempt));
+    std::map<std::uint32_t, double> typical_of;
+    for (const auto& [stage, times] : of_stage) typical_of[stage] = median(times);
     struct Pace {
       std::vector<double> ratios;
       double excess = 0;
     };
     std::map<std::uint32_t, Pace> of_node;
     for (const Attempt& attempt : job_.attempts) {
-      const double typical = median(of_stage[attempt.stage]);
+      const double typical = typical_of[attempt.stage];
       const double took_here = took(attempt);
       if ((attempt.fate != Fate::finished && attempt.fate != Fate::killed) || of_stage[attempt.stage].size() < 4 || typical <= 0.01)
         continue;
