@@ -20,6 +20,11 @@ std::uint32_t take_slot(std::vector<bool>& taken) {
   return slot;
 }
 
+void add(std::vector<std::uint64_t>& sums, const std::vector<std::uint64_t>& sizes) {
+  sums.resize(std::max(sums.size(), sizes.size()));
+  for (std::size_t i = 0; i < sizes.size(); ++i) sums[i] += sizes[i];
+}
+
 }  // namespace
 
 const char* name_of(Fate fate) {
@@ -92,6 +97,7 @@ void History::launch(const master::EventLine& line, Job& job) {
   made.partitions = line.partitions;
   made.speculative = line.speculative;
   made.launched = line.at;
+  made.changed = ++changes_;
   job.open[key_of(line)] = job.attempts.size();
   job.attempts.push_back(std::move(made));
   ++attempts_;
@@ -123,6 +129,7 @@ void History::close(Job& job, std::size_t place, Fate fate, std::string why) {
   attempt.fate = fate;
   attempt.ended = now_;
   attempt.why = std::move(why);
+  attempt.changed = ++changes_;
   auto& taken = taken_[attempt.node];
   if (attempt.slot < taken.size()) taken[attempt.slot] = false;
 }
@@ -140,12 +147,15 @@ void History::lose(const master::EventLine& line) {
   if (found == workers_.end()) return;
   found->second.lost = line.at;
   found->second.why = line.reason;
-  for (auto& [id, job] : jobs_)
+  for (auto& [id, job] : jobs_) {
     std::erase_if(job.open, [&, &of = job](const auto& open) {
       if (of.attempts[open.second].node != line.node) return false;
       close(of, open.second, Fate::lost, line.reason);
       return true;
     });
+    if (job.state == Job::State::running)
+      for (auto& [stage, outputs] : job.outputs) outputs.erase(line.node);  // its maps run again elsewhere
+  }
 }
 
 void History::note_copy(const master::EventLine& line, Job& job) {
@@ -163,8 +173,12 @@ void History::note_output(const master::EventLine& line, Job& job) {
   for (const auto& [name, value] : line.counters) job.counters[name] += value;
   if (line.partition_bytes.empty()) return;
   auto& sums = job.partition_bytes[line.stage];
-  sums.resize(std::max(sums.size(), line.partition_bytes.size()));
-  for (std::size_t i = 0; i < line.partition_bytes.size(); ++i) sums[i] += line.partition_bytes[i];
+  add(sums, line.partition_bytes);
+  if (job.output_cells > kMostOutputCells) return;
+  auto& of_node = job.outputs[line.stage][line.node];
+  job.output_cells += line.partition_bytes.size() - std::min(of_node.size(), line.partition_bytes.size());
+  add(of_node, line.partition_bytes);
+  if (job.output_cells > kMostOutputCells) job.outputs.clear();
 }
 
 void History::forget() {

@@ -30,6 +30,7 @@ struct Attempt {
   std::uint64_t input_bytes = 0, input_records = 0, output_bytes = 0, output_records = 0, result_bytes = 0;
   Time shuffle_read{0}, shuffle_write{0};
   runtime::TaskUsage usage{};
+  std::uint64_t changed = 0;  // History::changes() when it was launched or ended, whichever was last
 };
 
 /// A replica of a map output on its way to another node.
@@ -50,8 +51,10 @@ struct Job {
   double weight = 1;
   std::map<std::string, std::int64_t> counters{};  // of what finished
   std::vector<master::LoggedStage> stages{};
-  std::vector<Attempt> attempts{};                                        // in the order of their launches
-  std::map<std::uint32_t, std::vector<std::uint64_t>> partition_bytes{};  // by the stage that writes the shuffle
+  std::vector<Attempt> attempts{};                                                         // in the order of their launches
+  std::map<std::uint32_t, std::vector<std::uint64_t>> partition_bytes{};                   // by the stage that writes the shuffle
+  std::map<std::uint32_t, std::map<std::uint32_t, std::vector<std::uint64_t>>> outputs{};  // the same, and by node
+  std::size_t output_cells = 0;                                                            // numbers in `outputs`
   std::vector<Copy> copies{};
   std::map<std::uint64_t, std::size_t> open{};  // places in `attempts` of those that run, for History
 };
@@ -64,6 +67,9 @@ struct Worker {
   std::optional<Time> lost{};
   std::string why{};  // it is lost
 };
+
+/// Of a job whose map outputs have more numbers than these (nodes times partitions), `outputs` is empty.
+inline constexpr std::size_t kMostOutputCells = 4'000'000;
 
 /// A pure function of the lines. Lines that make no sense where they stand are passed over: logs may begin in the middle.
 class History {
@@ -78,6 +84,8 @@ class History {
   Time now() const { return now_; }  // of the last line
   const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
   const std::map<std::uint32_t, Worker>& workers() const { return workers_; }
+  /// Launches and ends of attempts so far: who has seen all up to one number asks for what changed behind it.
+  std::uint64_t changes() const { return changes_; }
   /// Null when the log says nothing of it.
   const Job* job(std::uint64_t id) const;
 
@@ -99,6 +107,7 @@ class History {
   std::map<std::uint32_t, Worker> workers_;
   std::map<std::uint32_t, std::vector<bool>> taken_;  // slots, by node
   std::size_t attempts_ = 0;
+  std::uint64_t changes_ = 0;
   Time now_{0};
 };
 

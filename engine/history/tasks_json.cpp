@@ -1,6 +1,7 @@
 #include "engine/history/tasks_json.hpp"
 
 #include <set>
+#include <vector>
 
 #include "base/json.hpp"
 
@@ -24,7 +25,6 @@ void add_attempt(JsonWriter& json, const Job& job, const Attempt& attempt) {
 }
 
 void add_stages(JsonWriter& json, const Job& job) {
-  json.key("stages").begin_array();
   for (const master::LoggedStage& stage : job.stages) {
     json.begin_object().member("id", stage.id).member("name", stage.name).member("tasks", stage.tasks).key("inputs").begin_array();
     for (const std::uint32_t input : stage.inputs) json.value(input);
@@ -35,26 +35,29 @@ void add_stages(JsonWriter& json, const Job& job) {
       for (const std::uint64_t bytes : sizes->second) json.value(bytes);
     json.end_array().end_object();
   }
-  json.end_array();
 }
 
 }  // namespace
 
 std::string tasks_json(const History& history, const Job& job, const TasksWanted& wanted) {
   const auto is_wanted = [&wanted](const Attempt& attempt) {
-    return (!wanted.stage || attempt.stage == *wanted.stage) && (wanted.fate.empty() || wanted.fate == name_of(attempt.fate));
+    return attempt.changed > wanted.since && (!wanted.stage || attempt.stage == *wanted.stage) &&
+           (wanted.fate.empty() || wanted.fate == name_of(attempt.fate));
   };
   std::size_t total = 0;
+  std::vector<const Attempt*> page;
   std::set<std::uint32_t> nodes;
   for (const Attempt& attempt : job.attempts) {
-    total += is_wanted(attempt) ? 1 : 0;
+    if (!is_wanted(attempt) || total++ < wanted.from || page.size() == wanted.count) continue;
+    page.push_back(&attempt);
     nodes.insert(attempt.node);
   }
   JsonWriter json;
   const Time end = job.state == Job::State::running ? history.now() : job.ended;
-  json.begin_object().member("total", total).member("from", wanted.from).member("seconds", in_seconds(end - job.submitted));
-  add_stages(json, job);
-  json.key("workers").begin_array();
+  json.begin_object().member("total", total).member("from", wanted.from).member("version", history.changes());
+  json.member("seconds", in_seconds(end - job.submitted)).key("stages").begin_array();
+  if (wanted.from == 0) add_stages(json, job);
+  json.end_array().key("workers").begin_array();
   for (const std::uint32_t node : nodes) {
     json.begin_object().member("node", node);
     if (const auto worker = history.workers().find(node); worker != history.workers().end())
@@ -62,12 +65,7 @@ std::string tasks_json(const History& history, const Job& job, const TasksWanted
     json.end_object();
   }
   json.end_array().key("tasks").begin_array();
-  std::size_t at = 0;
-  for (const Attempt& attempt : job.attempts) {
-    if (!is_wanted(attempt) || at++ < wanted.from) continue;
-    if (at > wanted.from + wanted.count) break;
-    add_attempt(json, job, attempt);
-  }
+  for (const Attempt* attempt : page) add_attempt(json, job, *attempt);
   json.end_array().end_object();
   return json.text() + "\n";
 }

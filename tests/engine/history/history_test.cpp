@@ -123,12 +123,35 @@ TEST(TasksJson, HasPagesOfWhatIsWanted) {
   const Job& job = *told.history.job(1);
   const std::string page = tasks_json(told.history, job, {.fate = "finished", .from = 1, .count = 1});
   EXPECT_NE(page.find("\"total\":3,\"from\":1"), std::string::npos) << page;
-  EXPECT_NE(page.find("\"partition_bytes\":[30,60]"), std::string::npos) << page;
+  EXPECT_NE(page.find("\"stages\":[],"), std::string::npos) << page;
+  const std::string first = tasks_json(told.history, job, {.count = 1});
+  EXPECT_NE(first.find("\"partition_bytes\":[30,60]"), std::string::npos) << first;
   EXPECT_NE(page.find("\"task\":1,"), std::string::npos);
   EXPECT_EQ(page.find("\"task\":0,"), std::string::npos);
   EXPECT_EQ(page.find("\"task\":2,"), std::string::npos);
   EXPECT_NE(tasks_json(told.history, job, {.stage = 1}).find("\"total\":0"), std::string::npos);
   EXPECT_NE(tasks_json(told.history, job, {.from = 100}).find("\"tasks\":[]"), std::string::npos);
+}
+
+TEST(TasksJson, HasWhatChangedSinceItWasLastRead) {
+  Told told;
+  told.worker(0, 1, "w1");
+  told.worker(0, 2, "w2");
+  told.job(0, 1);
+  told.stage(0, 1, 0, 3);
+  for (std::uint32_t task = 0; task < 3; ++task) told.launch(1, 1, 0, task, 0, 1 + task % 2);
+  const Job& job = *told.history.job(1);
+  const std::uint64_t seen = told.history.changes();
+  EXPECT_NE(tasks_json(told.history, job, {.since = seen}).find("\"tasks\":[]"), std::string::npos);
+  told.finish(5, 1, 0, 1, 0, 2);
+  const std::string changed = tasks_json(told.history, job, {.since = seen});
+  EXPECT_NE(changed.find("\"total\":1,"), std::string::npos) << changed;
+  EXPECT_NE(changed.find("\"task\":1,"), std::string::npos) << changed;
+  EXPECT_NE(changed.find("\"w2\""), std::string::npos) << changed;
+  EXPECT_EQ(changed.find("\"w1\""), std::string::npos) << "a worker of none of these attempts: " << changed;
+  told.lost(6, 1, "gone");
+  EXPECT_NE(tasks_json(told.history, job, {.since = seen}).find("\"total\":3,"), std::string::npos);
+  EXPECT_NE(tasks_json(told.history, job, {.since = told.history.changes()}).find("\"total\":0,"), std::string::npos);
 }
 
 TEST(LogFollower, ReadsOnWhereItStoppedAndNamesWhatIsWrong) {

@@ -1,0 +1,82 @@
+// From whose maps to whose readers bytes went.
+#include "engine/history/shuffle_matrix.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/history/lines.hpp"
+
+namespace weft::history {
+namespace {
+
+using Bytes = std::vector<std::vector<std::uint64_t>>;
+
+/// Two maps on workers 1 and 2, of two partitions each.
+Told shuffled() {
+  Told told;
+  told.worker(0, 1, "w1");
+  told.worker(0, 2, "w2");
+  told.job(0, 1);
+  told.stage(0, 1, 0, 2);
+  told.stage(0, 1, 1, 2, {0});
+  told.launch(1, 1, 0, 0, 0, 1);
+  told.launch(1, 1, 0, 1, 0, 2);
+  told.finish(2, 1, 0, 0, 0, 1, {10, 20});
+  told.finish(2, 1, 0, 1, 0, 2, {3, 4});
+  return told;
+}
+
+void read(Told& told, std::uint32_t task, std::uint32_t node, std::uint32_t partitions = 1) {
+  auto launched = told.attempt(3, "task_launched", 1, 1, task, 0, node);
+  launched.partitions = partitions;
+  told.history.apply(launched);
+  told.finish(4, 1, 1, task, 0, node);
+}
+
+TEST(ShuffleMatrix, HasWhatEachWorkerReadOfEach) {
+  Told told = shuffled();
+  read(told, 1, 1);
+  read(told, 0, 2);
+  const auto matrix = shuffle_matrix(told.history, *told.history.job(1), false);
+  EXPECT_EQ(matrix.names, (std::vector<std::string>{"w1", "w2"}));
+  EXPECT_EQ(matrix.bytes, (Bytes{{20, 10}, {4, 3}}));
+  EXPECT_TRUE(matrix.left_out.empty());
+  const auto racks = shuffle_matrix(told.history, *told.history.job(1), true);
+  EXPECT_EQ(racks.names, std::vector<std::string>{"r1"});
+  EXPECT_EQ(racks.bytes, Bytes{{37}});
+  EXPECT_EQ(shuffle_matrix_json(racks), "{\"by\":\"rack\",\"names\":[\"r1\"],\"bytes\":[[37]],\"stages_left_out\":[]}\n");
+}
+
+TEST(ShuffleMatrix, OnlyWhatFinishedHasRead) {
+  Told told = shuffled();
+  read(told, 1, 2);
+  told.launch(5, 1, 1, 0, 0, 1);
+  EXPECT_EQ(shuffle_matrix(told.history, *told.history.job(1), false).bytes, (Bytes{{0, 20}, {0, 4}}));
+}
+
+TEST(ShuffleMatrix, ATaskOfMergedPartitionsReadsThemAll) {
+  Told told = shuffled();
+  read(told, 0, 2, 2);
+  EXPECT_EQ(shuffle_matrix(told.history, *told.history.job(1), false).bytes, (Bytes{{0, 30}, {0, 7}}));
+}
+
+TEST(ShuffleMatrix, SplitPartitionsAreLeftOut) {
+  Told told = shuffled();
+  for (std::uint32_t task = 0; task < 3; ++task) read(told, task, 2);
+  const auto matrix = shuffle_matrix(told.history, *told.history.job(1), false);
+  EXPECT_EQ(matrix.bytes, (Bytes{{0, 0}, {0, 0}}));
+  EXPECT_EQ(matrix.left_out, std::vector<std::uint32_t>{1});
+}
+
+TEST(ShuffleMatrix, WhatALostWorkerWroteIsWrittenAgainElsewhere) {
+  Told told = shuffled();
+  told.lost(3, 1, "gone");
+  told.launch(3, 1, 0, 0, 1, 2);
+  told.finish(4, 1, 0, 0, 1, 2, {10, 20});
+  read(told, 0, 2);
+  const auto matrix = shuffle_matrix(told.history, *told.history.job(1), false);
+  EXPECT_EQ(matrix.names, (std::vector<std::string>{"w1", "w2"}));
+  EXPECT_EQ(matrix.bytes, (Bytes{{0, 0}, {0, 13}}));
+}
+
+}  // namespace
+}  // namespace weft::history
