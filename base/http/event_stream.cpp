@@ -16,6 +16,11 @@ void EventStream::send(const std::string& name, std::string_view data, const std
   wake_reader();
 }
 
+bool EventStream::waits(const std::string& about) const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.contains(about);
+}
+
 void EventStream::keep_alive() {
   const std::lock_guard lock(mutex_);
   if (closed_ || !waiting_.empty()) return;

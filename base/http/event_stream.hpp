@@ -15,6 +15,8 @@ class EventStream {
  public:
   /// `data` has no line ends inside; one at its end is removed. `about`: what the newest replaces; without, the name.
   void send(const std::string& name, std::string_view data, const std::string& about = "");
+  /// Whether something about that waits: the client has not taken the newest, then.
+  bool waits(const std::string& about) const;
   /// A line that clients ignore: whether the client is still there is noticed by writing.
   void keep_alive();
   /// The client sees the end of the stream.

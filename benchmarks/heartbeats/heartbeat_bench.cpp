@@ -1,5 +1,6 @@
 // What heartbeats cost: a real master with thousands of made-up workers over loopback, each with a connection of its own and a
-// heartbeat with measurements a second; and a worker that measures itself. Every figure next to its limit.
+// heartbeat with measurements a second, also while a page of it is open; and a worker that measures itself. Every figure next to
+// its limit.
 //
 //   heartbeat_bench BIN [--workers N] [--seconds N]        BIN: the directory of the program weft
 #include <atomic>
@@ -23,6 +24,7 @@
 #include "runtime/protocol/worker.hpp"
 #include "runtime/worker/measurements.hpp"
 #include "tests/support/checks.hpp"
+#include "tests/support/http_connection.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::bench {
@@ -31,10 +33,10 @@ namespace {
 using namespace std::chrono_literals;
 namespace protocol = runtime::protocol;
 
-constexpr double kMasterLimit = 0.2, kWorkerLimit = 0.005;  // processors
-constexpr std::size_t kHeartbeatLimit = 1024;               // bytes
-constexpr int kTicks = 100;                                 // a second
-constexpr int kBeatsOfAWorker = 2;                          // a second, as a master asks for
+constexpr double kMasterLimit = 0.2, kWorkerLimit = 0.005, kPageLimit = 0.05;  // processors
+constexpr std::size_t kHeartbeatLimit = 1024;                                  // bytes
+constexpr int kTicks = 100;                                                    // a second
+constexpr int kBeatsOfAWorker = 2;                                             // a second, as a master asks for
 
 struct Options {
   std::string bin;
@@ -110,30 +112,80 @@ class Workers {
   int ticks_ = 0;
 };
 
+/// Of the master, in the time that is measured.
+struct Load {
+  double cpu = 0, heartbeats = 0;  // processors; a second
+  double memory = 0;               // bytes
+};
+
+Load load(const test::Process& master, const Workers& workers, const Options& options) {
+  const auto usage = [&master] {
+    const auto used = process_usage(master.pid());
+    return need(used ? Result<UsageCounters>(*used) : fail(Code::unavailable, "the master ended: " + master.err_so_far()));
+  };
+  const UsageCounters before = usage();
+  const std::uint64_t sent_before = workers.sent();
+  const TimePoint began = SystemClock().now();
+  std::this_thread::sleep_for(std::chrono::seconds(options.seconds));
+  const UsageCounters after = usage();
+  const double elapsed = in_seconds(SystemClock().now() - began);
+  return {in_seconds(after.cpu - before.cpu) / elapsed, static_cast<double>(workers.sent() - sent_before) / elapsed,
+          static_cast<double>(after.memory)};
+}
+
+std::string page_address(const test::Process& master) {
+  const std::string out = master.out_so_far(), before = "http://";
+  const std::size_t at = out.find(before);
+  return at == std::string::npos ? "" : out.substr(at + before.size(), out.find('/', at + before.size()) - at - before.size());
+}
+
+/// The view of the cluster in a browser, as the master sees it.
+class Page {
+ public:
+  explicit Page(const std::string& master) : connection_(master) {
+    if (!connection_.send("GET /api/v1/events?changes=1&watch=/nodes,/racks HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") ||
+        !connection_.read_until("event: /nodes", 30s))
+      need<void>(fail(Code::unavailable, "the master has no page"));
+    reader_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        connection_.read_until("\n\n", 100ms);
+        bytes_ += connection_.got().size();
+        connection_.forget();
+      }
+    });
+  }
+  std::uint64_t bytes() const { return bytes_.load(); }
+
+ private:
+  test::HttpConnection connection_;
+  std::atomic<std::uint64_t> bytes_{0};
+  std::jthread reader_;
+};
+
 bool master_figures(const Options& options) {
   const test::ScratchDirectory files;
-  test::Process master(
-      {options.bin + "/weft", "--log", "error", "master", "--listen", "127.0.0.1:0", "--port-file", files / "port"},
-      {{}, std::chrono::hours(1)});
+  test::Process master({options.bin + "/weft", "--log", "error", "master", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0",
+                        "--port-file", files / "port"},
+                       {{}, std::chrono::hours(1)});
   if (!test::eventually([&] { return !test::read_file(files / "port").empty(); }))
     need<void>(fail(Code::unavailable, "the master does not become ready: " + master.err_so_far()));
   const std::string address(trim(test::read_file(files / "port")));
   Workers workers(address, options.workers);
   workers.start();
   std::this_thread::sleep_for(2s);
-  const auto before = need(process_usage(master.pid()) ? Result<UsageCounters>(*process_usage(master.pid()))
-                                                       : fail(Code::unavailable, "the master ended: " + master.err_so_far()));
-  const std::uint64_t sent_before = workers.sent();
-  const TimePoint began = SystemClock().now();
-  std::this_thread::sleep_for(std::chrono::seconds(options.seconds));
-  const UsageCounters after = process_usage(master.pid()).value_or(before);
-  const double elapsed = in_seconds(SystemClock().now() - began), cpu = in_seconds(after.cpu - before.cpu) / elapsed;
-  const double sent = static_cast<double>(workers.sent() - sent_before) / elapsed;
+  const Load alone = load(master, workers, options);
   const double scale = options.workers / 10'000.0;
   const std::string what = "master: heartbeats of " + std::to_string(options.workers) + " workers, one a second";
-  bool good = print(what.c_str(), 100 * cpu, 100 * kMasterLimit * scale, "% of core");
-  std::printf("%-58s %8.0f a second\n", "  heartbeats that were sent", sent);
-  std::printf("%-58s %8.0f MiB\n", "  its memory", static_cast<double>(after.memory) / (1 << 20));
+  bool good = print(what.c_str(), 100 * alone.cpu, 100 * kMasterLimit * scale, "% of core");
+  std::printf("%-58s %8.0f a second\n", "  heartbeats that were sent", alone.heartbeats);
+  std::printf("%-58s %8.0f MiB\n", "  its memory", alone.memory / (1 << 20));
+  const Page page(page_address(master));
+  std::this_thread::sleep_for(5s);  // what comes first is everything
+  const std::uint64_t sent_before = page.bytes();
+  const Load watched = load(master, workers, options);
+  good &= print("  a page of them that is open", 100 * (watched.cpu - alone.cpu), 100 * kPageLimit, "% of core");
+  std::printf("%-58s %8.2f MiB a second\n", "  differences sent to it",
+              static_cast<double>(page.bytes() - sent_before) / options.seconds / (1 << 20));
   good &= print("a heartbeat with measurements", static_cast<double>(protocol::encode(heartbeat(3, 5)).header.size()),
                 kHeartbeatLimit, "bytes");
   return good;

@@ -8,5 +8,7 @@ namespace weft::web::embedded {
 std::string_view index_html();
 std::string_view weft_css();
 std::string_view weft_js();
+std::string_view views_js();
+std::string_view job_js();
 
 }  // namespace weft::web::embedded

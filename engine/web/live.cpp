@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "engine/web/difference.hpp"
 
 namespace weft::web {
 
@@ -21,8 +22,6 @@ std::string trouble_json(const std::string& resource, const Error& error) {
   json.begin_object().member("resource", resource).member("error", error.to_string()).end_object();
   return json.text();
 }
-
-bool gone(const std::shared_ptr<http::EventStream>& stream) { return stream->closed(); }
 
 }  // namespace
 
@@ -48,13 +47,14 @@ http::Response Live::watch(const http::Request& request) {
                   [](const std::string& name) { return name[0] != '/' || name.find_first_of("\r\n") != std::string::npos; }))
     return http::error_response(400, "a resource is written as it stands behind /api/v1: /jobs");
   auto stream = std::make_shared<http::EventStream>();
+  const bool changes = request.parameter("changes") == "1";
   {
     const std::lock_guard lock(mutex_);
     for (const std::string& name : names) {
       Resource& resource = resources_[name];
-      if (resource.streams.size() + resource.fresh.size() >= kMostStreams)
+      if (resource.watchers.size() + resource.fresh.size() >= kMostStreams)
         return http::error_response(503, "too many watch that already");
-      resource.fresh.push_back(stream);
+      resource.fresh.push_back({stream, changes});
       resource.due = TimePoint{};  // at once
     }
   }
@@ -81,10 +81,11 @@ void Live::run() {
 
 /// Asks without the lock: what is watched may change meanwhile.
 void Live::refresh(const std::string& name, std::unique_lock<std::mutex>& lock) {
+  const auto gone = [](const Watcher& watcher) { return watcher.stream->closed(); };
   Resource& before = resources_[name];
-  std::erase_if(before.streams, gone);
+  std::erase_if(before.watchers, gone);
   std::erase_if(before.fresh, gone);
-  if (before.streams.empty() && before.fresh.empty()) {
+  if (before.watchers.empty() && before.fresh.empty()) {
     resources_.erase(name);
     return;
   }
@@ -93,18 +94,37 @@ void Live::refresh(const std::string& name, std::unique_lock<std::mutex>& lock) 
   lock.unlock();
   const TimePoint began = SystemClock().now();
   auto asked = ask_(name);
-  const TimePoint ended = SystemClock().now();
   lock.lock();
   Resource& resource = resources_[name];
   const std::string text = asked ? std::move(*asked) : trouble_json(name, asked.error());
-  const bool changed = text != resource.last || resource.failed == asked.has_value();
+  const bool failed = !asked.has_value();
+  if (failed || resource.failed) {
+    if (text != resource.last)
+      for (const Watcher& watcher : resource.watchers) watcher.stream->send(failed ? "trouble" : name, text, name);
+  } else if (text != resource.last) {
+    send(name, text, resource);
+  }
+  for (const Watcher& watcher : fresh) watcher.stream->send(failed ? "trouble" : name, text, name);
   resource.last = text;
-  resource.failed = !asked.has_value();
-  const auto send = [&](const auto& stream) { stream->send(asked ? name : "trouble", text, name); };
-  if (changed) std::for_each(resource.streams.begin(), resource.streams.end(), send);
-  std::for_each(fresh.begin(), fresh.end(), send);
-  std::move(fresh.begin(), fresh.end(), std::back_inserter(resource.streams));
-  resource.due = std::min(resource.due, ended + std::max(pause_, kIdlePerBusy * (ended - began)));
+  resource.failed = failed;
+  std::move(fresh.begin(), fresh.end(), std::back_inserter(resource.watchers));
+  const TimePoint ended = SystemClock().now();
+  resource.took = ended - began;
+  Duration all{};
+  for (const auto& [other, of] : resources_) all += of.took;
+  resource.due = std::min(resource.due, ended + std::max(pause_, kIdlePerBusy * all));
+}
+
+/// `text` instead of resource.last.
+void Live::send(const std::string& name, const std::string& text, Resource& resource) {
+  const bool compare =
+      std::any_of(resource.watchers.begin(), resource.watchers.end(), [](const Watcher& one) { return one.changes; });
+  const auto changes = compare ? difference(resource.last, text) : std::nullopt;
+  for (const Watcher& watcher : resource.watchers)
+    if (!changes || !watcher.changes || watcher.stream->waits(name))
+      watcher.stream->send(name, text, name);
+    else if (!changes->empty())
+      watcher.stream->send("changes " + name, *changes, name);
 }
 
 }  // namespace weft::web

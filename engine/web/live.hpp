@@ -21,25 +21,33 @@ class Live {
  public:
   /// Gives the JSON of a resource, "/jobs/7" or "/files?path=/a"; called on the thread of this object.
   using Ask = std::function<Result<std::string>(const std::string& resource)>;
-  /// `pause`: between two questions about a resource, at least. A question that takes long is asked less often, so that all of
-  /// them take a twentieth of the time.
+  /// `pause`: between two questions about a resource, at least. What takes long, to ask or to compare, is done less often, so that
+  /// all of them together take a twentieth of the time.
   explicit Live(Ask ask, Duration pause = std::chrono::seconds(1));
   ~Live();
 
   /// The stream that answers GET /events?watch=/jobs,/jobs/7. Each event has the resource as its name and its JSON as its data;
-  /// what is wrong with it comes as an event `trouble` {"resource":…,"error":…}. At most 16 resources; invalid_argument otherwise.
+  /// what is wrong with it comes as an event `trouble` {"resource":…,"error":…}. With changes=1, lists come whole once, and then as
+  /// events `changes NAME` with difference() as their data; whole again when the client has not taken what was sent before. At most
+  /// 16 resources; invalid_argument otherwise.
   http::Response watch(const http::Request& request);
 
  private:
+  struct Watcher {
+    std::shared_ptr<http::EventStream> stream;
+    bool changes = false;  // takes differences
+  };
   struct Resource {
-    std::vector<std::shared_ptr<http::EventStream>> streams, fresh;  // fresh: have got nothing yet
-    std::string last;                                                // what was sent
-    bool failed = false;                                             // and that it was an error
+    std::vector<Watcher> watchers, fresh;  // fresh: have got nothing yet
+    std::string last;                      // what was sent
+    bool failed = false;                   // and that it was an error
     TimePoint due{};
+    Duration took{};  // the last time
   };
 
   void run();
   void refresh(const std::string& name, std::unique_lock<std::mutex>& lock);
+  static void send(const std::string& name, const std::string& text, Resource& resource);
 
   const Ask ask_;
   const Duration pause_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "engine/web/embedded.hpp"
 
@@ -19,7 +20,9 @@ bool is_view(std::string_view path) {
 }  // namespace
 
 http::Response page(std::string_view path) {
-  if (path == "/weft.js") return {.type = "text/javascript; charset=utf-8", .body = std::string(embedded::weft_js())};
+  for (const auto& [name, script] : {std::pair("/weft.js", embedded::weft_js()), std::pair("/views.js", embedded::views_js()),
+                                     std::pair("/job.js", embedded::job_js())})
+    if (path == name) return {.type = "text/javascript; charset=utf-8", .body = std::string(script)};
   if (path == "/weft.css") return {.type = "text/css; charset=utf-8", .body = std::string(embedded::weft_css())};
   if (path.starts_with('/') && is_view(path))
     return {.type = "text/html; charset=utf-8", .body = std::string(embedded::index_html())};

@@ -8,6 +8,7 @@
 #include "base/assert.hpp"
 #include "engine/cli/job_text.hpp"
 #include "engine/history/findings.hpp"
+#include "engine/history/shuffle_matrix.hpp"
 #include "engine/history/status.hpp"
 #include "engine/history/tasks_json.hpp"
 #include "engine/web/embedded.hpp"
@@ -30,6 +31,8 @@ std::string in_script(const std::string& json) {
   for (const char c : json) c == '<' ? made += "\\u003c" : made += c;
   return made;
 }
+
+std::string inlined(std::string_view script) { return fmt::format("<script>{}</script>", script); }
 
 }  // namespace
 
@@ -70,15 +73,21 @@ std::vector<client::NodeStatus> nodes_of(const history::History& history) {
 std::string report_html(const history::History& history, const history::Job& job) {
   const client::JobList status = job_of(history, job);
   const std::string at = fmt::format("/jobs/{}", job.id);
-  const std::string data = fmt::format(R"({{"job":{},"{}":{},"{}/counters":{},"{}/tasks":{},"{}/findings":{}}})", job.id, at,
-                                       cli::job_json(status.jobs[0], status.now), at, cli::counters_json(status.jobs[0]), at,
-                                       history::tasks_json(history, job, {.count = kReportedTasks}), at,
-                                       history::findings_json(history::findings_of(history, job)));
+  const std::pair<const char*, std::string> parts[] = {
+      {"", cli::job_json(status.jobs[0], status.now)},
+      {"/counters", cli::counters_json(status.jobs[0])},
+      {"/tasks", history::tasks_json(history, job, {.count = kReportedTasks})},
+      {"/shuffle", history::shuffle_matrix_json(history::shuffle_matrix(history, job, false))},
+      {"/findings", history::findings_json(history::findings_of(history, job))}};
+  std::string data = fmt::format("{{\"job\":{}", job.id);
+  for (const auto& [name, json] : parts) data += fmt::format(R"(,"{}{}":{})", at, name, json);
+  data += '}';
   std::string page(embedded::index_html());
   replace(page, R"(<link rel="stylesheet" href="/weft.css">)", "<style>" + std::string(embedded::weft_css()) + "</style>");
   replace(page, R"(<script src="/weft.js" defer></script>)",
-          "<script type=\"application/json\" id=\"data\">" + in_script(data) + "</script>\n<script>" +
-              std::string(embedded::weft_js()) + "</script>");
+          "<script type=\"application/json\" id=\"data\">" + in_script(data) + "</script>\n" + inlined(embedded::weft_js()));
+  replace(page, R"(<script src="/views.js" defer></script>)", inlined(embedded::views_js()));
+  replace(page, R"(<script src="/job.js" defer></script>)", inlined(embedded::job_js()));
   return page;
 }
 

@@ -5,7 +5,9 @@
 #include "engine/cli/rack_text.hpp"
 #include "engine/cli/scheduling_json.hpp"
 #include "engine/cli/storage_json.hpp"
+#include "engine/cli/task_output.hpp"
 #include "engine/history/findings.hpp"
+#include "engine/history/shuffle_matrix.hpp"
 #include "engine/history/tasks_json.hpp"
 #include "engine/history/trace.hpp"
 #include "engine/web/past.hpp"
@@ -52,12 +54,21 @@ Result<std::string> explain(Cluster& cluster, const Call& call) {
   return cli::explanation_json(explained);
 }
 
+/// Of each worker what that task wrote; what could not be asked stays.
+Result<void> keep_task(const std::string& name, std::vector<client::JobLog>& logs) {
+  WEFT_ASSIGN(const cli::TaskName task, cli::parse_task_name(name));
+  for (client::JobLog& log : logs) log.text = Buffer::copy_of(as_bytes(cli::output_of(as_chars(log.text.view()), task)));
+  std::erase_if(logs, [](const client::JobLog& log) { return log.error.empty() && log.text.empty(); });
+  return {};
+}
+
 Result<std::string> logs(Cluster& cluster, const Call& call) {
   WEFT_ASSIGN(const std::uint64_t id, call.number(0));
   WEFT_ASSIGN(const std::uint64_t bytes, call.request.number("bytes", kLogBytes));
   if (bytes > kMostLogBytes) return fail(Code::invalid_argument, "bytes is at most " + std::to_string(kMostLogBytes));
   WEFT_ASSIGN(const auto admin, cluster.admin());
-  WEFT_ASSIGN(const auto pieces, admin->logs(JobId(id), bytes));
+  WEFT_ASSIGN(auto pieces, admin->logs(JobId(id), bytes));
+  if (const std::string task = call.request.parameter("task"); !task.empty()) WEFT_TRY(keep_task(task, pieces));
   return cli::logs_json(pieces);
 }
 
@@ -72,8 +83,18 @@ Result<std::string> tasks(Cluster& cluster, const Call& call) {
     wanted.stage = static_cast<std::uint32_t>(stage);
   }
   wanted.fate = call.request.parameter("fate");
+  WEFT_ASSIGN(wanted.since, call.request.number("since", 0));
   return cluster.with_history(id, [&wanted](const history::History& history, const history::Job& job) {
     return history::tasks_json(history, job, wanted);
+  });
+}
+
+Result<std::string> shuffle(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  const std::string by = call.request.parameter("by");
+  if (!by.empty() && by != "node" && by != "rack") return fail(Code::invalid_argument, "by is node or rack");
+  return cluster.with_history(id, [&by](const history::History& history, const history::Job& job) {
+    return history::shuffle_matrix_json(history::shuffle_matrix(history, job, by == "rack"));
   });
 }
 
@@ -156,7 +177,8 @@ std::vector<Route> read_routes() {
        "/jobs/{job}/logs",
        "What its tasks wrote to standard output and error, per worker",
        "weft job logs",
-       {{"bytes", "integer", "At most this much of each worker's log, from its end (65536; at most 4194304)"}},
+       {{"bytes", "integer", "At most this much of each worker's log, from its end (65536; at most 4194304)"},
+        {"task", "string", "Only what this task wrote: STAGE.TASK, such as 3.17"}},
        logs},
       {"GET",
        "/jobs/{job}/tasks",
@@ -165,8 +187,15 @@ std::vector<Route> read_routes() {
        {{"stage", "integer", "Only of this stage"},
         {"fate", "string", "Only those: running, finished, failed, killed, lost"},
         {"from", "integer", "The first of them to be answered (0)"},
-        {"count", "integer", "How many at most (1000; at most 100000)"}},
+        {"count", "integer", "How many at most (1000; at most 100000)"},
+        {"since", "integer", "Only those that have changed since an answer with this `version` (0)"}},
        tasks},
+      {"GET",
+       "/jobs/{job}/shuffle",
+       "Bytes that its shuffles moved between workers or racks, from the master's event log",
+       "",
+       {{"by", "string", "node or rack (node; rack when there are more than 200 nodes)"}},
+       shuffle},
       {"GET", "/jobs/{job}/findings", "What went wrong, from the master's event log", "weft job diagnose", {}, findings},
       {"GET", "/jobs/{job}/trace", "Its trace for Perfetto, from the master's event log", "", {}, trace},
       {"GET", "/nodes", "The workers, their state and their load", "weft node list", {}, nodes},

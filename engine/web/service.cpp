@@ -13,6 +13,7 @@ namespace weft::web {
 namespace {
 
 constexpr std::string_view kEvents = "/api/v1/events";
+constexpr Duration kPause = std::chrono::seconds(1), kPauseOfPast = std::chrono::hours(1);  // what is past does not change
 
 /// "/files?path=/a" as a request. What is watched is written as it is: without %.
 http::Request as_request(const std::string& resource) {
@@ -32,7 +33,8 @@ class ServiceImpl final : public Service {
   template <class... Of>
   explicit ServiceImpl(Of&&... cluster)
       : cluster_(std::forward<Of>(cluster)...),
-        live_([this](const std::string& resource) { return ask(cluster_, as_request(resource)); }) {}
+        live_([this](const std::string& resource) { return ask(cluster_, as_request(resource)); },
+              cluster_.past() == nullptr ? kPause : kPauseOfPast) {}
 
   Result<void> begin(const std::string& listen) {
     http::ServerOptions server;

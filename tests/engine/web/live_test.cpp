@@ -70,6 +70,35 @@ TEST_F(LiveTest, SendsWhatThereIsAndThenWhatChanges) {
   EXPECT_EQ(read_until(*answered.events, "\n\n"), "event: /jobs\ndata: [1,2]\n\n");
 }
 
+TEST_F(LiveTest, WhoWantsChangesGetsTheListOnceAndThenTheDifference) {
+  world_.set("/jobs", R"([{"id":1,"state":"running"},{"id":2,"state":"running"}])");
+  http::Request request = watching("/jobs");
+  request.query["changes"] = "1";
+  const auto changes = live_.watch(request), whole = live_.watch(watching("/jobs"));
+  EXPECT_EQ(read_until(*changes.events, "\n\n").find("event: /jobs\n"), 0u);
+  read_until(*whole.events, "\n\n");
+  const std::string ended = R"([{"id":1,"state":"running"},{"id":2,"state":"finished"}])";
+  world_.set("/jobs", ended);
+  EXPECT_EQ(read_until(*changes.events, "\n\n"),
+            "event: changes /jobs\ndata: {\"new\":[],\"changed\":[{\"id\":2,\"state\":\"finished\"}],\"gone\":[]}\n\n");
+  EXPECT_EQ(read_until(*whole.events, "\n\n"), "event: /jobs\ndata: " + ended + "\n\n");
+}
+
+TEST_F(LiveTest, WhoHasNotTakenADifferenceGetsTheWhole) {
+  world_.set("/jobs", R"([{"id":1,"a":1,"b":1}])");
+  http::Request request = watching("/jobs");
+  request.query["changes"] = "1";
+  const auto slow = live_.watch(request);
+  read_until(*slow.events, "\n\n");
+  const auto other = live_.watch(watching("/jobs"));  // sees when a step was made
+  read_until(*other.events, "\n\n");
+  for (const char* text : {R"([{"id":1,"a":2,"b":1}])", R"([{"id":1,"a":2,"b":2}])"}) {
+    world_.set("/jobs", text);
+    read_until(*other.events, text);
+  }
+  EXPECT_EQ(read_until(*slow.events, "\n\n"), "event: /jobs\ndata: [{\"id\":1,\"a\":2,\"b\":2}]\n\n");
+}
+
 TEST_F(LiveTest, WhoComesLaterGetsItThoughNothingHasChanged) {
   world_.set("/jobs", "[1]");
   const auto first = live_.watch(watching("/jobs"));

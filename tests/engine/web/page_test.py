@@ -143,6 +143,25 @@ try:
     until(lambda: len(driver.find_elements(By.XPATH, "//table[caption='Attempts']/tbody/tr")) == attempts, f"{attempts} attempts")
     world.shot("job")
 
+    # What its shuffle moved is what its maps wrote, whoever read it; racks have the same sum.
+    driver.find_element(By.XPATH, "//summary[contains(., 'Shuffle between')]").click()
+    cells = lambda: driver.execute_script("return [...document.querySelectorAll('.matrix tbody tr')].map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent))")
+    workers = until(cells, "the shuffle matrix")
+    matrix = json.load(urllib.request.urlopen(f"http://{world.page}/api/v1/jobs/2/shuffle"))
+    assert len(workers) == len(matrix["names"]) and all(len(row) == len(workers) for row in workers), workers
+    shuffled = sum(stage["shuffle_bytes"] for stage in status["stages"])
+    assert shuffled > 0 and sum(map(sum, matrix["bytes"])) == shuffled and not matrix["stages_left_out"], (shuffled, matrix)
+    driver.find_element(By.XPATH, "//button[text()='Racks']").click()
+    until(lambda: len(cells()) == 2, "the racks")
+    racks = json.load(urllib.request.urlopen(f"http://{world.page}/api/v1/jobs/2/shuffle?by=rack"))
+    assert racks["by"] == "rack" and sum(map(sum, racks["bytes"])) == shuffled, racks
+    world.shot("shuffle")
+
+    # What one attempt printed: nothing here, and the page says so.
+    driver.find_element(By.XPATH, "//table[caption='Attempts']/tbody/tr//button").click()
+    world.sees("Output of task 0.")
+    driver.find_element(By.XPATH, "//button[text()='Close']").click()
+
     # After a worker's death.
     world.workers[2].send_signal(signal.SIGKILL)
     world.go("/")
@@ -176,7 +195,10 @@ try:
 
     # A phone, and the dark.
     driver.set_window_size(400, 800)
-    assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"), "the page is wider than a phone"
+    for path, word in (("/", "NetSat"), ("/jobs/2", "Attempts"), ("/pools", "Fair share"), ("/jobs", "finished")):
+        world.go(path)
+        world.sees(word)
+        assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"), f"{path} is wider than a phone"
     driver.set_window_size(1280, 1000)
     before = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
     driver.find_element(By.ID, "theme").click()
@@ -188,6 +210,7 @@ try:
     assert world.job("noop", "--tasks", str(many)).wait(300) == 0
     world.go("/jobs/3")
     world.sees("Show more of" if many > 200 else "Attempts")
+    until(lambda: many <= 200 or f"200 of {many:,} shown" in world.text(), f"{many} attempts")
     until(lambda: str(many) in world.text().replace(",", ""), f"{many} tasks")
     painted = driver.execute_script("return performance.getEntriesByType('paint').find(p => p.name === 'first-contentful-paint').startTime")
     sizes = driver.execute_script("return performance.getEntriesByType('resource').filter(r => /weft/.test(r.name)).map(r => r.decodedBodySize)")

@@ -83,7 +83,7 @@ TEST(Pages, ThereIsOneForEachView) {
 
 TEST(Pages, AllOfItIsSmallAndLoadsNothingFromElsewhere) {
   std::size_t bytes = 0;
-  for (const char* path : {"/", "/weft.js", "/weft.css"}) {
+  for (const char* path : {"/", "/weft.js", "/views.js", "/job.js", "/weft.css"}) {
     const std::string body = page(path).body;
     bytes += body.size();
     for (const char* elsewhere : {"https://", "src=\"//", "@import"}) EXPECT_EQ(body.find(elsewhere), std::string::npos) << path;

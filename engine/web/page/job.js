@@ -1,0 +1,373 @@
+// The view of one job: its stages, its attempts over time, what its shuffles moved, what went wrong, what its tasks printed.
+'use strict';
+
+const kColours = {finished: '#0072b2', running: '#56b4e9', failed: '#d55e00', killed: '#8a8f98', lost: '#cc79a7', speculative: '#e69f00'};
+const kPage = 10000;      // attempts in a request
+const kFew = 5000;        // attempts that the timeline draws one by one
+const kMostLines = 400;   // of the timeline
+const kMostNamed = 30;    // rows of a matrix that is written out
+
+// ---- what is known of single tasks --------------------------------------------------------------------------------------
+
+/// The attempts of a job: read once, and then what has changed.
+class Attempts {
+  constructor(job) { Object.assign(this, {job, list: [], places: new Map(), version: 0, stages: [], workers: new Map(), seconds: 0}); }
+
+  /// Calls `part` after each request, so that the first of many are seen before the last are there.
+  async read(part) {
+    let from = 0, version = null, page;
+    do {
+      page = await ask(`/jobs/${this.job}/tasks?since=${this.version}&from=${from}&count=${kPage}`);
+      version ??= page.version;  // what changes between two requests comes again
+      if (page.from === 0) this.stages = page.stages;
+      this.seconds = page.seconds;
+      for (const worker of page.workers) this.workers.set(worker.node, {name: worker.name ?? String(worker.node), rack: worker.rack ?? ''});
+      for (const task of page.tasks) this.put(task);
+      from += page.tasks.length;
+      part();
+    } while (from < page.total && page.tasks.length);
+    this.version = version;
+  }
+  put(task) {
+    const key = this.key(task), place = this.places.get(key) ?? this.list.length;
+    this.places.set(key, place);
+    this.list[place] = task;
+  }
+  key(task) { return `${task.stage}.${task.task}.${task.attempt}`; }
+  nameOf(node) { return this.workers.get(node)?.name ?? String(node); }
+  inputs() { return new Map(this.stages.map(stage => [stage.id, stage.inputs])); }
+  /// The largest partition of a stage's shuffle against the median.
+  skew(stage) {
+    const sizes = (this.stages.find(one => one.id === stage)?.partition_bytes ?? []).slice().sort((a, b) => a - b), typical = quantile(sizes, 0.5);
+    return typical ? sizes[sizes.length - 1] / typical : null;
+  }
+}
+
+// ---- timeline -----------------------------------------------------------------------------------------------------------
+
+/// Attempts over time, a line for each slot of each worker. Of many attempts or slots a point says how busy what it stands for was.
+class Timeline {
+  constructor(attempts) {
+    this.attempts = attempts;
+    this.canvas = h('canvas', {height: 60, role: 'img', 'aria-label': 'Tasks over time by worker and slot; the table below has the same'});
+    this.hint = h('p', {class: 'dim', 'aria-hidden': true}, ' ');
+    const legend = h('div', {class: 'legend'}, Object.keys(kColours).map(name => {
+      const swatch = h('i');
+      swatch.style.background = kColours[name];
+      return h('span', {}, swatch, name);
+    }));
+    this.element = h('div', {}, legend, this.canvas, this.hint);
+    this.canvas.addEventListener('mousemove', event => this.point(event));
+  }
+  draw() {
+    const {list, seconds} = this.attempts;
+    const lanes = [...new Set(list.map(task => this.lane(task)))].sort((a, b) => a - b);
+    const together = Math.ceil(lanes.length / kMostLines);  // slots in a line
+    const lines = Math.ceil(lanes.length / (together || 1)), height = Math.max(2, Math.min(14, Math.floor(900 / Math.max(1, lines))));
+    const width = this.canvas.clientWidth || 1000, ratio = window.devicePixelRatio || 1;
+    this.canvas.width = width * ratio;
+    this.canvas.height = Math.max(20, lines * height) * ratio;
+    this.canvas.style.height = this.canvas.height / ratio + 'px';
+    const draw = this.canvas.getContext('2d');
+    draw.scale(ratio, ratio);
+    this.shown = {lines: new Map(lanes.map((lane, at) => [lane, Math.floor(at / together)])), count: lines, together, height, width, scale: width / Math.max(seconds, 0.001)};
+    if (together > 1 || list.length > kFew) this.drawTogether(draw); else this.drawEach(draw);
+  }
+  lane(task) { return task.node * 65536 + task.slot; }
+  kind(task) { return task.speculative && (task.fate === 'running' || task.fate === 'finished') ? 'speculative' : task.fate; }
+  end(task) { return task.ended_seconds ?? this.attempts.seconds; }
+  drawEach(draw) {
+    const {lines, height, scale} = this.shown;
+    for (const task of this.attempts.list) {
+      const from = task.launched_seconds * scale, width = this.end(task) * scale - from;
+      draw.fillStyle = kColours[this.kind(task)];
+      draw.fillRect(from, lines.get(this.lane(task)) * height, Math.max(width - (width > 3 ? 0.5 : 0), 0.5), Math.max(height - 1, 1));
+    }
+  }
+  /// Sums of slot time by fate, line and column; what is rare (a failure) is drawn full where it is.
+  drawTogether(draw) {
+    const {lines, count: rows, together, height, width, scale} = this.shown, columns = Math.ceil(width);
+    const sums = new Map(Object.keys(kColours).map(kind => [kind, new Float32Array(rows * columns)]));
+    for (const task of this.attempts.list) {
+      const sum = sums.get(this.kind(task)), row = lines.get(this.lane(task)) * columns;
+      const from = Math.max(0, task.launched_seconds * scale), to = Math.max(this.end(task) * scale, from + 0.01);
+      for (let column = Math.floor(from); column < Math.min(to, columns); ++column)
+        sum[row + column] += Math.min(to, column + 1) - Math.max(from, column);
+    }
+    const image = new ImageData(columns, rows), pixels = image.data;
+    for (const [kind, sum] of sums) {
+      const [red, green, blue] = [1, 3, 5].map(at => parseInt(kColours[kind].slice(at, at + 2), 16)), rare = kind !== 'finished' && kind !== 'running';
+      for (let at = 0; at < sum.length; ++at) {
+        const alpha = rare ? 255 : Math.min(255, 40 + 215 * sum[at] / together);
+        if (!sum[at] || pixels[4 * at + 3] > alpha) continue;
+        pixels[4 * at] = red; pixels[4 * at + 1] = green; pixels[4 * at + 2] = blue; pixels[4 * at + 3] = alpha;
+      }
+    }
+    const small = h('canvas', {width: columns, height: rows});
+    small.getContext('2d').putImageData(image, 0, 0);
+    draw.imageSmoothingEnabled = false;
+    draw.drawImage(small, 0, 0, columns, rows * height);
+  }
+  point(event) {
+    if (!this.shown) return;
+    const {lines, height, scale} = this.shown, at = event.offsetX / scale, line = Math.floor(event.offsetY / height);
+    const found = this.attempts.list.find(task => lines.get(this.lane(task)) === line && task.launched_seconds <= at && this.end(task) >= at);
+    this.hint.textContent = found ? `${duration(at)}: task ${found.stage}.${found.task}, attempt ${found.attempt} on ${this.attempts.nameOf(found.node)}, slot ${found.slot}: ${found.fate}${found.speculative ? ', speculative' : ''} after ${duration(this.end(found) - found.launched_seconds)}` : duration(at);
+  }
+}
+
+// ---- graph --------------------------------------------------------------------------------------------------------------
+
+/// Stages as a graph from left to right; edges with the bytes of the shuffle.
+function graph(stages, inputsOf) {
+  const by = new Map(stages.map(stage => [stage.id, stage])), level = new Map();
+  const levelOf = id => {
+    if (!level.has(id)) { level.set(id, 0); level.set(id, Math.max(0, ...(inputsOf.get(id) || []).filter(input => by.has(input)).map(input => levelOf(input) + 1))); }
+    return level.get(id);
+  };
+  const places = new Map(), rows = [];
+  for (const stage of stages) {
+    const column = levelOf(stage.id);
+    rows[column] = (rows[column] ?? -1) + 1;
+    places.set(stage.id, [20 + column * 250, 14 + rows[column] * 70]);
+  }
+  const width = 40 + rows.length * 250, height = 30 + 70 * Math.max(...rows.map(row => row + 1), 1);
+  const parts = [];
+  for (const stage of stages)
+    for (const input of inputsOf.get(stage.id) || []) {
+      if (!places.has(input)) continue;
+      const [x, y] = places.get(input), [to, down] = places.get(stage.id);
+      parts.push(s('path', {class: 'edge', d: `M${x + 180},${y + 22} C${x + 215},${y + 22} ${to - 35},${down + 22} ${to},${down + 22}`}),
+          s('text', {class: 'dim', x: x + 184, y: y + 16}, bytes(by.get(input).shuffle_bytes)));
+    }
+  for (const stage of stages) {
+    const [x, y] = places.get(stage.id), name = stage.name.length > 24 ? stage.name.slice(0, 23) + '…' : stage.name;
+    parts.push(s('g', {}, s('title', {}, `${stage.name}: ${stage.finished} of ${stage.tasks} tasks`), s('rect', {class: 'box', x, y, width: 180, height: 44, rx: 5}),
+        s('rect', {class: 'done', x, y, width: 180 * (stage.tasks ? stage.finished / stage.tasks : 0), height: 44, rx: 5}),
+        s('text', {x: x + 8, y: y + 18}, `${stage.id} ${name}`), s('text', {class: 'dim', x: x + 8, y: y + 35}, `${count(stage.finished)} of ${count(stage.tasks)}${stage.running ? `, ${count(stage.running)} run` : ''}`)));
+  }
+  return h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Stages as a graph; the table below has the same'}, s('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${stages.length} stages`}, parts));
+}
+
+// ---- shuffle ------------------------------------------------------------------------------------------------------------
+
+/// Bytes from the workers (or racks) that wrote map outputs to those that read them.
+class ShuffleMatrix {
+  constructor(job, attempts) {
+    Object.assign(this, {job, attempts, byRack: false, shown: h('div')});
+    const button = (text, byRack) => h('button', {type: 'button', 'aria-pressed': String(byRack === this.byRack), onclick: () => { this.byRack = byRack; this.press(); this.draw(); }}, text);
+    this.buttons = [button('Workers', false), button('Racks', true)];
+    this.element = h('details', {ontoggle: () => this.read()}, h('summary', {}, 'Shuffle between workers and racks'), h('div', {class: 'tools'}, this.buttons), this.shown);
+  }
+  press() { this.buttons.forEach((button, at) => button.setAttribute('aria-pressed', String(this.byRack === (at === 1)))); }
+  /// Only while somebody looks.
+  async read() {
+    if (!this.element.open) return;
+    try {
+      this.known = await ask(`/jobs/${this.job}/shuffle`);
+      this.draw();
+    } catch (error) { this.shown.replaceChildren(h('p', {class: 'dim'}, error.message)); }
+  }
+  draw() {
+    if (!this.known) return;
+    const {names, bytes: cells} = this.byRack && this.known.by === 'node' ? this.racks() : this.known;
+    const sum = rows => rows.reduce((total, row) => total + row.reduce((a, b) => a + b, 0), 0), all = sum(cells);
+    const stayed = names.reduce((total, _, at) => total + cells[at][at], 0), what = this.byRack || this.known.by === 'rack' ? 'racks' : 'workers';
+    const said = `${bytes(all)} in all, of which ${bytes(all - stayed)} (${percent(all ? (all - stayed) / all : 0)}) went from one of ${count(names.length)} ${what} to another.`;
+    const left = this.known.stages_left_out;
+    this.shown.replaceChildren(h('p', {}, said), left.length ? h('p', {class: 'warn'}, `Without stages ${left.join(', ')}: their partitions were split among tasks, or are too many.`) : '',
+        names.length <= kMostNamed ? this.table(names, cells) : this.picture(names, cells));
+  }
+  racks() {
+    const rackOf = new Map([...this.attempts.workers.values()].map(worker => [worker.name, worker.rack])), names = [...new Set(this.known.names.map(name => rackOf.get(name) ?? ''))].sort(compare);
+    const places = this.known.names.map(name => names.indexOf(rackOf.get(name) ?? '')), cells = names.map(() => names.map(() => 0));
+    this.known.bytes.forEach((row, from) => row.forEach((cell, to) => { cells[places[from]][places[to]] += cell; }));
+    return {names, bytes: cells};
+  }
+  table(names, cells) {
+    const most = Math.max(1, ...cells.flat());
+    const cell = part => { const td = h('td', {class: 'n'}, bytes(part)); td.style.setProperty('--part', (part / most).toFixed(3)); return td; };
+    return h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Shuffle matrix'}, h('table', {class: 'matrix'}, h('caption', {}, 'Written by the rows, read by the columns'),
+        h('thead', {}, h('tr', {}, h('td'), names.map(name => h('th', {scope: 'col', class: 'n'}, name)))), h('tbody', {}, names.map((name, from) => h('tr', {}, h('th', {scope: 'row'}, name), cells[from].map(cell))))));
+  }
+  picture(names, cells) {
+    const size = Math.max(2, Math.floor(600 / names.length)), most = Math.max(1, ...cells.map(row => Math.max(...row))), hint = h('p', {class: 'dim', 'aria-hidden': true}, ' ');
+    const canvas = h('canvas', {width: names.length * size, height: names.length * size, role: 'img', 'aria-label': `Bytes between ${names.length} workers; Racks has them in numbers`,
+      onmousemove: event => { const from = Math.floor(event.offsetY / size), to = Math.floor(event.offsetX / size); if (cells[from]?.[to] != null) hint.textContent = `${names[from]} to ${names[to]}: ${bytes(cells[from][to])}`; }});
+    canvas.style.width = names.length * size + 'px';
+    const draw = canvas.getContext('2d');
+    draw.fillStyle = kColours.finished;
+    cells.forEach((row, from) => row.forEach((part, to) => { draw.globalAlpha = part / most; draw.fillRect(to * size, from * size, size, size); }));
+    return h('div', {class: 'wide'}, canvas, hint);
+  }
+}
+
+// ---- tables -------------------------------------------------------------------------------------------------------------
+
+function stagesTable(attempts) {
+  const time = (t, which) => (t.task_figures.seconds.max > 0 ? t.task_figures.seconds[which] : null);
+  const times = [['Median', 'median'], ['95 %', 'p95'], ['Longest', 'max']].map(([name, which]) => ({name, n: 1, text: t => duration(time(t, which)), sort: t => time(t, which) ?? 0}));
+  const skew = t => attempts.skew(t.id);
+  return new Table('Stages', [
+    {name: 'Stage', n: 1, text: t => t.id, sort: t => t.id}, {name: 'Name', text: t => t.name}, {name: 'State', text: t => stateOf(t.state)},
+    {name: 'Tasks', text: t => bar(t.tasks ? t.finished / t.tasks : 0, `progress of stage ${t.id}`), sort: t => t.finished / t.tasks},
+    {name: 'Done', n: 1, text: t => `${count(t.finished)} of ${count(t.tasks)}`, sort: t => t.finished}, {name: 'Running', n: 1, text: t => count(t.running), sort: t => t.running},
+    {name: 'Failed', n: 1, text: t => count(t.failed_attempts), sort: t => t.failed_attempts}, {name: 'Speculative', n: 1, text: t => (t.speculative_attempts ? `${t.speculative_won} of ${t.speculative_attempts} won` : ''), sort: t => t.speculative_attempts},
+    ...times, {name: 'Input', n: 1, text: t => bytes(t.input_bytes), sort: t => t.input_bytes}, {name: 'Shuffle', n: 1, text: t => bytes(t.shuffle_bytes), sort: t => t.shuffle_bytes},
+    {name: 'Spilled', n: 1, text: t => bytes(t.task_figures.spilled_bytes.total), sort: t => t.task_figures.spilled_bytes.total},
+    {name: 'Skew', n: 1, live: 1, text: t => (skew(t) ? skew(t).toFixed(1) + ' ×' : '–'), sort: t => skew(t) ?? 0},
+    {name: 'Peak memory', n: 1, text: t => bytes(t.peak_task_memory_bytes), sort: t => t.peak_task_memory_bytes}, {name: 'Waits for', long: 1, text: t => t.reason}], t => t.id, {plain: true});
+}
+
+/// What single tasks took, read and wrote, without what was nothing.
+function figuresTable() {
+  const kinds = [['seconds', 'time', duration], ['input_bytes', 'read from files', bytes], ['shuffle_read_bytes', 'read from shuffles', bytes], ['shuffle_bytes', 'written to shuffle', bytes], ['output_bytes', 'output', bytes], ['spilled_bytes', 'spilled', bytes]];
+  const table = new Table('Of the tasks of a stage', [{name: 'Stage', n: 1, text: f => f.stage, sort: f => f.stage}, {name: 'Name', text: f => f.name}, {name: 'What', text: f => f.what},
+    ...[['Total', 'total'], ['Least', 'min'], ['Median', 'median'], ['95 %', 'p95'], ['Most', 'max']].map(([name, which]) => ({name, n: 1, text: f => f.words(f.of[which]), sort: f => f.of[which]}))], f => `${f.stage} ${f.what}`, {plain: true});
+  const rows = stages => stages.flatMap(t => kinds.filter(([kind]) => t.task_figures[kind].max > 0).map(([kind, what, words]) => ({stage: t.id, name: t.name, what, words, of: t.task_figures[kind]})));
+  return {element: table.element, set: stages => table.set(rows(stages))};
+}
+
+function attemptsTable(attempts, showOutput) {
+  const output = t => h('button', {type: 'button', 'aria-label': `output of task ${t.stage}.${t.task}`, onclick: () => showOutput(t)}, 'Output');
+  return new Table('Attempts', [
+    {name: 'Task', text: t => `${t.stage}.${t.task}`, sort: t => t.stage * 1e7 + t.task}, {name: 'Attempt', n: 1, text: t => t.attempt, sort: t => t.attempt}, {name: 'Worker', text: t => attempts.nameOf(t.node)},
+    {name: 'Fate', text: t => h('span', {class: mood(t.fate)}, t.fate + (t.speculative ? ', speculative' : ''))}, {name: 'From', n: 1, text: t => duration(t.launched_seconds), sort: t => t.launched_seconds},
+    {name: 'Took', n: 1, text: t => (t.ended_seconds == null ? '' : duration(t.ended_seconds - t.launched_seconds)), sort: t => (t.ended_seconds ?? 1e18) - t.launched_seconds},
+    {name: 'Input', n: 1, text: t => (t.input_bytes == null ? '' : bytes(t.input_bytes)), sort: t => t.input_bytes ?? -1}, {name: 'Output', n: 1, text: t => (t.output_bytes == null ? '' : bytes(t.output_bytes)), sort: t => t.output_bytes ?? -1},
+    {name: 'Waited for shuffle', n: 1, text: t => duration(t.shuffle_seconds), sort: t => t.shuffle_seconds ?? -1}, {name: 'Peak memory', n: 1, text: t => (t.peak_memory_bytes ? bytes(t.peak_memory_bytes) : ''), sort: t => t.peak_memory_bytes ?? -1},
+    {name: 'Spilled', n: 1, text: t => (t.spilled_bytes ? bytes(t.spilled_bytes) : ''), sort: t => t.spilled_bytes ?? -1},
+    {name: 'Why', long: 1, text: t => t.why || ''}, ...(report ? [] : [{name: 'Printed', text: output, sort: t => attempts.nameOf(t.node)}])], t => attempts.key(t));
+}
+
+// ---- the view -----------------------------------------------------------------------------------------------------------
+
+/// Calls `what` when it is called itself, but not before `pause` seconds, and 20 times as long as the last call took, have passed since
+/// then; a call in between is made up for. `what` may be asynchronous.
+function atMostEvery(pause, what) {
+  let next = 0, waiting = null;
+  const call = async () => {
+    waiting = 0;
+    const began = performance.now();
+    await what();
+    const took = performance.now() - began;
+    next = performance.now() + Math.max(1000 * pause, 20 * took);
+    waiting = waiting === 0 ? null : setTimeout(call, next - performance.now());
+  };
+  return () => {
+    if (waiting === 0) waiting = 1;  // it is at it: once more
+    else if (waiting == null) waiting = setTimeout(call, Math.max(0, next - performance.now()));
+  };
+}
+
+/// What the tasks of a job printed: of all, or of one.
+class Output {
+  constructor(job, attempts) { Object.assign(this, {job, attempts, element: h('section', {tabindex: -1, 'aria-label': 'Output of tasks', hidden: true})}); }
+  all() { return this.show('Output of its tasks', `/jobs/${this.job}/logs`, () => true, 'No worker has output of it.'); }
+  of(task) {
+    const worker = this.attempts.nameOf(task.node);
+    return this.show(`Output of task ${task.stage}.${task.task} on ${worker}`, `/jobs/${this.job}/logs?task=${task.stage}.${task.task}&bytes=4194304`, log => log.node === worker,
+        task.fate === 'running' ? 'What a task printed is known when it has ended.' : 'It printed nothing, or its worker keeps it no longer.');
+  }
+  async show(title, path, wanted, none) {
+    let pieces;
+    try {
+      pieces = (await ask(path)).filter(wanted).map(log => h('div', {}, h('h3', {}, log.node), h('pre', {tabindex: 0}, log.error || log.text)));
+    } catch (error) { pieces = [h('p', {class: 'bad'}, error.message)]; }
+    this.element.replaceChildren(h('h2', {}, title), ...(pieces.length ? pieces : [h('p', {class: 'dim'}, none)]), h('button', {type: 'button', onclick: () => { this.element.hidden = true; }}, 'Close'));
+    this.element.hidden = false;
+    this.element.scrollIntoView({block: 'nearest'});
+    this.element.focus({preventScroll: true});
+  }
+}
+
+function summaryOf(job) {
+  const done = part(job.stages), running = job.state === 'running';
+  return [numbers([['state', stateOf(job.state)], ['progress', percent(job.state === 'finished' ? 1 : done)], ['time', duration(job.seconds)],
+    ...(running && done ? [['left, about', duration(job.seconds * (1 - done) / done)]] : []), ['user', job.user || '–'], ['pool', job.pool || '–'],
+    ...(job.deadline_seconds_left == null ? [] : [['to the deadline', duration(job.deadline_seconds_left)]]),
+    ['input', bytes(job.input_bytes)], ['shuffle', bytes(job.shuffle_bytes)], ['prefetched', bytes(job.prefetch.prefetched_bytes)], ['wasted', bytes(job.prefetch.wasted_bytes)], ['evicted', bytes(job.prefetch.evicted_bytes)]]),
+  job.error ? h('p', {class: 'bad'}, job.error) : '', job.expected ? h('p', {class: 'dim'}, job.expected.outlook) : ''];
+}
+
+function killButton(id) {
+  return h('button', {type: 'button', hidden: true, onclick: async () => {
+    if (!confirm(`End job ${id}?`)) return;
+    try { await ask(`/jobs/${id}?reason=${encodeURIComponent('killed on the page')}`, {method: 'DELETE', headers: {'X-Weft': '1'}}); } catch (error) { say(error.message, true); }
+  }}, 'End this job');
+}
+
+class JobView {
+  constructor(id) {
+    this.id = id;
+    this.attempts = new Attempts(id);
+    this.output = new Output(id, this.attempts);
+    this.timeline = new Timeline(this.attempts);
+    this.matrix = new ShuffleMatrix(id, this.attempts);
+    this.stages = stagesTable(this.attempts);
+    this.figures = figuresTable();
+    this.table = attemptsTable(this.attempts, task => this.output.of(task));
+    this.counters = new Table('Counters', [{name: 'Counter', text: c => c[0]}, {name: 'Value', n: 1, text: c => count(c[1]), sort: c => c[1]}], c => c[0], {plain: true});
+    this.readTasks = atMostEvery(1, () => this.tasks());
+    this.readRest = atMostEvery(5, () => this.rest());
+    this.lay();
+  }
+  lay() {
+    const {id} = this;
+    this.title = h('h1', {}, `Job ${id}`);
+    this.summary = h('div');
+    this.dag = h('div');
+    this.found = h('ul', {class: 'findings'});
+    this.why = h('p', {class: 'dim'});
+    this.note = h('p', {class: 'dim'});
+    this.kill = killButton(id);
+    this.detail = h('div', {hidden: true}, h('h2', {}, 'Timeline'), this.timeline.element, this.matrix.element, h('h2', {}, 'Attempts'), this.table.element);
+    const tools = [this.kill, h('button', {type: 'button', onclick: () => this.output.all()}, 'Show output of its tasks'),
+      h('a', {href: `/api/v1/jobs/${id}/trace`, download: `job-${id}-trace.json`}, 'Trace for Perfetto'), link(`/api/v1/jobs/${id}`, 'JSON')];
+    view.replaceChildren(this.title, this.summary, h('div', {class: 'tools'}, report ? [] : tools), this.found, this.why, h('h2', {}, 'Stages'), this.dag, this.stages.element,
+        h('details', {}, h('summary', {}, 'Time, input, shuffle and spills of single tasks'), this.figures.element), this.note, this.output.element, this.detail, h('h2', {}, 'Counters'), this.counters.element);
+  }
+  watch() {
+    const job = now => this.show(now), explain = now => { this.why.textContent = now.summary || ''; };
+    job.trouble = error => this.summary.replaceChildren(h('p', {class: 'bad'}, error));
+    explain.trouble = () => {};
+    watch({[`/jobs/${this.id}`]: job, [`/jobs/${this.id}/explain`]: explain});
+  }
+  show(job) {
+    this.job = job;
+    this.title.textContent = `Job ${this.id}: ${job.name}`;
+    document.title = `${job.name} – weft`;
+    this.kill.hidden = job.state !== 'running';
+    this.summary.replaceChildren(...summaryOf(job));
+    this.stages.set(job.stages);
+    this.figures.set(job.stages);
+    this.drawGraph();
+    this.readTasks();
+    this.readRest();
+  }
+  drawGraph() {
+    const said = JSON.stringify([this.job.stages.map(t => [t.id, t.finished, t.running, t.shuffle_bytes]), this.attempts.stages.length]);
+    if (this.graphed === said) return;
+    this.graphed = said;
+    this.dag.replaceChildren(this.job.stages.length ? graph(this.job.stages, this.attempts.inputs()) : '');
+  }
+  async tasks() {
+    if (!this.title.isConnected) return;
+    try {
+      await this.attempts.read(() => {
+        this.detail.hidden = false;
+        this.table.set(this.attempts.list);
+      });
+      this.timeline.draw();
+      this.stages.draw();
+      this.drawGraph();
+    } catch (error) { this.note.textContent = error.message; }
+  }
+  /// What costs the master more than it tells at each step.
+  async rest() {
+    if (!this.title.isConnected) return;
+    await this.matrix.read();
+    await ask(`/jobs/${this.id}/counters`).then(all => this.counters.set(Object.entries(all)), () => {});
+    await ask(`/jobs/${this.id}/findings`).then(all => this.found.replaceChildren(...all.map(one => h('li', {}, h('b', {}, one.kind.replaceAll('_', ' ')), ': ' + one.finding, h('div', {class: 'dim'}, one.advice)))), () => {});
+  }
+}
