@@ -76,6 +76,7 @@ void History::submit(const master::EventLine& line) {
   forget();
   Job& job = jobs_[line.job];
   attempts_ -= std::min(attempts_, job.attempts.size());
+  leave_out_outputs(job);
   job = Job{};
   job.id = line.job;
   job.name = line.name;
@@ -174,11 +175,20 @@ void History::note_output(const master::EventLine& line, Job& job) {
   if (line.partition_bytes.empty()) return;
   auto& sums = job.partition_bytes[line.stage];
   add(sums, line.partition_bytes);
-  if (job.output_cells > kMostOutputCells) return;
+  if (job.outputs_left_out) return;
   auto& of_node = job.outputs[line.stage][line.node];
-  job.output_cells += line.partition_bytes.size() - std::min(of_node.size(), line.partition_bytes.size());
+  const std::size_t more = line.partition_bytes.size() - std::min(of_node.size(), line.partition_bytes.size());
   add(of_node, line.partition_bytes);
-  if (job.output_cells > kMostOutputCells) job.outputs.clear();
+  job.output_cells += more;
+  output_cells_ += more;
+  for (auto other = jobs_.begin(); output_cells_ > kMostOutputCells && other != jobs_.end(); ++other)
+    leave_out_outputs(other->second);
+}
+
+void History::leave_out_outputs(Job& job) {
+  output_cells_ -= std::exchange(job.output_cells, 0);
+  job.outputs.clear();
+  job.outputs_left_out = true;
 }
 
 void History::forget() {
@@ -188,6 +198,7 @@ void History::forget() {
       continue;
     }
     attempts_ -= std::min(attempts_, job->second.attempts.size());
+    leave_out_outputs(job->second);
     job = jobs_.erase(job);
   }
 }

@@ -54,7 +54,8 @@ struct Job {
   std::vector<Attempt> attempts{};                                                         // in the order of their launches
   std::map<std::uint32_t, std::vector<std::uint64_t>> partition_bytes{};                   // by the stage that writes the shuffle
   std::map<std::uint32_t, std::map<std::uint32_t, std::vector<std::uint64_t>>> outputs{};  // the same, and by node
-  std::size_t output_cells = 0;                                                            // numbers in `outputs`
+  std::size_t output_cells = 0;                                                            // that `outputs` ever had
+  bool outputs_left_out = false;                                                           // kMostOutputCells
   std::vector<Copy> copies{};
   std::map<std::uint64_t, std::size_t> open{};  // places in `attempts` of those that run, for History
 };
@@ -68,7 +69,7 @@ struct Worker {
   std::string why{};  // it is lost
 };
 
-/// Of a job whose map outputs have more numbers than these (nodes times partitions), `outputs` is empty.
+/// Numbers (nodes times partitions) in `outputs` of all jobs together; beyond that the earliest jobs lose theirs.
 inline constexpr std::size_t kMostOutputCells = 4'000'000;
 
 /// A pure function of the lines. Lines that make no sense where they stand are passed over: logs may begin in the middle.
@@ -99,6 +100,7 @@ class History {
   void lose(const master::EventLine& line);
   void note_copy(const master::EventLine& line, Job& job);
   void note_output(const master::EventLine& line, Job& job);
+  void leave_out_outputs(Job& job);
   void forget();
 
   std::optional<std::uint64_t> only_;
@@ -107,6 +109,7 @@ class History {
   std::map<std::uint32_t, Worker> workers_;
   std::map<std::uint32_t, std::vector<bool>> taken_;  // slots, by node
   std::size_t attempts_ = 0;
+  std::size_t output_cells_ = 0;
   std::uint64_t changes_ = 0;
   Time now_{0};
 };

@@ -17,7 +17,7 @@ struct ShuffleMatrix {
 };
 
 /// Of the tasks that finished; what both ran and was lost counts as of the map that ran again. Partitions that were split among
-/// several tasks, and jobs of more than kMostOutputCells, are left out. Racks stand for workers when there are more than 200 of
+/// several tasks are left out, and jobs beyond kMostOutputCells. Racks stand for workers when there are more than 200 of
 /// these, or when that is wanted.
 ShuffleMatrix shuffle_matrix(const History& history, const Job& job, bool by_rack);
 

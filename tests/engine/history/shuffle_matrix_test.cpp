@@ -78,5 +78,24 @@ TEST(ShuffleMatrix, WhatALostWorkerWroteIsWrittenAgainElsewhere) {
   EXPECT_EQ(matrix.bytes, (Bytes{{0, 0}, {0, 13}}));
 }
 
+TEST(ShuffleMatrix, TheEarliestJobsAreLeftOutWhenThereIsTooMuch) {
+  Told told;
+  told.worker(0, 1, "w1");
+  for (std::uint64_t job = 1; job <= 5; ++job) {
+    told.job(0, job);
+    told.stage(0, job, 0, 1);
+    told.stage(0, job, 1, 1, {0});
+    told.launch(1, job, 0, 0, 0, 1);
+    told.finish(2, job, 0, 0, 0, 1, std::vector<std::uint64_t>(kMostOutputCells / 4, 1));
+    told.launch(3, job, 1, 0, 0, 1);
+    told.finish(4, job, 1, 0, 0, 1);
+  }
+  const auto matrix = [&told](std::uint64_t job) { return shuffle_matrix(told.history, *told.history.job(job), false); };
+  EXPECT_EQ(matrix(1).left_out, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(matrix(1).bytes, Bytes{{0}});
+  EXPECT_TRUE(matrix(2).left_out.empty());
+  EXPECT_EQ(matrix(5).bytes, Bytes{{1}});
+}
+
 }  // namespace
 }  // namespace weft::history
