@@ -57,7 +57,7 @@ function jobsView() {
   const summary = h('div');
   view.replaceChildren(h('h1', {}, 'Jobs'), summary, table.element);
   let watched = '';
-  const note = job => { progress.set(job.id, part(job.stages)); table.draw(); };
+  const note = job => progress.set(job.id, part(job.stages));  // drawn with the clocks
   const onJobs = jobs => {
     const of = state => count(jobs.filter(j => j.state === state).length);
     summary.replaceChildren(numbers([['running', of('running')], ['finished', of('finished')], ['failed', of('failed')], ['killed', of('killed')]]));
@@ -65,7 +65,7 @@ function jobsView() {
     const running = jobs.filter(j => j.state === 'running').slice(-12).map(j => '/jobs/' + j.id);
     if (running.join() === watched) return;
     watched = running.join();
-    watch(Object.fromEntries([['/jobs', onJobs], ...running.map(name => [name, note])]));
+    watchBesides(Object.fromEntries(running.map(name => [name, note])));
   };
   stale = setInterval(() => table.draw(), 1000);
   watch({'/jobs': onJobs});

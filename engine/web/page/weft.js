@@ -117,7 +117,7 @@ function numbers(pairs) { return h('ul', {class: 'numbers'}, pairs.map(([label, 
 
 // ---- what is watched --------------------------------------------------------------------------------------------------
 
-let source = null, stale = null;
+let sources = [], stale = null;  // sources: what the view watches, and what it watches besides
 /// A list of which only differences come: objects by their first members. Each object knows when it came, so that clocks go on.
 class LiveList {
   constructor(rows) {
@@ -139,16 +139,23 @@ class LiveList {
 const since = row => (performance.now() - row.at) / 1000;
 
 function watch(handlers) {
-  if (source) source.close();
-  source = null;
+  for (const source of sources) source.close();
   const names = Object.keys(handlers);
+  sources = [];
   if (report) {
     for (const name of names) if (name in report) handlers[name](report[name]);
     return say('report');
   }
-  if (!names.length) return;
-  source = new EventSource('/api/v1/events?changes=1&watch=' + encodeURIComponent(names.join(',')));
-  const lists = new Map();
+  sources = [subscribe(handlers)];
+}
+/// Instead of what was watched besides before.
+function watchBesides(handlers) {
+  for (const source of sources.splice(1)) source.close();
+  if (!report && Object.keys(handlers).length) sources.push(subscribe(handlers));
+}
+function subscribe(handlers) {
+  const names = Object.keys(handlers), lists = new Map();
+  const source = new EventSource('/api/v1/events?changes=1&watch=' + encodeURIComponent(names.join(',')));
   for (const name of names) {
     source.addEventListener(name, event => {
       const data = JSON.parse(event.data), list = Array.isArray(data) && data.every(row => row && typeof row === 'object');
@@ -166,6 +173,7 @@ function watch(handlers) {
   let lost = false;
   source.onerror = () => { lost = true; say('the master does not answer; what is shown is old', true); };
   source.onopen = () => { if (lost) show(); };  // perhaps another master
+  return source;
 }
 function say(text, bad) {
   if (statusLine.textContent !== text) statusLine.textContent = text;
