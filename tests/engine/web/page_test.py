@@ -213,7 +213,7 @@ try:
     until(lambda: many <= 200 or f"200 of {many:,} shown" in world.text(), f"{many} attempts")
     until(lambda: str(many) in world.text().replace(",", ""), f"{many} tasks")
     painted = driver.execute_script("return performance.getEntriesByType('paint').find(p => p.name === 'first-contentful-paint').startTime")
-    sizes = driver.execute_script("return performance.getEntriesByType('resource').filter(r => /weft/.test(r.name)).map(r => r.decodedBodySize)")
+    sizes = driver.execute_script("return performance.getEntriesByType('resource').filter(r => /\\.(js|css)$/.test(r.name)).map(r => r.decodedBodySize)")
     world.shot("many-tasks")
 
     # A report of that job is one file that shows the same.
