@@ -1,15 +1,17 @@
 #include "engine/history/findings.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 
 #include <fmt/core.h>
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "engine/history/causes.hpp"
+#include "engine/history/pace.hpp"
 
 namespace weft::history {
 
@@ -19,8 +21,9 @@ namespace {
 constexpr double kHotPartition = 4;             // times the median of its shuffle
 constexpr std::uint64_t kHotBytes = 16u << 20;  // and at least so large
 constexpr double kHotPart = 0.2;                // or this part of a shuffle
-constexpr double kSlowNode = 1.5;               // times what the same stages take elsewhere
-constexpr double kSlowPart = 0.2;               // of the job's time that the node cost
+constexpr double kUneven = 4;                   // times the median of its stage
+constexpr double kCostPart = 0.2;               // of the job's time
+constexpr double kChance = 0.01;                // what happens by chance more often is no finding
 constexpr double kRemote = 0.5;                 // of the input
 constexpr double kWrongDemand = 4;              // demanded, of what was held
 constexpr double kSpilled = 64u << 20;          // bytes of all tasks together
@@ -39,18 +42,20 @@ T median(std::vector<T> values) {
   return *middle;
 }
 
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+double duration(const Attempt& attempt) { return seconds(attempt.ended - attempt.launched); }
 
 class Doctor {
  public:
   Doctor(const History& history, const Job& job) : history_(history), job_(job) {}
 
   std::vector<Finding> examine() {
+    failing_node();
     failures();
     lost_workers();
     skew();
     spills();
     slow_nodes();
+    uneven_input();
     starvation();
     remote_input();
     demands();
@@ -66,50 +71,62 @@ class Doctor {
     const auto found = history_.workers().find(node);
     return found == history_.workers().end() ? fmt::format("node {}", node) : found->second.name;
   }
-  void find(const char* kind, std::string text, std::string advice, std::vector<std::pair<std::string, double>> numbers) {
-    found_.push_back({kind, std::move(text), std::move(advice), std::move(numbers)});
+  double worth_a_word() const { return std::max(seconds(kLongTask), kCostPart * seconds(end() - job_.submitted)); }
+  void find(std::string kind, std::string text, std::string advice, std::vector<std::pair<std::string, double>> numbers) {
+    found_.push_back({std::move(kind), std::move(text), std::move(advice), std::move(numbers)});
   }
 
-  /// What attempts died of, by cause, with the first message of each.
+  /// What attempts died of, by cause, with the first message of each; or why the job failed where none did.
   void failures() {
     struct Cause {
       double attempts = 0;
-      std::string first;
+      std::string first{};
+      std::set<std::uint32_t> nodes{};
     };
     std::map<std::string, Cause> causes;
     for (const Attempt& attempt : job_.attempts) {
       if (attempt.fate != Fate::failed) continue;
       Cause& cause = causes[cause_of(attempt)];
       if (++cause.attempts == 1) cause.first = fmt::format("task {}.{}: {}", attempt.stage, attempt.task, attempt.why);
+      cause.nodes.insert(attempt.node);
     }
-    if (causes.empty() && job_.state == Job::State::failed && contains(job_.error, "bad record"))
-      causes["bad_record"] = {1, job_.error};
     for (const auto& [kind, cause] : causes)
-      find(kind.c_str(), fmt::format("{:.0f} attempts failed; the first: {}", cause.attempts, cause.first), advice_on(kind),
-           {{"failed_attempts", cause.attempts}});
+      find(kind, fmt::format("{:.0f} attempts failed{}; the first: {}", cause.attempts, where(cause.nodes), cause.first),
+           advice_on(kind), {{"failed_attempts", cause.attempts}, {"nodes", static_cast<double>(cause.nodes.size())}});
+    const bool ended = job_.state == Job::State::failed || job_.state == Job::State::killed;
+    if (ended && (causes.empty() || job_.state == Job::State::killed))
+      find(cause_of(job_),
+           fmt::format("the job {} {}: {}", job_.state == Job::State::killed ? "was" : "has", name_of(job_.state), job_.error),
+           advice_on(cause_of(job_)), {{"ran_seconds", seconds(end() - job_.submitted)}});
   }
-  static std::string cause_of(const Attempt& attempt) {
-    if (contains(attempt.why, "No space left") || contains(attempt.why, "disk is full")) return "disk_full";
-    if (contains(attempt.why, "bad_alloc") || contains(attempt.why, "out of memory") || contains(attempt.why, "out-of-memory"))
-      return "out_of_memory";
-    if (contains(attempt.why, "bad record")) return "bad_record";
-    if (attempt.kind == "crashed") return contains(attempt.why, "SIGKILL") ? "out_of_memory" : "crash";
-    if (attempt.kind == "timed_out") return "timeout";
-    if (attempt.kind == "fetch_failed") return "lost_output";
-    return attempt.kind == "environment" ? "environment" : "user_code";
+  std::string where(const std::set<std::uint32_t>& nodes) const {
+    return nodes.size() == 1 && history_.workers().size() > 1 ? ", all on worker " + worker_name(*nodes.begin()) : "";
   }
-  static std::string advice_on(const std::string& kind) {
-    static const std::map<std::string, std::string> kAdvice{
-        {"disk_full", "free space where the workers keep their work directories and outputs, or name another --directory"},
-        {"out_of_memory",
-         "raise --memory of the workers' executors, or give a worker fewer slots; more partitions make tasks smaller"},
-        {"bad_record", "look at the records that the message names; --max-bad-records lets a job go on without them"},
-        {"crash", "the program crashed: weft job logs has the signal and the backtrace"},
-        {"timeout", "raise --task-timeout, or find out why the task takes so long"},
-        {"lost_output", "map outputs could not be read from another worker; --shuffle-replicas 2 keeps a copy of each"},
-        {"environment", "a worker could not do its part: its log tells what it lacks"},
-        {"user_code", "the program threw: the message says what and at which input"}};
-    return kAdvice.at(kind);
+
+  /// All failures are on one node, and so many that chance does not explain it, while the same tasks finish elsewhere.
+  void failing_node() {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> failed, finished;  // stage, task
+    std::set<std::uint32_t> nodes;
+    double failures = 0;
+    for (const Attempt& attempt : job_.attempts) {
+      if (attempt.fate == Fate::finished) finished.insert({attempt.stage, attempt.task});
+      if (attempt.fate != Fate::failed) continue;
+      ++failures;
+      failed.insert({attempt.stage, attempt.task});
+      nodes.insert(attempt.node);
+    }
+    if (nodes.size() != 1 || failed.size() < 3 || !std::includes(finished.begin(), finished.end(), failed.begin(), failed.end()))
+      return;
+    const std::uint32_t node = *nodes.begin();
+    const auto here =
+        std::count_if(job_.attempts.begin(), job_.attempts.end(), [&](const Attempt& each) { return each.node == node; });
+    const double share = static_cast<double>(here) / static_cast<double>(job_.attempts.size());
+    if (std::pow(share, static_cast<double>(failed.size())) > kChance) return;
+    find("failing_node",
+         fmt::format("{:.0f} attempts of {} tasks failed on worker {}, and none elsewhere, where the same tasks finished", failures,
+                     failed.size(), worker_name(node)),
+         "its machine lacks something that the others have: see the first message below; weft node drain takes it out",
+         {{"node", node}, {"failed_attempts", failures}, {"tasks", static_cast<double>(failed.size())}});
   }
 
   void lost_workers() {
@@ -168,40 +185,52 @@ class Doctor {
          {{"tasks", tasks}, {"spilled_bytes", bytes}, {"wanted_bytes_of_a_task", most}});
   }
 
-  /// A node is slow when its tasks take much longer than the median of their stages, again and again.
   void slow_nodes() {
-    std::map<std::uint32_t, std::vector<double>> of_stage;
-    const auto took = [](const Attempt& attempt) {
-      return seconds((attempt.fate == Fate::running ? Time(0) : attempt.ended) - attempt.launched);
-    };
-    for (const Attempt& attempt : job_.attempts)
-      if (attempt.fate == Fate::finished) of_stage[attempt.stage].push_back(took(attempt));
-    std::map<std::uint32_t, double> typical_of;
-    for (const auto& [stage, times] : of_stage) typical_of[stage] = median(times);
-    struct Pace {
-      std::vector<double> ratios;
-      double excess = 0;
-    };
-    std::map<std::uint32_t, Pace> of_node;
-    for (const Attempt& attempt : job_.attempts) {
-      const double typical = typical_of[attempt.stage];
-      const double took_here = took(attempt);
-      if ((attempt.fate != Fate::finished && attempt.fate != Fate::killed) || of_stage[attempt.stage].size() < 4 || typical <= 0.01)
-        continue;
-      if (attempt.fate == Fate::killed && took_here < typical) continue;
-      of_node[attempt.node].ratios.push_back(took_here / typical);
-      of_node[attempt.node].excess = std::max(of_node[attempt.node].excess, took_here - typical);
-    }
-    if (of_node.size() < 2) return;
-    for (const auto& [node, pace] : of_node) {
-      const double ratio = median(pace.ratios);
-      if (pace.ratios.size() < 2 || ratio < kSlowNode || pace.excess < std::max(0.2, kSlowPart * seconds(end() - job_.submitted)))
-        continue;
+    for (const SlowNode& slow : history::slow_nodes(job_, seconds(end() - job_.submitted)))
       find("slow_node",
-           fmt::format("tasks on worker {} take {:.1f} times as long as those of the same stages elsewhere", worker_name(node),
-                       ratio),
+           fmt::format(
+               "tasks on worker {} take {:.1f} times as long as those of the same stages elsewhere, which cost about {:.1f} s",
+               worker_name(slow.node), slow.ratio, slow.cost_seconds),
            "see what else runs on its machine; weft node set gives it less, weft node drain takes it out",
-           {{"node", node}, {"ratio", ratio}, {"tasks", static_cast<double>(pace.ratios.size())}});
+           {{"node", slow.node},
+            {"ratio", slow.ratio},
+            {"tasks", static_cast<double>(slow.tasks)},
+            {"cost_seconds", slow.cost_seconds}});
+  }
+
+  /// One file or split is much larger than the others, as it lies there or in records, and its task is what the job waits for.
+  void uneven_input() {
+    for (const auto& stage : job_.stages) {
+      std::map<std::uint32_t, std::uint64_t> splits;
+      for (const auto& split : stage.splits) splits[split.task] += split.bytes;
+      std::vector<double> bytes, records, took;
+      const Attempt* longest = nullptr;
+      for (const Attempt& attempt : job_.attempts) {
+        if (attempt.stage != stage.id || attempt.fate != Fate::finished || !splits.contains(attempt.task)) continue;
+        bytes.push_back(static_cast<double>(splits[attempt.task]));
+        records.push_back(static_cast<double>(attempt.input_records));
+        took.push_back(duration(attempt));
+        if (longest == nullptr || duration(attempt) > duration(*longest)) longest = &attempt;
+      }
+      if (took.size() < 3) continue;
+      const double typical = median(took), most = duration(*longest);
+      const double more = std::max(static_cast<double>(splits[longest->task]) / std::max(median(bytes), 1.0),
+                                   static_cast<double>(longest->input_records) / std::max(median(records), 1.0));
+      if (most < kUneven * typical || more < kUneven || most - typical < worth_a_word()) continue;
+      find("uneven_input",
+           fmt::format(
+               "task {} of stage {} ({}) read {:.0f} times as much as the median, {} and {} records, and took {}, {:.0f} times "
+               "the median",
+               longest->task, stage.id, stage.name, more, human_bytes(splits[longest->task]), longest->input_records,
+               human_duration(longest->ended - longest->launched), most / typical),
+           "store large inputs in several files, or so that they can be split: plain, bzip2, or compressed in blocks (bgzip, zstd "
+           "and "
+           "lz4 of many frames)",
+           {{"stage", stage.id},
+            {"task", longest->task},
+            {"times_the_median", more},
+            {"seconds", most},
+            {"median_seconds", typical}});
     }
   }
 
@@ -247,19 +276,27 @@ class Doctor {
          {{"part", remote / (local + remote)}, {"bytes", remote}});
   }
 
+  /// Memory that is demanded and not held, where it keeps slots idle.
   void demands() {
     for (const auto& stage : job_.stages) {
       std::uint64_t most = 0;
       double tasks = 0;
-      for (const Attempt& attempt : job_.attempts)
-        if (attempt.stage == stage.id && attempt.fate == Fate::finished) most = std::max(most, attempt.usage.peak_memory), ++tasks;
-      if (stage.demand.memory < static_cast<double>(256u << 20) || tasks < 4) continue;
-      if (stage.demand.memory < kWrongDemand * static_cast<double>(std::max<std::uint64_t>(most, 16u << 20))) continue;
+      bool idle = false;  // slots
+      const double demand = stage.demand == schedulers::Resources{} ? job_.demand.memory : stage.demand.memory;
+      for (const Attempt& attempt : job_.attempts) {
+        if (attempt.stage != stage.id || attempt.fate != Fate::finished) continue;
+        most = std::max(most, attempt.usage.peak_memory), ++tasks;
+        const auto worker = history_.workers().find(attempt.node);
+        idle |= worker == history_.workers().end() || worker->second.memory == 0 ||
+                worker->second.memory < demand * static_cast<double>(worker->second.slots);
+      }
+      if (demand < static_cast<double>(256u << 20) || tasks < 4 || !idle) continue;
+      if (demand < kWrongDemand * static_cast<double>(std::max<std::uint64_t>(most, 16u << 20))) continue;
       find("wrong_demand",
-           fmt::format("tasks of stage {} ({}) demand {} of memory and held {} at most", stage.id, stage.name,
-                       human_bytes(static_cast<std::uint64_t>(stage.demand.memory)), human_bytes(most)),
-           "demand less, and more tasks run at a time",
-           {{"stage", stage.id}, {"demanded_bytes", stage.demand.memory}, {"held_bytes", static_cast<double>(most)}});
+           fmt::format("tasks of stage {} ({}) demand {} of memory, and their operators held {} at most", stage.id, stage.name,
+                       human_bytes(static_cast<std::uint64_t>(demand)), human_bytes(most)),
+           "demand less, and more tasks run at a time; add what the program's own functions keep, which is not counted",
+           {{"stage", stage.id}, {"demanded_bytes", demand}, {"held_bytes", static_cast<double>(most)}});
     }
   }
 
@@ -267,7 +304,8 @@ class Doctor {
     double count = 0;
     for (const Attempt& attempt : job_.attempts)
       if (attempt.fate == Fate::finished) count += static_cast<double>(attempt.usage.bad_records.count);
-    if (count == 0) return;
+    const bool told = std::any_of(found_.begin(), found_.end(), [](const Finding& each) { return each.kind == "bad_record"; });
+    if (count == 0 || told) return;
     find("bad_record", fmt::format("{:.0f} records made no sense and were left out", count),
          "weft job status shows the first few and where they are", {{"records", count}});
   }
@@ -279,15 +317,23 @@ class Doctor {
          {{"seconds", seconds(end() - *job_.deadline)}});
   }
 
+  /// Of what tasks took, more than half was not their own code: starting them, telling their ends.
   void tiny_tasks() {
     std::vector<double> took;
-    for (const Attempt& attempt : job_.attempts)
-      if (attempt.fate == Fate::finished) took.push_back(seconds(attempt.ended - attempt.launched));
-    if (took.size() < kManyTiny || median(took) > seconds(kTinyTask) || end() - job_.submitted < 10 * kLongTask) return;
+    double all = 0, code = 0;
+    for (const Attempt& attempt : job_.attempts) {
+      if (attempt.fate != Fate::finished) continue;
+      took.push_back(duration(attempt));
+      all += took.back();
+      code += seconds(attempt.usage.run);
+    }
+    if (took.size() < kManyTiny || code == 0 || median(took) > seconds(kTinyTask) || code > all / 2) return;
+    if (end() - job_.submitted < kLongTask) return;
     find("tiny_tasks",
-         fmt::format("{} tasks take {:.0f} ms each: starting them is most of the work", took.size(), 1e3 * median(took)),
+         fmt::format("{} tasks take {:.1f} ms each, and {:.0f} % of that is not their own code but starting them", took.size(),
+                     1e3 * median(took), 100 * (1 - code / all)),
          "read larger splits, or use fewer partitions",
-         {{"tasks", static_cast<double>(took.size())}, {"median_seconds", median(took)}});
+         {{"tasks", static_cast<double>(took.size())}, {"median_seconds", median(took)}, {"own_code", code / all}});
   }
 
   const History& history_;

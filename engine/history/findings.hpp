@@ -10,8 +10,8 @@
 namespace weft::history {
 
 struct Finding {
-  std::string kind;  // skew, slow_node, lost_worker, out_of_memory, bad_record, disk_full, wrong_demand, starved, remote_input, …
-  std::string text;  // one line
+  std::string kind;    // skew, slow_node, lost_worker, … (docs/page.md)
+  std::string text;    // one line
   std::string advice;  // what to change
   std::vector<std::pair<std::string, double>> numbers{};
 };

@@ -46,7 +46,8 @@ void History::apply(const master::EventLine& line) {
   if (line.event == "log_started") restart();
   now_ = line.at;
   if (line.event == "worker_joined")
-    workers_[line.node] = {line.name, line.host, line.rack, static_cast<std::uint32_t>(line.capacity.cpu), line.at};
+    workers_[line.node] = {line.name, line.host, line.rack, static_cast<std::uint32_t>(line.capacity.cpu),
+                           line.at,   {},        {},        line.capacity.memory};
   if (line.event == "worker_lost") lose(line);
   if (line.event == "job_submitted") submit(line);
   const auto found = jobs_.find(line.job);
@@ -86,6 +87,7 @@ void History::submit(const master::EventLine& line) {
   job.deadline = line.deadline;
   job.priority = line.priority;
   job.weight = line.weight;
+  job.demand = line.demand;
 }
 
 void History::launch(const master::EventLine& line, Job& job) {

@@ -49,6 +49,7 @@ struct Job {
   std::optional<Time> deadline{};
   int priority = 0;
   double weight = 1;
+  schedulers::Resources demand{};                  // of tasks whose stage has none of its own
   std::map<std::string, std::int64_t> counters{};  // of what finished
   std::vector<master::LoggedStage> stages{};
   std::vector<Attempt> attempts{};                                                         // in the order of their launches
@@ -67,6 +68,7 @@ struct Worker {
   Time joined{0};
   std::optional<Time> lost{};
   std::string why{};  // it is lost
+  double memory = 0;  // bytes; 0: it does not account for it
 };
 
 /// Numbers (nodes times partitions) in `outputs` of all jobs together; beyond that the earliest jobs lose theirs.
