@@ -15,6 +15,7 @@
 #include <fmt/core.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <strings.h>
 
 #include "base/fd.hpp"
 #include "base/http/deadlines.hpp"
@@ -46,6 +47,14 @@ std::optional<std::string> header(MHD_Connection* connection, const char* name) 
 
 MHD_Result note_parameter(void* into, MHD_ValueKind, const char* name, const char* value) {
   static_cast<Request*>(into)->query[name] = value == nullptr ? "" : value;
+  return MHD_YES;
+}
+
+/// How many headers tell how long the body is. Where two do, servers in a row may disagree on where the next request begins.
+MHD_Result count_lengths(void* count, MHD_ValueKind, const char* name, const char*) {
+  const bool length =
+      ::strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 || ::strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+  *static_cast<int*>(count) += length ? 1 : 0;
   return MHD_YES;
 }
 
@@ -189,6 +198,9 @@ MHD_Result ServerImpl::on_request(void* self, MHD_Connection* connection, const 
 
 /// What is known to be refused before the body has come.
 std::optional<Response> ServerImpl::refusal(MHD_Connection* connection, const char* method) const {
+  int lengths = 0;
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, &count_lengths, &lengths);
+  if (lengths > 1) return error_response(400, "the request says more than once how long it is");
   if (const auto length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH))
     if (parse_number<std::uint64_t>(*length).value_or(UINT64_MAX) > options_.body_bytes)
       return error_response(413, fmt::format("a request has at most {}", human_bytes(options_.body_bytes)));
@@ -238,6 +250,7 @@ MHD_Result ServerImpl::reply(Exchange& exchange) {
                   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
                   "'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")})
     MHD_add_response_header(response, name, value);
+  if (answer.status == 400) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");  // who knows what follows
   if (answer.status == 405) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST, DELETE");
   const MHD_Result queued = MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
   MHD_destroy_response(response);

@@ -21,6 +21,7 @@
 #include "schedulers/registry.hpp"
 #include "storage/content.hpp"
 #include "storage/text_reader.hpp"
+#include "tests/fuzz/request_input.hpp"
 #include "tests/fuzz/rows_input.hpp"
 
 namespace weft::fuzz {
@@ -153,6 +154,7 @@ inline void read_text(const std::string& kind, std::string_view text) {
   if (kind == "csv_multiline") return read_csv_bytes(text, true);
   if (kind == "json") return read_json_bytes(text);
   if (kind == "queues") return read_queues(text);
+  if (kind == "request") return read_request(text);
   read_workload(kind, text);
 }
 

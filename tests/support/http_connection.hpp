@@ -48,6 +48,8 @@ class HttpConnection {
     }
     return ended_;
   }
+  /// The server is told that nothing follows; what it sends can be read on.
+  void send_no_more() { ::shutdown(fd_.get(), SHUT_WR); }
   const std::string& got() const { return got_; }
   void forget() { got_.clear(); }
 
