@@ -34,6 +34,7 @@ struct MasterOptions {
   std::string profiles;  // directory
   std::string http = "127.0.0.1:7078";
   bool http_given = false;
+  std::string submit_dir;
 };
 
 /// Beside the journal, else in the data directory; empty: there is neither.
@@ -53,7 +54,7 @@ std::uint64_t size_of(const std::string& file) {
 /// Null: none is wanted, or the one that nobody asked for cannot be had.
 Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const std::string& master, std::uint64_t log_offset) {
   if (options.http == "none") return nullptr;
-  auto service = web::Service::start({options.http, master, options.server.event_log, log_offset});
+  auto service = web::Service::start({options.http, master, options.server.event_log, log_offset, options.submit_dir});
   if (service) {
     std::printf("weft master's page is at http://%s/\n", (*service)->address().c_str());
     return service;
@@ -71,6 +72,7 @@ Result<void> run(MasterOptions options) {
   std::atomic<bool> broken{false};
   if (!options.files.data_directory.empty()) options.server.storage = master::file_service(options.files);
   WEFT_TRY(check_directory("--profiles", options.profiles));
+  WEFT_TRY(check_directory("--submit-dir", options.submit_dir));
   if (const std::string directory = directory_of_profiles(options); !directory.empty())
     options.server.profiles = master::profile_database(directory);
   std::optional<Error> why;  // written before `broken` is
@@ -175,6 +177,10 @@ void add_master(CLI::App& app, Action& action) {
         const auto parsed = text == "none" ? Result<rpc::Endpoint>() : rpc::Endpoint::parse(text);
         return parsed ? std::string() : "'" + text + "' is neither HOST:PORT nor none";
       });
+  command
+      ->add_option("--submit-dir", options->submit_dir,
+                   "Directory of job programs that may be started over HTTP, on this machine (default: none may)")
+      ->type_name("DIR");
   add_scheduler_options(*command, server);
   add_shuffle_options(*command, server);
   command

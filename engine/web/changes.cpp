@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -33,6 +34,44 @@ Result<std::map<std::string, std::string>> texts(const Call& call, std::initiali
   if (read) read = json.finish();
   if (!read) return fail(Code::invalid_argument, read.error().to_string());
   return members;
+}
+
+struct Wanted {
+  std::string program;
+  std::vector<std::string> arguments;
+};
+
+Result<Wanted> wanted_of(const Call& call) {
+  Wanted wanted;
+  JsonReader json(call.request.body, "body");
+  auto read = json.object([&](std::string_view name) -> Result<void> {
+    if (name == "arguments")
+      return json.array([&]() -> Result<void> {
+        WEFT_ASSIGN(std::string argument, json.text());
+        wanted.arguments.push_back(std::move(argument));
+        return {};
+      });
+    if (name != "program") return fail(json.error(fmt::format("unknown member '{}'", escaped(name))));
+    WEFT_ASSIGN(wanted.program, json.text());
+    return {};
+  });
+  if (read) read = json.finish();
+  if (!read) return fail(Code::invalid_argument, read.error().to_string());
+  return wanted;
+}
+
+Result<std::string> submit(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(auto* all, cluster.submissions());
+  WEFT_ASSIGN(const Wanted wanted, wanted_of(call));
+  WEFT_ASSIGN(const std::uint64_t number, all->start(wanted.program, wanted.arguments));
+  return all->describe(number);
+}
+
+Result<std::string> stop(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t number, call.number(0));
+  WEFT_ASSIGN(auto* all, cluster.submissions());
+  WEFT_TRY(all->stop(number));
+  return kDone;
 }
 
 Result<std::string> kill(Cluster& cluster, const Call& call) {
@@ -78,22 +117,44 @@ Result<std::string> reload(Cluster& cluster, const Call&) { return configure(clu
 
 std::vector<Route> change_routes() {
   return {
-      {"DELETE", "/jobs/{job}", "End a job", "weft job kill", {{"reason", "string", "Its driver receives this text"}}, kill},
-      {"POST", "/nodes/{worker}/drain", "Copy what a worker keeps to others, so that it can leave", "weft node drain", {}, drain},
-      {"DELETE", "/nodes/{worker}/drain", "Use a worker again that was drained", "weft node drain --stop", {}, drain},
+      {"DELETE",
+       "/jobs/{job}",
+       "End a job",
+       "weft job kill",
+       {{"reason", "string", "Its driver receives this text"}},
+       kill,
+       "Killed"},
+      {"POST",
+       "/submissions",
+       "Start a program of --submit-dir, which is the driver of its job",
+       "weft submit",
+       {{"program", "string", "Its name, without a directory"}, {"arguments", "array", "What it is told; --cluster is added"}},
+       submit,
+       "Submission"},
+      {"DELETE", "/submissions/{submission}", "Ask a driver that was started over HTTP to end", "", {}, stop, "Done"},
+      {"POST",
+       "/nodes/{worker}/drain",
+       "Copy what a worker keeps to others, so that it can leave",
+       "weft node drain",
+       {},
+       drain,
+       "Done"},
+      {"DELETE", "/nodes/{worker}/drain", "Use a worker again that was drained", "weft node drain --stop", {}, drain, "Done"},
       {"POST",
        "/nodes/{worker}/capacity",
        "Give a worker less than it joined with, or that again",
        "weft node set",
        {{"capacity", "string", "slots=2 memory=4GiB …, or nominal"}, {"reason", "string", "Why, for who lists the workers"}},
-       set_capacity},
+       set_capacity,
+       "Done"},
       {"POST",
        "/scheduler",
        "Change to another scheduler, or other options",
        "weft scheduler use",
        {{"scheduler", "string", "NAME or NAME(key=value,…)"}},
-       use_scheduler},
-      {"POST", "/scheduler/reload", "Read the files of the scheduler again", "weft scheduler reload", {}, reload},
+       use_scheduler,
+       "Scheduler"},
+      {"POST", "/scheduler/reload", "Read the files of the scheduler again", "weft scheduler reload", {}, reload, "Scheduler"},
   };
 }
 

@@ -46,6 +46,12 @@ Result<std::string> Cluster::with_history(std::uint64_t job,
   return use(log_->history(), *found);
 }
 
+Result<Submissions*> Cluster::submissions() {
+  if (submissions_ == nullptr)
+    return fail(Code::not_found, "this master starts no programs; weft master --submit-dir DIR names those it may");
+  return submissions_.get();
+}
+
 Result<std::shared_ptr<client::Admin>> Cluster::admin() {
   const std::lock_guard lock(mutex_);
   return held_or_made(admin_, master_, [this] { return client::Admin::connect(master_); });

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/history/log_follower.hpp"
+#include "engine/web/submissions.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/tables/table_client.hpp"
 
@@ -29,6 +30,10 @@ class Cluster {
   /// Null: there is a master.
   const history::History* past() const { return past_ ? &*past_ : nullptr; }
 
+  /// Before anything is asked: programs in the directory may be started over HTTP.
+  void allow_submissions(const std::string& directory) { submissions_ = std::make_unique<Submissions>(directory, master_); }
+  /// not_found when none may be started.
+  Result<Submissions*> submissions();
   Result<std::shared_ptr<client::Admin>> admin();
   Result<std::shared_ptr<storage::files::FileSystem>> files();
   Result<std::shared_ptr<storage::tables::TableClient>> tables();
@@ -45,6 +50,7 @@ class Cluster {
   std::shared_ptr<storage::tables::TableClient> tables_;
   std::mutex log_mutex_;  // of the log
   std::optional<history::LogFollower> log_;
+  std::unique_ptr<Submissions> submissions_;
 };
 
 }  // namespace weft::web

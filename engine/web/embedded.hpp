@@ -1,4 +1,4 @@
-// Files of page/ as they were when this was built (cmake/Embed.cmake).
+// Files of page/ and schemas.json as they were when this was built (cmake/Embed.cmake).
 #pragma once
 
 #include <string_view>
@@ -6,6 +6,7 @@
 namespace weft::web::embedded {
 
 std::string_view index_html();
+std::string_view schemas_json();
 std::string_view weft_css();
 std::string_view weft_js();
 std::string_view views_js();

@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "engine/web/embedded.hpp"
 #include "engine/web/routes.hpp"
 
 namespace weft::web {
@@ -27,7 +28,9 @@ void add_body(JsonWriter& json, const Route& route) {
   json.key("requestBody").begin_object().key("content").begin_object().key("application/json").begin_object().key("schema");
   json.begin_object().member("type", "object").key("properties").begin_object();
   for (const Parameter& parameter : route.parameters) {
-    json.key(parameter.name).begin_object().member("type", parameter.type).member("description", parameter.meaning).end_object();
+    json.key(parameter.name).begin_object().member("type", parameter.type).member("description", parameter.meaning);
+    if (std::string_view(parameter.type) == "array") json.key("items").begin_object().member("type", "string").end_object();
+    json.end_object();
   }
   json.end_object().end_object().end_object().end_object().end_object();
 }
@@ -46,7 +49,7 @@ void add_operation(JsonWriter& json, const Route& route) {
   json.end_array();
   if (posts && !route.parameters.empty()) add_body(json, route);
   json.key("responses").begin_object().key("200").begin_object().member("description", "Done");
-  add_content(json, "Answer");
+  add_content(json, route.schema);
   json.end_object().key("default").begin_object().member("description", "What is wrong");
   add_content(json, "Error");
   json.end_object().end_object().end_object();
@@ -57,7 +60,10 @@ void add_operation(JsonWriter& json, const Route& route) {
 std::string openapi_json() {
   JsonWriter json;
   json.begin_object().member("openapi", "3.0.3").key("info").begin_object().member("title", "weft").member("version", version());
-  json.member("description", "A cluster's master. Answers are what the commands of weft print with --json.").end_object();
+  json.member(
+          "description",
+          "A cluster's master. Answers are what the commands of weft print with --json; later versions may have further members.")
+      .end_object();
   json.key("servers").begin_array().begin_object().member("url", kApi).end_object().end_array().key("paths").begin_object();
   std::string_view path;
   for (const Route& route : routes()) {
@@ -69,13 +75,10 @@ std::string openapi_json() {
     add_operation(json, route);
   }
   if (!path.empty()) json.end_object();
-  json.end_object().key("components").begin_object().key("schemas").begin_object().key("Answer").begin_object();
-  json.member("description", "An object or an array; docs/cli.md and docs/cluster.md tell what the members mean").end_object();
-  json.key("Error").begin_object().member("type", "object").key("properties").begin_object();
-  json.key("error").begin_object().member("type", "string").end_object();
-  json.key("code").begin_object().member("type", "string").end_object();
-  json.end_object().end_object().end_object().end_object().end_object();
-  return json.text() + "\n";
+  json.end_object().end_object();
+  std::string text = json.text();
+  text.pop_back();  // its last bracket: what follows belongs into it
+  return fmt::format("{},\"components\":{{\"schemas\":{}}}}}\n", text, trim(embedded::schemas_json()));
 }
 
 }  // namespace weft::web

@@ -163,23 +163,35 @@ Result<std::string> table(Cluster& cluster, const Call& call) {
   return cli::table_json(status);
 }
 
+Result<std::string> submissions(Cluster& cluster, const Call&) {
+  WEFT_ASSIGN(const auto* all, cluster.submissions());
+  return all->list();
+}
+
+Result<std::string> submission(Cluster& cluster, const Call& call) {
+  WEFT_ASSIGN(const std::uint64_t number, call.number(0));
+  WEFT_ASSIGN(const auto* all, cluster.submissions());
+  return all->describe(number);
+}
+
 Result<std::string> openapi(Cluster&, const Call&) { return openapi_json(); }
 
 }  // namespace
 
 std::vector<Route> read_routes() {
   return {
-      {"GET", "/jobs", "All jobs that the master knows, the newest last", "weft job list", {}, jobs},
-      {"GET", "/jobs/{job}", "One job with its stages", "weft job status", {}, job},
-      {"GET", "/jobs/{job}/counters", "The counters of its finished tasks", "weft job counters", {}, counters},
-      {"GET", "/jobs/{job}/explain", "Why waiting tasks of it do not run", "weft job explain", {}, explain},
+      {"GET", "/jobs", "All jobs that the master knows, the newest last", "weft job list", {}, jobs, "Jobs"},
+      {"GET", "/jobs/{job}", "One job with its stages", "weft job status", {}, job, "JobStatus"},
+      {"GET", "/jobs/{job}/counters", "The counters of its finished tasks", "weft job counters", {}, counters, "Counters"},
+      {"GET", "/jobs/{job}/explain", "Why waiting tasks of it do not run", "weft job explain", {}, explain, "Explanation"},
       {"GET",
        "/jobs/{job}/logs",
        "What its tasks wrote to standard output and error, per worker",
        "weft job logs",
        {{"bytes", "integer", "At most this much of each worker's log, from its end (65536; at most 4194304)"},
         {"task", "string", "Only what this task wrote: STAGE.TASK, such as 3.17"}},
-       logs},
+       logs,
+       "Logs"},
       {"GET",
        "/jobs/{job}/tasks",
        "Its stages and attempts, from the master's event log",
@@ -189,30 +201,47 @@ std::vector<Route> read_routes() {
         {"from", "integer", "The first of them to be answered (0)"},
         {"count", "integer", "How many at most (1000; at most 100000)"},
         {"since", "integer", "Only those that have changed since an answer with this `version` (0)"}},
-       tasks},
+       tasks,
+       "Tasks"},
       {"GET",
        "/jobs/{job}/shuffle",
        "Bytes that its shuffles moved between workers or racks, from the master's event log",
        "",
        {{"by", "string", "node or rack (node; rack when there are more than 200 nodes)"}},
-       shuffle},
-      {"GET", "/jobs/{job}/findings", "What went wrong, from the master's event log", "weft job diagnose", {}, findings},
-      {"GET", "/jobs/{job}/trace", "Its trace for Perfetto, from the master's event log", "", {}, trace},
-      {"GET", "/nodes", "The workers, their state and their load", "weft node list", {}, nodes},
-      {"GET", "/racks", "The racks, and how much of their uplinks is in use", "weft node list --racks", {}, racks},
-      {"GET", "/pools", "The scheduler's pools: shares, minimums, use and demand", "weft pool list", {}, groups},
-      {"GET", "/queues", "The scheduler's queues: capacities, limits, use and demand", "weft queue list", {}, groups},
-      {"GET", "/scheduler", "The scheduler in force, its faults, and which there are", "weft scheduler show", {}, scheduler},
+       shuffle,
+       "ShuffleMatrix"},
+      {"GET",
+       "/jobs/{job}/findings",
+       "What went wrong, from the master's event log",
+       "weft job diagnose",
+       {},
+       findings,
+       "Findings"},
+      {"GET", "/jobs/{job}/trace", "Its trace for Perfetto, from the master's event log", "", {}, trace, "Trace"},
+      {"GET", "/nodes", "The workers, their state and their load", "weft node list", {}, nodes, "Nodes"},
+      {"GET", "/racks", "The racks, and how much of their uplinks is in use", "weft node list --racks", {}, racks, "Racks"},
+      {"GET", "/pools", "The scheduler's pools: shares, minimums, use and demand", "weft pool list", {}, groups, "Groups"},
+      {"GET", "/queues", "The scheduler's queues: capacities, limits, use and demand", "weft queue list", {}, groups, "Groups"},
+      {"GET",
+       "/scheduler",
+       "The scheduler in force, its faults, and which there are",
+       "weft scheduler show",
+       {},
+       scheduler,
+       "Scheduler"},
       {"GET",
        "/files",
        "The entries of a directory of the cluster's files, or a file",
        "weft fs ls",
        {{"path", "string", "Which (/)"}},
-       files},
-      {"GET", "/files/report", "Health and use of the cluster's files", "weft fs report", {}, file_report},
-      {"GET", "/tables", "The tables of the cluster", "weft table list", {}, tables},
-      {"GET", "/tables/{table}", "One table with its partitions", "weft table stat", {}, table},
-      {"GET", "/openapi.json", "This interface as an OpenAPI document", "", {}, openapi},
+       files,
+       "Files"},
+      {"GET", "/files/report", "Health and use of the cluster's files", "weft fs report", {}, file_report, "FileReport"},
+      {"GET", "/tables", "The tables of the cluster", "weft table list", {}, tables, "Tables"},
+      {"GET", "/tables/{table}", "One table with its partitions", "weft table stat", {}, table, "Table"},
+      {"GET", "/submissions", "The programs that were started over HTTP", "", {}, submissions, "Submissions"},
+      {"GET", "/submissions/{submission}", "One of them: whether it runs, and what it wrote", "", {}, submission, "Submission"},
+      {"GET", "/openapi.json", "This interface as an OpenAPI document", "", {}, openapi, "Document"},
   };
 }
 

@@ -26,7 +26,7 @@ struct Call {
 /// A parameter of the query, or a member of the body of what is posted.
 struct Parameter {
   const char* name;
-  const char* type;  // of JSON
+  const char* type;  // of JSON; "array": of texts
   const char* meaning;
 };
 
@@ -38,6 +38,7 @@ struct Route {
   std::vector<Parameter> parameters;
   /// The JSON of the answer.
   Result<std::string> (*answer)(Cluster& cluster, const Call& call);
+  const char* schema;  // of the answer, in schemas.json
 };
 
 inline constexpr std::string_view kApi = "/api/v1";

@@ -43,6 +43,7 @@ class ServiceImpl final : public Service {
     return {};
   }
   const std::string& address() const override { return server_->address(); }
+  void allow_submissions(const std::string& directory) { cluster_.allow_submissions(directory); }
 
  private:
   http::Response reply(const http::Request& request) {
@@ -69,6 +70,7 @@ class ServiceImpl final : public Service {
 
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
   auto service = std::make_unique<ServiceImpl>(options.master, options.event_log, options.log_offset);
+  if (!options.submit_dir.empty()) service->allow_submissions(options.submit_dir);
   WEFT_TRY(service->begin(options.listen));
   return std::unique_ptr<Service>(std::move(service));
 }

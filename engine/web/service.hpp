@@ -15,6 +15,7 @@ struct ServiceOptions {
   std::string master;            // "host:port"
   std::string event_log{};       // that the master writes; empty: none
   std::uint64_t log_offset = 0;  // where this master began to write there
+  std::string submit_dir{};      // whose programs may be started over HTTP; empty: none
 };
 
 class Service {

@@ -67,6 +67,8 @@ TEST(Routes, TheDocumentHasEveryRouteAndIsJson) {
   EXPECT_EQ(found.size(), routes().size());
   EXPECT_TRUE(found.contains("/jobs/{job} delete"));
   EXPECT_TRUE(found.contains("/nodes/{worker}/drain post"));
+  for (const Route& route : routes())
+    EXPECT_NE(text.find(std::string("\n\"") + route.schema + "\":"), std::string::npos) << route.schema;
 }
 
 TEST(Pages, ThereIsOneForEachView) {
