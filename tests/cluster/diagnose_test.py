@@ -369,7 +369,7 @@ def _():
 @failure("tasks that are too small", "tiny_tasks")
 def _():
     with Cluster() as cluster:
-        cluster.job("cluster_probe", "noop", "--tasks", "8000")
+        cluster.job("cluster_probe", "noop", "--tasks", "24000")
         return cluster.kinds()
 
 
