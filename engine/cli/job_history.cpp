@@ -17,6 +17,7 @@
 #include "engine/client/stop_signal.hpp"
 #include "engine/history/findings.hpp"
 #include "engine/history/log_follower.hpp"
+#include "engine/history/past_jobs.hpp"
 #include "engine/history/trace.hpp"
 #include "engine/web/past.hpp"
 #include "engine/web/service.hpp"
@@ -33,21 +34,21 @@ struct JobHistoryOptions {
 };
 
 Result<void> trace(const JobHistoryOptions& options) {
-  WEFT_ASSIGN(const auto log, history::read_job(options.log, options.job));
-  const std::string text = history::trace_json(log.history(), *log.history().job(options.job));
+  WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
+  const std::string text = history::trace_json(history, *history.job(options.job));
   if (!options.output.empty()) return write_file(options.output, text);
   print(text);
   return {};
 }
 
 Result<void> report(const JobHistoryOptions& options) {
-  WEFT_ASSIGN(const auto log, history::read_job(options.log, options.job));
-  return write_file(options.output, web::report_html(log.history(), *log.history().job(options.job)));
+  WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
+  return write_file(options.output, web::report_html(history, *history.job(options.job)));
 }
 
 Result<void> diagnose(const JobHistoryOptions& options) {
-  WEFT_ASSIGN(const auto log, history::read_job(options.log, options.job));
-  const auto findings = history::findings_of(log.history(), *log.history().job(options.job));
+  WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
+  const auto findings = history::findings_of(history, *history.job(options.job));
   print(options.json ? history::findings_json(findings) : history::findings_text(findings));
   return {};
 }
@@ -59,7 +60,7 @@ struct HistoryOptions {
 
 Result<void> show_history(const HistoryOptions& options) {
   const client::StopSignal stop;
-  WEFT_ASSIGN(auto past, history::read_logs(options.logs));
+  WEFT_ASSIGN(auto past, history::PastJobs::open(options.logs));
   WEFT_ASSIGN(const auto service, web::Service::start(options.http, std::move(past)));
   fmt::print("{} is shown at http://{}/jobs\n", options.logs, service->address());
   std::fflush(stdout);

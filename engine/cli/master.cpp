@@ -2,7 +2,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -44,17 +43,10 @@ std::string directory_of_profiles(const MasterOptions& options) {
   return options.files.data_directory.empty() ? std::string() : options.files.data_directory + "/profiles";
 }
 
-/// 0: there is no such file.
-std::uint64_t size_of(const std::string& file) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  return error ? 0 : size;
-}
-
 /// Null: none is wanted, or the one that nobody asked for cannot be had.
-Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const std::string& master, std::uint64_t log_offset) {
+Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const master::Server& server) {
   if (options.http == "none") return nullptr;
-  auto service = web::Service::start({options.http, master, options.server.event_log, log_offset, options.submit_dir});
+  auto service = web::Service::start({options.http, server.address(), options.server.event_log, server.log_began(), options.submit_dir});
   if (service) {
     std::printf("weft master's page is at http://%s/\n", (*service)->address().c_str());
     return service;
@@ -80,10 +72,9 @@ Result<void> run(MasterOptions options) {
     why = error;
     broken = true;
   };
-  const std::uint64_t log_offset = size_of(options.server.event_log);
   WEFT_ASSIGN(auto server, master::Server::start(options.server));
   std::printf("weft master listens on %s\n", server->address().c_str());
-  WEFT_ASSIGN(auto service, serve(options, server->address(), log_offset));
+  WEFT_ASSIGN(auto service, serve(options, *server));
   std::fflush(stdout);
   if (!options.port_file.empty()) WEFT_TRY(write_file(options.port_file, server->address() + "\n"));
   while (!stop.requested() && !broken) {
@@ -154,6 +145,18 @@ void add_file_options(CLI::App& command, master::FileServiceOptions& files) {
                       "How long a lost worker may take to come back before its chunks are copied (default: 2s)");
 }
 
+void add_rotation_options(CLI::App& command, master::LogRotation& rotation) {
+  add_size_option(command, "--event-log-size", rotation.bytes,
+                  "An event log that has grown to this is renamed to FILE.000001 and so on, compressed, and another is begun;\n"
+                  "0: never (default: 256MiB)");
+  add_duration_option(command, "--event-log-period", rotation.period, Zero::allowed,
+                      "So is one in which the day of UTC changes, or whatever period is given; 0s: never (default: 24h)");
+  command.add_option("--event-log-keep", rotation.keep, "How many renamed event logs are kept; 0: all (default: 1000)")
+      ->type_name("COUNT");
+  add_size_option(command, "--event-log-keep-size", rotation.keep_bytes,
+                  "How much of them is kept, the oldest go first; 0: all (default: 4GiB)");
+}
+
 }  // namespace
 
 void add_master(CLI::App& app, Action& action) {
@@ -198,6 +201,7 @@ void add_master(CLI::App& app, Action& action) {
       ->add_option("--event-log", server.event_log,
                    "File of events as JSON lines; continued when it exists (default: none is written)")
       ->type_name("FILE");
+  add_rotation_options(*command, server.log_rotation);
   command->add_option("--directory", server.directory, "Where uploaded programs are kept (default: a temporary directory)")
       ->type_name("DIR");
   command

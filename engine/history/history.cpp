@@ -43,8 +43,9 @@ const Job* History::job(std::uint64_t id) const {
 }
 
 void History::apply(const master::EventLine& line) {
-  if (line.event == "log_started") restart();
-  now_ = line.at;
+  if (line.event == "log_started") restart(line.at);
+  now_ = line.event == "worker_joined" ? std::max(now_, line.at) : line.at;  // rotated logs repeat what is known of workers
+  if (only_ && line.job != 0 && line.job != *only_) return;
   if (line.event == "worker_joined")
     workers_[line.node] = {line.name, line.host, line.rack, static_cast<std::uint32_t>(line.capacity.cpu),
                            line.at,   {},        {},        line.capacity.memory};
@@ -57,7 +58,6 @@ void History::apply(const master::EventLine& line) {
   if (line.event == "job_finished") end_job(job, Job::State::finished, "");
   if (line.event == "job_failed") end_job(job, job.error.empty() ? Job::State::failed : Job::State::killed, line.error);
   if (line.event == "job_killed" && job.state == Job::State::running) job.error = line.reason.empty() ? "killed" : line.reason;
-  if (only_ && *only_ != job.id && !line.event.starts_with("task_")) return;
   if (line.event == "task_launched") launch(line, job);
   if (line.event == "task_finished") end_attempt(line, job, Fate::finished);
   if (line.event == "task_failed") end_attempt(line, job, line.kind == "killed" ? Fate::killed : Fate::failed);
@@ -66,11 +66,19 @@ void History::apply(const master::EventLine& line) {
 }
 
 /// Another master: what ran, ran no longer.
-void History::restart() {
+void History::restart(Time at) {
   for (auto& [id, job] : jobs_)
     if (job.state == Job::State::running) end_job(job, Job::State::failed, "the master was restarted");
   workers_.clear();
   taken_.clear();
+  now_ = at;
+}
+
+void History::drop(std::uint64_t job) {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  attempts_ -= std::min(attempts_, found->second.attempts.size());
+  jobs_.erase(found);
 }
 
 void History::submit(const master::EventLine& line) {
@@ -123,8 +131,6 @@ void History::end_attempt(const master::EventLine& line, Job& job, Fate fate) {
   const std::size_t place = open->second;
   job.open.erase(open);
   close(job, place, fate, line.message.empty() ? line.reason : line.message);
-  const bool foreign = only_ && *only_ != job.id;
-  if (foreign && job.open.empty()) attempts_ -= std::min(attempts_, std::exchange(job.attempts, {}).size());
 }
 
 void History::close(Job& job, std::size_t place, Fate fate, std::string why) {

@@ -2,10 +2,12 @@
 // Traces, lists of tasks and findings are made from it, of jobs that run, have ended, or belong to a cluster that is gone.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/master/event_line.hpp"
@@ -77,23 +79,29 @@ inline constexpr std::size_t kMostOutputCells = 4'000'000;
 /// A pure function of the lines. Lines that make no sense where they stand are passed over: logs may begin in the middle.
 class History {
  public:
-  /// With `only`, attempts of other jobs are not kept. `most_attempts`: beyond that the earliest jobs that have ended are
-  /// forgotten.
-  explicit History(std::optional<std::uint64_t> only = {}, std::size_t most_attempts = 2'000'000)
-      : only_(only), most_attempts_(most_attempts) {}
+  using Workers = std::map<std::uint32_t, Worker>;
+
+  /// With `only`, other jobs are passed over, and slots are counted as if there were none. `most_attempts`: beyond that the
+  /// earliest jobs that have ended are forgotten. `workers`: those that are there when it begins in the middle of a log.
+  explicit History(std::optional<std::uint64_t> only = {}, std::size_t most_attempts = 2'000'000, Workers workers = {})
+      : only_(only), most_attempts_(most_attempts), workers_(std::move(workers)) {}
 
   void apply(const master::EventLine& line);
+  /// Nothing happened until then.
+  void pass_to(Time at) { now_ = std::max(now_, at); }
+  /// As if it had never been.
+  void drop(std::uint64_t job);
 
   Time now() const { return now_; }  // of the last line
   const std::map<std::uint64_t, Job>& jobs() const { return jobs_; }
-  const std::map<std::uint32_t, Worker>& workers() const { return workers_; }
+  const Workers& workers() const { return workers_; }
   /// Launches and ends of attempts so far: who has seen all up to one number asks for what changed behind it.
   std::uint64_t changes() const { return changes_; }
   /// Null when the log says nothing of it.
   const Job* job(std::uint64_t id) const;
 
  private:
-  void restart();
+  void restart(Time at);
   void submit(const master::EventLine& line);
   void launch(const master::EventLine& line, Job& job);
   void end_attempt(const master::EventLine& line, Job& job, Fate fate);
@@ -108,7 +116,7 @@ class History {
   std::optional<std::uint64_t> only_;
   std::size_t most_attempts_;
   std::map<std::uint64_t, Job> jobs_;
-  std::map<std::uint32_t, Worker> workers_;
+  Workers workers_;
   std::map<std::uint32_t, std::vector<bool>> taken_;  // slots, by node
   std::size_t attempts_ = 0;
   std::size_t output_cells_ = 0;

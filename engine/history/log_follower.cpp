@@ -1,83 +1,54 @@
 #include "engine/history/log_follower.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include "base/fd.hpp"
-#include "base/json_reader.hpp"
+#include "engine/history/job_lines.hpp"
 
 namespace weft::history {
 
-namespace {
-
-constexpr std::size_t kPiece = 1u << 20;
-constexpr std::size_t kLongestLine = 256u << 20;
-
-}  // namespace
-
+/// The pieces are listed before the open one is read to its end: so it has ended when there is a later one.
 Result<void> LogFollower::read() {
-  const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return fail(errno_error(fmt::format("cannot read the event log {}", path_), errno));
-  std::vector<char> piece(kPiece);
   while (true) {
-    const ssize_t size = ::pread(file.get(), piece.data(), piece.size(), static_cast<off_t>(offset_));
-    if (size < 0) return fail(errno_error(fmt::format("cannot read the event log {}", path_), errno));
-    if (size == 0) return {};
-    offset_ += static_cast<std::uint64_t>(size);
-    rest_.append(piece.data(), static_cast<std::size_t>(size));
-    std::size_t begin = 0;
-    for (std::size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      const std::string_view line(rest_.data() + begin, end - begin);
-      ++lines_;
-      if (line.empty()) continue;
-      JsonReader json(line, path_, lines_);
-      WEFT_ASSIGN(const auto event, master::parse_event_line(json));
-      history_.apply(event);
-    }
-    rest_.erase(0, begin);
-    if (rest_.size() > kLongestLine)
-      return fail(Code::corrupt, fmt::format("{}: line {} is no line of an event log", path_, lines_ + 1));
+    WEFT_ASSIGN(const auto pieces, master::pieces_of(log_));
+    if (!lines_) WEFT_TRY(open(pieces));
+    if (!lines_) return {};
+    WEFT_TRY(read_piece());
+    if (pieces.back().number <= piece_) return {};
+    next_ = {piece_ + 1, 0};
+    lines_.reset();
   }
 }
 
-void LogFollower::go_on_with(std::string path) {
-  path_ = std::move(path);
-  offset_ = lines_ = 0;
-  rest_.clear();
+/// The next piece that is there; none when it is not there yet.
+Result<void> LogFollower::open(const std::vector<master::LogPiece>& pieces) {
+  const auto next = std::find_if(pieces.begin(), pieces.end(), [&](const auto& piece) { return piece.number >= next_.piece; });
+  if (next == pieces.end()) return {};
+  WEFT_ASSIGN(lines_, master::open_piece(*next, next->number == next_.piece ? next_.offset : 0));
+  piece_ = next->number;
+  if (!next->live) return {};
+  WEFT_ASSIGN(const auto now, master::pieces_of(log_));
+  if (now.back().number != piece_) lines_.reset();  // it was rotated in between: which one is open is not known
+  return {};
 }
 
-Result<History> read_logs(const std::string& path) {
-  std::vector<std::string> files;
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    for (std::filesystem::directory_iterator entry(path, error), end; entry != end; entry.increment(error))
-      if (entry->is_regular_file()) files.push_back(entry->path());
-    std::sort(files.begin(), files.end());
-    if (files.empty()) return fail(Code::not_found, fmt::format("{} has no event logs", path));
-  } else {
-    files.push_back(path);
+Result<void> LogFollower::read_piece() {
+  while (true) {
+    WEFT_ASSIGN(const bool more, lines_->next());
+    if (!more) return {};
+    WEFT_ASSIGN(const auto event, lines_->parse());
+    history_.apply(event);
   }
-  LogFollower follower("", History());
-  for (const std::string& file : files) {
-    follower.go_on_with(file);
-    WEFT_TRY(follower.read());
-  }
-  return follower.history();
 }
 
-Result<LogFollower> read_job(const std::string& path, std::uint64_t job) {
-  LogFollower follower(path, History(job));
-  WEFT_TRY(follower.read());
-  if (follower.history().job(job) == nullptr) return fail(Code::not_found, fmt::format("{} says nothing of a job {}", path, job));
-  return follower;
+Result<History> read_job(const std::string& log, std::uint64_t job) {
+  WEFT_ASSIGN(const auto pieces, master::pieces_of(log));
+  JobLines reader(job, History(job));
+  WEFT_TRY(master::for_each_line(pieces, [&](const master::LogLines& lines, std::size_t) { return reader.apply(lines); }));
+  History history = reader.take();
+  if (history.job(job) == nullptr) return fail(Code::not_found, fmt::format("{} says nothing of a job {}", log, job));
+  return history;
 }
 
 }  // namespace weft::history

@@ -2,37 +2,42 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 #include "engine/history/history.hpp"
+#include "engine/master/event_log.hpp"
+#include "engine/master/log_lines.hpp"
 
 namespace weft::history {
 
-/// Reads what was added since it last read. One thread.
+/// Reads what was added since it last read, also when the log was rotated meanwhile. One thread.
 class LogFollower {
  public:
-  /// Begins at `offset`, which is the beginning of a line.
-  LogFollower(std::string path, History history, std::uint64_t offset = 0)
-      : path_(std::move(path)), history_(std::move(history)), offset_(offset) {}
+  /// Begins at `from`, or at the oldest piece that is there.
+  LogFollower(std::string log, History history, master::LogPlace from = {})
+      : log_(std::move(log)), history_(std::move(history)), next_(from) {}
 
-  /// Whole lines only: the last one may still be written. not_found when there is no such file; corrupt names file and line of one
+  /// Whole lines only: the last one may still be written. not_found when there is no such log; corrupt names file and line of one
   /// that is no event.
   Result<void> read();
   const History& history() const { return history_; }
-  /// What is read next continues the same history.
-  void go_on_with(std::string path);
 
  private:
-  std::string path_;
+  Result<void> open(const std::vector<master::LogPiece>& pieces);
+  Result<void> read_piece();
+
+  std::string log_;
   History history_;
-  std::uint64_t offset_, lines_ = 0;
-  std::string rest_;  // the beginning of a line whose end is not there yet
+  master::LogPlace next_;  // when none is open
+  std::uint32_t piece_ = 0;
+  std::optional<master::LogLines> lines_;
 };
 
-/// The history that a log tells, or all logs in a directory in the order of their names: those of one master, continued.
-Result<History> read_logs(const std::string& path);
-/// The history of one job; not_found when the log says nothing of it.
-Result<LogFollower> read_job(const std::string& path, std::uint64_t job);
+/// The history of one job, from a log and its rotated pieces; not_found when they say nothing of it.
+Result<History> read_job(const std::string& log, std::uint64_t job);
 
 }  // namespace weft::history

@@ -224,7 +224,7 @@ void members(Io& io, EventLine& line) {
     io.unless(std::map<std::string, std::string>(), "texts", line.texts);
     io("speculation", line.speculation);
   }
-  if (io.is({"log_started"})) {
+  if (io.is({"log_started", "log_continued"})) {
     io("version", line.version);
     io("program", line.program);
     io("scheduler", line.scheduler);

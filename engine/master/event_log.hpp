@@ -2,12 +2,18 @@
 // the simulator.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "engine/master/events.hpp"
+#include "engine/master/log_archive.hpp"
 
 namespace weft::master {
 
@@ -16,22 +22,47 @@ std::string event_json(Time at, const Event& event);
 /// A line for a command that tells what became of a job or task; nothing for the others.
 std::optional<std::string> command_json(Time at, const Command& command);
 
-/// Appends lines to a file. One thread.
+/// A place in the pieces of a log (log_pieces.hpp).
+struct LogPlace {
+  std::uint32_t piece = 1;   // its number
+  std::uint64_t offset = 0;  // in its text
+};
+
+/// Appends lines to a file, which is rotated (FILE.000001.zst, …). One thread.
 class EventLog {
  public:
-  /// Continues the file when it exists. The first line says that a master began here.
-  static Result<EventLog> open(const std::string& path, Time at, const std::string& scheduler);
+  /// Continues the file when it exists, behind its last whole line: what a crash cut off is removed. The first line says that a
+  /// master began here. unavailable when another master writes to it.
+  static Result<EventLog> open(const std::string& path, Time at, const std::string& scheduler, const LogRotation& rotation = {});
 
   void add(std::string_view line) { (text_ += line) += '\n'; }
+  /// Every later piece begins with this line, so that it can be read without the pieces before: what is known of a worker.
+  void repeat(NodeId node, std::string line) { repeated_[node] = std::move(line); }
+  void repeat_no_more(NodeId node) { repeated_.erase(node); }
   /// Writes what was added. After an error nothing more is written, and nothing is said again.
-  Result<void> flush();
+  Result<void> flush(Time at);
+
+  /// Where this master's events begin.
+  const LogPlace& began() const { return began_; }
+  /// Waits until the pieces of before are compressed.
+  void settle() { archive_->settle(); }
 
  private:
-  EventLog(Fd file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  EventLog(std::string path, const LogRotation& rotation) : path_(std::move(path)), rotation_(rotation) {}
+  Result<void> open_file();
+  Result<void> write(std::string_view text);
+  Result<void> rotate(Time at);
+  std::int64_t period_of(std::chrono::nanoseconds unix_time) const;
 
-  Fd file_;
   std::string path_;
+  LogRotation rotation_;
+  Fd file_;
+  std::uint64_t size_ = 0;
+  std::int64_t period_ = 0;  // of the calendar, in which what is in the file was written
+  LogPlace began_;
   std::string text_;
+  std::map<NodeId, std::string> repeated_;
+  std::unique_ptr<LogArchive> archive_;
 };
 
 }  // namespace weft::master

@@ -38,6 +38,7 @@ class ServerImpl final : public Server, public CoreShell {
   ~ServerImpl() override;
   Result<void> begin();
   const std::string& address() const override { return address_; }
+  LogPlace log_began() const override { return event_log_ ? event_log_->began() : LogPlace(); }
   void reload() override;
 
   Time now() const override { return SystemClock().now() - started_; }
@@ -52,6 +53,7 @@ class ServerImpl final : public Server, public CoreShell {
   Result<void> apply_to_core(Time at, Event event, std::vector<Command>& commands);
   void give_up(const Error& why);
   void log_scheduler_faults();
+  void note_workers(const Event& event, const std::string& line);
   void log_event(Time at, const std::string& line, const std::vector<Command>& commands);
   /// By whom it concerns.
   template <class Concerned>
@@ -179,7 +181,7 @@ Result<void> ServerImpl::open_core() {
   if (!options_.journal.empty()) WEFT_TRY(recover(*core));
   core_.emplace(std::move(core), guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
   if (!options_.event_log.empty()) {
-    WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler));
+    WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler, options_.log_rotation));
     event_log_.emplace(std::move(log));
   }
   return scheduler_->configure(options_.scheduler);
@@ -220,6 +222,7 @@ Result<void> ServerImpl::apply(Event event) {
   const bool logged = event_log_ && (heartbeat == nullptr || logged_heartbeats_.admits(*heartbeat, at));
   if (const auto* lost = std::get_if<WorkerLost>(&event)) logged_heartbeats_.forget(lost->node);
   const std::string line = logged ? event_json(at, event) : std::string();
+  if (event_log_) note_workers(event, line);
   const std::optional<JobId> changed = JobRecorder::changed_job(event);
   std::vector<Command> commands;
   WEFT_TRY(apply_to_core(at, std::move(event), commands));
@@ -255,11 +258,16 @@ void ServerImpl::log_scheduler_faults() {
   faults_logged_ = faults.faults;
 }
 
+void ServerImpl::note_workers(const Event& event, const std::string& line) {
+  if (const auto* joined = std::get_if<WorkerJoined>(&event)) event_log_->repeat(joined->node, line);
+  if (const auto* lost = std::get_if<WorkerLost>(&event)) event_log_->repeat_no_more(lost->node);
+}
+
 void ServerImpl::log_event(Time at, const std::string& line, const std::vector<Command>& commands) {
   if (!line.empty()) event_log_->add(line);
   for (const Command& command : commands)
     if (auto text = command_json(at, command)) event_log_->add(*text);
-  if (auto written = event_log_->flush(); !written) log_.error("{}", written.error().to_string());
+  if (auto written = event_log_->flush(at); !written) log_.error("{}", written.error().to_string());
 }
 
 void ServerImpl::carry_out(OutputMoved& moved) {

@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "engine/master/core.hpp"
+#include "engine/master/event_log.hpp"
 #include "engine/master/profile_store.hpp"
 #include "engine/master/storage_service.hpp"
 
@@ -26,6 +27,7 @@ struct ServerOptions {
   std::string journal;  // file of jobs and of ids that were given, continued when it exists; empty: none is kept
   std::uint64_t journal_checkpoint_bytes = 16u << 20;  // a journal smaller than this is not rewritten
   std::string event_log;                               // file of JSON lines, continued when it exists; empty: none is written
+  LogRotation log_rotation{};                          // of the event log
   std::string directory;                               // uploaded programs; empty: a temporary one
   std::string topology;                                // file or program that tells hosts' racks; empty: workers say theirs
   Duration heartbeat = std::chrono::milliseconds(500);
@@ -47,6 +49,8 @@ class Server {
   virtual ~Server() = default;
   /// "host:port" as bound.
   virtual const std::string& address() const = 0;
+  /// Where its events begin in the event log; the default when it writes none. Any thread.
+  virtual LogPlace log_began() const = 0;
   /// Reads the scheduler's files and the topology again, soon. What is wrong is logged, and what was in force stays. Any thread.
   virtual void reload() = 0;
 };

@@ -26,16 +26,15 @@ constexpr std::size_t kMostAttempts = 300'000;  // of all jobs together, kept in
 
 }  // namespace
 
-Cluster::Cluster(std::string master, const std::string& event_log, std::uint64_t log_offset) : master_(std::move(master)) {
-  if (!event_log.empty()) log_.emplace(event_log, history::History({}, kMostAttempts), log_offset);
+Cluster::Cluster(std::string master, const std::string& event_log, master::LogPlace log_began) : master_(std::move(master)) {
+  if (!event_log.empty()) log_.emplace(event_log, history::History({}, kMostAttempts), log_began);
 }
 
 Result<std::string> Cluster::with_history(std::uint64_t job,
                                           const std::function<std::string(const history::History&, const history::Job&)>& use) {
   if (past_) {
-    const history::Job* of_past = past_->job(job);
-    if (of_past == nullptr) return fail(Code::not_found, fmt::format("the event log tells nothing of job {}", job));
-    return use(*past_, *of_past);
+    WEFT_ASSIGN(const auto history, past_->job(job));
+    return use(*history, *history->job(job));
   }
   const std::lock_guard lock(log_mutex_);
   if (!log_)

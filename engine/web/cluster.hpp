@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/history/log_follower.hpp"
+#include "engine/history/past_jobs.hpp"
 #include "engine/web/submissions.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/tables/table_client.hpp"
@@ -21,14 +22,14 @@ namespace weft::web {
 /// Connects when it is first asked for what needs a connection. Any thread.
 class Cluster {
  public:
-  /// `master`: "host:port". `event_log`: its file, of which what lies behind `log_offset` is read; empty: it writes none.
-  explicit Cluster(std::string master, const std::string& event_log = "", std::uint64_t log_offset = 0);
+  /// `master`: "host:port". `event_log`: its file, of which what lies behind `log_began` is read; empty: it writes none.
+  explicit Cluster(std::string master, const std::string& event_log = "", master::LogPlace log_began = {});
 
   /// A cluster that is gone: nothing but what its event logs tell. There is no master then.
-  explicit Cluster(history::History past) : past_(std::move(past)) {}
+  explicit Cluster(std::unique_ptr<history::PastJobs> past) : past_(std::move(past)) {}
 
   /// Null: there is a master.
-  const history::History* past() const { return past_ ? &*past_ : nullptr; }
+  const history::PastJobs* past() const { return past_.get(); }
 
   /// Before anything is asked: programs in the directory may be started over HTTP.
   void allow_submissions(const std::string& directory) { submissions_ = std::make_unique<Submissions>(directory, master_); }
@@ -43,7 +44,7 @@ class Cluster {
 
  private:
   const std::string master_;
-  const std::optional<history::History> past_;
+  const std::unique_ptr<history::PastJobs> past_;
   std::mutex mutex_;
   std::shared_ptr<client::Admin> admin_;
   std::shared_ptr<storage::files::FileSystem> files_;

@@ -36,13 +36,10 @@ std::string inlined(std::string_view script) { return fmt::format("<script>{}</s
 
 }  // namespace
 
-client::JobList jobs_of(const history::History& history) {
+client::JobList jobs_of(const history::PastJobs& past) {
   client::JobList list;
-  list.now = history.now();
-  for (const auto& [id, job] : history.jobs()) {
-    list.jobs.push_back(history::status_of(job));
-    list.jobs.back().stages.clear();
-  }
+  list.now = past.now();
+  for (const auto& [id, job] : past.jobs()) list.jobs.push_back(job.status);
   return list;
 }
 
@@ -53,9 +50,9 @@ client::JobList job_of(const history::History& history, const history::Job& job)
   return list;
 }
 
-std::vector<client::NodeStatus> nodes_of(const history::History& history) {
+std::vector<client::NodeStatus> nodes_of(const history::PastJobs& past) {
   std::vector<client::NodeStatus> nodes;
-  for (const auto& [id, worker] : history.workers()) {
+  for (const auto& [id, worker] : past.workers()) {
     client::NodeStatus& node = nodes.emplace_back();
     node.id = NodeId(id);
     node.name = worker.name;
@@ -65,7 +62,7 @@ std::vector<client::NodeStatus> nodes_of(const history::History& history) {
     node.capacity.cpu = worker.slots;
     node.dead = worker.lost.has_value();
     node.cause = worker.why;
-    node.heard = worker.lost ? history.now() - *worker.lost : Duration(0);
+    node.heard = worker.lost ? past.now() - *worker.lost : Duration(0);
   }
   return nodes;
 }

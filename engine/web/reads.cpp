@@ -32,7 +32,10 @@ Result<std::string> jobs(Cluster& cluster, const Call&) {
 /// The job that the path names, as the master knows it.
 Result<client::JobList> named_job(Cluster& cluster, const Call& call) {
   WEFT_ASSIGN(const std::uint64_t id, call.number(0));
-  if (cluster.past() != nullptr && cluster.past()->job(id) != nullptr) return job_of(*cluster.past(), *cluster.past()->job(id));
+  if (cluster.past() != nullptr) {
+    WEFT_ASSIGN(const auto history, cluster.past()->job(id));
+    return job_of(*history, *history->job(id));
+  }
   WEFT_ASSIGN(const auto admin, cluster.admin());
   return admin->job(JobId(id));
 }

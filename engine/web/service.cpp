@@ -69,13 +69,13 @@ class ServiceImpl final : public Service {
 }  // namespace
 
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
-  auto service = std::make_unique<ServiceImpl>(options.master, options.event_log, options.log_offset);
+  auto service = std::make_unique<ServiceImpl>(options.master, options.event_log, options.log_began);
   if (!options.submit_dir.empty()) service->allow_submissions(options.submit_dir);
   WEFT_TRY(service->begin(options.listen));
   return std::unique_ptr<Service>(std::move(service));
 }
 
-Result<std::unique_ptr<Service>> Service::start(const std::string& listen, history::History past) {
+Result<std::unique_ptr<Service>> Service::start(const std::string& listen, std::unique_ptr<history::PastJobs> past) {
   auto service = std::make_unique<ServiceImpl>(std::move(past));
   WEFT_TRY(service->begin(listen));
   return std::unique_ptr<Service>(std::move(service));

@@ -1,12 +1,12 @@
 // What a master serves over HTTP: its page, the REST interface, live events, metrics (docs/rest.md, docs/monitoring.md).
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "base/result.hpp"
-#include "engine/history/history.hpp"
+#include "engine/history/past_jobs.hpp"
+#include "engine/master/event_log.hpp"
 
 namespace weft::web {
 
@@ -14,7 +14,7 @@ struct ServiceOptions {
   std::string listen;            // "host:port"; port 0 takes any
   std::string master;            // "host:port"
   std::string event_log{};       // that the master writes; empty: none
-  std::uint64_t log_offset = 0;  // where this master began to write there
+  master::LogPlace log_began{};  // where this master began to write there
   std::string submit_dir{};      // whose programs may be started over HTTP; empty: none
 };
 
@@ -24,7 +24,7 @@ class Service {
   /// other client. Errors: port in use, address not ours.
   static Result<std::unique_ptr<Service>> start(const ServiceOptions& options);
   /// The same for what event logs tell of a cluster that is gone.
-  static Result<std::unique_ptr<Service>> start(const std::string& listen, history::History past);
+  static Result<std::unique_ptr<Service>> start(const std::string& listen, std::unique_ptr<history::PastJobs> past);
   virtual ~Service() = default;
   /// "host:port" as bound.
   virtual const std::string& address() const = 0;

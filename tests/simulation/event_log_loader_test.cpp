@@ -451,7 +451,7 @@ TEST(EventLogLoader, KnowsHowMuchFasterNodesWithAnAttributeAre) {
 TEST(EventLogLoader, NamesLineAndReason) {
   const std::string submitted = R"({"time_ns":1,"event":"job_submitted","job":1,"name":"a"})"
                                 "\n";
-  EXPECT_EQ(load_error("log", ""), "t:1: the log holds no job of which a task ended");
+  EXPECT_EQ(load_error("log", ""), "t: the log holds no job of which a task ended");
   EXPECT_EQ(load_error("log", submitted + submitted), "t:2: job 1 was submitted twice: the log holds two runs of a master");
   EXPECT_EQ(load_error("log", R"({"time_ns":1,"event":"task_started","job":1})"), "t:1: job 1 was not submitted before");
   EXPECT_EQ(load_error("log", submitted + R"({"time_ns":1,"event":"task_started","job":1,"stage":4})"),
@@ -470,7 +470,7 @@ TEST(EventLogLoader, NamesLineAndReason) {
             "t:3: node 1 did not join before");
   EXPECT_EQ(load_error("log", R"({"event":"job_closed"})"), "t:1: an event has time_ns and event");
   EXPECT_EQ(load_error("log", R"({"time_ns":1,"event":"x","job":-1})"), "t:1: -1 is out of range");
-  EXPECT_EQ(load_error("log", "no json"), "t:1: an object was expected");
+  EXPECT_EQ(load_error("log", "no json\n"), "t:1: an object was expected");
 }
 
 }  // namespace

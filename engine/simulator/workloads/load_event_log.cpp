@@ -8,6 +8,8 @@
 
 #include "base/config.hpp"
 #include "base/text.hpp"
+#include "engine/master/log_lines.hpp"
+#include "engine/master/log_pieces.hpp"
 #include "engine/simulator/workloads/event_log_line.hpp"
 #include "engine/simulator/workloads/logged_jobs.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
@@ -18,22 +20,24 @@ namespace {
 
 class EventLogReader {
  public:
-  EventLogReader(Lines lines, bool transfers_apart) : lines_(std::move(lines)), transfers_apart_(transfers_apart) {}
+  EventLogReader(std::string path, bool transfers_apart) : path_(std::move(path)), transfers_apart_(transfers_apart) {}
 
   Result<Recording> read() {
-    for (;;) {
-      WEFT_ASSIGN(const bool more, lines_.next());
-      if (!more) break;
-      if (trim(lines_.line()).empty()) continue;
-      WEFT_ASSIGN(const LoggedEvent event, parse_event(lines_));
-      WEFT_TRY(apply(event));
-    }
+    WEFT_ASSIGN(const auto pieces, master::pieces_of(path_));
+    WEFT_TRY(master::for_each_line(pieces, [this](const master::LogLines& lines, std::size_t) -> Result<void> {
+      lines_ = &lines;
+      if (trim(lines.line()).empty()) return {};
+      WEFT_ASSIGN(const LoggedEvent event, lines.parse());
+      return apply(event);
+    }));
     return finish();
   }
 
  private:
   Result<void> apply(const LoggedEvent& event) {
     if (event.event == "log_started") return started(event);
+    if (event.event == "log_continued") continued_ = continued_ || (jobs_.empty() && recording_.nodes.empty());
+    if (continued_ && event.job != 0 && event.event != "job_submitted" && !jobs_.contains(event.job)) return {};
     if (event.event == "scheduler_configured") return configured(event);
     if (event.event == "worker_joined") return joined(event);
     if (event.event == "worker_lost") return lost(event);
@@ -50,6 +54,7 @@ class EventLogReader {
   /// Another run of the master, with other workers, and times and numbers that begin again.
   Result<void> started(const LoggedEvent& event) {
     notes_.earlier += jobs_.size();
+    continued_ = false;
     jobs_.clear();
     launches_.clear();
     recording_ = {};
@@ -63,7 +68,7 @@ class EventLogReader {
     std::optional<master::Speculation> speculation;
     if (event.speculation) {
       auto parsed = master::parse_speculation(*event.speculation);
-      if (!parsed) return fail(lines_.error(parsed.error().to_string()));
+      if (!parsed) return fail(error(parsed.error().to_string()));
       speculation = *parsed;
     }
     if (!jobs_.empty()) {
@@ -111,7 +116,8 @@ class EventLogReader {
 
   Result<void> lost(const LoggedEvent& event) {
     const auto found = node_of_.find(event.node);
-    if (found == node_of_.end()) return fail(lines_.error(fmt::format("node {} did not join before", event.node)));
+    if (found == node_of_.end() && continued_) return {};
+    if (found == node_of_.end()) return fail(error(fmt::format("node {} did not join before", event.node)));
     recording_.nodes[found->second].absences.push_back({event.at, std::nullopt});
     node_of_.erase(found);
     return {};
@@ -119,8 +125,8 @@ class EventLogReader {
 
   Result<void> submitted(const LoggedEvent& event) {
     const auto [at, added] = jobs_.emplace(event.job, JobLog{});
-    if (!added) return fail(lines_.error(fmt::format("job {} was submitted twice: the log holds two runs of a master", event.job)));
-    if (jobs_.size() > kMaxJobs) return fail(lines_.error(fmt::format("more than {} jobs", kMaxJobs)));
+    if (!added) return fail(error(fmt::format("job {} was submitted twice: the log holds two runs of a master", event.job)));
+    if (jobs_.size() > kMaxJobs) return fail(error(fmt::format("more than {} jobs", kMaxJobs)));
     JobSpec& spec = at->second.spec;
     spec.name = fmt::format("{} {}", event.job, event.name);
     spec.user = event.user;
@@ -141,7 +147,7 @@ class EventLogReader {
 
   Result<JobLog*> job(const LoggedEvent& event) {
     const auto found = jobs_.find(event.job);
-    if (found == jobs_.end()) return fail(lines_.error(fmt::format("job {} was not submitted before", event.job)));
+    if (found == jobs_.end()) return fail(error(fmt::format("job {} was not submitted before", event.job)));
     return &found->second;
   }
 
@@ -158,18 +164,18 @@ class EventLogReader {
       barriers.clear();
     }
     for (const LoggedStage& stage : event.stages) {
-      if (stage.tasks > kMaxTasks || job->stages.size() == kMaxStages) return fail(lines_.error("too many stages or tasks"));
+      if (stage.tasks > kMaxTasks || job->stages.size() == kMaxStages) return fail(error("too many stages or tasks"));
       for (const std::uint32_t input : stage.inputs) {
         if (input >= stage.id || !job->stages.contains(input)) {
-          return fail(lines_.error(fmt::format("stage {} reads a shuffle of stage {}, which is no earlier one", stage.id, input)));
+          return fail(error(fmt::format("stage {} reads a shuffle of stage {}, which is no earlier one", stage.id, input)));
         }
       }
       const auto [at, added] = job->stages.emplace(
           stage.id, StageLog{stage, barriers, std::vector<LoggedTask>(stage.tasks), 0, {}, false, Time{0}, job->parts.size() - 1});
-      if (!added) return fail(lines_.error(fmt::format("stage {} was planned twice", stage.id)));
+      if (!added) return fail(error(fmt::format("stage {} was planned twice", stage.id)));
     }
     for (const std::uint32_t target : event.targets) {
-      if (!job->stages.contains(target)) return fail(lines_.error(fmt::format("target {} is no stage", target)));
+      if (!job->stages.contains(target)) return fail(error(fmt::format("target {} is no stage", target)));
     }
     job->targets = event.targets;
     return {};
@@ -178,16 +184,16 @@ class EventLogReader {
   Result<void> task(const LoggedEvent& event) {
     WEFT_ASSIGN(JobLog * job, this->job(event));
     const auto found = job->stages.find(event.stage);
-    if (found == job->stages.end()) return fail(lines_.error(fmt::format("stage {} was not planned before", event.stage)));
+    if (found == job->stages.end()) return fail(error(fmt::format("stage {} was not planned before", event.stage)));
     StageLog& stage = found->second;
     if (event.task >= stage.tasks.size()) {  // pieces of hot partitions come after the tasks of the plan
-      if (event.task > kMaxTasks) return fail(lines_.error("a task number too large"));
+      if (event.task > kMaxTasks) return fail(error("a task number too large"));
       stage.tasks.resize(event.task + 1);
     }
     if (stage.tasks[event.task].partitions < event.partitions) {  // it stands for several of the plan
       const std::uint32_t more = event.partitions - std::exchange(stage.tasks[event.task].partitions, event.partitions);
       const std::size_t left = stage.tasks.size() - std::min<std::size_t>(stage.tasks.size(), more);
-      if (left <= event.task) return fail(lines_.error(fmt::format("task {} reads more partitions than there are", event.task)));
+      if (left <= event.task) return fail(error(fmt::format("task {} reads more partitions than there are", event.task)));
       stage.tasks.resize(left);
       stage.merged = true;
     }
@@ -255,14 +261,18 @@ class EventLogReader {
     return {};
   }
 
+  Error error(std::string_view reason) const { return lines_->error(reason); }
+
   Result<Recording> finish() {
     if (!make_recording(jobs_, launches_, recording_, notes_))
-      return fail(lines_.error("the log holds no job of which a task ended"));
+      return fail(Code::corrupt, path_ + ": the log holds no job of which a task ended");
     return std::move(recording_);
   }
 
-  Lines lines_;
+  const std::string path_;
   const bool transfers_apart_;
+  const master::LogLines* lines_ = nullptr;  // at the one that is applied
+  bool continued_ = false;                   // the pieces before are gone: it tells of jobs and nodes of which nothing is known
   JobLogs jobs_;
   std::vector<LoggedLaunch> launches_;
   std::map<std::uint32_t, std::size_t> node_of_;  // positions of those that are there, by their present number
@@ -279,8 +289,7 @@ Time Recording::makespan() const {
 }
 
 Result<Recording> read_event_log(const std::string& path, bool transfers_apart) {
-  WEFT_ASSIGN(Lines lines, Lines::open(path, 256u << 20));
-  return EventLogReader(std::move(lines), transfers_apart).read();
+  return EventLogReader(path, transfers_apart).read();
 }
 
 Result<Workload> load_event_log(const std::string& path, const Settings& settings, const Context&) {

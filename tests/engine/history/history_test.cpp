@@ -102,15 +102,26 @@ TEST(History, ForgetsTheEarliestJobsThatHaveEnded) {
   EXPECT_NE(told.history.job(5), nullptr);
 }
 
-TEST(History, OfOneJobKeepsNoAttemptsOfOthers) {
+TEST(History, OfOneJobPassesOverOthers) {
   Told told(2);
   told.job(0, 1);
   told.job(0, 2);
   told.launch(1, 1, 0, 0, 0, 1);
   told.launch(1, 2, 0, 0, 0, 1);
   told.finish(2, 1, 0, 0, 0, 1);
-  EXPECT_TRUE(told.history.job(1)->attempts.empty());
-  EXPECT_EQ(told.history.job(2)->attempts[0].slot, 1u);  // but they had their slots
+  EXPECT_EQ(told.history.job(1), nullptr);
+  EXPECT_EQ(told.history.job(2)->attempts[0].slot, 0u);
+}
+
+TEST(History, WhatARotatedLogRepeatsOfWorkersIsOfBefore) {
+  Told told;
+  told.worker(5, 1, "w1");
+  told.job(10, 1);
+  told.launch(20, 1, 0, 0, 0, 1);
+  told.worker(5, 1, "w1");
+  EXPECT_EQ(told.history.now(), std::chrono::milliseconds(20));
+  told.finish(30, 1, 0, 0, 0, 1);
+  EXPECT_EQ(told.history.job(1)->attempts[0].ended, std::chrono::milliseconds(30));
 }
 
 TEST(TasksJson, HasPagesOfWhatIsWanted) {

@@ -1,0 +1,46 @@
+// The jobs of event logs, opened by an index and read one by one.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/history/history.hpp"
+#include "engine/history/log_index.hpp"
+#include "engine/master/log_pieces.hpp"
+
+namespace weft::history {
+
+class PastJobs {
+ public:
+  /// Those of an event log with its rotated pieces, or of all logs in a directory. The index lies beside them: `FILE.index` or
+  /// `DIR/weft.index`. One that is missing, damaged or no longer right is made again; where it cannot be written, the next start
+  /// makes it again. not_found when there are no logs; corrupt names file and line of what is no event.
+  static Result<std::unique_ptr<PastJobs>> open(const std::string& path);
+
+  /// When the logs end.
+  Time now() const { return index_.now; }
+  const std::map<std::uint64_t, IndexedJob>& jobs() const { return index_.jobs; }
+  /// Of the last run of a master.
+  const History::Workers& workers() const { return index_.runs.back(); }
+  /// The history of one job, read from its part of the logs; the latest few are kept. not_found when they say nothing of it. Any
+  /// thread.
+  Result<std::shared_ptr<const History>> job(std::uint64_t id) const;
+
+ private:
+  PastJobs(std::vector<master::LogPiece> pieces, LogIndex index) : pieces_(std::move(pieces)), index_(std::move(index)) {}
+  Result<History> read(std::uint64_t id, const IndexedJob& job) const;
+
+  std::vector<master::LogPiece> pieces_;
+  LogIndex index_;
+  mutable std::mutex mutex_;  // of what follows
+  mutable std::list<std::pair<std::uint64_t, std::shared_ptr<const History>>> latest_;
+};
+
+}  // namespace weft::history
