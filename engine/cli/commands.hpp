@@ -18,18 +18,23 @@ struct Completion;
 
 namespace weft::cli {
 
-/// Does what the chosen command is for. An error becomes one line on standard error and exit code 1.
+/// Does what the chosen command is for. An error becomes one line on standard error and exit status 1, but where a command
+/// sets another.
 using Action = std::function<Result<void>()>;
 
 void add_master(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
-void add_job(CLI::App& app, Action& action);
+/// `exit_status` is that of a failure.
+void add_job(CLI::App& app, Action& action, int& exit_status);
 void add_node(CLI::App& app, Action& action);
 void add_fs(CLI::App& app, Action& action);
 void add_history(CLI::App& app, Action& action);
 /// `weft job trace`, `weft job report`, `weft job diagnose`
 void add_job_history(CLI::App& job, Action& action);
+/// `weft job wait`, `weft job tail`
+void add_job_watch(CLI::App& job, Action& action, int& exit_status);
+void add_top(CLI::App& app, Action& action);
 /// `weft node drain`
 void add_drain(CLI::App& node, Action& action);
 void add_table(CLI::App& app, Action& action);

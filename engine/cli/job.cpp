@@ -88,7 +88,7 @@ Result<void> kill(const JobOptions& options) {
 
 }  // namespace
 
-void add_job(CLI::App& app, Action& action) {
+void add_job(CLI::App& app, Action& action, int& exit_status) {
   CLI::App* job = app.add_subcommand("job", "List jobs, explain them, read their logs, kill them");
   job->require_subcommand(1);
   auto options = std::make_shared<JobOptions>();
@@ -129,6 +129,7 @@ void add_job(CLI::App& app, Action& action) {
   CLI::App* end = add("kill", "End a job", kill, true);
   json(end);
   end->add_option("--reason", options->reason, "Its driver receives this text");
+  add_job_watch(*job, action, exit_status);
   add_job_history(*job, action);
 }
 

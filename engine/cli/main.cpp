@@ -27,11 +27,12 @@ int complain(const std::string& message, int code) {
   return code;
 }
 
-std::shared_ptr<const bool> add_commands(CLI::App& app, weft::cli::Action& action) {
+std::shared_ptr<const bool> add_commands(CLI::App& app, weft::cli::Action& action, int& exit_status) {
   weft::cli::add_master(app, action);
   weft::cli::add_worker(app, action);
   weft::cli::add_submit(app, action);
-  weft::cli::add_job(app, action);
+  weft::cli::add_job(app, action, exit_status);
+  weft::cli::add_top(app, action);
   weft::cli::add_node(app, action);
   weft::cli::add_fs(app, action);
   weft::cli::add_table(app, action);
@@ -70,7 +71,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
   weft::cli::Action action;
-  const auto empty_json = add_commands(app, action);
+  int exit_status = EXIT_FAILURE;  // of a failure
+  const auto empty_json = add_commands(app, action, exit_status);
 
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words[0] == "complete") return complete(app, {words.begin() + 1, words.end()});
@@ -91,7 +93,7 @@ int main(int argc, char** argv) {
   weft::configure_logging(*weft::parse_log_level(level));
   weft::log_fatal_signals("weft " + app.get_subcommands().front()->get_name());
   const weft::Result<void> result = action();
-  if (!result) return complain(result.error().to_string(), EXIT_FAILURE);
+  if (!result) return complain(result.error().to_string(), exit_status);
   if (*empty_json) weft::cli::print("{}\n");
   return EXIT_SUCCESS;
 }

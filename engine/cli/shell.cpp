@@ -36,6 +36,8 @@ constexpr Example kExamples[] = {
      "book.txt --output counts"},
     {"weft job status", "  weft job status 1\n  weft job status 1 --json"},
     {"weft job logs", "  weft job logs 1\n  weft job logs 1 --task 3.17 --bytes 4MiB"},
+    {"weft job wait", "  weft job wait 1 --timeout 10min && echo done"},
+    {"weft top", "  weft top --master 10.0.0.1:7077 --interval 1s\n  weft top > snapshot.txt"},
     {"weft node wait", "  weft node wait 4 --timeout 1min"},
     {"weft node set", "  weft node set worker-1 slots=2 memory=4GiB --reason 'nightly backup'\n  weft node set worker-1 nominal"},
     {"weft fs put", "  weft fs put book.txt weft://books/book.txt\n  weft fs put -r logs weft://logs"},
@@ -56,15 +58,16 @@ Default of \fB\-\-master\fR; without it 127.0.0.1:7077.
 A file to which every process that dies of a fatal signal appends a line with its name, the address and a backtrace; the line goes to its log anyway.
 .SH EXIT STATUS
 0 on success, 2 for a wrong command line, 1 for any other failure, which is described in one line on standard error.
+\fBweft job wait\fR and \fBweft job tail\fR have more.
 .SH NOTES
 Job programs run by themselves, in their own process or on private worker processes; \fBweft\fR runs a cluster that many jobs share.
 Options of a command may stand before it: \fBweft \-\-master\fR \fIHOST:PORT\fR \fBjob list\fR.
 )";
 
 /// What they print is a file's content, or they are no questions to a cluster.
-const std::set<std::string_view> kWithoutJson{"weft master",         "weft worker",     "weft submit", "weft fs cat",
-                                              "weft fs head",        "weft fs tail",    "weft fs get", "weft table export",
-                                              "weft profile export", "weft completion", "weft manual"};
+const std::set<std::string_view> kWithoutJson{"weft master",   "weft worker",         "weft submit",     "weft fs cat",
+                                              "weft fs head",  "weft fs tail",        "weft fs get",     "weft table export",
+                                              "weft job tail", "weft profile export", "weft completion", "weft manual"};
 
 Result<void> write_manual(const CLI::App& root, const std::string& directory) {
   std::error_code error;
