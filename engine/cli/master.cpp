@@ -46,7 +46,8 @@ std::string directory_of_profiles(const MasterOptions& options) {
 /// Null: none is wanted, or the one that nobody asked for cannot be had.
 Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const master::Server& server) {
   if (options.http == "none") return nullptr;
-  auto service = web::Service::start({options.http, server.address(), options.server.event_log, server.log_began(), options.submit_dir});
+  auto service =
+      web::Service::start({options.http, server.address(), options.server.event_log, server.log_began(), options.submit_dir});
   if (service) {
     std::printf("weft master's page is at http://%s/\n", (*service)->address().c_str());
     return service;

@@ -59,12 +59,15 @@ Stages runs_of(const Job& job) {
   const auto took = [](const Attempt& attempt) { return in_seconds(attempt.ended - attempt.launched); };
   for (const Attempt& attempt : job.attempts)
     if (attempt.fate == Fate::finished) seconds[attempt.stage].push_back(took(attempt));
+  std::map<std::uint32_t, double> typical_bytes, typical_seconds;  // once for a stage: jobs have many attempts
+  for (const auto& [stage, values] : of_stage) typical_bytes[stage] = lower_median(values);
+  for (const auto& [stage, values] : seconds) typical_seconds[stage] = lower_median(values);
   Stages runs;
   for (const Attempt& attempt : job.attempts) {
     const auto read = bytes.find({attempt.stage, attempt.task});
     if (read == bytes.end() || (attempt.fate != Fate::finished && attempt.fate != Fate::killed)) continue;
-    if (attempt.fate == Fate::killed && took(attempt) < lower_median(seconds[attempt.stage])) continue;
-    const double typical = lower_median(of_stage[attempt.stage]);
+    if (attempt.fate == Fate::killed && took(attempt) < typical_seconds[attempt.stage]) continue;
+    const double typical = typical_bytes[attempt.stage];
     const double more = typical > 0 ? std::max(1.0, read->second / typical) : 1.0;
     runs[attempt.stage].push_back({took(attempt) / more, attempt.node});
   }
