@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/assert.hpp"
+#include "base/file.hpp"
 #include "base/http/request.hpp"
 #include "base/json_reader.hpp"
 #include "engine/web/pages.hpp"
@@ -50,7 +51,9 @@ inline web::Cluster& past_cluster() {
     told.fail(950, 1, 0, 3, 0, 2, "user_code", "a \"quoted\" reason\n\x01");
     told.end(1500, 1, "job_failed");
     told.job(1600, 2);
-    return std::move(told.history);
+    static const TempDir directory = TempDir::create().value();  // jobs are read from there when they are asked for
+    WEFT_ASSERT(write_file(directory.path() / "log", told.log).has_value());
+    return history::PastJobs::open(directory.path()).value();
   }());
   return cluster;
 }
