@@ -24,6 +24,7 @@ set(CPACK_DEBIAN_WEFT_DESCRIPTION "Runs a standing cluster for dataflow programs
  tables on it, and compares schedulers in virtual time.")
 set(CPACK_DEBIAN_WEFT_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_WEFT_PACKAGE_DEPENDS adduser)
+set(CPACK_DEBIAN_WEFT_PACKAGE_RECOMMENDS libcurl4) # s3:// only
 set(CPACK_DEBIAN_WEFT_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/packaging/postinst;${PROJECT_SOURCE_DIR}/packaging/prerm")
 set(CPACK_DEBIAN_WEFT_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
@@ -34,5 +35,5 @@ set(CPACK_DEBIAN_WEFT-DEV_DESCRIPTION "Headers and libraries: what programs are 
  CMake. With the documentation and the sources of example programs.")
 set(CPACK_DEBIAN_WEFT-DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_WEFT-DEV_PACKAGE_DEPENDS
-    "weft (= ${PROJECT_VERSION}-1), g++, cmake, make, libbz2-dev, libcapnp-dev, libcli11-dev, libexpected-dev, libfmt-dev, libisal-dev, liblz4-dev, liblzma-dev, libsimdjson-dev, libtomlplusplus-dev, libxxhash-dev, libzstd-dev, robin-map-dev, zlib1g-dev")
+    "weft (= ${PROJECT_VERSION}-1), g++, cmake, make, libbz2-dev, libcapnp-dev, libcli11-dev, libexpected-dev, libfmt-dev, libisal-dev, liblz4-dev, liblzma-dev, libpugixml-dev, libsimdjson-dev, libtomlplusplus-dev, libxxhash-dev, libzstd-dev, robin-map-dev, zlib1g-dev")
 include(CPack)

@@ -47,6 +47,7 @@ Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std
   sizeless_ = source_->file->size() == 0 && promised_ != 0 && source_->file->is_local();
   stop_ = sizeless_ ? UINT64_MAX : end;
   if (source_->file->size() < promised_ && !sizeless_) return shrank(path, source_->file->size(), promised_);
+  source_->file->will_read(offset, end + kReadAhead);
   return {};
 }
 
@@ -57,6 +58,7 @@ Result<void> FileWindow::open_compressed(const std::string& path, Format format,
   stop_ = UINT64_MAX;
   sizeless_ = false;
   if (source_->file->size() < end) return shrank(path, source_->file->size(), end);
+  source_->file->will_read(begin, end);
   WEFT_ASSIGN(source_->decompressor, timed(read_time_, [&] { return decompress(*source_->file, format, begin, end); }));
   return {};
 }

@@ -21,6 +21,10 @@ class InputFile {
   const std::string& path() const { return path_; }
   /// When it was opened.
   std::uint64_t size() const { return size_; }
+  /// As RemoteFile::will_read().
+  void will_read(std::uint64_t begin, std::uint64_t end) {
+    if (remote_) remote_->will_read(begin, end);
+  }
   bool is_local() const { return fd_.valid(); }
   /// Fills `into` from `offset` on; a local file may give less before its end, but not nothing.
   Result<std::size_t> read(std::uint64_t offset, MutableBytes into);

@@ -50,9 +50,11 @@ class Expansion {
     if (written.empty()) return fail(Code::invalid_argument, "an input path is empty");
     if (const auto scheme = written.find("://"); scheme != std::string_view::npos && written.find('/') == scheme + 1) {
       if (!written.starts_with("file://"))
-        return fail(Code::invalid_argument,
-                    "input " + std::string(written) +
-                        ": only local files (a path, or file://PATH) and files of the cluster (weft://PATH) can be read");
+        return fail(
+            Code::invalid_argument,
+            "input " + std::string(written) +
+                ": only local files (a path, or file://PATH), files of the cluster (weft://PATH) and objects (s3://BUCKET/KEY) "
+                "can be read");
       written.remove_prefix(7);
     }
     return std::string(written);

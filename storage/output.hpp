@@ -1,5 +1,6 @@
-// Job output that appears all at once. Attempts write private files below a hidden sibling of the output directory; the
-// driver renames the winners to part-NNNNN, adds _SUCCESS, syncs, and renames the directory into place.
+// Job output that appears all at once (where files cannot be renamed: one by one, _SUCCESS last; RemotePublisher). Attempts write
+// private files below a hidden sibling of the output directory; the driver renames the winners to part-NNNNN, adds _SUCCESS, syncs,
+// and renames the directory into place.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class OutputDirectory {
   /// Checks that `path` can be created: already_exists unless `overwrite` (and then, too,
   /// when it is no directory that a run has written, which has a _SUCCESS, nor empty), not_found when the parent is missing, io
   /// when not writable. Creates the hidden work directory (`.NAME.weft-<token>` beside it). `token` is unique per run. An output in
-  /// the cluster ("weft://…") goes through `remote`, which outlives this.
+  /// the cluster or of an S3 service ("weft://…", "s3://…") goes through `remote`, which outlives this.
   static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote = nullptr);
 
   OutputDirectory(OutputDirectory&&) noexcept;
@@ -46,13 +47,18 @@ class OutputDirectory {
                                                 RemoteFiles* remote);
   Result<void> make_empty_remote(const std::string& name);
   Result<void> commit_remote(const std::vector<std::string>& attempt_files);
+  Result<void> commit_published(const std::vector<std::string>& attempt_files);
   void discard();
   Result<void> name_parts(const std::vector<std::string>& attempt_files);
 
-  RemoteFiles* remote_ = nullptr;  // null: local
+  RemoteFiles* remote_ = nullptr;         // null: local
+  RemotePublisher* publisher_ = nullptr;  // not null: where files cannot be renamed; `work_` is `path_` then
   bool overwrite_ = false;
   Fd lock_;  // held while this run lives, so that others don't take the work directory for a leftover
 };
+
+/// "part-00017": the name of a task's part of an output.
+std::string part_name(std::size_t index);
 
 /// Executor side: one attempt's file. Buffered, large sequential writes. One thread. The file is made with its first bytes: of many
 /// partitions most may be empty, and a file costs more than a task that finds nothing.
@@ -60,13 +66,15 @@ class OutputFile {
  public:
   /// Makes nothing yet: that a file cannot be made is the error of append() or close().
   /// Compressed, the file is made even when nothing is written, because an empty file would be no valid one; its name ends as
-  /// suffix_of(compression), and so will the part's.
+  /// suffix_of(compression), and so will the part's. `part` is where the file will be below the output directory, without that
+  /// suffix: stores that cannot rename need it now.
   static Result<std::unique_ptr<OutputFile>> create(const std::string& work_directory, std::string name,
-                                                    RemoteFiles* remote = nullptr, Compression compression = Compression::none);
+                                                    RemoteFiles* remote = nullptr, Compression compression = Compression::none,
+                                                    const std::string& part = {});
   ~OutputFile();  // removes the file unless closed
   Result<void> append(ByteView bytes);
   Result<void> close();
-  /// Empty when nothing was written: what commit() wants to know.
+  /// Empty when nothing was written: what commit() wants to know (of staged files the receipt, too).
   std::string name() const;
   std::uint64_t bytes() const;
 
@@ -74,6 +82,7 @@ class OutputFile {
   class Impl;
   class Local;
   class Remote;
+  class Staged;
   class Compressed;
   explicit OutputFile(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -20,6 +20,7 @@
 
 #include "base/log.hpp"
 #include "storage/output.hpp"
+#include "storage/staged_name.hpp"
 
 namespace weft::storage {
 namespace {
@@ -32,9 +33,7 @@ std::string work_prefix(const fs::path& output) { return std::string(".") + outp
 
 /// With the suffix that the attempt gave its file.
 std::string part_name(std::size_t index, const std::string& attempt_file) {
-  char name[32];
-  std::snprintf(name, sizeof name, "part-%05zu", index);
-  return name + fs::path(attempt_file).extension().string();
+  return storage::part_name(index) + fs::path(attempt_file).extension().string();
 }
 
 /// A file that an attempt wrote, and where below the output directory it goes.
@@ -184,6 +183,12 @@ Result<void> publish(const std::string& work, const std::string& path, bool over
 
 }  // namespace
 
+std::string part_name(std::size_t index) {
+  char name[32];
+  std::snprintf(name, sizeof name, "part-%05zu", index);
+  return name;
+}
+
 Result<OutputDirectory> OutputDirectory::prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote) {
   if (is_remote(path)) return prepare_remote(path, overwrite, token, remote);
   if (path.empty()) return fail(Code::invalid_argument, "the output path is empty");
@@ -219,6 +224,7 @@ OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept
     : path_(std::move(other.path_)),
       work_(std::exchange(other.work_, {})),
       remote_(other.remote_),
+      publisher_(other.publisher_),
       overwrite_(other.overwrite_),
       lock_(std::move(other.lock_)) {}
 
@@ -228,6 +234,7 @@ OutputDirectory& OutputDirectory::operator=(OutputDirectory&& other) noexcept {
     path_ = std::move(other.path_);
     work_ = std::exchange(other.work_, {});
     remote_ = other.remote_;
+    publisher_ = other.publisher_;
     overwrite_ = other.overwrite_;
     lock_ = std::move(other.lock_);
   }
@@ -238,7 +245,11 @@ OutputDirectory::~OutputDirectory() { discard(); }
 
 void OutputDirectory::discard() {
   std::error_code ignored;
-  if (remote_ != nullptr) {
+  if (publisher_ != nullptr) {
+    if (work_.empty()) return;
+    if (auto discarded = publisher_->discard(work_); !discarded)
+      Log("storage").warn("parts of {} stay, unseen: {}", path_, discarded.error().to_string());
+  } else if (remote_ != nullptr) {
     if (!work_.empty()) (void)remote_->remove(work_);  // or it stays, hidden
   } else if (!work_.empty()) {
     fs::remove_all(work_, ignored);
@@ -248,6 +259,7 @@ void OutputDirectory::discard() {
 }
 
 Result<void> OutputDirectory::commit(const std::vector<std::string>& attempt_files) {
+  if (publisher_ != nullptr) return commit_published(attempt_files);
   if (remote_ != nullptr) return commit_remote(attempt_files);
   WEFT_TRY(name_parts(attempt_files));
   WEFT_TRY(sync_path(work_));
@@ -300,13 +312,34 @@ Result<OutputDirectory> OutputDirectory::prepare_remote(const std::string& path,
   WEFT_ASSIGN(const bool exists, remote->exists(output.path_));
   if (exists && !overwrite) return fail(Code::already_exists, "output " + output.path_ + " exists; remove it, or use --overwrite");
   WEFT_TRY(check_overwritable(*remote, output.path_));
+  output.overwrite_ = overwrite;
+  if (RemotePublisher* const publisher = remote->publisher(output.path_)) {
+    WEFT_TRY(publisher->check_writable(output.path_));
+    output.remote_ = remote;
+    output.publisher_ = publisher;
+    output.work_ = output.path_;
+    return output;
+  }
   const std::string work = output.path_.substr(0, slash + 1) + "." + name + ".weft-" + token;
   if (auto made = remote->make_directory(work); !made)
     return fail(std::move(made).error().wrap("cannot write output " + output.path_));
   output.remote_ = remote;
-  output.overwrite_ = overwrite;
   output.work_ = work;
   return output;
+}
+
+Result<void> OutputDirectory::commit_published(const std::vector<std::string>& attempt_files) {
+  std::vector<StagedFile> staged;
+  for (const Winner& part : winners(attempt_files)) staged.push_back({path_ + "/" + part.name, receipt_in(part.file)});
+  if (overwrite_) {
+    WEFT_TRY(check_overwritable(*remote_, path_));
+  } else {
+    WEFT_ASSIGN(const bool exists, remote_->exists(path_));
+    if (exists) return fail(Code::already_exists, "output " + path_ + " was created by somebody else while the job ran");
+  }
+  WEFT_TRY(publisher_->publish(path_, staged, path_ + "/" + kSuccess, overwrite_));
+  work_.clear();
+  return {};
 }
 
 Result<void> OutputDirectory::make_empty_remote(const std::string& name) {

@@ -9,6 +9,7 @@
 #include "base/fd.hpp"
 #include "base/file.hpp"
 #include "storage/output.hpp"
+#include "storage/staged_name.hpp"
 
 namespace weft::storage {
 namespace {
@@ -28,7 +29,7 @@ class OutputFile::Impl {
   virtual ~Impl() = default;
   virtual Result<void> append(ByteView bytes) = 0;
   virtual Result<void> close() = 0;
-  const std::string& name() const { return name_; }
+  virtual std::string name() const { return name_; }
   std::uint64_t bytes() const { return bytes_; }
 
  protected:
@@ -54,6 +55,27 @@ class OutputFile::Remote final : public OutputFile::Impl {
 
  private:
   RemoteFiles& remote_;
+  const std::string path_;
+  std::unique_ptr<RemoteOutput> output_;
+};
+
+class OutputFile::Staged final : public OutputFile::Impl {
+ public:
+  Staged(RemotePublisher& publisher, std::string path, std::string name)
+      : Impl(std::move(name)), publisher_(publisher), path_(std::move(path)) {}
+  Result<void> append(ByteView bytes) override {
+    if (bytes.empty()) return {};
+    if (!output_) {
+      WEFT_ASSIGN(output_, publisher_.stage(path_));
+    }
+    bytes_ += bytes.size();
+    return output_->append(bytes);
+  }
+  Result<void> close() override { return output_ ? output_->close() : Result<void>(); }
+  std::string name() const override { return staged_name(output_ ? output_->receipt() : std::string(), Impl::name()); }
+
+ private:
+  RemotePublisher& publisher_;
   const std::string path_;
   std::unique_ptr<RemoteOutput> output_;
 };
@@ -137,6 +159,7 @@ class OutputFile::Compressed final : public OutputFile::Impl {
     if (!text_.empty() || bytes_ == 0) WEFT_TRY(flush());
     return inner_->close();
   }
+  std::string name() const override { return inner_->name(); }
 
  private:
   Result<void> flush() {
@@ -156,12 +179,15 @@ OutputFile::OutputFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 OutputFile::~OutputFile() = default;
 
 Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& work_directory, std::string name, RemoteFiles* remote,
-                                                       Compression compression) {
-  name += suffix_of(compression);
+                                                       Compression compression, const std::string& part) {
+  const std::string suffix(suffix_of(compression));
+  name += suffix;
   std::string path = work_directory + "/" + name;
   std::unique_ptr<Impl> impl;
   if (!is_remote(work_directory))
     impl = std::make_unique<Local>(std::move(path), std::move(name));
+  else if (RemotePublisher* const publisher = remote != nullptr ? remote->publisher(work_directory) : nullptr)
+    impl = std::make_unique<Staged>(*publisher, work_directory + "/" + part + suffix, std::move(name));
   else if (remote != nullptr)
     impl = std::make_unique<Remote>(*remote, std::move(path), std::move(name));
   else

@@ -1,4 +1,5 @@
-// Files of the cluster as jobs see them: what readers, splits and outputs need, without saying how. storage/files has the real one.
+// Files that are not on this machine as jobs see them: what readers, splits and outputs need, without saying how. storage/files has
+// those of the cluster, storage/objects those of S3 services.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,11 @@
 
 namespace weft::storage {
 
+/// Whether a path is an object, or a prefix of objects, of an S3 service: "s3://bucket/key".
+inline bool is_object(std::string_view path) { return path.starts_with("s3://"); }
+
 /// Whether an input or output of a job is no local path. ("weft://a/b" is the file or directory /a/b of the cluster.)
-inline bool is_remote(std::string_view path) { return path.starts_with("weft://"); }
+inline bool is_remote(std::string_view path) { return path.starts_with("weft://") || is_object(path); }
 
 /// What the inputs of a job mean: paths of the files to read, each once, and what a user may not expect of them.
 struct InputFiles {
@@ -33,14 +37,42 @@ class RemoteFile {
   virtual std::uint64_t size() const = 0;
   /// Fills `into`; fewer bytes only at the file's end.
   virtual Result<std::size_t> read(std::uint64_t offset, MutableBytes into) = 0;
+  /// These bytes will be read next, in order, and perhaps a few behind them: worth reading ahead.
+  virtual void will_read(std::uint64_t /*begin*/, std::uint64_t /*end*/) {}
 };
 
-/// A new file; it appears with close(). Destroyed before, nothing of it stays. One thread at a time.
+/// A new file; it appears with close() (that of RemotePublisher::stage() with publish()). Destroyed before, nothing of it stays.
+/// One thread at a time.
 class RemoteOutput {
  public:
   virtual ~RemoteOutput() = default;
   virtual Result<void> append(ByteView bytes) = 0;
   virtual Result<void> close() = 0;
+  /// What publish() needs to know of a file that was staged and closed.
+  virtual std::string receipt() const { return {}; }
+};
+
+/// A file that publish() makes appear.
+struct StagedFile {
+  std::string path;
+  std::string receipt;  // empty: an empty file
+};
+
+/// How a job's output appears in a store that cannot rename: its tasks stage files, wherever they run, and the driver publishes
+/// them. Any thread; calls block.
+class RemotePublisher {
+ public:
+  virtual ~RemotePublisher() = default;
+  /// An error, in time, when outputs cannot be written there.
+  virtual Result<void> check_writable(const std::string& directory) = 0;
+  /// A file that close() completes but does not show. Several attempts may stage the same path.
+  virtual Result<std::unique_ptr<RemoteOutput>> stage(const std::string& path) = 0;
+  /// Makes the files appear below the directory, each whole, then an empty one at `last`. With `replace` what else is there goes,
+  /// before `last` appears. All else that was staged there is discarded. On failure, what has appeared is removed again.
+  virtual Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const std::string& last,
+                               bool replace) = 0;
+  /// Discards all that was staged below the directory.
+  virtual Result<void> discard(const std::string& directory) = 0;
 };
 
 /// A piece of a file and the hosts that hold it.
@@ -70,6 +102,9 @@ class RemoteFiles {
   virtual Result<void> rename(const std::string& from, const std::string& to, bool replace) = 0;
   /// With all below it.
   virtual Result<void> remove(const std::string& path) = 0;
+
+  /// How outputs of this path appear; null: by renaming.
+  virtual RemotePublisher* publisher(const std::string& /*path*/) { return nullptr; }
 };
 
 }  // namespace weft::storage

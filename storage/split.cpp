@@ -126,7 +126,8 @@ class Cutter {
     const std::uint64_t cost = std::max(length, kCostOfOpening);
     std::vector<std::string> common;
     std::set_intersection(hosts.begin(), hosts.end(), hosts_.begin(), hosts_.end(), std::back_inserter(common));
-    if (open_.empty() || cost_ + cost > target_ || common.empty()) {
+    const bool anywhere = hosts.empty() && hosts_.empty();
+    if (open_.empty() || cost_ + cost > target_ || (common.empty() && !anywhere)) {
       close();
       common = hosts;
     }

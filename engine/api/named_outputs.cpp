@@ -45,7 +45,7 @@ class NamedOutputs::Impl {
         others_->add(Line(name, line));
         return;
       }
-      found = files_.try_emplace(name, context_, work_, next_suffix()).first;
+      found = files_.try_emplace(name, context_, work_, next_suffix(), name).first;
     }
     found->second.append(line);
   }
@@ -60,7 +60,7 @@ class NamedOutputs::Impl {
         if (!file || line.first != current) {
           if (file) close(*file, current);
           current = line.first;
-          file.emplace(context_, work_, next_suffix());
+          file.emplace(context_, work_, next_suffix(), current);
         }
         file->append(line.second);
       });

@@ -9,13 +9,14 @@
 namespace weft::detail {
 
 TaskFile::TaskFile(runtime::TaskContext& context, const std::string& work_directory, const std::string& suffix,
-                   storage::Compression compression)
+                   const std::string& directory, storage::Compression compression)
     : context_(context),
-      file_(runtime::value_or_throw(
-          storage::OutputFile::create(work_directory,
-                                      fmt::format("task-{}-{}-{}{}", context.attempt.task.stage.value(), context.attempt.task.index,
-                                                  context.attempt.attempt, suffix),
-                                      context.files, compression))) {}
+      file_(runtime::value_or_throw(storage::OutputFile::create(
+          work_directory,
+          fmt::format("task-{}-{}-{}{}", context.attempt.task.stage.value(), context.attempt.task.index, context.attempt.attempt,
+                      suffix),
+          context.files, compression,
+          (directory.empty() ? "" : directory + "/") + storage::part_name(context.attempt.task.index)))) {}
 
 TaskFile::~TaskFile() = default;
 
@@ -31,7 +32,7 @@ std::string TaskFile::close() {
 
 BufferedTaskFile::BufferedTaskFile(runtime::TaskContext& context, const std::string& work_directory,
                                    storage::Compression compression)
-    : context_(context), file_(context, work_directory, {}, compression) {
+    : context_(context), file_(context, work_directory, {}, {}, compression) {
   buffer_.reserve(kFlushBytes + 4096);
 }
 

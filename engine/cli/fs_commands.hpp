@@ -30,6 +30,7 @@ struct FsOptions {
 Result<void> fs_put(const FsOptions& options);
 Result<void> fs_get(const FsOptions& options);
 Result<void> fs_cat(const FsOptions& options);
+Result<void> fs_copy(const FsOptions& options);
 Result<void> fs_head(const FsOptions& options);
 Result<void> fs_tail(const FsOptions& options);
 Result<void> fs_list(const FsOptions& options);
@@ -52,5 +53,10 @@ Result<std::shared_ptr<storage::files::FileSystem>> connect(const FsOptions& opt
 /// All paths that the written ones and their patterns mean, in the order they were written. A / at the end is fine.
 Result<std::vector<std::string>> expanded(storage::files::FileSystem& files, const std::vector<std::string>& written);
 std::string without_slash(std::string path);
+/// Whether the paths are s3:// URLs; an error when only some are.
+Result<bool> names_objects(const std::vector<std::string>& paths);
+/// What fs_list and fs_cat do with s3:// URLs.
+Result<void> list_objects(const FsOptions& options);
+Result<void> print_objects(const FsOptions& options);
 
 }  // namespace weft::cli

@@ -41,6 +41,7 @@ constexpr Example kExamples[] = {
     {"weft node wait", "  weft node wait 4 --timeout 1min"},
     {"weft node set", "  weft node set worker-1 slots=2 memory=4GiB --reason 'nightly backup'\n  weft node set worker-1 nominal"},
     {"weft fs put", "  weft fs put book.txt weft://books/book.txt\n  weft fs put -r logs weft://logs"},
+    {"weft fs cp", "  weft fs cp s3://logs/2026/*.gz weft://logs/\n  weft fs cp -r s3://results/counts counts"},
     {"weft table scan", "  weft table scan users --prefix a --limit 10"},
     {"weft scheduler use", "  weft scheduler use fair\n  weft scheduler use 'capacity(queues=queues.toml)'"},
     {"weft completion",
@@ -65,9 +66,9 @@ Options of a command may stand before it: \fBweft \-\-master\fR \fIHOST:PORT\fR 
 )";
 
 /// What they print is a file's content, or they are no questions to a cluster.
-const std::set<std::string_view> kWithoutJson{"weft master",   "weft worker",         "weft submit",     "weft fs cat",
-                                              "weft fs head",  "weft fs tail",        "weft fs get",     "weft table export",
-                                              "weft job tail", "weft profile export", "weft completion", "weft manual"};
+const std::set<std::string_view> kWithoutJson{
+    "weft master", "weft worker",       "weft submit",   "weft fs cat",         "weft fs head",    "weft fs tail", "weft fs get",
+    "weft fs cp",  "weft table export", "weft job tail", "weft profile export", "weft completion", "weft manual"};
 
 Result<void> write_manual(const CLI::App& root, const std::string& directory) {
   std::error_code error;

@@ -10,7 +10,9 @@
 
 #include "base/log.hpp"
 #include "storage/files/file_system.hpp"
+#include "storage/files/routed_files.hpp"
 #include "storage/namespace/path.hpp"
+#include "storage/objects/s3_files.hpp"
 #include "storage/remote_waiting.hpp"
 #include "storage/tables/job_tables.hpp"
 
@@ -183,7 +185,9 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
 
 }  // namespace
 
-std::shared_ptr<RemoteFiles> job_files(JobFilesOptions options) { return std::make_shared<JobFiles>(std::move(options)); }
+std::shared_ptr<RemoteFiles> job_files(JobFilesOptions options) {
+  return routed_files(std::make_shared<JobFiles>(std::move(options)), objects::s3_files());
+}
 
 std::shared_ptr<RemoteFiles> job_files_of_environment(std::shared_ptr<RackTally> racks) {
   JobFilesOptions options;

@@ -1,4 +1,4 @@
-// The files of a cluster as inputs and outputs of jobs.
+// What is not on this machine as inputs and outputs of jobs: the files of a cluster, and objects of S3 services.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace weft::storage::files {
 
 struct JobFilesOptions {
-  std::string master;     // empty: every use is an error that says what to do
+  std::string master;     // empty: every use of the cluster's files is an error that says what to do
   std::string host;       // or worker, on whose machine the tasks run; empty: this machine
   std::string user;       // owner of what is written; empty: who runs the process
   std::string directory;  // for temporary files; empty: $TMPDIR, or /tmp

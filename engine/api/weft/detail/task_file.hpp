@@ -16,12 +16,12 @@ class OutputFile;
 
 namespace weft::detail {
 
-/// One of them, for the attempt alone; `suffix` tells several of an attempt apart. What is written counts in the task's usage.
-/// Throws TaskError. Nothing is left of a file that is not closed.
+/// One of them, for the attempt alone; `suffix` tells several of an attempt apart, and `directory` is where below the output it
+/// goes. What is written counts in the task's usage. Throws TaskError. Nothing is left of a file that is not closed.
 class TaskFile {
  public:
   TaskFile(runtime::TaskContext& context, const std::string& work_directory, const std::string& suffix = {},
-           storage::Compression compression = storage::Compression::none);
+           const std::string& directory = {}, storage::Compression compression = storage::Compression::none);
   ~TaskFile();
   TaskFile(const TaskFile&) = delete;
   TaskFile& operator=(const TaskFile&) = delete;

@@ -1,0 +1,46 @@
+#include "storage/files/routed_files.hpp"
+
+#include <utility>
+
+#include "storage/remote_tables.hpp"
+#include "storage/remote_waiting.hpp"
+
+namespace weft::storage::files {
+namespace {
+
+class RoutedFiles final : public RemoteFiles, public TablesBesideFiles, public WaitsForMaster {
+ public:
+  RoutedFiles(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects)
+      : cluster_(std::move(cluster)), objects_(std::move(objects)) {}
+
+  Result<InputFiles> expand(const std::string& input) override { return of(input).expand(input); }
+  Result<std::vector<RemotePiece>> pieces(const std::string& path) override { return of(path).pieces(path); }
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& path) override { return of(path).open(path); }
+  Result<std::unique_ptr<RemoteOutput>> create(const std::string& path) override { return of(path).create(path); }
+  Result<std::string> normal(const std::string& path) override { return of(path).normal(path); }
+  Result<bool> exists(const std::string& path) override { return of(path).exists(path); }
+  Result<void> make_directory(const std::string& path) override { return of(path).make_directory(path); }
+  Result<std::vector<std::string>> names(const std::string& directory) override { return of(directory).names(directory); }
+  Result<void> rename(const std::string& from, const std::string& to, bool replace) override {
+    return of(from).rename(from, to, replace);
+  }
+  Result<void> remove(const std::string& path) override { return of(path).remove(path); }
+  RemotePublisher* publisher(const std::string& path) override { return of(path).publisher(path); }
+
+  RemoteTables* tables() override { return tables_beside(cluster_.get()); }
+  void stop_waiting() override { stop_waiting_for_master(cluster_.get()); }
+
+ private:
+  RemoteFiles& of(const std::string& path) { return is_object(path) ? *objects_ : *cluster_; }
+
+  const std::shared_ptr<RemoteFiles> cluster_;
+  const std::unique_ptr<RemoteFiles> objects_;
+};
+
+}  // namespace
+
+std::shared_ptr<RemoteFiles> routed_files(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects) {
+  return std::make_shared<RoutedFiles>(std::move(cluster), std::move(objects));
+}
+
+}  // namespace weft::storage::files

@@ -1,0 +1,13 @@
+// Everything that URLs of inputs and outputs mean: the files of the cluster and the objects of an S3 service.
+#pragma once
+
+#include <memory>
+
+#include "storage/remote.hpp"
+
+namespace weft::storage::files {
+
+/// Hands every call to those whose URL it is. Also has the tables beside the cluster's files, and stops waiting for their master.
+std::shared_ptr<RemoteFiles> routed_files(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects);
+
+}  // namespace weft::storage::files

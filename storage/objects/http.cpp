@@ -1,0 +1,404 @@
+#include "storage/objects/http.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "storage/objects/curl.hpp"
+
+namespace weft::storage::objects {
+namespace {
+
+constexpr Duration kPatienceWithStranger = std::chrono::seconds(5);
+constexpr std::size_t kMostHeaders = 200;
+
+/// One request with all its tries. The engine's thread works on it; done, it belongs to who waits.
+struct Job {
+  explicit Job(HttpRequest wanted) : request(std::move(wanted)) {}
+
+  HttpRequest request;
+  HttpResponse response;
+  std::size_t sent = 0;  // of the body
+  bool too_long = false;
+  CURL* handle = nullptr;
+  curl_slist* header_list = nullptr;
+  char error_text[CURL_ERROR_SIZE] = {};
+  std::uint32_t tries = 0;
+  TimePoint began{};
+  std::atomic<bool> cancelled{false};
+
+  std::mutex mutex;
+  std::condition_variable finished;
+  std::optional<Result<HttpResponse>> outcome;  // guarded by mutex
+};
+
+std::size_t take_body(char* bytes, std::size_t, std::size_t count, void* context) {
+  Job& job = *static_cast<Job*>(context);
+  job.too_long = job.response.body.size() + count > job.request.most_bytes;
+  if (job.too_long) return 0;
+  job.response.body.append(bytes, count);
+  return count;
+}
+
+std::size_t take_header(char* bytes, std::size_t, std::size_t count, void* context) {
+  Job& job = *static_cast<Job*>(context);
+  const std::string_view line(bytes, count);
+  if (line.starts_with("HTTP/")) {  // of the last answer, when there are several (100, redirects)
+    job.response.headers.clear();
+    job.response.body.clear();
+  }
+  const auto colon = line.find(':');
+  if (colon == std::string_view::npos || job.response.headers.size() == kMostHeaders) return count;
+  std::string name(line.substr(0, colon));
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  job.response.headers.emplace_back(std::move(name), std::string(trim(line.substr(colon + 1))));
+  return count;
+}
+
+std::size_t give_body(char* into, std::size_t size, std::size_t count, void* context) {
+  Job& job = *static_cast<Job*>(context);
+  const std::size_t some = std::min(size * count, job.request.body.bytes.size() - job.sent);
+  std::memcpy(into, job.request.body.bytes.data() + job.sent, some);
+  job.sent += some;
+  return some;
+}
+
+/// After a redirect or on a connection that broke before the answer.
+int rewind_body(void* context, curl_off_t offset, int origin) {
+  if (origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+  static_cast<Job*>(context)->sent = static_cast<std::size_t>(offset);
+  return CURL_SEEKFUNC_OK;
+}
+
+long milliseconds(Duration duration) {
+  return static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+}
+
+bool asks_for_less(long status) { return status == 429 || status == 503; }
+bool may_pass(long status) { return asks_for_less(status) || status == 408 || status == 500 || status == 502 || status == 504; }
+bool may_pass(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Engine final : public HttpClient {
+ public:
+  Engine(const Curl& curl, Signer signer, HttpOptions options)
+      : curl_(curl), signer_(std::move(signer)), options_(std::move(options)), width_(options_.most_in_flight) {
+    provider_ = "aws:amz:" + signer_.region + ":s3";
+  }
+  ~Engine() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    if (thread_.joinable()) {
+      curl_.multi_wakeup(multi_);
+      thread_.join();
+    }
+    for (CURL* handle : idle_) curl_.easy_cleanup(handle);
+    if (multi_ != nullptr) curl_.multi_cleanup(multi_);
+  }
+  Result<void> begin() {
+    multi_ = curl_.multi_init();
+    if (multi_ == nullptr) return fail(Code::resource_exhausted, "there is no memory for network connections");
+    curl_.multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.most_in_flight));
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+      return fail(Code::resource_exhausted, std::string("cannot start a thread for network connections: ") + error.what());
+    }
+    return {};
+  }
+  std::unique_ptr<HttpExchange> start(HttpRequest request) override {
+    auto job = std::make_shared<Job>(std::move(request));
+    {
+      const std::lock_guard lock(mutex_);
+      arrived_.push_back(job);
+    }
+    curl_.multi_wakeup(multi_);
+    return std::make_unique<Exchange>(*this, std::move(job));
+  }
+
+ private:
+  class Exchange final : public HttpExchange {
+   public:
+    Exchange(Engine& engine, std::shared_ptr<Job> job) : engine_(engine), job_(std::move(job)) {}
+    ~Exchange() override {
+      if (waited_) return;
+      job_->cancelled = true;
+      engine_.curl_.multi_wakeup(engine_.multi_);
+    }
+    Result<HttpResponse> wait() override {
+      std::unique_lock lock(job_->mutex);
+      job_->finished.wait(lock, [&] { return job_->outcome.has_value(); });  // each try has a deadline, and so have all together
+      waited_ = true;
+      return *std::move(job_->outcome);
+    }
+
+   private:
+    Engine& engine_;
+    const std::shared_ptr<Job> job_;
+    bool waited_ = false;
+  };
+
+  void run() {
+    while (take_arrivals()) {
+      launch();
+      int running = 0;
+      curl_.multi_perform(multi_, &running);
+      bool ended = false;
+      int left = 0;
+      while (const CURLMsg* message = curl_.multi_info_read(multi_, &left)) {
+        if (message->msg != CURLMSG_DONE) continue;
+        end_try(message->easy_handle, message->data.result);
+        ended = true;
+      }
+      drop_cancelled();
+      if (!ended) curl_.multi_poll(multi_, nullptr, 0, pause(), nullptr);
+    }
+    for (auto& [handle, job] : active_) release(*job);
+  }
+  bool take_arrivals() {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    for (auto& job : arrived_) {
+      job->began = now();
+      waiting_.push_back(std::move(job));
+    }
+    arrived_.clear();
+    return true;
+  }
+  /// Those whose pause is over first: they have waited longest.
+  void launch() {
+    while (active_.size() < static_cast<std::size_t>(width_)) {
+      std::shared_ptr<Job> job;
+      if (!paused_.empty() && paused_.begin()->first <= now()) {
+        job = std::move(paused_.begin()->second);
+        paused_.erase(paused_.begin());
+      } else if (!waiting_.empty()) {
+        job = std::move(waiting_.front());
+        waiting_.pop_front();
+      } else {
+        return;
+      }
+      if (!job->cancelled) begin_try(std::move(job));
+    }
+  }
+  int pause() const {
+    if (paused_.empty() || active_.size() >= static_cast<std::size_t>(width_)) return 1000;  // or until something happens
+    return static_cast<int>(std::clamp<std::int64_t>(milliseconds(paused_.begin()->first - now()) + 1, 0, 1000));
+  }
+  void drop_cancelled() {
+    for (auto at = active_.begin(); at != active_.end();) {
+      if (at->second->cancelled) {
+        release(*at->second);
+        at = active_.erase(at);
+      } else {
+        ++at;
+      }
+    }
+  }
+
+  void begin_try(std::shared_ptr<Job> job) {
+    job->handle = idle_.empty() ? curl_.easy_init() : idle_.back();
+    if (!idle_.empty()) idle_.pop_back();
+    if (job->handle == nullptr) return finish(*job, fail(Code::resource_exhausted, "there is no memory for network connections"));
+    ++job->tries;
+    job->response = {};
+    job->response.body.reserve(std::min(job->request.likely_bytes, job->request.most_bytes));
+    job->sent = 0;
+    job->too_long = false;
+    job->error_text[0] = '\0';
+    set_options(*job);
+    curl_.multi_add_handle(multi_, job->handle);
+    active_.emplace(job->handle, std::move(job));
+  }
+  void set_options(Job& job) {
+    CURL* const handle = job.handle;
+    const auto set = [&](CURLoption option, auto value) { curl_.easy_setopt(handle, option, value); };
+    curl_.easy_reset(handle);
+    set(CURLOPT_URL, job.request.url.c_str());
+    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_PATH_AS_IS, 1L);
+    set(CURLOPT_FOLLOWLOCATION, 1L);
+    set(CURLOPT_MAXREDIRS, 5L);
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_TCP_KEEPALIVE, 1L);
+    set(CURLOPT_BUFFERSIZE, 512L << 10);
+    set(CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
+    set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options_.connect_timeout));
+    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(CURLOPT_LOW_SPEED_TIME, std::max(1L, milliseconds(options_.stall_timeout) / 1000));
+    set(CURLOPT_TIMEOUT_MS, std::max(300'000L, milliseconds(options_.patience)));
+    set(CURLOPT_ERRORBUFFER, job.error_text);
+    set(CURLOPT_WRITEFUNCTION, &take_body);
+    set(CURLOPT_WRITEDATA, static_cast<void*>(&job));
+    set(CURLOPT_HEADERFUNCTION, &take_header);
+    set(CURLOPT_HEADERDATA, static_cast<void*>(&job));
+    if (!options_.certificates.empty()) set(CURLOPT_CAINFO, options_.certificates.c_str());
+    set(CURLOPT_AWS_SIGV4, provider_.c_str());
+    set(CURLOPT_USERNAME, signer_.access_key.c_str());
+    set(CURLOPT_PASSWORD, signer_.secret_key.c_str());
+    for (const std::string& header : job.request.headers) job.header_list = curl_.slist_append(job.header_list, header.c_str());
+    set(CURLOPT_HTTPHEADER, job.header_list);
+    set_method(job);
+  }
+  void set_method(Job& job) {
+    const auto set = [&](CURLoption option, auto value) { curl_.easy_setopt(job.handle, option, value); };
+    const std::string& method = job.request.method;
+    const auto size = static_cast<curl_off_t>(job.request.body.bytes.size());
+    if (method == "HEAD") {
+      set(CURLOPT_NOBODY, 1L);
+    } else if (method == "PUT") {
+      set(CURLOPT_UPLOAD, 1L);
+      set(CURLOPT_INFILESIZE_LARGE, size);
+      set(CURLOPT_READFUNCTION, &give_body);
+      set(CURLOPT_READDATA, static_cast<void*>(&job));
+      set(CURLOPT_SEEKFUNCTION, &rewind_body);
+      set(CURLOPT_SEEKDATA, static_cast<void*>(&job));
+    } else if (method == "POST") {
+      set(CURLOPT_POST, 1L);
+      set(CURLOPT_POSTFIELDS, size == 0 ? "" : reinterpret_cast<const char*>(job.request.body.bytes.data()));
+      set(CURLOPT_POSTFIELDSIZE_LARGE, size);
+    } else if (method != "GET") {
+      set(CURLOPT_CUSTOMREQUEST, method.c_str());
+    }
+  }
+  void release(Job& job) {
+    curl_.multi_remove_handle(multi_, job.handle);
+    curl_.slist_free_all(std::exchange(job.header_list, nullptr));
+    idle_.push_back(std::exchange(job.handle, nullptr));
+  }
+
+  void end_try(CURL* handle, CURLcode code) {
+    const auto node = active_.extract(handle);
+    if (!node) return;
+    const std::shared_ptr<Job> job = node.mapped();
+    curl_.easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &job->response.status);
+    release(*job);
+    const bool answered = code == CURLE_OK;
+    if (answered && !may_pass(job->response.status)) known_ = true;
+    adapt(answered ? job->response.status : 0);
+    const bool again = answered ? may_pass(job->response.status) : may_pass(code);
+    const Duration patience = known_ || answered ? options_.patience : std::min(options_.patience, kPatienceWithStranger);
+    const Duration wait = pause_before_next(*job);
+    if (again && now() - job->began + wait < patience) {
+      Log("objects").debug("{} {} is tried again: {}", job->request.method, job->request.url,
+                           answered ? std::to_string(job->response.status) : curl_.easy_strerror(code));
+      paused_.emplace(now() + wait, job);
+      return;
+    }
+    job->response.tries = job->tries;
+    if (answered) return finish(*job, std::move(job->response));
+    finish(*job, fail(failure(*job, code)));
+  }
+  /// Additive increase, multiplicative decrease; at most once in the time that those under way take to hear of it.
+  void adapt(long status) {
+    if (asks_for_less(status)) {
+      if (now() - slowed_ < std::chrono::milliseconds(200)) return;
+      slowed_ = now();
+      width_ = std::max(1.0, width_ / 2);
+    } else if (status != 0 && width_ < options_.most_in_flight) {
+      width_ += 1 / width_;
+    }
+  }
+  Duration pause_before_next(const Job& job) {
+    const auto doubled = options_.first_pause * (std::int64_t{1} << std::min(job.tries, 12u));
+    const Duration most = std::min<Duration>(doubled, options_.longest_pause);
+    const Duration drawn(static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(most.count()) + 1)));
+    const auto asked = parse_number<std::uint32_t>(job.response.header("retry-after"));
+    return asked ? std::min<Duration>(std::chrono::seconds(*asked), options_.patience) + drawn / 4 : drawn;
+  }
+  static std::string server_of(const std::string& url) { return url.substr(0, url.find('/', url.find("://") + 3)); }
+  Error failure(const Job& job, CURLcode code) const {
+    const std::string server = server_of(job.request.url);
+    const std::string why = job.error_text[0] != '\0' ? job.error_text : curl_.easy_strerror(code);
+    if (job.too_long)
+      return {Code::corrupt,
+              server + " sends more than the " + std::to_string(job.request.most_bytes) + " bytes that were requested"};
+    switch (code) {
+      case CURLE_PEER_FAILED_VERIFICATION:
+      case CURLE_SSL_CACERT_BADFILE:
+        return {Code::invalid_argument, "the certificate of " + server + " is not trusted (" + why +
+                                            "); name the file of its authority with AWS_CA_BUNDLE"};
+      case CURLE_TOO_MANY_REDIRECTS:
+        return {Code::invalid_argument,
+                server + " redirects again and again; AWS_ENDPOINT_URL or the region is probably not that of the bucket"};
+      case CURLE_OPERATION_TIMEDOUT:
+        return {Code::deadline_exceeded, server + " does not answer: " + why};
+      case CURLE_COULDNT_RESOLVE_HOST:
+      case CURLE_COULDNT_CONNECT:
+        return {Code::unavailable, "cannot reach " + server + " (" + why + "); AWS_ENDPOINT_URL says where the server is"};
+      default:
+        return {Code::unavailable, "the connection to " + server + " failed: " + why};
+    }
+  }
+  static void finish(Job& job, Result<HttpResponse> outcome) {
+    const std::lock_guard lock(job.mutex);
+    job.outcome = std::move(outcome);
+    job.finished.notify_all();
+  }
+  static TimePoint now() { return SystemClock().now(); }
+
+  const Curl& curl_;
+  const Signer signer_;
+  const HttpOptions options_;
+  std::string provider_;
+  CURLM* multi_ = nullptr;
+  std::thread thread_;
+
+  std::mutex mutex_;  // guards these two
+  std::deque<std::shared_ptr<Job>> arrived_;
+  bool stopping_ = false;
+
+  // The engine's thread only.
+  std::deque<std::shared_ptr<Job>> waiting_;
+  std::multimap<TimePoint, std::shared_ptr<Job>> paused_;
+  std::map<CURL*, std::shared_ptr<Job>> active_;
+  std::vector<CURL*> idle_;
+  Random random_{static_cast<std::uint64_t>(now().time_since_epoch().count())};
+  double width_;        // so many may be under way
+  TimePoint slowed_{};  // when the server asked for less last
+  bool known_ = false;  // it has answered before
+};
+
+}  // namespace
+
+std::string HttpResponse::header(std::string_view name) const {
+  const auto found = std::find_if(headers.begin(), headers.end(), [&](const auto& header) { return header.first == name; });
+  return found == headers.end() ? std::string() : found->second;
+}
+
+Result<std::unique_ptr<HttpClient>> HttpClient::open(Signer signer, HttpOptions options) {
+  WEFT_ASSIGN(const Curl* const curl, load_curl());
+  auto engine = std::make_unique<Engine>(*curl, std::move(signer), std::move(options));
+  WEFT_TRY(engine->begin());
+  return std::unique_ptr<HttpClient>(std::move(engine));
+}
+
+}  // namespace weft::storage::objects

@@ -1,0 +1,71 @@
+// HTTP exchanges by one thread: many under way at once, tried again when that may help, slower when the server asks for it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+
+namespace weft::storage::objects {
+
+/// Who signs a request (AWS Signature Version 4), and for which region.
+struct Signer {
+  std::string access_key, secret_key, region;
+};
+
+struct HttpRequest {
+  std::string method = "GET";  // GET, HEAD, PUT, POST, DELETE
+  std::string url;             // encoded, its query sorted: it is signed as it is
+  std::vector<std::string> headers{};
+  SharedBytes body{};
+  std::uint64_t most_bytes = 64u << 20;  // a longer answer is an error
+  std::uint64_t likely_bytes = 0;        // room made for it at once
+};
+
+struct HttpResponse {
+  long status = 0;
+  std::vector<std::pair<std::string, std::string>> headers{};  // names in small letters
+  std::string body{};
+  std::uint32_t tries = 1;  // it is the answer to the last of so many
+  /// Empty when there is none of this name.
+  std::string header(std::string_view name) const;
+};
+
+struct HttpOptions {
+  std::string certificates{};         // file of the authorities that are trusted; empty: those of the system
+  std::uint32_t most_in_flight = 32;  // exchanges at once
+  Duration connect_timeout = std::chrono::seconds(10);
+  Duration stall_timeout = std::chrono::seconds(20);  // without a byte
+  Duration patience = std::chrono::seconds(120);      // from the first try to the last; a server that never answered gets 5 s
+  Duration first_pause = std::chrono::milliseconds(50);
+  Duration longest_pause = std::chrono::seconds(5);
+};
+
+/// An exchange under way. Dropped before its end, it is cancelled, and what it holds is freed soon.
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+  /// Blocks until the answer or the last failure, at most HttpOptions::patience and one try. Once. Any status is an answer; an
+  /// error is a failure to get one: unavailable, deadline_exceeded, invalid_argument (a certificate that is not trusted, redirects
+  /// without end), and says what to do.
+  virtual Result<HttpResponse> wait() = 0;
+};
+
+/// Any thread. Outlives its exchanges.
+class HttpClient {
+ public:
+  static Result<std::unique_ptr<HttpClient>> open(Signer signer, HttpOptions options = {});
+  virtual ~HttpClient() = default;
+  /// Begins it as soon as there is room. Network failures and the answers 408, 429, 500, 502, 503, 504 are tried again after pauses
+  /// that double and are drawn at random (or as Retry-After says). After 429 and 503 half as many run at once, then slowly more.
+  virtual std::unique_ptr<HttpExchange> start(HttpRequest request) = 0;
+  Result<HttpResponse> exchange(HttpRequest request) { return start(std::move(request))->wait(); }
+};
+
+}  // namespace weft::storage::objects

@@ -1,0 +1,75 @@
+#include "storage/objects/pattern.hpp"
+
+#include <fnmatch.h>
+
+#include "base/text.hpp"
+
+namespace weft::storage::objects {
+namespace {
+
+constexpr std::size_t kMostAlternatives = 1024;
+constexpr std::string_view kSpecial = "*?[{";
+
+/// Each {a,b} by each of its words, the last pair of braces first; what is not closed stays as it is.
+void expand_braces(const std::string& pattern, std::vector<std::string>& into) {
+  const auto open = pattern.rfind('{');
+  const auto close = open == std::string::npos ? open : pattern.find('}', open);
+  if (close == std::string::npos || into.size() >= kMostAlternatives) {
+    into.push_back(pattern);
+    return;
+  }
+  for (const std::string_view word : split(std::string_view(pattern).substr(open + 1, close - open - 1), ','))
+    expand_braces(pattern.substr(0, open) + std::string(word) + pattern.substr(close + 1), into);
+}
+
+std::vector<std::string> names_of(std::string_view path) {
+  std::vector<std::string> names;
+  for (const std::string_view name : split(path, '/')) names.emplace_back(name);
+  return names;
+}
+
+/// How many of the names the pattern matches from their beginning, 0 when none: the fewest.
+std::size_t matched(std::span<const std::string> pattern, std::span<const std::string> names) {
+  if (pattern.empty()) return 0;
+  std::size_t done = 0;
+  for (; !pattern.empty() && pattern.front() != "**"; pattern = pattern.subspan(1), ++done) {
+    if (done == names.size() || ::fnmatch(pattern.front().c_str(), names[done].c_str(), FNM_PERIOD) != 0) return 0;
+  }
+  if (pattern.empty()) return done;
+  if (pattern.size() == 1) return done < names.size() ? names.size() : 0;  // all below
+  for (std::size_t skip = done; skip < names.size(); ++skip) {
+    if (const std::size_t more = matched(pattern.subspan(1), names.subspan(skip)); more != 0) return skip + more;
+    if (names[skip].starts_with('.') || names[skip].starts_with('_')) return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_pattern(std::string_view path) { return path.find_first_of(kSpecial) != std::string_view::npos; }
+
+std::string_view fixed_prefix(std::string_view pattern) {
+  const std::string_view fixed = pattern.substr(0, pattern.find_first_of(kSpecial));
+  const auto slash = fixed.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : fixed.substr(0, slash + 1);
+}
+
+Pattern::Pattern(const std::string& pattern) {
+  std::vector<std::string> expanded;
+  expand_braces(pattern, expanded);
+  for (const std::string& one : expanded) alternatives_.push_back(names_of(one));
+}
+
+std::size_t Pattern::match(const std::string& key) const {
+  const std::vector<std::string> names = names_of(key);
+  for (const auto& pattern : alternatives_) {
+    const std::size_t count = matched(pattern, names);
+    if (count == 0) continue;
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < count; ++i) end += names[i].size() + (i == 0 ? 0 : 1);
+    return end;
+  }
+  return std::string::npos;
+}
+
+}  // namespace weft::storage::objects

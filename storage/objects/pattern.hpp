@@ -1,0 +1,26 @@
+// Glob patterns on keys: "*", "?", "[…]", "{a,b}", and "**" for any number of names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::storage::objects {
+
+bool is_pattern(std::string_view path);
+/// The directory that all matches are in, with its slash: what comes before the first name with a special character.
+std::string_view fixed_prefix(std::string_view pattern);
+
+/// A pattern, ready for many keys. Any thread.
+class Pattern {
+ public:
+  explicit Pattern(const std::string& pattern);
+  /// How many bytes of the key the pattern means: all, or up to a slash when it matches a directory above; npos when neither
+  /// matches. Names that begin with '.' are matched by a '.' in the pattern only.
+  std::size_t match(const std::string& key) const;
+
+ private:
+  std::vector<std::vector<std::string>> alternatives_;  // without braces, by name
+};
+
+}  // namespace weft::storage::objects

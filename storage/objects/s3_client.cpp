@@ -1,0 +1,339 @@
+#include "storage/objects/s3_client.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <deque>
+#include <utility>
+
+#include "base/crc32c.hpp"
+#include "base/text.hpp"
+#include "storage/objects/s3_errors.hpp"
+#include "storage/objects/xml.hpp"
+
+namespace weft::storage::objects {
+namespace {
+
+constexpr std::string_view kScheme = "s3://";
+constexpr std::uint64_t kLargestReply = 16u << 20;  // of 1,000 keys of 1,024 bytes, encoded
+constexpr std::size_t kTogether = 16;               // requests of one call under way at once
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+}
+
+/// As signatures want it: all but letters, digits and "-_.~", and slashes where they part names.
+std::string encoded(std::string_view text, bool keep_slashes) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (is_plain(c) || (keep_slashes && c == '/')) {
+      out.push_back(c);
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
+    }
+  }
+  return out;
+}
+
+int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/// Of keys in listings (encoding-type=url).
+std::string decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const int high = i + 2 < text.size() ? digit(text[i + 1]) : -1, low = i + 2 < text.size() ? digit(text[i + 2]) : -1;
+    if (text[i] == '%' && high >= 0 && low >= 0) {
+      out.push_back(static_cast<char>(high * 16 + low));
+      i += 2;
+    } else {
+      out.push_back(text[i] == '+' ? ' ' : text[i]);
+    }
+  }
+  return out;
+}
+
+std::string base64(std::uint32_t checksum) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::uint64_t bits = std::uint64_t{checksum} << 4;  // 32 bits and 4 zeros: six letters
+  std::string out;
+  for (int shift = 30; shift >= 0; shift -= 6) out.push_back(kLetters[bits >> shift & 63]);
+  return out + "==";
+}
+
+bool valid_bucket(std::string_view name) {
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
+  return name.size() >= 3 && name.size() <= 63 && std::all_of(name.begin(), name.end(), fits);
+}
+
+Result<std::uint64_t> size_of(const std::string& text, const std::string& url) {
+  if (const auto size = parse_number<std::uint64_t>(text)) return *size;
+  return fail(Code::corrupt, "the service does not say how large " + url + " is");
+}
+
+std::string prefix_url(const std::string& bucket, const std::string& prefix) { return url_of({bucket, prefix}); }
+
+/// Runs `start(i)` and then `finish(exchange, i)` for all i below `count`, some at once, until one fails.
+template <class Start, class Finish>
+Result<void> for_all(std::size_t count, Start&& start, Finish&& finish) {
+  std::deque<std::unique_ptr<HttpExchange>> under_way;
+  for (std::size_t begun = 0, ended = 0; ended < count; ++ended) {
+    for (; begun < count && under_way.size() < kTogether; ++begun) under_way.push_back(start(begun));
+    WEFT_TRY(finish(*under_way.front(), ended));
+    under_way.pop_front();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<S3Path> parse_s3(std::string_view url) {
+  if (!url.starts_with(kScheme)) return fail(Code::invalid_argument, std::string(url) + " is no s3:// URL");
+  const std::string_view rest = url.substr(kScheme.size());
+  const auto slash = rest.find('/');
+  S3Path path{std::string(rest.substr(0, slash)), slash == std::string_view::npos ? "" : std::string(rest.substr(slash + 1))};
+  while (path.key.ends_with('/')) path.key.pop_back();
+  if (!valid_bucket(path.bucket))
+    return fail(Code::invalid_argument, escaped(url) + ": '" + escaped(path.bucket) +
+                                            "' is no name of a bucket (3 to 63 small letters, digits, dots and dashes); URLs are "
+                                            "s3://BUCKET/KEY");
+  if (path.key.size() > 1024)
+    return fail(Code::invalid_argument, "a key of " + escaped(url.substr(0, 100)) + "… has more than 1024 bytes");
+  return path;
+}
+
+std::string url_of(const S3Path& path) { return std::string(kScheme) + path.bucket + (path.key.empty() ? "" : "/" + path.key); }
+
+Result<std::unique_ptr<S3Client>> S3Client::open(S3Settings settings, HttpOptions options) {
+  options.certificates = settings.certificates;
+  WEFT_ASSIGN(auto http, HttpClient::open({settings.access_key, settings.secret_key, settings.region}, std::move(options)));
+  return std::unique_ptr<S3Client>(new S3Client(std::move(settings), std::move(http)));
+}
+
+HttpRequest S3Client::request(std::string method, const S3Path& path, std::string_view query) const {
+  HttpRequest made;
+  made.method = std::move(method);
+  if (settings_.path_style) {
+    made.url = settings_.endpoint + "/" + path.bucket;
+  } else {
+    const auto host = settings_.endpoint.find("://") + 3;
+    made.url = settings_.endpoint.substr(0, host) + path.bucket + "." + settings_.endpoint.substr(host);
+  }
+  made.url += "/" + encoded(path.key, true);
+  if (!query.empty()) made.url.append("?").append(query);
+  made.headers.emplace_back("x-amz-content-sha256: UNSIGNED-PAYLOAD");
+  if (!settings_.session_token.empty()) made.headers.push_back("x-amz-security-token: " + settings_.session_token);
+  made.most_bytes = kLargestReply;
+  return made;
+}
+
+Result<HttpResponse> S3Client::checked(Result<HttpResponse> answer, const S3Path& path, std::string_view doing) const {
+  if (!answer) return fail(std::move(answer).error().wrap("cannot " + std::string(doing) + " " + escaped(url_of(path))));
+  // A long request may be answered with 200 before it fails.
+  const bool failed =
+      answer->status < 200 || answer->status >= 300 || (answer->body.size() < 4096 && parse_xml(answer->body).root() == "Error");
+  if (failed) return fail(s3_error(*answer, doing, url_of(path), settings_, static_cast<std::int64_t>(std::time(nullptr))));
+  return answer;
+}
+
+Result<HttpResponse> S3Client::exchange(HttpRequest wanted, const S3Path& path, std::string_view doing) {
+  return checked(http_->exchange(std::move(wanted)), path, doing);
+}
+
+Result<S3Listing> S3Client::list(const std::string& bucket, const std::string& prefix, bool deep, std::uint64_t most) {
+  S3Listing found;
+  std::string token;
+  while (true) {
+    // Sorted by name.
+    std::string query = token.empty() ? "" : "continuation-token=" + encoded(token, false) + "&";
+    if (!deep) query += "delimiter=%2F&";
+    query += "encoding-type=url&list-type=2&max-keys=" + std::to_string(std::min<std::uint64_t>(most, 1000)) +
+             "&prefix=" + encoded(prefix, false);
+    WEFT_ASSIGN(const HttpResponse answer, exchange(request("GET", {bucket, ""}, query), {bucket, prefix}, "list"));
+    const XmlDocument page = parse_xml(answer.body);
+    if (page.root() != "ListBucketResult")
+      return fail(Code::corrupt, "cannot list " + prefix_url(bucket, prefix) +
+                                     ": the answer is no list; does AWS_ENDPOINT_URL name an S3 service?");
+    for (auto& row : page.rows("Contents", {"Key", "Size", "ETag", "LastModified"})) {
+      S3Object& object = found.objects.emplace_back();
+      object.key = decoded(row[0]);
+      WEFT_ASSIGN(object.size, size_of(row[1], url_of({bucket, object.key})));
+      object.etag = std::move(row[2]);
+      object.modified = std::move(row[3]);
+    }
+    for (const auto& row : page.rows("CommonPrefixes", {"Prefix"})) found.prefixes.push_back(decoded(row[0]));
+    std::string next = page.text("NextContinuationToken");
+    if (page.text("IsTruncated") != "true" || found.objects.size() + found.prefixes.size() >= most) return found;
+    if (next.empty() || next == token)
+      return fail(Code::corrupt, "cannot list " + prefix_url(bucket, prefix) + ": the service does not say how its list continues");
+    token = std::move(next);
+  }
+}
+
+Result<std::optional<S3Object>> S3Client::head(const S3Path& path) {
+  auto answer = http_->exchange(request("HEAD", path));
+  if (answer && answer->status == 404) return std::optional<S3Object>();
+  if (answer && answer->status >= 300) {  // an answer to HEAD does not say why
+    HttpRequest wanted = request("GET", path);
+    wanted.headers.emplace_back("Range: bytes=0-0");
+    if (auto told = http_->exchange(std::move(wanted)); told && told->status >= 300) answer = std::move(told);
+  }
+  WEFT_ASSIGN(const HttpResponse found, checked(std::move(answer), path, "read"));
+  S3Object object{.key = path.key, .etag = found.header("etag")};
+  WEFT_ASSIGN(object.size, size_of(found.header("content-length"), url_of(path)));
+  return std::optional<S3Object>(std::move(object));
+}
+
+std::unique_ptr<HttpExchange> S3Client::start_read(const S3Path& path, std::uint64_t offset, std::uint64_t length,
+                                                   const std::string& etag) {
+  HttpRequest wanted = request("GET", path);
+  wanted.headers.push_back("Range: bytes=" + std::to_string(offset) + "-" + std::to_string(offset + length - 1));
+  if (!etag.empty()) wanted.headers.push_back("If-Match: " + etag);
+  wanted.most_bytes = std::max<std::uint64_t>(length, 64u << 10);  // or an error's text
+  wanted.likely_bytes = length;
+  return http_->start(std::move(wanted));
+}
+
+Result<std::string> S3Client::finish_read(HttpExchange& read, const S3Path& path, std::uint64_t offset, std::uint64_t length,
+                                          const std::string& etag) {
+  auto answer = read.wait();
+  if (!answer || answer->status >= 300) return fail(checked(std::move(answer), path, "read").error());
+  const std::string there = answer->header("etag");
+  if (answer->status != 206 && !(answer->status == 200 && offset == 0 && answer->body.size() == length))
+    return fail(Code::corrupt, "cannot read " + url_of(path) + ": the service does not answer requests for a range of bytes");
+  if (!etag.empty() && !there.empty() && there != etag)
+    return fail(Code::io,
+                "cannot read " + url_of(path) + ": it changed while the job ran; run the job again when nobody writes to it");
+  if (answer->body.size() != length)
+    return fail(Code::corrupt, "cannot read " + url_of(path) + ": " + std::to_string(answer->body.size()) + " bytes came at byte " +
+                                   std::to_string(offset) + ", and " + std::to_string(length) + " were requested");
+  return std::move(answer->body);
+}
+
+Result<void> S3Client::put(const S3Path& path, SharedBytes bytes) {
+  HttpRequest wanted = request("PUT", path);
+  wanted.headers.push_back("x-amz-checksum-crc32c: " + base64(crc32c(bytes.bytes)));
+  wanted.body = std::move(bytes);
+  WEFT_TRY(exchange(std::move(wanted), path, "write"));
+  return {};
+}
+
+Result<void> S3Client::remove(const std::string& bucket, const std::vector<std::string>& keys) {
+  return for_all(
+      keys.size(),
+      [&](std::size_t i) {
+        return http_->start(request("DELETE", {bucket, keys[i]}));
+      },
+      [&](HttpExchange& removal, std::size_t i) -> Result<void> {
+        auto answer = removal.wait();
+        if (answer && answer->status == 404) return {};
+        WEFT_TRY(checked(std::move(answer), {bucket, keys[i]}, "remove"));
+        return {};
+      });
+}
+
+Result<std::string> S3Client::begin_upload(const S3Path& path) {
+  HttpRequest wanted = request("POST", path, "uploads=");
+  wanted.headers.emplace_back("x-amz-checksum-algorithm: CRC32C");
+  wanted.headers.emplace_back("Content-Type: application/octet-stream");
+  WEFT_ASSIGN(const HttpResponse answer, exchange(std::move(wanted), path, "write"));
+  std::string id = parse_xml(answer.body).text("UploadId");
+  if (id.empty()) return fail(Code::corrupt, "cannot write " + url_of(path) + ": the service began no upload in parts");
+  return id;
+}
+
+std::unique_ptr<HttpExchange> S3Client::start_part(const S3Path& path, const std::string& id, std::uint32_t number,
+                                                   SharedBytes bytes) {
+  HttpRequest wanted = request("PUT", path, "partNumber=" + std::to_string(number) + "&uploadId=" + encoded(id, false));
+  wanted.headers.push_back("x-amz-checksum-crc32c: " + base64(crc32c(bytes.bytes)));
+  wanted.body = std::move(bytes);
+  return http_->start(std::move(wanted));
+}
+
+Result<void> S3Client::finish_part(HttpExchange& part, const S3Path& path) {
+  WEFT_TRY(checked(part.wait(), path, "write"));
+  return {};
+}
+
+Result<std::vector<S3Part>> S3Client::parts(const S3Path& path, const std::string& id) {
+  std::vector<S3Part> all;
+  while (true) {
+    const std::string marker = all.empty() ? "" : "part-number-marker=" + std::to_string(all.back().number) + "&";
+    WEFT_ASSIGN(const HttpResponse answer,
+                exchange(request("GET", path, "max-parts=1000&" + marker + "uploadId=" + encoded(id, false)), path, "write"));
+    const XmlDocument page = parse_xml(answer.body);
+    const auto rows = page.rows("Part", {"PartNumber", "Size", "ETag", "ChecksumCRC32C"});
+    for (const auto& row : rows) {
+      const auto number = parse_number<std::uint32_t>(row[0]);
+      WEFT_ASSIGN(const std::uint64_t size, size_of(row[1], url_of(path)));
+      if (!number || (!all.empty() && *number <= all.back().number))
+        return fail(Code::corrupt, "cannot write " + url_of(path) + ": the service does not list its parts in order");
+      all.push_back({*number, size, row[2], row[3]});
+    }
+    if (page.text("IsTruncated") != "true" || rows.empty()) return all;
+  }
+}
+
+Result<void> S3Client::complete(const S3Path& path, const std::string& id, const std::vector<S3Part>& parts,
+                                const std::string& before) {
+  std::string body = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+  std::uint64_t size = 0;
+  for (const S3Part& part : parts) {
+    size += part.size;
+    body += "<Part><PartNumber>" + std::to_string(part.number) + "</PartNumber><ETag>" + xml_escaped(part.etag) + "</ETag>";
+    if (!part.checksum.empty()) body += "<ChecksumCRC32C>" + xml_escaped(part.checksum) + "</ChecksumCRC32C>";
+    body += "</Part>";
+  }
+  body += "</CompleteMultipartUpload>";
+  HttpRequest wanted = request("POST", path, "uploadId=" + encoded(id, false));
+  wanted.headers.emplace_back("Content-Type: application/xml");
+  wanted.body = SharedBytes(Buffer::copy_of(as_bytes(body)));
+  auto answer = http_->exchange(std::move(wanted));
+  // Of a try whose answer was lost the service knows no upload any more. (libcurl, too, sends again what it sent on a connection
+  // that had just ended.)
+  if (answer && s3_error_code(*answer) == "NoSuchUpload") {
+    WEFT_ASSIGN(const auto there, head(path));
+    if (there && there->size == size && there->etag != before) return {};
+  }
+  WEFT_TRY(checked(std::move(answer), path, "write"));
+  return {};
+}
+
+Result<void> S3Client::abort(const S3Path& path, const std::string& id) {
+  auto answer = http_->exchange(request("DELETE", path, "uploadId=" + encoded(id, false)));
+  if (answer && answer->status == 404) return {};
+  WEFT_TRY(checked(std::move(answer), path, "abort the upload of"));
+  return {};
+}
+
+Result<std::vector<S3Upload>> S3Client::uploads(const std::string& bucket, const std::string& prefix) {
+  std::vector<S3Upload> all;
+  std::string key_marker, id_marker, asked = prefix;
+  while (true) {
+    // Sorted by name.
+    std::string query = "encoding-type=url&";
+    if (!key_marker.empty()) query += "key-marker=" + encoded(key_marker, false) + "&";
+    query += "max-uploads=1000&prefix=" + encoded(asked, false);
+    if (!id_marker.empty()) query += "&upload-id-marker=" + encoded(id_marker, false);
+    query += "&uploads=";
+    WEFT_ASSIGN(const HttpResponse answer, exchange(request("GET", {bucket, ""}, query), {bucket, prefix}, "list the uploads of"));
+    if (!asked.empty() && answer.header("server").starts_with("MinIO")) {  // which takes a prefix for a whole key
+      asked.clear();
+      continue;
+    }
+    const XmlDocument page = parse_xml(answer.body);
+    for (auto& row : page.rows("Upload", {"Key", "UploadId"}))
+      if (std::string key = decoded(row[0]); key.starts_with(prefix)) all.push_back({std::move(key), std::move(row[1])});
+    std::string next_key = decoded(page.text("NextKeyMarker")), next_id = page.text("NextUploadIdMarker");
+    if (page.text("IsTruncated") != "true" || (next_key == key_marker && next_id == id_marker)) return all;
+    key_marker = std::move(next_key);
+    id_marker = std::move(next_id);
+  }
+}
+
+}  // namespace weft::storage::objects

@@ -1,0 +1,100 @@
+// The requests of S3 that files need, as functions. They block unless they are said to start something; errors name the object and
+// say what to do.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/objects/http.hpp"
+#include "storage/objects/s3_settings.hpp"
+
+namespace weft::storage::objects {
+
+/// s3://bucket/key. An empty key is the bucket itself.
+struct S3Path {
+  std::string bucket, key;
+};
+
+/// As users write it; slashes at the end go. Keys are taken as they are, nothing in them is decoded. invalid_argument when the
+/// bucket has no valid name.
+Result<S3Path> parse_s3(std::string_view url);
+std::string url_of(const S3Path& path);
+
+struct S3Object {
+  std::string key{};
+  std::uint64_t size = 0;
+  std::string etag{};      // with its quotes
+  std::string modified{};  // as the service writes it; of listings only
+};
+
+struct S3Listing {
+  std::vector<S3Object> objects;
+  std::vector<std::string> prefixes;  // ends of directories, when these are not entered; with their slash
+};
+
+struct S3Upload {
+  std::string key, id;
+};
+
+struct S3Part {
+  std::uint32_t number = 0;
+  std::uint64_t size = 0;
+  std::string etag, checksum;
+};
+
+/// Any thread.
+class S3Client {
+ public:
+  static Result<std::unique_ptr<S3Client>> open(S3Settings settings, HttpOptions options = {});
+
+  /// Objects whose keys begin with `prefix`, in the order of their keys, all of them or about as many as `most`. Without `deep`
+  /// only those without a further slash, and the prefixes of the others.
+  Result<S3Listing> list(const std::string& bucket, const std::string& prefix, bool deep, std::uint64_t most = UINT64_MAX);
+  /// Nothing when there is no such object.
+  Result<std::optional<S3Object>> head(const S3Path& path);
+
+  /// Starts to read bytes of an object that must still have this ETag.
+  std::unique_ptr<HttpExchange> start_read(const S3Path& path, std::uint64_t offset, std::uint64_t length, const std::string& etag);
+  /// What the answer to it holds: exactly `length` bytes. An object that changed is Code::io.
+  Result<std::string> finish_read(HttpExchange& read, const S3Path& path, std::uint64_t offset, std::uint64_t length,
+                                  const std::string& etag);
+
+  /// Makes or replaces a small object.
+  Result<void> put(const S3Path& path, SharedBytes bytes);
+  /// What is not there is no error.
+  Result<void> remove(const std::string& bucket, const std::vector<std::string>& keys);
+
+  /// An object in parts, which appears when it is completed.
+  Result<std::string> begin_upload(const S3Path& path);
+  std::unique_ptr<HttpExchange> start_part(const S3Path& path, const std::string& id, std::uint32_t number, SharedBytes bytes);
+  Result<void> finish_part(HttpExchange& part, const S3Path& path);
+  Result<std::vector<S3Part>> parts(const S3Path& path, const std::string& id);
+  /// `before` is the ETag of the object that is there now, if any: an answer may be lost, and then it shows who wrote what is
+  /// there.
+  Result<void> complete(const S3Path& path, const std::string& id, const std::vector<S3Part>& parts,
+                        const std::string& before = {});
+  /// An upload that is no longer there is no error.
+  Result<void> abort(const S3Path& path, const std::string& id);
+  /// Those that are neither complete nor aborted, of keys that begin so.
+  Result<std::vector<S3Upload>> uploads(const std::string& bucket, const std::string& prefix);
+
+  /// Bytes that all readers together hold in read-ahead.
+  std::atomic<std::uint64_t>& read_ahead() { return read_ahead_; }
+
+ private:
+  S3Client(S3Settings settings, std::unique_ptr<HttpClient> http) : settings_(std::move(settings)), http_(std::move(http)) {}
+  HttpRequest request(std::string method, const S3Path& path, std::string_view query = {}) const;
+  Result<HttpResponse> exchange(HttpRequest wanted, const S3Path& path, std::string_view doing);
+  Result<HttpResponse> checked(Result<HttpResponse> answer, const S3Path& path, std::string_view doing) const;
+
+  const S3Settings settings_;
+  const std::unique_ptr<HttpClient> http_;
+  std::atomic<std::uint64_t> read_ahead_{0};
+};
+
+}  // namespace weft::storage::objects

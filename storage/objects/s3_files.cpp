@@ -1,0 +1,321 @@
+#include "storage/objects/s3_files.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "storage/objects/pattern.hpp"
+#include "storage/objects/s3_file.hpp"
+
+namespace weft::storage::objects {
+namespace {
+
+constexpr std::size_t kMostKnown = 1'000'000;   // objects whose sizes are kept from listings
+constexpr std::size_t kPublishingThreads = 16;  // each mostly waits for the service
+
+tl::unexpected<Error> missing(const std::string& url) {
+  return fail(Code::not_found, escaped(url) + " is not there: no object has this key, and none is below it");
+}
+
+/// Whether directories are read without an object, as one of the names below `directory` says: the first that does, or npos.
+std::size_t skipped_at(std::string_view key, std::size_t begin) {
+  while (begin < key.size()) {
+    if (is_skipped(key.substr(begin))) return begin;
+    const auto slash = key.find('/', begin);
+    if (slash == std::string_view::npos) break;
+    begin = slash + 1;
+  }
+  return std::string_view::npos;
+}
+
+/// Calls `each(i)` for all i below `count` from several threads, all of them whatever fails. The first failure.
+template <class Each>
+Result<void> in_parallel(std::size_t count, Each&& each) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::optional<Error> failure;
+  const auto some = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      Result<void> done = each(i);
+      const std::lock_guard lock(mutex);
+      if (!done && !failure) failure = std::move(done).error();
+    }
+  };
+  std::vector<std::jthread> threads;
+  try {
+    while (threads.size() + 1 < std::min(kPublishingThreads, count)) threads.emplace_back(some);
+  } catch (const std::system_error&) {  // fewer will do
+  }
+  some();
+  threads.clear();
+  if (failure) return fail(*std::move(failure));
+  return {};
+}
+
+class Files final : public S3Files {
+ public:
+  Files() = default;
+  Files(S3Settings settings, HttpOptions options) : settings_(std::move(settings)), options_(std::move(options)) {}
+
+  Result<InputFiles> expand(const std::string& input) override {
+    WEFT_ASSIGN(const S3Path path, parse_s3(input));
+    WEFT_ASSIGN(S3Client* const client, connected());
+    std::optional<S3Object> itself;
+    if (!path.key.empty()) {
+      WEFT_ASSIGN(itself, client->head(path));
+    }
+    InputFiles found;
+    if (itself) {
+      add(path.bucket, *itself, found);
+    } else if (is_pattern(path.key)) {
+      WEFT_TRY(expand_pattern(*client, path, found));
+      if (found.paths.empty()) return fail(Code::not_found, "no object matches the pattern");
+    } else {
+      const std::string below = path.key.empty() ? "" : path.key + "/";
+      WEFT_ASSIGN(const S3Listing listing, client->list(path.bucket, below, true));
+      if (listing.objects.empty() && !path.key.empty()) return missing(input);
+      for (const S3Object& object : listing.objects) add_below(path.bucket, object, below.size(), found);
+    }
+    return found;
+  }
+  Result<std::vector<RemotePiece>> pieces(const std::string& path) override {
+    WEFT_ASSIGN(const S3Object object, known_or_asked(path));
+    if (object.size == 0) return std::vector<RemotePiece>();
+    return std::vector<RemotePiece>{{0, object.size, {}}};
+  }
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& url) override {
+    WEFT_ASSIGN(const S3Path path, parse_s3(url));
+    WEFT_ASSIGN(S3Client* const client, connected());
+    WEFT_ASSIGN(S3Object object, known_or_asked(url));
+    return open_object(*client, path, std::move(object));
+  }
+  Result<std::unique_ptr<RemoteOutput>> create(const std::string& url) override { return new_object(url, Appears::when_closed); }
+  Result<std::unique_ptr<RemoteOutput>> stage(const std::string& url) override { return new_object(url, Appears::when_published); }
+
+  Result<std::string> normal(const std::string& url) override { return parse_s3(url).map(url_of); }
+  Result<bool> exists(const std::string& url) override {
+    WEFT_ASSIGN(const S3Path path, parse_s3(url));
+    WEFT_ASSIGN(S3Client* const client, connected());
+    if (path.key.empty()) {
+      WEFT_TRY(client->list(path.bucket, "", false, 1));
+      return true;
+    }
+    WEFT_ASSIGN(const auto itself, client->head(path));
+    if (itself) return true;
+    WEFT_ASSIGN(const S3Listing below, client->list(path.bucket, path.key + "/", true, 1));
+    return !below.objects.empty();
+  }
+  /// Prefixes need not be made.
+  Result<void> make_directory(const std::string& url) override {
+    WEFT_TRY(parse_s3(url));
+    return {};
+  }
+  Result<std::vector<std::string>> names(const std::string& directory) override {
+    WEFT_ASSIGN(const auto all, entries_in(directory));
+    std::vector<std::string> names;
+    for (const S3Entry& entry : all) names.push_back(entry.url.substr(entry.url.rfind('/') + 1));
+    return names;
+  }
+  Result<void> rename(const std::string& from, const std::string&, bool) override {
+    return fail(Code::invalid_argument,
+                "cannot rename " + from + ": objects have no other name than their key; copy it, and remove it");
+  }
+  Result<void> remove(const std::string& url) override {
+    WEFT_ASSIGN(const S3Path path, parse_s3(url));
+    if (path.key.empty()) return fail(Code::invalid_argument, "cannot remove " + url + ": it is a bucket");
+    WEFT_ASSIGN(S3Client* const client, connected());
+    WEFT_ASSIGN(const S3Listing below, client->list(path.bucket, path.key + "/", true));
+    std::vector<std::string> keys{path.key};
+    for (const S3Object& object : below.objects) keys.push_back(object.key);
+    return client->remove(path.bucket, keys);
+  }
+  RemotePublisher* publisher(const std::string&) override { return this; }
+
+  /// Begins an upload and aborts it: that needs all rights that writing needs.
+  Result<void> check_writable(const std::string& directory) override {
+    WEFT_ASSIGN(S3Path path, parse_s3(directory));
+    WEFT_ASSIGN(S3Client* const client, connected());
+    path.key += "/_SUCCESS";
+    WEFT_ASSIGN(const std::string id, client->begin_upload(path));
+    return client->abort(path, id);
+  }
+  Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const std::string& last,
+                       bool replace) override {
+    WEFT_ASSIGN(const S3Path target, parse_s3(directory));
+    WEFT_ASSIGN(S3Client* const client, connected());
+    WEFT_ASSIGN(const S3Path mark, parse_s3(last));
+    std::map<std::string, std::string> old;
+    if (replace) {
+      WEFT_ASSIGN(old, etags_below(*client, target));
+      WEFT_TRY(client->remove(target.bucket, {mark.key}));  // what is there is no longer whole
+    }
+    auto published = show(*client, files, old);
+    if (published && replace) published = remove_others(*client, target, old, files);
+    if (published) published = client->put(mark, {});
+    if (!published && !replace) take_back(*client, files);
+    if (!published)
+      return fail(std::move(published).error().wrap("the output " + directory + (replace ? " is incomplete" : " was taken back")));
+    if (auto discarded = discard(directory); !discarded)
+      Log("objects").warn("uploads of attempts that were not needed stay below {}: {}", directory, discarded.error().to_string());
+    return {};
+  }
+  Result<void> discard(const std::string& directory) override {
+    WEFT_ASSIGN(const S3Path path, parse_s3(directory));
+    WEFT_ASSIGN(S3Client* const client, connected());
+    WEFT_ASSIGN(const auto uploads, client->uploads(path.bucket, path.key + "/"));
+    return in_parallel(uploads.size(), [&](std::size_t i) { return client->abort({path.bucket, uploads[i].key}, uploads[i].id); });
+  }
+
+  Result<std::vector<S3Entry>> entries(const std::string& url) override {
+    WEFT_ASSIGN(const S3Path path, parse_s3(url));
+    if (is_pattern(path.key)) return entries_of_pattern(path, url);
+    WEFT_ASSIGN(std::vector<S3Entry> found, entries_in(url));
+    if (!found.empty() || path.key.empty()) return found;
+    WEFT_ASSIGN(S3Client* const client, connected());
+    WEFT_ASSIGN(const S3Listing beside, client->list(path.bucket, path.key, false));
+    for (const S3Object& object : beside.objects)
+      if (object.key == path.key) found.push_back({url_of(path), false, object.size, object.modified});
+    if (found.empty()) return missing(url);
+    return found;
+  }
+
+ private:
+  Result<S3Client*> connected() {
+    const std::lock_guard lock(mutex_);
+    if (client_) return client_.get();
+    if (!settings_) {
+      WEFT_ASSIGN(settings_, s3_settings_of_environment());
+    }
+    WEFT_ASSIGN(client_, S3Client::open(*settings_, options_));
+    return client_.get();
+  }
+
+  void add(const std::string& bucket, const S3Object& object, InputFiles& found) {
+    found.paths.push_back(url_of({bucket, object.key}));
+    const std::lock_guard lock(mutex_);
+    if (known_.size() < kMostKnown) known_.insert_or_assign(found.paths.back(), object);
+  }
+  /// An object that a directory or pattern means, whose own part of the key begins at `begin`.
+  void add_below(const std::string& bucket, const S3Object& object, std::size_t begin, InputFiles& found) {
+    if (object.key.ends_with('/')) return;  // the mark of a directory
+    const std::size_t skipped = skipped_at(object.key, begin);
+    if (skipped == std::string::npos) return add(bucket, object, found);
+    std::string name = url_of({bucket, object.key.substr(0, object.key.find('/', skipped))});
+    if (found.skipped.empty() || found.skipped.back() != name) found.skipped.push_back(std::move(name));
+  }
+  Result<void> expand_pattern(S3Client& client, const S3Path& path, InputFiles& found) {
+    const Pattern pattern(path.key);
+    WEFT_ASSIGN(const S3Listing listing, client.list(path.bucket, std::string(fixed_prefix(path.key)), true));
+    for (const S3Object& object : listing.objects) {
+      const std::size_t end = pattern.match(object.key);
+      if (end != std::string::npos) add_below(path.bucket, object, end, found);
+    }
+    return {};
+  }
+  /// As when it was listed: a job reads what its driver saw.
+  Result<S3Object> known_or_asked(const std::string& url) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = known_.find(url); found != known_.end()) return found->second;
+    }
+    WEFT_ASSIGN(const S3Path path, parse_s3(url));
+    WEFT_ASSIGN(S3Client* const client, connected());
+    WEFT_ASSIGN(auto object, client->head(path));
+    if (!object) return missing(url);
+    return *std::move(object);
+  }
+  Result<std::unique_ptr<RemoteOutput>> new_object(const std::string& url, Appears appears) {
+    WEFT_ASSIGN(const S3Path path, parse_s3(url));
+    if (path.key.empty()) return fail(Code::invalid_argument, "cannot write " + url + ": it is a bucket; name an object in it");
+    WEFT_ASSIGN(S3Client* const client, connected());
+    return create_object(*client, path, appears);
+  }
+
+  /// By key.
+  static Result<std::map<std::string, std::string>> etags_below(S3Client& client, const S3Path& directory) {
+    WEFT_ASSIGN(const S3Listing listing, client.list(directory.bucket, directory.key + "/", true));
+    std::map<std::string, std::string> etags;
+    for (const S3Object& object : listing.objects) etags.emplace(object.key, object.etag);
+    return etags;
+  }
+  static Result<void> show(S3Client& client, const std::vector<StagedFile>& files, const std::map<std::string, std::string>& old) {
+    return in_parallel(files.size(), [&](std::size_t i) -> Result<void> {
+      WEFT_ASSIGN(const S3Path path, parse_s3(files[i].path));
+      if (files[i].receipt.empty()) return client.put(path, {});
+      WEFT_ASSIGN(const auto parts, client.parts(path, files[i].receipt));
+      const auto before = old.find(path.key);
+      return client.complete(path, files[i].receipt, parts, before == old.end() ? std::string() : before->second);
+    });
+  }
+  static Result<void> remove_others(S3Client& client, const S3Path& directory, const std::map<std::string, std::string>& old,
+                                    const std::vector<StagedFile>& files) {
+    std::set<std::string> kept;
+    for (const StagedFile& file : files) {
+      WEFT_ASSIGN(const S3Path path, parse_s3(file.path));
+      kept.insert(path.key);
+    }
+    std::vector<std::string> others;
+    for (const auto& [key, etag] : old)
+      if (!kept.contains(key)) others.push_back(key);
+    return client.remove(directory.bucket, others);
+  }
+  static void take_back(S3Client& client, const std::vector<StagedFile>& files) {
+    std::map<std::string, std::vector<std::string>> keys;
+    for (const StagedFile& file : files)
+      if (const auto path = parse_s3(file.path)) keys[path->bucket].push_back(path->key);
+    for (const auto& [bucket, some] : keys)
+      if (auto removed = client.remove(bucket, some); !removed)
+        Log("objects").warn("{}; remove it: its job has failed", removed.error().to_string());
+  }
+
+  /// What a directory holds, by name.
+  Result<std::vector<S3Entry>> entries_in(const std::string& url) {
+    WEFT_ASSIGN(const S3Path path, parse_s3(url));
+    WEFT_ASSIGN(S3Client* const client, connected());
+    WEFT_ASSIGN(const S3Listing listing, client->list(path.bucket, path.key.empty() ? "" : path.key + "/", false));
+    std::vector<S3Entry> found;
+    for (const std::string& prefix : listing.prefixes)
+      found.push_back({url_of({path.bucket, prefix.substr(0, prefix.size() - 1)}), true});
+    for (const S3Object& object : listing.objects)
+      if (!object.key.ends_with('/')) found.push_back({url_of({path.bucket, object.key}), false, object.size, object.modified});
+    std::sort(found.begin(), found.end(), [](const S3Entry& a, const S3Entry& b) { return a.url < b.url; });
+    return found;
+  }
+  Result<std::vector<S3Entry>> entries_of_pattern(const S3Path& path, const std::string& url) {
+    WEFT_ASSIGN(S3Client* const client, connected());
+    WEFT_ASSIGN(const S3Listing listing, client->list(path.bucket, std::string(fixed_prefix(path.key)), true));
+    const Pattern pattern(path.key);
+    std::map<std::string, S3Entry> found;
+    for (const S3Object& object : listing.objects) {
+      const std::size_t end = pattern.match(object.key);
+      if (end == std::string::npos || object.key.ends_with('/')) continue;
+      const std::string name = url_of({path.bucket, object.key.substr(0, end)});
+      found.try_emplace(name, S3Entry{name, end != object.key.size(), end == object.key.size() ? object.size : 0, object.modified});
+    }
+    if (found.empty()) return fail(Code::not_found, "no object matches the pattern " + escaped(url));
+    std::vector<S3Entry> all;
+    for (auto& [name, entry] : found) all.push_back(std::move(entry));
+    return all;
+  }
+
+  std::mutex mutex_;  // guards what follows
+  std::optional<S3Settings> settings_;
+  const HttpOptions options_{};
+  std::unique_ptr<S3Client> client_;
+  std::map<std::string, S3Object> known_;  // by URL
+};
+
+}  // namespace
+
+std::unique_ptr<S3Files> s3_files() { return std::make_unique<Files>(); }
+std::unique_ptr<S3Files> s3_files(S3Settings settings, HttpOptions options) {
+  return std::make_unique<Files>(std::move(settings), std::move(options));
+}
+
+}  // namespace weft::storage::objects

@@ -1,0 +1,32 @@
+// Where an S3 service is and who asks: from the variables and files that all programs for S3 read.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace weft::storage::objects {
+
+struct S3Settings {
+  std::string access_key, secret_key;
+  std::string session_token;  // of credentials that expire; empty: none
+  std::string region = "us-east-1";
+  std::string endpoint;      // "https://host[:port]" without a slash at the end
+  bool path_style = false;   // ENDPOINT/BUCKET/KEY instead of BUCKET.ENDPOINT/KEY
+  std::string certificates;  // file of trusted authorities; empty: those of the system
+};
+
+/// The value of a variable of the environment, if it is set.
+using Variables = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// From AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, else the profile AWS_PROFILE (default) of
+/// AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials) and AWS_CONFIG_FILE (~/.aws/config); AWS_REGION, AWS_DEFAULT_REGION;
+/// AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; AWS_CA_BUNDLE; and from the files also region, endpoint_url, ca_bundle and
+/// s3.addressing_style. Variables come first. With an endpoint of its own the style is path unless addressing_style says virtual.
+/// invalid_argument, in one line that says what to set, when there are no credentials or one of them is not usable.
+Result<S3Settings> s3_settings(const Variables& variable);
+Result<S3Settings> s3_settings_of_environment();
+
+}  // namespace weft::storage::objects

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""An S3 service in memory, for tests: checks signatures, pages its lists, and fails as it is told.
+
+  s3_server.py            listens on a free port of loopback, prints it, and runs until it is killed
+
+POST /-/set with JSON changes how it behaves from then on: slow_down, cut (shares of requests), page (keys a page), region, token, skew
+(seconds), forbid (a method), redirect, ignore_ranges, seed. GET /-/state tells what there is: objects, uploads, requests, slowed, cut.
+PUT /-/object/KEY stores an object of the bucket "books" without a signature."""
+import base64
+import hashlib
+import hmac
+import json
+import random
+import threading
+import time
+import urllib.parse
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from xml.sax.saxutils import escape
+
+ACCESS, SECRET, BUCKET = "AKIAWEFT", "secret/of+weft", "books"
+EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False,
+         "ignore_ranges": False, "seed": 1}
+
+
+class State:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.settings = dict(EMPTY)
+        self.random = random.Random(1)
+        self.objects = {}  # key: (bytes, etag)
+        self.uploads = {}  # id: (key, {number: (bytes, etag, checksum)})
+        self.requests = self.slowed = self.cut = self.next = self.under_way = self.most_under_way = 0
+
+
+STATE = State()
+
+
+def crc32c_table():
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+TABLE = crc32c_table()
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return base64.b64encode((crc ^ 0xFFFFFFFF).to_bytes(4, "big")).decode()
+
+
+def quoted(text, safe="-_.~"):
+    return urllib.parse.quote(text, safe=safe)
+
+
+class Refusal(Exception):
+    def __init__(self, status, word, message="", **more):
+        super().__init__(word)
+        self.status, self.word, self.message, self.more = status, word, message, more
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, body=b"", headers=(), length=None, cut=False):
+        self.send_response_only(status)
+        self.send_header("Date", formatdate(time.time() + STATE.settings["skew"], usegmt=True))
+        for name, value in headers:
+            self.send_header(name, value)
+        if status != 204:
+            self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body[: len(body) // 2] if cut else body)
+        if cut:
+            self.wfile.flush()
+            self.close_connection = True
+
+    def refuse(self, refusal):
+        more = "".join(f"<{k}>{escape(v)}</{k}>" for k, v in refusal.more.items())
+        body = f"<?xml version='1.0'?><Error><Code>{refusal.word}</Code><Message>{escape(refusal.message)}</Message>{more}</Error>"
+        headers = [("x-amz-bucket-region", STATE.settings["region"])] if "Region" in refusal.more else []
+        self.answer(refusal.status, body.encode(), headers)
+
+    def handle_any(self):
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        raw_path, _, raw_query = self.path.partition("?")
+        if raw_path.startswith("/-/"):
+            return self.control(raw_path, body)
+        with STATE.lock:
+            STATE.requests += 1
+            STATE.under_way += 1
+            STATE.most_under_way = max(STATE.most_under_way, STATE.under_way)
+            draw = STATE.random.random()
+            slow = draw < STATE.settings["slow_down"]
+            cut = not slow and draw < STATE.settings["slow_down"] + STATE.settings["cut"]
+            STATE.slowed += slow
+            STATE.cut += cut
+        try:
+            if STATE.settings["redirect"]:
+                return self.answer(307, b"", [("Location", self.path)])
+            if slow:
+                raise Refusal(503, "SlowDown", "Please reduce your request rate.")
+            self.check_signature(raw_path, raw_query)
+            if cut and self.command != "GET":  # done, and the answer is lost
+                self.act(raw_path, raw_query, body, lose=True)
+                self.close_connection = True
+                return None
+            return self.act(raw_path, raw_query, body, cut=cut)
+        except Refusal as refusal:
+            return self.refuse(refusal)
+        finally:
+            with STATE.lock:
+                STATE.under_way -= 1
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_any
+
+    def control(self, path, body):
+        if path == "/-/set":
+            changes = json.loads(body)
+            STATE.settings.update(changes)
+            if "seed" in changes:
+                STATE.random.seed(changes["seed"])
+        elif path.startswith("/-/object/"):
+            store(urllib.parse.unquote(path[len("/-/object/"):]), body)
+        state = {"objects": {k: len(v[0]) for k, v in STATE.objects.items()}, "uploads": [u[0] for u in STATE.uploads.values()],
+                 "requests": STATE.requests, "slowed": STATE.slowed, "cut": STATE.cut, "most_under_way": STATE.most_under_way}
+        self.answer(200, json.dumps(state).encode())
+
+    def check_signature(self, raw_path, raw_query):
+        """As the documentation of AWS Signature Version 4 says."""
+        settings = STATE.settings
+        fields = dict(part.strip().split("=", 1) for part in self.headers.get("Authorization", "").partition(" ")[2].split(",") if "=" in part)
+        if not fields:
+            raise Refusal(403, "AccessDenied", "no signature")
+        access, day, region, service, _ = fields["Credential"].split("/")
+        if access != ACCESS:
+            raise Refusal(403, "InvalidAccessKeyId")
+        if settings["token"] and self.headers.get("x-amz-security-token") != settings["token"]:
+            raise Refusal(400, "ExpiredToken", "The provided token has expired.")
+        if region != settings["region"]:
+            raise Refusal(400, "AuthorizationHeaderMalformed", "the region is wrong", Region=settings["region"])
+        if abs(settings["skew"]) > 900:
+            raise Refusal(403, "RequestTimeTooSkewed")
+        names = fields["SignedHeaders"].split(";")
+        headers = "".join(f"{n}:{' '.join((self.headers.get(n) or '').split())}\n" for n in names)
+        query = "&".join(f"{quoted(k)}={quoted(v)}" for k, v in sorted(urllib.parse.parse_qsl(raw_query, keep_blank_values=True)))
+        path = quoted(urllib.parse.unquote(raw_path), "/-_.~")
+        content = self.headers.get("x-amz-content-sha256") or ""
+        request = "\n".join([self.command, path, query, headers, ";".join(names), content])
+        scope = "/".join([day, region, service, "aws4_request"])
+        text = "\n".join(["AWS4-HMAC-SHA256", self.headers.get("x-amz-date") or "", scope, hashlib.sha256(request.encode()).hexdigest()])
+        key = ("AWS4" + SECRET).encode()
+        for part in (day, region, service, "aws4_request", text):
+            key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+        if not hmac.compare_digest(key.hex(), fields["Signature"]) or not content:
+            raise Refusal(403, "SignatureDoesNotMatch")
+        if settings["forbid"] and self.command in settings["forbid"].split():
+            raise Refusal(403, "AccessDenied", "Access Denied.")
+
+    def act(self, raw_path, raw_query, body, cut=False, lose=False):
+        bucket, _, key = urllib.parse.unquote(raw_path)[1:].partition("/")
+        query = dict(urllib.parse.parse_qsl(raw_query, keep_blank_values=True))
+        if bucket != BUCKET:
+            raise Refusal(404, "NoSuchBucket")
+        with STATE.lock:
+            status, answer, headers, length = self.done(key, query, body)
+        if not lose:
+            self.answer(status, answer, headers, length, cut)
+
+    def done(self, key, query, body):
+        if self.command in ("GET", "HEAD"):
+            if "uploadId" in query:
+                return list_parts(query)
+            if "uploads" in query:
+                return list_uploads(query)
+            return list_objects(query) if not key else self.read(key)
+        if self.command == "PUT" and self.headers.get("x-amz-checksum-crc32c") and len(body) < 100_000:
+            if crc32c(body) != self.headers["x-amz-checksum-crc32c"]:
+                raise Refusal(400, "XAmzContentChecksumMismatch")
+        if self.command == "PUT" and "uploadId" in query:
+            etag = '"%s"' % hashlib.md5(body).hexdigest()
+            upload(query["uploadId"])[1][int(query["partNumber"])] = (body, etag, self.headers.get("x-amz-checksum-crc32c"))
+            return 200, b"", [("ETag", etag)], None
+        if self.command == "PUT":
+            return 200, b"", [("ETag", store(key, body))], None
+        if self.command == "POST" and "uploads" in query:
+            STATE.next += 1
+            name = "upload/%d.+=" % STATE.next
+            STATE.uploads[name] = (key, {})
+            return 200, f"<InitiateMultipartUploadResult><UploadId>{name}</UploadId></InitiateMultipartUploadResult>".encode(), [], None
+        if self.command == "POST":
+            parts = upload(query["uploadId"])[1]
+            small = [n for n in sorted(parts)[:-1] if len(parts[n][0]) < 5 << 20]
+            if small or body.count(b"<Part>") != len(parts) or any(p[1].strip('"').encode() not in body for p in parts.values()):
+                raise Refusal(200, "InvalidPart")  # as S3 does when it notices late
+            store(key, b"".join(parts[n][0] for n in sorted(parts)), "-%d" % len(parts))
+            del STATE.uploads[query["uploadId"]]
+            return 200, b"<CompleteMultipartUploadResult/>", [], None
+        if "uploadId" in query:
+            upload(query["uploadId"])
+            del STATE.uploads[query["uploadId"]]
+        else:
+            STATE.objects.pop(key, None)
+        return 204, b"", [], None
+
+    def read(self, key):
+        if key not in STATE.objects:
+            raise Refusal(404, "NoSuchKey")
+        data, etag = STATE.objects[key]
+        if self.headers.get("If-Match", etag) != etag:
+            raise Refusal(412, "PreconditionFailed")
+        headers = [("ETag", etag)]
+        if self.command == "HEAD":
+            return 200, b"", headers, len(data)
+        bounds = self.headers.get("Range")
+        if not bounds or STATE.settings["ignore_ranges"]:
+            return 200, data, headers, None
+        first, last = bounds[len("bytes="):].split("-")
+        if int(first) >= len(data):
+            raise Refusal(416, "InvalidRange")
+        part = data[int(first):int(last) + 1]
+        headers.append(("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}"))
+        return 206, part, headers, None
+
+
+def upload(name):
+    if name not in STATE.uploads:
+        raise Refusal(404, "NoSuchUpload")
+    return STATE.uploads[name]
+
+
+def store(key, data, suffix=""):
+    etag = '"%s%s"' % (hashlib.md5(data).hexdigest(), suffix)
+    STATE.objects[key] = (data, etag)
+    return etag
+
+
+def list_objects(query):
+    prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+    after, most = query.get("continuation-token", ""), min(int(query.get("max-keys", 1000)), STATE.settings["page"])
+    rows, seen, last = [], set(), ""
+    truncated = False
+    for key in sorted(k for k in STATE.objects if k.startswith(prefix)):
+        cut = key.find(delimiter, len(prefix)) if delimiter else -1
+        name = key if cut < 0 else key[: cut + 1]
+        if name <= after or name in seen:
+            continue
+        if len(rows) == most:
+            truncated = True
+            break
+        seen.add(name)
+        last = name
+        shown = urllib.parse.quote_plus(name, safe="/")
+        data, etag = STATE.objects[key]
+        rows.append(f"<CommonPrefixes><Prefix>{shown}</Prefix></CommonPrefixes>" if cut >= 0 else
+                    f"<Contents><Key>{shown}</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified>"
+                    f"<ETag>{escape(etag)}</ETag><Size>{len(data)}</Size></Contents>")
+    more = f"<NextContinuationToken>{escape(last)}</NextContinuationToken>" if truncated else ""
+    text = (f"<ListBucketResult xmlns='http://s3.amazonaws.com/doc/2006-03-01/'><IsTruncated>{str(truncated).lower()}</IsTruncated>"
+            f"{more}{''.join(rows)}</ListBucketResult>")
+    return 200, text.encode(), [], None
+
+
+def list_parts(query):
+    parts = upload(query["uploadId"])[1]
+    after, most = int(query.get("part-number-marker", 0)), min(int(query.get("max-parts", 1000)), STATE.settings["page"])
+    left = [n for n in sorted(parts) if n > after]
+    rows = "".join(f"<Part><PartNumber>{n}</PartNumber><Size>{len(parts[n][0])}</Size><ETag>{escape(parts[n][1])}</ETag></Part>"
+                   for n in left[:most])
+    return 200, f"<ListPartsResult><IsTruncated>{str(len(left) > most).lower()}</IsTruncated>{rows}</ListPartsResult>".encode(), [], None
+
+
+def list_uploads(query):
+    most = min(int(query.get("max-uploads", 1000)), STATE.settings["page"])
+    after = (query.get("key-marker", ""), query.get("upload-id-marker", ""))
+    left = sorted((u[0], name) for name, u in STATE.uploads.items() if u[0].startswith(query.get("prefix", "")) and (u[0], name) > after)
+    rows = "".join(f"<Upload><Key>{urllib.parse.quote_plus(k, safe='/')}</Key><UploadId>{n}</UploadId></Upload>" for k, n in left[:most])
+    more = "".join(f"<NextKeyMarker>{urllib.parse.quote_plus(k, safe='/')}</NextKeyMarker><NextUploadIdMarker>{n}</NextUploadIdMarker>"
+                   for k, n in left[most - 1:most]) if len(left) > most else ""
+    text = f"<ListMultipartUploadsResult><IsTruncated>{str(len(left) > most).lower()}</IsTruncated>{more}{rows}</ListMultipartUploadsResult>"
+    return 200, text.encode(), [], None
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *_):  # a client that went away
+        pass
+
+
+def main():
+    server = Server(("127.0.0.1", 0), Handler)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+main()

@@ -1,0 +1,55 @@
+// The S3 service of tests (s3_server.py) as a process, and what tests tell it and ask it.
+#pragma once
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "storage/objects/s3_settings.hpp"
+#include "tests/support/http_connection.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::test {
+
+class S3Service {
+ public:
+  S3Service() : process_({"python3", S3_SERVER}, {.daemon = true}) {
+    eventually([&] {
+      port_ = process_.out_so_far();
+      return port_.ends_with('\n');
+    });
+    port_.resize(std::min(port_.find('\n'), port_.size()));
+  }
+  ~S3Service() { process_.signal(SIGKILL); }
+
+  std::string endpoint() const { return "http://127.0.0.1:" + port_; }
+  /// Of who may use it.
+  storage::objects::S3Settings settings() const {
+    storage::objects::S3Settings settings;
+    settings.access_key = "AKIAWEFT";
+    settings.secret_key = "secret/of+weft";
+    settings.endpoint = endpoint();
+    settings.path_style = true;
+    return settings;
+  }
+  /// What "POST /-/set" of the server's help says.
+  void set(const std::string& json) { ask("POST", "/-/set", json); }
+  /// An object of the bucket "books"; the key as URLs have it.
+  void store(const std::string& key, const std::string& content) { ask("PUT", "/-/object/" + key, content); }
+  std::string state() { return ask("GET", "/-/state", ""); }
+  bool has(const std::string& text) { return state().find(text) != std::string::npos; }
+
+ private:
+  std::string ask(const std::string& method, const std::string& path, const std::string& body) {
+    const HttpAnswer answer = http("127.0.0.1:" + port_, method, path, "", body);
+    EXPECT_EQ(answer.status, 200) << path;
+    return answer.body;
+  }
+
+  Process process_;
+  std::string port_;
+};
+
+}  // namespace weft::test
