@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using storage::InputFile;
 using storage::RemoteFiles;
-constexpr std::size_t kPieceBytes = 1u << 20;
+constexpr std::size_t kCopyBytes = 1u << 20;
 
 /// Where bytes go; what was begun and not closed leaves nothing.
 class Target {
@@ -174,7 +174,7 @@ template <class Give>
 Result<void> read_file_in_pieces(const std::string& path, RemoteFiles& files, Give&& give) {
   WEFT_ASSIGN(InputFile file, InputFile::open(path, &files));
   file.will_read(0, file.size());
-  Buffer piece(kPieceBytes);
+  Buffer piece(kCopyBytes);
   for (std::uint64_t offset = 0; offset < file.size();) {
     WEFT_ASSIGN(const std::size_t got, file.read(offset, piece.span()));
     if (got == 0) return fail(Code::io, escaped(path) + " became shorter while it was read");
@@ -185,7 +185,7 @@ Result<void> read_file_in_pieces(const std::string& path, RemoteFiles& files, Gi
 }
 
 Result<void> copy_standard_input(Target& target) {
-  Buffer piece(kPieceBytes);
+  Buffer piece(kCopyBytes);
   while (true) {
     const ssize_t got = ::read(0, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;

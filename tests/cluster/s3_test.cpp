@@ -1,6 +1,7 @@
 // Jobs and the command line on objects of an S3 service: that of the tests (tests/storage/s3_server.py), and a real MinIO where
 // WEFT_MINIO names its program (scripts/test --integration).
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -21,8 +22,8 @@ class MinIo {
  public:
   explicit MinIo(const std::string& program) {
     std::filesystem::create_directories(scratch_ / "data/books");
-    for (int attempt = 0; attempt < 5 && !ready_; ++attempt) {  // the port may be taken
-      port_ = std::to_string(20'000 + (getpid() * 7 + attempt * 101) % 20'000);
+    for (int attempt = 0; attempt < 5 && !ready_; ++attempt) {  // somebody may take the port meanwhile
+      port_ = free_port();
       process_ = std::make_unique<Process>(
           std::vector<std::string>{program, "server", "--quiet", "--address", "127.0.0.1:" + port_, scratch_ / "data"},
           ProcessOptions{.environment = {{"MINIO_ROOT_USER", "AKIAWEFT"},
@@ -42,6 +43,17 @@ class MinIo {
   std::string endpoint() const { return "http://127.0.0.1:" + port_; }
 
  private:
+  static std::string free_port() {
+    const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    return std::to_string(ntohs(address.sin_port));
+  }
+
   ScratchDirectory scratch_;
   std::unique_ptr<Process> process_;
   std::string port_;
@@ -56,7 +68,10 @@ class Objects : public testing::TestWithParam<const char*> {
       environment["AWS_ENDPOINT_URL"] = own->endpoint();
     } else {
       const char* const program = std::getenv("WEFT_MINIO");
-      if (program == nullptr) GTEST_SKIP() << "WEFT_MINIO names no MinIO (scripts/test --integration)";
+      if (program == nullptr) {
+        std::puts("skipped: jobs on MinIO: WEFT_MINIO does not name it (scripts/test --integration)");
+        GTEST_SKIP();
+      }
       minio.emplace(program);
       environment["AWS_ENDPOINT_URL"] = minio->endpoint();
     }
@@ -90,7 +105,8 @@ class Objects : public testing::TestWithParam<const char*> {
     return lines;
   }
   void expect_no_uploads() {
-    if (own) EXPECT_TRUE(own->has("\"uploads\": []")) << own->state();
+    if (!own) return;
+    EXPECT_TRUE(own->has("\"uploads\": []")) << own->state();
   }
 
   ScratchDirectory files;
@@ -173,8 +189,9 @@ TEST_P(Objects, ThatCannotBeHadAreErrorsOfOneLine) {
   EXPECT_TRUE(has(job("s3://books/", files / "x"), "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Services, Objects, testing::Values("Own", "MinIO"),
-                         [](const auto& info) { return std::string(info.param); });
+std::string name_of(const testing::TestParamInfo<const char*>& service) { return service.param; }
+
+INSTANTIATE_TEST_SUITE_P(Services, Objects, testing::Values("Own", "MinIO"), name_of);
 
 }  // namespace
 }  // namespace weft::test
