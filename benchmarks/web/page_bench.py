@@ -6,12 +6,14 @@ page_bench.py BIN [--workers N] [--jobs N] [--tasks N] [--keep DIRECTORY]
 `weft history` serves a made-up log of such a cluster to Chromium (Debian: chromium, chromium-driver, python3-selenium). A view is
 painted when its first row of data is there; the time begins with the address. What the page does for more than 50 ms at a stretch
 is what a user would feel. Then a master with one worker runs N small jobs, and its processor time is measured while a page watches
-its jobs and one that runs, and while nobody does. `heartbeat_bench` measures the same of 10,000 workers that are live.
+its jobs and one that runs, and while nobody does; and what each task of a large job costs it more when a page shows that job.
+`heartbeat_bench` measures what a page of 10,000 live workers costs.
 Exit code 1: a limit is missed.
 """
-import argparse, http.client, json, os, re, shutil, signal, subprocess, sys, tempfile, threading, time, urllib.request
+import argparse, http.client, json, os, re, shutil, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request
 
 FIRST_PAINT_MS, LONGEST_MS, PAGE_BYTES, WATCHED_PERCENT = 1000, 200, 300 << 10, 5
+TASK_MICROSECONDS = 50  # 5 % of a core at 1,000 tasks a second
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument("bin")
@@ -169,6 +171,27 @@ class Watcher:
         self.answer = urllib.request.urlopen(f"{page}/api/v1/events?changes=1&watch={','.join(resources)}")
         threading.Thread(target=self.read, daemon=True).start()
 
+    def read_tasks(self, page, job):
+        """As job.js does: what has changed, at most once a second and a twentieth of the time."""
+        version, self.tasks = 0, 0
+        while True:
+            began, first, at = time.monotonic(), None, 0
+            try:
+                while True:
+                    with urllib.request.urlopen(f"{page}/api/v1/jobs/{job}/tasks?since={version}&from={at}&count=10000") as answer:
+                        part = json.load(answer)
+                    first = first or part["version"]
+                    at += len(part["tasks"])
+                    self.tasks += len(part["tasks"])
+                    if not part["tasks"] or at >= part["total"]:
+                        break
+                version = first
+            except urllib.error.HTTPError:
+                pass  # it has not begun
+            except OSError:
+                return  # the master ended
+            time.sleep(max(1, 20 * (time.monotonic() - began)))
+
     def read(self):
         try:
             while piece := self.answer.read1(1 << 16):
@@ -200,6 +223,20 @@ def master_figures(scratch):
             if watcher:
                 print(f"{'  bytes sent a second':<62} {(watcher.bytes - sent) / 20:>10,.0f}")
         figure(f"master of {options.jobs:,} jobs: a page that watches", 100 * (used[1] - used[0]), WATCHED_PERCENT, "% of core")
+        subprocess.run([f"{options.bin}/weft", "job", "kill", str(last), "--master", address], check=True, stdout=subprocess.DEVNULL)
+        started.pop().process.wait(60)
+        used = []
+        for job, watched in ((last + 1, False), (last + 2, True)):
+            if watched:
+                urllib.request.urlopen(f"{page}/api/v1/jobs/{last}/tasks?count=1").read()  # the log until now
+                watcher = Watcher(page, f"/jobs/{job}", f"/jobs/{job}/explain")
+                threading.Thread(target=watcher.read_tasks, args=(page, job), daemon=True).start()
+            before = master.cpu()
+            subprocess.run([f"{options.bin}/cluster_probe", "noop", "--tasks", str(options.tasks), "--quiet", "--cluster", address], check=True, stdout=subprocess.DEVNULL)
+            time.sleep(3)
+            used.append(master.cpu() - before)
+        print(f"{'  attempts sent, running and finished':<62} {watcher.tasks:>10,}")
+        figure(f"job of {options.tasks:,} tasks: each costs a master that is watched", 1e6 * (used[1] - used[0]) / options.tasks, TASK_MICROSECONDS, "us of core")
     finally:
         for program in started[::-1] + [master]:
             program.end()
