@@ -209,7 +209,7 @@ def master_figures(scratch):
     try:
         for number in range(options.jobs - 1):
             subprocess.run([f"{options.bin}/cluster_probe", "noop", "--tasks", "2", "--quiet", "--cluster", address], check=True, stdout=subprocess.DEVNULL, timeout=120)
-        started.append(Program(scratch, "cluster_probe", "wait", "--records", "1000", "--marker", scratch + "/begun", "--quiet", "--cluster", address))
+        started.append(Program(scratch, "cluster_probe", "wait", "--records", "1000000", "--marker", scratch + "/begun", "--quiet", "--cluster", address))
         last = options.jobs
         while not os.path.exists(scratch + "/begun"):
             time.sleep(0.1)
