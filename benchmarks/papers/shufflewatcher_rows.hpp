@@ -18,10 +18,10 @@ namespace weft::papers {
 // Among the jobs of a user the one submitted first goes first, under the baselines (section 2.2) and inside each kind of NASS
 // (3.1).
 inline const std::string kFair = "fair(pools=pools)", kDelay = "delay(inner=" + kFair + ")", kDrf = "drf(by=user)";
-inline const std::string kWatcher = "shufflewatcher(users=" + kFair + ",jobs=arrival)";
-inline const std::string kRelaxed = "shufflewatcher(users=" + kDelay + ",jobs=arrival)";
-inline const std::string kWatcherDrf = "shufflewatcher(users=drf,jobs=arrival)";
-inline const std::string kNassOnly = "shufflewatcher(users=" + kFair + ",jobs=arrival,sarp=false)";
+inline const std::string kWatcher = "shufflewatcher(users=" + kFair + ",jobs=arrival,samp_wait=0)";
+inline const std::string kRelaxed = "shufflewatcher(users=" + kDelay + ",jobs=arrival,samp_wait=0)";
+inline const std::string kWatcherDrf = "shufflewatcher(users=drf,jobs=arrival,samp_wait=0)";
+inline const std::string kNassOnly = "shufflewatcher(users=" + kFair + ",jobs=arrival,samp_wait=0,sarp=false)";
 inline const std::string kNassSarp = "shufflewatcher(users=" + kFair + ",jobs=arrival,samp=false)";
 
 /// The reason stands where a figure misses its band.
