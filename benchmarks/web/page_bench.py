@@ -203,6 +203,8 @@ class Watcher:
 def master_figures(scratch):
     master = Program(scratch, "weft", "master", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--port-file", scratch + "/port", "--event-log", scratch + "/live-events")
     page = "http://" + master.said(r"http://([^/]+)/")
+    while not os.path.exists(scratch + "/port") or not open(scratch + "/port").read().strip():
+        time.sleep(0.05)  # said() has seen that it lives
     address = open(scratch + "/port").read().strip()
     worker = Program(scratch, "weft", "worker", "--master", address, "--slots", "2", "--directory", scratch + "/work")
     started = [worker]
