@@ -1,5 +1,7 @@
 #include "storage/objects/pattern.hpp"
 
+#include <span>
+
 #include <fnmatch.h>
 
 #include "base/text.hpp"

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "tests/cluster/file_cluster.hpp"
 #include "tests/reference/reference.hpp"
@@ -159,6 +160,17 @@ TEST_P(Objects, AreInputsAndOutputsOfJobsEverywhere) {
     EXPECT_TRUE(sorted_lines(output) == expected) << number;
   }
   expect_no_uploads();
+}
+
+TEST_P(Objects, AreSortedInRecordsOfAFixedSize) {
+  std::mt19937_64 random(5);
+  std::string records(100 * 50'000, '\0');
+  for (char& byte : records) byte = static_cast<char>(random());
+  put(records, "s3://books/records");
+  const auto sorted = with_keys(
+      {program("terasort"), "sort", "--quiet", "--workers", "2", "--input", "s3://books/records", "--output", "s3://books/sorted"});
+  ASSERT_EQ(sorted.exit_code, 0) << sorted.err;
+  EXPECT_TRUE(good({"cat", "s3://books/sorted/part-*"}).out == reference::terasort(records));
 }
 
 TEST_P(Objects, ArriveAlthoughRequestsFail) {

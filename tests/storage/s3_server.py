@@ -89,6 +89,8 @@ class Handler(BaseHTTPRequestHandler):
         more = "".join(f"<{k}>{escape(v)}</{k}>" for k, v in refusal.more.items())
         body = f"<?xml version='1.0'?><Error><Code>{refusal.word}</Code><Message>{escape(refusal.message)}</Message>{more}</Error>"
         headers = [("x-amz-bucket-region", STATE.settings["region"])] if "Region" in refusal.more else []
+        if refusal.status == 503:
+            headers.append(("Retry-After", "60"))  # as MinIO says, whatever the reason
         self.answer(refusal.status, body.encode(), headers)
 
     def handle_any(self):
