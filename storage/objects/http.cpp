@@ -333,7 +333,7 @@ class Engine final : public HttpClient {
     const Duration drawn(static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(most.count()) + 1)));
     const auto asked = parse_number<std::uint32_t>(job.response.header("retry-after"));
     // MinIO says a minute whatever the reason.
-    return asked ? std::min<Duration>(std::chrono::seconds(*asked), options_.longest_pause) + drawn / 4 : drawn;
+    return asked ? std::min<Duration>(std::chrono::seconds(*asked), most) + drawn / 4 : drawn;
   }
   static std::string server_of(const std::string& url) { return url.substr(0, url.find('/', url.find("://") + 3)); }
   Error failure(const Job& job, CURLcode code) const {

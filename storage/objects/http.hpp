@@ -63,7 +63,7 @@ class HttpClient {
   static Result<std::unique_ptr<HttpClient>> open(Signer signer, HttpOptions options = {});
   virtual ~HttpClient() = default;
   /// Begins it as soon as there is room. Network failures and the answers 408, 429, 500, 502, 503, 504 are tried again after pauses
-  /// that double and are drawn at random (or as Retry-After says, within longest_pause). After 429 and 503 half as many run at
+  /// that double and are drawn at random (or as Retry-After says, within what has doubled). After 429 and 503 half as many run at
   /// once, then slowly more.
   virtual std::unique_ptr<HttpExchange> start(HttpRequest request) = 0;
   Result<HttpResponse> exchange(HttpRequest request) { return start(std::move(request))->wait(); }
