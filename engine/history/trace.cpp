@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/json.hpp"
+#include "base/text.hpp"
 
 namespace weft::history {
 
@@ -83,6 +84,7 @@ class TraceWriter {
       json_.member("output_bytes", attempt.output_bytes).member("output_records", attempt.output_records);
       json_.member("cpu_ms", static_cast<double>(attempt.usage.cpu.count()) / 1e6)
           .member("peak_memory_bytes", attempt.usage.peak_memory);
+      json_.member("shuffle_read_bytes", attempt.usage.shuffle_read_bytes).member("spilled_bytes", attempt.usage.spilled_bytes);
     }
     json_.end_object().end_object();
     if (attempt.fate == Fate::finished) add_parts(attempt, end);
@@ -103,6 +105,13 @@ class TraceWriter {
     at = std::max(at, end - attempt.shuffle_write - attempt.usage.write);
     part("write map output", attempt.shuffle_write);
     part("write files", attempt.usage.write);
+    if (attempt.usage.spilled_bytes > 0) add_spill(attempt, end);
+  }
+
+  /// The log tells how much was spilled, not when: a mark at the end.
+  void add_spill(const Attempt& attempt, Time end) {
+    begin("i", fmt::format("spilled {}", human_bytes(attempt.usage.spilled_bytes)), attempt.node, attempt.slot);
+    json_.member("cat", "spill").member("s", "t").member("ts", micros(end)).end_object();
   }
 
   void add_copy(const Copy& copy) {

@@ -60,6 +60,7 @@ Told small_job() {
   auto end = told.attempt(190, "task_finished", 1, 1, 0, 0, 1);
   end.shuffle_read = std::chrono::milliseconds(10);
   end.usage.write = std::chrono::milliseconds(5);
+  end.usage.spilled_bytes = 3u << 20;
   told.history.apply(end);
   told.end(200, 1);
   return told;
@@ -72,6 +73,7 @@ TEST(Trace, HasASliceForEachAttemptAndAFlowForEachMapAndReader) {
   for (const TraceEvent& event : events) ++counts[event.phase + event.category];
   EXPECT_EQ(counts["Xfinished"], 3);
   EXPECT_EQ(counts["Xpart"], 2);
+  EXPECT_EQ(counts["ispill"], 1);
   EXPECT_EQ(counts["sflow"], 2);
   EXPECT_EQ(counts["fflow"], 2);
   for (const TraceEvent& event : events) {
@@ -85,6 +87,10 @@ TEST(Trace, HasASliceForEachAttemptAndAFlowForEachMapAndReader) {
     }
     if (event.name == "write files") {
       EXPECT_EQ(event.at + event.took, 90'000);
+    }
+    if (event.phase == "i") {
+      EXPECT_EQ(event.name, "spilled 3.00 MiB");
+      EXPECT_EQ(event.at, 90'000);
     }
     if (event.phase == "f") {
       EXPECT_EQ(event.at, 50'000);
