@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "driver.hpp"
+#include "engine/client/job_page.hpp"
 #include "schedulers/view/hints.hpp"
 
 namespace weft {
@@ -89,6 +90,14 @@ void declare_place(CLI::App& app, client::RunOptions& run) {
   app.add_option("--workers", run.workers, "Run on this many private worker processes instead of threads of this one")
       ->excludes(cluster)
       ->check(CLI::Range(1, 256))
+      ->group(kGroup);
+  app.add_option("--http", run.http, "Show the job on a page while it runs; loopback unless HOST says otherwise, port 0 takes any")
+      ->excludes(cluster)
+      ->type_name("[HOST:]PORT")
+      ->check([](const std::string& text) {
+        const auto address = client::page_address(text);
+        return address ? std::string() : address.error().to_string();
+      })
       ->group(kGroup);
   app.add_option("--threads", run.threads, "Tasks at a time (per worker with --workers; default: one per core)")
       ->check(CLI::Range(1, 1024))

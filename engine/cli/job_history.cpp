@@ -16,6 +16,7 @@
 #include "engine/cli/table.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/history/findings.hpp"
+#include "engine/history/growing_log.hpp"
 #include "engine/history/log_follower.hpp"
 #include "engine/history/past_jobs.hpp"
 #include "engine/history/trace.hpp"
@@ -56,12 +57,18 @@ Result<void> diagnose(const JobHistoryOptions& options) {
 struct HistoryOptions {
   std::string logs;
   std::string http = "127.0.0.1:7079";
+  bool follow = false;
 };
 
 Result<void> show_history(const HistoryOptions& options) {
   const client::StopSignal stop;
-  WEFT_ASSIGN(auto past, history::PastJobs::open(options.logs));
-  WEFT_ASSIGN(const auto service, web::Service::start(options.http, std::move(past)));
+  std::unique_ptr<history::LoggedJobs> jobs;
+  if (options.follow) {
+    jobs = std::make_unique<history::GrowingLog>(options.logs);
+  } else {
+    WEFT_ASSIGN(jobs, history::PastJobs::open(options.logs));
+  }
+  WEFT_ASSIGN(const auto service, web::Service::start(options.http, std::move(jobs)));
   fmt::print("{} is shown at http://{}/jobs\n", options.logs, service->address());
   std::fflush(stdout);
   while (!stop.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -79,6 +86,7 @@ void add_history(CLI::App& app, Action& action) {
   command->add_option("--http", options->http, "Where the page is served; port 0 takes any")
       ->type_name("HOST:PORT")
       ->capture_default_str();
+  command->add_flag("--follow", options->follow, "A log that is being written: the page goes on with it, and no index is kept");
   command->callback([options, &action] { action = [options] { return show_history(*options); }; });
 }
 

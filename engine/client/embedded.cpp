@@ -11,10 +11,12 @@
 #include "base/run_directory.hpp"
 #include "engine/client/crash_guard.hpp"
 #include "engine/client/embedded_slots.hpp"
+#include "engine/client/job_page.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/session.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "engine/master/event_log.hpp"
 #include "engine/master/expectations.hpp"
 #include "engine/profiles/observer.hpp"
 #include "engine/scheduling/catalogue.hpp"
@@ -58,6 +60,7 @@ class EmbeddedSession final : public Session {
   }
 
   Result<void> begin() {
+    if (!options_.http.empty()) WEFT_TRY(show());
     slots_->start();
     WEFT_TRY(apply(master::SchedulerConfigured{options_.scheduler, std::move(scheduler_files_)}));
     master::WorkerJoined node;
@@ -125,14 +128,36 @@ class EmbeddedSession final : public Session {
  private:
   master::Time now() const { return SystemClock().now() - started_; }
 
+  /// The page reads a log of what happens here.
+  Result<void> show() {
+    const std::string path = directory_.path() / "events";
+    WEFT_ASSIGN(auto log, master::EventLog::open(path, now(), options_.scheduler, {.bytes = 0, .period = Duration(0)}));
+    log_.emplace(std::move(log));
+    WEFT_ASSIGN(page_, JobPage::start(options_.http, path));
+    tell_page(options_.job_name, *page_, options_.quiet);
+    return {};
+  }
+
+  /// A disk that is full costs the page what comes, not the job.
+  void log_commands() {
+    for (const master::Command& command : commands_)
+      if (const auto text = master::command_json(now(), command)) log_->add(*text);
+    if (const auto written = log_->flush(now()); !written) Log("driver").warn("{}", written.error().to_string());
+  }
+
   /// Refused events are late news of fenced attempts; nothing else can be refused here but a plan.
   Result<void> apply(master::Event event) {
     commands_.clear();
+    const std::string line = log_ ? master::event_json(now(), event) : std::string();
     if (!core_.stuck()) (void)observer_.before(now(), core_->view(), event);
     auto applied = core_.apply(now(), std::move(event), commands_);
     if (core_.stuck()) failed_ = applied.error();
     WEFT_TRY(std::move(applied));
     observer_.after(core_->view(), commands_, 0);
+    if (log_) {
+      log_->add(line);
+      log_commands();
+    }
     tell_trouble();
     for (master::Command& command : commands_) std::visit([this](auto& what) { carry_out(what); }, command);
     return {};
@@ -213,6 +238,8 @@ class EmbeddedSession final : public Session {
   std::multimap<master::Time, std::uint64_t> timers_;
   std::optional<master::ActionFinished> finished_;
   std::optional<Error> failed_;
+  std::optional<master::EventLog> log_;  // for the page
+  std::unique_ptr<JobPage> page_;
 };
 
 /// A slot for each core, if there is memory for so many tasks.

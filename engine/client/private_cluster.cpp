@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/run_directory.hpp"
 #include "engine/client/cluster_session.hpp"
+#include "engine/client/job_page.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/roles.hpp"
 #include "engine/master/server.hpp"
@@ -92,7 +93,14 @@ class PrivateCluster {
     server.scheduler = options_.scheduler;
     server.scheduler_plugins = options_.scheduler_plugins;
     server.directory = directory_.path() / "master";
+    if (!options_.http.empty()) server.event_log = directory_.path() / "events";
+    server.log_rotation = {.bytes = 0, .period = Duration(0)};
+    const std::string log = server.event_log;
     WEFT_ASSIGN(server_, master::Server::start(std::move(server)));
+    if (!log.empty()) {
+      WEFT_ASSIGN(page_, JobPage::start(options_.http, log));
+      tell_page(options_.job_name, *page_, options_.quiet);
+    }
     slots_ = options_.threads > 0 ? options_.threads : std::max(1U, available_cores() / options_.workers);
     Result<void> spawned;
     // From a thread that lives as long as the cluster: children die with the thread that started them.
@@ -143,6 +151,7 @@ class PrivateCluster {
   RunDirectory directory_;
   std::unique_ptr<rpc::Reactor> spawner_;
   std::unique_ptr<master::Server> server_;
+  std::unique_ptr<JobPage> page_;  // null: none is wanted
   std::vector<Child> children_;
   std::uint32_t slots_ = 1;  // of each worker
   std::uint32_t last_number_ = 0;

@@ -37,6 +37,12 @@ Result<std::unique_ptr<PastJobs>> PastJobs::open(const std::string& path) {
   return std::unique_ptr<PastJobs>(new PastJobs(std::move(pieces), std::move(index)));
 }
 
+std::vector<master::JobStatus> PastJobs::statuses() const {
+  std::vector<master::JobStatus> statuses;
+  for (const auto& [id, job] : index_.jobs) statuses.push_back(job.status);
+  return statuses;
+}
+
 Result<std::shared_ptr<const History>> PastJobs::job(std::uint64_t id) const {
   const auto found = index_.jobs.find(id);
   if (found == index_.jobs.end()) return fail(Code::not_found, fmt::format("the event log tells nothing of job {}", id));

@@ -17,21 +17,34 @@
 
 namespace weft::history {
 
-class PastJobs {
+/// What logs tell of jobs. Any thread.
+class LoggedJobs {
+ public:
+  virtual ~LoggedJobs() = default;
+  /// When the logs end.
+  virtual Time now() const = 0;
+  /// In few words: without stages.
+  virtual std::vector<master::JobStatus> statuses() const = 0;
+  /// Of the last run of a master.
+  virtual History::Workers workers() const = 0;
+  /// The history of one job; not_found when they say nothing of it.
+  virtual Result<std::shared_ptr<const History>> job(std::uint64_t id) const = 0;
+};
+
+/// Of logs that have ended.
+class PastJobs final : public LoggedJobs {
  public:
   /// Those of an event log with its rotated pieces, or of all logs in a directory. The index lies beside them: `FILE.index` or
   /// `DIR/weft.index`. One that is missing, damaged or no longer right is made again; where it cannot be written, the next start
   /// makes it again. not_found when there are no logs; corrupt names file and line of what is no event.
   static Result<std::unique_ptr<PastJobs>> open(const std::string& path);
 
-  /// When the logs end.
-  Time now() const { return index_.now; }
+  Time now() const override { return index_.now; }
+  std::vector<master::JobStatus> statuses() const override;
   const std::map<std::uint64_t, IndexedJob>& jobs() const { return index_.jobs; }
-  /// Of the last run of a master.
-  const History::Workers& workers() const { return index_.runs.back(); }
-  /// The history of one job, read from its part of the logs; the latest few are kept. not_found when they say nothing of it. Any
-  /// thread.
-  Result<std::shared_ptr<const History>> job(std::uint64_t id) const;
+  History::Workers workers() const override { return index_.runs.back(); }
+  /// Read from its part of the logs; the latest few are kept.
+  Result<std::shared_ptr<const History>> job(std::uint64_t id) const override;
 
  private:
   PastJobs(std::vector<master::LogPiece> pieces, LogIndex index) : pieces_(std::move(pieces)), index_(std::move(index)) {}

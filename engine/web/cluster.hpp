@@ -25,11 +25,11 @@ class Cluster {
   /// `master`: "host:port". `event_log`: its file, of which what lies behind `log_began` is read; empty: it writes none.
   explicit Cluster(std::string master, const std::string& event_log = "", master::LogPlace log_began = {});
 
-  /// A cluster that is gone: nothing but what its event logs tell. There is no master then.
-  explicit Cluster(std::unique_ptr<history::PastJobs> past) : past_(std::move(past)) {}
+  /// Nothing but what event logs tell, of a cluster that is gone or a job by itself. There is no master then.
+  explicit Cluster(std::unique_ptr<history::LoggedJobs> past) : past_(std::move(past)) {}
 
   /// Null: there is a master.
-  const history::PastJobs* past() const { return past_.get(); }
+  const history::LoggedJobs* past() const { return past_.get(); }
 
   /// Before anything is asked: programs in the directory may be started over HTTP.
   void allow_submissions(const std::string& directory) { submissions_ = std::make_unique<Submissions>(directory, master_); }
@@ -44,7 +44,7 @@ class Cluster {
 
  private:
   const std::string master_;
-  const std::unique_ptr<history::PastJobs> past_;
+  const std::unique_ptr<history::LoggedJobs> past_;
   std::mutex mutex_;
   std::shared_ptr<client::Admin> admin_;
   std::shared_ptr<storage::files::FileSystem> files_;

@@ -36,10 +36,10 @@ std::string inlined(std::string_view script) { return fmt::format("<script>{}</s
 
 }  // namespace
 
-client::JobList jobs_of(const history::PastJobs& past) {
+client::JobList jobs_of(const history::LoggedJobs& past) {
   client::JobList list;
   list.now = past.now();
-  for (const auto& [id, job] : past.jobs()) list.jobs.push_back(job.status);
+  list.jobs = past.statuses();
   return list;
 }
 
@@ -50,8 +50,9 @@ client::JobList job_of(const history::History& history, const history::Job& job)
   return list;
 }
 
-std::vector<client::NodeStatus> nodes_of(const history::PastJobs& past) {
+std::vector<client::NodeStatus> nodes_of(const history::LoggedJobs& past) {
   std::vector<client::NodeStatus> nodes;
+  const history::Time now = past.now();
   for (const auto& [id, worker] : past.workers()) {
     client::NodeStatus& node = nodes.emplace_back();
     node.id = NodeId(id);
@@ -62,7 +63,7 @@ std::vector<client::NodeStatus> nodes_of(const history::PastJobs& past) {
     node.capacity.cpu = worker.slots;
     node.dead = worker.lost.has_value();
     node.cause = worker.why;
-    node.heard = worker.lost ? past.now() - *worker.lost : Duration(0);
+    node.heard = worker.lost ? now - *worker.lost : Duration(0);
   }
   return nodes;
 }

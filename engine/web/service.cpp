@@ -75,7 +75,7 @@ Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
   return std::unique_ptr<Service>(std::move(service));
 }
 
-Result<std::unique_ptr<Service>> Service::start(const std::string& listen, std::unique_ptr<history::PastJobs> past) {
+Result<std::unique_ptr<Service>> Service::start(const std::string& listen, std::unique_ptr<history::LoggedJobs> past) {
   auto service = std::make_unique<ServiceImpl>(std::move(past));
   WEFT_TRY(service->begin(listen));
   return std::unique_ptr<Service>(std::move(service));

@@ -23,8 +23,8 @@ class Service {
   /// Serves until destroyed, as a client of the master, on threads of its own: the master's thread has no more to do than for any
   /// other client. Errors: port in use, address not ours.
   static Result<std::unique_ptr<Service>> start(const ServiceOptions& options);
-  /// The same for what event logs tell of a cluster that is gone.
-  static Result<std::unique_ptr<Service>> start(const std::string& listen, std::unique_ptr<history::PastJobs> past);
+  /// The same for what event logs tell, of a cluster that is gone or a job that runs by itself.
+  static Result<std::unique_ptr<Service>> start(const std::string& listen, std::unique_ptr<history::LoggedJobs> past);
   virtual ~Service() = default;
   /// "host:port" as bound.
   virtual const std::string& address() const = 0;

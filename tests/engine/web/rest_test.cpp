@@ -279,6 +279,50 @@ TEST(RestHistory, ALogTellsWhatItsMasterTold) {
   EXPECT_EQ(past.wait().exit_code, 0);
 }
 
+/// Where the job says its page is.
+std::string page_of_job(test::Process& job) {
+  std::string address;
+  EXPECT_TRUE(test::eventually([&] {
+    const std::string said = job.err_so_far();
+    const std::size_t at = said.find("page at http://"), end = said.find("/jobs\n", at);
+    if (at == std::string::npos || end == std::string::npos) return false;
+    address = said.substr(at + 15, end - at - 15);
+    return true;
+  })) << job.err_so_far();
+  return address;
+}
+
+TEST(PageOfAJob, IsThereWhileItRunsAndShowsWhatItDoes) {
+  test::ScratchDirectory files;
+  for (const std::vector<std::string>& where : {std::vector<std::string>{"--threads", "2"}, {"--workers", "2", "--threads", "1"}}) {
+    std::vector<std::string> command{
+        test::program("cluster_probe"), "wait", "--records", "100000", "--tasks", "2", "--marker", files / "mark", "--http", "0"};
+    command.insert(command.end(), where.begin(), where.end());
+    test::Process job(command);
+    const std::string address = page_of_job(job);
+    EXPECT_TRUE(address.starts_with("127.0.0.1:")) << address;
+    EXPECT_TRUE(test::eventually([&] { return has(http(address, "GET", "/api/v1/jobs/1/tasks").body, "\"total\":2,"); }));
+    EXPECT_TRUE(has(http(address, "GET", "/api/v1/jobs").body, "\"state\":\"running\""));
+    EXPECT_EQ(http(address, "GET", "/jobs/1").status, 200);
+    std::vector<std::string> second = command;
+    std::replace(second.begin(), second.end(), std::string("0"), address);
+    const auto refused = test::run(second);
+    EXPECT_EQ(refused.exit_code, 1) << refused.err;
+    EXPECT_TRUE(has(refused.err, "--http " + address) && has(refused.err, "in use")) << refused.err;
+    job.signal(SIGTERM);
+    EXPECT_NE(job.wait().exit_code, 0);
+    EXPECT_EQ(http(address, "GET", "/jobs/1").status, 0) << "it is gone with the job";
+  }
+}
+
+TEST(PageOfAJob, WrongAddressesAreRefusedInOneLine) {
+  for (const char* wrong : {"", "x", "127.0.0.1", "127.0.0.1:99999", ":80", "-1"}) {
+    const auto refused = test::run({test::program("cluster_probe"), "noop", "--http", wrong});
+    EXPECT_EQ(refused.exit_code, 2) << wrong;
+    EXPECT_TRUE(test::one_line(refused.err)) << refused.err;
+  }
+}
+
 TEST(RestHistory, DiagnoseNamesWhatWasDoneToAJob) {
   test::ScratchDirectory files;
   Cluster cluster(2, {"--http", "none", "--event-log", files / "log"});
