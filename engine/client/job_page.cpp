@@ -2,13 +2,13 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 
-#include <csignal>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
@@ -46,7 +46,8 @@ Result<std::string> page_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
   if (colon != 0 && parse_number<std::uint16_t>(port)) return colon == std::string::npos ? "127.0.0.1:" + port : text;
-  return fail(Code::invalid_argument, fmt::format("'{}' is no address of a page; write PORT or HOST:PORT, such as 7078", escaped(text)));
+  return fail(Code::invalid_argument,
+              fmt::format("'{}' is no address of a page; write PORT or HOST:PORT, such as 7078", escaped(text)));
 }
 
 Result<std::unique_ptr<JobPage>> JobPage::start(const std::string& http, const std::string& log) {
@@ -81,7 +82,8 @@ Result<void> JobPage::wait_until_shown() {
       url_ = said.substr(at, line - at);
       return {};
     }
-    if (line != std::string::npos || said.size() > kMostSaid) return fail(Code::unavailable, std::string(trim(said.substr(0, line))));
+    if (line != std::string::npos || said.size() > kMostSaid)
+      return fail(Code::unavailable, std::string(trim(said.substr(0, line))));
     if (int status = 0; ::waitpid(process_, &status, WNOHANG) == process_) {
       process_ = -1;
       return fail(Code::unavailable, "the page ended: " + runtime::describe_exit(status));

@@ -18,9 +18,9 @@ Result<std::string> page_address(const std::string& text);
 /// A process that is there as long as this is, and that ends with this process, whatever ends it. Job programs link no HTTP.
 class JobPage {
  public:
-  /// `http`: as page_address() takes it. `log`: the event log, which is there. not_found when there is no program `weft` beside this
-  /// program or in $PATH; otherwise the error is what it said: port in use, address not ours. Call it from a thread that lives as
-  /// long as the job.
+  /// `http`: as page_address() takes it. `log`: the event log, which is there. not_found when there is no program `weft` beside
+  /// this program or in $PATH; otherwise the error is what it said: port in use, address not ours. Call it from a thread that lives
+  /// as long as the job.
   static Result<std::unique_ptr<JobPage>> start(const std::string& http, const std::string& log);
   ~JobPage();
   JobPage(const JobPage&) = delete;
