@@ -18,6 +18,7 @@ class GrowingLog final : public LoggedJobs {
  public:
   explicit GrowingLog(std::string log) : follower_(std::move(log), History()) {}
 
+  bool grows() const override { return true; }
   Time now() const override;
   std::vector<master::JobStatus> statuses() const override;
   History::Workers workers() const override;

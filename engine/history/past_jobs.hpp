@@ -21,6 +21,8 @@ namespace weft::history {
 class LoggedJobs {
  public:
   virtual ~LoggedJobs() = default;
+  /// Whether the logs are still written.
+  virtual bool grows() const = 0;
   /// When the logs end.
   virtual Time now() const = 0;
   /// In few words: without stages.
@@ -39,6 +41,7 @@ class PastJobs final : public LoggedJobs {
   /// makes it again. not_found when there are no logs; corrupt names file and line of what is no event.
   static Result<std::unique_ptr<PastJobs>> open(const std::string& path);
 
+  bool grows() const override { return false; }
   Time now() const override { return index_.now; }
   std::vector<master::JobStatus> statuses() const override;
   const std::map<std::uint64_t, IndexedJob>& jobs() const { return index_.jobs; }

@@ -34,7 +34,7 @@ class ServiceImpl final : public Service {
   explicit ServiceImpl(Of&&... cluster)
       : cluster_(std::forward<Of>(cluster)...),
         live_([this](const std::string& resource) { return ask(cluster_, as_request(resource)); },
-              cluster_.past() == nullptr ? kPause : kPauseOfPast) {}
+              cluster_.past() == nullptr || cluster_.past()->grows() ? kPause : kPauseOfPast) {}
 
   Result<void> begin(const std::string& listen) {
     http::ServerOptions server;
