@@ -33,7 +33,7 @@ const WrongUse kWrongUses[] = {
     {"weft list", {"did you mean 'weft job list' or"}},
     {"weft node lits", {"'lits' of weft node", "did you mean 'list'?"}},
     {"weft fs lss", {"'lss' of weft fs", "did you mean 'ls'?"}},
-    {"weft fs copy a b", {"unknown command 'copy' of weft fs", "it has put, get"}},
+    {"weft fs copy a b", {"unknown command 'copy' of weft fs", "did you mean 'cp'?"}},
     {"weft table snapshot make t s", {"'make' of weft table snapshot", "create, list, drop", "weft table snapshot --help"}},
     {"weft table snpshot list t", {"did you mean 'snapshot'?"}},
     {"weft profile lits", {"'lits' of weft profile", "did you mean 'list'?"}},
