@@ -102,6 +102,15 @@ def start_master(*options):
     return process, where, open(f"{scratch}/port{number}").read().strip()
 
 
+def program_of(pid):
+    """Empty when the process has ended, which it may do between any two calls."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as words:
+            return words.read().split(b"\0")[0]
+    except OSError:
+        return b""
+
+
 def weft(*words):
     subprocess.run([bin_dir + "/weft", *words, "--master", master], check=True, capture_output=True, timeout=60)
 
@@ -223,7 +232,7 @@ try:
     operations = {(method, path) for path, methods in document["paths"].items() for method in methods}
     assert called == operations, f"not asked: {operations - called}"
 
-    drivers = lambda: [pid for pid in os.listdir("/proc") if pid.isdigit() and scratch.encode() + b"/programs/" in (open(f"/proc/{pid}/cmdline", "rb").read() if os.path.exists(f"/proc/{pid}/cmdline") else b"").split(b"\0")[0]]
+    drivers = lambda: [pid for pid in os.listdir("/proc") if pid.isdigit() and program_of(pid).startswith(scratch.encode() + b"/programs/")]
     assert drivers(), "no driver runs"
     first.send_signal(signal.SIGTERM)
     assert first.wait(30) == 0
