@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <time.h>
+
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "engine/web/difference.hpp"
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostWatched = 16;   // by a stream
 constexpr std::size_t kMostStreams = 256;  // of a resource
-constexpr int kIdlePerBusy = 20;           // the part of the time that questions may take
+constexpr int kIdlePerBusy = 20;           // the part of a processor that questions may take
 
 std::string trouble_json(const std::string& resource, const Error& error) {
   JsonWriter json;
@@ -23,9 +25,27 @@ std::string trouble_json(const std::string& resource, const Error& error) {
   return json.text();
 }
 
+/// How much of a processor somebody has used since, at most: no more than has passed, and no more than the whole process has used.
+/// On a machine that is busy with something else the first is far more.
+class Used {
+ public:
+  Duration so_far() const { return std::min(SystemClock().now() - began_, of_process() - before_); }
+
+ private:
+  static Duration of_process() {
+    timespec time{};
+    (void)::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+
+  TimePoint began_ = SystemClock().now();
+  Duration before_ = of_process();
+};
+
 }  // namespace
 
-Live::Live(Ask ask, Duration pause) : ask_(std::move(ask)), pause_(pause), thread_([this] { run(); }) {}
+Live::Live(Ask ask, Duration pause, Duration longest)
+    : ask_(std::move(ask)), pause_(pause), longest_(longest), thread_([this] { run(); }) {}
 
 Live::~Live() {
   {
@@ -92,7 +112,7 @@ void Live::refresh(const std::string& name, std::unique_lock<std::mutex>& lock) 
   before.due = TimePoint::max();  // a stream that comes meanwhile sets it again
   auto fresh = std::exchange(before.fresh, {});
   lock.unlock();
-  const TimePoint began = SystemClock().now();
+  const Used used;
   auto asked = ask_(name);
   lock.lock();
   Resource& resource = resources_[name];
@@ -108,11 +128,11 @@ void Live::refresh(const std::string& name, std::unique_lock<std::mutex>& lock) 
   resource.last = text;
   resource.failed = failed;
   std::move(fresh.begin(), fresh.end(), std::back_inserter(resource.watchers));
-  const TimePoint ended = SystemClock().now();
-  resource.took = ended - began;
+  resource.took = used.so_far();
   Duration all{};
   for (const auto& [other, of] : resources_) all += of.took;
-  resource.due = std::min(resource.due, ended + std::max(pause_, kIdlePerBusy * all));
+  const Duration idle = std::max(pause_, std::min(kIdlePerBusy * all, longest_));
+  resource.due = std::min(resource.due, SystemClock().now() + idle);
 }
 
 /// `text` instead of resource.last.

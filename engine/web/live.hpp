@@ -21,9 +21,9 @@ class Live {
  public:
   /// Gives the JSON of a resource, "/jobs/7" or "/files?path=/a"; called on the thread of this object.
   using Ask = std::function<Result<std::string>(const std::string& resource)>;
-  /// `pause`: between two questions about a resource, at least. What takes long, to ask or to compare, is done less often, so that
-  /// all of them together take a twentieth of the time.
-  explicit Live(Ask ask, Duration pause = std::chrono::seconds(1));
+  /// `pause`: between two questions about a resource, at least. What takes much processor time, to ask or to compare, is done less
+  /// often, so that all of them together take a twentieth of a processor; but after `longest` at the latest.
+  explicit Live(Ask ask, Duration pause = std::chrono::seconds(1), Duration longest = std::chrono::seconds(10));
   ~Live();
 
   /// The stream that answers GET /events?watch=/jobs,/jobs/7. Each event has the resource as its name and its JSON as its data;
@@ -42,7 +42,7 @@ class Live {
     std::string last;                      // what was sent
     bool failed = false;                   // and that it was an error
     TimePoint due{};
-    Duration took{};  // the last time
+    Duration took{};  // of a processor, the last time
   };
 
   void run();
@@ -51,6 +51,7 @@ class Live {
 
   const Ask ask_;
   const Duration pause_;
+  const Duration longest_;
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::map<std::string, Resource> resources_;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/sanitized.hpp"
 #include "tests/cluster/cluster.hpp"
 
 namespace weft::test {
@@ -22,6 +23,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 TEST(Fidelity, AReplayOfARealRunTakesAsLongAsItDid) {
+  if (kSanitized) GTEST_SKIP() << "about times";
   ScratchDirectory files;
   for (const std::string scheduler :
        {"fifo", "fair", "capacity", "drf", "sjf", "srtf", "cpm", "bfs", "dagps", "tetris", "carbyne", "carbyne(mode=safe)", "cogrs",

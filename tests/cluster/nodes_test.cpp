@@ -138,7 +138,8 @@ TEST(Nodes, SayWhatTheyReallyUse) {
   const double idle = amount("worker", "memory");
   Process job(cluster.job({"wait", "--records", "1000000", "--marker", cluster.scratch() / "begun"}), cluster.options());
   EXPECT_TRUE(eventually([&] { return amount("worker", "memory") > idle + 1e6; })) << "executors are the worker's, too";
-  EXPECT_EQ(cluster.admin({"job", "kill", "1"}).exit_code, 0);
+  const auto killed = cluster.admin({"job", "kill", "1"});
+  EXPECT_EQ(killed.exit_code, 0) << killed.err;
   job.wait();
   EXPECT_TRUE(has(cluster.admin({"node", "list"}).out, " of ")) << cluster.admin({"node", "list"}).out;
 }

@@ -2,6 +2,7 @@
 #include "engine/web/live.hpp"
 
 #include <atomic>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <string>
@@ -68,6 +69,30 @@ TEST_F(LiveTest, SendsWhatThereIsAndThenWhatChanges) {
   EXPECT_EQ(read_until(*answered.events, "\n\n"), "event: /jobs\ndata: [1]\n\n");
   world_.set("/jobs", "[1,2]");
   EXPECT_EQ(read_until(*answered.events, "\n\n"), "event: /jobs\ndata: [1,2]\n\n");
+}
+
+/// Whether so many questions are asked in time.
+bool asked(const Live::Ask& ask, int times, Duration longest, seconds time = seconds(20)) {
+  std::atomic<int> asked = 0;
+  Live live([&](const std::string& name) { return ++asked, ask(name); }, milliseconds(5), longest);
+  const auto answered = live.watch(watching("/jobs"));
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (asked < times && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(milliseconds(1));
+  return asked >= times;
+}
+
+TEST_F(LiveTest, WhoOnlyWaitsForTheAnswerAsksAgainAsSoon) {  // 20 pauses of 20 * 100 ms would be 40 s
+  EXPECT_TRUE(asked([](const std::string&) { return std::this_thread::sleep_for(milliseconds(100)), "[]"; }, 20, seconds(1000)));
+}
+
+TEST_F(LiveTest, WhatTakesMuchOfAProcessorIsAskedLessOftenButNotNever) {
+  const auto busy = [](const std::string&) {
+    const std::clock_t until = std::clock() + CLOCKS_PER_SEC / 2;  // of the process
+    while (std::clock() < until) continue;
+    return "[]";
+  };
+  EXPECT_TRUE(asked(busy, 2, milliseconds(10)));
+  EXPECT_FALSE(asked(busy, 2, seconds(1000), seconds(3)));
 }
 
 TEST_F(LiveTest, WhoWantsChangesGetsTheListOnceAndThenTheDifference) {
