@@ -75,6 +75,7 @@ class Cluster {
   }
   ProcessOptions options() const { return {.environment = {{"WEFT_TEST_TAG", tag_}}}; }
   std::vector<int> processes() const { return processes_with("WEFT_TEST_TAG", tag_); }
+  std::vector<int> executors() const { return processes_with({{"WEFT_TEST_TAG", tag_}, {"WEFT_ROLE", "executor"}}); }
 
  private:
   ProcessOptions daemon() const {

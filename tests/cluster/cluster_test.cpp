@@ -92,7 +92,7 @@ TEST(StandingCluster, KillsAJobOnRequest) {
   const auto result = job.wait();
   EXPECT_NE(result.exit_code, 0);
   EXPECT_NE(result.err.find("kill"), std::string::npos) << result.err;
-  EXPECT_TRUE(eventually([&] { return processes_with("WEFT_ROLE", "executor").empty(); }));
+  EXPECT_TRUE(eventually([&] { return cluster.executors().empty(); }));
 }
 
 TEST(StandingCluster, KillsTheJobOfALostDriverAndGoesOn) {

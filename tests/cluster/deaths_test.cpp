@@ -141,9 +141,8 @@ TEST_F(Deaths, AWorkerOfAPrivateClusterFailsTheTestThoughTheJobSucceeds) {
     Process job({program("cluster_probe"), "spin", "--quiet", "--workers", "2", "--records", "2000", "--marker", marker},
                 {.environment = {{"WEFT_TEST_TAG", tag}}});
     EXPECT_TRUE(eventually([&] { return access(marker.c_str(), F_OK) == 0; }));
-    const auto ours = processes_with("WEFT_TEST_TAG", tag), workers = processes_with("WEFT_ROLE", "worker");
-    const auto victim = std::find_first_of(ours.begin(), ours.end(), workers.begin(), workers.end());
-    if (victim != ours.end()) ::kill(*victim, SIGBUS);
+    const auto workers = processes_with({{"WEFT_TEST_TAG", tag}, {"WEFT_ROLE", "worker"}});
+    if (!workers.empty()) ::kill(workers.front(), SIGBUS);
     write_file(marker + ".go", "");
     EXPECT_EQ(job.wait().out, expected_sums(2000));
   };

@@ -22,12 +22,7 @@ std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) 
 int rounds() { return std::getenv("WEFT_LONG") != nullptr ? 50 : 5; }
 
 std::vector<int> with_role(const std::string& tag, const std::string& role) {
-  const auto tagged = processes_with("WEFT_TEST_TAG", tag);
-  const auto all = processes_with("WEFT_ROLE", role);
-  std::vector<int> both;
-  for (const int pid : all)
-    if (std::find(tagged.begin(), tagged.end(), pid) != tagged.end()) both.push_back(pid);
-  return both;
+  return processes_with({{"WEFT_TEST_TAG", tag}, {"WEFT_ROLE", role}});
 }
 
 class KillTest : public testing::Test {

@@ -62,17 +62,9 @@ class ShuffleKills : public testing::Test {
     return lines == counts_;
   }
 
-  std::vector<int> executors() const {
-    const auto ours = cluster_.processes();
-    std::vector<int> found;
-    for (const int pid : processes_with("WEFT_ROLE", "executor"))
-      if (std::find(ours.begin(), ours.end(), pid) != ours.end()) found.push_back(pid);
-    return found;
-  }
-
   /// A random worker or executor; a worker is replaced.
   bool kill_one(std::mt19937& random) {
-    const auto running = executors();
+    const auto running = cluster_.executors();
     if (random() % 2 == 0 && !running.empty()) {
       ::kill(running[random() % running.size()], SIGKILL);
       return false;

@@ -153,15 +153,20 @@ bool eventually(const std::function<bool()>& condition, std::chrono::seconds dea
   return true;
 }
 
-std::vector<int> processes_with(const std::string& name, const std::string& value) {
+std::vector<int> processes_with(const std::string& name, const std::string& value) { return processes_with({{name, value}}); }
+
+std::vector<int> processes_with(const std::map<std::string, std::string>& variables) {
   std::vector<int> found;
-  const std::string wanted = name + "=" + value;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string pid = entry.path().filename().string();
     if (!std::all_of(pid.begin(), pid.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
     std::istringstream environment(read_file("/proc/" + pid + "/environ"));
-    for (std::string variable; std::getline(environment, variable, '\0');)
-      if (variable == wanted) found.push_back(std::stoi(pid));
+    std::size_t held = 0;
+    for (std::string variable; std::getline(environment, variable, '\0');) {
+      const auto wanted = variables.find(variable.substr(0, variable.find('=')));
+      if (wanted != variables.end() && variable == wanted->first + "=" + wanted->second) ++held;
+    }
+    if (held == variables.size()) found.push_back(std::stoi(pid));
   }
   return found;
 }

@@ -88,6 +88,8 @@ bool eventually(const std::function<bool()>& condition, std::chrono::seconds dea
 
 /// Processes alive whose environment holds NAME=VALUE: finds children that a test's program left behind.
 std::vector<int> processes_with(const std::string& name, const std::string& value);
+/// Those that hold all of the variables.
+std::vector<int> processes_with(const std::map<std::string, std::string>& variables);
 
 void write_file(const std::string& path, const std::string& content);
 std::string read_file(const std::string& path);
