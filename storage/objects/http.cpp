@@ -106,10 +106,7 @@ bool may_pass(CURLcode code) {
 
 class Engine final : public HttpClient {
  public:
-  Engine(const Curl& curl, Signer signer, HttpOptions options)
-      : curl_(curl), signer_(std::move(signer)), options_(std::move(options)), width_(options_.most_in_flight) {
-    provider_ = "aws:amz:" + signer_.region + ":s3";
-  }
+  Engine(const Curl& curl, HttpOptions options) : curl_(curl), options_(std::move(options)), width_(options_.most_in_flight) {}
   ~Engine() override {
     {
       const std::lock_guard lock(mutex_);
@@ -261,13 +258,20 @@ class Engine final : public HttpClient {
     set(CURLOPT_HEADERFUNCTION, &take_header);
     set(CURLOPT_HEADERDATA, static_cast<void*>(&job));
     if (!options_.certificates.empty()) set(CURLOPT_CAINFO, options_.certificates.c_str());
-    set(CURLOPT_AWS_SIGV4, provider_.c_str());
-    set(CURLOPT_USERNAME, signer_.access_key.c_str());
-    set(CURLOPT_PASSWORD, signer_.secret_key.c_str());
-    for (const std::string& header : job.request.headers) job.header_list = curl_.slist_append(job.header_list, header.c_str());
+    if (options_.direct) set(CURLOPT_NOPROXY, "*");
+    for (const std::string& header : job.request.headers) add_header(job, header);
+    if (job.request.signer) sign(job, *job.request.signer);
     set(CURLOPT_HTTPHEADER, job.header_list);
     set_method(job);
   }
+  void sign(Job& job, const Signer& signer) {
+    const auto set = [&](CURLoption option, const std::string& value) { curl_.easy_setopt(job.handle, option, value.c_str()); };
+    set(CURLOPT_AWS_SIGV4, "aws:amz:" + signer.region + ":s3");
+    set(CURLOPT_USERNAME, signer.access_key);
+    set(CURLOPT_PASSWORD, signer.secret_key);
+    if (!signer.session_token.empty()) add_header(job, "x-amz-security-token: " + signer.session_token);
+  }
+  void add_header(Job& job, const std::string& header) { job.header_list = curl_.slist_append(job.header_list, header.c_str()); }
   void set_method(Job& job) {
     const auto set = [&](CURLoption option, auto value) { curl_.easy_setopt(job.handle, option, value); };
     const std::string& method = job.request.method;
@@ -346,15 +350,16 @@ class Engine final : public HttpClient {
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
         return {Code::invalid_argument, "the certificate of " + server + " is not trusted (" + why +
-                                            "); name the file of its authority with AWS_CA_BUNDLE"};
+                                            "); name the file of its authority with " + options_.certificate_setting};
       case CURLE_TOO_MANY_REDIRECTS:
-        return {Code::invalid_argument,
-                server + " redirects again and again; AWS_ENDPOINT_URL or the region is probably not that of the bucket"};
+        return {Code::invalid_argument, server + " redirects again and again; " + options_.server_setting +
+                                            " or the region is probably not that of the bucket"};
       case CURLE_OPERATION_TIMEDOUT:
         return {Code::deadline_exceeded, server + " does not answer: " + why};
       case CURLE_COULDNT_RESOLVE_HOST:
       case CURLE_COULDNT_CONNECT:
-        return {Code::unavailable, "cannot reach " + server + " (" + why + "); AWS_ENDPOINT_URL says where the server is"};
+        return {Code::unavailable,
+                "cannot reach " + server + " (" + why + "); " + options_.server_setting + " says where the server is"};
       default:
         return {Code::unavailable, "the connection to " + server + " failed: " + why};
     }
@@ -367,9 +372,7 @@ class Engine final : public HttpClient {
   static TimePoint now() { return SystemClock().now(); }
 
   const Curl& curl_;
-  const Signer signer_;
   const HttpOptions options_;
-  std::string provider_;
   CURLM* multi_ = nullptr;
   std::thread thread_;
 
@@ -395,9 +398,9 @@ std::string HttpResponse::header(std::string_view name) const {
   return found == headers.end() ? std::string() : found->second;
 }
 
-Result<std::unique_ptr<HttpClient>> HttpClient::open(Signer signer, HttpOptions options) {
+Result<std::unique_ptr<HttpClient>> HttpClient::open(HttpOptions options) {
   WEFT_ASSIGN(const Curl* const curl, load_curl());
-  auto engine = std::make_unique<Engine>(*curl, std::move(signer), std::move(options));
+  auto engine = std::make_unique<Engine>(*curl, std::move(options));
   WEFT_TRY(engine->begin());
   return std::unique_ptr<HttpClient>(std::move(engine));
 }

@@ -16,7 +16,9 @@ namespace weft::storage::objects {
 
 /// Who signs a request (AWS Signature Version 4), and for which region.
 struct Signer {
-  std::string access_key, secret_key, region;
+  std::string access_key, secret_key;
+  std::string session_token;  // of keys that expire; empty: none
+  std::string region;
 };
 
 struct HttpRequest {
@@ -24,8 +26,9 @@ struct HttpRequest {
   std::string url;             // encoded, its query sorted: it is signed as it is
   std::vector<std::string> headers{};
   SharedBytes body{};
-  std::uint64_t most_bytes = 64u << 20;  // a longer answer is an error
-  std::uint64_t likely_bytes = 0;        // room made for it at once
+  std::shared_ptr<const Signer> signer{};  // null: it is not signed
+  std::uint64_t most_bytes = 64u << 20;    // a longer answer is an error
+  std::uint64_t likely_bytes = 0;          // room made for it at once
 };
 
 struct HttpResponse {
@@ -38,8 +41,11 @@ struct HttpResponse {
 };
 
 struct HttpOptions {
-  std::string certificates{};         // file of the authorities that are trusted; empty: those of the system
-  std::uint32_t most_in_flight = 32;  // exchanges at once
+  std::string certificates{};                         // file of the authorities that are trusted; empty: those of the system
+  bool direct = false;                                // through no proxy, whatever the environment says
+  std::string server_setting = "AWS_ENDPOINT_URL";    // for errors: what says where the server is
+  std::string certificate_setting = "AWS_CA_BUNDLE";  // and what names the file of authorities
+  std::uint32_t most_in_flight = 32;                  // exchanges at once
   Duration connect_timeout = std::chrono::seconds(10);
   Duration stall_timeout = std::chrono::seconds(20);  // without a byte
   Duration patience = std::chrono::seconds(120);      // from the first try to the last; a server that never answered gets 5 s
@@ -60,7 +66,7 @@ class HttpExchange {
 /// Any thread. Outlives its exchanges.
 class HttpClient {
  public:
-  static Result<std::unique_ptr<HttpClient>> open(Signer signer, HttpOptions options = {});
+  static Result<std::unique_ptr<HttpClient>> open(HttpOptions options = {});
   virtual ~HttpClient() = default;
   /// Begins it as soon as there is room. Network failures and the answers 408, 429, 500, 502, 503, 504 are tried again after pauses
   /// that double and are drawn at random (or as Retry-After says, within what has doubled). After 429 and 503 half as many run at

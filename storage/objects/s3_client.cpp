@@ -111,9 +111,15 @@ std::string url_of(const S3Path& path) { return std::string(kScheme) + path.buck
 
 Result<std::unique_ptr<S3Client>> S3Client::open(S3Settings settings, HttpOptions options) {
   options.certificates = settings.certificates;
-  WEFT_ASSIGN(auto http, HttpClient::open({settings.access_key, settings.secret_key, settings.region}, std::move(options)));
+  WEFT_ASSIGN(auto http, HttpClient::open(std::move(options)));
   return std::unique_ptr<S3Client>(new S3Client(std::move(settings), std::move(http)));
 }
+
+S3Client::S3Client(S3Settings settings, std::unique_ptr<HttpClient> http)
+    : settings_(std::move(settings)),
+      signer_(std::make_shared<const Signer>(
+          Signer{settings_.access_key, settings_.secret_key, settings_.session_token, settings_.region})),
+      http_(std::move(http)) {}
 
 HttpRequest S3Client::request(std::string method, const S3Path& path, std::string_view query) const {
   HttpRequest made;
@@ -127,7 +133,7 @@ HttpRequest S3Client::request(std::string method, const S3Path& path, std::strin
   made.url += "/" + encoded(path.key, true);
   if (!query.empty()) made.url.append("?").append(query);
   made.headers.emplace_back("x-amz-content-sha256: UNSIGNED-PAYLOAD");
-  if (!settings_.session_token.empty()) made.headers.push_back("x-amz-security-token: " + settings_.session_token);
+  made.signer = signer_;
   made.most_bytes = kLargestReply;
   return made;
 }

@@ -87,12 +87,13 @@ class S3Client {
   std::atomic<std::uint64_t>& read_ahead() { return read_ahead_; }
 
  private:
-  S3Client(S3Settings settings, std::unique_ptr<HttpClient> http) : settings_(std::move(settings)), http_(std::move(http)) {}
+  S3Client(S3Settings settings, std::unique_ptr<HttpClient> http);
   HttpRequest request(std::string method, const S3Path& path, std::string_view query = {}) const;
   Result<HttpResponse> exchange(HttpRequest wanted, const S3Path& path, std::string_view doing);
   Result<HttpResponse> checked(Result<HttpResponse> answer, const S3Path& path, std::string_view doing) const;
 
   const S3Settings settings_;
+  const std::shared_ptr<const Signer> signer_;
   const std::unique_ptr<HttpClient> http_;
   std::atomic<std::uint64_t> read_ahead_{0};
 };
