@@ -14,7 +14,8 @@ constexpr unsigned kOldestVersion = 0x074b00;
 Result<Curl> load() {
   void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    return fail(Code::not_found, std::string("s3:// needs libcurl, which cannot be loaded here (") + ::dlerror() +
+    return fail(Code::not_found, std::string("s3://, hdfs:// and webhdfs:// need libcurl, which cannot be loaded here (") +
+                                     ::dlerror() +
                                      "); install it on every machine that reads or writes URLs (apt-get install libcurl4)");
   bool complete = true;
   const auto find = [&](auto& function, const char* name) {
@@ -31,6 +32,7 @@ Result<Curl> load() {
   find(curl.easy_reset, "curl_easy_reset");
   find(curl.easy_setopt, "curl_easy_setopt");
   find(curl.easy_getinfo, "curl_easy_getinfo");
+  find(curl.easy_pause, "curl_easy_pause");
   find(curl.easy_strerror, "curl_easy_strerror");
   find(curl.slist_append, "curl_slist_append");
   find(curl.slist_free_all, "curl_slist_free_all");
@@ -44,8 +46,9 @@ Result<Curl> load() {
   find(curl.multi_wakeup, "curl_multi_wakeup");
   find(curl.multi_info_read, "curl_multi_info_read");
   if (!complete || version_info(CURLVERSION_NOW)->version_num < kOldestVersion)
-    return fail(Code::not_found,
-                "s3:// needs libcurl 7.75 or newer, and the one of this machine is older; install a newer libcurl4");
+    return fail(
+        Code::not_found,
+        "s3://, hdfs:// and webhdfs:// need libcurl 7.75 or newer, and the one of this machine is older; install a newer libcurl4");
   if (global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return fail(Code::internal, "libcurl cannot be initialised");
   return curl;
 }

@@ -29,6 +29,9 @@ struct Job {
   HttpRequest request;
   HttpResponse response;
   std::size_t sent = 0;  // of the body
+  bool paused = false;   // until a stream has more
+  TimePoint moved{};     // when a stream last gave something, or had nothing to give
+  std::optional<Error> stream_failure;
   bool too_long = false;
   CURL* handle = nullptr;
   curl_slist* header_list = nullptr;
@@ -40,6 +43,7 @@ struct Job {
   std::mutex mutex;
   std::condition_variable finished;
   std::optional<Result<HttpResponse>> outcome;  // guarded by mutex
+  std::string reached;                          // belongs to the thread with the outcome
 };
 
 std::size_t take_body(char* bytes, std::size_t, std::size_t count, void* context) {
@@ -71,6 +75,19 @@ std::size_t give_body(char* into, std::size_t size, std::size_t count, void* con
   std::memcpy(into, job.request.body.bytes.data() + job.sent, some);
   job.sent += some;
   return some;
+}
+
+std::size_t give_stream(char* into, std::size_t size, std::size_t count, void* context) {
+  Job& job = *static_cast<Job*>(context);
+  const auto taken = job.request.stream->take(into, size * count);
+  if (!taken) {
+    job.stream_failure = taken.error();
+    return CURL_READFUNC_ABORT;
+  }
+  job.moved = SystemClock().now();
+  if (taken->bytes != 0 || taken->end) return taken->bytes;
+  job.paused = true;
+  return CURL_READFUNC_PAUSE;
 }
 
 /// After a redirect or on a connection that broke before the answer.
@@ -136,9 +153,10 @@ class Engine final : public HttpClient {
       const std::lock_guard lock(mutex_);
       arrived_.push_back(job);
     }
-    curl_.multi_wakeup(multi_);
+    wake();
     return std::make_unique<Exchange>(*this, std::move(job));
   }
+  void wake() override { curl_.multi_wakeup(multi_); }
 
  private:
   class Exchange final : public HttpExchange {
@@ -155,6 +173,7 @@ class Engine final : public HttpClient {
       waited_ = true;
       return *std::move(job_->outcome);
     }
+    const std::string& reached() const override { return job_->reached; }
 
    private:
     Engine& engine_;
@@ -165,6 +184,7 @@ class Engine final : public HttpClient {
   void run() {
     while (take_arrivals()) {
       launch();
+      resume_streams();
       int running = 0;
       curl_.multi_perform(multi_, &running);
       bool ended = false;
@@ -191,7 +211,7 @@ class Engine final : public HttpClient {
   }
   /// Those whose pause is over first: they have waited longest.
   void launch() {
-    while (active_.size() < static_cast<std::size_t>(width_)) {
+    while (active_.size() < static_cast<std::size_t>(width_) + streams_) {
       std::shared_ptr<Job> job;
       if (!paused_.empty() && paused_.begin()->first <= now()) {
         job = std::move(paused_.begin()->second);
@@ -202,17 +222,35 @@ class Engine final : public HttpClient {
       } else {
         return;
       }
-      if (!job->cancelled) begin_try(std::move(job));
+      if (!job->cancelled)
+        begin_try(std::move(job));
+      else if (job->request.stream)
+        job->request.stream->ended();
     }
   }
   int pause() const {
-    if (paused_.empty() || active_.size() >= static_cast<std::size_t>(width_)) return 1000;  // or until something happens
+    if (paused_.empty() || active_.size() >= static_cast<std::size_t>(width_) + streams_)
+      return 1000;  // or until something happens
     return static_cast<int>(std::clamp<std::int64_t>(milliseconds(paused_.begin()->first - now()) + 1, 0, 1000));
+  }
+  /// Asks those again that had nothing to send, and gives up those that have something and send nothing.
+  void resume_streams() {
+    if (streams_ == 0) return;
+    std::vector<CURL*> stalled;
+    for (auto& [handle, job] : active_) {
+      if (!job->request.stream) continue;
+      if (std::exchange(job->paused, false))
+        curl_.easy_pause(handle, CURLPAUSE_CONT);  // asks the stream at once, and may pause again
+      else if (now() - job->moved > options_.stall_timeout)
+        stalled.push_back(handle);
+    }
+    for (CURL* const handle : stalled) end_try(handle, CURLE_OPERATION_TIMEDOUT);
   }
   void drop_cancelled() {
     for (auto at = active_.begin(); at != active_.end();) {
       if (at->second->cancelled) {
         release(*at->second);
+        if (at->second->request.stream) at->second->request.stream->ended();
         at = active_.erase(at);
       } else {
         ++at;
@@ -230,6 +268,9 @@ class Engine final : public HttpClient {
     job->sent = 0;
     job->too_long = false;
     job->error_text[0] = '\0';
+    job->paused = false;
+    job->moved = now();
+    if (job->request.stream) ++streams_;
     set_options(*job);
     curl_.multi_add_handle(multi_, job->handle);
     active_.emplace(job->handle, std::move(job));
@@ -242,16 +283,18 @@ class Engine final : public HttpClient {
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
     set(CURLOPT_PATH_AS_IS, 1L);
-    set(CURLOPT_FOLLOWLOCATION, 1L);
+    set(CURLOPT_FOLLOWLOCATION, job.request.follow ? 1L : 0L);
     set(CURLOPT_MAXREDIRS, 5L);
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
     set(CURLOPT_BUFFERSIZE, 512L << 10);
     set(CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
     set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options_.connect_timeout));
-    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-    set(CURLOPT_LOW_SPEED_TIME, std::max(1L, milliseconds(options_.stall_timeout) / 1000));
-    set(CURLOPT_TIMEOUT_MS, std::max(300'000L, milliseconds(options_.patience)));
+    if (!job.request.stream) {  // those wait for their writer: resume_streams() looks after them
+      set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+      set(CURLOPT_LOW_SPEED_TIME, std::max(1L, milliseconds(options_.stall_timeout) / 1000));
+      set(CURLOPT_TIMEOUT_MS, std::max(300'000L, milliseconds(options_.patience)));
+    }
     set(CURLOPT_ERRORBUFFER, job.error_text);
     set(CURLOPT_WRITEFUNCTION, &take_body);
     set(CURLOPT_WRITEDATA, static_cast<void*>(&job));
@@ -278,6 +321,10 @@ class Engine final : public HttpClient {
     const auto size = static_cast<curl_off_t>(job.request.body.bytes.size());
     if (method == "HEAD") {
       set(CURLOPT_NOBODY, 1L);
+    } else if (method == "PUT" && job.request.stream) {
+      set(CURLOPT_UPLOAD, 1L);
+      set(CURLOPT_READFUNCTION, &give_stream);
+      set(CURLOPT_READDATA, static_cast<void*>(&job));
     } else if (method == "PUT") {
       set(CURLOPT_UPLOAD, 1L);
       set(CURLOPT_INFILESIZE_LARGE, size);
@@ -294,6 +341,7 @@ class Engine final : public HttpClient {
     }
   }
   void release(Job& job) {
+    if (job.request.stream) --streams_;
     curl_.multi_remove_handle(multi_, job.handle);
     curl_.slist_free_all(std::exchange(job.header_list, nullptr));
     idle_.push_back(std::exchange(job.handle, nullptr));
@@ -304,15 +352,19 @@ class Engine final : public HttpClient {
     if (!node) return;
     const std::shared_ptr<Job> job = node.mapped();
     curl_.easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &job->response.status);
+    const char* reached = nullptr;
+    curl_.easy_getinfo(handle, CURLINFO_EFFECTIVE_URL, &reached);
+    job->reached = reached == nullptr ? job->request.url : reached;
     release(*job);
     const bool answered = code == CURLE_OK;
     if (answered && !may_pass(job->response.status)) known_ = true;
     adapt(answered ? job->response.status : 0);
-    const bool again = answered ? may_pass(job->response.status) : may_pass(code);
+    const bool last = job->request.stream != nullptr || job->tries == job->request.most_tries;
+    const bool again = !last && (answered ? may_pass(job->response.status) : may_pass(code));
     const Duration patience = known_ || answered ? options_.patience : std::min(options_.patience, kPatienceWithStranger);
     const Duration wait = pause_before_next(*job);
     if (again && now() - job->began + wait < patience) {
-      Log("objects").debug("{} {} is tried again: {}", job->request.method, job->request.url,
+      Log("objects").debug("{} {} is tried again: {}", job->request.method, job->request.url.substr(0, job->request.url.find('?')),
                            answered ? std::to_string(job->response.status) : curl_.easy_strerror(code));
       paused_.emplace(now() + wait, job);
       return;
@@ -341,8 +393,9 @@ class Engine final : public HttpClient {
   }
   static std::string server_of(const std::string& url) { return url.substr(0, url.find('/', url.find("://") + 3)); }
   Error failure(const Job& job, CURLcode code) const {
-    const std::string server = server_of(job.request.url);
+    const std::string server = server_of(job.reached);
     const std::string why = job.error_text[0] != '\0' ? job.error_text : curl_.easy_strerror(code);
+    if (job.stream_failure) return *job.stream_failure;
     if (job.too_long)
       return {Code::corrupt,
               server + " sends more than the " + std::to_string(job.request.most_bytes) + " bytes that were requested"};
@@ -352,8 +405,8 @@ class Engine final : public HttpClient {
         return {Code::invalid_argument, "the certificate of " + server + " is not trusted (" + why +
                                             "); name the file of its authority with " + options_.certificate_setting};
       case CURLE_TOO_MANY_REDIRECTS:
-        return {Code::invalid_argument, server + " redirects again and again; " + options_.server_setting +
-                                            " or the region is probably not that of the bucket"};
+        return {Code::invalid_argument,
+                server + " redirects again and again; check " + options_.server_setting + options_.redirect_hint};
       case CURLE_OPERATION_TIMEDOUT:
         return {Code::deadline_exceeded, server + " does not answer: " + why};
       case CURLE_COULDNT_RESOLVE_HOST:
@@ -365,6 +418,7 @@ class Engine final : public HttpClient {
     }
   }
   static void finish(Job& job, Result<HttpResponse> outcome) {
+    if (job.request.stream) job.request.stream->ended();
     const std::lock_guard lock(job.mutex);
     job.outcome = std::move(outcome);
     job.finished.notify_all();
@@ -386,9 +440,10 @@ class Engine final : public HttpClient {
   std::map<CURL*, std::shared_ptr<Job>> active_;
   std::vector<CURL*> idle_;
   Random random_{static_cast<std::uint64_t>(now().time_since_epoch().count())};
-  double width_;        // so many may be under way
-  TimePoint slowed_{};  // when the server asked for less last
-  bool known_ = false;  // it has answered before
+  double width_;             // so many may be under way
+  std::size_t streams_ = 0;  // and these besides
+  TimePoint slowed_{};       // when the server asked for less last
+  bool known_ = false;       // it has answered before
 };
 
 }  // namespace

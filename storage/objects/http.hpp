@@ -21,14 +21,31 @@ struct Signer {
   std::string region;
 };
 
+/// A body that is made while it is sent, of unknown length. Both are called by the client's thread and do not block.
+class HttpBody {
+ public:
+  struct Taken {
+    std::size_t bytes = 0;  // none, and not the end: more comes, and HttpClient::wake() says when
+    bool end = false;
+  };
+  virtual ~HttpBody() = default;
+  /// The next bytes, at most `room`. A failure gives up the exchange.
+  virtual Result<Taken> take(char* into, std::size_t room) = 0;
+  /// The exchange has an outcome. Nothing more is taken, however much is left.
+  virtual void ended() = 0;
+};
+
 struct HttpRequest {
   std::string method = "GET";  // GET, HEAD, PUT, POST, DELETE
   std::string url;             // encoded, its query sorted: it is signed as it is
   std::vector<std::string> headers{};
   SharedBytes body{};
+  std::shared_ptr<HttpBody> stream{};      // instead of `body`, of a PUT; tried once only, because it cannot begin again
   std::shared_ptr<const Signer> signer{};  // null: it is not signed
   std::uint64_t most_bytes = 64u << 20;    // a longer answer is an error
   std::uint64_t likely_bytes = 0;          // room made for it at once
+  std::uint32_t most_tries = 0;            // 0: as many as HttpOptions::patience allows
+  bool follow = true;                      // redirects; else they are answers
 };
 
 struct HttpResponse {
@@ -44,6 +61,7 @@ struct HttpOptions {
   std::string certificates{};                         // file of the authorities that are trusted; empty: those of the system
   bool direct = false;                                // through no proxy, whatever the environment says
   std::string server_setting = "AWS_ENDPOINT_URL";    // for errors: what says where the server is
+  std::string redirect_hint = " and the region";      // and what else may be the reason of redirects without end
   std::string certificate_setting = "AWS_CA_BUNDLE";  // and what names the file of authorities
   std::uint32_t most_in_flight = 32;                  // exchanges at once
   Duration connect_timeout = std::chrono::seconds(10);
@@ -61,6 +79,8 @@ class HttpExchange {
   /// error is a failure to get one: unavailable, deadline_exceeded, invalid_argument (a certificate that is not trusted, redirects
   /// without end), and says what to do.
   virtual Result<HttpResponse> wait() = 0;
+  /// After wait(): the URL that was asked last, where redirects led.
+  virtual const std::string& reached() const = 0;
 };
 
 /// Any thread. Outlives its exchanges.
@@ -70,8 +90,10 @@ class HttpClient {
   virtual ~HttpClient() = default;
   /// Begins it as soon as there is room. Network failures and the answers 408, 429, 500, 502, 503, 504 are tried again after pauses
   /// that double and are drawn at random (or as Retry-After says, within what has doubled). After 429 and 503 half as many run at
-  /// once, then slowly more.
+  /// once, then slowly more. What `stream` gives is not counted among these: it is under way as long as its writer takes.
   virtual std::unique_ptr<HttpExchange> start(HttpRequest request) = 0;
+  /// Some HttpBody has more to give.
+  virtual void wake() = 0;
   Result<HttpResponse> exchange(HttpRequest request) { return start(std::move(request))->wait(); }
 };
 

@@ -1,5 +1,6 @@
 #include "storage/objects/pattern.hpp"
 
+#include <algorithm>
 #include <span>
 
 #include <fnmatch.h>
@@ -46,6 +47,19 @@ std::size_t matched(std::span<const std::string> pattern, std::span<const std::s
   return 0;
 }
 
+/// Whether names behind these may be what the rest of the pattern matches.
+bool leads_on(std::span<const std::string> pattern, std::span<const std::string> names) {
+  for (; !pattern.empty() && !names.empty(); pattern = pattern.subspan(1), names = names.subspan(1)) {
+    if (pattern.front() == "**") {
+      if (leads_on(pattern.subspan(1), names)) return true;
+      const auto skipped = [](const std::string& name) { return name.starts_with('.') || name.starts_with('_'); };
+      return std::none_of(names.begin(), names.end(), skipped);
+    }
+    if (::fnmatch(pattern.front().c_str(), names.front().c_str(), FNM_PERIOD) != 0) return false;
+  }
+  return !pattern.empty();
+}
+
 }  // namespace
 
 bool is_pattern(std::string_view path) { return path.find_first_of(kSpecial) != std::string_view::npos; }
@@ -72,6 +86,11 @@ std::size_t Pattern::match(const std::string& key) const {
     return end;
   }
   return std::string::npos;
+}
+
+bool Pattern::leads_below(const std::string& directory) const {
+  const std::vector<std::string> names = names_of(directory);
+  return std::any_of(alternatives_.begin(), alternatives_.end(), [&](const auto& pattern) { return leads_on(pattern, names); });
 }
 
 }  // namespace weft::storage::objects

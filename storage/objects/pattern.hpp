@@ -18,6 +18,8 @@ class Pattern {
   /// How many bytes of the key the pattern means: all, or up to a slash when it matches a directory above; npos when neither
   /// matches. Names that begin with '.' are matched by a '.' in the pattern only.
   std::size_t match(const std::string& key) const;
+  /// Whether it may match something below a directory.
+  bool leads_below(const std::string& directory) const;
 
  private:
   std::vector<std::vector<std::string>> alternatives_;  // without braces, by name

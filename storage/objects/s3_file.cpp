@@ -1,98 +1,29 @@
 #include "storage/objects/s3_file.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <utility>
 
 #include "base/log.hpp"
+#include "storage/objects/range_reader.hpp"
 
 namespace weft::storage::objects {
 namespace {
 
-constexpr std::uint64_t kPartBytes = 2u << 20;
-constexpr std::size_t kPartsAhead = 4;
-constexpr std::uint64_t kSmallestRead = 64u << 10;
-constexpr std::uint64_t kMostReadAhead = 128u << 20;  // of all files of the process; each may have one part besides
-
-class ObjectReader final : public RemoteFile {
+class ObjectRead final : public RangeRead {
  public:
-  ObjectReader(S3Client& client, S3Path path, S3Object object)
-      : client_(client), path_(std::move(path)), object_(std::move(object)) {}
-  ~ObjectReader() override { forget(); }
-
-  std::uint64_t size() const override { return object_.size; }
-  void will_read(std::uint64_t begin, std::uint64_t end) override {
-    announced_begin_ = begin;
-    announced_end_ = std::min(end, object_.size);
+  ObjectRead(S3Client& client, S3Path path, std::uint64_t offset, std::uint64_t length, std::string etag)
+      : client_(client), path_(std::move(path)), offset_(offset), length_(length), etag_(std::move(etag)) {
+    exchange_ = client_.start_read(path_, offset_, length_, etag_);
   }
-  Result<std::size_t> read(std::uint64_t offset, MutableBytes into) override {
-    std::size_t had = 0;
-    while (had < into.size() && offset + had < object_.size) {
-      WEFT_ASSIGN(const Part* const part, part_at(offset + had, into.size() - had));
-      const std::uint64_t from = offset + had - part->offset;
-      const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(into.size() - had, part->length - from));
-      std::memcpy(into.data() + had, part->bytes.data() + from, count);
-      had += count;
-    }
-    last_end_ = offset + had;
-    return had;
-  }
+  Result<std::string> finish() override { return client_.finish_read(*exchange_, path_, offset_, length_, etag_); }
 
  private:
-  struct Part {
-    std::uint64_t offset = 0, length = 0;
-    std::unique_ptr<HttpExchange> read;  // until the bytes are there
-    std::string bytes{};
-  };
-
-  Result<const Part*> part_at(std::uint64_t at, std::uint64_t wanted) {
-    while (!parts_.empty() && (at < parts_.front().offset || at >= parts_.front().offset + parts_.front().length)) drop_front();
-    if (parts_.empty()) {
-      next_ = at;
-      plan(at, wanted);
-      request_part();
-    }
-    while (parts_.size() < kPartsAhead && next_ < planned_end_ && client_.read_ahead() < kMostReadAhead) request_part();
-    Part& part = parts_.front();
-    if (part.read) {
-      WEFT_ASSIGN(part.bytes, client_.finish_read(*part.read, path_, part.offset, part.length, object_.etag));
-      part.read.reset();
-    }
-    return &part;
-  }
-  /// How far to read from `at` on.
-  void plan(std::uint64_t at, std::uint64_t wanted) {
-    if (at >= announced_begin_ && at < announced_end_) {
-      planned_end_ = announced_end_;
-      return;
-    }
-    in_order_ = at == last_end_ && at != 0 ? std::min(2 * in_order_, kPartsAhead * kPartBytes) : kSmallestRead;
-    planned_end_ = std::min(object_.size, at + std::max(wanted, in_order_));
-  }
-  void request_part() {
-    const std::uint64_t length = std::min(kPartBytes, planned_end_ - next_);
-    parts_.push_back({next_, length, client_.start_read(path_, next_, length, object_.etag)});
-    client_.read_ahead() += length;
-    next_ += length;
-  }
-  void drop_front() {
-    client_.read_ahead() -= parts_.front().length;
-    parts_.pop_front();
-  }
-  void forget() {
-    while (!parts_.empty()) drop_front();
-  }
-
   S3Client& client_;
   const S3Path path_;
-  const S3Object object_;
-  std::deque<Part> parts_;  // one behind the other
-  std::uint64_t next_ = 0;  // where the next part begins
-  std::uint64_t planned_end_ = 0;
-  std::uint64_t announced_begin_ = 0, announced_end_ = 0;
-  std::uint64_t last_end_ = 0;              // of what was read last
-  std::uint64_t in_order_ = kSmallestRead;  // how much to read at once, as reading in order goes on
+  const std::uint64_t offset_, length_;
+  const std::string etag_;
+  std::unique_ptr<HttpExchange> exchange_;
 };
 
 constexpr std::uint64_t kSmallestPart = 5u << 20;  // S3 allows no smaller ones but the last
@@ -177,7 +108,12 @@ class ObjectWriter final : public RemoteOutput {
 }  // namespace
 
 std::unique_ptr<RemoteFile> open_object(S3Client& client, S3Path path, S3Object object) {
-  return std::make_unique<ObjectReader>(client, std::move(path), std::move(object));
+  const std::uint64_t size = object.size;
+  return read_ranges(
+      size, client.read_ahead(),
+      [&client, path = std::move(path), etag = std::move(object.etag)](std::uint64_t offset, std::uint64_t length, bool) {
+        return std::make_unique<ObjectRead>(client, path, offset, length, etag);
+      });
 }
 
 std::unique_ptr<RemoteOutput> create_object(S3Client& client, S3Path path, Appears appears) {

@@ -1,0 +1,30 @@
+// Files of which a server gives ranges of bytes, read with several requests under way.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "storage/remote.hpp"
+
+namespace weft::storage::objects {
+
+/// A request for a range of bytes, begun. Dropped before its end, it is cancelled.
+class RangeRead {
+ public:
+  virtual ~RangeRead() = default;
+  /// All bytes of the range. Once.
+  virtual Result<std::string> finish() = 0;
+};
+
+/// Begins to read. `last`: nothing behind it is planned, so that this is the time to see whether the file is still the same.
+using StartRange = std::function<std::unique_ptr<RangeRead>(std::uint64_t offset, std::uint64_t length, bool last)>;
+
+/// A file of `size` bytes. Reads ahead what RemoteFile::will_read() announced, four parts of 2 MiB at once, and twice as much each
+/// time when it is read in order without that. `read_ahead` counts the bytes that all files of a store hold so; it outlives this.
+std::unique_ptr<RemoteFile> read_ranges(std::uint64_t size, std::atomic<std::uint64_t>& read_ahead, StartRange start);
+
+}  // namespace weft::storage::objects
