@@ -53,8 +53,8 @@ class Expansion {
         return fail(
             Code::invalid_argument,
             "input " + std::string(written) +
-                ": only local files (a path, or file://PATH), files of the cluster (weft://PATH) and objects (s3://BUCKET/KEY) "
-                "can be read");
+                ": only local files (a path, or file://PATH), files of the cluster (weft://PATH), objects (s3://BUCKET/KEY) "
+                "and files of HDFS (hdfs://HOST:PORT/PATH) can be read");
       written.remove_prefix(7);
     }
     return std::string(written);

@@ -22,7 +22,7 @@ class OutputDirectory {
   /// Checks that `path` can be created: already_exists unless `overwrite` (and then, too,
   /// when it is no directory that a run has written, which has a _SUCCESS, nor empty), not_found when the parent is missing, io
   /// when not writable. Creates the hidden work directory (`.NAME.weft-<token>` beside it). `token` is unique per run. An output in
-  /// the cluster or of an S3 service ("weft://…", "s3://…") goes through `remote`, which outlives this.
+  /// the cluster, an S3 service or HDFS ("weft://…", "s3://…", "hdfs://…") goes through `remote`, which outlives this.
   static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote = nullptr);
 
   OutputDirectory(OutputDirectory&&) noexcept;

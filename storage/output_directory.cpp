@@ -159,6 +159,18 @@ Result<void> check_target(const fs::path& path, bool overwrite) {
   return check_overwritable(path);
 }
 
+/// Of jobs that were killed, and of those that lost: their output cannot appear any more, or must be replaced once more.
+void remove_leftovers(RemoteFiles& remote, const std::string& path) {
+  const std::string parent = path.substr(0, path.rfind('/')), prefix = work_prefix(path);
+  const auto names = remote.names(parent);
+  if (!names) return Log("storage").warn("{}", names.error().to_string());
+  for (const std::string& name : *names) {
+    if (!name.starts_with(prefix)) continue;
+    if (auto removed = remote.remove(parent + "/" + name); !removed)
+      Log("storage").warn("{} stays, hidden: {}", parent + "/" + name, removed.error().to_string());
+  }
+}
+
 /// Makes `work` the directory at `path`; what was there (overwrite only) is at `work` afterwards.
 Result<void> publish(const std::string& work, const std::string& path, bool overwrite) {
   if (::renameat2(AT_FDCWD, work.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return {};
@@ -371,6 +383,7 @@ Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& atte
   if (overwrite_) WEFT_TRY(check_overwritable(*remote_, path_));
   WEFT_TRY(remote_->rename(work_, path_, overwrite_));
   work_.clear();
+  if (remote_->leaves_directories(path_)) remove_leftovers(*remote_, path_);
   return {};
 }
 

@@ -1,5 +1,5 @@
 // Files that are not on this machine as jobs see them: what readers, splits and outputs need, without saying how. storage/files has
-// those of the cluster, storage/objects those of S3 services.
+// those of the cluster, storage/objects those of S3 services, storage/hdfs those of HDFS.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,14 @@ namespace weft::storage {
 /// Whether a path is an object, or a prefix of objects, of an S3 service: "s3://bucket/key".
 inline bool is_object(std::string_view path) { return path.starts_with("s3://"); }
 
+/// Whether a path is a file or directory of HDFS: "hdfs://host/path", "webhdfs://host/path".
+inline bool is_hdfs(std::string_view path) { return path.starts_with("hdfs://") || path.starts_with("webhdfs://"); }
+
+/// Whether a path belongs to a store that is neither this machine nor the cluster.
+inline bool is_foreign(std::string_view path) { return is_object(path) || is_hdfs(path); }
+
 /// Whether an input or output of a job is no local path. ("weft://a/b" is the file or directory /a/b of the cluster.)
-inline bool is_remote(std::string_view path) { return path.starts_with("weft://") || is_object(path); }
+inline bool is_remote(std::string_view path) { return path.starts_with("weft://") || is_foreign(path); }
 
 /// What the inputs of a job mean: paths of the files to read, each once, and what a user may not expect of them.
 struct InputFiles {
@@ -105,6 +111,25 @@ class RemoteFiles {
 
   /// How outputs of this path appear; null: by renaming.
   virtual RemotePublisher* publisher(const std::string& /*path*/) { return nullptr; }
+  /// Directories that make_directory() made stay when this process is killed, so that somebody must remove them.
+  virtual bool leaves_directories(const std::string& /*path*/) { return false; }
+};
+
+/// What a file, a directory or a prefix of objects is, for people.
+struct ForeignEntry {
+  std::string url;
+  bool directory = false;
+  std::uint64_t bytes = 0;
+  std::string modified{};  // as the store writes it
+};
+
+/// A store that is not the cluster's.
+class ForeignFiles : public RemoteFiles {
+ public:
+  /// What is in a directory, or the file itself; of patterns all that match. not_found when there is nothing.
+  virtual Result<std::vector<ForeignEntry>> entries(const std::string& url) = 0;
+  /// Whether something copied to the path goes into it. Where directories are but names, only a slash at the end tells.
+  virtual Result<bool> is_directory(const std::string& /*url*/) { return false; }
 };
 
 }  // namespace weft::storage

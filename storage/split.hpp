@@ -43,8 +43,8 @@ struct InputNotes {
 /// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order. What is
 /// named twice is read once. A plain path that does not exist, a pattern without a match, an unreadable file and what can be read
 /// only once (FIFOs, sockets, devices) are errors that name it. "file://" is stripped; "weft://" means files of the cluster,
-/// "s3://" objects, for which `remote` is asked; other schemes are refused. An empty directory is an empty input. Links of /dev and
-/// /proc that mean another file in each process are followed here.
+/// "s3://" objects, "hdfs://" and "webhdfs://" files of HDFS, for which `remote` is asked; other schemes are refused. An empty
+/// directory is an empty input. Links of /dev and /proc that mean another file in each process are followed here.
 Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote = nullptr);
 
 /// Cuts the files into groups of about target_bytes, those of the cluster where their pieces end, with the hosts that hold these: a

@@ -63,12 +63,13 @@ void add_transfers(CLI::App& fs, Action& action) {
   FsCommand(fs, action, "get", "Copy files of the cluster to a local file or directory (- is standard output)", fs_get)
       .paths(2, "Files or patterns, then the local target")
       .flag("-r,--recursive", &FsOptions::recursive, "Directories with all in them");
-  FsCommand copy(fs, action, "cp", "Copy files between this machine, the cluster (weft://) and S3 services (s3://)", fs_copy);
+  FsCommand copy(fs, action, "cp", "Copy files between this machine, the cluster (weft://), S3 services (s3://) and HDFS (hdfs://)",
+                 fs_copy);
   copy.paths(2, "Paths, URLs or patterns (or - for standard input), then the target; a / at its end makes it a directory")
       .user()
       .flag("-r,--recursive", &FsOptions::recursive, "What is in directories, but names that begin with . or _");
   copy.app().add_flag("--overwrite", copy.options().create.overwrite, "Replace what exists, when the new file is complete");
-  FsCommand(fs, action, "cat", "Print files of the cluster, or objects (s3://)", fs_cat)
+  FsCommand(fs, action, "cat", "Print files of the cluster, of S3 services (s3://) or of HDFS (hdfs://)", fs_cat)
       .paths(1, "Files or patterns")
       .flag("--salvage", &FsOptions::salvage, "Of damaged files what can be read, zeros in place of the rest; exit code 1 then");
   for (const auto& [name, help, run] : {std::tuple("head", "Print the beginning of files", FsRun(fs_head)),
@@ -80,7 +81,7 @@ void add_transfers(CLI::App& fs, Action& action) {
 }
 
 void add_tree(CLI::App& fs, Action& action) {
-  FsCommand(fs, action, "ls", "List directories and files of the cluster, or objects (s3://)", fs_list)
+  FsCommand(fs, action, "ls", "List directories and files of the cluster, of S3 services (s3://) or of HDFS (hdfs://)", fs_list)
       .path_or_root("Paths, URLs or patterns (default: /)")
       .flag("--json", &FsOptions::json, "As JSON");
   FsCommand(fs, action, "stat", "Show files and directories", fs_stat)

@@ -53,10 +53,10 @@ Result<std::shared_ptr<storage::files::FileSystem>> connect(const FsOptions& opt
 /// All paths that the written ones and their patterns mean, in the order they were written. A / at the end is fine.
 Result<std::vector<std::string>> expanded(storage::files::FileSystem& files, const std::vector<std::string>& written);
 std::string without_slash(std::string path);
-/// Whether the paths are s3:// URLs; an error when only some are.
-Result<bool> names_objects(const std::vector<std::string>& paths);
-/// What fs_list and fs_cat do with s3:// URLs.
-Result<void> list_objects(const FsOptions& options);
-Result<void> print_objects(const FsOptions& options);
+/// Whether the paths are URLs of other stores (s3://, hdfs://); an error when only some are.
+Result<bool> names_foreign(const std::vector<std::string>& paths);
+/// What fs_list and fs_cat do with these.
+Result<void> list_foreign(const FsOptions& options);
+Result<void> print_foreign(const FsOptions& options);
 
 }  // namespace weft::cli

@@ -1,4 +1,4 @@
-// weft fs cp, and ls and cat of objects: whatever a URL or a path means.
+// weft fs cp, and ls and cat of other stores: whatever a URL or a path means.
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -16,6 +16,7 @@
 #include "engine/cli/storage_json.hpp"
 #include "engine/cli/table.hpp"
 #include "storage/files/job_files.hpp"
+#include "storage/hdfs/hdfs_files.hpp"
 #include "storage/input_file.hpp"
 #include "storage/namespace/path.hpp"
 #include "storage/objects/s3_files.hpp"
@@ -80,6 +81,15 @@ class WriterTarget final : public Target {
   const std::unique_ptr<Writer> writer_;
 };
 
+/// Those that are not the cluster's.
+class ForeignStores {
+ public:
+  storage::ForeignFiles& of(const std::string& path) { return storage::is_object(path) ? *objects_ : *hdfs_; }
+
+ private:
+  const std::unique_ptr<storage::ForeignFiles> objects_ = storage::objects::s3_files(), hdfs_ = storage::hdfs::hdfs_files();
+};
+
 /// The stores that a copy is between; the cluster is asked only when one of the paths is its own.
 class Stores {
  public:
@@ -88,7 +98,7 @@ class Stores {
 
   RemoteFiles& files() { return *files_; }
   Result<std::unique_ptr<Target>> create(const std::string& path) {
-    if (storage::is_object(path)) return create_object(path);
+    if (storage::is_foreign(path)) return create_foreign(path);
     if (storage::is_remote(path)) return create_in_cluster(path);
     return LocalTarget::create(path, options_.create.overwrite);
   }
@@ -96,14 +106,14 @@ class Stores {
     if (path.ends_with('/')) return true;
     std::error_code error;
     if (!storage::is_remote(path)) return fs::is_directory(path, error);
-    if (storage::is_object(path)) return false;  // only the slash tells
+    if (storage::is_foreign(path)) return foreign_.of(path).is_directory(path);
     WEFT_ASSIGN(const auto cluster, connected());
     const auto status = cluster->stat(path);
     return status && status->directory;
   }
 
  private:
-  Result<std::unique_ptr<Target>> create_object(const std::string& path) {
+  Result<std::unique_ptr<Target>> create_foreign(const std::string& path) {
     if (!options_.create.overwrite) {
       WEFT_ASSIGN(const bool exists, files_->exists(path));
       if (exists) return fail(Code::already_exists, escaped(path) + " exists; say --overwrite to replace it");
@@ -126,6 +136,7 @@ class Stores {
   }
 
   const FsOptions& options_;
+  ForeignStores foreign_;
   const std::shared_ptr<RemoteFiles> files_;
   std::shared_ptr<storage::files::FileSystem> cluster_;
 };
@@ -139,7 +150,7 @@ struct Source {
 Result<std::string> base_of(RemoteFiles& files, const std::string& written) {
   std::string whole = without_slash(written);
   const bool pattern = whole.find_first_of("*?[{") != std::string::npos;
-  if (storage::is_object(whole)) {
+  if (storage::is_foreign(whole)) {
     WEFT_ASSIGN(whole, files.normal(whole));
   } else if (storage::is_remote(whole)) {
     WEFT_ASSIGN(whole, storage::parse_path(whole));
@@ -201,8 +212,6 @@ Result<void> copy_file(Stores& stores, const std::string& from, const std::strin
   return target->close();
 }
 
-bool all_objects(const std::vector<std::string>& paths) { return std::all_of(paths.begin(), paths.end(), storage::is_object); }
-
 }  // namespace
 
 Result<void> fs_copy(const FsOptions& options) {
@@ -227,18 +236,18 @@ Result<void> fs_copy(const FsOptions& options) {
   return {};
 }
 
-Result<bool> names_objects(const std::vector<std::string>& paths) {
-  if (std::none_of(paths.begin(), paths.end(), storage::is_object)) return false;
-  if (all_objects(paths)) return true;
+Result<bool> names_foreign(const std::vector<std::string>& paths) {
+  if (std::none_of(paths.begin(), paths.end(), storage::is_foreign)) return false;
+  if (std::all_of(paths.begin(), paths.end(), storage::is_foreign)) return true;
   return fail(Code::invalid_argument,
-              "paths of the cluster and s3:// URLs cannot be mixed in one command; say them one after the other");
+              "paths of the cluster and URLs of other stores cannot be mixed in one command; say them one after the other");
 }
 
-Result<void> list_objects(const FsOptions& options) {
-  const auto files = storage::objects::s3_files();
-  std::vector<storage::objects::S3Entry> all;
+Result<void> list_foreign(const FsOptions& options) {
+  ForeignStores stores;
+  std::vector<storage::ForeignEntry> all;
   for (const std::string& path : options.paths) {
-    WEFT_ASSIGN(const auto some, files->entries(path));
+    WEFT_ASSIGN(const auto some, stores.of(path).entries(path));
     all.insert(all.end(), some.begin(), some.end());
   }
   JsonWriter json;
@@ -256,12 +265,13 @@ Result<void> list_objects(const FsOptions& options) {
   return {};
 }
 
-Result<void> print_objects(const FsOptions& options) {
-  const auto files = storage::objects::s3_files();
+Result<void> print_foreign(const FsOptions& options) {
+  ForeignStores stores;
   for (const std::string& path : options.paths) {
-    WEFT_ASSIGN(const auto sources, sources_of(*files, path, false));
+    storage::ForeignFiles& files = stores.of(path);
+    WEFT_ASSIGN(const auto sources, sources_of(files, path, false));
     for (const Source& source : sources)
-      WEFT_TRY(read_file_in_pieces(source.path, *files, [](ByteView bytes) { return write_all(1, bytes); }));
+      WEFT_TRY(read_file_in_pieces(source.path, files, [](ByteView bytes) { return write_all(1, bytes); }));
   }
   return {};
 }

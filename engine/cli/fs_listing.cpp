@@ -40,8 +40,8 @@ class Calendar {
 }  // namespace
 
 Result<void> fs_list(const FsOptions& options) {
-  WEFT_ASSIGN(const bool objects, names_objects(options.paths));
-  if (objects) return list_objects(options);
+  WEFT_ASSIGN(const bool foreign, names_foreign(options.paths));
+  if (foreign) return list_foreign(options);
   WEFT_ASSIGN(const auto files, connect(options));
   WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
   std::vector<FileStatus> all;

@@ -265,8 +265,8 @@ Result<void> salvage_all(const FsOptions& options) {
 }  // namespace
 
 Result<void> fs_cat(const FsOptions& options) {
-  WEFT_ASSIGN(const bool objects, names_objects(options.paths));
-  if (objects) return print_objects(options);
+  WEFT_ASSIGN(const bool foreign, names_foreign(options.paths));
+  if (foreign) return print_foreign(options);
   if (options.salvage) return salvage_all(options);
   FsOptions out = options;
   out.paths.emplace_back("-");

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/files/routed_files.hpp"
+#include "storage/hdfs/hdfs_files.hpp"
 #include "storage/namespace/path.hpp"
 #include "storage/objects/s3_files.hpp"
 #include "storage/remote_waiting.hpp"
@@ -186,7 +187,8 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
 }  // namespace
 
 std::shared_ptr<RemoteFiles> job_files(JobFilesOptions options) {
-  return routed_files(std::make_shared<JobFiles>(std::move(options)), objects::s3_files());
+  auto hdfs = hdfs::hdfs_files(options.directory);
+  return routed_files(std::make_shared<JobFiles>(std::move(options)), objects::s3_files(), std::move(hdfs));
 }
 
 std::shared_ptr<RemoteFiles> job_files_of_environment(std::shared_ptr<RackTally> racks) {

@@ -10,8 +10,8 @@ namespace {
 
 class RoutedFiles final : public RemoteFiles, public TablesBesideFiles, public WaitsForMaster {
  public:
-  RoutedFiles(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects)
-      : cluster_(std::move(cluster)), objects_(std::move(objects)) {}
+  RoutedFiles(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects, std::unique_ptr<RemoteFiles> hdfs)
+      : cluster_(std::move(cluster)), objects_(std::move(objects)), hdfs_(std::move(hdfs)) {}
 
   Result<InputFiles> expand(const std::string& input) override { return of(input).expand(input); }
   Result<std::vector<RemotePiece>> pieces(const std::string& path) override { return of(path).pieces(path); }
@@ -26,21 +26,26 @@ class RoutedFiles final : public RemoteFiles, public TablesBesideFiles, public W
   }
   Result<void> remove(const std::string& path) override { return of(path).remove(path); }
   RemotePublisher* publisher(const std::string& path) override { return of(path).publisher(path); }
+  bool leaves_directories(const std::string& path) override { return of(path).leaves_directories(path); }
 
   RemoteTables* tables() override { return tables_beside(cluster_.get()); }
   void stop_waiting() override { stop_waiting_for_master(cluster_.get()); }
 
  private:
-  RemoteFiles& of(const std::string& path) { return is_object(path) ? *objects_ : *cluster_; }
+  RemoteFiles& of(const std::string& path) {
+    if (is_object(path)) return *objects_;
+    return is_hdfs(path) ? *hdfs_ : *cluster_;
+  }
 
   const std::shared_ptr<RemoteFiles> cluster_;
-  const std::unique_ptr<RemoteFiles> objects_;
+  const std::unique_ptr<RemoteFiles> objects_, hdfs_;
 };
 
 }  // namespace
 
-std::shared_ptr<RemoteFiles> routed_files(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects) {
-  return std::make_shared<RoutedFiles>(std::move(cluster), std::move(objects));
+std::shared_ptr<RemoteFiles> routed_files(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects,
+                                          std::unique_ptr<RemoteFiles> hdfs) {
+  return std::make_shared<RoutedFiles>(std::move(cluster), std::move(objects), std::move(hdfs));
 }
 
 }  // namespace weft::storage::files

@@ -1,4 +1,4 @@
-// Everything that URLs of inputs and outputs mean: the files of the cluster and the objects of an S3 service.
+// Everything that URLs of inputs and outputs mean: the files of the cluster, objects of S3 services, and files of HDFS.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 namespace weft::storage::files {
 
 /// Hands every call to those whose URL it is. Also has the tables beside the cluster's files, and stops waiting for their master.
-std::shared_ptr<RemoteFiles> routed_files(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects);
+std::shared_ptr<RemoteFiles> routed_files(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects,
+                                          std::unique_ptr<RemoteFiles> hdfs);
 
 }  // namespace weft::storage::files

@@ -8,21 +8,11 @@
 
 namespace weft::storage::objects {
 
-/// What an object or a prefix is, for people.
-struct S3Entry {
-  std::string url;
-  bool directory = false;  // a prefix of keys
-  std::uint64_t bytes = 0;
-  std::string modified{};
-};
+using S3Entry = ForeignEntry;
 
 /// The objects of one service. "/" in keys parts names, as in paths; a directory is there when an object is below it, and an object
 /// whose key ends with "/" is none. Any thread.
-class S3Files : public RemoteFiles, public RemotePublisher {
- public:
-  /// What is in a directory, or the object itself; of patterns all that match. not_found when there is nothing.
-  virtual Result<std::vector<S3Entry>> entries(const std::string& url) = 0;
-};
+class S3Files : public ForeignFiles, public RemotePublisher {};
 
 /// Reads the environment, and connects, when it is first used.
 std::unique_ptr<S3Files> s3_files();

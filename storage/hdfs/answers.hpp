@@ -1,0 +1,52 @@
+// The JSON that WebHDFS answers with. All of it comes from outside: what does not have the form is `corrupt`, and names `source`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "storage/remote.hpp"
+
+namespace weft::storage::hdfs {
+
+/// A file or directory.
+struct HdfsStatus {
+  std::string name{};  // in its directory; empty when it was asked for itself
+  bool directory = false;
+  std::uint64_t length = 0;
+  std::uint64_t modified = 0;  // in milliseconds since 1970
+  std::uint64_t id = 0;        // of the inode; 0 where it is not told
+
+  /// Neither replaced nor written to.
+  bool same(const HdfsStatus& other) const {
+    return length == other.length && modified == other.modified && (id == other.id || id == 0 || other.id == 0);
+  }
+};
+
+struct HdfsListing {
+  std::vector<HdfsStatus> entries;
+  bool more = false;  // behind the last
+};
+
+/// Why a request failed, as Hadoop says it.
+struct RemoteException {
+  std::string name;     // "FileNotFoundException"
+  std::string message;  // its first line
+};
+
+Result<HdfsStatus> parse_status(std::string_view json, std::string_view source);
+/// Of LISTSTATUS and of LISTSTATUS_BATCH.
+Result<HdfsListing> parse_listing(std::string_view json, std::string_view source);
+/// Hosts are sorted, each once: names, and addresses where HDFS tells them. The pieces are all of the file, in order.
+Result<std::vector<RemotePiece>> parse_blocks(std::string_view json, std::uint64_t length, std::string_view source);
+/// {"boolean": true}
+Result<bool> parse_flag(std::string_view json, std::string_view source);
+/// {"Location": "http://…"}; empty when it is something else.
+std::string parse_location(std::string_view json);
+/// Nothing when it is something else: then who answered is no WebHDFS.
+std::optional<RemoteException> parse_exception(std::string_view json);
+
+}  // namespace weft::storage::hdfs

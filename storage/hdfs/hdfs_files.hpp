@@ -1,0 +1,18 @@
+// Files of HDFS as inputs and outputs of jobs: "hdfs://host/path".
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "storage/hdfs/settings.hpp"
+#include "storage/objects/http.hpp"
+#include "storage/remote.hpp"
+
+namespace weft::storage::hdfs {
+
+/// Of every HDFS that URLs name. Reads the environment, and connects, when it is first used. `scratch` is the directory for
+/// temporary files; empty: $TMPDIR, or /tmp.
+std::unique_ptr<ForeignFiles> hdfs_files(std::string scratch = {});
+std::unique_ptr<ForeignFiles> hdfs_files(HdfsSettings settings, objects::HttpOptions options, std::string scratch = {});
+
+}  // namespace weft::storage::hdfs

@@ -1,0 +1,62 @@
+#include <utility>
+
+#include "base/text.hpp"
+#include "storage/hdfs/file.hpp"
+#include "storage/objects/range_reader.hpp"
+
+namespace weft::storage::hdfs {
+namespace {
+
+/// A file, for the reads of its parts. Immutable.
+struct OpenFile {
+  HdfsClient& client;
+  HdfsPath path;
+  HdfsStatus status;
+
+  /// An error when it is no longer what it was.
+  Result<void> check() const {
+    WEFT_ASSIGN(const auto now, client.status(path));
+    if (!now) return fail(Code::io, "cannot read " + escaped(url_of(path)) + ": it was removed while the job ran");
+    if (!now->same(status))
+      return fail(Code::io, "cannot read " + escaped(url_of(path)) +
+                                ": it changed while the job ran; run the job again when nobody writes to it");
+    return {};
+  }
+};
+
+class Part final : public objects::RangeRead {
+ public:
+  Part(std::shared_ptr<const OpenFile> file, std::uint64_t offset, std::uint64_t length, bool last)
+      : file_(std::move(file)), offset_(offset), length_(length), last_(last) {
+    call_ = file_->client.start_read(file_->path, offset, length);
+  }
+  Result<std::string> finish() override {
+    auto answer = call_->finish();
+    const bool whole = answer && answer->body.size() == length_;
+    if (last_ || !whole) WEFT_TRY(file_->check());
+    if (!answer) return fail(std::move(answer).error());
+    if (!whole)
+      return fail(Code::corrupt, "cannot read " + escaped(url_of(file_->path)) + ": " + std::to_string(answer->body.size()) +
+                                     " bytes came at byte " + std::to_string(offset_) + ", and " + std::to_string(length_) +
+                                     " were requested");
+    return std::move(answer->body);
+  }
+
+ private:
+  const std::shared_ptr<const OpenFile> file_;
+  const std::uint64_t offset_, length_;
+  const bool last_;
+  std::unique_ptr<HdfsCall> call_;
+};
+
+}  // namespace
+
+std::unique_ptr<RemoteFile> open_file(HdfsClient& client, HdfsPath path, HdfsStatus status) {
+  const std::uint64_t size = status.length;
+  auto file = std::make_shared<const OpenFile>(OpenFile{client, std::move(path), std::move(status)});
+  return objects::read_ranges(size, client.read_ahead(), [file](std::uint64_t offset, std::uint64_t length, bool last) {
+    return std::make_unique<Part>(file, offset, length, last);
+  });
+}
+
+}  // namespace weft::storage::hdfs
