@@ -79,7 +79,7 @@ std::string sums(const ClusterLook& now, const Rates& rates) {
   std::uint64_t slots = 0, busy = 0;
   for (const client::NodeStatus& node : now.nodes) {
     if (node.dead || node.lost) continue;
-    ready += node.excluded ? 0 : 1;
+    ready += node.excluded || node.standing.leaving ? 0 : 1;
     slots += node.slots;
     busy += node.running;
   }

@@ -46,7 +46,8 @@ Result<std::size_t> ready_nodes(const NodeOptions& options) {
   WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
   WEFT_ASSIGN(const auto nodes, admin->nodes());
   return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const client::NodeStatus& node) {
-    return !node.excluded && !node.lost && !node.dead && (options.name.empty() || node.name == options.name);
+    return !node.excluded && !node.standing.leaving && !node.lost && !node.dead &&
+           (options.name.empty() || node.name == options.name);
   }));
 }
 

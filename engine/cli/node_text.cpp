@@ -11,15 +11,15 @@
 namespace weft::cli {
 
 const char* state_of(const client::NodeStatus& node) {
-  return node.dead ? "dead" : node.lost ? "lost" : node.excluded ? "excluded" : "ready";
+  return node.dead ? "dead" : node.lost ? "lost" : node.standing.leaving ? "leaving" : node.excluded ? "excluded" : "ready";
 }
 
 namespace {
 
 std::string state_text(const client::NodeStatus& node) {
   if ((node.dead || node.lost) && !node.cause.empty()) return fmt::format("{}: {}", state_of(node), node.cause);
-  std::string text =
-      node.excluded ? fmt::format("excluded for {}", human_duration(node.excluded_for)) : std::string(state_of(node));
+  std::string text = node.excluded && !node.standing.leaving ? fmt::format("excluded for {}", human_duration(node.excluded_for))
+                                                             : std::string(state_of(node));
   if (!node.standing.capacity_why.empty()) text += ", reduced: " + escaped(node.standing.capacity_why);
   if (const std::string clock = master::clock_text(node.clock_ahead); !clock.empty()) text += ", clock " + clock;
   return text;

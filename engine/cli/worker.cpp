@@ -53,13 +53,15 @@ Result<void> run(WorkerOptions options) {
   if (!options.http.empty()) {
     WEFT_ASSIGN(metrics, web::WorkerMetrics::start(options.http));
     options.worker.on_heartbeat = [&served = *metrics](const runtime::protocol::Heartbeat& heartbeat) { served.note(heartbeat); };
+    options.worker.on_registration = [&served = *metrics](bool registered) { served.note_registration(registered); };
     std::printf("weft worker's metrics are at http://%s/metrics\n", metrics->address().c_str());
     std::fflush(stdout);
   }
   WEFT_ASSIGN(const auto worker, runtime::Worker::start(options.worker));
+  const Duration drain = options.worker.drain;
   std::jthread watcher([&](const std::stop_token& ended) {
     while (!ended.stop_requested()) {
-      if (stop.requested()) return worker->stop();
+      if (stop.requested()) return drain > Duration(0) ? worker->drain(drain) : worker->stop();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   });
@@ -70,7 +72,7 @@ Result<void> run(WorkerOptions options) {
 }
 
 constexpr KeyOption kWorkerOptions[] = {
-    {"--slots", "worker.slots", "N", "Tasks at a time (default: one per core)"},
+    {"--slots", "worker.slots", "N", "Tasks at a time (default: one per processor that it may use)"},
     {"--memory", "worker.memory", "SIZE", "Memory of an executor's tasks together (default: a quarter of the machine's)"},
     {"--store-memory", "worker.store", "SIZE", "Map outputs kept in memory (default: a quarter of the machine's)"},
     {"--link-rate", "worker.link_rate", "SIZE", "Bytes per second fetched from each other worker (default: no limit)"},
@@ -85,6 +87,10 @@ constexpr KeyOption kWorkerOptions[] = {
     {"--rack", "worker.rack", "RACK", "Rack of this machine (default: default); the file of a master's --topology overrides it"},
     {"--stop-grace", "worker.stop_grace", "TIME",
      "How long a preempted or late task may take to stop before its executor is killed (default: 2s)"},
+    {"--drain", "worker.drain", "TIME",
+     "When told to end (SIGTERM), how long it may take to finish its tasks and to hand over map outputs and chunks (default: 0s)"},
+    {"--drain-chunks", "worker.drain_chunks", "sole|all",
+     "Which of its chunks others must have by then: those that nobody else has, or all (default: sole)"},
     {"--capacity", "worker.capacity", "RESOURCES", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
     {"--yield", "worker.yield", "true|false",
      "Whether others on this machine keep the processors and the memory they take (default: false)"},
@@ -160,7 +166,8 @@ void add_worker(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("worker", "Run tasks on this machine for a master");
   add_settings(*command, options);
   add_chunk_options(*command, options->chunks);
-  command->add_option("--http", options->http, "Where its metrics are served (default: nowhere)")->type_name("HOST:PORT");
+  command->add_option("--http", options->http, "Where its metrics, /healthz and /readyz are served (default: nowhere)")
+      ->type_name("HOST:PORT");
   command->add_option("--config", options->config, "Settings file (TOML); options override it")->check(CLI::ExistingFile);
   command->add_flag_callback(
       "--print-config",

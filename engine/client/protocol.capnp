@@ -255,6 +255,7 @@ struct Node {
   uplinkDown @27 :Float64;        # and into it
   mostCrossRackUp @28 :Float64;   # the largest rates that were seen there
   mostCrossRackDown @29 :Float64;
+  leaving @30 :Bool;              # it is about to end, and gets no more tasks
 }
 
 struct NodeCapacity {

@@ -135,6 +135,7 @@ struct NodeStanding {
   double speed = 0;                          // against the median of the same stages; 0: of an earlier release
   schedulers::UplinkRate uplink{};           // of its rack: what that carries; 0: not known
   schedulers::UplinkRate most_cross_rack{};  // and the largest rates that were seen there
+  bool leaving = false;                      // it is about to end, and gets no more tasks
 };
 
 struct NodeStatus {

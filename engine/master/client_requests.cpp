@@ -212,8 +212,9 @@ Result<rpc::Payload> ClientRequests::on_list_nodes() {
     status.prefetch = node.heartbeat.prefetch;
     if (const schedulers::NodeInfo* info = parts_.shell.core().view().node(id)) {
       status.running = static_cast<std::uint32_t>(info->running.size());
-      status.excluded = !info->usable();
-      status.excluded_for = info->usable() ? Duration(0) : std::max(*info->excluded_until - parts_.shell.now(), Duration(0));
+      status.excluded = info->excluded_until.has_value();
+      if (status.excluded) status.excluded_for = std::max(*info->excluded_until - parts_.shell.now(), Duration(0));
+      status.standing.leaving = info->leaving;
       status.capacity = info->capacity;
       status.standing.nominal = info->nominal;
       status.standing.capacity_why = info->capacity_why;

@@ -169,6 +169,13 @@ struct JobExplanation {
 using SchedulerFactory = std::function<Result<std::unique_ptr<schedulers::Scheduler>>(
     const std::string& spec, const std::map<std::string, std::string>& files)>;
 
+/// What a node still has that others need.
+struct NodeRemains {
+  std::uint32_t tasks = 0;      // that run there
+  std::uint32_t outputs = 0;    // map outputs of running jobs without a copy, one of which is being made or waits for a node
+  std::uint32_t abandoned = 0;  // likewise, but nobody could copy them: they are made again when it is gone
+};
+
 class Core {
  public:
   /// Without a factory SchedulerConfigured is refused.
@@ -190,6 +197,8 @@ class Core {
   const SchedulerConfigured& configuration() const;
   /// Of the running jobs. A look at all running tasks.
   std::map<JobId, schedulers::ExpectedEnd> expected_ends() const;
+  /// A look at all map outputs on the node. Nothing of a node that is not there.
+  NodeRemains remains(NodeId node) const;
   /// Pools or queues as the scheduler sees them. The error is what it threw.
   Result<std::vector<schedulers::GroupStatus>> groups() const;
 

@@ -139,6 +139,10 @@ struct Filler {
     line.reason = event.why;
     line.forecast = event.forecast;
   }
+  void operator()(const WorkerLeaving& event) const {
+    line.event = "worker_leaving";
+    line.node = event.node.value();
+  }
   void operator()(const WorkerLost& event) const {
     line.event = "worker_lost";
     line.node = event.node.value();

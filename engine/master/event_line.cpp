@@ -151,6 +151,7 @@ void worker_members(Io& io, EventLine& line) {
     io("reason", line.reason);
     io.unless(Forecast(), "forecast", line.forecast);
   }
+  if (io.is({"worker_leaving"})) io("node", line.node);
   if (io.is({"worker_lost"})) {
     io("node", line.node);
     io("reason", line.reason);

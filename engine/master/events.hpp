@@ -92,6 +92,11 @@ struct CapacityChanged {
   std::vector<schedulers::CapacityStep> forecast{};  // ascending; empty: as said before
   std::string why{};                                 // the capacity is what it is, in words; empty when it is nominal
 };
+/// The worker ends when it has handed over what it has: it gets no more tasks, and copies are made of its map outputs, which take
+/// their place when it is gone. What runs there goes on.
+struct WorkerLeaving {
+  NodeId node;
+};
 /// The reason of a worker that said goodbye: it is not missed.
 inline constexpr std::string_view kWorkerLeft = "it left";
 /// The connection is gone, or the worker said goodbye.
@@ -143,7 +148,7 @@ struct SchedulerConfigured {
 
 using Event =
     std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskFinished,
-                 TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, CopyFailed, CapacityChanged>;
+                 TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, CopyFailed, CapacityChanged, WorkerLeaving>;
 
 Event copy_of(const Event& event);
 

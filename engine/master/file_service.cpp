@@ -70,6 +70,8 @@ class FileService final : public StorageService {
             namespace_.node_joined(worker.id, {worker.name, worker.host, worker.rack, join->address}, join->space, steady_now());
         !joined)
       return responder.fail(joined.error());
+    if (const auto leaves = leaving_.find(worker.id); leaves != leaving_.end())
+      (void)namespace_.node_leaves(worker.id, leaves->second.returns);  // it has just joined
     auto to = std::make_shared<rpc::Responder>(std::move(responder));
     publish([to](const Result<void>& written) { written ? to->reply({}) : to->fail(written.error()); });
   }
@@ -93,7 +95,17 @@ class FileService final : public StorageService {
     }
   }
 
+  void worker_leaves(const WorkerSite& worker, bool returns) override {
+    leaving_[worker.id] = {worker.name, returns};
+    (void)namespace_.node_leaves(worker.id, returns);  // refused when it has not joined yet: then when it does
+    tables_.worker_leaves(worker.name, returns);
+  }
+  std::uint64_t to_hand_over(const WorkerSite& worker) const override {
+    if (namespace_.node(worker.id) == nullptr) return 1;
+    return namespace_.to_hand_over(worker.id) + tables_.to_hand_over(worker.name);
+  }
   void worker_lost(NodeId worker) override {
+    if (const auto left = leaving_.extract(worker)) tables_.worker_left(left.mapped().name);
     namespace_.node_lost(worker, steady_now());
     tables_.worker_lost(worker, steady_now());
   }
@@ -186,6 +198,11 @@ class FileService final : public StorageService {
   TableService tables_;
   const DrainedTables drained_tables_{[this](const std::string& worker, bool on) { tables_.drain(worker, on); },
                                       [this](const std::string& worker) { return tables_.replicas_on(worker); }};
+  struct Leaves {
+    std::string name;
+    bool returns = false;  // with what it keeps
+  };
+  std::map<NodeId, Leaves> leaving_;
   std::size_t committing_ = 0;
   bool safe_mode_ = false;
   std::unique_ptr<rpc::Timer> timer_;

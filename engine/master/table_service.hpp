@@ -32,6 +32,9 @@ class TableService {
   void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder);
   void worker_lost(NodeId worker, storage::Time now);
   void drain(const std::string& worker, bool on) { catalogue_.drain(worker, on); }
+  void worker_leaves(const std::string& worker, bool returns) { catalogue_.node_leaves(worker, returns); }
+  void worker_left(const std::string& worker) { catalogue_.node_left(worker); }
+  std::size_t to_hand_over(const std::string& worker) const { return catalogue_.to_hand_over(worker); }
   std::size_t replicas_on(const std::string& worker) const { return catalogue_.replicas_on(worker); }
   void tick(storage::Time now);
   std::vector<storage::Change> take_changes() { return catalogue_.take_changes(); }

@@ -171,7 +171,28 @@ Result<void> WorkerConnections::on_heartbeat(NodeId id, Node& node, const rpc::M
   capacities_.measured(id, event.used, event.machine, parts_.shell.now());
   WEFT_TRY(parts_.shell.apply(std::move(event)));  // refused when the core gave the node up: it must register again
   update_capacity(id);
+  if (node.leaving) tell_remains(id, node);
   return {};
+}
+
+Result<void> WorkerConnections::on_leaving(NodeId id, Node& node, const rpc::Message& message) {
+  WEFT_ASSIGN(const protocol::Leaving leaving, protocol::decode<protocol::Leaving>(message));
+  WEFT_TRY(parts_.shell.apply(WorkerLeaving{id}));
+  log_.info("worker {} is leaving: it gets no more tasks, and others copy what they need of it", node.info.name);
+  node.leaving = true;
+  node.hands_over_chunks = parts_.storage != nullptr && leaving.keeps_chunks;
+  if (node.hands_over_chunks)
+    parts_.storage->worker_leaves({id, node.info.name, node.info.host, node.info.rack}, leaving.chunks_return);
+  tell_remains(id, node);
+  return {};
+}
+
+void WorkerConnections::tell_remains(NodeId id, const Node& node) const {
+  const NodeRemains of_jobs = parts_.shell.core().remains(id);
+  const std::uint64_t chunks =
+      node.hands_over_chunks ? parts_.storage->to_hand_over({id, node.info.name, node.info.host, node.info.rack}) : 0;
+  node.connection->notify(protocol::kRemains,
+                          protocol::encode(protocol::Remains{of_jobs.tasks, of_jobs.outputs, of_jobs.abandoned, chunks}));
 }
 
 /// What is wrong with a text is logged, and what it said before stays; a worker sends each text once.
@@ -225,6 +246,7 @@ void WorkerConnections::restore(const std::vector<NodeSetting>& settings) {
 Result<void> WorkerConnections::on_message(NodeId id, Node& node, const rpc::Message& message) {
   node.heard = parts_.shell.now();
   if (message.type == protocol::kHeartbeat) return on_heartbeat(id, node, message);
+  if (message.type == protocol::kLeaving) return on_leaving(id, node, message);
   if (message.type == protocol::kCapacityTexts) return on_capacity_texts(id, node, message);
   if (parts_.storage && message.type >= kFirstWorkerStorageMessage && message.type <= kLastStorageMessage)
     return parts_.storage->on_worker_notify(id, message);

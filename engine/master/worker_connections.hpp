@@ -39,6 +39,7 @@ class WorkerConnections {
     protocol::Heartbeat heartbeat{};  // the last one
     ClockOffset clock;
     int dying_of = 0;  // a signal, of which it said so
+    bool leaving = false, hands_over_chunks = false;
   };
   /// What it works with; all of it outlives the connections.
   struct Parts {
@@ -94,6 +95,8 @@ class WorkerConnections {
   Result<void> on_dying(const rpc::ConnectionPtr& connection, const rpc::Message& message);
   Result<void> on_message(NodeId id, Node& node, const rpc::Message& message);
   Result<void> on_heartbeat(NodeId id, Node& node, const rpc::Message& message);
+  Result<void> on_leaving(NodeId id, Node& node, const rpc::Message& message);
+  void tell_remains(NodeId id, const Node& node) const;
   Result<void> on_capacity_texts(NodeId id, const Node& node, const rpc::Message& message);
   /// Tells the core what has changed of the node's capacity.
   void update_capacity(NodeId id);

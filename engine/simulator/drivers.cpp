@@ -117,6 +117,7 @@ void Drivers::tell(std::size_t place) {
     const NodeId node = world_.machines[*told.machine].id;
     if (auto* beat = std::get_if<master::WorkerHeartbeat>(&event)) beat->node = node;
     if (auto* change = std::get_if<master::CapacityChanged>(&event)) change->node = node;
+    if (auto* leaving = std::get_if<master::WorkerLeaving>(&event)) leaving->node = node;
   }
   master_.apply(std::move(event));
 }

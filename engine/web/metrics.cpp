@@ -78,7 +78,7 @@ const NodeFamily kNodeFamilies[] = {
 };
 
 void add_workers(Metrics& metrics, const std::vector<Node>& nodes) {
-  std::map<std::string_view, int> states{{"ready", 0}, {"excluded", 0}, {"lost", 0}, {"dead", 0}};
+  std::map<std::string_view, int> states{{"ready", 0}, {"excluded", 0}, {"leaving", 0}, {"lost", 0}, {"dead", 0}};
   double slots = 0, running = 0;
   for (const Node& node : nodes) {
     ++states[cli::state_of(node)];
@@ -199,6 +199,10 @@ void add_process(Metrics& metrics) {
 
 void add_cluster(Metrics& metrics, const ClusterState& state) {
   add_workers(metrics, state.nodes);
+  double waiting = 0;
+  for (const Group& group : state.groups) waiting += static_cast<double>(group.pending);
+  metrics.family("weft_waiting_tasks", kGauge, "", "Tasks of all jobs that could run and wait for room");
+  metrics.sample(waiting);
   add_jobs(metrics, state.jobs);
   if (state.groups.size() <= kMostLabelled)
     for (const GroupFamily& family : kGroupFamilies) {

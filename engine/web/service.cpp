@@ -51,8 +51,19 @@ class ServiceImpl final : public Service {
     if (request.path.starts_with(kApi) && (request.path.size() == kApi.size() || request.path[kApi.size()] == '/'))
       return answer(cluster_, request);
     if (request.method != "GET") return http::error_response(405, "pages are read");
+    if (request.path == "/healthz") return health();
     if (request.path == "/metrics") return metrics();
     return page(request.path);
+  }
+
+  /// Whether the master answers; of what is past, whether this process does.
+  http::Response health() {
+    if (cluster_.past() == nullptr) {
+      const auto admin = cluster_.admin();
+      const auto answered = admin ? (*admin)->scheduler() : fail(admin.error());
+      if (!answered) return http::error_response(503, answered.error().to_string());
+    }
+    return {.type = "text/plain", .body = "ok\n"};
   }
 
   http::Response metrics() {

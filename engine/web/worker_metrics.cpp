@@ -2,7 +2,17 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "base/text.hpp"
+
 namespace weft::web {
+
+namespace {
+
+constexpr Duration kLate = std::chrono::seconds(10), kSilent = std::chrono::minutes(1);
+
+}  // namespace
 
 void add_worker(Metrics& metrics, const runtime::protocol::Heartbeat& heartbeat) {
   const auto add = [&metrics](const char* name, Metrics::Type type, const char* unit, const char* help, auto value) {
@@ -47,13 +57,30 @@ Result<std::unique_ptr<WorkerMetrics>> WorkerMetrics::start(const std::string& l
 void WorkerMetrics::note(const runtime::protocol::Heartbeat& heartbeat) {
   const std::lock_guard lock(mutex_);
   last_ = heartbeat;
+  noted_ = std::chrono::steady_clock::now();
+}
+
+void WorkerMetrics::note_registration(bool registered) {
+  const std::lock_guard lock(mutex_);
+  registered_ = registered;
+  noted_ = std::chrono::steady_clock::now();
+}
+
+http::Response WorkerMetrics::state(Duration most) const {
+  const auto silent = std::chrono::steady_clock::now() - noted_;
+  if (silent <= most) return {.type = "text/plain", .body = "ok\n"};
+  return http::error_response(503, fmt::format("the worker has sent no heartbeat for {}", format_duration(silent)));
 }
 
 http::Response WorkerMetrics::reply(const http::Request& request) {
-  if (request.path != "/metrics" || request.method != "GET") return http::error_response(404, "a worker serves /metrics only");
+  const std::lock_guard lock(mutex_);
+  if (request.method == "GET" && request.path == "/healthz") return state(registered_ ? kSilent : Duration::max());
+  if (request.method == "GET" && request.path == "/readyz")
+    return registered_ ? state(kLate) : http::error_response(503, "the worker is registered with no master");
+  if (request.path != "/metrics" || request.method != "GET")
+    return http::error_response(404, "a worker serves /metrics, /healthz and /readyz only");
   Metrics metrics;
   add_process(metrics);
-  const std::lock_guard lock(mutex_);
   if (last_) add_worker(metrics, *last_);
   return {.type = kMetricsType, .body = metrics.text()};
 }

@@ -26,6 +26,8 @@ enum WorkerMessage : rpc::MessageType {
   kReplicaEnded = 106,    // notification, worker to master: ReplicaEnded; what came of a ReplicateOutput
   kPrefetchReport = 107,  // notification, worker to master: PrefetchReport; with heartbeats, of jobs of which something has changed
   kDying = 108,           // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
+  kLeaving = 110,         // notification, worker to master: Leaving; once on a registration
+  kRemains = 111,         // notification, master to worker: Remains; in answer to Leaving and to each heartbeat after it
   kCapacityTexts = 109,   // notification, worker to master: CapacityTexts; when one of its files has changed
 };
 
@@ -91,6 +93,23 @@ struct CapacityTexts {
   std::string capacity, forecast;
   Duration utc_offset{0};  // how much later than in Greenwich it is there
   friend bool operator==(const CapacityTexts&, const CapacityTexts&) = default;
+};
+
+/// The worker is to end, and hands over what it has first.
+struct Leaving {
+  static constexpr std::string_view kName = "announcement of a worker that leaves";
+  bool keeps_chunks = false;   // of files, or tables
+  bool chunks_return = false;  // with a worker of its name: what others have, too, need not be copied
+};
+
+/// What others still need of a worker that leaves.
+struct Remains {
+  static constexpr std::string_view kName = "what a worker still has";
+  std::uint32_t tasks = 0;      // that run there
+  std::uint32_t outputs = 0;    // map outputs that are to be copied
+  std::uint32_t abandoned = 0;  // map outputs that nobody could copy
+  std::uint64_t chunks = 0;     // chunks of files and partitions of tables to be copied
+  friend bool operator==(const Remains&, const Remains&) = default;
 };
 
 /// The last that is heard of a worker. Its registration ends with the connection on which it registered.

@@ -1,7 +1,7 @@
 #include "runtime/worker/options.hpp"
 
 #include <algorithm>
-#include <thread>
+#include <cmath>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ void declare(Config& config, WorkerOptions& options) {
   config.text("worker.name", options.name, "Name in listings (empty: host and process id)");
   config.text("worker.host", options.host, "This machine, as inputs name it (empty: its host name)");
   config.text("worker.rack", options.rack, "Rack of this machine, for locality");
-  config.integer("worker.slots", options.slots, "Tasks at a time (0: one per core)", 0, 4096);
+  config.integer("worker.slots", options.slots, "Tasks at a time (0: one per processor that it may use)", 0, 4096);
   config.size("worker.memory", options.memory_bytes, "Memory of an executor's tasks together (0: a quarter of the machine's)");
   config.size("worker.store", options.store_bytes, "Map outputs kept in memory; more goes to disk (0: a quarter of the machine's)");
   config.size("worker.link_rate", options.link_rate,
@@ -49,6 +49,14 @@ void declare(Config& config, WorkerOptions& options) {
       "worker.stop_grace", options.stop_grace,
       "How long a task may take to stop when it is preempted or late; then its executor is killed, and the job's other tasks "
       "there begin again");
+  config.duration(
+      "worker.drain", options.drain,
+      "How long the worker, when it is told to end (SIGTERM, SIGINT), may take to finish its tasks and to hand over its map "
+      "outputs and chunks to others (0: it ends at once)");
+  config.text(
+      "worker.drain_chunks", options.drain_chunks,
+      "Of its chunks and partitions of tables, which others must have before: sole, those that nobody else has, because the "
+      "others come back with its directories; or all");
   config.text("worker.capacity", options.capacity,
               "What it has beside its slots, for tasks that demand it: memory=4GiB,disk_read=200MB (memory: worker.memory)");
   config.text("worker.capacity_from", options.capacity_from,
@@ -64,7 +72,7 @@ void declare(Config& config, WorkerOptions& options) {
 Result<void> complete(WorkerOptions& options) {
   if (options.host.empty()) options.host = machine_name();
   if (options.name.empty()) options.name = fmt::format("{}-{}", options.host, getpid());
-  if (options.slots == 0) options.slots = std::max(1u, std::thread::hardware_concurrency());
+  if (options.slots == 0) options.slots = static_cast<std::uint32_t>(std::ceil(std::max(machine_processors(), 1.0) - 1e-9));
   if (options.slots > 4096) return fail(Code::invalid_argument, "a worker has at most 4096 slots");
   if (options.link_rate != 0 && options.link_rate < kLeastLinkRate)
     return fail(
@@ -75,6 +83,9 @@ Result<void> complete(WorkerOptions& options) {
   if (options.memory_bytes == 0) options.memory_bytes = machine_memory() / 4;
   if (options.store_bytes == 0) options.store_bytes = machine_memory() / 4;
   if (!options.private_cluster) WEFT_TRY(check_memory(options));
+  if (options.drain_chunks != kDrainChunksSole && options.drain_chunks != kDrainChunksAll)
+    return fail(Code::invalid_argument,
+                fmt::format("worker.drain_chunks is '{}'; it can be sole or all", escaped(options.drain_chunks)));
   WEFT_TRY(rpc::Endpoint::parse(options.master));
   WEFT_TRY(rpc::Endpoint::parse(options.listen));
   WEFT_TRY(parse_attributes(options.attributes));

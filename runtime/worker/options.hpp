@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -17,12 +18,15 @@ namespace protocol {
 struct Heartbeat;
 }
 
+/// Chunks that no other worker has, because the others come back with it; or all of them.
+inline constexpr std::string_view kDrainChunksSole = "sole", kDrainChunksAll = "all";
+
 struct WorkerOptions {
   std::string master = "127.0.0.1:7077";
   std::string name;                               // default: <host>-<pid>
   std::string host;                               // default: this machine's name; what splits' hosts are compared with
   std::string rack = "default";                   // unless the master knows better (weft master --topology)
-  std::uint32_t slots = 0;                        // tasks at a time; 0: one per core
+  std::uint32_t slots = 0;                        // tasks at a time; 0: one per processor
   std::uint64_t memory_bytes = 0;                 // of an executor's tasks together; 0: a quarter of the machine's
   std::uint64_t store_bytes = 0;                  // map outputs kept in memory; 0: a quarter of the machine's
   std::uint64_t link_rate = 0;                    // bytes a second of map outputs from each other worker; 0: as fast as they come
@@ -36,11 +40,15 @@ struct WorkerOptions {
   std::vector<std::string> attributes;            // "gpu=1" (base/attributes.hpp)
   std::vector<std::string> local_data;            // directories whose files lie on this machine
   Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed
+  Duration drain{0};                              // that it may take to hand over what it has when it is told to end; 0: it ends
+  std::string drain_chunks = "sole";              // that others must have before: kDrainChunksSole or kDrainChunksAll
   ChunkServiceFactory chunks;                     // of the cluster's files; empty: it keeps none
   bool share = true;                              // map outputs, with workers of the same machine
   bool compress = true;                           // map outputs for workers of other machines, where that saves enough
   /// Told of each that is sent, on the worker's thread; must not block. Empty: nobody is.
   std::function<void(const protocol::Heartbeat&)> on_heartbeat{};
+  /// Told whether it is registered with a master, when that changes; likewise.
+  std::function<void(bool registered)> on_registration{};
   bool private_cluster = false;  // ends with its master instead of waiting for it
 };
 

@@ -66,13 +66,13 @@ void Registration::register_worker(rpc::ConnectionPtr connection) {
                        [this, alive = std::weak_ptr(alive_), to = connection_](Result<rpc::Message> answer) {
                          if (alive.expired() || to != connection_) return;
                          auto decoded = answer ? protocol::decode<protocol::Registered>(*answer) : fail(std::move(answer).error());
-                         if (decoded) return registered(*decoded);
+                         if (decoded) return on_registered(*decoded);
                          log_.warn("the master refused the registration: {}", decoded.error().to_string());
                          to->close();
                        });
 }
 
-void Registration::registered(const protocol::Registered& answer) {
+void Registration::on_registered(const protocol::Registered& answer) {
   registered_ = true;
   failures_ = 0;
   heartbeat_ = std::clamp<Duration>(answer.heartbeat, 10ms, 60s);
@@ -128,6 +128,10 @@ void Registration::report(const std::vector<protocol::JobPrefetch>& jobs) {
 
 void Registration::report(const protocol::CapacityTexts& texts) {
   if (registered_) connection_->notify(protocol::kCapacityTexts, protocol::encode(texts));
+}
+
+void Registration::report(const protocol::Leaving& leaving) {
+  if (registered_) connection_->notify(protocol::kLeaving, protocol::encode(leaving));
 }
 
 void Registration::flush() {

@@ -41,12 +41,14 @@ class Registration {
   void report(const protocol::ReplicaEnded& copy);
   void report(const std::vector<protocol::JobPrefetch>& jobs);
   void report(const protocol::CapacityTexts& texts);
+  void report(const protocol::Leaving& leaving);
+  bool registered() const { return registered_; }
   const rpc::ConnectionPtr& connection() const { return connection_; }
   void close();
 
  private:
   void register_worker(rpc::ConnectionPtr connection);
-  void registered(const protocol::Registered& answer);
+  void on_registered(const protocol::Registered& answer);
   void lost(const Error& error);
   void send_heartbeat();
   void flush();

@@ -20,6 +20,7 @@
 #include "base/rpc/descriptors.hpp"
 #include "base/run_directory.hpp"
 #include "runtime/worker/capacity_files.hpp"
+#include "runtime/worker/departure.hpp"
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/measurements.hpp"
 #include "runtime/worker/registration.hpp"
@@ -55,6 +56,7 @@ class WorkerImpl final : public Worker {
   ~WorkerImpl() override {
     end_everything();
     reactor_->run([this] {
+      departure_.reset();
       if (link_) link_->close();
       link_.reset();
       if (data_) data_->close();
@@ -87,6 +89,14 @@ class WorkerImpl final : public Worker {
     return *end_;
   }
   void stop() override { finish(Error(Code::cancelled, "stopped")); }
+  void drain(Duration longest) override {
+    reactor_->post([this, longest] {
+      if (departure_ || !link_) return;
+      Departure::Steps steps{[this] { link_->report(protocol::Leaving{chunks_ != nullptr, context_.options.drain_chunks == kDrainChunksSole}); },
+                             [this] { stop(); }};
+      departure_ = std::make_unique<Departure>(*reactor_, longest, link_->registered(), std::move(steps));
+    });
+  }
 
  private:
   Result<void> prepare_directories() {
@@ -136,8 +146,12 @@ class WorkerImpl final : public Worker {
       context_.racks->set_rack(as.rack);
       capacity_files_.forget();
       if (chunks_) chunks_->registered(link_->connection());
+      if (departure_) departure_->registered();
+      if (context_.options.on_registration) context_.options.on_registration(true);
     };
-    callbacks.on_other = [this](const rpc::Message& message) { return chunks_ && chunks_->on_notify(message); };
+    callbacks.on_other = [this](const rpc::Message& message) {
+      return message.type == protocol::kRemains ? on_remains(message) : chunks_ && chunks_->on_notify(message);
+    };
     callbacks.on_commands = [this](std::vector<protocol::Command> commands) { obey(std::move(commands)); };
     callbacks.on_read_log = [this](protocol::LogRequest request, rpc::Responder responder) {
       rpc::Payload payload;
@@ -148,6 +162,8 @@ class WorkerImpl final : public Worker {
     callbacks.on_lost = [this](const Error& error, bool final) {
       drop_all_jobs();
       if (chunks_) chunks_->lost();
+      if (departure_) departure_->lost();
+      if (context_.options.on_registration) context_.options.on_registration(false);
       if (final) finish(error);
     };
     link_ = std::make_unique<Registration>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
@@ -156,6 +172,12 @@ class WorkerImpl final : public Worker {
     context_.report_copy = [this](const protocol::ReplicaEnded& copy) { link_->report(copy); };
     link_->connect();
     return {};
+  }
+
+  bool on_remains(const rpc::Message& message) {
+    const auto remains = protocol::decode<protocol::Remains>(message);
+    if (remains && departure_) departure_->told(*remains);
+    return remains.has_value();
   }
 
   protocol::Heartbeat look_after() {
@@ -322,6 +344,7 @@ class WorkerImpl final : public Worker {
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<Registration> link_;
   std::unique_ptr<ChunkService> chunks_;  // null: it keeps none
+  std::unique_ptr<Departure> departure_;  // null: it stays
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
   std::set<std::shared_ptr<WorkerJob>> ending_;
   std::vector<JobId> logs_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "runtime/worker/options.hpp"
 
@@ -24,6 +25,9 @@ class Worker {
   virtual Error wait() = 0;
   /// Any thread; also from a signal-handling thread.
   virtual void stop() = 0;
+  /// As stop(), but the worker first finishes its tasks and hands over what others need of it: map outputs, chunks, partitions of
+  /// tables (WorkerOptions::drain_chunks). It takes `longest` at most. Any thread; again: nothing.
+  virtual void drain(Duration longest) = 0;
 };
 
 }  // namespace weft::runtime

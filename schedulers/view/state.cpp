@@ -57,9 +57,21 @@ void ClusterState::remove_node(NodeId id) {
 
 void ClusterState::exclude(NodeId id, std::optional<Time> until) {
   NodeInfo& node = nodes_.at(id);
-  if (node.usable() && until) capacity_ -= node.capacity;
-  if (!node.usable() && !until) capacity_ += node.capacity;
+  const bool usable = node.usable();
   node.excluded_until = until;
+  usability_changed(node, usable);
+}
+
+void ClusterState::set_leaving(NodeId id) {
+  NodeInfo& node = nodes_.at(id);
+  const bool usable = node.usable();
+  node.leaving = true;
+  usability_changed(node, usable);
+}
+
+void ClusterState::usability_changed(const NodeInfo& node, bool before) {
+  if (before && !node.usable()) capacity_ -= node.capacity;
+  if (!before && node.usable()) capacity_ += node.capacity;
   update_free(node);
 }
 

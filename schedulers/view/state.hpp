@@ -22,6 +22,8 @@ class ClusterState final : public ClusterView {
   /// Its running attempts must have been vacated.
   void remove_node(NodeId id);
   void exclude(NodeId id, std::optional<Time> until);
+  /// For good: what comes back is another node.
+  void set_leaving(NodeId id);
   NodeInfo& mutable_node(NodeId id) { return nodes_.at(id); }
   /// What runs there may be more than that.
   void set_capacity(NodeId id, const Resources& capacity);
@@ -60,6 +62,7 @@ class ClusterState final : public ClusterView {
   std::vector<JobId> take_changed_jobs();
 
  private:
+  void usability_changed(const NodeInfo& node, bool before);
   void update_free(const NodeInfo& node);
   void count_pending(JobInfo& job, StageInfo& stage, std::int64_t change);
   void changed(const JobInfo& job);

@@ -38,12 +38,13 @@ struct NodeInfo {
   std::set<AttemptId> running;
   std::uint32_t launched = 0;          // attempts ever
   std::optional<Time> excluded_until;  // failed too often: takes no task before that
+  bool leaving = false;                // its worker is about to end: takes no task, and its map outputs go to others
   bool slow = false;                   // its tasks take much longer than the same tasks elsewhere: takes no speculative attempts
   Time joined{0}, last_heard{0};
   /// Against the median of the same stages' tasks: 2 takes half as long. 1 until enough of its tasks have finished.
   double speed = 1;
 
-  bool usable() const { return !excluded_until.has_value(); }
+  bool usable() const { return !excluded_until.has_value() && !leaving; }
   Resources free() const { return capacity - used; }
 };
 

@@ -20,7 +20,7 @@ class Namespace::Impl::Balance {
     double used = 0, all = 0;
     for (auto& [id, there] : impl_.nodes) {
       const std::uint64_t space = there.space.used + there.space.free;
-      if (there.draining || !there.reported || space == 0) continue;
+      if (!there.stays() || !there.reported || space == 0) continue;
       used += static_cast<double>(there.space.used);
       all += static_cast<double>(space);
       ordered_.push_back(&there);

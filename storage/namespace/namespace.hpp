@@ -81,6 +81,12 @@ class Namespace {
   /// A worker with a chunk store. Another one of the same name is lost by that.
   Result<void> node_joined(NodeId id, StorageNode node, Space space, Time now);
   void node_lost(NodeId id, Time now);
+  /// The worker is about to end. Nothing new is written there. `returns`: with its chunks, so that one replica of each on another
+  /// node is enough until then; otherwise all are copied, as far as there is room. Forgotten when the node is lost. not_found when
+  /// it keeps no chunks.
+  Result<void> node_leaves(NodeId id, bool returns);
+  /// Chunks for whose sake a node that leaves should stay a little; 1 at least before it has reported all that it has.
+  std::uint64_t to_hand_over(NodeId id) const;
   Result<void> heartbeat(NodeId id, Space space, Time now);
   /// All chunks of the node, in pieces: `first` begins, `last` ends. What it does not name the node has not.
   Result<void> block_report(NodeId id, const std::vector<ChunkInfo>& chunks, bool first, bool last);

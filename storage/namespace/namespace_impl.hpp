@@ -78,8 +78,10 @@ class Namespace::Impl {
   void drop_surplus(Chunk& chunk);
   void flush_erasures();
   std::uint32_t wanted(const Chunk& chunk) const;
-  std::uint32_t good(const Chunk& chunk) const;  // replicas that don't have to move
+  std::uint32_t good(const Chunk& chunk) const;     // replicas that don't have to move
+  std::uint32_t staying(const Chunk& chunk) const;  // replicas on nodes that stay
   std::uint64_t to_move(const Node& node) const;
+  std::uint64_t to_hand_over(const Node& node) const;
 
   // balance.cpp
   class Balance;

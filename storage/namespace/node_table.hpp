@@ -1,6 +1,7 @@
 // The workers with chunk stores, as the namespace knows them. Private to storage/namespace.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -13,12 +14,16 @@
 
 namespace weft::storage {
 
+/// A worker that is about to end, and whether its chunks are to come back with it.
+enum class Leaving : std::uint8_t { no, for_a_while, for_good };
+
 struct Node {
   NodeId id;
   StorageNode info;
   Space space;
   Time heard{0};
   bool draining = false;
+  Leaving leaving = Leaving::no;
   bool reported = false;  // all its chunks at least once
   bool full = false;      // for a chunk of usual size, when last looked at
   std::set<ChunkId> chunks;
@@ -29,6 +34,11 @@ struct Node {
   std::uint64_t expected = 0;                // bytes of copies and pipelines on their way here
   std::set<ChunkId> erasing;                 // until it says that they are gone
   std::vector<ChunkId> to_erase;             // of them, not yet commanded
+
+  /// It may be given more, and what it has stays there.
+  bool stays() const { return !draining && leaving == Leaving::no; }
+  /// What it has stays, or comes back.
+  bool counts() const { return !draining && leaving != Leaving::for_good; }
 
   void expect(std::uint64_t bytes) { expected += bytes; }
   void expect_no_more(std::uint64_t bytes) { expected -= bytes < expected ? bytes : expected; }

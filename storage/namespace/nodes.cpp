@@ -203,6 +203,20 @@ Result<void> Namespace::drain(std::string_view name, bool on) {
   return {};
 }
 
+Result<void> Namespace::node_leaves(NodeId id, bool returns) {
+  WEFT_ASSIGN(Node * there, impl_->nodes.known(id));
+  const Leaving leaving = returns ? Leaving::for_a_while : Leaving::for_good;
+  if (std::exchange(there->leaving, leaving) == leaving) return {};
+  for (const ChunkId chunk : there->chunks) impl_->reconsider(chunk);
+  return {};
+}
+
+std::uint64_t Namespace::to_hand_over(NodeId id) const {
+  const Node* const there = impl_->nodes.find(id);
+  if (there == nullptr || there->leaving == Leaving::no) return 0;
+  return std::max<std::uint64_t>(impl_->to_hand_over(*there), there->reported ? 0 : 1);
+}
+
 std::vector<std::string> Namespace::draining() const { return {impl_->nodes.draining().begin(), impl_->nodes.draining().end()}; }
 
 void Namespace::Impl::update_safe_mode() {

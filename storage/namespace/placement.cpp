@@ -57,14 +57,14 @@ bool one_rack_only(const NodeTable& nodes, const std::vector<NodeId>& of) {
   for (const NodeId id : of) there.insert(nodes.at(id).info.rack);
   if (there.size() != 1) return false;
   for (const auto& [id, other] : nodes)
-    if (!other.draining && other.reported && !there.contains(other.info.rack)) return true;
+    if (other.stays() && other.reported && !there.contains(other.info.rack)) return true;
   return false;
 }
 
 std::vector<NodeId> choose_nodes(const NodeTable& nodes, const PlacementRequest& request) {
   std::vector<const Node*> usable, placed;
   for (const auto& [id, there] : nodes) {
-    if (there.draining) continue;
+    if (!there.stays()) continue;
     const auto is = [id = id](NodeId other) { return other == id; };
     if (std::any_of(request.replicas.begin(), request.replicas.end(), is))
       placed.push_back(&there);

@@ -1,5 +1,6 @@
 // What lacks replicas, what has too many, what moves.
 #include <algorithm>
+#include <tuple>
 
 #include "storage/namespace/namespace_impl.hpp"
 #include "storage/namespace/placement.hpp"
@@ -16,8 +17,15 @@ std::uint32_t Namespace::Impl::wanted(const Chunk& chunk) const {
 }
 
 std::uint32_t Namespace::Impl::good(const Chunk& chunk) const {
+  const auto counting = static_cast<std::uint32_t>(
+      std::count_if(chunk.nodes.begin(), chunk.nodes.end(), [this](NodeId id) { return nodes.at(id).counts(); }));
+  // One at least is on a node that stays.
+  return counting > 0 && staying(chunk) == 0 ? std::min(counting, wanted(chunk) - 1) : counting;
+}
+
+std::uint32_t Namespace::Impl::staying(const Chunk& chunk) const {
   return static_cast<std::uint32_t>(
-      std::count_if(chunk.nodes.begin(), chunk.nodes.end(), [this](NodeId id) { return !nodes.at(id).draining; }));
+      std::count_if(chunk.nodes.begin(), chunk.nodes.end(), [this](NodeId id) { return nodes.at(id).stays(); }));
 }
 
 void Namespace::Impl::count_located(Chunk& chunk) {
@@ -141,7 +149,7 @@ void Namespace::Impl::settle_damage(Chunk& chunk) {
   Damage* const damage = damaged.of(id);
   if (damage == nullptr) return;
   const auto verified = std::count_if(chunk.nodes.begin(), chunk.nodes.end(),
-                                      [&](NodeId where) { return damage->verified.contains(where) && !nodes.at(where).draining; });
+                                      [&](NodeId where) { return damage->verified.contains(where) && nodes.at(where).stays(); });
   const bool all = chunk.condemned || verified >= static_cast<std::ptrdiff_t>(wanted(chunk));
   const std::set<NodeId> replaced = all ? damage->nodes : verified > 0 ? damage->foreign : std::set<NodeId>();
   for (const NodeId where : replaced) {
@@ -172,22 +180,24 @@ void Namespace::Impl::remove_surplus() {
   }
 }
 
-/// Never below two racks where there are two; first what was moved away from, then the fullest node's.
+/// Never below two racks where there are two, nor the last on a node that stays; first those on nodes that leave, then what was
+/// moved away from, then the fullest node's.
 void Namespace::Impl::drop_surplus(Chunk& chunk) {
   const ChunkId id = chunk.info.id;
   while (good(chunk) > wanted(chunk)) {
     std::map<std::string_view, std::uint32_t> racks;
     for (const NodeId where : chunk.nodes)
-      if (!nodes.at(where).draining) ++racks[nodes.at(where).info.rack];
+      if (nodes.at(where).counts()) ++racks[nodes.at(where).info.rack];
     const auto from = copies.moved_from(id);
     Node* victim = nullptr;
-    std::pair<bool, double> worst;
+    std::tuple<bool, bool, double> worst;
+    const bool last = staying(chunk) == 1;
     for (const NodeId where : chunk.nodes) {
       Node& there = nodes.at(where);
-      if (there.draining || !there.reported || there.reporting) continue;
+      if (!there.counts() || !there.reported || there.reporting || (last && there.stays())) continue;
       if (racks.size() == 2 && racks.at(there.info.rack) == 1 && wanted(chunk) > 1) continue;
       const auto all = static_cast<double>(there.space.used + there.space.free);
-      const std::pair score(from == where, all > 0 ? static_cast<double>(there.space.used) / all : 1);
+      const std::tuple score(!there.stays(), from == where, all > 0 ? static_cast<double>(there.space.used) / all : 1);
       if (victim != nullptr && score <= worst) continue;
       victim = &there;
       worst = score;
@@ -209,6 +219,16 @@ void Namespace::Impl::flush_erasures() {
       commands.emplace_back(EraseChunks{id, {begin, end}});
     }
   }
+}
+
+/// Chunks that nobody can take now do not keep a node that comes back.
+std::uint64_t Namespace::Impl::to_hand_over(const Node& there) const {
+  return static_cast<std::uint64_t>(std::count_if(there.chunks.begin(), there.chunks.end(), [&](ChunkId id) {
+    const Chunk& chunk = chunks.at(id);
+    if (chunk.condemned) return false;
+    if (there.leaving == Leaving::for_a_while) return staying(chunk) == 0 && !chunk.blocked;
+    return staying(chunk) == 0 || (good(chunk) < wanted(chunk) && !chunk.blocked);
+  }));
 }
 
 std::uint64_t Namespace::Impl::to_move(const Node& there) const {

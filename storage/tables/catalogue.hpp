@@ -76,6 +76,12 @@ class TableCatalogue {
   void node_lost(const std::string& name, Time now);
   /// Partitions move from the worker to others, as soon as these have them; it gets no new ones. Not kept over a restart.
   void drain(const std::string& name, bool on);
+  /// The worker is about to end. Others become primary where they can. `returns`: with its replicas, so that partitions need one
+  /// other that has everything; otherwise they move as from a drained worker. Until it has left.
+  void node_leaves(const std::string& name, bool returns);
+  void node_left(const std::string& name);
+  /// Partitions for whose sake a worker that leaves should stay a little.
+  std::size_t to_hand_over(const std::string& name) const;
   /// Partitions the worker still keeps.
   std::size_t replicas_on(const std::string& name) const;
   /// True: it is so now. False: refused; the assignment says what is.

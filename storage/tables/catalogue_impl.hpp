@@ -89,6 +89,14 @@ class TableCatalogue::Impl {
   bool away(const std::string& name, Time now, Time time) const;
   /// The best worker for one more replica; empty when there is none.
   std::string choose(const std::vector<std::string>& members, const Loads& loads) const;
+  /// Its replicas are to be on others.
+  bool moves_away(const std::string& name) const {
+    const auto leaves = leaving.find(name);
+    return draining.contains(name) || (leaves != leaving.end() && !leaves->second);
+  }
+  bool stays(const std::string& name) const { return !draining.contains(name) && !leaving.contains(name); }
+  /// A member, other than that one, that could be primary at once, and stays.
+  bool has_successor(const Table& table, std::uint32_t partition, const std::string& than) const;
   Loads count_loads() const;
   std::optional<ReplicaState> state_of(const std::string& name, const PlaceId& place) const;  // nothing: not known
   bool needless(const std::string& node, const PlaceId& place) const;
@@ -101,6 +109,7 @@ class TableCatalogue::Impl {
   std::uint64_t next_id = 1;  // of snapshots and transactions
   Time restored_at{};
   std::set<std::string> draining;
+  std::map<std::string, bool> leaving;  // and whether it comes back
 
   std::set<TableId> dirty;  // also those that are gone
   bool dirty_ids = false;

@@ -45,7 +45,7 @@ std::string TableCatalogue::Impl::choose(const std::vector<std::string>& members
     const TableWorker worker{name, node.site.rack, node.site.host, load.primaries + (members.empty() ? 0 : load.members)};
     if (has(members, name))
       taken.push_back(worker);
-    else if (node.live && !draining.contains(name))
+    else if (node.live && stays(name))
       usable.push_back(worker);
   }
   return choose_worker(usable, taken);
@@ -171,6 +171,31 @@ void TableCatalogue::node_lost(const std::string& name, Time now) {
   if (found == impl_->nodes.end() || !found->second.live) return;
   found->second.live = false;
   found->second.lost_at = now;
+}
+
+void TableCatalogue::node_leaves(const std::string& name, bool returns) { impl_->leaving[name] = returns; }
+void TableCatalogue::node_left(const std::string& name) { impl_->leaving.erase(name); }
+
+bool TableCatalogue::Impl::has_successor(const Table& table, std::uint32_t number, const std::string& than) const {
+  const auto& in_sync = table.record.partitions.at(number).in_sync;
+  return std::any_of(in_sync.begin(), in_sync.end(),
+                     [&](const std::string& name) { return name != than && stays(name) && flaw(table, number, name).empty(); });
+}
+
+std::size_t TableCatalogue::to_hand_over(const std::string& name) const {
+  const Impl& impl = *impl_;
+  if (!impl.leaving.contains(name)) return 0;
+  if (impl.moves_away(name)) return replicas_on(name);
+  const bool alone = std::none_of(impl.nodes.begin(), impl.nodes.end(),
+                                  [&](const auto& node) { return node.second.live && impl.stays(node.first); });
+  if (alone) return 0;  // it comes back before anybody could take them
+  std::size_t count = 0;
+  for (const auto& [id, table] : impl.tables)
+    for (std::uint32_t p = 0; p < table.record.partitions.size(); ++p) {
+      const PartitionRecord& partition = table.record.partitions[p];
+      count += has(partition.members, name) && (partition.primary == name || !impl.has_successor(table, p, name)) ? 1 : 0;
+    }
+  return count;
 }
 
 void TableCatalogue::drain(const std::string& name, bool on) {

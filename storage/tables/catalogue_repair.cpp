@@ -25,7 +25,7 @@ void TableCatalogue::Impl::promote(Table& table, std::uint32_t number) {
     const auto& replicas = nodes.at(name).replicas;
     const auto report = replicas.find(place);
     const bool has_one = report != replicas.end();
-    const std::tuple has_now(!draining.contains(name), has_one ? report->second.epoch : 0, has_one ? report->second.last : 0);
+    const std::tuple has_now(stays(name), has_one ? report->second.epoch : 0, has_one ? report->second.last : 0);
     if (!best.empty() && has_now <= most) continue;
     best = name;
     most = has_now;
@@ -49,9 +49,12 @@ std::optional<ReplicaState> TableCatalogue::Impl::state_of(const std::string& na
 void TableCatalogue::Impl::replace_lost(Table& table, std::uint32_t number, Time now, Loads& loads) {
   PartitionRecord& partition = table.record.partitions.at(number);
   const auto lost = [&](const std::string& name) { return gone(name, now); };
-  const auto stays = [&](const std::string& name) { return !lost(name) && !draining.contains(name); };
-  const auto there = static_cast<std::size_t>(std::count_if(partition.members.begin(), partition.members.end(), stays));
-  if (there >= table.record.replication) return;
+  const auto counts = [&](const std::string& name) { return !lost(name) && !moves_away(name); };
+  const auto remains = [&](const std::string& name) { return !lost(name) && stays(name); };
+  const auto& members = partition.members;
+  const auto there = static_cast<std::size_t>(std::count_if(members.begin(), members.end(), counts));
+  const bool deserted = !leaving.empty() && there > 0 && std::none_of(members.begin(), members.end(), remains);
+  if (there >= table.record.replication && !deserted) return;
   if (loads.empty()) loads = count_loads();
   std::string next = choose(partition.members, loads);
   if (next.empty()) return;
@@ -70,8 +73,11 @@ void TableCatalogue::Impl::replace_lost(Table& table, std::uint32_t number, Time
 /// A drained worker's replica goes when enough others have everything.
 void TableCatalogue::Impl::move_away(Table& table, std::uint32_t number, Time now) {
   PartitionRecord& partition = table.record.partitions.at(number);
-  const auto leaves = [&](const std::string& name) { return draining.contains(name); };
-  if (std::none_of(partition.members.begin(), partition.members.end(), leaves)) return drop_needless(table, number);
+  const auto leaves = [&](const std::string& name) { return moves_away(name); };
+  if (std::none_of(partition.members.begin(), partition.members.end(), leaves)) {
+    if (leaving.contains(partition.primary) && has_successor(table, number, partition.primary)) return resign(table, number);
+    return drop_needless(table, number);
+  }
   const auto good =
       static_cast<std::size_t>(std::count_if(partition.in_sync.begin(), partition.in_sync.end(), [&](const std::string& name) {
         return !leaves(name) && !gone(name, now) && flaw(table, number, name).empty();
@@ -91,8 +97,11 @@ void TableCatalogue::Impl::drop_needless(Table& table, std::uint32_t number) {
   std::copy_if(partition.in_sync.begin(), partition.in_sync.end(), std::back_inserter(good),
                [&](const std::string& name) { return flaw(table, number, name).empty(); });
   if (good.size() <= table.record.replication) return;
-  const auto last = std::find_if(partition.members.rbegin(), partition.members.rend(),
-                                 [&](const std::string& name) { return name != partition.primary && has(good, name); });
+  const bool some_leave = std::any_of(partition.members.begin(), partition.members.end(),
+                                      [&](const std::string& name) { return leaving.contains(name); });
+  const auto last = std::find_if(partition.members.rbegin(), partition.members.rend(), [&](const std::string& name) {
+    return name != partition.primary && has(good, name) && leaving.contains(name) == some_leave;
+  });
   if (last == partition.members.rend()) return;
   std::erase(partition.in_sync, *last);
   partition.members.erase(std::next(last).base());

@@ -26,6 +26,7 @@ const SchedulerConfigured& Core::configuration() const { return impl_->configura
 std::map<JobId, schedulers::ExpectedEnd> Core::expected_ends() const {
   return schedulers::expected_ends(view(), impl_->context().scheduler.goals_decide());
 }
+NodeRemains Core::remains(NodeId node) const { return impl_->remains(node); }
 Result<std::vector<schedulers::GroupStatus>> Core::groups() const { return impl_->context().scheduler.groups(); }
 
 Core::Impl::Impl(std::unique_ptr<schedulers::Scheduler> scheduler, const CoreOptions& options, SchedulerFactory factory)

@@ -32,6 +32,7 @@ class Core::Impl {
   Result<JobStatus> job(JobId id, bool predict) const;
   std::vector<JobStatus> jobs() const;
   Result<JobExplanation> explain(JobId id) const;
+  NodeRemains remains(NodeId node) const;  // core_nodes.cpp
   const CoreContext& context() const { return context_; }
   const SchedulerConfigured& configuration() const { return configuration_; }
 
@@ -45,6 +46,7 @@ class Core::Impl {
   Result<void> on(WorkerHeartbeat event);
   Result<void> on(const WorkerLost& event);
   Result<void> on(CapacityChanged event);
+  Result<void> on(const WorkerLeaving& event);
   Result<void> on(TaskFinished event);  // core_tasks.cpp
   Result<void> on(TaskFailed event);
   Result<void> on(const OutputReplicated& event) { return replicas_.made(event.copy); }

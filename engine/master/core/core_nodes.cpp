@@ -102,6 +102,40 @@ Result<void> Core::Impl::on(CapacityChanged event) {
   return {};
 }
 
+Result<void> Core::Impl::on(const WorkerLeaving& event) {
+  const schedulers::NodeInfo* known = context_.view.node(event.node);
+  if (known == nullptr) return fail(Code::not_found, fmt::format("node {} is not known (any more)", event.node.value()));
+  if (known->leaving) return {};
+  context_.view.set_leaving(event.node);
+  context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_changed, .node = event.node});
+  health_.lift_avoidance();
+  for (auto& [id, job] : context_.jobs.running()) {
+    for (auto& [stage_id, stage] : job.stages) replicas_.node_leaves(job, stage, event.node);
+  }
+  context_.triggers.note_work();
+  return {};
+}
+
+NodeRemains Core::Impl::remains(NodeId node) const {
+  NodeRemains remains;
+  const schedulers::NodeInfo* known = context_.view.node(node);
+  if (known == nullptr) return remains;
+  remains.tasks = static_cast<std::uint32_t>(known->running.size());
+  for (const auto& [id, job] : context_.jobs.running()) {
+    for (const auto& [stage_id, stage] : job.stages) {
+      if (stage.dropped || !stage.info->output.by_node().contains(node)) continue;
+      for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
+        const schedulers::TaskInfo& task = stage.info->tasks[map];
+        if (task.state != schedulers::TaskState::finished || task.node != node) continue;
+        const StageReplicas::Replica* replica = stage.replicas.of(map);
+        if (replica != nullptr && replica->made) continue;  // on a node that stays
+        ++(replica == nullptr && !stage.replicas.waiting.contains(map) ? remains.abandoned : remains.outputs);
+      }
+    }
+  }
+  return remains;
+}
+
 Result<void> Core::Impl::on(const WorkerLost& event) {
   if (context_.view.node(event.node) == nullptr)
     return fail(Code::not_found, fmt::format("node {} is not known (any more)", event.node.value()));

@@ -30,7 +30,7 @@ std::string in_brackets(const JobExplanation& job) {
 /// Whether there is room for one more task of this demand, in words.
 std::string room_for(const schedulers::ClusterView& view, const schedulers::Resources& demand) {
   if (view.nodes().empty()) return "there is no worker";
-  std::size_t large = 0, usable = 0, free = 0, reduced = 0;
+  std::size_t large = 0, usable = 0, free = 0, reduced = 0, leaving = 0;
   Time soonest = Time::max();
   for (const auto& [id, node] : view.nodes()) {
     if (!schedulers::fits(demand, {}, node.capacity)) {
@@ -38,7 +38,8 @@ std::string room_for(const schedulers::ClusterView& view, const schedulers::Reso
       continue;
     }
     ++large;
-    if (node.excluded_until) soonest = std::min(soonest, *node.excluded_until);
+    if (node.leaving) ++leaving;
+    if (node.excluded_until && !node.leaving) soonest = std::min(soonest, *node.excluded_until);
     if (!node.usable()) continue;
     ++usable;
     if (schedulers::fits(demand, node.used, node.capacity)) ++free;
@@ -48,12 +49,14 @@ std::string room_for(const schedulers::ClusterView& view, const schedulers::Reso
   if (large == 0 && reduced > 0)
     return fmt::format("no worker has {} at present: the capacity of {} is reduced", wanted, count_of(reduced, "worker"));
   if (large == 0) return fmt::format("no worker is large enough for {}", wanted);
+  if (usable == 0 && leaving == large) return fmt::format("every worker large enough for {} is leaving", wanted);
   if (usable == 0)
     return fmt::format("every worker large enough for {} is excluded after repeated failures, the first for {} more", wanted,
                        human_duration(std::max(soonest - view.now(), Time(0))));
   std::string text = free == 0 ? fmt::format("no worker has {} free", wanted)
                                : fmt::format("{} of {} {} free", free, nodes, free == 1 ? "has " + wanted : "have " + wanted);
-  if (usable < large) text += fmt::format("; {} excluded after repeated failures", large - usable);
+  if (usable + leaving < large) text += fmt::format("; {} excluded after repeated failures", large - usable - leaving);
+  if (leaving > 0) text += fmt::format("; {} leaving", leaving);
   return text;
 }
 

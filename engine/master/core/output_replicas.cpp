@@ -13,8 +13,13 @@ constexpr std::uint32_t kTries = 2;
 
 void OutputReplicas::node_joined(NodeId node) { placement_.add(node, context_.view.node(node)->rack); }
 
+/// An output that is on a node that leaves needs another one, which is its only one when that is gone.
+bool OutputReplicas::wanted(const JobRecord& job, const StageRecord& stage, std::uint32_t map) const {
+  return job.spec.shuffle_replicas >= 2 || context_.view.node(stage.info->tasks[map].node)->leaving;
+}
+
 void OutputReplicas::replicate(JobRecord& job, StageRecord& stage, std::uint32_t map) {
-  if (job.spec.shuffle_replicas < 2) return;
+  if (!wanted(job, stage, map)) return;
   const schedulers::ClusterState& view = context_.view;
   const schedulers::TaskInfo& task = stage.info->tasks[map];
   StageReplicas& replicas = stage.replicas;
@@ -35,7 +40,6 @@ void OutputReplicas::replicate(JobRecord& job, StageRecord& stage, std::uint32_t
 
 void OutputReplicas::replicate_waiting() {
   for (auto& [id, job] : context_.jobs.running()) {
-    if (job.spec.shuffle_replicas < 2) continue;
     for (auto& [stage_id, stage] : job.stages) {
       for (std::uint32_t map : std::set<std::uint32_t>(stage.replicas.waiting)) replicate(job, stage, map);
     }
@@ -60,7 +64,17 @@ Result<void> OutputReplicas::made(const OutputCopy& copy) {
   WEFT_ASSIGN(StageRecord * stage, replicating_stage(copy));
   context_.view.mutable_node(copy.node).last_heard = context_.now();
   stage->replicas.made(copy.map);
+  if (context_.view.node(copy.node)->leaving) replicate_elsewhere(context_.jobs.at(copy.job), *stage, copy.map);
   return {};
+}
+
+/// Its replica is on a node that leaves: there must be one that stays.
+void OutputReplicas::replicate_elsewhere(JobRecord& job, StageRecord& stage, std::uint32_t map) {
+  const NodeId node = stage.replicas.of(map)->node;
+  placement_.change(node, -1);
+  stage.replicas.erase(map);
+  stage.replicas.bar(map, node);
+  replicate(job, stage, map);
 }
 
 Result<void> OutputReplicas::failed(const OutputCopy& copy, const std::string& message) {
@@ -112,6 +126,18 @@ std::optional<NodeId> OutputReplicas::take_over(StageRecord& stage, std::uint32_
   replicas.failures.erase(map);
   ++replicas.used;
   return to;
+}
+
+void OutputReplicas::node_leaves(JobRecord& job, StageRecord& stage, NodeId node) {
+  for (std::uint32_t map : stage.replicas.on(node)) {
+    if (stage.replicas.of(map)->made) replicate_elsewhere(job, stage, map);  // others when they are made
+  }
+  if (stage.dropped || !stage.info->output.by_node().contains(node)) return;
+  for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
+    const schedulers::TaskInfo& task = stage.info->tasks[map];
+    if (task.state != schedulers::TaskState::finished || task.node != node) continue;
+    if (stage.replicas.of(map) == nullptr) replicate(job, stage, map);
+  }
 }
 
 void OutputReplicas::lose_on(JobRecord& job, StageRecord& stage, NodeId node) {

@@ -19,9 +19,12 @@ class OutputReplicas {
   void node_joined(NodeId node);
   void node_left(NodeId node) { placement_.remove(node); }
 
-  /// Has a replica made of an output that has none (ReplicateOutput), if its job wants replicas and there is a node for it; else
-  /// the output waits for one.
+  /// Has a replica made of an output that has none (ReplicateOutput), if its job wants replicas, or its node is leaving, and there
+  /// is a node for it; else the output waits for one.
   void replicate(JobRecord& job, StageRecord& stage, std::uint32_t map);
+  /// The node is leaving: its outputs get replicas elsewhere, whatever their jobs want, and those it has of others are made on
+  /// another node as well.
+  void node_leaves(JobRecord& job, StageRecord& stage, NodeId node);
   /// There is a node more for outputs that wait.
   void replicate_waiting();
 
@@ -39,6 +42,8 @@ class OutputReplicas {
   void lose_on(JobRecord& job, StageRecord& stage, NodeId node);
 
  private:
+  bool wanted(const JobRecord& job, const StageRecord& stage, std::uint32_t map) const;
+  void replicate_elsewhere(JobRecord& job, StageRecord& stage, std::uint32_t map);
   Result<StageRecord*> replicating_stage(const OutputCopy& copy);
 
   CoreContext& context_;

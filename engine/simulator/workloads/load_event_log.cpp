@@ -43,6 +43,7 @@ class EventLogReader {
     if (event.event == "worker_lost") return lost(event);
     if (event.event == "worker_heartbeat") return heartbeat(event);
     if (event.event == "capacity_changed") return capacity_changed(event);
+    if (event.event == "worker_leaving") return leaving(event);
     if (event.event == "job_submitted") return submitted(event);
     if (event.event == "plan_extended") return planned(event);
     if (event.event == "task_launched" || event.event == "task_started" || event.event == "task_finished" ||
@@ -98,6 +99,13 @@ class EventLogReader {
     if (node == node_of_.end()) return {};
     master::CapacityChanged change{{}, event.present, event.forecast, event.reason};
     recording_.events.push_back({event.at, static_cast<std::uint32_t>(node->second), std::move(change)});
+    return {};
+  }
+
+  Result<void> leaving(const LoggedEvent& event) {
+    const auto node = node_of_.find(event.node);
+    if (node != node_of_.end())
+      recording_.events.push_back({event.at, static_cast<std::uint32_t>(node->second), master::WorkerLeaving{}});
     return {};
   }
 

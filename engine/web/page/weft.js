@@ -43,7 +43,7 @@ const h = (tag, attributes, ...children) => fill(document.createElement(tag), at
 const s = (tag, attributes, ...children) => fill(document.createElementNS(kSvg, tag), attributes, children);
 const link = (href, text) => h('a', {href}, text);
 const bar = (part, label) => h('span', {}, h('progress', {max: 1, value: Math.min(1, part || 0), 'aria-label': label}), ' ' + percent(part));
-const mood = state => ({running: '', ready: 'good', finished: 'good', done: 'good', failed: 'bad', dead: 'bad', lost: 'bad', killed: 'warn', excluded: 'warn'}[state] || '');
+const mood = state => ({running: '', ready: 'good', finished: 'good', done: 'good', failed: 'bad', dead: 'bad', lost: 'bad', killed: 'warn', excluded: 'warn', leaving: 'warn'}[state] || '');
 const stateOf = state => h('span', {class: mood(state)}, state);
 
 const collator = new Intl.Collator('en', {numeric: true});

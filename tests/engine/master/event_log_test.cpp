@@ -55,6 +55,7 @@ std::vector<Event> all_events() {
   events.emplace_back(SchedulerConfigured{"fair(pools=p)", {{"p", "[pool]\n"}, {"q", ""}}});
   events.emplace_back(OutputReplicated{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}});
   events.emplace_back(CopyFailed{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}, "disk full"});
+  events.emplace_back(WorkerLeaving{NodeId(3)});
   events.emplace_back(CapacityChanged{NodeId(3), schedulers::Resources{}, {{Time(4), {2, 0, 0, 0}}}, "by hand"});
   return events;
 }
@@ -94,6 +95,10 @@ TEST(EventLog, TellsWhatANodeHas) {
             R"({"time_ns":5,"event":"capacity_changed","node":3,"present":{},"reason":"by hand",)"
             R"("forecast":[{"from_ns":4,"available":{"cpu":2}}]})");
   EXPECT_EQ(event_json(Time(5), CapacityChanged{NodeId(3), {}, {}, ""}).find("present"), std::string::npos);
+}
+
+TEST(EventLog, TellsThatAWorkerIsLeaving) {
+  EXPECT_EQ(event_json(Time(5), WorkerLeaving{NodeId(3)}), R"({"time_ns":5,"event":"worker_leaving","node":3})");
 }
 
 TEST(EventLog, GivesEventsAsJsonLines) {

@@ -220,6 +220,7 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
     }
     case 5:
       if (random.chance(0.3)) return WorkerLost{where, ""};
+      if (random.chance(0.2)) return WorkerLeaving{where};
       return CapacityChanged{where, schedulers::Resources{.cpu = static_cast<double>(small(4))}};
     case 6:
       return TimerFired{random.below(20)};

@@ -121,7 +121,9 @@ TEST_F(Rest, MetricsAreServed) {
   EXPECT_EQ(metrics.status, 200);
   EXPECT_TRUE(has(metrics.head, "application/openmetrics-text"));
   EXPECT_TRUE(has(metrics.body, "weft_workers{state=\"ready\"} 2\n")) << metrics.body;
+  EXPECT_TRUE(has(metrics.body, "weft_waiting_tasks 0\n")) << metrics.body;
   EXPECT_TRUE(metrics.body.ends_with("# EOF\n"));
+  EXPECT_EQ(http(address_, "GET", "/healthz").status, 200);
 }
 
 TEST_F(Rest, WorkersServeTheirOwn) {
@@ -133,6 +135,12 @@ TEST_F(Rest, WorkersServeTheirOwn) {
   const std::string address = out.substr(at + 7, end - at - 7);
   EXPECT_TRUE(test::eventually([&] { return has(http(address, "GET", "/metrics").body, "weft_self_memory_bytes "); }));
   EXPECT_EQ(http(address, "GET", "/api/v1/jobs").status, 404);
+  EXPECT_EQ(http(address, "GET", "/healthz").body, "ok\n");
+  EXPECT_EQ(http(address, "GET", "/readyz").body, "ok\n");
+  cluster_.master().signal(SIGTERM);
+  cluster_.master().wait();
+  EXPECT_TRUE(test::eventually([&] { return http(address, "GET", "/readyz").status == 503; }));
+  EXPECT_EQ(http(address, "GET", "/healthz").status, 200) << "it waits for a master, and that is no reason to end it";
 }
 
 TEST_F(Rest, TheMasterEndsInGoodOrderWhileSomebodyWatches) {

@@ -377,6 +377,92 @@ TEST_F(NamespaceTest, ADrainedNodeIsEmptiedOfDutyAndStaysSo) {
   for (std::size_t chunk = 0; chunk < 50; ++chunk) EXPECT_EQ(world.names_at("/f", chunk).size(), 3u);
 }
 
+TEST_F(NamespaceTest, ANodeThatLeavesForAWhileIsMissedForNothingThatOthersHave) {
+  two_racks();
+  OK(world.write("/f", 20));
+  OK(world.write("/single", 5, {.replication = 1}, "a1"));
+  const NodeId a1 = world.workers.at("a1").node;
+  EXPECT_EQ(ns().to_hand_over(a1), 0u) << "it stays";
+  EXPECT_EQ(ns().node_leaves(NodeId(99), true).error().code(), Code::not_found);
+  OK(ns().node_leaves(a1, true));
+  EXPECT_EQ(ns().to_hand_over(a1), 5u);
+  const std::size_t before = world.commands.size();
+  EXPECT_TRUE(world.until([&] { return ns().to_hand_over(a1) == 0; }));
+  const auto copies = std::count_if(world.commands.begin() + static_cast<std::ptrdiff_t>(before), world.commands.end(),
+                                    [](const std::string& command) { return command.rfind("copy", 0) == 0; });
+  EXPECT_EQ(copies, 5) << "what others have is not copied";
+  EXPECT_TRUE(world.until([&] { return healthy(); }));
+  OK(world.write("/later", 20));
+  for (std::size_t chunk = 0; chunk < 20; ++chunk) {
+    const auto names = world.names_at("/later", chunk);
+    EXPECT_EQ(std::count(names.begin(), names.end(), "a1"), 0) << "nothing new goes there";
+  }
+  for (std::size_t chunk = 0; chunk < 5; ++chunk) {
+    const auto names = world.names_at("/single", chunk);
+    ASSERT_EQ(names.size(), 1u);
+    EXPECT_NE(names[0], "a1") << "the surplus one is that of the node that leaves";
+  }
+  world.kill(world.workers.at("a1"));
+  world.join(world.workers.at("a1"));
+  EXPECT_EQ(ns().to_hand_over(world.workers.at("a1").node), 0u) << "a node that comes back stays";
+  EXPECT_TRUE(world.until([&] { return healthy(); }));
+}
+
+TEST_F(NamespaceTest, NodesThatLeaveTogetherHandOverWhatOnlyTheyHave) {
+  for (const char* name : {"a1", "a2"}) world.add(name, "A");
+  OK(world.write("/f", 10, {.replication = 2}));
+  world.add("a3", "A");
+  const NodeId first = world.workers.at("a1").node, second = world.workers.at("a2").node;
+  OK(ns().node_leaves(first, true));
+  EXPECT_EQ(ns().to_hand_over(first), 0u) << "the other has all";
+  OK(ns().node_leaves(second, true));
+  EXPECT_EQ(ns().to_hand_over(second), 10u);
+  EXPECT_TRUE(world.until([&] { return ns().to_hand_over(first) == 0 && ns().to_hand_over(second) == 0; }));
+  EXPECT_TRUE(world.until([&] { return healthy(); }));
+  world.kill(world.workers.at("a1"));
+  world.kill(world.workers.at("a2"));
+  for (std::size_t chunk = 0; chunk < 10; ++chunk)
+    EXPECT_EQ(world.names_at("/f", chunk), std::vector<std::string>{"a3"}) << "the replica that stays is never the surplus one";
+}
+
+TEST_F(NamespaceTest, ANodeThatLeavesForGoodHandsOverAllAsFarAsThereIsRoom) {
+  for (const char* name : {"a1", "a2", "a3"}) world.add(name, "A");
+  OK(world.write("/f", 10, {.replication = 2}));
+  OK(world.write("/everywhere", 10, {.replication = 3}));
+  const NodeId a1 = world.workers.at("a1").node;
+  const std::size_t has = world.workers.at("a1").disk.size();
+  OK(ns().node_leaves(a1, false));
+  EXPECT_EQ(ns().to_hand_over(a1), has);
+  EXPECT_TRUE(world.until([&] { return ns().to_hand_over(a1) == 0; }))
+      << "three replicas find no room on two nodes, and that is that";
+  world.kill(world.workers.at("a1"));
+  for (std::size_t chunk = 0; chunk < 10; ++chunk) {
+    EXPECT_EQ(world.names_at("/f", chunk).size(), 2u);
+    EXPECT_EQ(world.names_at("/everywhere", chunk).size(), 2u);
+  }
+}
+
+TEST_F(NamespaceTest, ANodeThatHasNotReportedYetIsNotLetGo) {
+  OK(ns().node_joined(NodeId(1), {"a1", "h", "A", "h:1"}, {0, std::uint64_t{1} << 40}, world.now));
+  OK(ns().node_leaves(NodeId(1), true));
+  EXPECT_EQ(ns().to_hand_over(NodeId(1)), 1u);
+  OK(ns().block_report(NodeId(1), {}, true, true));
+  EXPECT_EQ(ns().to_hand_over(NodeId(1)), 0u);
+}
+
+TEST_F(NamespaceTest, TheLastNodeWaitsForAnotherOnlyWhenItsChunksGoWithIt) {
+  world.add("a1", "A");
+  OK(world.write("/f", 3, {.replication = 1}));
+  const NodeId a1 = world.workers.at("a1").node;
+  OK(ns().node_leaves(a1, true));
+  EXPECT_TRUE(world.until([&] { return ns().to_hand_over(a1) == 0; })) << "nobody could take them";
+  OK(ns().node_leaves(a1, false));
+  for (int i = 0; i < 20; ++i) world.step();
+  EXPECT_EQ(ns().to_hand_over(a1), 3u);
+  world.add("a2", "A");
+  EXPECT_TRUE(world.until([&] { return ns().to_hand_over(a1) == 0; }));
+}
+
 TEST_F(NamespaceTest, BalancingEvensOutAndKeepsRacks) {
   const std::uint64_t capacity = std::uint64_t{4} << 30, chunk = 16u << 20;
   world.add("a1", "A", capacity);

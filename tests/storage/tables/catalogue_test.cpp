@@ -216,6 +216,71 @@ TEST_F(CatalogueTest, ADrainedWorkersPartitionsMoveWhenOthersHaveThem) {
   EXPECT_EQ(catalogue.replicas_on(drained), 8u);
 }
 
+TEST_F(CatalogueTest, APrimaryThatLeavesForAWhileIsReplacedByAnotherMember) {
+  make({"a", "b"});
+  heartbeat("c", true);
+  const std::string leaves = status().primary, other = leaves == "a" ? "b" : "a";
+  catalogue.node_leaves(leaves, true);
+  EXPECT_EQ(catalogue.to_hand_over(leaves), 1u);
+  EXPECT_EQ(catalogue.to_hand_over(other), 0u) << "it stays";
+  settle({"a", "b", "c"});
+  settle({"a", "b", "c"});
+  EXPECT_EQ(status().primary, other);
+  EXPECT_EQ(status().members.size(), 2u) << "nothing is copied";
+  EXPECT_EQ(catalogue.to_hand_over(leaves), 0u);
+  ASSERT_TRUE(catalogue.create("u", 8, 2));
+  EXPECT_EQ(catalogue.replicas_on(leaves), 1u) << "it gets no new ones";
+  lose(leaves);
+  catalogue.node_left(leaves);
+  heartbeat(leaves, true);
+  catalogue.drain(other, true);
+  settle({"a", "b", "c"});
+  settle({"a", "b", "c"});
+  EXPECT_NE(status().primary, "") << "who came back stays";
+}
+
+TEST_F(CatalogueTest, AMemberThatLeavesAloneWaitsUntilAnotherHasEverything) {
+  make({"a"});
+  catalogue.node_leaves("a", true);
+  settle({"a"});
+  EXPECT_EQ(catalogue.to_hand_over("a"), 0u) << "nobody could take it, and it comes back";
+  heartbeat("b", true);
+  EXPECT_EQ(catalogue.to_hand_over("a"), 1u);
+  for (int i = 0; i < 5; ++i) now += 100ms, settle({"a", "b"});
+  EXPECT_EQ(status().members.size(), 2u) << "one other is asked, not more with each look";
+  EXPECT_EQ(status().primary, "a");
+  EXPECT_EQ(catalogue.to_hand_over("a"), 1u) << "it has nothing yet";
+  InSyncChange change{{catalogue.describe("t")->id, 0}, status().epoch, replica("a").revision, {"a", "b"}, 0};
+  Assignment assignment;
+  ASSERT_TRUE(catalogue.change_in_sync("a", change, assignment));
+  settle({"a", "b"});
+  settle({"a", "b"});
+  EXPECT_EQ(status().primary, "b");
+  EXPECT_EQ(catalogue.to_hand_over("a"), 0u);
+}
+
+TEST_F(CatalogueTest, WhoLeavesForGoodIsDrainedUntilItIsGone) {
+  make({"a", "b"});
+  const std::string leaves = status().primary, other = leaves == "a" ? "b" : "a";
+  heartbeat("c", true);
+  catalogue.node_leaves(leaves, false);
+  settle({"a", "b", "c"});
+  EXPECT_EQ(status().members.size(), 3u);
+  EXPECT_EQ(catalogue.to_hand_over(leaves), 1u);
+  InSyncChange change{{catalogue.describe("t")->id, 0}, status().epoch, replica(leaves).revision, {"a", "b", "c"}, 0};
+  Assignment assignment;
+  ASSERT_TRUE(catalogue.change_in_sync(leaves, change, assignment));
+  settle({"a", "b", "c"});
+  settle({"a", "b", "c"});
+  EXPECT_EQ(catalogue.to_hand_over(leaves), 0u);
+  EXPECT_EQ(catalogue.replicas_on(leaves), 0u);
+  lose(leaves);
+  catalogue.node_left(leaves);
+  heartbeat(leaves, true);
+  ASSERT_TRUE(catalogue.create("u", 8, 3));
+  EXPECT_EQ(catalogue.replicas_on(leaves), 8u) << "another worker of its name stays";
+}
+
 TEST_F(CatalogueTest, ATableIsNotMadeWhenAllWorkersAreBeingDrained) {
   heartbeat("a", true), heartbeat("b", true);
   catalogue.drain("a", true), catalogue.drain("b", true);
