@@ -23,7 +23,8 @@ std::string to_text(const protocol::Remains& remains) {
 
 Departure::Departure(rpc::Reactor& reactor, Duration longest, bool is_registered, Steps steps)
     : reactor_(reactor), steps_(std::move(steps)) {
-  log_.info("told to end: handing over what others need, for {} at most; a second signal ends it at once", format_duration(longest));
+  log_.info("told to end: handing over what others need, for {} at most; a second signal ends it at once",
+            format_duration(longest));
   longest_ = reactor_.after(longest, [this, longest] {
     const std::string left = remains_ ? to_text(*remains_) : "the master did not say what is left";
     end(fmt::format("not everything was handed over in {}: {}", format_duration(longest), left));

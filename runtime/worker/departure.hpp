@@ -24,7 +24,8 @@ class Departure {
     std::function<void()> announce;  // to the master; called when there is a registration
     std::function<void()> end;       // once
   };
-  /// Begins. It ends after `longest` in any case, and after half a minute without a master, which alone could say that nothing is left.
+  /// Begins. It ends after `longest` in any case, and after half a minute without a master, which alone could say that nothing is
+  /// left.
   Departure(rpc::Reactor& reactor, Duration longest, bool registered, Steps steps);
 
   /// The worker has registered with a master, which does not know of it.

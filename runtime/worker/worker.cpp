@@ -92,8 +92,11 @@ class WorkerImpl final : public Worker {
   void drain(Duration longest) override {
     reactor_->post([this, longest] {
       if (departure_ || !link_) return;
-      Departure::Steps steps{[this] { link_->report(protocol::Leaving{chunks_ != nullptr, context_.options.drain_chunks == kDrainChunksSole}); },
-                             [this] { stop(); }};
+      Departure::Steps steps{
+          [this] {
+            link_->report(protocol::Leaving{chunks_ != nullptr, context_.options.drain_chunks == kDrainChunksSole});
+          },
+          [this] { stop(); }};
       departure_ = std::make_unique<Departure>(*reactor_, longest, link_->registered(), std::move(steps));
     });
   }

@@ -35,8 +35,8 @@ inline std::string some_text(std::size_t bytes, unsigned seed) {
 }
 
 struct FileClusterOptions {
-  std::vector<std::string> master{};
-  int directories = 1;  // for chunks, of each worker
+  std::vector<std::string> master{}, worker{};  // further options
+  int directories = 1;                          // for chunks, of each worker
   std::string scrub_rate = "64MiB";
   std::string reclaim_delay = "1s";
   std::string chunks{};                              // where the directories for chunks are; empty: beside everything else
@@ -67,6 +67,7 @@ class FileCluster {
                                      "--scrub-rate",     options_.scrub_rate,
                                      "--scrub-interval", "1s",
                                      "--copy-rate",      "0"};
+    command.insert(command.end(), options_.worker.begin(), options_.worker.end());
     for (int i = 0; i < options_.directories; ++i) command.insert(command.end(), {"--chunk-dir", chunk_directory(index, i)});
     auto environment = options_.environment;
     environment["WEFT_TEST_NODE"] = "w" + number;

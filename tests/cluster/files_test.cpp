@@ -281,6 +281,26 @@ TEST_F(Files, ADrainedWorkerIsFreeToGo) {
       has(run({program("weft"), "node", "drain", "nobody", "--master", cluster->address()}).err, "no worker called nobody"));
 }
 
+TEST_F(Files, WorkersThatLeaveHandOverWhatOnlyTheyHave) {
+  start(3, {.worker = {"--drain", "10min"}});
+  const std::string text = some_text(2'000'000, 6);
+  put(text, "/f", {"--chunk-size", "128KiB", "--replication", "1"});
+  cluster->worker(0).signal(SIGTERM);
+  const auto first = cluster->worker(0).wait();
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_TRUE(has(first.err, "everything is handed over")) << first.err;
+  EXPECT_TRUE(reads("/f", text)) << "nothing was only there";
+  EXPECT_EQ(FileCluster::number(cluster->report(), "missing_chunks"), 0u);
+  cluster->worker(1).signal(SIGTERM);
+  EXPECT_EQ(cluster->worker(1).wait().exit_code, 0);
+  EXPECT_TRUE(reads("/f", text));
+  cluster->worker(2).signal(SIGTERM);
+  EXPECT_EQ(cluster->worker(2).wait().exit_code, 0) << "the last one has nobody to hand over to, and does not wait for ever";
+  cluster->start_worker(2);
+  ASSERT_TRUE(cluster->ready(1));
+  EXPECT_TRUE(reads("/f", text));
+}
+
 TEST_F(Files, ADrainThatNobodyCanHelpEndsWithALine) {
   start(1);
   put("x", "/f", {"--replication", "1"});

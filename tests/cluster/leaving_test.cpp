@@ -5,7 +5,7 @@
 namespace weft::test {
 namespace {
 
-constexpr std::size_t kMaps = 9;
+constexpr std::size_t kHeldMaps = 9;
 
 class Leaving : public testing::Test {
  protected:
@@ -14,7 +14,8 @@ class Leaving : public testing::Test {
     ASSERT_TRUE(cluster_.has_nodes(3));
   }
   std::vector<std::string> job(const std::string& mode, const std::string& partitions) {
-    return cluster_.job({mode, "--records", "50000", "--tasks", std::to_string(kMaps), "--partitions", partitions, "--marker", marker_});
+    return cluster_.job(
+        {mode, "--records", "50000", "--tasks", std::to_string(kHeldMaps), "--partitions", partitions, "--marker", marker_});
   }
   std::string nodes() const { return cluster_.admin({"node", "list"}).out; }
 
@@ -27,7 +28,7 @@ class Leaving : public testing::Test {
 TEST_F(Leaving, AWorkerFinishesItsTasksAndHandsItsOutputsOver) {
   Process process(job("hold", "12"), cluster_.options());
   ASSERT_TRUE(eventually([&] {
-    return log_.count("task_finished", {"\"stage\":0,"}) >= kMaps && access((marker_ + ".held").c_str(), F_OK) == 0;
+    return log_.count("task_finished", {"\"stage\":0,"}) >= kHeldMaps && access((marker_ + ".held").c_str(), F_OK) == 0;
   })) << process.err_so_far();
   cluster_.worker(0).signal(SIGTERM);
   ASSERT_TRUE(eventually([&] { return log_.count("worker_leaving") == 1; }));

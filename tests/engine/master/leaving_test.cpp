@@ -58,7 +58,8 @@ TEST_F(LeavingTest, GetsNoMoreTasksAndKeepsThoseThatRun) {
   leave(NodeId(1));
   EXPECT_EQ(remains(NodeId(1)).tasks, before) << "they go on";
   while (remains(NodeId(1)).tasks > 0) {
-    const auto there = std::find_if(d.running.begin(), d.running.end(), [](const auto& entry) { return entry.second == NodeId(1); });
+    const auto there =
+        std::find_if(d.running.begin(), d.running.end(), [](const auto& entry) { return entry.second == NodeId(1); });
     ASSERT_NE(there, d.running.end());
     ASSERT_TRUE(d.finish(AttemptId(there->first)));
   }

@@ -1,0 +1,40 @@
+{{- define "weft.labels" -}}
+app.kubernetes.io/name: weft
+app.kubernetes.io/instance: {{ .release }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- /* Of a pool: what it says, and what it does not say as in `worker`. A null switches something off. */ -}}
+{{- define "weft.pool" -}}
+{{- $pool := deepCopy .all }}
+{{- range $key, $value := .pool }}
+{{- if and (kindIs "map" $value) (kindIs "map" (get $pool $key)) }}
+{{- $_ := set $pool $key (mergeOverwrite (deepCopy (get $pool $key)) $value) }}
+{{- else }}
+{{- $_ := set $pool $key $value }}
+{{- end }}
+{{- end }}
+{{- toYaml $pool }}
+{{- end }}
+
+{{- define "weft.container" -}}
+image: {{ printf "%s:%s" .image.repository .image.tag }}
+imagePullPolicy: {{ .image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "weft.pod" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- end }}
