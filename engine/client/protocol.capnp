@@ -180,6 +180,9 @@ struct Status {
   workersLost @18 :UInt32;        # how many
   weight @19 :Float64;            # as submitted; 0: not known
   expected @20 :Expectation;      # of a running job with a deadline
+  tasks @21 :UInt64;              # of its stages so far
+  finishedTasks @22 :UInt64;
+  runningTasks @23 :UInt64;
 }
 
 struct Expectation {

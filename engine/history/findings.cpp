@@ -239,10 +239,7 @@ class Doctor {
     const Time first = job_.attempts.empty() ? end() : job_.attempts.front().launched;
     const Time waited = first - job_.submitted;
     if (waited < kStarved || waited * 4 < end() - job_.submitted) return;
-    double others = 0;
-    for (const auto& [id, other] : history_.jobs())
-      if (id != job_.id && other.submitted < first && (other.state == Job::State::running || other.ended > job_.submitted))
-        ++others;
+    const auto others = static_cast<double>(history_.others(job_));
     find("starved",
          fmt::format("the job waited {} for its first slot{}", human_duration(waited),
                      job_.pool.empty() ? "" : fmt::format(" in pool {}", job_.pool)),

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "engine/master/core.hpp"
+#include "engine/master/events.hpp"
+
 namespace weft::history {
 
 namespace {
@@ -25,6 +30,14 @@ void add(std::vector<std::uint64_t>& sums, const std::vector<std::uint64_t>& siz
   for (std::size_t i = 0; i < sizes.size(); ++i) sums[i] += sizes[i];
 }
 
+/// What came since `before`; nothing where a worker says less than it said.
+shuffle::PrefetchStats difference(const shuffle::PrefetchStats& now, const shuffle::PrefetchStats& before) {
+  const auto more = [&](std::uint64_t shuffle::PrefetchStats::*part) { return now.*part - std::min(now.*part, before.*part); };
+  return {more(&shuffle::PrefetchStats::prefetched_bytes),   more(&shuffle::PrefetchStats::read_bytes),
+          more(&shuffle::PrefetchStats::wasted_bytes),       more(&shuffle::PrefetchStats::evicted_bytes),
+          more(&shuffle::PrefetchStats::evicted_file_bytes), more(&shuffle::PrefetchStats::returned_bytes)};
+}
+
 }  // namespace
 
 const char* name_of(Fate fate) {
@@ -45,7 +58,7 @@ const Job* History::job(std::uint64_t id) const {
 void History::apply(const master::EventLine& line) {
   if (line.event == "log_started") restart(line.at);
   now_ = line.event == "worker_joined" ? std::max(now_, line.at) : line.at;  // rotated logs repeat what is known of workers
-  if (only_ && line.job != 0 && line.job != *only_) return;
+  if (only_ && line.job != 0 && line.job != *only_) return note_other(line);
   if (line.event == "worker_joined")
     workers_[line.node] = {line.name, line.host, line.rack, static_cast<std::uint32_t>(line.capacity.cpu),
                            line.at,   {},        {},        line.capacity.memory};
@@ -62,7 +75,33 @@ void History::apply(const master::EventLine& line) {
   if (line.event == "task_finished") end_attempt(line, job, Fate::finished);
   if (line.event == "task_failed") end_attempt(line, job, line.kind == "killed" ? Fate::killed : Fate::failed);
   if (line.event == "task_killed") end_attempt(line, job, Fate::killed);
+  if (line.event == "blocks_prefetched") note_prefetched(line, job);
   if (line.event == "copy_started" || line.event == "output_copied") note_copy(line, job);
+}
+
+bool History::waits(std::uint64_t id) const {
+  const Job* found = job(id);
+  return found != nullptr && found->state == Job::State::running && found->attempts.empty();
+}
+
+std::size_t History::others(const Job& job) const {
+  if (only_) return job.others.size();
+  const Time until = job.attempts.empty() ? job.ended == Time(0) ? now_ : job.ended : job.attempts.front().launched;
+  const auto is_then = [&](Time at) { return at >= job.submitted && at <= until; };
+  const auto had_slots = [&](const Attempt& each) {
+    return is_then(each.launched) || (each.fate != Fate::running && is_then(each.ended)) ||
+           (each.launched < job.submitted && (each.fate == Fate::running || each.ended > until));
+  };
+  return static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& other) {
+    return other.first != job.id && std::any_of(other.second.attempts.begin(), other.second.attempts.end(), had_slots);
+  }));
+}
+
+/// Whoever is launched or ends has, or had, a slot.
+void History::note_other(const master::EventLine& line) {
+  if (!waits(*only_)) return;
+  if (line.event == "task_launched" || line.event == "task_finished" || line.event == "task_failed" || line.event == "task_killed")
+    jobs_.find(*only_)->second.others.insert(line.job);
 }
 
 /// Another master: what ran, ran no longer.
@@ -70,7 +109,6 @@ void History::restart(Time at) {
   for (auto& [id, job] : jobs_)
     if (job.state == Job::State::running) end_job(job, Job::State::failed, "the master was restarted");
   workers_.clear();
-  taken_.clear();
   now_ = at;
 }
 
@@ -95,6 +133,7 @@ void History::submit(const master::EventLine& line) {
   job.deadline = line.deadline;
   job.priority = line.priority;
   job.weight = line.weight;
+  job.shuffle_replicas = std::max(line.shuffle_replicas, 1u);
   job.demand = line.demand;
 }
 
@@ -104,7 +143,7 @@ void History::launch(const master::EventLine& line, Job& job) {
   made.task = line.task;
   made.attempt = line.attempt;
   made.node = line.node;
-  made.slot = take_slot(taken_[line.node]);
+  made.slot = take_slot(job.taken[line.node]);
   made.partitions = line.partitions;
   made.speculative = line.speculative;
   made.launched = line.at;
@@ -139,7 +178,7 @@ void History::close(Job& job, std::size_t place, Fate fate, std::string why) {
   attempt.ended = now_;
   attempt.why = std::move(why);
   attempt.changed = ++changes_;
-  auto& taken = taken_[attempt.node];
+  auto& taken = job.taken[attempt.node];
   if (attempt.slot < taken.size()) taken[attempt.slot] = false;
 }
 
@@ -149,6 +188,7 @@ void History::end_job(Job& job, Job::State state, const std::string& error) {
   job.error = error;
   job.ended = now_;
   for (const auto& [key, place] : std::exchange(job.open, {})) close(job, place, Fate::killed, "the job is over");
+  job.taken.clear();
 }
 
 void History::lose(const master::EventLine& line) {
@@ -162,8 +202,10 @@ void History::lose(const master::EventLine& line) {
       close(of, open.second, Fate::lost, line.reason);
       return true;
     });
-    if (job.state == Job::State::running)
-      for (auto& [stage, outputs] : job.outputs) outputs.erase(line.node);  // its maps run again elsewhere
+    if (job.state != Job::State::running) continue;
+    if (line.reason != master::kWorkerLeft && ++job.workers_lost <= master::kLostWorkersNamed)
+      job.lost_workers.push_back(fmt::format("{} ({})", found->second.name, line.reason));
+    for (auto& [stage, outputs] : job.outputs) outputs.erase(line.node);  // its maps run again elsewhere
   }
 }
 
@@ -176,6 +218,18 @@ void History::note_copy(const master::EventLine& line, Job& job) {
     return copy.shuffle == line.shuffle && copy.map == line.map && copy.node == line.node && copy.ended == Time(0);
   });
   if (begun != job.copies.rend()) begun->ended = line.at;
+}
+
+/// The node says how much it is since the job began, once more after its end.
+void History::note_prefetched(const master::EventLine& line, Job& job) {
+  auto& [when, before] = job.said.try_emplace(line.node, job.submitted, shuffle::PrefetchStats()).first->second;
+  const shuffle::PrefetchStats more = difference(line.prefetch, before);
+  before = line.prefetch;
+  job.prefetch += more;
+  const Time to = job.state == Job::State::running ? line.at : std::min(line.at, job.ended);
+  if (job.prefetched.size() < kMostPrefetched)
+    job.prefetched.push_back({line.node, std::max(to - line.within, std::min(when, to)), to, more});
+  when = to;
 }
 
 void History::note_output(const master::EventLine& line, Job& job) {

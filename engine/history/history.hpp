@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ const char* name_of(Fate fate);
 
 struct Attempt {
   std::uint32_t stage = 0, task = 0, attempt = 0;
-  std::uint32_t node = 0, slot = 0;  // slot: the lowest that was free there
+  std::uint32_t node = 0, slot = 0;  // slot: the lowest there that no other attempt of the job had
   std::uint32_t partitions = 1;      // that it reads of its inputs: small ones are given to one task
   bool speculative = false;
   Fate fate = Fate::running;
@@ -41,6 +42,13 @@ struct Copy {
   Time began{0}, ended{0};  // ended 0: under way, or it failed
 };
 
+/// What became of blocks that a node prefetched for a job, between two times.
+struct Prefetched {
+  std::uint32_t node = 0;
+  Time from{0}, to{0};
+  shuffle::PrefetchStats bytes{};
+};
+
 struct Job {
   enum class State : std::uint8_t { running, finished, failed, killed };
 
@@ -51,6 +59,7 @@ struct Job {
   std::optional<Time> deadline{};
   int priority = 0;
   double weight = 1;
+  std::uint32_t shuffle_replicas = 1;
   schedulers::Resources demand{};                  // of tasks whose stage has none of its own
   std::map<std::string, std::int64_t> counters{};  // of what finished
   std::vector<master::LoggedStage> stages{};
@@ -59,8 +68,16 @@ struct Job {
   std::map<std::uint32_t, std::map<std::uint32_t, std::vector<std::uint64_t>>> outputs{};  // the same, and by node
   std::size_t output_cells = 0;                                                            // that `outputs` ever had
   bool outputs_left_out = false;                                                           // kMostOutputCells
+  std::vector<std::string> lost_workers{};  // while it ran, but for those that left by themselves: "w2 (SIGBUS)"; the first few
+  std::uint32_t workers_lost = 0;           // how many
   std::vector<Copy> copies{};
-  std::map<std::uint64_t, std::size_t> open{};  // places in `attempts` of those that run, for History
+  shuffle::PrefetchStats prefetch{};                                        // of all nodes
+  std::map<std::uint32_t, std::pair<Time, shuffle::PrefetchStats>> said{};  // of each, and when it said so
+  std::vector<Prefetched> prefetched{};                                     // how that came; kMostPrefetched
+  // For History:
+  std::map<std::uint64_t, std::size_t> open{};         // places in `attempts` of those that run
+  std::map<std::uint32_t, std::vector<bool>> taken{};  // slots, by node
+  std::set<std::uint64_t> others{};                    // jobs that had slots while it had none yet; History::others
 };
 const char* name_of(Job::State state);
 
@@ -76,13 +93,16 @@ struct Worker {
 /// Numbers (nodes times partitions) in `outputs` of all jobs together; beyond that the earliest jobs lose theirs.
 inline constexpr std::size_t kMostOutputCells = 4'000'000;
 
+/// Of a job: later ones are counted and not told of.
+inline constexpr std::size_t kMostPrefetched = 20'000;
+
 /// A pure function of the lines. Lines that make no sense where they stand are passed over: logs may begin in the middle.
 class History {
  public:
   using Workers = std::map<std::uint32_t, Worker>;
 
-  /// With `only`, other jobs are passed over, and slots are counted as if there were none. `most_attempts`: beyond that the
-  /// earliest jobs that have ended are forgotten. `workers`: those that are there when it begins in the middle of a log.
+  /// With `only`, other jobs are passed over, but for others(). `most_attempts`: beyond that the earliest jobs that have ended are
+  /// forgotten. `workers`: those that are there when it begins in the middle of a log.
   explicit History(std::optional<std::uint64_t> only = {}, std::size_t most_attempts = 2'000'000, Workers workers = {})
       : only_(only), most_attempts_(most_attempts), workers_(std::move(workers)) {}
 
@@ -99,6 +119,10 @@ class History {
   std::uint64_t changes() const { return changes_; }
   /// Null when the log says nothing of it.
   const Job* job(std::uint64_t id) const;
+  /// How many other jobs had slots while the job waited for its first.
+  std::size_t others(const Job& job) const;
+  /// Whether a job waits for its first slot, and lines of other jobs matter to a history of it alone.
+  bool waits(std::uint64_t id) const;
 
  private:
   void restart(Time at);
@@ -108,7 +132,9 @@ class History {
   void close(Job& job, std::size_t place, Fate fate, std::string why);
   void end_job(Job& job, Job::State state, const std::string& error);
   void lose(const master::EventLine& line);
+  void note_other(const master::EventLine& line);
   void note_copy(const master::EventLine& line, Job& job);
+  static void note_prefetched(const master::EventLine& line, Job& job);
   void note_output(const master::EventLine& line, Job& job);
   void leave_out_outputs(Job& job);
   void forget();
@@ -117,7 +143,6 @@ class History {
   std::size_t most_attempts_;
   std::map<std::uint64_t, Job> jobs_;
   Workers workers_;
-  std::map<std::uint32_t, std::vector<bool>> taken_;  // slots, by node
   std::size_t attempts_ = 0;
   std::size_t output_cells_ = 0;
   std::uint64_t changes_ = 0;

@@ -89,7 +89,11 @@ master::JobStatus status_of(const Job& job) {
   status.deadline = job.deadline;
   status.priority = job.priority;
   status.weight = job.weight;
+  status.shuffle_replicas = job.shuffle_replicas;
   status.counters = job.counters;
+  status.prefetch = job.prefetch;
+  status.lost_workers = job.lost_workers;
+  status.workers_lost = job.workers_lost;
   std::map<std::uint32_t, std::size_t> places;
   for (const master::LoggedStage& logged : job.stages) {
     places[logged.id] = status.stages.size();
@@ -110,6 +114,9 @@ master::JobStatus status_of(const Job& job) {
     stage.usage.figures = distributions(counting[i].sketches);
     count_tasks(job, stage);
     if (stage.finished > 0) stage.estimate.mean /= stage.finished;
+    status.tasks += stage.tasks;
+    status.finished_tasks += stage.finished;
+    status.running_tasks += stage.running;
     status.input_bytes += stage.input_bytes;
     status.shuffle_bytes += stage.shuffle_bytes;
     if (stage.finished < stage.tasks) stage.usage.ended = Time(0);

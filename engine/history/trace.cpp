@@ -15,12 +15,28 @@ namespace weft::history {
 namespace {
 
 constexpr std::size_t kMostFlows = 10'000;  // into a stage
-constexpr std::uint32_t kCopies = 100'000;  // the thread of copies, below the slots
+// Threads below the slots.
+constexpr std::uint32_t kPrefetches = 100'000;
+constexpr std::uint32_t kEvictions = 100'001;
+constexpr std::uint32_t kCopies = 100'002;  // and further ones: slices of a thread do not overlap
+
+std::string name_of_thread(std::uint32_t thread) {
+  if (thread < kPrefetches) return fmt::format("slot {}", thread);
+  if (thread == kPrefetches) return "prefetches";
+  return thread == kEvictions ? "evictions" : fmt::format("copies {}", thread - kCopies);
+}
 
 class TraceWriter {
  public:
   TraceWriter(const History& history, const Job& job) : history_(history), job_(job) {
     for (const auto& stage : job.stages) stages_[stage.id] = &stage;
+    std::map<std::uint32_t, std::vector<Time>> ends;  // of the threads of copies, by node
+    for (const Copy& copy : job.copies) {
+      auto& of_node = ends[copy.node];
+      const auto free = std::find_if(of_node.begin(), of_node.end(), [&](Time end) { return end <= copy.began; });
+      copy_threads_.push_back(kCopies + static_cast<std::uint32_t>(free - of_node.begin()));
+      (free == of_node.end() ? of_node.emplace_back() : *free) = end_of(copy);
+    }
   }
 
   std::string write() {
@@ -29,7 +45,8 @@ class TraceWriter {
     json_.member("state", name_of(job_.state)).end_object().key("traceEvents").begin_array();
     add_names();
     for (const Attempt& attempt : job_.attempts) add_attempt(attempt);
-    for (const Copy& copy : job_.copies) add_copy(copy);
+    for (std::size_t i = 0; i < job_.copies.size(); ++i) add_copy(job_.copies[i], copy_threads_[i]);
+    for (const Prefetched& part : job_.prefetched) add_prefetched(part);
     for (const auto& stage : job_.stages) add_flows(stage);
     json_.end_array().end_object();
     return json_.text() + "\n";
@@ -38,6 +55,10 @@ class TraceWriter {
  private:
   double micros(Time at) const { return static_cast<double>((at - job_.submitted).count()) / 1e3; }
   Time end_of(const Attempt& attempt) const { return attempt.fate == Fate::running ? history_.now() : attempt.ended; }
+  Time end_of(const Copy& copy) const {
+    if (copy.ended != Time(0)) return copy.ended;
+    return job_.state == Job::State::running ? history_.now() : std::max(job_.ended, copy.began);
+  }
   std::string stage_name(std::uint32_t id) const {
     const auto found = stages_.find(id);
     return found == stages_.end() ? fmt::format("stage {}", id) : found->second->name;
@@ -58,7 +79,11 @@ class TraceWriter {
   void add_names() {
     std::set<std::pair<std::uint32_t, std::uint32_t>> threads;
     for (const Attempt& attempt : job_.attempts) threads.emplace(attempt.node, attempt.slot);
-    for (const Copy& copy : job_.copies) threads.emplace(copy.node, kCopies);
+    for (std::size_t i = 0; i < job_.copies.size(); ++i) threads.emplace(job_.copies[i].node, copy_threads_[i]);
+    for (const Prefetched& part : job_.prefetched) {
+      if (part.bytes.prefetched_bytes > 0 || part.bytes.wasted_bytes > 0) threads.emplace(part.node, kPrefetches);
+      if (part.bytes.evicted_bytes > 0 || part.bytes.returned_bytes > 0) threads.emplace(part.node, kEvictions);
+    }
     std::uint32_t last = 0;
     for (const auto& [node, thread] : threads) {
       if (node != last) {
@@ -68,7 +93,7 @@ class TraceWriter {
                                                     : fmt::format("{} ({})", worker->second.name, worker->second.rack));
       }
       last = node;
-      add_name("thread_name", node, thread, thread == kCopies ? "copies" : fmt::format("slot {}", thread));
+      add_name("thread_name", node, thread, name_of_thread(thread));
     }
   }
 
@@ -102,21 +127,40 @@ class TraceWriter {
     };
     part("fetch", attempt.shuffle_read);
     part("read files", attempt.usage.read);
-    at = std::max(at, end - attempt.shuffle_write - attempt.usage.write);
+    const Time writes = std::max(at, end - attempt.shuffle_write - attempt.usage.write);
+    if (attempt.usage.spilled_bytes > 0) add_spill(attempt, at, writes);
+    at = writes;
     part("write map output", attempt.shuffle_write);
     part("write files", attempt.usage.write);
-    if (attempt.usage.spilled_bytes > 0) add_spill(attempt, end);
   }
 
-  /// The log tells how much was spilled, not when: a mark at the end.
-  void add_spill(const Attempt& attempt, Time end) {
-    begin("i", fmt::format("spilled {}", human_bytes(attempt.usage.spilled_bytes)), attempt.node, attempt.slot);
-    json_.member("cat", "spill").member("s", "t").member("ts", micros(end)).end_object();
+  /// All spills of an attempt as one, where the first began, between its reads and its writes: slices of a thread do not overlap.
+  void add_spill(const Attempt& attempt, Time after, Time before) {
+    const Time length = std::min(attempt.usage.spill, before - after);
+    const Time began = end_of(attempt) - attempt.usage.run + attempt.usage.spill_began;
+    const Time from = attempt.usage.spill > Time(0) ? std::clamp(began, after, before - length) : before;  // not known when
+    add_slice(fmt::format("spill {}", human_bytes(attempt.usage.spilled_bytes)), "spill", attempt.node, attempt.slot, from,
+              from + length);
+    json_.key("args").begin_object().member("bytes", attempt.usage.spilled_bytes).end_object().end_object();
   }
 
-  void add_copy(const Copy& copy) {
-    const Time end = copy.ended == Time(0) ? history_.now() : copy.ended;
-    add_slice(fmt::format("copy of {}.{}", copy.shuffle, copy.map), "copy", copy.node, kCopies, copy.began, end);
+  /// The worker says now and then how much it was: a slice of what came since it last said so.
+  void add_prefetched(const Prefetched& part) {
+    const auto add = [&](const char* what, std::uint64_t bytes, std::uint32_t thread, const char* category) {
+      if (bytes == 0) return;
+      add_slice(fmt::format("{} {}", what, human_bytes(bytes)), category, part.node, thread, part.from, part.to);
+      json_.key("args").begin_object().member("bytes", bytes).end_object().end_object();
+    };
+    add("prefetch", part.bytes.prefetched_bytes, kPrefetches, "prefetch");
+    add("evict", part.bytes.evicted_bytes, kEvictions, "evict");
+    add("return", part.bytes.returned_bytes, kEvictions, "return");
+    if (part.bytes.wasted_bytes == 0) return;
+    begin("i", fmt::format("wasted {}", human_bytes(part.bytes.wasted_bytes)), part.node, kPrefetches);
+    json_.member("cat", "waste").member("s", "t").member("ts", micros(part.to)).end_object();
+  }
+
+  void add_copy(const Copy& copy, std::uint32_t thread) {
+    add_slice(fmt::format("copy of {}.{}", copy.shuffle, copy.map), "copy", copy.node, thread, copy.began, end_of(copy));
     json_.key("args").begin_object().member("from_node", copy.from).end_object().end_object();
   }
 
@@ -157,6 +201,7 @@ class TraceWriter {
   const Job& job_;
   std::map<std::uint32_t, const master::LoggedStage*> stages_;
   JsonWriter json_;
+  std::vector<std::uint32_t> copy_threads_;  // of each copy
   std::uint64_t flows_ = 0;
 };
 

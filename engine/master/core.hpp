@@ -104,6 +104,8 @@ struct Expectation {
   double cluster = 0;  // that there is room for, of all jobs
 };
 
+inline constexpr std::uint32_t kLostWorkersNamed = 16;  // in the status of a job
+
 struct JobStatus {
   JobId id;
   std::string name, user, pool;
@@ -122,6 +124,7 @@ struct JobStatus {
   std::uint32_t workers_lost = 0;           // how many
   std::optional<double> weight{};           // of its share, against other jobs; not known of jobs that an earlier release kept
   std::optional<Expectation> expected{};    // of a running job with a deadline; filled in by the shell, too
+  std::uint64_t tasks = 0, finished_tasks = 0, running_tasks = 0;  // of its stages so far; 0: of jobs that an earlier release kept
 };
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called

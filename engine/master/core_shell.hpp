@@ -14,6 +14,8 @@ class CoreShell {
   /// why; nothing is applied any more once the master has given up.
   virtual Result<void> apply(Event event) = 0;
   virtual const Core& core() const = 0;
+  /// What a worker says of the blocks that it prefetched for a job, all since the job began: for the event log alone.
+  virtual void note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) = 0;
 };
 
 }  // namespace weft::master

@@ -242,4 +242,14 @@ std::optional<std::string> command_json(Time at, const Command& command) {
   return to_json(std::move(line));
 }
 
+std::string prefetch_json(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
+  EventLine line;
+  line.at = at;
+  Filler{line}.about("blocks_prefetched", job);
+  line.node = node.value();
+  line.within = period;
+  line.prefetch = prefetched;
+  return to_json(std::move(line));
+}
+
 }  // namespace weft::master

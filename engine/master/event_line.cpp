@@ -80,6 +80,19 @@ void output_members(Io& io, EventLine& line) {
 }
 
 template <class Io>
+void prefetch_members(Io& io, EventLine& line) {
+  io("job", line.job);
+  io("node", line.node);
+  io("within_ns", line.within);
+  io("prefetched_bytes", line.prefetch.prefetched_bytes);
+  io("read_bytes", line.prefetch.read_bytes);
+  io("wasted_bytes", line.prefetch.wasted_bytes);
+  io.unless(std::uint64_t{0}, "evicted_bytes", line.prefetch.evicted_bytes);
+  io.unless(std::uint64_t{0}, "evicted_file_bytes", line.prefetch.evicted_file_bytes);
+  io.unless(std::uint64_t{0}, "returned_bytes", line.prefetch.returned_bytes);
+}
+
+template <class Io>
 void job_members(Io& io, EventLine& line) {
   if (io.is({"job_closed", "job_finished"})) io("job", line.job);
   if (io.is({"job_killed"})) {
@@ -187,6 +200,8 @@ void task_members(Io& io, EventLine& line) {
     io.unless(std::uint64_t{0}, "shuffle_read_bytes", line.usage.shuffle_read_bytes);
     io.unless(std::uint64_t{0}, "file_output_bytes", line.usage.output_bytes);
     io.unless(std::uint64_t{0}, "spilled_bytes", line.usage.spilled_bytes);
+    io.unless(Duration(0), "spill_ns", line.usage.spill);
+    io.unless(Duration(0), "spill_began_ns", line.usage.spill_began);
     io.unless(std::uint64_t{0}, "bad_records", line.usage.bad_records.count);
     io.unless(std::vector<std::uint32_t>(), "sample_histogram", line.sample_histogram);
     io.alias("spread", line.sample_histogram);
@@ -218,6 +233,7 @@ void members(Io& io, EventLine& line) {
     io("node", line.node);
     if (io.is({"output_moved"})) io("reason", line.reason);
   }
+  if (io.is({"blocks_prefetched"})) prefetch_members(io, line);
   if (io.is({"timer_fired"})) io("timer", line.timer);
   if (io.is({"scheduler_configured"})) {
     io("spec", line.scheduler);

@@ -14,6 +14,7 @@
 #include "runtime/protocol/task_usage.hpp"
 #include "schedulers/view/profile.hpp"
 #include "schedulers/view/resources.hpp"
+#include "shuffle/prefetch/prefetch_stats.hpp"
 
 namespace weft::master {
 
@@ -82,6 +83,8 @@ struct EventLine {
   std::map<std::string, std::int64_t> counters{};
   std::optional<LoggedFetch> fetch{};
   std::uint32_t shuffle = 0, map = 0, map_attempt = 0, from = 0;  // of map outputs: from and node are where they were and are
+  shuffle::PrefetchStats prefetch{};                              // of the job on the node, since it began
+  Time within{0};                                                 // so long ago it was not so yet
   std::uint64_t timer = 0;
   std::string scheduler{};
   std::vector<std::string> files{};

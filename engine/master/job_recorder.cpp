@@ -30,6 +30,7 @@ void end_by_restart(JobStatus& job, Time at) {
   job.state = JobState::failed;
   job.error = "the master was restarted";
   job.ended = at;
+  job.running_tasks = 0;
   for (StageStatus& stage : job.stages) {
     stage.running = stage.speculating = 0;
     stage.waiting = false;

@@ -44,6 +44,7 @@ class ServerImpl final : public Server, public CoreShell {
   Time now() const override { return SystemClock().now() - started_; }
   Result<void> apply(Event event) override;
   const Core& core() const override { return **core_; }
+  void note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) override;
 
  private:
   Result<void> open_core();
@@ -55,6 +56,7 @@ class ServerImpl final : public Server, public CoreShell {
   void log_scheduler_faults();
   void note_workers(const Event& event, const std::string& line);
   void log_event(Time at, const std::string& line, const std::vector<Command>& commands);
+  void flush_log(Time at);
   /// By whom it concerns.
   template <class Concerned>
   void carry_out(Concerned& command) {
@@ -267,6 +269,17 @@ void ServerImpl::log_event(Time at, const std::string& line, const std::vector<C
   if (!line.empty()) event_log_->add(line);
   for (const Command& command : commands)
     if (auto text = command_json(at, command)) event_log_->add(*text);
+  flush_log(at);
+}
+
+void ServerImpl::note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
+  if (!event_log_) return;
+  const Time at = now();
+  event_log_->add(prefetch_json(at, options_.heartbeat, job, node, prefetched));
+  flush_log(at);
+}
+
+void ServerImpl::flush_log(Time at) {
   if (auto written = event_log_->flush(at); !written) log_.error("{}", written.error().to_string());
 }
 

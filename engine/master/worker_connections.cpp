@@ -305,6 +305,7 @@ void WorkerConnections::on_prefetch_report(NodeId node, const std::vector<protoc
   for (const protocol::JobPrefetch& job : jobs) {
     if (!parts_.recorder.given(job.job)) continue;
     parts_.prefetched.add(job.job, node, job.bytes);
+    parts_.shell.note(job.job, node, job.bytes);
     parts_.recorder.record_progress_of(job.job);
   }
   parts_.prefetched.keep(parts_.jobs.size() + parts_.options.core.finished_jobs_kept);

@@ -156,6 +156,7 @@ TaskOutcome run_task(const StageBody& body, TaskContext& context) {
     const Duration cpu_before = thread_time();
     const ThreadUsage before = meter.read();
     clean_registers();
+    const TimePoint began = SystemClock().now();
     outcome = timed(context.usage.run, [&] { return guarded_run(body, context); });
     const ThreadUsage after = meter.read();
     context.usage.cpu = thread_time() - cpu_before;
@@ -163,6 +164,8 @@ TaskOutcome run_task(const StageBody& body, TaskContext& context) {
     context.usage.disk_written = after.disk_written - before.disk_written;
     context.usage.shuffle_read_bytes = recorder.read_bytes();
     context.usage.spilled_bytes = context.operators.spilled_bytes;
+    context.usage.spill = context.operators.spill_time;
+    if (context.usage.spilled_bytes > 0) context.usage.spill_began = context.operators.spill_began - began;
     if (context.operators.memory != nullptr) context.usage.peak_memory = context.operators.memory->peak();
   }
   context.shuffle = given;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/bytes.hpp"
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 
@@ -45,6 +46,8 @@ struct OperatorContext {
   std::string spill_directory;              // for unlinked temporary files
   const std::atomic<bool>* stop = nullptr;  // set: throw TaskCancelled soon
   std::uint64_t spilled_bytes = 0;
+  TimePoint spill_began{};  // of the first; the epoch: none
+  Duration spill_time{0};   // compressing and writing, of all together
 };
 
 }  // namespace weft::runtime

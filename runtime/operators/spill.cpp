@@ -84,7 +84,9 @@ SpillBlock SpillFile::append(ByteView records) {
   if (const int error = write_all(fd_.get(), bytes, end_)) fail_errno("cannot spill to", error);
   choice_.written(bytes.size(), clock.now() - writing);
   end_ += bytes.size();
+  if (context_.spilled_bytes == 0) context_.spill_began = start;
   context_.spilled_bytes += bytes.size();
+  context_.spill_time += clock.now() - start;
   return block;
 }
 

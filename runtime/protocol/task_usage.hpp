@@ -21,6 +21,8 @@ struct TaskUsage {
   std::uint64_t shuffle_read_bytes = 0;  // of map outputs
   std::uint64_t output_bytes = 0;        // written to output files, before they are compressed
   std::uint64_t spilled_bytes = 0;       // as they lie on the disk; what is merged and written again counts again
+  Duration spill{0};                     // of its run, compressing and writing these
+  Duration spill_began{0};               // the first of them, since its run began
   friend bool operator==(const TaskUsage&, const TaskUsage&) = default;
 };
 

@@ -10,8 +10,6 @@
 namespace weft::master {
 namespace {
 
-constexpr std::uint32_t kLostWorkersNamed = 16;  // in the status of a job
-
 bool possible(const schedulers::UplinkRate& rate) {
   return std::isfinite(rate.up) && std::isfinite(rate.down) && rate.up >= 0 && rate.down >= 0;
 }

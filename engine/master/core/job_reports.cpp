@@ -163,9 +163,12 @@ JobStatus status_of(const schedulers::ClusterView& view, const RoundEviction& ro
   status.input_records = job.input_records;
   status.lost_workers = job.lost_workers;
   status.workers_lost = job.workers_lost;
-  if (!with_stages) return status;
   for (const auto& [id, stage] : job.stages) {
     const schedulers::StageInfo& info = *stage.info;
+    status.tasks += info.tasks.size();
+    status.finished_tasks += info.finished;
+    status.running_tasks += info.running;
+    if (!with_stages) continue;
     StageStatus& out = status.stages.emplace_back();
     out.id = id;
     out.name = stage.plan.name;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/history/log_follower.hpp"
+#include "engine/history/status.hpp"
 #include "engine/history/tasks_json.hpp"
 #include "tests/engine/history/lines.hpp"
 
@@ -46,15 +47,15 @@ TEST(History, GivesEveryAttemptASlotOfItsOwn) {
   told.job(0, 1);
   told.job(0, 2);
   told.launch(1, 1, 0, 0, 0, 1);
-  told.launch(1, 2, 0, 0, 0, 1);  // another job's
+  told.launch(1, 2, 0, 0, 0, 1);  // another job's: the slots of a job are the same whatever else is known
   told.finish(2, 1, 0, 0, 0, 1);
   told.launch(3, 1, 0, 1, 0, 1);
   told.launch(3, 1, 0, 2, 0, 1);
   const auto& attempts = told.history.job(1)->attempts;
   EXPECT_EQ(attempts[0].slot, 0u);
-  EXPECT_EQ(told.history.job(2)->attempts[0].slot, 1u);
+  EXPECT_EQ(told.history.job(2)->attempts[0].slot, 0u);
   EXPECT_EQ(attempts[1].slot, 0u);
-  EXPECT_EQ(attempts[2].slot, 2u);
+  EXPECT_EQ(attempts[2].slot, 1u);
 }
 
 TEST(History, JobsAreKilledFailedOrFinished) {
@@ -111,6 +112,52 @@ TEST(History, OfOneJobPassesOverOthers) {
   told.finish(2, 1, 0, 0, 0, 1);
   EXPECT_EQ(told.history.job(1), nullptr);
   EXPECT_EQ(told.history.job(2)->attempts[0].slot, 0u);
+}
+
+TEST(History, KnowsWhoHadSlotsWhileAJobWaitedAloneOrAmongOthers) {
+  Told among, alone(3);
+  for (Told* told : {&among, &alone}) {
+    told->worker(0, 1, "w1");
+    for (std::uint64_t id = 1; id <= 2; ++id) told->job(0, id);
+    told->launch(1, 1, 0, 0, 0, 1);
+    told->launch(1, 2, 0, 0, 0, 1);
+    told->finish(2, 2, 0, 0, 0, 1);
+    told->job(10, 3);
+    told->job(11, 4);  // has nothing either
+    told->finish(20, 1, 0, 0, 0, 1);
+    told->launch(21, 3, 0, 0, 0, 1);
+    told->launch(22, 4, 0, 0, 0, 1);  // afterwards
+    EXPECT_EQ(told->history.others(*told->history.job(3)), 1u) << (told == &alone ? "alone" : "among");
+  }
+}
+
+TEST(History, AddsUpWhatWorkersSayOfPrefetchedBlocks) {
+  Told told;
+  told.job(100, 1);
+  const auto say = [&](int at, std::uint32_t node, const shuffle::PrefetchStats& bytes) {
+    auto line = told.line(at, "blocks_prefetched");
+    line.job = 1;
+    line.node = node;
+    line.within = milliseconds(500);
+    line.prefetch = bytes;
+    told.history.apply(line);
+  };
+  say(200, 1, {.prefetched_bytes = 10});
+  say(700, 1, {.prefetched_bytes = 30, .read_bytes = 5, .evicted_bytes = 8});
+  say(800, 2, {.prefetched_bytes = 1});
+  told.end(900, 1);
+  say(1000, 1, {.prefetched_bytes = 30, .read_bytes = 25, .wasted_bytes = 5, .evicted_bytes = 8});  // once more after the end
+  const Job& job = *told.history.job(1);
+  EXPECT_EQ(job.prefetch,
+            (shuffle::PrefetchStats{.prefetched_bytes = 31, .read_bytes = 25, .wasted_bytes = 5, .evicted_bytes = 8}));
+  ASSERT_EQ(job.prefetched.size(), 4u);
+  EXPECT_EQ(job.prefetched[0].from, milliseconds(100)) << "not before it was submitted";
+  EXPECT_EQ(job.prefetched[1].from, milliseconds(200)) << "not before it was last said";
+  EXPECT_EQ(job.prefetched[1].bytes.prefetched_bytes, 20u);
+  EXPECT_EQ(job.prefetched[2].from, milliseconds(300));
+  EXPECT_EQ(job.prefetched[3].bytes.prefetched_bytes, 0u);
+  EXPECT_EQ(job.prefetched[3].to, milliseconds(900)) << "not after its end";
+  EXPECT_EQ(status_of(job).prefetch, job.prefetch);
 }
 
 TEST(History, WhatARotatedLogRepeatsOfWorkersIsOfBefore) {

@@ -60,7 +60,10 @@ Told small_job() {
   auto end = told.attempt(190, "task_finished", 1, 1, 0, 0, 1);
   end.shuffle_read = std::chrono::milliseconds(10);
   end.usage.write = std::chrono::milliseconds(5);
+  end.usage.run = std::chrono::milliseconds(38);
   end.usage.spilled_bytes = 3u << 20;
+  end.usage.spill = std::chrono::milliseconds(4);
+  end.usage.spill_began = std::chrono::milliseconds(20);
   told.history.apply(end);
   told.end(200, 1);
   return told;
@@ -73,7 +76,7 @@ TEST(Trace, HasASliceForEachAttemptAndAFlowForEachMapAndReader) {
   for (const TraceEvent& event : events) ++counts[event.phase + event.category];
   EXPECT_EQ(counts["Xfinished"], 3);
   EXPECT_EQ(counts["Xpart"], 2);
-  EXPECT_EQ(counts["ispill"], 1);
+  EXPECT_EQ(counts["Xspill"], 1);
   EXPECT_EQ(counts["sflow"], 2);
   EXPECT_EQ(counts["fflow"], 2);
   for (const TraceEvent& event : events) {
@@ -88,14 +91,87 @@ TEST(Trace, HasASliceForEachAttemptAndAFlowForEachMapAndReader) {
     if (event.name == "write files") {
       EXPECT_EQ(event.at + event.took, 90'000);
     }
-    if (event.phase == "i") {
-      EXPECT_EQ(event.name, "spilled 3.00 MiB");
-      EXPECT_EQ(event.at, 90'000);
+    if (event.category == "spill") {
+      EXPECT_EQ(event.name, "spill 3.00 MiB");
+      EXPECT_EQ(event.at, 72'000) << "20 ms behind the beginning of its run, which took 38 ms";
+      EXPECT_EQ(event.took, 4'000);
     }
     if (event.phase == "f") {
       EXPECT_EQ(event.at, 50'000);
     }
   }
+}
+
+/// Slices of a thread lie behind or within each other, or viewers leave some out.
+void expect_nested(const std::vector<TraceEvent>& events) {
+  for (const TraceEvent& a : events)
+    for (const TraceEvent& b : events) {
+      if (a.phase != "X" || b.phase != "X" || a.process != b.process || a.thread != b.thread) continue;
+      const double a_end = a.at + a.took, b_end = b.at + b.took;
+      EXPECT_FALSE(a.at < b.at && b.at < a_end && a_end < b_end) << a.name << " and " << b.name;
+    }
+}
+
+TEST(Trace, SpillsStayBetweenReadsAndWrites) {
+  for (const int began : {0, 5, 20, 60}) {
+    Told told;
+    told.job(0, 1);
+    told.launch(0, 1, 0, 0, 0, 1);
+    auto end = told.attempt(40, "task_finished", 1, 0, 0, 0, 1);
+    end.shuffle_read = std::chrono::milliseconds(10);
+    end.shuffle_write = std::chrono::milliseconds(10);
+    end.usage.run = std::chrono::milliseconds(40);
+    end.usage.spilled_bytes = 1;
+    end.usage.spill = std::chrono::milliseconds(25);  // more than is left
+    end.usage.spill_began = std::chrono::milliseconds(began);
+    told.history.apply(end);
+    const auto events = events_of(trace_json(told.history, *told.history.job(1)));
+    expect_nested(events);
+    for (const TraceEvent& event : events)
+      if (event.category == "spill") {
+        EXPECT_EQ(event.took, 20'000) << began;
+      }
+  }
+}
+
+TEST(Trace, HasPrefetchesEvictionsAndCopiesInThreadsOfTheirOwn) {
+  Told told;
+  told.worker(0, 1, "w1");
+  told.job(0, 1);
+  const auto say = [&](int at, const shuffle::PrefetchStats& bytes) {
+    auto line = told.line(at, "blocks_prefetched");
+    line.job = line.node = 1;
+    line.within = std::chrono::milliseconds(500);
+    line.prefetch = bytes;
+    told.history.apply(line);
+  };
+  const auto copy = [&](int at, const char* event, std::uint32_t map) {
+    auto line = told.line(at, event);
+    line.job = line.node = 1;
+    line.map = map;
+    told.history.apply(line);
+  };
+  say(1000, {.prefetched_bytes = 4u << 20});
+  copy(1000, "copy_started", 0);
+  copy(1010, "copy_started", 1);
+  copy(1020, "output_copied", 0);
+  copy(1030, "output_copied", 1);
+  say(1400, {.prefetched_bytes = 6u << 20, .evicted_bytes = 1u << 20});
+  say(1900, {.prefetched_bytes = 6u << 20, .evicted_bytes = 1u << 20, .returned_bytes = 1u << 20});
+  told.end(2000, 1);
+  say(2300, {.prefetched_bytes = 6u << 20, .wasted_bytes = 1u << 20, .evicted_bytes = 1u << 20, .returned_bytes = 1u << 20});
+  const auto events = events_of(trace_json(told.history, *told.history.job(1)));
+  expect_nested(events);
+  std::map<std::string, std::vector<double>> spans;
+  for (const TraceEvent& event : events)
+    if (event.phase == "X" || event.phase == "i") spans[event.name] = {event.at / 1000, event.took / 1000};
+  using Span = std::vector<double>;
+  EXPECT_EQ(spans["prefetch 4.00 MiB"], (Span{500, 500}));
+  EXPECT_EQ(spans["prefetch 2.00 MiB"], (Span{1000, 400})) << "since it was last said";
+  EXPECT_EQ(spans["evict 1.00 MiB"], (Span{1000, 400}));
+  EXPECT_EQ(spans["return 1.00 MiB"], (Span{1400, 500}));
+  EXPECT_EQ(spans["wasted 1.00 MiB"], (Span{2000, 0})) << "not behind the end of the job";
+  EXPECT_EQ(spans["copy of 0.1"], (Span{1010, 20}));
 }
 
 TEST(Trace, NamesNodesAndSlots) {

@@ -1,4 +1,5 @@
 // The parts of the server, each with a core behind a shell of its own, connections that only remember, and no socket.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,8 +25,12 @@ class LoneCore final : public CoreShell {
     return core_.apply(now(), std::move(event), commands);
   }
   const Core& core() const override { return core_; }
+  void note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) override {
+    noted.push_back(fmt::format("{} {} {}", job.value(), node.value(), prefetched.prefetched_bytes));
+  }
 
   std::vector<Event> events;
+  std::vector<std::string> noted;
 
  private:
   Core core_{schedulers::make_scheduler("fifo").value(), {}};
@@ -205,6 +210,7 @@ TEST_F(ServerParts, PrefetchedBytesOfJobsThatNeverWereAreNotCounted) {
   report(JobId(99), 5);
   EXPECT_EQ(prefetched.of(job).prefetched_bytes, 30u) << "the later report counts";
   EXPECT_EQ(prefetched.of(JobId(99)).prefetched_bytes, 0u);
+  EXPECT_THAT(shell.noted, ElementsAre("1 1 10", "1 1 30")) << "for the event log";
 }
 
 TEST(PrefetchReports, AddUpOverWorkersAndForgetTheOldest) {
