@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "engine/cli/fs_commands.hpp"
 #include "engine/cli/json_members.hpp"
+#include "engine/cli/storage_json.hpp"
 #include "engine/cli/table.hpp"
 
 namespace weft::cli {
@@ -35,22 +36,6 @@ struct Totals {
   std::uint64_t files = 0, unreadable = 0, bytes = 0;
 };
 
-const char* state_of(const ChunkPlace& place) {
-  if (place.nodes.empty()) return place.corrupt.empty() ? "missing" : "damaged";
-  if (!place.corrupt.empty()) return "corrupt";
-  return place.nodes.size() < place.wanted ? "under-replicated" : "healthy";
-}
-
-std::vector<std::string> names_of(const std::vector<NodeId>& ids, const std::vector<NodeSite>& nodes) {
-  std::vector<std::string> names;
-  for (const NodeId id : ids) {
-    const auto found = std::find_if(nodes.begin(), nodes.end(), [id](const NodeSite& site) { return site.id == id; });
-    names.push_back(found == nodes.end() ? std::to_string(id.value()) : found->node.name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 /// What of a chunk that no worker has whole cannot be put together from the damaged replicas either.
 std::vector<ByteRange> lost(storage::files::FileSystem& files, const std::string& path, const ChunkPlace& place) {
   const ByteRange all{place.offset, place.info.length};
@@ -64,8 +49,9 @@ std::vector<ByteRange> lost(storage::files::FileSystem& files, const std::string
 CheckedFile check(storage::files::FileSystem& files, const storage::FileChunks& file, const std::vector<NodeSite>& nodes) {
   CheckedFile checked{file.file, {}};
   for (const ChunkPlace& place : file.chunks) {
-    CheckedChunk& chunk = checked.chunks.emplace_back(CheckedChunk{
-        place, state_of(place), names_of(place.nodes, nodes), names_of(place.corrupt, nodes), lost(files, file.file.path, place)});
+    CheckedChunk& chunk =
+        checked.chunks.emplace_back(CheckedChunk{place, chunk_state(place), names_of(place.nodes, nodes),
+                                                 names_of(place.corrupt, nodes), lost(files, file.file.path, place)});
     checked.healthy = checked.healthy && chunk.state == "healthy";
     checked.readable = checked.readable && chunk.lost.empty();
   }

@@ -39,6 +39,7 @@ void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
   json.begin_object().member("id", job.id.value()).member("name", job.name).member("user", job.user).member("pool", job.pool);
   json.member("state", name_of(job.state)).member("error", job.error);
   json.member("submitted_seconds_ago", in_seconds(now - job.submitted)).member("seconds", in_seconds(age(job, now)));
+  json.member("tasks", job.tasks).member("finished_tasks", job.finished_tasks).member("running_tasks", job.running_tasks);
   json.member("priority", job.priority).member("weight", job.weight.value_or(1));
   if (job.shuffle_replicas > 1) json.member("shuffle_replicas", job.shuffle_replicas);
   if (job.deadline) json.member("deadline_seconds_left", in_seconds(time_to_deadline(job, now)));

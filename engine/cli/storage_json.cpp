@@ -68,6 +68,38 @@ std::size_t named_snapshots(const TableStatus& table) {
       std::count_if(table.snapshots.begin(), table.snapshots.end(), [](const auto& one) { return !one.name.empty(); }));
 }
 
+const char* chunk_state(const storage::ChunkPlace& place) {
+  if (place.nodes.empty()) return place.corrupt.empty() ? "missing" : "damaged";
+  if (!place.corrupt.empty()) return "corrupt";
+  return place.nodes.size() < place.wanted ? "under-replicated" : "healthy";
+}
+
+std::vector<std::string> names_of(const std::vector<NodeId>& ids, const std::vector<storage::NodeSite>& nodes) {
+  std::vector<std::string> names;
+  for (const NodeId id : ids) {
+    const auto found = std::find_if(nodes.begin(), nodes.end(), [id](const storage::NodeSite& site) { return site.id == id; });
+    names.push_back(found == nodes.end() ? std::to_string(id.value()) : found->node.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string file_chunks_json(const storage::FileChunks& file, const std::vector<storage::NodeSite>& nodes) {
+  JsonWriter json;
+  json.begin_object();
+  members(json, "path", file.file.path, "bytes", file.file.bytes, "replication", file.file.replication);
+  json.key("chunks").begin_array();
+  for (const storage::ChunkPlace& place : file.chunks) {
+    json.begin_object();
+    members(json, "id", place.info.id.value(), "offset", place.offset, "bytes", place.info.length, "state", chunk_state(place),
+            "wanted", place.wanted, "replicas", place.nodes.size());
+    array(json, "workers", names_of(place.nodes, nodes));
+    array(json, "corrupt_on", names_of(place.corrupt, nodes));
+    json.end_object();
+  }
+  return json.end_array().end_object().text() + "\n";
+}
+
 std::string tables_json(const std::vector<TableStatus>& tables) {
   JsonWriter json;
   json.begin_array();

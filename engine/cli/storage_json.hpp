@@ -12,6 +12,12 @@ namespace weft::cli {
 
 std::string files_json(const std::vector<storage::FileStatus>& files);
 std::string file_report_json(const storage::files::FileReport& all);
+/// A file with its chunks and the workers that have them, by name.
+std::string file_chunks_json(const storage::FileChunks& file, const std::vector<storage::NodeSite>& nodes);
+/// "healthy", "under-replicated", "corrupt": a replica is damaged, "damaged": all are, "missing".
+const char* chunk_state(const storage::ChunkPlace& place);
+/// The names of these workers, in their order.
+std::vector<std::string> names_of(const std::vector<NodeId>& ids, const std::vector<storage::NodeSite>& nodes);
 std::string tables_json(const std::vector<storage::tables::TableStatus>& tables);
 /// With its partitions.
 std::string table_json(const storage::tables::TableStatus& table);

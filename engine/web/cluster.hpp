@@ -13,6 +13,7 @@
 #include "engine/client/admin.hpp"
 #include "engine/history/log_follower.hpp"
 #include "engine/history/past_jobs.hpp"
+#include "engine/web/pool_samples.hpp"
 #include "engine/web/submissions.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/tables/table_client.hpp"
@@ -36,6 +37,8 @@ class Cluster {
   /// not_found when none may be started.
   Result<Submissions*> submissions();
   Result<std::shared_ptr<client::Admin>> admin();
+  /// What pools used over the last hour, as far as somebody took samples.
+  PoolSamples& pool_samples() { return pool_samples_; }
   Result<std::shared_ptr<storage::files::FileSystem>> files();
   Result<std::shared_ptr<storage::tables::TableClient>> tables();
   /// Calls `use` with what the event log tells of the job, until now; not_found when it tells nothing, or there is none.
@@ -52,6 +55,7 @@ class Cluster {
   std::mutex log_mutex_;  // of the log
   std::optional<history::LogFollower> log_;
   std::unique_ptr<Submissions> submissions_;
+  PoolSamples pool_samples_;
 };
 
 }  // namespace weft::web

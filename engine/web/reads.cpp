@@ -1,4 +1,6 @@
 // What can be read.
+#include <fmt/core.h>
+
 #include "base/text.hpp"
 #include "engine/cli/job_text.hpp"
 #include "engine/cli/node_text.hpp"
@@ -135,6 +137,11 @@ Result<std::string> groups(Cluster& cluster, const Call&) {
   return cli::groups_json(all);
 }
 
+Result<std::string> past_groups(Cluster& cluster, const Call&) {
+  if (cluster.past() != nullptr) return fail(Code::not_found, "these are event logs, which tell nothing of pools");
+  return cluster.pool_samples().json(SystemClock().now());
+}
+
 Result<std::string> scheduler(Cluster& cluster, const Call&) {
   WEFT_ASSIGN(const auto admin, cluster.admin());
   WEFT_ASSIGN(const auto info, admin->scheduler());
@@ -146,6 +153,19 @@ Result<std::string> files(Cluster& cluster, const Call& call) {
   WEFT_ASSIGN(const auto files, cluster.files());
   WEFT_ASSIGN(const auto list, files->list(path.empty() ? "/" : path));
   return cli::files_json(list);
+}
+
+Result<std::string> file_chunks(Cluster& cluster, const Call& call) {
+  const std::string path = call.request.parameter("path");
+  WEFT_ASSIGN(const auto files, cluster.files());
+  WEFT_ASSIGN(const auto status, files->stat(path.empty() ? "/" : path));
+  if (status.directory)
+    return fail(Code::invalid_argument, fmt::format("path={} is a directory; name a file", escaped(status.path)));
+  std::string json;
+  WEFT_TRY(files->check(path, [&json](const storage::FileChunks& file, const std::vector<storage::NodeSite>& nodes) {
+    json = cli::file_chunks_json(file, nodes);
+  }));
+  return json;
 }
 
 Result<std::string> file_report(Cluster& cluster, const Call&) {
@@ -224,6 +244,13 @@ std::vector<Route> read_routes() {
       {"GET", "/nodes", "The workers, their state and their load", "weft node list", {}, nodes, "Nodes"},
       {"GET", "/racks", "The racks, and how much of their uplinks is in use", "weft node list --racks", {}, racks, "Racks"},
       {"GET", "/pools", "The scheduler's pools: shares, minimums, use and demand", "weft pool list", {}, groups, "Groups"},
+      {"GET",
+       "/pools/past",
+       "What pools or queues used over the last hour, and their fair shares",
+       "",
+       {},
+       past_groups,
+       "PastGroups"},
       {"GET", "/queues", "The scheduler's queues: capacities, limits, use and demand", "weft queue list", {}, groups, "Groups"},
       {"GET",
        "/scheduler",
@@ -239,6 +266,13 @@ std::vector<Route> read_routes() {
        {{"path", "string", "Which (/)"}},
        files,
        "Files"},
+      {"GET",
+       "/files/chunks",
+       "The chunks of a file, and which workers have them",
+       "weft fs fsck --blocks --locations",
+       {{"path", "string", "Which file"}},
+       file_chunks,
+       "FileChunks"},
       {"GET", "/files/report", "Health and use of the cluster's files", "weft fs report", {}, file_report, "FileReport"},
       {"GET", "/tables", "The tables of the cluster", "weft table list", {}, tables, "Tables"},
       {"GET", "/tables/{table}", "One table with its partitions", "weft table stat", {}, table, "Table"},

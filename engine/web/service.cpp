@@ -1,6 +1,8 @@
 #include "engine/web/service.hpp"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/http/server.hpp"
 #include "engine/web/live.hpp"
@@ -43,6 +45,12 @@ class ServiceImpl final : public Service {
     return {};
   }
   const std::string& address() const override { return server_->address(); }
+  void sample_pools() {
+    sampler_.emplace(cluster_.pool_samples(), [this]() -> Result<std::vector<client::GroupInfo>> {
+      WEFT_ASSIGN(const auto admin, cluster_.admin());
+      return admin->groups();
+    });
+  }
   void allow_submissions(const std::string& directory) { cluster_.allow_submissions(directory); }
 
  private:
@@ -53,7 +61,7 @@ class ServiceImpl final : public Service {
     if (request.method != "GET") return http::error_response(405, "pages are read");
     if (request.path == "/healthz") return health();
     if (request.path == "/metrics") return metrics();
-    return page(request.path);
+    return page(request.path, cluster_.past() == nullptr ? "" : cluster_.past()->grows() ? "growing" : "logs");
   }
 
   /// Whether the master answers; of what is past, whether this process does.
@@ -74,6 +82,7 @@ class ServiceImpl final : public Service {
 
   Cluster cluster_;
   Live live_;
+  std::optional<PoolSampler> sampler_;    // of a master's pools
   std::unique_ptr<http::Server> server_;  // last: nothing is asked any more when the others end
 };
 
@@ -83,6 +92,7 @@ Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
   auto service = std::make_unique<ServiceImpl>(options.master, options.event_log, options.log_began);
   if (!options.submit_dir.empty()) service->allow_submissions(options.submit_dir);
   WEFT_TRY(service->begin(options.listen));
+  service->sample_pools();
   return std::unique_ptr<Service>(std::move(service));
 }
 

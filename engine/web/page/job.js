@@ -6,6 +6,8 @@ const kPage = 10000;      // attempts in a request
 const kFew = 5000;        // attempts that the timeline draws one by one
 const kMostLines = 400;   // of the timeline
 const kMostNamed = 30;    // rows of a matrix that is written out
+const kAxis = 22;         // height of the timeline's times
+const kHint = 'Point at a task to see which it is.';
 
 // ---- what is known of single tasks --------------------------------------------------------------------------------------
 
@@ -43,6 +45,21 @@ class Attempts {
   }
 }
 
+/// At most `width` wide, with … for what is left out of the middle.
+function shortened(text, width, measure) {
+  if (measure(text) <= width) return text;
+  let kept = text.length - 1;
+  while (kept > 2 && measure(middle(text, kept)) > width) --kept;
+  return middle(text, kept);
+}
+function middle(text, kept) { return text.slice(0, Math.ceil(kept / 2)) + '…' + text.slice(text.length - Math.floor(kept / 2)); }
+/// A round step, of 1, 2, 5 or of minutes and hours, that gives at most so many.
+function tick(seconds, most) {
+  const least = seconds / most, power = 10 ** Math.floor(Math.log10(least || 1));
+  if (least < 30) return [1, 2, 5, 10].map(one => one * power).find(one => one >= least);
+  return [30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400].find(one => one >= least) ?? Math.ceil(least / 86400) * 86400;
+}
+
 // ---- timeline -----------------------------------------------------------------------------------------------------------
 
 /// Attempts over time, a line for each slot of each worker. Of many attempts or slots a point says how busy what it stands for was.
@@ -50,28 +67,66 @@ class Timeline {
   constructor(attempts) {
     this.attempts = attempts;
     this.canvas = h('canvas', {height: 60, role: 'img', 'aria-label': 'Tasks over time by worker and slot; the table below has the same'});
-    this.hint = h('p', {class: 'dim', 'aria-hidden': true}, ' ');
+    this.hint = h('p', {class: 'dim', 'aria-hidden': true});
     const legend = h('div', {class: 'legend'}, Object.keys(kColours).map(name => {
       const swatch = h('i');
       swatch.style.background = kColours[name];
       return h('span', {}, swatch, name);
     }));
     this.element = h('div', {}, legend, this.canvas, this.hint);
-    this.canvas.addEventListener('mousemove', event => this.point(event));
+    for (const kind of ['pointermove', 'pointerdown']) this.canvas.addEventListener(kind, event => this.point(event));
+    this.hint.textContent = kHint;
   }
   draw() {
-    const {list, seconds} = this.attempts;
-    const lanes = [...new Set(list.map(task => this.lane(task)))].sort((a, b) => a - b);
+    const {list, seconds} = this.attempts, node = lane => Math.floor(lane / 65536);
+    const byName = new Map([...this.attempts.workers.keys(), ...list.map(task => task.node)].map(one => [one, this.attempts.nameOf(one)]));
+    const lanes = [...new Set(list.map(task => this.lane(task)))].sort((a, b) => (node(a) === node(b) ? a - b : compare(byName.get(node(a)), byName.get(node(b))) || a - b));
     const together = Math.ceil(lanes.length / kMostLines);  // slots in a line
     const lines = Math.ceil(lanes.length / (together || 1)), height = Math.max(2, Math.min(14, Math.floor(900 / Math.max(1, lines))));
-    const width = this.canvas.clientWidth || 1000, ratio = window.devicePixelRatio || 1;
-    this.canvas.width = width * ratio;
-    this.canvas.height = Math.max(20, lines * height) * ratio;
-    this.canvas.style.height = this.canvas.height / ratio + 'px';
+    const all = this.canvas.clientWidth || 1000, ratio = window.devicePixelRatio || 1, left = Math.min(130, Math.floor(all / 4));
+    const width = Math.max(1, all - left - 8), below = Math.max(16, lines * height);
+    this.canvas.width = all * ratio;
+    this.canvas.height = (below + kAxis) * ratio;
+    this.canvas.style.height = below + kAxis + 'px';
     const draw = this.canvas.getContext('2d');
     draw.scale(ratio, ratio);
-    this.shown = {lines: new Map(lanes.map((lane, at) => [lane, Math.floor(at / together)])), count: lines, together, height, width, scale: width / Math.max(seconds, 0.001)};
+    const places = new Map(lanes.map((lane, at) => [lane, Math.floor(at / together)]));
+    this.shown = {lines: places, count: lines, together, height, left, width, scale: width / Math.max(seconds, 0.001)};
+    this.drawAxes(draw, lanes.map((lane, at) => [byName.get(node(lane)), at === 0 || node(lanes[at - 1]) !== node(lane), places.get(lane)]), below);
+    draw.translate(left, 0);
     if (together > 1 || list.length > kFew) this.drawTogether(draw); else this.drawEach(draw);
+  }
+  /// Names of workers at their first slots, as many as have room, and times below.
+  drawAxes(draw, lanes, below) {
+    const {height, left, width, scale} = this.shown, style = getComputedStyle(this.canvas), rule = style.getPropertyValue('--rule');
+    draw.font = '12px system-ui, sans-serif';
+    draw.textBaseline = 'top';
+    draw.fillStyle = style.getPropertyValue('--dim');
+    let free = 0;
+    for (const [name, first, line] of lanes) {
+      const y = line * height;
+      if (!first) continue;
+      if (y && height > 3) this.rule(draw, rule, 0, y - 0.5, left + width, y - 0.5);
+      if (y < free) continue;
+      draw.fillText(shortened(name, left - 10, text => draw.measureText(text).width), 2, y + 1);
+      free = y + 14;
+    }
+    const step = tick(width / scale, Math.max(2, Math.floor(width / 90)));
+    for (let at = 0; at * scale <= width + 0.5; at += step) {
+      const x = Math.round(left + at * scale) + 0.5, text = at ? duration(+at.toPrecision(6)) : '0';
+      this.rule(draw, rule, x, 0, x, below + 4);
+      draw.textAlign = !at ? 'left' : x + 30 > left + width ? 'right' : 'center';
+      draw.fillText(text, x, below + 6);
+    }
+    draw.textAlign = 'left';
+  }
+  rule(draw, colour, ...[fromX, fromY, toX, toY]) {
+    draw.strokeStyle = colour;
+    draw.lineWidth = 1;
+    draw.beginPath();
+    draw.moveTo(fromX, fromY);
+    draw.lineTo(toX, toY);
+    draw.stroke();
   }
   lane(task) { return task.node * 65536 + task.slot; }
   kind(task) { return task.speculative && (task.fate === 'running' || task.fate === 'finished') ? 'speculative' : task.fate; }
@@ -106,11 +161,11 @@ class Timeline {
     const small = h('canvas', {width: columns, height: rows});
     small.getContext('2d').putImageData(image, 0, 0);
     draw.imageSmoothingEnabled = false;
-    draw.drawImage(small, 0, 0, columns, rows * height);
+    draw.drawImage(small, 0, 0, width, rows * height);
   }
   point(event) {
-    if (!this.shown) return;
-    const {lines, height, scale} = this.shown, at = event.offsetX / scale, line = Math.floor(event.offsetY / height);
+    if (!this.shown || event.offsetX < this.shown.left) return;
+    const {lines, height, scale, left} = this.shown, at = (event.offsetX - left) / scale, line = Math.floor(event.offsetY / height);
     const found = this.attempts.list.find(task => lines.get(this.lane(task)) === line && task.launched_seconds <= at && this.end(task) >= at);
     this.hint.textContent = found ? `${duration(at)}: task ${found.stage}.${found.task}, attempt ${found.attempt} on ${this.attempts.nameOf(found.node)}, slot ${found.slot}: ${found.fate}${found.speculative ? ', speculative' : ''} after ${duration(this.end(found) - found.launched_seconds)}` : duration(at);
   }
@@ -125,26 +180,27 @@ function graph(stages, inputsOf) {
     if (!level.has(id)) { level.set(id, 0); level.set(id, Math.max(0, ...(inputsOf.get(id) || []).filter(input => by.has(input)).map(input => levelOf(input) + 1))); }
     return level.get(id);
   };
-  const places = new Map(), rows = [];
+  const kWide = 190, kHigh = 60, kAcross = kWide + 84, kDown = kHigh + 22, places = new Map(), rows = [];
   for (const stage of stages) {
     const column = levelOf(stage.id);
     rows[column] = (rows[column] ?? -1) + 1;
-    places.set(stage.id, [20 + column * 250, 14 + rows[column] * 70]);
+    places.set(stage.id, [2 + column * kAcross, 8 + rows[column] * kDown]);
   }
-  const width = 40 + rows.length * 250, height = 30 + 70 * Math.max(...rows.map(row => row + 1), 1);
-  const parts = [];
+  const width = rows.length * kAcross - 76, height = 16 + kDown * Math.max(...rows.map(row => row + 1), 1);
+  const parts = [], cut = text => (text.length > 26 ? middle(text, 25) : text);
   for (const stage of stages)
     for (const input of inputsOf.get(stage.id) || []) {
       if (!places.has(input)) continue;
       const [x, y] = places.get(input), [to, down] = places.get(stage.id);
-      parts.push(s('path', {class: 'edge', d: `M${x + 180},${y + 22} C${x + 215},${y + 22} ${to - 35},${down + 22} ${to},${down + 22}`}),
-          s('text', {class: 'dim', x: x + 184, y: y + 16}, bytes(by.get(input).shuffle_bytes)));
+      parts.push(s('path', {class: 'edge', d: `M${x + kWide},${y + kHigh / 2} C${x + kWide + 40},${y + kHigh / 2} ${to - 40},${down + kHigh / 2} ${to},${down + kHigh / 2}`}),
+          s('text', {class: 'dim', x: x + kWide + 6, y: y + kHigh / 2 - 6}, bytes(by.get(input).shuffle_bytes)));
     }
   for (const stage of stages) {
-    const [x, y] = places.get(stage.id), name = stage.name.length > 24 ? stage.name.slice(0, 23) + '…' : stage.name;
-    parts.push(s('g', {}, s('title', {}, `${stage.name}: ${stage.finished} of ${stage.tasks} tasks`), s('rect', {class: 'box', x, y, width: 180, height: 44, rx: 5}),
-        s('rect', {class: 'done', x, y, width: 180 * (stage.tasks ? stage.finished / stage.tasks : 0), height: 44, rx: 5}),
-        s('text', {x: x + 8, y: y + 18}, `${stage.id} ${name}`), s('text', {class: 'dim', x: x + 8, y: y + 35}, `${count(stage.finished)} of ${count(stage.tasks)}${stage.running ? `, ${count(stage.running)} run` : ''}`)));
+    const [x, y] = places.get(stage.id), [, what, where] = stage.name.match(/^(.*) \(([^()]*)\)/) ?? [, stage.name, ''], more = stage.name.slice(stage.name.indexOf(where ? `(${where})` : stage.name) + where.length + 2).trim();
+    parts.push(s('g', {}, s('title', {}, `${stage.name}: ${stage.finished} of ${stage.tasks} tasks`), s('rect', {class: 'box', x, y, width: kWide, height: kHigh, rx: 5}),
+        s('rect', {class: stage.failed_attempts ? 'done failed' : 'done', x, y, width: kWide * (stage.tasks ? stage.finished / stage.tasks : 0), height: kHigh, rx: 5}),
+        s('text', {class: 'name', x: x + 8, y: y + 17}, cut(`${stage.id} ${what}${where && more ? ' ' + more : ''}`)), s('text', {class: 'dim', x: x + 8, y: y + 34}, cut(where)),
+        s('text', {x: x + 8, y: y + 51}, `${count(stage.finished)} of ${count(stage.tasks)}${stage.running ? `, ${count(stage.running)} running` : ''}${stage.failed_attempts ? `, ${count(stage.failed_attempts)} failed` : ''}`)));
   }
   return h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Stages as a graph; the table below has the same'}, s('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${stages.length} stages`}, parts));
 }
@@ -210,13 +266,13 @@ function stagesTable(attempts) {
   const skew = t => attempts.skew(t.id);
   return new Table('Stages', [
     {name: 'Stage', n: 1, text: t => t.id, sort: t => t.id}, {name: 'Name', text: t => t.name}, {name: 'State', text: t => stateOf(t.state)},
-    {name: 'Tasks', text: t => bar(t.tasks ? t.finished / t.tasks : 0, `progress of stage ${t.id}`), sort: t => t.finished / t.tasks},
-    {name: 'Done', n: 1, text: t => `${count(t.finished)} of ${count(t.tasks)}`, sort: t => t.finished}, {name: 'Running', n: 1, text: t => count(t.running), sort: t => t.running},
-    {name: 'Failed', n: 1, text: t => count(t.failed_attempts), sort: t => t.failed_attempts}, {name: 'Speculative', n: 1, text: t => (t.speculative_attempts ? `${t.speculative_won} of ${t.speculative_attempts} won` : ''), sort: t => t.speculative_attempts},
+    {name: 'Tasks done', text: t => bar(t.tasks ? t.finished / t.tasks : 0, `progress of stage ${t.id}`, `${count(t.finished)} of ${count(t.tasks)}`), sort: t => t.finished / t.tasks},
+    {name: 'Running', n: 1, has: t => t.running, text: t => count(t.running), sort: t => t.running},
+    {name: 'Failed', n: 1, has: t => t.failed_attempts, text: t => count(t.failed_attempts), sort: t => t.failed_attempts}, {name: 'Speculative', n: 1, has: t => t.speculative_attempts, text: t => (t.speculative_attempts ? `${t.speculative_won} of ${t.speculative_attempts} won` : ''), sort: t => t.speculative_attempts},
     ...times, {name: 'Input', n: 1, text: t => bytes(t.input_bytes), sort: t => t.input_bytes}, {name: 'Shuffle', n: 1, text: t => bytes(t.shuffle_bytes), sort: t => t.shuffle_bytes},
     {name: 'Spilled', n: 1, text: t => bytes(t.task_figures.spilled_bytes.total), sort: t => t.task_figures.spilled_bytes.total},
     {name: 'Skew', n: 1, live: 1, text: t => (skew(t) ? skew(t).toFixed(1) + ' ×' : '–'), sort: t => skew(t) ?? 0},
-    {name: 'Peak memory', n: 1, text: t => bytes(t.peak_task_memory_bytes), sort: t => t.peak_task_memory_bytes}, {name: 'Waits for', long: 1, text: t => t.reason}], t => t.id, {plain: true});
+    {name: 'Peak memory', n: 1, text: t => bytes(t.peak_task_memory_bytes), sort: t => t.peak_task_memory_bytes}, {name: 'Waits for', long: 1, has: t => t.reason, text: t => t.reason}], t => t.id, {plain: true});
 }
 
 /// What single tasks took, read and wrote, without what was nothing.
@@ -229,15 +285,16 @@ function figuresTable() {
 }
 
 function attemptsTable(attempts, showOutput) {
-  const output = t => h('button', {type: 'button', 'aria-label': `output of task ${t.stage}.${t.task}`, onclick: () => showOutput(t)}, 'Output');
+  const output = t => h('button', {type: 'button', class: 'small', 'aria-label': `output of task ${t.stage}.${t.task}`, onclick: () => showOutput(t)}, 'Output');
   return new Table('Attempts', [
-    {name: 'Task', text: t => `${t.stage}.${t.task}`, sort: t => t.stage * 1e7 + t.task}, {name: 'Attempt', n: 1, text: t => t.attempt, sort: t => t.attempt}, {name: 'Worker', text: t => attempts.nameOf(t.node)},
-    {name: 'Fate', text: t => h('span', {class: mood(t.fate)}, t.fate + (t.speculative ? ', speculative' : ''))}, {name: 'From', n: 1, text: t => duration(t.launched_seconds), sort: t => t.launched_seconds},
+    {name: 'Task', text: t => `${t.stage}.${t.task}`, sort: t => t.stage * 1e7 + t.task}, {name: 'Attempt', n: 1, text: t => t.attempt, sort: t => t.attempt}, {name: 'Fate', text: t => h('span', {class: mood(t.fate)}, t.fate + (t.speculative ? ', speculative' : ''))}, {name: 'Worker', clip: 1, text: t => attempts.nameOf(t.node)},
+    ...(report || logs ? [] : [{name: 'Printed', text: output, sort: t => attempts.nameOf(t.node)}]),
+    {name: 'From', n: 1, text: t => duration(t.launched_seconds), sort: t => t.launched_seconds},
     {name: 'Took', n: 1, text: t => (t.ended_seconds == null ? '' : duration(t.ended_seconds - t.launched_seconds)), sort: t => (t.ended_seconds ?? 1e18) - t.launched_seconds},
     {name: 'Input', n: 1, text: t => (t.input_bytes == null ? '' : bytes(t.input_bytes)), sort: t => t.input_bytes ?? -1}, {name: 'Output', n: 1, text: t => (t.output_bytes == null ? '' : bytes(t.output_bytes)), sort: t => t.output_bytes ?? -1},
     {name: 'Waited for shuffle', n: 1, text: t => duration(t.shuffle_seconds), sort: t => t.shuffle_seconds ?? -1}, {name: 'Peak memory', n: 1, text: t => (t.peak_memory_bytes ? bytes(t.peak_memory_bytes) : ''), sort: t => t.peak_memory_bytes ?? -1},
-    {name: 'Spilled', n: 1, text: t => (t.spilled_bytes ? bytes(t.spilled_bytes) : ''), sort: t => t.spilled_bytes ?? -1},
-    {name: 'Why', long: 1, text: t => t.why || ''}, ...(report ? [] : [{name: 'Printed', text: output, sort: t => attempts.nameOf(t.node)}])], t => attempts.key(t));
+    {name: 'Spilled', n: 1, has: t => t.spilled_bytes, text: t => (t.spilled_bytes ? bytes(t.spilled_bytes) : ''), sort: t => t.spilled_bytes ?? -1},
+    {name: 'Why', long: 1, has: t => t.why, text: t => t.why || ''}], t => attempts.key(t));
 }
 
 // ---- the view -----------------------------------------------------------------------------------------------------------
@@ -282,12 +339,12 @@ class Output {
 }
 
 function summaryOf(job) {
-  const done = part(job.stages), running = job.state === 'running';
+  const done = part(job), running = job.state === 'running';
   return [numbers([['state', stateOf(job.state)], ['progress', percent(job.state === 'finished' ? 1 : done)], ['time', duration(job.seconds)],
     ...(running && done ? [['left, about', duration(job.seconds * (1 - done) / done)]] : []), ['user', job.user || '–'], ['pool', job.pool || '–'],
     ...(job.deadline_seconds_left == null ? [] : [['to the deadline', duration(job.deadline_seconds_left)]]),
     ['input', bytes(job.input_bytes)], ['shuffle', bytes(job.shuffle_bytes)], ['prefetched', bytes(job.prefetch.prefetched_bytes)], ['wasted', bytes(job.prefetch.wasted_bytes)], ['evicted', bytes(job.prefetch.evicted_bytes)]]),
-  job.error ? h('p', {class: 'bad'}, job.error) : '', job.expected ? h('p', {class: 'dim'}, job.expected.outlook) : ''];
+  job.error ? h('p', {class: 'bad'}, job.error) : ''];
 }
 
 function killButton(id) {
@@ -308,6 +365,7 @@ class JobView {
     this.figures = figuresTable();
     this.table = attemptsTable(this.attempts, task => this.output.of(task));
     this.counters = new Table('Counters', [{name: 'Counter', text: c => c[0]}, {name: 'Value', n: 1, text: c => count(c[1]), sort: c => c[1]}], c => c[0], {plain: true});
+    addEventListener('redraw', () => { if (this.title.isConnected && this.attempts.list.length) this.timeline.draw(); });
     this.readTasks = atMostEvery(1, () => this.tasks());
     this.readRest = atMostEvery(5, () => this.rest());
     this.lay();
@@ -322,7 +380,7 @@ class JobView {
     this.note = h('p', {class: 'dim'});
     this.kill = killButton(id);
     this.detail = h('div', {hidden: true}, h('h2', {}, 'Timeline'), this.timeline.element, this.matrix.element, h('h2', {}, 'Attempts'), this.table.element);
-    const tools = [this.kill, h('button', {type: 'button', onclick: () => this.output.all()}, 'Show output of its tasks'),
+    const tools = [this.kill, ...(logs ? [] : [h('button', {type: 'button', onclick: () => this.output.all()}, 'Show output of its tasks')]),
       h('a', {href: `/api/v1/jobs/${id}/trace`, download: `job-${id}-trace.json`}, 'Trace for Perfetto'), link(`/api/v1/jobs/${id}`, 'JSON')];
     view.replaceChildren(this.title, this.summary, h('div', {class: 'tools'}, report ? [] : tools), this.found, this.why, h('h2', {}, 'Stages'), this.dag, this.stages.element,
         h('details', {}, h('summary', {}, 'Time, input, shuffle and spills of single tasks'), this.figures.element), this.note, this.output.element, this.detail, h('h2', {}, 'Counters'), this.counters.element);
@@ -331,13 +389,13 @@ class JobView {
     const job = now => this.show(now), explain = now => { this.why.textContent = now.summary || ''; };
     job.trouble = error => this.summary.replaceChildren(h('p', {class: 'bad'}, error));
     explain.trouble = () => {};
-    watch({[`/jobs/${this.id}`]: job, [`/jobs/${this.id}/explain`]: explain});
+    watch({[`/jobs/${this.id}`]: job, ...(logs ? {} : {[`/jobs/${this.id}/explain`]: explain})});
   }
   show(job) {
     this.job = job;
     this.title.textContent = `Job ${this.id}: ${job.name}`;
     document.title = `${job.name} – weft`;
-    this.kill.hidden = job.state !== 'running';
+    this.kill.hidden = job.state !== 'running' || logs;
     this.summary.replaceChildren(...summaryOf(job));
     this.stages.set(job.stages);
     this.figures.set(job.stages);

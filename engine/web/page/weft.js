@@ -5,6 +5,8 @@
 const view = document.getElementById('view'), statusLine = document.getElementById('status');
 // A report is this page with what it shows inside, and without a server.
 const report = document.getElementById('data') && JSON.parse(document.getElementById('data').textContent);
+// A page of event logs: there is no master to ask.
+const of = document.documentElement.dataset.of, logs = of === 'logs' || of === 'growing';
 const kRows = 200;  // of a table, until more are asked for
 
 // ---- text -------------------------------------------------------------------------------------------------------------
@@ -42,7 +44,7 @@ function fill(element, attributes, children) {
 const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const s = (tag, attributes, ...children) => fill(document.createElementNS(kSvg, tag), attributes, children);
 const link = (href, text) => h('a', {href}, text);
-const bar = (part, label) => h('span', {}, h('progress', {max: 1, value: Math.min(1, part || 0), 'aria-label': label}), ' ' + percent(part));
+const bar = (part, label, said) => h('span', {class: 'use'}, h('progress', {max: 1, value: Math.min(1, part || 0), 'aria-label': label}), ' ' + (said ?? percent(part)));
 const mood = state => ({running: '', ready: 'good', finished: 'good', done: 'good', failed: 'bad', dead: 'bad', lost: 'bad', killed: 'warn', excluded: 'warn', leaving: 'warn'}[state] || '');
 const stateOf = state => h('span', {class: mood(state)}, state);
 
@@ -50,19 +52,22 @@ const collator = new Intl.Collator('en', {numeric: true});
 const compare = (a, b) => (typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b)));
 
 /// A table whose rows are known by their keys. `columns`: {name, text(row) -> text or node, sort?(row), n: numbers, live: the text
-/// depends on more than the row}. What else is in a row's cells is made anew only when the row is another object than before.
+/// depends on more than the row, has?(row): without any of these the column is not shown, long: several lines, clip: one line that is
+/// cut off}. `options.told`: the caption is shown, not only read to those who do not see it. What else is in a row's cells is made anew only when the row is another object than before.
 class Table {
   constructor(caption, columns, key, options = {}) {
     Object.assign(this, {columns, key, rows: [], known: new Map(), said: new WeakMap(), shown: kRows, filter: '', order: options.order, down: options.down});
     this.body = h('tbody');
     this.more = h('button', {type: 'button', hidden: true, onclick: () => { this.shown += 1000; this.draw(); }});
     this.note = h('span', {class: 'dim', role: 'status'});
-    const heads = columns.map((column, at) => h('th', {scope: 'col', class: column.n ? 'n' : null},
+    this.none = h('p', {class: 'dim', hidden: true});
+    this.noneSaid = options.none ?? 'None.';
+    const heads = columns.map((column, at) => h('th', {scope: 'col', class: column.n ? 'n' : null, hidden: !!column.has},
         h('button', {type: 'button', onclick: () => this.sort(at)}, column.name)));
     this.heads = heads;
     this.filterBox = h('input', {type: 'search', placeholder: 'filter', 'aria-label': 'Filter ' + caption, oninput: event => { this.filter = event.target.value.toLowerCase(); this.draw(); }});
     this.element = h('section', {}, options.plain ? null : h('div', {class: 'tools'}, this.filterBox, this.note),
-        h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption}, h('table', {}, h('caption', {}, caption), h('thead', {}, h('tr', {}, heads)), this.body)), this.more);
+        h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption}, h('table', {}, h('caption', {class: options.told ? null : 'unseen'}, caption), h('thead', {}, h('tr', {}, heads)), this.body)), this.none, this.more);
   }
   sort(at) {
     this.down = this.order === at ? !this.down : !!this.columns[at].n;
@@ -79,8 +84,14 @@ class Table {
       keyed.sort(([a], [b]) => compare(a, b) * (this.down ? -1 : 1));
       rows = keyed.map(([, row]) => row);
     }
+    this.columns.forEach((column, at) => {
+      if (!column.has || this.heads[at].hidden !== this.rows.some(column.has)) return;
+      for (const cell of [this.heads[at], ...[...this.known.values()].map(tr => tr.children[at])]) cell.hidden = !cell.hidden;
+    });
     this.heads.forEach((head, at) => head.setAttribute('aria-sort', at !== this.order ? 'none' : this.down ? 'descending' : 'ascending'));
     const total = rows.length;
+    this.none.hidden = total > 0;
+    this.none.textContent = this.rows.length ? 'Nothing matches the filter.' : this.noneSaid;
     rows = rows.slice(0, this.shown);
     this.note.textContent = total > rows.length ? `${count(rows.length)} of ${count(total)} shown` : '';
     this.more.hidden = total <= rows.length;
@@ -90,7 +101,7 @@ class Table {
     for (const row of rows) {
       const key = String(this.key(row));
       let tr = this.known.get(key);
-      if (!tr) tr = h('tr', {'data-key': key}, this.columns.map(column => h('td', {class: [column.n ? 'n' : '', column.long ? 'long' : ''].join(' ').trim() || null})));
+      if (!tr) tr = h('tr', {'data-key': key}, this.columns.map((column, at) => h('td', {hidden: this.heads[at].hidden, class: ['n', 'long', 'clip'].filter(name => column[name]).join(' ') || null})));
       kept.set(key, tr);
       const same = tr.row === row;
       tr.row = row;
@@ -110,6 +121,7 @@ class Table {
     if (cell.said === said) return;
     cell.said = said;
     cell.replaceChildren(content instanceof Node ? content : said);
+    if (cell.classList.contains('clip')) cell.title = cell.textContent;
   }
 }
 
@@ -117,7 +129,7 @@ function numbers(pairs) { return h('ul', {class: 'numbers'}, pairs.map(([label, 
 
 // ---- what is watched --------------------------------------------------------------------------------------------------
 
-let sources = [], stale = null;  // sources: what the view watches, and what it watches besides
+let sources = [], stale = null;  // what the view watches, and what draws its clocks
 /// A list of which only differences come: objects by their first members. Each object knows when it came, so that clocks go on.
 class LiveList {
   constructor(rows) {
@@ -136,7 +148,7 @@ class LiveList {
   all() { return [...this.rows.values()]; }
 }
 /// How long ago it came what is known of a row, in seconds.
-const since = row => (performance.now() - row.at) / 1000;
+const since = row => (of === 'logs' || row.at == null ? 0 : (performance.now() - row.at) / 1000);
 
 function watch(handlers) {
   for (const source of sources) source.close();
@@ -148,18 +160,13 @@ function watch(handlers) {
   }
   sources = [subscribe(handlers)];
 }
-/// Instead of what was watched besides before.
-function watchBesides(handlers) {
-  for (const source of sources.splice(1)) source.close();
-  if (!report && Object.keys(handlers).length) sources.push(subscribe(handlers));
-}
 function subscribe(handlers) {
   const names = Object.keys(handlers), lists = new Map();
   const source = new EventSource('/api/v1/events?changes=1&watch=' + encodeURIComponent(names.join(',')));
   for (const name of names) {
     source.addEventListener(name, event => {
       const data = JSON.parse(event.data), list = Array.isArray(data) && data.every(row => row && typeof row === 'object');
-      say('live');
+      say(of === 'logs' ? 'from logs' : 'live');
       const known = list ? new LiveList(data) : null;
       lists.set(name, known);
       handlers[name](known && known.rows.size === data.length ? known.all() : data);
@@ -171,8 +178,13 @@ function subscribe(handlers) {
   }
   source.addEventListener('trouble', event => { const trouble = JSON.parse(event.data); (handlers[trouble.resource].trouble || (error => say(error, true)))(trouble.error); });
   let lost = false;
-  source.onerror = () => { lost = true; say('the master does not answer; what is shown is old', true); };
-  source.onopen = () => { if (lost) show(); };  // perhaps another master
+  source.onerror = () => {
+    lost = true;
+    say(logs ? 'weft history has ended; what is shown is old' : 'the master does not answer; what is shown is old', true);
+    // A browser tries again by itself, but not after an answer that is none.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (sources.includes(source)) show(); }, 3000);
+  };
+  source.onopen = () => { if (lost) show(); else say(of === 'logs' ? 'from logs' : 'live'); };  // perhaps another master
   return source;
 }
 function say(text, bad) {

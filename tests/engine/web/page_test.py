@@ -48,9 +48,12 @@ class World:
         self.started.append(process)
         return process
 
+    def start_master(self, listen, page):
+        self.start("weft", "master", "--listen", listen, "--http", page, "--port-file", self.scratch + "/port", "--scheduler", "fair", "--event-log", self.scratch + "/events",
+                   "--data-dir", self.scratch + "/names")
+
     def cluster(self):
-        self.start("weft", "master", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--port-file", self.scratch + "/port", "--scheduler", "fair",
-                   "--event-log", self.scratch + "/events", "--data-dir", self.scratch + "/names")
+        self.start_master("127.0.0.1:0", "127.0.0.1:0")
         self.page = until(lambda: re.search(r"http://([^/]+)/", open(self.scratch + "/0.out").read()), "the master")[1]
         self.master = until(lambda: open(self.scratch + "/port").read().strip(), "its port")
         self.workers = [self.start("weft", "worker", "--master", self.master, "--name", f"w{i}", "--rack", f"r{i % 2}", "--slots", "2", "--directory", f"{self.scratch}/work{i}",
@@ -128,6 +131,8 @@ try:
     driver.back()
     world.sees("killed")
     assert driver.current_url.endswith("/jobs")
+    killed = json.loads(world.weft("job", "list", "--json"))[0]
+    world.sees(f"{killed['finished_tasks']} of {killed['tasks']}")
 
     # A job that ends well: what the page shows is what the master says.
     assert world.job("sums", "--records", "100000", "--tasks", "40").wait(60) == 0
@@ -138,9 +143,13 @@ try:
     assert len(table) == len(status["stages"]), table
     for row, stage in zip(table, status["stages"]):
         assert row[0] == str(stage["id"]) and row[1] == stage["name"], row
-        assert f"{stage['finished']} of {stage['tasks']}" in row[4], row
+        assert f"{stage['finished']} of {stage['tasks']}" in row[3], row
     attempts = sum(line.count('"task_launched"') and '"job":2' in line for line in open(world.scratch + "/events"))
     until(lambda: len(driver.find_elements(By.XPATH, "//table[caption='Attempts']/tbody/tr")) == attempts, f"{attempts} attempts")
+    drawn = driver.execute_script("const c = document.querySelector('canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n / d.length * 4")
+    assert drawn > 0.05, f"the timeline is empty: {drawn}"
+    tasks = sum(stage["tasks"] for stage in status["stages"])
+    assert (status["tasks"], status["finished_tasks"], status["running_tasks"]) == (tasks, tasks, 0), status
     world.shot("job")
 
     # What its shuffle moved is what its maps wrote, whoever read it; racks have the same sum.
@@ -177,6 +186,9 @@ try:
     world.sees("<img src=x onerror=alert(1)>", "chunks")
     assert not driver.find_elements(By.CSS_SELECTOR, "main img"), "a name became HTML"
     world.shot("files")
+    driver.find_element(By.XPATH, "//a[contains(., 'onerror')]").click()
+    world.sees("under-replicated", "2 of 3", "w0, w1")  # the third worker is dead
+    assert "path=" in driver.current_url, driver.current_url
     world.go("/tables")
     world.sees("Tables")
     world.go("/scheduler")
@@ -226,7 +238,7 @@ try:
     world.go("/jobs/2")
     world.sees("finished", "Show output")
     until(lambda: driver.find_elements(By.XPATH, "//table[caption='Attempts']/tbody/tr"), "its attempts")
-    until(lambda: stages_shown() and stages_shown()[0][8] != "–", "its median")
+    until(lambda: stages_shown() and stages_shown()[0][7] != "–", "its median")
     live = numbers_of(stages_shown())
     log = world.scratch + "/events"
     subprocess.run([bin_dir + "/weft", "job", "report", "2", "--event-log", log, "-o", world.scratch + "/report.html"], check=True, timeout=60)
@@ -241,6 +253,7 @@ try:
     at = until(lambda: re.search(r"http://([^/]+)/", open(f"{world.scratch}/{len(world.started) - 1}.out").read()), "the page of the log")[1]
     driver.get(f"http://{at}/jobs")
     world.sees("finished", "killed")
+    assert [link.text for link in driver.find_elements(By.CSS_SELECTOR, "nav a") if link.is_displayed()] == ["Cluster", "Jobs"], "views of which logs tell nothing"
     driver.get(f"http://{at}/jobs/2")
     until(lambda: numbers_of(stages_shown()) == live, lambda: f"the same stages: {numbers_of(stages_shown())} instead of {live}")
     past.send_signal(signal.SIGTERM)
@@ -251,6 +264,13 @@ try:
     # The master ends: the page says so, and what it shows stays.
     world.started[0].send_signal(signal.SIGTERM)
     until(lambda: "does not answer" in driver.find_element(By.ID, "status").text, "the page to notice")
+    assert world.started[0].wait(30) == 0
+
+    # Another one comes in its place: the page goes on by itself, with what that one knows.
+    world.start_master(world.master, world.page)
+    until(lambda: driver.find_element(By.ID, "status").text == "live", "the page to go on")
+    driver.find_element(By.XPATH, "//nav/a[text()='Jobs']").click()
+    world.sees("No job yet")
     errors = [line["message"] for line in driver.get_log("browser") if line["level"] == "SEVERE" and "Failed to load resource" not in line["message"] and "ERR_" not in line["message"]]
     assert not errors, errors
     print(f"ok: first paint after {painted:.0f} ms with {many} tasks, script and style {sum(sizes)} bytes")

@@ -83,6 +83,11 @@ TEST(Pages, ThereIsOneForEachView) {
     EXPECT_EQ(page(path).status, 404) << path;
 }
 
+TEST(Pages, OfLogsSayThatTheyAre) {
+  EXPECT_EQ(page("/jobs").body.find("data-of"), std::string::npos);
+  EXPECT_NE(page("/jobs", "logs").body.find("<html lang=\"en\" data-of=\"logs\">"), std::string::npos);
+}
+
 TEST(Pages, AllOfItIsSmallAndLoadsNothingFromElsewhere) {
   std::size_t bytes = 0;
   for (const char* path : {"/", "/weft.js", "/views.js", "/job.js", "/weft.css"}) {

@@ -139,9 +139,11 @@ def everything():
     assert expect("GET", "/jobs/{job}/tasks", "3", "?fate=failed&count=1")["tasks"], "no attempt failed"
     assert expect("GET", "/jobs/{job}/shuffle", "1", "?by=rack")["bytes"], "no shuffle"
     assert expect("GET", "/jobs/{job}/findings", "3")[0]["kind"] == "user_code"
-    for path in ("/nodes", "/racks", "/pools", "/queues", "/scheduler", "/files", "/files/report", "/tables", "/openapi.json"):
+    for path in ("/nodes", "/racks", "/pools", "/pools/past", "/queues", "/scheduler", "/files", "/files/report", "/tables", "/openapi.json"):
         expect("GET", path)
     assert expect("GET", "/files", query="?path=/text")[0]["bytes"] == 7
+    chunks = expect("GET", "/files/chunks", query="?path=/text")["chunks"]
+    assert [(each["state"], each["bytes"], len(each["workers"])) for each in chunks] == [("healthy", 7, 1)], chunks
     expect("GET", "/tables/{table}", ["users"])
 
     assert expect("DELETE", "/jobs/{job}", "4", "?reason=enough") == {"id": 4, "killed": True}
@@ -197,7 +199,7 @@ def wrong():
             refused(method, path, 405, headers=CHANGES)
         for method in {"POST", "DELETE"} & {name.upper() for name in operations}:
             refused(method, path, 403)  # without what a page of another server cannot send
-    for path in ("", "/", "/job", "/jobs/", "/jobs/x", "/jobs/1/2", "/jobs/99", "/nodes/w1", "/tables/none", "/%00", "/%2e%2e/jobs"):
+    for path in ("", "/", "/job", "/jobs/", "/jobs/x", "/jobs/1/2", "/jobs/99", "/nodes/w1", "/tables/none", "/%00", "/%2e%2e/jobs", "/files/chunks?path=/none"):
         refused("GET", path, 404)
     posts = [path for path, operations in document["paths"].items() if "requestBody" in operations.get("post", {})]
     assert len(posts) >= 3, posts
@@ -208,6 +210,7 @@ def wrong():
         refused("POST", path, 413, "x" * (1 << 20) + "x")
     refused("GET", "/jobs/1/logs?bytes=many", 400)
     refused("GET", "/jobs/1/tasks?count=100001", 400)
+    refused("GET", "/files/chunks?path=/", 400)
     refused("POST", "/scheduler", 400, {"scheduler": "no such"})
     refused("POST", "/nodes/nobody/capacity", 404, {"capacity": "slots=1"})
     refused("DELETE", "/jobs/99", 404, headers=CHANGES)
