@@ -9,6 +9,7 @@
 #include "base/crc32c.hpp"
 #include "base/text.hpp"
 #include "storage/objects/s3_errors.hpp"
+#include "storage/objects/web_text.hpp"
 #include "storage/objects/xml.hpp"
 
 namespace weft::storage::objects {
@@ -17,46 +18,6 @@ namespace {
 constexpr std::string_view kScheme = "s3://";
 constexpr std::uint64_t kLargestReply = 16u << 20;  // of 1,000 keys of 1,024 bytes, encoded
 constexpr std::size_t kTogether = 16;               // requests of one call under way at once
-
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
-}
-
-/// As signatures want it: all but letters, digits and "-_.~", and slashes where they part names.
-std::string encoded(std::string_view text, bool keep_slashes) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    if (is_plain(c) || (keep_slashes && c == '/')) {
-      out.push_back(c);
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
-    }
-  }
-  return out;
-}
-
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/// Of keys in listings (encoding-type=url).
-std::string decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const int high = i + 2 < text.size() ? digit(text[i + 1]) : -1, low = i + 2 < text.size() ? digit(text[i + 2]) : -1;
-    if (text[i] == '%' && high >= 0 && low >= 0) {
-      out.push_back(static_cast<char>(high * 16 + low));
-      i += 2;
-    } else {
-      out.push_back(text[i] == '+' ? ' ' : text[i]);
-    }
-  }
-  return out;
-}
 
 std::string base64(std::uint32_t checksum) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -75,6 +36,56 @@ Result<std::uint64_t> size_of(const std::string& text, const std::string& url) {
   if (const auto size = parse_number<std::uint64_t>(text)) return *size;
   return fail(Code::corrupt, "the service does not say how large " + url + " is");
 }
+
+std::unique_ptr<S3Credentials> credentials_of(const S3Settings& settings) {
+  if (settings.unsigned_requests) return std::make_unique<S3Credentials>(S3Keys{}, settings.region);
+  static const SystemClock clock;
+  if (settings.keys) return std::make_unique<S3Credentials>(settings.keys, settings.region, clock);
+  return std::make_unique<S3Credentials>(S3Keys{settings.access_key, settings.secret_key, settings.session_token}, settings.region);
+}
+
+/// A request that could not even begin.
+class FailedExchange final : public HttpExchange {
+ public:
+  explicit FailedExchange(Error error) : error_(std::move(error)) {}
+  Result<HttpResponse> wait() override { return fail(std::move(error_)); }
+
+ private:
+  Error error_;
+};
+
+/// Whether other keys may help: services say it in several ways when they know the keys no longer.
+bool keys_are_refused(const HttpResponse& answer, const HttpRequest& request) {
+  if (answer.status != 400 && answer.status != 401 && answer.status != 403) return false;
+  if (request.method == "HEAD") return false;  // its answer does not say why
+  const std::string word = s3_error_code(answer);
+  if (word == "ExpiredToken" || word == "TokenRefreshRequired") return true;
+  return !request.signer->session_token.empty() &&
+         (word == "InvalidToken" || word == "InvalidTokenId" || word == "InvalidAccessKeyId");
+}
+
+/// A request that is sent once more when its keys have expired and there are others.
+class RenewingExchange final : public HttpExchange {
+ public:
+  RenewingExchange(HttpClient& http, S3Credentials& credentials, HttpRequest request)
+      : http_(http), credentials_(credentials), request_(std::move(request)), under_way_(http.start(request_)) {}
+  Result<HttpResponse> wait() override {
+    auto answer = under_way_->wait();
+    if (!answer || !request_.signer || !keys_are_refused(*answer, request_)) return answer;
+    auto other = credentials_.after(request_.signer);
+    if (!other) return fail(std::move(other).error().wrap("the keys have expired and there are no new ones"));
+    if (!*other) return answer;
+    request_.signer = *std::move(other);
+    under_way_ = http_.start(request_);
+    return under_way_->wait();
+  }
+
+ private:
+  HttpClient& http_;
+  S3Credentials& credentials_;
+  HttpRequest request_;
+  std::unique_ptr<HttpExchange> under_way_;
+};
 
 std::string prefix_url(const std::string& bucket, const std::string& prefix) { return url_of({bucket, prefix}); }
 
@@ -116,24 +127,29 @@ Result<std::unique_ptr<S3Client>> S3Client::open(S3Settings settings, HttpOption
 }
 
 S3Client::S3Client(S3Settings settings, std::unique_ptr<HttpClient> http)
-    : settings_(std::move(settings)),
-      signer_(std::make_shared<const Signer>(
-          Signer{settings_.access_key, settings_.secret_key, settings_.session_token, settings_.region})),
-      http_(std::move(http)) {}
+    : settings_(std::move(settings)), credentials_(credentials_of(settings_)), http_(std::move(http)) {}
+
+std::unique_ptr<HttpExchange> S3Client::start(HttpRequest wanted) {
+  auto signer = credentials_->signer();
+  if (!signer) return std::make_unique<FailedExchange>(std::move(signer).error());
+  wanted.signer = *signer;
+  if (!settings_.keys) return http_->start(std::move(wanted));
+  return std::make_unique<RenewingExchange>(*http_, *credentials_, std::move(wanted));
+}
 
 HttpRequest S3Client::request(std::string method, const S3Path& path, std::string_view query) const {
   HttpRequest made;
   made.method = std::move(method);
-  if (settings_.path_style) {
+  // A dot in a bucket's name makes a host's name for which no certificate is.
+  if (settings_.path_style || (path.bucket.find('.') != std::string::npos && settings_.endpoint.starts_with("https://"))) {
     made.url = settings_.endpoint + "/" + path.bucket;
   } else {
     const auto host = settings_.endpoint.find("://") + 3;
     made.url = settings_.endpoint.substr(0, host) + path.bucket + "." + settings_.endpoint.substr(host);
   }
-  made.url += "/" + encoded(path.key, true);
+  made.url += "/" + uri_encoded(path.key, true);
   if (!query.empty()) made.url.append("?").append(query);
   made.headers.emplace_back("x-amz-content-sha256: UNSIGNED-PAYLOAD");
-  made.signer = signer_;
   made.most_bytes = kLargestReply;
   return made;
 }
@@ -148,7 +164,7 @@ Result<HttpResponse> S3Client::checked(Result<HttpResponse> answer, const S3Path
 }
 
 Result<HttpResponse> S3Client::exchange(HttpRequest wanted, const S3Path& path, std::string_view doing) {
-  return checked(http_->exchange(std::move(wanted)), path, doing);
+  return checked(start(std::move(wanted))->wait(), path, doing);
 }
 
 Result<S3Listing> S3Client::list(const std::string& bucket, const std::string& prefix, bool deep, std::uint64_t most) {
@@ -156,10 +172,10 @@ Result<S3Listing> S3Client::list(const std::string& bucket, const std::string& p
   std::string token;
   while (true) {
     // Sorted by name.
-    std::string query = token.empty() ? "" : "continuation-token=" + encoded(token, false) + "&";
+    std::string query = token.empty() ? "" : "continuation-token=" + uri_encoded(token) + "&";
     if (!deep) query += "delimiter=%2F&";
     query += "encoding-type=url&list-type=2&max-keys=" + std::to_string(std::min<std::uint64_t>(most, 1000)) +
-             "&prefix=" + encoded(prefix, false);
+             "&prefix=" + uri_encoded(prefix);
     WEFT_ASSIGN(const HttpResponse answer, exchange(request("GET", {bucket, ""}, query), {bucket, prefix}, "list"));
     const XmlDocument page = parse_xml(answer.body);
     if (page.root() != "ListBucketResult")
@@ -167,12 +183,12 @@ Result<S3Listing> S3Client::list(const std::string& bucket, const std::string& p
                                      ": the answer is no list; does AWS_ENDPOINT_URL name an S3 service?");
     for (auto& row : page.rows("Contents", {"Key", "Size", "ETag", "LastModified"})) {
       S3Object& object = found.objects.emplace_back();
-      object.key = decoded(row[0]);
+      object.key = uri_decoded(row[0]);
       WEFT_ASSIGN(object.size, size_of(row[1], url_of({bucket, object.key})));
       object.etag = std::move(row[2]);
       object.modified = std::move(row[3]);
     }
-    for (const auto& row : page.rows("CommonPrefixes", {"Prefix"})) found.prefixes.push_back(decoded(row[0]));
+    for (const auto& row : page.rows("CommonPrefixes", {"Prefix"})) found.prefixes.push_back(uri_decoded(row[0]));
     std::string next = page.text("NextContinuationToken");
     if (page.text("IsTruncated") != "true" || found.objects.size() + found.prefixes.size() >= most) return found;
     if (next.empty() || next == token)
@@ -182,13 +198,15 @@ Result<S3Listing> S3Client::list(const std::string& bucket, const std::string& p
 }
 
 Result<std::optional<S3Object>> S3Client::head(const S3Path& path) {
-  auto answer = http_->exchange(request("HEAD", path));
-  if (answer && answer->status == 404) return std::optional<S3Object>();
-  if (answer && answer->status >= 300) {  // an answer to HEAD does not say why
+  auto answer = start(request("HEAD", path))->wait();
+  if (answer && answer->status >= 300 && answer->status != 404) {  // an answer to HEAD does not say why
     HttpRequest wanted = request("GET", path);
     wanted.headers.emplace_back("Range: bytes=0-0");
-    if (auto told = http_->exchange(std::move(wanted)); told && told->status >= 300) answer = std::move(told);
+    auto told = start(std::move(wanted))->wait();
+    const bool there = told && (told->status < 300 || told->status == 416);  // 416: it is empty
+    answer = there ? start(request("HEAD", path))->wait() : std::move(told);
   }
+  if (answer && answer->status == 404 && s3_error_code(*answer) != "NoSuchBucket") return std::optional<S3Object>();
   WEFT_ASSIGN(const HttpResponse found, checked(std::move(answer), path, "read"));
   S3Object object{.key = path.key, .etag = found.header("etag")};
   WEFT_ASSIGN(object.size, size_of(found.header("content-length"), url_of(path)));
@@ -202,7 +220,7 @@ std::unique_ptr<HttpExchange> S3Client::start_read(const S3Path& path, std::uint
   if (!etag.empty()) wanted.headers.push_back("If-Match: " + etag);
   wanted.most_bytes = std::max<std::uint64_t>(length, 64u << 10);  // or an error's text
   wanted.likely_bytes = length;
-  return http_->start(std::move(wanted));
+  return start(std::move(wanted));
 }
 
 Result<std::string> S3Client::finish_read(HttpExchange& read, const S3Path& path, std::uint64_t offset, std::uint64_t length,
@@ -233,7 +251,7 @@ Result<void> S3Client::remove(const std::string& bucket, const std::vector<std::
   return for_all(
       keys.size(),
       [&](std::size_t i) {
-        return http_->start(request("DELETE", {bucket, keys[i]}));
+        return start(request("DELETE", {bucket, keys[i]}));
       },
       [&](HttpExchange& removal, std::size_t i) -> Result<void> {
         auto answer = removal.wait();
@@ -255,10 +273,10 @@ Result<std::string> S3Client::begin_upload(const S3Path& path) {
 
 std::unique_ptr<HttpExchange> S3Client::start_part(const S3Path& path, const std::string& id, std::uint32_t number,
                                                    SharedBytes bytes) {
-  HttpRequest wanted = request("PUT", path, "partNumber=" + std::to_string(number) + "&uploadId=" + encoded(id, false));
+  HttpRequest wanted = request("PUT", path, "partNumber=" + std::to_string(number) + "&uploadId=" + uri_encoded(id));
   wanted.headers.push_back("x-amz-checksum-crc32c: " + base64(crc32c(bytes.bytes)));
   wanted.body = std::move(bytes);
-  return http_->start(std::move(wanted));
+  return start(std::move(wanted));
 }
 
 Result<void> S3Client::finish_part(HttpExchange& part, const S3Path& path) {
@@ -271,7 +289,7 @@ Result<std::vector<S3Part>> S3Client::parts(const S3Path& path, const std::strin
   while (true) {
     const std::string marker = all.empty() ? "" : "part-number-marker=" + std::to_string(all.back().number) + "&";
     WEFT_ASSIGN(const HttpResponse answer,
-                exchange(request("GET", path, "max-parts=1000&" + marker + "uploadId=" + encoded(id, false)), path, "write"));
+                exchange(request("GET", path, "max-parts=1000&" + marker + "uploadId=" + uri_encoded(id)), path, "write"));
     const XmlDocument page = parse_xml(answer.body);
     const auto rows = page.rows("Part", {"PartNumber", "Size", "ETag", "ChecksumCRC32C"});
     for (const auto& row : rows) {
@@ -296,10 +314,10 @@ Result<void> S3Client::complete(const S3Path& path, const std::string& id, const
     body += "</Part>";
   }
   body += "</CompleteMultipartUpload>";
-  HttpRequest wanted = request("POST", path, "uploadId=" + encoded(id, false));
+  HttpRequest wanted = request("POST", path, "uploadId=" + uri_encoded(id));
   wanted.headers.emplace_back("Content-Type: application/xml");
   wanted.body = SharedBytes(Buffer::copy_of(as_bytes(body)));
-  auto answer = http_->exchange(std::move(wanted));
+  auto answer = start(std::move(wanted))->wait();
   // Of a try whose answer was lost the service knows no upload any more. (libcurl, too, sends again what it sent on a connection
   // that had just ended.)
   if (answer && s3_error_code(*answer) == "NoSuchUpload") {
@@ -311,7 +329,7 @@ Result<void> S3Client::complete(const S3Path& path, const std::string& id, const
 }
 
 Result<void> S3Client::abort(const S3Path& path, const std::string& id) {
-  auto answer = http_->exchange(request("DELETE", path, "uploadId=" + encoded(id, false)));
+  auto answer = start(request("DELETE", path, "uploadId=" + uri_encoded(id)))->wait();
   if (answer && answer->status == 404) return {};
   WEFT_TRY(checked(std::move(answer), path, "abort the upload of"));
   return {};
@@ -323,9 +341,9 @@ Result<std::vector<S3Upload>> S3Client::uploads(const std::string& bucket, const
   while (true) {
     // Sorted by name.
     std::string query = "encoding-type=url&";
-    if (!key_marker.empty()) query += "key-marker=" + encoded(key_marker, false) + "&";
-    query += "max-uploads=1000&prefix=" + encoded(asked, false);
-    if (!id_marker.empty()) query += "&upload-id-marker=" + encoded(id_marker, false);
+    if (!key_marker.empty()) query += "key-marker=" + uri_encoded(key_marker) + "&";
+    query += "max-uploads=1000&prefix=" + uri_encoded(asked);
+    if (!id_marker.empty()) query += "&upload-id-marker=" + uri_encoded(id_marker);
     query += "&uploads=";
     WEFT_ASSIGN(const HttpResponse answer, exchange(request("GET", {bucket, ""}, query), {bucket, prefix}, "list the uploads of"));
     if (!asked.empty() && answer.header("server").starts_with("MinIO")) {  // which takes a prefix for a whole key
@@ -334,8 +352,8 @@ Result<std::vector<S3Upload>> S3Client::uploads(const std::string& bucket, const
     }
     const XmlDocument page = parse_xml(answer.body);
     for (auto& row : page.rows("Upload", {"Key", "UploadId"}))
-      if (std::string key = decoded(row[0]); key.starts_with(prefix)) all.push_back({std::move(key), std::move(row[1])});
-    std::string next_key = decoded(page.text("NextKeyMarker")), next_id = page.text("NextUploadIdMarker");
+      if (std::string key = uri_decoded(row[0]); key.starts_with(prefix)) all.push_back({std::move(key), std::move(row[1])});
+    std::string next_key = uri_decoded(page.text("NextKeyMarker")), next_id = page.text("NextUploadIdMarker");
     if (page.text("IsTruncated") != "true" || (next_key == key_marker && next_id == id_marker)) return all;
     key_marker = std::move(next_key);
     id_marker = std::move(next_id);

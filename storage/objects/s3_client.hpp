@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/objects/http.hpp"
+#include "storage/objects/s3_credentials.hpp"
 #include "storage/objects/s3_settings.hpp"
 
 namespace weft::storage::objects {
@@ -88,12 +90,14 @@ class S3Client {
 
  private:
   S3Client(S3Settings settings, std::unique_ptr<HttpClient> http);
+  /// Signs it and begins it; again with other keys when those have expired.
+  std::unique_ptr<HttpExchange> start(HttpRequest wanted);
   HttpRequest request(std::string method, const S3Path& path, std::string_view query = {}) const;
   Result<HttpResponse> exchange(HttpRequest wanted, const S3Path& path, std::string_view doing);
   Result<HttpResponse> checked(Result<HttpResponse> answer, const S3Path& path, std::string_view doing) const;
 
   const S3Settings settings_;
-  const std::shared_ptr<const Signer> signer_;
+  const std::unique_ptr<S3Credentials> credentials_;
   const std::unique_ptr<HttpClient> http_;
   std::atomic<std::uint64_t> read_ahead_{0};
 };

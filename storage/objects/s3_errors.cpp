@@ -2,9 +2,9 @@
 
 #include <array>
 #include <cstdlib>
-#include <ctime>
 
 #include "base/text.hpp"
+#include "storage/objects/web_text.hpp"
 #include "storage/objects/xml.hpp"
 
 namespace weft::storage::objects {
@@ -51,19 +51,20 @@ std::string region_text(const std::string& wanted, const S3Settings& settings) {
 }
 
 std::string clock_text(const std::string& date, std::int64_t now) {
-  std::tm parts{};
-  const char* const end = ::strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S", &parts);
-  if (end == nullptr) return "this machine's clock differs too much from the service's; set it (timedatectl set-ntp true)";
-  const std::int64_t ahead = now - ::timegm(&parts);
+  const auto there = seconds_of_http(date);
+  if (!there) return "this machine's clock differs too much from the service's; set it (timedatectl set-ntp true)";
+  const std::int64_t ahead = now - *there;
   return "this machine's clock is " + human_duration(std::chrono::seconds(std::llabs(ahead))) +
          (ahead < 0 ? " behind" : " ahead of") + " the service's; set it (timedatectl set-ntp true)";
 }
 
 /// What a status alone says, as answers to HEAD have no body.
-Error by_status(const HttpResponse& answer, const std::string& said) {
+Error by_status(const HttpResponse& answer, const std::string& said, const S3Settings& settings) {
   switch (answer.status) {
     case 401:
     case 403:
+      if (settings.unsigned_requests)
+        return {Code::invalid_argument, "not everybody may do that" + said + "; unset AWS_NO_SIGN_REQUEST and give credentials"};
       return {Code::invalid_argument, "these credentials have no right to it" + said +
                                           "; ask the bucket's owner, or use other credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE)"};
     case 404:
@@ -96,7 +97,7 @@ Error meaning_of(const HttpResponse& answer, const S3Settings& settings, std::in
     return {Code::invalid_argument, region_text(body.text("Region").empty() ? bucket_region : body.text("Region"), settings)};
   std::string said;
   if (!word.empty()) said = " (" + escaped((message.empty() ? word : word + ": " + message).substr(0, 300)) + ")";
-  return by_status(answer, said);
+  return by_status(answer, said, settings);
 }
 
 }  // namespace

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/result.hpp"
+#include "storage/objects/s3_credentials.hpp"
 
 namespace weft::storage::objects {
 
 struct S3Settings {
   std::string access_key, secret_key;
-  std::string session_token;  // of credentials that expire; empty: none
+  std::string session_token;          // of credentials that expire; empty: none
+  std::shared_ptr<KeySource> keys{};  // where others come from; null: these three are all
+  bool unsigned_requests = false;     // nobody signs: for buckets that everybody may read
   std::string region = "us-east-1";
   std::string endpoint;      // "https://host[:port]" without a slash at the end
   bool path_style = false;   // ENDPOINT/BUCKET/KEY instead of BUCKET.ENDPOINT/KEY
@@ -21,11 +25,15 @@ struct S3Settings {
 /// The value of a variable of the environment, if it is set.
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// From AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, else the profile AWS_PROFILE (default) of
-/// AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials) and AWS_CONFIG_FILE (~/.aws/config); AWS_REGION, AWS_DEFAULT_REGION;
-/// AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; AWS_CA_BUNDLE; and from the files also region, endpoint_url, ca_bundle and
-/// s3.addressing_style. Variables come first. With an endpoint of its own the style is path unless addressing_style says virtual.
-/// invalid_argument, in one line that says what to set, when there are no credentials or one of them is not usable.
+/// Keys, of the first of these that there is: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN; the web identity of
+/// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME; the profile AWS_PROFILE (default) of
+/// AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials) and AWS_CONFIG_FILE (~/.aws/config), its keys or its web identity; a
+/// container's AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or AWS_CONTAINER_CREDENTIALS_FULL_URI; the metadata service of the instance,
+/// unless AWS_EC2_METADATA_DISABLED. With AWS_NO_SIGN_REQUEST none is used. Then AWS_REGION, AWS_DEFAULT_REGION;
+/// AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL (and AWS_ENDPOINT_URL_STS); AWS_CA_BUNDLE; and from the files also region, endpoint_url,
+/// ca_bundle and s3.addressing_style. Variables come first. With an endpoint of its own the style is path unless addressing_style
+/// says virtual. Reads files and asks no service. invalid_argument, in one line that says what to set, when there are no
+/// credentials or one of them is not usable.
 Result<S3Settings> s3_settings(const Variables& variable);
 Result<S3Settings> s3_settings_of_environment();
 

@@ -13,7 +13,9 @@ XmlDocument::XmlDocument(XmlDocument&&) noexcept = default;
 XmlDocument::~XmlDocument() = default;
 
 std::string XmlDocument::root() const { return impl_->document.document_element().name(); }
-std::string XmlDocument::text(const char* name) const { return impl_->document.document_element().child_value(name); }
+std::string XmlDocument::text(const char* path) const {
+  return impl_->document.document_element().first_element_by_path(path).child_value();
+}
 
 std::vector<std::vector<std::string>> XmlDocument::rows(const char* element, const std::vector<const char*>& names) const {
   std::vector<std::vector<std::string>> all;

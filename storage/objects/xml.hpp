@@ -17,8 +17,8 @@ class XmlDocument {
 
   /// Its name; empty when there is no document.
   std::string root() const;
-  /// Of the first child of the root with this name; empty when there is none.
-  std::string text(const char* name) const;
+  /// Of the first child of the root with this name, or below it ("Error/Code"); empty when there is none.
+  std::string text(const char* path) const;
   /// For each child of the root called `element`, in order: the texts of its children `names`, an empty one where there is none.
   std::vector<std::vector<std::string>> rows(const char* element, const std::vector<const char*>& names) const;
 

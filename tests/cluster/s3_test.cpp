@@ -79,6 +79,7 @@ class Objects : public testing::TestWithParam<const char*> {
     environment["AWS_ACCESS_KEY_ID"] = "AKIAWEFT";
     environment["AWS_SECRET_ACCESS_KEY"] = "secret/of+weft";
     environment["HOME"] = files.path();
+    environment["AWS_EC2_METADATA_DISABLED"] = "true";
   }
   ProcessResult with_keys(const std::vector<std::string>& command) { return run(command, {.environment = environment}); }
   ProcessResult good(std::vector<std::string> words) {

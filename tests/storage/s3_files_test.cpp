@@ -267,7 +267,8 @@ TEST(S3Settings, ComeFromVariablesThenFiles) {
   std::map<std::string, std::string> variables{{"HOME", home.path()},
                                                {"AWS_SHARED_CREDENTIALS_FILE", home / "keys"},
                                                {"AWS_CONFIG_FILE", home / "config"},
-                                               {"AWS_PROFILE", "work"}};
+                                               {"AWS_PROFILE", "work"},
+                                               {"AWS_EC2_METADATA_DISABLED", "true"}};
   const auto settings = [&] {
     return s3_settings([&](const std::string& name) -> std::optional<std::string> {
       const auto found = variables.find(name);
@@ -295,7 +296,7 @@ TEST(S3Settings, ComeFromVariablesThenFiles) {
   EXPECT_EQ(settings().value().region, "us-west-2");
   variables["AWS_ENDPOINT_URL"] = "minio:9000";
   EXPECT_NE(settings().error().message().find("is no URL"), std::string::npos);
-  variables = {{"HOME", home.path()}};
+  variables = {{"HOME", home.path()}, {"AWS_EC2_METADATA_DISABLED", "true"}};
   EXPECT_NE(settings().error().message().find("set AWS_ACCESS_KEY_ID"), std::string::npos);
 }
 

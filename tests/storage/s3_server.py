@@ -1,16 +1,24 @@
 #!/usr/bin/env python3
-"""An S3 service in memory, for tests: checks signatures, pages its lists, and fails as it is told.
+"""An S3 service in memory, for tests: checks signatures, pages its lists, and fails as it is told. Beside it the services that give keys.
 
-  s3_server.py            listens on a free port of loopback, prints it, and runs until it is killed
+  s3_server.py [CERTIFICATE KEY]   listens on a free port of loopback (TLS with a certificate), prints it, and runs until it is killed
 
-POST /-/set with JSON changes how it behaves from then on: slow_down, cut (shares of requests), page (keys a page), region, token, skew
-(seconds), forbid (a method), redirect, ignore_ranges, seed. GET /-/state tells what there is: objects, uploads, requests, slowed, cut.
-PUT /-/object/KEY stores an object of the bucket "books" without a signature."""
+POST /-/set with JSON changes how it behaves from then on: slow_down, cut (shares of requests), page (keys a page), region, token (of the
+first keys), skew (seconds), forbid (methods), redirect, ignore_ranges, no_etags, public (read without a signature), seed; outage_at (a
+number of requests: with it all connections end, and nobody listens for outage seconds); hold (methods that wait until it says otherwise); lifetime (seconds that given keys are good for),
+identity (the token that proves it), container (what a container shows), role (of the instance), sts (the word of a refusal), expire (now).
+GET /-/state tells what there is: objects, uploads, requests, slowed, cut, outages, held (requests that wait), given (keys, by who
+gave them).
+PUT /-/object/KEY stores an object of the bucket "books" without a signature. PUT /-/huge/KEY stores one that claims as many bytes as the
+body says: lines of 64 bytes that end with their number, made when they are read. What is uploaded below huge/ is counted and forgotten."""
 import base64
 import hashlib
 import hmac
 import json
 import random
+import socket
+import ssl
+import sys
 import threading
 import time
 import urllib.parse
@@ -20,7 +28,9 @@ from xml.sax.saxutils import escape
 
 ACCESS, SECRET, BUCKET = "AKIAWEFT", "secret/of+weft", "books"
 EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False,
-         "ignore_ranges": False, "seed": 1}
+         "ignore_ranges": False, "no_etags": False, "public": False, "seed": 1, "outage_at": 0, "outage": 1.0, "hold": "", "lifetime": 3600, "identity": "",
+         "container": "", "role": "", "sts": ""}
+SECRETS = {ACCESS: (SECRET, None, None)}  # by access key: the secret, the token and when it expires
 
 
 class State:
@@ -28,9 +38,12 @@ class State:
         self.lock = threading.Lock()
         self.settings = dict(EMPTY)
         self.random = random.Random(1)
-        self.objects = {}  # key: (bytes, etag)
+        self.objects = {}  # key: (bytes or Lines, etag)
         self.uploads = {}  # id: (key, {number: (bytes, etag, checksum)})
-        self.requests = self.slowed = self.cut = self.next = self.under_way = self.most_under_way = 0
+        self.requests = self.slowed = self.cut = self.next = self.under_way = self.most_under_way = self.outages = self.held = 0
+        self.released = threading.Condition(self.lock)
+        self.given = {"sts": 0, "container": 0, "instance": 0}
+        self.connections = set()
 
 
 STATE = State()
@@ -57,6 +70,21 @@ def crc32c(data):
 
 def quoted(text, safe="-_.~"):
     return urllib.parse.quote(text, safe=safe)
+
+
+class Lines:
+    """Content that is not kept: lines of 64 bytes that end with their number."""
+
+    def __init__(self, size):
+        self.size = size
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, bounds):
+        first, last = bounds.start or 0, min(self.size if bounds.stop is None else bounds.stop, self.size)
+        lines = b"".join(b"%063d\n" % number for number in range(first // 64, (last + 63) // 64))
+        return lines[first % 64:first % 64 + last - first]
 
 
 class Refusal(Exception):
@@ -93,14 +121,34 @@ class Handler(BaseHTTPRequestHandler):
             headers.append(("Retry-After", "60"))  # as MinIO says, whatever the reason
         self.answer(refusal.status, body.encode(), headers)
 
+    def setup(self):
+        super().setup()
+        with STATE.lock:
+            STATE.connections.add(self.connection)
+
+    def finish(self):
+        with STATE.lock:
+            STATE.connections.discard(self.connection)
+        super().finish()
+
     def handle_any(self):
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length)
         raw_path, _, raw_query = self.path.partition("?")
         if raw_path.startswith("/-/"):
             return self.control(raw_path, body)
+        if raw_path == "/" and self.command == "POST":
+            return self.web_identity(dict(urllib.parse.parse_qsl(body.decode())))
+        if raw_path == "/keys/container":
+            return self.container()
+        if raw_path.startswith("/latest/"):
+            return self.instance(raw_path)
         with STATE.lock:
             STATE.requests += 1
+            if STATE.settings["outage_at"] and STATE.requests >= STATE.settings["outage_at"]:
+                STATE.settings["outage_at"] = 0
+                STATE.outages += 1
+                threading.Thread(target=self.server.shutdown).start()
             STATE.under_way += 1
             STATE.most_under_way = max(STATE.most_under_way, STATE.under_way)
             draw = STATE.random.random()
@@ -109,6 +157,10 @@ class Handler(BaseHTTPRequestHandler):
             STATE.slowed += slow
             STATE.cut += cut
         try:
+            with STATE.lock:
+                STATE.held += 1
+                STATE.released.wait_for(lambda: self.command not in STATE.settings["hold"].split())
+                STATE.held -= 1
             if STATE.settings["redirect"]:
                 return self.answer(307, b"", [("Location", self.path)])
             if slow:
@@ -127,16 +179,75 @@ class Handler(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_any
 
+    def give_keys(self, whom):
+        """Of the next role session."""
+        with STATE.lock:
+            STATE.given[whom] += 1
+            number = sum(STATE.given.values())
+            expires = time.time() + STATE.settings["lifetime"]
+            access, secret, token = "ASIA%d" % number, "secret %d" % number, "token/%d+=" % number
+            SECRETS[access] = (secret, token, expires)
+        end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(expires + STATE.settings["skew"]))
+        return access, secret, token, end
+
+    def web_identity(self, form):
+        settings = STATE.settings
+        word = settings["sts"]
+        if not word and (form.get("Action"), form.get("Version")) != ("AssumeRoleWithWebIdentity", "2011-06-15"):
+            word = "InvalidAction"
+        if not word and form.get("WebIdentityToken") != settings["identity"]:
+            word = "InvalidIdentityToken"
+        if not word and (form.get("RoleArn"), form.get("RoleSessionName")) != ("arn:aws:iam::1:role/reader", "me@weft"):
+            word = "AccessDenied"
+        if word:
+            text = f"<ErrorResponse xmlns='https://sts.amazonaws.com/doc/2011-06-15/'><Error><Type>Sender</Type><Code>{word}</Code><Message>Not so.</Message></Error></ErrorResponse>"
+            return self.answer(403 if word == "AccessDenied" else 400, text.encode())
+        access, secret, token, end = self.give_keys("sts")
+        text = (f"<AssumeRoleWithWebIdentityResponse xmlns='https://sts.amazonaws.com/doc/2011-06-15/'><AssumeRoleWithWebIdentityResult><Credentials>"
+                f"<AccessKeyId>{access}</AccessKeyId><SecretAccessKey>{secret}</SecretAccessKey><SessionToken>{token}</SessionToken>"
+                f"<Expiration>{end}</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>")
+        return self.answer(200, text.encode())
+
+    def keys_as_json(self, whom):
+        access, secret, token, end = self.give_keys(whom)
+        return json.dumps({"Code": "Success", "AccessKeyId": access, "SecretAccessKey": secret, "Token": token, "Expiration": end,
+                           "Other": [1, {"a": None}]}).encode()
+
+    def container(self):
+        if self.headers.get("Authorization") != STATE.settings["container"]:
+            return self.answer(403, b"no")
+        return self.answer(200, self.keys_as_json("container"))
+
+    def instance(self, path):
+        if path == "/latest/api/token":
+            good = self.command == "PUT" and int(self.headers.get("X-aws-ec2-metadata-token-ttl-seconds") or 0) > 0
+            return self.answer(200, b"session==") if good else self.answer(400)
+        roles = "/latest/meta-data/iam/security-credentials/"
+        if self.headers.get("X-aws-ec2-metadata-token") != "session==":
+            return self.answer(401)
+        if path == roles and STATE.settings["role"]:
+            return self.answer(200, STATE.settings["role"].encode())
+        if STATE.settings["role"] and path == roles + STATE.settings["role"]:
+            return self.answer(200, self.keys_as_json("instance"))
+        return self.answer(404)
+
     def control(self, path, body):
         if path == "/-/set":
             changes = json.loads(body)
-            STATE.settings.update(changes)
+            with STATE.lock:
+                STATE.settings.update(changes)
+                STATE.released.notify_all()
             if "seed" in changes:
                 STATE.random.seed(changes["seed"])
+            if "expire" in changes:  # all that were given until now
+                SECRETS.update((name, (keys[0], keys[1], 1)) for name, keys in SECRETS.items() if keys[2])
         elif path.startswith("/-/object/"):
             store(urllib.parse.unquote(path[len("/-/object/"):]), body)
+        elif path.startswith("/-/huge/"):
+            STATE.objects[urllib.parse.unquote(path[len("/-/huge/"):])] = (Lines(int(body)), '"huge"')
         state = {"objects": {k: len(v[0]) for k, v in STATE.objects.items()}, "uploads": [u[0] for u in STATE.uploads.values()],
-                 "requests": STATE.requests, "slowed": STATE.slowed, "cut": STATE.cut, "most_under_way": STATE.most_under_way}
+                 "requests": STATE.requests, "slowed": STATE.slowed, "cut": STATE.cut, "most_under_way": STATE.most_under_way, "outages": STATE.outages, "held": STATE.held,
+                 "given": STATE.given}
         self.answer(200, json.dumps(state).encode())
 
     def check_signature(self, raw_path, raw_query):
@@ -144,11 +255,15 @@ class Handler(BaseHTTPRequestHandler):
         settings = STATE.settings
         fields = dict(part.strip().split("=", 1) for part in self.headers.get("Authorization", "").partition(" ")[2].split(",") if "=" in part)
         if not fields:
+            if settings["public"] and self.command in ("GET", "HEAD"):
+                return
             raise Refusal(403, "AccessDenied", "no signature")
         access, day, region, service, _ = fields["Credential"].split("/")
-        if access != ACCESS:
+        if access not in SECRETS:
             raise Refusal(403, "InvalidAccessKeyId")
-        if settings["token"] and self.headers.get("x-amz-security-token") != settings["token"]:
+        secret, token, expires = SECRETS[access]
+        token = token or settings["token"]
+        if expires and time.time() >= expires or token and self.headers.get("x-amz-security-token") != token:
             raise Refusal(400, "ExpiredToken", "The provided token has expired.")
         if region != settings["region"]:
             raise Refusal(400, "AuthorizationHeaderMalformed", "the region is wrong", Region=settings["region"])
@@ -162,7 +277,7 @@ class Handler(BaseHTTPRequestHandler):
         request = "\n".join([self.command, path, query, headers, ";".join(names), content])
         scope = "/".join([day, region, service, "aws4_request"])
         text = "\n".join(["AWS4-HMAC-SHA256", self.headers.get("x-amz-date") or "", scope, hashlib.sha256(request.encode()).hexdigest()])
-        key = ("AWS4" + SECRET).encode()
+        key = ("AWS4" + secret).encode()
         for part in (day, region, service, "aws4_request", text):
             key = hmac.new(key, part.encode(), hashlib.sha256).digest()
         if not hmac.compare_digest(key.hex(), fields["Signature"]) or not content:
@@ -171,7 +286,9 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(403, "AccessDenied", "Access Denied.")
 
     def act(self, raw_path, raw_query, body, cut=False, lose=False):
-        bucket, _, key = urllib.parse.unquote(raw_path)[1:].partition("/")
+        host = (self.headers.get("Host") or "").partition(".localhost")[0]
+        where = urllib.parse.unquote(raw_path)[1:]
+        bucket, _, key = where.partition("/") if host == (self.headers.get("Host") or "") else (host, "", where)
         query = dict(urllib.parse.parse_qsl(raw_query, keep_blank_values=True))
         if bucket != BUCKET:
             raise Refusal(404, "NoSuchBucket")
@@ -191,7 +308,9 @@ class Handler(BaseHTTPRequestHandler):
             if crc32c(body) != self.headers["x-amz-checksum-crc32c"]:
                 raise Refusal(400, "XAmzContentChecksumMismatch")
         if self.command == "PUT" and "uploadId" in query:
-            etag = '"%s"' % hashlib.md5(body).hexdigest()
+            etag = '"%s"' % hashlib.md5(body[:1000] if key.startswith("huge/") else body).hexdigest()
+            if key.startswith("huge/"):
+                body = Lines(len(body))
             upload(query["uploadId"])[1][int(query["partNumber"])] = (body, etag, self.headers.get("x-amz-checksum-crc32c"))
             return 200, b"", [("ETag", etag)], None
         if self.command == "PUT":
@@ -206,7 +325,10 @@ class Handler(BaseHTTPRequestHandler):
             small = [n for n in sorted(parts)[:-1] if len(parts[n][0]) < 5 << 20]
             if small or body.count(b"<Part>") != len(parts) or any(p[1].strip('"').encode() not in body for p in parts.values()):
                 raise Refusal(200, "InvalidPart")  # as S3 does when it notices late
-            store(key, b"".join(parts[n][0] for n in sorted(parts)), "-%d" % len(parts))
+            if key.startswith("huge/"):
+                STATE.objects[key] = (Lines(sum(len(part[0]) for part in parts.values())), '"huge-%d"' % len(parts))
+            else:
+                store(key, b"".join(parts[n][0] for n in sorted(parts)), "-%d" % len(parts))
             del STATE.uploads[query["uploadId"]]
             return 200, b"<CompleteMultipartUploadResult/>", [], None
         if "uploadId" in query:
@@ -222,7 +344,7 @@ class Handler(BaseHTTPRequestHandler):
         data, etag = STATE.objects[key]
         if self.headers.get("If-Match", etag) != etag:
             raise Refusal(412, "PreconditionFailed")
-        headers = [("ETag", etag)]
+        headers = [] if STATE.settings["no_etags"] else [("ETag", etag)]
         if self.command == "HEAD":
             return 200, b"", headers, len(data)
         bounds = self.headers.get("Range")
@@ -296,6 +418,7 @@ def list_uploads(query):
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    block_on_close = False
     request_queue_size = 128
 
     def handle_error(self, *_):  # a client that went away
@@ -303,9 +426,29 @@ class Server(ThreadingHTTPServer):
 
 
 def main():
-    server = Server(("127.0.0.1", 0), Handler)
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
+    guard = socket.socket()  # keeps the port during an outage
+    guard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    guard.bind(("127.0.0.1", 0))
+    port = guard.getsockname()[1]
+    told = False
+    while True:
+        server = Server(("127.0.0.1", port), Handler)
+        if len(sys.argv) == 3:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*sys.argv[1:])
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        if not told:
+            print(port, flush=True)
+        told = True
+        server.serve_forever(poll_interval=0.02)
+        server.server_close()  # an outage
+        with STATE.lock:
+            for connection in STATE.connections:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+        time.sleep(STATE.settings["outage"])
 
 
 main()

@@ -1,0 +1,32 @@
+// Services that give keys which expire: of web identities (STS), of containers, of instances. None is asked before fetch().
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "storage/objects/s3_credentials.hpp"
+
+namespace weft::storage::objects {
+
+/// A role that is taken with the token of an identity provider (AssumeRoleWithWebIdentity).
+struct WebIdentity {
+  std::string token_file;    // read for each fetch: whoever writes it replaces it
+  std::string role;          // its ARN
+  std::string session_name;  // how the service's logs call who took it
+  std::string endpoint;      // of the service of tokens
+  std::string certificates;  // file of trusted authorities; empty: those of the system
+};
+std::shared_ptr<KeySource> web_identity_keys(WebIdentity identity);
+
+/// The service that a container was given for its keys.
+struct ContainerService {
+  std::string url;
+  std::string token_file;  // of what it wants to be shown, read for each fetch; empty: `token`
+  std::string token;       // empty: nothing
+};
+std::shared_ptr<KeySource> container_keys(ContainerService service);
+
+/// The metadata service of an instance (IMDSv2), at most two seconds for a machine that has none. `otherwise` is what to do then.
+std::shared_ptr<KeySource> instance_keys(std::string endpoint, std::string otherwise);
+
+}  // namespace weft::storage::objects

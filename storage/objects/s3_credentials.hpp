@@ -1,0 +1,62 @@
+// Who signs requests to an S3 service, now: keys that expire are fetched anew before they do.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "storage/objects/http.hpp"
+
+namespace weft::storage::objects {
+
+struct S3Keys {
+  std::string access_key{}, secret_key{};
+  std::string session_token{};           // empty: none
+  std::optional<Duration> lifetime{};    // from when they were fetched; nothing: nobody said that they expire
+};
+
+/// Where keys come from that may be other ones later: a file, a service of tokens. One thread at a time.
+class KeySource {
+ public:
+  virtual ~KeySource() = default;
+  /// Blocks, at most for some seconds. The error says in one line what could not be had from where, and what to do.
+  virtual Result<S3Keys> fetch() = 0;
+};
+
+/// Any thread.
+class S3Credentials {
+ public:
+  /// These keys for ever. An empty access key signs nothing (requests without a signature).
+  S3Credentials(S3Keys keys, std::string region);
+  /// Those of a source. `clock` outlives it.
+  S3Credentials(std::shared_ptr<KeySource> source, std::string region, const Clock& clock);
+
+  /// Who signs a request that begins now; null: nobody. Blocks only while there are no keys that are still good. They are fetched
+  /// anew when a quarter of their life is left, five minutes at most; when that fails they are used until they expire, and then its
+  /// error is returned.
+  Result<std::shared_ptr<const Signer>> signer();
+  /// After the service refused this one because it has expired: another, fetched at once. Null when there is none.
+  Result<std::shared_ptr<const Signer>> after(const std::shared_ptr<const Signer>& refused);
+
+ private:
+  Result<std::shared_ptr<const Signer>> fetched(std::unique_lock<std::mutex>& lock);
+  bool expired(TimePoint now) const { return expires_ && now >= *expires_; }
+
+  const std::shared_ptr<KeySource> source_;  // null: what signer_ holds stays
+  const std::string region_;
+  const Clock& clock_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable fetch_ended_;
+  bool fetching_ = false;
+  std::shared_ptr<const Signer> signer_;
+  std::optional<TimePoint> expires_;
+  TimePoint fetch_again_{};               // when to, if they expire
+  std::optional<TimePoint> last_forced_;  // when after() fetched last
+};
+
+}  // namespace weft::storage::objects
