@@ -21,6 +21,8 @@ namespace {
 
 constexpr Duration kPatienceWithStranger = std::chrono::seconds(5);
 constexpr std::size_t kMostHeaders = 200;
+constexpr std::size_t kSmallestSpare = 256u << 10;  // smaller ones the allocator keeps itself
+constexpr std::size_t kMostSpares = 16, kMostSpareBytes = 32u << 20;
 
 /// One request with all its tries. The engine's thread works on it; done, it belongs to who waits.
 struct Job {
@@ -157,6 +159,14 @@ class Engine final : public HttpClient {
     return std::make_unique<Exchange>(*this, std::move(job));
   }
   void wake() override { curl_.multi_wakeup(multi_); }
+  void recycle(std::string body) override {
+    if (body.capacity() < kSmallestSpare) return;
+    const std::lock_guard lock(mutex_);
+    if (spares_.size() == kMostSpares || spare_bytes_ + body.capacity() > kMostSpareBytes) return;
+    body.clear();
+    spare_bytes_ += body.capacity();
+    spares_.push_back(std::move(body));
+  }
 
  private:
   class Exchange final : public HttpExchange {
@@ -174,6 +184,10 @@ class Engine final : public HttpClient {
       return *std::move(job_->outcome);
     }
     const std::string& reached() const override { return job_->reached; }
+    bool done() const override {
+      const std::lock_guard lock(job_->mutex);
+      return job_->outcome.has_value();
+    }
 
    private:
     Engine& engine_;
@@ -264,7 +278,7 @@ class Engine final : public HttpClient {
     if (job->handle == nullptr) return finish(*job, fail(Code::resource_exhausted, "there is no memory for network connections"));
     ++job->tries;
     job->response = {};
-    job->response.body.reserve(std::min(job->request.likely_bytes, job->request.most_bytes));
+    job->response.body = room_for(std::min(job->request.likely_bytes, job->request.most_bytes));
     job->sent = 0;
     job->too_long = false;
     job->error_text[0] = '\0';
@@ -274,6 +288,22 @@ class Engine final : public HttpClient {
     set_options(*job);
     curl_.multi_add_handle(multi_, job->handle);
     active_.emplace(job->handle, std::move(job));
+  }
+  std::string room_for(std::uint64_t bytes) {
+    if (bytes >= kSmallestSpare) {
+      const std::lock_guard lock(mutex_);
+      const auto fits =
+          std::find_if(spares_.begin(), spares_.end(), [&](const std::string& spare) { return spare.capacity() >= bytes; });
+      if (fits != spares_.end()) {
+        std::string spare = std::move(*fits);
+        spares_.erase(fits);
+        spare_bytes_ -= spare.capacity();
+        return spare;
+      }
+    }
+    std::string fresh;
+    fresh.reserve(bytes);
+    return fresh;
   }
   void set_options(Job& job) {
     CURL* const handle = job.handle;
@@ -287,7 +317,7 @@ class Engine final : public HttpClient {
     set(CURLOPT_MAXREDIRS, 5L);
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
-    set(CURLOPT_BUFFERSIZE, 512L << 10);
+    set(CURLOPT_BUFFERSIZE, 128L << 10);  // what is received stays in the processor's cache until it is copied
     set(CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
     set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options_.connect_timeout));
     if (!job.request.stream) {  // those wait for their writer: resume_streams() looks after them
@@ -430,9 +460,11 @@ class Engine final : public HttpClient {
   CURLM* multi_ = nullptr;
   std::thread thread_;
 
-  std::mutex mutex_;  // guards these two
+  std::mutex mutex_;  // guards these four
   std::deque<std::shared_ptr<Job>> arrived_;
   bool stopping_ = false;
+  std::vector<std::string> spares_;  // empty, with room
+  std::size_t spare_bytes_ = 0;
 
   // The engine's thread only.
   std::deque<std::shared_ptr<Job>> waiting_;

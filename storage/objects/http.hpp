@@ -81,6 +81,8 @@ class HttpExchange {
   virtual Result<HttpResponse> wait() = 0;
   /// After wait(): the URL that was asked last, where redirects led.
   virtual const std::string& reached() const = 0;
+  /// Whether wait() would not block. Before it only.
+  virtual bool done() const = 0;
 };
 
 /// Any thread. Outlives its exchanges.
@@ -94,6 +96,8 @@ class HttpClient {
   virtual std::unique_ptr<HttpExchange> start(HttpRequest request) = 0;
   /// Some HttpBody has more to give.
   virtual void wake() = 0;
+  /// Takes the memory of a body that was read, for that of a later answer: new memory costs as much as reading into it. Optional.
+  virtual void recycle(std::string body) = 0;
   Result<HttpResponse> exchange(HttpRequest request) { return start(std::move(request))->wait(); }
 };
 

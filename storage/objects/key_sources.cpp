@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t kLargestAnswer = 1u << 20;
 constexpr std::size_t kLargestToken = 64u << 10;
 
-Result<std::unique_ptr<HttpClient>> client_of(Duration patience, const std::string& certificates, bool direct, const char* setting) {
+Result<std::unique_ptr<HttpClient>> client_of(Duration patience, const std::string& certificates, bool direct,
+                                              const char* setting) {
   HttpOptions options;
   options.patience = patience;
   options.certificates = certificates;
@@ -84,8 +85,8 @@ class WebIdentityKeys final : public KeySource {
     WEFT_ASSIGN(const std::string token, token_in(identity_.token_file));
     WEFT_ASSIGN(const auto client, client_of(std::chrono::seconds(20), identity_.certificates, false, "AWS_ENDPOINT_URL_STS"));
     const std::string form = "Action=AssumeRoleWithWebIdentity&RoleArn=" + uri_encoded(identity_.role) +
-                             "&RoleSessionName=" + uri_encoded(identity_.session_name) + "&Version=2011-06-15&WebIdentityToken=" +
-                             uri_encoded(token);
+                             "&RoleSessionName=" + uri_encoded(identity_.session_name) +
+                             "&Version=2011-06-15&WebIdentityToken=" + uri_encoded(token);
     HttpRequest wanted;
     wanted.method = "POST";
     wanted.url = identity_.endpoint + "/";
@@ -110,8 +111,8 @@ class WebIdentityKeys final : public KeySource {
       return {Code::invalid_argument, "the token in " + identity_.token_file +
                                           " (AWS_WEB_IDENTITY_TOKEN_FILE) has expired; whatever writes it must renew it"};
     if (word == "AccessDenied")
-      return {Code::invalid_argument, "the token in " + identity_.token_file +
-                                          " may not take it; check AWS_ROLE_ARN and whom the role trusts" + told};
+      return {Code::invalid_argument,
+              "the token in " + identity_.token_file + " may not take it; check AWS_ROLE_ARN and whom the role trusts" + told};
     if (word == "InvalidIdentityToken" || word == "IDPRejectedClaim")
       return {Code::invalid_argument, "the token in " + identity_.token_file +
                                           " is not accepted; check whom the role trusts and for whom the token was made" + told};
@@ -145,8 +146,9 @@ class ContainerKeys final : public KeySource {
     WEFT_ASSIGN(const auto client, client_of(std::chrono::seconds(5), "", true, "AWS_CONTAINER_CREDENTIALS_FULL_URI"));
     WEFT_ASSIGN(const HttpResponse answer, client->exchange(std::move(wanted)));
     if (answer.status == 401 || answer.status == 403)
-      return fail(Code::invalid_argument, "it answers " + std::to_string(answer.status) +
-                                              "; check AWS_CONTAINER_AUTHORIZATION_TOKEN or AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+      return fail(Code::invalid_argument,
+                  "it answers " + std::to_string(answer.status) +
+                      "; check AWS_CONTAINER_AUTHORIZATION_TOKEN or AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
     if (answer.status != 200) return fail(Code::unavailable, "it answers " + std::to_string(answer.status));
     return keys_of_json(answer);
   }
@@ -168,8 +170,7 @@ class InstanceKeys final : public KeySource {
 
  private:
   Result<S3Keys> ask() {
-    WEFT_ASSIGN(const auto client,
-                client_of(std::chrono::seconds(known_ ? 10 : 1), "", true, "AWS_EC2_METADATA_SERVICE_ENDPOINT"));
+    WEFT_ASSIGN(const auto client, client_of(std::chrono::seconds(known_ ? 10 : 1), "", true, "AWS_EC2_METADATA_SERVICE_ENDPOINT"));
     HttpRequest session;
     session.method = "PUT";
     session.url = endpoint_ + "/latest/api/token";
@@ -204,7 +205,9 @@ class InstanceKeys final : public KeySource {
 
 }  // namespace
 
-std::shared_ptr<KeySource> web_identity_keys(WebIdentity identity) { return std::make_shared<WebIdentityKeys>(std::move(identity)); }
+std::shared_ptr<KeySource> web_identity_keys(WebIdentity identity) {
+  return std::make_shared<WebIdentityKeys>(std::move(identity));
+}
 std::shared_ptr<KeySource> container_keys(ContainerService service) { return std::make_shared<ContainerKeys>(std::move(service)); }
 std::shared_ptr<KeySource> instance_keys(std::string endpoint, std::string otherwise) {
   return std::make_shared<InstanceKeys>(std::move(endpoint), std::move(otherwise));

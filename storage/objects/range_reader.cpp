@@ -9,7 +9,7 @@ namespace weft::storage::objects {
 namespace {
 
 constexpr std::uint64_t kPartBytes = 2u << 20;
-constexpr std::size_t kPartsAhead = 4;
+constexpr std::size_t kUnderWay = 4, kPartsAhead = 8;  // those that came meanwhile are no reason to request less
 constexpr std::uint64_t kSmallestRead = 64u << 10;
 constexpr std::uint64_t kMostReadAhead = 128u << 20;  // of all files of the process; each may have one part besides
 
@@ -40,7 +40,8 @@ class RangeReader final : public RemoteFile {
  private:
   struct Part {
     std::uint64_t offset = 0, length = 0;
-    std::unique_ptr<RangeRead> read;  // until the bytes are there
+    std::unique_ptr<RangeRead> read;
+    bool came = false;  // the bytes are there
     std::string bytes{};
   };
 
@@ -51,11 +52,11 @@ class RangeReader final : public RemoteFile {
       plan(at, wanted);
       request_part();
     }
-    while (parts_.size() < kPartsAhead && next_ < planned_end_ && read_ahead_ < kMostReadAhead) request_part();
+    while (may_request()) request_part();
     Part& part = parts_.front();
-    if (part.read) {
+    if (!part.came) {
       WEFT_ASSIGN(part.bytes, part.read->finish());
-      part.read.reset();
+      part.came = true;
     }
     return &part;
   }
@@ -65,8 +66,14 @@ class RangeReader final : public RemoteFile {
       planned_end_ = announced_end_;
       return;
     }
-    in_order_ = at == last_end_ && at != 0 ? std::min(2 * in_order_, kPartsAhead * kPartBytes) : kSmallestRead;
+    in_order_ = at == last_end_ && at != 0 ? std::min(2 * in_order_, kUnderWay * kPartBytes) : kSmallestRead;
     planned_end_ = std::min(size_, at + std::max(wanted, in_order_));
+  }
+  bool may_request() const {
+    if (next_ >= planned_end_ || parts_.size() >= kPartsAhead || read_ahead_ >= kMostReadAhead) return false;
+    const auto under_way =
+        std::count_if(parts_.begin(), parts_.end(), [](const Part& part) { return !part.came && !part.read->done(); });
+    return static_cast<std::size_t>(under_way) < kUnderWay;
   }
   void request_part() {
     const std::uint64_t length = std::min(kPartBytes, planned_end_ - next_);
@@ -75,7 +82,9 @@ class RangeReader final : public RemoteFile {
     next_ += length;
   }
   void drop_front() {
-    read_ahead_ -= parts_.front().length;
+    Part& part = parts_.front();
+    read_ahead_ -= part.length;
+    if (part.came) part.read->recycle(std::move(part.bytes));
     parts_.pop_front();
   }
   void forget() {

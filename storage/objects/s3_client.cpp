@@ -49,9 +49,12 @@ class FailedExchange final : public HttpExchange {
  public:
   explicit FailedExchange(Error error) : error_(std::move(error)) {}
   Result<HttpResponse> wait() override { return fail(std::move(error_)); }
+  const std::string& reached() const override { return nowhere_; }
+  bool done() const override { return true; }
 
  private:
   Error error_;
+  const std::string nowhere_{};
 };
 
 /// Whether other keys may help: services say it in several ways when they know the keys no longer.
@@ -79,6 +82,8 @@ class RenewingExchange final : public HttpExchange {
     under_way_ = http_.start(request_);
     return under_way_->wait();
   }
+  const std::string& reached() const override { return under_way_->reached(); }
+  bool done() const override { return under_way_->done(); }
 
  private:
   HttpClient& http_;
@@ -336,23 +341,33 @@ Result<void> S3Client::abort(const S3Path& path, const std::string& id) {
 }
 
 Result<std::vector<S3Upload>> S3Client::uploads(const std::string& bucket, const std::string& prefix) {
+  WEFT_ASSIGN(auto all, listed_uploads({bucket, prefix}, prefix));
+  if (prefix.empty() || !forgets_uploads_) return all;
+  return listed_uploads({bucket, ""}, prefix);  // MinIO took the prefix for a whole key
+}
+
+Result<std::vector<S3Upload>> S3Client::uploads_of(const S3Path& path) {
+  WEFT_ASSIGN(auto all, listed_uploads(path, path.key));
+  std::erase_if(all, [&](const S3Upload& upload) { return upload.key != path.key; });
+  return all;
+}
+
+Result<std::vector<S3Upload>> S3Client::listed_uploads(const S3Path& asked, const std::string& wanted) {
   std::vector<S3Upload> all;
-  std::string key_marker, id_marker, asked = prefix;
+  std::string key_marker, id_marker;
   while (true) {
     // Sorted by name.
     std::string query = "encoding-type=url&";
     if (!key_marker.empty()) query += "key-marker=" + uri_encoded(key_marker) + "&";
-    query += "max-uploads=1000&prefix=" + uri_encoded(asked);
+    query += "max-uploads=1000&prefix=" + uri_encoded(asked.key);
     if (!id_marker.empty()) query += "&upload-id-marker=" + uri_encoded(id_marker);
     query += "&uploads=";
-    WEFT_ASSIGN(const HttpResponse answer, exchange(request("GET", {bucket, ""}, query), {bucket, prefix}, "list the uploads of"));
-    if (!asked.empty() && answer.header("server").starts_with("MinIO")) {  // which takes a prefix for a whole key
-      asked.clear();
-      continue;
-    }
+    WEFT_ASSIGN(const HttpResponse answer,
+                exchange(request("GET", {asked.bucket, ""}, query), {asked.bucket, wanted}, "list the uploads of"));
+    if (answer.header("server").starts_with("MinIO")) forgets_uploads_ = true;
     const XmlDocument page = parse_xml(answer.body);
     for (auto& row : page.rows("Upload", {"Key", "UploadId"}))
-      if (std::string key = uri_decoded(row[0]); key.starts_with(prefix)) all.push_back({std::move(key), std::move(row[1])});
+      if (std::string key = uri_decoded(row[0]); key.starts_with(wanted)) all.push_back({std::move(key), std::move(row[1])});
     std::string next_key = uri_decoded(page.text("NextKeyMarker")), next_id = page.text("NextUploadIdMarker");
     if (page.text("IsTruncated") != "true" || (next_key == key_marker && next_id == id_marker)) return all;
     key_marker = std::move(next_key);

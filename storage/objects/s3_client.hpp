@@ -65,6 +65,8 @@ class S3Client {
   /// What the answer to it holds: exactly `length` bytes. An object that changed is Code::io.
   Result<std::string> finish_read(HttpExchange& read, const S3Path& path, std::uint64_t offset, std::uint64_t length,
                                   const std::string& etag);
+  /// Bytes of finish_read() that are no longer needed.
+  void recycle(std::string bytes) { http_->recycle(std::move(bytes)); }
 
   /// Makes or replaces a small object.
   Result<void> put(const S3Path& path, SharedBytes bytes);
@@ -84,6 +86,10 @@ class S3Client {
   Result<void> abort(const S3Path& path, const std::string& id);
   /// Those that are neither complete nor aborted, of keys that begin so.
   Result<std::vector<S3Upload>> uploads(const std::string& bucket, const std::string& prefix);
+  /// Those of one key.
+  Result<std::vector<S3Upload>> uploads_of(const S3Path& path);
+  /// Whether the service may leave some out in uploads(), as that has found: MinIO those from before it was started.
+  bool forgets_uploads() const { return forgets_uploads_; }
 
   /// Bytes that all readers together hold in read-ahead.
   std::atomic<std::uint64_t>& read_ahead() { return read_ahead_; }
@@ -92,6 +98,8 @@ class S3Client {
   S3Client(S3Settings settings, std::unique_ptr<HttpClient> http);
   /// Signs it and begins it; again with other keys when those have expired.
   std::unique_ptr<HttpExchange> start(HttpRequest wanted);
+  /// As the service lists those whose keys begin with `asked`; only those that begin with `wanted`.
+  Result<std::vector<S3Upload>> listed_uploads(const S3Path& asked, const std::string& wanted);
   HttpRequest request(std::string method, const S3Path& path, std::string_view query = {}) const;
   Result<HttpResponse> exchange(HttpRequest wanted, const S3Path& path, std::string_view doing);
   Result<HttpResponse> checked(Result<HttpResponse> answer, const S3Path& path, std::string_view doing) const;
@@ -100,6 +108,7 @@ class S3Client {
   const std::unique_ptr<S3Credentials> credentials_;
   const std::unique_ptr<HttpClient> http_;
   std::atomic<std::uint64_t> read_ahead_{0};
+  std::atomic<bool> forgets_uploads_{false};
 };
 
 }  // namespace weft::storage::objects

@@ -8,8 +8,8 @@
 namespace weft::storage::objects {
 namespace {
 
-constexpr Duration kMostEarly = std::chrono::minutes(5);       // before they expire
-constexpr Duration kAfterFailure = std::chrono::seconds(10);   // at most
+constexpr Duration kMostEarly = std::chrono::minutes(5);      // before they expire
+constexpr Duration kAfterFailure = std::chrono::seconds(10);  // at most
 constexpr Duration kBetweenForced = std::chrono::seconds(1);
 
 std::shared_ptr<const Signer> signer_of(S3Keys keys, const std::string& region) {

@@ -1,4 +1,4 @@
-// Who signs requests to an S3 service, now: keys that expire are fetched anew before they do.
+// Who signs requests to an S3 service, now: keys that expire are fetched again before they do.
 #pragma once
 
 #include <condition_variable>
@@ -15,8 +15,8 @@ namespace weft::storage::objects {
 
 struct S3Keys {
   std::string access_key{}, secret_key{};
-  std::string session_token{};           // empty: none
-  std::optional<Duration> lifetime{};    // from when they were fetched; nothing: nobody said that they expire
+  std::string session_token{};         // empty: none
+  std::optional<Duration> lifetime{};  // from when they were fetched; nothing: nobody said that they expire
 };
 
 /// Where keys come from that may be other ones later: a file, a service of tokens. One thread at a time.
@@ -36,8 +36,8 @@ class S3Credentials {
   S3Credentials(std::shared_ptr<KeySource> source, std::string region, const Clock& clock);
 
   /// Who signs a request that begins now; null: nobody. Blocks only while there are no keys that are still good. They are fetched
-  /// anew when a quarter of their life is left, five minutes at most; when that fails they are used until they expire, and then its
-  /// error is returned.
+  /// again when a quarter of their life is left, five minutes at most; when that fails they are used until they expire, and then
+  /// its error is returned.
   Result<std::shared_ptr<const Signer>> signer();
   /// After the service refused this one because it has expired: another, fetched at once. Null when there is none.
   Result<std::shared_ptr<const Signer>> after(const std::shared_ptr<const Signer>& refused);

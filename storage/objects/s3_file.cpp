@@ -17,6 +17,8 @@ class ObjectRead final : public RangeRead {
     exchange_ = client_.start_read(path_, offset_, length_, etag_);
   }
   Result<std::string> finish() override { return client_.finish_read(*exchange_, path_, offset_, length_, etag_); }
+  bool done() const override { return exchange_->done(); }
+  void recycle(std::string bytes) override { client_.recycle(std::move(bytes)); }
 
  private:
   S3Client& client_;
@@ -29,9 +31,6 @@ class ObjectRead final : public RangeRead {
 constexpr std::uint64_t kSmallestPart = 5u << 20;  // S3 allows no smaller ones but the last
 constexpr std::uint32_t kMostParts = 10'000;
 constexpr std::size_t kUploadsAtOnce = 2;
-
-/// They grow, so that their number suffices for objects of more than 2 TiB.
-std::uint64_t part_bytes(std::uint32_t number) { return kSmallestPart << std::min(number / 1'000, 7u); }
 
 class ObjectWriter final : public RemoteOutput {
  public:
@@ -115,6 +114,8 @@ std::unique_ptr<RemoteFile> open_object(S3Client& client, S3Path path, S3Object 
         return std::make_unique<ObjectRead>(client, path, offset, length, etag);
       });
 }
+
+std::uint64_t part_bytes(std::uint32_t number) { return kSmallestPart << std::min(number / 1'000, 7u); }
 
 std::unique_ptr<RemoteOutput> create_object(S3Client& client, S3Path path, Appears appears) {
   return std::make_unique<ObjectWriter>(client, std::move(path), appears);

@@ -1,6 +1,7 @@
 // Objects of S3 as files: read with several requests under way, and written in parts.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -9,8 +10,8 @@
 
 namespace weft::storage::objects {
 
-/// An object as it was when `object` was made. Reads ahead what RemoteFile::will_read() announced, four parts of 2 MiB at once, and
-/// twice as much each time when it is read in order without that. `client` outlives it.
+/// An object as it was when `object` was made. Reads ahead what RemoteFile::will_read() announced, up to eight parts of 2 MiB, four
+/// of them under way at once, and twice as much each time when it is read in order without that. `client` outlives it.
 std::unique_ptr<RemoteFile> open_object(S3Client& client, S3Path path, S3Object object);
 
 /// When a new object appears.
@@ -18,6 +19,9 @@ enum class Appears {
   when_closed,
   when_published,  // receipt() is the upload that completes it
 };
+/// How large part number 1, 2, … of an object is that is being written: so much that 10,000 suffice for 2 TiB, and never more than
+/// 640 MiB.
+std::uint64_t part_bytes(std::uint32_t number);
 /// Uploads parts of 5 MiB and more, two at once, while it is written. Nothing is begun before the first bytes come; an empty object
 /// can only appear when closed. `client` outlives it.
 std::unique_ptr<RemoteOutput> create_object(S3Client& client, S3Path path, Appears appears);

@@ -161,7 +161,9 @@ class Files final : public S3Files {
     if (!published && !replace) take_back(*client, files);
     if (!published)
       return fail(std::move(published).error().wrap("the output " + directory + (replace ? " is incomplete" : " was taken back")));
-    if (auto discarded = discard(directory); !discarded)
+    auto discarded = discard(directory);
+    if (discarded && client->forgets_uploads()) discarded = discard_of(*client, files, mark);
+    if (!discarded)
       Log("objects").warn("uploads of attempts that were not needed stay below {}: {}", directory, discarded.error().to_string());
     return {};
   }
@@ -251,6 +253,18 @@ class Files final : public S3Files {
       WEFT_ASSIGN(const auto parts, client.parts(path, files[i].receipt));
       const auto before = old.find(path.key);
       return client.complete(path, files[i].receipt, parts, before == old.end() ? std::string() : before->second);
+    });
+  }
+  /// Uploads of the same names, asked for one by one, and of the one that check_writable() began.
+  static Result<void> discard_of(S3Client& client, const std::vector<StagedFile>& files, const S3Path& mark) {
+    return in_parallel(files.size() + 1, [&](std::size_t i) -> Result<void> {
+      S3Path path = mark;
+      if (i < files.size()) {
+        WEFT_ASSIGN(path, parse_s3(files[i].path));
+      }
+      WEFT_ASSIGN(const auto uploads, client.uploads_of(path));
+      for (const S3Upload& upload : uploads) WEFT_TRY(client.abort(path, upload.id));
+      return {};
     });
   }
   static Result<void> remove_others(S3Client& client, const S3Path& directory, const std::map<std::string, std::string>& old,

@@ -102,7 +102,7 @@ Result<void> check_keys(const std::string& access_key, const std::string& secret
   return {};
 }
 
-/// Those of a profile, read anew each time: tools that log in write new ones there.
+/// Those of a profile, read again each time: tools that log in write new ones there.
 class ProfileKeys final : public KeySource {
  public:
   explicit ProfileKeys(Variables variable) : variable_(std::move(variable)) {}
