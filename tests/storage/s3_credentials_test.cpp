@@ -121,9 +121,7 @@ TEST(WebText, TimesAndNames) {
 class KeysOfServices : public testing::Test {
  protected:
   KeysOfServices() {
-    variables = {{"HOME", home.path()},
-                 {"AWS_ENDPOINT_URL", service.endpoint()},
-                 {"AWS_EC2_METADATA_DISABLED", "true"}};
+    variables = {{"HOME", home.path()}, {"AWS_ENDPOINT_URL", service.endpoint()}, {"AWS_EC2_METADATA_DISABLED", "true"}};
     service.store("in/a", "text\n");
   }
   void use_web_identity() {
@@ -182,8 +180,9 @@ TEST_F(KeysOfServices, AProfileMayHaveAWebIdentity) {
   use_web_identity();
   for (const char* const name : {"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME"}) variables.erase(name);
   variables["AWS_CONFIG_FILE"] = home / "config";
-  test::write_file(home / "config", "[default]\nrole_arn = arn:aws:iam::1:role/reader\nrole_session_name = me@weft\nweb_identity_token_file = " +
-                                        (home / "token") + "\n");
+  test::write_file(home / "config",
+                   "[default]\nrole_arn = arn:aws:iam::1:role/reader\nrole_session_name = me@weft\nweb_identity_token_file = " +
+                       (home / "token") + "\n");
   EXPECT_EQ(read(), "text\n");
   EXPECT_TRUE(given("sts", 1)) << service.state();
   test::write_file(home / "config", "[default]\nweb_identity_token_file = " + (home / "token") + "\n");
@@ -342,9 +341,10 @@ TEST_F(KeysOfServices, AMachineWithoutAnyIsToldSoSoon) {
 TEST_F(KeysOfServices, WhatEverybodyMayReadNeedsNone) {
   variables["AWS_NO_SIGN_REQUEST"] = "true";
   variables["AWS_ACCESS_KEY_ID"] = "is not used";
-  EXPECT_EQ(read(),
-            "cannot read s3://books/in/a: not everybody may do that (AccessDenied: no signature); unset AWS_NO_SIGN_REQUEST and give "
-            "credentials");
+  EXPECT_EQ(
+      read(),
+      "cannot read s3://books/in/a: not everybody may do that (AccessDenied: no signature); unset AWS_NO_SIGN_REQUEST and give "
+      "credentials");
   service.set(R"({"public": true})");
   EXPECT_EQ(read(), "text\n");
   EXPECT_EQ(files()->expand("s3://books/in/*").value().paths.size(), 1u);
@@ -355,8 +355,9 @@ TEST_F(KeysOfServices, WhatEverybodyMayReadNeedsNone) {
 
 TEST_F(KeysOfServices, AProfileThatIsWrittenAnewIsReadAnew) {
   const auto keys = [&](const std::string& token) {
-    test::write_file(home / "keys", "[default]\naws_access_key_id = AKIAWEFT\naws_secret_access_key = secret/of+weft\naws_session_token = " +
-                                        token + "\n");
+    test::write_file(
+        home / "keys",
+        "[default]\naws_access_key_id = AKIAWEFT\naws_secret_access_key = secret/of+weft\naws_session_token = " + token + "\n");
   };
   variables["AWS_SHARED_CREDENTIALS_FILE"] = home / "keys";
   keys("old");

@@ -1,6 +1,8 @@
 #include "storage/objects/s3_files.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "storage/objects/pattern.hpp"
+#include "storage/objects/s3_errors.hpp"
+#include "storage/objects/s3_file.hpp"
 #include "storage/output.hpp"
 #include "storage/split.hpp"
 #include "storage/staged_name.hpp"
@@ -167,6 +171,32 @@ TEST(S3Files, OutputOfAJobThatFailsNeverAppears) {
   EXPECT_FALSE(files->exists("s3://books/out").value());
 }
 
+TEST(S3Files, AnObjectThatIsNotClosedLeavesNothing) {
+  S3Service service;
+  const auto files = files_of(service);
+  {
+    auto file = files->create("s3://books/in/a").value();
+    ASSERT_TRUE(file->append(as_bytes(std::string(6u << 20, 'x'))));
+    EXPECT_TRUE(service.has("\"uploads\": [\"in/a\"]")) << service.state();
+  }
+  EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
+  EXPECT_TRUE(service.has("\"objects\": {}")) << service.state();
+}
+
+TEST(S3Files, ACompletionThatFailsLateIsAnError) {
+  S3Service service;
+  const auto client = S3Client::open(service.settings(), impatient()).value();
+  const S3Path path{"books", "in/a"};
+  const std::string id = client->begin_upload(path).value();
+  for (const std::uint32_t number : {1u, 2u}) {  // the first is too small
+    const auto part = client->start_part(path, id, number, SharedBytes(Buffer::copy_of(as_bytes(std::string("part")))));
+    ASSERT_TRUE(client->finish_part(*part, path));
+  }
+  EXPECT_EQ(client->complete(path, id, client->parts(path, id).value()).error().to_string(),
+            "cannot write s3://books/in/a: the service answers 200 (InvalidPart)");
+  EXPECT_TRUE(client->abort(path, id));
+}
+
 TEST(S3Files, RequestsThatFailAreTriedAgain) {
   S3Service service;
   const std::string text = lines(400'000);
@@ -204,49 +234,231 @@ TEST(S3Files, AnObjectThatChangesWhileItIsReadIsAnError) {
             "cannot read s3://books/in/a: it changed while the job ran; run the job again when nobody writes to it");
   const auto found = files->expand("s3://books/in").value();  // and when a task finds another than the driver saw
   service.store("in/a", text);
-  EXPECT_FALSE(files->open("s3://books/in/a").value()->read(0, piece.span()));
+  EXPECT_EQ(files->open("s3://books/in/a").value()->read(0, piece.span()).error().to_string(),
+            "cannot read s3://books/in/a: it changed while the job ran; run the job again when nobody writes to it");
+  const auto fresh = files_of(service);
+  service.store("in/b", text);
+  service.set(R"({"no_etags": true})");  // a service that cannot compare
+  const auto blind = fresh->open("s3://books/in/b").value();
+  service.store("in/b", "short");
+  EXPECT_EQ(blind->read(100'000, piece.span()).error().to_string(),
+            "cannot read s3://books/in/b: it became shorter while the job ran; run the job again when nobody writes to it");
 }
 
-TEST(S3Files, ErrorsNameTheCauseAndTheRemedy) {
+TEST(S3Files, ErrorsNameTheCauseAndTheRemedyInOneLine) {
   S3Service service;
   service.store("in/a", "text");
-  const auto says = [&](S3Settings settings, const std::string& text, const std::string& url = "s3://books/in") {
-    const auto files = s3_files(std::move(settings), impatient());
-    const auto refused = files->expand(url);
-    const std::string error = refused ? "no error" : refused.error().to_string();
-    EXPECT_NE(error.find(text), std::string::npos) << error;
-    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+  const auto says = [&](S3Settings settings, const std::string& url = "s3://books/in") {
+    const auto refused = s3_files(std::move(settings), impatient())->expand(url);
+    return refused ? "no error" : refused.error().to_string();
   };
+  const std::string cannot = "cannot read s3://books/in: ";
   S3Settings settings = service.settings();
-  says(settings, "no error");
+  EXPECT_EQ(says(settings), "no error");
   settings.secret_key = "wrong";
-  says(settings, "the secret key does not belong to the access key");
+  EXPECT_EQ(says(settings),
+            cannot + "the secret key does not belong to the access key; check AWS_SECRET_ACCESS_KEY or ~/.aws/credentials");
   settings = service.settings();
   settings.access_key = "nobody";
-  says(settings, "the service does not know the access key; check AWS_ACCESS_KEY_ID");
+  EXPECT_EQ(
+      says(settings),
+      cannot + "the service does not know the access key; check AWS_ACCESS_KEY_ID or ~/.aws/credentials, and AWS_ENDPOINT_URL");
   settings = service.settings();
   settings.region = "eu-west-1";
-  says(settings, "the bucket is in the region us-east-1, not in eu-west-1; set AWS_REGION=us-east-1");
+  EXPECT_EQ(says(settings), cannot +
+                                "the bucket is in the region us-east-1, not in eu-west-1; set AWS_REGION=us-east-1 (or "
+                                "AWS_ENDPOINT_URL)");
   settings = service.settings();
-  says(settings, "there is no such bucket", "s3://nobody/in");
-  says(settings, "s3://books/missing is not there", "s3://books/missing");
-  says(settings, "no object matches the pattern", "s3://books/missing*");
-  says(settings, "is no name of a bucket", "s3://B/x");
+  EXPECT_EQ(says(settings, "s3://nobody/in"),
+            "cannot list s3://nobody/in/: there is no such bucket; check its name, and AWS_ENDPOINT_URL");
+  EXPECT_EQ(says(settings, "s3://books/missing"), "s3://books/missing is not there: no object has this key, and none is below it");
+  EXPECT_EQ(says(settings, "s3://books/missing*"), "no object matches the pattern");
+  EXPECT_EQ(says(settings, "s3://B/x"),
+            "s3://B/x: 'B' is no name of a bucket (3 to 63 small letters, digits, dots and dashes); URLs are s3://BUCKET/KEY");
   service.set(R"({"skew": 7215})");
-  says(settings, "this machine's clock is 2 h 00 min behind the service's; set it");
+  EXPECT_EQ(says(settings), cannot + "this machine's clock is 2 h 00 min behind the service's; set it (timedatectl set-ntp true)");
+  service.set(R"({"skew": -7215})");
+  EXPECT_EQ(says(settings),
+            cannot + "this machine's clock is 2 h 00 min ahead of the service's; set it (timedatectl set-ntp true)");
   service.set(R"({"skew": 0, "token": "new"})");
-  says(settings, "the credentials have expired; get new ones");
+  EXPECT_EQ(says(settings), cannot +
+                                "the credentials have expired; get new ones and start the processes that use them again "
+                                "(AWS_SESSION_TOKEN)");
   service.set(R"({"token": "", "forbid": "GET"})");
-  says(settings, "these credentials have no right to it (AccessDenied: Access Denied.)");
+  EXPECT_EQ(says(settings, "s3://books/in/*"),
+            "cannot list s3://books/in/: these credentials have no right to it (AccessDenied: "
+            "Access Denied.); ask the bucket's owner, or use other credentials "
+            "(AWS_ACCESS_KEY_ID, AWS_PROFILE)");
+  service.set(R"({"forbid": "HEAD GET"})");
+  EXPECT_EQ(says(settings), cannot +
+                                "these credentials have no right to it (AccessDenied: Access Denied.); ask the bucket's owner, "
+                                "or use other credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE)");
   service.set(R"({"forbid": "POST"})");
-  EXPECT_FALSE(OutputDirectory::prepare("s3://books/out", false, "token", files_of(service).get()));
+  EXPECT_EQ(OutputDirectory::prepare("s3://books/out", false, "token", files_of(service).get()).error().to_string(),
+            "cannot write s3://books/out/_SUCCESS: these credentials have no right to it (AccessDenied: Access Denied.); ask the "
+            "bucket's owner, or use other credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE)");
   service.set(R"({"forbid": "", "redirect": true})");
-  says(settings, "redirects again and again");
+  EXPECT_EQ(says(settings), cannot + service.endpoint() +
+                                " redirects again and again; AWS_ENDPOINT_URL or the region is probably not that of the bucket");
   service.set(R"({"redirect": false, "ignore_ranges": true})");
   Buffer piece(2);
-  EXPECT_FALSE(files_of(service)->open("s3://books/in/a").value()->read(1, piece.span()));
+  EXPECT_EQ(files_of(service)->open("s3://books/in/a").value()->read(1, piece.span()).error().to_string(),
+            "cannot read s3://books/in/a: the service does not answer requests for a range of bytes");
   settings.endpoint = "http://127.0.0.1:1";
-  says(settings, "cannot reach http://127.0.0.1:1");
+  const std::string nobody = says(settings);
+  EXPECT_EQ(nobody.find(cannot + "cannot reach http://127.0.0.1:1 ("), 0u) << nobody;
+  EXPECT_TRUE(nobody.ends_with("; AWS_ENDPOINT_URL says where the server is")) << nobody;
+  EXPECT_EQ(nobody.find('\n'), std::string::npos);
+}
+
+TEST(S3Files, ARefusalsMeaningIsToldWhateverTheServiceCallsIt) {
+  S3Settings settings;
+  const auto says = [&](long status, const std::string& word, std::vector<std::pair<std::string, std::string>> headers = {},
+                        const std::string& more = "") {
+    HttpResponse answer{
+        .status = status, .headers = std::move(headers), .body = "<Error><Code>" + word + "</Code>" + more + "</Error>"};
+    const std::string text = s3_error(answer, "read", "s3://b/k", settings, 1'000'000'000).to_string();
+    EXPECT_EQ(text.find("cannot read s3://b/k: "), 0u) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    return text.substr(std::min(text.size(), std::string("cannot read s3://b/k: ").size()));
+  };
+  EXPECT_EQ(says(301, "PermanentRedirect", {{"x-amz-bucket-region", "eu-central-1"}}),
+            "the bucket is in the region eu-central-1, not in us-east-1; set AWS_REGION=eu-central-1 (or AWS_ENDPOINT_URL)");
+  EXPECT_EQ(says(400, "Odd", {{"x-amz-bucket-region", "eu-central-1"}}),
+            "the bucket is in the region eu-central-1, not in us-east-1; set AWS_REGION=eu-central-1 (or AWS_ENDPOINT_URL)");
+  EXPECT_EQ(says(403, "Odd", {{"x-amz-bucket-region", "us-east-1"}}),
+            "these credentials have no right to it (Odd); ask the bucket's owner, or use other credentials (AWS_ACCESS_KEY_ID, "
+            "AWS_PROFILE)");
+  EXPECT_EQ(says(307, "TemporaryRedirect"), "the bucket is not in the region us-east-1; set AWS_REGION (or AWS_ENDPOINT_URL)");
+  EXPECT_EQ(says(403, "RequestTimeTooSkewed", {{"date", "Sun, 09 Sep 2001 01:46:00 GMT"}}),
+            "this machine's clock is 40.0 s ahead of the service's; set it (timedatectl set-ntp true)");
+  EXPECT_EQ(says(403, "RequestTimeTooSkewed"),
+            "this machine's clock differs too much from the service's; set it (timedatectl set-ntp true)");
+  EXPECT_EQ(says(503, "SlowDown", {}, "<Message>Slow\n down</Message>"),
+            "the service is too busy (503 1 times) (SlowDown: Slow\\n down); run fewer tasks at once, or later");
+  EXPECT_EQ(says(416, "InvalidRange"), "it became shorter while the job ran; run the job again when nobody writes to it");
+  EXPECT_EQ(says(403, "InvalidObjectState"), "the object is in an archive; restore it first");
+  EXPECT_EQ(says(500, "InternalError"), "the service answers 500 (InternalError)");
+  EXPECT_EQ(says(507, "XMinioStorageFull"), "the service's disks are full");
+  EXPECT_EQ(says(400, "EntityTooLarge"), "the object is larger than the service allows");
+  settings.unsigned_requests = true;
+  EXPECT_EQ(says(403, "AccessDenied"), "not everybody may do that (AccessDenied); unset AWS_NO_SIGN_REQUEST and give credentials");
+}
+
+TEST(S3Files, ACertificateMustBeTrusted) {
+  const test::ScratchDirectory scratch;
+  const auto made =
+      test::run({"openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=weft test", "-addext",
+                 "subjectAltName=IP:127.0.0.1", "-keyout", scratch / "key", "-out", scratch / "certificate"});
+  if (made.exit_code != 0) {
+    std::puts("skipped: certificates that are not trusted: openssl cannot make one");
+    GTEST_SKIP();
+  }
+  S3Service service({scratch / "certificate", scratch / "key"});
+  S3Settings settings = service.settings();
+  const std::string text = lines(40'000);
+  const auto refused = s3_files(settings, impatient())->expand("s3://books/in");
+  ASSERT_FALSE(refused);
+  const std::string said = refused.error().to_string();
+  EXPECT_EQ(said.find("cannot read s3://books/in: the certificate of " + service.endpoint() + " is not trusted ("), 0u) << said;
+  EXPECT_TRUE(said.ends_with("; name the file of its authority with AWS_CA_BUNDLE")) << said;
+  EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+  settings.certificates = scratch / "nothing";
+  EXPECT_EQ(s3_files(settings, impatient())->expand("s3://books/in").error().code(), Code::invalid_argument);
+  settings.certificates = scratch / "certificate";
+  const auto files = s3_files(settings, impatient());
+  auto file = files->create("s3://books/in/a").value();
+  ASSERT_TRUE(file->append(as_bytes(text)));
+  const auto closed = file->close();
+  ASSERT_TRUE(closed) << closed.error().to_string();
+  EXPECT_TRUE(read_all(*files, "s3://books/in", 3) == text);
+}
+
+TEST(S3Files, BucketsMayBeHosts) {
+  S3Service service;
+  service.store("in/a%20b", "text\n");
+  S3Settings settings = service.settings();
+  settings.endpoint = "http://localhost:" + service.port();  // books.localhost is this machine, too
+  settings.path_style = false;
+  const auto files = s3_files(settings, impatient());
+  EXPECT_EQ(read_all(*files, "s3://books/in", 1), "text\n");
+  EXPECT_EQ(read_all(*files, "s3://books/in/a b", 1), "text\n");
+  settings.endpoint = "https://127.0.0.1:1";
+  const std::string said = s3_files(settings, impatient())->expand("s3://my.books/in").error().to_string();
+  EXPECT_NE(said.find("cannot reach https://127.0.0.1:1 ("), std::string::npos) << said;  // not my.books.127.0.0.1
+}
+
+TEST(S3Files, ObjectsMayBeLargerThanFiveGibibytes) {
+  S3Service service;
+  const std::uint64_t size = (std::uint64_t{6} << 30) + 17 * 64;
+  service.store_huge("huge/in", size);
+  const auto files = files_of(service);
+  const auto found = files->expand("s3://books/huge").value();
+  const auto groups = split_files(found.paths, {}, files.get()).value();
+  EXPECT_GE(groups.size(), 24u);
+  std::uint64_t next = 0;
+  for (const SplitGroup& group : groups)
+    for (const Split& split : group) {
+      EXPECT_EQ(split.offset, next);
+      next += split.length;
+    }
+  EXPECT_EQ(next, size);
+  const auto line = [](std::uint64_t number) {
+    std::string text = std::to_string(number);
+    return std::string(63 - text.size(), '0') + text;
+  };
+  TextReader reader(UINT64_MAX, files.get());
+  for (const std::uint64_t offset :
+       std::vector<std::uint64_t>{(4ull << 30) - 100, (5ull << 30) - 1, size - 300}) {  // where 32 bits end, and the end
+    const Split split{.path = "s3://books/huge/in", .offset = offset, .length = 300, .hosts = {}};
+    std::uint64_t number = (offset + 63) / 64;
+    auto read = reader.for_each_line(
+        split, [](std::uint64_t) {}, [&](std::string_view text) { EXPECT_EQ(text, line(number++)); });
+    EXPECT_TRUE(read) << read.error().to_string();
+    EXPECT_EQ(number, (offset + 300 + 63) / 64);
+  }
+}
+
+TEST(S3Files, PartsOfLargeObjectsAreFewEnoughAndNeitherTooSmallNorTooLarge) {
+  std::uint64_t all = 0, before = 0;
+  for (std::uint32_t number = 1; number <= 10'000; ++number) {
+    const std::uint64_t bytes = part_bytes(number);
+    EXPECT_GE(bytes, std::max<std::uint64_t>(5u << 20, before));
+    EXPECT_LE(bytes, 640u << 20);
+    before = bytes;
+    all += bytes;
+    EXPECT_TRUE(number != 999 || all == 999ull * (5u << 20));
+  }
+  EXPECT_GE(all, 2ull << 40);
+  if (std::getenv("WEFT_LONG") == nullptr) return;
+  S3Service service;
+  const auto files = files_of(service);
+  auto file = files->create("s3://books/huge/out").value();
+  const std::string block(16u << 20, 'x');
+  for (int i = 0; i < 330; ++i) ASSERT_TRUE(file->append(as_bytes(block)));
+  ASSERT_TRUE(file->close());
+  EXPECT_TRUE(service.has("\"huge/out\": " + std::to_string(330ull * block.size()))) << service.state();
+  EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
+}
+
+TEST(S3Files, AServiceThatIsAwayForAWhileIsWaitedFor) {
+  S3Service service;
+  const std::string text = lines(200'000);
+  service.store("in/a", text);
+  const auto files = files_of(service);
+  EXPECT_TRUE(files->expand("s3://books/in"));
+  service.set(R"({"outage_at": 3, "outage": 1.5})");
+  EXPECT_TRUE(read_all(*files, "s3://books/in", 7) == text);
+  EXPECT_TRUE(service.has("\"outages\": 1")) << service.state();
+  auto output = OutputDirectory::prepare("s3://books/out", false, "token", files.get()).value();
+  const std::string large(6u << 20, 'x');
+  const std::string requests = service.state().substr(service.state().find("\"requests\": ") + 12, 20);
+  service.set("{\"outage_at\": " + std::to_string(std::stoi(requests) + 3) + "}");
+  const std::string first = attempt(*files, output, 0, large);
+  ASSERT_TRUE(output.commit({first}));
+  EXPECT_TRUE(service.has("\"outages\": 2")) << service.state();
+  EXPECT_TRUE(service.has("\"out/part-00000\": 6291456")) << service.state();
+  EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
 }
 
 TEST(S3Files, ManyObjectsAreFewTasksAndNoRequestEach) {
