@@ -9,6 +9,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "storage/remote.hpp"
+#include "storage/remote_views.hpp"
 
 namespace weft::storage {
 
@@ -28,6 +29,8 @@ class InputFile {
   bool is_local() const { return fd_.valid(); }
   /// Fills `into` from `offset` on; a local file may give less before its end, but not nothing.
   Result<std::size_t> read(std::uint64_t offset, MutableBytes into);
+  /// To read it without a copy; null when it cannot be.
+  RemoteViews* views() const { return dynamic_cast<RemoteViews*>(remote_.get()); }
 
  private:
   std::string path_;

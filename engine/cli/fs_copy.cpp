@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using storage::InputFile;
 using storage::RemoteFiles;
+using storage::RemoteViews;
 constexpr std::size_t kCopyBytes = 1u << 20;
 
 /// Where bytes go; what was begun and not closed leaves nothing.
@@ -187,9 +188,16 @@ Result<void> read_file_in_pieces(const std::string& path, RemoteFiles& files, Gi
   file.will_read(0, file.size());
   Buffer piece(kCopyBytes);
   for (std::uint64_t offset = 0; offset < file.size();) {
-    WEFT_ASSIGN(const std::size_t got, file.read(offset, piece.span()));
+    ByteView bytes;
+    std::size_t got = 0;
+    if (RemoteViews* const views = file.views()) {
+      WEFT_ASSIGN(got, views->view(offset, bytes));
+    } else {
+      WEFT_ASSIGN(got, file.read(offset, piece.span()));
+      bytes = piece.view().first(got);
+    }
     if (got == 0) return fail(Code::io, escaped(path) + " became shorter while it was read");
-    WEFT_TRY(give(piece.view().first(got)));
+    WEFT_TRY(give(bytes));
     offset += got;
   }
   return {};

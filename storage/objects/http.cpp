@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -292,11 +293,12 @@ class Engine final : public HttpClient {
   std::string room_for(std::uint64_t bytes) {
     if (bytes >= kSmallestSpare) {
       const std::lock_guard lock(mutex_);
+      // The one that was read last: the processor's cache may still have it.
       const auto fits =
-          std::find_if(spares_.begin(), spares_.end(), [&](const std::string& spare) { return spare.capacity() >= bytes; });
-      if (fits != spares_.end()) {
+          std::find_if(spares_.rbegin(), spares_.rend(), [&](const std::string& spare) { return spare.capacity() >= bytes; });
+      if (fits != spares_.rend()) {
         std::string spare = std::move(*fits);
-        spares_.erase(fits);
+        spares_.erase(std::next(fits).base());
         spare_bytes_ -= spare.capacity();
         return spare;
       }

@@ -5,6 +5,8 @@
 #include <deque>
 #include <utility>
 
+#include "storage/remote_views.hpp"
+
 namespace weft::storage::objects {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr std::size_t kUnderWay = 4, kPartsAhead = 8;  // those that came meanwh
 constexpr std::uint64_t kSmallestRead = 64u << 10;
 constexpr std::uint64_t kMostReadAhead = 128u << 20;  // of all files of the process; each may have one part besides
 
-class RangeReader final : public RemoteFile {
+class RangeReader final : public RemoteFile, public RemoteViews {
  public:
   RangeReader(std::uint64_t size, std::atomic<std::uint64_t>& read_ahead, StartRange start)
       : size_(size), read_ahead_(read_ahead), start_(std::move(start)) {}
@@ -35,6 +37,14 @@ class RangeReader final : public RemoteFile {
     }
     last_end_ = offset + had;
     return had;
+  }
+  Result<std::size_t> view(std::uint64_t offset, ByteView& bytes) override {
+    bytes = {};
+    if (offset >= size_) return std::size_t{0};
+    WEFT_ASSIGN(const Part* const part, part_at(offset, 1));
+    bytes = as_bytes(part->bytes).subspan(offset - part->offset);
+    last_end_ = offset + bytes.size();
+    return bytes.size();
   }
 
  private:

@@ -13,6 +13,7 @@
 #include "storage/objects/s3_errors.hpp"
 #include "storage/objects/s3_file.hpp"
 #include "storage/output.hpp"
+#include "storage/remote_views.hpp"
 #include "storage/split.hpp"
 #include "storage/staged_name.hpp"
 #include "storage/text_reader.hpp"
@@ -78,6 +79,29 @@ TEST(S3Files, ReadObjectsInSplitsOnRecordBoundaries) {
   EXPECT_TRUE(read_all(*files, "s3://books/in", 7) == text + "the last line has no end\n");
   EXPECT_TRUE(read_all(*files, "s3://books/in/a", 1) == text);
   EXPECT_TRUE(read_all(*files, "s3://books/in/*", 3) == text + "the last line has no end\n");
+}
+
+TEST(S3Files, WhatIsAtHandIsSeenWithoutACopy) {
+  S3Service service;
+  const std::string text = lines(200'000);
+  service.store("in/a", text);
+  const auto files = files_of(service);
+  const auto file = files->open("s3://books/in/a").value();
+  file->will_read(0, text.size());
+  auto& views = dynamic_cast<RemoteViews&>(*file);
+  std::string seen;
+  ByteView bytes;
+  while (seen.size() < text.size()) {
+    ASSERT_NE(views.view(seen.size(), bytes).value(), 0u);
+    seen.append(as_chars(bytes));
+  }
+  EXPECT_TRUE(seen == text);
+  EXPECT_EQ(views.view(text.size(), bytes).value(), 0u);
+  ASSERT_GE(views.view(1'000'000, bytes).value(), 100u);
+  EXPECT_EQ(as_chars(bytes.first(100)), std::string_view(text).substr(1'000'000, 100));
+  Buffer piece(100);  // and both ways in turn
+  ASSERT_EQ(file->read(5, piece.span()).value(), 100u);
+  EXPECT_EQ(as_chars(piece.view()), std::string_view(text).substr(5, 100));
 }
 
 TEST(S3Files, ListsGoOnAndKeysMayBeOdd) {
