@@ -24,7 +24,10 @@ Result<std::unique_ptr<HttpClient>> client_of(Duration patience, const std::stri
   options.certificates = certificates;
   options.direct = direct;
   options.server_setting = setting;
-  if (direct) options.connect_timeout = options.stall_timeout = std::chrono::seconds(1);
+  if (direct) {  // they are near, or they are not there
+    options.connect_timeout = std::chrono::seconds(1);
+    options.stall_timeout = std::chrono::seconds(5);
+  }
   return HttpClient::open(std::move(options));
 }
 

@@ -26,7 +26,8 @@ struct ContainerService {
 };
 std::shared_ptr<KeySource> container_keys(ContainerService service);
 
-/// The metadata service of an instance (IMDSv2), at most two seconds for a machine that has none. `otherwise` is what to do then.
+/// The metadata service of an instance (IMDSv2), which a machine that has none learns within two seconds. `otherwise` is what to do
+/// then.
 std::shared_ptr<KeySource> instance_keys(std::string endpoint, std::string otherwise);
 
 }  // namespace weft::storage::objects

@@ -204,8 +204,8 @@ TEST_F(KeysOfServices, KeysThatExpireWhileAJobRunsAreFetchedAnewWithTheTokenThat
   EXPECT_TRUE(given("sts", 2)) << service.state();
   service.set(R"({"lifetime": 2, "expire": true})");
   EXPECT_TRUE(eventually([&] { return read(*from) == "text\n"; }));
-  EXPECT_TRUE(eventually([&] {  // and now they are fetched before the service refuses them
-    EXPECT_EQ(read(*from), "text\n");
+  EXPECT_TRUE(eventually([&] {  // and now others come every two seconds
+    read(*from);
     return given("sts", 5);
   }));
 }
@@ -334,7 +334,7 @@ TEST_F(KeysOfServices, AMachineWithoutAnyIsToldSoSoon) {
   variables["AWS_EC2_METADATA_SERVICE_ENDPOINT"] = endpoint;
   const auto began = std::chrono::steady_clock::now();
   const std::string said = read();
-  EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(15));  // two, and a busy machine
+  EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(18));  // five, and a busy machine
   EXPECT_EQ(said.find(cannot + kNone + " (this machine gives none either: " + endpoint + " does not answer: "), 0u) << said;
 }
 
