@@ -13,10 +13,16 @@ namespace {
 struct Words {
   std::string_view part, cause;
 };
-constexpr Words kWords[] = {{"No space left", "disk_full"},           {"disk is full", "disk_full"},
-                            {"bad_alloc", "out_of_memory"},           {"out of memory", "out_of_memory"},
-                            {"out-of-memory", "out_of_memory"},       {"bad record", "bad_record"},
-                            {"cannot read input", "unreadable_input"}};
+constexpr Words kWords[] = {{"No space left", "disk_full"},
+                            {"disk is full", "disk_full"},
+                            {"bad_alloc", "out_of_memory"},
+                            {"out of memory", "out_of_memory"},
+                            {"out-of-memory", "out_of_memory"},
+                            {"bad record", "bad_record"},
+                            {"cannot read input", "unreadable_input"},
+                            {"is truncated: it ends at byte", "unreadable_input"},
+                            {"is damaged at byte", "unreadable_input"},
+                            {"changed while the job ran: it ends", "unreadable_input"}};
 
 std::string cause_in(const std::string& text) {
   const auto found = std::find_if(std::begin(kWords), std::end(kWords),
@@ -59,7 +65,7 @@ std::string advice_on(const std::string& cause) {
       {"lost_output", "map outputs could not be read from another worker; --shuffle-replicas 2 keeps a copy of each"},
       {"plan_mismatch",
        "run the same binary everywhere, and let define() depend on its options only, not on machine, time or chance"},
-      {"unreadable_input", "put the input back where all workers can read it under this name, or into the cluster's files"},
+      {"unreadable_input", "put the input back, whole, where all workers can read it under this name, or into the cluster's files"},
       {"environment", "a worker could not do its part: its log tells what it lacks"},
       {"user_code", "the program threw: the message says what and at which input"},
       {"wrong_demand", "lower --demand, or the stage's own demand, or add a larger worker"},

@@ -62,7 +62,7 @@ void History::apply(const master::EventLine& line) {
   if (line.event == "worker_joined")
     workers_[line.node] = {line.name, line.host, line.rack, static_cast<std::uint32_t>(line.capacity.cpu),
                            line.at,   {},        {},        line.capacity.memory};
-  if (line.event == "worker_lost") lose(line);
+  if (line.event == "worker_lost" || line.event == "worker_silent") lose(line);
   if (line.event == "job_submitted") submit(line);
   const auto found = jobs_.find(line.job);
   if (found == jobs_.end()) return;
@@ -193,7 +193,7 @@ void History::end_job(Job& job, Job::State state, const std::string& error) {
 
 void History::lose(const master::EventLine& line) {
   const auto found = workers_.find(line.node);
-  if (found == workers_.end()) return;
+  if (found == workers_.end() || found->second.lost) return;
   found->second.lost = line.at;
   found->second.why = line.reason;
   for (auto& [id, job] : jobs_) {

@@ -242,6 +242,15 @@ std::optional<std::string> command_json(Time at, const Command& command) {
   return to_json(std::move(line));
 }
 
+std::string silent_json(Time at, const NodeLost& lost) {
+  EventLine line;
+  line.at = at;
+  line.event = "worker_silent";
+  line.node = lost.node.value();
+  line.reason = lost.reason;
+  return to_json(std::move(line));
+}
+
 std::string prefetch_json(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
   EventLine line;
   line.at = at;

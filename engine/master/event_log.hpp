@@ -19,6 +19,8 @@ namespace weft::master {
 
 /// A line for an event, as is. Result bytes are given by size only.
 std::string event_json(Time at, const Event& event);
+/// A line for a worker that the core gave up because nothing was heard of it; others have the event that says so.
+std::string silent_json(Time at, const NodeLost& lost);
 /// A line for what a worker says of blocks that it prefetched for a job since that began; it says so every `period`.
 std::string prefetch_json(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched);
 /// A line for a command that tells what became of a job or task; nothing for the others.

@@ -55,7 +55,8 @@ class ServerImpl final : public Server, public CoreShell {
   void give_up(const Error& why);
   void log_scheduler_faults();
   void note_workers(const Event& event, const std::string& line);
-  void log_event(Time at, const std::string& line, const std::vector<Command>& commands);
+  /// `left`: the event says that a worker is lost.
+  void log_event(Time at, const std::string& line, const std::vector<Command>& commands, bool left);
   void flush_log(Time at);
   /// By whom it concerns.
   template <class Concerned>
@@ -226,11 +227,12 @@ Result<void> ServerImpl::apply(Event event) {
   const std::string line = logged ? event_json(at, event) : std::string();
   if (event_log_) note_workers(event, line);
   const std::optional<JobId> changed = JobRecorder::changed_job(event);
+  const bool left = std::holds_alternative<WorkerLost>(event);
   std::vector<Command> commands;
   WEFT_TRY(apply_to_core(at, std::move(event), commands));
   profiles_->after((*core_)->view(), commands);
   recorder_->record_outcome(changed, commands);
-  if (event_log_) log_event(at, line, commands);
+  if (event_log_) log_event(at, line, commands, left);
   for (Command& command : commands) std::visit([this](auto& what) { carry_out(what); }, command);
   return {};
 }
@@ -265,10 +267,15 @@ void ServerImpl::note_workers(const Event& event, const std::string& line) {
   if (const auto* lost = std::get_if<WorkerLost>(&event)) event_log_->repeat_no_more(lost->node);
 }
 
-void ServerImpl::log_event(Time at, const std::string& line, const std::vector<Command>& commands) {
+void ServerImpl::log_event(Time at, const std::string& line, const std::vector<Command>& commands, bool left) {
   if (!line.empty()) event_log_->add(line);
-  for (const Command& command : commands)
+  for (const Command& command : commands) {
     if (auto text = command_json(at, command)) event_log_->add(*text);
+    if (const auto* lost = std::get_if<NodeLost>(&command); lost != nullptr && !left) {
+      event_log_->add(silent_json(at, *lost));
+      event_log_->repeat_no_more(lost->node);
+    }
+  }
   flush_log(at);
 }
 

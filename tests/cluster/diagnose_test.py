@@ -366,6 +366,77 @@ def _():
         return cluster.kinds()
 
 
+@failure("a compressed file that was cut off", "unreadable_input")
+def _():
+    with Cluster() as cluster:
+        data = cluster.directory + "/data"
+        os.mkdir(data)
+        for number in range(4):
+            packed = gzip.compress(words(number, 300000))
+            with open(f"{data}/{number}.gz", "wb") as file:
+                file.write(packed[:len(packed) // 2] if number == 2 else packed)
+        cluster.job("wordcount", "--input", data, "--output", out(cluster), fails=True)
+        return cluster.kinds()
+
+
+@failure("a worker that is frozen", "lost_worker")
+def _():
+    with Cluster() as cluster:
+        job, go = hold(cluster)
+        cluster.has("task_launched", 6)
+        cluster.workers[1].send_signal(signal.SIGSTOP)
+        cluster.has("worker_silent")
+        go()
+        assert job.wait(60) == 0
+        cluster.workers[1].send_signal(signal.SIGCONT)
+        return cluster.kinds()
+
+
+@failure("a master that is killed and comes back", "lost_master")
+def _():
+    with Cluster(1) as cluster:
+        job, go = hold(cluster)
+        cluster.processes[0].kill()
+        cluster.processes[0].wait()
+        cluster.start("weft", "master", "--listen", cluster.address, "--http", "none", "--event-log", cluster.log)
+        job.wait(60)
+        cluster.has("log_started", 2)
+        return cluster.kinds()
+
+
+@failure("a queue that may use one slot", "starved")
+def _():
+    queues = scratch + "/queues.toml"
+    with open(queues, "w") as file:
+        file.write('[[queue]]\nname = "small"\ncapacity = 17\nmax_capacity = 17\n[[queue]]\nname = "default"\ncapacity = 83\n')
+    with Cluster(3, ("--scheduler", f"capacity(queues={queues})")) as cluster:
+        first, go = hold(cluster, "--tasks", "1", "--pool", "small")
+        second = cluster.begin("ailing_probe", "even", "--tasks", "2", "--pool", "small")
+        cluster.has("plan_extended", 2)
+        time.sleep(5.5)  # as above
+        go()
+        assert first.wait(60) == 0 and second.wait(60) == 0
+        return cluster.kinds(2)
+
+
+@failure("a join on a key that most rows have", "skew")
+def _():
+    with Cluster() as cluster:
+        for name, line in (("left", lambda i: f"{7 if i % 10 < 7 else i}\t{'x' * 120}{i}\n"), ("right", lambda i: f"{i}\t{i}\n")):
+            with open(f"{cluster.directory}/{name}", "w") as file:
+                file.write("".join(line(i) for i in range(0, 400000, 1 if name == "left" else 3)))
+        cluster.job("join", "--left", cluster.directory + "/left", "--right", cluster.directory + "/right", "--output", out(cluster), "--partitions", "8")
+        return cluster.kinds()
+
+
+@failure("a work directory that vanishes", "failing_node")
+def _():
+    with Cluster() as cluster:
+        shutil.rmtree(cluster.directory + "/w2")
+        cluster.job("terasort", "sort", "--input", records(cluster, 400000), "--output", out(cluster))
+        return cluster.kinds()
+
+
 @failure("tasks that are too small", "tiny_tasks")
 def _():
     with Cluster() as cluster:

@@ -386,7 +386,7 @@ class JobView {
         h('details', {}, h('summary', {}, 'Time, input, shuffle and spills of single tasks'), this.figures.element), this.note, this.output.element, this.detail, h('h2', {}, 'Counters'), this.counters.element);
   }
   watch() {
-    const job = now => this.show(now), explain = now => { this.why.textContent = now.summary || ''; };
+    const job = now => this.show(now), explain = now => { this.why.textContent = now.state === 'running' ? now.summary : ''; };
     job.trouble = error => this.summary.replaceChildren(h('p', {class: 'bad'}, error));
     explain.trouble = () => {};
     watch({[`/jobs/${this.id}`]: job, ...(logs ? {} : {[`/jobs/${this.id}/explain`]: explain})});

@@ -20,7 +20,7 @@ function bytes(n) {
 function duration(s) {
   if (s == null) return '–';
   if (s < 0) return '−' + duration(-s);
-  if (s < 1) return Math.round(s * 1000) + ' ms';
+  if (s < 1) return (s && s < 0.00995 ? (s * 1000).toPrecision(2) : Math.round(s * 1000)) + ' ms';
   if (s < 60) return s.toPrecision(3) + ' s';
   const m = Math.floor(s / 60);
   return m < 60 ? `${m} min ${Math.floor(s % 60)} s` : `${Math.floor(m / 60)} h ${m % 60} min`;

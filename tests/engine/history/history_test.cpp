@@ -131,6 +131,23 @@ TEST(History, KnowsWhoHadSlotsWhileAJobWaitedAloneOrAmongOthers) {
   }
 }
 
+TEST(History, AWorkerThatFellSilentIsLostOnce) {
+  Told told;
+  told.worker(0, 1, "w1");
+  told.job(10, 1);
+  told.launch(20, 1, 0, 0, 0, 1);
+  auto line = told.line(30, "worker_silent");
+  line.node = 1;
+  line.reason = "not heard of for 10.0 s";
+  told.history.apply(line);
+  told.lost(40, 1, "the peer is gone");  // it is known no more, and this changes nothing
+  const Job& job = *told.history.job(1);
+  EXPECT_EQ(job.attempts[0].fate, Fate::lost);
+  EXPECT_EQ(job.attempts[0].ended, milliseconds(30));
+  EXPECT_EQ(job.workers_lost, 1u);
+  EXPECT_EQ(job.lost_workers, std::vector<std::string>{"w1 (not heard of for 10.0 s)"});
+}
+
 TEST(History, AddsUpWhatWorkersSayOfPrefetchedBlocks) {
   Told told;
   told.job(100, 1);

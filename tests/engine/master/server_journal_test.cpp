@@ -205,7 +205,7 @@ TEST_F(ServerJournal, WhoeverIsToldOfAJobIsToldWhatIsOnTheDisk) {
 
 TEST_F(ServerJournal, StaysShortWhileThousandsOfJobsGoThrough) {
   checkpoint_bytes = 64 << 10;
-  jobs_kept = 50;
+  jobs_kept = 40;  // four times these is less than that
   start();
   const JobId alive = submit("alive");
   std::uint64_t longest = 0;
@@ -216,7 +216,7 @@ TEST_F(ServerJournal, StaysShortWhileThousandsOfJobsGoThrough) {
   EXPECT_LT(longest, (64u << 10) + 8192);
   restart();
   EXPECT_EQ(status(alive).error, "the master was restarted");
-  EXPECT_EQ(jobs().jobs.size(), 50u);
+  EXPECT_EQ(jobs().jobs.size(), 40u);
   EXPECT_EQ(submit("next"), JobId(2002));
 }
 
