@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -214,6 +215,39 @@ TEST_P(Hdfs, AWorkerThatIsKilledCostsNothingButTime) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(sorted_lines("/out") == reference::wordcount({text}));
   expect_no_leftovers("/");
+}
+
+TEST_P(Hdfs, TasksRunWhereTheirBlocksAre) {
+  if (!own) GTEST_SKIP() << "all datanodes of MiniDFSCluster are on 127.0.0.1";
+  own->set(R"({"block": 262144})");
+  put(some_text(8'000'000, 8), "/words");  // a block is on two of h1, h2 and h3
+  FileClusterOptions options;
+  options.environment = environment;
+  options.master = {"--event-log", files / "events", "--scheduler", "delay(inner=fifo, node_wait=5s)"};
+  FileCluster cluster(3, options);
+  const auto result = with_hdfs(
+      {program("wordcount"), "--quiet", "--cluster", cluster.address(), "--input", url("/words"), "--output", files / "out"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto field = [](const std::string& line, const std::string& name) {
+    const auto at = line.find("\"" + name + "\":") + name.size() + 3;
+    return line.substr(at, line.find_first_of(",}", at) - at);
+  };
+  std::map<std::string, std::string> hosts, splits;  // by node, by task
+  std::size_t local = 0, launched = 0;
+  std::ifstream log(files / "events");
+  for (std::string line; std::getline(log, line);) {
+    if (has(line, "\"event\":\"worker_joined\"")) hosts[field(line, "node")] = field(line, "host");
+    if (has(line, "\"event\":\"plan_extended\"")) {
+      for (auto at = line.find("{\"task\":"); at != std::string::npos; at = line.find("{\"task\":", at + 1))
+        splits[field(line.substr(at), "task")] = line.substr(at, line.find('}', at) - at);
+    }
+    if (has(line, "\"event\":\"task_launched\"") && field(line, "stage") == "0") {
+      ++launched;
+      local += has(splits[field(line, "task")], hosts[field(line, "node")]) ? 1 : 0;
+    }
+  }
+  EXPECT_GE(launched, 16u);
+  EXPECT_GE(static_cast<double>(local), 0.95 * static_cast<double>(launched)) << local << " of " << launched;
 }
 
 TEST_P(Hdfs, FilesArriveAlthoughRequestsFail) {

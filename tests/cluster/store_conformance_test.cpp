@@ -23,7 +23,7 @@ class ClusterStore final : public Store {
 };
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Stores, testing::Values(StoreKind{"Cluster", [] { return std::make_unique<ClusterStore>(); }}),
-                         name_of);
+                         store_name);
 
 }  // namespace
 }  // namespace weft::storage

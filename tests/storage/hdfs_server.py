@@ -280,6 +280,8 @@ class Handler(BaseHTTPRequestHandler):
             with STATE.lock:
                 if query.get("createparent") == "false" and STATE.nodes.get(posixpath.dirname(path), b"") is not None:
                     raise Refusal(404, "FileNotFoundException", "Parent directory doesn't exist: " + posixpath.dirname(path))
+                if any(STATE.nodes.get(parent) is not None for parent in parents(path)):
+                    raise Refusal(403, "ParentNotDirectoryException", "A parent of %s is not a directory" % path)
                 store(path, data)
             return self.answer(201, headers=[("Location", "hdfs://localhost" + urllib.parse.quote(path))])
         with STATE.lock:

@@ -154,7 +154,9 @@ TEST_P(Stores, ShowAnOutputWhenItIsCommittedAndNothingElse) {
 
 TEST_P(Stores, ReplaceAnOutputOfAJobOnlyAndOnlyWhenTold) {
   for (const char* content : {"old", "new"}) {
-    if (std::string(content) == "new") EXPECT_EQ(prepare("/out").error().code(), Code::already_exists);
+    if (std::string(content) == "new") {
+      EXPECT_EQ(prepare("/out").error().code(), Code::already_exists);
+    }
     auto output = prepare("/out", true).value();
     std::vector<std::string> parts{attempt(output, 0, content)};
     if (std::string(content) == "old") parts.push_back(attempt(output, 1, "more"));
@@ -196,6 +198,6 @@ TEST_P(Stores, NameWhatIsNotThere) {
   }
 }
 
-inline std::string name_of(const testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
+inline std::string store_name(const testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
 
 }  // namespace weft::storage

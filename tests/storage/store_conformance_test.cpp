@@ -84,7 +84,7 @@ StoreKind kind(const char* name) {
 INSTANTIATE_TEST_SUITE_P(Kinds, Stores,
                          testing::Values(kind<LocalStore>("Local"), kind<S3Store>("S3"), kind<BadS3Store>("BadS3"),
                                          kind<HdfsStore>("Hdfs"), kind<BadHdfsStore>("BadHdfs"), kind<OldHdfsStore>("OldHdfs")),
-                         name_of);
+                         store_name);
 
 }  // namespace
 }  // namespace weft::storage
