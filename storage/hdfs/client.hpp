@@ -63,6 +63,8 @@ class HdfsCall {
   HdfsCall(HdfsClient& client, HdfsRequest request);
   /// The answer that is a success; with all further tries that it needs. Once.
   Result<objects::HttpResponse> finish();
+  /// Before that: whether there is an answer, which may be one that needs another try.
+  bool done() const { return exchange_->done(); }
   /// After that.
   std::uint32_t tries() const { return tries_.count(); }
   const HdfsPath& path() const { return request_.path; }

@@ -41,6 +41,8 @@ class Part final : public objects::RangeRead {
                                      " were requested");
     return std::move(answer->body);
   }
+  bool done() const override { return call_->done(); }
+  void recycle(std::string bytes) override { file_->client.http().recycle(std::move(bytes)); }
 
  private:
   const std::shared_ptr<const OpenFile> file_;
