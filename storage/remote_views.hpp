@@ -13,8 +13,8 @@ namespace weft::storage {
 class RemoteViews {
  public:
   virtual ~RemoteViews() = default;
-  /// Instead of read(): `bytes` becomes those at hand from `offset` on, valid until the next call on the file. Returns how many they
-  /// are, 0 only at the file's end.
+  /// Instead of read(): `bytes` becomes those at hand from `offset` on, valid until the next call on the file. Returns how many
+  /// they are, 0 only at the file's end.
   virtual Result<std::size_t> view(std::uint64_t offset, ByteView& bytes) = 0;
 };
 
