@@ -69,7 +69,7 @@ TEST(HdfsFiles, ManyFilesAreListedAndSplitWithFewRequests) {
   const auto found = expand_inputs(inputs, files.get()).value();
   ASSERT_EQ(found.paths.size(), 250u);
   const auto groups = split_files(found.paths, {}, files.get()).value();
-  EXPECT_LE(groups.size(), 4u);  // near some hosts each
+  EXPECT_LE(groups.size(), 4u);                                       // near some hosts each
   EXPECT_TRUE(service.has("\"requests\": 254,")) << service.state();  // itself, three pages, and one for the blocks of each
 }
 
