@@ -386,7 +386,7 @@ class Engine final : public HttpClient {
     curl_.easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &job->response.status);
     const char* reached = nullptr;
     curl_.easy_getinfo(handle, CURLINFO_EFFECTIVE_URL, &reached);
-    job->reached = reached == nullptr ? job->request.url : reached;
+    job->reached = reached == nullptr ? job->request.url : without_user(reached);
     release(*job);
     const bool answered = code == CURLE_OK;
     if (answered && !may_pass(job->response.status)) known_ = true;
@@ -422,6 +422,14 @@ class Engine final : public HttpClient {
     const auto asked = parse_number<std::uint32_t>(job.response.header("retry-after"));
     // MinIO says a minute whatever the reason.
     return asked ? std::min<Duration>(std::chrono::seconds(*asked), most) + drawn / 4 : drawn;
+  }
+  /// libcurl writes who signs, and the secret, into URLs that it was redirected to. Nobody shall see them.
+  static std::string without_user(std::string url) {
+    const auto host = url.find("://");
+    if (host == std::string::npos) return url;
+    const auto at = url.rfind('@', url.find_first_of("/?#", host + 3));
+    if (at != std::string::npos && at > host) url.erase(host + 3, at - (host + 2));
+    return url;
   }
   static std::string server_of(const std::string& url) { return url.substr(0, url.find('/', url.find("://") + 3)); }
   Error failure(const Job& job, CURLcode code) const {
