@@ -28,6 +28,7 @@ constexpr auto kMagics = std::to_array<Magic>({
     {"\x89LZO\0\r\n\x1a\n"sv, {"is compressed by lzop", "decompress it first (lzop -d)"}},
     {"LZIP\x01"sv, {"is compressed by lzip", "decompress it first (lzip -d)"}},
     {"\x1f\x9d\x90"sv, {"is compressed by compress", "decompress it first (gzip -d)"}},
+    {"\x5d\0\0"sv, {"is compressed by lzma in its old format", "compress it again (xz -d --format=lzma, then xz)"}},
     {"PK\x03\x04"sv, {"is a zip archive", kExtract}},
     {"PK\x05\x06"sv, {"is an empty zip archive", kLeaveOut}},
     {"7z\xbc\xaf\x27\x1c"sv, {"is a 7z archive", kExtract}},

@@ -170,6 +170,16 @@ TEST_F(CompressedTest, FilesAreKnownByTheirContent) {
     EXPECT_EQ(compression_of(text), std::nullopt) << text;
 }
 
+TEST_F(CompressedTest, FramesOfSomebodysOwnInFrontMayBeOfAnyLength) {
+  const std::string own = std::string("\x5f\x2a\x4d\x18\xe8\x03\0\0", 8) + std::string(1000, 'x');
+  for (const Format format : {Format::zstd, Format::lz4}) {
+    const std::string file = own + own + compressed(format, "a\nb") + own + compressed(format, "c\n") + own;
+    const auto lines = read_all(file);
+    ASSERT_TRUE(lines) << name_of(format) << ": " << lines.error().to_string();
+    EXPECT_EQ(*lines, (TextLines{"a", "bc"})) << name_of(format);
+  }
+}
+
 TEST_F(CompressedTest, WhatHoldsNoTextHasNoLines) {
   for (const Format format : {Format::gzip, Format::bzip2, Format::zstd, Format::lz4, Format::xz})
     EXPECT_EQ(read_all(compressed(format, "")).value(), TextLines{}) << name_of(format);

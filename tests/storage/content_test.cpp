@@ -22,6 +22,7 @@ TEST(Content, KnowsWhatIsCompressedInWaysThatCannotBeRead) {
   EXPECT_EQ(known_as("\x02\x21\x4c\x18\0\0\0\x01"s), "is compressed by lz4 in its legacy format");
   EXPECT_EQ(known_as("\xff\x06\0\0sNaPpY\0"s), "is compressed by snappy");
   EXPECT_EQ(known_as("\x1f\x9d\x90\x61"s), "is compressed by compress");
+  EXPECT_EQ(known_as("]\0\0\x80\0\xff\xff\xff"s), "is compressed by lzma in its old format");
 }
 
 TEST(Content, KnowsArchivesTablesAndPrograms) {
