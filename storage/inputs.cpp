@@ -48,7 +48,7 @@ class Expansion {
   }
   static Result<std::string> local_path(std::string_view written) {
     if (written.empty()) return fail(Code::invalid_argument, "an input path is empty");
-    if (const auto scheme = written.find("://"); scheme != std::string_view::npos && written.find('/') == scheme + 1) {
+    if (has_scheme(written)) {
       if (!written.starts_with("file://"))
         return fail(
             Code::invalid_argument,

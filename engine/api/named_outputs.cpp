@@ -26,8 +26,8 @@ void check(const std::string& name) {
   if (!fits)
     throw std::invalid_argument(
         "write_text_by: '" + name.substr(0, 100) +
-        "' is no name of a directory: not empty, no line ends, no part that begins with '.' or '_' (these are "
-        "skipped when directories are read)");
+        "' is no name of a directory: it must not be empty, begin or end with '/', contain a line end, or have a "
+        "part that begins with '.' or '_' (these are skipped when directories are read)");
 }
 
 }  // namespace
