@@ -29,6 +29,7 @@ void DriverGraph::abandon() {
 }
 
 StageId DriverGraph::add(StageDraft draft) {
+  refuse_in_tasks(draft.name);
   const StageId id(static_cast<std::uint32_t>(entries_.size()));
   auto entry = std::make_unique<Entry>();
   entry->draft = std::move(draft);

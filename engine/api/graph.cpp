@@ -6,6 +6,8 @@
 
 #include "base/hash.hpp"
 #include "base/log.hpp"
+#include "runtime/executor/task.hpp"
+#include "runtime/operators/fault.hpp"
 
 namespace weft::detail {
 namespace {
@@ -20,6 +22,13 @@ void StageHints::take_larger(const StageHints& other) {
   duration = std::max(duration, other.duration);
   output_ratio = std::max(output_ratio, other.output_ratio);
   variants.insert(other.variants.begin(), other.variants.end());
+}
+
+void refuse_in_tasks(const std::string& what) {
+  if (runtime::current_task() == nullptr) return;
+  throw runtime::TaskError{
+      Error(Code::invalid_argument, what + " is called by a function that runs in tasks; call it in define(), and " +
+                                        "capture its value, or use a join or broadcast()")};
 }
 
 StageHints demand_hint(const TaskDemand& amounts) {

@@ -75,6 +75,7 @@ class ReplayGraph final : public Graph {
   };
 
   StageId add(StageDraft draft) {
+    refuse_in_tasks(draft.name);
     const std::lock_guard lock(mutex_);
     const StageId id(static_cast<std::uint32_t>(stages_.size()));
     stages_.push_back({draft.name, stage_fingerprint(draft), std::move(draft.body)});

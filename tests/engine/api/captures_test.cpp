@@ -99,5 +99,18 @@ TEST(Captures, ByValueAndOfWhatOutlivesTheJobAreNot) {
   EXPECT_EQ(said, "");
 }
 
+TEST(Captures, ADatasetThatAFunctionOfTasksCountsFailsTheJobAtOnce) {
+  const auto report = run_locally(
+      [](Flow& flow) {
+        const auto numbers = flow.generate(3, same);
+        (void)numbers.map([numbers](std::uint64_t i) { return i + numbers.count(); }).count();
+      },
+      {.threads = 1});
+  ASSERT_FALSE(report);
+  const std::string error = report.error().to_string();
+  EXPECT_TRUE(has(error, "count (captures_test.cpp:") && has(error, "is called by a function that runs in tasks")) << error;
+  EXPECT_FALSE(has(error, "failed 4 times")) << error;
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -136,6 +136,9 @@ struct StageDraft {
 /// Equal in all processes that run the same definition in the same way.
 std::uint64_t stage_fingerprint(const StageDraft& draft);
 
+/// Fails the task, and with it the job, when a user function calls an operator or an action: these belong to the definition.
+void refuse_in_tasks(const std::string& what);
+
 /// Makes an action's value of its tasks' results (task order).
 using Combine = std::function<Buffer(std::vector<Buffer>& results)>;
 
