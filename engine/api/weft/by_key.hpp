@@ -72,7 +72,11 @@ class KeyedOperators {
   /// pair<K, result> of one aggregator, pair<K, tuple<results…>> of several: `aggregate_by_key(weft::sum(), weft::count())`.
   template <Aggregator First, class... More>
   auto aggregate_by_key(First first, More... more) const {
-    return with_last(std::tuple<First>(std::move(first)), std::move(more)...);
+    if constexpr (detail::check_aggregated<T>()) {
+      return with_last(std::tuple<First>(std::move(first)), std::move(more)...);
+    } else {
+      return Refused();
+    }
   }
   /// One accumulator per key: starts as a copy of `zero`, add(acc, value) takes in a value, merge(acc, other) another accumulator.
   template <class Acc, class Add, class Merge, Partitioning<KeyOrSelf<T>> P = HashPartitions>
@@ -175,7 +179,7 @@ class KeyedOperators {
 
   template <class How>
   auto windowed(const Where& where, How how) const {
-    if constexpr (detail::check_windows<T>()) {
+    if constexpr (detail::check_windows<T, How>()) {
       using Node = detail::Windows<Chain, How>;
       return keeping("windows", where, Node{self().chain(), std::move(how)});
     } else {
@@ -201,9 +205,7 @@ class KeyedOperators {
   }
   template <class P, class... A>
   auto composed(std::tuple<A...> parts, P how) const {
-    if constexpr (!detail::check_count_by_key<T>()) {
-      return Refused();
-    } else if constexpr (!detail::check_aggregators<ValueOf<T>, A...>()) {
+    if constexpr (!detail::check_aggregators<ValueOf<T>, A...>()) {
       return Refused();
     } else {
       std::string name = detail::operator_name("aggregate_by_key", std::get<0>(parts).where);

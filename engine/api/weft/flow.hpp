@@ -140,23 +140,40 @@ class Flow {
   }
 
   /// Runs `make` on the driver only; tasks get the value.
-  template <std::invocable F>
+  template <class F>
   auto broadcast(F make) {
-    using T = Owned<std::remove_cvref_t<std::invoke_result_t<F>>>;
-    WEFT_REQUIRE_CODEC(T);
-    const Buffer value = graph_->value([&] {
-      Encoder out;
-      encode(T(std::invoke(make)), out);
-      return detail::to_buffer(out);
-    });
-    Decoder in(value.view());
-    return Broadcast<T>(std::make_shared<const T>(decode<T>(in)));
+    static_assert(
+        std::invocable<F>,
+        "weft broadcast: it takes a function without parameters, which runs once, on the driver: broadcast([] { return …; })");
+    if constexpr (std::invocable<F>) {
+      using T = Owned<std::remove_cvref_t<std::invoke_result_t<F>>>;
+      static_assert(
+          detail::kEncodes<T>,
+          "weft broadcast: the value (F's result) has no codec, so it cannot be sent to the tasks; make it of numbers, strings, "
+          "pairs, vectors and plain structs of those (a sorted vector of pairs in place of a map), or specialise weft::Codec<T>");
+      if constexpr (Encodable<T>) {
+        const Buffer value = graph_->value([&] {
+          Encoder out;
+          encode(T(std::invoke(make)), out);
+          return detail::to_buffer(out);
+        });
+        Decoder in(value.view());
+        return Broadcast<T>(std::make_shared<const T>(decode<T>(in)));
+      } else {
+        return Broadcast<T>(nullptr);
+      }
+    } else {
+      return detail::RefusedValue();
+    }
   }
 
   /// Runs `f` on the driver only: for printing and other effects.
-  template <std::invocable F>
+  template <class F>
   void on_driver(F f) {
-    if (graph_->on_driver()) std::invoke(f);
+    static_assert(std::invocable<F>, "weft on_driver: it takes a function without parameters: on_driver([&] { … })");
+    if constexpr (std::invocable<F>) {
+      if (graph_->on_driver()) std::invoke(f);
+    }
   }
 
  private:

@@ -93,8 +93,10 @@ requires std::copy_constructible<M> && std::copy_constructible<R>
 class MapReduce {
   using K = typename M::Key;
   using V = typename M::Value;
-  static_assert(std::same_as<K, typename R::Key> && std::same_as<V, typename R::Value>,
-                "the reducer must take the mapper's keys and values");
+  static constexpr bool kFits = std::same_as<K, typename R::Key> && std::same_as<V, typename R::Value>;
+  static_assert(kFits,
+                "weft MapReduce: the reducer must take the keys and values that the mapper emits: Mapper<Input, Key, Value> and "
+                "Reducer<Key, Value, Output>");
 
  public:
   explicit MapReduce(M mapper = {}, R reducer = {}, C combiner = {}, P partitioner = {})
@@ -119,9 +121,13 @@ class MapReduce {
   }
 
   /// The reducer's output.
-  template <class Chain>
-  auto run(const Dataset<typename M::Input, Chain>& input, std::source_location where = std::source_location::current()) const {
-    if constexpr (std::same_as<C, Absent>) {
+  template <class T, class Chain>
+  auto run(const Dataset<T, Chain>& input, std::source_location where = std::source_location::current()) const {
+    static_assert(std::same_as<T, typename M::Input>,
+                  "weft MapReduce: the mapper takes other records than the dataset has (T below); make it a Mapper<T, Key, Value>");
+    if constexpr (!kFits || !std::same_as<T, typename M::Input>) {
+      return detail::Refused();
+    } else if constexpr (std::same_as<C, Absent>) {
       return reduce(mapped(input, where), where);
     } else {
       return reduce(combined(mapped(input, where), where), where);

@@ -192,6 +192,12 @@ constexpr bool check_aggregation() {
   return false;
 }
 
+/// Of aggregate_by_key(count(), …); the aggregators have a check of their own.
+template <class T>
+constexpr bool check_aggregated() {
+  WEFT_CHECK_KEYED("aggregate_by_key", T, false)
+  return keys_fit<T>();
+}
 template <class T>
 constexpr bool check_count_by_key() {
   WEFT_CHECK_KEYED("count_by_key", T, false)
@@ -236,12 +242,21 @@ constexpr bool check_sorted_by() {
   }
   return false;
 }
-template <class T>
+/// `How` says which windows there are (windows.hpp).
+template <class T, class How>
 constexpr bool check_windows() {
   static_assert(GroupedTraits<T>::value,
                 "weft windows: it cuts the values of each group into windows, so it stands behind "
                 "group_by_key() or group_by_key().sorted_by(f)");
-  return GroupedTraits<T>::value;
+  if constexpr (GroupedTraits<T>::value) {
+    constexpr bool kFits = How::template kFits<Owned<typename GroupedTraits<T>::Value>>;
+    static_assert(
+        kFits,
+        "weft windows: it takes a size, a size and a step, or a function of two neighbours (V of Values<V> below) that says "
+        "whether they belong together: [](const V& before, const V& after) { return …; }");
+    return kFits;
+  }
+  return false;
 }
 
 template <class T, class U, bool kHow>

@@ -14,7 +14,9 @@ class Refused {
   operator T() const;  // NOLINT(google-explicit-constructor): stands for anything
 #define WEFT_ACCEPTS(name)                 \
   template <class... Explicit, class... A> \
-  Refused name(A&&...) const;
+  Refused name(A&&...) const {             \
+    return {};                             \
+  }
   WEFT_ACCEPTS(map)
   WEFT_ACCEPTS(filter)
   WEFT_ACCEPTS(flat_map)
@@ -31,6 +33,17 @@ class Refused {
   WEFT_ACCEPTS(windows)
   WEFT_ACCEPTS(join)
   WEFT_ACCEPTS(left_join)
+  WEFT_ACCEPTS(right_join)
+  WEFT_ACCEPTS(full_join)
+  WEFT_ACCEPTS(semi_join)
+  WEFT_ACCEPTS(anti_join)
+  WEFT_ACCEPTS(join_optional)
+  WEFT_ACCEPTS(union_with)
+  WEFT_ACCEPTS(sample)
+  WEFT_ACCEPTS(zip_with_index)
+  WEFT_ACCEPTS(on)
+  WEFT_ACCEPTS(demand)
+  WEFT_ACCEPTS(estimate)
   WEFT_ACCEPTS(cogroup)
   WEFT_ACCEPTS(sort_by)
   WEFT_ACCEPTS(top)
@@ -38,13 +51,20 @@ class Refused {
   WEFT_ACCEPTS(cache)
   WEFT_ACCEPTS(repartition)
 #undef WEFT_ACCEPTS
-#define WEFT_ENDS(name) \
-  template <class... A> \
-  RefusedValue name(A&&...) const;
+#define WEFT_ENDS(name)             \
+  template <class... A>             \
+  RefusedValue name(A&&...) const { \
+    return {};                      \
+  }
   WEFT_ENDS(collect)
   WEFT_ENDS(first)
   WEFT_ENDS(count)
   WEFT_ENDS(reduce)
+  WEFT_ENDS(aggregate)
+  WEFT_ENDS(write_csv)
+  WEFT_ENDS(write_json)
+  WEFT_ENDS(write_text_by)
+  WEFT_ENDS(write_table)
   WEFT_ENDS(write_text)
   WEFT_ENDS(write_records)
 #undef WEFT_ENDS

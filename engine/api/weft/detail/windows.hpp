@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace weft::detail {
 /// Windows of `size` values, one every `step` values. A group of fewer values has none; what is left at its end is dropped.
 struct FixedWindows {
   std::size_t size, step;
+
+  template <class V>
+  static constexpr bool kFits = true;
 
   template <class V, class Emit>
   void cut(auto& values, const Emit& emit) const {
@@ -38,6 +42,9 @@ struct FixedWindows {
 template <class F>
 struct WindowsWhile {
   F same;
+
+  template <class V>
+  static constexpr bool kFits = std::is_invocable_r_v<bool, const F&, const V&, const V&>;
 
   template <class V, class Emit>
   void cut(auto& values, const Emit& emit) const {
