@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/rpc/rpc.hpp"
 #include "base/text.hpp"
 #include "driver.hpp"
 #include "engine/client/job_page.hpp"
@@ -73,10 +74,23 @@ Result<double> weight_of(const std::string& text) {
   return *weight;
 }
 
-Result<Duration> deadline_of(const std::string& text) {
+Result<Duration> positive_duration_of(const std::string& text) {
   WEFT_ASSIGN(const Duration deadline, parse_duration(text));
-  if (deadline <= Duration(0)) return fail(Code::invalid_argument, "more than 0");
+  if (deadline <= Duration(0)) return fail(Code::invalid_argument, "must be more than 0");
   return deadline;
+}
+
+/// An option that is given with nothing (--cluster "$UNSET") is a mistake: the job would run as if it were not there.
+void refuse_empty(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options())
+    if (option->get_group() == kGroup && option->get_type_size() != 0 && option->get_items_expected_min() > 0)
+      option->check(
+          [](const std::string& text) { return text.empty() ? "the value is empty; give one, or leave the option out" : ""; });
+}
+
+std::string address_error(const std::string& text) {
+  const auto address = rpc::Endpoint::parse(text);
+  return address ? std::string() : address.error().to_string();
 }
 
 void declare_place(CLI::App& app, client::RunOptions& run) {
@@ -86,6 +100,7 @@ void declare_place(CLI::App& app, client::RunOptions& run) {
   app.add_option("--files", run.files,
                  "HOST:PORT of the master that keeps the files of weft:// paths (default: that of --cluster, then $WEFT_MASTER)")
       ->type_name("HOST:PORT")
+      ->check(address_error)
       ->group(kGroup);
   app.add_option("--workers", run.workers, "Run on this many private worker processes instead of threads of this one")
       ->excludes(cluster)
@@ -120,7 +135,7 @@ void declare_scheduling(CLI::App& app, client::RunOptions& run) {
   app.add_option("--priority", run.priority, "Larger goes first")->group(kGroup);
   add_parsed<double>(app, "--weight", run.weight, "WEIGHT", weight_of,
                      "Its part of what jobs share, against theirs, where the scheduler shares (1)");
-  add_parsed<Duration>(app, "--deadline", run.deadline, "TIME", deadline_of,
+  add_parsed<Duration>(app, "--deadline", run.deadline, "TIME", positive_duration_of,
                        "When the job should be done, from its start, such as 10min; for schedulers that care");
   add_parsed<schedulers::Resources>(
       app, "--demand", run.demand, "RESOURCES", [](const std::string& text) { return schedulers::parse_resources(text); },
@@ -143,9 +158,8 @@ void declare_scheduling(CLI::App& app, client::RunOptions& run) {
 }
 
 void declare_tasks(CLI::App& app, client::RunOptions& run) {
-  add_parsed<Duration>(
-      app, "--task-timeout", run.task_timeout, "TIME", [](const std::string& text) { return parse_duration(text); },
-      "Longest time a task may take, such as 30s");
+  add_parsed<Duration>(app, "--task-timeout", run.task_timeout, "TIME", positive_duration_of,
+                       "Longest time a task may take, such as 30s");
   app.add_option_function<std::string>(
          "--max-bad-records",
          [&run](const std::string& text) { run.max_bad_records = bad_record_limit_of(text).value_or(runtime::BadRecordLimit{}); },
@@ -202,6 +216,7 @@ void declare_common(CLI::App& app, CommonOptions& options) {
   app.add_flag("--explain{text}", options.explain, "Print the stages (=dot for Graphviz) and run nothing")
       ->check(CLI::IsMember({"text", "dot"}))
       ->group(kGroup);
+  refuse_empty(app);
 }
 
 }  // namespace weft

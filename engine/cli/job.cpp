@@ -95,18 +95,7 @@ void add_job(CLI::App& app, Action& action, int& exit_status) {
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JobOptions&), bool of_one) {
     CLI::App* command = job->add_subcommand(name, help);
     add_master_option(*command, options->master);
-    if (of_one) {
-      command
-          ->add_option_function<std::string>(
-              "JOB",
-              [options](const std::string& id) {
-                const auto number = parse_number<std::uint64_t>(id);
-                if (!number) throw CLI::ValidationError("JOB", "'" + id + "' is not a job number; weft job list shows them");
-                options->job = *number;
-              },
-              "The job's number (weft job list)")
-          ->required();
-    }
+    if (of_one) add_job_argument(*command, options->job);
     command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
     return command;
   };

@@ -13,6 +13,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/history/findings.hpp"
@@ -94,7 +95,7 @@ void add_job_history(CLI::App& job, Action& action) {
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JobHistoryOptions&)) {
     auto options = std::make_shared<JobHistoryOptions>();
     CLI::App* command = job.add_subcommand(name, help);
-    command->add_option("JOB", options->job, "The job's number (weft job list)")->required();
+    add_job_argument(*command, options->job);
     command->add_option("--event-log", options->log, "The event log of its master (weft master --event-log)")
         ->type_name("FILE")
         ->required()

@@ -109,7 +109,7 @@ void add_job_watch(CLI::App& job, Action& action, int& exit_status) {
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const WatchOptions&, int&)) {
     CLI::App* command = job.add_subcommand(name, help);
     add_master_option(*command, options->master);
-    command->add_option("JOB", options->job, "The job's number (weft job list)")->required();
+    add_job_argument(*command, options->job);
     command->callback(
         [options, run, &action, &exit_status] { action = [options, run, &exit_status] { return run(*options, exit_status); }; });
     command->footer(

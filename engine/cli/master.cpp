@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -66,6 +67,9 @@ Result<void> run(MasterOptions options) {
   if (!options.files.data_directory.empty()) options.server.storage = master::file_service(options.files);
   WEFT_TRY(check_directory("--profiles", options.profiles));
   WEFT_TRY(check_directory("--submit-dir", options.submit_dir));
+  if (!options.submit_dir.empty() && !std::filesystem::is_directory(options.submit_dir))
+    return fail(Code::invalid_argument,
+                fmt::format("--submit-dir: there is no {}; name the directory of job programs", options.submit_dir));
   if (const std::string directory = directory_of_profiles(options); !directory.empty())
     options.server.profiles = master::profile_database(directory);
   std::optional<Error> why;  // written before `broken` is
@@ -74,6 +78,9 @@ Result<void> run(MasterOptions options) {
     broken = true;
   };
   WEFT_ASSIGN(auto server, master::Server::start(options.server));
+  if (!options.port_file.empty()) {  // said before anything else is
+    if (auto known = write_file(options.port_file, ""); !known) return fail(std::move(known).error().wrap("--port-file"));
+  }
   std::printf("weft master listens on %s\n", server->address().c_str());
   WEFT_ASSIGN(auto service, serve(options, *server));
   std::fflush(stdout);

@@ -40,6 +40,15 @@ void add_master_option(CLI::App& command, std::string& master) {
       ->type_name("HOST:PORT");
 }
 
+void add_job_argument(CLI::App& command, std::uint64_t& job) {
+  const auto parse = [&job](const std::string& id) {
+    const auto number = parse_number<std::uint64_t>(id);
+    if (!number) throw CLI::ValidationError("JOB", "'" + id + "' is not a job number; weft job list shows them");
+    job = *number;
+  };
+  command.add_option_function<std::string>("JOB", parse, "The job's number (weft job list)")->required();
+}
+
 void add_size_option(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& help) {
   add_parsed(
       command, name, value, "SIZE", [](const std::string& text) { return parse_size(text); }, help);

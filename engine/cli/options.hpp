@@ -18,6 +18,8 @@ namespace weft::cli {
 
 /// The --master option of all clients. Without it $WEFT_MASTER decides, then what `master` holds (127.0.0.1:7077).
 void add_master_option(CLI::App& command, std::string& master);
+/// The number of a job, which is required.
+void add_job_argument(CLI::App& command, std::uint64_t& job);
 /// A size in bytes, such as 64MiB.
 void add_size_option(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& help);
 /// A time, such as 250ms or 5s; `Zero::refused` wants more than 0.

@@ -83,7 +83,7 @@ Result<void> JobPage::wait_until_shown() {
       return {};
     }
     if (line != std::string::npos || said.size() > kMostSaid)
-      return fail(Code::unavailable, std::string(trim(said.substr(0, line))));
+      return fail(Code::unavailable, std::string(trim(said.substr(said.starts_with("weft: ") ? 6 : 0, line))));
     if (int status = 0; ::waitpid(process_, &status, WNOHANG) == process_) {
       process_ = -1;
       return fail(Code::unavailable, "the page ended: " + runtime::describe_exit(status));

@@ -136,7 +136,9 @@ std::string usage_of(const CLI::App& command) {
   for (const CLI::Option* option : all) {
     if (!option->get_positional()) continue;
     if (option->get_name() == "ARGUMENT") text += " --";
-    const std::string name = option->get_name(true, false) + (repeats(*option) ? "..." : "");
+    std::string name = option->get_name(true, false) + (repeats(*option) ? "..." : "");
+    if (repeats(*option) && option->get_items_expected_min() == 2) name += " TARGET";  // paths, then where they go
+    std::replace(name.begin(), name.end(), '_', ' ');                                  // KEY_VALUE: two words
     text += option->get_required() ? " " + name : " [" + name + "]";
   }
   return text;

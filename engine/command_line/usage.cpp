@@ -41,10 +41,13 @@ std::string not_converted(std::string_view what, const CLI::App& command) {
   const CLI::Option* option = find_option(command, name);
   if (option == nullptr) option = command.get_option_no_throw(name);
   const std::string type = option == nullptr ? "" : option->get_type_name();
-  const char* wanted = type.starts_with("UINT")    ? "a whole number from 0 on"
-                       : type.starts_with("INT")   ? "a whole number"
+  if (option != nullptr && option->get_type_size() == 0)
+    return fmt::format("{} takes no value; leave '{}' out", name, escaped(value));
+  const bool digits = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  if (digits && !type.starts_with("FLOAT")) return fmt::format("{}: {} is too large", name, value);
+  const char* wanted = type.starts_with("INT")     ? "a whole number"
                        : type.starts_with("FLOAT") ? "a number"
-                                                   : "what it takes";
+                                                   : "a whole number from 0 on";
   return fmt::format("{}: '{}' is not {}", name, escaped(value), wanted);
 }
 
@@ -100,12 +103,15 @@ std::string related(std::string_view what) {
   return text.empty() ? std::string(what) : text;
 }
 
-/// CLI11: "PATH: At least 2 required but received 1"
-std::string too_few(std::string_view what, const CLI::App& command) {
-  const auto head = what.find(": At least "), middle = what.find(" required but received ");
-  if (head == std::string_view::npos || middle == std::string_view::npos) return std::string(what);
-  return fmt::format("{}: {} are needed, not {}: {}", what.substr(0, head), what.substr(head + 11, middle - head - 11),
-                     what.substr(middle + 23), usage_of(command));
+/// CLI11: "PATH: At least 2 required but received 1", "--output: At Most 1 required but received 2"
+std::string wrong_count(std::string_view what, const CLI::App& command) {
+  const auto colon = what.find(": "), middle = what.find(" required but received ");
+  if (colon == std::string_view::npos || middle == std::string_view::npos) return std::string(what);
+  const std::string_view name = what.substr(0, colon), received = what.substr(middle + 23);
+  std::string_view bound = what.substr(colon + 2, middle - colon - 2);
+  if (cut(bound, "At Most ") && bound == "1") return fmt::format("{} is given {} times; give it once", name, received);
+  if (!cut(bound, "At least ")) return std::string(what);
+  return fmt::format("{}: {} are needed, not {}: {}", name, bound, received, usage_of(command));
 }
 
 std::string superfluous(std::string_view what, const CLI::App& command) {
@@ -127,13 +133,13 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& command)
   else if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr)
     message = invalid(what);
   else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
-    message = too_few(what, command);
+    message = wrong_count(what, command);
   else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
     message = superfluous(what, command);
   else
     message = related(what);
   std::replace(message.begin(), message.end(), '\n', ' ');
-  while (!message.empty() && (message.back() == ' ' || message.back() == '.')) message.pop_back();
+  while (!message.empty() && (message.back() == ' ' || (message.back() == '.' && !message.ends_with("...")))) message.pop_back();
   return fmt::format("{} (see {} --help)", message, full_name(command));
 }
 
