@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/scheme.hpp"
 #include "storage/split.hpp"
 
 namespace weft::storage {
@@ -49,13 +50,13 @@ class Expansion {
   static Result<std::string> local_path(std::string_view written) {
     if (written.empty()) return fail(Code::invalid_argument, "an input path is empty");
     if (has_scheme(written)) {
-      if (!written.starts_with("file://"))
+      if (!written.starts_with(kFileScheme))
         return fail(
             Code::invalid_argument,
             "input " + std::string(written) +
                 ": only local files (a path, or file://PATH), files of the cluster (weft://PATH), objects (s3://BUCKET/KEY) "
                 "and files of HDFS (hdfs://HOST:PORT/PATH) can be read");
-      written.remove_prefix(7);
+      written.remove_prefix(kFileScheme.size());
     }
     return std::string(written);
   }

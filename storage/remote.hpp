@@ -25,12 +25,6 @@ inline bool is_foreign(std::string_view path) { return is_object(path) || is_hdf
 /// Whether an input or output of a job is no local path. ("weft://a/b" is the file or directory /a/b of the cluster.)
 inline bool is_remote(std::string_view path) { return path.starts_with("weft://") || is_foreign(path); }
 
-/// Whether a path looks like a URL, of whatever scheme: "x://y".
-inline bool has_scheme(std::string_view path) {
-  const auto scheme = path.find("://");
-  return scheme != std::string_view::npos && path.find('/') == scheme + 1;
-}
-
 /// What the inputs of a job mean: paths of the files to read, each once, and what a user may not expect of them.
 struct InputFiles {
   std::vector<std::string> paths;

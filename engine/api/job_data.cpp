@@ -7,6 +7,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "storage/scheme.hpp"
 
 namespace weft::detail {
 namespace {
@@ -17,8 +18,6 @@ std::string run_token() {
   text.resize(12);
   return text;
 }
-
-constexpr std::string_view kFileScheme = "file://";
 
 std::string table_of(const std::string& path) { return path.substr(storage::kTableScheme.size()); }
 
@@ -33,10 +32,11 @@ std::string JobData::open_output(const std::string& path) {
     table_outputs_.emplace(path, transaction);
     return std::to_string(transaction);
   }
-  if (storage::has_scheme(path) && !storage::is_remote(path) && !path.starts_with(kFileScheme))
-    throw JobFailure(Error(Code::invalid_argument, "output " + path +
-                                                       ": outputs are directories of this machine (a path, or file://PATH), of the "
-                                                       "cluster (weft://PATH) or of an S3 service (s3://BUCKET/KEY)"));
+  if (storage::has_scheme(path) && !storage::is_remote(path) && !path.starts_with(storage::kFileScheme))
+    throw JobFailure(Error(Code::invalid_argument,
+                           "output " + path +
+                               ": outputs are directories of this machine (a path, or file://PATH), of the "
+                               "cluster (weft://PATH), of an S3 service (s3://BUCKET/KEY) or of HDFS (hdfs://HOST:PORT/PATH)"));
   const std::string full = name_of(path);
   for (const std::string& input : inputs_) {
     if (input.starts_with(full + "/"))
@@ -51,7 +51,7 @@ std::string JobData::open_output(const std::string& path) {
 std::string JobData::name_of(const std::string& path) const {
   if (storage::is_table(path)) return path;
   if (storage::is_remote(path) && files_ != nullptr) return value_or_fail(files_->normal(path));
-  const std::string local = path.starts_with(kFileScheme) ? path.substr(kFileScheme.size()) : path;
+  const std::string local = path.starts_with(storage::kFileScheme) ? path.substr(storage::kFileScheme.size()) : path;
   std::string full = std::filesystem::absolute(local).lexically_normal().string();
   while (full.size() > 1 && full.back() == '/') full.pop_back();
   return full;

@@ -217,8 +217,8 @@ const WrongUse kWrongUses[] = {
     {"wordcount --input @/words.txt --output @/out --files nowhere", {"--files: 'nowhere' is not an address: no port"}},
     {"wordcount --input @/words.txt --output @/out --task-timeout 0s", {"--task-timeout: must be more than 0"}},
     {"wordcount --input @/words.txt --output @/out --deadline 0s", {"--deadline: must be more than 0"}},
-    {"wordcount --input @/words.txt --output hdfs://a/b", {"output hdfs://a/b: outputs are directories of this machine"}, 1},
-    {"wordcount --input hdfs://a/b --output @/out", {"input hdfs://a/b: only local files (a path, or file://PATH)"}, 1},
+    {"wordcount --input @/words.txt --output gs://a/b", {"output gs://a/b: outputs are directories of this machine"}, 1},
+    {"wordcount --input gs://a/b --output @/out", {"input gs://a/b: only local files (a path, or file://PATH)"}, 1},
     {"wordcount --input @/words.txt --output file://@/words.txt", {"words.txt exists; remove it, or use --overwrite"}, 1},
 };
 
