@@ -136,7 +136,8 @@ TEST_P(Hdfs, FilesAreCopiedListedAndPrinted) {
   EXPECT_TRUE(read_file(files / "copy/a b=c+d%20\xc3\xbc;&#") == text);
   EXPECT_EQ(read_file(files / "copy/empty"), "");
   good({"cp", "-r", files / "copy", url("/again/")});
-  good({"cp", files / "copy/empty", url("/again")});  // into the directory
+  good({"cp", files / "content", url("/again")});  // into the directory
+  EXPECT_EQ(good({"cat", url("/again/content")}).out, "");
   EXPECT_TRUE(good({"cat", url("/again/a b=c+d%20\xc3\xbc;&#")}).out == text);
   EXPECT_TRUE(has(refusal({program("weft"), "fs", "cp", files / "copy/empty", url("/in/empty")}), "say --overwrite"));
   EXPECT_TRUE(has(refusal({program("weft"), "fs", "cat", url("/nothing")}), "/nothing is not there"));
