@@ -14,6 +14,7 @@
 #include "base/result.hpp"
 #include "engine/master/events.hpp"
 #include "engine/master/log_archive.hpp"
+#include "shuffle/prefetch/prefetch_stats.hpp"
 
 namespace weft::master {
 
