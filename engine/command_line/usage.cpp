@@ -41,7 +41,7 @@ std::string not_converted(std::string_view what, const CLI::App& command) {
   const CLI::Option* option = find_option(command, name);
   if (option == nullptr) option = command.get_option_no_throw(name);
   const std::string type = option == nullptr ? "" : option->get_type_name();
-  if (option != nullptr && option->get_type_size() == 0)
+  if (option != nullptr && option->get_expected_max() == 0)
     return fmt::format("{} takes no value; leave '{}' out", name, escaped(value));
   const bool digits = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   if (digits && !type.starts_with("FLOAT")) return fmt::format("{}: {} is too large", name, value);
@@ -103,8 +103,15 @@ std::string related(std::string_view what) {
   return text.empty() ? std::string(what) : text;
 }
 
-/// CLI11: "PATH: At least 2 required but received 1", "--output: At Most 1 required but received 2"
+/// CLI11: "PATH: At least 2 required but received 1", "--output: At Most 1 required but received 2", "--cluster: 1 required
+/// HOST:PORT missing" (also where its value is empty: "--cluster=")
 std::string wrong_count(std::string_view what, const CLI::App& command) {
+  constexpr std::string_view kNone = ": 1 required ", kMissing = " missing";
+  if (const auto at = what.find(kNone); at != std::string_view::npos && what.ends_with(kMissing)) {
+    std::string_view type = what.substr(at + kNone.size());
+    type.remove_suffix(kMissing.size());
+    return fmt::format("{} has no value; give it {}, or leave it out", what.substr(0, at), type);
+  }
   const auto colon = what.find(": "), middle = what.find(" required but received ");
   if (colon == std::string_view::npos || middle == std::string_view::npos) return std::string(what);
   const std::string_view name = what.substr(0, colon), received = what.substr(middle + 23);
