@@ -193,7 +193,9 @@ void History::end_job(Job& job, Job::State state, const std::string& error) {
 
 void History::lose(const master::EventLine& line) {
   const auto found = workers_.find(line.node);
-  if (found == workers_.end() || found->second.lost) return;
+  if (found == workers_.end()) return;
+  // One that fell silent is lost again when its connection ends. A job's part of a log tells of the same moment once more.
+  if (found->second.lost && *found->second.lost < line.at) return;
   found->second.lost = line.at;
   found->second.why = line.reason;
   for (auto& [id, job] : jobs_) {

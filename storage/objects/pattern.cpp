@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostAlternatives = 1024;
 constexpr std::string_view kSpecial = "*?[{";
 
-/// Each {a,b} by each of its words, the last pair of braces first; what is not closed stays as it is.
+/// The last pair of braces first; what is not closed stays as it is.
 void expand_braces(const std::string& pattern, std::vector<std::string>& into) {
   const auto open = pattern.rfind('{');
   const auto close = open == std::string::npos ? open : pattern.find('}', open);
@@ -70,10 +70,14 @@ std::string_view fixed_prefix(std::string_view pattern) {
   return slash == std::string_view::npos ? std::string_view() : fixed.substr(0, slash + 1);
 }
 
-Pattern::Pattern(const std::string& pattern) {
+std::vector<std::string> without_braces(const std::string& pattern) {
   std::vector<std::string> expanded;
   expand_braces(pattern, expanded);
-  for (const std::string& one : expanded) alternatives_.push_back(names_of(one));
+  return expanded;
+}
+
+Pattern::Pattern(const std::string& pattern) {
+  for (const std::string& one : without_braces(pattern)) alternatives_.push_back(names_of(one));
 }
 
 std::size_t Pattern::match(const std::string& key) const {

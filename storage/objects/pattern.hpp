@@ -11,6 +11,9 @@ bool is_pattern(std::string_view path);
 /// The directory that all matches are in, with its slash: what comes before the first name with a special character.
 std::string_view fixed_prefix(std::string_view pattern);
 
+/// The pattern once for each word of its braces: "a" and "b" for "{a,b}".
+std::vector<std::string> without_braces(const std::string& pattern);
+
 /// A pattern, ready for many keys. Any thread.
 class Pattern {
  public:
