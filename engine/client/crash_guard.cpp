@@ -37,8 +37,9 @@ CrashGuard::CrashGuard(int event_fd) {
 }
 
 CrashGuard::~CrashGuard() {
-  set_fatal_signal_hook(nullptr);
   announce_to.store(-1);
+  // After a crash the process is about to end with an error: a further task that crashes meanwhile waits for that, too.
+  if (first_signal.load() == 0) set_fatal_signal_hook(nullptr);
 }
 
 CrashGuard::Crash CrashGuard::crash() {
