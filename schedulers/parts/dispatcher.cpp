@@ -276,7 +276,8 @@ bool Dispatcher::full(NodeId node, const StageInfo& stage, Locality level) const
 std::optional<std::uint32_t> Dispatcher::pick(const JobInfo& job, const StageInfo& stage, const NodeInfo& node, Locality level) {
   if (answers_for(job, stage)) return level == Locality::any ? parts_.placement->choose(*view_, job, stage, node) : std::nullopt;
   const auto task = choose_near(stage, node, level, parts_.locality_wait != nullptr);
-  return task && promises_.keeps(*view_, job, stage, *task, node, *decisions_) ? std::nullopt : task;
+  return task && !parts_.who->in_haste(*view_, job) && promises_.keeps(*view_, job, stage, *task, node, *decisions_) ? std::nullopt
+                                                                                                                     : task;
 }
 
 /// The task of the stage that the node that asks would take.

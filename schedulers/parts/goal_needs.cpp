@@ -25,6 +25,7 @@ struct StageOnClasses {
   double tasks = 0;               // that are left, those that run in part
 
   double best() const { return lengths[fast.empty() ? 0 : fast.front()]; }
+  /// Slots of the fastest class, for so many seconds.
   double work() const { return lengths.empty() ? 0 : tasks * best(); }
 };
 
@@ -44,15 +45,23 @@ std::optional<double> mean_of(const std::vector<MeasuredTasks::OfClass>& seen) {
   return ended > 0 ? std::optional(seconds / ended) : std::nullopt;
 }
 
-/// Of a class on which no task has ended: what tasks took on another one, by what the profile says of both; else its part of
-/// `length`, the mean of all. After its first tasks on fast nodes a job would seem to be as fast everywhere.
-double length_there(const std::vector<MeasuredTasks::OfClass>& seen, const std::vector<std::optional<double>>& told, std::size_t at,
-                    double length) {
-  if (!told[at]) return length;
+/// Of few tasks the quicker ones are on some class by chance: until so many have ended on each, the profile's ratio of classes
+/// counts.
+constexpr std::uint64_t kSure = 5;
+
+/// What the tasks that have ended on all classes say of one that takes told = 1, where the profile tells of all classes and too few
+/// have ended to know better. After its first tasks on fast nodes a job would otherwise seem to be as fast everywhere.
+std::optional<double> level_by_profile(const std::vector<MeasuredTasks::OfClass>& seen,
+                                       const std::vector<std::optional<double>>& told) {
+  double seconds = 0, expected = 0;
+  bool sure = true;
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (const auto mean = seen[i].mean(); mean && told[i]) return *mean * *told[at] / *told[i];
+    if (!told[i]) return std::nullopt;
+    seconds += seen[i].seconds;
+    expected += static_cast<double>(seen[i].ended) * *told[i];
+    sure = sure && seen[i].ended >= kSure;
   }
-  return length * *told[at];
+  return sure || expected <= 0 ? std::nullopt : std::optional(seconds / expected);
 }
 
 void find_lengths(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, StageOnClasses& out) {
@@ -66,10 +75,11 @@ void find_lengths(const ClusterView& view, const MeasuredTasks& measured, const 
   const auto length = task_length(view, job, stage, oldest, mean_of(seen));
   std::vector<std::optional<double>> told;
   for (std::size_t i = 0; i < seen.size(); ++i) told.push_back(told_of_class(stage, measured.name(i)));
+  const auto level = level_by_profile(seen, told);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     out.untried.push_back(!seen[i].tried() && !told[i]);
     if (!length) continue;
-    double of_class = seen[i].mean().value_or(length_there(seen, told, i, *length));
+    double of_class = level ? *level * *told[i] : seen[i].mean().value_or(*length * told[i].value_or(1));
     if (seen[i].ended == 0 && seen[i].oldest)  // what runs for longer takes longer
       of_class = std::max(of_class, in_seconds(stage.worked(*seen[i].oldest, view.now())));
     out.lengths.push_back(of_class);
@@ -109,6 +119,19 @@ std::vector<StageOnClasses> stages_of(const ClusterView& view, const MeasuredTas
   return all;
 }
 
+/// What is left of the stage, in slots of all classes alike for so many seconds: as much as all slots together do in the time that
+/// they need for it. Counted in the fastest slots, a job would seem to fit into a cluster that has few of them.
+double work_on_all(const ClusterView& view, const MeasuredTasks& measured, SlotKind kind, const StageOnClasses& stage) {
+  if (stage.fast.empty()) return stage.work();
+  double all = 0, fastest = 0;  // slots, and how many of the fastest class do as much as all
+  for (std::size_t i = 0; i < stage.lengths.size(); ++i) {
+    const double slots = measured.slots(view, i, kind);
+    all += slots;
+    fastest += slots * stage.best() / stage.lengths[i];
+  }
+  return stage.work() * all / fastest;
+}
+
 std::vector<PhaseLeft> phases_left(const std::vector<StageOnClasses>& stages) {
   std::vector<PhaseLeft> phases;
   for (const StageOnClasses& one : stages) {
@@ -134,7 +157,8 @@ void share_out(const StageOnClasses& stage, double slots, const std::vector<doub
 }
 
 /// What the stage adds to the needs of a job that may take so many seconds.
-void add_stage(const StageOnClasses& stage, double slots, double seconds, const std::vector<double>& available, GoalNeeds& needs) {
+void add_stage(const StageOnClasses& stage, double slots, double seconds, const std::vector<double>& available, double margin,
+               GoalNeeds& needs) {
   const double all_running = std::accumulate(stage.running.begin(), stage.running.end(), 0.0);
   needs.speedup = std::max(needs.speedup, stage.lengths[0] / stage.best());
   if (!stage.fast.empty()) share_out(stage, slots, available, needs);
@@ -152,7 +176,7 @@ void add_stage(const StageOnClasses& stage, double slots, double seconds, const 
       on.running += stage.running[i];
       on.prefers = on.prefers && fast;
       on.scale = stage.lengths[0] / stage.lengths[i];
-      on.useful = on.useful && (fast || stage.lengths[i] <= std::max(alone, seconds));
+      on.useful = on.useful && (fast || stage.lengths[i] * (1 + margin) <= std::max(alone, seconds));
     }
   }
 }
@@ -165,7 +189,7 @@ double GoalNeeds::running() const {
 }
 
 GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, SlotKind kind,
-                     const std::vector<double>& available, const GoalRules& rules) {
+                     const std::vector<double>& available, double handover, const GoalRules& rules) {
   GoalNeeds needs;
   needs.of_class.resize(measured.classes());
   needs.weight = job.hints.weight;
@@ -179,7 +203,7 @@ GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, con
   }
   const std::vector<StageOnClasses> stages = stages_of(view, measured, job, kind, rules.threshold);
   const std::vector<PhaseLeft> phases = phases_left(stages);
-  for (const PhaseLeft& phase : phases) needs.seconds += phase.work;
+  for (const StageOnClasses& stage : stages) needs.seconds += work_on_all(view, measured, kind, stage);
   for (const StageOnClasses& stage : stages) {
     if (!stage.takes) continue;
     if (stage.lengths.empty()) {
@@ -191,14 +215,22 @@ GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, con
       continue;
     }
     const double of_phase = phases[stage.phase].work;
-    const double reserved = stage.stage->pending.empty() ? 0 : rules.reserve * stage.best();
+    for (std::size_t i = 0; i < stage.running.size(); ++i) needs.running_seconds += stage.running[i] * stage.lengths[i];
     double slots = 0;
     if (job.deadline && of_phase > 0) {
-      const double of_all = slots_needed(std::span(phases).subspan(stage.phase), seconds - reserved);
-      needs.hopeless = needs.hopeless || of_all >= kMostWaves * std::max(1.0, phases[stage.phase].tasks);
+      const auto left = std::span(phases).subspan(stage.phase);
+      const double own = seconds - (stage.stage->pending.empty() ? 0 : rules.reserve * stage.best());
+      const double handovers = rules.reserve * handover * static_cast<double>(left.size() - 1);
+      const double most = kMostWaves * std::max(1.0, left.front().tasks);
+      double of_all = slots_needed(left, own);
+      needs.hopeless = needs.hopeless || of_all >= most;
+      if (handovers > 0) {
+        const double sooner = slots_needed(left, own - std::clamp(own / 2, 0.0, handovers));
+        if (sooner < most) of_all = sooner;
+      }
       slots = of_all * stage.work() / of_phase;
     }
-    add_stage(stage, slots, seconds, available, needs);
+    add_stage(stage, slots, seconds, available, rules.margin, needs);
   }
   return needs;
 }

@@ -23,12 +23,13 @@ struct GoalNeeds {
   };
   std::vector<OfClass> of_class;
   bool has_goal = false, late = false;
-  bool hopeless = false;  // no number of slots is enough
-  bool measured = true;   // it is known how long its tasks take
-  double speedup = 1;     // of the fastest class over class 0; more than 1 only above the threshold
-  double seconds = 0;     // of one slot, that the job still needs
-  double past_goal = 0;   // seconds since the goal; negative before it
-  double allowed = 1;     // seconds from the submission to the goal
+  bool hopeless = false;       // no number of slots is enough
+  bool measured = true;        // it is known how long its tasks take
+  double speedup = 1;          // of the fastest class over class 0; more than 1 only above the threshold
+  double seconds = 0;          // of one slot, as all slots are on average, that the job still needs
+  double past_goal = 0;        // seconds since the goal; negative before it
+  double running_seconds = 0;  // that its running tasks take in all
+  double allowed = 1;          // seconds from the submission to the goal
   double weight = 1;
 
   double running() const;
@@ -38,12 +39,17 @@ struct GoalNeeds {
 
 struct GoalRules {
   double threshold = 1.2;  // a class whose nodes are no more than so many times as fast is like class 0
-  double reserve = 1;      // of a task, kept before the goal for the last ones, which do not all end together
+  /// Tasks whose time is kept before the goal: one of its own for the last ones, which do not all end together, and one of those
+  /// that run at present for each later phase, because a job that has given its slots away gets them back as others end.
+  double reserve = 1;
+  /// By how much tasks may take longer than they are expected to, as a part of that. A task on a slower class that could then end
+  /// after the goal, and after the job without it, is of no use.
+  double margin = 0;
 };
 
 /// `available`: by class, slots that this job can have there; of class 0 and of a job that is as fast everywhere it does not
-/// matter.
+/// matter. `handover`: seconds that tasks of the jobs take which run at present.
 GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, const JobInfo& job, SlotKind kind,
-                     const std::vector<double>& available, const GoalRules& rules);
+                     const std::vector<double>& available, double handover, const GoalRules& rules);
 
 }  // namespace weft::schedulers

@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
+#include "schedulers/prediction/goals_met.hpp"
+
 namespace weft::schedulers {
 
 namespace {
@@ -69,7 +72,12 @@ void GoalOrder::refresh(const ClusterView& view, SlotKind kind, Queue& queue) {
   for (const JobId id : std::exchange(queue.changed, {})) {
     if (const JobInfo* job = view.job(id); job == nullptr || job->pending == 0) remove(queue, id);
   }
-  std::vector<std::pair<double, const JobInfo*>> jobs;  // who gains most by fast nodes comes first
+  struct Candidate {
+    bool gives_up = false;
+    double speedup = 1;
+    const JobInfo* job = nullptr;
+  };
+  std::vector<Candidate> jobs;
   for (const JobOrder& order : view.runnable_jobs()) {
     const JobInfo& job = *view.job(order.id);
     const auto known = queue.needs.find(order.id);
@@ -77,39 +85,41 @@ void GoalOrder::refresh(const ClusterView& view, SlotKind kind, Queue& queue) {
     if (known != queue.needs.end()) {
       speedup = known->second.speedup;
     } else if (measured_.classes() > 1) {
-      speedup = goal_needs(view, measured_, job, kind, available, options_.rules).speedup;
+      speedup = goal_needs(view, measured_, job, kind, available, queue.handover, options_.rules).speedup;
     }
-    jobs.emplace_back(speedup, &job);
+    const bool gives_up = known != queue.needs.end() && !options_.late_first && gives_up_goal(queue, job, known->second);
+    jobs.push_back({gives_up, speedup, &job});
   }
-  std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  // Who gains most by fast nodes has them first, of those that can meet their goals, and then of the others.
+  std::stable_sort(jobs.begin(), jobs.end(), [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.gives_up, -a.speedup) < std::pair(b.gives_up, -b.speedup);
+  });
   const double slots = std::accumulate(available.begin(), available.end(), 0.0);
   queue.even_part = slots / static_cast<double>(std::max<std::size_t>(1, jobs.size()));
-  for (const auto& [speedup, job] : jobs) look_at(view, kind, queue, *job, available);
+  for (const Candidate& candidate : jobs) look_at(view, kind, queue, *candidate.job, available);
   if (!options_.by_need) give_up(view, slots, queue);
+  double running = 0, seconds = 0;
+  for (const auto& [id, needs] : queue.needs) {
+    running += needs.running();
+    seconds += needs.running_seconds;
+  }
+  queue.handover = running > 0 ? seconds / running : 0;
 }
 
-/// Of jobs by their goals, each time that those up to one need more than there is until then the one with most work is left out, so
-/// that as many goals as possible are met (Moore, 1968).
 void GoalOrder::give_up(const ClusterView& view, double slots, Queue& queue) const {
-  std::vector<std::pair<double, JobId>> goals;  // seconds from now
-  for (const auto& [id, needs] : queue.needs)
-    if (needs.has_goal && needs.measured && !needs.late && !needs.hopeless) goals.emplace_back(-needs.past_goal, id);
-  std::sort(goals.begin(), goals.end());
-  std::set<std::pair<double, JobId>> kept;  // by work
-  std::set<JobId> out;
-  double work = 0;
-  for (const auto& [seconds, id] : goals) {
-    const double more = queue.needs.at(id).seconds;
-    kept.emplace(more, id);
-    work += more;
-    if (work <= slots * seconds) continue;
-    work -= kept.rbegin()->first;
-    out.insert(kept.rbegin()->second);
-    kept.erase(std::prev(kept.end()));
+  std::vector<JobId> jobs;
+  std::vector<Goal> goals;
+  for (const auto& [id, needs] : queue.needs) {
+    if (!needs.has_goal || !needs.measured || needs.late || needs.hopeless) continue;
+    jobs.push_back(id);
+    goals.push_back({-needs.past_goal, needs.seconds});
   }
-  std::swap(out, queue.given_up);
-  for (const auto& [seconds, id] : goals)
-    if (out.contains(id) != queue.given_up.contains(id)) place(queue, *view.job(id));
+  const std::vector<bool> out = goals_to_give_up(goals, slots);
+  const std::set<JobId> before = std::exchange(queue.given_up, {});
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (out[i]) queue.given_up.insert(jobs[i]);
+  for (const JobId id : jobs)
+    if (before.contains(id) != queue.given_up.contains(id)) place(queue, *view.job(id));
 }
 
 /// Works out what the job needs now, and takes that from what is available.
@@ -117,11 +127,33 @@ void GoalOrder::look_at(const ClusterView& view, SlotKind kind, Queue& queue, co
   const bool takes = std::any_of(job.runnable.begin(), job.runnable.end(),
                                  [&](StageId id) { return slot_kind_of(job.stages.at(id), kind != SlotKind::any) == kind; });
   if (!takes) return remove(queue, job.id);
-  GoalNeeds& needs = queue.needs[job.id] = goal_needs(view, measured_, job, kind, available, options_.rules);
+  GoalNeeds& needs = queue.needs[job.id] = goal_needs(view, measured_, job, kind, available, queue.handover, options_.rules);
   if (needs.speedup > 1) {
     for (std::size_t i = 1; i < available.size(); ++i) available[i] = std::max(0.0, available[i] - needs.of_class[i].required);
   }
+  if (!options_.by_need) stop_waiting(view, queue, job, needs);
   place(queue, job);
+}
+
+/// A job that has had no slot on a class where it is faster for as long as a task takes there needs as many more elsewhere.
+void GoalOrder::stop_waiting(const ClusterView& view, Queue& queue, const JobInfo& job, GoalNeeds& needs) {
+  bool waits = false;
+  for (std::size_t i = 1; i < needs.of_class.size() && needs.speedup > 1; ++i)
+    waits = waits || (needs.of_class[i].required > 0 && needs.of_class[i].running == 0);
+  if (!waits) {
+    queue.waits_since.erase(job.id);
+    return;
+  }
+  const Time since = queue.waits_since.try_emplace(job.id, view.now()).first->second;
+  if (in_seconds(view.now() - since) <= queue.handover) return;
+  for (std::size_t i = 1; i < needs.of_class.size(); ++i) {
+    const GoalNeeds::OfClass& on = needs.of_class[i];
+    if (on.running == 0) needs.of_class[0].required += slots_elsewhere(on.required, 0, on.scale);
+  }
+}
+
+bool GoalOrder::gives_up_goal(const Queue& queue, const JobInfo& job, const GoalNeeds& needs) {
+  return needs.late || needs.hopeless || queue.given_up.contains(job.id);
 }
 
 std::optional<GoalOrder::Rank> GoalOrder::rank(const Queue& queue, const JobInfo& job, const GoalNeeds& needs,
@@ -130,14 +162,13 @@ std::optional<GoalOrder::Rank> GoalOrder::rank(const Queue& queue, const JobInfo
   const JobOrder order{job.priority, job.submitted, job.id};
   if (!on.useful && !on.calibrates) return std::nullopt;
   if (needs.late && options_.late_first) return Rank{Tier::late, 0, -needs.lateness(), order};
-  if (!options_.late_first && (needs.late || needs.hopeless || queue.given_up.contains(job.id)))
-    return Rank{Tier::late_after, 0, -needs.lateness(), order};
+  if (!options_.late_first && gives_up_goal(queue, job, needs)) return Rank{Tier::late_after, 0, -needs.lateness(), order};
   const bool tried_first = needs.of_class.size() > 1;
   const bool unknown = tried_first ? on.calibrates : !needs.measured && (options_.by_need || on.running < queue.even_part);
   if (needs.has_goal && unknown) return Rank{Tier::unknown, 0, 0, order};
-  if (on.need() > 0) {
-    const double urgency = options_.by_need ? on.need() * (on.prefers ? on.scale : 1) : needs.past_goal;
-    return Rank{Tier::needy, 0, -urgency, order};
+  if (options_.by_need && on.need() > 0) return Rank{Tier::needy, 0, -on.need() * (on.prefers ? on.scale : 1), order};
+  if (!options_.by_need && on.need() + options_.rules.margin * on.required > 0) {
+    return Rank{Tier::needy, 0, -needs.past_goal, order};
   }
   return Rank{Tier::served, on.prefers ? 0 : 1, -on.need() / needs.weight, order};
 }
@@ -159,6 +190,7 @@ void GoalOrder::place(Queue& queue, const JobInfo& job) const {
 void GoalOrder::remove(Queue& queue, JobId job) {
   queue.needs.erase(job);
   queue.given_up.erase(job);
+  queue.waits_since.erase(job);
   for (std::size_t i = 0; i < queue.jobs.size(); ++i) {
     const auto old = queue.ranks[i].find(job);
     if (old == queue.ranks[i].end()) continue;
@@ -213,6 +245,10 @@ void GoalOrder::explain(const ClusterView& view, Turn& turn) {
       }
     }
   }
+}
+
+bool GoalOrder::in_haste(const ClusterView& view, const JobInfo& job) const {
+  return !options_.by_need && job.deadline && !ahead(view, job);
 }
 
 bool GoalOrder::ahead(const ClusterView& view, const JobInfo& job) const {

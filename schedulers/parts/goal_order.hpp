@@ -13,9 +13,9 @@ namespace weft::schedulers {
 
 struct GoalOrderOptions {
   std::string attribute = "accelerator";  // that makes the classes of nodes; empty: there is one
-  GoalRules rules;
+  GoalRules rules;                        // with by_need false jobs are given its margin more slots than they need, too
   /// Of jobs that need slots, who needs most goes first, as in the thesis. False: whose goal is nearest, and where not all goals
-  /// can be met, jobs with much work give theirs up so that as many as possible are.
+  /// can be met, jobs with much work give theirs up so that as many as possible are (prediction/goals_met.hpp).
   bool by_need = false;
   bool late_first = false;  // jobs past their goal go before all others; false: these, and who cannot meet it, after those who can
 };
@@ -31,6 +31,8 @@ class GoalOrder final : public WhoNext {
   void explain(const ClusterView& view, Turn& turn) override;
   bool by_node() const override { return measured_.classes() > 1; }
   bool goals_decide() const override { return true; }
+  /// Jobs that have fewer slots than they need for their goals.
+  bool in_haste(const ClusterView& view, const JobInfo& job) const override;
   bool offers_all() const override { return measured_.classes() == 1; }
 
   /// Whether the job has as many slots as it needs, or more: it can wait for a better place.
@@ -45,7 +47,9 @@ class GoalOrder final : public WhoNext {
     std::vector<std::map<JobId, Rank>> ranks;          // by class
     std::vector<std::map<Rank, const JobInfo*>> jobs;  // likewise, without those that do not want these nodes now
     std::set<JobId> given_up;                          // that cannot meet their goals beside the others
+    std::map<JobId, Time> waits_since;                 // that have no slot where they are faster
     double even_part = 1;                              // slots over jobs
+    double handover = 0;                               // seconds that a task takes, of those that ran when last looked at
     std::set<JobId> changed;
     std::optional<Time> refreshed;  // when all were looked at last
     Rank served{};
@@ -54,6 +58,8 @@ class GoalOrder final : public WhoNext {
   void refresh(const ClusterView& view, SlotKind kind, Queue& queue);
   void look_at(const ClusterView& view, SlotKind kind, Queue& queue, const JobInfo& job, std::vector<double>& available);
   void give_up(const ClusterView& view, double slots, Queue& queue) const;
+  static void stop_waiting(const ClusterView& view, Queue& queue, const JobInfo& job, GoalNeeds& needs);
+  static bool gives_up_goal(const Queue& queue, const JobInfo& job, const GoalNeeds& needs);
   std::optional<Rank> rank(const Queue& queue, const JobInfo& job, const GoalNeeds& needs, std::size_t node_class) const;
   void place(Queue& queue, const JobInfo& job) const;
   void launched(Queue& queue, const JobInfo& job, std::size_t node_class);

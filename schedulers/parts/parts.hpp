@@ -93,6 +93,9 @@ class WhoNext : public Part {
   virtual Result<void> admit(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, Result<void>(); }
   /// Whether it offers every job that has something pending.
   virtual bool offers_all() const { return true; }
+  /// Tasks of the job are not kept for the nodes that their input is brought to (promises.hpp): fetching again costs it less than
+  /// waiting.
+  virtual bool in_haste(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, false; }
   /// See Scheduler::round_order.
   virtual RoundOrder round_order() const { return RoundOrder::by_submission; }
   /// See Scheduler::far_prefetches.

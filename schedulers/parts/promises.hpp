@@ -13,7 +13,8 @@ namespace weft::schedulers {
 /// been kept for longer than kLongestKept: their node may be busy for hours. In the second it takes what it gets, so that no node
 /// idles – but where the uplink of its rack is known and fetching again what was brought to the other node would take longer than
 /// that one needs to come to the task, it leaves the task there for as long as fetching would take. So what is lost by waiting for
-/// a node that does not come to it is at most what moving the task would have cost.
+/// a node that does not come to it is at most what moving the task would have cost. Nothing is kept of jobs that are in haste
+/// (WhoNext::in_haste).
 class Promises {
  public:
   static constexpr Time kLongestKept = std::chrono::seconds(5);

@@ -75,6 +75,7 @@ Result<Composition> make_adaptive(Options& options, const Registry&) {
   goals.late_first = late == 0;
   WEFT_ASSIGN(const std::size_t by, options.choice("order", kOrders, "deadline"));
   goals.by_need = by == 0;
+  WEFT_ASSIGN(goals.rules.margin, options.number("margin", goals.by_need ? 0 : 0.1, 0, 100));
   WEFT_ASSIGN(const std::uint64_t delays, options.whole("delays", 0));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "schedulers/prediction/goals_met.hpp"
 #include "schedulers/prediction/work_left.hpp"
 
 namespace weft::schedulers {
@@ -32,6 +33,11 @@ struct Course {
   bool begun = false;  // the phase
 
   bool over() const { return at == phases.size(); }
+  double work() const {
+    double sum = 0;
+    for (std::size_t i = at; i < phases.size(); ++i) sum += phases[i].work;
+    return sum;
+  }
   double usable() const { return phases[at].tasks; }
   double needed(double passed) const {
     return std::isfinite(to_goal) ? slots_needed(std::span(phases).subspan(at), to_goal - passed) : 0;
@@ -83,15 +89,20 @@ void share(std::vector<Course*>& courses, double all, bool goals_decide, double 
       return std::min(std::max(course.running, kUnserved) * level, course.usable());
     });
   }
-  // What they need, the nearest goal first, and those that are late last; then all as much more.
+  // What they need, the nearest goal first, and those that are late or give theirs up last; then all as much more.
+  std::vector<Goal> goals;
+  for (const Course* course : courses) goals.push_back({course->to_goal - passed, course->work()});
+  const std::vector<bool> out = goals_to_give_up(goals, all);
   std::map<JobId, double> given;
-  std::vector<Course*> in_order = courses;
-  std::stable_sort(in_order.begin(), in_order.end(), [passed](const Course* a, const Course* b) {
-    return std::pair(a->to_goal <= passed, a->to_goal) < std::pair(b->to_goal <= passed, b->to_goal);
+  std::vector<std::pair<bool, const Course*>> in_order;
+  for (std::size_t i = 0; i < courses.size(); ++i) in_order.emplace_back(out[i], courses[i]);
+  std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first, a.second->to_goal) < std::pair(b.first, b.second->to_goal);
   });
   double left = all;
-  for (const Course* course : in_order) {
-    const double gets = std::min({course->needed(passed), course->usable(), left});
+  for (const auto& [gives_up, course] : in_order) {
+    const double needed = course->needed(passed);  // who is served has a slot, though it needs a part of one
+    const double gets = std::min({needed > 0 ? std::max(needed, course->task) : 0, course->usable(), left});
     given[course->job] = gets;
     left -= gets;
   }

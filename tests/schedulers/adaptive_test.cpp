@@ -1,6 +1,8 @@
 // The Adaptive scheduler of Polo's thesis, chapter 3: who needs most, whom nothing is known of, who is late; data and hardware
 // affinity.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "schedulers/parts/goal_needs.hpp"
 #include "tests/schedulers/world.hpp"
@@ -104,7 +106,7 @@ TEST(Need, OfThoseWithoutAGoalWeightsCount) {
 TEST(Need, GrowsWhileAJobWaits) {
   Goals goals;
   goals.job(1, 10, 10, 200);  // needs 0.5 now, and 2 at 150
-  goals.job(2, 10, 10, 100);
+  goals.job(2, 9, 10, 100);
   goals.nodes(1);
   goals.world.schedule();
   goals.world.at(10);
@@ -235,7 +237,7 @@ TEST(Late, JobsWhoseGoalLiesInThePastAreRunAtBestEffort) {
 // ---- Nearest goals first ------------------------------------------------------------------------------------------------
 
 TEST(NearestGoal, GoesFirstAmongThoseThatNeedSlots) {
-  Goals goals("adaptive(reserve=0)");
+  Goals goals("adaptive(reserve=0, margin=0)");
   goals.job(1, 30, 10, 75);  // needs 4
   goals.job(2, 10, 10, 50);  // needs 2
   goals.nodes(6);
@@ -244,7 +246,7 @@ TEST(NearestGoal, GoesFirstAmongThoseThatNeedSlots) {
 }
 
 TEST(NearestGoal, JobsWithMuchWorkGiveUpSoThatMostGoalsAreMet) {
-  Goals goals("adaptive(reserve=0)");
+  Goals goals("adaptive(reserve=0, margin=0)");
   goals.job(1, 60, 10, 40);  // 600 s in 40 s on ten slots: not beside the others
   goals.job(2, 15, 10, 45);
   goals.job(3, 12, 10, 50);
@@ -257,7 +259,7 @@ TEST(NearestGoal, JobsWithMuchWorkGiveUpSoThatMostGoalsAreMet) {
 }
 
 TEST(NearestGoal, TheJobWithMostWorkGivesUpNotTheOneWhoseGoalIsNearest) {
-  Goals goals("adaptive(reserve=0)");
+  Goals goals("adaptive(reserve=0, margin=0)");
   goals.job(1, 30, 10, 40);  // 300 s and 150 before them: more than ten slots do in 40 s
   goals.job(2, 15, 10, 30);  // needs 5
   goals.job(3, 10, 10, 45);  // 2.2
@@ -267,7 +269,7 @@ TEST(NearestGoal, TheJobWithMostWorkGivesUpNotTheOneWhoseGoalIsNearest) {
 }
 
 TEST(NearestGoal, AJobIsKeptWhenThereIsRoomForAll) {
-  Goals goals("adaptive(reserve=0)");
+  Goals goals("adaptive(reserve=0, margin=0)");
   goals.job(1, 16, 10, 40);  // 160 + 60 s until 40, 400 until 50
   goals.job(2, 5, 10, 35);
   goals.job(3, 18, 10, 50);
@@ -277,7 +279,7 @@ TEST(NearestGoal, AJobIsKeptWhenThereIsRoomForAll) {
 }
 
 TEST(NearestGoal, AJobOfWhichNothingIsKnownHasAnEvenPartAtFirst) {
-  Goals goals("adaptive(reserve=0)");
+  Goals goals("adaptive(reserve=0, margin=0)");
   goals.job(1, 30, 10, 1000);
   goals.job(2, 30, 0, 1000);
   goals.job(3, 30, 10, 1000);
@@ -285,6 +287,53 @@ TEST(NearestGoal, AJobOfWhichNothingIsKnownHasAnEvenPartAtFirst) {
   goals.world.schedule();
   EXPECT_EQ(goals.world.order().substr(0, 3), "222");
   EXPECT_EQ(goals.world.running(2), 3u);
+}
+
+TEST(NearestGoal, HasAMarginBeforeJobsThatCannotMeetTheirs) {
+  for (const auto& [margin, order] : {std::pair("0", "22221"), {"0.3", "22222"}}) {
+    Goals goals(fmt::format("adaptive(reserve=0, margin={})", margin));
+    goals.job(1, 60, 10, 40);  // 600 s in 40 s on five slots
+    goals.job(2, 19, 10, 50);  // needs 3.8
+    goals.nodes(5);
+    goals.world.schedule();
+    EXPECT_EQ(goals.world.order(), order) << margin;
+  }
+}
+
+TEST(NearestGoal, KeepsTheTimeOfATaskThatRunsForEachLaterPhase) {
+  std::map<std::string, std::size_t> first;
+  for (const std::string reserve : {"0", "1"}) {
+    Goals goals(fmt::format("adaptive(reserve={}, margin=0)", reserve));
+    goals.job(1, 40, 20, 0);
+    goals.nodes(8);
+    goals.world.schedule();
+    goals.world.at(20);
+    goals.world.finish(goals.world.launched.front().task);
+    goals.world.schedule();  // others are seen to run
+    JobInfo& chain = goals.job(2, 10, 10, 100);
+    goals.world.stage(chain, 1, anywhere(1), {.cpu = 1}, 10, {0});
+    goals.world.at(40);
+    goals.finish_all(1);
+    goals.world.launched.clear();
+    goals.world.schedule();
+    first[reserve] = goals.world.order().find('1');
+  }
+  EXPECT_LE(first["0"], 3u) << "90 s of work in 60 s and then 10 s";
+  EXPECT_GE(first["1"], 5u) << "in 60 - 10 - 20 s";
+}
+
+TEST(NearestGoal, AJobThatNeedsSlotsDoesNotWaitForTheNodeThatItsInputIsBroughtTo) {
+  for (const auto& [goal, order] : {std::pair(0, "32"), {100, "31"}}) {
+    Goals goals("adaptive");
+    goals.nodes(2);
+    goals.job(3, 1, 10, 5);
+    goals.world.beat(1);
+    JobInfo& job = goals.job(1, 20, 10, goal);
+    for (std::uint32_t task = 0; task < 20; ++task) goals.world.state.preplace(job.stages.at(StageId(0)), task, NodeId(1));
+    goals.job(2, 20, 10, 0);
+    goals.world.beat(2);
+    EXPECT_EQ(goals.world.order(), order) << goal;
+  }
 }
 
 // ---- Data affinity -------------------------------------------------------------------------------------------------------
@@ -401,7 +450,7 @@ TEST(HardwareAffinity, AClassWhereNoTaskHasEndedIsAsMuchSlowerAsTheProfileSays) 
   const auto times_as_fast = [&] {
     MeasuredTasks measured("accelerator");
     measured.start(world.state);
-    return goal_needs(world.state, measured, job, SlotKind::any, {1, 1}, {}).of_class.at(1).scale;
+    return goal_needs(world.state, measured, job, SlotKind::any, {1, 1}, 0, {}).of_class.at(1).scale;
   };
   EXPECT_NEAR(times_as_fast(), 4, 1e-9);
   world.schedule();
@@ -474,6 +523,83 @@ TEST(HardwareAffinity, WhenAllAcceleratedNodesAreLostTheOthersDoTheWork) {
   EXPECT_EQ(classes.on(1, 1, 4), 4u);
 }
 
+TEST(HardwareAffinity, AJobThatGetsNoSlotWhereItIsFasterTakesOthers) {
+  Goals goals("adaptive(reserve=0, margin=0)");
+  goals.nodes(2);
+  goals.accelerated(1, 101);
+  goals.job(1, 100, 100, 0);
+  goals.world.schedule();
+  ASSERT_EQ(goals.on(1, 1, 101), 3u);
+  JobInfo& quick = goals.job(2, 4, 50, 800);
+  quick.stages.at(StageId(0)).profile.emplace().constant = seconds(50);
+  quick.stages.at(StageId(0)).profile->kinds = {{"", 1.3}, {"accelerator=gpu", 0.8}};
+  goals.world.schedule();
+  const auto ends_on = [&](std::uint32_t node, int at) {
+    goals.world.at(at);
+    const auto launch = std::find_if(goals.world.launched.begin(), goals.world.launched.end(),
+                                     [&](const World::Launch& one) { return one.node == NodeId(node); });
+    goals.world.finish(launch->task);
+    goals.world.schedule();
+  };
+  ends_on(1, 50);
+  EXPECT_EQ(goals.on(2, 1, 101), 0u) << "it waits for the accelerated node, where the task of job 1 should end soon";
+  ends_on(2, 200);
+  EXPECT_EQ(goals.on(2, 2, 2), 1u) << "that task takes longer than one takes";
+}
+
+TEST(HardwareAffinity, WhoCanMeetItsGoalHasTheFastNodesBeforeWhoCannot) {
+  Classes classes(4, 2, 200, 120, 20, "adaptive(reserve=0, margin=0)");  // job 1: 5 times as fast there, and hopeless
+  JobInfo& other = classes.world.job(2);
+  other.deadline = seconds(200);
+  StageInfo& stage = classes.world.stage(other, 0, anywhere(6));
+  stage.profile.emplace().constant = seconds(30);
+  stage.profile->kinds = {{"", 2}, {"accelerator=gpu", 1}};
+  classes.world.schedule();
+  EXPECT_EQ(classes.on(2, 101, 102), 2u) << "six tasks of 30 s in 100 s";
+  EXPECT_EQ(classes.on(1, 1, 4), 4u);
+}
+
+TEST(HardwareAffinity, ATaskOnASlowNodeMustEndInTimeWithTheMargin) {
+  for (const auto& [margin, slow] : {std::pair("0", 2u), {"0.2", 0u}}) {
+    Classes classes(4, 1, 4, 206, 20, fmt::format("adaptive(reserve=0, margin={})", margin));  // two left, in 106 s
+    classes.world.schedule();
+    EXPECT_EQ(classes.on(1, 1, 4), slow) << "100 s";
+  }
+}
+
+TEST(HardwareAffinity, OfFewTasksTheProfilesRatioOfClassesCounts) {
+  World world("adaptive(reserve=0)");
+  world.node(1, "h1", "r", Resources{.cpu = 1});
+  world.node(101, "h101", "r", Resources{.cpu = 1}, {{"accelerator", "gpu"}});
+  JobInfo& job = world.job(1);
+  StageInfo& stage = world.stage(job, 0, anywhere(40));
+  stage.profile.emplace().constant = seconds(10);
+  stage.profile->kinds = {{"", 1.05}, {"accelerator=gpu", 0.95}};
+  for (int round = 1; round <= 6; ++round) {
+    world.launched.clear();
+    world.schedule();
+    ASSERT_EQ(world.launched.size(), 2u);
+    for (const auto& [node, after] : {std::pair(101u, 10), {1u, 50}}) {
+      world.at(50 * (round - 1) + after);
+      for (const auto& launch : std::vector(world.launched))
+        if (launch.node == NodeId(node)) world.finish(launch.task);
+    }
+    MeasuredTasks measured("accelerator");
+    measured.start(world.state);
+    const GoalNeeds needs = goal_needs(world.state, measured, job, SlotKind::any, {1, 1}, 0, {});
+    EXPECT_NEAR(needs.speedup, round < 5 ? 1 : 5, 1e-9) << round;
+  }
+}
+
+TEST(HardwareAffinity, AGoalIsGivenUpByWhatFastAndSlowNodesDoTogether) {
+  Classes classes(8, 2, 62, 500, 50, "adaptive(reserve=0, margin=0)");  // 60 tasks in 400 s, where 10 slots do 48
+  JobInfo& other = classes.world.job(2);
+  other.deadline = seconds(550);
+  classes.world.stage(other, 0, anywhere(200), {.cpu = 1}, 10);  // needs 4.4 slots
+  classes.world.schedule();
+  EXPECT_GE(classes.world.running(2), 5u) << "job 1 cannot meet its goal";
+}
+
 TEST(HardwareAffinity, CanBeTurnedOff) {
   Goals goals("adaptive(attribute=none, order=need)");
   goals.nodes(1);
@@ -485,8 +611,8 @@ TEST(HardwareAffinity, CanBeTurnedOff) {
 }
 
 TEST(Options, OfAdaptiveAreChecked) {
-  for (const std::string spec : {"adaptive(late=never)", "adaptive(order=fifo)", "adaptive(reserve=-1)", "adaptive(speedup=0.5)",
-                                 "adaptive(delays=-1)", "adaptive(delay=1)"})
+  for (const std::string spec : {"adaptive(late=never)", "adaptive(order=fifo)", "adaptive(reserve=-1)", "adaptive(margin=-1)",
+                                 "adaptive(speedup=0.5)", "adaptive(delays=-1)", "adaptive(delay=1)"})
     EXPECT_FALSE(make_scheduler(spec)) << spec;
   EXPECT_TRUE(make_scheduler("adaptive(delays=3, attribute=kind, speedup=1.5, late=last, stages=cpm)"));
 }

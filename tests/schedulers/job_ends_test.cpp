@@ -88,6 +88,21 @@ TEST(ExpectedEnd, OfAGoalThatCannotBeMetIsAfterIt) {
   EXPECT_NEAR(jobs.expected(1).needed, 6, 1e-6);
 }
 
+TEST(ExpectedEnd, OfAJobThatNeedsAPartOfASlotIsWithOne) {
+  Jobs jobs(4);
+  jobs.job(1, 30, 10, 100);  // needs 3
+  jobs.job(2, 20, 1, 110);   // 0.2
+  EXPECT_LT(jobs.end(2, true), 60);
+}
+
+TEST(ExpectedEnd, OfAJobThatGivesItsGoalUpIsAfterThatOfOneThatIsKept) {
+  Jobs jobs(4);
+  jobs.job(1, 60, 10, 100);  // 150 s on all four
+  jobs.job(2, 20, 10, 120);
+  EXPECT_LE(jobs.end(2, true), 120 + 1e-6);
+  EXPECT_GT(jobs.end(1, true), 190);
+}
+
 TEST(ExpectedEnd, GoesThroughThePhases) {
   Jobs jobs(4);
   JobInfo& job = jobs.job(1, 4, 10);
