@@ -14,8 +14,8 @@ find_library(WEFT_ZLIB_LIBRARY z REQUIRED)              # compressed files, as a
 find_library(WEFT_ZSTD_LIBRARY zstd REQUIRED)
 find_library(WEFT_BZIP2_LIBRARY bz2 REQUIRED)
 find_library(WEFT_LZMA_LIBRARY lzma REQUIRED)
-find_path(WEFT_CURL_INCLUDE curl/curl.h REQUIRED)       # objects of S3 services (storage/objects/curl.hpp loads the library when it is needed)
-find_library(WEFT_PUGIXML_LIBRARY libpugixml.a REQUIRED) # their answers (storage/objects/xml.cpp only)
+find_path(WEFT_CURL_INCLUDE curl/curl.h REQUIRED)       # S3 services and HDFS (storage/http/curl.hpp loads the library when it is needed)
+find_library(WEFT_PUGIXML_LIBRARY libpugixml.a REQUIRED) # answers of S3 services (storage/objects/xml.cpp only)
 find_library(WEFT_SIMDJSON_LIBRARY simdjson REQUIRED)   # JSON as input of jobs
 set(WEFT_SIMDJSON "-Wl,--push-state,--as-needed" ${WEFT_SIMDJSON_LIBRARY} "-Wl,--pop-state") # programs that read none do not load it
 find_library(WEFT_MICROHTTPD_LIBRARY microhttpd REQUIRED) # pages, REST and metrics of daemons (never in job programs)

@@ -10,7 +10,7 @@
 #include "storage/files/file_system_impl.hpp"
 #include "storage/files/lease.hpp"
 #include "storage/namespace/path.hpp"
-#include "storage/objects/pattern.hpp"
+#include "storage/pattern.hpp"
 
 namespace weft::storage::files {
 namespace {
@@ -215,9 +215,9 @@ Result<void> expand(FileSystem& files, const std::string& at, std::span<const st
 
 Result<std::vector<std::string>> FileSystem::glob(const std::string& written) {
   WEFT_ASSIGN(const std::string pattern, parse_path(written));
-  if (!objects::is_pattern(pattern) || stat(pattern)) return std::vector{pattern};
+  if (!is_pattern(pattern) || stat(pattern)) return std::vector{pattern};
   std::vector<std::string> found;
-  for (const std::string& one : objects::without_braces(pattern)) WEFT_TRY(expand(*this, "/", names_of(one), found));
+  for (const std::string& one : without_braces(pattern)) WEFT_TRY(expand(*this, "/", names_of(one), found));
   if (found.empty()) return fail(Code::not_found, fmt::format("nothing matches {}", escaped(pattern)));
   return found;
 }

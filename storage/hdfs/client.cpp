@@ -12,12 +12,14 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "storage/hdfs/errors.hpp"
+#include "storage/http/web_text.hpp"
 
 namespace weft::storage::hdfs {
 namespace {
 
-using objects::HttpOptions;
-using objects::HttpResponse;
+using http::HttpOptions;
+using http::HttpResponse;
+using http::uri_encoded;
 
 constexpr Duration kPatienceWithStranger = std::chrono::seconds(5);
 constexpr std::size_t kMostExcluded = 8;
@@ -48,8 +50,7 @@ std::string address_of_host(const std::string& host) {
 }
 
 std::string identity(const HdfsSettings& settings) {
-  return settings.token.empty() ? "user.name=" + percent_encoded(settings.user, false)
-                                : "delegation=" + percent_encoded(settings.token, false);
+  return settings.token.empty() ? "user.name=" + uri_encoded(settings.user) : "delegation=" + uri_encoded(settings.token);
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ void Tries::exclude(const std::string& url) {
 }
 
 std::string Tries::excluded() const {
-  return excluded_.empty() ? std::string() : "&excludedatanodes=" + percent_encoded(join(excluded_, ","), false);
+  return excluded_.empty() ? std::string() : "&excludedatanodes=" + uri_encoded(join(excluded_, ","));
 }
 
 HdfsCall::HdfsCall(HdfsClient& client, HdfsRequest request) : client_(client), request_(std::move(request)), tries_(client) {
@@ -87,9 +88,9 @@ HdfsCall::HdfsCall(HdfsClient& client, HdfsRequest request) : client_(client), r
 
 void HdfsCall::start() {
   node_ = client_.active_;
-  objects::HttpRequest wanted;
+  http::HttpRequest wanted;
   wanted.method = request_.method;
-  wanted.url = client_.nodes_[node_] + "/webhdfs/v1" + percent_encoded(request_.path.path, true) + "?" + request_.query + "&" +
+  wanted.url = client_.nodes_[node_] + "/webhdfs/v1" + uri_encoded(request_.path.path, true) + "?" + request_.query + "&" +
                client_.identity_ + tries_.excluded();
   wanted.follow = request_.follow;
   wanted.most_bytes = std::max<std::uint64_t>(request_.most_bytes, 64u << 10);  // or an error's text
@@ -166,7 +167,7 @@ Error HdfsCall::given_up(const HttpResponse& answer) const {
 }
 
 HdfsClient::HdfsClient(const HdfsSettings& settings, std::vector<std::string> nodes, HttpOptions options,
-                       std::unique_ptr<objects::HttpClient> http)
+                       std::unique_ptr<http::HttpClient> http)
     : user_(settings.user),
       identity_(identity(settings)),
       nodes_(std::move(nodes)),
@@ -178,9 +179,8 @@ Result<std::unique_ptr<HdfsClient>> HdfsClient::open(const HdfsSettings& setting
   WEFT_ASSIGN(auto nodes, name_nodes_of(settings, authority));
   options.certificates = settings.certificates;
   options.server_setting = "WEFT_HDFS_HTTP";
-  options.redirect_hint = "";
   options.certificate_setting = "WEFT_HDFS_CA_BUNDLE";
-  WEFT_ASSIGN(auto http, objects::HttpClient::open(options));
+  WEFT_ASSIGN(auto http, http::HttpClient::open(options));
   return std::unique_ptr<HdfsClient>(new HdfsClient(settings, std::move(nodes), std::move(options), std::move(http)));
 }
 
@@ -195,7 +195,7 @@ Result<std::optional<HdfsStatus>> HdfsClient::status(const HdfsPath& path) {
 Result<HdfsListing> HdfsClient::page(const HdfsPath& directory, const std::string& after) {
   HdfsRequest request{.path = directory, .query = "op=LISTSTATUS", .doing = "list", .most_bytes = kLargestPage};
   if (lists_in_pages_) {
-    request.query = "op=LISTSTATUS_BATCH" + (after.empty() ? "" : "&startAfter=" + percent_encoded(after, false));
+    request.query = "op=LISTSTATUS_BATCH" + (after.empty() ? "" : "&startAfter=" + uri_encoded(after));
     const auto answer = call(request);
     if (answer) return parse_listing(answer->body, url_of(directory));
     if (answer.error().to_string().find("IllegalArgumentException") == std::string::npos) return fail(answer.error());
@@ -272,7 +272,7 @@ Result<void> HdfsClient::rename(const HdfsPath& from, const HdfsPath& to, Onto o
   }
   HdfsCall call(*this, {.method = "PUT",
                         .path = from,
-                        .query = "op=RENAME&destination=" + percent_encoded(to.path, true) +
+                        .query = "op=RENAME&destination=" + uri_encoded(to.path, true) +
                                  "&renameoptions=" + (onto == Onto::file ? "OVERWRITE" : "NONE"),
                         .doing = "rename"});
   const auto answer = call.finish();

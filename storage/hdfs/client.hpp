@@ -15,7 +15,7 @@
 #include "storage/hdfs/answers.hpp"
 #include "storage/hdfs/path.hpp"
 #include "storage/hdfs/settings.hpp"
-#include "storage/objects/http.hpp"
+#include "storage/http/http_client.hpp"
 #include "storage/remote.hpp"
 
 namespace weft::storage::hdfs {
@@ -62,7 +62,7 @@ class HdfsCall {
  public:
   HdfsCall(HdfsClient& client, HdfsRequest request);
   /// The answer that is a success; with all further tries that it needs. Once.
-  Result<objects::HttpResponse> finish();
+  Result<http::HttpResponse> finish();
   /// Before that: whether there is an answer, which may be one that needs another try.
   bool done() const { return exchange_->done(); }
   /// After that.
@@ -72,16 +72,16 @@ class HdfsCall {
  private:
   void start();
   bool other_node(bool at_once);
-  bool retry(const objects::HttpResponse& answer);
+  bool retry(const http::HttpResponse& answer);
   bool retry(const Error& failure);
-  Error given_up(const objects::HttpResponse& answer) const;
+  Error given_up(const http::HttpResponse& answer) const;
 
   HdfsClient& client_;
   const HdfsRequest request_;
   Tries tries_;
   std::size_t node_ = 0;        // that was asked
   std::uint32_t standbys_ = 0;  // answers in a row
-  std::unique_ptr<objects::HttpExchange> exchange_;
+  std::unique_ptr<http::HttpExchange> exchange_;
 };
 
 enum class Onto { nothing, file };
@@ -90,7 +90,7 @@ enum class Onto { nothing, file };
 class HdfsClient {
  public:
   static Result<std::unique_ptr<HdfsClient>> open(const HdfsSettings& settings, const std::string& authority,
-                                                  objects::HttpOptions options = {});
+                                                  http::HttpOptions options = {});
 
   /// Nothing when there is no such file or directory.
   Result<std::optional<HdfsStatus>> status(const HdfsPath& path);
@@ -114,8 +114,8 @@ class HdfsClient {
   /// Tries::excluded().
   Result<std::string> place(const HdfsPath& path, bool with_parents, const std::string& without);
 
-  objects::HttpClient& http() { return *http_; }
-  const objects::HttpOptions& options() const { return options_; }
+  http::HttpClient& http() { return *http_; }
+  const http::HttpOptions& options() const { return options_; }
   const std::string& user() const { return user_; }
   const std::vector<std::string>& nodes() const { return nodes_; }
   /// Bytes that all readers together hold in read-ahead.
@@ -124,20 +124,20 @@ class HdfsClient {
  private:
   friend class HdfsCall;
   friend class Tries;
-  HdfsClient(const HdfsSettings& settings, std::vector<std::string> nodes, objects::HttpOptions options,
-             std::unique_ptr<objects::HttpClient> http);
-  Result<objects::HttpResponse> call(HdfsRequest request) { return HdfsCall(*this, std::move(request)).finish(); }
+  HdfsClient(const HdfsSettings& settings, std::vector<std::string> nodes, http::HttpOptions options,
+             std::unique_ptr<http::HttpClient> http);
+  Result<http::HttpResponse> call(HdfsRequest request) { return HdfsCall(*this, std::move(request)).finish(); }
   Result<HdfsListing> page(const HdfsPath& directory, const std::string& after);
 
   const std::string user_, identity_;  // the latter as a query has it
   const std::vector<std::string> nodes_;
-  const objects::HttpOptions options_;
+  const http::HttpOptions options_;
   std::atomic<std::size_t> active_{0};       // the node to ask
   std::atomic<bool> known_{false};           // one has answered
   std::atomic<bool> lists_in_pages_{true};   // until it does not know how
   std::atomic<bool> strict_renames_{false};  // it knows renames that never move into a directory
   std::atomic<std::uint64_t> read_ahead_{0};
-  const std::unique_ptr<objects::HttpClient> http_;
+  const std::unique_ptr<http::HttpClient> http_;
 };
 
 }  // namespace weft::storage::hdfs

@@ -8,7 +8,7 @@
 namespace weft::storage::hdfs {
 namespace {
 
-using objects::HttpResponse;
+using http::HttpResponse;
 
 struct Meaning {
   std::string_view name;  // of Hadoop's exception

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "storage/objects/http.hpp"
+#include "storage/http/http_client.hpp"
 
 namespace weft::storage::hdfs {
 
@@ -19,10 +19,10 @@ enum class Verdict {
   refused,
 };
 /// A redirect is an answer that is done.
-Verdict verdict_of(const objects::HttpResponse& answer);
+Verdict verdict_of(const http::HttpResponse& answer);
 
 /// The error of an answer that is no success: "cannot read hdfs://nn/path: …", one line, cause and remedy. `doing` is the verb,
 /// `user` who asked.
-Error hdfs_error(const objects::HttpResponse& answer, std::string_view doing, const std::string& url, const std::string& user);
+Error hdfs_error(const http::HttpResponse& answer, std::string_view doing, const std::string& url, const std::string& user);
 
 }  // namespace weft::storage::hdfs

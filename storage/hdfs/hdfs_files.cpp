@@ -13,13 +13,12 @@
 #include "base/text.hpp"
 #include "storage/hdfs/client.hpp"
 #include "storage/hdfs/file.hpp"
-#include "storage/objects/pattern.hpp"
+#include "storage/pattern.hpp"
 
 namespace weft::storage::hdfs {
 namespace {
 
-using objects::HttpOptions;
-using objects::Pattern;
+using http::HttpOptions;
 
 constexpr std::size_t kMostKnown = 1'000'000;  // files whose status is kept from listings
 constexpr std::size_t kMostLocated = 2'000;    // of them, the largest, whose blocks are asked for
@@ -58,7 +57,7 @@ class Files final : public ForeignFiles {
     WEFT_ASSIGN(const auto itself, client->status(path));
     if (itself) {
       WEFT_TRY(add(*client, path, *itself, found));
-    } else if (objects::is_pattern(path.path)) {
+    } else if (is_pattern(path.path)) {
       WEFT_TRY(matches(*client, path,
                        [&](const HdfsPath& match, const HdfsStatus& status) { return add(*client, match, status, found); }));
       if (found.paths.empty()) return fail(Code::not_found, "no file matches the pattern");
@@ -153,7 +152,7 @@ class Files final : public ForeignFiles {
       return found;
     }
     if (itself) return std::vector<ForeignEntry>{entry_of(path, *itself)};
-    if (!objects::is_pattern(path.path)) return missing(path);
+    if (!is_pattern(path.path)) return missing(path);
     WEFT_TRY(matches(*client, path, [&](const HdfsPath& match, const HdfsStatus& status) -> Result<void> {
       found.push_back(entry_of(match, status));
       return {};
@@ -212,7 +211,7 @@ class Files final : public ForeignFiles {
   static Result<void> matches(HdfsClient& client, const HdfsPath& path, Each&& each) {
     const Pattern pattern(path.path.substr(1));
     HdfsPath top = path;
-    top.path = "/" + std::string(objects::fixed_prefix(std::string_view(path.path).substr(1)));
+    top.path = "/" + std::string(fixed_prefix(std::string_view(path.path).substr(1)));
     WEFT_ASSIGN(top, parse_hdfs(url_of(top)));
     WEFT_ASSIGN(const auto there, client.status(top));
     if (!there || !there->directory) return {};

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "storage/hdfs/settings.hpp"
-#include "storage/objects/http.hpp"
+#include "storage/http/http_client.hpp"
 #include "storage/remote.hpp"
 
 namespace weft::storage::hdfs {
@@ -13,6 +13,6 @@ namespace weft::storage::hdfs {
 /// Of every HDFS that URLs name. Reads the environment, and connects, when it is first used. `scratch` is the directory for
 /// temporary files; empty: $TMPDIR, or /tmp.
 std::unique_ptr<ForeignFiles> hdfs_files(std::string scratch = {});
-std::unique_ptr<ForeignFiles> hdfs_files(HdfsSettings settings, objects::HttpOptions options, std::string scratch = {});
+std::unique_ptr<ForeignFiles> hdfs_files(HdfsSettings settings, http::HttpOptions options, std::string scratch = {});
 
 }  // namespace weft::storage::hdfs

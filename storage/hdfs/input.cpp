@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "storage/hdfs/file.hpp"
-#include "storage/objects/range_reader.hpp"
+#include "storage/http/range_reader.hpp"
 
 namespace weft::storage::hdfs {
 namespace {
@@ -24,7 +24,7 @@ struct OpenFile {
   }
 };
 
-class Part final : public objects::RangeRead {
+class Part final : public http::RangeRead {
  public:
   Part(std::shared_ptr<const OpenFile> file, std::uint64_t offset, std::uint64_t length, bool last)
       : file_(std::move(file)), offset_(offset), length_(length), last_(last) {
@@ -56,7 +56,7 @@ class Part final : public objects::RangeRead {
 std::unique_ptr<RemoteFile> open_file(HdfsClient& client, HdfsPath path, HdfsStatus status) {
   const std::uint64_t size = status.length;
   auto file = std::make_shared<const OpenFile>(OpenFile{client, std::move(path), std::move(status)});
-  return objects::read_ranges(size, client.read_ahead(), [file](std::uint64_t offset, std::uint64_t length, bool last) {
+  return http::read_ranges(size, client.read_ahead(), [file](std::uint64_t offset, std::uint64_t length, bool last) {
     return std::make_unique<Part>(file, offset, length, last);
   });
 }

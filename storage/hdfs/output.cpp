@@ -12,8 +12,8 @@
 namespace weft::storage::hdfs {
 namespace {
 
-using objects::HttpRequest;
-using objects::HttpResponse;
+using http::HttpRequest;
+using http::HttpResponse;
 
 constexpr std::size_t kSmall = 8u << 20;
 constexpr std::uint32_t kRestarts = 16;  // of one stream
@@ -153,7 +153,7 @@ class Output final : public RemoteOutput {
   std::string small_;  // until there is more
   std::shared_ptr<Spool> spool_;
   std::optional<Tries> tries_;
-  std::unique_ptr<objects::HttpExchange> exchange_;
+  std::unique_ptr<http::HttpExchange> exchange_;
   std::uint32_t restarts_ = 0;
   bool seldom_ = false;
   bool begun_ = false, closed_ = false;

@@ -7,10 +7,6 @@ namespace {
 
 constexpr std::size_t kLongestPath = 8000;
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
-}
-
 }  // namespace
 
 Result<HdfsPath> parse_hdfs(std::string_view url) {
@@ -52,19 +48,5 @@ HdfsPath parent_of(const HdfsPath& path) {
 }
 
 std::string_view name_of(const HdfsPath& path) { return std::string_view(path.path).substr(path.path.rfind('/') + 1); }
-
-std::string percent_encoded(std::string_view text, bool keep_slashes) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    if (is_plain(c) || (keep_slashes && c == '/')) {
-      out.push_back(c);
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
-    }
-  }
-  return out;
-}
 
 }  // namespace weft::storage::hdfs

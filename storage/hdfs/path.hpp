@@ -25,7 +25,4 @@ HdfsPath below(const HdfsPath& directory, std::string_view name);
 HdfsPath parent_of(const HdfsPath& path);
 std::string_view name_of(const HdfsPath& path);
 
-/// As URLs need it: all but letters, digits, "-_.~" and, where told, slashes.
-std::string percent_encoded(std::string_view text, bool keep_slashes);
-
 }  // namespace weft::storage::hdfs

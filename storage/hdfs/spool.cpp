@@ -14,7 +14,7 @@ namespace weft::storage::hdfs {
 namespace {
 
 constexpr std::uint64_t kForgotten = 64u << 20;  // at once
-using objects::HttpBody;
+using http::HttpBody;
 
 }  // namespace
 

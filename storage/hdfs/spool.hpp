@@ -9,7 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
-#include "storage/objects/http.hpp"
+#include "storage/http/http_client.hpp"
 
 namespace weft::storage::hdfs {
 
@@ -30,7 +30,7 @@ class Spool {
   void close();
   /// All from the beginning, as the body of a request. The one before has ended. resource_exhausted when the beginning is
   /// forgotten.
-  static Result<std::shared_ptr<objects::HttpBody>> body(const std::shared_ptr<Spool>& spool);
+  static Result<std::shared_ptr<http::HttpBody>> body(const std::shared_ptr<Spool>& spool);
   /// Waits until not much is left to send: true. False when the request has ended. Each try of a request has a deadline.
   bool wait_for_room();
   std::uint64_t size() const;
@@ -38,7 +38,7 @@ class Spool {
  private:
   class Body;
   Spool(Fd file, SpoolLimits limits) : file_(std::move(file)), limits_(limits) {}
-  Result<objects::HttpBody::Taken> take(char* into, std::size_t room);
+  Result<http::HttpBody::Taken> take(char* into, std::size_t room);
   void forget(std::uint64_t sent);
 
   const Fd file_;

@@ -7,12 +7,20 @@
 #include "base/file.hpp"
 #include "base/json_reader.hpp"
 #include "base/text.hpp"
+#include "storage/http/web_text.hpp"
 #include "storage/objects/s3_errors.hpp"
-#include "storage/objects/web_text.hpp"
 #include "storage/objects/xml.hpp"
 
 namespace weft::storage::objects {
 namespace {
+
+using http::HttpClient;
+using http::HttpOptions;
+using http::HttpRequest;
+using http::HttpResponse;
+using http::seconds_of_http;
+using http::seconds_of_iso;
+using http::uri_encoded;
 
 constexpr std::uint64_t kLargestAnswer = 1u << 20;
 constexpr std::size_t kLargestToken = 64u << 10;
@@ -24,6 +32,7 @@ Result<std::unique_ptr<HttpClient>> client_of(Duration patience, const std::stri
   options.certificates = certificates;
   options.direct = direct;
   options.server_setting = setting;
+  options.certificate_setting = "AWS_CA_BUNDLE";
   if (direct) {  // they are near, or they are not there
     options.connect_timeout = std::chrono::seconds(1);
     options.stall_timeout = std::chrono::seconds(5);

@@ -8,12 +8,20 @@
 
 #include "base/crc32c.hpp"
 #include "base/text.hpp"
+#include "storage/http/web_text.hpp"
 #include "storage/objects/s3_errors.hpp"
-#include "storage/objects/web_text.hpp"
 #include "storage/objects/xml.hpp"
 
 namespace weft::storage::objects {
 namespace {
+
+using http::HttpClient;
+using http::HttpExchange;
+using http::HttpOptions;
+using http::HttpRequest;
+using http::HttpResponse;
+using http::uri_decoded;
+using http::uri_encoded;
 
 constexpr std::string_view kScheme = "s3://";
 constexpr std::uint64_t kLargestReply = 16u << 20;  // of 1,000 keys of 1,024 bytes, encoded
@@ -127,6 +135,9 @@ std::string url_of(const S3Path& path) { return std::string(kScheme) + path.buck
 
 Result<std::unique_ptr<S3Client>> S3Client::open(S3Settings settings, HttpOptions options) {
   options.certificates = settings.certificates;
+  options.server_setting = "AWS_ENDPOINT_URL";
+  options.redirect_hint = " and the region";
+  options.certificate_setting = "AWS_CA_BUNDLE";
   WEFT_ASSIGN(auto http, HttpClient::open(std::move(options)));
   return std::unique_ptr<S3Client>(new S3Client(std::move(settings), std::move(http)));
 }

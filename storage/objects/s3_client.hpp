@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/objects/http.hpp"
+#include "storage/http/http_client.hpp"
 #include "storage/objects/s3_credentials.hpp"
 #include "storage/objects/s3_settings.hpp"
 
@@ -52,7 +52,7 @@ struct S3Part {
 /// Any thread.
 class S3Client {
  public:
-  static Result<std::unique_ptr<S3Client>> open(S3Settings settings, HttpOptions options = {});
+  static Result<std::unique_ptr<S3Client>> open(S3Settings settings, http::HttpOptions options = {});
 
   /// Objects whose keys begin with `prefix`, in the order of their keys, all of them or about as many as `most`. Without `deep`
   /// only those without a further slash, and the prefixes of the others.
@@ -61,9 +61,10 @@ class S3Client {
   Result<std::optional<S3Object>> head(const S3Path& path);
 
   /// Starts to read bytes of an object that must still have this ETag.
-  std::unique_ptr<HttpExchange> start_read(const S3Path& path, std::uint64_t offset, std::uint64_t length, const std::string& etag);
+  std::unique_ptr<http::HttpExchange> start_read(const S3Path& path, std::uint64_t offset, std::uint64_t length,
+                                                 const std::string& etag);
   /// What the answer to it holds: exactly `length` bytes. An object that changed is Code::io.
-  Result<std::string> finish_read(HttpExchange& read, const S3Path& path, std::uint64_t offset, std::uint64_t length,
+  Result<std::string> finish_read(http::HttpExchange& read, const S3Path& path, std::uint64_t offset, std::uint64_t length,
                                   const std::string& etag);
   /// Bytes of finish_read() that are no longer needed.
   void recycle(std::string bytes) { http_->recycle(std::move(bytes)); }
@@ -75,8 +76,9 @@ class S3Client {
 
   /// An object in parts, which appears when it is completed.
   Result<std::string> begin_upload(const S3Path& path);
-  std::unique_ptr<HttpExchange> start_part(const S3Path& path, const std::string& id, std::uint32_t number, SharedBytes bytes);
-  Result<void> finish_part(HttpExchange& part, const S3Path& path);
+  std::unique_ptr<http::HttpExchange> start_part(const S3Path& path, const std::string& id, std::uint32_t number,
+                                                 SharedBytes bytes);
+  Result<void> finish_part(http::HttpExchange& part, const S3Path& path);
   Result<std::vector<S3Part>> parts(const S3Path& path, const std::string& id);
   /// `before` is the ETag of the object that is there now, if any: an answer may be lost, and then it shows who wrote what is
   /// there.
@@ -95,18 +97,18 @@ class S3Client {
   std::atomic<std::uint64_t>& read_ahead() { return read_ahead_; }
 
  private:
-  S3Client(S3Settings settings, std::unique_ptr<HttpClient> http);
+  S3Client(S3Settings settings, std::unique_ptr<http::HttpClient> http);
   /// Signs it and begins it; again with other keys when those have expired.
-  std::unique_ptr<HttpExchange> start(HttpRequest wanted);
+  std::unique_ptr<http::HttpExchange> start(http::HttpRequest wanted);
   /// As the service lists those whose keys begin with `asked`; only those that begin with `wanted`.
   Result<std::vector<S3Upload>> listed_uploads(const S3Path& asked, const std::string& wanted);
-  HttpRequest request(std::string method, const S3Path& path, std::string_view query = {}) const;
-  Result<HttpResponse> exchange(HttpRequest wanted, const S3Path& path, std::string_view doing);
-  Result<HttpResponse> checked(Result<HttpResponse> answer, const S3Path& path, std::string_view doing) const;
+  http::HttpRequest request(std::string method, const S3Path& path, std::string_view query = {}) const;
+  Result<http::HttpResponse> exchange(http::HttpRequest wanted, const S3Path& path, std::string_view doing);
+  Result<http::HttpResponse> checked(Result<http::HttpResponse> answer, const S3Path& path, std::string_view doing) const;
 
   const S3Settings settings_;
   const std::unique_ptr<S3Credentials> credentials_;
-  const std::unique_ptr<HttpClient> http_;
+  const std::unique_ptr<http::HttpClient> http_;
   std::atomic<std::uint64_t> read_ahead_{0};
   std::atomic<bool> forgets_uploads_{false};
 };

@@ -8,6 +8,8 @@
 namespace weft::storage::objects {
 namespace {
 
+using http::Signer;
+
 constexpr Duration kMostEarly = std::chrono::minutes(5);      // before they expire
 constexpr Duration kAfterFailure = std::chrono::seconds(10);  // at most
 constexpr Duration kBetweenForced = std::chrono::seconds(1);

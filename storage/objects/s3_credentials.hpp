@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "storage/objects/http.hpp"
+#include "storage/http/http_client.hpp"
 
 namespace weft::storage::objects {
 
@@ -38,12 +38,12 @@ class S3Credentials {
   /// Who signs a request that begins now; null: nobody. Blocks only while there are no keys that are still good. They are fetched
   /// again when a quarter of their life is left, five minutes at most; when that fails they are used until they expire, and then
   /// its error is returned.
-  Result<std::shared_ptr<const Signer>> signer();
+  Result<std::shared_ptr<const http::Signer>> signer();
   /// After the service refused this one because it has expired: another, fetched at once. Null when there is none.
-  Result<std::shared_ptr<const Signer>> after(const std::shared_ptr<const Signer>& refused);
+  Result<std::shared_ptr<const http::Signer>> after(const std::shared_ptr<const http::Signer>& refused);
 
  private:
-  Result<std::shared_ptr<const Signer>> fetched(std::unique_lock<std::mutex>& lock);
+  Result<std::shared_ptr<const http::Signer>> fetched(std::unique_lock<std::mutex>& lock);
   bool expired(TimePoint now) const { return expires_ && now >= *expires_; }
 
   const std::shared_ptr<KeySource> source_;  // null: what signer_ holds stays
@@ -53,7 +53,7 @@ class S3Credentials {
   std::mutex mutex_;  // guards what follows
   std::condition_variable fetch_ended_;
   bool fetching_ = false;
-  std::shared_ptr<const Signer> signer_;
+  std::shared_ptr<const http::Signer> signer_;
   std::optional<TimePoint> expires_;
   TimePoint fetch_again_{};               // when to, if they expire
   std::optional<TimePoint> last_forced_;  // when after() fetched last

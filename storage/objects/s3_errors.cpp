@@ -4,11 +4,14 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
-#include "storage/objects/web_text.hpp"
+#include "storage/http/web_text.hpp"
 #include "storage/objects/xml.hpp"
 
 namespace weft::storage::objects {
 namespace {
+
+using http::HttpResponse;
+using http::seconds_of_http;
 
 struct Meaning {
   std::string_view word;  // of the service

@@ -5,10 +5,14 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "storage/objects/range_reader.hpp"
+#include "storage/http/range_reader.hpp"
 
 namespace weft::storage::objects {
 namespace {
+
+using http::HttpExchange;
+using http::RangeRead;
+using http::read_ranges;
 
 class ObjectRead final : public RangeRead {
  public:

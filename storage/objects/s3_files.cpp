@@ -10,11 +10,13 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "storage/objects/pattern.hpp"
 #include "storage/objects/s3_file.hpp"
+#include "storage/pattern.hpp"
 
 namespace weft::storage::objects {
 namespace {
+
+using http::HttpOptions;
 
 constexpr std::size_t kMostKnown = 1'000'000;   // objects whose sizes are kept from listings
 constexpr std::size_t kPublishingThreads = 16;  // each mostly waits for the service

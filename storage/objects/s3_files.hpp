@@ -16,6 +16,6 @@ class S3Files : public ForeignFiles, public RemotePublisher {};
 
 /// Reads the environment, and connects, when it is first used.
 std::unique_ptr<S3Files> s3_files();
-std::unique_ptr<S3Files> s3_files(S3Settings settings, HttpOptions options);
+std::unique_ptr<S3Files> s3_files(S3Settings settings, http::HttpOptions options);
 
 }  // namespace weft::storage::objects

@@ -8,13 +8,18 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/http/web_text.hpp"
 #include "storage/objects/s3_files.hpp"
-#include "storage/objects/web_text.hpp"
 #include "tests/storage/s3_service.hpp"
 
 namespace weft::storage::objects {
 namespace {
 
+using http::HttpOptions;
+using http::seconds_of_http;
+using http::seconds_of_iso;
+using http::uri_decoded;
+using http::uri_encoded;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using test::eventually;

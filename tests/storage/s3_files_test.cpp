@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/objects/pattern.hpp"
 #include "storage/objects/s3_errors.hpp"
 #include "storage/objects/s3_file.hpp"
 #include "storage/output.hpp"
@@ -22,6 +21,8 @@
 namespace weft::storage::objects {
 namespace {
 
+using http::HttpOptions;
+using http::HttpResponse;
 using test::S3Service;
 
 HttpOptions impatient() {
@@ -125,25 +126,6 @@ TEST(S3Files, ListsGoOnAndKeysMayBeOdd) {
   EXPECT_EQ(found.skipped, (std::vector<std::string>{"s3://books/odd/.dir", "s3://books/odd/_hidden"}));
   for (const std::string& key : keys) EXPECT_EQ(read_all(*files, "s3://books/odd/" + key, 1), key + "\n");
   EXPECT_EQ(files->entries("s3://books/odd").value().size(), keys.size() + 3);  // with .dir, _hidden and z
-}
-
-TEST(S3Files, PatternsMeanWhatTheyMeanForPaths) {
-  const auto means = [](const std::string& pattern, const std::string& key) {
-    const std::size_t end = Pattern(pattern).match(key);
-    return end == std::string::npos ? std::string("-") : key.substr(0, end);
-  };
-  EXPECT_EQ(means("in/*.txt", "in/a.txt"), "in/a.txt");
-  EXPECT_EQ(means("in/*.txt", "in/a.csv"), "-");
-  EXPECT_EQ(means("in/*", "in/dir/a"), "in/dir");
-  EXPECT_EQ(means("in/*", "in/.hidden"), "-");
-  EXPECT_EQ(means("in/{a,b}/[0-9]", "in/b/7"), "in/b/7");
-  EXPECT_EQ(means("in/{a,b}/[0-9]", "in/c/7"), "-");
-  EXPECT_EQ(means("**/x", "x"), "x");
-  EXPECT_EQ(means("in/**/x", "in/a/b/x"), "in/a/b/x");
-  EXPECT_EQ(means("in/**/x", "in/_a/b/x"), "-");
-  EXPECT_EQ(means("in/**", "in/a/b"), "in/a/b");
-  EXPECT_EQ(fixed_prefix("in/2026-*/a"), "in/");
-  EXPECT_EQ(fixed_prefix("*"), "");
 }
 
 TEST(S3Files, OutputAppearsWhenItIsCommittedAndLosersLeaveNothing) {

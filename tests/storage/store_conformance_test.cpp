@@ -29,8 +29,8 @@ class LocalStore final : public Store {
   test::ScratchDirectory directory_;
 };
 
-objects::HttpOptions impatient() {
-  objects::HttpOptions options;
+http::HttpOptions impatient() {
+  http::HttpOptions options;
   options.patience = std::chrono::seconds(60);
   options.first_pause = std::chrono::milliseconds(2);
   options.longest_pause = std::chrono::milliseconds(50);

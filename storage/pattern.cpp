@@ -1,4 +1,4 @@
-#include "storage/objects/pattern.hpp"
+#include "storage/pattern.hpp"
 
 #include <algorithm>
 #include <span>
@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 
-namespace weft::storage::objects {
+namespace weft::storage {
 namespace {
 
 constexpr std::size_t kMostAlternatives = 1024;
@@ -97,4 +97,4 @@ bool Pattern::leads_below(const std::string& directory) const {
   return std::any_of(alternatives_.begin(), alternatives_.end(), [&](const auto& pattern) { return leads_on(pattern, names); });
 }
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage

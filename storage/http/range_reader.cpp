@@ -1,4 +1,4 @@
-#include "storage/objects/range_reader.hpp"
+#include "storage/http/range_reader.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "storage/remote_views.hpp"
 
-namespace weft::storage::objects {
+namespace weft::storage::http {
 namespace {
 
 constexpr std::uint64_t kPartBytes = 2u << 20;
@@ -118,4 +118,4 @@ std::unique_ptr<RemoteFile> read_ranges(std::uint64_t size, std::atomic<std::uin
   return std::make_unique<RangeReader>(size, read_ahead, std::move(start));
 }
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage::http

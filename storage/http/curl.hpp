@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 
-namespace weft::storage::objects {
+namespace weft::storage::http {
 
 /// The functions of libcurl that are used here, under their own names without the prefix "curl_". Immutable; any thread.
 struct Curl {
@@ -33,4 +33,4 @@ struct Curl {
 /// Loads it once. not_found when it is not installed or older than 7.75, which cannot sign.
 Result<const Curl*> load_curl();
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage::http

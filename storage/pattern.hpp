@@ -1,11 +1,12 @@
-// Glob patterns on keys: "*", "?", "[…]", "{a,b}", and "**" for any number of names.
+// Glob patterns on names that no file system of this machine knows (keys, files of HDFS and of the cluster): "*", "?", "[…]",
+// "{a,b}", and "**" for any number of names.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace weft::storage::objects {
+namespace weft::storage {
 
 bool is_pattern(std::string_view path);
 /// The directory that all matches are in, with its slash: what comes before the first name with a special character.
@@ -28,4 +29,4 @@ class Pattern {
   std::vector<std::vector<std::string>> alternatives_;  // without braces, by name
 };
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace weft::storage::objects {
+namespace weft::storage::http {
 
-/// As signatures want it: all but letters, digits and "-_.~" as %XX, and slashes too unless they part names.
+/// As URLs need it, and signatures want it: all but letters, digits and "-_.~" as %XX, and slashes too unless they part names.
 std::string uri_encoded(std::string_view text, bool keep_slashes = false);
 /// The opposite, with "+" for a space, as forms and listings have it. What is no %XX stays as it is.
 std::string uri_decoded(std::string_view text);
@@ -18,4 +18,4 @@ std::optional<std::int64_t> seconds_of_http(const std::string& date);
 /// Seconds since 1970 of "2026-11-24T23:19:21Z", or with a fraction of the second.
 std::optional<std::int64_t> seconds_of_iso(const std::string& time);
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage::http

@@ -1,8 +1,8 @@
-#include "storage/objects/web_text.hpp"
+#include "storage/http/web_text.hpp"
 
 #include <ctime>
 
-namespace weft::storage::objects {
+namespace weft::storage::http {
 namespace {
 
 bool is_plain(char c) {
@@ -54,4 +54,4 @@ std::string uri_decoded(std::string_view text) {
 std::optional<std::int64_t> seconds_of_http(const std::string& date) { return seconds_of(date, "%a, %d %b %Y %H:%M:%S"); }
 std::optional<std::int64_t> seconds_of_iso(const std::string& time) { return seconds_of(time, "%Y-%m-%dT%H:%M:%S"); }
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage::http

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "storage/remote.hpp"
 
-namespace weft::storage::objects {
+namespace weft::storage::http {
 
 /// A request for a range of bytes, begun. Dropped before its end, it is cancelled.
 class RangeRead {
@@ -32,4 +32,4 @@ using StartRange = std::function<std::unique_ptr<RangeRead>(std::uint64_t offset
 /// a store hold so; it outlives this.
 std::unique_ptr<RemoteFile> read_ranges(std::uint64_t size, std::atomic<std::uint64_t>& read_ahead, StartRange start);
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage::http

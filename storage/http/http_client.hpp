@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 
-namespace weft::storage::objects {
+namespace weft::storage::http {
 
 /// Who signs a request (AWS Signature Version 4), and for which region.
 struct Signer {
@@ -58,12 +58,12 @@ struct HttpResponse {
 };
 
 struct HttpOptions {
-  std::string certificates{};                         // file of the authorities that are trusted; empty: those of the system
-  bool direct = false;                                // through no proxy, whatever the environment says
-  std::string server_setting = "AWS_ENDPOINT_URL";    // for errors: what says where the server is
-  std::string redirect_hint = " and the region";      // and what else may be the reason of redirects without end
-  std::string certificate_setting = "AWS_CA_BUNDLE";  // and what names the file of authorities
-  std::uint32_t most_in_flight = 32;                  // exchanges at once
+  std::string certificates{};         // file of the authorities that are trusted; empty: those of the system
+  bool direct = false;                // through no proxy, whatever the environment says
+  std::string server_setting{};       // for errors: what says where the server is
+  std::string redirect_hint{};        // " and …": what else may be the reason of redirects without end
+  std::string certificate_setting{};  // what names the file of authorities
+  std::uint32_t most_in_flight = 32;  // exchanges at once
   Duration connect_timeout = std::chrono::seconds(10);
   Duration stall_timeout = std::chrono::seconds(20);  // without a byte
   Duration patience = std::chrono::seconds(120);      // from the first try to the last; a server that never answered gets 5 s
@@ -101,4 +101,4 @@ class HttpClient {
   Result<HttpResponse> exchange(HttpRequest request) { return start(std::move(request))->wait(); }
 };
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage::http

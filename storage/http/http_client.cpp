@@ -1,4 +1,4 @@
-#include "storage/objects/http.hpp"
+#include "storage/http/http_client.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,9 +15,9 @@
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "storage/objects/curl.hpp"
+#include "storage/http/curl.hpp"
 
-namespace weft::storage::objects {
+namespace weft::storage::http {
 namespace {
 
 constexpr Duration kPatienceWithStranger = std::chrono::seconds(5);
@@ -396,8 +396,8 @@ class Engine final : public HttpClient {
     const Duration patience = known_ || answered ? options_.patience : std::min(options_.patience, kPatienceWithStranger);
     const Duration wait = pause_before_next(*job);
     if (again && now() - job->began + wait < patience) {
-      Log("objects").debug("{} {} is tried again: {}", job->request.method, job->request.url.substr(0, job->request.url.find('?')),
-                           answered ? std::to_string(job->response.status) : curl_.easy_strerror(code));
+      Log("http").debug("{} {} is tried again: {}", job->request.method, job->request.url.substr(0, job->request.url.find('?')),
+                        answered ? std::to_string(job->response.status) : curl_.easy_strerror(code));
       paused_.emplace(now() + wait, job);
       return;
     }
@@ -502,4 +502,4 @@ Result<std::unique_ptr<HttpClient>> HttpClient::open(HttpOptions options) {
   return std::unique_ptr<HttpClient>(std::move(engine));
 }
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage::http

@@ -1,11 +1,11 @@
-#include "storage/objects/curl.hpp"
+#include "storage/http/curl.hpp"
 
 #include <string>
 #include <type_traits>
 
 #include <dlfcn.h>
 
-namespace weft::storage::objects {
+namespace weft::storage::http {
 namespace {
 
 constexpr const char* kLibrary = "libcurl.so.4";
@@ -61,4 +61,4 @@ Result<const Curl*> load_curl() {
   return &*loaded;
 }
 
-}  // namespace weft::storage::objects
+}  // namespace weft::storage::http
