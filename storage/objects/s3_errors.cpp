@@ -47,7 +47,9 @@ bool about_region(const std::string& word) {
          word == "IllegalLocationConstraintException" || word == "InvalidRegion";
 }
 
-std::string region_text(const std::string& wanted, const S3Settings& settings) {
+/// `told` is what the service says.
+std::string region_text(const std::string& told, const S3Settings& settings) {
+  const std::string wanted = escaped(told.substr(0, 100));
   const std::string is = wanted.empty() ? "the bucket is not in the region " + settings.region
                                         : "the bucket is in the region " + wanted + ", not in " + settings.region;
   return is + "; set AWS_REGION" + (wanted.empty() ? "" : "=" + wanted) + " (or AWS_ENDPOINT_URL)";

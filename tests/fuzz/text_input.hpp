@@ -21,6 +21,7 @@
 #include "schedulers/registry.hpp"
 #include "storage/content.hpp"
 #include "storage/text_reader.hpp"
+#include "tests/fuzz/answers_input.hpp"
 #include "tests/fuzz/request_input.hpp"
 #include "tests/fuzz/rows_input.hpp"
 
@@ -155,6 +156,8 @@ inline void read_text(const std::string& kind, std::string_view text) {
   if (kind == "json") return read_json_bytes(text);
   if (kind == "queues") return read_queues(text);
   if (kind == "request") return read_request(text);
+  if (kind == "s3_answer") return read_s3_answer(text);
+  if (kind == "webhdfs") return read_webhdfs(text);
   read_workload(kind, text);
 }
 
