@@ -9,14 +9,12 @@
 #include <memory>
 #include <optional>
 
-#include "tests/cluster/file_cluster.hpp"
+#include "tests/cluster/store_jobs.hpp"
 #include "tests/reference/reference.hpp"
 #include "tests/storage/hdfs_service.hpp"
 
 namespace weft::test {
 namespace {
-
-using Environment = std::map<std::string, std::string>;
 
 /// A NameNode and three datanodes in one process; a block is 1 MiB and has two replicas.
 class MiniDfs {
@@ -68,67 +66,54 @@ class MiniDfs {
   std::string address_, rpc_;
 };
 
-class Hdfs : public testing::TestWithParam<const char*> {
+class HdfsJobs : public StoreJobs {
  protected:
-  void SetUp() override {
-    if (std::string(GetParam()) == "Own") {
-      own.emplace();
-      address = own->address();
-    } else {
-      const char* const jars = std::getenv("WEFT_HDFS_LIB");
-      if (jars == nullptr) {
-        std::puts("skipped: jobs on Hadoop's HDFS: WEFT_HDFS_LIB does not name its jars (scripts/test --integration)");
-        GTEST_SKIP();
-      }
-      real.emplace(jars);
-      address = real->address();
-    }
+  void use(const std::string& where) {
+    address = where;
     environment["WEFT_HDFS_HTTP"] = "name=" + address;
   }
-  ProcessResult with_hdfs(const std::vector<std::string>& command) {
-    return run(command, {.environment = environment, .deadline = std::chrono::seconds(300)});
-  }
-  ProcessResult good(std::vector<std::string> words) {
-    words.insert(words.begin(), {program("weft"), "fs"});
-    const ProcessResult result = with_hdfs(words);
-    EXPECT_EQ(result.exit_code, 0) << words[2] << ": " << result.err;
-    return result;
-  }
-  void put(const std::string& content, const std::string& path) {
-    write_file(files / "content", content);
-    good({"cp", "--overwrite", files / "content", url(path)});
-  }
   std::string url(const std::string& path) const { return "hdfs://name" + path; }
-  std::string refusal(const std::vector<std::string>& command) {
-    const ProcessResult result = with_hdfs(command);
-    EXPECT_EQ(result.exit_code, 1) << result.out;
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    return result.err;
-  }
-  std::vector<std::string> sorted_lines(const std::string& path) {
-    const std::string text = good({"cat", url(path) + "/part-*"}).out;
-    std::vector<std::string> lines;
-    for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-      lines.push_back(text.substr(begin, end - begin));
-    std::sort(lines.begin(), lines.end());
-    return lines;
-  }
   /// No hidden directories of jobs.
   void expect_no_leftovers(const std::string& path) {
     EXPECT_FALSE(has(good({"ls", url(path), "--json"}).out, ".weft-")) << good({"ls", url(path)}).out;
   }
 
-  ScratchDirectory files;
-  Environment environment;
+  std::string address;
+};
+
+/// On that of the tests, which does what it is told.
+class OwnHdfs : public HdfsJobs {
+ protected:
+  void SetUp() override { use(own.address()); }
+
+  HdfsService own;
+};
+
+/// On both.
+class Hdfs : public HdfsJobs, public testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string(GetParam()) == "Own") {
+      own.emplace();
+      return use(own->address());
+    }
+    const char* const jars = std::getenv("WEFT_HDFS_LIB");
+    if (jars == nullptr) {
+      std::puts("skipped: jobs on Hadoop's HDFS: WEFT_HDFS_LIB does not name its jars (scripts/test --integration)");
+      GTEST_SKIP();
+    }
+    real.emplace(jars);
+    use(real->address());
+  }
+
   std::optional<HdfsService> own;
   std::optional<MiniDfs> real;
-  std::string address;
 };
 
 TEST_P(Hdfs, FilesAreCopiedListedAndPrinted) {
   const std::string text = some_text(12'000'000, 1);  // sent while it is read
-  put(text, "/in/a b=c+d%20\xc3\xbc;&#");
-  put("", "/in/empty");
+  put(text, url("/in/a b=c+d%20\xc3\xbc;&#"));
+  put("", url("/in/empty"));
   EXPECT_TRUE(good({"cat", url("/in/a*")}).out == text);
   EXPECT_TRUE(has(good({"ls", "webhdfs://" + address + "/in", "--json"}).out, "\"type\":\"file\",\"bytes\":12000000"));
   EXPECT_TRUE(has(good({"ls", url("/")}).out, "dir"));
@@ -146,28 +131,9 @@ TEST_P(Hdfs, FilesAreCopiedListedAndPrinted) {
 
 TEST_P(Hdfs, FilesAreInputsAndOutputsOfJobsEverywhere) {
   const std::string text = some_text(6'000'000, 7);
-  put(text, "/in/words");
-  put("", "/in/empty");
-  const auto expected = reference::wordcount({text});
-  FileClusterOptions options;
-  options.environment = environment;
-  FileCluster cluster(3, options);
-  const std::vector<std::vector<std::string>> places{{}, {"--workers", "2"}, {"--cluster", cluster.address()}};
-  int number = 0;
-  for (const auto& where : places) {
-    const std::string output = "/new/out-" + std::to_string(++number);
-    std::vector<std::string> command{program("wordcount"), "--quiet",   "--input",      url("/in/*"),
-                                     "--output",           url(output), "--partitions", "5"};
-    command.insert(command.end(), where.begin(), where.end());
-    const auto result = with_hdfs(command);
-    ASSERT_EQ(result.exit_code, 0) << number << ": " << result.err;
-    EXPECT_TRUE(sorted_lines(output) == expected) << number;
-    EXPECT_TRUE(has(good({"ls", url(output)}).out, "_SUCCESS"));
-    EXPECT_TRUE(has(refusal(command), "exists; remove it, or use --overwrite"));
-    command.emplace_back("--overwrite");
-    EXPECT_EQ(with_hdfs(command).exit_code, 0);
-    EXPECT_TRUE(sorted_lines(output) == expected) << number;
-  }
+  put(text, url("/in/words"));
+  put("", url("/in/empty"));
+  expect_counts_everywhere(url("/in/*"), url("/new/out"), reference::wordcount({text}));
   expect_no_leftovers("/new");
 }
 
@@ -178,7 +144,7 @@ TEST_P(Hdfs, RecordsAreMadeSortedAndValidatedAndTablesJoined) {
   const auto job = [&](std::vector<std::string> words) {
     words.insert(words.end(), {"--quiet", "--cluster", cluster.address()});
     words.front() = program(words.front());
-    const auto result = with_hdfs(words);
+    const auto result = run_there(words);
     EXPECT_EQ(result.exit_code, 0) << words[1] << ": " << result.err;
     return result.out;
   };
@@ -193,16 +159,16 @@ TEST_P(Hdfs, RecordsAreMadeSortedAndValidatedAndTablesJoined) {
     left += "k" + std::to_string(i % 3'000) + "\tl" + std::to_string(i) + "\n";
     if (i < 2'000) right += "k" + std::to_string(i * 2) + "\tr" + std::to_string(i) + "\n";
   }
-  put(left, "/left");
-  put(right, "/right");
+  put(left, url("/left"));
+  put(right, url("/right"));
   job({"join", "--left", url("/left"), "--right", url("/right"), "--output", url("/joined")});
-  EXPECT_TRUE(sorted_lines("/joined") == reference::join(left, right, "inner"));
+  EXPECT_TRUE(sorted_lines(url("/joined")) == reference::join(left, right, "inner"));
   expect_no_leftovers("/");
 }
 
 TEST_P(Hdfs, AWorkerThatIsKilledCostsNothingButTime) {
   const std::string text = some_text(10'000'000, 11);
-  put(text, "/in/words");
+  put(text, url("/in/words"));
   FileClusterOptions options;
   options.environment = environment;
   FileCluster cluster(3, options);
@@ -214,19 +180,18 @@ TEST_P(Hdfs, AWorkerThatIsKilledCostsNothingButTime) {
   cluster.kill_worker(1);
   const auto result = job.wait();
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(sorted_lines("/out") == reference::wordcount({text}));
+  EXPECT_TRUE(sorted_lines(url("/out")) == reference::wordcount({text}));
   expect_no_leftovers("/");
 }
 
-TEST_P(Hdfs, TasksRunWhereTheirBlocksAre) {
-  if (!own) GTEST_SKIP() << "all datanodes of MiniDFSCluster are on 127.0.0.1";
-  own->set(R"({"block": 262144})");
-  put(some_text(8'000'000, 8), "/words");  // a block is on two of h1, h2 and h3
+TEST_F(OwnHdfs, TasksRunWhereTheirBlocksAre) {
+  own.set(R"({"block": 262144})");
+  put(some_text(8'000'000, 8), url("/words"));  // a block is on two of h1, h2 and h3
   FileClusterOptions options;
   options.environment = environment;
   options.master = {"--event-log", files / "events", "--scheduler", "delay(inner=fifo, node_wait=5s)"};
   FileCluster cluster(3, options);
-  const auto result = with_hdfs(
+  const auto result = run_there(
       {program("wordcount"), "--quiet", "--cluster", cluster.address(), "--input", url("/words"), "--output", files / "out"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto field = [](const std::string& line, const std::string& name) {
@@ -251,21 +216,20 @@ TEST_P(Hdfs, TasksRunWhereTheirBlocksAre) {
   EXPECT_GE(static_cast<double>(local), 0.95 * static_cast<double>(launched)) << local << " of " << launched;
 }
 
-TEST_P(Hdfs, FilesArriveAlthoughRequestsFail) {
-  if (!own) GTEST_SKIP() << "Hadoop does not fail when it is told to";
+TEST_F(OwnHdfs, FilesArriveAlthoughRequestsFail) {
   const std::string text = some_text(8'000'000, 9);
-  put(text, "/words");
-  own->set(R"({"busy": 0.03, "cut": 0.03, "lose": 0.02, "dead": true, "seed": 3})");
+  put(text, url("/words"));
+  own.set(R"({"busy": 0.03, "cut": 0.03, "lose": 0.02, "dead": true, "seed": 3})");
   const auto result =
-      with_hdfs({program("wordcount"), "--quiet", "--workers", "2", "--input", url("/words"), "--output", url("/out")});
+      run_there({program("wordcount"), "--quiet", "--workers", "2", "--input", url("/words"), "--output", url("/out")});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  own->set(R"({"busy": 0, "cut": 0, "lose": 0, "dead": false})");
-  EXPECT_TRUE(sorted_lines("/out") == reference::wordcount({text}));
+  own.set(R"({"busy": 0, "cut": 0, "lose": 0, "dead": false})");
+  EXPECT_TRUE(sorted_lines(url("/out")) == reference::wordcount({text}));
   expect_no_leftovers("/");
 }
 
 TEST_P(Hdfs, WhatCannotBeHadIsAnErrorOfOneLine) {
-  put("a b c\n", "/in/words");
+  put("a b c\n", url("/in/words"));
   const auto job = [&](const std::string& input, const std::string& output) {
     return refusal({program("wordcount"), "--quiet", "--input", input, "--output", output});
   };

@@ -10,14 +10,12 @@
 #include <optional>
 #include <random>
 
-#include "tests/cluster/file_cluster.hpp"
+#include "tests/cluster/store_jobs.hpp"
 #include "tests/reference/reference.hpp"
 #include "tests/storage/s3_service.hpp"
 
 namespace weft::test {
 namespace {
-
-using Environment = std::map<std::string, std::string>;
 
 /// MinIO with the bucket "books", as S3Service has it.
 class MinIo {
@@ -80,57 +78,16 @@ class MinIo {
   bool ready_ = false;
 };
 
-class Objects : public testing::TestWithParam<const char*> {
+class ObjectJobs : public StoreJobs {
  protected:
-  void SetUp() override {
-    if (std::string(GetParam()) == "Own") {
-      own.emplace();
-      environment["AWS_ENDPOINT_URL"] = own->endpoint();
-    } else {
-      const char* const program = std::getenv("WEFT_MINIO");
-      if (program == nullptr) {
-        std::puts("skipped: jobs on MinIO: WEFT_MINIO does not name it (scripts/test --integration)");
-        GTEST_SKIP();
-      }
-      minio.emplace(program);
-      environment["AWS_ENDPOINT_URL"] = minio->endpoint();
-    }
+  void use(const std::string& endpoint) {
+    environment["AWS_ENDPOINT_URL"] = endpoint;
     environment["AWS_ACCESS_KEY_ID"] = "AKIAWEFT";
     environment["AWS_SECRET_ACCESS_KEY"] = "secret/of+weft";
     environment["HOME"] = files.path();
     environment["AWS_EC2_METADATA_DISABLED"] = "true";
   }
-  ProcessResult with_keys(const std::vector<std::string>& command) { return run(command, {.environment = environment}); }
-  ProcessResult good(std::vector<std::string> words) {
-    words.insert(words.begin(), {program("weft"), "fs"});
-    const ProcessResult result = with_keys(words);
-    EXPECT_EQ(result.exit_code, 0) << words[2] << ": " << result.err;
-    return result;
-  }
-  void put(const std::string& content, const std::string& url) {
-    write_file(files / "content", content);
-    good({"cp", "--overwrite", files / "content", url});
-  }
-  std::string refusal(const std::vector<std::string>& command) {
-    const ProcessResult result = with_keys(command);
-    EXPECT_EQ(result.exit_code, 1) << result.out;
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    return result.err;
-  }
-  std::vector<std::string> sorted_lines(const std::string& url) {
-    std::string text = good({"cat", url + "/part-*"}).out;
-    std::vector<std::string> lines;
-    for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-      lines.push_back(text.substr(begin, end - begin));
-    std::sort(lines.begin(), lines.end());
-    return lines;
-  }
-  void expect_no_uploads() {
-    EXPECT_TRUE(!own || own->has("\"uploads\": []")) << own->state();
-    if (minio) {
-      for (const std::string& upload : minio->uploads()) ADD_FAILURE() << "an upload is left: " << testing::PrintToString(upload);
-    }
-  }
+  virtual void expect_no_uploads() = 0;
 
   /// WordCount, a join, and the three of TeraSort, each with what it must write.
   struct Job {
@@ -174,7 +131,7 @@ class Objects : public testing::TestWithParam<const char*> {
     EXPECT_TRUE(has(good({"ls", job.output}).out, "_SUCCESS"));
     expect_no_uploads();
     if (job.output != "s3://books/sorted") return;
-    const auto valid = with_keys({program("terasort"), "validate", "--input", job.output});
+    const auto valid = run_there({program("terasort"), "validate", "--input", job.output});
     EXPECT_EQ(valid.exit_code, 0) << valid.err;
     EXPECT_TRUE(has(valid.out, "records 60000")) << valid.out;
   }
@@ -190,9 +147,40 @@ class Objects : public testing::TestWithParam<const char*> {
       text += "key" + std::to_string(random() % 2'000) + "\tvalue " + std::to_string(seed) + "-" + std::to_string(row) + "\n";
     return text;
   }
+};
 
-  ScratchDirectory files;
-  Environment environment;
+/// On that of the tests, which does what it is told.
+class OwnObjects : public ObjectJobs {
+ protected:
+  void SetUp() override { use(own.endpoint()); }
+  void expect_no_uploads() override { EXPECT_TRUE(own.has("\"uploads\": []")) << own.state(); }
+
+  S3Service own;
+};
+
+/// On both.
+class Objects : public ObjectJobs, public testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string(GetParam()) == "Own") {
+      own.emplace();
+      return use(own->endpoint());
+    }
+    const char* const program = std::getenv("WEFT_MINIO");
+    if (program == nullptr) {
+      std::puts("skipped: jobs on MinIO: WEFT_MINIO does not name it (scripts/test --integration)");
+      GTEST_SKIP();
+    }
+    minio.emplace(program);
+    use(minio->endpoint());
+  }
+  void expect_no_uploads() override {
+    EXPECT_TRUE(!own || own->has("\"uploads\": []")) << own->state();
+    if (minio) {
+      for (const std::string& upload : minio->uploads()) ADD_FAILURE() << "an upload is left: " << testing::PrintToString(upload);
+    }
+  }
+
   std::optional<S3Service> own;
   std::optional<MinIo> minio;
 };
@@ -220,26 +208,7 @@ TEST_P(Objects, AreInputsAndOutputsOfJobsEverywhere) {
   const std::string text = some_text(6'000'000, 7);
   put(text, "s3://books/in/words");
   put("", "s3://books/in/empty");
-  const auto expected = reference::wordcount({text});
-  FileClusterOptions options;
-  options.environment = environment;
-  FileCluster cluster(3, options);
-  const std::vector<std::vector<std::string>> places{{}, {"--workers", "2"}, {"--cluster", cluster.address()}};
-  int number = 0;
-  for (const auto& where : places) {
-    const std::string output = "s3://books/out-" + std::to_string(++number);
-    std::vector<std::string> command{program("wordcount"), "--quiet", "--input",      "s3://books/in/*",
-                                     "--output",           output,    "--partitions", "5"};
-    command.insert(command.end(), where.begin(), where.end());
-    const auto result = with_keys(command);
-    ASSERT_EQ(result.exit_code, 0) << number << ": " << result.err;
-    EXPECT_TRUE(sorted_lines(output) == expected) << number;
-    EXPECT_TRUE(has(good({"ls", output}).out, "_SUCCESS"));
-    EXPECT_TRUE(has(refusal(command), "exists; remove it, or use --overwrite"));
-    command.emplace_back("--overwrite");
-    EXPECT_EQ(with_keys(command).exit_code, 0);
-    EXPECT_TRUE(sorted_lines(output) == expected) << number;
-  }
+  expect_counts_everywhere("s3://books/in/*", "s3://books/out", reference::wordcount({text}));
   expect_no_uploads();
 }
 
@@ -248,7 +217,7 @@ TEST_P(Objects, AreSortedInRecordsOfAFixedSize) {
   std::string records(100 * 50'000, '\0');
   for (char& byte : records) byte = static_cast<char>(random());
   put(records, "s3://books/records");
-  const auto sorted = with_keys(
+  const auto sorted = run_there(
       {program("terasort"), "sort", "--quiet", "--workers", "2", "--input", "s3://books/records", "--output", "s3://books/sorted"});
   ASSERT_EQ(sorted.exit_code, 0) << sorted.err;
   EXPECT_TRUE(good({"cat", "s3://books/sorted/part-*"}).out == reference::terasort(records));
@@ -299,17 +268,16 @@ TEST_P(Objects, ArriveAlthoughTheServiceIsKilledAndStartedAgain) {
   EXPECT_TRUE(!own || own->has("\"outages\": 4")) << own->state();
 }
 
-TEST_P(Objects, ArriveAlthoughRequestsFail) {
-  if (!own) GTEST_SKIP() << "MinIO does not fail when it is told to";
+TEST_F(OwnObjects, ArriveAlthoughRequestsFail) {
   for (const Job& job : jobs()) {
-    own->set(R"({"slow_down": 0.05, "cut": 0.05, "seed": 3})");
-    const auto result = with_keys(command_of(job, {"--workers", "2"}));
+    own.set(R"({"slow_down": 0.05, "cut": 0.05, "seed": 3})");
+    const auto result = run_there(command_of(job, {"--workers", "2"}));
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    own->set(R"({"slow_down": 0, "cut": 0})");
+    own.set(R"({"slow_down": 0, "cut": 0})");
     expect_output(job);
   }
-  EXPECT_FALSE(own->has("\"slowed\": 0,"));
-  EXPECT_FALSE(own->has("\"cut\": 0,"));
+  EXPECT_FALSE(own.has("\"slowed\": 0,"));
+  EXPECT_FALSE(own.has("\"cut\": 0,"));
 }
 
 TEST_P(Objects, ThatCannotBeHadAreErrorsOfOneLine) {
@@ -341,11 +309,12 @@ TEST(WebIdentities, TakeARoleOfMinIo) {
                     {{"MINIO_IDENTITY_OPENID_CONFIG_URL", "http://127.0.0.1:" + port + "/.well-known/openid-configuration"},
                      {"MINIO_IDENTITY_OPENID_CLIENT_ID", "weft"},
                      {"MINIO_IDENTITY_OPENID_ROLE_POLICY", "readwrite"}});
-  Environment environment{{"AWS_ENDPOINT_URL", minio.endpoint()},
-                          {"AWS_EC2_METADATA_DISABLED", "true"},
-                          {"AWS_WEB_IDENTITY_TOKEN_FILE", files / "token"},
-                          {"AWS_ROLE_ARN", "arn:minio:iam:::role/xzbi_zI2_3IvkNt118TNm32QV14"},  // MinIO's, of the client "weft"
-                          {"HOME", files.path()}};
+  std::map<std::string, std::string> environment{
+      {"AWS_ENDPOINT_URL", minio.endpoint()},
+      {"AWS_EC2_METADATA_DISABLED", "true"},
+      {"AWS_WEB_IDENTITY_TOKEN_FILE", files / "token"},
+      {"AWS_ROLE_ARN", "arn:minio:iam:::role/xzbi_zI2_3IvkNt118TNm32QV14"},  // MinIO's, of the client "weft"
+      {"HOME", files.path()}};
   const auto good = [&](const std::vector<std::string>& command) {
     const ProcessResult result = run(command, {.environment = environment});
     EXPECT_EQ(result.exit_code, 0) << result.err;
