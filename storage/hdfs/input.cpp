@@ -7,6 +7,9 @@
 namespace weft::storage::hdfs {
 namespace {
 
+constexpr std::uint64_t kPartBytes =
+    4u << 20;  // each asks a NameNode, and opens a connection to a datanode, which ends with the answer
+
 /// A file, for the reads of its parts. Immutable.
 struct OpenFile {
   HdfsClient& client;
@@ -56,7 +59,7 @@ class Part final : public http::RangeRead {
 std::unique_ptr<RemoteFile> open_file(HdfsClient& client, HdfsPath path, HdfsStatus status) {
   const std::uint64_t size = status.length;
   auto file = std::make_shared<const OpenFile>(OpenFile{client, std::move(path), std::move(status)});
-  return http::read_ranges(size, client.read_ahead(), [file](std::uint64_t offset, std::uint64_t length, bool last) {
+  return http::read_ranges(size, kPartBytes, client.read_ahead(), [file](std::uint64_t offset, std::uint64_t length, bool last) {
     return std::make_unique<Part>(file, offset, length, last);
   });
 }

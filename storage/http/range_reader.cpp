@@ -10,15 +10,14 @@
 namespace weft::storage::http {
 namespace {
 
-constexpr std::uint64_t kPartBytes = 2u << 20;
 constexpr std::size_t kUnderWay = 4, kPartsAhead = 8;  // those that came meanwhile are no reason to request less
 constexpr std::uint64_t kSmallestRead = 64u << 10;
 constexpr std::uint64_t kMostReadAhead = 128u << 20;  // of all files of the process; each may have one part besides
 
 class RangeReader final : public RemoteFile, public RemoteViews {
  public:
-  RangeReader(std::uint64_t size, std::atomic<std::uint64_t>& read_ahead, StartRange start)
-      : size_(size), read_ahead_(read_ahead), start_(std::move(start)) {}
+  RangeReader(std::uint64_t size, std::uint64_t part_bytes, std::atomic<std::uint64_t>& read_ahead, StartRange start)
+      : size_(size), part_bytes_(part_bytes), read_ahead_(read_ahead), start_(std::move(start)) {}
   ~RangeReader() override { forget(); }
 
   std::uint64_t size() const override { return size_; }
@@ -76,7 +75,7 @@ class RangeReader final : public RemoteFile, public RemoteViews {
       planned_end_ = announced_end_;
       return;
     }
-    in_order_ = at == last_end_ && at != 0 ? std::min(2 * in_order_, kUnderWay * kPartBytes) : kSmallestRead;
+    in_order_ = at == last_end_ && at != 0 ? std::min(2 * in_order_, kUnderWay * part_bytes_) : kSmallestRead;
     planned_end_ = std::min(size_, at + std::max(wanted, in_order_));
   }
   bool may_request() const {
@@ -86,7 +85,7 @@ class RangeReader final : public RemoteFile, public RemoteViews {
     return static_cast<std::size_t>(under_way) < kUnderWay;
   }
   void request_part() {
-    const std::uint64_t length = std::min(kPartBytes, planned_end_ - next_);
+    const std::uint64_t length = std::min(part_bytes_, planned_end_ - next_);
     parts_.push_back({next_, length, start_(next_, length, next_ + length == planned_end_)});
     read_ahead_ += length;
     next_ += length;
@@ -101,7 +100,7 @@ class RangeReader final : public RemoteFile, public RemoteViews {
     while (!parts_.empty()) drop_front();
   }
 
-  const std::uint64_t size_;
+  const std::uint64_t size_, part_bytes_;
   std::atomic<std::uint64_t>& read_ahead_;
   const StartRange start_;
   std::deque<Part> parts_;  // one behind the other
@@ -114,8 +113,9 @@ class RangeReader final : public RemoteFile, public RemoteViews {
 
 }  // namespace
 
-std::unique_ptr<RemoteFile> read_ranges(std::uint64_t size, std::atomic<std::uint64_t>& read_ahead, StartRange start) {
-  return std::make_unique<RangeReader>(size, read_ahead, std::move(start));
+std::unique_ptr<RemoteFile> read_ranges(std::uint64_t size, std::uint64_t part_bytes, std::atomic<std::uint64_t>& read_ahead,
+                                        StartRange start) {
+  return std::make_unique<RangeReader>(size, part_bytes, read_ahead, std::move(start));
 }
 
 }  // namespace weft::storage::http

@@ -27,9 +27,10 @@ class RangeRead {
 /// Begins to read. `last`: nothing behind it is planned, so that this is the time to see whether the file is still the same.
 using StartRange = std::function<std::unique_ptr<RangeRead>(std::uint64_t offset, std::uint64_t length, bool last)>;
 
-/// A file of `size` bytes. Reads ahead what RemoteFile::will_read() announced, up to eight parts of 2 MiB, four of them under
-/// way at once, and twice as much each time when it is read in order without that. `read_ahead` counts the bytes that all files of
-/// a store hold so; it outlives this.
-std::unique_ptr<RemoteFile> read_ranges(std::uint64_t size, std::atomic<std::uint64_t>& read_ahead, StartRange start);
+/// A file of `size` bytes. Reads ahead what RemoteFile::will_read() announced, up to eight parts of `part_bytes`, four of them
+/// under way at once, and twice as much each time when it is read in order without that. `read_ahead` counts the bytes that all
+/// files of a store hold so; it outlives this.
+std::unique_ptr<RemoteFile> read_ranges(std::uint64_t size, std::uint64_t part_bytes, std::atomic<std::uint64_t>& read_ahead,
+                                        StartRange start);
 
 }  // namespace weft::storage::http

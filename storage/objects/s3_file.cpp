@@ -32,6 +32,7 @@ class ObjectRead final : public RangeRead {
   std::unique_ptr<HttpExchange> exchange_;
 };
 
+constexpr std::uint64_t kRangeBytes = 2u << 20;    // of one request to read
 constexpr std::uint64_t kSmallestPart = 5u << 20;  // S3 allows no smaller ones but the last
 constexpr std::uint32_t kMostParts = 10'000;
 constexpr std::size_t kUploadsAtOnce = 2;
@@ -113,7 +114,7 @@ class ObjectWriter final : public RemoteOutput {
 std::unique_ptr<RemoteFile> open_object(S3Client& client, S3Path path, S3Object object) {
   const std::uint64_t size = object.size;
   return read_ranges(
-      size, client.read_ahead(),
+      size, kRangeBytes, client.read_ahead(),
       [&client, path = std::move(path), etag = std::move(object.etag)](std::uint64_t offset, std::uint64_t length, bool) {
         return std::make_unique<ObjectRead>(client, path, offset, length, etag);
       });
