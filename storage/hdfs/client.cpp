@@ -93,6 +93,7 @@ void HdfsCall::start() {
   wanted.url = client_.nodes_[node_] + "/webhdfs/v1" + uri_encoded(request_.path.path, true) + "?" + request_.query + "&" +
                client_.identity_ + tries_.excluded();
   wanted.follow = request_.follow;
+  wanted.fresh_connection = request_.fresh_connection;
   wanted.most_bytes = std::max<std::uint64_t>(request_.most_bytes, 64u << 10);  // or an error's text
   wanted.likely_bytes = request_.likely_bytes;
   wanted.most_tries = 1;
@@ -274,7 +275,8 @@ Result<void> HdfsClient::rename(const HdfsPath& from, const HdfsPath& to, Onto o
                         .path = from,
                         .query = "op=RENAME&destination=" + uri_encoded(to.path, true) +
                                  "&renameoptions=" + (onto == Onto::file ? "OVERWRITE" : "NONE"),
-                        .doing = "rename"});
+                        .doing = "rename",
+                        .fresh_connection = true});
   const auto answer = call.finish();
   if (!answer && answer.error().code() == Code::already_exists) return exists();
   bool done = answer.has_value();

@@ -31,6 +31,7 @@ struct HdfsRequest {
   std::string query;  // "op=OPEN&offset=0"
   std::string doing;  // the verb for errors
   bool follow = true;
+  bool fresh_connection = false;  // HttpRequest's: HdfsCall::tries() is then right, too, when a connection breaks
   std::uint64_t most_bytes = 16u << 20, likely_bytes = 0;
 };
 

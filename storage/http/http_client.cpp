@@ -317,6 +317,7 @@ class Engine final : public HttpClient {
     set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_FOLLOWLOCATION, job.request.follow ? 1L : 0L);
     set(CURLOPT_MAXREDIRS, 5L);
+    set(CURLOPT_FRESH_CONNECT, job.request.fresh_connection ? 1L : 0L);
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
     set(CURLOPT_BUFFERSIZE, 128L << 10);  // what is received stays in the processor's cache until it is copied

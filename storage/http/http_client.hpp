@@ -46,6 +46,8 @@ struct HttpRequest {
   std::uint64_t likely_bytes = 0;          // room made for it at once
   std::uint32_t most_tries = 0;            // 0: as many as HttpOptions::patience allows
   bool follow = true;                      // redirects; else they are answers
+  /// Each try on a connection of its own: else libcurl repeats it by itself, uncounted, when one that was used before breaks.
+  bool fresh_connection = false;
 };
 
 struct HttpResponse {

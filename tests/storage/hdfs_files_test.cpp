@@ -226,6 +226,45 @@ TEST(HdfsFiles, WhatAKilledJobLeftGoesWithTheNextOutput) {
   EXPECT_EQ(files->names(service.url("/out")).value().size(), 2u);
 }
 
+TEST(HdfsFiles, RenamesMoveNothingIntoADirectory) {
+  for (const char* kind : {"false", "true"}) {  // an old one does that, unless somebody looks before
+    HdfsService service;
+    service.set(std::string("{\"old\": ") + kind + "}");
+    service.store("/a/x", "x");
+    service.store("/b/y", "y");
+    const auto files = files_of(service);
+    const auto refused = files->rename(service.url("/a"), service.url("/b"), false);
+    ASSERT_FALSE(refused) << kind;
+    EXPECT_EQ(refused.error().code(), Code::already_exists) << refused.error().to_string();
+    EXPECT_EQ(files->names(service.url("/a")).value(), std::vector<std::string>{"x"});
+    EXPECT_EQ(files->names(service.url("/b")).value(), std::vector<std::string>{"y"});
+  }
+}
+
+TEST(HdfsFiles, ARenameWhoseAnswerIsLostIsKnownByWhatIsThere) {
+  for (const char* kind : {"false", "true"}) {
+    HdfsService service;
+    service.set(std::string("{\"old\": ") + kind + ", \"lose_next\": \"RENAME\"}");
+    service.store("/a/x", "x");
+    const auto files = files_of(service);
+    const auto renamed = files->rename(service.url("/a"), service.url("/b"), false);
+    EXPECT_TRUE(renamed) << kind << ": " << renamed.error().to_string();
+    EXPECT_TRUE(service.has("\"lost\": 1")) << service.state();
+    EXPECT_EQ(files->names(service.url("/")).value(), std::vector<std::string>{"b"});
+    EXPECT_FALSE(files->rename(service.url("/a"), service.url("/b"), false));  // one that was not done is not taken for it
+  }
+}
+
+TEST(HdfsFiles, TheRootIsNotRemoved) {
+  HdfsService service;
+  service.store("/a/x", "x");
+  const auto files = files_of(service);
+  const auto refused = files->remove(service.url("/"));
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(has(refused.error().to_string(), "it is the root directory")) << refused.error().to_string();
+  EXPECT_TRUE(service.has("/a/x")) << service.state();
+}
+
 TEST(HdfsSpool, KeepsWhatItMustAndForgetsTheRest) {
   test::ScratchDirectory directory;
   const std::uint64_t kPart = 64u << 20;
@@ -270,6 +309,7 @@ TEST(HdfsAnswers, ThatAreWrongAreErrors) {
   EXPECT_FALSE(blocks(R"({"offset":0,"length":4})", 5));
   EXPECT_FALSE(blocks(R"({"offset":0,"length":6})", 5));
   EXPECT_FALSE(blocks(R"({"offset":1,"length":4})", 5));
+  EXPECT_FALSE(blocks(R"({"offset":0,"length":4},{"offset":5,"length":1})", 5));
   EXPECT_FALSE(parse_exception("<html>"));
   EXPECT_EQ(parse_exception(R"({"RemoteException":{"exception":"E","message":"first\nsecond"}})")->message, "first");
   EXPECT_EQ(parse_location(R"({"Location":"http://d/"})"), "http://d/");

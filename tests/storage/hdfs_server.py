@@ -4,7 +4,7 @@
   hdfs_server.py          listens on free ports of loopback, prints those of both NameNodes, and runs until it is killed
 
 POST /-/set with JSON changes how it behaves from then on: busy, cut, lose (shares of requests: 503, answers cut off in the middle, done
-and not answered), standby (NameNodes, "0 1"), safe_mode, no_writes (safe mode for so many requests that write), redirect, deny (a user),
+and not answered), lose_next (the op whose next request is done and not answered), standby (NameNodes, "0 1"), safe_mode, no_writes (safe mode for so many requests that write), redirect, deny (a user),
 dead (a datanode that is not there comes first), old (as Hadoop 2), page (entries a page), block (bytes), grow (a file that is written to
 when it is read first), seed. GET /-/state tells what there is: files, directories, requests, busied, cut, lost, most_under_way.
 PUT /-/file/PATH stores a file."""
@@ -15,7 +15,7 @@ import threading
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SETTINGS = {"busy": 0.0, "cut": 0.0, "lose": 0.0, "standby": "1", "safe_mode": False, "no_writes": 0, "redirect": False, "deny": "", "dead": False,
+SETTINGS = {"busy": 0.0, "cut": 0.0, "lose": 0.0, "lose_next": "", "standby": "1", "safe_mode": False, "no_writes": 0, "redirect": False, "deny": "", "dead": False,
             "old": False, "page": 1000, "block": 1 << 20, "grow": "", "token": "", "seed": 1}
 
 
@@ -136,6 +136,11 @@ class Handler(BaseHTTPRequestHandler):
             if not url.path.startswith("/webhdfs/v1"):
                 return self.answer(404, b"<html>not found</html>", kind="text/html")
             path = urllib.parse.unquote(url.path[len("/webhdfs/v1"):]) or "/"
+            with STATE.lock:
+                if settings["lose_next"] and query.get("op") == settings["lose_next"]:
+                    settings["lose_next"] = ""
+                    STATE.lost += not lose
+                    lose = True
             if lose:
                 self.wfile = open("/dev/null", "wb")
                 self.close_connection = True
