@@ -100,7 +100,12 @@ Result<Listening> listen(const std::string& text) {
 
 }  // namespace
 
-/// One thread of libmicrohttpd reads and writes all connections; `threads` of ours answer; one looks at deadlines.
+/// libmicrohttpd 0.9.75 asks epoll once more, and may wait for as long, when it was told of exactly as many events (128) as it
+/// takes at a time, before it handles any of them. Its own thread would then stand still for 40 s while all connections have
+/// something to read.
+constexpr int kLongestWait = 100;  // milliseconds
+
+/// One thread reads and writes all connections, by libmicrohttpd; `threads` answer; one looks at deadlines.
 class ServerImpl final : public Server {
  public:
   ServerImpl(ServerOptions options, Answer answer) : options_(std::move(options)), answer_(std::move(answer)) {}
@@ -136,6 +141,7 @@ class ServerImpl final : public Server {
   bool stopping_ = false;
   MHD_Daemon* daemon_ = nullptr;
   std::vector<std::jthread> threads_;
+  std::jthread connections_;  // runs the daemon
 };
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Answer answer) {
@@ -151,10 +157,9 @@ Result<void> ServerImpl::begin() {
   names_ = options_.names;
   names_.push_back(listening.host);
   daemon_ = MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr, &ServerImpl::on_request,
-      this, MHD_OPTION_EXTERNAL_LOGGER, &log_nothing, nullptr, MHD_OPTION_LISTEN_SOCKET, listening.fd.get(),
-      MHD_OPTION_CONNECTION_LIMIT, options_.connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, options_.header_bytes,
-      MHD_OPTION_CONNECTION_TIMEOUT,
+      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr, &ServerImpl::on_request, this,
+      MHD_OPTION_EXTERNAL_LOGGER, &log_nothing, nullptr, MHD_OPTION_LISTEN_SOCKET, listening.fd.get(), MHD_OPTION_CONNECTION_LIMIT,
+      options_.connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, options_.header_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
       static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(std::max(options_.request, options_.keep_alive)).count()) * 2u,
       MHD_OPTION_NOTIFY_COMPLETED, &ServerImpl::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &ServerImpl::on_connection, this,
       MHD_OPTION_END);
@@ -162,6 +167,9 @@ Result<void> ServerImpl::begin() {
   (void)listening.fd.release();  // the daemon closes it
   for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { answer_requests(); });
   threads_.emplace_back([this](const std::stop_token& ended) { watch(ended); });
+  connections_ = std::jthread([this](const std::stop_token& ended) {
+    while (!ended.stop_requested()) MHD_run_wait(daemon_, kLongestWait);
+  });
   return {};
 }
 
@@ -179,6 +187,7 @@ ServerImpl::~ServerImpl() {
   stopped_.notify_all();
   for (std::jthread& thread : threads_) thread.request_stop();
   threads_.clear();
+  connections_ = std::jthread();
   MHD_stop_daemon(daemon_);
   const Fd closed(listening);
 }

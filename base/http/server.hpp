@@ -16,7 +16,7 @@ namespace weft::http {
 struct ServerOptions {
   std::string listen{};                            // "host:port"; port 0 takes any
   std::vector<std::string> names{};                // besides the host in `listen`, for who is not on loopback (refused())
-  unsigned connections = 512;                      // more wait until one ends
+  unsigned connections = 500;                      // more wait until one ends
   std::size_t header_bytes = 32u << 10;            // of a request, with its line; more is answered with 431 or 414
   std::size_t body_bytes = 1u << 20;               // more is answered with 413
   unsigned threads = 2;                            // that answer
