@@ -74,9 +74,9 @@ TEST(ClusterView, RatesAreThoseBetweenTwoLooks) {
 TEST(ClusterView, KeepsToItsRowsAndCountsWhatIsHidden) {
   std::vector<client::NodeStatus> nodes;
   std::vector<master::JobStatus> jobs;
-  for (int i = 0; i < 200; ++i) nodes.push_back(node("w" + std::to_string(i), 1)), jobs.push_back(job(1000 + i, 1, 1));
+  for (std::uint64_t i = 0; i < 200; ++i) nodes.push_back(node("w" + std::to_string(i), 1)), jobs.push_back(job(1000 + i, 1, 1));
   const auto now = look(1s, nodes, jobs);
-  for (const std::size_t rows : {1, 2, 5, 10, 24, 50, 500}) {
+  for (const std::size_t rows : {1u, 2u, 5u, 10u, 24u, 50u, 500u}) {
     for (const bool with_jobs : {true, false}) {
       const auto lines = lines_of(now, nullptr, {.nodes = true, .jobs = with_jobs, .rows = rows});
       EXPECT_LE(lines.size(), rows);
