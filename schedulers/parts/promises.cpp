@@ -10,13 +10,26 @@ namespace weft::schedulers {
 
 namespace {
 
+/// The node's rack, where there are others and the rate of its uplink is known.
+const RackInfo* rack_behind_uplink(const ClusterView& view, const NodeInfo& node) {
+  const RackInfo* rack = view.rack(node.rack);
+  return rack != nullptr && rack->uplink.down > 0 && view.racks().size() > 1 ? rack : nullptr;
+}
+
 /// How long a task of the stage needs to fetch what it reads over its node's part of the rack's uplink; 0 where that is not known.
 Time time_to_fetch(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const NodeInfo& node) {
-  const RackInfo* rack = view.rack(node.rack);
-  if (rack == nullptr || !(rack->uplink.down > 0) || view.racks().size() < 2) return Time(0);
+  const RackInfo* rack = rack_behind_uplink(view, node);
+  if (rack == nullptr) return Time(0);
   const double rate = rack->uplink.down / static_cast<double>(std::max<std::size_t>(1, rack->nodes.size()));
   const double longest = std::chrono::duration<double>(Promises::kLongestKept).count();
   return std::chrono::duration_cast<Time>(std::chrono::duration<double>(std::min(longest, mean_shuffle_input(job, stage) / rate)));
+}
+
+/// While other jobs use the room. What a task fetches is part of what it takes; over an uplink others of its rack fetch, too.
+Time longest_kept(const ClusterView& view, const StageInfo& stage, const NodeInfo& node) {
+  const Estimate<Time> each = task_duration(stage);
+  if (each.source == EstimateSource::assumed || rack_behind_uplink(view, node) != nullptr) return Promises::kLongestKept;
+  return std::min(Promises::kLongestKept, each.value / 2);
 }
 
 /// Whether the node is known to need longer than that until it has come to all tasks of the stage that were placed there.
@@ -37,11 +50,8 @@ bool Promises::keeps(const ClusterView& view, const JobInfo& job, const StageInf
                      Decisions& decisions) {
   const MaybeNode promised = stage.tasks[task].preplaced;
   if (!promised || promised == node.id) return false;
-  Time longest = kLongestKept;
-  if (!first_) {
-    longest = time_to_fetch(view, job, stage, node);
-    if (longest == Time(0) || busy_for_longer(view, stage, *promised, longest)) return false;
-  }
+  const Time longest = first_ ? longest_kept(view, stage, node) : time_to_fetch(view, job, stage, node);
+  if (longest == Time(0) || (!first_ && busy_for_longer(view, stage, *promised, longest))) return false;
   const Time since = (first_ ? since_ : idle_since_).try_emplace({job.id, stage.id}, view.now()).first->second;
   if (view.now() - since >= longest) return false;
   kept_ = true;

@@ -10,7 +10,9 @@
 namespace weft::schedulers {
 
 /// Room is given away in two rounds. In the first a node takes no task that was placed on another, unless those of its stage have
-/// been kept for longer than kLongestKept: their node may be busy for hours. In the second it takes what it gets, so that no node
+/// been kept for longer than kLongestKept – their node may be busy for hours – or than half of what such a task takes, where that is
+/// known and no uplink of known rate lies between: jobs of lower rank use the room meanwhile, and fetching again takes a part of the
+/// task's time. In the second it takes what it gets, so that no node
 /// idles – but where the uplink of its rack is known and fetching again what was brought to the other node would take longer than
 /// that one needs to come to the task, it leaves the task there for as long as fetching would take. So what is lost by waiting for
 /// a node that does not come to it is at most what moving the task would have cost. Nothing is kept of jobs that are in haste

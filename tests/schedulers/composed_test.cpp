@@ -64,12 +64,12 @@ TEST(Promises, AFreeNodeTakesTheLastOfTheNodeWithMostBeforeIt) {
 /// Node 1 is busy, and two tasks of job 1 were placed there; job 2 has work, too.
 struct Kept {
   World world;
-  explicit Kept(std::uint64_t others) {
-    world.node(1, "a", "r", 1);
-    world.node(2, "b", "r", 1);
+  explicit Kept(std::uint64_t others, double seconds = 0, const UplinkRate& uplink = {}, const std::string& other_rack = "r") {
+    world.node(1, "a", "r", {.cpu = 1}, {}, uplink);
+    world.node(2, "b", other_rack, {.cpu = 1}, {}, uplink);
     world.job(3, 9, Time(0), anywhere(1));
     world.beat(1);
-    StageInfo& stage = world.stage(world.job(1), 0, anywhere(3));
+    StageInfo& stage = world.stage(world.job(1), 0, anywhere(3), {.cpu = 1}, seconds);
     for (std::uint32_t task : {0u, 1u, 2u}) world.state.preplace(stage, task, NodeId(1));
     if (others > 0) world.job(2, 0, Time(1), anywhere(others));
   }
@@ -99,6 +99,25 @@ TEST(Promises, AreKeptForSomeSecondsFromTheFirstTimeOn) {
     kept.world.beat(2);
     EXPECT_EQ(kept.world.order(), order) << now;
   }
+}
+
+TEST(Promises, AreKeptForHalfOfWhatATaskTakes) {
+  const UplinkRate slow{.up = 1, .down = 1};
+  const auto order_at = [](double seconds, Kept kept) {
+    kept.world.at(1);
+    kept.world.beat(2);
+    kept.world.finish(kept.world.launched.back().task);
+    kept.world.at(seconds);
+    kept.world.beat(2);
+    return kept.world.order();
+  };
+  EXPECT_EQ(order_at(2.9, Kept(3, 4)), "322");
+  EXPECT_EQ(order_at(3.0, Kept(3, 4)), "321");
+  EXPECT_EQ(order_at(3.0, Kept(3, 4, slow)), "321") << "one rack: nothing crosses its uplink";
+  EXPECT_EQ(order_at(5.9, Kept(3, 4, slow, "s")), "322") << "fetching again over the uplink may cost more";
+  EXPECT_EQ(order_at(6.0, Kept(3, 4, slow, "s")), "321");
+  EXPECT_EQ(order_at(5.9, Kept(3, 100)), "322");
+  EXPECT_EQ(order_at(6.0, Kept(3, 100)), "321") << "some seconds, however long it takes";
 }
 
 TEST(Promises, AreKeptAnewAfterOneWasHeld) {
