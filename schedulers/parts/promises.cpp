@@ -16,19 +16,24 @@ const RackInfo* rack_behind_uplink(const ClusterView& view, const NodeInfo& node
   return rack != nullptr && rack->uplink.down > 0 && view.racks().size() > 1 ? rack : nullptr;
 }
 
-/// How long a task of the stage needs to fetch what it reads over its node's part of the rack's uplink; 0 where that is not known.
-Time time_to_fetch(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const NodeInfo& node) {
+/// How long a task of the stage needs to fetch what it reads from other racks over its node's part of the rack's uplink; 0 where
+/// that is not known. `there`: which part of what it reads lies in which rack.
+Time time_to_fetch(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const NodeInfo& node,
+                   const RackParts& there) {
   const RackInfo* rack = rack_behind_uplink(view, node);
   if (rack == nullptr) return Time(0);
+  double far = 1;
+  for (const auto& [id, part] : there) far -= id == node.rack ? part : 0;
   const double rate = rack->uplink.down / static_cast<double>(std::max<std::size_t>(1, rack->nodes.size()));
   const double longest = std::chrono::duration<double>(Promises::kLongestKept).count();
-  return std::chrono::duration_cast<Time>(std::chrono::duration<double>(std::min(longest, mean_shuffle_input(job, stage) / rate)));
+  const double seconds = std::min(longest, std::max(0.0, far) * mean_shuffle_input(job, stage) / rate);
+  return std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds));
 }
 
-/// While other jobs use the room. What a task fetches is part of what it takes; over an uplink others of its rack fetch, too.
-Time longest_kept(const ClusterView& view, const StageInfo& stage, const NodeInfo& node) {
+/// While other jobs use the room. What a task fetches is a part of what it takes, but over an uplink others fetch, too.
+Time longest_kept(const StageInfo& stage, Time to_fetch) {
   const Estimate<Time> each = task_duration(stage);
-  if (each.source == EstimateSource::assumed || rack_behind_uplink(view, node) != nullptr) return Promises::kLongestKept;
+  if (each.source == EstimateSource::assumed || to_fetch > each.value / 2) return Promises::kLongestKept;
   return std::min(Promises::kLongestKept, each.value / 2);
 }
 
@@ -50,24 +55,31 @@ bool Promises::keeps(const ClusterView& view, const JobInfo& job, const StageInf
                      Decisions& decisions) {
   const MaybeNode promised = stage.tasks[task].preplaced;
   if (!promised || promised == node.id) return false;
-  const Time longest = first_ ? longest_kept(view, stage, node) : time_to_fetch(view, job, stage, node);
-  if (longest == Time(0) || (!first_ && busy_for_longer(view, stage, *promised, longest))) return false;
-  const Time since = (first_ ? since_ : idle_since_).try_emplace({job.id, stage.id}, view.now()).first->second;
-  if (view.now() - since >= longest) return false;
+  const bool uplinks = rack_behind_uplink(view, node) != nullptr;
+  if (!first_ && !uplinks) return false;
+  Waits& waits = first_ ? busy_ : idle_;
+  const auto found = waits.find({job.id, stage.id});
+  Wait begins{view.now(), {}};
+  if (found == waits.end() && uplinks) begins.there = shuffle_by_rack(view, job, stage);
+  const Wait& wait = found == waits.end() ? begins : found->second;
+  const Time to_fetch = time_to_fetch(view, job, stage, node, wait.there);
+  const Time longest = first_ ? longest_kept(stage, to_fetch) : to_fetch, until = wait.since + longest;
+  if (view.now() >= until || (!first_ && busy_for_longer(view, stage, *promised, longest))) return false;
+  if (found == waits.end()) waits.emplace(std::pair(job.id, stage.id), std::move(begins));
   kept_ = true;
-  if (!first_) decisions.wake_at(since + longest);
+  if (!first_) decisions.wake_at(until);
   return true;
 }
 
 void Promises::launched(JobId job, const StageInfo& stage, std::uint32_t task, NodeId node) {
-  for (Since* since : {&since_, &idle_since_}) {
-    if (!since->empty() && stage.tasks[task].preplaced == node) since->erase({job, stage.id});
+  for (Waits* waits : {&busy_, &idle_}) {
+    if (!waits->empty() && stage.tasks[task].preplaced == node) waits->erase({job, stage.id});
   }
 }
 
 void Promises::ended(JobId job) {
-  for (Since* since : {&since_, &idle_since_})
-    since->erase(since->lower_bound({job, StageId(0)}), since->lower_bound({JobId(job.value() + 1), StageId(0)}));
+  for (Waits* waits : {&busy_, &idle_})
+    waits->erase(waits->lower_bound({job, StageId(0)}), waits->lower_bound({JobId(job.value() + 1), StageId(0)}));
 }
 
 }  // namespace weft::schedulers

@@ -5,18 +5,20 @@
 #include <map>
 #include <utility>
 
+#include "schedulers/parts/reduce_racks.hpp"
 #include "schedulers/scheduler.hpp"
 
 namespace weft::schedulers {
 
-/// Room is given away in two rounds. In the first a node takes no task that was placed on another, unless those of its stage have
-/// been kept for longer than kLongestKept – their node may be busy for hours – or than half of what such a task takes, where that is
-/// known and no uplink of known rate lies between: jobs of lower rank use the room meanwhile, and fetching again takes a part of the
-/// task's time. In the second it takes what it gets, so that no node
-/// idles – but where the uplink of its rack is known and fetching again what was brought to the other node would take longer than
-/// that one needs to come to the task, it leaves the task there for as long as fetching would take. So what is lost by waiting for
-/// a node that does not come to it is at most what moving the task would have cost. Nothing is kept of jobs that are in haste
-/// (WhoNext::in_haste).
+/// Room is given away in two rounds. In the first a node takes no task that was placed on another. So jobs of lower rank use the
+/// room meanwhile; therefore tasks of a stage are kept no longer than half of what one takes, where that is known: what fetching
+/// again would cost is a part of that. Only where the uplink of the node's rack is known, and fetching across it what lies in other
+/// racks would take longer, are they kept for kLongestKept, because other tasks fetch across it, too.
+///
+/// In the second round a node takes what it gets, so that none idles – but where fetching again across the uplink would take longer
+/// than the other node needs to come to the task, it leaves the task there for as long as fetching would take. So what is lost by
+/// waiting for a node that does not come to it is at most what moving the task would have cost. Nothing is kept of jobs that are in
+/// haste (WhoNext::in_haste).
 class Promises {
  public:
   static constexpr Time kLongestKept = std::chrono::seconds(5);
@@ -35,11 +37,15 @@ class Promises {
   void ended(JobId job);
 
  private:
-  /// By stage, since when no task went where it was placed, though others had room.
-  using Since = std::map<std::pair<JobId, StageId>, Time>;
+  /// Of a stage of which no task went where it was placed, though others had room.
+  struct Wait {
+    Time since{0};
+    RackParts there;  // of what it reads, when it began; where uplinks are known
+  };
+  using Waits = std::map<std::pair<JobId, StageId>, Wait>;
 
   bool first_ = false, kept_ = false;
-  Since since_, idle_since_;  // others had other work as well; they had none
+  Waits busy_, idle_;  // others had other work as well; they had none
 };
 
 }  // namespace weft::schedulers
