@@ -86,7 +86,7 @@ def crossed(path):
 
 
 # Schedules depend on who comes first by milliseconds: one replay is one of many. Arrivals are stretched by these factors.
-STRETCHED = (0.99, 0.995, 1, 1.005, 1.01)
+STRETCHED = (0.98, 0.985, 0.99, 0.995, 1, 1.005, 1.01, 1.015, 1.02)
 
 
 def simulate(programs, log, scheduler, network):

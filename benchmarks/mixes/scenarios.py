@@ -126,8 +126,9 @@ ALTRUISM = Scenario(
                   change("completion", "carbyne-ref", "fair-srtf"), most=0),
             *(Limit(f"{label} against srtf: mean completion", change("completion", label, "srtf"), most=0.25)
               for label in ("carbyne", "carbyne-ref")),
-            Limit("carbyne: part of the jobs a quarter slower than with drf", lambda medians: medians.get("carbyne", {}).get("slower"),
-                  most=0.08),
+            Limit("carbyne against fair-srtf: part of the jobs a quarter slower",
+                  lambda medians: medians["carbyne"]["slower"] - medians["fair-srtf"]["slower"] if {"carbyne", "fair-srtf"} <= medians.keys()
+                  else None, most=0),
             *(Limit(f"{label}: mean completion of the replay", replay_error(label), most=0.10)
               for label in ("drf", "fair-srtf", "srtf", "carbyne", "carbyne-ref"))],
     rounds=10, seconds=1000)
@@ -153,7 +154,8 @@ def racks_inputs(place):
 
 
 def racks_jobs(place, size, alone):
-    """About the parts of a published mix: 40 % of the jobs shuffle much, 20 % some, 40 % little."""
+    """About the parts of a published mix: 40 % of the jobs shuffle much, 20 % some, 40 % little. So many jobs that the throughput is
+    not that of the last one alone."""
     def text(program, name, *more):
         return [program, "--input", f"weft://in/text-{name}", *more]
     def records(name):
@@ -168,7 +170,7 @@ def racks_jobs(place, size, alone):
              ("rankedindex", text("rankedindex", "d"))]
     users = ["ann", "bob", "cat", "dan"]
     jobs = []
-    for number in range(32):
+    for number in range(64):
         name, words = kinds[number % len(kinds)]
         # A number of partitions, so that small ones stay apart: replays do not place what was merged.
         jobs.append(Job(f"{name}-{number}", users[(number * 7 // 4) % 4], 0.2 * number, words + ["--partitions", "12"]))
@@ -177,7 +179,7 @@ def racks_jobs(place, size, alone):
 
 DELAY = "delay(inner=fair,node_wait=500ms,rack_wait=500ms)"
 RACKS = Scenario(
-    title="Racks: 32 jobs of four users on three racks of two workers",
+    title="Racks: 64 jobs of four users on three racks of two workers",
     workers=[Worker(f"w{2 * rack + i}", slots=1, processors=0.3, rack=f"rack-{rack + 1}") for rack in range(3) for i in (1, 2)],
     variants=[Variant("fair", "fair"), Variant("delay", DELAY),
               Variant("shufflewatcher", f"shufflewatcher(users={DELAY},interval=250ms,window=1s)")],
@@ -187,7 +189,7 @@ RACKS = Scenario(
                 Limit(f"shufflewatcher against {other}: throughput", change("throughput", "shufflewatcher", other), least=0.10))]
            + [Limit(f"the same against {other}, replayed: {figure}, off by", difference_of_replays(figure, "shufflewatcher", other), most=0.10)
               for other in ("fair", "delay") for figure in ("crossed", "completion", "throughput")],
-    rounds=3, seconds=360, uplink=3e6, files=True)
+    rounds=3, seconds=600, uplink=3e6, files=True)
 
 
 # ---- goals: deadlines, and one worker that is faster ---------------------------------------------------------------------------
