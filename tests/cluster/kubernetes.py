@@ -185,7 +185,8 @@ class Kubernetes:
         self.until("the API server answers", lambda: self.kubectl("get", "--raw", "/readyz", check=False).stdout == "ok", 300)
         self.start("controllers", self.program("kube-controller-manager"), f"--kubeconfig={self.kubeconfig}",
                    f"--service-account-private-key-file={key}", f"--root-ca-file={self.root}/apiserver/apiserver.crt",
-                   "--leader-elect=false", "--bind-address=127.0.0.1", f"--cert-dir={self.root}/controllers")
+                   "--leader-elect=false", "--bind-address=127.0.0.1", f"--cert-dir={self.root}/controllers",
+                   "--horizontal-pod-autoscaler-sync-period=1s")
         self.start("scheduler", self.program("kube-scheduler"), f"--kubeconfig={self.kubeconfig}", "--leader-elect=false",
                    "--bind-address=127.0.0.1", f"--cert-dir={self.root}/scheduler")
 
