@@ -119,18 +119,18 @@ ALTRUISM = Scenario(
     workers=[Worker(f"w{i}", slots=2, processors=0.45) for i in range(1, 5)],
     variants=[Variant("drf", "drf(form=closed,mean=all,leftover=furthest)"), Variant("fair-srtf", SHARES_THEN_SHORTEST),
               Variant("srtf", "srtf(stages=cpm)"), Variant("carbyne", "carbyne"),
-              Variant("carbyne-ref", "carbyne(mode=reference,leftover=[srtf,packing])")],
+              Variant("carbyne-lent", "carbyne(loan=share)")],
     limits=[*(Limit(f"{label} against drf: mean completion", change("completion", label, "drf"), most=0)
-              for label in ("carbyne", "carbyne-ref")),
-            Limit("carbyne-ref against drf that leaves the rest to the shortest: mean completion",
-                  change("completion", "carbyne-ref", "fair-srtf"), most=0),
+              for label in ("carbyne", "carbyne-lent")),
+            Limit("carbyne-lent against drf that leaves the rest to the shortest: mean completion",
+                  change("completion", "carbyne-lent", "fair-srtf"), most=0),
             *(Limit(f"{label} against srtf: mean completion", change("completion", label, "srtf"), most=0.25)
-              for label in ("carbyne", "carbyne-ref")),
+              for label in ("carbyne", "carbyne-lent")),
             Limit("carbyne against fair-srtf: part of the jobs a quarter slower",
                   lambda medians: medians["carbyne"]["slower"] - medians["fair-srtf"]["slower"] if {"carbyne", "fair-srtf"} <= medians.keys()
                   else None, most=0),
             *(Limit(f"{label}: mean completion of the replay", replay_error(label), most=0.10)
-              for label in ("drf", "fair-srtf", "srtf", "carbyne", "carbyne-ref"))],
+              for label in ("drf", "fair-srtf", "srtf", "carbyne", "carbyne-lent"))],
     rounds=10, seconds=1000)
 
 

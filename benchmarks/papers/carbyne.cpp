@@ -62,14 +62,18 @@ Findings recorded_runs(const Context& context) {
 
 // ---- CB-2 to CB-5 -----------------------------------------------------------------------------------------------------
 
+constexpr const char* kLentShares = "carbyne(loan=share)";
+constexpr const char* kSharesThenShortest = "drf(form=closed, mean=all, leftover=[srtf, packing], stages=cpm)";
+
 /// Completion, makespan and fairness under each of these. YARN's own schedulers account for cores and memory alone.
 struct Compared {
   const char* scheduler;
   bool yarn = false;
 };
 constexpr Compared kCompared[] = {{"drf", true}, {"srtf(stages=cpm)", true}, {"tetris"},  {"tetris(srtf=false, barrier=2)"},
-                                  {kStrictDrf},  {"srtf(stages=cpm)"},       {"carbyne"}, {"carbyne(mode=safe)"}};
-enum Scheduler : std::size_t { drf, shortest, tetris, packing, strict, shortest_of_six, carbyne, safe };
+                                  {kStrictDrf},  {"srtf(stages=cpm)"},       {"carbyne"}, {"carbyne(mode=safe)"},
+                                  {kLentShares},  {kSharesThenShortest}};
+enum Scheduler : std::size_t { drf, shortest, tetris, packing, strict, shortest_of_six, carbyne, safe, lent, then_shortest };
 enum Quantity : std::size_t { completion, makespan, fairness };
 
 using Drawn = std::vector<std::vector<double>>;  // by scheduler, by quantity
@@ -137,7 +141,11 @@ Findings offline(const Context& context) {
                       {fairness, drf, drf},
                       {fairness, carbyne, carbyne},
                       {fairness, tetris, tetris},
-                      {fairness, shortest, shortest}});
+                      {fairness, shortest, shortest},
+                      {completion, strict, lent},
+                      {completion, strict, then_shortest},
+                      {fairness, lent, lent},
+                      {fairness, then_shortest, then_shortest}});
   const std::string slower =
       "the order is that of the paper; how much tasks slow each other down where disks and links are overcommitted is not "
       "published, "
@@ -178,9 +186,13 @@ Findings offline(const Context& context) {
         {1.35, 1.65},
         "the paper's DRF is YARN's (the figure above); shares of all six resources lose nothing to overcommitment"},
        {"the same, plans that are kept", "none", e[11], Unit::number, {}},
+       {"the same, shares that are lent", "none", e[17], Unit::number, {}},
+       {"the same, DRF that leaves the rest to the shortest job, in place of Carbyne", "none", e[18], Unit::number, {}},
        {"mean completion, Carbyne over shortest first of six resources", "none", e[12], Unit::number, {}},
        {"Jain index of fair shares, DRF", "0.86", e[13], Unit::number, {}},
        {"the same, Carbyne", "0.81", e[14], Unit::number, {}},
+       {"the same, Carbyne with shares that are lent", "none", e[19], Unit::number, {}},
+       {"the same, DRF that leaves the rest to the shortest job", "none", e[20], Unit::number, {}},
        {"the same, Tetris", "0.74", e[15], Unit::number, {}},
        {"the same, shortest first", "0.64", e[16], Unit::number, {}}},
       {},
@@ -200,6 +212,8 @@ Findings fair_shares(const Context& context) {
   return {{{"Jain index of fair shares, DRF", "0.86", index("drf"), Unit::number, {0.78, 0.94}},
            {"the same, Carbyne", "0.81", index("carbyne"), Unit::number, {0.73, 0.89}},
            {"the same, Carbyne with plans that are kept", "0.81", index("carbyne(mode=safe)"), Unit::number, {0.73, 0.89}},
+           {"the same, Carbyne with shares that are lent", "none", index(kLentShares), Unit::number, {}},
+           {"the same, DRF that leaves the rest to the shortest job", "none", index(kSharesThenShortest), Unit::number, {}},
            {"the same, Tetris", "0.74", index("tetris"), Unit::number, {0.66, 0.82}},
            {"the same, shortest first", "0.64", index("sjf"), Unit::number, {0.56, 0.72}}}};
 }

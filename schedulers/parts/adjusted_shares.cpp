@@ -31,18 +31,19 @@ class AdjustedShares final : public JobShares {
 
   bool refresh(const ClusterView& view) override {
     inner_->refresh(view);
+    if (std::exchange(capacity_, view.capacity()) != view.capacity()) anew_ = true;
     const JobInfo* last = last_ ? view.job(last_->id) : nullptr;
     const bool ended = last_ && (last == nullptr || std::all_of(last->stages.begin(), last->stages.end(),
                                                                 [](const auto& stage) { return stage.second.complete(); }));
     last_.reset();
-    if (std::exchange(anew_, false) || ended) {
+    const bool anew = std::exchange(anew_, false) || ended;
+    if (anew) {
       shares_.clear();
       for (const auto& [id, job] : view.jobs()) {
         if (const Resources* share = inner_->share(id)) shares_.emplace(id, *share);
       }
     }
-    adjust(view);
-    return true;
+    return adjust(view) || anew;
   }
 
  private:
@@ -53,7 +54,8 @@ class AdjustedShares final : public JobShares {
   };
 
   /// Those furthest below their shares first: who would not find free what it lacks has what is free for its share from then on.
-  void adjust(const ClusterView& view) {
+  /// Whether any share changed.
+  bool adjust(const ClusterView& view) {
     std::vector<Below> below;
     for (auto& [id, share] : shares_) {
       const JobInfo* job = view.job(id);
@@ -69,6 +71,7 @@ class AdjustedShares final : public JobShares {
       if (!lacks) below.pop_back();
     }
     std::stable_sort(below.begin(), below.end(), [](const Below& a, const Below& b) { return a.sum > b.sum; });
+    bool changed = false;
     Amounts free{};
     for (std::size_t i = 0; i < free.size(); ++i) {
       const auto& kind = kResourceKinds[i];
@@ -80,17 +83,23 @@ class AdjustedShares final : public JobShares {
         enough = enough && free[i] >= one.lacks[i];
         some = some || free[i] > 0;
       }
-      if (!some) return;
+      if (!some) return changed;
       for (std::size_t i = 0; i < free.size(); ++i) {
         const double given = enough ? one.lacks[i] : std::min(free[i], one.lacks[i]);
-        if (!enough && view.capacity().*kResourceKinds[i].amount > 0) one.share->*kResourceKinds[i].amount = given;
+        double& amount = one.share->*kResourceKinds[i].amount;
+        if (!enough && view.capacity().*kResourceKinds[i].amount > 0) {
+          changed = changed || amount != given;
+          amount = given;
+        }
         free[i] = rounded(std::max(free[i] - given, 0.0), digits_);
       }
     }
+    return changed;
   }
 
   std::unique_ptr<JobShares> inner_;
   Digits digits_;
+  Resources capacity_;
   bool anew_ = true;                // a job has come: shares are those of the inner ones again
   std::optional<JobOrder> last_{};  // of the jobs with tasks that ended: its end does the same
 };

@@ -41,8 +41,9 @@ std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Res
 /// those that are not finished.
 std::unique_ptr<JobShares> closed_form_shares(bool mean_of_all, Digits digits);
 
-/// `inner` as the simulator of Carbyne's authors has them, for runs that are to agree with it: a share that is not free when others
-/// have got theirs becomes what is free, until a job comes or one ends that no later one has a task ending beside.
+/// `inner` as the simulator of Carbyne's authors has them: a share that is not free when others have got theirs becomes what is
+/// free, until a job comes, the capacity changes, or a job ends that no later one has a task ending beside. So what a job has lent
+/// is not owed to it from the end of the borrower's task on, but from then on.
 std::unique_ptr<JobShares> adjusted_shares(std::unique_ptr<JobShares> inner, Digits digits);
 
 /// A pool or queue that shares what its parent has with its siblings by weight; those without jobs get nothing.

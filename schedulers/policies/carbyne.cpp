@@ -143,6 +143,7 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
   constexpr std::array<std::string_view, 3> kModes{"safe", "faithful", "reference"};
   constexpr std::array<std::string_view, 2> kMeans{"all", "remaining"};
   constexpr std::array<std::string_view, 3> kIntra{"packing", "critical-path", "dagps"};
+  constexpr std::array<std::string_view, 2> kLoans{"task", "share"};
   constexpr std::array<std::string_view, 5> kLeftover{"srtf", "packing", "fifo", "drf", "planned"};
   AltruismOptions altruism;
   WEFT_ASSIGN(const std::size_t mode, options.choice("mode", kModes, "faithful"));
@@ -158,11 +159,15 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
                                                    reference    ? "planned"
                                                    : altruistic ? "[srtf, packing]"
                                                                 : "drf"));
+  WEFT_ASSIGN(const std::size_t loan, options.choice("loan", kLoans, reference ? "share" : "task"));
+  const bool shares_are_lent = kLoans[loan] == "share";
+  if (shares_are_lent && altruism.plan.mode == PlanMode::safe)
+    return fail(Code::invalid_argument, "mode=safe keeps what was planned inside a share, and with loan=share that changes: leave one out");
   Composition parts;
   const bool stages_given = options.given("stages");
   WEFT_ASSIGN(parts.stages, take_stage_order(options, altruistic ? "cpm" : "bfs"));
   WEFT_ASSIGN(auto shares, take_shares(options, kMeans[mean] == "all", altruism.plan.digits));
-  if (reference && altruistic) shares = adjusted_shares(std::move(shares), altruism.plan.digits);
+  if (shares_are_lent && altruistic) shares = adjusted_shares(std::move(shares), altruism.plan.digits);
   const JobShares& admits = *shares;
   Altruism* plans = nullptr;
   if (altruistic) {

@@ -10,11 +10,15 @@
 // left (leftover=planned) to the shortest job, which launches what it must begin now to end as early as all of that would let it,
 // then to the next.
 //
+// loan=task: what a task was lent is the lender's again when the task has ended, as the pseudo code has it. loan=share: it goes on
+// being lent until a job comes or ends (adjusted_shares()), as in the authors' simulator: jobs end earlier in the mean, and what
+// they have is less equal.
+//
 // Deviates: the mean demand of DRF's closed form is over all tasks of a job unless mean=remaining, so that its share stays while it
 // runs; tasks that run keep their room in the plan; the printed start, Rev + T - Dur, is read as T - Rev - Dur; a job whose tasks
 // take far more or less than was believed puts nothing off. With altruism=0 it is drf(form=closed, mean=all). Options:
-// inter=drf|fair|capacity, pools=FILE or queues=FILE, mean=all|remaining, mode=faithful|safe|reference, altruism=1, seed=1,
-// intra=packing|critical-path|dagps, leftover=[srtf, packing], also fifo, drf, planned, stages=cpm|….
+// inter=drf|fair|capacity, pools=FILE or queues=FILE, mean=all|remaining, mode=faithful|safe|reference, loan=task|share,
+// altruism=1, seed=1, intra=packing|critical-path|dagps, leftover=[srtf, packing], also fifo, drf, planned, stages=cpm|….
 #pragma once
 
 #include "schedulers/registry.hpp"

@@ -8,7 +8,8 @@
 namespace weft::schedulers::carbyne_rules {
 namespace {
 
-const char* const kSpecs[] = {"carbyne", "carbyne(mode=safe)", "carbyne(mode=safe, intra=dagps)", "carbyne(intra=critical-path)"};
+const char* const kSpecs[] = {"carbyne", "carbyne(mode=safe)", "carbyne(mode=safe, intra=dagps)", "carbyne(intra=critical-path)",
+                              "carbyne(loan=share)"};
 const std::string kStrict = "drf(form=closed, mean=all, strict=true)";
 
 /// Figure 2: one resource of 1. The first job's last stage begins when both others have ended.
@@ -335,8 +336,9 @@ TEST(CarbyneBadInput, ADagOfThirtyThousandTasks) {
 TEST(CarbyneStarvation, EveryTaskThatIsDueBeginsWhereItFits) {
   for (std::uint64_t seed = 1; seed <= mixes(150, 5'000); ++seed) {
     Random random(seed);
-    DagRun run("carbyne(leftover=[])", random_jobs(random));
-    ASSERT_TRUE(run.run()) << "plans alone bring every job to its end; seed " << seed;
+    const MadeJobs jobs = random_jobs(random);
+    for (const char* spec : {"carbyne(leftover=[])", "carbyne(loan=share, leftover=[])"})
+      ASSERT_TRUE(DagRun(spec, jobs).run()) << "plans alone bring every job to its end; " << spec << ", seed " << seed;
   }
 }
 
@@ -390,6 +392,30 @@ TEST(CarbyneShares, OneThatHoldsNoTaskIsLentUntilItMustBegin) {
   EXPECT_LE(run.makespan(), 46) << "no slot idles";
 }
 
+/// Three jobs share six slots. The second lends one that it could not use at first, and one is free when it could use its two. When
+/// the first job's tasks end, it catches up; where shares are lent, not before a job ends.
+TEST(CarbyneShares, OneThatIsLentComesBackWithTheTaskOrWhenAJobEnds) {
+  struct Case {
+    const char* spec;
+    double third_takes;
+    std::size_t running;  // of the second job, after three seconds
+  };
+  for (const Case& one : {Case{"carbyne(leftover=fifo)", 30, 3}, Case{"carbyne(loan=share, leftover=fifo)", 30, 1},
+                          Case{"carbyne(loan=share, leftover=fifo)", 3, 3}}) {
+    SCOPED_TRACE(fmt::format("{}, {}", one.spec, one.third_takes));
+    std::map<double, std::size_t> running;
+    DagRun run(one.spec,
+               {{1, {{40, {.cpu = 1}, 3}}}, {2, {{1, {.cpu = 1}, 1}, {8, {.cpu = 1}, 1, {0}}}}, {3, {{1, {.cpu = 1}, one.third_takes}}}},
+               {.cpu = 6});
+    ASSERT_TRUE(run.run([&](const DagRun& at) {
+      running[std::chrono::duration<double>(at.world.state.now()).count()] = at.done.contains(2) ? 0 : at.world.running(2);
+    }));
+    EXPECT_EQ(running.at(0), 1u);
+    EXPECT_EQ(running.at(1), 1u);
+    EXPECT_EQ(running.at(3), one.running);
+  }
+}
+
 // ---- shares -----------------------------------------------------------------------------------------------------------------
 
 std::map<std::uint64_t, std::size_t> running_inside(const std::string& spec, const std::map<std::string, std::string>& files) {
@@ -426,6 +452,7 @@ TEST(CarbyneOptions, WrongOnesAreOneClearLine) {
   EXPECT_NE(error_of("carbyne(inter=lottery)").find("drf, fair, capacity"), std::string::npos);
   EXPECT_NE(error_of("carbyne(altruism=1.5)").find("altruism"), std::string::npos);
   EXPECT_NE(error_of("carbyne(mode=paper)").find("faithful"), std::string::npos);
+  EXPECT_NE(error_of("carbyne(mode=safe, loan=share)").find("leave one out"), std::string::npos);
   EXPECT_NE(error_of("carbyne(leftover=[srtf, luck])").find("'luck' is none of"), std::string::npos);
   EXPECT_NE(error_of("carbyne(pools=p.toml)").find("unknown scheduler option 'pools'"), std::string::npos);
   EXPECT_EQ(error_of("carbyne(leftover=packing, stages=dagps)"), "");
