@@ -416,6 +416,17 @@ TEST(CarbyneShares, OneThatIsLentComesBackWithTheTaskOrWhenAJobEnds) {
   }
 }
 
+TEST(CarbyneShares, ThoseThatAreLentGrowWithTheCluster) {
+  World world("carbyne(loan=share, leftover=[])");
+  world.node(1, "a", "r", 4);
+  world.stage(world.job(1), 0, anywhere(16), {.cpu = 1}, 10);
+  world.schedule();
+  EXPECT_EQ(world.running(1), 4u);
+  world.node(2, "b", "r", 4);
+  world.schedule();
+  EXPECT_EQ(world.running(1), 8u);
+}
+
 // ---- shares -----------------------------------------------------------------------------------------------------------------
 
 std::map<std::uint64_t, std::size_t> running_inside(const std::string& spec, const std::map<std::string, std::string>& files) {
