@@ -13,6 +13,9 @@ namespace weft::schedulers {
 
 namespace {
 
+/// Who must begin so soon must begin: what shares earn is rounded.
+constexpr Time kSoon = std::chrono::milliseconds(1);
+
 void add_to(Parts& sum, const Parts& what, double factor) {
   for (std::size_t kind = 0; kind < sum.size(); ++kind) sum[kind] += factor * what[kind];
 }
@@ -113,7 +116,7 @@ void Altruism::earn(Time now, Planned& planned) const {
     planned.owed = std::max(Time(0), planned.owed - Time(static_cast<std::int64_t>(part * since)));
   }
   planned.earned_at = now;
-  planned.early = part < 1 && due_from(now, planned) > now;
+  planned.early = part < 1 && due_from(now, planned) > now + kSoon;
 }
 
 /// When a job whose share holds no task must begin: what its share earns until the end, less what is to do then.
@@ -218,7 +221,7 @@ bool Altruism::has_spare_room(const ClusterView&, const JobInfo& job, const Stag
 void Altruism::decided(const ClusterView& view, Decisions& decisions) {
   Time next = Time::max();
   for (auto& [id, planned] : plans_) {
-    if (planned.plan.trusted()) next = std::min(next, planned.plan.next_start());
+    if (planned.plan.trusted()) next = std::min(next, planned.early ? due_from(view.now(), planned) : planned.plan.next_start());
     if (planned.plan.job().pending > 0) explain(view.now(), planned, decisions);
   }
   if (next != Time::max()) decisions.wake_at(std::max(next, view.now()));

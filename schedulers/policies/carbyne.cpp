@@ -82,8 +82,8 @@ class PlannedLeftover final : public Limit {
   std::map<JobId, std::map<StageId, std::uint32_t>> may_;  // in this pass
 };
 
-/// The simulator of the authors never begins a task that scores nothing where amounts are rounded, or that does not fit beside its
-/// share, and then stands still: what it stands still with may begin.
+/// The simulator of the authors never begins a task that scores nothing where amounts are rounded, or that does not fit into what a
+/// share has become, and then stands still: what it stands still with may begin.
 class WhenNothingRuns final : public Limit {
  public:
   void plan(const ClusterView&) override {}
@@ -187,7 +187,7 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
     if (safe) pass.limit = std::make_unique<SpareRoom>(*plans);
     if (name == "planned" && altruistic && !safe) pass.limit = std::make_unique<PlannedLeftover>(altruism.plan);
   }
-  if (reference) parts.passes.emplace_back().limit = std::make_unique<WhenNothingRuns>();
+  if (reference || (shares_are_lent && altruistic)) parts.passes.emplace_back().limit = std::make_unique<WhenNothingRuns>();
   return parts;
 }
 

@@ -392,6 +392,15 @@ TEST(CarbyneShares, OneThatHoldsNoTaskIsLentUntilItMustBegin) {
   EXPECT_LE(run.makespan(), 46) << "no slot idles";
 }
 
+/// The same without anybody to lend to: nothing happens until the shares have earned enough, and nothing else calls the scheduler.
+TEST(CarbyneShares, OneThatHoldsNoTaskAsksToBeCalledWhenItMustBegin) {
+  const MadeJob one{{1, {.cpu = 1}, 9}};
+  DagRun run("carbyne(leftover=[])", {{1, one}, {2, one}, {3, one}}, {.cpu = 2});
+  ASSERT_TRUE(run.run());
+  EXPECT_NEAR(run.done.at(1), 13.5, 0.01) << "two thirds of a slot for as long";
+  EXPECT_NEAR(run.done.at(2), 13.5, 0.01);
+}
+
 /// Three jobs share six slots. The second lends one that it could not use at first, and one is free when it could use its two. When
 /// the first job's tasks end, it catches up; where shares are lent, not before a job ends.
 TEST(CarbyneShares, OneThatIsLentComesBackWithTheTaskOrWhenAJobEnds) {
