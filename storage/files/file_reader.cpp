@@ -33,6 +33,11 @@ class Reader final : public FileReader {
     return done;
   }
 
+  void will_read(std::uint64_t end) override {
+    will_read_ = end;
+    if (chunk_) announce();
+  }
+
   Salvaged salvage(std::uint64_t offset, MutableBytes into) override {
     const std::uint64_t rest = offset < status_.bytes ? status_.bytes - offset : 0;
     Salvaged all{std::min<std::uint64_t>(rest, into.size()), {}};
@@ -135,8 +140,11 @@ class Reader final : public FileReader {
     begin_ = place->offset;
     const FileSystemOptions& reader = files_->options();
     WEFT_ASSIGN(chunk_, files_->chunks().open(location_of(*place, places_.nodes, reader.writer, reader.racks->rack())));
+    announce();
     return {};
   }
+
+  void announce() { chunk_->will_read(will_read_ > begin_ ? will_read_ - begin_ : 0); }
 
   /// Of the chunk at that offset; true when it lies elsewhere than was known. Ids of chunks are never used again, so another one
   /// there is of another file.
@@ -170,7 +178,8 @@ class Reader final : public FileReader {
   FileStatus status_;
   Located places_;  // of all its chunks, as when it was opened: a path may mean another file a moment later
   std::unique_ptr<ChunkReader> chunk_;
-  std::uint64_t begin_ = 0;  // of the chunk, in the file
+  std::uint64_t begin_ = 0;               // of the chunk, in the file
+  std::uint64_t will_read_ = UINT64_MAX;  // up to there, in the file
   static constexpr std::uint64_t kNone = UINT64_MAX;
   std::uint64_t broken_ = kNone;  // where the chunk begins of which not everything can be read, as was found last
   std::uint64_t local_ = 0, remote_ = 0;

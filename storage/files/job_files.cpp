@@ -36,6 +36,7 @@ class File final : public RemoteFile {
   explicit File(std::unique_ptr<FileReader> reader) : reader_(std::move(reader)) {}
   std::uint64_t size() const override { return reader_->status().bytes; }
   Result<std::size_t> read(std::uint64_t offset, MutableBytes into) override { return reader_->read(offset, into); }
+  void will_read(std::uint64_t, std::uint64_t end) override { reader_->will_read(end); }
 
  private:
   std::unique_ptr<FileReader> reader_;

@@ -34,6 +34,11 @@ class FailoverReader final : public ChunkReader {
     }
   }
 
+  void will_read(std::uint64_t end) override {
+    will_read_ = end;
+    if (source_) source_->will_read(end);
+  }
+
   Salvaged salvage(std::uint64_t offset, MutableBytes into) override {
     const std::uint64_t rest = offset < info().length ? info().length - offset : 0;
     Salvaged result{std::min<std::uint64_t>(rest, into.size()), {}};
@@ -59,6 +64,7 @@ class FailoverReader final : public ChunkReader {
       auto source = open_replica(*client_, address, info());
       if (source) {
         source_ = std::move(*source);
+        source_->will_read(will_read_);
       } else {
         failures_.push_back({address, std::move(source).error()});
       }
@@ -88,6 +94,7 @@ class FailoverReader final : public ChunkReader {
 
   const std::shared_ptr<ChunkClient::Impl> client_;
   const ChunkLocation location_;
+  std::uint64_t will_read_ = UINT64_MAX;  // up to there
   std::size_t next_replica_ = 0;
   std::unique_ptr<ReplicaSource> source_;
   std::unique_ptr<PageReader> pages_;  // once every replica has failed

@@ -39,6 +39,8 @@ class ReplicaSource {
   virtual ~ReplicaSource() = default;
   /// As ChunkReader::next(), within the chunk. An error is the end of the source.
   virtual Result<SharedBytes> next(std::uint64_t offset, std::uint64_t at_most) = 0;
+  /// As ChunkReader::will_read().
+  virtual void will_read(std::uint64_t /*end*/) {}
   virtual bool local() const = 0;
   /// What it served was damaged: its worker should look.
   virtual void report_damage() = 0;

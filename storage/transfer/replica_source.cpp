@@ -82,6 +82,7 @@ class RemoteSource final : public ReplicaSource {
     return SharedBytes(bytes->view().subspan(skip, size), bytes);
   }
 
+  void will_read(std::uint64_t end) override { ahead_until_ = end < info_.length ? page_ceil(end) : info_.length; }
   bool local() const override { return false; }
   void report_damage() override { tell(client_, connection_, kReportDamage, info_.id); }
 
@@ -106,14 +107,15 @@ class RemoteSource final : public ReplicaSource {
 
   void start_at(std::uint64_t offset, std::uint64_t at_most) {
     const std::uint64_t from = page_floor(offset);
-    const std::uint64_t wanted = offset == expected_ ? step() : std::min(page_ceil(offset + at_most) - from, step());
-    request(from, std::min(wanted, info_.length - from));
+    const std::uint64_t asked = page_ceil(offset + at_most);
+    const std::uint64_t end = offset == expected_ ? std::max(asked, ahead_until_) : asked;
+    request(from, std::min({end, info_.length, from + step()}) - from);
   }
 
   void read_ahead() {
-    while (ranges_.size() < std::max(client_.options().read_window, 1u) && ranges_.back()->end() < info_.length) {
+    while (ranges_.size() < std::max(client_.options().read_window, 1u) && ranges_.back()->end() < ahead_until_) {
       const std::uint64_t from = ranges_.back()->end();
-      request(from, std::min(step(), info_.length - from));
+      request(from, std::min(step(), ahead_until_ - from));
     }
   }
 
@@ -155,6 +157,7 @@ class RemoteSource final : public ReplicaSource {
   ChunkClient::Impl& client_;
   const rpc::ConnectionPtr connection_;
   const ChunkInfo info_;
+  std::uint64_t ahead_until_ = info_.length;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   std::deque<std::shared_ptr<Range>> ranges_;  // contiguous, ascending
   std::uint64_t expected_ = 0;                 // where a reader that goes on reads next

@@ -104,6 +104,29 @@ TEST_F(FilesClient, AWriterGoesOnWhenAWorkerDiesInTheMiddleOfAChunk) {
   }
 }
 
+/// As the reader of a split does, which looks for the end of its last line in the next chunk.
+TEST_F(FilesClient, OfAChunkBehindWhatWillBeReadAPageIsFetched) {
+  start(1);
+  FileSystemOptions far;
+  far.share = false;
+  far.racks = std::make_shared<storage::RackTally>("far");
+  const auto files = connect(far);
+  constexpr std::size_t kChunk = 1'048'576, kPage = 65'536, kPiece = 262'144;
+  auto writer = files->create("/f", {.replication = 1, .chunk_bytes = kChunk});
+  ASSERT_TRUE(writer) << writer.error().to_string();
+  ASSERT_TRUE((*writer)->append(as_bytes(std::string(2 * kChunk, 'a'))));
+  ASSERT_TRUE((*writer)->close());
+  far.racks->take();
+  auto reader = *files->open("/f");
+  reader->will_read(kChunk + 4'096);
+  std::string piece(kPiece, ' ');
+  for (std::size_t at = 0; at <= kChunk; at += kPiece)
+    ASSERT_TRUE(reader->read(at, {reinterpret_cast<std::byte*>(piece.data()), at == kChunk ? 4'096 : kPiece}));
+  const auto crossed = far.racks->take();
+  ASSERT_EQ(crossed.size(), 1u);
+  EXPECT_EQ(crossed[0].received, kChunk + kPage + 2 * kChunk / kPage * sizeof(std::uint32_t));
+}
+
 TEST_F(FilesClient, AReaderGetsTheFileItOpenedOrAnErrorNeverParts) {
   start(2, {.reclaim_delay = "600s"});
   FileSystemOptions impatient;

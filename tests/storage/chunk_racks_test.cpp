@@ -99,6 +99,28 @@ TEST_F(ChunkRacksTest, Reads) {
   EXPECT_EQ(near.racks->take(), Counted()) << "a descriptor crosses nothing";
 }
 
+TEST_F(ChunkRacksTest, NothingIsReadAheadBehindWhatWillBeRead) {
+  start_in({"west"}, "east");
+  const ChunkInfo info = put_chunk(workers_[0]->store(), ChunkId(1), content_of(1, kBytesAcross));
+  const std::string content = content_of(1, kBytesAcross);
+  const auto reader = client_->open({info, {addresses()[0]}}).value();
+  own_->take();  // checksums
+  const auto expect_read = [&](std::uint64_t offset, std::size_t size, std::uint64_t pages) {
+    SCOPED_TRACE(offset);
+    std::string got(size, ' ');
+    ASSERT_EQ(reader->read(offset, {reinterpret_cast<std::byte*>(got.data()), size}).value(), size);
+    EXPECT_TRUE(got == content.substr(offset, size));
+    EXPECT_EQ(own_->take(), pages == 0 ? Counted() : (Counted{{"west", pages * kPageBytes, 0}}));
+  };
+  reader->will_read(4'000);
+  expect_read(0, 4'000, 1);
+  expect_read(4'000, kPageBytes, 1);
+  expect_read(4'000 + kPageBytes, 8'000, 0);
+  reader->will_read(8 * kPageBytes - 1);
+  expect_read(3 * kPageBytes, 5 * kPageBytes, 5);
+  expect_read(8 * kPageBytes, 100, 1);
+}
+
 TEST_F(ChunkRacksTest, ChainsOfWritersAndCopies) {
   start_in({"west", "east", "east", ""}, "east");
   put(ChunkId(1), kBytesAcross);
