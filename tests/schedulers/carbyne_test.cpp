@@ -413,9 +413,10 @@ TEST(CarbyneShares, OneThatIsLentComesBackWithTheTaskOrWhenAJobEnds) {
                           Case{"carbyne(loan=share, leftover=fifo)", 3, 3}}) {
     SCOPED_TRACE(fmt::format("{}, {}", one.spec, one.third_takes));
     std::map<double, std::size_t> running;
-    DagRun run(one.spec,
-               {{1, {{40, {.cpu = 1}, 3}}}, {2, {{1, {.cpu = 1}, 1}, {8, {.cpu = 1}, 1, {0}}}}, {3, {{1, {.cpu = 1}, one.third_takes}}}},
-               {.cpu = 6});
+    DagRun run(
+        one.spec,
+        {{1, {{40, {.cpu = 1}, 3}}}, {2, {{1, {.cpu = 1}, 1}, {8, {.cpu = 1}, 1, {0}}}}, {3, {{1, {.cpu = 1}, one.third_takes}}}},
+        {.cpu = 6});
     ASSERT_TRUE(run.run([&](const DagRun& at) {
       running[std::chrono::duration<double>(at.world.state.now()).count()] = at.done.contains(2) ? 0 : at.world.running(2);
     }));
