@@ -72,7 +72,7 @@ struct Compared {
 };
 constexpr Compared kCompared[] = {{"drf", true}, {"srtf(stages=cpm)", true}, {"tetris"},  {"tetris(srtf=false, barrier=2)"},
                                   {kStrictDrf},  {"srtf(stages=cpm)"},       {"carbyne"}, {"carbyne(mode=safe)"},
-                                  {kLentShares},  {kSharesThenShortest}};
+                                  {kLentShares}, {kSharesThenShortest}};
 enum Scheduler : std::size_t { drf, shortest, tetris, packing, strict, shortest_of_six, carbyne, safe, lent, then_shortest };
 enum Quantity : std::size_t { completion, makespan, fairness };
 

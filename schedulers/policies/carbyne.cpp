@@ -162,7 +162,8 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
   WEFT_ASSIGN(const std::size_t loan, options.choice("loan", kLoans, reference ? "share" : "task"));
   const bool shares_are_lent = kLoans[loan] == "share";
   if (shares_are_lent && altruism.plan.mode == PlanMode::safe)
-    return fail(Code::invalid_argument, "mode=safe keeps what was planned inside a share, and with loan=share that changes: leave one out");
+    return fail(Code::invalid_argument,
+                "mode=safe keeps what was planned inside a share, and with loan=share that changes: leave one out");
   Composition parts;
   const bool stages_given = options.given("stages");
   WEFT_ASSIGN(parts.stages, take_stage_order(options, altruistic ? "cpm" : "bfs"));
