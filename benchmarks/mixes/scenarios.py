@@ -207,7 +207,7 @@ RACKS = Scenario(
     workers=[Worker(f"w{2 * rack + i}", slots=1, processors=0.3, rack=f"rack-{rack + 1}", options=["--compress", "false"])
              for rack in range(3) for i in (1, 2)],
     variants=[Variant("fair", "fair"), Variant("delay", DELAY),
-              Variant("shufflewatcher", f"shufflewatcher(users={DELAY},interval=250ms,window=1s)")],
+              Variant("shufflewatcher", f"shufflewatcher(users={DELAY})")],
     limits=[limit for other in ("fair", "delay") for limit in (
                 Limit(f"shufflewatcher against {other}: bytes between racks", change("crossed", "shufflewatcher", other), most=-0.25),
                 Limit(f"shufflewatcher against {other}: mean turn-around", change("completion", "shufflewatcher", other), most=-0.15),
