@@ -36,14 +36,14 @@ class AdjustedShares final : public JobShares {
     const bool ended = last_ && (last == nullptr || std::all_of(last->stages.begin(), last->stages.end(),
                                                                 [](const auto& stage) { return stage.second.complete(); }));
     last_.reset();
-    const bool anew = std::exchange(anew_, false) || ended;
-    if (anew) {
+    const bool restored = std::exchange(anew_, false) || ended;
+    if (restored) {
       shares_.clear();
       for (const auto& [id, job] : view.jobs()) {
         if (const Resources* share = inner_->share(id)) shares_.emplace(id, *share);
       }
     }
-    return adjust(view) || anew;
+    return adjust(view) || restored;
   }
 
  private:
