@@ -180,15 +180,16 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
     parts.passes.emplace_back().limit = std::make_unique<ShareLimit>(std::move(shares), altruism.plan.digits);
   }
   const bool safe = altruistic && altruism.plan.mode == PlanMode::safe;
-  const bool room_idles = safe || std::ranges::all_of(leftover, [](const std::string& name) { return name == "planned"; });
-  parts.who = std::make_unique<Sharers>(admits, altruistic && room_idles);
+  const bool only_planned = std::ranges::all_of(leftover, [](const std::string& name) { return name == "planned"; });
+  parts.who = std::make_unique<Sharers>(admits, altruistic && (safe || only_planned));
   for (const std::string& name : leftover) {
     Pass& pass = parts.passes.emplace_back();
     pass.who = leftover_pass(name);
     if (safe) pass.limit = std::make_unique<SpareRoom>(*plans);
     if (name == "planned" && altruistic && !safe) pass.limit = std::make_unique<PlannedLeftover>(altruism.plan);
   }
-  if (reference || (shares_are_lent && altruistic)) parts.passes.emplace_back().limit = std::make_unique<WhenNothingRuns>();
+  if (reference || (shares_are_lent && altruistic && only_planned))
+    parts.passes.emplace_back().limit = std::make_unique<WhenNothingRuns>();
   return parts;
 }
 
