@@ -172,7 +172,8 @@ Findings load(const Context& context) {
     means.push_back(e[0].mean);
     ours.points.push_back({kLoads[i], e[0].mean});
     const std::string at = fmt::format(" at load {}", kLoads[i]);
-    found.figures.push_back({"mean completion, DRF over Carbyne" + at, published_as[i], e[0], Unit::number, bands[i]});
+    found.figures.push_back({"mean completion, DRF over Carbyne" + at, published_as[i], e[0], Unit::number, bands[i],
+                             "beyond it: how much YARN's tasks lose to overcommitted disks and links is not published"});
     found.figures.push_back({"the same, strict DRF of six resources" + at, "none", e[1], Unit::number, {}});
     found.figures.push_back({"mean factor of the jobs, DRF" + at, "none", e[2], Unit::number, {}});
     found.figures.push_back({"mean factor of the jobs, strict DRF of six resources" + at, "none", e[3], Unit::number, {}});
