@@ -242,7 +242,7 @@ def goals_jobs(place, size, alone, tightness="loose"):
     for name, at in GOALS_MIX:
         goal = 0
         if alone:
-            goal = alone * (1.5 if tightness == "loose" else TIGHT[name]) - at
+            goal = alone * (1.5 if tightness == "loose" else TIGHT[name]) - at * size  # as jobs come that much sooner
         job = Job(name, "ann", at, list(map(str, words[name])), not name.startswith("montecarlo"), goal)
         jobs.append(job)
     return jobs
