@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/assert.hpp"
 #include "base/rpc/await.hpp"
 #include "storage/transfer/client_impl.hpp"
 
@@ -82,7 +83,9 @@ class RemoteSource final : public ReplicaSource {
     return SharedBytes(bytes->view().subspan(skip, size), bytes);
   }
 
-  void will_read(std::uint64_t end) override { ahead_until_ = end < info_.length ? page_ceil(end) : info_.length; }
+  void will_read(std::uint64_t end) override {
+    ahead_until_ = end < info_.length ? std::min(page_ceil(end), info_.length) : info_.length;
+  }
   bool local() const override { return false; }
   void report_damage() override { tell(client_, connection_, kReportDamage, info_.id); }
 
@@ -120,6 +123,7 @@ class RemoteSource final : public ReplicaSource {
   }
 
   void request(std::uint64_t offset, std::uint64_t length) {
+    WEFT_ASSERT(offset < info_.length && length <= info_.length - offset);
     auto range = std::make_shared<Range>();
     range->offset = offset;
     range->length = length;

@@ -105,20 +105,22 @@ TEST_F(ChunkRacksTest, NothingIsReadAheadBehindWhatWillBeRead) {
   const std::string content = content_of(1, kBytesAcross);
   const auto reader = client_->open({info, {addresses()[0]}}).value();
   own_->take();  // checksums
-  const auto expect_read = [&](std::uint64_t offset, std::size_t size, std::uint64_t pages) {
+  const auto expect_read = [&](std::uint64_t offset, std::size_t size, std::uint64_t crossed) {
     SCOPED_TRACE(offset);
     std::string got(size, ' ');
     ASSERT_EQ(reader->read(offset, {reinterpret_cast<std::byte*>(got.data()), size}).value(), size);
     EXPECT_TRUE(got == content.substr(offset, size));
-    EXPECT_EQ(own_->take(), pages == 0 ? Counted() : (Counted{{"west", pages * kPageBytes, 0}}));
+    EXPECT_EQ(own_->take(), crossed == 0 ? Counted() : (Counted{{"west", crossed, 0}}));
   };
   reader->will_read(4'000);
-  expect_read(0, 4'000, 1);
-  expect_read(4'000, kPageBytes, 1);
+  expect_read(0, 4'000, kPageBytes);
+  expect_read(4'000, kPageBytes, kPageBytes);
   expect_read(4'000 + kPageBytes, 8'000, 0);
   reader->will_read(8 * kPageBytes - 1);
-  expect_read(3 * kPageBytes, 5 * kPageBytes, 5);
-  expect_read(8 * kPageBytes, 100, 1);
+  expect_read(3 * kPageBytes, 5 * kPageBytes, 5 * kPageBytes);
+  expect_read(8 * kPageBytes, 100, kPageBytes);
+  reader->will_read(kBytesAcross - 1);  // in its last page, which is not full
+  expect_read(8 * kPageBytes + 100, kBytesAcross - 8 * kPageBytes - 101, kBytesAcross - 9 * kPageBytes);
 }
 
 TEST_F(ChunkRacksTest, ChainsOfWritersAndCopies) {
