@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -144,7 +145,9 @@ class Reader final : public FileReader {
     return {};
   }
 
-  void announce() { chunk_->will_read(will_read_ > begin_ ? will_read_ - begin_ : 0); }
+  void announce() {
+    if (will_read_) chunk_->will_read(*will_read_ > begin_ ? *will_read_ - begin_ : 0);
+  }
 
   /// Of the chunk at that offset; true when it lies elsewhere than was known. Ids of chunks are never used again, so another one
   /// there is of another file.
@@ -178,8 +181,8 @@ class Reader final : public FileReader {
   FileStatus status_;
   Located places_;  // of all its chunks, as when it was opened: a path may mean another file a moment later
   std::unique_ptr<ChunkReader> chunk_;
-  std::uint64_t begin_ = 0;               // of the chunk, in the file
-  std::uint64_t will_read_ = UINT64_MAX;  // up to there, in the file
+  std::uint64_t begin_ = 0;                   // of the chunk, in the file
+  std::optional<std::uint64_t> will_read_{};  // up to there, in the file
   static constexpr std::uint64_t kNone = UINT64_MAX;
   std::uint64_t broken_ = kNone;  // where the chunk begins of which not everything can be read, as was found last
   std::uint64_t local_ = 0, remote_ = 0;

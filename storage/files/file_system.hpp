@@ -38,7 +38,8 @@ class FileReader {
   virtual const FileStatus& status() const = 0;
   /// Fills `into` from `offset` on; fewer bytes only at the file's end. A replica that fails is replaced by another.
   virtual Result<std::size_t> read(std::uint64_t offset, MutableBytes into) = 0;
-  /// As RemoteFile::will_read(): what is behind `end` is not read ahead. Without it the whole file may be.
+  /// As RemoteFile::will_read(): the file is read on until `end`, and what is behind that is not read ahead. Without it, who goes
+  /// on where the last call ended reads the whole file ahead.
   virtual void will_read(std::uint64_t end) = 0;
   /// As read(), but goes on where no replica is good: zeros are in the place of what cannot be had, ranges of the file. What may
   /// come back is waited for once per chunk.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/rpc/await.hpp"
 #include "storage/transfer/client_impl.hpp"
@@ -64,7 +65,7 @@ class FailoverReader final : public ChunkReader {
       auto source = open_replica(*client_, address, info());
       if (source) {
         source_ = std::move(*source);
-        source_->will_read(will_read_);
+        if (will_read_) source_->will_read(*will_read_);
       } else {
         failures_.push_back({address, std::move(source).error()});
       }
@@ -94,7 +95,7 @@ class FailoverReader final : public ChunkReader {
 
   const std::shared_ptr<ChunkClient::Impl> client_;
   const ChunkLocation location_;
-  std::uint64_t will_read_ = UINT64_MAX;  // up to there
+  std::optional<std::uint64_t> will_read_{};  // up to there
   std::size_t next_replica_ = 0;
   std::unique_ptr<ReplicaSource> source_;
   std::unique_ptr<PageReader> pages_;  // once every replica has failed

@@ -41,8 +41,9 @@ class ChunkReader {
   /// replaced by the next, and when none is left each page is looked for on all of them, the damaged ones too. The error says
   /// which bytes no replica has (corrupt), or what was wrong with each replica.
   virtual Result<SharedBytes> next(std::uint64_t offset, std::uint64_t at_most) = 0;
-  /// What is behind `end`, an offset in the chunk, will perhaps not be read: only what is asked for is fetched of it. Otherwise all
-  /// of the chunk is read ahead by who goes on.
+  /// The chunk is read on until `end`, an offset in it, which is read ahead from the first call on; what is behind that will
+  /// perhaps not be read, and only what is asked for is fetched of it. Without this, the rest of the chunk is read ahead by who
+  /// goes on where the last call ended.
   virtual void will_read(std::uint64_t end) = 0;
   /// Fills `into`; fewer bytes only at the chunk's end.
   Result<std::size_t> read(std::uint64_t offset, MutableBytes into);

@@ -74,7 +74,7 @@ class RemoteSource final : public ReplicaSource {
   Result<SharedBytes> next(std::uint64_t offset, std::uint64_t at_most) override {
     while (!ranges_.empty() && !(offset >= ranges_.front()->offset && offset < ranges_.front()->end())) ranges_.pop_front();
     if (ranges_.empty()) start_at(offset, at_most);
-    if (offset == expected_) read_ahead();
+    if (goes_on(offset)) read_ahead();
     const Range& range = *ranges_.front();
     WEFT_ASSIGN(const Bytes bytes, arrival(range));
     const std::uint64_t skip = offset - range.offset;
@@ -84,6 +84,7 @@ class RemoteSource final : public ReplicaSource {
   }
 
   void will_read(std::uint64_t end) override {
+    announced_ = true;
     ahead_until_ = end < info_.length ? std::min(page_ceil(end), info_.length) : info_.length;
   }
   bool local() const override { return false; }
@@ -108,10 +109,12 @@ class RemoteSource final : public ReplicaSource {
 
   std::uint64_t step() const { return std::clamp(page_floor(client_.options().read_bytes), kPageBytes, kMostReadBytes); }
 
+  bool goes_on(std::uint64_t offset) const { return offset == expected_ || (announced_ && offset < ahead_until_); }
+
   void start_at(std::uint64_t offset, std::uint64_t at_most) {
     const std::uint64_t from = page_floor(offset);
     const std::uint64_t asked = page_ceil(offset + at_most);
-    const std::uint64_t end = offset == expected_ ? std::max(asked, ahead_until_) : asked;
+    const std::uint64_t end = goes_on(offset) ? std::max(asked, ahead_until_) : asked;
     request(from, std::min({end, info_.length, from + step()}) - from);
   }
 
@@ -161,10 +164,11 @@ class RemoteSource final : public ReplicaSource {
   ChunkClient::Impl& client_;
   const rpc::ConnectionPtr connection_;
   const ChunkInfo info_;
+  bool announced_ = false;  // that it reads on until then
   std::uint64_t ahead_until_ = info_.length;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   std::deque<std::shared_ptr<Range>> ranges_;  // contiguous, ascending
-  std::uint64_t expected_ = 0;                 // where a reader that goes on reads next
+  std::uint64_t expected_ = UINT64_MAX;        // where a reader that goes on reads next: one that has just begun does not
 };
 
 Result<std::unique_ptr<ReplicaSource>> open_mapped(ChunkClient::Impl& client, const rpc::ConnectionPtr& connection,
