@@ -3,21 +3,11 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
-import time
 
-
-def until(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        if time.monotonic() > end:
-            raise AssertionError(f"waited for {what}")
-        time.sleep(0.02)
-    return found
-
-
-def content(path):
-    return open(path).read() if os.path.exists(path) else ""
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../support")
+from waiting import content, until  # noqa: E402
 
 
 class Cluster:

@@ -7,7 +7,8 @@ diagnose_test.py BIN [CASE …]    with CASEs: only those whose name contains on
 import concurrent.futures, gzip, os, random, shutil, signal, subprocess, sys, tempfile, time
 
 sys.dont_write_bytecode = True
-from diagnose_cluster import Cluster, content, until  # noqa: E402
+from diagnose_cluster import Cluster  # noqa: E402
+from waiting import content, until  # noqa: E402
 
 bin_dir, only = os.path.abspath(sys.argv[1]), sys.argv[2:]
 scratch = tempfile.mkdtemp(prefix="weft-diagnose-")

@@ -6,6 +6,10 @@ same_test.py BIN
 """
 import json, os, re, shutil, signal, subprocess, sys, tempfile, time, urllib.request
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../support")
+from waiting import content, until  # noqa: E402
+
 bin_dir = os.path.abspath(sys.argv[1])
 scratch = tempfile.mkdtemp(prefix="weft-same-")
 processes = []
@@ -13,19 +17,6 @@ PARTS = ("", "/counters", "/tasks?count=100000", "/shuffle", "/shuffle?by=rack",
 # What only a master knows, and what goes on with the clock.
 LIVE = {"submitted_seconds_ago", "reason", "predicted_task_seconds", "predicted_by", "predicted_shuffle_bytes", "predicted_largest_partition_bytes",
         "rounds_deferred", "deferred_bytes", "rounds_evicted", "rounds_returned", "replicas", "replicas_abandoned", "replicas_used", "bad_record_examples", "version"}
-
-
-def until(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        if time.monotonic() > end:
-            raise AssertionError(f"waited for {what}")
-        time.sleep(0.02)
-    return found
-
-
-def content(path):
-    return open(path).read() if os.path.exists(path) else ""
 
 
 def start(*words, **environment):

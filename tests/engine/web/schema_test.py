@@ -4,21 +4,16 @@ less, and what is asked for wrongly is refused with an Error. Programs are submi
 
 schema_test.py BIN
 """
-import http.client, json, os, re, shutil, signal, subprocess, sys, tempfile, time
+import http.client, json, os, re, shutil, signal, subprocess, sys, tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../support")
+from waiting import until  # noqa: E402
 
 bin_dir = os.path.abspath(sys.argv[1])
 scratch = tempfile.mkdtemp(prefix="weft-schema-")
 started, called, page = [], set(), None
 CHANGES = {"X-Weft": "1"}
-
-
-def until(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        if time.monotonic() > end:
-            raise AssertionError("waited for " + what)
-        time.sleep(0.05)
-    return found
 
 
 def ask(method, path, body=None, headers=None):
