@@ -12,6 +12,7 @@ namespace weft::profiles {
 namespace {
 
 using namespace simulator::test;
+using namespace test;
 using simulator::JobSpec;
 using simulator::Time;
 using simulator::Workload;
