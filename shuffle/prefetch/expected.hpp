@@ -61,6 +61,7 @@ class Expected {
   explicit Expected(PrefetchOptions options) : options_(std::move(options)) {}
 
   std::map<Key, ExpectedShuffle>& shuffles() { return shuffles_; }
+  const std::map<Key, ExpectedShuffle>& shuffles() const { return shuffles_; }
   /// Null when it is not expected.
   ExpectedPartition* find(const Key& key, std::uint32_t number);
   Candidate candidate(const Key& key, std::uint32_t number, const std::string& address) const;

@@ -65,6 +65,11 @@ void Prefetcher::Impl::offer(JobId job, ShuffleId shuffle, const std::vector<Rem
   pump();
 }
 
+std::uint64_t Prefetcher::Impl::block_bytes(JobId job, ShuffleId shuffle) const {
+  const auto known = expected_.shuffles().find({job, shuffle});
+  return known == expected_.shuffles().end() ? 0 : known->second.block_bytes;
+}
+
 void Prefetcher::Impl::take(JobId job, ShuffleId shuffle, std::uint32_t number, Taken done) {
   const Key key{job, shuffle};
   ExpectedPartition* partition = expected_.find(key, number);
@@ -229,8 +234,21 @@ void Prefetcher::Impl::fetched(const Candidate& what, bool far, std::vector<MapA
     }
     settle(what.key(), what.partition);
     answer(what.job, *partition);
+  } else if (outcome.blocks) {
+    count_unwanted(what.job, outcome.blocks->size);
   }
   pump();
+}
+
+/// Of a job that is over only the sums tell it.
+void Prefetcher::Impl::count_unwanted(JobId job, std::uint64_t bytes) {
+  for (std::uint64_t PrefetchStats::*what : {&PrefetchStats::prefetched_bytes, &PrefetchStats::wasted_bytes}) {
+    if (accounts_.contains(job)) {
+      count(job, what, bytes);
+    } else {
+      stats_.*what += bytes;
+    }
+  }
 }
 
 void Prefetcher::Impl::keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps,
@@ -303,6 +321,7 @@ void Prefetcher::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOut
                        bool complete) {
   impl_->offer(job, shuffle, outputs, block_bytes, complete);
 }
+std::uint64_t Prefetcher::block_bytes(JobId job, ShuffleId shuffle) const { return impl_->block_bytes(job, shuffle); }
 void Prefetcher::limit_far(std::uint32_t most) { impl_->limit_far(most); }
 void Prefetcher::take(JobId job, ShuffleId shuffle, std::uint32_t partition, Taken done) {
   impl_->take(job, shuffle, partition, std::move(done));

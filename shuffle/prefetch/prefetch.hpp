@@ -71,6 +71,9 @@ class Prefetcher {
   /// the last ones.
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes, bool complete);
 
+  /// What a map of that shuffle wrote for a partition, in the mean, as offer() last said; 0: nothing of it was offered.
+  std::uint64_t block_bytes(JobId job, ShuffleId shuffle) const;
+
   /// So many fetches from other racks are under way at a time, at most: where an uplink is saturated. What comes from this rack
   /// does not wait for them.
   void limit_far(std::uint32_t most);

@@ -27,6 +27,7 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   void defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& offered, std::uint64_t block_bytes, bool complete);
+  std::uint64_t block_bytes(JobId job, ShuffleId shuffle) const;
   void take(JobId job, ShuffleId shuffle, std::uint32_t number, Taken done);
   void limit_far(std::uint32_t most);
   void drop(JobId job, ShuffleId shuffle, std::uint32_t number);
@@ -52,6 +53,8 @@ class Prefetcher::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<Candidate> next_candidate() const;
   void fetch(const Candidate& what, std::size_t count);
   void fetched(const Candidate& what, bool far, std::vector<MapAttempt> maps, FetchOutcome outcome);
+  /// It came after its partition was given up.
+  void count_unwanted(JobId job, std::uint64_t bytes);
   /// Without room in the store it is wasted.
   void keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps, SealedSegment blocks);
 

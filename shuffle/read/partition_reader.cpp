@@ -11,6 +11,18 @@
 
 namespace weft::shuffle {
 
+namespace {
+
+constexpr std::size_t kMostAtFirst = 16;  // maps: this partition's blocks may be much larger than those of others
+
+}  // namespace
+
+/// By the mean of all partitions. Where that is not known, one: whoever guessed too many would have them in memory.
+std::size_t PartitionReader::first_maps_per_fetch() const {
+  const std::uint64_t bytes = sources_.prefetcher.block_bytes(wanted_.job, wanted_.shuffle);
+  return bytes == 0 ? 1 : std::clamp<std::size_t>(wanted_.fetch_bytes / bytes, 1, kMostAtFirst);
+}
+
 void PartitionReader::next(const std::vector<MapAttempt>& known, Done done) {
   WEFT_ASSERT(!done_);
   if (!partition_ || at_ == rows_.size()) {

@@ -64,7 +64,8 @@ struct ReadSources {
 /// fetched blocks than one fetch per node. Reactor thread only; held by shared pointers; after destruction no callback comes.
 class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
  public:
-  PartitionReader(const ReadSources& sources, const PartitionRead& wanted) : sources_(sources), wanted_(wanted) {}
+  PartitionReader(const ReadSources& sources, const PartitionRead& wanted)
+      : sources_(sources), wanted_(wanted), maps_per_fetch_(first_maps_per_fetch()) {}
 
   using Done = std::function<void(Result<ReadPart>)>;
   /// The next part; it may be empty. `known`: segments of this host that the task has mapped. One call at a time; `done` is called
@@ -89,6 +90,7 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
     std::uint32_t moves = 0;
   };
 
+  std::size_t first_maps_per_fetch() const;
   Result<void> begin_partition();
   /// Goes on with the part until it is full, or must wait for something.
   void advance();
@@ -132,7 +134,7 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   std::size_t opening_ = 0;           // requests under way
   bool took_prefetched_ = false;
   std::map<MapAttempt, HeldPtr> prefetched_;  // not yet sent
-  std::size_t maps_per_fetch_ = 1;            // adapted to the size of the blocks
+  std::size_t maps_per_fetch_;                // adapted to the size of the blocks
 
   // Of the part that is being made.
   ReadPart part_;

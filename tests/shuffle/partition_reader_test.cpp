@@ -187,6 +187,21 @@ TEST_F(PartitionReaderTest, FetchesOnceForEachPartThatIsRequested) {
   for (const ReadPart& part : outcome.parts) EXPECT_LE(part.sources.size(), 1u);
 }
 
+TEST_F(PartitionReaderTest, WhoseBlocksSizesAreKnownBeginsWithSeveralMaps) {
+  begin();
+  for (std::uint32_t map = 0; map < 20; ++map) add(map, kOther);
+  const auto fetches = [&](std::uint64_t block_bytes) {
+    reactor_->run([&] { prefetcher_->offer(kJob, kShuffle, {}, block_bytes, true); });
+    const Outcome outcome = read({2, 3});
+    EXPECT_EQ(outcome.maps.at(2), all(20));
+    return outcome.count(BlockSource::Kind::fetched);
+  };
+  EXPECT_EQ(fetches(0), 5u) << "1, 2, 4, 8 and 5 maps";
+  EXPECT_EQ(fetches(kBlock), 2u) << "16 and 4";
+  EXPECT_EQ(fetches(fetch_bytes_ / 4), 3u) << "4, 8 and 8: the blocks are smaller than was said";
+  EXPECT_EQ(fetches(2 * fetch_bytes_), 5u);
+}
+
 TEST_F(PartitionReaderTest, WhatWorkersOfTheSameHostHaveIsMapped) {
   share();
   begin();
