@@ -21,6 +21,7 @@ enum class What : std::uint8_t {
   silence,
   work_done,
   works_done,
+  moving,
   taken,
   poll,
   availability,

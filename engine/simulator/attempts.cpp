@@ -66,7 +66,7 @@ Attempt* Attempts::other_of(Slot slot) {
   return &slots_[race->second.first == slot ? race->second.second : race->second.first];
 }
 
-bool Attempts::start_move(Slot slot, Move move) {
+bool Attempts::start_move(Slot slot, Move move, std::int64_t round_trips) {
   Attempt& attempt = slots_[slot];
   attempt.move = std::move(move);
   if (attempt.move.bytes <= 0) return false;
@@ -74,14 +74,30 @@ bool Attempts::start_move(Slot slot, Move move) {
     transfers_.count(world_.index_of(attempt), attempt.move, 1);
     return false;
   }
+  const Time before = attempt.move.traffic.cross_rack > 0 ? round_trips * world_.model.network.round_trip : Time(0);
+  if (before == Time(0)) {
+    start_flow(slot);
+  } else {
+    world_.agenda.add(world_.now + before, {What::moving, slot, attempt.generation, ++attempt.turn});
+  }
+  return true;
+}
+
+void Attempts::moving(Slot slot, std::uint32_t generation, std::uint64_t turn) {
+  const Attempt* attempt = find(slot, generation);
+  if (attempt != nullptr && attempt->turn == turn) start_flow(slot);
+}
+
+void Attempts::start_flow(Slot slot) {
+  Attempt& attempt = slots_[slot];
   attempt.flow = world_.network.start(world_.now, attempt.move.bytes, std::exchange(attempt.move.uses, {}));
   if (flow_owner_.size() <= *attempt.flow) flow_owner_.resize(*attempt.flow + 1);
   flow_owner_[*attempt.flow] = slot;
-  return true;
 }
 
 void Attempts::break_move(Slot slot) {
   Attempt& attempt = slots_[slot];
+  ++attempt.turn;  // it may not have begun
   if (!attempt.flow) return;
   const double bytes = world_.network.stop(world_.now, *attempt.flow);
   attempt.flow.reset();

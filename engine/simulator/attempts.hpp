@@ -31,13 +31,17 @@ class Attempts {
   /// The other attempt of its task, when that runs.
   Attempt* other_of(Slot slot);
 
-  /// False when it took no time.
-  bool start_move(Slot slot, Move move);
+  /// False when it took no time. Between racks, its bytes come after so many round trips.
+  bool start_move(Slot slot, Move move, std::int64_t round_trips = 0);
+  /// After its round trips.
+  void moving(Slot slot, std::uint32_t generation, std::uint64_t turn);
   void break_move(Slot slot);
   /// Whose it was.
   Slot flow_ended(FlowNetwork::Flow flow);
 
  private:
+  void start_flow(Slot slot);
+
   World& world_;
   Transfers& transfers_;
   std::vector<Attempt> slots_;

@@ -42,6 +42,9 @@ struct NetworkModel {
   /// A sender's NIC counts in a fetch of which it gives more than an eighth, or more than so many even parts: 1 / nodes is one.
   /// What is not counted takes a NIC at most so many times its rate. 0: all senders count.
   double sender_parts = 2;
+  /// What a request to another rack and its answer take, beside the bytes: a task waits for four of them before its input comes
+  /// from there (to connect, to greet, to open the chunk, to ask for it), and for one when it fetches from there.
+  Time round_trip{0};
   Time fetch_interval = std::chrono::seconds(3);   // how often an early reader asks which further maps ended
   Time report_interval = std::chrono::seconds(1);  // how often nodes tell their cross-rack rates to the master
 };

@@ -66,19 +66,20 @@ schedulers::Resources Heartbeats::measured(std::uint32_t index) {
   return used;
 }
 
-/// An equal part of what its rack moves over its uplink.
+/// An equal part of what its rack has moved over its uplink since the last time.
 schedulers::UplinkRate Heartbeats::rate_of(std::uint32_t index) {
   if (!world_.flows()) return {};
   const auto& rack = world_.machines.racks()[world_.machines[index].rack];
   const auto alive = std::count_if(rack.begin(), rack.end(), [this](std::uint32_t i) { return world_.machines[i].alive; });
   const auto parts = static_cast<double>(std::max<std::ptrdiff_t>(1, alive));
-  const schedulers::UplinkRate rate = world_.machines.uplink_rate(world_.network, world_.machines[index].rack);
+  Machine& machine = world_.machines[index];
+  const schedulers::UplinkRate rate = world_.machines.uplink_rate(world_.network, world_.now, machine.rack, machine.uplink);
   return {rate.up / parts, rate.down / parts};
 }
 
 void Heartbeats::report_rates() {
   for (std::uint32_t rack = 0; rack < world_.machines.racks().size(); ++rack) {
-    const schedulers::UplinkRate rate = world_.machines.uplink_rate(world_.network, rack);
+    const schedulers::UplinkRate rate = world_.machines.uplink_rate(world_.network, world_.now, rack, uplinks_[rack]);
     bool reported = false;
     for (std::uint32_t i : world_.machines.racks()[rack]) {
       Machine& machine = world_.machines[i];

@@ -17,7 +17,8 @@ class Heartbeats {
     master::Event event;
   };
 
-  Heartbeats(World& world, MasterShell& master) : world_(world), master_(master), outbox_(world.machines.count()) {}
+  Heartbeats(World& world, MasterShell& master)
+      : world_(world), master_(master), outbox_(world.machines.count()), uplinks_(world.machines.racks().size()) {}
 
   /// The machine's next heartbeat is put down, where there are heartbeats and it lives.
   void wake(std::uint32_t machine);
@@ -39,6 +40,7 @@ class Heartbeats {
   World& world_;
   MasterShell& master_;
   std::vector<std::vector<Report>> outbox_;  // by machine
+  std::vector<UplinkMeter> uplinks_;         // by rack; without heartbeats
 };
 
 }  // namespace weft::simulator

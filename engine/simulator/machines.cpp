@@ -1,8 +1,11 @@
 #include "engine/simulator/machines.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "base/clock.hpp"
 
 namespace weft::simulator {
 
@@ -139,9 +142,13 @@ schedulers::UplinkRate Machines::nic_rate(FlowNetwork& network, std::uint32_t ma
   return {links.out ? network.link_rate(*links.out) : 0, links.in ? network.link_rate(*links.in) : 0};
 }
 
-schedulers::UplinkRate Machines::uplink_rate(FlowNetwork& network, std::uint32_t rack) const {
+schedulers::UplinkRate Machines::uplink_rate(FlowNetwork& network, Time now, std::uint32_t rack, UplinkMeter& meter) const {
   if (!limits_uplinks_) return {};
-  return {network.link_rate(uplinks_[rack].out), network.link_rate(uplinks_[rack].in)};
+  const RackTraffic bytes{network.link_bytes(now, uplinks_[rack].out), network.link_bytes(now, uplinks_[rack].in)};
+  const UplinkMeter before = std::exchange(meter, {now, bytes});
+  const double seconds = in_seconds(now - before.at);
+  if (seconds <= 0) return {};
+  return {(bytes.up - before.bytes.up) / seconds, (bytes.down - before.bytes.down) / seconds};
 }
 
 }  // namespace weft::simulator

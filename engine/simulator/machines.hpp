@@ -15,6 +15,12 @@
 
 namespace weft::simulator {
 
+/// What a rack's uplink had carried when somebody last looked.
+struct UplinkMeter {
+  Time at{0};
+  RackTraffic bytes;
+};
+
 struct Machine {
   std::string name;
   std::uint32_t rack = 0;
@@ -29,6 +35,7 @@ struct Machine {
   Time phase{0}, last_beat{-1};
   bool awake = false;  // its next heartbeat is on the agenda
   schedulers::UplinkRate reported_rate{};
+  UplinkMeter uplink;
   std::vector<FlowNetwork::Flow> behind;  // on their way from the page cache to the disk
 };
 
@@ -70,8 +77,8 @@ class Machines {
   /// At its disk, and nowhere else.
   Move disk(std::uint32_t at, double bytes, bool write) const;
 
-  /// What goes over a rack's uplink now.
-  schedulers::UplinkRate uplink_rate(FlowNetwork& network, std::uint32_t rack) const;
+  /// What a rack's uplink has carried in the mean since the meter was last read, as workers measure it; 0 where no uplink limits.
+  schedulers::UplinkRate uplink_rate(FlowNetwork& network, Time now, std::uint32_t rack, UplinkMeter& meter) const;
   /// What goes over a machine's NIC now, as far as that is limited.
   schedulers::UplinkRate nic_rate(FlowNetwork& network, std::uint32_t machine) const;
   double uplink_capacity() const { return uplink_; }

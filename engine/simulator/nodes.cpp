@@ -57,6 +57,7 @@ void Nodes::join(std::uint32_t index) {
   world_.machine_of_node[machine.id.value()] = index;
   machine.alive = machine.known = true;
   machine.reported_rate = {};
+  (void)world_.machines.uplink_rate(world_.network, world_.now, machine.rack, machine.uplink);  // it measures from now on
   master::WorkerJoined event;
   event.node = machine.id;
   event.name = event.host = machine.name;

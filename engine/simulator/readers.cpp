@@ -8,6 +8,8 @@ namespace weft::simulator {
 
 namespace {
 
+constexpr std::int64_t kRoundTripsOfFetch = 1;  // connections are kept
+
 /// The first map whose output should be there and is not.
 std::optional<shuffle::FetchFailure> missing(const JobRun& job, std::uint32_t index) {
   const StageRun& stage = job.stages[index];
@@ -82,10 +84,30 @@ void Readers::fetch_more(Slot slot) {
   if (!complete && !world_.flows()) return wait(slot);
   sources_.clear();
   if (!gather(slot, sources_)) return;
-  Move move = world_.machines.fetch(sources_, attempt.machine);
-  attempt.input_bytes += static_cast<std::uint64_t>(move.bytes);
+  double bytes = 0;
+  for (const Source& source : sources_) bytes += source.bytes;
+  attempt.input_bytes += static_cast<std::uint64_t>(bytes);
   attempt.phase = Phase::fetching;
-  if (!attempts_.start_move(slot, std::move(move))) fetched(slot);
+  if (!start_fetch(slot)) fetched(slot);
+}
+
+/// From `sources_`: from all of them at the same time, or one after the other with a shuffle mode, as tasks of real workers do.
+bool Readers::start_fetch(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  if (!one_by_one()) return attempts_.start_move(slot, world_.machines.fetch(sources_, attempt.machine), kRoundTripsOfFetch);
+  const auto behind = std::ranges::upper_bound(sources_, attempt.machine, {}, &Source::machine);
+  std::rotate(sources_.begin(), behind, sources_.end());  // not all from the same one first
+  attempt.fetch->sources.assign(sources_.rbegin(), sources_.rend());
+  return start_last(slot);
+}
+
+/// False when there is none, or none of them takes time.
+bool Readers::start_last(Slot slot) {
+  Attempt& attempt = attempts_[slot];
+  for (std::vector<Source>& sources = attempt.fetch->sources; !sources.empty(); sources.pop_back()) {
+    if (attempts_.start_move(slot, world_.machines.fetch({sources.back()}, attempt.machine), kRoundTripsOfFetch)) return true;
+  }
+  return false;
 }
 
 /// Everything that is there and was not fetched. False when an output turned out to be unreadable: the attempt has failed.
@@ -151,6 +173,10 @@ void Readers::fetched(Slot slot) {
   Attempt& attempt = attempts_[slot];
   const JobRun& job = world_.job_of(attempt);
   attempt.fetch->left = 1;
+  if (!attempt.fetch->sources.empty()) {
+    attempt.fetch->sources.pop_back();
+    if (start_last(slot)) return;
+  }
   bool all = true, complete = true;
   for (const Fetch::Input& input : attempt.fetch->inputs) {
     all &= input.have == job.stages[input.stage].spec->tasks;
@@ -208,6 +234,9 @@ void Readers::poll() {
 void Readers::refetch(Slot slot, std::uint32_t machine) {
   Attempt& attempt = attempts_[slot];
   JobRun& job = world_.job_of(attempt);
+  std::vector<Source>& waiting = attempt.fetch->sources;
+  const auto is_gone = [machine](const Source& source) { return source.machine == machine; };
+  if (one_by_one() && std::ranges::none_of(waiting, is_gone)) return;
   for (Fetch::Input& input : attempt.fetch->inputs) itemize(input, job.stages[input.stage]);
   const auto of_batch = [&](auto&& visit) {
     for (Fetch::Input& input : attempt.fetch->inputs) {
@@ -240,7 +269,12 @@ void Readers::refetch(Slot slot, std::uint32_t machine) {
     if (from_[from] > 0) sources_.push_back({from, from_[from]});
     from_[from] = 0;
   }
-  if (!attempts_.start_move(slot, world_.machines.fetch(sources_, attempt.machine))) fetched(slot);
+  if (one_by_one()) {
+    waiting.back().bytes *= std::exchange(attempt.fetch->left, 1.0);
+    std::erase_if(waiting, is_gone);
+    sources_.assign(waiting.rbegin(), waiting.rend());
+  }
+  if (!start_fetch(slot)) fetched(slot);
 }
 
 }  // namespace weft::simulator

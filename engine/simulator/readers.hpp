@@ -43,6 +43,9 @@ class Readers {
  private:
   void take_prefetched(Slot slot);
   bool gather(Slot slot, std::vector<Source>& sources);
+  bool one_by_one() const { return world_.model.shuffle.mode.has_value(); }
+  bool start_fetch(Slot slot);
+  bool start_last(Slot slot);
   static void itemize(Fetch::Input& input, const StageRun& stage);
   void wait(Slot slot);
   void poll_later();

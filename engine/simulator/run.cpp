@@ -133,6 +133,9 @@ void Run::happen(const AgendaEvent& event) {
     case What::told:
       drivers_.tell(event.id);
       break;
+    case What::moving:
+      attempts_.moving(event.slot, event.generation, event.id);
+      break;
     case What::report:
       heartbeats_.report_rates();
       break;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <string>
@@ -75,16 +76,11 @@ class SimulatedMover final : public shuffle::BlockMover {
 
   void find_out(const std::string&, std::function<void(bool)> done) override { done(false); }
 
+  /// Replies from one node come over one connection, one after the other.
   void fetch(shuffle::FetchRequest request, shuffle::FetchDone done) override {
-    const auto from = world_.machine_of(node_at(request.address));
-    const auto blocks = from ? world_.blocks(*from, request) : std::nullopt;
-    const double bytes = blocks ? std::accumulate(blocks->begin(), blocks->end(), 0.0) : 0;
-    world_.fetch(request.job, blocks ? *from : machine_, machine_, bytes,
-                 while_there([this, request = std::move(request), blocks, done = std::move(done)](bool whole) {
-                   if (whole && blocks) return done({segment_of(*blocks), std::nullopt});
-                   const bool gone = !world_.machine_of(node_at(request.address));
-                   done({weft::fail(gone ? Code::unavailable : Code::not_found, "it is not there any more"), request.maps.front()});
-                 }));
+    std::deque<Wanted>& line = lines_[request.address];
+    line.push_back({std::move(request), std::move(done)});
+    if (line.size() == 1) request_next(line.front().request.address);
   }
   /// A fetch from a machine that has died has ended already.
   void forget(const std::string&, const Error&) override {}
@@ -109,6 +105,28 @@ class SimulatedMover final : public shuffle::BlockMover {
   std::uint64_t file_bytes() const override { return *held_; }
 
  private:
+  struct Wanted {
+    shuffle::FetchRequest request;
+    shuffle::FetchDone done;
+  };
+
+  void request_next(const std::string& address) {
+    const shuffle::FetchRequest& request = lines_.at(address).front().request;
+    const auto from = world_.machine_of(node_at(address));
+    const auto blocks = from ? world_.blocks(*from, request) : std::nullopt;
+    const double bytes = blocks ? std::accumulate(blocks->begin(), blocks->end(), 0.0) : 0;
+    world_.fetch(request.job, blocks ? *from : machine_, machine_, bytes, while_there([this, address, blocks](bool whole) {
+                   const auto line = lines_.find(address);
+                   const Wanted ended = std::move(line->second.front());
+                   line->second.pop_front();
+                   line->second.empty() ? void(lines_.erase(line)) : request_next(address);
+                   if (whole && blocks) return ended.done({segment_of(*blocks), std::nullopt});
+                   const bool gone = !world_.machine_of(node_at(address));
+                   ended.done({weft::fail(gone ? Code::unavailable : Code::not_found, "it is not there any more"),
+                               ended.request.maps.front()});
+                 }));
+  }
+
   template <class Then>
   ShuffleService::World::Done while_there(Then then) const {
     return [there = std::weak_ptr(there_), then = std::move(then)](bool whole) mutable {
@@ -119,6 +137,7 @@ class SimulatedMover final : public shuffle::BlockMover {
   ShuffleService::World& world_;
   const std::uint32_t machine_;
   const std::uint64_t disk_bytes_;
+  std::map<std::string, std::deque<Wanted>> lines_;  // by address; the first of each is under way
   const std::shared_ptr<std::uint64_t> held_ = std::make_shared<std::uint64_t>(0);
   const std::shared_ptr<bool> there_ = std::make_shared<bool>(true);
 };

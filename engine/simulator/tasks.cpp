@@ -7,6 +7,9 @@ namespace weft::simulator {
 
 namespace {
 
+/// To connect, to greet, to open the chunk, and to ask for its bytes.
+constexpr std::int64_t kRoundTripsOfRead = 4;
+
 const StageSpec::Failure* next_failure(const StageRun& stage, std::uint32_t task) {
   const auto failures = stage.spec->failures.find(task);
   if (failures == stage.spec->failures.end()) return nullptr;
@@ -104,7 +107,8 @@ void Tasks::read_input(Slot slot) {
   }
   attempt.source = best;
   attempt.phase = Phase::reading;
-  if (!attempts_.start_move(slot, world_.machines.read(best, attempt.machine, static_cast<double>(bytes)))) readers_.begin(slot);
+  Move move = world_.machines.read(best, attempt.machine, static_cast<double>(bytes));
+  if (!attempts_.start_move(slot, std::move(move), kRoundTripsOfRead)) readers_.begin(slot);
 }
 
 void Tasks::flow_ended(Slot slot) {

@@ -79,8 +79,9 @@ struct Fetch {
     std::vector<std::uint32_t> here;   // by map: the attempt, plus 1, whose block was prefetched; none: no map's was
   };
   std::vector<Input> inputs;
-  std::uint32_t taking = 0;  // inputs of which the prefetcher has not answered yet
-  double left = 1;           // part of the batch that a broken flow had not moved
+  std::uint32_t taking = 0;     // inputs of which the prefetcher has not answered yet
+  double left = 1;              // part of what is under way that a broken flow had not moved
+  std::vector<Source> sources;  // with a shuffle mode: of which the last is under way, and the others wait
 };
 
 /// taking: from the prefetcher; reported: ended, but its machine's next heartbeat is still to come; stalled: its machine is dead.
@@ -102,6 +103,7 @@ struct Attempt {
   std::uint32_t source = 0;                     // of the read
   std::optional<FlowNetwork::Flow> flow;
   Move move;
+  std::uint64_t turn = 0;  // of its moves: what is on the agenda for an earlier one is void
   std::uint64_t input_bytes = 0;
   std::unique_ptr<Fetch> fetch;
   // With a shuffle mode.

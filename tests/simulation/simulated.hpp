@@ -135,6 +135,7 @@ inline ClusterModel random_model(Random& random, std::uint64_t seed) {
     if (random.chance(0.5)) model.shuffle_replicas = 2;
   }
   if (random.chance(0.3)) model.interference.cpu = 1 + static_cast<double>(random.below(3));
+  if (seed % 3 == 0) model.network.round_trip = milliseconds(seed % 500);
   return model;
 }
 

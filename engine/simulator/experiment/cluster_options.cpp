@@ -177,6 +177,7 @@ void ClusterOptions::declare(Config& config) {
   config.real("interference.disk_loss", model.interference.disk_loss,
               "Of d times too much wanted, each gets a part of d^-(1+loss)");
   config.real("interference.memory_loss", model.interference.memory_loss, "The same of memory");
+  config.duration("network.round_trip", model.network.round_trip, "What a request to another rack takes, beside the bytes");
   config.duration("network.fetch_interval", model.network.fetch_interval, "How often early reduces ask for further maps");
   config.integer("storage.replicas", model.storage.replicas, "Of inputs; 0: inputs have no place", 0, 100);
   config.real("storage.concentration", model.storage.concentration, "Part of a job's blocks with a replica in its home rack");
