@@ -232,7 +232,7 @@ double NetworkAware::rank_of(const Job& job) const {
 
 /// A user that would only add to what crosses between racks: with reduces that read from other racks while the uplink is saturated,
 /// with maps that read here but write away from the racks that were chosen for their job. These go before an idle slot, unless it
-/// idles for less than what they write would take on the uplink.
+/// idles for less than some times what they write would take on the uplink.
 bool NetworkAware::lets_others_go_first(Call& call, User& user, const Candidate& best) {
   const bool crosses = best.kind == Kind::any_map || best.kind == Kind::light_reduce || best.kind == Kind::heavy_reduce;
   const MapRacks* chosen = best.kind == Kind::node_map || best.kind == Kind::rack_map ? choice_of(*best.job->info) : nullptr;
@@ -259,7 +259,7 @@ bool NetworkAware::lets_others_go_first(Call& call, User& user, const Candidate&
 }
 
 /// How long what a map writes would be on its way over the node's part of the rack's uplink, times the part of that which is in
-/// use: to wait for longer would cost more than it can save. 0 where it is not known what the uplink carries.
+/// use, times samp_wait. 0 where it is not known what the uplink carries.
 Time NetworkAware::time_on_uplink(const Call& call, const JobInfo& job, const MapRacks& chosen) const {
   const RackInfo& rack = *call.view.rack(call.node.rack);
   if (!(rack.uplink.up > 0)) return Time(0);

@@ -27,7 +27,7 @@ struct NetworkAwareOptions {
   UsersJobs jobs = UsersJobs::shortest;
   UplinkLoadOptions load;
   double map_completion = 0.15;
-  double samp_wait = 1;         // of the time that what a map writes takes on the uplink: how long it waits for its job's racks
+  double samp_wait = 3;         // times the time that what a map writes takes on the uplink: how long it waits for its job's racks
   bool shapes_traffic = false;  // prefetches across a saturated uplink, too
   std::uint32_t tokens = 1;     // of these a node has so many under way
   Time starvation = std::chrono::minutes(10), relaxed{0};

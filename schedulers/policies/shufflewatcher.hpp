@@ -26,9 +26,10 @@
 // - relaxed=TIME: where the uplink is saturated, a user whose only tasks for the node are maps that would read from another
 //   rack, or reduces beyond the rack's part, lets others go first for so long, until it gets a better one. With users=delay(…) 5 s
 //   (the paper's SW-relaxed), else 0.
-// - samp_wait=1: where the rack's uplink is known, a map outside of the racks that SAMP chose for its job lets others go first, and
-//   the slot idle, for as long as what it writes would take on the node's part of the uplink, times the part of the uplink that is
-//   in use, times this (0: as in the paper, where a free slot takes it at once). A longer wait would cost more than it can save.
+// - samp_wait=3: where the rack's uplink is known, a map outside of the racks that SAMP chose for its job lets others go first, and
+//   the slot idle, for so many times as long as what it writes would take on the node's part of the uplink, times the part of the
+//   uplink that is in use (0: as in the paper, where a free slot takes it at once). More than once, because on a full uplink what
+//   it writes holds up what others write, too.
 // - shape=traffic: prefetches across a saturated uplink get `tokens`, too (Scheduler::far_prefetches).
 // - Readers of shuffles that are placed while maps run (docs/schedulers.md) are placed by the parts of SARP: each rack as
 //   many bytes as it has of what they read, within a rack by size.
@@ -36,7 +37,7 @@
 //
 // Options: users=fair (drf stands for drf(by=user)), nass=true, sarp, samp (as nass), threshold=0.8, interval=1s, window=5s,
 // aggregation=own|mean|busiest, unknown_uplinks=largest|never, map_completion=0.15, starvation=10min, relaxed,
-// samp_wait=1, jobs=shortest|fewest|arrival, shape=launch|traffic, tokens=1.
+// samp_wait=3, jobs=shortest|fewest|arrival, shape=launch|traffic, tokens=1.
 #pragma once
 
 #include "schedulers/registry.hpp"
