@@ -7,6 +7,7 @@ from machines import Failure
 
 FIGURES = [("completion", "mean completion [s]", 1), ("makespan", "makespan [s]", 1), ("throughput", "jobs a minute", 1),
            ("crossed", "between racks [MB]", 1e6), ("wasted", "prefetched and not read [MB]", 1e6),
+           ("round_trip", "a round trip between racks [ms]", 1e-3),
            ("slower", "jobs a quarter slower [%]", 0.01), ("met", "deadlines met", 1),
            ("expectation", "expected end at half, off by [%]", 0.01)]
 
@@ -121,7 +122,7 @@ def table(variants, runs, medians):
             rows.append((f"replayed: {label.split(' [')[0]}", lambda of, key=key, unit=unit:
                          f"{of['replayed'][key] / unit:.1f} {percent(of['replayed'][key] / of[key] - 1)}"))
     for key, label, _ in FIGURES:
-        if key in medians[first] and key not in ("wasted", "slower", "expectation"):
+        if key in medians[first] and key not in ("wasted", "round_trip", "slower", "expectation"):
             rows.append((f"simulated change: {label.split(' [')[0]}",
                          lambda of, key=key: percent(of["predicted"][key]) if key in of.get("predicted", {}) else ""))
     for label, cell in rows:

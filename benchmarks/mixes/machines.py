@@ -4,12 +4,15 @@ import ctypes
 import os
 import shutil
 import signal
+import statistics
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 
 NETWORK = "10.77.0"
 READY = 60  # seconds
+PACKET = 1500  # bytes
 DISK_CACHE = 256 << 10  # bytes that slow disks take before they have written them
 
 
@@ -80,6 +83,9 @@ class Racks:
 
     @staticmethod
     def limit_device(space, device, side, uplink):
+        """Packets stay as small as those of a wire: whole buffers of 64 KB, as they come from the sender, would keep others waiting
+        for tenths of a second."""
+        run(["ip", "-n", space, "link", "set", device, "gso_max_size", PACKET])
         tc = ["tc", "-n", space]
         run(tc + ["qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "2", "r2q", "1000"])
         for number, rate in ((1, 1_000_000_000), (2, uplink)):
@@ -93,6 +99,21 @@ class Racks:
 
     def inside(self, rack):
         return ["ip", "netns", "exec", f"{self.name}-{rack}"]
+
+    def measure_round_trips(self):
+        """Begins to; the processes are for round_trip()."""
+        addresses = [self.address(rack) for rack in self.racks]
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "round_trips.py")
+        return [subprocess.Popen(self.inside(rack) + [sys.executable, script, address, *(other for other in addresses if other != address)],
+                                 stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
+                for rack, address in zip(self.racks, addresses)]
+
+    @staticmethod
+    def round_trip(processes):
+        """Seconds, in the mean."""
+        for process in processes:
+            process.terminate()
+        return statistics.mean(float(process.communicate(timeout=READY)[0]) for process in processes)
 
     def crossed(self):
         """Bytes that racks have sent to other racks since they are limited."""
