@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """How long a request and its answer take between racks: round_trips.py HERE THERE ... connects from one address to the others now and
 then, as it lets them connect, and prints the mean seconds of that when it is terminated."""
 import signal

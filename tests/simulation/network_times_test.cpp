@@ -74,6 +74,17 @@ TEST(SimulatedNetwork, AFetchIsOneRoundTripAndWithAShuffleModeOneToEachNode) {
   EXPECT_EQ(run(one_reduce(), model).makespan, milliseconds(1000 + 200 + 1200 + 1000));
 }
 
+TEST(SimulatedNetwork, AFetchThatFailsDuringARoundTripDoesNotBegin) {
+  ClusterModel model = racks_of_one(3, seconds(10));
+  model.heartbeat = seconds(30);  // what has failed is there until its node says so
+  for (int at = 30; at < 120; at += 3) {
+    for (const std::uint32_t dead : {0u, 1u, 2u}) {
+      model.faults.nodes = {{seconds(at), dead, false, seconds(5)}};
+      EXPECT_EQ(run(one_reduce(), model).jobs[0].outcome, Outcome::finished) << at << " s, node " << dead;
+    }
+  }
+}
+
 TEST(SimulatedNetwork, OneAfterTheOtherAFullUplinkHoldsUpOnlyWhatComesOverIt) {
   ClusterModel model = racks_of_one(3, Time(0));
   model.network.rack_uplinks[1] = {0.5 * kUplink, 0.5 * kUplink};  // half as fast
