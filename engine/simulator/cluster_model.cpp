@@ -117,6 +117,7 @@ Result<void> validate(const ClusterModel& model) {
   for (Time interval : {network.fetch_interval, network.report_interval}) {
     if (interval <= Time(0)) return fail(Code::invalid_argument, "the fetch and report intervals must be positive");
   }
+  if (network.round_trip < Time(0)) return fail(Code::invalid_argument, "a round trip must not be negative");
   if (network.oversubscription > 0 && network.nic == 0 && network.uplink == 0) {
     return fail(Code::invalid_argument, "an oversubscription needs a NIC rate to be a multiple of");
   }

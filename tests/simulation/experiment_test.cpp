@@ -159,6 +159,8 @@ TEST(ClusterOptions, SayWhatIsWrong) {
   EXPECT_THAT(build_error({"trace_hosts=true"}), HasSubstr("the workload names no hosts"));
   EXPECT_THAT(build_error({"cores=-1"}), HasSubstr("capacity must be finite and not negative"));
   EXPECT_THAT(build_error({"network.nic=1GB"}), HasSubstr("limit nothing without network.flows"));
+  EXPECT_THAT(build_error({"network.round_trip=10ms"}), HasSubstr("adds nothing without network.flows"));
+  EXPECT_THAT(build_error({"network.flows=true", "network.round_trip=-10ms"}), HasSubstr("is not a duration"));
   EXPECT_THAT(build_error({"faults.stragglers=2"}), HasSubstr("it must be from 0 to 1"));
   EXPECT_THAT(build_error({"racks=0"}), HasSubstr("racks: 0 is not between 1 and"));
   ClusterOptions options;

@@ -60,6 +60,10 @@ TEST(SimulatedNetwork, WhoseSourceDiesDuringARoundTripBeginsAgainElsewhere) {
   EXPECT_EQ(ended, milliseconds(150 + 400 + 1000 + 5000));
 }
 
+TEST(SimulatedNetwork, NoRoundTripEndsBeforeItBegins) {
+  EXPECT_EQ(validate(racks_of_one(2, milliseconds(-1))).error().to_string(), "a round trip must not be negative");
+}
+
 /// Three maps, one in each rack, of 6 MB each for a single reduce.
 Workload one_reduce() {
   StageSpec maps = stage(3, seconds(1));

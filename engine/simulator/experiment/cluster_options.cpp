@@ -259,6 +259,8 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
     return fail(Code::invalid_argument,
                 "network.nic, disk, uplink and racks limit nothing without network.flows = true (--network)");
   }
+  if (!flows && result.network.round_trip > Time(0))
+    return fail(Code::invalid_argument, "network.round_trip adds nothing without network.flows = true (--network)");
   WEFT_TRY(validate(result));
   return result;
 }
