@@ -30,8 +30,9 @@ struct NodeGroup {
 /// How long moving bytes takes. Rates are bytes per second; 0: as fast as one likes. With `flows` off, moves take no time, but are
 /// counted.
 ///
-/// All moves under way share NICs, disks and uplinks max-min fairly. A task's fetch of shuffle data is one flow that draws on all
-/// its sources in proportion to what is left there.
+/// All moves under way share NICs, disks and uplinks max-min fairly. Without ShuffleModel::mode a task's fetch of shuffle data is
+/// one flow that draws on all its sources in proportion to what is left there; with a mode it fetches from one source after the
+/// other.
 struct NetworkModel {
   bool flows = false;
   double nic = 0;                                                // of a node, each direction
@@ -43,7 +44,7 @@ struct NetworkModel {
   /// What is not counted takes a NIC at most so many times its rate. 0: all senders count.
   double sender_parts = 2;
   /// What a request to another rack and its answer take, beside the bytes: a task waits for four of them before its input comes
-  /// from there (to connect, to greet, to open the chunk, to ask for it), and for one when it fetches from there.
+  /// from there (to connect, to greet, to open the chunk, to ask for it), and for one with each source there that it fetches from.
   Time round_trip{0};
   Time fetch_interval = std::chrono::seconds(3);   // how often an early reader asks which further maps ended
   Time report_interval = std::chrono::seconds(1);  // how often nodes tell their cross-rack rates to the master
