@@ -58,6 +58,7 @@ Result<void> PartitionReader::begin_partition() {
   look_again();
   opened_.clear();
   prefetched_.clear();
+  unreachable_.clear();
   took_prefetched_ = false;
   return {};
 }
@@ -190,7 +191,24 @@ void PartitionReader::fetch() {
     const auto gone = sources_.nodes.lost.find(id);
     return follow(gone != sources_.nodes.lost.end() ? gone->second : fmt::format("node {} is not known", id.value()));
   }
-  fetch_from(at_);
+  fetch_from(next_to_fetch());
+}
+
+std::size_t PartitionReader::next_to_fetch() const {
+  std::set<NodeId> later = unreachable_;
+  std::map<NodeId, std::size_t> first;
+  for (std::size_t i = at_; i < std::min(rows_.size(), at_ + kWindow); ++i) {
+    const Row& row = rows_[i];
+    if (row.sent) later.insert(row.output.node);
+    const bool there = row.elsewhere && !row.sent && !row.missing && !prefetched_.contains(attempt_of(row.output));
+    if (there && sources_.nodes.nodes.contains(row.output.node)) first.try_emplace(row.output.node, i);
+  }
+  const auto turn = [own = sources_.nodes.self](NodeId node) { return node.value() - own.value(); };  // those before it are last
+  std::size_t next = at_;
+  for (const auto& [node, row] : first) {
+    if (!later.contains(node) && turn(node) < turn(rows_[next].output.node)) next = row;
+  }
+  return next;
 }
 
 void PartitionReader::fetch_from(std::size_t first) {
@@ -214,7 +232,13 @@ void PartitionReader::fetched(const std::vector<MapOutput>& maps, const std::str
   if (!outcome.blocks) {
     const Code code = outcome.blocks.error().code();
     std::string why = fmt::format("cannot fetch from {}: {}", from, outcome.blocks.error().to_string());
-    if (code == Code::unavailable || code == Code::deadline_exceeded) return ahead_ ? advance() : follow(std::move(why));
+    if (code == Code::unavailable || code == Code::deadline_exceeded) {
+      const NodeId node = maps.front().node;
+      if (!ahead_ && node == rows_[at_].output.node) return follow(std::move(why));
+      unreachable_.insert(node);
+      if (!ahead_) fetched_ = false;  // from another one, then
+      return advance();
+    }
     const auto first =
         std::find_if(maps.begin(), maps.end(), [&](const MapOutput& map) { return outcome.lost == attempt_of(map); });
     return lost(first == maps.end() ? maps.front() : *first, std::move(why));

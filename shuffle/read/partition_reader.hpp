@@ -104,6 +104,9 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   void take_prefetched();
   void add_prefetched(const HeldPtr& blocks);
   void fetch();
+  /// From which row on: of the nodes of which the task holds no fetch that it has not come to, and of that of the first row, the next
+  /// after this node, by number. So not all readers of a shuffle ask the same node first.
+  std::size_t next_to_fetch() const;
   /// The first row is missing: waits for it, or fetches what comes after it meanwhile.
   void wait_for_map();
   /// Of a shuffle that grows: what the table says now of rows that were not handed out.
@@ -135,6 +138,7 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   bool took_prefetched_ = false;
   std::map<MapAttempt, HeldPtr> prefetched_;  // not yet sent
   std::size_t maps_per_fetch_;                // adapted to the size of the blocks
+  std::set<NodeId> unreachable_;              // asked again when the first row is theirs
 
   // Of the part that is being made.
   ReadPart part_;

@@ -202,6 +202,72 @@ TEST_F(PartitionReaderTest, WhoseBlocksSizesAreKnownBeginsWithSeveralMaps) {
   EXPECT_EQ(fetches(2 * fetch_bytes_), 5u);
 }
 
+TEST_F(PartitionReaderTest, NodesAreAskedInTurnFromTheReadersOwnOn) {
+  begin();
+  const NodeId before{1}, own{5}, after{7}, last{9};
+  nodes_.self = own;
+  std::uint32_t map = 0;
+  for (const NodeId node : {before, last, after}) {
+    nodes_.nodes[node] = {"node", address_};
+    put(map, 0);
+    tables_[kShuffle].put({map++, 0, node});
+  }
+  std::vector<NodeId> asked;
+  const Outcome outcome = read({2, 3});
+  EXPECT_EQ(outcome.maps.at(2), all(3));
+  for (const ReadPart& part : outcome.parts)
+    for (const BlockSource& source : part.sources) asked.push_back(source.maps[0].node);
+  EXPECT_EQ(asked, (std::vector{after, last, before}));
+}
+
+TEST_F(PartitionReaderTest, OfEachNodeATaskHoldsOneFetchAtMost) {
+  fetch_bytes_ = 1;  // a map at a time
+  begin();
+  const NodeId third{4};
+  nodes_.nodes[third] = {"third", address_};
+  for (std::uint32_t map = 0; map < 40; ++map) {
+    put(map, 0);
+    tables_[kShuffle].put({map, 0, map < 20 ? third : kOther});  // which is asked first
+  }
+  const Outcome outcome = read({2, 3});
+  EXPECT_EQ(outcome.maps.at(2), all(40));
+  std::set<std::uint32_t> held;
+  for (const ReadPart& part : outcome.parts) {
+    for (const BlockSource& source : part.sources)
+      for (const MapOutput& map : source.maps) held.insert(map.map);
+    held.erase(held.begin(), held.lower_bound(part.next_map));
+    EXPECT_LE(held.size(), 2u);
+  }
+}
+
+TEST_F(PartitionReaderTest, WhileANodeCannotBeReachedOthersAreReadFirst) {
+  begin();
+  const NodeId third{4};
+  nodes_.nodes[third] = {"third", address_};
+  put(0, 0), put(1, 0);
+  tables_[kShuffle].put({0, 0, third});
+  tables_[kShuffle].put({1, 0, kGone});
+  start({0, 1});
+  auto part = request().get();
+  ASSERT_TRUE(part && !part->lost);
+  ASSERT_EQ(part->sources.size(), 1u);
+  EXPECT_EQ(part->sources[0].maps[0].map, 0u);
+  auto waiting = request();
+  reactor_->run([&] {
+    tables_[kShuffle].put({1, 0, kOther});
+    reader_->locations_changed();
+  });
+  std::set<std::uint32_t> came;
+  while (true) {
+    part = waiting.get();
+    ASSERT_TRUE(part && !part->lost);
+    for (const BlockSource& source : part->sources) came.insert(source.maps[0].map);
+    if (part->end) break;
+    waiting = request();
+  }
+  EXPECT_EQ(came, std::set<std::uint32_t>{1});
+}
+
 TEST_F(PartitionReaderTest, WhatWorkersOfTheSameHostHaveIsMapped) {
   share();
   begin();
