@@ -43,7 +43,7 @@ class Replicas {
 struct StagePlan {
   std::vector<std::uint32_t> children;
   std::uint32_t partitions = 0;           // 0: nobody reads it
-  bool shared = false;                    // one partition, of which each reading task takes an equal part
+  bool shared = false;                    // one partition; of a broadcast each reading task takes all, else an equal part
   std::vector<double> weights;            // of the partitions, together 1; empty: equal
   schedulers::Resources demand, planned;  // true, and as told
   Time estimate{0};                       // as told

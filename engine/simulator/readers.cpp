@@ -27,6 +27,7 @@ std::optional<shuffle::FetchFailure> missing(const JobRun& job, std::uint32_t in
 double Readers::bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const {
   const std::uint32_t readers = job.stages[attempt.id.task.stage.value()].spec->tasks;
   const double bytes = input.bytes_per_task * world_.model.shuffle.compressed;
+  if (input.spec->broadcast != 0) return bytes;
   return input.plan.weights.empty() ? bytes / readers : bytes * input.plan.weights[attempt.id.task.index];
 }
 

@@ -50,7 +50,7 @@ struct StageSpec {
   std::uint64_t input_bytes = 0;                // read from storage by all tasks, in equal parts
   std::vector<std::vector<std::string>> hosts;  // by task, of its input's replicas; empty: the simulator places them
   std::uint64_t shuffle_bytes = 0;              // written for its children by all tasks, in equal parts
-  std::uint32_t broadcast = 0;                  // 1: its shuffle is one partition, which each task of its readers reads
+  std::uint32_t broadcast = 0;                  // 1: its shuffle is one partition, and each task of its readers reads all of it
   std::uint32_t merged = 0;                     // 1: tasks that read small partitions together, and are not placed by their sizes
   double partition_skew = 0;                    // Zipf exponent of the shuffle's partition sizes; 0: equal
   std::vector<double> partition_weights;        // of the partitions of its shuffle, where known; overrides the skew

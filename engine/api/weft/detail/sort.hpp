@@ -28,7 +28,7 @@ namespace weft::detail {
 
 inline constexpr std::size_t kQuantiles = 4096;
 
-/// Keys that cut the sampled records into kQuantiles parts of equal weight, in order.
+/// The kQuantiles - 1 keys that cut the sampled records into parts of equal weight, in order; none where nothing was sampled.
 template <class K, class Less>
 Buffer write_quantiles(TaskContext& context, ShuffleId samples) {
   const auto key_of = [](const WeightedKey<K>& key) -> const Owned<K>& { return key.second; };
@@ -54,13 +54,11 @@ template <class K, class Less>
 class RangeRouter {
  public:
   RangeRouter(TaskContext& context, ShuffleId quantiles) : account_(context.operators, "sort splitters") {
-    std::size_t keys = 0;
-    read_shuffle<K>(context, quantiles, 0, [&](const K&) { ++keys; });
     const std::size_t partitions = context.output_partitions;
     std::size_t at = 0;
     std::size_t count = 0;  // of splitters
     read_shuffle<K>(context, quantiles, 0, [&](const K& key) {
-      for (; count + 1 < partitions && keys * (count + 1) / partitions == at; ++count) encode(key, storage_);
+      for (; count + 1 < partitions && (kQuantiles - 1) * (count + 1) / partitions == at; ++count) encode(key, storage_);
       ++at;
       if (storage_.size() > account_.used() && !account_.try_take(storage_.size() - account_.used()))
         account_.exhausted(storage_.size());
