@@ -61,6 +61,18 @@ TEST(TaskFigures, TellOfASlowTaskAndOfSpillsWhileTheJobRunsAndAfterwards) {
   EXPECT_EQ(figures(again.admin({"job", "status", "1"}).out), figures(text)) << "a restarted master knows them, too";
 }
 
+TEST(TaskFigures, TasksThatSortReadTheirSplittersOnce) {
+  Cluster cluster(1);
+  const auto result = run(cluster.job({"sort", "--records", "80000", "--tasks", "4", "--partitions", "3"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "in place 80000\n");
+  const std::string json = cluster.admin({"job", "status", "1", "--json"}).out;
+  const std::string splitters = json.substr(json.find("\"id\":1,\"name\"")), ranges = json.substr(json.find("\"id\":2,\"name\""));
+  const double bytes = number(splitters, {"task_figures", "shuffle_bytes", "total"});
+  EXPECT_GT(bytes, 4095) << json;
+  EXPECT_EQ(number(ranges, {"task_figures", "shuffle_read_bytes", "total"}), 5 * bytes) << "the first task counts, too: " << json;
+}
+
 TEST(TaskFigures, CountTheAttemptThatWasKilledWithItsProcess) {
   const ScratchDirectory files;
   Cluster cluster(1);

@@ -101,6 +101,20 @@ TEST(SimulatedNetwork, OneAfterTheOtherAFullUplinkHoldsUpOnlyWhatComesOverIt) {
   EXPECT_EQ(run(workload, model).makespan, milliseconds(1000 + 1200 + 600 + 1000));
 }
 
+TEST(SimulatedNetwork, EachTaskReadsAllOfABroadcast) {
+  StageSpec table = stage(1, seconds(1));
+  table.shuffle_bytes = 10'000'000;
+  const auto read = [&](std::uint32_t broadcast) {
+    table.broadcast = broadcast;
+    return run(jobs({job(Time(0), {table, stage(3, seconds(1), {0})})}), racks_of_one(3, Time(0)));
+  };
+  const RunResult parts = read(0), whole = read(1);
+  EXPECT_NEAR(parts.traffic[1].total, 10e6, 1);
+  EXPECT_NEAR(whole.traffic[1].total, 30e6, 1);
+  EXPECT_NEAR(whole.traffic[1].cross_rack, 20e6, 1);
+  EXPECT_EQ(whole.makespan, milliseconds(1000 + 2000 + 1000));
+}
+
 TEST(SimulatedNetwork, NodesTellWhatUplinksCarriedInTheMean) {
   std::vector<std::pair<Time, double>> told;  // by the first rack, out of it
   RunOptions options;
