@@ -67,7 +67,7 @@ TEST(TaskFigures, TasksThatSortReadTheirSplittersOnce) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, "in place 80000\n");
   const std::string json = cluster.admin({"job", "status", "1", "--json"}).out;
-  const std::string splitters = json.substr(json.find("\"id\":1,\"name\"")), ranges = json.substr(json.find("\"id\":2,\"name\""));
+  const std::string splitters = json.substr(json.find("splitters\"")), ranges = splitters.substr(splitters.find("\"id\":2,"));
   const double bytes = number(splitters, {"task_figures", "shuffle_bytes", "total"});
   EXPECT_GT(bytes, 4095) << json;
   EXPECT_EQ(number(ranges, {"task_figures", "shuffle_read_bytes", "total"}), 5 * bytes) << "the first task counts, too: " << json;
