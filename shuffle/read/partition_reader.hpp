@@ -104,8 +104,8 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   void take_prefetched();
   void add_prefetched(const HeldPtr& blocks);
   void fetch();
-  /// From which row on: of the nodes of which the task holds no fetch that it has not come to, and of that of the first row, the next
-  /// after this node, by number. So not all readers of a shuffle ask the same node first.
+  /// From which row on: that of the next node behind this one, by number, so that not all readers of a shuffle ask the same one
+  /// first. Of the nodes of which the task holds nothing that it has not come to, and of that of the first row.
   std::size_t next_to_fetch() const;
   /// The first row is missing: waits for it, or fetches what comes after it meanwhile.
   void wait_for_map();
