@@ -22,6 +22,7 @@ enum class What : std::uint8_t {
   work_done,
   works_done,
   moving,
+  answered,
   taken,
   poll,
   availability,

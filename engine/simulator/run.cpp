@@ -136,6 +136,9 @@ void Run::happen(const AgendaEvent& event) {
     case What::moving:
       attempts_.moving(event.slot, event.generation, event.id);
       break;
+    case What::answered:
+      transfers_.answered(event.id);
+      break;
     case What::report:
       heartbeats_.report_rates();
       break;

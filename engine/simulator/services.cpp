@@ -37,9 +37,10 @@ std::optional<std::vector<std::uint64_t>> Services::blocks(std::uint32_t machine
   return bytes;
 }
 
-void Services::fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, Done done) {
-  transfers_.start(
-      {job.value() - 1, from, to, world_.machines.fetch({{from, bytes * world_.model.shuffle.compressed}}, to), std::move(done)});
+void Services::fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, bool asked, Done done) {
+  Move move = world_.machines.fetch({{from, bytes * world_.model.shuffle.compressed}}, to);
+  Transfer transfer{job.value() - 1, from, to, std::move(move), std::move(done)};
+  asked ? void(transfers_.start(std::move(transfer))) : transfers_.ask(std::move(transfer));
 }
 
 void Services::use_disk(std::uint32_t machine, double bytes, bool write, Done done) {

@@ -23,7 +23,7 @@ class Services final : ShuffleService::World {
   std::optional<std::uint32_t> machine_of(NodeId node) const override;
   bool far(std::uint32_t a, std::uint32_t b) const override;
   std::optional<std::vector<std::uint64_t>> blocks(std::uint32_t machine, const shuffle::FetchRequest& request) const override;
-  void fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, Done done) override;
+  void fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, bool asked, Done done) override;
   void use_disk(std::uint32_t machine, double bytes, bool write, Done done) override;
 
   simulator::World& world_;

@@ -80,7 +80,7 @@ class SimulatedMover final : public shuffle::BlockMover {
   void fetch(shuffle::FetchRequest request, shuffle::FetchDone done) override {
     std::deque<Wanted>& line = lines_[request.address];
     line.push_back({std::move(request), std::move(done)});
-    if (line.size() == 1) request_next(line.front().request.address);
+    if (line.size() == 1) request_next(line.front().request.address, false);
   }
   /// A fetch from a machine that has died has ended already.
   void forget(const std::string&, const Error&) override {}
@@ -110,16 +110,16 @@ class SimulatedMover final : public shuffle::BlockMover {
     shuffle::FetchDone done;
   };
 
-  void request_next(const std::string& address) {
+  void request_next(const std::string& address, bool asked) {
     const shuffle::FetchRequest& request = lines_.at(address).front().request;
     const auto from = world_.machine_of(node_at(address));
     const auto blocks = from ? world_.blocks(*from, request) : std::nullopt;
     const double bytes = blocks ? std::accumulate(blocks->begin(), blocks->end(), 0.0) : 0;
-    world_.fetch(request.job, blocks ? *from : machine_, machine_, bytes, while_there([this, address, blocks](bool whole) {
+    world_.fetch(request.job, blocks ? *from : machine_, machine_, bytes, asked, while_there([this, address, blocks](bool whole) {
                    const auto line = lines_.find(address);
                    const Wanted ended = std::move(line->second.front());
                    line->second.pop_front();
-                   line->second.empty() ? void(lines_.erase(line)) : request_next(address);
+                   line->second.empty() ? void(lines_.erase(line)) : request_next(address, true);
                    if (whole && blocks) return ended.done({segment_of(*blocks), std::nullopt});
                    const bool gone = !world_.machine_of(node_at(address));
                    ended.done({weft::fail(gone ? Code::unavailable : Code::not_found, "it is not there any more"),

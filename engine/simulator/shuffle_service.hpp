@@ -31,7 +31,8 @@ class ShuffleService {
     virtual bool far(std::uint32_t a, std::uint32_t b) const = 0;
     /// The bytes of each block; nothing when one of them cannot be had from that machine.
     virtual std::optional<std::vector<std::uint64_t>> blocks(std::uint32_t machine, const shuffle::FetchRequest& request) const = 0;
-    virtual void fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, Done done) = 0;
+    /// `asked`: the request was on its way while something else came from there, and its round trip takes no time.
+    virtual void fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, bool asked, Done done) = 0;
     virtual void use_disk(std::uint32_t machine, double bytes, bool write, Done done) = 0;
   };
 

@@ -19,6 +19,18 @@ FlowNetwork::Flow Transfers::start(Transfer what, double weight) {
   return flow;
 }
 
+void Transfers::ask(Transfer what) {
+  const Time before = what.move.traffic.cross_rack > 0 ? world_.model.network.round_trip : Time(0);
+  if (before == Time(0)) return void(start(std::move(what)));
+  asked_.emplace(++asked_so_far_, std::move(what));
+  world_.agenda.add(world_.now + before, {What::answered, 0, 0, asked_so_far_});
+}
+
+void Transfers::answered(std::uint64_t number) {
+  auto asked = asked_.extract(number);
+  if (!asked.empty()) start(std::move(asked.mapped()));
+}
+
 void Transfers::use_disk(std::uint32_t machine, double bytes, bool write, std::function<void(bool whole)> done) {
   start({std::nullopt, machine, machine, world_.machines.disk(machine, bytes, write), std::move(done)});
 }
@@ -68,6 +80,11 @@ void Transfers::break_those(Gone gone) {
     forget_behind(at->second, at->first);
     broken.push_back(std::move(at->second));
     at = transfers_.erase(at);
+  }
+  for (auto at = asked_.begin(); at != asked_.end();) {
+    const auto next = std::next(at);
+    if (gone(at->second)) broken.push_back(std::move(asked_.extract(at).mapped()));
+    at = next;
   }
   for (const Transfer& transfer : broken) transfer.done(false);
 }

@@ -26,6 +26,9 @@ class Transfers {
 
   /// With flows. `weight`: of its flow.
   FlowNetwork::Flow start(Transfer what, double weight = 1);
+  /// Likewise, after the round trip of a request to another rack.
+  void ask(Transfer what);
+  void answered(std::uint64_t number);
   void use_disk(std::uint32_t machine, double bytes, bool write, std::function<void(bool whole)> done);
   /// Starts to write through the machine's page cache; returns the bytes for which that has no room.
   double write_behind(std::uint32_t machine, double bytes);
@@ -48,6 +51,8 @@ class Transfers {
 
   World& world_;
   std::map<FlowNetwork::Flow, Transfer> transfers_;
+  std::map<std::uint64_t, Transfer> asked_;  // that have not begun, by number
+  std::uint64_t asked_so_far_ = 0;
   std::vector<Transfer> ended_;
   TrafficByKind instant_traffic_;  // without flows
 };

@@ -150,6 +150,24 @@ TEST(SimulatedNetwork, HeartbeatsTellTheMeanSinceTheLastOne) {
   EXPECT_NEAR(bytes, result.traffic[0].cross_rack, 10) << "nothing is missed, and nothing is counted twice";
 }
 
+TEST(SimulatedNetwork, WhatIsPrefetchedFromAnotherRackComesAfterARoundTrip) {
+  StageSpec maps = stage(2, seconds(1));
+  maps.shuffle_bytes = 12'000'000;
+  maps.durations = {seconds(1), seconds(3)};
+  const Workload workload = jobs({job(Time(0), {maps, stage(2, seconds(1), {0})})});
+  const auto makespan = [&](Time round_trip, std::vector<NodeFault> faults = {}) {
+    ClusterModel model = racks_of_one(2, round_trip);
+    model.shuffle.mode = shuffle::Mode::memory;
+    model.preplace = 0.5;
+    model.faults.nodes = std::move(faults);
+    return run(workload, model).makespan;
+  };
+  EXPECT_EQ(makespan(Time(0)), milliseconds(3000 + 300 + 1000));
+  EXPECT_EQ(makespan(milliseconds(100)), milliseconds(3000 + 100 + 300 + 1000));
+  // The node that has been asked dies before it answers; the other one then does all that is left.
+  EXPECT_EQ(makespan(milliseconds(1000), {{milliseconds(3500), 1, false, Time(0)}}), milliseconds(3500 + 3000 + 1000 + 1000));
+}
+
 constexpr std::uint64_t kBlock = 1'000'000;  // bytes
 
 /// Fetches stay under way until they are let through.
@@ -157,6 +175,7 @@ class HeldFetches final : public ShuffleService::World {
  public:
   struct Fetch {
     std::uint32_t from;
+    bool asked;
     Done done;
   };
   std::vector<Fetch> under_way;
@@ -175,7 +194,9 @@ class HeldFetches final : public ShuffleService::World {
   std::optional<std::vector<std::uint64_t>> blocks(std::uint32_t, const shuffle::FetchRequest& request) const override {
     return std::vector<std::uint64_t>(request.maps.size(), kBlock);
   }
-  void fetch(JobId, std::uint32_t from, std::uint32_t, double, Done done) override { under_way.push_back({from, std::move(done)}); }
+  void fetch(JobId, std::uint32_t from, std::uint32_t, double, bool asked, Done done) override {
+    under_way.push_back({from, asked, std::move(done)});
+  }
   void use_disk(std::uint32_t, double, bool, Done done) override { done(true); }
 };
 
@@ -206,6 +227,7 @@ TEST_F(SimulatedPrefetching, RepliesOfANodeComeOneAfterTheOther) {
   for (bool whole = true; !world.under_way.empty(); whole = !whole, ++fetches) {  // one that fails does not stop the next
     EXPECT_LE(world.from(1), 1u);
     EXPECT_LE(world.from(2), 1u);
+    EXPECT_EQ(world.under_way[0].asked, fetches >= 2) << "the first of each node is asked of an idle connection";
     world.let_through(0, whole);
   }
   EXPECT_EQ(fetches, 6u) << "three partitions of two nodes";
