@@ -45,6 +45,7 @@ struct NetworkModel {
   double sender_parts = 2;
   /// What a request to another rack and its answer take, beside the bytes: a task waits for four of them before its input comes
   /// from there (to connect, to greet, to open the chunk, to ask for it), and for one with each source there that it fetches from.
+  /// What is prefetched comes after one where nothing else was coming from its source.
   Time round_trip{0};
   Time fetch_interval = std::chrono::seconds(3);   // how often an early reader asks which further maps ended
   Time report_interval = std::chrono::seconds(1);  // how often nodes tell their cross-rack rates to the master
