@@ -52,14 +52,14 @@ def expectation_error(asked):
     return statistics.mean(map(statistics.mean, errors.values())) if errors else None
 
 
-# Schedules depend on who comes first by milliseconds: one replay is one of many. Arrivals are stretched by these factors.
-STRETCHED = (0.98, 0.985, 0.99, 0.995, 1, 1.005, 1.01, 1.015, 1.02)
+STRETCHED = 0.02
 
 
-def simulate(programs, log, scheduler, network):
-    """What the log's jobs take in a simulation on the log's cluster under the scheduler: medians of some, in which the jobs come a
-    little sooner or later."""
-    runs = [simulate_once(programs, log, scheduler, network + ["--arrival-scale", str(factor)]) for factor in STRETCHED]
+def simulate(programs, log, scheduler, network, count):
+    """What the log's jobs take in a simulation on the log's cluster under the scheduler: medians of so many (an odd number), in which
+    the jobs come up to a part of STRETCHED sooner or later. Schedules depend on who comes first by milliseconds: one is one of many."""
+    factors = [1 + STRETCHED * (2 * number / (count - 1) - 1) for number in range(count)]
+    runs = [simulate_once(programs, log, scheduler, network + ["--arrival-scale", f"{factor:.6f}"]) for factor in factors]
     return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
 

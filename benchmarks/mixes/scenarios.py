@@ -49,6 +49,7 @@ class Scenario:
     seconds: int  # of all rounds, about
     uplink: float = 0  # bytes a second of each rack, each way
     files: bool = False  # inputs are files of the cluster
+    replays: int = 9  # of each log, an odd number
     master: list = field(default_factory=list)  # further options
 
     def racks(self):
@@ -214,7 +215,7 @@ RACKS = Scenario(
                 Limit(f"shufflewatcher against {other}: throughput", change("throughput", "shufflewatcher", other), least=0.10))]
            + [Limit(f"the same against {other}, replayed: {figure}, off by", difference_of_replays(figure, "shufflewatcher", other), most=0.10)
               for other in ("fair", "delay") for figure in ("crossed", "completion", "throughput")],
-    rounds=5, seconds=900, uplink=6e6, files=True)
+    rounds=5, seconds=900, uplink=6e6, files=True, replays=25)
 
 
 # ---- goals: deadlines, and one worker that is faster ---------------------------------------------------------------------------
