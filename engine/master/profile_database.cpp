@@ -22,17 +22,24 @@ namespace {
 constexpr std::string_view kFormatKey = "!format";  // sorts before every record
 constexpr std::string_view kFormat = "weft profiles 1";
 constexpr int kMostSetAside = 1000;
+constexpr std::size_t kBatchBytes = 256u << 10;  // of one write: a memtable, and the log of it, is as large as the largest batch
 
 rocksdb::Options profile_options() {
   rocksdb::Options options;
   options.create_if_missing = true;
-  options.write_buffer_size = 4u << 20;
-  options.max_total_wal_size = 8u << 20;
+  // Small files, merged early: what has been replaced is soon gone, however often each profile is put.
+  options.write_buffer_size = 1u << 20;
+  options.max_total_wal_size = 2u << 20;
+  options.level0_file_num_compaction_trigger = 2;
+  options.level0_slowdown_writes_trigger = 4;
+  options.level0_stop_writes_trigger = 6;
+  options.max_bytes_for_level_base = 16u << 20;
+  options.target_file_size_base = 1u << 20;
   options.keep_log_file_num = 2;
   options.max_log_file_size = 1u << 20;
   options.info_log_level = rocksdb::WARN_LEVEL;
   options.max_open_files = 64;
-  options.compression = rocksdb::kNoCompression;
+  options.compression = rocksdb::kLZ4Compression;
   options.paranoid_checks = true;
   // What a crash cut short is learned again; damage before it sets the store aside.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
@@ -83,8 +90,17 @@ class ProfileDatabase final : public ProfileStore {
   void write(const std::map<std::string, std::optional<std::string>>& records) {
     if (failed_) return;
     rocksdb::WriteBatch batch;
-    for (const auto& [key, value] : records) value ? batch.Put(key, *value) : batch.Delete(key);
-    const rocksdb::Status written = db_->Write(rocksdb::WriteOptions(), &batch);
+    rocksdb::Status written;
+    const auto flush = [&] {
+      written = db_->Write(rocksdb::WriteOptions(), &batch);
+      batch.Clear();
+    };
+    for (auto at = records.begin(); at != records.end() && written.ok(); ++at) {
+      const auto& [key, value] = *at;
+      value ? batch.Put(key, *value) : batch.Delete(key);
+      if (batch.GetDataSize() >= kBatchBytes) flush();
+    }
+    if (written.ok() && batch.Count() > 0) flush();
     if (written.ok()) return;
     failed_ = true;
     Log("master").error("{}; what is learned from now on is lost with this master",

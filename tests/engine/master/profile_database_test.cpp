@@ -1,9 +1,12 @@
 // The store of profiles on disk: what is put is there for the next master, and what cannot be read is set aside.
 #include "engine/master/profile_database.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -31,9 +34,14 @@ class ProfileDatabases : public testing::Test {
       return {};
     });
   }
+  /// While the store writes and deletes files, too: what is gone when it is asked counts nothing.
   std::uint64_t bytes_on_disk() const {
     std::uint64_t sum = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(path)) sum += entry.is_regular_file() ? entry.file_size() : 0;
+    for (const auto& entry : fs::directory_iterator(path)) {
+      std::error_code gone;
+      const std::uint64_t bytes = entry.file_size(gone);
+      sum += gone ? 0 : bytes;
+    }
     return sum;
   }
 
@@ -135,9 +143,17 @@ TEST_F(ProfileDatabases, OfTenThousandStagesTakeAtMostTwentyMegabytes) {
     const profiles::StageKey key{"program-" + std::to_string(i / 10), StageId(i % 10)};
     all["p" + std::to_string(i)] = profiles::to_json(key, stage);
   }
-  for (int round = 0; round < 3; ++round) store->put(all);
+  store->put(all);
   EXPECT_TRUE(test::eventually([&] { return bytes_on_disk() > 4u << 20; }));
-  EXPECT_LE(bytes_on_disk(), 20u << 20);
+  std::uint64_t most = 0;
+  for (int round = 0; round < 10; ++round) {
+    store->put(all);
+    for (int look = 0; look < 40; ++look) {
+      most = std::max(most, bytes_on_disk());
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  EXPECT_LE(most, 20u << 20) << "at any time, while what is replaced is merged";
 }
 
 }  // namespace
