@@ -53,13 +53,19 @@ def expectation_error(asked):
 
 
 STRETCHED = 0.02
+STRIDE = 7  # has no divisor in common with the numbers of replays
 
 
-def simulate(programs, log, scheduler, network, count):
+def simulate(programs, log, scheduler, network, count, uplink=0):
     """What the log's jobs take in a simulation on the log's cluster under the scheduler: medians of so many (an odd number), in which
-    the jobs come up to a part of STRETCHED sooner or later. Schedules depend on who comes first by milliseconds: one is one of many."""
-    factors = [1 + STRETCHED * (2 * number / (count - 1) - 1) for number in range(count)]
-    runs = [simulate_once(programs, log, scheduler, network + ["--arrival-scale", f"{factor:.6f}"]) for factor in factors]
+    the jobs come up to a part of STRETCHED sooner or later, and uplinks of so many bytes a second carry up to as much more or less.
+    Schedules depend on who comes first by milliseconds: one is one of many. While jobs wait in line it does not matter when they
+    came; that tasks take longer or shorter does."""
+    runs = []
+    for number in range(count):
+        coming, carried = (1 + STRETCHED * (2 * place / (count - 1) - 1) for place in (number, number * STRIDE % count))
+        options = ["--uplink", str(int(carried * uplink))] if uplink else []
+        runs.append(simulate_once(programs, log, scheduler, network + options + ["--arrival-scale", f"{coming:.6f}"]))
     return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
 

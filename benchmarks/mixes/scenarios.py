@@ -179,7 +179,7 @@ def racks_inputs(place):
 
 def racks_jobs(place, size, alone):
     """About the parts of a published mix: 40 % of the jobs shuffle much, 20 % some, 40 % little. So many jobs that the throughput is
-    not that of the last one alone."""
+    not that of the last few alone; they come faster than fair and delay can run them, and about as fast as shufflewatcher can."""
     def text(program, name, *more):
         return [program, "--input", f"weft://in/text-{name}", *more]
     def records(name):
@@ -194,16 +194,16 @@ def racks_jobs(place, size, alone):
              ("rankedindex", text("rankedindex", "d"))]
     users = ["ann", "bob", "cat", "dan"]
     jobs = []
-    for number in range(64):
+    for number in range(128):
         name, words = kinds[number % len(kinds)]
         # A number of partitions, so that small ones stay apart: replays do not place what was merged.
-        jobs.append(Job(f"{name}-{number}", users[(number * 7 // 4) % 4], 0.2 * number, words + ["--partitions", "12"]))
+        jobs.append(Job(f"{name}-{number}", users[(number * 7 // 4) % 4], 0.4 * number, words + ["--partitions", "12"]))
     return jobs
 
 
 DELAY = "delay(inner=fair,node_wait=500ms,rack_wait=500ms)"
 RACKS = Scenario(
-    title="Racks: 64 jobs of four users on three racks of two workers",
+    title="Racks: 128 jobs of four users on three racks of two workers",
     # Not compressed, so that replays need no guess of what that saves.
     workers=[Worker(f"w{2 * rack + i}", slots=1, processors=0.3, rack=f"rack-{rack + 1}", options=["--compress", "false"])
              for rack in range(3) for i in (1, 2)],
@@ -215,7 +215,7 @@ RACKS = Scenario(
                 Limit(f"shufflewatcher against {other}: throughput", change("throughput", "shufflewatcher", other), least=0.10))]
            + [Limit(f"the same against {other}, replayed: {figure}, off by", difference_of_replays(figure, "shufflewatcher", other), most=0.10)
               for other in ("fair", "delay") for figure in ("crossed", "completion", "throughput")],
-    rounds=5, seconds=900, uplink=6e6, files=True, replays=25)
+    rounds=5, seconds=1700, uplink=6e6, files=True, replays=25)
 
 
 # ---- goals: deadlines, and one worker that is faster ---------------------------------------------------------------------------

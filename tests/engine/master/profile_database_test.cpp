@@ -125,7 +125,7 @@ TEST_F(ProfileDatabases, ThatCannotBeWrittenEndInPeaceAndKeepWhatTheyHad) {
 }
 
 TEST_F(ProfileDatabases, OfTenThousandStagesTakeAtMostTwentyMegabytes) {
-  const auto store = open();
+  auto store = open();
   ASSERT_TRUE(store);
   Random random(7);
   std::map<std::string, std::optional<std::string>> all;
@@ -154,6 +154,10 @@ TEST_F(ProfileDatabases, OfTenThousandStagesTakeAtMostTwentyMegabytes) {
     }
   }
   EXPECT_LE(most, 20u << 20) << "at any time, while what is replaced is merged";
+  store.reset();
+  ASSERT_TRUE(open());
+  const auto alike = [](const auto& read, const auto& put) { return read.first == put.first && read.second == put.second; };
+  EXPECT_TRUE(std::ranges::equal(records, all, alike)) << "what was put in many batches is there whole";
 }
 
 }  // namespace
