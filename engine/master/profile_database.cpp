@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kFormatKey = "!format";  // sorts before every record
 constexpr std::string_view kFormat = "weft profiles 1";
 constexpr int kMostSetAside = 1000;
-constexpr std::size_t kBatchBytes = 256u << 10;  // of one write: a memtable, and the log of it, is as large as the largest batch
+constexpr std::size_t kBatchBytes = 256u << 10;  // of one write; a memtable and its log grow to no less than the largest batch
 
 rocksdb::Options profile_options() {
   rocksdb::Options options;

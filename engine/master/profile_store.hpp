@@ -21,8 +21,9 @@ class ProfileStore {
  public:
   /// Writes what was put before it returns.
   virtual ~ProfileStore() = default;
-  /// Writes these soon, in order, on a thread of its own; an absent value erases its record. What was written survives the end of
-  /// the process. A store that cannot be written says so in the log, once, and stays as it is: jobs do not depend on it.
+  /// Writes these soon, in order, on a thread of its own; an absent value erases its record. Each is written whole or not at all.
+  /// What was written survives the end of the process. A store that cannot be written says so in the log, once, and stays as it
+  /// is: jobs do not depend on it.
   virtual void put(std::map<std::string, std::optional<std::string>> records) = 0;
 };
 
