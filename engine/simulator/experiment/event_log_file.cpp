@@ -33,7 +33,7 @@ Result<EventLogFile> EventLogFile::create(const std::string& path, const std::st
 }
 
 void EventLogFile::add(master::Time at, const master::Event& event) {
-  if (std::holds_alternative<master::WorkerHeartbeat>(event)) return;  // as on a real cluster
+  if (std::holds_alternative<master::WorkerHeartbeat>(event)) return;  // a replay has its own measurements
   add_line(master::event_json(at, event));
 }
 
