@@ -54,15 +54,6 @@ class PartitionReaderTest : public PrefetchTest {
     options.pull.backoff = 1ms;
     reactor_->run([&] { fetcher_ = std::make_unique<BlockFetcher>(*reactor_, options); });
   }
-  void share() {
-    serving_->run([&] {
-      same_host_listener_ = serving_
-                                ->listen(same_host_endpoint(address_).value(), same_host_limits(),
-                                         [&](const rpc::ConnectionPtr&) { return same_host_handler(*source_); })
-                                .value();
-    });
-    reactor_->run([&] { same_host_ = std::make_unique<SameHost>(*reactor_); });
-  }
   /// A row of the table; its output is put where it says.
   void add(std::uint32_t map, NodeId node, std::uint32_t attempt = 0) {
     make(map, node, attempt);

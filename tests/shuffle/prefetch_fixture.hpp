@@ -68,6 +68,16 @@ class PrefetchTest : public testing::Test {
       prefetcher_ = std::make_unique<Prefetcher>(*reactor_, *background_, *store_, *same_host_, options_);
     });
   }
+  /// The worker whose store is read is one of the same host.
+  void share() {
+    serving_->run([&] {
+      same_host_listener_ = serving_
+                                ->listen(same_host_endpoint(address_).value(), same_host_limits(),
+                                         [&](const rpc::ConnectionPtr&) { return same_host_handler(*source_); })
+                                .value();
+    });
+    reactor_->run([&] { same_host_ = std::make_unique<SameHost>(*reactor_); });
+  }
   RemoteOutput put(std::uint32_t map, std::uint32_t attempt = 0) {
     auto writer = SegmentWriter::in_memory(kPartitions).value();
     for (std::uint32_t i = 0; i < kPartitions; ++i) EXPECT_TRUE(writer->append(i, as_bytes(block_of(map, i)), 1));

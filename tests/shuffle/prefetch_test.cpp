@@ -312,13 +312,7 @@ TEST_F(PrefetchTest, APartitionThatIsLargerThanTheOthersIsNotBroughtAtOnce) {
 }
 
 TEST_F(PrefetchTest, WhatTheSameHostHasIsNotMoved) {
-  serving_->run([&] {
-    same_host_listener_ = serving_
-                              ->listen(same_host_endpoint(address_).value(), same_host_limits(),
-                                       [&](const rpc::ConnectionPtr&) { return same_host_handler(*source_); })
-                              .value();
-  });
-  reactor_->run([&] { same_host_ = std::make_unique<SameHost>(*reactor_); });
+  share();
   open();
   expect({0, 1});
   const auto outputs = put_all(10);
