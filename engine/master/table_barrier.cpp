@@ -15,9 +15,9 @@ constexpr auto kLater = 100ms;
 }  // namespace
 
 // Tickets of a master that was here before are never given again.
-TableBarrier::TableBarrier(rpc::Reactor& reactor)
+TableBarrier::TableBarrier(rpc::Reactor& reactor, Ask ask)
     : reactor_(reactor),
-      peers_(reactor),
+      ask_(std::move(ask)),
       ticket_(static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count())) {}
 
 void TableBarrier::in_line(const std::string& table, Job job) {
@@ -74,8 +74,8 @@ void TableBarrier::each(const TableStatus& table, const PartitionOperation& oper
                   fmt::format("no worker can serve it{}{}", partition.fault.empty() ? "" : ": ", partition.fault)));
       continue;
     }
-    peers_.ask(address, {{table.id, p}, partition.epoch, operation}, kDeadline,
-               [arrived, p](const Result<PartitionReply>& reply) { arrived(p, reply ? Result<void>() : fail(reply.error())); });
+    ask_(address, {{table.id, p}, partition.epoch, operation}, kDeadline,
+         [arrived, p](const Result<PartitionReply>& reply) { arrived(p, reply ? Result<void>() : fail(reply.error())); });
   }
 }
 

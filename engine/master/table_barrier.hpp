@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "storage/tables/partition_peers.hpp"
 
@@ -18,7 +19,10 @@ namespace weft::master {
 /// On the reactor's thread. Callbacks come later, never from within a call, and none after destruction.
 class TableBarrier {
  public:
-  explicit TableBarrier(rpc::Reactor& reactor);
+  /// Sends a request to a partition's worker, and answers once, later.
+  using Ask = std::function<void(const std::string& address, const storage::tables::PartitionRequest&, Duration deadline,
+                                 storage::tables::PartitionPeers::Answer)>;
+  TableBarrier(rpc::Reactor& reactor, Ask ask);
 
   /// `job` when the jobs of this table before it have called their `finished`.
   using Job = std::function<void(std::function<void()> finished)>;
@@ -36,7 +40,7 @@ class TableBarrier {
   void next(const std::string& table);
 
   rpc::Reactor& reactor_;
-  storage::tables::PartitionPeers peers_;
+  const Ask ask_;
   std::map<std::string, std::deque<Job>> lines_;  // the first one runs
   std::uint64_t ticket_;
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;

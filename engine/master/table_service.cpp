@@ -1,9 +1,5 @@
 #include "engine/master/table_service.hpp"
 
-#include <chrono>
-
-#include <fmt/format.h>
-
 #include "base/rpc/derived.hpp"
 #include "engine/master/storage_time.hpp"
 
@@ -19,7 +15,11 @@ TableService::TableService(const StorageShell& shell, Time lost_grace, std::func
     : send_(shell.send),
       publish_(std::move(publish)),
       catalogue_(CatalogueOptions{.lost_grace = lost_grace}),
-      barrier_(shell.reactor) {}
+      peers_(shell.reactor),
+      coordinator_({shell.reactor, catalogue_,
+                    [this](const std::string& address, const PartitionRequest& request, Duration deadline,
+                           PartitionPeers::Answer answer) { peers_.ask(address, request, deadline, std::move(answer)); },
+                    steady_now, [this](Published then) { this->publish(std::move(then)); }}) {}
 
 void TableService::begin(std::string cluster, Time at) {
   cluster_ = std::move(cluster);
@@ -29,13 +29,18 @@ void TableService::begin(std::string cluster, Time at) {
 bool TableService::is_for_tables(rpc::MessageType type) { return type == kTableHeartbeat || type == kInSyncChange; }
 
 /// Workers hear of what has changed when it is durable.
+void TableService::publish(Published then) {
+  publish_([this, then = std::move(then)](const Result<void>& written) {
+    if (written)
+      for (const std::string& name : catalogue_.changed_workers())
+        if (const auto node = nodes_.find(name); node != nodes_.end()) send_(node->second, kTableOrdersWait, {});
+    then(written);
+  });
+}
+
 void TableService::publish(SharedResponder responder, std::function<void()> then) {
-  publish_([this, responder = std::move(responder), then = std::move(then)](const Result<void>& written) {
-    if (!written && responder) responder->fail(written.error());
-    if (!written) return;
-    for (const std::string& name : catalogue_.changed_workers())
-      if (const auto node = nodes_.find(name); node != nodes_.end()) send_(node->second, kTableOrdersWait, {});
-    if (then) then();
+  publish([responder = std::move(responder), then = std::move(then)](const Result<void>& written) {
+    written ? then() : responder->fail(written.error());
   });
 }
 
@@ -66,8 +71,8 @@ struct TableService::Operations {
     answer(service.catalogue_.describe(it.table), [](const TableStatus& status) { return status; });
   }
   void operator()(const TakeSnapshot& it) const {
-    service.barrier_.in_line(it.table, [&to = service, it, responder = responder](std::function<void()> finished) {
-      to.make_snapshot(it, responder, std::move(finished));
+    service.coordinator_.take_snapshot(it, unix_milliseconds(), [to = responder](const Result<SnapshotId>& id) {
+      id ? to->reply(encode(TableReply(TakenSnapshot{*id}))) : to->fail(id.error());
     });
   }
   void operator()(const DropSnapshot& it) const { answer(service.catalogue_.drop_snapshot(it.table, "", it.id)); }
@@ -76,9 +81,8 @@ struct TableService::Operations {
     answer(service.catalogue_.begin(it.table, steady_now()), [](TransactionId id) { return BegunTransaction{id}; });
   }
   void operator()(const CommitTransaction& it) const {
-    service.barrier_.in_line(it.table, [&to = service, it, responder = responder](std::function<void()> finished) {
-      to.commit(it, responder, std::move(finished));
-    });
+    service.coordinator_.commit(
+        it, [to = responder](const Result<void>& done) { done ? to->reply(encode(TableReply(Done{}))) : to->fail(done.error()); });
   }
   void operator()(const AbortTransaction& it) const { answer(service.catalogue_.abort(it.table, it.id)); }
 };
@@ -128,113 +132,8 @@ void TableService::worker_lost(NodeId worker, Time at) {
 
 void TableService::tick(Time at) {
   catalogue_.tick(at);
-  resume_commits();
-  publish({}, {});
-}
-
-void TableService::release(const std::string& name, std::uint64_t ticket) {
-  const auto table = catalogue_.describe(name);
-  if (!table || table->down_partitions > 0) {  // who takes over holds nothing
-    if (table) barrier_.later([this, name, ticket] { release(name, ticket); });
-    return;
-  }
-  barrier_.each(*table, Release{ticket}, [this, name, ticket](const Result<void>& released) {
-    if (!released) barrier_.later([this, name, ticket] { release(name, ticket); });
-  });
-}
-
-void TableService::give_up(const std::string& table, SnapshotId id, const Error& why, SharedResponder responder) {
-  (void)catalogue_.drop_snapshot(table, "", id);
-  publish(responder, [responder, why] { responder->fail(why); });
-}
-
-void TableService::make_snapshot(TakeSnapshot request, SharedResponder responder, std::function<void()> finished) {
-  if (const auto before = catalogue_.made_before(request.table, request.token); before && *before != SnapshotId()) {
-    answer(TakenSnapshot{*before}, responder);
-    return finished();
-  }
-  auto table = catalogue_.describe(request.table);
-  auto id = table ? catalogue_.begin_snapshot(request.table, request.name, request.token, unix_milliseconds(), steady_now())
-                  : fail(table.error());
-  if (!id) {
-    responder->fail(id.error());
-    return finished();
-  }
-  const std::uint64_t ticket = barrier_.ticket();
-  const auto failed = [this, request, responder, finished, id = *id, ticket](const Error& why) {
-    release(request.table, ticket);
-    give_up(request.table, id, Error(why).wrap(fmt::format("cannot take a snapshot of '{}'", request.table)), responder);
-    finished();
-  };
-  barrier_.each(*table, Hold{ticket, false},
-                [this, request, responder, finished, failed, id = *id, table = *table, ticket](const Result<void>& held) {
-                  if (!held) return failed(held.error());
-                  barrier_.each(table, Mark{ticket, id},
-                                [this, request, responder, finished, failed, id](const Result<void>& marked) {
-                                  if (!marked) return failed(marked.error());
-                                  if (auto made = catalogue_.complete_snapshot(request.table, id); !made)
-                                    return failed(made.error());
-                                  answer(TakenSnapshot{id}, responder);
-                                  finished();
-                                });
-                });
-}
-
-void TableService::commit(CommitTransaction request, SharedResponder responder, std::function<void()> finished) {
-  const auto fails = [responder, finished](const Error& why) {
-    responder->fail(why);
-    finished();
-  };
-  auto table = catalogue_.describe(request.table);
-  if (!table) return fails(table.error());
-  const std::uint64_t ticket = barrier_.ticket();
-  const Time decisive = steady_now() + kHoldDecisive;
-  barrier_.each(*table, Hold{ticket, true}, [this, request, responder, finished, fails, ticket, decisive](Result<void> held) {
-    if (held && steady_now() > decisive) held = fail(Code::unavailable, "its partitions took too long to be held");
-    const auto decided = held ? catalogue_.decide(request.table, request.commit) : fail(held.error());
-    if (!decided) {
-      release(request.table, ticket);
-      return fails(Error(decided.error()).wrap(fmt::format("cannot commit what was written to '{}'", request.table)));
-    }
-    resuming_.insert(request.table);
-    const auto done = [this, request, responder, finished, ticket] {
-      (void)catalogue_.complete_commit(request.table, request.commit.id);
-      resuming_.erase(request.table);
-      publish(responder, [this, request, responder, ticket] {
-        release(request.table, ticket);
-        responder->reply(encode(TableReply(Done{})));
-      });
-      finished();
-    };
-    if (!*decided) return done();  // an earlier answer was lost
-    publish(responder,
-            [this, table = request.table, commit = request.commit, ticket, done] { carry_out(table, commit, ticket, done); });
-  });
-}
-
-void TableService::carry_out(const std::string& name, const TableCommit& commit, std::uint64_t ticket, std::function<void()> done) {
-  const auto table = catalogue_.describe(name);
-  if (!table) return done();  // it was dropped
-  barrier_.each(*table, Commit{ticket, commit}, [this, name, commit, ticket, done](const Result<void>& carried_out) {
-    if (carried_out) return done();
-    log_.debug("commit to '{}': {}", name, carried_out.error().to_string());
-    barrier_.later([this, name, commit, ticket, done] { carry_out(name, commit, ticket, done); });
-  });
-}
-
-/// What an earlier master decided. Its holds ended with it.
-void TableService::resume_commits() {
-  for (const auto& [table, commit] : catalogue_.decided()) {
-    if (!resuming_.insert(table).second) continue;
-    barrier_.in_line(table, [this, table = table, commit = commit](std::function<void()> finished) {
-      carry_out(table, commit, 0, [this, table, id = commit.id, finished] {
-        (void)catalogue_.complete_commit(table, id);
-        resuming_.erase(table);
-        publish({}, {});
-        finished();
-      });
-    });
-  }
+  coordinator_.resume_commits();
+  publish([](const Result<void>&) {});
 }
 
 }  // namespace weft::master

@@ -1,19 +1,18 @@
-// The cluster's tables behind the master's socket: the catalogue, made durable with the namespace, and what all partitions of a
-// table must do at one moment. Part of the file service.
+// The cluster's tables behind the master's socket: the catalogue, made durable with the namespace. Part of the file service.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/log.hpp"
 #include "engine/master/storage_service.hpp"
-#include "engine/master/table_barrier.hpp"
+#include "engine/master/table_coordinator.hpp"
 #include "storage/tables/catalogue.hpp"
+#include "storage/tables/partition_peers.hpp"
 
 namespace weft::master {
 
@@ -44,27 +43,18 @@ class TableService {
   struct Operations;
   void on_heartbeat(const WorkerSite& worker, const storage::tables::TableHeartbeat& heartbeat, SharedResponder responder);
   void answer(storage::tables::TableReply reply, SharedResponder responder);
-  /// When it cannot be made durable, `responder` (may be null) is told, and `then` is not called.
+  void publish(Published then);
+  /// When it cannot be made durable, `responder` is told, and `then` is not called.
   void publish(SharedResponder responder, std::function<void()> then);
-
-  void make_snapshot(storage::tables::TakeSnapshot request, SharedResponder responder, std::function<void()> finished);
-  /// Again and again, until every partition's primary has heard of it.
-  void release(const std::string& table, std::uint64_t ticket);
-  void give_up(const std::string& table, storage::tables::SnapshotId id, const Error& why, SharedResponder responder);
-  void commit(storage::tables::CommitTransaction request, SharedResponder responder, std::function<void()> finished);
-  /// Until all partitions have it.
-  void carry_out(const std::string& table, const storage::tables::TableCommit& commit, std::uint64_t ticket,
-                 std::function<void()> done);
-  void resume_commits();
 
   const std::function<void(NodeId, rpc::MessageType, rpc::Payload)> send_;
   const std::function<void(Published)> publish_;
   Log log_{"tables"};
   std::string cluster_;
   storage::tables::TableCatalogue catalogue_;
-  TableBarrier barrier_;
+  storage::tables::PartitionPeers peers_;
   std::map<std::string, NodeId> nodes_;  // by their names
-  std::set<std::string> resuming_;       // tables with a commit that is being carried out
+  TableCoordinator coordinator_;
 };
 
 }  // namespace weft::master

@@ -60,7 +60,9 @@ class RocksPartition final : public TablePartition {
   Result<void> apply(const LogEntry& entry) override {
     WEFT_TRY(check_writes(entry.writes));
     const std::lock_guard one_by_one(writing_);
-    if (entry.version <= last_) return {};
+    if (entry.version <= last_ && epoch_at(entry.version) == entry.epoch) return {};
+    if (entry.version <= last_)
+      return fail(Code::invalid_argument, fmt::format("{} has an entry {} of another epoch already", db_->path(), entry.version));
     if (entry.version != last_ + 1)
       return fail(Code::invalid_argument, fmt::format("{} has version {}: {} cannot come next", db_->path(), last_, entry.version));
     return carry_out(entry);

@@ -49,7 +49,8 @@ class TablePartition {
   /// The epoch of the entry `version`; nothing when there is none such.
   virtual std::optional<std::uint64_t> epoch_at(std::uint64_t version) const = 0;
   /// Makes the entry (of one key its last write counts) version last() + 1, durably, all or none. One that was applied before is
-  /// passed over, so that a replica may hear it twice; invalid_argument: one is missing in between, or it is nonsense.
+  /// passed over, so that a replica may hear it twice; invalid_argument: one is missing in between, another epoch's has its number,
+  /// or it is nonsense.
   virtual Result<void> apply(const LogEntry& entry) = 0;
   /// Entries up to `version` are on all replicas: what reads of kNewest see. Begins with last().
   virtual void set_committed(std::uint64_t version) = 0;

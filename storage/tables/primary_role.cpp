@@ -42,8 +42,12 @@ std::unique_ptr<rpc::Timer> PrimaryRole::after(Duration wait, void (PrimaryRole:
 
 bool PrimaryRole::may_read() const {
   const auto& commit = parts_.assignment->commit;
-  return established_ && (!commit || parts_.store->committed(commit->id) || hold_.ticket != 0);
+  return established_ && (!commit || settled(commit->id) || hold_.reads);
 }
+
+/// That the store has the commit says only that it is on this disk: its round may be under way, or an earlier epoch's that ended in
+/// it.
+bool PrimaryRole::settled(TransactionId id) const { return established_ && committing_ != id && parts_.store->committed(id); }
 
 bool PrimaryRole::wait_to_read(std::function<void()> then) {
   if (!hold_.reads) return false;
@@ -208,6 +212,7 @@ void PrimaryRole::settle() {
 void PrimaryRole::establish() {
   established_ = true;
   parts_.store->set_committed(last_);
+  if (committing_ != TransactionId() && parts_.store->committed(committing_)) commit_settled(last_);
 }
 
 void PrimaryRole::hold(const Hold& request, SharedResponder responder) {
@@ -260,20 +265,29 @@ void PrimaryRole::mark(const Mark& request, SharedResponder responder) {
 }
 
 void PrimaryRole::commit_transaction(const TableCommit& commit, OnVersion done) {
-  if (parts_.store->committed(commit.id)) return done(last_);
+  if (settled(commit.id)) return done(last_);
+  const auto& open = parts_.assignment->transactions;
+  const bool over = commit.id.value() < parts_.assignment->next_id && std::find(open.begin(), open.end(), commit.id) == open.end();
+  if (over && established_) return done(last_);  // a request that comes late: everybody has carried it out
+  if (over || (committing_ != TransactionId() && committing_ != commit.id))
+    return done(fail(not_now(parts_.place, "has another commit to carry out first")));
   commit_waiters_.push_back(std::move(done));
   if (committing_ == commit.id) return;
   committing_ = commit.id;
+  if (parts_.store->committed(commit.id)) return;  // in an earlier epoch: settled as soon as this one is established
   LogEntry entry;
   entry.kind = EntryKind::commit;
   entry.id = commit.id.value();
   entry.tokens = commit.tokens;
   const auto committed = [this](const Result<std::uint64_t>& version) {
-    if (over_) return;
-    committing_ = {};
-    for (const OnVersion& waiter : std::exchange(commit_waiters_, {})) waiter(version);
+    if (!over_) commit_settled(version);
   };
   submit({std::move(entry), 0, true, committed}, true);
+}
+
+void PrimaryRole::commit_settled(const Result<std::uint64_t>& version) {
+  committing_ = {};
+  for (const OnVersion& waiter : std::exchange(commit_waiters_, {})) waiter(version);
 }
 
 }  // namespace weft::storage::tables

@@ -31,6 +31,7 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
     std::function<void(const Error&)> give_up;     // the disk failed; ends the role
     std::function<void(const Assignment&)> adopt;  // the master answered with another one; may end the role
   };
+  /// Nothing may be on its way to the store any more.
   explicit PrimaryRole(Parts parts) : parts_(std::move(parts)), last_(parts_.store->last()) {}
 
   /// To be called once at its begin, and when the assignment has changed (but for epoch and primary, which end the role).
@@ -47,8 +48,10 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   void commit_transaction(const TableCommit& commit, OnVersion done);
   void release(const Release& request, SharedResponder responder);
 
-  /// Followers in sync have what this one has, and what was decided before is here or held.
+  /// Followers in sync have what this one has, and what was decided before is with them, too, or is held.
   bool may_read() const;
+  /// Followers in sync have what this one has: what is not here was never acknowledged.
+  bool established() const { return established_; }
   /// Calls `then` when reads are not held any more, or the role is over: at once, and false, when they are not.
   bool wait_to_read(std::function<void()> then);
 
@@ -96,6 +99,8 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   void pump();
   void start_round(LogEntry entry, std::vector<OnVersion> done);
   void local_done(std::uint64_t version, const Result<void>& applied);
+  bool settled(TransactionId id) const;
+  void commit_settled(const Result<std::uint64_t>& version);
   void settle();
   void establish();
   void end_hold();
@@ -138,7 +143,7 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   std::vector<std::function<void()>> reads_waiting_;  // for a hold to end
   bool changing_ = false;                             // the master was asked
   std::unique_ptr<rpc::Timer> retry_change_;
-  TransactionId committing_{};
+  TransactionId committing_{};  // decided, and not yet known to be with everybody in sync
   std::vector<OnVersion> commit_waiters_;
 };
 

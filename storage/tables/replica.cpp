@@ -92,7 +92,9 @@ ReplicaReport Replica::report() const {
                                    : ReplicaState::opening;
   if (assignment_) report.revision = assignment_->revision;
   if (!store_) return report;
-  if (assignment_ && assignment_->primary == context_.name && !primary_) {  // until the next epoch
+  if (taking_over_) {
+    report.state = ReplicaState::opening;
+  } else if (assignment_ && assignment_->primary == context_.name && !primary_) {  // until the next epoch
     report.state = ReplicaState::failed;
     report.failure = given_up_;
   } else if (!damage_.empty()) {
@@ -140,7 +142,19 @@ void Replica::closed() {
   for (const auto& then : std::exchange(after_closing_, {})) then();
 }
 
+/// Behind entries of earlier primaries, of itself too, that its disk still has before it: a role begins with the last of them.
 void Replica::lead() {
+  if (std::exchange(taking_over_, true)) return;
+  on_disk([store = store_] { return store->last(); },
+          [this, store = std::weak_ptr(store_)](std::uint64_t) {
+            taking_over_ = false;
+            if (!may_lead()) return;
+            if (store.lock() == store_) return begin_role();
+            lead();  // it was opened again meanwhile
+          });
+}
+
+void Replica::begin_role() {
   led_ = assignment_->epoch;
   given_up_ = "has left its role";
   context_.log.debug("primary of partition {} in epoch {} from version {}", to_string(place_), led_, store_->last());

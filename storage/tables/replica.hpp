@@ -59,6 +59,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void close(std::function<void()> then);
   void closed();
   void lead();
+  void begin_role();
   void leave_role(const char* why);
   Error unusable() const;
 
@@ -86,6 +87,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   enum class Disk : std::uint8_t { closed, opening, open, closing };  // open: store_ is there
   Disk disk_ = Disk::closed;
   bool copying_ = false, erased_ = false;
+  bool taking_over_ = false;  // its disk has something to finish before it leads
   std::vector<std::function<void()>> after_closing_;
   enum class Lack : std::uint8_t { nothing, absent, unusable };  // as found at the last try to open: no database, or none any more
   Lack lack_ = Lack::nothing;

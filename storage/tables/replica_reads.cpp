@@ -54,7 +54,9 @@ void Replica::read(SnapshotId snapshot, LookUp look_up, SharedResponder responde
   if (snapshot != SnapshotId()) {
     const auto snapshots = store_->snapshots();
     const auto known = snapshots.find(snapshot);
-    if (known == snapshots.end() && !primary_) return responder->fail(not_now(place_, "has not got the snapshot on this worker"));
+    // Only who leads by the master's leave, and has what others acknowledged before, knows that there is none.
+    const bool knows = primary_ && context_.leased() && primary_->established();
+    if (known == snapshots.end() && !knows) return responder->fail(not_now(place_, "has not got the snapshot on this worker"));
     if (known == snapshots.end())
       return responder->fail(
           Error(Code::not_found, fmt::format("partition {} has no snapshot {}", to_string(place_), snapshot.value())));
@@ -81,7 +83,7 @@ Error Replica::read_failed(const Error& why) {
   if (why.code() != Code::corrupt) return why;
   found_damage(why);
   const bool others =
-      assignment_ && std::any_of(assignment_->members.begin(), assignment_->members.end(), [this](const Member& member) {
+      !assignment_ || std::any_of(assignment_->members.begin(), assignment_->members.end(), [this](const Member& member) {
         return member.in_sync && member.name != context_.name && !member.address.empty();
       });
   return others ? not_now(place_, "is damaged on this worker, and read elsewhere") : why;

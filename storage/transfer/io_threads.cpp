@@ -19,6 +19,7 @@ IoThreads::~IoThreads() {
 }
 
 void IoThreads::post(IoTask task) {
+  if (executor_) return executor_(std::move(task));
   {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));

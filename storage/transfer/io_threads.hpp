@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft::storage {
@@ -17,6 +18,8 @@ using IoTask = std::function<void()>;
 class IoThreads {
  public:
   explicit IoThreads(std::uint32_t threads);
+  /// Without threads: `executor` runs what it is given, later and in whatever order, or drops it. For simulations.
+  explicit IoThreads(std::function<void(IoTask)> executor) : executor_(std::move(executor)) {}
   /// Waits for the tasks that run and drops the others.
   ~IoThreads();
   void post(IoTask task);
@@ -31,6 +34,7 @@ class IoThreads {
   std::deque<IoTask> tasks_;
   std::uint32_t running_ = 0;
   bool stopping_ = false;
+  const std::function<void(IoTask)> executor_;
   std::vector<std::thread> threads_;
 };
 
