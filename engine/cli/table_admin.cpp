@@ -27,7 +27,10 @@ std::string calendar(std::int64_t ms) {
 }
 
 std::string state_of(const TableStatus& table) {
-  if (table.down_partitions > 0) return fmt::format("{} partitions cannot be used", table.down_partitions);
+  if (table.down_partitions > 0)
+    return fmt::format(
+        "{} partitions cannot be used; `weft table promote {}` says what is left when their workers are gone for good",
+        table.down_partitions, table.name);
   if (table.short_partitions > 0) return fmt::format("{} partitions lack replicas", table.short_partitions);
   return "healthy";
 }
@@ -78,6 +81,34 @@ Result<void> table_stat(const TableOptions& options) {
               std::to_string(partition.epoch), human_bytes(partition.bytes), partition.fault});
   }
   print(text.text());
+  return {};
+}
+
+Result<void> table_promote(const TableOptions& options) {
+  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto replicas, tables->promote_remaining(options.table, options.accept_loss));
+  Table text({"PARTITION", "NEWEST REPLICA", "HAS VERSION", "LACKS", "FAULT"});
+  std::size_t without = 0;
+  for (const auto& left : replicas) {
+    const bool none = left.worker.empty();
+    without += none;
+    const std::string lacks = none                        ? "everything"
+                              : left.known > left.version ? fmt::format("{} to {}, and later ones", left.version + 1, left.known)
+                                                          : fmt::format("any after {}", left.version);
+    text.add(
+        {std::to_string(left.partition), none ? "-" : left.worker, none ? "-" : std::to_string(left.version), lacks, left.fault});
+  }
+  print(text.text());
+  if (!options.accept_loss)
+    return fail(
+        Code::invalid_argument,
+        fmt::format("nothing was changed: what these replicas of '{}' lack would be lost for good; start the workers that have it, "
+                    "or say --accept-loss",
+                    options.table));
+  if (without > 0)
+    return fail(Code::not_found,
+                fmt::format("nothing is left of {} partitions of '{}': start a worker that has them, or drop the table", without,
+                            options.table));
   return {};
 }
 

@@ -22,12 +22,15 @@ struct TableOptions {
   std::uint64_t limit = 0;  // 0: none
   storage::tables::CreateTable create;
   bool json = false;
+  bool accept_loss = false;
 };
 
 // Each connects, does it, and prints to stdout.
 Result<void> table_create(const TableOptions& options);
 Result<void> table_list(const TableOptions& options);
 Result<void> table_stat(const TableOptions& options);
+/// Fails when something would be lost and that is not accepted.
+Result<void> table_promote(const TableOptions& options);
 Result<void> table_drop(const TableOptions& options);
 Result<void> table_snapshot_create(const TableOptions& options);
 Result<void> table_snapshot_list(const TableOptions& options);

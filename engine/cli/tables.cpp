@@ -67,6 +67,10 @@ void add_tables(CLI::App& table, Action& action) {
       ->capture_default_str();
   TableCommand(table, action, "list", "The tables there are", table_list).json();
   TableCommand(table, action, "stat", "A table's partitions and where they are", table_stat).table().json();
+  TableCommand promote(table, action, "promote", "Use what is left of partitions whose replicas in sync are gone for good",
+                       table_promote);
+  promote.table().app().add_flag("--accept-loss", promote.options().accept_loss,
+                                 "Do it, although what the remaining replicas lack is lost (default: say what that is)");
   TableCommand(table, action, "drop", "Remove a table with its snapshots", table_drop).table();
   CLI::App* snapshots = table.add_subcommand("snapshot", "Tables as they were at one moment");
   snapshots->require_subcommand(1);

@@ -29,10 +29,8 @@ void TableCoordinator::release(const std::string& name, std::uint64_t ticket) {
 void TableCoordinator::take_snapshot(TakeSnapshot request, std::int64_t clock_ms, OnSnapshot done) {
   resume_commits();  // in line before it: part of a commit is no moment of the table
   const std::string table = request.table;
-  barrier_.in_line(table,
-                   [this, request = std::move(request), clock_ms, done = std::move(done)](const std::function<void()>& finished) {
-                     make_snapshot(request, clock_ms, done, finished);
-                   });
+  barrier_.in_line(table, [this, request = std::move(request), clock_ms, done = std::move(done)](
+                              const std::function<void()>& finished) { make_snapshot(request, clock_ms, done, finished); });
 }
 
 void TableCoordinator::make_snapshot(const TakeSnapshot& request, std::int64_t clock_ms, const OnSnapshot& done,

@@ -84,6 +84,10 @@ struct TableService::Operations {
     service.coordinator_.commit(
         it, [to = responder](const Result<void>& done) { done ? to->reply(encode(TableReply(Done{}))) : to->fail(done.error()); });
   }
+  void operator()(const PromoteRemaining& it) const {
+    answer(service.catalogue_.promote_remaining(it.table, it.accept_loss, steady_now()),
+           [](const RemainingReplicas& replicas) { return replicas; });
+  }
   void operator()(const AbortTransaction& it) const { answer(service.catalogue_.abort(it.table, it.id)); }
 };
 

@@ -69,6 +69,11 @@ class TableCatalogue {
   /// Tables with a commit that was decided and not completed.
   std::vector<std::pair<std::string, TableCommit>> decided() const;
 
+  /// What is left of the partitions that no member in sync can serve: none of them is there, or has what it had. With `accept_loss`
+  /// the newest replica of each becomes primary, and the only one in sync: what it lacks is lost, also when the others come back.
+  /// invalid_argument: there is no such partition.
+  Result<RemainingReplicas> promote_remaining(const std::string& table, bool accept_loss, Time now);
+
   // ---- what workers say
 
   /// The answer to a worker's heartbeat. Refused when it was called another name before it was lost.

@@ -74,6 +74,12 @@ class TableCatalogue::Impl {
   PartitionStatus status(const Table& table, std::uint32_t partition, bool whole) const;
   TableStatus status(const Table& table, bool whole) const;
   void promote(Table& table, std::uint32_t partition);
+  void become_primary(Table& table, std::uint32_t partition, const std::string& name, std::vector<std::string> in_sync);
+  /// When nobody who has been told that he is primary can still think so.
+  Time free_from(const PartitionRecord& partition) const;
+  /// No member in sync can serve it, nor is about to.
+  bool is_stranded(const Table& table, std::uint32_t partition, Time now) const;
+  RemainingReplica remaining(const Table& table, std::uint32_t partition) const;
   /// Why the member cannot be primary; empty when it can.
   std::string flaw(const Table& table, std::uint32_t partition, const std::string& name) const;
   /// Its primary serves no more once it has heard of it; then somebody better becomes primary.

@@ -1,6 +1,9 @@
 // What the catalogue does about partitions by itself: a primary for each, as many replicas as wanted, none on drained workers.
 #include <algorithm>
 #include <tuple>
+#include <utility>
+
+#include <fmt/core.h>
 
 #include "storage/tables/catalogue_impl.hpp"
 
@@ -30,12 +33,76 @@ void TableCatalogue::Impl::promote(Table& table, std::uint32_t number) {
     best = name;
     most = has_now;
   }
-  if (best.empty()) return;
+  if (!best.empty()) become_primary(table, number, best, partition.made ? std::move(usable) : std::vector{best});
+}
+
+void TableCatalogue::Impl::become_primary(Table& table, std::uint32_t number, const std::string& name,
+                                          std::vector<std::string> in_sync) {
+  PartitionRecord& partition = table.record.partitions.at(number);
   ++partition.epoch;
-  partition.primary = best;
-  partition.in_sync = partition.made ? std::move(usable) : std::vector{best};
+  partition.primary = name;
+  partition.in_sync = std::move(in_sync);
   table.resigning.erase(number);
   changed(table, partition);
+}
+
+Time TableCatalogue::Impl::free_from(const PartitionRecord& partition) const {
+  if (partition.primary.empty()) return Time{};
+  const auto last = nodes.find(partition.primary);
+  return last != nodes.end() ? last->second.leased_until : restored_at + options.lease;
+}
+
+/// Whoever is opening it, or is damaged but serves what can be read, will do without a loss.
+bool TableCatalogue::Impl::is_stranded(const Table& table, std::uint32_t number, Time now) const {
+  const PartitionRecord& partition = table.record.partitions.at(number);
+  if (!partition.made || live(partition.primary) != nullptr || now < free_from(partition)) return false;
+  return std::none_of(partition.in_sync.begin(), partition.in_sync.end(), [&](const std::string& name) {
+    const auto state = state_of(name, {table.record.id, number});
+    return flaw(table, number, name).empty() || state == ReplicaState::opening || state == ReplicaState::damaged;
+  });
+}
+
+RemainingReplica TableCatalogue::Impl::remaining(const Table& table, std::uint32_t number) const {
+  const PartitionRecord& partition = table.record.partitions.at(number);
+  const PlaceId place{table.record.id, number};
+  RemainingReplica left;
+  left.partition = number;
+  left.known = partition.at_least;
+  left.fault = status(table, number, false).fault;
+  std::uint64_t epoch = 0;
+  for (const auto& [name, node] : nodes) {
+    const auto found = node.replicas.find(place);
+    if (found == node.replicas.end()) continue;
+    const ReplicaReport& report = found->second;
+    if (has(partition.in_sync, name)) left.known = std::max(left.known, report.last);
+    if (!node.live || report.state != ReplicaState::good || !has(partition.members, name)) continue;
+    if (!left.worker.empty() && std::pair(report.epoch, report.last) <= std::pair(epoch, left.version)) continue;
+    left.worker = name;
+    epoch = report.epoch, left.version = report.last;
+  }
+  return left;
+}
+
+Result<RemainingReplicas> TableCatalogue::promote_remaining(const std::string& name, bool accept_loss, Time now) {
+  WEFT_ASSIGN(Impl::Table* const table, impl_->table(name));
+  RemainingReplicas all;
+  for (std::uint32_t p = 0; p < table->record.partitions.size(); ++p) {
+    if (!impl_->is_stranded(*table, p, now)) continue;
+    RemainingReplica left = impl_->remaining(*table, p);
+    if (accept_loss && !left.worker.empty()) {
+      PartitionRecord& partition = table->record.partitions[p];
+      partition.at_least = left.version;
+      impl_->become_primary(*table, p, left.worker, {left.worker});
+      left.promoted = true;
+    }
+    all.replicas.push_back(std::move(left));
+  }
+  if (all.replicas.empty())
+    return fail(
+        Code::invalid_argument,
+        fmt::format("every partition of '{}' has a replica in sync that serves it, or is about to: nothing is to be promoted",
+                    name));
+  return all;
 }
 
 std::optional<ReplicaState> TableCatalogue::Impl::state_of(const std::string& name, const PlaceId& place) const {
@@ -168,11 +235,7 @@ void TableCatalogue::tick(Time now) {
       }
       // Until its lease is over it may serve, wherever it is; and who else is in sync has a moment to come back as well, be the
       // time before anything is copied ever so long.
-      const auto last = impl_->nodes.find(partition.primary);
-      const Time free = partition.primary.empty()    ? Time{}
-                        : last != impl_->nodes.end() ? last->second.leased_until
-                                                     : impl_->restored_at + impl_->options.lease;
-      if (now < free) continue;
+      if (now < impl_->free_from(partition)) continue;
       const bool all_there = std::all_of(partition.in_sync.begin(), partition.in_sync.end(), [&](const std::string& name) {
         return name == partition.primary || impl_->live(name) != nullptr ||
                impl_->away(name, now, std::min(impl_->options.lost_grace, impl_->options.lease));

@@ -33,6 +33,7 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   Result<void> drop(const std::string& table) override;
   Result<std::vector<TableStatus>> list() override;
   Result<TableStatus> describe(const std::string& table) override;
+  Result<std::vector<RemainingReplica>> promote_remaining(const std::string& table, bool accept_loss) override;
   Result<void> put(const std::string& table, std::vector<TableWrite> writes) override;
   Result<std::vector<std::optional<std::string>>> get(const std::string& table, const std::vector<std::string>& keys,
                                                       SnapshotId snapshot) override;

@@ -1,5 +1,6 @@
 #include "storage/tables/partition_peers.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <utility>
@@ -24,6 +25,7 @@ PartitionPeers::Send send_over(rpc::Reactor& reactor) {
 }
 
 const SystemClock kSystemClock;
+constexpr std::size_t kMostLines = 10'000;  // workers whose windows are remembered
 
 }  // namespace
 
@@ -51,20 +53,38 @@ class PartitionPeers::Impl : public std::enable_shared_from_this<Impl> {
   struct Line {
     std::deque<Question> waiting;
     std::size_t requests = 0, bytes = 0;  // under way
+    std::size_t window = 0;               // requests that may be; 0: the first ones
+    TimePoint narrowed{};                 // when that was last halved
   };
 
   void pump(const std::string& address) {
     Line& line = lines_.at(address);
-    while (!line.waiting.empty() && line.requests < window_.requests &&
+    if (line.window == 0) line.window = std::min(window_.first, window_.requests);
+    while (!line.waiting.empty() && line.requests < line.window &&
            (line.requests == 0 || line.bytes + line.waiting.front().bytes <= window_.bytes)) {
       Question next = std::move(line.waiting.front());
       line.waiting.pop_front();
       ++line.requests;
       line.bytes += next.bytes;
       send_(address, std::move(next.payload), next.deadline,
-            [weak = weak_from_this(), address, bytes = next.bytes, answer = std::move(next.answer)](Result<rpc::Message> reply) {
-              if (const auto self = weak.lock()) self->answered(address, bytes, answer, std::move(reply));
+            [weak = weak_from_this(), address, bytes = next.bytes, sent = clock_.now(), deadline = next.deadline,
+             answer = std::move(next.answer)](Result<rpc::Message> reply) {
+              const auto self = weak.lock();
+              if (!self) return;
+              self->adapt(self->lines_.at(address), sent, deadline, reply);
+              self->answered(address, bytes, answer, std::move(reply));
             });
+    }
+  }
+
+  /// One late answer is a sign for all that were sent before it: they halve the window once.
+  void adapt(Line& line, TimePoint sent, Duration deadline, const Result<rpc::Message>& reply) {
+    const bool late = clock_.now() - sent > deadline / 4 || (!reply && reply.error().code() == Code::deadline_exceeded);
+    if (late && sent >= line.narrowed) {
+      line.window = std::max<std::size_t>(line.window / 2, 1);
+      line.narrowed = clock_.now();
+    } else if (!late && line.window < window_.requests) {
+      ++line.window;
     }
   }
 
@@ -74,10 +94,10 @@ class PartitionPeers::Impl : public std::enable_shared_from_this<Impl> {
     line.bytes -= bytes;
     std::vector<Answer> late;
     if (!reply && reply.error().code() == Code::deadline_exceeded) late = take_late(line);
-    if (line.requests == 0 && line.waiting.empty())
-      lines_.erase(address);
-    else
+    if (line.requests > 0 || !line.waiting.empty())
       pump(address);
+    else if (lines_.size() > kMostLines)
+      lines_.erase(address);  // and how quickly that one answers
     answer(reply ? decode_partition_reply(*reply) : fail(std::move(reply).error()));
     for (const Answer& next : late) {
       if (ended_) return;

@@ -1,5 +1,7 @@
 // Questions to partitions on other workers, through the connections of one asker: a bounded number of them under way to each
-// worker, which refuses what is too much, and the others in line. Askers bound what they ask.
+// worker, and the others in line. How many are under way follows what the worker takes, as TCP's congestion window does: each
+// answer well within its deadline admits one more, each that is late halves them, so that a worker with a slow disk is not given
+// more than it can answer in time. Askers bound what they ask.
 #pragma once
 
 #include <functional>
@@ -14,7 +16,8 @@
 namespace weft::storage::tables {
 
 struct PartitionWindow {
-  std::size_t requests = 64;      // well below what a worker's data port serves at once for a peer
+  std::size_t requests = 64;      // at most; well below what a worker's data port serves at once for a peer
+  std::size_t first = 16;         // until it is known how quickly a worker answers
   std::size_t bytes = 64u << 20;  // but always one
 };
 

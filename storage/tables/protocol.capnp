@@ -17,6 +17,7 @@ struct TableRequest {
     begin @7 :OfTable;
     commit @8 :CommitTransaction;
     abort @9 :IdOfTable;
+    promote @10 :PromoteRemaining;
   }
 
   struct MakeTable {
@@ -45,6 +46,10 @@ struct TableRequest {
     table @0 :Text;
     commit @1 :TableCommit;
   }
+  struct PromoteRemaining {
+    table @0 :Text;
+    acceptLoss @1 :Bool;
+  }
 }
 
 struct TableReply {
@@ -54,6 +59,7 @@ struct TableReply {
     list @2 :TableList;
     snapshot @3 :OfId;
     transaction @4 :OfId;
+    remaining @5 :RemainingReplicas;
   }
 
   struct TableList {
@@ -61,6 +67,17 @@ struct TableReply {
   }
   struct OfId {
     id @0 :UInt64;
+  }
+  struct RemainingReplicas {
+    replicas @0 :List(RemainingReplica);
+  }
+  struct RemainingReplica {
+    partition @0 :UInt32;
+    worker @1 :Text;
+    version @2 :UInt64;
+    known @3 :UInt64;
+    fault @4 :Text;
+    promoted @5 :Bool;
   }
 }
 

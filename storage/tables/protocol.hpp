@@ -70,7 +70,19 @@ struct TakenSnapshot {
 struct BegunTransaction {
   TransactionId id;
 };
-using TableReply = std::variant<Done, TableStatus, TableList, TakenSnapshot, BegunTransaction>;
+/// What is left of a partition that no member in sync can serve.
+struct RemainingReplica {
+  std::uint32_t partition = 0;
+  std::string worker;         // whose replica is the newest; empty: there is none
+  std::uint64_t version = 0;  // its last
+  std::uint64_t known = 0;    // a version that was acknowledged, the highest the master knows of
+  std::string fault;          // why nobody in sync can serve it
+  bool promoted = false;
+};
+struct RemainingReplicas {
+  std::vector<RemainingReplica> replicas;
+};
+using TableReply = std::variant<Done, TableStatus, TableList, TakenSnapshot, BegunTransaction, RemainingReplicas>;
 
 /// `token`, here and below: chosen by who asks, the same when it asks again.
 struct MakeTable {
@@ -126,8 +138,15 @@ struct AbortTransaction {
   TransactionId id;
   using Reply = Done;
 };
+/// Tells what is left of partitions that nobody in sync can serve. With `accept_loss` the newest replica of each becomes primary,
+/// and whatever it lacks is lost.
+struct PromoteRemaining {
+  std::string table;
+  bool accept_loss = false;
+  using Reply = RemainingReplicas;
+};
 using TableRequest = std::variant<MakeTable, DropTable, ListTables, DescribeTable, TakeSnapshot, DropSnapshot, RenewLease,
-                                  BeginTransaction, CommitTransaction, AbortTransaction>;
+                                  BeginTransaction, CommitTransaction, AbortTransaction, PromoteRemaining>;
 
 // ---- workers and the master -------------------------------------------------------------------------------------------
 

@@ -115,6 +115,10 @@ Result<std::vector<TableStatus>> TableClientImpl::list() {
 
 Result<TableStatus> TableClientImpl::describe(const std::string& table) { return ask(DescribeTable{table}); }
 
+Result<std::vector<RemainingReplica>> TableClientImpl::promote_remaining(const std::string& table, bool accept_loss) {
+  return ask(PromoteRemaining{table, accept_loss}).map([](RemainingReplicas&& all) { return std::move(all.replicas); });
+}
+
 Result<std::shared_ptr<const TableStatus>> TableClientImpl::route(const std::string& table, bool refresh) {
   if (!refresh) {
     const std::lock_guard lock(mutex_);

@@ -69,6 +69,10 @@ class TableClient {
   /// With partitions and replicas.
   virtual Result<TableStatus> describe(const std::string& table) = 0;
 
+  /// What is left of partitions that nobody in sync can serve; with `accept_loss` that is what they have from now on, and the rest
+  /// is lost. invalid_argument: there are none such.
+  virtual Result<std::vector<RemainingReplica>> promote_remaining(const std::string& table, bool accept_loss) = 0;
+
   /// After success the writes are durable on all live replicas of their partitions. Those of one partition that fit a message
   /// appear together, others need not; after an error some may be there.
   virtual Result<void> put(const std::string& table, std::vector<TableWrite> writes) = 0;

@@ -84,6 +84,22 @@ TEST(TableProtocol, KeysAndValuesHaveAnyBytes) {
   EXPECT_EQ(std::get<Values>(*values).values.at(2).value, "");
 }
 
+TEST(TableProtocol, WhatIsLeftOfPartitionsTravelsWhole) {
+  const auto request = decode_table_request(message_of(TableRequest(PromoteRemaining{"t", true})));
+  ASSERT_TRUE(request) << request.error().to_string();
+  EXPECT_EQ(std::get<PromoteRemaining>(*request).table, "t");
+  EXPECT_TRUE(std::get<PromoteRemaining>(*request).accept_loss);
+  const auto reply = decode_table_reply(message_of(TableReply(RemainingReplicas{{{3, "w", 17, 21, "away", true}}})));
+  ASSERT_TRUE(reply) << reply.error().to_string();
+  const RemainingReplica left = std::get<RemainingReplicas>(*reply).replicas.at(0);
+  EXPECT_EQ(left.partition, 3u);
+  EXPECT_EQ(left.worker, "w");
+  EXPECT_EQ(left.version, 17u);
+  EXPECT_EQ(left.known, 21u);
+  EXPECT_EQ(left.fault, "away");
+  EXPECT_TRUE(left.promoted);
+}
+
 TEST(TableProtocol, DamagedMessagesAreReadOrRefused) {
   const auto all = messages();
   Random random(11);

@@ -82,6 +82,68 @@ TEST_F(ReplicaTest, OneWithAnEarlierStateIsNotServed) {
   ASSERT_TRUE(whole()) << fault();
 }
 
+TEST_F(ReplicaTest, WhatIsLeftOfAPartitionIsServedWhenItsLossIsAccepted) {
+  start("a"), start("b");
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  const std::string newest = status().primary, other = newest == "a" ? "b" : "a";
+  kill(other);
+  ASSERT_TRUE(put("k", "2"));
+  ASSERT_FALSE(catalogue_.promote_remaining("t", true, now())) << "it is served";
+  reactor_.pass(1s);  // the master hears what it has
+  kill(newest);
+  start(other);
+  EXPECT_FALSE(turn([&] { return !status().primary.empty(); }, 10s)) << "it lacks what was acknowledged";
+  EXPECT_EQ(catalogue_.describe("t")->down_partitions, 1u);
+
+  const auto left = catalogue_.promote_remaining("t", false, now());
+  ASSERT_TRUE(left) << left.error().to_string();
+  ASSERT_EQ(left->replicas.size(), 1u);
+  EXPECT_EQ(left->replicas[0].worker, other);
+  EXPECT_LT(left->replicas[0].version, left->replicas[0].known);
+  EXPECT_NE(left->replicas[0].fault.find("worker " + newest + " is away"), std::string::npos) << left->replicas[0].fault;
+  EXPECT_FALSE(left->replicas[0].promoted);
+  EXPECT_FALSE(turn([&] { return !status().primary.empty(); }, 10s)) << "nobody accepted the loss";
+
+  ASSERT_TRUE(catalogue_.promote_remaining("t", true, now()).value().replicas.at(0).promoted);
+  EXPECT_EQ(get("k").value(), "1");
+  ASSERT_TRUE(put("l", "3"));
+  start(newest);  // what it had is lost, too
+  ASSERT_TRUE(whole()) << fault();
+  kill(other);
+  EXPECT_EQ(get("k").value(), "1");
+  EXPECT_EQ(get("l").value(), "3");
+}
+
+TEST_F(ReplicaTest, OfAPartitionThatNobodyHasNothingIsPromoted) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "1"));
+  kill("a");
+  reactor_.pass(10s);
+  const auto left = catalogue_.promote_remaining("t", true, now());
+  ASSERT_TRUE(left) << left.error().to_string();
+  EXPECT_EQ(left->replicas.at(0).worker, "");
+  EXPECT_FALSE(left->replicas.at(0).promoted);
+  start("a");
+  EXPECT_EQ(get("k").value(), "1") << "it was only away";
+}
+
+TEST_F(ReplicaTest, OnlyWhoLeadsByTheMastersLeaveKnowsThatThereIsNoSnapshot) {
+  start("a"), start("b");
+  make(2);
+  const std::string old = status().primary;
+  const PartitionRequest scan = request_of(ScanRows{SnapshotId(4711), "", "", 10});
+  const auto unknown = ask(old, scan);
+  ASSERT_TRUE(unknown && !*unknown);
+  EXPECT_EQ((*unknown).error().code(), Code::not_found);
+  workers_.at(old).hears_master = false;  // another may have become primary, and marked it
+  reactor_.pass(3s);
+  const auto cut_off = ask(old, scan);
+  ASSERT_TRUE(cut_off && !*cut_off);
+  EXPECT_EQ((*cut_off).error().code(), Code::unavailable) << (*cut_off).error().to_string();
+}
+
 TEST_F(ReplicaTest, APrimaryThatLostItsDiskLeadsInAnotherEpochOnly) {
   start("a");
   workers_.at("a").context->open_partition = faulty(faults);
