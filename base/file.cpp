@@ -5,10 +5,9 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/named_file.hpp"
 #include "base/text.hpp"
 
 namespace weft {
@@ -41,21 +40,7 @@ Result<void> write_all(int fd, ByteView bytes) {
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view content) {
-  std::string temporary;
-  Fd file;
-  do {  // not mkostemp(): the mode is the umask's to say
-    std::uint64_t chance = 0;
-    if (::getrandom(&chance, sizeof chance, 0) != sizeof chance) return fail(errno_error("no random bytes", errno));
-    temporary = fmt::format("{}.{:016x}", path.string(), chance);
-    file = Fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  } while (!file.valid() && errno == EEXIST);
-  if (!file.valid()) return fail(errno_error("cannot write " + path.string(), errno));
-  auto written = write_all(file.get(), as_bytes(content));
-  if (written && ::fsync(file.get()) != 0) written = fail(errno_error("cannot sync", errno));
-  if (written && ::rename(temporary.c_str(), path.c_str()) != 0) written = fail(errno_error("cannot rename", errno));
-  if (written) return {};
-  ::unlink(temporary.c_str());
-  return fail(std::move(written).error().wrap("cannot write " + path.string()));
+  return write_named_file(path.string(), content, IfExists::replace);
 }
 
 Result<TempDir> TempDir::create(const std::string& prefix, const std::filesystem::path& parent) {

@@ -17,8 +17,8 @@ namespace weft {
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit = 64u << 20);
 /// Writes all of `bytes` at the descriptor's position. After an error, some of them may be written.
 Result<void> write_all(int fd, ByteView bytes);
-/// Creates or replaces the file atomically and durably (temporary name beside it, sync, rename). After an error the old file is
-/// there.
+/// Creates or replaces the file, durably and as a whole, as base/named_file.hpp says for all files that have names. After an error
+/// the old file is there.
 Result<void> write_file(const std::filesystem::path& path, std::string_view content);
 
 /// Owns a new directory (mode 0700) and removes it with everything in it on destruction. It can be moved but not copied.

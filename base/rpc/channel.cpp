@@ -51,8 +51,12 @@ void Channel::start(Fd socket, Duration deadline) {
         awaiting_writable_ = false;
         flush();
       });
-  end_timer_ = loop_.after(deadline, [this] {
-    break_off(Error(Code::deadline_exceeded, "the peer did not shake hands in time (is it a weft process?)"));
+  end_timer_ = loop_.after(deadline, [this, deadline] {
+    // Connections to a process that is stopped are made, by its kernel.
+    break_off(Error(Code::deadline_exceeded,
+                    heard_ ? std::string("the peer did not shake hands in time (is it a weft process?)")
+                           : fmt::format("the peer says nothing, for {:.1f} s: its process is stopped or hangs, or is none of weft",
+                                         std::chrono::duration<double>(deadline).count())));
   });
   enqueue(FrameKind::hello, 0, 0, {encode_hello(own_hello()), {}, {}});
   watch_->await_readable();
@@ -111,6 +115,7 @@ bool Channel::receive_some() {
                                                                     : "the peer is gone (connection closed)"));
     return false;
   }
+  heard_ = true;
   reader_.received(received->bytes, std::move(received->fds));
   dispatch_all();
   if (state_ == State::open) watch_frame(received->bytes);

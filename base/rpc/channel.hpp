@@ -106,6 +106,7 @@ class Channel final : public Connection {
   ReceiveBuffer& buffer_;
   FrameReader reader_;
   FrameDeadline frame_deadline_;
+  bool heard_ = false;        // a byte, of whatever kind
   bool frame_ended_ = false;  // at least one did since the last receive
   SendQueue queue_;
   PendingRequests pending_;

@@ -139,14 +139,19 @@ Result<EndpointParts> split_endpoint(std::string_view text) {
     if (path.size() >= sizeof(sockaddr_un::sun_path)) return refuse("the path is longer than 107 bytes");
     return EndpointParts{std::string(path), {}, {}};
   }
-  const auto colon = text.rfind(':');
+  const bool bracketed = text.starts_with('[');
+  const auto end = bracketed ? text.find(']') : std::string_view::npos;
+  if (bracketed && end == std::string_view::npos) return refuse("the bracket does not end");
+  if (bracketed && text.size() > end + 1 && text[end + 1] != ':') return refuse("no port behind the bracket");
+  const auto colon = bracketed ? text.find(':', end) : text.rfind(':');
   if (colon == std::string_view::npos) return refuse("no port");
   auto host = text.substr(0, colon);
   const auto port = text.substr(colon + 1);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+  if (bracketed) {
     host = host.substr(1, host.size() - 2);
+    if (!host.empty() && host.find(':') == std::string_view::npos) return refuse("brackets are for IPv6 addresses");
   } else if (host.find(':') != std::string_view::npos) {
-    return refuse("an IPv6 address needs brackets");
+    return refuse("an IPv6 address needs brackets, as in [::1]:7077");
   }
   if (host.empty()) return refuse("no host");
   if (host.find_first_of(std::string_view(" \t\r\n/[]\0", 8)) != std::string_view::npos) return refuse("no such host name");

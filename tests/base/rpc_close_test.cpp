@@ -401,8 +401,19 @@ TEST_P(RpcEndTest, ManyThreadsMayCallAtOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Rpc, RpcEndTest, ::testing::Values(Transport::tcp, Transport::unix_socket), transport_name);
 
+TEST(Handshake, WithAProcessThatIsStoppedNamesTheCause) {
+  const Fd listening = listen_on(Address::numeric("127.0.0.1", "0").value()).value();  // the kernel takes connections for it
+  const auto reactor = Reactor::start("test");
+  const auto made =
+      connect(*reactor, Endpoint{local_address(listening.get()).to_string()}, std::chrono::milliseconds(100));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), Code::deadline_exceeded);
+  EXPECT_NE(made.error().to_string().find("the peer says nothing, for 0.1 s: its process is stopped or hangs"), std::string::npos)
+      << made.error().to_string();
+}
+
 TEST(Endpoint, IsAHostAndPortOrAUnixPath) {
-  for (const auto* good : {"localhost:80", "127.0.0.1:0", "[::1]:7070", "unix:/tmp/x", "a.b.c:65535"}) {
+  for (const auto* good : {"localhost:80", "127.0.0.1:0", "[::1]:7070", "[fe80::1%lo]:0", "unix:/tmp/x", "a.b.c:65535"}) {
     EXPECT_TRUE(Endpoint::parse(good).has_value()) << good;
   }
   for (const auto* bad :
@@ -413,6 +424,19 @@ TEST(Endpoint, IsAHostAndPortOrAUnixPath) {
     EXPECT_NE(parsed.error().message().find("HOST:PORT"), std::string::npos);
   }
   EXPECT_FALSE(Endpoint::parse("unix:/" + std::string(200, 'x')).has_value());
+  const std::pair<const char*, const char*> said[] = {{"[::1]", "no port (write"},
+                                                      {"[::1]:", "the port is not a number"},
+                                                      {"[::1]7077", "no port behind the bracket"},
+                                                      {"[::1:7077", "the bracket does not end"},
+                                                      {"[]:1", "no host"},
+                                                      {"[localhost]:1", "brackets are for IPv6 addresses"},
+                                                      {"::1", "needs brackets, as in [::1]:7077"},
+                                                      {"127.0.0.1", "no port (write"}};
+  for (const auto& [address, why] : said) {
+    const auto parsed = Endpoint::parse(address);
+    ASSERT_FALSE(parsed.has_value()) << address;
+    EXPECT_NE(parsed.error().message().find(why), std::string::npos) << parsed.error().message();
+  }
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+// Pipes whose reader has gone: `weft job list | head -1`. A program that prints lives on and is told by the write, as by any other.
+#pragma once
+
+namespace weft {
+
+/// From now on a write to a pipe or socket without a reader fails (EPIPE) instead of ending this process by SIGPIPE. Programs that
+/// this one starts are not affected. Unless the signal is ignored already.
+void outlive_broken_pipes();
+
+/// Whether the descriptor is a pipe or a socket whose reader has gone. Does not block.
+bool reader_is_gone(int fd);
+
+}  // namespace weft
