@@ -29,6 +29,16 @@ Result<rpc::ConnectionPtr> MasterConnection::connect() {
   return connection_;
 }
 
+Result<void> MasterConnection::await(Retry retry) {
+  for (bool waited = false;; waited = true) {
+    auto made = connect();
+    if (made) return {};
+    if (retry.again(made.error())) continue;
+    if (!waited) return fail(std::move(made).error());
+    return fail(std::move(made).error().wrap(fmt::format("gave up after {:.1f} s", in_seconds(retry.spent()))));
+  }
+}
+
 Result<rpc::Message> MasterConnection::call(rpc::MessageType type, rpc::Payload payload, Duration deadline) {
   WEFT_ASSIGN(const rpc::ConnectionPtr to, connect());
   auto answer = rpc::call(reactor_, to, type, std::move(payload), deadline);

@@ -22,6 +22,8 @@ class MasterConnection {
 
   /// The open connection or a new one. `unavailable`, with what to do, when no master answers within 3 s.
   Result<rpc::ConnectionPtr> connect();
+  /// Sees that the master is there; one that is away is waited for as long as `retry` allows.
+  Result<void> await(Retry retry);
   /// One request and its reply. A connection on which a reply is overdue is closed.
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload, Duration deadline);
   /// The same, tried again while the master is away, for as long as `retry` allows. `repeated`, unless null, becomes true with the

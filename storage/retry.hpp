@@ -1,6 +1,7 @@
 // Whether, and after which pause, a call of a client of the cluster's files or tables is tried again.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -25,6 +26,13 @@ class Retry {
   /// empty, is told once what is waited for, unless that takes only a moment.
   template <class Options>
   Retry(const Options& options, Pauses pauses) : Retry(options.patience, options.waiting, pauses) {}
+  /// For the first answer of all: `at_first` is the time for that, and no more than `patience`. A wrong address shows soon.
+  template <class Options>
+  static Retry at_first(const Options& options, Pauses pauses) {
+    return Retry(std::min(options.at_first, options.patience), options.waiting, pauses);
+  }
+
+  Retry(Duration time, const Waiting& waiting, Pauses pauses);
 
   /// After a failure: true, after a pause, when it is transient and there is time for another try.
   bool again(const Error& why) { return is_transient(why) && wait(why); }
@@ -32,10 +40,10 @@ class Retry {
   bool wait(const Error& why);
   /// The time is over.
   bool over() const { return SystemClock().now() > end_; }
+  /// Since the first try.
+  Duration spent() const { return SystemClock().now() - begin_; }
 
  private:
-  Retry(Duration time, const Waiting& waiting, Pauses pauses);
-
   const Waiting& waiting_;
   const TimePoint begin_, end_;
   const Duration longest_;

@@ -23,10 +23,6 @@ Result<FileReply> done(const Result<void>& result) {
   if (!result) return fail(result.error());
   return FileReply(Done{});
 }
-Result<FileReply> leased(const Result<LeaseId>& lease) {
-  if (!lease) return fail(lease.error());
-  return FileReply(Leased{*lease});
-}
 template <class T>
 Result<FileReply> answered(Result<T> answer) {
   if (!answer) return fail(std::move(answer).error());
@@ -37,6 +33,10 @@ struct Operations {
   Namespace& tree;
   const DrainedTables& tables;
 
+  Result<FileReply> leased(const Result<LeaseId>& lease) const {
+    if (!lease) return fail(lease.error());
+    return FileReply(Leased{*lease, tree.lease_length()});
+  }
   std::vector<NodeSite> sites(const std::vector<NodeId>& ids) const {
     std::vector<NodeSite> known;
     std::set<NodeId> seen;
@@ -70,7 +70,9 @@ struct Operations {
     return done(tree.complete(it.lease, unix_milliseconds(), steady_now()));
   }
   Result<FileReply> operator()(const Abandon& it) const { return done(tree.abandon(it.lease)); }
-  Result<FileReply> operator()(const Renew& it) const { return done(tree.renew(it.lease, steady_now())); }
+  Result<FileReply> operator()(const Renew& it) const {
+    return leased(tree.renew(it.lease, steady_now()).map([&] { return it.lease; }));
+  }
   Result<FileReply> operator()(const Remove& it) const { return done(tree.remove(it.path, it.recursive, steady_now())); }
   Result<FileReply> operator()(const Rename& it) const { return done(tree.rename(it.from, it.to, it.replace, steady_now())); }
   Result<FileReply> operator()(const SetReplication& it) const { return done(tree.set_replication(it.path, it.replication)); }

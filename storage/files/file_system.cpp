@@ -50,9 +50,7 @@ FileSystemImpl::~FileSystemImpl() {
   reactor_->stop();
 }
 
-Result<void> FileSystemImpl::begin() {
-  return master_.connect().map([](auto&&) {});
-}
+Result<void> FileSystemImpl::begin() { return master_.await(Retry::at_first(options_, kPauses)); }
 
 Result<FileReply> FileSystemImpl::ask_for_once(const FileRequest& request, Duration deadline) {
   WEFT_ASSIGN(const rpc::Message answer, master_.call(kFileRequest, encode(request), deadline));
@@ -101,7 +99,7 @@ namespace {
 
 class HeldLease final : public DirectoryLease {
  public:
-  HeldLease(std::shared_ptr<FileSystemImpl> files, LeaseId id) : lease_(std::move(files), id) {}
+  HeldLease(std::shared_ptr<FileSystemImpl> files, const Leased& leased) : lease_(std::move(files), leased) {}
   ~HeldLease() override { lease_.abandon(); }
 
  private:
@@ -112,7 +110,7 @@ class HeldLease final : public DirectoryLease {
 
 Result<std::unique_ptr<DirectoryLease>> FileSystemImpl::lease_directory(const std::string& path) {
   WEFT_ASSIGN(const Leased leased, ask(LeaseDirectory{path, options_.user}));
-  return std::make_unique<HeldLease>(shared_from_this(), leased.lease);
+  return std::make_unique<HeldLease>(shared_from_this(), leased);
 }
 
 Result<void> FileSystemImpl::remove(const std::string& path, bool recursive) {
@@ -168,7 +166,7 @@ Result<std::unique_ptr<FileReader>> FileSystemImpl::open(const std::string& path
 
 Result<std::unique_ptr<FileWriter>> FileSystemImpl::create(const std::string& path, const CreateOptions& options) {
   WEFT_ASSIGN(const Leased leased, ask(CreateFile{path, options_.user, options}));
-  return make_writer(shared_from_this(), path, leased.lease, options);
+  return make_writer(shared_from_this(), path, leased, options);
 }
 
 namespace {

@@ -25,6 +25,7 @@ struct FileSystemOptions {
   std::string writer;  // host or name of the worker on whose machine this is: first replicas go there; empty: this machine's name
   std::string directory;                            // writers keep the chunk they write in an unlinked file there; empty: in memory
   Duration patience = std::chrono::seconds(30);     // for a master, workers or replicas that are away
+  Duration at_first = std::chrono::seconds(5);      // for a master that has not answered yet; `patience` at most
   std::function<void(const std::string&)> waiting;  // told what a call waits for, once, when that takes a while. Any thread
   bool share = true;                                // chunks of workers on this machine are read from their files
   std::shared_ptr<RackTally> racks = std::make_shared<RackTally>();  // as ChunkClientOptions::racks
@@ -89,7 +90,7 @@ struct FileReport {
 /// Any thread. Calls block; a master that is away or restarting is waited for. Outlives its readers and writers.
 class FileSystem {
  public:
-  /// `unavailable` names the address when no master answers there.
+  /// Waits for a master that is away. `unavailable` names the address when none answers there in time.
   static Result<std::shared_ptr<FileSystem>> connect(const std::string& master, FileSystemOptions options = {});
   virtual ~FileSystem() = default;
 

@@ -66,7 +66,7 @@ ChunkLocation location_of(const ChunkPlace& place, const std::vector<NodeSite>& 
 
 /// `located` is the answer to a locate of all of one file.
 std::unique_ptr<FileReader> make_reader(std::shared_ptr<FileSystemImpl> files, Located located);
-std::unique_ptr<FileWriter> make_writer(std::shared_ptr<FileSystemImpl> files, std::string path, LeaseId lease,
+std::unique_ptr<FileWriter> make_writer(std::shared_ptr<FileSystemImpl> files, std::string path, const Leased& leased,
                                         CreateOptions options);
 
 }  // namespace weft::storage::files

@@ -19,12 +19,12 @@ constexpr std::uint64_t kUnknownBytes = 1u << 20;
 /// Keeps a chunk's bytes until it is durable, so that one whose first worker dies can be begun again elsewhere.
 class Writer final : public FileWriter {
  public:
-  Writer(std::shared_ptr<FileSystemImpl> files, std::string path, LeaseId lease, CreateOptions options)
+  Writer(std::shared_ptr<FileSystemImpl> files, std::string path, const Leased& leased, CreateOptions options)
       : files_(std::move(files)),
         path_(std::move(path)),
         options_(options),
         kept_(files_->options().directory),
-        lease_(files_, lease) {}
+        lease_(files_, leased) {}
   ~Writer() override {
     chunk_.reset();
     if (!closed_) lease_.abandon();
@@ -191,9 +191,9 @@ class Writer final : public FileWriter {
 
 }  // namespace
 
-std::unique_ptr<FileWriter> make_writer(std::shared_ptr<FileSystemImpl> files, std::string path, LeaseId lease,
+std::unique_ptr<FileWriter> make_writer(std::shared_ptr<FileSystemImpl> files, std::string path, const Leased& leased,
                                         CreateOptions options) {
-  return std::make_unique<Writer>(std::move(files), std::move(path), lease, options);
+  return std::make_unique<Writer>(std::move(files), std::move(path), leased, options);
 }
 
 }  // namespace weft::storage::files

@@ -169,6 +169,8 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
     std::error_code none;
     if (options.directory.empty()) options.directory = std::filesystem::temp_directory_path(none);
     options.waiting = [](const std::string& what) { Log("files").warn("{}", what); };
+    options.at_first = options_.at_first;
+    options.patience = std::max(options.patience, options.at_first);
     if (!waits_) options.patience = Duration(0);
     auto made = FileSystem::connect(options_.master, options);
     if (!made && !waits_) lost_ = made.error();

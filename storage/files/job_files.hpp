@@ -5,17 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "storage/remote.hpp"
 #include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::storage::files {
 
 struct JobFilesOptions {
-  std::string master;     // empty: every use of the cluster's files is an error that says what to do
-  std::string host;       // or worker, on whose machine the tasks run; empty: this machine
-  std::string user;       // owner of what is written; empty: who runs the process
-  std::string directory;  // for temporary files; empty: $TMPDIR, or /tmp
+  std::string master{};     // empty: every use of the cluster's files is an error that says what to do
+  std::string host{};       // or worker, on whose machine the tasks run; empty: this machine
+  std::string user{};       // owner of what is written; empty: who runs the process
+  std::string directory{};  // for temporary files; empty: $TMPDIR, or /tmp
   std::shared_ptr<RackTally> racks = std::make_shared<RackTally>();  // as ChunkClientOptions::racks
+  Duration at_first = std::chrono::seconds(5);                       // for a master that is away when it is needed first
 };
 
 /// Connects when it is first used.

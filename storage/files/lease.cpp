@@ -1,18 +1,23 @@
 #include "storage/files/lease.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace weft::storage::files {
 namespace {
 
-constexpr Duration kRenew = std::chrono::seconds(10);
+constexpr Duration kUnknownLease = std::chrono::seconds(30);  // of an older master, which does not say: half of what it has
+constexpr Duration kSoonest = std::chrono::milliseconds(10);
 constexpr Duration kRenewDeadline = std::chrono::seconds(5);
 constexpr Duration kAbandonDeadline = std::chrono::seconds(1);  // of a master that may be gone, when nobody wants to wait for it
 
+/// Two renewals may be lost, or late.
+Duration third_of(Duration length) { return std::max(kSoonest, (length > Duration(0) ? length : kUnknownLease) / 3); }
+
 }  // namespace
 
-Lease::Lease(std::shared_ptr<FileSystemImpl> files, LeaseId id)
-    : files_(std::move(files)), id_(id), renewer_([this] { renew(); }) {}
+Lease::Lease(std::shared_ptr<FileSystemImpl> files, const Leased& leased)
+    : files_(std::move(files)), id_(leased.lease), every_(third_of(leased.length)), renewer_([this] { renew(); }) {}
 
 void Lease::end() {
   {
@@ -30,9 +35,10 @@ void Lease::abandon() {
 
 void Lease::renew() {
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, kRenew, [this] { return ended_; })) {
+  while (!wake_.wait_for(lock, every_, [this] { return ended_; })) {
     lock.unlock();
-    (void)files_->ask_once(Renew{id_}, kRenewDeadline);  // what is wrong shows elsewhere
+    const auto renewed = files_->ask_once(Renew{id_}, std::min(every_, kRenewDeadline));  // what is wrong shows elsewhere
+    if (renewed) every_ = third_of(renewed->length);                                      // another master may have other ideas
     lock.lock();
   }
 }

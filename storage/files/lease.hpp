@@ -10,10 +10,11 @@
 
 namespace weft::storage::files {
 
-/// Renews the lease from a thread of its own until end(), which may be called several times; not thread-safe.
+/// Renews the lease, at a third of its length, from a thread of its own until end(), which may be called several times; not
+/// thread-safe.
 class Lease {
  public:
-  Lease(std::shared_ptr<FileSystemImpl> files, LeaseId id);
+  Lease(std::shared_ptr<FileSystemImpl> files, const Leased& leased);
   ~Lease() { end(); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -28,6 +29,7 @@ class Lease {
 
   const std::shared_ptr<FileSystemImpl> files_;
   const LeaseId id_;
+  Duration every_;    // the renewing thread's, once it runs
   std::mutex mutex_;  // guards ended_
   std::condition_variable wake_;
   bool ended_ = false;

@@ -124,6 +124,7 @@ struct FileReply {
 
   struct Leased {
     lease @0 :UInt64;
+    length @1 :Int64;
   }
   struct Allocated {
     chunk @0 :UInt64;

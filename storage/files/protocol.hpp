@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/rpc/rpc.hpp"
 #include "storage/namespace/types.hpp"
 #include "storage/reply.hpp"
@@ -29,6 +30,7 @@ enum FileMessage : rpc::MessageType {
 
 struct Leased {
   LeaseId lease;
+  Duration length{0};  // it ends so long after it was begun or renewed last; 0: an older master's, which says nothing of it
 };
 struct Allocated {
   ChunkId chunk;
@@ -89,9 +91,10 @@ struct Abandon {
   LeaseId lease;
   using Reply = Done;
 };
+/// Older masters answer Done.
 struct Renew {
   LeaseId lease;
-  using Reply = Done;
+  using Reply = Leased;
   static constexpr bool kAtOnce = true;
 };
 struct Remove {

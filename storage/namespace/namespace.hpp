@@ -55,6 +55,8 @@ class Namespace {
   Result<LeaseId> lease_directory(std::string_view path, std::string_view user, std::int64_t clock_ms, Time now);
   Result<void> abandon(LeaseId lease);
   Result<void> renew(LeaseId lease, Time now);
+  /// After so long a lease that nobody renews is over.
+  Time lease_length() const;
   /// Gone at once; its chunks are reclaimed later.
   Result<void> remove(std::string_view path, bool recursive, Time now);
   /// `to` must not exist; with `replace` an existing file (of a file) or directory (of a directory) is removed in the same step.

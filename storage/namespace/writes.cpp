@@ -46,6 +46,8 @@ Result<void> Namespace::abandon(LeaseId lease) {
   return {};
 }
 
+Time Namespace::lease_length() const { return impl_->options.lease; }
+
 Result<void> Namespace::renew(LeaseId lease, Time now) {
   WEFT_ASSIGN(OpenFile * file, impl_->leases.find(lease));
   impl_->at(now);

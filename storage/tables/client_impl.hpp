@@ -26,7 +26,7 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   ~TableClientImpl() override;
   /// Sees whether the master is there.
   Result<void> begin_client() {
-    return master_.connect().map([](auto&&) {});
+    return master_.await(Retry::at_first(options_, {std::chrono::milliseconds(20), std::chrono::seconds(1)}));
   }
 
   Result<void> create(const std::string& table, const CreateTable& options) override;

@@ -26,6 +26,7 @@ struct TableClientOptions {
   std::string
       host;  // host or name of the worker on whose machine this is: snapshots are read there first; empty: this machine's name
   Duration patience = std::chrono::seconds(30);  // for a master or workers that are away
+  Duration at_first = std::chrono::seconds(5);   // for a master that has not answered yet; `patience` at most
   Waiting waiting;  // told what a call waits for, once, when that takes a while; empty: the log. Any thread
 };
 
@@ -58,7 +59,7 @@ class TableScan {
 /// Any thread. Calls block; workers and masters that are away are waited for. Outlives its scans and snapshots.
 class TableClient {
  public:
-  /// `unavailable` names the address when no master answers there.
+  /// Waits for a master that is away. `unavailable` names the address when none answers there in time.
   static Result<std::shared_ptr<TableClient>> connect(const std::string& master, TableClientOptions options = {});
   virtual ~TableClient() = default;
 
