@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/log.hpp"
+#include "base/named_file.hpp"
 #include "storage/output.hpp"
 #include "storage/staged_name.hpp"
 
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 
 Error cannot_write(const std::string& path, int code) { return errno_error("cannot write output " + path, code); }
 
-std::string work_prefix(const fs::path& output) { return std::string(".") + output.filename().native() + ".weft-"; }
+std::string work_prefix(const fs::path& output) { return "." + short_name(output.filename().native()) + ".weft-"; }
 
 /// With the suffix that the attempt gave its file.
 std::string part_name(std::size_t index, const std::string& attempt_file) {
@@ -182,7 +183,9 @@ Result<void> publish(const std::string& work, const std::string& path, bool over
   if (code == EEXIST) return fail(Code::already_exists, "output " + path + " was created by somebody else while the job ran");
   if (code != EINVAL && code != ENOSYS) return fail(cannot_write(path, code));
   // A file system without these flags (NFS): two steps.
-  const std::string aside = path + ".weft-replaced";  // never taken for a leftover
+  const fs::path target(path);
+  const std::string aside =  // never taken for a leftover
+      target.parent_path() / (short_name(target.filename().native()) + ".weft-replaced");
   if (overwrite && ::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) return fail(cannot_write(path, errno));
   if (::rename(work.c_str(), path.c_str()) != 0) {
     code = errno;
@@ -332,7 +335,7 @@ Result<OutputDirectory> OutputDirectory::prepare_remote(const std::string& path,
     output.work_ = output.path_;
     return output;
   }
-  const std::string work = output.path_.substr(0, slash + 1) + "." + name + ".weft-" + token;
+  const std::string work = output.path_.substr(0, slash + 1) + work_prefix(name) + token;
   if (auto made = remote->make_directory(work); !made)
     return fail(std::move(made).error().wrap("cannot write output " + output.path_));
   output.remote_ = remote;

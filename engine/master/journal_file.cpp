@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "base/named_file.hpp"
 #include "engine/master/journal_reader.hpp"
 
 namespace weft::master {
@@ -30,6 +31,12 @@ JobStatus status_in(const std::string& frame) {
   unknown.state = JobState::failed;
   unknown.error = "what became of it was written by another version of weft";
   return unknown;
+}
+
+/// Where a checkpoint is written.
+std::string beside(const std::string& path) {
+  const std::filesystem::path journal(path);
+  return journal.parent_path() / (short_name(journal.filename().native()) + ".new");
 }
 
 Result<void> sync(int fd) {
@@ -114,7 +121,7 @@ Result<JournalFile> JournalFile::open(const std::string& path, const JournalOpti
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);  // a link stays one, whatever is renamed
   JournalFile file(std::move(fd), error ? path : real.string(), options);
-  ::unlink((file.path_ + ".new").c_str());  // of a checkpoint that a crash cut short
+  ::unlink(beside(file.path_).c_str());  // of a checkpoint that a crash cut short
   WEFT_TRY(file.read());
   if (file.size_ == 0) {
     WEFT_TRY(file.append(journal_header()));
@@ -201,12 +208,12 @@ Result<Fd> JournalFile::write_beside(const std::string& path) const {
 }
 
 Result<void> JournalFile::checkpoint() {
-  const std::string beside = path_ + ".new";
-  auto made = write_beside(beside);
-  if (made && ::rename(beside.c_str(), path_.c_str()) != 0)
-    made = fail(errno_error(fmt::format("cannot rename {}", beside), errno));
+  const std::string made_beside = beside(path_);
+  auto made = write_beside(made_beside);
+  if (made && ::rename(made_beside.c_str(), path_.c_str()) != 0)
+    made = fail(errno_error(fmt::format("cannot rename {}", made_beside), errno));
   if (!made) {
-    ::unlink(beside.c_str());
+    ::unlink(made_beside.c_str());
     log_.error("{} cannot be made shorter and grows on: {}", path_, made.error().to_string());
     checkpoint_at_ = size_ + options_.checkpoint_bytes;
     return {};

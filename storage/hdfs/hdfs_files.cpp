@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "storage/hdfs/client.hpp"
 #include "storage/hdfs/file.hpp"
@@ -280,7 +281,8 @@ class Files final : public ForeignFiles {
   /// HDFS cannot exchange two directories: for the time of one request there is nothing at `to`.
   static Result<void> replace_directory(HdfsClient& client, const HdfsPath& from, const HdfsPath& to) {
     HdfsPath aside = to;
-    aside.path += ".weft-replaced";
+    const auto name = aside.path.rfind('/') + 1;
+    aside.path = aside.path.substr(0, name) + short_name(aside.path.substr(name)) + ".weft-replaced";
     if (auto moved = client.rename(to, aside, Onto::nothing); !moved) {
       if (moved.error().code() != Code::already_exists) return moved;
       return fail(Code::already_exists, escaped(url_of(aside)) + " is there: a job was killed while it replaced " +

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.hpp"
+#include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "storage/hdfs/errors.hpp"
 #include "storage/hdfs/file.hpp"
@@ -29,7 +30,7 @@ bool is_hidden(const HdfsPath& path) {
 HdfsPath hidden_beside(const HdfsPath& path) {
   Random random(static_cast<std::uint64_t>(SystemClock().now().time_since_epoch().count()),
                 reinterpret_cast<std::uintptr_t>(&path) ^ static_cast<std::uint64_t>(::getpid()));
-  return below(parent_of(path), "." + std::string(name_of(path)) + ".weft-" + std::to_string(random()));
+  return below(parent_of(path), "." + short_name(name_of(path)) + ".weft-" + std::to_string(random()));
 }
 
 class Output final : public RemoteOutput {
