@@ -17,6 +17,8 @@ struct WorkerConnections::Tag {
 
 namespace {
 
+constexpr Duration kPresenceDeadline = std::chrono::seconds(3);
+
 schedulers::Resources resources_of(const Usage& usage) {
   schedulers::Resources used;
   used.cpu = usage.cpu;
@@ -42,6 +44,9 @@ Result<schedulers::Resources> capacity_of(const protocol::Register& worker) {
   if (capacity.memory == 0) capacity.memory = static_cast<double>(worker.memory_bytes);
   return capacity;
 }
+
+/// Of who was asked: not an answer, of whatever kind.
+bool is_silence(const Error& error) { return error.code() == Code::deadline_exceeded || error.code() == Code::unavailable; }
 
 std::string_view host_of(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }
 
@@ -81,21 +86,66 @@ void WorkerConnections::on_register(const rpc::ConnectionPtr& connection, const 
           to->fail(joined.error());
         });
   };
-  if (parts_.topology == nullptr) return take_in(std::move(*info), std::nullopt);
-  parts_.background.post([this, take_in, info = std::move(*info)] {
-    parts_.reactor.post([take_in, info, rack = parts_.topology->rack_of(info.host)] { take_in(info, rack); });
-  });
+  auto find_rack = [this, take_in](const protocol::Register& worker) {
+    if (parts_.topology == nullptr) return take_in(worker, std::nullopt);
+    parts_.background.post([this, take_in, worker] {
+      parts_.reactor.post([take_in, worker, rack = parts_.topology->rack_of(worker.host)] { take_in(worker, rack); });
+    });
+  };
+  const auto rival = info->named ? rival_of(*info) : std::nullopt;
+  if (!rival) return find_rack(*info);
+  // Its machine may have gone without a word. Who does not answer is lost, before the heartbeats that do not come tell as much.
+  nodes_.at(*rival).connection->request(
+      protocol::kPresence, {}, kPresenceDeadline,
+      [this, connection, tag, find_rack, rival = *rival, info = std::move(*info)](const Result<rpc::Message>& answer) {
+        if (connection->context != tag) return;  // it is gone
+        if (!answer && is_silence(answer.error()) && nodes_.contains(rival))
+          expel(rival, "it did not answer when another worker came under its name");
+        find_rack(info);
+      });
+}
+
+std::optional<NodeId> WorkerConnections::rival_of(const protocol::Register& info) const {
+  for (const auto& [id, node] : nodes_)
+    if (node.info.name == info.name && (info.process == 0 || node.info.process != info.process)) return id;
+  return std::nullopt;
+}
+
+Result<void> WorkerConnections::settle_name(protocol::Register& info) {
+  for (auto at = nodes_.begin(); at != nodes_.end();) {
+    const auto& [id, node] = *at++;
+    if (info.process != 0 && node.info.process == info.process) expel(id, "it has come back on another connection");
+  }
+  const auto rival = rival_of(info);
+  if (!rival) return {};
+  if (info.named) {
+    const Node& other = nodes_.at(*rival);
+    return fail(Code::already_exists,
+                fmt::format("the worker {} is there already, on {} at {}, and alive: give this one another --name, or end that one",
+                            info.name, other.info.host, other.connection->peer()));
+  }
+  const std::string wanted = info.name;
+  for (int number = 2; rival_of(info); ++number) info.name = fmt::format("{}-{}", wanted, number);
+  return {};
+}
+
+void WorkerConnections::expel(NodeId id, const std::string& why) {
+  const rpc::ConnectionPtr connection = nodes_.at(id).connection;
+  connection->context = nullptr;
+  forget(id, why);
+  connection->close();
 }
 
 Result<rpc::Payload> WorkerConnections::join(const rpc::ConnectionPtr& connection, Tag& tag, NodeId id, protocol::Register info,
                                              const schedulers::UplinkRate& uplink) {
   WorkerJoined joined;
   joined.node = id;
-  joined.name = info.name;
   joined.host = info.host;
   joined.rack = info.rack;
   joined.data_address = info.data_address;
   WEFT_ASSIGN(const schedulers::Resources capacity, capacity_of(info));
+  WEFT_TRY(settle_name(info));
+  joined.name = info.name;
   joined.capacity = capacity;
   joined.attributes = info.attributes;
   joined.prefetch_bytes = info.prefetch_bytes;
@@ -116,7 +166,7 @@ Result<rpc::Payload> WorkerConnections::join(const rpc::ConnectionPtr& connectio
     machine = {static_cast<double>(node.info.processors), static_cast<double>(node.info.machine_memory)};
   capacities_.joined(id, node.info.name, node.info.host, capacity, machine);
   update_capacity(id);
-  return protocol::encode(protocol::Registered{id, parts_.options.heartbeat, node.info.rack});
+  return protocol::encode(protocol::Registered{id, parts_.options.heartbeat, node.info.rack, node.info.name});
 }
 
 /// What a worker's handler of a fatal signal says, on a connection that is not the worker's: believed when it comes from its
@@ -319,12 +369,16 @@ bool WorkerConnections::on_close(const rpc::ConnectionPtr& connection, const Err
   if (node == nodes_.end()) return true;
   std::string why = error.code() == Code::cancelled ? std::string(kWorkerLeft) : error.to_string();
   if (node->second.dying_of != 0) why = signal_name(node->second.dying_of);
-  const auto lost = parts_.shell.apply(WorkerLost{*tag->node, why});
-  // The core may have given it up before; it may have said something since.
-  if (!lost && parts_.storage) parts_.storage->worker_lost(*tag->node);
-  capacities_.left(*tag->node);
-  nodes_.erase(*tag->node);
+  forget(*tag->node, why);
   return true;
+}
+
+void WorkerConnections::forget(NodeId id, const std::string& why) {
+  const auto lost = parts_.shell.apply(WorkerLost{id, why});
+  // The core may have given it up before; it may have said something since.
+  if (!lost && parts_.storage) parts_.storage->worker_lost(id);
+  capacities_.left(id);
+  nodes_.erase(id);
 }
 
 void WorkerConnections::close() {

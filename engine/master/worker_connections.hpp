@@ -90,6 +90,13 @@ class WorkerConnections {
   struct Tag;
   static std::shared_ptr<Tag> tag_of(const rpc::ConnectionPtr& connection);
   std::map<NodeId, Node>::iterator node_of(const rpc::ConnectionPtr& connection);
+  /// The worker of that name that is there, unless it is this process itself.
+  std::optional<NodeId> rival_of(const protocol::Register& info) const;
+  /// Makes sure that nobody else has the name: what is left of the same process goes, who has no name of its own gets another.
+  Result<void> settle_name(protocol::Register& info);
+  /// It is lost, and its connection ends.
+  void expel(NodeId id, const std::string& why);
+  void forget(NodeId id, const std::string& why);
   Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, Tag& tag, NodeId id, protocol::Register info,
                             const schedulers::UplinkRate& uplink);
   Result<void> on_dying(const rpc::ConnectionPtr& connection, const rpc::Message& message);

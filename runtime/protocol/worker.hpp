@@ -28,6 +28,7 @@ enum WorkerMessage : rpc::MessageType {
   kDying = 108,           // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
   kLeaving = 110,         // notification, worker to master: Leaving; once on a registration
   kRemains = 111,         // notification, master to worker: Remains; in answer to Leaving and to each heartbeat after it
+  kPresence = 112,        // request, master to worker: nothing -> nothing; is it still there
   kCapacityTexts = 109,   // notification, worker to master: CapacityTexts; when one of its files has changed
 };
 
@@ -47,6 +48,8 @@ struct Register {
   std::uint32_t processors = 0;
   std::uint64_t machine_memory = 0;
   double usable_processors = 0;  // that its processes may use together
+  bool named = false;            // by whoever started it: another name will not do
+  std::uint64_t process = 0;     // by chance: who registers again, although the master has not missed it, is known by that
 };
 
 struct Registered {
@@ -54,6 +57,7 @@ struct Registered {
   NodeId node;
   Duration heartbeat{0};
   std::string rack;  // that the master takes it to be in
+  std::string name;  // that it has from now on: another than it asked for when that was made up, and taken
 };
 
 /// Map outputs and chunks of files that move between a worker and another rack, in bytes per second.

@@ -71,7 +71,8 @@ void declare(Config& config, WorkerOptions& options) {
 
 Result<void> complete(WorkerOptions& options) {
   if (options.host.empty()) options.host = machine_name();
-  if (options.name.empty()) options.name = fmt::format("{}-{}", options.host, getpid());
+  options.named = !options.name.empty();
+  if (!options.named) options.name = fmt::format("{}-{}", options.host, getpid());
   if (options.slots == 0) options.slots = static_cast<std::uint32_t>(std::ceil(std::max(machine_processors(), 1.0) - 1e-9));
   if (options.slots > 4096) return fail(Code::invalid_argument, "a worker has at most 4096 slots");
   if (options.link_rate != 0 && options.link_rate < kLeastLinkRate)
@@ -98,6 +99,11 @@ Result<void> complete(WorkerOptions& options) {
     const std::string host = options.listen.substr(0, options.listen.rfind(':'));
     options.advertise = host == "0.0.0.0" || host == "[::]" ? machine_name() : host;
   }
+  if (std::count(options.advertise.begin(), options.advertise.end(), ':') > 1 && !options.advertise.starts_with('['))
+    options.advertise = "[" + options.advertise + "]";  // an IPv6 address, to which a port is added
+  if (auto address = rpc::Endpoint::parse(options.advertise + ":1"); !address)
+    return fail(Code::invalid_argument,
+                fmt::format("worker.advertise: '{}' is no host; name one, or an address, without a port", escaped(options.advertise)));
   return {};
 }
 

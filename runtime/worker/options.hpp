@@ -49,6 +49,7 @@ struct WorkerOptions {
   std::function<void(const protocol::Heartbeat&)> on_heartbeat{};
   /// Told whether it is registered with a master, when that changes; likewise.
   std::function<void(bool registered)> on_registration{};
+  bool named = true;             // set by complete(): false where the name is the default
   bool private_cluster = false;  // ends with its master instead of waiting for it
 };
 

@@ -22,6 +22,7 @@ rpc::Handler Registration::handler() {
   const std::weak_ptr<bool> alive = alive_;
   handler.on_request = [this, alive](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
     if (alive.expired()) return;
+    if (message.type == protocol::kPresence) return responder.reply({});
     if (message.type != protocol::kReadLog) return responder.fail(Error(Code::invalid_argument, "unknown request"));
     auto request = protocol::decode<protocol::LogRequest>(message);
     if (!request) return responder.fail(request.error());
@@ -67,6 +68,10 @@ void Registration::register_worker(rpc::ConnectionPtr connection) {
                          if (alive.expired() || to != connection_) return;
                          auto decoded = answer ? protocol::decode<protocol::Registered>(*answer) : fail(std::move(answer).error());
                          if (decoded) return on_registered(*decoded);
+                         if (decoded.error().code() == Code::already_exists) {  // its name: trying again would change nothing
+                           to->close();
+                           return lost(decoded.error());
+                         }
                          log_.warn("the master refused the registration: {}", decoded.error().to_string());
                          to->close();
                        });
@@ -77,7 +82,13 @@ void Registration::on_registered(const protocol::Registered& answer) {
   failures_ = 0;
   heartbeat_ = std::clamp<Duration>(answer.heartbeat, 10ms, 60s);
   events_.clear();
-  log_.info("registered with {} as node {}", master_.text, answer.node.value());
+  if (answer.name == registration_.name) {
+    log_.info("registered with {} as node {}", master_.text, answer.node.value());
+  } else {
+    log_.info("registered with {} as node {}, and as {}: another worker is called {}", master_.text, answer.node.value(),
+              answer.name, registration_.name);
+    registration_.name = answer.name;
+  }
   if (auto said = set_last_words(connection_->peer(), answer.node); !said)
     log_.warn("a fatal signal of this process could not be reported to the master: {}", said.error().to_string());
   callbacks_.on_registered(answer);
@@ -91,7 +102,7 @@ void Registration::lost(const Error& error) {
   timer_.reset();
   registered_ = false;
   events_.clear();
-  const bool final = !persistent_ || error.code() == Code::version_mismatch;
+  const bool final = !persistent_ || error.code() == Code::version_mismatch || error.code() == Code::already_exists;
   if (final) closed_ = true;
   callbacks_.on_lost(error, final);
   if (final || closed_) return;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <set>
 
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/attributes.hpp"
+#include "base/directory_claim.hpp"
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
 #include "base/machine.hpp"
@@ -111,15 +113,13 @@ class WorkerImpl final : public Worker {
       context_.directory = std::filesystem::absolute(context_.options.directory);
     }
     std::error_code error;
-    std::filesystem::remove_all(context_.directory + "/jobs", error);  // of an earlier worker
-    for (const char* name : {"", "/jobs", "/logs", "/binaries"}) {
-      // The directory itself may be one that the user made, and shares.
-      if (*name == '\0')
-        std::filesystem::create_directories(context_.directory, error);
-      else
-        WEFT_TRY(make_private_directory(context_.directory + name));
-      if (error) return fail(Code::io, fmt::format("cannot create {}: {}", context_.directory, error.message()));
+    std::filesystem::create_directories(context_.directory, error);  // or one that the user made, and shares
+    if (error) return fail(Code::io, fmt::format("cannot create {}: {}", context_.directory, error.message()));
+    if (!temporary_) {
+      WEFT_ASSIGN(directory_claim_, claim_directory(context_.directory, "worker"));
     }
+    std::filesystem::remove_all(context_.directory + "/jobs", error);  // of an earlier worker
+    for (const char* name : {"/jobs", "/logs", "/binaries"}) WEFT_TRY(make_private_directory(context_.directory + name));
     return {};
   }
 
@@ -141,6 +141,8 @@ class WorkerImpl final : public Worker {
                                     std::move(attributes),  context_.options.local_data, context_.options.capacity,
                                     data_->prefetch_bytes()};
     registration.usable_processors = machine_processors();
+    registration.named = context_.options.named;
+    registration.process = std::random_device()() | std::uint64_t{std::random_device()()} << 32;
     if (context_.options.yield) describe_machine(registration);
     Registration::Callbacks callbacks;
     callbacks.on_registered = [this](const protocol::Registered& as) {
@@ -334,6 +336,7 @@ class WorkerImpl final : public Worker {
   }
 
   std::optional<RunDirectory> temporary_;
+  Fd directory_claim_;  // of the one that the user named
   std::unique_ptr<shuffle::Store> store_;
   std::unique_ptr<rpc::Reactor> background_;
   std::unique_ptr<rpc::Reactor> reactor_;

@@ -1,4 +1,5 @@
 // The master's side of its workers: who may register, what is believed of a dying one, and that it speaks to one release only.
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <future>
@@ -31,6 +32,7 @@ class ServerWorkers : public testing::Test {
     server = std::move(*started);
   }
   ~ServerWorkers() override {
+    reactor->run([this] { unanswered.clear(); });
     peers.clear();
     server.reset();
     reactor->stop();
@@ -41,6 +43,30 @@ class ServerWorkers : public testing::Test {
     limits.layout = layout;
     return peers.emplace_back(
         rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kWorkersDeadline, {}, limits).value());
+  }
+  /// Of a worker that answers when it is asked whether it is there, or says nothing.
+  rpc::ConnectionPtr connect_worker(bool answers) {
+    rpc::Handler handler;
+    handler.on_request = [this, answers](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
+      if (message.type == protocol::kPresence && answers) return responder.reply({});
+      unanswered.push_back(std::move(responder));
+    };
+    rpc::Limits limits;
+    limits.layout = protocol::layout();
+    return peers.emplace_back(
+        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kWorkersDeadline, std::move(handler), limits)
+            .value());
+  }
+  Result<protocol::Registered> join_as(const rpc::ConnectionPtr& worker, const std::string& name, bool named,
+                                       std::uint64_t process) {
+    protocol::Register info;
+    info.name = info.host = name;
+    info.data_address = "127.0.0.1:1";
+    info.slots = 2;
+    info.named = named;
+    info.process = process;
+    WEFT_ASSIGN(const rpc::Message answer, call(worker, protocol::kRegister, protocol::encode(info)));
+    return protocol::decode<protocol::Registered>(answer);
   }
   Result<protocol::Registered> join(const rpc::ConnectionPtr& worker, const std::string& name, const std::string& capacity = "") {
     protocol::Register info;
@@ -71,7 +97,17 @@ class ServerWorkers : public testing::Test {
   std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("test");
   std::unique_ptr<Server> server;
   std::vector<rpc::ConnectionPtr> peers;
+  std::vector<rpc::Responder> unanswered;  // the reactor's
 };
+
+/// Those that are there, by name.
+std::vector<std::string> alive(const std::vector<client::NodeStatus>& list) {
+  std::vector<std::string> names;
+  for (const client::NodeStatus& node : list)
+    if (!node.dead && !node.lost) names.push_back(node.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 TEST_F(ServerWorkers, AWorkerOfAnotherReleaseIsRefusedWithBothVersions) {
   const auto refused = join(connect(protocol::layout() + 1), "w1");
@@ -105,6 +141,48 @@ TEST_F(ServerWorkers, ARefusedWorkerMayTryAgain) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().to_string(), HasSubstr("--slots"));
   EXPECT_TRUE(join(worker, "w1", "memory=1GiB"));
+}
+
+TEST_F(ServerWorkers, ASecondWorkerOfANameIsRefusedWhileTheFirstIsAlive) {
+  const auto first = connect_worker(true);
+  ASSERT_TRUE(join_as(first, "w1", true, 1));
+  for (int again = 0; again < 3; ++again) {
+    const auto refused = join_as(connect_worker(true), "w1", true, 2);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Code::already_exists) << "by which a worker knows that another try changes nothing";
+    EXPECT_THAT(refused.error().to_string(),
+                AllOf(HasSubstr("the worker w1 is there already, on w1 at 127.0.0.1:"), HasSubstr("give this one another --name")));
+  }
+  EXPECT_EQ(alive(nodes([](const auto&) { return true; })), std::vector<std::string>{"w1"});
+  reactor->run([&] { first->close(); });
+  EXPECT_TRUE(join_as(connect_worker(true), "w1", true, 3)) << "the first has gone";
+}
+
+TEST_F(ServerWorkers, OneThatDoesNotAnswerMakesWayForAnotherOfItsName) {
+  ASSERT_TRUE(join_as(connect_worker(false), "w1", true, 1));
+  const auto second = join_as(connect_worker(true), "w1", true, 2);
+  ASSERT_TRUE(second) << second.error().to_string();
+  const auto list = nodes([](const auto& seen) { return alive(seen).size() == 1; });
+  EXPECT_EQ(alive(list), std::vector<std::string>{"w1"});
+  const auto lost = std::find_if(list.begin(), list.end(), [](const client::NodeStatus& node) { return node.dead; });
+  ASSERT_NE(lost, list.end());
+  EXPECT_THAT(lost->cause, HasSubstr("did not answer when another worker came under its name"));
+}
+
+TEST_F(ServerWorkers, TheSameProcessComesBackWhileItsOldConnectionIsStillThere) {
+  const auto before = connect_worker(false);  // which nobody serves any more
+  ASSERT_TRUE(join_as(before, "w1", true, 1));
+  const auto began = std::chrono::steady_clock::now();
+  ASSERT_TRUE(join_as(connect_worker(true), "w1", true, 1));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(3)) << "it was asked for on the old one";
+  EXPECT_EQ(alive(nodes([](const auto& seen) { return alive(seen).size() == 1; })), std::vector<std::string>{"w1"});
+}
+
+TEST_F(ServerWorkers, NamesThatNobodyGaveBecomeNamesOfTheirOwn) {
+  EXPECT_EQ(join_as(connect_worker(true), "host-1", false, 1)->name, "host-1");
+  EXPECT_EQ(join_as(connect_worker(true), "host-1", false, 2)->name, "host-1-2");
+  EXPECT_EQ(join_as(connect_worker(true), "host-1", false, 3)->name, "host-1-3");
+  EXPECT_EQ(alive(nodes([](const auto&) { return true; })), (std::vector<std::string>{"host-1", "host-1-2", "host-1-3"}));
 }
 
 TEST_F(ServerWorkers, ALostWorkersSignalIsTheReasonOfItsEnd) {

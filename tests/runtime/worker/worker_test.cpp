@@ -48,10 +48,10 @@ class WorkerTest : public testing::Test {
     rpc::Handler handler;
     handler.on_request = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
       if (message.type == protocol::kRegister) {
-        responder.reply(protocol::encode(protocol::Registered{NodeId(5), 20ms, "west"}));
         const std::lock_guard lock(mutex_);
         connection_ = connection;
         registration_ = protocol::decode<protocol::Register>(message).value();
+        responder.reply(protocol::encode(protocol::Registered{NodeId(5), 20ms, "west", registration_->name}));
         changed_.notify_all();
       } else {
         const auto request = protocol::decode<protocol::BinaryRequest>(message).value();
