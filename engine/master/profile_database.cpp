@@ -10,6 +10,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
 
+#include "base/directory_claim.hpp"
 #include "base/log.hpp"
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
@@ -52,8 +53,8 @@ Error store_error(const rocksdb::Status& status, const std::string& directory, s
 
 class ProfileDatabase final : public ProfileStore {
  public:
-  ProfileDatabase(std::string directory, std::unique_ptr<rocksdb::DB> db)
-      : directory_(std::move(directory)), db_(std::move(db)), writer_([this] { write_all(); }) {}
+  ProfileDatabase(std::string directory, Fd claim, std::unique_ptr<rocksdb::DB> db)
+      : directory_(std::move(directory)), claim_(std::move(claim)), db_(std::move(db)), writer_([this] { write_all(); }) {}
   ~ProfileDatabase() override {
     {
       const std::lock_guard lock(mutex_);
@@ -108,6 +109,7 @@ class ProfileDatabase final : public ProfileStore {
   }
 
   const std::string directory_;
+  const Fd claim_;
   std::unique_ptr<rocksdb::DB> db_;
   bool failed_ = false;  // writer thread only
   std::mutex mutex_;
@@ -140,13 +142,14 @@ Result<ProfileRecords> read_records(rocksdb::DB& db, const std::string& director
 Result<std::unique_ptr<ProfileStore>> open_store(const std::string& directory,
                                                  const std::function<Result<void>(ProfileRecords)>& restore) {
   WEFT_TRY(make_private_directory(directory));
+  WEFT_ASSIGN(Fd claim, claim_directory(directory, "master"));
   rocksdb::DB* opened = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(profile_options(), directory, &opened);
   if (!status.ok()) return fail(store_error(status, directory, "cannot open"));
   std::unique_ptr<rocksdb::DB> db(opened);
   WEFT_ASSIGN(ProfileRecords records, read_records(*db, directory));
   WEFT_TRY(restore(std::move(records)));
-  return std::unique_ptr<ProfileStore>(std::make_unique<ProfileDatabase>(directory, std::move(db)));
+  return std::unique_ptr<ProfileStore>(std::make_unique<ProfileDatabase>(directory, std::move(claim), std::move(db)));
 }
 
 /// Under the first name that is free. Empty: it could not be moved.
@@ -164,7 +167,8 @@ std::string set_aside(const std::string& directory) {
 }  // namespace
 
 ProfileStoreFactory profile_database(std::string directory) {
-  return [directory = std::move(directory)](const std::function<Result<void>(ProfileRecords)>& restore) {
+  return [directory = std::move(directory)](
+             const std::function<Result<void>(ProfileRecords)>& restore) -> Result<std::unique_ptr<ProfileStore>> {
     const Log log("master");
     auto store = open_store(directory, restore);
     if (!store && (store.error().code() == Code::corrupt || store.error().code() == Code::version_mismatch)) {
@@ -174,7 +178,8 @@ ProfileStoreFactory profile_database(std::string directory) {
           aside.empty() ? "it cannot be moved away" : fmt::format("it is set aside as {}, and profiles are learned again", aside));
       if (!aside.empty()) store = open_store(directory, restore);
     }
-    if (store) return std::move(*store);
+    if (store) return store;
+    if (store.error().code() == Code::unavailable) return fail(std::move(store).error().wrap("--profiles"));
     log.error("profiles are kept in memory only: {}", store.error().to_string());
     return std::unique_ptr<ProfileStore>();
   };

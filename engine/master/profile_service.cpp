@@ -28,10 +28,13 @@ bool ends_job(const Command& command) {
 
 }  // namespace
 
-void ProfileService::open(const ProfileStoreFactory& factory) {
-  if (factory) store_ = factory([this](ProfileRecords records) { return restore(std::move(records)); });
+Result<void> ProfileService::open(const ProfileStoreFactory& factory) {
+  if (factory) {
+    WEFT_ASSIGN(store_, factory([this](ProfileRecords records) { return restore(std::move(records)); }));
+  }
   (void)history_.take_changes();  // what was read is written
   if (history_.stages() > 0) log_.info("profiles of {} stages of {} programs", history_.stages(), history_.programs().size());
+  return {};
 }
 
 Result<void> ProfileService::restore(ProfileRecords records) {

@@ -21,7 +21,7 @@ class ProfileService {
   explicit ProfileService(rpc::Reactor& reactor) : reactor_(reactor) {}
 
   /// Without a factory, and where that gives no store, profiles last as long as the master.
-  void open(const ProfileStoreFactory& factory);
+  Result<void> open(const ProfileStoreFactory& factory);
   /// Around each event of the core (profiles::Observer).
   void before(Time now, const schedulers::ClusterView& view, Event& event);
   void after(const schedulers::ClusterView& view, const std::vector<Command>& commands);

@@ -29,8 +29,9 @@ class ProfileStore {
 
 /// Opens a store and gives its records to `restore`. One that is damaged or of another version, or whose records `restore` refuses
 /// as such, is set aside under another name, with a line in the log, and begun again. Null, with a line in the log: it cannot be
-/// opened for another reason (another master has it, the disk is full), stays as it is, and profiles are kept in memory.
+/// opened for another reason (the disk is full), stays as it is, and profiles are kept in memory. unavailable: another master has
+/// it.
 using ProfileStoreFactory =
-    std::function<std::unique_ptr<ProfileStore>(const std::function<Result<void>(ProfileRecords)>& restore)>;
+    std::function<Result<std::unique_ptr<ProfileStore>>(const std::function<Result<void>(ProfileRecords)>& restore)>;
 
 }  // namespace weft::master

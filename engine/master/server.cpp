@@ -10,9 +10,11 @@
 #include <fmt/core.h>
 
 #include "base/assert.hpp"
+#include "base/directory_claim.hpp"
 #include "base/log.hpp"
 #include "base/rpc/derived.hpp"
 #include "base/run_directory.hpp"
+#include "base/text.hpp"
 #include "engine/master/binary_store.hpp"
 #include "engine/master/client_requests.hpp"
 #include "engine/master/core_shell.hpp"
@@ -77,6 +79,7 @@ class ServerImpl final : public Server, public CoreShell {
   ServerOptions options_;
   TimePoint started_{};
   std::optional<RunDirectory> temporary_;
+  Fd directory_claim_;  // of the one that the user named
   std::unique_ptr<BinaryStore> binaries_;
   std::unique_ptr<Topology> topology_;
   std::shared_ptr<const scheduling::Catalogue> catalogue_;
@@ -126,6 +129,9 @@ ServerImpl::~ServerImpl() {
 
 Result<void> ServerImpl::begin() {
   WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(options_.listen));
+  if (const Time timeout = options_.core.heartbeat_timeout; timeout > Time(0) && timeout < 2 * options_.heartbeat)
+    return fail(Code::invalid_argument, fmt::format("workers that report every {} would be lost after {}: twice as long at least",
+                                                    format_duration(options_.heartbeat), format_duration(timeout)));
   std::string directory = options_.directory;
   if (directory.empty()) {
     WEFT_ASSIGN(RunDirectory made, RunDirectory::create("master"));
@@ -135,6 +141,11 @@ Result<void> ServerImpl::begin() {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return fail(Code::io, fmt::format("cannot create {}: {}", directory, error.message()));
+  if (!temporary_) {
+    auto claimed = claim_directory(directory, "master");
+    if (!claimed) return fail(std::move(claimed).error().wrap("--directory"));
+    directory_claim_ = std::move(*claimed);
+  }
   binaries_ = std::make_unique<BinaryStore>(directory);
 
   if (!options_.topology.empty()) {
@@ -150,7 +161,8 @@ Result<void> ServerImpl::begin() {
     began = open_core();
     if (began) began = open_storage();
     if (!began) return;
-    profiles_->open(options_.profiles);
+    began = profiles_->open(options_.profiles);
+    if (!began) return;
     rpc::Limits limits;
     limits.max_queued = std::size_t{2} << 30;
     limits.layout = protocol::layout();

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -28,11 +29,13 @@ class ProfileDatabases : public testing::Test {
   std::unique_ptr<ProfileStore> open(bool refuse = false) {
     records.clear();
     bool again = false;
-    return profile_database(path)([&, refuse](ProfileRecords read) -> Result<void> {
+    auto store = profile_database(path)([&, refuse](ProfileRecords read) -> Result<void> {
       if (refuse && !std::exchange(again, true)) return fail(Code::corrupt, "no profile");
       records = std::move(read);
       return {};
     });
+    error = store ? std::nullopt : std::optional(store.error());
+    return store ? std::move(*store) : nullptr;
   }
   /// While the store writes and deletes files, too: what is gone when it is asked counts nothing.
   std::uint64_t bytes_on_disk() const {
@@ -48,6 +51,7 @@ class ProfileDatabases : public testing::Test {
   test::ScratchDirectory files;
   std::string path = files / "profiles";
   ProfileRecords records;
+  std::optional<Error> error;  // of the last open()
 };
 
 TEST_F(ProfileDatabases, KeepWhatWasPutLast) {
@@ -81,10 +85,15 @@ TEST_F(ProfileDatabases, ThatCannotBeAreNone) {
   ASSERT_TRUE(write_file(files / "file", "x"));
   path = files / "file" + "/below";
   EXPECT_FALSE(open());
+  EXPECT_FALSE(error) << "without them, a master does its work";
   path = files / "held";
   const auto first = open();
   ASSERT_TRUE(first);
   EXPECT_FALSE(open()) << "another master has it";
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), Code::unavailable);
+  EXPECT_EQ(error->to_string(),
+            "--profiles: the directory " + path + " is in use by another master that runs; end that one, or name another directory");
   EXPECT_FALSE(fs::exists(path + ".damaged-1")) << "it is not damaged";
 }
 
