@@ -80,6 +80,8 @@ Result<Duration> positive_duration_of(const std::string& text) {
   return deadline;
 }
 
+Result<Duration> parse_duration_text(const std::string& text) { return parse_duration(text); }
+
 /// An option that is given with nothing (--cluster "$UNSET") is a mistake: the job would run as if it were not there.
 void refuse_empty(CLI::App& app) {
   for (CLI::Option* const option : app.get_options())
@@ -102,6 +104,8 @@ void declare_place(CLI::App& app, client::RunOptions& run) {
       ->type_name("HOST:PORT")
       ->check(address_error)
       ->group(kGroup);
+  add_parsed<Duration>(app, "--patience", run.patience, "TIME", parse_duration_text,
+                       "How long to wait for a master of --cluster or --files that is away when the job starts (default: 5s)");
   app.add_option("--workers", run.workers, "Run on this many private worker processes instead of threads of this one")
       ->excludes(cluster)
       ->check(CLI::Range(1, 256))

@@ -10,8 +10,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/broken_pipe.hpp"
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
+#include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "common_options.hpp"
@@ -134,16 +136,6 @@ void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete)
   }
 }
 
-/// What will keep the file from being written, as far as that can be told before the job runs.
-Result<void> check_writable(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored))
-    return fail(Code::invalid_argument, file.string() + " is a directory; name a file");
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  if (::access(folder.c_str(), W_OK) == 0) return {};
-  return fail(errno_error("cannot write " + file.string(), errno));
-}
-
 /// The job has succeeded and its outputs are there: a fault with the file of --stats is reported, and no more.
 void report(const CommandLine& line, detail::DriverGraph& graph) {
   const CommonOptions& common = line.common();
@@ -159,7 +151,7 @@ int run_job(const CommandLine& line, bool optimized) {
     complain(line.name(),
              "built without optimisation, which takes about eight times the time; -DCMAKE_BUILD_TYPE=Release (-O2) is fast", 0);
   if (const std::string& stats = line.common().stats; !stats.empty())
-    if (const auto writable = check_writable(stats); !writable)
+    if (const auto writable = check_named_file(stats, IfExists::replace); !writable)
       return complain(line.name(), "--stats: " + writable.error().to_string(), kUsage);
   auto graph = std::make_shared<detail::DriverGraph>(driver_settings(line.common()));
   const bool explain_only = !line.common().explain.empty();
@@ -209,6 +201,7 @@ int Programs::main(int argc, char** argv, bool optimized) const {
     if (const auto role = client::internal_role(argc, argv, [&] { return replay(line, argc, argv); })) return *role;
     if (const auto ended = line->parse(argc, argv)) return *ended;
     log_fatal_signals("driver of " + name);
+    outlive_broken_pipes();  // of `job | head`: the job goes on, and its outputs are written
     return run_job(*line, optimized);
   } catch (const std::exception& fault) {  // an option declared twice, …
     return complain(name, fault.what(), kJobFailed);

@@ -19,8 +19,6 @@ class FsCommand {
   FsCommand(CLI::App& fs, Action& action, const std::string& name, const std::string& help, FsRun run)
       : options_(std::make_shared<FsOptions>()), app_(fs.add_subcommand(name, help)) {
     add_master_option(*app_, options_->master);
-    add_duration_option(*app_, "--patience", options_->patience, Zero::allowed,
-                        "How long to wait for a master or workers that are away (default: 30s)");
     app_->callback([options = options_, run, &action] { action = [options, run] { return run(*options); }; });
   }
   FsCommand& paths(int fewest, const std::string& help, const char* name = "PATH") {
@@ -59,16 +57,17 @@ void add_transfers(CLI::App& fs, Action& action) {
       .flag("-r,--recursive", &FsOptions::recursive, "Directories with all in them");
   put.app().add_option("--replication", put.options().create.replication, "Replicas of each chunk")->capture_default_str();
   put.size("--chunk-size", put.options().create.chunk_bytes, "Size of chunks (default: 64MiB)");
-  put.app().add_flag("--overwrite", put.options().create.overwrite, "Replace what exists, when the new file is complete");
-  FsCommand(fs, action, "get", "Copy files of the cluster to a local file or directory (- is standard output)", fs_get)
-      .paths(2, "Files or patterns, then the local target")
+  add_overwrite_flag(put.app(), put.options().create.overwrite);
+  FsCommand get(fs, action, "get", "Copy files of the cluster to a local file or directory (- is standard output)", fs_get);
+  get.paths(2, "Files or patterns, then the local target")
       .flag("-r,--recursive", &FsOptions::recursive, "Directories with all in them");
+  add_overwrite_flag(get.app(), get.options().create.overwrite);
   FsCommand copy(fs, action, "cp", "Copy files between this machine, the cluster (weft://), S3 services (s3://) and HDFS (hdfs://)",
                  fs_copy);
   copy.paths(2, "Paths, URLs or patterns (or - for standard input), then the target; a / at its end makes it a directory")
       .user()
       .flag("-r,--recursive", &FsOptions::recursive, "What is in directories, but names that begin with . or _");
-  copy.app().add_flag("--overwrite", copy.options().create.overwrite, "Replace what exists, when the new file is complete");
+  add_overwrite_flag(copy.app(), copy.options().create.overwrite);
   FsCommand(fs, action, "cat", "Print files of the cluster, of S3 services (s3://) or of HDFS (hdfs://)", fs_cat)
       .paths(1, "Files or patterns")
       .flag("--salvage", &FsOptions::salvage, "Of damaged files what can be read, zeros in place of the rest; exit code 1 then");

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "engine/cli/options.hpp"
 #include "storage/files/file_system.hpp"
 
 namespace weft::cli {
 
 struct FsOptions {
-  std::string master = "127.0.0.1:7077";
-  std::string user;  // empty: who runs the program
-  Duration patience = std::chrono::seconds(30);
+  MasterOption master;
+  std::string user;                // empty: who runs the program
   std::vector<std::string> paths;  // as written
   storage::CreateOptions create;
   bool recursive = false, parents = false, replace = false, json = false;

@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
-#include "base/file.hpp"
+#include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "engine/cli/fs_commands.hpp"
 #include "engine/cli/json_members.hpp"
+#include "engine/cli/standard_output.hpp"
 #include "engine/cli/storage_json.hpp"
 #include "engine/cli/table.hpp"
 #include "storage/files/job_files.hpp"
@@ -40,35 +41,21 @@ class Target {
   virtual Result<void> close() = 0;
 };
 
-/// Written beside the file and renamed.
 class LocalTarget final : public Target {
  public:
   static Result<std::unique_ptr<Target>> create(const std::string& path, bool overwrite) {
     std::error_code error;
-    if (!overwrite && fs::exists(path, error)) return fail(Code::already_exists, path + " exists; say --overwrite to replace it");
     fs::create_directories(fs::absolute(path).parent_path(), error);
-    std::unique_ptr<LocalTarget> target(new LocalTarget(path));
-    if (!target->file_.valid()) return fail(errno_error("cannot write " + path, errno));
-    return std::unique_ptr<Target>(std::move(target));
+    WEFT_ASSIGN(NamedFile file, NamedFile::create(path, overwrite ? IfExists::replace : IfExists::refuse));
+    return std::unique_ptr<Target>(new LocalTarget(std::move(file)));
   }
-  ~LocalTarget() override {
-    if (file_.valid()) ::unlink(partial_.c_str());
-  }
-  Result<void> append(ByteView bytes) override { return write_all(file_.get(), bytes); }
-  Result<void> close() override {
-    if (::rename(partial_.c_str(), path_.c_str()) != 0) return fail(errno_error("cannot write " + path_, errno));
-    file_.reset();
-    return {};
-  }
+  Result<void> append(ByteView bytes) override { return file_.append(bytes); }
+  Result<void> close() override { return file_.close(); }
 
  private:
-  explicit LocalTarget(std::string path)
-      : path_(std::move(path)),
-        partial_(path_ + ".weft-partial"),
-        file_(::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
+  explicit LocalTarget(NamedFile file) : file_(std::move(file)) {}
 
-  const std::string path_, partial_;
-  Fd file_;
+  NamedFile file_;
 };
 
 template <class Writer>
@@ -95,7 +82,9 @@ class ForeignStores {
 class Stores {
  public:
   explicit Stores(const FsOptions& options)
-      : options_(options), files_(storage::files::job_files({options.master, {}, options.user, {}})) {}
+      : options_(options),
+        files_(storage::files::job_files(
+            {.master = options.master.address, .user = options.user, .at_first = options.master.at_first})) {}
 
   RemoteFiles& files() { return *files_; }
   Result<std::unique_ptr<Target>> create(const std::string& path) {
@@ -278,8 +267,7 @@ Result<void> print_foreign(const FsOptions& options) {
   for (const std::string& path : options.paths) {
     storage::ForeignFiles& files = stores.of(path);
     WEFT_ASSIGN(const auto sources, sources_of(files, path, false));
-    for (const Source& source : sources)
-      WEFT_TRY(read_file_in_pieces(source.path, files, [](ByteView bytes) { return write_all(1, bytes); }));
+    for (const Source& source : sources) WEFT_TRY(read_file_in_pieces(source.path, files, print_bytes));
   }
   return {};
 }

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
-#include "base/file.hpp"
+#include "base/named_file.hpp"
 #include "base/text.hpp"
+#include "engine/cli/connections.hpp"
 #include "engine/cli/fs_commands.hpp"
+#include "engine/cli/standard_output.hpp"
 #include "storage/namespace/path.hpp"
 
 namespace weft::cli {
@@ -62,13 +64,14 @@ class Bar {
   TimePoint began_, next_;
 };
 
-Result<void> copy_out(FileReader& reader, std::uint64_t offset, std::uint64_t end, int to, Bar* bar) {
+template <class Write>
+Result<void> copy_out(FileReader& reader, std::uint64_t offset, std::uint64_t end, Write&& write, Bar* bar) {
   Buffer piece(kPieceBytes);
   while (offset < end) {
     const MutableBytes room = piece.span().first(std::min<std::uint64_t>(piece.size(), end - offset));
     WEFT_ASSIGN(const std::size_t got, reader.read(offset, room));
     if (got == 0) break;
-    WEFT_TRY(write_all(to, room.first(got)));
+    WEFT_TRY(write(room.first(got)));
     offset += got;
     if (bar != nullptr) bar->add(got);
   }
@@ -120,22 +123,18 @@ Result<void> put_tree(FileSystem& files, const fs::path& from, const std::string
   return {};
 }
 
-/// Writes beside the target and renames: a file that was begun and not finished is not taken for whole.
-Result<void> get_file(FileSystem& files, const std::string& from, const fs::path& to) {
+Result<void> get_file(FileSystem& files, const std::string& from, const fs::path& to, const FsOptions& options) {
   WEFT_ASSIGN(const auto reader, files.open(from));
-  const fs::path partial = to.string() + ".weft-partial";
-  Fd file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file.valid()) return fail(errno_error("cannot write " + partial.string(), errno));
+  WEFT_ASSIGN(NamedFile file, NamedFile::create(to, options.create.overwrite ? IfExists::replace : IfExists::refuse));
   Bar bar(from, reader->status().bytes);
-  auto copied = copy_out(*reader, 0, reader->status().bytes, file.get(), &bar);
-  if (copied && ::rename(partial.c_str(), to.c_str()) != 0) copied = fail(errno_error("cannot write " + to.string(), errno));
-  if (!copied) ::unlink(partial.c_str());
-  return copied;
+  WEFT_TRY(copy_out(
+      *reader, 0, reader->status().bytes, [&](ByteView bytes) { return file.append(bytes); }, &bar));
+  return file.close();
 }
 
 Result<void> get_tree(FileSystem& files, const std::string& from, const fs::path& to, const FsOptions& options) {
   WEFT_ASSIGN(const auto status, files.stat(from));
-  if (!status.directory) return get_file(files, from, to);
+  if (!status.directory) return get_file(files, from, to, options);
   if (!options.recursive) return fail(Code::invalid_argument, fmt::format("{} is a directory; say --recursive", escaped(from)));
   std::error_code error;
   fs::create_directories(to, error);
@@ -168,9 +167,10 @@ Result<std::uint64_t> begin_of_last(FileReader& reader, std::uint64_t lines) {
 Result<std::shared_ptr<storage::files::FileSystem>> connect(const FsOptions& options) {
   storage::files::FileSystemOptions settings;
   settings.user = options.user;
-  settings.patience = options.patience;
-  settings.waiting = [](const std::string& what) { fmt::print(stderr, "weft: {} (--patience)\n", what); };
-  return storage::files::FileSystem::connect(options.master, settings);
+  settings.patience = options.master.patience;
+  settings.at_first = options.master.at_first;
+  settings.waiting = tell_waiting;
+  return storage::files::FileSystem::connect(options.master.address, settings);
 }
 
 std::string without_slash(std::string path) {
@@ -220,7 +220,7 @@ Result<void> fs_get(const FsOptions& options) {
   for (const std::string& source : sources) {
     if (target == "-") {
       WEFT_ASSIGN(const auto reader, files->open(source));
-      WEFT_TRY(copy_out(*reader, 0, reader->status().bytes, 1, nullptr));
+      WEFT_TRY(copy_out(*reader, 0, reader->status().bytes, print_bytes, nullptr));
     } else {
       WEFT_TRY(get_tree(*files, source, into ? target / std::string(storage::name_of(source)) : target, options));
     }
@@ -237,7 +237,7 @@ Result<std::uint64_t> salvage(FileReader& reader) {
   for (std::uint64_t offset = 0; offset < reader.status().bytes;) {
     const storage::Salvaged some = reader.salvage(offset, piece.span());
     for (const storage::ByteRange& range : some.missing) storage::append(missing, range);
-    WEFT_TRY(write_all(1, piece.view().first(some.bytes)));
+    WEFT_TRY(print_bytes(piece.view().first(some.bytes)));
     offset += some.bytes;
   }
   std::uint64_t bytes = 0;
@@ -279,7 +279,7 @@ Result<void> fs_head(const FsOptions& options) {
   for (const std::string& path : paths) {
     WEFT_ASSIGN(const auto reader, files->open(path));
     if (options.bytes != 0) {
-      WEFT_TRY(copy_out(*reader, 0, std::min(options.bytes, reader->status().bytes), 1, nullptr));
+      WEFT_TRY(copy_out(*reader, 0, std::min(options.bytes, reader->status().bytes), print_bytes, nullptr));
       continue;
     }
     Buffer piece(kTailBytes);
@@ -289,7 +289,7 @@ Result<void> fs_head(const FsOptions& options) {
       if (got == 0) break;
       for (std::size_t i = 0; i < got; ++i)
         if (piece.data()[i] == std::byte{'\n'} && --lines == 0) got = i + 1;
-      WEFT_TRY(write_all(1, piece.view().first(got)));
+      WEFT_TRY(print_bytes(piece.view().first(got)));
       offset += got;
     }
   }
@@ -308,7 +308,7 @@ Result<void> fs_tail(const FsOptions& options) {
     } else if (options.lines != 0) {
       WEFT_ASSIGN(begin, begin_of_last(*reader, options.lines));
     }
-    WEFT_TRY(copy_out(*reader, begin, size, 1, nullptr));
+    WEFT_TRY(copy_out(*reader, begin, size, print_bytes, nullptr));
   }
   return {};
 }

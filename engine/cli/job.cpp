@@ -7,6 +7,7 @@
 #include "base/machine.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/connections.hpp"
 #include "engine/cli/job_text.hpp"
 #include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
@@ -18,7 +19,7 @@ namespace weft::cli {
 namespace {
 
 struct JobOptions {
-  std::string master = "127.0.0.1:7077";
+  MasterOption master;
   std::uint64_t job = 0;
   bool json = false;
   std::string log_bytes = "64KiB";
@@ -27,28 +28,28 @@ struct JobOptions {
 };
 
 Result<void> list(const JobOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const auto jobs, admin->jobs());
   print(options.json ? jobs_json(jobs) : jobs_table(jobs));
   return {};
 }
 
 Result<void> status(const JobOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const auto found, admin->job(JobId(options.job)));
   print(options.json ? job_json(found.jobs[0], found.now) : job_text(found.jobs[0], found.now));
   return {};
 }
 
 Result<void> counters(const JobOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const auto found, admin->job(JobId(options.job)));
   print(options.json ? counters_json(found.jobs[0]) : counters_table(found.jobs[0]));
   return {};
 }
 
 Result<void> explain(const JobOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const auto explained, admin->explain(JobId(options.job)));
   print(options.json ? explanation_json(explained) : explanation_text(explained));
   return {};
@@ -68,7 +69,7 @@ Result<void> keep_task(const std::string& name, std::vector<client::JobLog>& log
 
 Result<void> logs(const JobOptions& options) {
   WEFT_ASSIGN(const std::uint64_t bytes, parse_size(options.log_bytes));
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(auto pieces, admin->logs(JobId(options.job), bytes));
   if (!options.task.empty()) WEFT_TRY(keep_task(options.task, pieces));
   print(options.json ? logs_json(pieces) : logs_text(pieces));
@@ -76,7 +77,7 @@ Result<void> logs(const JobOptions& options) {
 }
 
 Result<void> kill(const JobOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   std::string reason = options.reason;
   if (reason.empty()) {
     reason = fmt::format("killed by {}", user_name());

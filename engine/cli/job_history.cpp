@@ -10,7 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "base/file.hpp"
+#include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/options.hpp"
@@ -32,20 +32,24 @@ struct JobHistoryOptions {
   std::uint64_t job = 0;
   std::string log;     // of events
   std::string output;  // empty: standard output
-  bool json = false;
+  bool json = false, overwrite = false;
 };
+
+Result<void> write_output(const JobHistoryOptions& options, const std::string& text) {
+  return write_named_file(options.output, text, options.overwrite ? IfExists::replace : IfExists::refuse);
+}
 
 Result<void> trace(const JobHistoryOptions& options) {
   WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
   const std::string text = history::trace_json(history, *history.job(options.job));
-  if (!options.output.empty()) return write_file(options.output, text);
+  if (!options.output.empty()) return write_output(options, text);
   print(text);
   return {};
 }
 
 Result<void> report(const JobHistoryOptions& options) {
   WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
-  return write_file(options.output, web::report_html(history, *history.job(options.job)));
+  return write_output(options, web::report_html(history, *history.job(options.job)));
 }
 
 Result<void> diagnose(const JobHistoryOptions& options) {
@@ -105,8 +109,10 @@ void add_job_history(CLI::App& job, Action& action) {
   };
   const auto [tracing, trace_options] = add("trace", "A job's tasks over time, for Perfetto or Chrome (chrome://tracing)", trace);
   tracing->add_option("-o,--output", trace_options->output, "Where to write it (default: standard output)")->type_name("FILE");
+  add_overwrite_flag(*tracing, trace_options->overwrite);
   const auto [reporting, report_options] = add("report", "A job as a page in one file, which opens without a server", report);
   reporting->add_option("-o,--output", report_options->output, "Where to write it")->type_name("FILE")->required();
+  add_overwrite_flag(*reporting, report_options->overwrite);
   const auto [diagnosing, diagnose_options] = add("diagnose", "What went wrong with a job, and what to change", diagnose);
   diagnosing->add_flag("--json", diagnose_options->json, "As JSON");
 }

@@ -1,6 +1,7 @@
 // weft job wait|tail
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,13 +11,16 @@
 
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/connections.hpp"
 #include "engine/cli/job_text.hpp"
 #include "engine/cli/log_tail.hpp"
 #include "engine/cli/options.hpp"
+#include "engine/cli/standard_output.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "storage/retry.hpp"
 
 namespace weft::cli {
 
@@ -32,7 +36,7 @@ constexpr int kKilled = 4;
 constexpr int kStillRunning = 5;
 
 struct WatchOptions {
-  std::string master = "127.0.0.1:7077";
+  MasterOption master;
   std::uint64_t job = 0;
   bool json = false, quiet = false;
   Duration timeout{0};  // 0: none
@@ -54,13 +58,23 @@ Result<void> tell_end(const WatchOptions& options, const client::JobList& found,
               fmt::format("job {} {}{}", options.job, job.state == master::JobState::killed ? "was killed" : how, why));
 }
 
+/// Of a master that may be away for a while; a signal is heeded meanwhile.
+Result<client::JobList> answer_of(client::Admin& admin, const WatchOptions& options, const client::StopSignal& stop) {
+  const storage::Waiting tell = tell_waiting;
+  storage::Retry retry(options.master.patience, tell, {kFirstPause, kLongestPause});
+  while (true) {
+    auto found = admin.job(JobId(options.job));
+    if (found || stop.requested() || !retry.again(found.error())) return found;
+  }
+}
+
 /// Asks until the job is over, and calls `look` with each answer.
 template <class Look>
 Result<client::JobList> follow(client::Admin& admin, const WatchOptions& options, int& exit_status, const Look& look) {
   const client::StopSignal stop;
   const TimePoint began = SystemClock().now();
   for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    WEFT_ASSIGN(auto found, admin.job(JobId(options.job)));
+    WEFT_ASSIGN(auto found, answer_of(admin, options, stop));
     WEFT_TRY(look(found));
     if (found.jobs[0].state != master::JobState::running) return found;
     if (stop.requested()) return fail(Code::cancelled, fmt::format("stopped by a signal; job {} goes on", options.job));
@@ -74,19 +88,27 @@ Result<client::JobList> follow(client::Admin& admin, const WatchOptions& options
   }
 }
 
+/// Waits for a master that is away now; one that goes away later is waited for by answer_of().
+Result<std::unique_ptr<client::Admin>> asked_again(const WatchOptions& options) {
+  WEFT_TRY(admin_at(options.master));
+  return client::Admin::connect(options.master.address);
+}
+
 Result<void> wait(const WatchOptions& options, int& exit_status) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, asked_again(options));
   WEFT_ASSIGN(const auto ended, follow(*admin, options, exit_status, [](const client::JobList&) { return Result<void>(); }));
   return tell_end(options, ended, exit_status);
 }
 
 Result<void> tail(const WatchOptions& options, int& exit_status) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, asked_again(options));
   client::Progress progress(fmt::format("job {}", options.job), options.quiet);
   LogTail logs;
   const auto look = [&](const client::JobList& found) -> Result<void> {
     // Logs of a job that has ended may be gone with its workers; how it ended is told anyway.
     if (const auto pieces = admin->logs(JobId(options.job), kLogBytes)) print(logs.add(*pieces));
+    std::fflush(stdout);
+    WEFT_TRY(check_reader());
     if (const TimePoint now = SystemClock().now(); progress.due(now)) progress.update(now, found.jobs[0]);
     return {};
   };

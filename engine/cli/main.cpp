@@ -1,13 +1,17 @@
 // The program `weft`.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
 
+#include "base/broken_pipe.hpp"
 #include "base/fatal_signal.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
@@ -58,9 +62,29 @@ int complete(const CLI::App& app, std::vector<std::string> words) {
   return EXIT_SUCCESS;
 }
 
+/// `weft fs cat FILE | head`: who has read enough goes, and that is as it should be.
+bool nobody_reads(const weft::Error& why) { return why.code() == weft::Code::cancelled && weft::reader_is_gone(STDOUT_FILENO); }
+
+weft::Result<void> run(const weft::cli::Action& action) {
+  try {
+    return action();
+  } catch (const std::system_error& fault) {  // of fmt::print()
+    if (weft::reader_is_gone(STDOUT_FILENO)) return weft::fail(weft::Code::cancelled, fault.what());
+    return weft::fail(weft::Code::io, std::string("standard output: ") + fault.what());
+  }
+}
+
+/// What was printed is where it should be.
+int flushed() {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!failed || weft::reader_is_gone(STDOUT_FILENO)) return EXIT_SUCCESS;
+  return complain(weft::errno_error("cannot write standard output", errno).to_string(), EXIT_FAILURE);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  weft::outlive_broken_pipes();
   CLI::App app("Run and watch a cluster for MapReduce/DAG jobs", "weft");
   app.formatter(weft::command_line::help_layout());
   app.set_version_flag("--version", "weft " + std::string(weft::version()), "Print the version");
@@ -92,8 +116,9 @@ int main(int argc, char** argv) {
 
   weft::configure_logging(*weft::parse_log_level(level));
   weft::log_fatal_signals("weft " + app.get_subcommands().front()->get_name());
-  const weft::Result<void> result = action();
+  const weft::Result<void> result = run(action);
+  if (!result && nobody_reads(result.error())) return EXIT_SUCCESS;
   if (!result) return complain(result.error().to_string(), exit_status);
   if (*empty_json) weft::cli::print("{}\n");
-  return EXIT_SUCCESS;
+  return flushed();
 }

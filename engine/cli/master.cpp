@@ -12,9 +12,11 @@
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/named_file.hpp"
 #include "base/private_directory.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/rpc/rpc.hpp"
+#include "base/text.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/options.hpp"
 #include "engine/client/stop_signal.hpp"
@@ -59,12 +61,21 @@ Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const 
   return nullptr;
 }
 
+/// Writers renew at a third of it, over networks and masters that take their time.
+Result<void> check_lease(const master::FileServiceOptions& files) {
+  constexpr Duration kShortest = std::chrono::seconds(1);
+  if (files.options.lease >= kShortest) return {};
+  return fail(Code::invalid_argument, fmt::format("--lease: {} is too short for writers to renew it in time; at least {}",
+                                                  format_duration(files.options.lease), format_duration(kShortest)));
+}
+
 Result<void> run(MasterOptions options) {
   keep_files_private();
   rpc::raise_descriptor_limit();
   const client::StopSignal stop(client::StopSignal::Hangup::reloads);
   std::atomic<bool> broken{false};
   if (!options.files.data_directory.empty()) options.server.storage = master::file_service(options.files);
+  WEFT_TRY(check_lease(options.files));
   WEFT_TRY(check_directory("--profiles", options.profiles));
   WEFT_TRY(check_directory("--submit-dir", options.submit_dir));
   if (!options.submit_dir.empty() && !std::filesystem::is_directory(options.submit_dir))
@@ -72,6 +83,10 @@ Result<void> run(MasterOptions options) {
                 fmt::format("--submit-dir: there is no {}; name the directory of job programs", options.submit_dir));
   if (const std::string directory = directory_of_profiles(options); !directory.empty())
     options.server.profiles = master::profile_database(directory);
+  if (!options.server.event_log.empty()) {  // where its pieces are, for all who read them
+    WEFT_ASSIGN(const auto file, replaceable_file(options.server.event_log));
+    if (file) options.server.event_log = *file;
+  }
   std::optional<Error> why;  // written before `broken` is
   options.server.on_fatal = [&](const Error& error) {
     why = error;
@@ -79,7 +94,9 @@ Result<void> run(MasterOptions options) {
   };
   WEFT_ASSIGN(auto server, master::Server::start(options.server));
   if (!options.port_file.empty()) {  // said before anything else is
-    if (auto known = write_file(options.port_file, ""); !known) return fail(std::move(known).error().wrap("--port-file"));
+    const auto replaced = replaceable_file(options.port_file);
+    auto known = !replaced ? fail(replaced.error()) : *replaced ? write_file(options.port_file, "") : Result<void>();
+    if (!known) return fail(std::move(known).error().wrap("--port-file"));
   }
   std::printf("weft master listens on %s\n", server->address().c_str());
   WEFT_ASSIGN(auto service, serve(options, *server));
@@ -148,7 +165,7 @@ void add_file_options(CLI::App& command, master::FileServiceOptions& files) {
   add_duration_option(command, "--reclaim-delay", files.options.reclaim_delay, Zero::refused,
                       "How long the chunks of removed files are kept (default: 1min)");
   add_duration_option(command, "--lease", files.options.lease, Zero::refused,
-                      "How long a writer may be silent before its file is abandoned (default: 1min)");
+                      "How long a writer may be silent before its file is abandoned, at least 1s (default: 1min)");
   add_duration_option(command, "--lost-grace", files.options.lost_grace, Zero::refused,
                       "How long a lost worker may take to come back before its chunks are copied (default: 2s)");
 }

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/connections.hpp"
 #include "engine/cli/node_text.hpp"
 #include "engine/cli/options.hpp"
 #include "engine/cli/rack_text.hpp"
@@ -20,7 +21,7 @@ namespace weft::cli {
 namespace {
 
 struct NodeOptions {
-  std::string master = "127.0.0.1:7077";
+  MasterOption master;
   bool json = false, racks = false;
   std::uint32_t count = 1;
   std::string name;
@@ -30,7 +31,7 @@ struct NodeOptions {
 };
 
 Result<void> list(const NodeOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const auto nodes, admin->nodes());
   if (options.racks) {
     const std::vector<RackLoad> racks = racks_of(nodes);
@@ -43,7 +44,7 @@ Result<void> list(const NodeOptions& options) {
 
 /// How many of the requested workers can run tasks now.
 Result<std::size_t> ready_nodes(const NodeOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master.address));
   WEFT_ASSIGN(const auto nodes, admin->nodes());
   return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const client::NodeStatus& node) {
     return !node.excluded && !node.standing.leaving && !node.lost && !node.dead &&
@@ -68,7 +69,7 @@ Result<void> wait(const NodeOptions& options) {
 }
 
 Result<void> set(const NodeOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   return admin->set_node({options.name, join(options.capacity, " "), options.reason});
 }
 
@@ -101,7 +102,7 @@ void add_node(CLI::App& app, Action& action) {
   command->callback([options, &action] { action = [options] { return list(*options); }; });
 
   CLI::App* waiting = node->add_subcommand("wait", "Wait until COUNT workers are ready; fails when they are not in time");
-  add_master_option(*waiting, options->master);
+  add_master_address(*waiting, options->master);  // --timeout is the patience
   waiting->add_option("COUNT", options->count, "Number of workers; with 0 it is enough that the master answers")
       ->capture_default_str();
   waiting->add_option("--name", options->name, "Count only workers of this name")->type_name("NAME");

@@ -33,11 +33,46 @@ Result<void> check_directory(const std::string& option, const std::string& path)
   return fail(Code::invalid_argument, fmt::format("{}: {} is no directory; name one, or a place for one", option, path));
 }
 
-void add_master_option(CLI::App& command, std::string& master) {
+Result<void> check_distinct(const std::string& option, const std::vector<std::string>& directories) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  for (std::size_t i = 0; i < directories.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool same = fs::weakly_canonical(fs::absolute(directories[i] + "/."), ignored) ==
+                            fs::weakly_canonical(fs::absolute(directories[j] + "/."), ignored) ||
+                        fs::equivalent(directories[i], directories[j], ignored);
+      if (same && directories[i] == directories[j])
+        return fail(Code::invalid_argument, fmt::format("{}: {} is given twice; name each directory once", option, directories[i]));
+      if (same)
+        return fail(Code::invalid_argument,
+                    fmt::format("{}: {} and {} are one directory; name it once", option, directories[j], directories[i]));
+    }
+  return {};
+}
+
+void add_master_address(CLI::App& command, MasterOption& master) {
   // Not by CLI11's envname(): that would overwrite what was given to another command with the same variable.
-  if (const char* named = std::getenv("WEFT_MASTER"); named != nullptr && *named != '\0') master = named;
-  command.add_option("--master", master, "Address of the master (default: $WEFT_MASTER, else 127.0.0.1:7077)")
+  if (const char* named = std::getenv("WEFT_MASTER"); named != nullptr && *named != '\0') master.address = named;
+  command.add_option("--master", master.address, "Address of the master (default: $WEFT_MASTER, else 127.0.0.1:7077)")
       ->type_name("HOST:PORT");
+}
+
+void add_master_option(CLI::App& command, MasterOption& master) {
+  add_master_address(command, master);
+  const auto parse = [](const std::string& text) { return parse_duration(text); };
+  command
+      .add_option_function<std::string>(
+          "--patience",
+          [&master, parse](const std::string& text) {
+            master.patience = master.at_first = parse(text).value_or(Duration(0));
+            master.patience_given = text;
+          },
+          "How long to wait for a master or workers that are away (default: 5s for a master at the start, 30s later)")
+      ->type_name("TIME")
+      ->check([parse](const std::string& text) {
+        const auto parsed = parse(text);
+        return parsed ? std::string() : parsed.error().to_string();
+      });
 }
 
 void add_job_argument(CLI::App& command, std::uint64_t& job) {
@@ -47,6 +82,10 @@ void add_job_argument(CLI::App& command, std::uint64_t& job) {
     job = *number;
   };
   command.add_option_function<std::string>("JOB", parse, "The job's number (weft job list)")->required();
+}
+
+void add_overwrite_flag(CLI::App& command, bool& overwrite) {
+  command.add_flag("--overwrite", overwrite, "Replace what exists, when the new file is complete");
 }
 
 void add_size_option(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& help) {

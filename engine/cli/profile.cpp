@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/connections.hpp"
 #include "engine/cli/options.hpp"
 #include "engine/cli/profile_text.hpp"
 #include "engine/cli/table.hpp"
@@ -18,21 +20,22 @@ namespace weft::cli {
 namespace {
 
 struct ProfileOptions {
-  std::string master = "127.0.0.1:7077";
+  MasterOption master;
   std::string program, file;
-  bool all = false, json = false;
+  bool all = false, json = false, overwrite = false;
 };
 
 using What = client::ProfileRequest::What;
 
 Result<client::ProfileReply> ask(const ProfileOptions& options, What what, std::string program, std::string_view records = {}) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   return admin->profiles({what, std::move(program), Buffer::copy_of(as_bytes(records))});
 }
 
 Result<std::vector<profiles::Record>> records_of(const ProfileOptions& options) {
   WEFT_ASSIGN(const auto reply, ask(options, What::show, options.program));
-  return profiles::parse_export(profiles::export_header() + "\n" + std::string(as_chars(reply.records.view())), options.master);
+  return profiles::parse_export(profiles::export_header() + "\n" + std::string(as_chars(reply.records.view())),
+                                options.master.address);
 }
 
 Result<void> list_profiles(const ProfileOptions& options) {
@@ -61,7 +64,7 @@ Result<void> forget_profiles(const ProfileOptions& options) {
 Result<void> export_profiles(const ProfileOptions& options) {
   WEFT_ASSIGN(const auto reply, ask(options, What::show, options.program));
   const std::string text = profiles::export_header() + "\n" + std::string(as_chars(reply.records.view()));
-  if (!options.file.empty()) return write_file(options.file, text);
+  if (!options.file.empty()) return write_named_file(options.file, text, options.overwrite ? IfExists::replace : IfExists::refuse);
   print(text);
   return {};
 }
@@ -107,6 +110,7 @@ void add_profile(CLI::App& app, Action& action) {
   CLI::App* exported = add("export", "Write profiles as lines of JSON, for another master", export_profiles);
   of_program(exported, "Of this program only");
   exported->add_option("--output", options->file, "File to write (default: standard output)")->type_name("FILE");
+  add_overwrite_flag(*exported, options->overwrite);
   CLI::App* imported = add("import", "Take profiles that another master exported", import_profiles);
   imported->add_flag("--json", options->json, "As JSON");
   imported->add_option("FILE", options->file, "What `weft profile export` wrote")->required();

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/connections.hpp"
 #include "engine/cli/options.hpp"
 #include "engine/cli/scheduling_json.hpp"
 #include "engine/cli/table.hpp"
@@ -19,7 +20,7 @@ namespace weft::cli {
 namespace {
 
 struct SchedulingOptions {
-  std::string master = "127.0.0.1:7077";
+  MasterOption master;
   bool master_given = false;  // by option or environment
   std::string spec;
   bool json = false;
@@ -30,7 +31,7 @@ std::string shown(const std::string& name) { return name.empty() ? "(none)" : na
 
 /// Pools have weights and minimum shares, queues capacities and limits: the same columns under their own names.
 Result<void> list_groups(const SchedulingOptions& options, bool queues) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const auto groups, admin->groups());
   if (options.json) {
     print(groups_json(groups));
@@ -70,13 +71,14 @@ Result<void> show_known(const SchedulingOptions& options) {
   WEFT_TRY(schedulers::register_builtin_schedulers(registry));
   client::SchedulerInfo info;
   for (const std::string& name : registry.names()) info.known[name] = registry.description(name);
-  print(options.json ? scheduler_json(info)
-                     : fmt::format("no master at {}; a master of this release has\n\n{}", options.master, known_table(info)));
+  print(options.json
+            ? scheduler_json(info)
+            : fmt::format("no master at {}; a master of this release has\n\n{}", options.master.address, known_table(info)));
   return {};
 }
 
 Result<void> show(const SchedulingOptions& options) {
-  auto admin = client::Admin::connect(options.master);
+  auto admin = options.master_given ? admin_at(options.master) : client::Admin::connect(options.master.address);
   if (!admin && !options.master_given) return show_known(options);
   if (!admin) return fail(std::move(admin).error());
   WEFT_ASSIGN(const auto info, (*admin)->scheduler());
@@ -85,7 +87,7 @@ Result<void> show(const SchedulingOptions& options) {
 }
 
 Result<void> configure(const SchedulingOptions& options) {
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const auto info, admin->configure_scheduler(options.spec));
   print(options.json ? scheduler_json(info) : fmt::format("scheduler {} is in force\n", escaped(info.spec)));
   return {};

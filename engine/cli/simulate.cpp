@@ -28,7 +28,7 @@ struct SimulateOptions {
   experiment::Options what;
   std::vector<std::string> settings;  // of the cluster, "key=value" in the order given
   std::string cluster_file, report, csv, write_workload, until, step;
-  bool describe = false, json = false, quiet = false, print_cluster = false;
+  bool describe = false, json = false, quiet = false, print_cluster = false, overwrite = false;
 };
 
 constexpr std::size_t kMostShown = 10;      // replayed jobs and failures in a terminal
@@ -124,7 +124,9 @@ Result<void> simulate(SimulateOptions& options) {
   WEFT_TRY(configure(options));
   if (options.describe || !options.write_workload.empty()) {
     WEFT_ASSIGN(const Workload workload, experiment::load_workload(options.what));
-    if (!options.write_workload.empty()) WEFT_TRY(workloads::write_jobs(workload, options.write_workload));
+    if (!options.write_workload.empty()) {
+      WEFT_TRY(workloads::write_jobs(workload, options.write_workload, options.overwrite ? IfExists::replace : IfExists::refuse));
+    }
     if (!options.describe) return {};
     const auto figures = workloads::figures_of(workload);
     print(options.json ? workloads::to_json(workload, figures) : workloads::to_text(workload, figures));
@@ -210,6 +212,7 @@ void add_simulate(CLI::App& app, Action& action) {
   command->add_flag("--describe", options->describe, "Print the workload's figures and simulate nothing");
   command->add_option("--write-workload", options->write_workload, "Write the workload as a jobs file and simulate nothing")
       ->type_name("FILE");
+  command->add_flag("--overwrite", options->overwrite, "With --write-workload: replace the file when it exists");
   command->add_option("--seed", what.seed, "Seed of everything random (1)");
   command->add_option("--seeds", what.seeds, "Number of seeds, from --seed on: means and confidence intervals");
   command->add_option("--scale", what.resize.scale, "Multiply the bytes and tasks of each stage");

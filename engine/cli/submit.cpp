@@ -18,7 +18,7 @@ namespace weft::cli {
 namespace {
 
 struct SubmitOptions {
-  std::string master = "127.0.0.1:7077";
+  MasterOption master;
   std::string program;
   std::vector<std::string> arguments;
   std::map<std::string, std::string> job{};  // options that are passed on to the program, unless they are empty
@@ -45,7 +45,8 @@ Result<void> submit(const SubmitOptions& options) {
   WEFT_ASSIGN(const std::string program, program_file(options.program));
   std::vector<std::string> words{program};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
-  words.insert(words.end(), {"--cluster", options.master});
+  words.insert(words.end(), {"--cluster", options.master.address});
+  if (!options.master.patience_given.empty()) words.insert(words.end(), {"--patience", options.master.patience_given});
   for (const auto& [option, value] : options.job) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   }

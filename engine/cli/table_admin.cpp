@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "engine/cli/connections.hpp"
 #include "engine/cli/storage_json.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/cli/table_commands.hpp"
@@ -38,7 +39,7 @@ std::string state_of(const TableStatus& table) {
 }  // namespace
 
 Result<void> table_create(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   WEFT_TRY(tables->create(options.table, options.create));
   WEFT_ASSIGN(const TableStatus made, tables->describe(options.table));
   if (made.short_partitions > 0)
@@ -49,7 +50,7 @@ Result<void> table_create(const TableOptions& options) {
 }
 
 Result<void> table_list(const TableOptions& options) {
-  WEFT_ASSIGN(const auto client, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto client, tables_at(options.master));
   WEFT_ASSIGN(const auto tables, client->list());
   if (options.json) {
     print(tables_json(tables));
@@ -64,7 +65,7 @@ Result<void> table_list(const TableOptions& options) {
 }
 
 Result<void> table_stat(const TableOptions& options) {
-  WEFT_ASSIGN(const auto client, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto client, tables_at(options.master));
   WEFT_ASSIGN(const TableStatus table, client->describe(options.table));
   if (options.json) {
     print(table_json(table));
@@ -113,18 +114,18 @@ Result<void> table_promote(const TableOptions& options) {
 }
 
 Result<void> table_drop(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   return tables->drop(options.table);
 }
 
 Result<void> table_snapshot_create(const TableOptions& options) {
   WEFT_TRY(storage::tables::check_table_name("snapshot", options.name));
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   return tables->snapshot(options.table, options.name).map([](auto&&) {});
 }
 
 Result<void> table_snapshot_list(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   WEFT_ASSIGN(const TableStatus table, tables->describe(options.table));
   JsonWriter json;
   json.begin_array();
@@ -139,7 +140,7 @@ Result<void> table_snapshot_list(const TableOptions& options) {
 }
 
 Result<void> table_snapshot_drop(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   return tables->drop_snapshot(options.table, options.name);
 }
 

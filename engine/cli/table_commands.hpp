@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "engine/cli/options.hpp"
 #include "storage/tables/table_client.hpp"
 
 namespace weft::cli {
 
 struct TableOptions {
-  std::string master = "127.0.0.1:7077";
+  MasterOption master;
   std::string table;
   std::vector<std::string> words;  // keys; a key and its value; a file
   std::string name;                // of a snapshot to make or drop
@@ -21,7 +22,7 @@ struct TableOptions {
   std::string from, to, prefix;
   std::uint64_t limit = 0;  // 0: none
   storage::tables::CreateTable create;
-  bool json = false;
+  bool json = false, overwrite = false;
   bool accept_loss = false;
 };
 

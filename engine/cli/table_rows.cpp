@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
-#include "base/file.hpp"
 #include "base/json.hpp"
+#include "base/named_file.hpp"
 #include "base/text.hpp"
+#include "engine/cli/connections.hpp"
+#include "engine/cli/standard_output.hpp"
 #include "engine/cli/table_commands.hpp"
 
 namespace weft::cli {
@@ -124,7 +126,8 @@ Result<void> import_from(int file, const std::string& name, Importer& importer) 
   return importer.flush();
 }
 
-Result<void> print_rows(storage::tables::TableScan& scan, std::uint64_t limit, bool json, int to) {
+template <class Write>
+Result<void> write_rows(storage::tables::TableScan& scan, std::uint64_t limit, bool json, Write&& write) {
   std::string text = json ? "[" : "";
   bool first = true;
   for (std::uint64_t rows = 0; limit == 0 || rows < limit; ++rows) {
@@ -135,11 +138,11 @@ Result<void> print_rows(storage::tables::TableScan& scan, std::uint64_t limit, b
     else
       text += written(row->key) + '\t' + written(row->value) + '\n';
     if (text.size() < kRowsPieceBytes) continue;
-    WEFT_TRY(write_all(to, as_bytes(text)));
+    WEFT_TRY(write(as_bytes(text)));
     text.clear();
   }
   if (json) text += "]\n";
-  return write_all(to, as_bytes(text));
+  return write(as_bytes(text));
 }
 
 }  // namespace
@@ -195,12 +198,12 @@ Result<void> table_put(const TableOptions& options) {
   if (value == "-") {
     WEFT_ASSIGN(value, read_all(0));
   }
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   return tables->put(options.table, {{options.words[0], std::move(value)}});
 }
 
 Result<void> table_get(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   WEFT_ASSIGN(const auto snapshot, snapshot_of(*tables, options));
   WEFT_ASSIGN(const auto values, tables->get(options.table, options.words, snapshot));
   std::string text;
@@ -214,7 +217,7 @@ Result<void> table_get(const TableOptions& options) {
     text += (values.size() > 1 ? written(*values[i]) : *values[i]) + '\n';
   }
   if (options.json) text += "]\n";
-  WEFT_TRY(write_all(1, as_bytes(text)));
+  WEFT_TRY(print_bytes(as_bytes(text)));
   for (std::size_t i = 0; i < values.size() && !options.json; ++i)
     if (!values[i])
       return fail(Code::not_found, fmt::format("the table '{}' has no key '{}'{}", options.table, escaped(options.words[i]),
@@ -225,15 +228,15 @@ Result<void> table_get(const TableOptions& options) {
 Result<void> table_scan(const TableOptions& options) {
   if (!options.prefix.empty() && (!options.from.empty() || !options.to.empty()))
     return fail(Code::invalid_argument, "say either --prefix or --from and --to");
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   WEFT_ASSIGN(const auto snapshot, snapshot_of(*tables, options));
   const KeyRange range = options.prefix.empty() ? KeyRange{options.from, options.to} : KeyRange::prefix(options.prefix);
   WEFT_ASSIGN(const auto scan, tables->scan(options.table, range, snapshot));
-  return print_rows(*scan, options.limit, options.json, 1);
+  return write_rows(*scan, options.limit, options.json, print_bytes);
 }
 
 Result<void> table_delete(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   std::vector<TableWrite> writes;
   for (const std::string& key : options.words) writes.push_back({key, std::nullopt});
   return tables->put(options.table, std::move(writes));
@@ -246,26 +249,20 @@ Result<void> table_import(const TableOptions& options) {
     file = Fd(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid()) return fail(errno_error("cannot read " + name, errno));
   }
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   Importer importer(*tables, options.table);
   return import_from(name == "-" ? 0 : file.get(), name == "-" ? "standard input" : name, importer);
 }
 
 Result<void> table_export(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   WEFT_ASSIGN(const auto snapshot, snapshot_of(*tables, options));
   WEFT_ASSIGN(const auto scan, tables->scan(options.table, {}, snapshot));
   const std::string name = options.words.empty() ? "-" : options.words[0];
-  if (name == "-") return print_rows(*scan, 0, false, 1);
-  const std::string half = name + ".part";
-  const Fd file(::open(half.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file.valid()) return fail(errno_error("cannot write " + half, errno));
-  if (auto printed = print_rows(*scan, 0, false, file.get()); !printed) {
-    ::unlink(half.c_str());
-    return printed;
-  }
-  if (::rename(half.c_str(), name.c_str()) != 0) return fail(errno_error("cannot rename " + half, errno));
-  return {};
+  if (name == "-") return write_rows(*scan, 0, false, print_bytes);
+  WEFT_ASSIGN(NamedFile file, NamedFile::create(name, options.overwrite ? IfExists::replace : IfExists::refuse));
+  WEFT_TRY(write_rows(*scan, 0, false, [&](ByteView bytes) { return file.append(bytes); }));
+  return file.close();
 }
 
 }  // namespace weft::cli

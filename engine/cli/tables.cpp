@@ -98,10 +98,9 @@ void add_rows(CLI::App& table, Action& action) {
                table_import)
       .table()
       .words("FILE", 0, 1, "File (default, or -: standard input)");
-  TableCommand(table, action, "export", "Write all rows to a file, as one picture of the table", table_export)
-      .table()
-      .words("FILE", 0, 1, "File (default, or -: standard output)")
-      .at_snapshot();
+  TableCommand exported(table, action, "export", "Write all rows to a file, as one picture of the table", table_export);
+  exported.table().words("FILE", 0, 1, "File (default, or -: standard output)").at_snapshot();
+  add_overwrite_flag(exported.app(), exported.options().overwrite);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "base/display_width.hpp"
 #include "engine/cli/cluster_view.hpp"
 #include "engine/cli/commands.hpp"
+#include "engine/cli/connections.hpp"
 #include "engine/cli/options.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/admin.hpp"
@@ -28,7 +29,7 @@ constexpr std::size_t kJobsInFull = 50;
 constexpr Duration kStep = std::chrono::milliseconds(100);  // at most until a signal is seen
 
 struct TopOptions {
-  std::string master = "127.0.0.1:7077";
+  MasterOption master;
   Duration interval = std::chrono::seconds(2);
   bool json = false;
 };
@@ -101,7 +102,8 @@ class Top {
   explicit Top(const TopOptions& options) : options_(options) {}
 
   Result<void> run() {
-    WEFT_ASSIGN(admin_, client::Admin::connect(options_.master));
+    WEFT_TRY(admin_at(options_.master));
+    WEFT_ASSIGN(admin_, client::Admin::connect(options_.master.address));  // later it shows that nobody answers
     const client::StopSignal stop;
     const Screen screen;
     while (!stop.requested() && !done_) {
@@ -131,7 +133,7 @@ class Top {
   void show(const Screen& screen) {
     view_.rows = screen.rows() - std::min<std::size_t>(screen.rows(), 2);
     std::vector<std::string> lines{fmt::format("weft top: {}{}   q: quit  j: jobs  n: workers  a: both  p: pause  space: now",
-                                               options_.master, paused_ ? " (paused)" : "")};
+                                               options_.master.address, paused_ ? " (paused)" : "")};
     lines.push_back(trouble_);
     if (now_)
       for (std::string& line : lines_of(*now_, before_ ? &*before_ : nullptr, view_)) lines.push_back(std::move(line));
@@ -156,7 +158,7 @@ class Top {
 
 Result<void> top(const TopOptions& options) {
   if (!options.json && ::isatty(STDOUT_FILENO) == 1) return Top(options).run();
-  WEFT_ASSIGN(const auto admin, client::Admin::connect(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const ClusterLook look, look_at(*admin));
   if (options.json) {
     print(look_json(look));

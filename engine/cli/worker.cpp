@@ -42,6 +42,7 @@ Result<void> run(WorkerOptions options) {
   for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting));
 
   for (const std::string& directory : options.chunks.directories) WEFT_TRY(check_directory("--chunk-dir", directory));
+  WEFT_TRY(check_distinct("--chunk-dir", options.chunks.directories));
   if (!options.chunks.directories.empty()) {
     options.worker.chunks =
         runtime::worker_tables({options.chunks.directories, options.chunks.reserve}, runtime::worker_chunks(options.chunks));
@@ -82,7 +83,8 @@ constexpr KeyOption kWorkerOptions[] = {
     {"--share", "worker.share", "true|false", "Whether workers of this machine map each other's map outputs (default: true)"},
     {"--compress", "worker.compress", "true|false",
      "Whether map outputs are compressed for other machines where that saves enough (default: true)"},
-    {"--name", "worker.name", "NAME", "Name in listings (default: HOST-PID)"},
+    {"--name", "worker.name", "NAME",
+     "Name in listings, for one worker at a time (default: HOST-PID, and a number where that is taken)"},
     {"--host", "worker.host", "HOST", "This machine, as inputs and topology files name it (default: its host name)"},
     {"--rack", "worker.rack", "RACK", "Rack of this machine (default: default); the file of a master's --topology overrides it"},
     {"--stop-grace", "worker.stop_grace", "TIME",

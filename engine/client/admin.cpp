@@ -6,20 +6,21 @@ namespace weft::client {
 
 namespace {
 constexpr Duration kAdminDeadline = std::chrono::seconds(15);
+constexpr storage::Retry::Pauses kPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 }  // namespace
 
-Admin::Admin(rpc::Endpoint endpoint, const std::string& master)
-    : reactor_(rpc::Reactor::start("admin")), link_(*reactor_, std::move(endpoint), master) {}
+Admin::Admin(rpc::Endpoint endpoint, const std::string& master, AdminOptions options)
+    : options_(std::move(options)), reactor_(rpc::Reactor::start("admin")), link_(*reactor_, std::move(endpoint), master) {}
 
 Admin::~Admin() {
   link_.close();
   reactor_->stop();
 }
 
-Result<std::unique_ptr<Admin>> Admin::connect(const std::string& master) {
+Result<std::unique_ptr<Admin>> Admin::connect(const std::string& master, AdminOptions options) {
   WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse(master));
-  std::unique_ptr<Admin> admin(new Admin(std::move(endpoint), master));
-  WEFT_TRY(admin->link_.connect());
+  std::unique_ptr<Admin> admin(new Admin(std::move(endpoint), master, std::move(options)));
+  WEFT_TRY(admin->link_.await(storage::Retry::at_first(admin->options_, kPauses)));
   return admin;
 }
 
@@ -27,13 +28,24 @@ Result<rpc::Message> Admin::call(rpc::MessageType type, rpc::Payload payload) {
   return link_.call(type, std::move(payload), kAdminDeadline);
 }
 
+template <class Request>
+Result<rpc::Message> Admin::ask(rpc::MessageType type, const Request& request) {
+  return link_.call(
+      type, [&] { return encode(request); }, kAdminDeadline, storage::Retry(options_, kPauses), nullptr);
+}
+
+Result<rpc::Message> Admin::ask(rpc::MessageType type) {
+  return link_.call(
+      type, [] { return rpc::Payload(); }, kAdminDeadline, storage::Retry(options_, kPauses), nullptr);
+}
+
 Result<JobList> Admin::jobs() {
-  WEFT_ASSIGN(const auto message, call(kListJobs, {}));
+  WEFT_ASSIGN(const auto message, ask(kListJobs));
   return decode<JobList>(message);
 }
 
 Result<JobList> Admin::job(JobId id) {
-  WEFT_ASSIGN(const auto message, call(kJobStatus, encode(JobRequest{id})));
+  WEFT_ASSIGN(const auto message, ask(kJobStatus, JobRequest{id}));
   WEFT_ASSIGN(auto list, decode<JobList>(message));
   if (list.jobs.size() != 1) return fail(Code::corrupt, "the master answered with another number of jobs than one");
   return list;
@@ -44,13 +56,13 @@ Result<void> Admin::kill(JobId id, const std::string& reason) {
 }
 
 Result<std::vector<JobLog>> Admin::logs(JobId id, std::uint64_t max_bytes) {
-  WEFT_ASSIGN(const auto message, call(kJobLogs, encode(LogsWanted{id, max_bytes})));
+  WEFT_ASSIGN(const auto message, ask(kJobLogs, LogsWanted{id, max_bytes}));
   WEFT_ASSIGN(JobLogs logs, decode<JobLogs>(message));
   return std::move(logs.logs);
 }
 
 Result<std::vector<NodeStatus>> Admin::nodes() {
-  WEFT_ASSIGN(const auto message, call(kListNodes, {}));
+  WEFT_ASSIGN(const auto message, ask(kListNodes));
   WEFT_ASSIGN(NodeList list, decode<NodeList>(message));
   return std::move(list.nodes);
 }
@@ -60,7 +72,7 @@ Result<void> Admin::set_node(const NodeCapacity& wanted) {
 }
 
 Result<std::vector<GroupInfo>> Admin::groups() {
-  WEFT_ASSIGN(const auto message, call(kListGroups, {}));
+  WEFT_ASSIGN(const auto message, ask(kListGroups));
   WEFT_ASSIGN(GroupList list, decode<GroupList>(message));
   return std::move(list.groups);
 }
@@ -71,7 +83,7 @@ Result<ProfileReply> Admin::profiles(ProfileRequest request) {
 }
 
 Result<SchedulerInfo> Admin::scheduler() {
-  WEFT_ASSIGN(const auto message, call(kShowScheduler, {}));
+  WEFT_ASSIGN(const auto message, ask(kShowScheduler));
   return decode<SchedulerInfo>(message);
 }
 
@@ -83,7 +95,7 @@ Result<SchedulerInfo> Admin::configure_scheduler(const std::string& spec) {
 }
 
 Result<master::JobExplanation> Admin::explain(JobId id) {
-  WEFT_ASSIGN(const auto message, call(kExplainJob, encode(JobRequest{id})));
+  WEFT_ASSIGN(const auto message, ask(kExplainJob, JobRequest{id}));
   return decode<master::JobExplanation>(message);
 }
 

@@ -11,11 +11,17 @@
 
 namespace weft::client {
 
+struct AdminOptions {
+  Duration patience{0};      // for a master that is away while it is asked; orders are not given twice
+  Duration at_first{0};      // for one that has not answered yet; `patience` at most
+  storage::Waiting waiting;  // told what is waited for, once, when that takes a while; empty: nobody is
+};
+
 /// One connection to a master. Blocking calls with deadlines; any thread.
 class Admin {
  public:
-  /// `unavailable` names the address when no master answers there.
-  static Result<std::unique_ptr<Admin>> connect(const std::string& master);
+  /// `unavailable` names the address when no master answers there in time.
+  static Result<std::unique_ptr<Admin>> connect(const std::string& master, AdminOptions options = {});
   ~Admin();
 
   Result<JobList> jobs();
@@ -32,9 +38,15 @@ class Admin {
   Result<SchedulerInfo> configure_scheduler(const std::string& spec);
 
  private:
-  Admin(rpc::Endpoint endpoint, const std::string& master);
+  Admin(rpc::Endpoint endpoint, const std::string& master, AdminOptions options);
+  /// An order: asked once.
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload);
+  /// A question, repeated while the master is away.
+  template <class Request>
+  Result<rpc::Message> ask(rpc::MessageType type, const Request& request);
+  Result<rpc::Message> ask(rpc::MessageType type);
 
+  const AdminOptions options_;
   std::unique_ptr<rpc::Reactor> reactor_;
   storage::MasterConnection link_;
 };

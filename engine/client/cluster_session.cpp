@@ -14,6 +14,7 @@
 #include "engine/client/progress.hpp"
 #include "engine/client/protocol.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "storage/retry.hpp"
 
 namespace weft::client {
 
@@ -25,6 +26,8 @@ constexpr Duration kPollWait = std::chrono::milliseconds(250);
 constexpr Duration kPollDeadline = std::chrono::seconds(20);  // then the master hangs, or cannot be reached any more
 constexpr Duration kSlotsDeadline = std::chrono::seconds(20);
 constexpr std::uint64_t kMaxBinaryBytes = std::uint64_t{2} << 30;
+
+constexpr storage::Retry::Pauses kPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 
 class ClusterSession final : public Session {
  public:
@@ -40,15 +43,24 @@ class ClusterSession final : public Session {
   }
 
   Result<void> open() {
-    auto connection = rpc::connect(*reactor_, cluster_.master, kConnectDeadline);
-    if (!connection) {
-      return fail(std::move(connection)
+    const storage::Waiting tell = [this](const std::string& what) {
+      if (!options_.quiet) fmt::print(stderr, "{}: {} (--patience)\n", options_.job_name, what);
+    };
+    storage::Retry retry(options_.patience, tell, kPauses);
+    for (bool waited = false;; waited = true) {
+      auto connection = rpc::connect(*reactor_, cluster_.master, kConnectDeadline);
+      if (connection) {
+        connection_ = std::move(*connection);
+        return submit();
+      }
+      Error why = std::move(connection)
                       .error()
                       .wrap(fmt::format("no weft master answers at {}; start one with `weft master` or correct --cluster",
-                                        cluster_.master.text)));
+                                        cluster_.master.text));
+      if (!stop_.requested() && retry.again(why)) continue;
+      if (!waited) return fail(std::move(why));
+      return fail(std::move(why).wrap(fmt::format("gave up after {:.1f} s", in_seconds(retry.spent()))));
     }
-    connection_ = std::move(*connection);
-    return submit();
   }
 
   Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override {

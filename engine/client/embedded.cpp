@@ -250,7 +250,10 @@ std::uint32_t slots_within(std::uint64_t budget) {
 }  // namespace
 
 std::shared_ptr<storage::RemoteFiles> files_of(const RunOptions& options) {
-  return storage::files::job_files({master_of_files(options), {}, options.user, options.temporary_directory});
+  return storage::files::job_files({.master = master_of_files(options),
+                                    .user = options.user,
+                                    .directory = options.temporary_directory,
+                                    .at_first = options.patience});
 }
 
 std::string master_of_files(const RunOptions& options) {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.hpp"
+#include "base/rpc/rpc.hpp"
 #include "base/text.hpp"
 #include "runtime/worker/spawn.hpp"
 
@@ -45,7 +46,8 @@ Result<std::string> program_weft() {
 Result<std::string> page_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
-  if (colon != 0 && parse_number<std::uint16_t>(port)) return colon == std::string::npos ? "127.0.0.1:" + port : text;
+  const std::string address = colon == std::string::npos ? "127.0.0.1:" + port : text;
+  if (colon != 0 && parse_number<std::uint16_t>(port) && rpc::Endpoint::parse(address)) return address;
   return fail(Code::invalid_argument,
               fmt::format("'{}' is no address of a page; write PORT or HOST:PORT, such as 7078", escaped(text)));
 }

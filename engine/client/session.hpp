@@ -43,6 +43,7 @@ struct RunOptions {
   std::optional<runtime::BadRecordLimit> max_bad_records;  // --max-bad-records
   std::string temporary_directory;                         // --tmp (default $TMPDIR, /tmp)
   bool quiet = false;                                      // --quiet: no progress
+  std::chrono::nanoseconds patience = std::chrono::seconds(5);  // --patience: with a master that is away when the job starts
   std::string http;  // --http: where the page of a job by itself is (page_address()); empty: none
 };
 

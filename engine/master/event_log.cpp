@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "base/named_file.hpp"
 #include "base/version.hpp"
 #include "engine/master/event_line.hpp"
 #include "engine/master/log_pieces.hpp"
@@ -52,14 +53,16 @@ Result<std::uint64_t> whole_lines(int file, std::uint64_t size) {
 }  // namespace
 
 Result<EventLog> EventLog::open(const std::string& path, Time at, const std::string& scheduler, const LogRotation& rotation) {
-  EventLog log(path, rotation);
+  WEFT_ASSIGN(const auto file, replaceable_file(path));
+  EventLog log(file.value_or(path), rotation);
+  if (!file) log.keep_whole();
   WEFT_TRY(log.open_file());
   EventLine first = first_line("log_started", at);
   first.scheduler = scheduler;
   if (log.size_ > 0 && log.period_ != log.period_of(*first.unix_time)) WEFT_TRY(log.rotate(at));
-  WEFT_ASSIGN(const auto pieces, pieces_of(path));
+  WEFT_ASSIGN(const auto pieces, pieces_of(log.path_));
   log.began_ = {pieces.back().number, log.size_};
-  log.archive_ = std::make_unique<LogArchive>(path, rotation);
+  log.archive_ = std::make_unique<LogArchive>(log.path_, rotation);
   log.add(to_json(std::move(first)));
   WEFT_TRY(log.flush(at));
   return log;
@@ -71,8 +74,7 @@ Result<void> EventLog::open_file() {
   struct stat status {};
   if (!file_.valid() || ::fstat(file_.get(), &status) != 0) return cannot();
   if (!S_ISREG(status.st_mode)) {  // a pipe, which somebody reads
-    rotation_.bytes = 0;
-    rotation_.period = Duration(0);
+    keep_whole();
     return {};
   }
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
@@ -96,8 +98,7 @@ Result<void> EventLog::rotate(Time at) {
   if (!pieces || ::rename(path_.c_str(), rotated.c_str()) != 0) {
     const Error why = pieces ? errno_error(fmt::format("cannot rename {} to {}", path_, rotated), errno) : pieces.error();
     Log("event-log").warn("{}; the event log is not rotated any more and grows", why.to_string());
-    rotation_.bytes = 0;
-    rotation_.period = Duration(0);
+    keep_whole();
     return {};
   }
   WEFT_TRY(open_file());

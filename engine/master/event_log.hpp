@@ -55,6 +55,11 @@ class EventLog {
  private:
   EventLog(std::string path, const LogRotation& rotation) : path_(std::move(path)), rotation_(rotation) {}
   Result<void> open_file();
+  /// From now on it is not rotated.
+  void keep_whole() {
+    rotation_.bytes = 0;
+    rotation_.period = Duration(0);
+  }
   Result<void> write(std::string_view text);
   Result<void> rotate(Time at);
   std::int64_t period_of(std::chrono::nanoseconds unix_time) const;

@@ -89,9 +89,10 @@ void add_pieces(const Listing& listing, const fs::path& directory, const std::st
 std::string rotated_name(const std::string& log, std::uint32_t number) { return fmt::format("{}.{:06}", log, number); }
 
 Result<std::vector<LogPiece>> pieces_of(const std::string& log) {
-  const fs::path path(log);
-  WEFT_ASSIGN(const Listing listing, list(path.parent_path()));
   std::error_code ignored;
+  fs::path path(log);
+  if (fs::is_symlink(path, ignored)) path = fs::weakly_canonical(path, ignored);  // beside the log itself
+  WEFT_ASSIGN(const Listing listing, list(path.parent_path()));
   std::vector<LogPiece> pieces;
   add_pieces(listing, path.parent_path(), path.filename(), fs::exists(path, ignored), pieces);
   if (pieces.empty()) return fail(Code::not_found, fmt::format("there is no event log {}", log));

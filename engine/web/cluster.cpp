@@ -61,6 +61,7 @@ Result<std::shared_ptr<storage::files::FileSystem>> Cluster::files() {
   return held_or_made(files_, master_, [this] {
     storage::files::FileSystemOptions options;
     options.patience = kPatience;
+    options.at_first = Duration(0);  // others wait for this
     return storage::files::FileSystem::connect(master_, std::move(options));
   });
 }
@@ -70,6 +71,7 @@ Result<std::shared_ptr<storage::tables::TableClient>> Cluster::tables() {
   return held_or_made(tables_, master_, [this] {
     storage::tables::TableClientOptions options;
     options.patience = kPatience;
+    options.at_first = Duration(0);  // others wait for this
     return storage::tables::TableClient::connect(master_, std::move(options));
   });
 }

@@ -102,8 +102,8 @@ Result<void> complete(WorkerOptions& options) {
   if (std::count(options.advertise.begin(), options.advertise.end(), ':') > 1 && !options.advertise.starts_with('['))
     options.advertise = "[" + options.advertise + "]";  // an IPv6 address, to which a port is added
   if (auto address = rpc::Endpoint::parse(options.advertise + ":1"); !address)
-    return fail(Code::invalid_argument,
-                fmt::format("worker.advertise: '{}' is no host; name one, or an address, without a port", escaped(options.advertise)));
+    return fail(Code::invalid_argument, fmt::format("worker.advertise: '{}' is no host; name one, or an address, without a port",
+                                                    escaped(options.advertise)));
   return {};
 }
 

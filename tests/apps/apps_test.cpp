@@ -464,8 +464,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, AppsTest, testing::Values("--quiet", "--quiet --
 TEST(Cluster, NoMasterAtTheAddressIsAOneLineError) {
   ScratchDirectory scratch;
   write_file(scratch / "text", "a b\n");
-  const auto result =
-      run({program("wordcount"), "--cluster", "127.0.0.1:1", "--input", scratch / "text", "--output", scratch / "out"});
+  const auto result = run({program("wordcount"), "--cluster", "127.0.0.1:1", "--patience", "0s", "--input", scratch / "text",
+                           "--output", scratch / "out"});
   expect_one_line_error(result, {"127.0.0.1:1"});
 }
 

@@ -404,8 +404,7 @@ INSTANTIATE_TEST_SUITE_P(Rpc, RpcEndTest, ::testing::Values(Transport::tcp, Tran
 TEST(Handshake, WithAProcessThatIsStoppedNamesTheCause) {
   const Fd listening = listen_on(Address::numeric("127.0.0.1", "0").value()).value();  // the kernel takes connections for it
   const auto reactor = Reactor::start("test");
-  const auto made =
-      connect(*reactor, Endpoint{local_address(listening.get()).to_string()}, std::chrono::milliseconds(100));
+  const auto made = connect(*reactor, Endpoint{local_address(listening.get()).to_string()}, std::chrono::milliseconds(100));
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code(), Code::deadline_exceeded);
   EXPECT_NE(made.error().to_string().find("the peer says nothing, for 0.1 s: its process is stopped or hangs"), std::string::npos)

@@ -56,8 +56,8 @@ class FilesKillTest : public testing::Test {
     }
   }
   void get_round(std::size_t victim, std::mt19937& random) {
-    const auto result =
-        run_and_kill(cluster.fs({"get", "/base", scratch / "got"}), victim, std::chrono::milliseconds(random() % 150));
+    const auto result = run_and_kill(cluster.fs({"get", "--overwrite", "/base", scratch / "got"}), victim,
+                                     std::chrono::milliseconds(random() % 150));
     if (victim == kWorkers && has(result.err, "no weft master answers")) return;  // it was gone before the client had begun
     ASSERT_EQ(result.exit_code, 0) << result.err;
     ASSERT_TRUE(read_file(scratch / "got") == acknowledged.at("/base"));

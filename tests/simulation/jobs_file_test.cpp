@@ -17,7 +17,7 @@ using Hosts = std::vector<std::string>;
 std::string written(const Workload& workload) {
   const TempDir directory = TempDir::create().value();
   const std::string path = directory.path() / "w";
-  EXPECT_TRUE(write_jobs(workload, path).has_value());
+  EXPECT_TRUE(write_jobs(workload, path, IfExists::replace).has_value());
   return read_file(path).value();
 }
 

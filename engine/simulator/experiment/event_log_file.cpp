@@ -1,12 +1,9 @@
 #include "engine/simulator/experiment/event_log_file.hpp"
 
-#include <cerrno>
 #include <variant>
 
-#include <fcntl.h>
 #include <fmt/core.h>
 
-#include "base/file.hpp"
 #include "base/version.hpp"
 #include "engine/master/event_line.hpp"
 #include "engine/master/event_log.hpp"
@@ -20,9 +17,9 @@ constexpr std::size_t kBuffer = 1u << 20;
 }  // namespace
 
 Result<EventLogFile> EventLogFile::create(const std::string& path, const std::string& scheduler) {
-  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file.valid()) return fail(errno_error("cannot write the event log " + path, errno));
-  EventLogFile log(std::move(file), path);
+  auto file = NamedFile::create(path, IfExists::replace);
+  if (!file) return fail(std::move(file).error().wrap("the event log"));
+  EventLogFile log(std::move(*file));
   master::EventLine first;
   first.event = "log_started";
   first.version = 1;
@@ -47,14 +44,14 @@ void EventLogFile::add_line(const std::string& line) {
 }
 
 void EventLogFile::write() {
-  if (written_) written_ = write_all(file_.get(), as_bytes(text_));
+  if (written_) written_ = file_.append(as_bytes(text_));
   text_.clear();
 }
 
 Result<void> EventLogFile::close() {
   write();
-  if (!written_) return fail(std::move(written_).error().wrap("cannot write the event log " + path_));
-  file_ = Fd();
+  if (written_) written_ = file_.close();
+  if (!written_) return fail(std::move(written_).error().wrap("the event log"));
   return {};
 }
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/fd.hpp"
+#include "base/named_file.hpp"
 #include "base/result.hpp"
 #include "engine/master/events.hpp"
 
@@ -11,7 +11,7 @@ namespace weft::simulator::experiment {
 
 class EventLogFile {
  public:
-  /// Replaces the file when it exists.
+  /// It is there, or replaced when it was there before, with close(); without, nothing of it stays.
   static Result<EventLogFile> create(const std::string& path, const std::string& scheduler);
 
   /// Errors are told by close().
@@ -20,12 +20,11 @@ class EventLogFile {
   Result<void> close();
 
  private:
-  EventLogFile(Fd file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  explicit EventLogFile(NamedFile file) : file_(std::move(file)) {}
   void add_line(const std::string& line);
   void write();
 
-  Fd file_;
-  std::string path_;
+  NamedFile file_;
   std::string text_;
   Result<void> written_;
 };

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/named_file.hpp"
 #include "base/result.hpp"
 #include "engine/simulator/workload.hpp"
 
@@ -40,7 +41,7 @@ Result<Workload> load_event_log(const std::string& path, const Settings& setting
 Result<Workload> load_jobs(const std::string& path, const Settings& settings, const Context& context);
 
 /// Writes a file that load_jobs reads as the same workload, but for its name. io when it cannot be written.
-Result<void> write_jobs(const Workload& workload, const std::string& path);
+Result<void> write_jobs(const Workload& workload, const std::string& path, IfExists exists);
 
 /// `limit` keeps the first jobs of the file, 0 all; `scale` multiplies bytes and numbers of tasks (at least one task stays),
 /// `arrival_scale` the arrival times. Afterwards the jobs are sorted by arrival, those of one moment in the order of the file, or

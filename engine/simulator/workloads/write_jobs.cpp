@@ -1,5 +1,4 @@
 // Any workload as a jobs file (load_jobs.cpp reads it), without members that have their default.
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -7,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/json.hpp"
+#include "base/named_file.hpp"
 #include "engine/simulator/workloads/jobs_form.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
@@ -120,24 +120,23 @@ std::string job_line(const JobSpec& job) {
 
 }  // namespace
 
-Result<void> write_jobs(const Workload& workload, const std::string& path) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+Result<void> write_jobs(const Workload& workload, const std::string& path, IfExists exists) {
+  std::string text;
+  const auto add_line = [&](const std::string& line) { (text += line) += '\n'; };
   for (const std::string& note : workload.notes) {
     JsonWriter json;
     json.begin_object().member("note", note).end_object();
-    out << json.text() << '\n';
+    add_line(json.text());
   }
   for (const HostSpec& host : workload.hosts) {
     JsonWriter json;
     json.begin_object();
     add_members(json, host, [](auto& form) { describe_host(form); });
     json.end_object();
-    out << json.text() << '\n';
+    add_line(json.text());
   }
-  for (const JobSpec& job : workload.jobs) out << job_line(job) << '\n';
-  out.close();
-  if (out) return {};
-  return fail(Code::io, "cannot write " + path);
+  for (const JobSpec& job : workload.jobs) add_line(job_line(job));
+  return write_named_file(path, text, exists);
 }
 
 }  // namespace weft::simulator::workloads

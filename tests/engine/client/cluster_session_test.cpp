@@ -157,6 +157,7 @@ TEST_F(ClusterSessionTest, AMasterThatIsGoneOrNeverWasIsNamed) {
       << results.error().to_string();
   RunOptions nowhere = run;
   nowhere.cluster = "127.0.0.1:1";
+  nowhere.patience = std::chrono::milliseconds(100);
   const auto none = open_cluster(nowhere);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code(), Code::unavailable);

@@ -92,8 +92,8 @@ TEST_F(ProfileDatabases, ThatCannotBeAreNone) {
   EXPECT_FALSE(open()) << "another master has it";
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), Code::unavailable);
-  EXPECT_EQ(error->to_string(),
-            "--profiles: the directory " + path + " is in use by another master that runs; end that one, or name another directory");
+  EXPECT_EQ(error->to_string(), "--profiles: the directory " + path +
+                                    " is in use by another master that runs; end that one, or name another directory");
   EXPECT_FALSE(fs::exists(path + ".damaged-1")) << "it is not damaged";
 }
 
