@@ -161,7 +161,7 @@ const WrongUse kWrongUses[] = {
     {"wordcount --input @/words.txt --output @/out --shuffle-replicas 3", {"'3' is none of 1, 2 (see"}},
     {"wordcount --input @/words.txt --output @/out --slow-start 2", {"'2' is not a number from 0 to 1"}},
     {"wordcount --input @/words.txt --output @/out --stats @/nowhere/file",
-     {"--stats: cannot write ", "/nowhere/file: No such file or directory"}},
+     {"--stats: cannot write ", "/nowhere/file: there is no directory "}},
     {"wordcount --input @/words.txt --output @/out --stats @/folder", {"--stats: ", "folder is a directory; name a file"}},
     {"wordcount --input @/words.txt --output @/out --tmp @/nothing", {"cannot create a directory ", "No such file"}, 1},
     {"wordcount --input @/words.txt --output @/out --explain=pdf", {"'pdf' is none of text, dot"}},
