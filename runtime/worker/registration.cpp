@@ -85,8 +85,10 @@ void Registration::on_registered(const protocol::Registered& answer) {
   if (answer.name == registration_.name) {
     log_.info("registered with {} as node {}", master_.text, answer.node.value());
   } else {
-    log_.info("registered with {} as node {}, and as {}: another worker is called {}", master_.text, answer.node.value(),
-              answer.name, registration_.name);
+    log_.warn(
+        "registered with {} as node {} under the name {}, for there is a worker {} already: give it a --name that is its own also "
+        "when it is started again, above all when it keeps chunks or tables",
+        master_.text, answer.node.value(), answer.name, registration_.name);
     registration_.name = answer.name;
   }
   if (auto said = set_last_words(connection_->peer(), answer.node); !said)

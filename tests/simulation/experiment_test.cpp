@@ -314,7 +314,8 @@ TEST(Experiment, SaysWhatIsWrong) {
   EXPECT_THAT(error_of(options), HasSubstr("--seeds must be at least 1"));
   options = small();
   options.event_log = "/nonexistent/dir/log";
-  EXPECT_THAT(error_of(options), HasSubstr("the event log: cannot write /nonexistent/dir/log: there is no directory /nonexistent/dir"));
+  EXPECT_THAT(error_of(options),
+              HasSubstr("the event log: cannot write /nonexistent/dir/log: there is no directory /nonexistent/dir"));
   options = small();
   options.plugins = {"/nonexistent/plugin.so"};
   EXPECT_THAT(error_of(options), HasSubstr("/nonexistent/plugin.so"));
