@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 #include <stdio.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -190,7 +191,20 @@ Result<void> NamedFile::rename() {
     struct stat info {};  // a file system without that flag
     if (::lstat(target_.c_str(), &info) == 0) return fail(exists_already(path_));
   }
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return fail(errno_error("cannot write " + path_, errno));
+  if (::rename(temporary_.c_str(), target_.c_str()) == 0) return {};
+  if (errno == EBUSY) return copy_over();
+  return fail(errno_error("cannot write " + path_, errno));
+}
+
+/// Of a file that is mounted by itself, as containers have them (/dev/termination-log): its name cannot be another's.
+Result<void> NamedFile::copy_over() {
+  const Fd from(::open(temporary_.c_str(), O_RDONLY | O_CLOEXEC)), to(::open(target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (!from.valid() || !to.valid()) return fail(errno_error("cannot write " + path_, errno));
+  ssize_t copied = 0;
+  do copied = ::sendfile(to.get(), from.get(), nullptr, 1u << 30);
+  while (copied > 0 || (copied < 0 && errno == EINTR));
+  if (copied != 0 || ::fsync(to.get()) != 0) return fail(errno_error("cannot write " + path_, errno));
+  ::unlink(temporary_.c_str());
   return {};
 }
 

@@ -2,7 +2,8 @@
 // that a name means the same everywhere:
 //
 //   nothing yet, or a regular file   written beside under another name and renamed when it is complete: it is there whole or as it
-//                                    was before. Links are followed to the file that they name, also when there is none yet.
+//                                    was before. Links are followed to the file that they name, also when there is none yet. Only a
+//                                    file that is mounted by itself is overwritten.
 //   /dev/stdout, /dev/fd/N           the open descriptor, behind what was written to it before
 //   a device, a pipe, another's fd   opened and written; opening a pipe waits for its reader
 //   a directory                      refused
@@ -55,6 +56,7 @@ class NamedFile {
   explicit NamedFile(std::string path) : path_(std::move(path)) {}
   Result<void> open_beside(const std::string& target);
   Result<void> rename();
+  Result<void> copy_over();
   void discard();
 
   std::string path_;       // as the user wrote it

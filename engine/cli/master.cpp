@@ -84,8 +84,9 @@ Result<void> run(MasterOptions options) {
   if (const std::string directory = directory_of_profiles(options); !directory.empty())
     options.server.profiles = master::profile_database(directory);
   if (!options.server.event_log.empty()) {  // where its pieces are, for all who read them
-    WEFT_ASSIGN(const auto file, replaceable_file(options.server.event_log));
-    if (file) options.server.event_log = *file;
+    auto file = replaceable_file(options.server.event_log);
+    if (!file) return fail(std::move(file).error().wrap("cannot open the event log"));
+    if (*file) options.server.event_log = **file;
   }
   std::optional<Error> why;  // written before `broken` is
   options.server.on_fatal = [&](const Error& error) {

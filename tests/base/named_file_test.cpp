@@ -6,7 +6,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/broken_pipe.hpp"
@@ -170,6 +173,25 @@ TEST_F(NamedFileTest, NamesMayBeAsLongAsNamesMayBe) {
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().to_string().ends_with("File name too long"));
   EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(NamedFileTest, AFileThatIsMountedByItselfIsOverwritten) {
+  ASSERT_TRUE(replace(at("below"), "of before, and longer"));
+  ASSERT_TRUE(replace(at("mounted"), ""));
+  int status = -1;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr int kCannotMount = 77;
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount(at("below").c_str(), at("mounted").c_str(), nullptr, MS_BIND, nullptr) != 0)
+      ::_exit(kCannotMount);
+    ::_exit(replace(at("mounted")) ? 0 : 1);
+  }
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this user may mount nothing";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(read_file(at("below")).value(), "new");
+  EXPECT_EQ(entries(), 2u);
 }
 
 TEST_F(NamedFileTest, APipeWithoutAReaderIsAnErrorAndNoDeath) {
