@@ -5,27 +5,10 @@
 #include <fmt/core.h>
 
 #include "base/assert.hpp"
+#include "base/printable.hpp"
 
 namespace weft {
 namespace {
-
-bool continuation(std::string_view text, std::size_t at) {
-  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
-}
-
-/// Length of the well-formed UTF-8 sequence at `at` (Unicode table 3-7), 0 when there is none.
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  if (lead < 0x80) return 1;
-  if (lead < 0xc2 || lead > 0xf4 || !continuation(text, at + 1)) return 0;
-  if (lead < 0xe0) return 2;
-  const auto second = static_cast<unsigned char>(text[at + 1]);
-  if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f)) return 0;  // overlong, surrogates
-  if (!continuation(text, at + 2)) return 0;
-  if (lead < 0xf0) return 3;
-  if ((lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f)) return 0;  // overlong, past U+10FFFF
-  return continuation(text, at + 3) ? 4 : 0;
-}
 
 void append_ascii(std::string& out, char c) {
   switch (c) {
@@ -55,17 +38,29 @@ void append_ascii(std::string& out, char c) {
   }
 }
 
+/// \uNNNN, twice for characters past U+FFFF.
+void append_code_units(std::string& out, std::string_view character) {
+  auto code = static_cast<std::uint32_t>(code_point(character));
+  if (code > 0xffff) {
+    out += fmt::format("\\u{:04x}", 0xd7c0u + (code >> 10));
+    code = 0xdc00u + (code & 0x3ffu);
+  }
+  out += fmt::format("\\u{:04x}", code);
+}
+
 }  // namespace
 
 std::string json_quoted(std::string_view text) {
   std::string out = "\"";
   out.reserve(text.size() + 2);
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = sequence_length(text, at);
+    const std::size_t length = utf8_length(text.substr(at));
     if (length == 0) {
       out += "\\ufffd";
     } else if (length == 1) {
       append_ascii(out, text[at]);
+    } else if (is_invisible(code_point(text.substr(at, length)))) {  // may reach a terminal
+      append_code_units(out, text.substr(at, length));
     } else {
       out.append(text, at, length);
     }

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 
 namespace weft {
@@ -23,13 +24,6 @@ std::string utc_now() {
   ::gmtime_r(&now.tv_sec, &utc);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
                      utc.tm_min, utc.tm_sec, now.tv_nsec / 1'000'000);
-}
-
-bool has_control(std::string_view text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 && c != '\t') return true;
-  }
-  return false;
 }
 
 void write_line(std::string_view line) {
@@ -72,8 +66,7 @@ bool Log::enabled(LogLevel level) { return level >= process_level.load(std::memo
 void Log::write(LogLevel level, fmt::string_view format, fmt::format_args args) const {
   if (!enabled(level)) return;
   const int saved_errno = errno;
-  std::string text = fmt::vformat(format, args);
-  if (has_control(text)) text = escaped(text);
+  const std::string text = printable(fmt::vformat(format, args));
   write_line(fmt::format("{} {:<5} {}: {}\n", utc_now(), log_level_name(level), component_, text));
   errno = saved_errno;
 }

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/printable.hpp"
+
 namespace weft {
 
 std::string_view code_name(Code code) {
@@ -54,7 +56,7 @@ std::string Error::to_string() const {
     text += ": ";
     text += error->message();
   }
-  return text;
+  return printable(text);
 }
 
 namespace {

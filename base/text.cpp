@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "base/printable.hpp"
+
 namespace weft {
 namespace {
 
@@ -169,37 +171,11 @@ std::string_view nearest(std::string_view word, std::span<const std::string> can
 }
 
 std::string escaped(std::string_view text) {
-  // Nearly everything is as it should be.
-  if (std::none_of(text.begin(), text.end(),
-                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\\' || c == '"' || c == 0x7f; }))
-    return std::string(text);
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '"':
-        out += "\\\"";
-        break;
-      default:
-        if (byte < 0x20 || byte == 0x7f) {
-          out += fmt::format("\\x{:02x}", byte);
-        } else {
-          out += c;
-        }
-    }
+  while (!text.empty()) {
+    if (text[0] == '\\' || text[0] == '"') out += '\\';
+    text.remove_prefix(append_printable(out, text));
   }
   return out;
 }

@@ -14,6 +14,7 @@
 #include "base/broken_pipe.hpp"
 #include "base/fatal_signal.hpp"
 #include "base/log.hpp"
+#include "base/printable.hpp"
 #include "base/version.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/table.hpp"
@@ -27,7 +28,7 @@ namespace {
 constexpr int kUsage = 2;
 
 int complain(const std::string& message, int code) {
-  std::fprintf(stderr, "weft: %s\n", message.c_str());
+  std::fprintf(stderr, "weft: %s\n", weft::printable_lines(message).c_str());
   return code;
 }
 

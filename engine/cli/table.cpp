@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/display_width.hpp"
+#include "base/printable.hpp"
 #include "base/text.hpp"
 
 namespace weft::cli {
@@ -35,7 +36,10 @@ std::string Table::text() const {
   return text;
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(const std::string& text) {
+  const std::string shown = printable_lines(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
 
 void add_resources(JsonWriter& json, const schedulers::Resources& resources) {
   json.begin_object();

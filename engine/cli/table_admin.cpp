@@ -86,7 +86,7 @@ Result<void> table_stat(const TableOptions& options) {
 }
 
 Result<void> table_promote(const TableOptions& options) {
-  WEFT_ASSIGN(const auto tables, storage::tables::TableClient::connect(options.master));
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
   WEFT_ASSIGN(const auto replicas, tables->promote_remaining(options.table, options.accept_loss));
   Table text({"PARTITION", "NEWEST REPLICA", "HAS VERSION", "LACKS", "FAULT"});
   std::size_t without = 0;

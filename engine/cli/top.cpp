@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/display_width.hpp"
+#include "base/printable.hpp"
 #include "engine/cli/cluster_view.hpp"
 #include "engine/cli/commands.hpp"
 #include "engine/cli/connections.hpp"
@@ -69,7 +70,7 @@ class Screen {
     const winsize room = size();
     std::string text = "\033[H";
     for (std::size_t i = 0; i < lines.size() && i < room.ws_row; ++i)
-      (text += i == 0 ? "" : "\r\n").append(fitting(lines[i], room.ws_col)).append("\033[K");
+      (text += i == 0 ? "" : "\r\n").append(fitting(printable(lines[i]), room.ws_col)).append("\033[K");
     write(text + "\033[J");
   }
   /// The key that is pressed within that time; 0: none.

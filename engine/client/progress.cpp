@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "engine/client/job_summary.hpp"
 #include "engine/master/expectations.hpp"
@@ -22,7 +23,10 @@ constexpr int kMovedParts = 10;          // of the time until the deadline
 constexpr double kLongestLeft = 1e8;     // seconds
 constexpr std::size_t kStageLines = 20;  // of finished stages; further ones are told together
 
-void print(const std::string& text) { [[maybe_unused]] const auto ignored = ::write(2, text.data(), text.size()); }
+void print(const std::string& text) {
+  const std::string shown = printable_lines(text);
+  [[maybe_unused]] const auto ignored = ::write(2, shown.data(), shown.size());
+}
 
 std::string failures(std::uint64_t attempts) { return attempts == 0 ? "" : fmt::format(", {} failed attempts", attempts); }
 
@@ -74,7 +78,7 @@ std::string Progress::line_of(TimePoint now, const master::StageStatus& stage) {
 void Progress::report_running(TimePoint now, const master::JobStatus& status) {
   std::vector<std::string> lines;
   for (const master::StageStatus& stage : status.stages)
-    if (stage.running > 0 && stage.finished < stage.tasks) lines.push_back(line_of(now, stage));
+    if (stage.running > 0 && stage.finished < stage.tasks) lines.push_back(printable(line_of(now, stage)));
   if (live_.works()) live_.show(lines);
   if (now < next_lines_) return;
   next_lines_ = now + kLinesInterval;

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
 #include "base/timed.hpp"
 #include "base/usage.hpp"
 
@@ -77,12 +78,12 @@ class CommitRecorder final : public shuffle::TaskShuffle {
   std::uint64_t read_bytes_ = 0;
 };
 
-TaskOutcome failure(TaskEnd kind, std::string message, const TaskContext& context) {
+TaskOutcome failure(TaskEnd kind, std::string_view message, const TaskContext& context) {
   TaskOutcome outcome;
   outcome.kind = kind;
-  outcome.message = std::move(message);
+  outcome.message = printable(message);  // a user's exception, perhaps with bytes of the record
   if (context.position_path != nullptr)
-    outcome.message += fmt::format(" (reading {} at byte {})", context.position_path, context.position_offset);
+    outcome.message += fmt::format(" (reading {} at byte {})", printable(context.position_path), context.position_offset);
   return outcome;
 }
 
