@@ -92,6 +92,21 @@ TEST(EventLogLoader, TakesTheLastRunOfTheMasterAndLaunches) {
   EXPECT_THAT(recording->workload.jobs[0].stages[0].durations, ElementsAre(10ns)) << "from the launch on it had the slot";
   EXPECT_EQ(recording->jobs[0].ended, 13ns);
   EXPECT_THAT(recording->workload.notes, ElementsAre("1 jobs of earlier runs of the master are left out"));
+
+  // A restart behind the last job, and one while a job was there of which no task had ended yet.
+  const std::string restart = R"({"time_ns":1,"event":"log_started","version":1,"scheduler":"fifo"})"
+                              "\n";
+  const std::string unlucky = run.substr(0, run.find(R"({"time_ns":10,)"));
+  ASSERT_TRUE(write_file(path, before + run + restart + unlucky + restart).has_value());
+  const auto before_restarts = read_event_log(path);
+  ASSERT_TRUE(before_restarts.has_value()) << before_restarts.error().to_string();
+  EXPECT_EQ(before_restarts->scheduler, "fair(weight=2)");
+  ASSERT_EQ(before_restarts->nodes.size(), 1u);
+  EXPECT_EQ(before_restarts->nodes[0].name, "w");
+  EXPECT_EQ(before_restarts->workload.jobs.size(), 1u);
+  EXPECT_THAT(before_restarts->workload.notes,
+              ElementsAre("1 jobs of earlier runs of the master are left out",
+                          "this is the last run of the master in which tasks ended; later ones, with 1 jobs, are left out"));
 }
 
 /// Lines of a log: times in milliseconds.

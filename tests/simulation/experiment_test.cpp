@@ -257,6 +257,51 @@ TEST(Experiment, AReplayUnderTheSameSchedulerIsWhatHappened) {
   EXPECT_LT(ran(replay).replays[0].simulated_makespan, other.replays[0].simulated_makespan);
 }
 
+TEST(Experiment, AReplayOnMoreNodesKeepsTheirShape) {
+  auto directory = TempDir::create();
+  ASSERT_TRUE(directory.has_value());
+  Options original = small();
+  original.cluster.memory = 512u << 20;
+  original.event_log = directory->path() / "run.jsonl";
+  ran(original);
+  Options replay;
+  replay.from_log = original.event_log;
+  const auto cluster = [&] {
+    for (const auto& [label, value] : ran(replay).facts)
+      if (label == "cluster") return value;
+    return std::string();
+  };
+  EXPECT_THAT(cluster(), HasSubstr("4 nodes of cpu=2,memory=512MiB in 1 racks"));
+  replay.cluster.nodes = 50;
+  EXPECT_THAT(cluster(), HasSubstr("50 nodes of cpu=2,memory=512MiB in 1 racks"));
+  replay.cluster.cores = 8;
+  EXPECT_THAT(cluster(), HasSubstr("50 nodes of cpu=8,memory=512MiB")) << "what is said of nodes holds, and nothing else changes";
+  replay.cluster.nodes = 0;
+  replay.cluster.memory = 1u << 30;
+  EXPECT_THAT(cluster(), HasSubstr("4 nodes of cpu=8,memory=1GiB"));
+}
+
+TEST(Experiment, AReplayUnderSeveralSeedsSaysThatNothingIsRandom) {
+  auto directory = TempDir::create();
+  ASSERT_TRUE(directory.has_value());
+  Options original = small();
+  original.event_log = directory->path() / "run.jsonl";
+  ran(original);
+  Options replay;
+  replay.from_log = original.event_log;
+  replay.schedulers = {"fifo", "fair"};
+  replay.seeds = 4;
+  const auto comparison = ran(replay);
+  EXPECT_THAT(comparison.facts, testing::Contains(testing::Pair("randomness", HasSubstr("the same with every seed"))));
+  for (const auto& row : report::summary_rows(comparison)) {
+    if (row[0].find("time of") != std::string::npos || row[0].find("launches per") != std::string::npos) continue;  // are measured
+    for (const auto& cell : row) EXPECT_EQ(cell.find("±"), std::string::npos) << row[0] << ": " << cell;
+  }
+  original.event_log.clear();
+  original.seeds = 2;
+  EXPECT_THAT(ran(original).facts, testing::Not(testing::Contains(testing::Pair("randomness", testing::_))));
+}
+
 TEST(Experiment, AReplayHasTheFailuresAndTheLostNodesOfTheLog) {
   auto directory = TempDir::create();
   ASSERT_TRUE(directory.has_value());

@@ -29,6 +29,9 @@ TEST(Statistics, QuantilesAndIntervals) {
   EXPECT_EQ(of_three.mean, 12);
   EXPECT_NEAR(of_three.half_width, 4.303 * 2 / std::sqrt(3.0), 1e-9);
   EXPECT_EQ(estimate({5}).half_width, 0);
+  const Estimate of_equal = estimate({0.1 + 0.2, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3});
+  EXPECT_EQ(of_equal.half_width, 0) << "rounding is no uncertainty";
+  EXPECT_NEAR(of_equal.mean, 0.3, 1e-15);
   EXPECT_NEAR(student_t(30), 2.042, 0.001);
   EXPECT_NEAR(student_t(60), 2.000, 0.001);
   EXPECT_NEAR(student_t(100000), 1.960, 0.001);
@@ -68,6 +71,11 @@ TEST(Metrics, SchedulersAreComparedSeedBySeed) {
   EXPECT_EQ(relative(*paired()), "");
   comparison = of_makespans({100s}, {90s});
   EXPECT_EQ(relative(*paired()), "-10.0 %") << "one seed has no interval";
+  EXPECT_TRUE(!varies(comparison));
+  comparison = of_makespans({70s, 70s, 70s}, {49s, 49s, 49s});
+  EXPECT_EQ(relative(*paired()), "-30.0 %") << "where nothing varies there is none either";
+  EXPECT_TRUE(!varies(comparison));
+  EXPECT_TRUE(varies(of_makespans({70s, 70s}, {49s, 50s})));
 }
 
 TEST(Metrics, FactorsAreOfTheSameJobs) {
@@ -170,6 +178,8 @@ TEST(Metrics, TimeAloneIsTheLongestPath) {
 
 TEST(Metrics, AreFormattedForPeople) {
   EXPECT_EQ(format_value(0.0000123, Format::seconds), "12.3 µs");
+  EXPECT_EQ(format_value(1.5e-8, Format::seconds), "15 ns");
+  EXPECT_EQ(format_value(1.08e-14, Format::seconds), "0 s");
   EXPECT_EQ(format_value(0.25, Format::seconds), "250 ms");
   EXPECT_EQ(format_value(12.345, Format::seconds), "12.3 s");
   EXPECT_EQ(format_value(12345.67, Format::seconds), "12345.7 s");

@@ -15,6 +15,7 @@ namespace weft::simulator::experiment {
 namespace {
 
 constexpr std::uint32_t kMostNodes = 1'000'000, kDefaultNodes = 100;
+constexpr double kDefaultCores = 8;
 constexpr double kUsualPreplace = 0.05;  // of a master
 
 double real(std::uint64_t amount) { return static_cast<double>(amount); }
@@ -44,7 +45,7 @@ Result<NodeGroup> read_group(std::string_view text, const ClusterOptions& base) 
   std::string attributes;
   Config config;
   config.integer("count", group.count, "How many", 1, kMostNodes);
-  config.real("cores", own.cores, "Of each");
+  config.real("cores", own.cores, kDefaultCores, "Of each");
   config.real("map_slots", own.map_slots, "Of each");
   config.real("reduce_slots", own.reduce_slots, "Of each");
   config.size("memory", own.memory, "Of each");
@@ -121,13 +122,23 @@ Result<NodeGroup> trace_group(const std::vector<HostSpec>& hosts, std::uint32_t&
   return group;
 }
 
+/// What a node of a log has, but for what the options say of nodes.
+schedulers::Resources changed(schedulers::Resources capacity, const ClusterOptions& options) {
+  const schedulers::Resources said = options.machine();
+  for (const auto& kind : schedulers::kResourceKinds) {
+    const bool given = kind.amount == &schedulers::Resources::cpu ? options.cores.has_value() : said.*kind.amount > 0;
+    if (given) capacity.*kind.amount = said.*kind.amount;
+  }
+  return capacity;
+}
+
 }  // namespace
 
 void ClusterOptions::declare(Config& config) {
   config.integer("nodes", nodes, "How many; else 100, or those of the log that is replayed", 1, kMostNodes);
   config.flag("trace_hosts", trace_hosts, "Instead: the hosts and racks that the workload names");
   config.integer("racks", racks, "Racks, with as many nodes each", 1, kMostNodes);
-  config.real("cores", cores, "Cores of a node, or slots");
+  config.real("cores", cores, kDefaultCores, "Cores of a node, or slots; those of the log that is replayed");
   config.real("map_slots", map_slots, "Slots as in Hadoop 1, of a node; 0: untyped");
   config.real("reduce_slots", reduce_slots, "");
   config.size("memory", memory, "Of a node; 0: not accounted, as the next four");
@@ -199,7 +210,7 @@ void ClusterOptions::declare(Config& config) {
 
 schedulers::Resources ClusterOptions::machine() const {
   schedulers::Resources all;
-  all.cpu = cores;
+  all.cpu = cores.value_or(kDefaultCores);
   all.memory = real(memory);
   all.map_slots = map_slots;
   all.reduce_slots = reduce_slots;
@@ -265,7 +276,8 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
   return result;
 }
 
-Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, ClusterModel& model) {
+Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, const ClusterOptions& options,
+                                ClusterModel& model) {
   if (nodes.empty()) return fail(Code::corrupt, "the log names no workers: it must begin with the master that it is of");
   std::map<std::string, int> hosts;
   for (const auto& node : nodes) ++hosts[node.host];
@@ -273,21 +285,27 @@ Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& node
   std::vector<std::string> rack_names;
   for (const auto& node : nodes) rack_names.push_back(node.rack);
   std::vector<std::uint32_t> racks;
-  model.racks = number_racks(rack_names, racks);
-  model.groups.clear();
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    NodeGroup group;
-    group.capacity = nodes[i].capacity;
-    group.processors = nodes[i].processors;
-    group.attributes = nodes[i].attributes;
-    group.hosts = {one_worker_each ? nodes[i].host : nodes[i].name};
-    group.racks = {racks[i]};
-    model.groups.push_back(std::move(group));
-    for (const workloads::Absence& absence : nodes[i].absences) {
+  const std::uint32_t recorded_racks = number_racks(rack_names, racks);
+  if (options.racks == 1) model.racks = recorded_racks;
+  const std::size_t count = options.nodes > 0 ? options.nodes : nodes.size();
+  std::vector<NodeGroup> groups;
+  for (std::size_t i = 0; i < count; ++i) {
+    const workloads::RecordedNode& node = nodes[i % nodes.size()];
+    NodeGroup& group = groups.emplace_back();
+    group.capacity = changed(node.capacity, options);
+    group.speed = options.speed;
+    group.processors = node.processors;
+    group.attributes = node.attributes;
+    if (options.racks == 1) group.racks = {racks[i % racks.size()]};
+    if (options.nodes > 0) continue;
+    group.hosts = {one_worker_each ? node.host : node.name};
+    for (const workloads::Absence& absence : node.absences) {
       const Time repair = absence.until ? std::max(Time(1), *absence.until - absence.from) : Time(0);
       model.faults.nodes.push_back({absence.from, static_cast<std::uint32_t>(i), false, repair});
     }
   }
+  groups.insert(groups.end(), model.groups.begin() + 1, model.groups.end());
+  model.groups = std::move(groups);
   return validate(model);
 }
 

@@ -1,6 +1,7 @@
 // A simulated cluster as people write it: keys of a TOML file, most of them command line options too.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct ClusterOptions {
   std::uint32_t nodes = 0;   // 0: not given, which is 100, or the nodes of the log that is replayed
   bool trace_hosts = false;  // instead: the hosts and racks that the workload names
   std::uint32_t racks = 1;
-  double cores = 8;
+  std::optional<double> cores{};  // not given: 8, or those of the nodes of the log
   double map_slots = 0, reduce_slots = 0;
   std::uint64_t memory = 0, disk_read = 0, disk_write = 0, network_in = 0, network_out = 0;
   double speed = 1;
@@ -40,8 +41,10 @@ struct ClusterOptions {
   schedulers::Resources machine() const;
 };
 
-/// The nodes of a recorded run, in place of those of the options, with what befell them.
-Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, ClusterModel& model);
+/// The nodes of a recorded run, in place of the first kind of the options: with what befell them, or as many as the options say, of
+/// the same kinds in turn. What the options say of a node holds instead of what it had.
+Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, const ClusterOptions& options,
+                                ClusterModel& model);
 
 /// "100 nodes of cpu=8 in 10 racks, no network": for the head of a report.
 std::string describe(const ClusterModel& model);

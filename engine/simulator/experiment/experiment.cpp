@@ -13,6 +13,7 @@
 #include "engine/scheduling/stall_watch.hpp"
 #include "engine/simulator/experiment/event_log_file.hpp"
 #include "engine/simulator/experiment/launches_alike.hpp"
+#include "engine/simulator/report/metrics.hpp"
 #include "engine/simulator/simulate.hpp"
 #include "engine/simulator/workloads/describe.hpp"
 #include "engine/simulator/workloads/recording.hpp"
@@ -46,6 +47,12 @@ void take_over(workloads::Recording& recording, Setting& setting) {
   }
 }
 
+bool nodes_as_recorded(const std::vector<workloads::RecordedNode>& nodes, const ClusterModel& model) {
+  return std::ranges::equal(nodes, model.groups, [](const workloads::RecordedNode& node, const NodeGroup& group) {
+    return !group.hosts.empty() && group.speed == 1 && group.capacity == node.capacity;
+  });
+}
+
 bool random_workload(const std::string& text) {
   return text.starts_with("generate:") || text.find(",sample=") != std::string::npos || text.find(",gap=") != std::string::npos;
 }
@@ -77,9 +84,9 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
     setting.model.storage = machine.storage;
     if (setting.model.step == Time{0}) setting.model.step = machine.step;
     WEFT_TRY(validate(setting.model));
-  } else if (!nodes.empty() && options.cluster.nodes == 0 && !options.cluster.trace_hosts) {
-    WEFT_TRY(use_recorded_nodes(nodes, setting.model));
-    if (as_it_was && options.resize.limit == 0) take_over(recording, setting);
+  } else if (!nodes.empty() && !options.cluster.trace_hosts) {
+    WEFT_TRY(use_recorded_nodes(nodes, options.cluster, setting.model));
+    if (as_it_was && options.resize.limit == 0 && nodes_as_recorded(nodes, setting.model)) take_over(recording, setting);
   }
   if (recording.speculation && options.cluster.speculation.empty()) setting.model.speculation = *recording.speculation;
   setting.model.seed = seed;
@@ -326,6 +333,10 @@ Result<Comparison> run(const Options& options, const Progress& progress) {
       runs.runs.push_back(std::move(result));
     }
   }
+  if (options.seeds > 1 && !report::varies(comparison))
+    comparison.facts.emplace_back(
+        "randomness", options.from_log.empty() ? "none: all seeds gave the same run; only real times have intervals"
+                                               : "none: the replay is the same with every seed; only real times have intervals");
   return comparison;
 }
 

@@ -233,12 +233,14 @@ const std::vector<Metric>& metrics() {
 }
 
 std::string format_value(double value, Format format) {
+  constexpr double kShownSeconds = 5e-10;  // less is no time
   constexpr std::array<std::string_view, 6> kBytes{"B", "kB", "MB", "GB", "TB", "PB"};
   const auto digits = [](double number) {  // three digits, but no exponent for large numbers
     return std::abs(number) >= 1000 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}", number);
   };
   switch (format) {
     case Format::seconds:
+      if (value > 0 && value < 1e-6) return value < kShownSeconds ? "0 s" : digits(value * 1e9) + " ns";
       if (value > 0 && value < 1e-3) return digits(value * 1e6) + " µs";
       if (value > 0 && value < 1) return digits(value * 1e3) + " ms";
       return (value >= 100 ? fmt::format("{:.1f}", value) : digits(value)) + " s";
@@ -295,8 +297,22 @@ std::string relative(const Paired& paired) {
   constexpr double kNegligible = 0.0005;
   if (!paired.ratio || (std::abs(paired.ratio->mean - 1) < kNegligible && paired.ratio->half_width < kNegligible)) return "";
   const double percent = 100 * (paired.ratio->mean - 1);
-  if (paired.ratio->runs < 2) return fmt::format("{:+.1f} %", percent);
+  if (paired.ratio->half_width == 0) return fmt::format("{:+.1f} %", percent);
   return fmt::format("{:+.1f} ± {:.1f} %", percent, 100 * paired.ratio->half_width);
+}
+
+bool varies(const Comparison& comparison) {
+  for (const SchedulerRuns& runs : comparison.schedulers) {
+    for (const RunResult& run : runs.runs) {
+      const RunResult& first = runs.runs.front();
+      const auto same = [](const JobResult& a, const JobResult& b) {
+        return a.outcome == b.outcome && a.submitted == b.submitted && a.ended == b.ended;
+      };
+      if (run.makespan != first.makespan || run.launches != first.launches || !std::ranges::equal(run.jobs, first.jobs, same))
+        return true;
+    }
+  }
+  return false;
 }
 
 std::vector<double> factors(const RunResult& run, const RunResult& first) {

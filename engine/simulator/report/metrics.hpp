@@ -48,8 +48,11 @@ struct Paired {
 };
 /// Over the seeds of which both have the figure; nothing without any, and of the first scheduler.
 std::optional<Paired> paired_with_first(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs);
-/// "-5.0 ± 1.2 %", without an interval for one seed; empty when there is no ratio or no difference.
+/// "-5.0 ± 1.2 %", without an interval for one seed and where nothing varies; empty when there is no ratio or no difference.
 std::string relative(const Paired& paired);
+
+/// Whether a run with one seed differs from that with another in anything but the real time that it took.
+bool varies(const Comparison& comparison);
 
 /// Per job that finished in both: its time in `first` over that in `run`, the job's speed-up.
 std::vector<double> factors(const RunResult& run, const RunResult& first);

@@ -6,6 +6,8 @@
 
 namespace weft::simulator::report {
 
+constexpr double kRounding = 1e-12;  // relative: of sums of equal values
+
 double student_t(std::size_t degrees) {
   constexpr std::array<double, 31> kTable{0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                                           2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080,
@@ -19,6 +21,11 @@ Estimate estimate(const std::vector<double>& values) {
   Estimate result;
   result.runs = values.size();
   if (values.empty()) return result;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  if (*most - *least <= kRounding * std::max(std::abs(*least), std::abs(*most))) {  // would be shown as an interval
+    result.mean = values[0];
+    return result;
+  }
   const auto n = static_cast<double>(values.size());
   for (const double value : values) result.mean += value / n;
   if (values.size() < 2) return result;

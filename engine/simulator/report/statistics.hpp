@@ -11,7 +11,7 @@ namespace weft::simulator::report {
 /// A mean and how far the true one may be from it: half the width of the 95 % t-interval over independent runs.
 struct Estimate {
   double mean = 0;
-  double half_width = 0;  // 0 for a single run
+  double half_width = 0;  // 0 for a single run, and where all runs gave the same
   std::size_t runs = 0;
 };
 Estimate estimate(const std::vector<double>& values);

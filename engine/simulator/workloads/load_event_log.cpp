@@ -18,6 +18,24 @@ namespace weft::simulator::workloads {
 
 namespace {
 
+/// What the log says of one run of the master.
+struct MasterRun {
+  bool continued = false;   // the pieces before are gone: it tells of jobs and nodes of which nothing is known
+  std::size_t earlier = 0;  // jobs of the runs before
+  JobLogs jobs;
+  std::vector<LoggedLaunch> launches;
+  std::map<std::uint32_t, std::size_t> node_of;  // positions of those that are there, by their present number
+  Recording recording;
+
+  bool worked() const {
+    return std::ranges::any_of(jobs, [](const auto& job) {
+      return std::ranges::any_of(job.second.stages, [](const auto& stage) {
+        return std::ranges::any_of(stage.second.tasks, [](const LoggedTask& task) { return task.finished; });
+      });
+    });
+  }
+};
+
 class EventLogReader {
  public:
   EventLogReader(std::string path, bool transfers_apart) : path_(std::move(path)), transfers_apart_(transfers_apart) {}
@@ -36,8 +54,8 @@ class EventLogReader {
  private:
   Result<void> apply(const LoggedEvent& event) {
     if (event.event == "log_started") return started(event);
-    if (event.event == "log_continued") continued_ = continued_ || (jobs_.empty() && recording_.nodes.empty());
-    if (continued_ && event.job != 0 && event.event != "job_submitted" && !jobs_.contains(event.job)) return {};
+    if (event.event == "log_continued") run_.continued = run_.continued || (run_.jobs.empty() && run_.recording.nodes.empty());
+    if (run_.continued && event.job != 0 && event.event != "job_submitted" && !run_.jobs.contains(event.job)) return {};
     if (event.event == "scheduler_configured") return configured(event);
     if (event.event == "worker_joined") return joined(event);
     if (event.event == "worker_lost") return lost(event);
@@ -54,13 +72,11 @@ class EventLogReader {
 
   /// Another run of the master, with other workers, and times and numbers that begin again.
   Result<void> started(const LoggedEvent& event) {
-    notes_.earlier += jobs_.size();
-    continued_ = false;
-    jobs_.clear();
-    launches_.clear();
-    recording_ = {};
-    node_of_.clear();
-    recording_.scheduler = event.scheduler;
+    const std::size_t earlier = run_.earlier + run_.jobs.size();
+    if (run_.worked()) last_ = std::move(run_);
+    run_ = {};
+    run_.earlier = earlier;
+    run_.recording.scheduler = event.scheduler;
     return {};
   }
 
@@ -72,47 +88,47 @@ class EventLogReader {
       if (!parsed) return fail(error(parsed.error().to_string()));
       speculation = *parsed;
     }
-    if (!jobs_.empty()) {
-      recording_.events.push_back({event.at, {}, master::SchedulerConfigured{event.scheduler, event.texts, speculation}});
+    if (!run_.jobs.empty()) {
+      run_.recording.events.push_back({event.at, {}, master::SchedulerConfigured{event.scheduler, event.texts, speculation}});
       return {};
     }
-    recording_.scheduler = event.scheduler;
-    recording_.scheduler_files = event.texts;
-    recording_.speculation = speculation;
+    run_.recording.scheduler = event.scheduler;
+    run_.recording.scheduler_files = event.texts;
+    run_.recording.speculation = speculation;
     return {};
   }
 
   Result<void> heartbeat(const LoggedEvent& event) {
-    const auto node = node_of_.find(event.node);
-    if (node == node_of_.end()) return {};
+    const auto node = run_.node_of.find(event.node);
+    if (node == run_.node_of.end()) return {};
     master::WorkerHeartbeat beat;
     beat.used = event.used;
     beat.machine = event.machine;
     beat.cross_rack = event.cross_rack;
     if (event.capacity != schedulers::Resources{}) beat.capacity = event.capacity;
-    recording_.events.push_back({event.at, static_cast<std::uint32_t>(node->second), std::move(beat)});
+    run_.recording.events.push_back({event.at, static_cast<std::uint32_t>(node->second), std::move(beat)});
     return {};
   }
 
   Result<void> capacity_changed(const LoggedEvent& event) {
-    const auto node = node_of_.find(event.node);
-    if (node == node_of_.end()) return {};
+    const auto node = run_.node_of.find(event.node);
+    if (node == run_.node_of.end()) return {};
     master::CapacityChanged change{{}, event.present, event.forecast, event.reason};
-    recording_.events.push_back({event.at, static_cast<std::uint32_t>(node->second), std::move(change)});
+    run_.recording.events.push_back({event.at, static_cast<std::uint32_t>(node->second), std::move(change)});
     return {};
   }
 
   Result<void> leaving(const LoggedEvent& event) {
-    const auto node = node_of_.find(event.node);
-    if (node != node_of_.end())
-      recording_.events.push_back({event.at, static_cast<std::uint32_t>(node->second), master::WorkerLeaving{}});
+    const auto node = run_.node_of.find(event.node);
+    if (node != run_.node_of.end())
+      run_.recording.events.push_back({event.at, static_cast<std::uint32_t>(node->second), master::WorkerLeaving{}});
     return {};
   }
 
   Result<void> joined(const LoggedEvent& event) {
-    auto& nodes = recording_.nodes;
+    auto& nodes = run_.recording.nodes;
     const auto same = std::find_if(nodes.begin(), nodes.end(), [&](const RecordedNode& node) { return node.name == event.name; });
-    node_of_[event.node] = static_cast<std::size_t>(same - nodes.begin());
+    run_.node_of[event.node] = static_cast<std::size_t>(same - nodes.begin());
     if (same == nodes.end()) {
       nodes.push_back(
           {event.name, event.host, event.rack, event.capacity, event.attributes, event.processors, {{Time{0}, event.at}}});
@@ -123,18 +139,18 @@ class EventLogReader {
   }
 
   Result<void> lost(const LoggedEvent& event) {
-    const auto found = node_of_.find(event.node);
-    if (found == node_of_.end() && continued_) return {};
-    if (found == node_of_.end()) return fail(error(fmt::format("node {} did not join before", event.node)));
-    recording_.nodes[found->second].absences.push_back({event.at, std::nullopt});
-    node_of_.erase(found);
+    const auto found = run_.node_of.find(event.node);
+    if (found == run_.node_of.end() && run_.continued) return {};
+    if (found == run_.node_of.end()) return fail(error(fmt::format("node {} did not join before", event.node)));
+    run_.recording.nodes[found->second].absences.push_back({event.at, std::nullopt});
+    run_.node_of.erase(found);
     return {};
   }
 
   Result<void> submitted(const LoggedEvent& event) {
-    const auto [at, added] = jobs_.emplace(event.job, JobLog{});
+    const auto [at, added] = run_.jobs.emplace(event.job, JobLog{});
     if (!added) return fail(error(fmt::format("job {} was submitted twice: the log holds two runs of a master", event.job)));
-    if (jobs_.size() > kMaxJobs) return fail(error(fmt::format("more than {} jobs", kMaxJobs)));
+    if (run_.jobs.size() > kMaxJobs) return fail(error(fmt::format("more than {} jobs", kMaxJobs)));
     JobSpec& spec = at->second.spec;
     spec.name = fmt::format("{} {}", event.job, event.name);
     spec.user = event.user;
@@ -154,8 +170,8 @@ class EventLogReader {
   }
 
   Result<JobLog*> job(const LoggedEvent& event) {
-    const auto found = jobs_.find(event.job);
-    if (found == jobs_.end()) return fail(error(fmt::format("job {} was not submitted before", event.job)));
+    const auto found = run_.jobs.find(event.job);
+    if (found == run_.jobs.end()) return fail(error(fmt::format("job {} was not submitted before", event.job)));
     return &found->second;
   }
 
@@ -209,9 +225,9 @@ class EventLogReader {
     if (event.event == "task_failed") return failed(event, task);
     if (event.event != "task_finished") {
       const bool first = task.started.emplace(event.attempt, event.at).second;  // the launch comes first, and takes the slot
-      const auto node = node_of_.find(event.node);
-      if (!first || node == node_of_.end()) return {};
-      launches_.push_back({event.job, event.stage, event.task, static_cast<std::uint32_t>(node->second)});
+      const auto node = run_.node_of.find(event.node);
+      if (!first || node == run_.node_of.end()) return {};
+      run_.launches.push_back({event.job, event.stage, event.task, static_cast<std::uint32_t>(node->second)});
       if (!event.variants.empty()) task.functions[event.attempt] = attribute_of(node->second, event.variants.front());
       return {};
     }
@@ -239,18 +255,18 @@ class EventLogReader {
   /// "accelerator" or "accelerator=gpu" as the node has it, with its value.
   std::string attribute_of(std::size_t node, const std::string& variant) const {
     const std::string name = variant.substr(0, variant.find('='));
-    const auto& attributes = recording_.nodes[node].attributes;
+    const auto& attributes = run_.recording.nodes[node].attributes;
     const auto found = attributes.find(name);
     return found == attributes.end() ? variant : name + "=" + found->second;
   }
 
   /// Whether a replica of all that the task reads lies on its node.
   bool input_here(const LoggedStage& stage, const LoggedEvent& event) const {
-    const auto node = node_of_.find(event.node);
+    const auto node = run_.node_of.find(event.node);
     const auto split =
         std::find_if(stage.splits.begin(), stage.splits.end(), [&](const auto& one) { return one.task == event.task; });
-    if (node == node_of_.end() || split == stage.splits.end()) return false;
-    const std::string& host = recording_.nodes[node->second].host;
+    if (node == run_.node_of.end() || split == stage.splits.end()) return false;
+    const std::string& host = run_.recording.nodes[node->second].host;
     return std::find(split->hosts.begin(), split->hosts.end(), host) != split->hosts.end();
   }
 
@@ -272,20 +288,23 @@ class EventLogReader {
   Error error(std::string_view reason) const { return lines_->error(reason); }
 
   Result<Recording> finish() {
-    if (!make_recording(jobs_, launches_, recording_, notes_))
+    RecordingNotes notes;
+    if (!run_.worked() && last_) {
+      notes.later = run_.earlier + run_.jobs.size() - last_->earlier - last_->jobs.size();
+      notes.idle_since = true;
+      run_ = std::move(*last_);
+    }
+    notes.earlier = run_.earlier;
+    if (!make_recording(run_.jobs, run_.launches, run_.recording, notes))
       return fail(Code::corrupt, path_ + ": the log holds no job of which a task ended");
-    return std::move(recording_);
+    return std::move(run_.recording);
   }
 
   const std::string path_;
   const bool transfers_apart_;
   const master::LogLines* lines_ = nullptr;  // at the one that is applied
-  bool continued_ = false;                   // the pieces before are gone: it tells of jobs and nodes of which nothing is known
-  JobLogs jobs_;
-  std::vector<LoggedLaunch> launches_;
-  std::map<std::uint32_t, std::size_t> node_of_;  // positions of those that are there, by their present number
-  Recording recording_;
-  RecordingNotes notes_;
+  MasterRun run_;
+  std::optional<MasterRun> last_;  // of the earlier ones, the last in which tasks ended
 };
 
 }  // namespace

@@ -62,6 +62,8 @@ struct LoggedLaunch {
 /// How often something was left out of a recording, or guessed.
 struct RecordingNotes {
   std::size_t earlier = 0;  // jobs of earlier runs of the master
+  std::size_t later = 0;    // of later ones, in which no task ended
+  bool idle_since = false;  // there were such runs
   std::size_t unknown = 0;  // tasks without a known time
   std::size_t split = 0;    // stages with hot partitions that were split
   std::size_t merged = 0;   // stages with small partitions that were merged

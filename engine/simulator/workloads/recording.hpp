@@ -57,10 +57,10 @@ struct Recording {
   Time makespan() const;
 };
 
-/// Reads an event log (docs/formats/journal.md), of several runs of a master the last. A task's work is the time from its
-/// launch (or, where that is not told, from its start) to its end; attempts that failed by themselves fail again, and nodes that
-/// were lost are again. Jobs arrive when they were submitted, and parts of their plans come as long after what was before them.
-/// Stages none of whose tasks ended are left out, and so are jobs without others. `corrupt` names file and line.
+/// Reads an event log (docs/formats/journal.md), of several runs of a master the last in which a task ended. A task's work is the
+/// time from its launch (or, where that is not told, from its start) to its end; attempts that failed by themselves fail again, and
+/// nodes that were lost are again. Jobs arrive when they were submitted, and parts of their plans come as long after what was
+/// before them. Stages none of whose tasks ended are left out, and so are jobs without others. `corrupt` names file and line.
 /// `transfers_apart`: the work is without the time in which the attempt waited for map outputs and for files of other nodes, for
 /// simulations that find out by themselves how long that takes.
 Result<Recording> read_event_log(const std::string& path, bool transfers_apart = false);
