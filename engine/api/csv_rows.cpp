@@ -12,6 +12,7 @@
 namespace weft::detail {
 namespace {
 
+constexpr const char* kOrMultiline = ", or, if fields may contain line ends, read the file with CsvFormat{.multiline = true}";
 constexpr std::uint64_t kLongestMultiline = 16u << 20;
 
 std::string quoted_list(const std::vector<std::string>& names) {
@@ -30,7 +31,11 @@ class CsvRows {
   void run(void* self, Row row);
 
  private:
+  /// From the beginning of the file, when the split is a later part of it.
   void read_header(const storage::Split& split);
+  /// What the scanner found is the line of column names.
+  void take_header(CsvScanner::Found found, const std::string& path);
+  [[noreturn]] void refuse_unclosed() const;
   /// `last`: of its file.
   void scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress, void* self, Row row);
 
@@ -40,7 +45,8 @@ class CsvRows {
   CsvScanner scanner_;
   std::string header_of_;  // the file whose header is known
   bool header_next_ = false;
-  std::string carried_;  // the beginning of a record that goes on in the next piece
+  std::string carried_;             // the beginning of a record that goes on in the next piece
+  std::uint64_t carried_from_ = 0;  // where that begins
 };
 
 }  // namespace
@@ -112,42 +118,57 @@ void CsvRows::run(void* self, Row row) {
                            [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
                              if (format_.multiline && split.offset != 0)
                                return Result<void>();  // a window of a sample: who knows where a record begins
-                             const bool from_start = split.offset == 0;
-                             header_next_ = format_.header && from_start;
-                             if (format_.header && !from_start && header_of_ != split.path) read_header(split);
-                             bool first = from_start;
-                             std::uint64_t carried_from = 0;
+                             bool first = split.offset == 0;
+                             header_next_ = format_.header && first;
+                             if (format_.header && !first && header_of_ != split.path) read_header(split);
                              carried_.clear();
                              auto done = reader.for_each_piece(split, [&](std::uint64_t offset, std::string_view text) {
-                               if (std::exchange(first, false) && text.starts_with(kByteOrderMark))
+                               if (std::exchange(first, false) && text.starts_with(kByteOrderMark)) {
                                  text.remove_prefix(kByteOrderMark.size());
-                               if (carried_.empty()) {
-                                 carried_from = offset;
-                                 return scan(text, false, offset, progress, self, row);
+                                 offset += kByteOrderMark.size();
                                }
+                               if (carried_.empty()) return scan(text, false, offset, progress, self, row);
                                std::string whole = std::exchange(carried_, {});
                                whole.append(text);
-                               scan(whole, whole.size() > kLongestMultiline, carried_from, progress, self, row);
+                               scan(whole, whole.size() > kLongestMultiline, carried_from_, progress, self, row);
                              });
                              if (done && !carried_.empty())
-                               scan(std::exchange(carried_, {}), true, carried_from, progress, self, row);
+                               scan(std::exchange(carried_, {}), true, carried_from_, progress, self, row);
                              return done;
                            });
 }
 
 void CsvRows::read_header(const storage::Split& split) {
   storage::TextReader reader(context_.operators.memory->limit(), context_.files);
-  storage::Split beginning = split;
-  beginning.offset = 0;
-  beginning.length = 1;
-  value_or_throw(reader.for_each_piece(beginning, [&](std::uint64_t, std::string_view text) {
-    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-    CsvScanner scanner(format_.delimiter, false);
-    scanner.start(text);
-    if (scanner.next() == CsvScanner::Found::record) columns_.take_header(scanner.fields(), split.path);
-    return false;
+  storage::Split before = split;
+  before.offset = 0;
+  before.length = split.offset;
+  bool first = true;
+  header_next_ = true;  // unless it comes before this split, as it does where that has more than empty lines
+  value_or_throw(reader.for_each_piece(before, [&](std::uint64_t, std::string_view text) {
+    if (std::exchange(first, false) && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    scanner_.start(text);
+    const CsvScanner::Found found = scanner_.next();
+    if (found != CsvScanner::Found::end) take_header(found, split.path);
+    return found == CsvScanner::Found::end;
   }));
-  header_of_ = split.path;
+}
+
+void CsvRows::take_header(CsvScanner::Found found, const std::string& path) {
+  if (found != CsvScanner::Found::record)
+    throw runtime::TaskError{Error(Code::invalid_argument, "read_csv: the names of the columns of " + path +
+                                                               " are no CSV: " + scanner_.why() + "; correct that line" +
+                                                               (found == CsvScanner::Found::unclosed ? kOrMultiline : ""))};
+  columns_.take_header(scanner_.fields(), path);
+  header_of_ = path;
+  header_next_ = false;
+}
+
+/// The line may be the first of a record of several lines, and the others would be read as rows that nobody wrote, perhaps by the
+/// tasks of other splits, which cannot know it. Every such record has a first line, and whoever reads that says so.
+void CsvRows::refuse_unclosed() const {
+  throw runtime::TaskError{
+      Error(Code::invalid_argument, "read_csv: " + std::string(scanner_.why()) + "; correct the line" + kOrMultiline)};
 }
 
 void CsvRows::scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress, void* self, Row row) {
@@ -159,14 +180,15 @@ void CsvRows::scan(std::string_view text, bool last, std::uint64_t offset, Sourc
     progress.at(offset + scanner_.offset());
     if (found == Found::partial && !last) {
       carried_.assign(scanner_.rest());
+      carried_from_ = offset + scanner_.offset();
       return;
     }
     if (found == Found::partial) scanner_.end_partial();
-    if (found == Found::record && std::exchange(header_next_, false)) {
-      columns_.take_header(scanner_.fields(), context_.position_path);
-      header_of_ = context_.position_path;
+    if (header_next_) {
+      take_header(found, context_.position_path);
       continue;
     }
+    if (found == Found::unclosed) refuse_unclosed();
     progress.count();
     if (found != Found::record) {
       bad_record(scanner_.why());

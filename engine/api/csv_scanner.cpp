@@ -84,7 +84,7 @@ CsvScanner::Found CsvScanner::scan() {
       if (stop != field) continue;
       any_quotes_ = true;
       stop = quoted(field);
-      if (stop == nullptr) return multiline_ ? Found::partial : give_up("a quoted field does not end on its line", field);
+      if (stop == nullptr) return multiline_ ? Found::partial : unclosed(field);
       const bool newline = stop != end_ && (*stop == '\n' || (*stop == '\r' && (stop + 1 == end_ || stop[1] == '\n')));
       if (stop != end_ && !newline && *stop != delimiter_) return give_up("there is text behind a closing quote", stop);
       if (stop != end_ && *stop == '\r') ++stop;
@@ -116,6 +116,11 @@ CsvScanner::Found CsvScanner::give_up(const char* why, const char* from) {
   at_ = newline == nullptr ? end_ : newline + 1;
   look_at(at_);
   return Found::malformed;
+}
+
+CsvScanner::Found CsvScanner::unclosed(const char* field) {
+  const Found found = give_up("a quoted field does not end on its line", field);
+  return at_[-1] == '\n' ? Found::unclosed : found;  // behind the last line of the file comes nothing
 }
 
 const char* CsvScanner::quoted(const char* opening) {

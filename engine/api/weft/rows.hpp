@@ -22,7 +22,8 @@ struct CsvFormat {
   /// Spaces and tabs around numbers and truth values are left out.
   bool trim = false;
   /// Quoted fields may contain line ends. Then each file is read by one task, because nobody can tell in the middle of a file
-  /// whether a line's end is quoted. Without, such a line is a bad record.
+  /// whether a line's end is quoted. Without, a line that ends inside of quotes fails the job, unless it is the last of its file
+  /// and has no end: then it is a bad record.
   bool multiline = false;
 };
 

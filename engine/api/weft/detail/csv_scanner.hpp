@@ -22,6 +22,8 @@ class CsvScanner {
     end,
     record,
     malformed,  // a line that is no record; why() says it
+    unclosed,   // likewise, because it ends inside of quotes, which without `multiline` no record does: what follows may go on in
+                // them
     partial,    // multiline: the text ends inside of quotes; rest() is to be scanned again with what follows
   };
 
@@ -52,6 +54,8 @@ class CsvScanner {
   Found finish(const char* field, const char* newline);
   /// Goes behind the line that has `from`.
   Found give_up(const char* why, const char* from);
+  /// Likewise of a line in which the field, which begins with a quote, has no end.
+  Found unclosed(const char* field);
   /// From the opening quote to behind the closing one; null when there is none where it must be.
   const char* quoted(const char* opening);
   void unescape(std::string_view content);
