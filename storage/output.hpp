@@ -25,6 +25,12 @@ class OutputDirectory {
   /// the cluster, an S3 service or HDFS ("weft://…", "s3://…", "hdfs://…") goes through `remote`, which outlives this.
   static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote = nullptr);
 
+  /// Looks (and makes nothing) whether an output at `path` or outputs below it are bound to be refused by prepare(): the parent is
+  /// missing or not writable, `path` is no directory, it is the output of a run and not `overwrite`, or it has files of others and
+  /// neither it nor a directory in it is the output of a run. For whoever has work to do first. Of stores elsewhere only an output
+  /// of a run is found.
+  static Result<void> check_early(const std::string& path, bool overwrite, RemoteFiles* remote = nullptr);
+
   OutputDirectory(OutputDirectory&&) noexcept;
   OutputDirectory& operator=(OutputDirectory&&) noexcept;
   /// Removes the work directory unless committed.

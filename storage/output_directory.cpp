@@ -147,6 +147,17 @@ Result<void> check_overwritable(RemoteFiles& remote, const std::string& path) {
   return not_ours(path);
 }
 
+/// A directory that was not written by a run, nor holds what runs wrote, but has files.
+Result<void> check_foreign(const fs::path& path) {
+  std::error_code error;
+  bool files = false;
+  for (auto entry = fs::directory_iterator(path, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (fs::is_regular_file(entry->path() / kSuccess, error)) return {};
+    files = files || (entry->is_regular_file(error) && !entry->path().filename().string().starts_with('.'));
+  }
+  return files ? not_ours(path) : Result<void>();
+}
+
 Result<void> check_target(const fs::path& path, bool overwrite) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return {};
@@ -233,6 +244,32 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path, bool overwrit
   }
   if (!output.lock_.valid()) return fail(Code::io, "cannot create a work directory for output " + output.path_);
   return output;
+}
+
+Result<void> OutputDirectory::check_early(const std::string& path, bool overwrite, RemoteFiles* remote) {
+  const auto exists = [](const std::string& there) {
+    return fail(Code::already_exists, "output " + there + " exists; remove it, or use --overwrite");
+  };
+  if (is_remote(path)) {
+    if (remote == nullptr || overwrite) return {};
+    WEFT_ASSIGN(const std::string normal, remote->normal(path));
+    WEFT_ASSIGN(const bool of_a_run, remote->exists(normal + "/" + kSuccess));
+    return of_a_run ? exists(normal) : Result<void>();
+  }
+  fs::path target = fs::absolute(path).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();
+  std::error_code error;
+  if (fs::is_directory(target, error)) {
+    if (fs::is_regular_file(target / kSuccess, error)) return overwrite ? Result<void>() : exists(target.string());
+    return overwrite ? check_foreign(target) : Result<void>();
+  }
+  if (fs::exists(fs::symlink_status(target, error))) return check_target(target, overwrite);
+  const fs::path parent = target.parent_path();
+  if (!fs::is_directory(parent, error))
+    return fail(Code::not_found,
+                "cannot write output " + target.string() + ": the directory " + parent.string() + " does not exist");
+  if (::access(parent.c_str(), W_OK | X_OK) != 0) return fail(cannot_write(target.string(), errno));
+  return {};
 }
 
 OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.hpp"
+#include "common_options.hpp"
 
 namespace weft {
 
@@ -71,7 +72,7 @@ Argument Arguments::chosen(const std::string& name, std::vector<std::string> wor
 
 void declare(Arguments& arguments, InputOutput& options) {
   arguments.option("--input", options.input, "File, directory or glob pattern (repeatable)").required();
-  arguments.option("--output", options.output, "Directory for the result").required();
+  arguments.option("--output", options.output, kOutputHelp).required();
 }
 
 }  // namespace weft

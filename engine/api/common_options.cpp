@@ -167,7 +167,7 @@ void declare_tasks(CLI::App& app, client::RunOptions& run) {
   app.add_option_function<std::string>(
          "--max-bad-records",
          [&run](const std::string& text) { run.max_bad_records = bad_record_limit_of(text).value_or(runtime::BadRecordLimit{}); },
-         "Fail the job when its functions report more bad records, or more of the records that a stage reads, such as 0.1%")
+         "Fail the job when more records are bad, or more of those that a stage reads, such as 0.1% (default: half of a source's)")
       ->check(CLI::Validator(
           [](const std::string& text) {
             const auto parsed = bad_record_limit_of(text);
@@ -199,6 +199,14 @@ void declare_tasks(CLI::App& app, client::RunOptions& run) {
 
 }  // namespace
 
+std::string given_output(const CLI::App& app) {
+  const CLI::Option* const option = app.get_option_no_throw("--output");
+  if (option != nullptr && option->get_description() == kOutputHelp && option->count() > 0) return option->results().back();
+  for (const CLI::App* const command : app.get_subcommands())
+    if (std::string output = given_output(*command); !output.empty()) return output;
+  return {};
+}
+
 void declare_common(CLI::App& app, CommonOptions& options) {
   declare_place(app, options.run);
   declare_scheduling(app, options.run);
@@ -209,7 +217,7 @@ void declare_common(CLI::App& app, CommonOptions& options) {
          "auto: decompress inputs, refuse what is no text (default); raw: read the bytes of any file as lines")
       ->check(CLI::IsMember({"auto", "raw"}))
       ->group(kGroup);
-  app.add_flag("--quiet", options.run.quiet, "No progress on stderr")->group(kGroup);
+  app.add_flag("--quiet", options.run.quiet, "No progress on stderr, only errors and bad records")->group(kGroup);
   app.add_flag("--check-variants", options.check_variants,
                "Run the functions for nodes with attributes as well as the others, and fail where they differ")
       ->group(kGroup);

@@ -20,6 +20,11 @@ struct CommonOptions {
   std::string stats;    // file for the figures of the run; empty: none
 };
 
+/// What weft::declare() says of InputOutput::output.
+inline constexpr const char* kOutputHelp = "Directory for the result";
+/// What was given for that, on the command line that was parsed; empty when the program has no such option.
+std::string given_output(const CLI::App& app);
+
 /// Adds them to the command line. What is parsed is written to `options`, which must outlive the parser.
 void declare_common(CLI::App& app, CommonOptions& options);
 

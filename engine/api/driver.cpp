@@ -1,6 +1,7 @@
 #include "driver.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 #include "storage/remote_waiting.hpp"
@@ -44,6 +45,7 @@ ShuffleRef DriverGraph::add_shuffle(StageDraft draft) {
 Buffer DriverGraph::act(StageDraft draft, const Combine& combine) {
   const StageId target = add(std::move(draft));
   if (!on_driver()) throw PlanEndsHere{};
+  check_output();
   std::vector<std::vector<Buffer>> results = run({target});
   Buffer value;
   try {
@@ -55,7 +57,14 @@ Buffer DriverGraph::act(StageDraft draft, const Combine& combine) {
   return value;
 }
 
+/// What takes its time is not begun when what comes of it cannot be written.
+void DriverGraph::check_output() {
+  const std::string output = std::exchange(settings_.output, {});
+  if (sinks_.empty() && !output.empty()) data_.check_output(output);
+}
+
 Buffer DriverGraph::value(const std::function<Buffer()>& make) {
+  if (on_driver()) check_output();
   Buffer value = make();
   if (value.size() > kMaxValueBytes) {
     throw JobFailure(

@@ -26,6 +26,7 @@ struct PlanEndsHere {};
 struct DriverSettings {
   std::uint32_t partitions = 0;  // 0: by the size of the input
   bool overwrite = false;
+  std::string output{};  // that the command line names: looked at before the first action, if the program has no sink then
   bool check_variants = false;
   bool raw_input = false;                         // read_text takes any file for lines
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
@@ -75,6 +76,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
     std::string path;  // JobData::name_of()
   };
 
+  void check_output();
   StageId add(StageDraft draft);
   void plan_stage(Entry& entry);
   plan::Branch plan_branch(const Origin& origin);

@@ -21,6 +21,11 @@ std::string run_token() {
 
 std::string table_of(const std::string& path) { return path.substr(storage::kTableScheme.size()); }
 
+void refuse_inside(const std::string& input, const std::string& output) {
+  if (input.starts_with(output + "/"))
+    throw JobFailure(Error(Code::invalid_argument, "output " + output + " holds the input " + input + "; write somewhere else"));
+}
+
 }  // namespace
 
 std::string JobData::open_output(const std::string& path) {
@@ -38,14 +43,16 @@ std::string JobData::open_output(const std::string& path) {
                                ": outputs are directories of this machine (a path, or file://PATH), of the "
                                "cluster (weft://PATH), of an S3 service (s3://BUCKET/KEY) or of HDFS (hdfs://HOST:PORT/PATH)"));
   const std::string full = name_of(path);
-  for (const std::string& input : inputs_) {
-    if (input.starts_with(full + "/"))
-      throw JobFailure(Error(Code::invalid_argument, "output " + path + " holds the input " + input + "; write somewhere else"));
-  }
+  for (const std::string& input : inputs_) refuse_inside(input, full);
   if (outputs_.contains(full))
     throw JobFailure(Error(Code::already_exists, "two outputs have the path " + path + "; give each its own"));
   auto output = value_or_fail(storage::OutputDirectory::prepare(full, overwrite_, run_token(), files_.get()));
   return outputs_.emplace(full, std::move(output)).first->second.work_directory();
+}
+
+void JobData::check_output(const std::string& path) const {
+  if (path.empty() || (storage::has_scheme(path) && !storage::is_remote(path) && !path.starts_with(storage::kFileScheme))) return;
+  value_or_fail(storage::OutputDirectory::check_early(name_of(path), overwrite_, files_.get()));
 }
 
 std::string JobData::name_of(const std::string& path) const {
@@ -82,6 +89,8 @@ std::vector<std::string> JobData::expand(std::span<const std::string> inputs) {
     return {value_or_fail(tables().resolve(inputs[0].substr(begin, at - begin), inputs[0].substr(at + 1)))};
   }
   storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, files_.get()));
+  for (const std::string& path : found.paths)
+    for (const auto& output : outputs_) refuse_inside(path, output.first);
   inputs_.insert(found.paths.begin(), found.paths.end());
   notes_.skipped.insert(found.skipped.begin(), found.skipped.end());
   notes_.repeated.insert(found.repeated.begin(), found.repeated.end());

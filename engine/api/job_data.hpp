@@ -33,6 +33,8 @@ class JobData {
   /// Where tasks write the output at `path`: a directory or the number of a transaction. already_exists when this job writes there
   /// already; invalid_argument when an input lies in it.
   std::string open_output(const std::string& path);
+  /// Throws when an output at `path`, or below it, is bound to be refused, as far as that can be seen.
+  void check_output(const std::string& path) const;
   /// One name for each output, however its path is written.
   std::string name_of(const std::string& path) const;
   /// Publishes the output of this name. `names`: of the winning attempts' files, or of the rows they set aside, by task.
@@ -40,7 +42,7 @@ class JobData {
   /// Removes what was opened and not committed.
   void abandon_outputs();
 
-  /// The files that the inputs stand for; of a table, the snapshot that is read.
+  /// The files that the inputs stand for; of a table, the snapshot that is read. invalid_argument when one lies in an output.
   std::vector<std::string> expand(std::span<const std::string> inputs);
   std::vector<storage::SplitGroup> splits(const std::vector<std::string>& inputs, const storage::SplitOptions& options);
   /// What expand() found out so far.

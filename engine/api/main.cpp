@@ -14,10 +14,12 @@
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
 #include "base/named_file.hpp"
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "common_options.hpp"
 #include "driver.hpp"
+#include "engine/client/job_summary.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/run_stats.hpp"
 #include "engine/client/session.hpp"
@@ -42,7 +44,7 @@ std::string one_line(std::string text) {
 
 int complain(const std::string& program, const std::string& message, int code) {
   std::fflush(stdout);
-  const std::string line = program + ": " + one_line(message) + "\n";
+  const std::string line = printable(program + ": " + one_line(message)) + "\n";
   std::fputs(line.c_str(), stderr);
   return code;
 }
@@ -100,6 +102,7 @@ class CommandLine {
   const std::string& name() const { return name_; }
   const CommonOptions& common() const { return common_; }
   const Define& define() const { return define_; }
+  std::string output() const { return given_output(app_); }
 
  private:
   std::string name_;
@@ -108,8 +111,10 @@ class CommandLine {
   CLI::App app_;
 };
 
-detail::DriverSettings driver_settings(const CommonOptions& common) {
+detail::DriverSettings driver_settings(const CommandLine& line) {
+  const CommonOptions& common = line.common();
   detail::DriverSettings settings;
+  settings.output = line.output();
   settings.partitions = common.run.partitions;
   settings.overwrite = common.overwrite;
   settings.check_variants = common.check_variants;
@@ -130,7 +135,7 @@ detail::DriverSettings driver_settings(const CommonOptions& common) {
 void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete) {
   const auto stages = graph.planned();
   const std::string text = line.common().explain == "dot" ? plan::explain_dot(stages) : plan::explain_text(stages);
-  std::fputs(text.c_str(), stdout);
+  std::fputs(printable_lines(text).c_str(), stdout);
   if (!complete) {
     complain(line.name(), "the plan goes on when the value of the last stage is known; --explain runs nothing, so it ends here", 0);
   }
@@ -140,7 +145,10 @@ void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete)
 void report(const CommandLine& line, detail::DriverGraph& graph) {
   const CommonOptions& common = line.common();
   const master::JobStatus status = graph.status().value_or(master::JobStatus{});
-  if (!common.run.quiet) std::fputs(client::closing_lines(status, graph.input_notes()).c_str(), stderr);
+  // What was left out of the result is no progress: --quiet does not hide it.
+  const std::string lines =
+      common.run.quiet ? client::bad_record_lines(status.name, status) : client::closing_lines(status, graph.input_notes());
+  std::fputs(printable_lines(lines).c_str(), stderr);
   if (common.stats.empty()) return;
   const auto written = write_file(common.stats, client::run_stats_json(status, graph.input_notes()));
   if (!written) complain(line.name(), "--stats: " + written.error().to_string(), 0);
@@ -153,7 +161,7 @@ int run_job(const CommandLine& line, bool optimized) {
   if (const std::string& stats = line.common().stats; !stats.empty())
     if (const auto writable = check_named_file(stats, IfExists::replace); !writable)
       return complain(line.name(), "--stats: " + writable.error().to_string(), kUsage);
-  auto graph = std::make_shared<detail::DriverGraph>(driver_settings(line.common()));
+  auto graph = std::make_shared<detail::DriverGraph>(driver_settings(line));
   const bool explain_only = !line.common().explain.empty();
   try {
     Flow flow(graph);

@@ -98,6 +98,30 @@ TEST_F(OutputTest, AFailedCommitShowsNothing) {
   EXPECT_EQ(names(), Names{});
 }
 
+TEST_F(OutputTest, WhatIsBoundToBeRefusedIsRefusedEarlyAndNothingElse) {
+  const auto refusal = [&](const std::string& path, bool overwrite) {
+    const auto result = OutputDirectory::check_early(at(path), overwrite);
+    return result ? std::string() : result.error().to_string();
+  };
+  EXPECT_EQ(refusal("new", false), "");
+  EXPECT_NE(refusal("missing/new", false).find("does not exist"), std::string::npos);
+  ASSERT_TRUE(write_file(at("file"), "mine"));
+  EXPECT_NE(refusal("file", false), "");
+  EXPECT_NE(refusal("file", true).find("is no directory"), std::string::npos);
+  fs::create_directory(at("out"));
+  EXPECT_EQ(refusal("out", false), "") << "the program may have its outputs in there";
+  ASSERT_TRUE(write_file(at("out/mine.txt"), "mine"));
+  EXPECT_EQ(refusal("out", false), "") << "likewise";
+  EXPECT_NE(refusal("out", true).find("was not written by a job"), std::string::npos);
+  fs::create_directory(at("out/counts"));
+  ASSERT_TRUE(write_file(at("out/counts/_SUCCESS"), ""));
+  EXPECT_EQ(refusal("out", true), "") << "it had outputs in there";
+  ASSERT_TRUE(write_file(at("out/_SUCCESS"), ""));
+  EXPECT_NE(refusal("out", false).find("--overwrite"), std::string::npos);
+  EXPECT_EQ(refusal("out", true), "");
+  EXPECT_EQ(names(), (Names{"file", "out"})) << "nothing was made";
+}
+
 TEST_F(OutputTest, ExistingOutputIsRefusedUnlessOverwritten) {
   fs::create_directory(at("out"));
   ASSERT_TRUE(write_file(at("out/part-00000"), "old"));

@@ -3,9 +3,15 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <weft/weft.h>
 
+#include "engine/api/driver.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {
@@ -54,6 +60,42 @@ TEST_F(JobDataTest, APathHasOneNameHoweverItIsWritten) {
   EXPECT_EQ(data.name_of(path("a/../out/")), data.name_of(path("out")));
   data.open_output(path("out"));
   EXPECT_EQ(code_of([&] { data.open_output(path("./out")); }), Code::already_exists);
+}
+
+TEST_F(JobDataTest, AnInputMayNotLieInAnOutputThatWasOpenedBefore) {
+  std::filesystem::create_directory(path("out"));
+  write_file(path("out") + "/in", "mine");
+  write_file(path("out") + "/_SUCCESS", "");
+  JobData replacing(nullptr, true);
+  replacing.open_output(path("out"));
+  const std::vector<std::string> inputs = {path("out") + "/in"};
+  EXPECT_EQ(code_of([&] { replacing.expand(inputs); }), Code::invalid_argument);
+}
+
+TEST_F(JobDataTest, WhatIsBoundToBeRefusedIsRefusedBeforeTheFirstAction) {
+  std::filesystem::create_directory(path("foreign"));
+  write_file(path("foreign") + "/mine", "mine");
+  bool began = false;
+  const auto count = [&](const std::string& output, const std::string& opened = {}) {
+    detail::DriverSettings settings;
+    settings.output = output;
+    settings.overwrite = true;
+    settings.open_session = [&](runtime::JobProgram&) -> Result<std::unique_ptr<client::Session>> {
+      began = true;
+      return fail(Code::cancelled, "far enough");
+    };
+    auto graph = std::make_shared<detail::DriverGraph>(std::move(settings));
+    Flow flow(graph);
+    const auto numbers = flow.from_vector(std::vector<int>{1, 2});
+    if (!opened.empty()) numbers.write_text(opened);
+    (void)numbers.count();
+  };
+  EXPECT_EQ(code_of([&] { count(path("foreign")); }), Code::already_exists);
+  EXPECT_FALSE(began);
+  EXPECT_EQ(code_of([&] { count(path("new")); }), Code::cancelled);
+  EXPECT_TRUE(began);
+  EXPECT_EQ(code_of([&] { count(path("foreign"), path("foreign") + "/numbers"); }), Code::cancelled)
+      << "the program has its outputs below that directory";
 }
 
 TEST_F(JobDataTest, AnOutputMayNotHoldAnInput) {
