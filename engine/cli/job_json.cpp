@@ -100,7 +100,7 @@ void add_stage(JsonWriter& json, const master::JobStatus& job, const master::Sta
   json.member("finished", stage.finished).member("running", stage.running).member("failed_attempts", stage.failed_attempts);
   json.member("speculative_attempts", stage.speculative).member("speculative_won", stage.speculative_won);
   json.member("tasks_in_two_attempts", stage.speculating);
-  json.member("state", stage_state(stage)).member("reason", stage.reason);
+  json.member("state", stage_state(job, stage)).member("reason", job.state == master::JobState::running ? stage.reason : "");
   const master::StageUsage& usage = stage.usage;
   if (usage.attempts.first > 0)
     json.member("began_seconds", in_seconds(usage.began - job.submitted)).member("seconds", in_seconds(stage_age(job, stage, now)));
@@ -121,8 +121,13 @@ void add_stage(JsonWriter& json, const master::JobStatus& job, const master::Sta
   json.end_object();
 }
 
-std::string stage_state(const master::StageStatus& stage) {
+std::string stage_state(const master::JobStatus& job, const master::StageStatus& stage) {
   if (stage.finished == stage.tasks) return "done";
+  if (job.state != master::JobState::running) {
+    const master::StageAttempts& attempts = stage.usage.attempts;
+    if (attempts.first == 0) return "not run";
+    return job.state == master::JobState::failed && attempts.failed + attempts.lost > 0 ? "failed" : "cancelled";
+  }
   if (stage.running > 0) return "running";
   return stage.waiting ? "waiting for its input" : "pending";
 }

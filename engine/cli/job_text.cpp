@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "engine/cli/table.hpp"
 #include "engine/client/job_summary.hpp"
@@ -100,8 +101,8 @@ std::string stages_table(const master::JobStatus& job, Duration now) {
     table.add({std::to_string(stage.id.value()), stage.name, std::to_string(stage.tasks), std::to_string(stage.finished),
                std::to_string(stage.running), begun ? "+" + human_duration(stage.usage.began - job.submitted) : std::string("-"),
                begun ? human_duration(stage_age(job, stage, now)) : std::string("-"), attempts_text(stage.usage.attempts),
-               speculative(stage), shuffled(stage), task_time(stage.usage.phases), mean_task(stage.estimate), stage_state(stage),
-               stage.reason});
+               speculative(stage), shuffled(stage), task_time(stage.usage.phases), mean_task(stage.estimate),
+               stage_state(job, stage), job.state == master::JobState::running ? stage.reason : std::string()});
   }
   return table.text();
 }
@@ -157,7 +158,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
       text += fmt::format("outlook: {}\n", master::outlook_text(job));
     }
   }
-  if (!job.error.empty()) text += fmt::format("error: {}\n", escaped(job.error));
+  if (!job.error.empty()) text += fmt::format("error: {}\n", printable(job.error));
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));
   if (const std::string lost = client::lost_workers_text(job); !lost.empty()) text.insert(text.size() - 1, lost + "\n");

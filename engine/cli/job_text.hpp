@@ -26,8 +26,9 @@ std::string logs_json(const std::vector<client::JobLog>& logs);
 void add_prefetch_stats(JsonWriter& json, const shuffle::PrefetchStats& stats);
 
 // Words and times that both use.
-/// "done", "running", "pending" or "waiting for its input".
-std::string stage_state(const master::StageStatus& stage);
+/// "done", "running", "pending" or "waiting for its input". Of a job that is over, what was not done is "failed" where attempts
+/// failed and the job did, "cancelled" where others had begun, and "not run".
+std::string stage_state(const master::JobStatus& job, const master::StageStatus& stage);
 /// How long the job has run, or ran.
 Duration age(const master::JobStatus& job, Duration now);
 /// How long the stage has run since its first task was launched, or ran; 0: none was.

@@ -53,7 +53,7 @@ Result<void> tell_end(const WatchOptions& options, const client::JobList& found,
     return {};
   }
   exit_status = job.state == master::JobState::killed ? kKilled : kFailed;
-  const std::string why = job.error.empty() ? "" : ": " + escaped(job.error);
+  const std::string why = job.error.empty() ? "" : ": " + job.error;
   return fail(Code::user_code,
               fmt::format("job {} {}{}", options.job, job.state == master::JobState::killed ? "was killed" : how, why));
 }

@@ -67,6 +67,31 @@ TEST(JobText, OfAJobThatEndedCountsItsTimeToTheEnd) {
   EXPECT_EQ(time_to_deadline(job, 1000s), -30s);
 }
 
+TEST(JobText, OfAJobThatIsOverHasAFinalStateForEveryStage) {
+  master::JobStatus job = running_job();
+  master::StageStatus& maps = job.stages[0];
+  const auto states = [&] {
+    std::vector<std::string> all;
+    for (const master::StageStatus& stage : job.stages) all.push_back(stage_state(job, stage));
+    return all;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(states(), (Texts{"running", "waiting for its input"}));
+  job.stages[1].reason = "its inputs are not complete";
+  maps.usage.attempts.first = 3;
+  job.ended = 130s;
+  job.state = master::JobState::failed;
+  EXPECT_EQ(states(), (Texts{"cancelled", "not run"})) << "no attempt of it failed: the reason is another";
+  maps.usage.attempts.failed = 1;
+  EXPECT_EQ(states(), (Texts{"failed", "not run"}));
+  EXPECT_THAT(job_text(job, 1000s), Not(HasSubstr("its inputs are not complete"))) << "nothing is waited for any more";
+  EXPECT_THAT(job_json(job, 1000s), Not(HasSubstr("its inputs are not complete")));
+  job.state = master::JobState::killed;
+  EXPECT_EQ(states(), (Texts{"cancelled", "not run"}));
+  maps.finished = maps.tasks;
+  EXPECT_EQ(states(), (Texts{"done", "not run"}));
+}
+
 TEST(JobText, TellsWhenAJobWithADeadlineIsExpectedToEnd) {
   master::JobStatus job = running_job();
   EXPECT_THAT(job_text(job, 40s), Not(HasSubstr("expected")));
