@@ -54,11 +54,13 @@ std::string json_quoted(std::string_view text) {
   std::string out = "\"";
   out.reserve(text.size() + 2);
   for (std::size_t at = 0; at < text.size();) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {  // nearly everything
+      append_ascii(out, text[at++]);
+      continue;
+    }
     const std::size_t length = utf8_length(text.substr(at));
     if (length == 0) {
       out += "\\ufffd";
-    } else if (length == 1) {
-      append_ascii(out, text[at]);
     } else if (is_invisible(code_point(text.substr(at, length)))) {  // may reach a terminal
       append_code_units(out, text.substr(at, length));
     } else {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/printable.hpp"
 #include "storage/compression/decompressor.hpp"
 #include "weft/counters.hpp"
 #include "weft/detail/actions.hpp"
@@ -30,15 +31,7 @@ struct Cached {
 };
 thread_local std::array<Cached, 8> cache;
 
-/// The beginning of the text, in whole characters, with spaces for what would end the line or move the cursor.
-std::string short_line(std::string_view text) {
-  std::size_t size = std::min<std::size_t>(text.size(), 200);
-  while (size > 0 && size < text.size() && (text[size] & '\xc0') == '\x80') --size;
-  std::string line(text.substr(0, size));
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-  return size < text.size() ? line + "…" : line;
-}
+constexpr std::size_t kShown = 200;  // bytes of a reason, and of a path
 
 }  // namespace
 
@@ -58,10 +51,16 @@ void bad_record(std::string_view reason) {
   runtime::TaskContext& context = task("weft::bad_record");
   runtime::BadRecords& bad = context.usage.bad_records;
   ++bad.count;
+  const bool known = context.bad_path == context.position_path && context.bad_offset == context.position_offset;
+  if (context.position_path != nullptr && !known) {
+    ++bad.inputs;
+    context.bad_path = context.position_path;
+    context.bad_offset = context.position_offset;
+  }
   if (bad.examples.size() == runtime::kBadRecordExamples) return;
-  std::string example = short_line(reason);
+  std::string example = printable(reason, kShown);
   if (const char* const path = context.position_path)
-    example += " (" + short_line(path) + " at byte " + std::to_string(context.position_offset) + ")";
+    example += " (" + printable(path, kShown) + " at byte " + std::to_string(context.position_offset) + ")";
   bad.examples.push_back(std::move(example));
 }
 

@@ -146,6 +146,7 @@ struct Distribution {
 struct BadRecords {
   count @0 :UInt64;
   examples @1 :List(Text);        # the first few
+  inputs @2 :UInt64;              # records of input files with which something was wrong, each once
 }
 
 struct BadRecordLimit {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/master/core/bad_record_check.hpp"
 #include "engine/master/event_line.hpp"
 #include "engine/master/event_log.hpp"
 
@@ -91,6 +92,7 @@ struct Filler {
     line.slow_start = event.slow_start;
     line.deadline = event.deadline;
     line.task_timeout = event.task_timeout;
+    if (event.max_bad_records) line.max_bad_records = limit_text(*event.max_bad_records);
     line.demand = event.demand;
     line.weight = event.hints.weight;
     line.hints = schedulers::hint_texts(event.hints);

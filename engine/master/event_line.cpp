@@ -122,6 +122,7 @@ void job_members(Io& io, EventLine& line) {
     io("demand", line.demand);
     io("weight", line.weight);
     io.unless(std::map<std::string, std::string>(), "hints", line.hints);
+    io.unless(std::string(), "max_bad_records", line.max_bad_records);
   }
   if (io.is({"plan_extended"})) {
     io("job", line.job);
@@ -203,6 +204,7 @@ void task_members(Io& io, EventLine& line) {
     io.unless(Duration(0), "spill_ns", line.usage.spill);
     io.unless(Duration(0), "spill_began_ns", line.usage.spill_began);
     io.unless(std::uint64_t{0}, "bad_records", line.usage.bad_records.count);
+    io.unless(std::uint64_t{0}, "bad_input_records", line.usage.bad_records.inputs);
     io.unless(std::vector<std::uint32_t>(), "sample_histogram", line.sample_histogram);
     io.alias("spread", line.sample_histogram);
     io("counters", line.counters);

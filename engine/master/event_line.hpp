@@ -61,6 +61,7 @@ struct EventLine {
   std::optional<Time> deadline{};
   std::optional<double> slow_start{};
   Time task_timeout{0};
+  std::string max_bad_records{};  // as --max-bad-records takes it; empty: not said
   double weight = 1;
   std::map<std::string, std::string> hints{};
   schedulers::UplinkRate cross_rack{}, rack_uplink{};

@@ -47,7 +47,7 @@ struct JobSubmitted {
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;
   std::uint32_t shuffle_replicas = 1;  // copies of map outputs, on different nodes: 1 or 2
   std::optional<double> slow_start{};  // part of the maps that must end before their readers start; without: CoreOptions'
-  std::optional<runtime::BadRecordLimit> max_bad_records{};  // more fail the job; without: none does
+  std::optional<runtime::BadRecordLimit> max_bad_records{};  // more fail the job; without: more than half of a source
 };
 struct PlanExtended {
   JobId job;

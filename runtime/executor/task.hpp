@@ -63,6 +63,9 @@ struct TaskContext {
   const char* position_path = nullptr;
   std::uint64_t position_offset = 0;
   storage::SplitGroup reading;  // what position_path points into
+  /// The position of the record that was reported as bad last: it counts once, whatever else is said of it.
+  const char* bad_path = nullptr;
+  std::uint64_t bad_offset = 0;
 
   /// The maps whose outputs this task reads.
   shuffle::MapRange maps_of(ShuffleId id) const;

@@ -1,4 +1,5 @@
-// Records that user functions could not make sense of and said so (weft::bad_record), from the task to the reports of its job.
+// Records that sources or user functions could not make sense of and said so (weft::bad_record), from the task to the reports of
+// its job.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@ namespace weft::runtime {
 struct BadRecords {
   std::uint64_t count = 0;
   std::vector<std::string> examples;  // the first few, each a line of bounded length
+  std::uint64_t inputs = 0;           // records of input files of which something of this was said, each once
   friend bool operator==(const BadRecords&, const BadRecords&) = default;
 };
 
@@ -26,6 +28,7 @@ struct BadRecordLimit {
 
 inline void add(BadRecords& sum, const BadRecords& more) {
   sum.count += more.count;
+  sum.inputs += more.inputs;
   for (const std::string& example : more.examples) {
     if (sum.examples.size() < kBadRecordExamples) sum.examples.push_back(example.substr(0, kBadRecordExampleBytes));
   }

@@ -1,5 +1,6 @@
 // Reads rows of CSV or JSON and writes them as either: what rows_test.py compares with Python's own modules.
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ struct JsonRow {
 };
 
 struct Options : weft::InputOutput {
-  bool json = false, write_csv = false, multiline = false;
+  bool json = false, write_csv = false, multiline = false, count = false;
 };
 
 void declare(weft::Arguments& arguments, Options& options) {
@@ -37,9 +38,14 @@ void declare(weft::Arguments& arguments, Options& options) {
   arguments.flag("--json", options.json, "The input is JSON");
   arguments.flag("--write-csv", options.write_csv, "So is the output of CSV");
   arguments.flag("--multiline", options.multiline, "CSV with quoted line ends");
+  arguments.flag("--count", options.count, "Count the lines first, and say how many there are");
 }
 
 void define(weft::Flow& flow, const Options& options) {
+  if (options.count) {
+    const auto lines = flow.read_text(options.input).count();
+    flow.on_driver([lines] { std::printf("counted %llu\n", static_cast<unsigned long long>(lines)); });
+  }
   if (options.json) {
     flow.read_json<JsonRow>(options.input).write_json(options.output);
   } else if (options.write_csv) {

@@ -112,7 +112,7 @@ def random_csv(rng, count, line_ends):
         if 0.03 < damage < 0.05:
             made = made[:-1] if rng.random() < 0.5 else made + ["x"]
         if not line_ends and 0.05 < damage < 0.06:
-            made[0] = rng.choice(['"open', '"a"b', '"'])
+            made[0] = '"a"b'
         lines.append(",".join(made))
         if rng.random() < 0.01:
             lines.append("")
@@ -195,8 +195,8 @@ def bad_of(stats):
 
 def run(probe, folder, name, flags):
     output, stats = folder / f"out-{name}", folder / f"stats-{name}"
-    command = [probe, "--quiet", "--input", str(folder / "in"), "--output", str(output), "--stats", str(stats), "--threads", "2", *flags]
-    subprocess.run(command, check=True)
+    command = [probe, "--quiet", "--max-bad-records", "100%", "--input", str(folder / "in"), "--output", str(output), "--stats", str(stats), "--threads", "2", *flags]
+    subprocess.run(command, check=True, stderr=subprocess.PIPE)
     text = [part.read_bytes().decode() for part in sorted(output.glob("part-*"))]
     return text, bad_of(json.loads(stats.read_text()))
 
@@ -216,6 +216,81 @@ def check(what, seed, got, wanted):
     sys.exit(1)
 
 
+def spoiled(rng, text):
+    """The file with a line end in the quotes of one of its rows, or more."""
+    lines = text.split("\n")
+    last = len(lines) - (2 if text.endswith("\n") else 1)
+    places = [i for i in range(last + 1) if lines[i].strip("\r")]
+    for i in rng.sample(places, min(len(places), rng.choice([1, 1, 3]))):
+        lines[i] = '"' + rng.choice(["1", "a,b", '""x', ""]) + rng.choice(["\n", "\r\n", "\n\n"]) + rng.choice(["2", 'x""', ",,,"]) + '",' + lines[i]
+    return "\n".join(lines)
+
+
+def quoted_line_ends(probe, rng, seed, rows):
+    """Without --multiline a file with quoted line ends is never read as other rows than Python's: it fails, wherever splits begin."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        (folder / "in").mkdir()
+        text = spoiled(rng, random_csv(rng, rows, False))
+        if not text.strip():
+            return
+        (folder / "in" / "a.csv").write_text(text, newline="")
+        for workers in ([], ["--workers", "2"]):
+            command = [probe, "--quiet", "--max-bad-records", "100%", "--input", str(folder / "in"), "--output", str(folder / "out"), "--threads", "3", *workers]
+            done = subprocess.run(command, capture_output=True, text=True)
+            check("the end of a run on quoted line ends", seed, done.returncode, 1)
+            check("'multiline' in the error", seed, "multiline" in done.stderr and len(done.stderr.splitlines()) == 1, True)
+            check("an output", seed, (folder / "out").exists(), False)
+
+
+def mostly_bad(probe, rng, seed):
+    """More than half of a source, and not one row less, fails a job: embedded and with workers, with the same line."""
+    for form in ("csv", "json"):
+        rows = rng.choice([1, 2, 3, 10, 2001])
+        bad = rng.choice([rows // 2, rows // 2 + 1, rows])
+        row = {"csv": lambda i: f"{i},t,1,2,true,n", "json": lambda i: json.dumps({"id": i, "text": "t", "small": 1, "flag": True, "places": []})}[form]
+        wrong = rng.sample(range(rows), bad)
+        lines = [row("x" if i in set(wrong) else i) for i in range(rows)]
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            text = ",".join(FIELDS) + "\n" if form == "csv" else ""
+            place = len(text) + sum(len(line) + 1 for line in lines[:min(wrong, default=0)])
+            (folder / "in").write_text(text + "".join(line + "\n" for line in lines))
+            ended = []
+            for workers in ([], ["--workers", "2"]):
+                command = [probe, "--quiet", "--input", str(folder / "in"), "--output", str(folder / "out"), "--overwrite", *workers, *(["--json"] if form == "json" else [])]
+                done = subprocess.run(command, capture_output=True, text=True)
+                ended.append(done.stderr)
+                check(f"the end with {bad} of {rows} bad rows of {form}", seed, done.returncode, 1 if 2 * bad > rows else 0)
+                check("an output", seed, (folder / "out" / "_SUCCESS").exists(), 2 * bad <= rows)
+                if bad > 0:
+                    check("the place of the first bad row", seed, f"{folder / 'in'} at byte {place})" in done.stderr, True)
+                if 2 * bad > rows:
+                    check("the lines of the error", seed, (len(done.stderr.splitlines()), "--max-bad-records" in done.stderr), (1, True))
+            if 2 * bad > rows:
+                check("the error with workers", seed, ended[1], ended[0])
+            command += ["--max-bad-records", "100%"]
+            check("the end when all may be bad", seed, subprocess.run(command, capture_output=True).returncode, 0)
+
+
+def refused_first(probe, seed):
+    """What cannot be written is refused before anything runs."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        (folder / "in").write_text(",".join(FIELDS) + "\n1,t,1,2,true,n\n")
+        run = lambda output, *flags: subprocess.run([probe, "--quiet", "--count", "--input", str(folder / "in"), "--output", str(output), *flags], capture_output=True, text=True)
+        foreign, written = folder / "foreign", folder / "written"
+        foreign.mkdir()
+        (foreign / "mine").write_text("mine")
+        done = run(written)
+        check("a run that counts first", seed, (done.returncode, done.stdout), (0, "counted 2\n"))
+        for output, flags in ((foreign, ["--overwrite"]), (written, []), (folder / "in", ["--overwrite"]), (folder / "none" / "out", [])):
+            done = run(output, *flags)
+            check(f"a run into {output.name}", seed, (done.returncode, done.stdout, len(done.stderr.splitlines())), (1, "", 1))
+        check("a run into its own output", seed, run(written, "--overwrite").returncode, 0)
+        check("a file of somebody else", seed, (foreign / "mine").read_text(), "mine")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("probe")
@@ -226,6 +301,9 @@ def main():
     csv.field_size_limit(2**30)
     for seed in range(options.seed, options.seed + options.runs):
         rng = random.Random(seed)
+        quoted_line_ends(options.probe, rng, seed, rng.choice([1, 10, 30000]))
+        mostly_bad(options.probe, rng, seed)
+        refused_first(options.probe, seed)
         for multiline in (False, True):
             with tempfile.TemporaryDirectory() as scratch:
                 folder = pathlib.Path(scratch)

@@ -20,7 +20,7 @@ struct LocalOptions {
   std::uint64_t memory_bytes = 0;  // 0: a quarter of the machine's
   std::uint32_t max_attempts = 4;
   bool overwrite = false;
-  std::optional<runtime::BadRecordLimit> max_bad_records{};  // more fail the job
+  std::optional<runtime::BadRecordLimit> max_bad_records{};  // more fail the job; without: more than half of a source
   bool raw_input = false;                                    // read_text takes any file for lines
   bool check_variants = false;  // tasks run both functions of operators that have two, and fail where they differ
 };

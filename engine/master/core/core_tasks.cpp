@@ -100,6 +100,7 @@ void Core::Impl::add_counters(const TaskRef& task, const TaskFinished& event, Ti
   usage.cpu += event.usage.cpu;
   usage.peak_memory = std::max(usage.peak_memory, event.usage.peak_memory);
   add(usage.bad_records, event.usage.bad_records);
+  count_source(*task.stage, task.index, event);
   TaskFigures<QuantileSketch>& sketches = task.stage->sketches;
   sketches.nanoseconds.add(static_cast<std::uint64_t>(std::max(took, Time(0)).count()));
   sketches.input_bytes.add(event.input_bytes);

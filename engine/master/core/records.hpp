@@ -24,6 +24,13 @@ struct StagePrefetch {
   bool unlike = false;             // its maps write for different reduces: one says nothing of the others
 };
 
+/// How the records of one source fared: of a branch of a stage, over its tasks that count.
+struct SourceRecords {
+  std::uint64_t read = 0, bad = 0;  // records; each once
+  std::uint32_t first_task = 0;     // of the tasks that reported a bad one, and its first example
+  std::string first;
+};
+
 struct StageRecord {
   plan::Stage plan;
   schedulers::StageInfo* info = nullptr;
@@ -39,6 +46,7 @@ struct StageRecord {
   std::vector<bool> counted;       // tasks whose counters are in the job's already (a recomputed map counts once)
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;     // of the counted tasks
   std::uint64_t records_read = 0, records_written = 0;  // likewise: of files and ranges, to its shuffle
+  std::vector<SourceRecords> sources;                   // likewise: by branch
   StageUsage usage;                                     // likewise; its figures are in `sketches`
   TaskFigures<QuantileSketch> sketches;                 // likewise
   RecentMedian recent;                                  // seconds of its tasks, by what they read

@@ -148,6 +148,8 @@ TEST(Findings, WhyAJobEndedThoughNoAttemptFailed) {
   } cases[] = {{"stage 0: each task wants cpu=1,memory=64GiB; the largest worker, w1, has cpu=2", "wrong_demand"},
                {"the master was restarted", "lost_master"},
                {"2500 bad records so far, more than --max-bad-records 5 allows", "bad_record"},
+               {"all 12 records of a source are bad; the first, in stage 0: no JSON; say with --max-bad-records how many may be",
+                "bad_record"},
                {"nobody knows", "failed"}};
   for (const auto& one : cases) {
     Told told = healthy();

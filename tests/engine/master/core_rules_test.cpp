@@ -1,8 +1,14 @@
 // Rules of the core that its parts' tests take for granted, from events to commands: what is observed, who is blamed, who is first,
 // and when.
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
 
 #include "tests/engine/master/core_driver.hpp"
 
@@ -181,6 +187,56 @@ TEST(CoreRules, TheMostOverdueTaskIsSpeculatedFirst) {
   }
   ASSERT_EQ(speculated.size(), 1u);
   EXPECT_EQ(speculated[0], (TaskId{JobId(2), StageId(0), 2})) << "twenty times its second, against five times four seconds";
+}
+
+/// Of each task: records that it read, and bad ones among them.
+using Records = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+/// How a job ends whose tasks end in this order, the last first: its error, or nothing when it goes on. No earlier end of a task
+/// ends the job.
+std::string end_of_job(const Records& tasks, const std::vector<std::uint32_t>& order, std::uint32_t first_source) {
+  Driver driver;
+  driver.join(1, static_cast<double>(tasks.size()));
+  driver.submit(1);
+  plan::Stage stage = result(source(0, first_source, 0));
+  stage.branches.push_back(stage.branches[0]);
+  stage.branches[1].tasks = static_cast<std::uint32_t>(tasks.size()) - first_source;
+  EXPECT_TRUE(driver.extend(1, part(0, {stage})));
+  std::string error;
+  for (const std::uint32_t task : order) {
+    EXPECT_EQ(error, "") << "before task " << task << " had ended";
+    TaskFinished event;
+    event.attempt = driver.running_attempt(1, 0, task);
+    event.node = driver.running.at(event.attempt);
+    driver.running.erase(event.attempt);
+    event.input_records = tasks[task].first;
+    event.usage.bad_records.count = 3 * tasks[task].second;  // whatever was said of them
+    event.usage.bad_records.inputs = tasks[task].second;
+    if (tasks[task].second > 0) event.usage.bad_records.examples = {fmt::format("first of task {}", task), "another"};
+    EXPECT_TRUE(driver.apply(std::move(event)));
+    for (const JobFailed* failed : driver.all<JobFailed>()) error = failed->error.to_string();
+  }
+  return error;
+}
+
+TEST(CoreRules, ASourceIsJudgedByAllItsTasksAndInNoOrder) {
+  const Records half = {{10, 10}, {0, 0}, {10, 0}, {4, 2}};
+  Records more = half;
+  more[2].second = 1;  // 11 of 20, of the first three tasks
+  Records other = half;
+  other[3].second = 3;  // of the second source, 3 of 4; of both together 13 of 24
+  Records alone = {{1000, 0}, {0, 0}, {0, 0}, {1, 1}};
+  std::vector<std::uint32_t> order = {0, 1, 2, 3};
+  do {
+    EXPECT_EQ(end_of_job(half, order, 3), "");
+    const std::string error = end_of_job(more, order, 3);
+    EXPECT_NE(error.find("11 of 20 records"), std::string::npos) << error;
+    EXPECT_NE(error.find(": first of task 0;"), std::string::npos) << "of the first task with a bad record: " << error;
+    EXPECT_NE(end_of_job(other, order, 3).find("3 of 4 records"), std::string::npos);
+    const std::string hidden = end_of_job(alone, order, 3);
+    EXPECT_NE(hidden.find("the only record of a source"), std::string::npos) << hidden;
+    EXPECT_NE(hidden.find(": first of task 3;"), std::string::npos) << hidden;
+  } while (std::next_permutation(order.begin(), order.end()));
 }
 
 }  // namespace

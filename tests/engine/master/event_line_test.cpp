@@ -29,7 +29,7 @@ EventLine full(const std::string& event) {
   line.kind = "refused", line.reason = "because", line.message = "m\n", line.error = "e", line.shuffle_mode = "pull";
   line.priority = -8;
   line.max_attempts = 9, line.shuffle_replicas = 2, line.deadline = Time(10), line.task_timeout = Time(11);
-  line.weight = 1.5, line.cross_rack = {12, 13}, line.rack_uplink = {14, 15}, line.processors = 0.5;
+  line.max_bad_records = "0.1%", line.weight = 1.5, line.cross_rack = {12, 13}, line.rack_uplink = {14, 15}, line.processors = 0.5;
   line.demand.cpu = 1, line.capacity.memory = 2, line.used.network_in = 3;
   line.present = schedulers::Resources{}, line.forecast = {{Time(36), {.cpu = 1}}, {Time(37), {.cpu = 2}}};
   line.attributes = {{"gpu", "1"}};
@@ -42,7 +42,7 @@ EventLine full(const std::string& event) {
   line.input_bytes = 16, line.input_records = 17, line.output_bytes = 18, line.output_records = 19, line.result_bytes = 20;
   line.partition_bytes = {21, 22}, line.sample_histogram = {1, 0};
   line.shuffle_read = Time(23), line.shuffle_write = Time(24);
-  line.usage = {Time(31), Time(32), Time(33), Time(34), 35, {}, Time(36), 37, 38, 39, 40};
+  line.usage = {Time(31), Time(32), Time(33), Time(34), 35, {41, {}, 42}, Time(36), 37, 38, 39, 40};
   line.counters = {{"c", -1}};
   line.fetch = LoggedFetch{1, 2, 3, 4};
   line.shuffle = 25, line.map = 26, line.map_attempt = 27, line.from = 28;

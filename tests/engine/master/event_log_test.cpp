@@ -107,6 +107,19 @@ TEST(EventLog, GivesEventsAsJsonLines) {
   for (const auto& event : events) EXPECT_EQ(event_json(Time(0), event).find('\n'), std::string::npos);
 }
 
+TEST(EventLog, TellsHowManyBadRecordsAJobBears) {
+  JobSubmitted job;
+  job.job = JobId(1);
+  const auto line = [&](std::optional<runtime::BadRecordLimit> limit) {
+    job.max_bad_records = limit;
+    return event_json(Time(5), job);
+  };
+  EXPECT_EQ(line(std::nullopt).find("max_bad_records"), std::string::npos);
+  EXPECT_NE(line(runtime::BadRecordLimit{.count = 0}).find(R"("max_bad_records":"0")"), std::string::npos);
+  EXPECT_NE(line(runtime::BadRecordLimit{.count = 12}).find(R"("max_bad_records":"12")"), std::string::npos);
+  EXPECT_NE(line(runtime::BadRecordLimit{.percent = 0.5}).find(R"("max_bad_records":"0.5%")"), std::string::npos);
+}
+
 TEST(EventLog, TellsWhatAReplayNeeds) {
   EXPECT_NE(event_json(Time(5), all_events()[7]).find(R"("partition_bytes":[1,3])"), std::string::npos);
   plan::Stage stage = source(0, 2, 3);
