@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "engine/simulator/report/metrics.hpp"
+#include "engine/simulator/report/reports.hpp"
 #include "tests/simulation/workload_files.hpp"
 
 namespace weft::simulator::experiment {

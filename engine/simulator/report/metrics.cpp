@@ -297,20 +297,15 @@ std::string relative(const Paired& paired) {
   constexpr double kNegligible = 0.0005;
   if (!paired.ratio || (std::abs(paired.ratio->mean - 1) < kNegligible && paired.ratio->half_width < kNegligible)) return "";
   const double percent = 100 * (paired.ratio->mean - 1);
-  if (paired.ratio->half_width == 0) return fmt::format("{:+.1f} %", percent);
+  if (paired.ratio->half_width == 0 && paired.difference.half_width == 0) return fmt::format("{:+.1f} %", percent);
   return fmt::format("{:+.1f} ± {:.1f} %", percent, 100 * paired.ratio->half_width);
 }
 
 bool varies(const Comparison& comparison) {
   for (const SchedulerRuns& runs : comparison.schedulers) {
-    for (const RunResult& run : runs.runs) {
-      const RunResult& first = runs.runs.front();
-      const auto same = [](const JobResult& a, const JobResult& b) {
-        return a.outcome == b.outcome && a.submitted == b.submitted && a.ended == b.ended;
-      };
-      if (run.makespan != first.makespan || run.launches != first.launches || !std::ranges::equal(run.jobs, first.jobs, same))
-        return true;
-    }
+    const RunResult& first = runs.runs.front();
+    for (const RunResult& run : runs.runs)
+      if (run.event_digest != first.event_digest || run.makespan != first.makespan) return true;
   }
   return false;
 }
