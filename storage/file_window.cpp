@@ -16,8 +16,8 @@ constexpr std::size_t kWindowBytes = 256u << 10;
 constexpr std::size_t kReadAhead = 4u << 10;  // past the promised end, where usually one line ends
 
 tl::unexpected<Error> shrank(const std::string& path, std::uint64_t size, std::uint64_t promised) {
-  return fail(Code::io, "input " + path + " changed while the job ran: it ends at byte " + std::to_string(size) +
-                            ", it was at least " + std::to_string(promised) + " bytes long");
+  return fail(Code::invalid_argument, "input " + path + " changed while the job ran: it ends at byte " + std::to_string(size) +
+                                          ", it was at least " + std::to_string(promised) + " bytes long");
 }
 
 }  // namespace
@@ -31,17 +31,25 @@ FileWindow::FileWindow(std::uint64_t largest_record, RemoteFiles* remote)
     : largest_record_(largest_record), remote_(remote), source_(std::make_unique<Source>()) {}
 FileWindow::~FileWindow() = default;
 
-Result<void> FileWindow::open_file(const std::string& path) {
+Result<void> FileWindow::open_file(const std::string& path, const FileVersion& listed) {
   begin_ = end_ = reinterpret_cast<const char*>(buffer_.data());
   source_->decompressor.reset();
   source_->file.reset();
-  WEFT_ASSIGN(InputFile file, timed(read_time_, [&] { return InputFile::open(path, remote_); }));
+  WEFT_ASSIGN(InputFile file, timed(read_time_, [&] { return InputFile::open(path, remote_, listed); }));
   source_->file = std::make_unique<InputFile>(std::move(file));
   return {};
 }
 
-Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std::uint64_t end) {
-  WEFT_TRY(open_file(path));
+Result<void> FileWindow::finish() { return source_->file ? source_->file->check_unchanged() : Result<void>(); }
+
+/// Of a file that was written to meanwhile: that. It may look damaged or be too short then.
+Error FileWindow::cause_of(Error error) const {
+  auto unchanged = source_->file->check_unchanged();
+  return unchanged ? std::move(error) : std::move(unchanged).error();
+}
+
+Result<void> FileWindow::open(const std::string& path, const FileVersion& listed, std::uint64_t offset, std::uint64_t end) {
+  WEFT_TRY(open_file(path, listed));
   offset_ = offset;
   promised_ = end;
   sizeless_ = source_->file->size() == 0 && promised_ != 0 && source_->file->is_local();
@@ -51,15 +59,18 @@ Result<void> FileWindow::open(const std::string& path, std::uint64_t offset, std
   return {};
 }
 
-Result<void> FileWindow::open_compressed(const std::string& path, Format format, std::uint64_t begin, std::uint64_t end) {
-  WEFT_TRY(open_file(path));
+Result<void> FileWindow::open_compressed(const std::string& path, const FileVersion& listed, Format format, std::uint64_t begin,
+                                         std::uint64_t end) {
+  WEFT_TRY(open_file(path, listed));
   offset_ = 0;
   promised_ = INT64_MAX;
   stop_ = UINT64_MAX;
   sizeless_ = false;
   if (source_->file->size() < end) return shrank(path, source_->file->size(), end);
   source_->file->will_read(begin, end);
-  WEFT_ASSIGN(source_->decompressor, timed(read_time_, [&] { return decompress(*source_->file, format, begin, end); }));
+  auto started = timed(read_time_, [&] { return decompress(*source_->file, format, begin, end); });
+  if (!started) return fail(cause_of(std::move(started).error()));
+  source_->decompressor = *std::move(started);
   return {};
 }
 
@@ -116,11 +127,12 @@ Result<bool> FileWindow::more() {
   const std::uint64_t at = offset_ + size();
   const std::size_t room = std::min(buffer_.size() - size(), std::max(wanted(), kReadAhead));
   const MutableBytes into{buffer_.data() + (reinterpret_cast<const std::byte*>(end_) - buffer_.data()), room};
-  WEFT_ASSIGN(const std::size_t count,
-              timed(read_time_, [&] { return source_->decompressor ? read_text(into) : source_->file->read(at, into); }));
+  const auto read = timed(read_time_, [&] { return source_->decompressor ? read_text(into) : source_->file->read(at, into); });
+  if (!read) return fail(cause_of(read.error()));
+  const std::size_t count = *read;
   // Not a byte of what was promised: a file that was emptied meanwhile, however it is read.
   if (count == 0 && !source_->decompressor && at < promised_ && (!sizeless_ || at == 0))
-    return shrank(source_->file->path(), at, promised_);
+    return fail(cause_of(shrank(source_->file->path(), at, promised_).value()));
   end_ += count;
   return count != 0;
 }

@@ -19,6 +19,7 @@
 namespace weft::storage {
 
 class RemoteFiles;
+struct FileVersion;
 
 /// One thread. May be opened again and again; the memory is kept.
 class FileWindow {
@@ -30,13 +31,14 @@ class FileWindow {
   FileWindow(const FileWindow&) = delete;
   FileWindow& operator=(const FileWindow&) = delete;
 
-  /// Starts at `offset`. The file must be regular and reach to `end` at least: bytes up to there are promised, those after it are
-  /// readable as well. Errors name the path. A file that claims to have no bytes, as those of /proc do, keeps no such promise: it
-  /// is `sizeless()`, and has what more() finds.
-  Result<void> open(const std::string& path, std::uint64_t offset, std::uint64_t end);
+  /// Starts at `offset`. The file must be regular, be what was `listed`, and reach to `end` at least: bytes up to there are
+  /// promised, those after it are readable as well. Errors name the path. A file that claims to have no bytes, as those of /proc
+  /// do, keeps no such promise: it is `sizeless()`, and has what more() finds.
+  Result<void> open(const std::string& path, const FileVersion& listed, std::uint64_t offset, std::uint64_t end);
   bool sizeless() const { return sizeless_; }
   /// The text of the blocks that begin in [begin, end) of a compressed file, and what follows. offset() counts from its first byte.
-  Result<void> open_compressed(const std::string& path, Format format, std::uint64_t begin, std::uint64_t end);
+  Result<void> open_compressed(const std::string& path, const FileVersion& listed, Format format, std::uint64_t begin,
+                               std::uint64_t end);
   /// The `end` of open(), or the end of the split's text as far as it is known by now. Records of whole splits are those that begin
   /// before it; the one that begins exactly at the end of the text still is the split's (the next one cannot know that it begins).
   std::uint64_t stop() const { return stop_; }
@@ -54,6 +56,8 @@ class FileWindow {
 
   /// Adds at least one byte after end(); false at the end of the file. Unconsumed bytes are kept, in more memory where needed.
   Result<bool> more();
+  /// When enough was read: an error when the file was written to meanwhile. (Errors of open() and more() say so by themselves.)
+  Result<void> finish();
 
   /// What was spent until bytes were there, opening files included.
   Duration read_time() const { return read_time_; }
@@ -61,7 +65,8 @@ class FileWindow {
  private:
   struct Source;
 
-  Result<void> open_file(const std::string& path);
+  Result<void> open_file(const std::string& path, const FileVersion& listed);
+  Error cause_of(Error error) const;
   Result<std::size_t> read_text(MutableBytes into);
   Result<void> make_room();
   std::size_t wanted() const;

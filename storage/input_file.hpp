@@ -16,12 +16,16 @@ namespace weft::storage {
 /// One thread at a time. Errors name the path.
 class InputFile {
  public:
-  /// A local file must be a regular one. `remote` has the files whose paths are no local ones; it outlives this.
-  static Result<InputFile> open(const std::string& path, RemoteFiles* remote);
+  /// A local file must be a regular one. `remote` has the files whose paths are no local ones; it outlives this. When it is known
+  /// which file was `listed`, another one is the error of check_same(), and nothing is read behind what was listed.
+  static Result<InputFile> open(const std::string& path, RemoteFiles* remote, const FileVersion& listed = {});
 
   const std::string& path() const { return path_; }
-  /// When it was opened.
+  /// When it was listed or, if that is not known, opened.
   std::uint64_t size() const { return size_; }
+  /// An error when it was written to since it was listed: what was read may be of before and after. One that was replaced since it
+  /// was opened is still the same. Files that are no local ones see to that themselves.
+  Result<void> check_unchanged() const;
   /// As RemoteFile::will_read().
   void will_read(std::uint64_t begin, std::uint64_t end) {
     if (remote_) remote_->will_read(begin, end);
@@ -35,6 +39,7 @@ class InputFile {
  private:
   std::string path_;
   std::uint64_t size_ = 0;
+  FileVersion listed_;
   Fd fd_;                               // of a local file
   std::unique_ptr<RemoteFile> remote_;  // of one of the cluster
 };

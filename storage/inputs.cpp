@@ -2,7 +2,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include <dirent.h>
 #include <glob.h>
@@ -17,27 +21,85 @@ namespace {
 
 Error unreadable(const std::string& path, int code) { return errno_error("cannot read input " + path, code); }
 
+using Place = std::pair<dev_t, ino_t>;
+
+/// Whether the numbers of inodes are kept, asked once of each file system.
+class KeptInodes {
+ public:
+  bool operator()(const std::string& path, dev_t device) {
+    const auto [known, fresh] = known_.try_emplace(device);
+    if (fresh) known->second = keeps_inodes(path);
+    return known->second;
+  }
+
+ private:
+  std::map<dev_t, bool> known_;
+};
+
+/// What is known of a file besides its path.
+struct Found {
+  bool linked = false;  // a symbolic link is on the way to it from what the user wrote
+  std::string path;
+  FileVersion version;
+  Place place{};  // {0, 0}: it is none of this machine
+};
+
 class Expansion {
  public:
-  explicit Expansion(RemoteFiles* remote) : remote_(remote) {}
+  Expansion(RemoteFiles* remote, Repeats repeats) : remote_(remote), once_(repeats == Repeats::once) {}
 
   Result<void> add_input(const std::string& written) {
-    const std::size_t had = found_.paths.size();
+    const std::size_t had = met_;
     WEFT_TRY(add_written(written));
-    if (found_.paths.size() == had) found_.empty.push_back(written);
+    if (met_ == had) found_.empty.push_back(written);
+    return {};
+  }
+  /// Links to directories: when all else is known, so that a directory has the name that needs no link.
+  Result<void> follow_links() {
+    linked_ = true;
+    while (!links_.empty()) {
+      const std::string path = std::move(links_.extract(links_.begin()).value());
+      WEFT_TRY(add_existing(path));
+    }
     return {};
   }
   InputFiles finish() && {
-    std::sort(found_.paths.begin(), found_.paths.end());
-    for (std::size_t i = 1; i < found_.paths.size(); ++i)
-      if (found_.paths[i] == found_.paths[i - 1]) found_.repeated.push_back(found_.paths[i]);
-    std::sort(found_.skipped.begin(), found_.skipped.end());
-    for (auto* const list : {&found_.paths, &found_.skipped, &found_.repeated})
+    if (once_) {
+      // Of several names of one file, the first without a link stays. Length and time are compared as well: no file may be lost
+      // where a file system gives one number to several.
+      const auto file_of = [](const Found& file) { return std::tie(file.place, file.version.bytes, file.version.modified_ns); };
+      std::sort(files_.begin(), files_.end(), [&](const Found& a, const Found& b) {
+        return std::tuple_cat(file_of(a), std::tie(a.linked, a.path)) < std::tuple_cat(file_of(b), std::tie(b.linked, b.path));
+      });
+      drop_all_but_first([&](const Found& a, const Found& b) { return a.place != Place{} && file_of(a) == file_of(b); });
+    }
+    std::sort(files_.begin(), files_.end(), [](const Found& a, const Found& b) { return a.path < b.path; });
+    drop_all_but_first([](const Found& a, const Found& b) { return a.path == b.path; });
+    for (Found& file : files_) {
+      found_.paths.push_back(std::move(file.path));
+      found_.versions.push_back(std::move(file.version));
+    }
+    for (auto* const list : {&found_.skipped, &found_.repeated}) {
+      std::sort(list->begin(), list->end());
       list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
     return std::move(found_);
   }
 
  private:
+  /// Of neighbours that are the same, the first one stays.
+  template <class Same>
+  void drop_all_but_first(Same&& same) {
+    std::vector<Found> kept;
+    for (Found& file : files_) {
+      if (kept.empty() || !same(kept.back(), file))
+        kept.push_back(std::move(file));
+      else
+        found_.repeated.push_back(std::move(file.path));
+    }
+    files_ = std::move(kept);
+  }
+
   Result<void> add_written(const std::string& written) {
     if (is_remote(written)) return add_remote(written);
     WEFT_ASSIGN(const std::string path, local_path(written));
@@ -66,16 +128,19 @@ class Expansion {
       return fail(Code::invalid_argument, "input " + written + ": the files of the cluster cannot be read here");
     auto found = remote_->expand(written);
     if (!found) return fail(std::move(found).error().wrap("cannot read input " + written));
-    found_.paths.insert(found_.paths.end(), found->paths.begin(), found->paths.end());
+    found->versions.resize(found->paths.size());
+    met_ += found->paths.size();
+    for (std::size_t i = 0; i < found->paths.size(); ++i)
+      files_.push_back({false, std::move(found->paths[i]), std::move(found->versions[i])});
     found_.skipped.insert(found_.skipped.end(), found->skipped.begin(), found->skipped.end());
     return {};
   }
 
   Result<void> add_pattern(const std::string& pattern) {
-    const std::size_t before = found_.paths.size();
+    const std::size_t before = met_;
     if (find_deep(pattern) == std::string::npos) return add_matches(pattern, true);
     WEFT_TRY(add_below(pattern));
-    if (found_.paths.size() == before) return fail(Code::not_found, "no input matches the pattern " + pattern);
+    if (met_ == before) return fail(Code::not_found, "no input matches the pattern " + pattern);
     return {};
   }
   /// Where "**" is a name in the pattern.
@@ -128,7 +193,7 @@ class Expansion {
     for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
       const std::string_view match = matches.gl_pathv[i];
       if (match.ends_with("/.") || match.ends_with("/..")) continue;  // of a pattern such as "in/.*"
-      WEFT_TRY(add_existing(std::string(match)));
+      WEFT_TRY(add_entry(std::string(match), DT_UNKNOWN));
     }
     return {};
   }
@@ -144,7 +209,8 @@ class Expansion {
     if (!S_ISREG(info.st_mode)) return fail(read_once(path, info));
     if (::access(path.c_str(), R_OK) != 0) return fail(unreadable(path, errno));
     // Absolute, because executors may run in another directory.
-    found_.paths.push_back(absolute(path));
+    ++met_;
+    files_.push_back({linked_, absolute(path), version_of(info, kept_(path, info.st_dev)), {info.st_dev, info.st_ino}});
     return {};
   }
 
@@ -176,38 +242,66 @@ class Expansion {
   }
 
   Result<void> add_directory(const std::string& path, const struct stat& info) {
-    const auto same = [&](const struct stat& above) { return above.st_dev == info.st_dev && above.st_ino == info.st_ino; };
-    if (std::any_of(above_.begin(), above_.end(), same)) return {};  // a symbolic link to a directory we are in
+    const Place place{info.st_dev, info.st_ino};
+    const bool above = std::find(above_.begin(), above_.end(), place) != above_.end();  // a symbolic link to a directory we are in
+    if (above || (!entered_.insert(place).second && once_)) {
+      ++met_;
+      found_.repeated.push_back(absolute(path));
+      return {};
+    }
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
     if (!directory) return fail(unreadable(path, errno));
-    above_.push_back(info);
+    std::vector<std::pair<std::string, unsigned char>> entries;
     while (true) {
       errno = 0;
       const dirent* entry = ::readdir(directory.get());
       if (entry == nullptr) break;
       const std::string_view name(entry->d_name);
-      if (name == "." || name == "..") continue;
+      if (name != "." && name != "..") entries.emplace_back(name, entry->d_type);
+    }
+    if (errno != 0) return fail(unreadable(path, errno));
+    std::sort(entries.begin(), entries.end());
+    above_.push_back(place);
+    for (const auto& [name, type] : entries) {
       const std::filesystem::path below = std::filesystem::path(path) / name;
       if (is_skipped(name))
         found_.skipped.push_back(below);
       else
-        WEFT_TRY(add_existing(below));
+        WEFT_TRY(add_entry(below, type));
     }
-    if (errno != 0) return fail(unreadable(path, errno));
     above_.pop_back();
     return {};
   }
 
+  Result<void> add_entry(const std::string& path, unsigned char type) {
+    struct stat info {};
+    const bool may_be_link = type == DT_LNK || type == DT_UNKNOWN;
+    if (once_ && may_be_link && ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+      ++met_;
+      links_.insert(path);
+      return {};
+    }
+    return add_existing(path);
+  }
+
   RemoteFiles* remote_;
-  InputFiles found_;
-  std::vector<struct stat> above_;
+  const bool once_;
+  InputFiles found_;          // but for the files
+  std::vector<Found> files_;  // in any order, some several times
+  std::vector<Place> above_;
+  std::set<Place> entered_;      // directories
+  std::set<std::string> links_;  // not followed yet
+  bool linked_ = false;          // they are now
+  std::size_t met_ = 0;          // files, directories known already, and links
+  KeptInodes kept_;
 };
 
 }  // namespace
 
-Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote) {
-  Expansion expansion(remote);
+Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote, Repeats repeats) {
+  Expansion expansion(remote, repeats);
   for (const std::string& input : inputs) WEFT_TRY(expansion.add_input(input));
+  WEFT_TRY(expansion.follow_links());
   return std::move(expansion).finish();
 }
 

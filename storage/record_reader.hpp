@@ -65,10 +65,10 @@ Result<void> RecordReader::for_each_run(const Split& split, std::size_t record_b
     const std::size_t run = static_cast<std::size_t>(available - available % record_bytes);
     if (run == 0) continue;
     position(window_.offset());
-    if (!keep_going(fn, as_bytes(std::string_view(window_.begin(), run)))) return {};
+    if (!keep_going(fn, as_bytes(std::string_view(window_.begin(), run)))) break;
     window_.consume_to(window_.begin() + run);
   }
-  return {};
+  return window_.finish();
 }
 
 template <class Position, class Fn>

@@ -10,6 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "storage/file_version.hpp"
 
 namespace weft::storage {
 
@@ -28,9 +29,12 @@ inline bool is_remote(std::string_view path) { return path.starts_with("weft://"
 /// What the inputs of a job mean: paths of the files to read, each once, and what a user may not expect of them.
 struct InputFiles {
   std::vector<std::string> paths;
+  std::vector<FileVersion> versions;  // of `paths`, in their order
   std::vector<std::string> skipped;  // left out of directories: the name begins with '.' or '_' (of a directory its own name alone)
-  std::vector<std::string> repeated;  // files that inputs named more than once, or that patterns and directories have in common
-  std::vector<std::string> empty;     // inputs without a file to read, as the user wrote them
+  /// Files that inputs named more than once, or that patterns and directories have in common; names of links to what is read
+  /// anyway.
+  std::vector<std::string> repeated;
+  std::vector<std::string> empty;  // inputs without a file to read, as the user wrote them
 };
 
 /// Whether directories are read without it.
@@ -93,9 +97,13 @@ class RemoteFiles {
   virtual ~RemoteFiles() = default;
   /// The files that an input means: itself, all below a directory (but names that begin with . or _), those that match a pattern.
   virtual Result<InputFiles> expand(const std::string& input) = 0;
-  /// All of the file, in order.
-  virtual Result<std::vector<RemotePiece>> pieces(const std::string& path) = 0;
-  virtual Result<std::unique_ptr<RemoteFile>> open(const std::string& path) = 0;
+  /// All of the file, in order; of one that was listed and may grow, as far as it was listed. One that is not what was listed any
+  /// more is the error of check_same(), which may also come when it is read, but before its last byte.
+  virtual Result<std::vector<RemotePiece>> pieces(const std::string& path, const FileVersion& listed) = 0;
+  virtual Result<std::unique_ptr<RemoteFile>> open(const std::string& path, const FileVersion& listed) = 0;
+  /// Of the file as it is now.
+  Result<std::vector<RemotePiece>> pieces(const std::string& path);
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& path);
   virtual Result<std::unique_ptr<RemoteOutput>> create(const std::string& path) = 0;
 
   /// One way to write the path; invalid_argument when it is none.

@@ -33,6 +33,7 @@ struct Input {
   std::vector<RemotePiece> pieces;  // of a file of the cluster
   Format format = Format::detect;
   bool whole = false;  // it must not be cut
+  FileVersion version;
 };
 
 /// How many bytes there are to begin with in a file that claims to have none.
@@ -48,26 +49,31 @@ Result<std::uint64_t> first_bytes(const std::string& path) {
   return static_cast<std::uint64_t>(count);
 }
 
-Result<Input> input_of(const std::string& path, RemoteFiles* remote) {
+Result<Input> input_of(const std::string& path, const FileVersion& listed, RemoteFiles* remote) {
   Input input;
+  input.version = listed;
   if (is_remote(path)) {
     if (remote == nullptr) return fail(Code::invalid_argument, "input " + path + " is no local file");
-    WEFT_ASSIGN(input.pieces, remote->pieces(path));
+    WEFT_ASSIGN(input.pieces, remote->pieces(path, listed));
     for (const RemotePiece& piece : input.pieces) input.size += piece.length;
     return input;
   }
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return fail(errno_error("cannot read input " + path, errno));
   if (!S_ISREG(info.st_mode)) return fail(Code::invalid_argument, "input " + path + " is not a regular file");
-  input.size = static_cast<std::uint64_t>(info.st_size);
-  if (input.size != 0) return input;
+  WEFT_TRY(check_same(path, listed, version_of(info, true)));
+  if (!listed.known()) input.version = version_of(info, false);
+  input.version.may_grow = listed.may_grow;
+  input.size = input.version.bytes;
+  if (info.st_size != 0) return input;
   WEFT_ASSIGN(input.size, first_bytes(path));
   input.sizeless = input.size != 0;
+  if (input.sizeless) input.version = {};
   return input;
 }
 
-Result<Input> checked_input(const std::string& path, std::uint64_t record_bytes, RemoteFiles* remote) {
-  WEFT_ASSIGN(Input input, input_of(path, remote));
+Result<Input> checked_input(const std::string& path, std::uint64_t record_bytes, const FileVersion& listed, RemoteFiles* remote) {
+  WEFT_ASSIGN(Input input, input_of(path, listed, remote));
   const std::uint64_t size = input.size;
   if (record_bytes != 0 && input.sizeless) return fail(sizeless_records(path));
   if (record_bytes != 0 && size % record_bytes != 0)
@@ -78,7 +84,7 @@ Result<Input> checked_input(const std::string& path, std::uint64_t record_bytes,
 
 /// Whether it is compressed, and can be cut.
 Result<void> look_at(const std::string& path, RemoteFiles* remote, bool cut, Input& input) {
-  WEFT_ASSIGN(InputFile file, InputFile::open(path, remote));
+  WEFT_ASSIGN(InputFile file, InputFile::open(path, remote, input.version));
   WEFT_ASSIGN(input.format, format_of(file));
   if (!is_compressed(input.format) || !cut) return {};
   WEFT_ASSIGN(const bool splittable, is_splittable(file, input.format));
@@ -99,7 +105,7 @@ class Cutter {
     if (large && !input.whole) return cut(path, input);
     const std::uint64_t cost = std::max(input.size, kCostOfOpening);
     if (large || cost_ + cost > target_) close();
-    open_.push_back({path, 0, input.size, {}, input.format});
+    open_.push_back({path, 0, input.size, {}, input.format, input.version});
     cost_ += cost;
   }
   std::vector<SplitGroup> finish() && {
@@ -110,19 +116,18 @@ class Cutter {
  private:
   /// The ends of pieces are ends of splits, too, as nearly as whole records allow.
   void add_pieces(const std::string& path, const Input& input) {
-    if (input.whole) return add(path, 0, input.size, input.pieces.front().hosts, input.format);
+    if (input.whole) return add(path, 0, input.size, input.pieces.front().hosts, input);
     std::uint64_t begin = 0;
     for (const RemotePiece& piece : input.pieces) {
       std::uint64_t end = piece.offset + piece.length;
       if (end != input.size) end -= end % record_;
       if (end <= begin) continue;
       const std::uint64_t share = round_up(divide_up(end - begin, divide_up(end - begin, target_of(input))), record_);
-      for (; begin < end; begin += std::min(share, end - begin))
-        add(path, begin, std::min(share, end - begin), piece.hosts, input.format);
+      for (; begin < end; begin += std::min(share, end - begin)) add(path, begin, std::min(share, end - begin), piece.hosts, input);
     }
   }
   void add(const std::string& path, std::uint64_t offset, std::uint64_t length, const std::vector<std::string>& hosts,
-           Format format) {
+           const Input& input) {
     const std::uint64_t cost = std::max(length, kCostOfOpening);
     std::vector<std::string> common;
     std::set_intersection(hosts.begin(), hosts.end(), hosts_.begin(), hosts_.end(), std::back_inserter(common));
@@ -132,7 +137,7 @@ class Cutter {
       common = hosts;
     }
     hosts_ = std::move(common);
-    open_.push_back({path, offset, length, hosts, format});
+    open_.push_back({path, offset, length, hosts, input.format, input.version});
     cost_ += cost;
   }
   void close() {
@@ -146,7 +151,7 @@ class Cutter {
     close();
     const std::uint64_t piece = round_up(divide_up(input.size, divide_up(input.size, target_of(input))), unit_);
     for (std::uint64_t offset = 0; offset < input.size; offset += piece)
-      groups_.push_back({{path, offset, std::min(piece, input.size - offset), {}, input.format}});
+      groups_.push_back({{path, offset, std::min(piece, input.size - offset), {}, input.format, input.version}});
   }
   std::uint64_t target_of(const Input& input) const {
     return is_compressed(input.format) ? std::max(target_, kSmallestCompressedPiece) : target_;
@@ -170,11 +175,14 @@ Error sizeless_records(const std::string& path) {
               "it to a file first"};
 }
 
-Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options, RemoteFiles* remote) {
+Result<std::vector<SplitGroup>> split_files(std::span<const std::string> files, const SplitOptions& options, RemoteFiles* remote,
+                                            std::span<const FileVersion> listed) {
   std::vector<Input> all;
   std::uint64_t total = 0;
-  for (const std::string& file : files) {
-    WEFT_ASSIGN(Input input, checked_input(file, options.record_bytes, remote));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    FileVersion version = i < listed.size() ? listed[i] : FileVersion{};
+    version.may_grow = options.growing_files;
+    WEFT_ASSIGN(Input input, checked_input(files[i], options.record_bytes, version, remote));
     if (input.size != 0) total += std::max(input.size, kCostOfOpening);
     all.push_back(std::move(input));
   }

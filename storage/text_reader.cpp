@@ -7,13 +7,14 @@
 namespace weft::storage {
 
 Result<void> TextReader::open_beginning(const Split& split) {
-  WEFT_TRY(window_.open(split.path, 0, split.length));
+  WEFT_TRY(window_.open(split.path, split.version, 0, split.length));
   bool more = true;
   while (more && window_.size() < std::min<std::uint64_t>(split.length, kContentBytes)) {
     WEFT_ASSIGN(more, window_.more());
   }
   const std::string_view beginning(window_.begin(), window_.size());
-  if (const auto format = compression_of(beginning)) return window_.open_compressed(split.path, *format, 0, split.length);
+  if (const auto format = compression_of(beginning))
+    return window_.open_compressed(split.path, split.version, *format, 0, split.length);
   if (const auto content = no_text(beginning)) return fail(refuse(split.path, *content));
   return {};
 }
@@ -22,12 +23,12 @@ Result<bool> TextReader::start(const Split& split) {
   if (split.length == 0) return false;
   const std::uint64_t end = split.offset + split.length;
   if (is_compressed(split.format)) {
-    WEFT_TRY(window_.open_compressed(split.path, split.format, split.offset, end));
+    WEFT_TRY(window_.open_compressed(split.path, split.version, split.format, split.offset, end));
   } else if (split.offset == 0 && split.format == Format::detect) {
     WEFT_TRY(open_beginning(split));
   } else {
     // A line starts at `offset` exactly when the byte before it ends one; so looking begins at that byte.
-    WEFT_TRY(window_.open(split.path, split.offset - std::min<std::uint64_t>(split.offset, 1), end));
+    WEFT_TRY(window_.open(split.path, split.version, split.offset - std::min<std::uint64_t>(split.offset, 1), end));
   }
   if (split.offset == 0) return true;
   while (window_.offset() + 1 < window_.stop()) {

@@ -86,7 +86,7 @@ Result<void> TextReader::for_each_line(const Split& split, Position&& position, 
 template <class Fn>
 Result<void> TextReader::for_each_piece(const Split& split, Fn&& fn) {
   WEFT_ASSIGN(const bool any, start(split));
-  if (!any) return {};
+  if (!any) return window_.finish();
   const auto give = [&](const char* end) {
     const std::string_view lines(window_.begin(), static_cast<std::size_t>(end - window_.begin()));
     if constexpr (std::is_convertible_v<decltype(fn(std::uint64_t{}, lines)), bool>) {
@@ -99,16 +99,16 @@ Result<void> TextReader::for_each_piece(const Split& split, Fn&& fn) {
   std::size_t searched = 0;  // of the window, without an end of line
   while (true) {
     if (const char* end = end_of_lines(searched, window_.stop())) {
-      if (!give(end)) return {};
+      if (!give(end)) return window_.finish();
       window_.consume_to(end);
-      if (window_.offset() >= window_.stop()) return {};
+      if (window_.offset() >= window_.stop()) return window_.finish();
     }
     searched = window_.size();
     WEFT_ASSIGN(const bool more, window_.more());
     if (!more) break;
   }
   if (window_.size() != 0) give(window_.end());  // the last line of the file has no '\n'
-  return {};
+  return window_.finish();
 }
 
 }  // namespace weft::storage

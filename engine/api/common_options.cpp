@@ -217,6 +217,9 @@ void declare_common(CLI::App& app, CommonOptions& options) {
          "auto: decompress inputs, refuse what is no text (default); raw: read the bytes of any file as lines")
       ->check(CLI::IsMember({"auto", "raw"}))
       ->group(kGroup);
+  app.add_flag("--growing-inputs", options.growing_inputs,
+               "Of inputs that only grow, such as logs, read what was there when they were listed; any other change fails the job")
+      ->group(kGroup);
   app.add_flag("--quiet", options.run.quiet, "No progress on stderr, only errors and bad records")->group(kGroup);
   app.add_flag("--check-variants", options.check_variants,
                "Run the functions for nodes with attributes as well as the others, and fail where they differ")

@@ -16,6 +16,7 @@ struct CommonOptions {
   bool overwrite = false;
   bool check_variants = false;
   bool raw_input = false;
+  bool growing_inputs = false;
   std::string explain;  // "", "text", "dot"
   std::string stats;    // file for the figures of the run; empty: none
 };

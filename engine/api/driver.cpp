@@ -125,6 +125,7 @@ const std::vector<storage::SplitGroup>& DriverGraph::splits_of(const Origin& fil
     options.record_bytes = files.record_bytes;
     if (files.raw || settings_.raw_input) options.format = storage::Format::raw;
     options.whole_files = files.whole_files;
+    options.growing_files = settings_.growing_inputs;
     found->second = data_.splits(files.files, options);
   }
   return found->second;

@@ -29,6 +29,7 @@ struct DriverSettings {
   std::string output{};  // that the command line names: looked at before the first action, if the program has no sink then
   bool check_variants = false;
   bool raw_input = false;                         // read_text takes any file for lines
+  bool growing_inputs = false;                    // of files that only grow, what was listed is read
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
   std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
   std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;

@@ -43,7 +43,7 @@ std::string JobData::open_output(const std::string& path) {
                                ": outputs are directories of this machine (a path, or file://PATH), of the "
                                "cluster (weft://PATH), of an S3 service (s3://BUCKET/KEY) or of HDFS (hdfs://HOST:PORT/PATH)"));
   const std::string full = name_of(path);
-  for (const std::string& input : inputs_) refuse_inside(input, full);
+  for (const auto& [input, version] : inputs_) refuse_inside(input, full);
   if (outputs_.contains(full))
     throw JobFailure(Error(Code::already_exists, "two outputs have the path " + path + "; give each its own"));
   auto output = value_or_fail(storage::OutputDirectory::prepare(full, overwrite_, run_token(), files_.get()));
@@ -91,7 +91,7 @@ std::vector<std::string> JobData::expand(std::span<const std::string> inputs) {
   storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, files_.get()));
   for (const std::string& path : found.paths)
     for (const auto& output : outputs_) refuse_inside(path, output.first);
-  inputs_.insert(found.paths.begin(), found.paths.end());
+  for (std::size_t i = 0; i < found.paths.size(); ++i) inputs_.insert_or_assign(found.paths[i], std::move(found.versions[i]));
   notes_.skipped.insert(found.skipped.begin(), found.skipped.end());
   notes_.repeated.insert(found.repeated.begin(), found.repeated.end());
   notes_.empty.insert(found.empty.begin(), found.empty.end());
@@ -100,7 +100,9 @@ std::vector<std::string> JobData::expand(std::span<const std::string> inputs) {
 
 std::vector<storage::SplitGroup> JobData::splits(const std::vector<std::string>& inputs, const storage::SplitOptions& options) {
   if (inputs.size() == 1 && storage::is_table(inputs[0])) return value_or_fail(tables().splits(inputs[0]));
-  return value_or_fail(storage::split_files(inputs, options, files_.get()));
+  std::vector<storage::FileVersion> listed;
+  for (const std::string& input : inputs) listed.push_back(inputs_.at(input));
+  return value_or_fail(storage::split_files(inputs, options, files_.get(), listed));
 }
 
 storage::RemoteTables& JobData::tables() {

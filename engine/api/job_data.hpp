@@ -44,6 +44,7 @@ class JobData {
 
   /// The files that the inputs stand for; of a table, the snapshot that is read. invalid_argument when one lies in an output.
   std::vector<std::string> expand(std::span<const std::string> inputs);
+  /// Of files as expand() found them, last if it did more than once: those that are others by now fail the job.
   std::vector<storage::SplitGroup> splits(const std::vector<std::string>& inputs, const storage::SplitOptions& options);
   /// What expand() found out so far.
   const storage::InputNotes& input_notes() const { return notes_; }
@@ -55,7 +56,7 @@ class JobData {
   const bool overwrite_;
   std::map<std::string, storage::OutputDirectory> outputs_;  // by name
   std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"
-  std::set<std::string> inputs_;
+  std::map<std::string, storage::FileVersion> inputs_;       // by path
   storage::InputNotes notes_;
 };
 

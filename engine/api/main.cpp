@@ -119,6 +119,7 @@ detail::DriverSettings driver_settings(const CommandLine& line) {
   settings.overwrite = common.overwrite;
   settings.check_variants = common.check_variants;
   settings.raw_input = common.raw_input;
+  settings.growing_inputs = common.growing_inputs;
   settings.files = client::files_of(common.run);
   settings.open_session = [run = common.run](runtime::JobProgram& program) -> Result<std::unique_ptr<client::Session>> {
     if (!run.cluster.empty()) return client::open_cluster(run);

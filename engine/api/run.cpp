@@ -28,6 +28,7 @@ Result<LocalReport> run_locally(const std::function<void(Flow&)>& define, const 
   settings.overwrite = options.overwrite;
   settings.check_variants = options.check_variants;
   settings.raw_input = options.raw_input;
+  settings.growing_inputs = options.growing_inputs;
   settings.files = client::files_of(run);
   settings.open_session = [run](runtime::JobProgram& program) { return client::open_embedded(run, program); };
   auto graph = std::make_shared<detail::DriverGraph>(std::move(settings));

@@ -79,7 +79,7 @@ namespace {
 /// Whether the reader of this split will find that its file is compressed. What goes wrong here goes wrong there again.
 bool detected_compressed(const storage::Split& split, storage::RemoteFiles* files) {
   if (split.offset != 0 || split.format != storage::Format::detect) return false;
-  auto file = storage::InputFile::open(split.path, files);
+  auto file = storage::InputFile::open(split.path, files, split.version);
   if (!file) return false;
   const auto format = storage::format_of(*file);
   return format && is_compressed(*format);
@@ -124,7 +124,7 @@ std::vector<storage::Split> splits_to_read(TaskContext& context, std::uint64_t r
       continue;
     }
     for (std::uint64_t w = 0; w < kSampleWindows; ++w) {
-      chosen.push_back({split.path, split.offset + w * stride, window, split.hosts, split.format});
+      chosen.push_back({split.path, split.offset + w * stride, window, split.hosts, split.format, split.version});
       kept += window;
     }
   }

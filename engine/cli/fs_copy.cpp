@@ -134,6 +134,7 @@ class Stores {
 /// A file to copy and its name below the target, when that is a directory.
 struct Source {
   std::string path, name;
+  storage::FileVersion version;
 };
 
 /// What comes before the names that a pattern, or a directory, means.
@@ -155,16 +156,18 @@ Result<std::string> base_of(RemoteFiles& files, const std::string& written) {
 
 Result<std::vector<Source>> sources_of(RemoteFiles& files, const std::string& written, bool recursive) {
   const std::vector<std::string> inputs{written};
-  WEFT_ASSIGN(const auto found, storage::expand_inputs(inputs, &files));
+  WEFT_ASSIGN(const auto found, storage::expand_inputs(inputs, &files, storage::Repeats::by_name));
   WEFT_ASSIGN(const std::string base, base_of(files, written));
   std::vector<Source> sources;
-  for (const std::string& path : found.paths) {
+  for (std::size_t i = 0; i < found.paths.size(); ++i) {
+    const std::string& path = found.paths[i];
     const bool below = path.starts_with(base);  // else it is the file itself
     std::string name = below ? path.substr(base.size()) : path.substr(path.rfind('/') + 1);
     const bool deep = below && (written.find_first_of("*?[{") == std::string::npos || name.find('/') != std::string::npos);
     if (deep && !recursive)
       return fail(Code::invalid_argument, fmt::format("{} is a directory; say --recursive", escaped(written)));
-    sources.push_back({path, std::move(name)});
+    sources.push_back({path, std::move(name), found.versions[i]});
+    sources.back().version.may_grow = true;  // a log is copied as far as it goes now
   }
   for (const std::string& skipped : found.skipped)
     fmt::print(stderr, "weft: {} is not copied: names that begin with . or _ in directories are left out\n", escaped(skipped));
@@ -172,8 +175,8 @@ Result<std::vector<Source>> sources_of(RemoteFiles& files, const std::string& wr
 }
 
 template <class Give>
-Result<void> read_file_in_pieces(const std::string& path, RemoteFiles& files, Give&& give) {
-  WEFT_ASSIGN(InputFile file, InputFile::open(path, &files));
+Result<void> read_file_in_pieces(const std::string& path, const storage::FileVersion& listed, RemoteFiles& files, Give&& give) {
+  WEFT_ASSIGN(InputFile file, InputFile::open(path, &files, listed));
   file.will_read(0, file.size());
   Buffer piece(kCopyBytes);
   for (std::uint64_t offset = 0; offset < file.size();) {
@@ -189,7 +192,7 @@ Result<void> read_file_in_pieces(const std::string& path, RemoteFiles& files, Gi
     WEFT_TRY(give(bytes));
     offset += got;
   }
-  return {};
+  return file.check_unchanged();
 }
 
 Result<void> copy_standard_input(Target& target) {
@@ -203,9 +206,9 @@ Result<void> copy_standard_input(Target& target) {
   }
 }
 
-Result<void> copy_file(Stores& stores, const std::string& from, const std::string& to) {
+Result<void> copy_file(Stores& stores, const Source& from, const std::string& to) {
   WEFT_ASSIGN(const auto target, stores.create(to));
-  WEFT_TRY(read_file_in_pieces(from, stores.files(), [&](ByteView bytes) { return target->append(bytes); }));
+  WEFT_TRY(read_file_in_pieces(from.path, from.version, stores.files(), [&](ByteView bytes) { return target->append(bytes); }));
   return target->close();
 }
 
@@ -229,7 +232,7 @@ Result<void> fs_copy(const FsOptions& options) {
   }
   WEFT_ASSIGN(const bool into, stores.is_directory(target));
   for (const Source& source : sources)
-    WEFT_TRY(copy_file(stores, source.path, one_file && !into ? target : without_slash(target) + "/" + source.name));
+    WEFT_TRY(copy_file(stores, source, one_file && !into ? target : without_slash(target) + "/" + source.name));
   return {};
 }
 
@@ -267,7 +270,7 @@ Result<void> print_foreign(const FsOptions& options) {
   for (const std::string& path : options.paths) {
     storage::ForeignFiles& files = stores.of(path);
     WEFT_ASSIGN(const auto sources, sources_of(files, path, false));
-    for (const Source& source : sources) WEFT_TRY(read_file_in_pieces(source.path, files, print_bytes));
+    for (const Source& source : sources) WEFT_TRY(read_file_in_pieces(source.path, source.version, files, print_bytes));
   }
   return {};
 }

@@ -16,6 +16,7 @@
 #include "engine/cli/connections.hpp"
 #include "engine/cli/fs_commands.hpp"
 #include "engine/cli/standard_output.hpp"
+#include "storage/file_version.hpp"
 #include "storage/namespace/path.hpp"
 
 namespace weft::cli {
@@ -78,13 +79,24 @@ Result<void> copy_out(FileReader& reader, std::uint64_t offset, std::uint64_t en
   return {};
 }
 
+/// A file that only grew is copied as far as it went.
+Result<void> check_unchanged(int file, const std::string& name, const struct stat& before) {
+  struct stat now {};
+  if (::fstat(file, &now) != 0) return fail(errno_error("cannot read " + name, errno));
+  storage::FileVersion version = storage::version_of(before, false);
+  version.may_grow = true;
+  return storage::check_same(name, version, storage::version_of(now, false));
+}
+
 Result<void> copy_in(int from, const std::string& name, storage::files::FileWriter& writer, Bar& bar) {
   Buffer piece(kPieceBytes);
+  struct stat before {};
+  const bool is_file = ::fstat(from, &before) == 0 && S_ISREG(before.st_mode);
   while (true) {
     const ssize_t got = ::read(from, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(errno_error("cannot read " + name, errno));
-    if (got == 0) return {};
+    if (got == 0) return is_file ? check_unchanged(from, name, before) : Result<void>();
     WEFT_TRY(writer.append(piece.view().first(static_cast<std::size_t>(got))));
     bar.add(static_cast<std::uint64_t>(got));
   }

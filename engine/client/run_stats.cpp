@@ -37,8 +37,10 @@ std::string closing_lines(const master::JobStatus& status, const storage::InputN
         escaped(skipped.begin()->substr(0, slash + 1)), (*skipped.begin())[slash + 1]);
   }
   if (const auto& repeated = inputs.repeated; !repeated.empty())
-    lines += fmt::format("{}: {} more than once in the inputs, such as {}; each was read once\n", job_name,
-                         repeated.size() == 1 ? "a file is" : fmt::format("{} files are", repeated.size()), example(repeated));
+    lines +=
+        fmt::format("{}: {} more than once in the inputs, such as {}; each was read once\n", job_name,
+                    repeated.size() == 1 ? "a file or directory is" : fmt::format("{} files or directories are", repeated.size()),
+                    example(repeated));
   if (const auto& empty = inputs.empty; !empty.empty())
     lines += fmt::format("{}: {} no file to read, such as {}\n", job_name,
                          empty.size() == 1 ? "an input has" : fmt::format("{} inputs have", empty.size()), example(empty));

@@ -23,7 +23,8 @@ constexpr Words kWords[] = {{"No space left", "disk_full"},
                             {"cannot read input", "unreadable_input"},
                             {"is truncated: it ends at byte", "unreadable_input"},
                             {"is damaged at byte", "unreadable_input"},
-                            {"changed while the job ran: it ends", "unreadable_input"}};
+                            {"changed while the job ran", "unreadable_input"},
+                            {"changed since it was listed", "unreadable_input"}};
 
 std::string cause_in(const std::string& text) {
   const auto found = std::find_if(std::begin(kWords), std::end(kWords),

@@ -4,12 +4,22 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("weft::plan::wire");
 
+struct FileVersion {
+  bytes @0 :UInt64;
+  modifiedNs @1 :Int64;
+  id @2 :UInt64;
+  machine @3 :UInt64;
+  tag @4 :Text;
+  mayGrow @5 :Bool;
+}
+
 struct Split {
   path @0 :Text;
   offset @1 :UInt64;
   length @2 :UInt64;
   hosts @3 :List(Text);
   format @4 :UInt8;
+  version @5 :FileVersion;
 }
 
 struct SplitGroup {

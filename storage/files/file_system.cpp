@@ -76,18 +76,18 @@ Result<std::vector<FileStatus>> FileSystemImpl::list(const std::string& path) {
   }
 }
 
-Result<std::vector<FilePiece>> FileSystemImpl::pieces(const std::string& path) {
+Result<FileLayout> FileSystemImpl::layout(const std::string& path) {
   WEFT_ASSIGN(const Located located, ask(Locate{path, 0, UINT64_MAX}));
-  std::vector<FilePiece> all;
+  FileLayout layout{located.file.file, {}};
   for (const ChunkPlace& place : located.file.chunks) {
-    FilePiece& piece = all.emplace_back(FilePiece{place.offset, place.info.length, {}});
+    FilePiece& piece = layout.pieces.emplace_back(FilePiece{place.offset, place.info.length, {}});
     for (const NodeId id : place.nodes)
       for (const NodeSite& site : located.nodes)
         if (site.id == id) piece.hosts.push_back(site.node.host);
     std::sort(piece.hosts.begin(), piece.hosts.end());
     piece.hosts.erase(std::unique(piece.hosts.begin(), piece.hosts.end()), piece.hosts.end());
   }
-  return all;
+  return layout;
 }
 
 Result<void> FileSystemImpl::make_directory(const std::string& path, bool parents) {

@@ -82,6 +82,11 @@ struct FilePiece {
   std::uint64_t offset = 0, length = 0;
   std::vector<std::string> hosts;
 };
+/// A file and all of it in pieces, in order.
+struct FileLayout {
+  FileStatus file;
+  std::vector<FilePiece> pieces;
+};
 struct FileReport {
   StorageReport storage;
   std::vector<UserStatus> users;
@@ -101,7 +106,7 @@ class FileSystem {
   /// All entries of a directory in order of their names, or the file itself.
   virtual Result<std::vector<FileStatus>> list(const std::string& path) = 0;
   /// The chunks of a file as they lie.
-  virtual Result<std::vector<FilePiece>> pieces(const std::string& path) = 0;
+  virtual Result<FileLayout> layout(const std::string& path) = 0;
   virtual Result<void> make_directory(const std::string& path, bool parents) = 0;
   /// A new directory, removed with all below it at the end of its lease: for what has no name yet.
   virtual Result<std::unique_ptr<DirectoryLease>> lease_directory(const std::string& path) = 0;

@@ -23,7 +23,7 @@ class FileSystemImpl final : public FileSystem, public std::enable_shared_from_t
   Result<std::unique_ptr<FileWriter>> create(const std::string& path, const CreateOptions& options) override;
   Result<FileStatus> stat(const std::string& path) override;
   Result<std::vector<FileStatus>> list(const std::string& path) override;
-  Result<std::vector<FilePiece>> pieces(const std::string& path) override;
+  Result<FileLayout> layout(const std::string& path) override;
   Result<void> make_directory(const std::string& path, bool parents) override;
   Result<std::unique_ptr<DirectoryLease>> lease_directory(const std::string& path) override;
   Result<void> remove(const std::string& path, bool recursive) override;

@@ -31,6 +31,8 @@ constexpr std::array kVariables{
 
 std::string url_of(std::string_view path) { return std::string(kScheme) + std::string(path.substr(1)); }
 
+FileVersion version_of(const FileStatus& status) { return {.bytes = status.bytes, .id = status.id.value()}; }
+
 class File final : public RemoteFile {
  public:
   explicit File(std::unique_ptr<FileReader> reader) : reader_(std::move(reader)) {}
@@ -68,17 +70,19 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
     return found;
   }
 
-  Result<std::vector<RemotePiece>> pieces(const std::string& path) override {
+  Result<std::vector<RemotePiece>> pieces(const std::string& path, const FileVersion& listed) override {
     WEFT_ASSIGN(const auto files, connected());
-    WEFT_ASSIGN(auto all, files->pieces(path));
+    WEFT_ASSIGN(FileLayout layout, files->layout(path));
+    WEFT_TRY(check_same(path, listed, version_of(layout.file)));
     std::vector<RemotePiece> pieces;
-    for (FilePiece& piece : all) pieces.push_back({piece.offset, piece.length, std::move(piece.hosts)});
+    for (FilePiece& piece : layout.pieces) pieces.push_back({piece.offset, piece.length, std::move(piece.hosts)});
     return pieces;
   }
 
-  Result<std::unique_ptr<RemoteFile>> open(const std::string& path) override {
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& path, const FileVersion& listed) override {
     WEFT_ASSIGN(const auto files, connected());
     WEFT_ASSIGN(auto reader, files->open(path));
+    WEFT_TRY(check_same(path, listed, version_of(reader->status())));
     return std::unique_ptr<RemoteFile>(std::make_unique<File>(std::move(reader)));
   }
 
@@ -136,6 +140,7 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
   static Result<void> add(FileSystem& files, const FileStatus& status, InputFiles& found) {
     if (!status.directory) {
       found.paths.push_back(url_of(status.path));
+      found.versions.push_back(version_of(status));
       return {};
     }
     WEFT_ASSIGN(const auto entries, files.list(status.path));

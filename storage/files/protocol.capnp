@@ -163,6 +163,7 @@ struct FileStatus {
   chunks @6 :UInt64;
   user @7 :Text;
   modifiedMs @8 :Int64;
+  id @9 :UInt64;
 }
 
 struct ChunkPlace {

@@ -14,8 +14,12 @@ class RoutedFiles final : public RemoteFiles, public TablesBesideFiles, public W
       : cluster_(std::move(cluster)), objects_(std::move(objects)), hdfs_(std::move(hdfs)) {}
 
   Result<InputFiles> expand(const std::string& input) override { return of(input).expand(input); }
-  Result<std::vector<RemotePiece>> pieces(const std::string& path) override { return of(path).pieces(path); }
-  Result<std::unique_ptr<RemoteFile>> open(const std::string& path) override { return of(path).open(path); }
+  Result<std::vector<RemotePiece>> pieces(const std::string& path, const FileVersion& listed) override {
+    return of(path).pieces(path, listed);
+  }
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& path, const FileVersion& listed) override {
+    return of(path).open(path, listed);
+  }
   Result<std::unique_ptr<RemoteOutput>> create(const std::string& path) override { return of(path).create(path); }
   Result<std::string> normal(const std::string& path) override { return of(path).normal(path); }
   Result<bool> exists(const std::string& path) override { return of(path).exists(path); }

@@ -19,11 +19,6 @@ struct HdfsStatus {
   std::uint64_t length = 0;
   std::uint64_t modified = 0;  // in milliseconds since 1970
   std::uint64_t id = 0;        // of the inode; 0 where it is not told
-
-  /// Neither replaced nor written to.
-  bool same(const HdfsStatus& other) const {
-    return length == other.length && modified == other.modified && (id == other.id || id == 0 || other.id == 0);
-  }
 };
 
 struct HdfsListing {

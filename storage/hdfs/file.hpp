@@ -9,9 +9,11 @@
 
 namespace weft::storage::hdfs {
 
-/// The file as it was when `status` was made: one that was replaced or written to meanwhile is Code::io, at the latest when the end
-/// of what was announced is read. `client` outlives it.
-std::unique_ptr<RemoteFile> open_file(HdfsClient& client, HdfsPath path, HdfsStatus status);
+/// What there is to remember of it.
+FileVersion version_of(const HdfsStatus& status);
+/// The file that was `listed`: one that was replaced or written to meanwhile is the error of check_same(), at the latest when the
+/// end of what was announced is read. `client` outlives it.
+std::unique_ptr<RemoteFile> open_file(HdfsClient& client, HdfsPath path, const FileVersion& listed);
 
 /// A new file, which replaces what is at `path` when it is closed. Up to 8 MiB it is in memory and sent when it is closed. A larger
 /// one is sent while it is written, by one request; what was sent is kept in an unlinked file in `scratch`, so that it can be sent

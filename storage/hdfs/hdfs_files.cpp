@@ -67,10 +67,11 @@ class Files final : public ForeignFiles {
     }
     return found;
   }
-  Result<std::vector<RemotePiece>> pieces(const std::string& url) override {
+  Result<std::vector<RemotePiece>> pieces(const std::string& url, const FileVersion& listed) override {
     {
       const std::lock_guard lock(mutex_);
       const auto found = known_.find(url);
+      if (found != known_.end()) WEFT_TRY(check_same(url, listed, version_of(found->second.status)));
       if (found != known_.end() && found->second.pieces) return *found->second.pieces;
     }
     if (is_known(url)) {
@@ -82,18 +83,22 @@ class Files final : public ForeignFiles {
     WEFT_ASSIGN(const HdfsPath path, parse_hdfs(url));
     WEFT_ASSIGN(HdfsClient* const client, client_of(path));
     WEFT_ASSIGN(const HdfsStatus status, file_status(*client, path));
-    if (status.length == 0) return std::vector<RemotePiece>();
-    return client->finish_blocks(*client->start_blocks(path, status.length), status.length);
+    WEFT_TRY(check_same(url, listed, version_of(status)));
+    const std::uint64_t length = listed.known() ? listed.bytes : status.length;
+    if (length == 0) return std::vector<RemotePiece>();
+    return client->finish_blocks(*client->start_blocks(path, length), length);
   }
-  Result<std::unique_ptr<RemoteFile>> open(const std::string& url) override {
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& url, const FileVersion& listed) override {
     WEFT_ASSIGN(HdfsPath path, parse_hdfs(url));
     WEFT_ASSIGN(HdfsClient* const client, client_of(path));
+    if (listed.known()) return open_file(*client, std::move(path), listed);
     {
       const std::lock_guard lock(mutex_);
-      if (const auto found = known_.find(url); found != known_.end()) return open_file(*client, path, found->second.status);
+      if (const auto found = known_.find(url); found != known_.end())
+        return open_file(*client, path, version_of(found->second.status));
     }
-    WEFT_ASSIGN(HdfsStatus status, file_status(*client, path));
-    return open_file(*client, std::move(path), std::move(status));
+    WEFT_ASSIGN(const HdfsStatus status, file_status(*client, path));
+    return open_file(*client, std::move(path), version_of(status));
   }
   Result<std::unique_ptr<RemoteOutput>> create(const std::string& url) override {
     WEFT_ASSIGN(HdfsPath path, parse_hdfs(url));
@@ -191,6 +196,7 @@ class Files final : public ForeignFiles {
   Result<void> add(HdfsClient& client, const HdfsPath& path, const HdfsStatus& status, InputFiles& found, int depth = 0) {
     if (!status.directory) {
       found.paths.push_back(url_of(path));
+      found.versions.push_back(version_of(status));
       const std::lock_guard lock(mutex_);
       if (known_.size() < kMostKnown || known_.contains(found.paths.back()))
         known_.insert_or_assign(found.paths.back(), Known{path, status, std::nullopt});

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/text.hpp"
@@ -14,16 +15,13 @@ constexpr std::uint64_t kPartBytes =
 struct OpenFile {
   HdfsClient& client;
   HdfsPath path;
-  HdfsStatus status;
+  FileVersion listed;
 
   /// An error when it is no longer what it was.
   Result<void> check() const {
     WEFT_ASSIGN(const auto now, client.status(path));
-    if (!now) return fail(Code::io, "cannot read " + escaped(url_of(path)) + ": it was removed while the job ran");
-    if (!now->same(status))
-      return fail(Code::io, "cannot read " + escaped(url_of(path)) +
-                                ": it changed while the job ran; run the job again when nobody writes to it");
-    return {};
+    if (!now) return fail(Code::invalid_argument, "cannot read " + escaped(url_of(path)) + ": it was removed while the job ran");
+    return check_same(escaped(url_of(path)), listed, version_of(*now));
   }
 };
 
@@ -56,9 +54,16 @@ class Part final : public http::RangeRead {
 
 }  // namespace
 
-std::unique_ptr<RemoteFile> open_file(HdfsClient& client, HdfsPath path, HdfsStatus status) {
-  const std::uint64_t size = status.length;
-  auto file = std::make_shared<const OpenFile>(OpenFile{client, std::move(path), std::move(status)});
+FileVersion version_of(const HdfsStatus& status) {
+  constexpr std::uint64_t kLatest = INT64_MAX / 1'000'000;
+  return {.bytes = status.length,
+          .modified_ns = static_cast<std::int64_t>(std::min(status.modified, kLatest)) * 1'000'000,
+          .id = status.id};
+}
+
+std::unique_ptr<RemoteFile> open_file(HdfsClient& client, HdfsPath path, const FileVersion& listed) {
+  auto file = std::make_shared<const OpenFile>(OpenFile{client, std::move(path), listed});
+  const std::uint64_t size = listed.bytes;
   return http::read_ranges(size, kPartBytes, client.read_ahead(), [file](std::uint64_t offset, std::uint64_t length, bool last) {
     return std::make_unique<Part>(file, offset, length, last);
   });

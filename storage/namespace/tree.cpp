@@ -227,7 +227,7 @@ std::vector<UserStatus> Tree::users() const {
 FileStatus status_of(const Entry& entry, std::string path) {
   return {std::move(path),   entry.directory(), entry.length,        entry.directory() ? entry.children->size() : 0,
           entry.replication, entry.chunk_bytes, entry.chunks.size(), entry.account->name,
-          entry.modified_ms};
+          entry.modified_ms, entry.id};
 }
 
 }  // namespace weft::storage

@@ -71,6 +71,7 @@ struct FileStatus {
   std::uint64_t chunks = 0;
   std::string user;
   std::int64_t modified_ms = 0;  // of the calendar, for people only
+  EntryId id{};                  // the same for as long as it is there, whatever it is called; 0: a master that does not tell
 };
 
 /// A chunk of a file.

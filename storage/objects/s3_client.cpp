@@ -242,12 +242,14 @@ std::unique_ptr<HttpExchange> S3Client::start_read(const S3Path& path, std::uint
 Result<std::string> S3Client::finish_read(HttpExchange& read, const S3Path& path, std::uint64_t offset, std::uint64_t length,
                                           const std::string& etag) {
   auto answer = read.wait();
+  if (answer && answer->status == 404 && s3_error_code(*answer) == "NoSuchKey")
+    return fail(Code::invalid_argument, "cannot read " + url_of(path) + ": it was removed while the job ran");
   if (!answer || answer->status >= 300) return fail(checked(std::move(answer), path, "read").error());
   const std::string there = answer->header("etag");
   if (answer->status != 206 && !(answer->status == 200 && offset == 0 && answer->body.size() == length))
     return fail(Code::corrupt, "cannot read " + url_of(path) + ": the service does not answer requests for a range of bytes");
   if (!etag.empty() && !there.empty() && there != etag)
-    return fail(Code::io,
+    return fail(Code::invalid_argument,
                 "cannot read " + url_of(path) + ": it changed while the job ran; run the job again when nobody writes to it");
   if (answer->body.size() != length)
     return fail(Code::corrupt, "cannot read " + url_of(path) + ": " + std::to_string(answer->body.size()) + " bytes came at byte " +

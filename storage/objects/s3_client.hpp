@@ -63,7 +63,8 @@ class S3Client {
   /// Starts to read bytes of an object that must still have this ETag.
   std::unique_ptr<http::HttpExchange> start_read(const S3Path& path, std::uint64_t offset, std::uint64_t length,
                                                  const std::string& etag);
-  /// What the answer to it holds: exactly `length` bytes. An object that changed is Code::io.
+  /// What the answer to it holds: exactly `length` bytes. An object that changed or went is Code::invalid_argument: no other try
+  /// would end better.
   Result<std::string> finish_read(http::HttpExchange& read, const S3Path& path, std::uint64_t offset, std::uint64_t length,
                                   const std::string& etag);
   /// Bytes of finish_read() that are no longer needed.

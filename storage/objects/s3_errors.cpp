@@ -77,9 +77,9 @@ Error by_status(const HttpResponse& answer, const std::string& said, const S3Set
     case 409:
       return {Code::unavailable, "another request changed it at the same time" + said};
     case 412:
-      return {Code::io, "it changed while the job ran; run the job again when nobody writes to it"};
+      return {Code::invalid_argument, "it changed while the job ran; run the job again when nobody writes to it"};
     case 416:
-      return {Code::io, "it became shorter while the job ran; run the job again when nobody writes to it"};
+      return {Code::invalid_argument, "it became shorter while the job ran; run the job again when nobody writes to it"};
     case 429:
     case 503:
       return {Code::unavailable, "the service is too busy (" + std::to_string(answer.status) + " " + std::to_string(answer.tries) +

@@ -18,11 +18,25 @@ namespace {
 
 using http::HttpOptions;
 
-constexpr std::size_t kMostKnown = 1'000'000;   // objects whose sizes are kept from listings
-constexpr std::size_t kPublishingThreads = 16;  // each mostly waits for the service
+constexpr std::string_view kMark = "_$folder$";  // at the end of the keys of directories, as some of Hadoop has it
+constexpr std::size_t kMostKnown = 1'000'000;    // objects whose sizes are kept from listings
+constexpr std::size_t kPublishingThreads = 16;   // each mostly waits for the service
 
 tl::unexpected<Error> missing(const std::string& url) {
   return fail(Code::not_found, escaped(url) + " is not there: no object has this key, and none is below it");
+}
+
+/// Whether an object is there only to say that a directory is: its key ends with a slash, or it is empty and its key ends as Hadoop
+/// has it, or it is empty and others are below it in a listing, which is in the order of keys.
+bool is_mark(const S3Object& object, const S3Listing& listing) {
+  if (object.key.ends_with('/')) return true;
+  if (object.size != 0) return false;
+  if (object.key.ends_with(kMark)) return true;
+  const std::string below = object.key + "/";
+  const auto next = std::lower_bound(listing.objects.begin(), listing.objects.end(), below,
+                                     [](const S3Object& a, const std::string& key) { return a.key < key; });
+  return (next != listing.objects.end() && next->key.starts_with(below)) ||
+         std::binary_search(listing.prefixes.begin(), listing.prefixes.end(), below);
 }
 
 /// Whether directories are read without an object, as one of the names below `directory` says: the first that does, or npos.
@@ -73,28 +87,37 @@ class Files final : public S3Files {
       WEFT_ASSIGN(itself, client->head(path));
     }
     InputFiles found;
-    if (itself) {
+    if (itself && itself->size != 0) {
       add(path.bucket, *itself, found);
-    } else if (is_pattern(path.key)) {
+      return found;
+    }
+    if (!itself && is_pattern(path.key)) {
       WEFT_TRY(expand_pattern(*client, path, found));
       if (found.paths.empty()) return fail(Code::not_found, "no object matches the pattern");
-    } else {
-      const std::string below = path.key.empty() ? "" : path.key + "/";
-      WEFT_ASSIGN(const S3Listing listing, client->list(path.bucket, below, true));
-      if (listing.objects.empty() && !path.key.empty()) return missing(input);
-      for (const S3Object& object : listing.objects) add_below(path.bucket, object, below.size(), found);
+      return found;
     }
+    const std::string below = path.key.empty() ? "" : path.key + "/";
+    WEFT_ASSIGN(const S3Listing listing, client->list(path.bucket, below, true));
+    for (const S3Object& object : listing.objects)
+      if (!is_mark(object, listing)) add_below(path.bucket, object, below.size(), found);
+    if (!listing.objects.empty() || path.key.empty()) return found;
+    if (itself) {
+      add(path.bucket, *itself, found);
+      return found;
+    }
+    WEFT_ASSIGN(const auto mark, client->head({path.bucket, path.key + std::string(kMark)}));
+    if (!mark) return missing(input);
     return found;
   }
-  Result<std::vector<RemotePiece>> pieces(const std::string& path) override {
-    WEFT_ASSIGN(const S3Object object, known_or_asked(path));
+  Result<std::vector<RemotePiece>> pieces(const std::string& path, const FileVersion& listed) override {
+    WEFT_ASSIGN(const S3Object object, object_of(path, listed));
     if (object.size == 0) return std::vector<RemotePiece>();
     return std::vector<RemotePiece>{{0, object.size, {}}};
   }
-  Result<std::unique_ptr<RemoteFile>> open(const std::string& url) override {
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& url, const FileVersion& listed) override {
     WEFT_ASSIGN(const S3Path path, parse_s3(url));
     WEFT_ASSIGN(S3Client* const client, connected());
-    WEFT_ASSIGN(S3Object object, known_or_asked(url));
+    WEFT_ASSIGN(S3Object object, object_of(url, listed));
     return open_object(*client, path, std::move(object));
   }
   Result<std::unique_ptr<RemoteOutput>> create(const std::string& url) override { return new_object(url, Appears::when_closed); }
@@ -133,7 +156,7 @@ class Files final : public S3Files {
     if (path.key.empty()) return fail(Code::invalid_argument, "cannot remove " + url + ": it is a bucket");
     WEFT_ASSIGN(S3Client* const client, connected());
     WEFT_ASSIGN(const S3Listing below, client->list(path.bucket, path.key + "/", true));
-    std::vector<std::string> keys{path.key};
+    std::vector<std::string> keys{path.key, path.key + std::string(kMark)};
     for (const S3Object& object : below.objects) keys.push_back(object.key);
     return client->remove(path.bucket, keys);
   }
@@ -200,14 +223,15 @@ class Files final : public S3Files {
     return client_.get();
   }
 
+  static FileVersion version_of(const S3Object& object) { return {.bytes = object.size, .tag = object.etag}; }
   void add(const std::string& bucket, const S3Object& object, InputFiles& found) {
     found.paths.push_back(url_of({bucket, object.key}));
+    found.versions.push_back(version_of(object));
     const std::lock_guard lock(mutex_);
     if (known_.size() < kMostKnown) known_.insert_or_assign(found.paths.back(), object);
   }
   /// An object that a directory or pattern means, whose own part of the key begins at `begin`.
   void add_below(const std::string& bucket, const S3Object& object, std::size_t begin, InputFiles& found) {
-    if (object.key.ends_with('/')) return;  // the mark of a directory
     const std::size_t skipped = skipped_at(object.key, begin);
     if (skipped == std::string::npos) return add(bucket, object, found);
     std::string name = url_of({bucket, object.key.substr(0, object.key.find('/', skipped))});
@@ -218,11 +242,20 @@ class Files final : public S3Files {
     WEFT_ASSIGN(const S3Listing listing, client.list(path.bucket, std::string(fixed_prefix(path.key)), true));
     for (const S3Object& object : listing.objects) {
       const std::size_t end = pattern.match(object.key);
-      if (end != std::string::npos) add_below(path.bucket, object, end, found);
+      if (end != std::string::npos && !is_mark(object, listing)) add_below(path.bucket, object, end, found);
     }
     return {};
   }
-  /// As when it was listed: a job reads what its driver saw.
+  /// As when it was listed: a job reads what its driver saw. Whether it still is that, each request to read asks by its ETag.
+  Result<S3Object> object_of(const std::string& url, const FileVersion& listed) {
+    if (!listed.tag.empty()) {
+      WEFT_ASSIGN(S3Path path, parse_s3(url));
+      return S3Object{.key = std::move(path.key), .size = listed.bytes, .etag = listed.tag};
+    }
+    WEFT_ASSIGN(S3Object object, known_or_asked(url));
+    WEFT_TRY(check_same(url, listed, version_of(object)));
+    return object;
+  }
   Result<S3Object> known_or_asked(const std::string& url) {
     {
       const std::lock_guard lock(mutex_);
@@ -299,7 +332,7 @@ class Files final : public S3Files {
     for (const std::string& prefix : listing.prefixes)
       found.push_back({url_of({path.bucket, prefix.substr(0, prefix.size() - 1)}), true});
     for (const S3Object& object : listing.objects)
-      if (!object.key.ends_with('/')) found.push_back({url_of({path.bucket, object.key}), false, object.size, object.modified});
+      if (!is_mark(object, listing)) found.push_back({url_of({path.bucket, object.key}), false, object.size, object.modified});
     std::sort(found.begin(), found.end(), [](const S3Entry& a, const S3Entry& b) { return a.url < b.url; });
     return found;
   }
@@ -310,7 +343,7 @@ class Files final : public S3Files {
     std::map<std::string, S3Entry> found;
     for (const S3Object& object : listing.objects) {
       const std::size_t end = pattern.match(object.key);
-      if (end == std::string::npos || object.key.ends_with('/')) continue;
+      if (end == std::string::npos || is_mark(object, listing)) continue;
       const std::string name = url_of({path.bucket, object.key.substr(0, end)});
       found.try_emplace(name, S3Entry{name, end != object.key.size(), end == object.key.size() ? object.size : 0, object.modified});
     }

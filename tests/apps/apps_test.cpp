@@ -419,6 +419,23 @@ TEST_P(AppsTest, SkippedNamesAreSaidAtTheEndAndInTheStats) {
       << read_file(stats);
 }
 
+TEST_P(AppsTest, LinksToWhatIsReadAnywayAreSaidAtTheEnd) {
+  write_inputs({"a b a\n"});
+  fs::create_directory(scratch_ / "input/day");
+  write_file(scratch_ / "input/day/log", "c\n");
+  fs::create_directory_symlink("day", scratch_ / "input/current");
+  fs::create_directory_symlink(".", scratch_ / "input/day/around");
+  std::vector<std::string> command{program("wordcount"), "--input", scratch_ / "input", "--output", scratch_ / "out"};
+  if (GetParam() != "--quiet") command.insert(command.end(), {"--workers", "2"});
+  const auto result = run(command);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("2 files or directories are more than once in the inputs, such as " + (scratch_ / "input/current") +
+                            "; each was read once"),
+            std::string::npos)
+      << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), (std::vector<std::string>{"a\t2", "b\t1", "c\t1"}));
+}
+
 TEST_P(AppsTest, UnknownOptionIsNamed) {
   const auto result = launch({"wordcount", "--inptu", "x", "--output", "y"});
   EXPECT_NE(result.exit_code, 0);

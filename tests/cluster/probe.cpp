@@ -38,7 +38,7 @@ void declare(weft::Arguments& arguments, Options& options) {
               "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
               "segfault, "
               "exit, loop, hang, "
-              "allocate, once, bad or wait")
+              "allocate, once, bad, append or wait")
       .required();
   arguments.option("--input", options.input, "Text for the modes that read");
   arguments.option("--marker", options.marker, "File to create when a task has begun");
@@ -248,6 +248,22 @@ void where(weft::Flow& flow, const Options& options) {
   for (const std::string& row : std::set<std::string>(reduced.begin(), reduced.end())) std::printf("%s\n", row.c_str());
 }
 
+/// Appends a line to the file that it reads, when it reads the first one.
+void append(weft::Flow& flow, const Options& options) {
+  const auto count = flow.read_text({options.input})
+                         .map([](std::string_view line) {
+                           if (line == "a") {
+                             std::FILE* const file = std::fopen(std::string(weft::input_path()).c_str(), "a");
+                             if (file == nullptr) throw std::runtime_error("it cannot be appended to");
+                             std::fputs("c\n", file);
+                             std::fclose(file);
+                           }
+                           return line.size();
+                         })
+                         .count();
+  std::printf("count %llu\n", static_cast<unsigned long long>(count));
+}
+
 void define(weft::Flow& flow, const Options& options) {
   if (options.mode == "hold") {
     hold(flow, options);
@@ -279,6 +295,8 @@ void define(weft::Flow& flow, const Options& options) {
     regions(flow, options);
   } else if (options.mode == "iterate") {
     iterate(flow, options);
+  } else if (options.mode == "append") {
+    append(flow, options);
   } else if (!options.input.empty()) {
     const auto count =
         flow.read_text({options.input}).map([options](std::string_view line) { return misbehave(options, line.size()); }).count();

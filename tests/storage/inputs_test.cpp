@@ -56,6 +56,55 @@ TEST_F(InputsTest, WhatIsNamedTwiceIsReadOnceAndTold) {
   EXPECT_EQ(expand_inputs(Paths{at("in"), c})->repeated, Paths{});
 }
 
+TEST_F(InputsTest, ADirectoryThatALinkLeadsToIsReadOnceByItsOwnName) {
+  const std::string a = add("logs/2026-11-26/a"), b = add("logs/2026-11-26/b");
+  std::filesystem::create_directory_symlink("2026-11-26", at("logs/current"));
+  std::filesystem::create_directory_symlink("2026-11-26", at("logs/0-sorts-first"));
+  for (const Paths& inputs : {Paths{at("logs")}, Paths{at("logs/*")}, Paths{at("logs"), at("logs/*")}}) {
+    const auto found = expand_inputs(inputs);
+    ASSERT_TRUE(found) << found.error().to_string();
+    EXPECT_EQ(found->paths, (Paths{a, b}));
+    EXPECT_EQ(std::count(found->repeated.begin(), found->repeated.end(), at("logs/current")), 1);
+    EXPECT_EQ(std::count(found->repeated.begin(), found->repeated.end(), at("logs/0-sorts-first")), 1);
+    EXPECT_EQ(found->empty, Paths{});
+  }
+  EXPECT_EQ(*expand({at("logs/current")}), (Paths{at("logs/current/a"), at("logs/current/b")})) << "what was named alone";
+  const auto both = expand_inputs(Paths{at("logs/current"), at("logs")});
+  EXPECT_EQ(both->paths.size(), 2u);
+  EXPECT_EQ(both->empty, Paths{});
+}
+
+TEST_F(InputsTest, AFileOfSeveralNamesIsReadOnce) {
+  const std::string file = add("in/b"), other = add("in/c");
+  std::filesystem::create_hard_link(file, at("in/hard"));
+  std::filesystem::create_symlink("b", at("in/a-soft"));
+  const auto found = expand_inputs(Paths{at("in")});
+  ASSERT_TRUE(found) << found.error().to_string();
+  EXPECT_EQ(found->paths, (Paths{file, other}));
+  EXPECT_EQ(found->repeated, (Paths{at("in/a-soft"), at("in/hard")}));
+  EXPECT_EQ(found->versions.size(), 2u);
+  const auto by_name = expand_inputs(Paths{at("in")}, nullptr, Repeats::by_name);
+  EXPECT_EQ(by_name->paths, (Paths{at("in/a-soft"), file, other, at("in/hard")})) << "as copies want them";
+}
+
+TEST_F(InputsTest, LinksThatLeadAroundEndAndMultiplyNothing) {
+  // Each of 12 directories has a link to each other: 12! ways.
+  Paths files;
+  for (int i = 10; i < 22; ++i) {
+    files.push_back(add("in/" + std::to_string(i) + "/file" + std::to_string(i)));
+    for (int j = 10; j < 22; ++j)
+      std::filesystem::create_directory_symlink("../" + std::to_string(j),
+                                                at("in/" + std::to_string(i) + "/to" + std::to_string(j)));
+  }
+  EXPECT_EQ(*expand({at("in")}), files);
+  // What is outside of the input is read by way of the link.
+  const std::string outside = add("outside/deep/x");
+  std::filesystem::create_directory_symlink(at("outside"), at("in/10/z-out"));
+  std::filesystem::create_directory_symlink(at("in"), at("outside/back"));
+  files.insert(files.begin() + 1, at("in/10/z-out/deep/x"));
+  EXPECT_EQ(*expand({at("in")}), files);
+}
+
 TEST_F(InputsTest, InputsWithoutAFileAreTold) {
   std::filesystem::create_directories(at("nothing/below/here"));
   add("hidden/_a");

@@ -28,7 +28,9 @@ class PretendedCluster final : public RemoteFiles {
     if (found.paths.empty() && found.skipped.empty()) return fail(Code::not_found, input + " does not exist");
     return found;
   }
-  Result<std::vector<RemotePiece>> pieces(const std::string& path) override {
+  using RemoteFiles::open;
+  using RemoteFiles::pieces;
+  Result<std::vector<RemotePiece>> pieces(const std::string& path, const FileVersion&) override {
     std::vector<RemotePiece> all;
     const std::uint64_t size = files.at(path).size();
     for (std::uint64_t offset = 0; offset < size; offset += piece_)
@@ -37,7 +39,7 @@ class PretendedCluster final : public RemoteFiles {
                      {"h" + std::to_string(all.size() % 3), "h" + std::to_string(all.size() % 3 + 1)}});
     return all;
   }
-  Result<std::unique_ptr<RemoteFile>> open(const std::string& path) override {
+  Result<std::unique_ptr<RemoteFile>> open(const std::string& path, const FileVersion&) override {
     if (!files.contains(path)) return fail(Code::not_found, path + " does not exist");
     return std::unique_ptr<RemoteFile>(std::make_unique<File>(files.at(path)));
   }

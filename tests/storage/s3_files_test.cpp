@@ -46,7 +46,7 @@ std::string read_all(RemoteFiles& files, const std::string& input, std::uint64_t
   const std::vector<std::string> inputs{input};
   auto found = expand_inputs(inputs, &files);
   if (!found) return found.error().to_string();
-  auto groups = split_files(found->paths, {.min_groups = pieces}, &files);
+  auto groups = split_files(found->paths, {.min_groups = pieces}, &files, found->versions);
   if (!groups) return groups.error().to_string();
   std::string text;
   TextReader reader(UINT64_MAX, &files);
@@ -249,6 +249,70 @@ TEST(S3Files, AnObjectThatChangesWhileItIsReadIsAnError) {
   service.store("in/b", "short");
   EXPECT_EQ(blind->read(100'000, piece.span()).error().to_string(),
             "cannot read s3://books/in/b: it became shorter while the job ran; run the job again when nobody writes to it");
+}
+
+TEST(S3Files, AnObjectThatIsAnotherThanTheDriverListedIsAnError) {
+  S3Service service;
+  service.store("in/a", "text\n");
+  const auto driver = files_of(service);
+  const auto found = driver->expand("s3://books/in").value();
+  ASSERT_EQ(found.versions.size(), 1u);
+  const auto worker = files_of(service);  // another process
+  Buffer piece(5);
+  EXPECT_EQ(worker->open(found.paths[0], found.versions[0]).value()->read(0, piece.span()).value(), 5u);
+  service.store("in/a", "TEXT\n");  // of the same length
+  const auto changed = worker->open(found.paths[0], found.versions[0]).value()->read(0, piece.span());
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().to_string(),
+            "cannot read s3://books/in/a: it changed while the job ran; run the job again when nobody writes to it");
+  EXPECT_EQ(changed.error().code(), Code::invalid_argument) << "no other attempt would end better";
+  ASSERT_TRUE(driver->remove("s3://books/in/a"));
+  const auto gone = worker->open(found.paths[0], found.versions[0]).value()->read(0, piece.span());
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().to_string(), "cannot read s3://books/in/a: it was removed while the job ran");
+}
+
+/// What services and programs think marks a directory: nothing, a key with a slash at its end (AWS's console, Hadoop's s3a), one
+/// with "_$folder$" (Hadoop's s3n, EMR), an empty object of its name. And services that lie on file systems answer that a directory
+/// is an empty object.
+TEST(S3Files, DirectoriesMayBeMarkedInAnyWay) {
+  for (const std::string mark : {"", "f/m/", "f/m_$folder$", "f/m", "on a file system"}) {
+    SCOPED_TRACE("mark '" + mark + "'");
+    S3Service service;
+    if (mark.find(' ') != std::string::npos) service.set(R"({"directories": true})");
+    service.store("f/m/x", "one\n");
+    service.store("f/m-1", "two\n");  // between the mark and what is below it
+    if (mark.starts_with("f/")) service.store(mark, "");
+    const auto files = files_of(service);
+    EXPECT_EQ(read_all(*files, "s3://books/f/m", 1), "one\n");
+    EXPECT_EQ(read_all(*files, "s3://books/f/m/", 1), "one\n");
+    EXPECT_EQ(read_all(*files, "s3://books/f", 1), "two\none\n");
+    EXPECT_EQ(read_all(*files, "s3://books/f/*", 1), "two\none\n");
+    EXPECT_EQ(files->expand("s3://books/f").value().paths, (std::vector<std::string>{"s3://books/f/m-1", "s3://books/f/m/x"}));
+    const auto names = files->names("s3://books/f").value();
+    EXPECT_EQ(names, (std::vector<std::string>{"m", "m-1"}));
+    ASSERT_TRUE(files->remove("s3://books/f/m"));
+    EXPECT_FALSE(service.has("\"f/m/x\""));
+    EXPECT_TRUE(!mark.starts_with("f/") || !service.has("\"" + mark + "\"")) << service.state();
+  }
+}
+
+TEST(S3Files, AnEmptyDirectoryIsAnEmptyInput) {
+  for (const std::string mark : {"f/m/", "f/m_$folder$", "f/m"}) {
+    S3Service service;
+    service.store(mark, "");
+    EXPECT_EQ(read_all(*files_of(service), "s3://books/f/m", 1), "") << mark;
+  }
+  S3Service service;
+  EXPECT_NE(read_all(*files_of(service), "s3://books/f/m", 1).find("no object has this key"), std::string::npos);
+}
+
+TEST(S3Files, AnObjectWithBytesIsAFileWhateverIsBelowItsName) {
+  S3Service service;
+  service.store("f/m", "file\n");
+  service.store("f/m/x", "below\n");
+  EXPECT_EQ(read_all(*files_of(service), "s3://books/f/m", 1), "file\n");
+  EXPECT_EQ(read_all(*files_of(service), "s3://books/f", 1), "file\nbelow\n");
 }
 
 TEST(S3Files, ErrorsNameTheCauseAndTheRemedyInOneLine) {

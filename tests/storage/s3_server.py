@@ -4,7 +4,7 @@
   s3_server.py [CERTIFICATE KEY]   listens on a free port of loopback (TLS with a certificate), prints it, and runs until it is killed
 
 POST /-/set with JSON changes how it behaves from then on: slow_down, cut (shares of requests), page (keys a page), region, token (of the
-first keys), skew (seconds), forbid (methods), redirect, ignore_ranges, no_etags, public (read without a signature), seed; outage_at (a
+first keys), skew (seconds), forbid (methods), redirect, ignore_ranges, no_etags, directories (HEAD finds an empty object where keys have a slash), public (read without a signature), seed; outage_at (a
 number of requests: with it all connections end, and nobody listens for outage seconds); hold (methods that wait until it says otherwise); lifetime (seconds that given keys are good for),
 identity (the token that proves it), container (what a container shows), role (of the instance), sts (the word of a refusal), expire (now).
 GET /-/state tells what there is: objects, uploads, requests, slowed, cut, outages, held (requests that wait), given (keys, by who
@@ -28,7 +28,7 @@ from xml.sax.saxutils import escape
 
 ACCESS, SECRET, BUCKET = "AKIAWEFT", "secret/of+weft", "books"
 EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False,
-         "ignore_ranges": False, "no_etags": False, "public": False, "seed": 1, "outage_at": 0, "outage": 1.0, "hold": "", "lifetime": 3600, "identity": "",
+         "ignore_ranges": False, "no_etags": False, "directories": False, "public": False, "seed": 1, "outage_at": 0, "outage": 1.0, "hold": "", "lifetime": 3600, "identity": "",
          "container": "", "role": "", "sts": ""}
 SECRETS = {ACCESS: (SECRET, None, None)}  # by access key: the secret, the token and when it expires
 
@@ -340,6 +340,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def read(self, key):
         if key not in STATE.objects:
+            if STATE.settings["directories"] and self.command == "HEAD" and any(k.startswith(key + "/") for k in STATE.objects):
+                return 200, b"", [("ETag", '"directory"'), ("Content-Type", "application/x-directory")], 0
             raise Refusal(404, "NoSuchKey")
         data, etag = STATE.objects[key]
         if self.headers.get("If-Match", etag) != etag:

@@ -64,7 +64,7 @@ class Stores : public testing::TestWithParam<StoreKind> {
     const Names inputs{store->url(path)};
     const auto found = expand_inputs(inputs, store->files());
     if (!found) return found.error().to_string();
-    const auto groups = split_files(found->paths, {.min_groups = pieces}, store->files());
+    const auto groups = split_files(found->paths, {.min_groups = pieces}, store->files(), found->versions);
     if (!groups) return groups.error().to_string();
     std::string text;
     TextReader reader(UINT64_MAX, store->files());

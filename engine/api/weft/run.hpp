@@ -22,6 +22,8 @@ struct LocalOptions {
   bool overwrite = false;
   std::optional<runtime::BadRecordLimit> max_bad_records{};  // more fail the job; without: more than half of a source
   bool raw_input = false;                                    // read_text takes any file for lines
+  bool growing_inputs =
+      false;  // of files that only grow while the job runs, such as logs, what was there when they were listed is read
   bool check_variants = false;  // tasks run both functions of operators that have two, and fail where they differ
 };
 
