@@ -62,6 +62,33 @@ constexpr auto kMagics = std::to_array<Magic>({
     {"\xfe\xff"sv, {"is text in UTF-16", kUtf16}},
 });
 
+/// The end of a name, and what it says.
+struct Suffix {
+  std::string_view end;
+  Content content;
+};
+
+constexpr auto kUnreadable = std::to_array<Suffix>({
+    {".snappy", {"is compressed by snappy, as its name says", "decompress it first"}},
+    {".sz", {"is compressed by snappy, as its name says", "decompress it first (snzip -d)"}},
+    {".lzo", {"is compressed by lzo, as its name says", "decompress it first (lzop -d)"}},
+    {".lzo_deflate", {"is compressed by lzo, as its name says", "decompress it first"}},
+    {".br", {"is compressed by brotli, as its name says", "decompress it first (brotli -d)"}},
+    {".Z", {"is compressed by compress, as its name says", "decompress it first (gzip -d)"}},
+    {".lz", {"is compressed by lzip, as its name says", "decompress it first (lzip -d)"}},
+    {".lzma", {"is compressed by lzma in its old format, as its name says", "compress it again (xz -d --format=lzma, then xz)"}},
+    {".lzf", {"is compressed by lzf, as its name says", "decompress it first"}},
+    {".lrz", {"is compressed by lrzip, as its name says", "decompress it first (lrzip -d)"}},
+    {".rz", {"is compressed by rzip, as its name says", "decompress it first (rzip -d)"}},
+    {".zpaq", {"is a zpaq archive, as its name says", kExtract}},
+    {".zip", {"is a zip archive, as its name says", kExtract}},
+    {".7z", {"is a 7z archive, as its name says", kExtract}},
+    {".rar", {"is a rar archive, as its name says", kExtract}},
+});
+/// Of names of what weft can decompress.
+constexpr std::array kReadable{".gz"sv,   ".gzip"sv, ".bgz"sv,  ".bgzf"sv, ".tgz"sv,     ".bz2"sv, ".bzip2"sv,
+                               ".tbz2"sv, ".zst"sv,  ".zstd"sv, ".lz4"sv,  ".deflate"sv, ".xz"sv,  ".txz"sv};
+
 /// Characters that no text has, as against tabs, ends of lines and pages, and the escapes of terminals.
 bool has_control(std::string_view bytes) {
   return std::any_of(bytes.begin(), bytes.end(), [](char c) {
@@ -81,6 +108,16 @@ std::optional<Content> no_text(std::string_view beginning) {
   const auto* const found =
       std::find_if(kMagics.begin(), kMagics.end(), [&](const Magic& magic) { return matches(beginning, magic); });
   return found == kMagics.end() ? std::nullopt : std::optional(found->content);
+}
+
+std::optional<Content> no_text(std::string_view path, std::string_view beginning) {
+  if (const auto known = no_text(beginning)) return known;
+  const auto* const suffix =
+      std::find_if(kUnreadable.begin(), kUnreadable.end(), [&](const Suffix& each) { return path.ends_with(each.end); });
+  if (suffix != kUnreadable.end()) return suffix->content;
+  const bool readable = std::any_of(kReadable.begin(), kReadable.end(), [&](std::string_view end) { return path.ends_with(end); });
+  if (!readable || !has_control(beginning.substr(0, kContentBytes))) return std::nullopt;
+  return Content{"does not begin as what its name says is compressed", "look whether it is damaged"};
 }
 
 Error refuse(const std::string& path, const Content& content) {

@@ -24,6 +24,10 @@ inline constexpr std::size_t kContentBytes = 512;
 /// known: bytes are text unless they say otherwise, so NULs alone refuse no file. A magic number that text could begin with counts
 /// only when control characters follow it.
 std::optional<Content> no_text(std::string_view beginning);
+/// The same of a file. What its name says counts, too: that it is compressed in a way that weft does not know, some of which have
+/// no magic number, or in one that it knows when it begins with control characters and not so. (With text it is text, as a file
+/// that was decompressed on its way and kept its name.) Of one that weft knows compression_of() is to be asked first.
+std::optional<Content> no_text(std::string_view path, std::string_view beginning);
 
 /// One line that names the file, what it is and what to do.
 Error refuse(const std::string& path, const Content& content);

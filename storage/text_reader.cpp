@@ -6,16 +6,27 @@
 
 namespace weft::storage {
 
-Result<void> TextReader::open_beginning(const Split& split) {
-  WEFT_TRY(window_.open(split.path, split.version, 0, split.length));
+Result<std::string_view> TextReader::beginning(std::uint64_t most) {
   bool more = true;
-  while (more && window_.size() < std::min<std::uint64_t>(split.length, kContentBytes)) {
+  while (more && window_.size() < std::min<std::uint64_t>(most, kContentBytes)) {
     WEFT_ASSIGN(more, window_.more());
   }
-  const std::string_view beginning(window_.begin(), window_.size());
-  if (const auto format = compression_of(beginning))
-    return window_.open_compressed(split.path, split.version, *format, 0, split.length);
-  if (const auto content = no_text(beginning)) return fail(refuse(split.path, *content));
+  return std::string_view(window_.begin(), window_.size());
+}
+
+Result<void> TextReader::open_beginning(const Split& split) {
+  WEFT_TRY(window_.open(split.path, split.version, 0, split.length));
+  WEFT_ASSIGN(const std::string_view bytes, beginning(split.length));
+  if (const auto format = compression_of(split.path, bytes)) return open_text(split, *format);
+  if (const auto content = no_text(split.path, bytes)) return fail(refuse(split.path, *content));
+  return {};
+}
+
+Result<void> TextReader::open_text(const Split& split, Format format) {
+  WEFT_TRY(window_.open_compressed(split.path, split.version, format, split.offset, split.offset + split.length));
+  if (split.offset != 0) return {};
+  WEFT_ASSIGN(const std::string_view bytes, beginning(kContentBytes));
+  if (const auto content = no_text(bytes)) return fail(refuse(split.path + ", decompressed,", *content));
   return {};
 }
 
@@ -23,7 +34,7 @@ Result<bool> TextReader::start(const Split& split) {
   if (split.length == 0) return false;
   const std::uint64_t end = split.offset + split.length;
   if (is_compressed(split.format)) {
-    WEFT_TRY(window_.open_compressed(split.path, split.version, split.format, split.offset, end));
+    WEFT_TRY(open_text(split, split.format));
   } else if (split.offset == 0 && split.format == Format::detect) {
     WEFT_TRY(open_beginning(split));
   } else {

@@ -7,6 +7,7 @@
 // is bounded by memory only. A file that is known to be no text (storage/content.hpp) is refused by whoever reads its first split.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -24,8 +25,9 @@ class TextReader {
   explicit TextReader(std::uint64_t longest_line = UINT64_MAX, RemoteFiles* remote = nullptr) : window_(longest_line, remote) {}
 
   /// Calls `fn(std::string_view line)` for each line; the view is valid during the call. `fn` may return false to stop early; it
-  /// may throw. `position(std::uint64_t offset)` is called with the offset of the line first: in the file, or in the text of the
-  /// split when the file is compressed. Errors name the path.
+  /// may throw. The error that a file changed may come when all lines were given: who got them must not use them.
+  /// `position(std::uint64_t offset)` is called with the offset of the line first: in the file, or in the text of the split when
+  /// the file is compressed. Errors name the path.
   template <class Position, class Fn>
   Result<void> for_each_line(const Split& split, Position&& position, Fn&& fn);
 
@@ -42,6 +44,9 @@ class TextReader {
   Result<bool> start(const Split& split);
   /// Looks at what the file begins with; opens it again when it is compressed.
   Result<void> open_beginning(const Split& split);
+  /// Of the file, or of its text when it is compressed, which must be text as well.
+  Result<std::string_view> beginning(std::uint64_t most);
+  Result<void> open_text(const Split& split, Format format);
   /// Behind the last whole line in the window that starts before `stop`; null when there is none. The first `searched` bytes have
   /// no end of line.
   const char* end_of_lines(std::size_t searched, std::uint64_t stop) const;

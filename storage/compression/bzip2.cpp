@@ -185,6 +185,7 @@ Result<void> Bzip2Reader::finish_stream() {
   if (checks_stream_ && stored != stream_checksum_)
     return fail(damaged(input_.file(), input_.offset(), "the checksum of the bzip2 stream that ends here is wrong"));
   input_.consume((bits + 7) / 8);
+  WEFT_TRY(input_.skip_zeros());
   return start_stream();
 }
 

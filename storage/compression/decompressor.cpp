@@ -18,6 +18,8 @@ std::unique_ptr<FrameCodec> codec_of(Format format) {
       return lz4_codec();
     case Format::xz:
       return xz_codec();
+    case Format::deflate:
+      return zlib_codec();
     default:
       return gzip_codec(format == Format::bgzip);
   }
@@ -46,14 +48,14 @@ Result<bool> is_splittable(InputFile& file, Format format) {
 Result<Format> format_of(InputFile& file) {
   std::array<std::byte, kContentBytes> bytes;
   WEFT_ASSIGN(std::string_view beginning, peek(file, 0, bytes));
-  const Format format = compression_of(beginning).value_or(Format::detect);
+  const Format format = compression_of(file.path(), beginning).value_or(Format::detect);
   // What tells zstd from lz4 may lie behind long frames of somebody's own.
   std::uint64_t at = 0;
   while (is_skippable_frame(beginning) && at + skippable_bytes(beginning) < file.size()) {
     at += skippable_bytes(beginning);
     WEFT_ASSIGN(beginning, peek(file, at, bytes));
   }
-  return at == 0 ? format : compression_of(beginning).value_or(format);
+  return at == 0 ? format : compression_of(file.path(), beginning).value_or(format);
 }
 
 }  // namespace weft::storage

@@ -1,5 +1,7 @@
 #include "storage/compression/format.hpp"
 
+#include <algorithm>
+
 #include "storage/compression/frame_codec.hpp"
 
 namespace weft::storage {
@@ -28,6 +30,13 @@ std::optional<Format> compression_of(std::string_view beginning) {
     return size < beginning.size() ? compression_of(beginning.substr(size)) : Format::zstd;
   }
   return std::nullopt;
+}
+
+std::optional<Format> compression_of(std::string_view path, std::string_view beginning) {
+  if (const auto known = compression_of(beginning)) return known;
+  constexpr std::array kZlib{".deflate", ".zlib", ".zz"};
+  const bool zlib = std::any_of(kZlib.begin(), kZlib.end(), [&](std::string_view suffix) { return path.ends_with(suffix); });
+  return zlib ? std::optional(Format::deflate) : std::nullopt;
 }
 
 }  // namespace weft::storage

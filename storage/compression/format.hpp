@@ -17,18 +17,21 @@ enum class Format : std::uint8_t {
   zstd,
   lz4,
   xz,
+  deflate,  // streams of zlib, as Hadoop's DefaultCodec writes them; only the name of a file tells
 };
-constexpr Format last_of(Format) { return Format::xz; }
+constexpr Format last_of(Format) { return Format::deflate; }
 
 constexpr bool is_compressed(Format format) { return format >= Format::gzip; }
 /// "gzip".
 constexpr std::string_view name_of(Format format) {
-  constexpr std::array<std::string_view, 8> kNames{"text", "raw", "gzip", "bgzip", "bzip2", "zstd", "lz4", "xz"};
+  constexpr std::array<std::string_view, 9> kNames{"text", "raw", "gzip", "bgzip", "bzip2", "zstd", "lz4", "xz", "deflate"};
   static_assert(kNames.size() == static_cast<std::size_t>(last_of(Format{})) + 1);
   return kNames[static_cast<std::size_t>(format)];
 }
 
 /// Which of the compressed formats a file has that begins like this; nothing when none. kContentBytes of it tell.
 std::optional<Format> compression_of(std::string_view beginning);
+/// Likewise by its name where that alone tells: what zlib compresses begins with nothing that text could not begin with.
+std::optional<Format> compression_of(std::string_view path, std::string_view beginning);
 
 }  // namespace weft::storage

@@ -55,8 +55,8 @@ class FrameCodec {
 
   /// Of at least kFrameHead bytes, unless the file has fewer.
   virtual FrameKind kind(std::string_view head) const = 0;
-  /// Whether zeros may follow a frame.
-  virtual bool padded() const { return false; }
+  /// Zeros may follow frames of all formats, as tapes and blocks of devices pad them: so many, or a multiple of it.
+  virtual std::size_t padding_unit() const { return 1; }
   /// What every block begins with; empty when a file of this format cannot be split.
   virtual std::string_view magic() const { return {}; }
   /// Of the frame at `at`, after looking at no more than `headers` of the headers in it. Errors: the file's.
@@ -68,6 +68,7 @@ std::unique_ptr<FrameCodec> gzip_codec(bool blocks);
 std::unique_ptr<FrameCodec> zstd_codec();
 std::unique_ptr<FrameCodec> lz4_codec();
 std::unique_ptr<FrameCodec> xz_codec();
+std::unique_ptr<FrameCodec> zlib_codec();
 
 /// The bytes of the file from `at` on, as many as there are. Little-endian numbers in formats are taken out by little_endian().
 Result<std::string_view> peek(InputFile& file, std::uint64_t at, MutableBytes into);

@@ -21,15 +21,29 @@ Result<FrameKind> kind_at(InputFile& file, const FrameCodec& codec, std::uint64_
   return codec.kind(bytes);
 }
 
+/// Behind the zeros that begin there, as far as `limit`.
+Result<std::uint64_t> behind_zeros(InputFile& file, std::uint64_t at, std::uint64_t limit) {
+  std::array<std::byte, 4096> piece;
+  while (at < limit) {
+    WEFT_ASSIGN(const std::string_view bytes,
+                peek(file, at, std::span(piece).first(std::min<std::uint64_t>(piece.size(), limit - at))));
+    const std::size_t zeros = std::min(bytes.find_first_not_of('\0'), bytes.size());
+    at += zeros;
+    if (zeros == 0 || zeros < bytes.size()) break;
+  }
+  return at;
+}
+
 /// Whether a block begins there, and frames follow it as it says.
 Result<bool> is_block(InputFile& file, const FrameCodec& codec, std::uint64_t at) {
-  for (std::uint64_t next = at; next < std::min(at + kConvincingBytes, file.size());) {
+  const std::uint64_t limit = std::min(at + kConvincingBytes, file.size());
+  for (std::uint64_t next = at; next < limit;) {
     WEFT_ASSIGN(const FrameKind kind, kind_at(file, codec, next));
     if (kind == FrameKind::none || (next == at && kind != FrameKind::block)) return false;
     WEFT_ASSIGN(const FrameExtent extent, codec.extent(file, next, kConvincingHeaders));
     if (!extent.valid) return false;
     if (extent.end == 0) break;
-    next = extent.end;
+    WEFT_ASSIGN(next, behind_zeros(file, extent.end, limit));
   }
   return true;
 }
@@ -83,7 +97,7 @@ Result<bool> has_more_blocks(InputFile& file, const FrameCodec& codec) {
     if (kind == FrameKind::none) return false;
     WEFT_ASSIGN(const FrameExtent extent, codec.extent(file, at, kFirstFrameHeaders));
     if (!extent.valid || extent.end == 0) return false;
-    at = extent.end;
+    WEFT_ASSIGN(at, behind_zeros(file, extent.end, file.size()));
     if (kind == FrameKind::block) break;
   }
   return at < file.size();
@@ -100,14 +114,14 @@ Result<void> FrameReader::start() {
   return {};
 }
 
-Result<void> FrameReader::skip_padding() {
-  while (true) {
-    WEFT_TRY(input_.hold(1));
-    const std::string_view bytes = input_.text();
-    const std::size_t zeros = std::min(bytes.find_first_not_of('\0'), bytes.size());
-    input_.consume(zeros);
-    if (zeros == 0 || zeros < bytes.size()) return {};
-  }
+/// Behind a frame.
+Result<void> FrameReader::skip_frame_padding() {
+  const std::uint64_t begin = input_.offset();
+  WEFT_ASSIGN(const std::uint64_t zeros, input_.skip_zeros());
+  if (zeros % codec_->padding_unit() == 0) return {};
+  return fail(damaged(input_.file(), begin,
+                      std::to_string(zeros) + " zeros follow the " + std::string(codec_->noun()) +
+                          " that ends here, which is no multiple of " + std::to_string(codec_->padding_unit())));
 }
 
 /// The reader of the next split begins with the same block (the size of the file: with none).
@@ -121,7 +135,7 @@ Result<void> FrameReader::agree_on(std::uint64_t block) const {
 
 /// False at the end of the file.
 Result<bool> FrameReader::next_frame() {
-  if (codec_->padded() && frame_begin_ != input_.offset()) WEFT_TRY(skip_padding());
+  if (frame_begin_ != input_.offset()) WEFT_TRY(skip_frame_padding());
   WEFT_TRY(input_.hold(kFrameHead));
   const std::string_view head = input_.text();
   const std::uint64_t at = input_.offset();

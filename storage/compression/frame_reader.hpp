@@ -21,7 +21,7 @@ class FrameReader final : public Decompressor {
 
  private:
   Result<bool> next_frame();
-  Result<void> skip_padding();
+  Result<void> skip_frame_padding();
   Result<void> agree_on(std::uint64_t block) const;
 
   InputBuffer input_;

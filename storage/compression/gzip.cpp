@@ -59,7 +59,6 @@ class GzipCodec final : public FrameCodec {
     if (blocks_ && is_bgzip_member(head)) return FrameKind::block;
     return !head.starts_with(kGzipMagic) ? FrameKind::none : blocks_ ? FrameKind::other : FrameKind::block;
   }
-  bool padded() const override { return true; }
   std::string_view magic() const override { return blocks_ ? kBgzipMagic : std::string_view(); }
   Result<FrameExtent> extent(InputFile& file, std::uint64_t at, std::size_t) const override {
     std::array<std::byte, kFrameHead> bytes;

@@ -55,6 +55,18 @@ class InputBuffer {
     return {};
   }
 
+  /// Goes to the next byte that is not zero, or to the end of the file. Returns how many there were.
+  Result<std::uint64_t> skip_zeros() {
+    const std::uint64_t begin = offset_;
+    while (true) {
+      WEFT_TRY(hold(1));
+      const std::string_view bytes = text();
+      const std::size_t zeros = std::min(bytes.find_first_not_of('\0'), bytes.size());
+      consume(zeros);
+      if (zeros == 0 || zeros < bytes.size()) return offset_ - begin;
+    }
+  }
+
  private:
   InputFile& file_;
   Buffer bytes_;

@@ -49,7 +49,7 @@ class XzCodec final : public FrameCodec {
     return step;
   }
   FrameKind kind(std::string_view head) const override { return head.starts_with(kXzMagic) ? FrameKind::block : FrameKind::none; }
-  bool padded() const override { return true; }
+  std::size_t padding_unit() const override { return 4; }  // "the decoder MUST indicate an error" (.xz format, 2.2)
 
  private:
   lzma_stream stream_ = LZMA_STREAM_INIT;

@@ -70,6 +70,17 @@ inline std::string xzipped(std::string_view text) {
   return out;
 }
 
+/// A stream of zlib, as Hadoop's DefaultCodec writes it.
+inline std::string deflated(std::string_view text, int level = 6) {
+  auto size = compressBound(text.size());
+  std::string out(size, '\0');
+  if (compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(text.data()), text.size(), level) !=
+      Z_OK)
+    std::abort();
+  out.resize(size);
+  return out;
+}
+
 /// One block, frame, member or stream of the format.
 inline std::string compressed(Format format, std::string_view text) {
   switch (format) {

@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "storage/text_reader.hpp"
+#include "tests/storage/compressed_files.hpp"
 
 namespace weft::storage {
 namespace {
@@ -101,6 +102,51 @@ TEST_F(ContentOfFilesTest, IsRefusedByWhoReadsTheBeginningInOneLineWithARemedy) 
                 "they are with --input-format raw");
   EXPECT_FALSE(lines_of(0, 1)) << "even where the first split is shorter than what tells";
   EXPECT_EQ(lines_of(12, zipped.size() - 12).value(), 1u) << "and is somebody's task to find";
+}
+
+TEST_F(ContentOfFilesTest, OfNamesOfCompressionsThatCannotBeReadIsRefused) {
+  for (const std::string suffix :
+       {".snappy", ".sz", ".lzo", ".lzo_deflate", ".br", ".Z", ".lz", ".lzma", ".7z", ".zip", ".rar", ".lzf", ".lrz"}) {
+    const std::string path = path_ + suffix, bytes = "\x0b\x02lines\nlines\n";
+    ASSERT_TRUE(write_file(path, bytes));
+    const auto refused = for_each_line(
+        {path, 0, bytes.size(), {}}, [](std::uint64_t) {}, [](std::string_view) {});
+    ASSERT_FALSE(refused) << suffix;
+    EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+    EXPECT_NE(refused.error().to_string().find("input " + path + " is "), std::string::npos) << refused.error().to_string();
+    EXPECT_NE(refused.error().to_string().find(", as its name says, which cannot be read as lines of text; "), std::string::npos);
+    EXPECT_TRUE(for_each_line(
+        {path, 0, bytes.size(), {}, Format::raw}, [](std::uint64_t) {}, [](std::string_view) {}));
+  }
+}
+
+TEST_F(ContentOfFilesTest, OfNamesOfCompressionsMayBeTextButNotOtherBytes) {
+  for (const std::string suffix : {".gz", ".bz2", ".zst", ".lz4", ".xz", ".bgz"}) {
+    const std::string path = path_ + suffix;
+    const auto lines = [&](const std::string& bytes) {
+      EXPECT_TRUE(write_file(path, bytes));
+      return for_each_line(
+          {path, 0, bytes.size(), {}}, [](std::uint64_t) {}, [](std::string_view) {});
+    };
+    EXPECT_TRUE(lines("decompressed on its way\n")) << suffix;
+    const auto refused = lines("\x02\x8b garbage\n");
+    ASSERT_FALSE(refused) << suffix;
+    EXPECT_NE(refused.error().to_string().find("does not begin as what its name says is compressed"), std::string::npos);
+  }
+}
+
+TEST_F(ContentOfFilesTest, IsRefusedWithinCompressionsToo) {
+  std::string archive(512, '\0');
+  archive.replace(0, 5, "a.txt").replace(257, 6, "ustar\0"s);
+  const std::string bytes = gzipped(archive + "text\n");
+  ASSERT_TRUE(write_file(path_, bytes));
+  for (const Format format : {Format::detect, Format::gzip}) {
+    const auto refused = for_each_line(
+        {path_, 0, bytes.size(), {}, format}, [](std::uint64_t) {}, [](std::string_view) {});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().to_string().find("input " + path_ + ", decompressed, is a tar archive"), std::string::npos)
+        << refused.error().to_string();
+  }
 }
 
 }  // namespace
