@@ -35,7 +35,8 @@ struct RemoteException {
 Result<HdfsStatus> parse_status(std::string_view json, std::string_view source);
 /// Of LISTSTATUS and of LISTSTATUS_BATCH.
 Result<HdfsListing> parse_listing(std::string_view json, std::string_view source);
-/// Hosts are sorted, each once: names, and addresses where HDFS tells them. The pieces are all of the file, in order.
+/// Hosts are sorted, each once: names, and addresses where HDFS tells them. The pieces are the first `length` bytes of the file, in
+/// order; fewer are an error.
 Result<std::vector<RemotePiece>> parse_blocks(std::string_view json, std::uint64_t length, std::string_view source);
 /// {"boolean": true}
 Result<bool> parse_flag(std::string_view json, std::string_view source);

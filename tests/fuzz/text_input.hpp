@@ -130,6 +130,8 @@ inline void read_compressed(std::string_view bytes) {
   check_refusal(at_once);
   check_refusal(in_parts);
   if (at_once && in_parts && at_once->size() < 16 * kLongestLine) WEFT_ASSERT(*at_once == *in_parts);
+  const std::array by_name{storage::Split{file.path(), 0, size, {}, storage::Format::deflate}};
+  check_refusal(text_of(by_name));
 }
 
 /// A trace of that kind (workloads.hpp), in a file that is nowhere.

@@ -241,6 +241,9 @@ TEST_F(CompressedTest, StreamsOfZlibAreKnownByTheirName) {
   damaged.back() ^= 1;
   EXPECT_NE(named("e.deflate", damaged).error().to_string().find("is damaged at byte"), std::string::npos);
   EXPECT_NE(named("f.deflate", "text\n").error().to_string().find("no zlib stream begins here"), std::string::npos);
+  EXPECT_NE(
+      named("j.deflate", "x! has the method of zlib, and a sum that does not fit\n").error().to_string().find("no zlib stream"),
+      std::string::npos);
   const std::string raw = stream.substr(2, stream.size() - 6);  // without header and checksum
   EXPECT_FALSE(named("g.deflate", raw));
   Random random(5);

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Change = std::function<void(const std::string& path)>;
 
-std::string lines_of(int count) {
+std::string numbered_lines(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += "line " + std::to_string(1'000'000 + i) + "\n";
   return text;
@@ -91,7 +91,7 @@ struct Way {
 constexpr Way kWays[] = {
     {"lines"}, {"records", 13}, {"gzip", 0, Format::gzip}, {"zstd", 0, Format::zstd}, {"bzip2", 0, Format::bzip2}};
 const std::map<std::string, Change> kChanges{
-    {"it grew from", [](const std::string& path) { append(path, lines_of(3)); }},
+    {"it grew from", [](const std::string& path) { append(path, numbered_lines(3)); }},
     {"it shrank from", [](const std::string& path) { fs::resize_file(path, fs::file_size(path) - 13); }},
     {"it was modified at",
      [](const std::string& path) {
@@ -112,7 +112,7 @@ const std::map<std::string, Change> kChanges{
 class ChangedFiles : public testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
-    text_ = lines_of(60'000);
+    text_ = numbered_lines(60'000);
     std::string bytes;
     for (std::size_t at = 0; at < text_.size() && GetParam().compression != Format::detect; at += 130'000)
       bytes += compressed(GetParam().compression, text_.substr(at, 130'000));

@@ -20,7 +20,7 @@ struct Pair {
 using Count = std::function<std::int64_t(Flow&, const std::string& path, const std::function<void()>& change)>;
 
 template <class Read>
-Count counted(Read read) {
+Count counting(Read read) {
   return [read](Flow& flow, const std::string& path, const std::function<void()>& change) {
     const auto records = read(flow, path);
     change();
@@ -34,14 +34,14 @@ struct Case {
 };
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
-      {"lines", counted([](Flow& flow, const std::string& path) { return flow.read_text(path); })},
-      {"raw", counted([](Flow& flow, const std::string& path) { return flow.read_text(path, InputFormat::raw); })},
-      {"records", counted([](Flow& flow, const std::string& path) { return flow.read_records(path, 8); })},
-      {"csv", counted([](Flow& flow, const std::string& path) { return flow.read_csv<Pair>(path, {.header = false}); })},
-      {"multiline", counted([](Flow& flow, const std::string& path) {
+      {"lines", counting([](Flow& flow, const std::string& path) { return flow.read_text(path); })},
+      {"raw", counting([](Flow& flow, const std::string& path) { return flow.read_text(path, InputFormat::raw); })},
+      {"records", counting([](Flow& flow, const std::string& path) { return flow.read_records(path, 8); })},
+      {"csv", counting([](Flow& flow, const std::string& path) { return flow.read_csv<Pair>(path, {.header = false}); })},
+      {"multiline", counting([](Flow& flow, const std::string& path) {
          return flow.read_csv<Pair>(path, {.header = false, .multiline = true});
        })},
-      {"sorted", counted([](Flow& flow, const std::string& path) {
+      {"sorted", counting([](Flow& flow, const std::string& path) {
          return flow.read_text(path).sort_by([](std::string_view line) { return std::string(line); });
        })}};
   return all;

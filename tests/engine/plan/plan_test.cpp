@@ -186,6 +186,7 @@ TEST(Explain, ShowsStagesAndEdges) {
 PlanPart rich_part() {
   Stage stage = source(3, 2, 7);
   stage.branches[0].splits = {{{"a/b", 1, 2, {"h1", "h2"}}, {"c", 3, 4, {}}}, {{"ü\xff", 5, 6, {}}}};
+  stage.branches[0].splits[0][1].version = {7, -8, 9, UINT64_MAX, "\"tag\"", true};
   stage.branches[0].broadcast = {ShuffleId(1)};
   stage.demand = {2, 3e9, 4, 5, 6, 7, 8, 9};
   stage.estimated_task_duration = std::chrono::seconds(3);
@@ -222,6 +223,14 @@ TEST(PlanCodec, RoundTripsEveryField) {
   ASSERT_EQ(b.branches.size(), 1u);
   EXPECT_EQ(b.branches[0].broadcast, a.branches[0].broadcast);
   ASSERT_EQ(b.branches[0].splits.size(), 2u);
+  const storage::FileVersion& version = b.branches[0].splits[0][1].version;
+  EXPECT_EQ(version.bytes, 7u);
+  EXPECT_EQ(version.modified_ns, -8);
+  EXPECT_EQ(version.id, 9u);
+  EXPECT_EQ(version.machine, UINT64_MAX);
+  EXPECT_EQ(version.tag, "\"tag\"");
+  EXPECT_TRUE(version.may_grow);
+  EXPECT_FALSE(b.branches[0].splits[0][0].version.known());
   EXPECT_EQ(b.branches[0].splits[0][0].hosts, (std::vector<std::string>{"h1", "h2"}));
   EXPECT_EQ(b.branches[0].splits[0][1].length, 4u);
   EXPECT_EQ(b.branches[0].splits[1][0].path, "ü\xff");
@@ -244,6 +253,7 @@ TEST(PlanCodec, BytesAreThoseOfEarlierReleases) {
   Branch& branch = stage.branches.emplace_back();
   branch.kind = BranchKind::shuffles, branch.tasks = 9, branch.mergeable = true;
   branch.splits = {{{"a/b", 1, 2, {"h1", "h2"}}, {"c", 3, 4, {"h3"}}}, {{"d", 5, 6, {""}}}};
+  branch.splits[1][0].version = {1, 2, 3, 4, "tag", true};
   branch.partitioned = {ShuffleId(1), ShuffleId(2)}, branch.broadcast = {ShuffleId(3)}, branch.splittable = {4, 5};
   PlanPart made;
   made.action = ActionId(6), made.stages = {stage, stage}, made.targets = {StageId(7)}, made.released = {ShuffleId(8)};
