@@ -1,7 +1,9 @@
-// Disks that fail: preloaded into a process, makes its calls on files below a directory fail while a file that says so exists.
+// Disks that fail or are slow: preloaded into a process, makes its calls on files below a directory fail, or wait before they are
+// made, while a file that says so exists.
 //
 //   LD_PRELOAD=libdisk_faults.so WEFT_DISK_FAULTS=/scratch/faults weft worker …
 //   echo "5 write,sync /scratch/chunks-1" > /scratch/faults      (errno, operations, directory; several lines are fine)
+//   echo "-60 sync /scratch/chunks-1" > /scratch/faults          (60 milliseconds)
 //
 // Operations: open (with O_CREAT), write, sync, read, rename. System calls are made directly: nothing here calls what it replaces.
 #include <cerrno>
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -19,7 +22,13 @@
 
 namespace {
 
-/// The errno that the operation on this path is to fail with; 0: none.
+void wait_for(long milliseconds) {
+  timespec left{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
+  while (::nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
+
+/// The errno that the operation on this path is to fail with; 0: none. Waits as long as it is to.
 int fault(const char* path, const char* operation) {
   static const char* const file = std::getenv("WEFT_DISK_FAULTS");
   if (file == nullptr) return 0;
@@ -35,7 +44,9 @@ int fault(const char* path, const char* operation) {
     int number = 0;
     char operations[64], directory[1024];
     if (std::sscanf(line, "%d %63s %1023s", &number, operations, directory) != 3) continue;
-    if (std::strstr(operations, operation) != nullptr && std::strncmp(path, directory, std::strlen(directory)) == 0) return number;
+    if (std::strstr(operations, operation) == nullptr || std::strncmp(path, directory, std::strlen(directory)) != 0) continue;
+    if (number > 0) return number;
+    wait_for(-number);
   }
   return 0;
 }
