@@ -1,0 +1,217 @@
+"""The processes of a run: a master, workers, and the programs that use them. Every end of one is judged."""
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import world
+
+PORT = 7077
+DISK_BYTES = 512 << 20  # of each worker
+START = 60  # seconds at most until a daemon is ready
+STOP = 30  # and until it has ended in good order
+
+
+class Violations:
+    """What must not be. One line each, counted when they are the same but for numbers. Any thread."""
+
+    def __init__(self, log):
+        self._log, self._lock, self._counts = log, threading.Lock(), {}
+
+    def add(self, text):
+        kind = re.sub(r"\d+", "N", text.split("\n")[0])
+        with self._lock:
+            self._counts[kind] = self._counts.get(kind, 0) + 1
+            if self._counts[kind] <= 3:
+                self._log(f"VIOLATION {text}")
+
+    def __len__(self):
+        return len(self._counts)
+
+    def __str__(self):
+        return "\n".join(f"  {count} × {kind}" for kind, count in sorted(self._counts.items()))
+
+
+class Daemon:
+    """A master or worker under a name; started again and again."""
+
+    def __init__(self, name, words, log, environment):
+        self.name, self.words, self.log, self.environment = name, words, log, environment
+        self.process, self.sent = None, set()  # signals
+
+    def start(self):
+        self.sent = set()
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(world.Network.at(self.name) + self.words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            env=self.environment)
+
+    def signal(self, number):
+        self.sent.add(number)
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+
+    def unexpected(self):
+        """How it ended, if by itself; judged once. None while it runs, or when it ended as it was told to."""
+        status = self.process.poll() if self.process else None
+        if status is None or -status in self.sent or (status == 0 and signal.SIGTERM in self.sent):
+            return None
+        how = f"ended by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
+        self.process = None
+        return how
+
+    def last_words(self, count=3):
+        with open(self.log, "rb") as log:
+            return " | ".join(log.read()[-3000:].decode(errors="replace").strip().split("\n")[-count:])
+
+
+class Cluster:
+    """Of `workers` workers on disks of their own. `programs` is a directory of programs; `library` makes disks fail."""
+
+    def __init__(self, directory, programs, library, workers, network, log):
+        self.directory, self.programs, self.network, self.log = directory, programs, network, log
+        self.violations = Violations(log)
+        self.master_address = f"{world.MASTER}:{PORT}"
+        self.lock = threading.RLock()  # of what runs
+        self.ending = False
+        self.away = set()  # names of daemons that are dead because they were told to be
+        self.executors_killed = 0
+        self.environment = dict(os.environ, WEFT_MASTER=self.master_address, WEFT_CRASH_LOG=self.path("crashes"), TMPDIR=self.path("tmp"))
+        for name in ("logs", "tmp", "faults", "disks", "master"):
+            os.makedirs(self.path(name))
+        self.daemons = {"master": Daemon("master", self._master_words(), self.path("logs/master"), self.environment)}
+        for number in range(1, workers + 1):
+            name = f"w{number}"
+            os.makedirs(self.disk(name))
+            world.run(f"mount -t tmpfs -o size={DISK_BYTES} none {self.disk(name)}")
+            environment = dict(self.environment, LD_PRELOAD=library, WEFT_DISK_FAULTS=self.path(f"faults/{name}"))
+            self.daemons[name] = Daemon(name, self._worker_words(number), self.path(f"logs/{name}"), environment)
+
+    def path(self, name):
+        return f"{self.directory}/{name}"
+
+    def disk(self, worker):
+        return self.path(f"disks/{worker}")
+
+    @property
+    def workers(self):
+        return [name for name in self.daemons if name != "master"]
+
+    def _master_words(self):
+        files = {"port-file": "port", "data-dir": "data", "journal": "journal", "event-log": "events", "directory": "programs"}
+        paths = [word for option, name in files.items() for word in (f"--{option}", self.path(f"master/{name}"))]
+        return [f"{self.programs}/weft", "master", "--listen", self.master_address, "--http", "none", *paths]
+
+    def _worker_words(self, number):
+        name = f"w{number}"
+        return [f"{self.programs}/weft", "worker", "--master", self.master_address, "--listen", f"{self.network.addresses[name]}:0", "--name", name,
+                "--host", f"h{number}", "--rack", "AB"[number % 2], "--slots", "2", "--memory", "64MiB", "--store-memory", "4MiB", "--share", "false",
+                "--directory", f"{self.disk(name)}/work", "--chunk-dir", f"{self.disk(name)}/chunks", "--chunk-reserve", "1MiB", "--scrub-rate", "64MiB",
+                "--scrub-interval", "5s"]
+
+    # -- daemons -------------------------------------------------------------------------------------------------------------------------------
+
+    def start(self):
+        for name in self.daemons:
+            self.start_daemon(name)
+        threading.Thread(target=self._watch, daemon=True).start()
+        return self.ready()
+
+    def start_daemon(self, name):
+        with self.lock:
+            self.away.discard(name)
+            self.daemons[name].start()
+
+    def kill_daemon(self, name):
+        with self.lock:
+            self.away.add(name)
+            daemon = self.daemons[name]
+            daemon.signal(signal.SIGKILL)
+            daemon.process.wait()
+
+    def signal_daemon(self, name, number):
+        with self.lock:
+            if self.daemons[name].process:
+                self.daemons[name].signal(number)
+
+    def _watch(self):
+        """Who ends by itself has violated something, and is started again, because much else depends on it."""
+        while not self.ending:
+            time.sleep(0.1)
+            with self.lock:
+                if not self.ending:
+                    self._judge()
+
+    def _judge(self):
+        for name, daemon in self.daemons.items():
+            if name in self.away:
+                continue
+            if how := daemon.unexpected():
+                self.violations.add(f"{name} {how}, which nobody asked for: {daemon.last_words()}")
+            if daemon.process is None:
+                time.sleep(0.5)
+                self.start_daemon(name)
+
+    def ready(self):
+        waited = self.run("weft", "node", "wait", str(len(self.workers)), "--timeout", f"{START}s", deadline=2 * START)
+        return waited.returncode == 0
+
+    def executors(self, worker):
+        """Ids of the processes that this worker has started."""
+        with self.lock:
+            parent = self.daemons[worker].process
+        if parent is None:
+            return []
+        children = []
+        for directory in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{directory}/stat") as file:
+                    state, owner = file.read().rsplit(")", 1)[1].split()[:2]
+            except OSError:
+                continue
+            if int(owner) == parent.pid and state != "Z":
+                children.append(int(directory))
+        return children
+
+    def stop(self):
+        """In good order, workers first."""
+        with self.lock:
+            self._judge()
+            self.ending = True
+        for names in (self.workers, ["master"]):
+            for name in names:
+                self.signal_daemon(name, signal.SIGTERM)
+            for name in names:
+                self._ends(name)
+
+    def _ends(self, name):
+        daemon = self.daemons[name]
+        if daemon.process is None:
+            return
+        try:
+            status = daemon.process.wait(STOP)
+            if status != 0:
+                self.violations.add(f"{name} was told to end and ended with {status}: {daemon.last_words()}")
+        except subprocess.TimeoutExpired:
+            self.violations.add(f"{name} does not end {STOP} s after SIGTERM: {daemon.last_words()}")
+            daemon.process.kill()
+            daemon.process.wait()
+
+    # -- programs ------------------------------------------------------------------------------------------------------------------------------
+
+    def run(self, program, *arguments, deadline=150, began=None):
+        """A program beside the cluster, to its end. `began` is called with the process. Who does not end in time violates."""
+        process = subprocess.Popen([f"{self.programs}/{program}", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=self.environment, text=True, errors="replace")
+        if began:
+            began(process)
+        try:
+            out, err = process.communicate(timeout=deadline)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            self.violations.add(f"{program} {' '.join(arguments)} hangs: it has not ended after {deadline} s: {err[-300:]}")
+        if process.returncode < 0 and process.returncode != -signal.SIGKILL:
+            self.violations.add(f"{program} {' '.join(arguments)} ended by {signal.Signals(-process.returncode).name}: {err[-300:]}")
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)

@@ -1,0 +1,189 @@
+"""Does to a cluster what a plan says, and undoes it."""
+import errno
+import os
+import random
+import signal
+import threading
+import time
+
+FILL = 1 << 20  # bytes that are written at once to a disk that is to be full
+
+# Where there is what a flip's variant names, below a worker's disk; and whether it is a file of it.
+DAMAGEABLE = {
+    "chunks": ("chunks/chunks", lambda name: True),
+    "tables": ("chunks/tables", lambda name: name.endswith((".sst", ".log")) or name.startswith("MANIFEST")),
+    "index": ("chunks/index", lambda name: name.endswith((".sst", ".log")) or name.startswith("MANIFEST")),
+    "spill": ("work", lambda name: True),
+}
+
+
+class Injector:
+    """`drivers()` are the processes of jobs that run; `killed(process)` is told of one that was killed."""
+
+    def __init__(self, cluster, plan, log, drivers, killed):
+        self.cluster, self.plan, self.log, self.drivers, self.killed = cluster, plan, log, drivers, killed
+        self.network = cluster.network
+        self.began = time.monotonic()
+        self.happened = []  # (fault, begin, end), monotonic seconds
+
+    def run(self):
+        """Returns when everything has been undone."""
+        self.began = time.monotonic()
+        threads = [threading.Thread(target=self._one, args=(fault,)) for fault in self.plan.faults]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _one(self, fault):
+        self._sleep_until(fault.at)
+        begin = time.monotonic()
+        try:
+            self.log(f"{begin - self.began:5.1f} s  {fault}")
+            getattr(self, "_" + fault.kind.replace("-", "_"))(fault)
+        except Exception as error:  # of this harness: the run is worth nothing
+            self.cluster.violations.add(f"the fault {fault} could not be made: {error!r}")
+        self.happened.append((fault, begin, time.monotonic()))
+
+    def _sleep_until(self, moment):
+        time.sleep(max(0, self.began + moment - time.monotonic()))
+
+    def _last(self, fault):
+        self._sleep_until(max(fault.until, time.monotonic() - self.began))
+
+    def _chance(self, fault):
+        return random.Random(f"{self.plan.seed} {fault}")
+
+    # -- processes -----------------------------------------------------------------------------------------------------------------------------
+
+    def _kill(self, fault):
+        self.cluster.kill_daemon(fault.target)
+        self._last(fault)
+        self.cluster.start_daemon(fault.target)
+
+    _master_kill = _kill
+
+    def _stop(self, fault):
+        self.cluster.signal_daemon(fault.target, signal.SIGSTOP)
+        try:
+            self._last(fault)
+        finally:
+            self.cluster.signal_daemon(fault.target, signal.SIGCONT)
+
+    _master_stop = _stop
+
+    def _executor_kill(self, fault):
+        executors = [(worker, pid) for worker in self.cluster.workers for pid in self.cluster.executors(worker)]
+        if not executors:
+            return self.log("         no executor runs")
+        worker, pid = self._chance(fault).choice(executors)
+        self.cluster.executors_killed += 1
+        self.log(f"         process {pid} of {worker}")
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def _driver_kill(self, fault):
+        drivers = self.drivers()
+        if not drivers:
+            return self.log("         no job runs")
+        driver = self._chance(fault).choice(drivers)
+        self.killed(driver)
+        driver.kill()
+
+    # -- networks ------------------------------------------------------------------------------------------------------------------------------
+
+    def _cut(self, fault, host, peer=None, direction="both"):
+        number = self.network.cut(host, peer, direction)
+        try:
+            self._last(fault)
+        finally:
+            self.network.heal(number)
+
+    def _partition(self, fault):
+        self._cut(fault, fault.target)
+
+    def _one_way(self, fault):
+        self._cut(fault, fault.target, direction=fault.detail)
+
+    def _master_partition(self, fault):
+        self._cut(fault, fault.target, "master", fault.detail)
+
+    def _pair(self, fault):
+        self._cut(fault, *fault.target.split(), fault.detail)
+
+    def _slow_network(self, fault):
+        number = self.network.slow(fault.target, fault.detail)
+        try:
+            self._last(fault)
+        finally:
+            self.network.heal(number)
+
+    # -- disks ---------------------------------------------------------------------------------------------------------------------------------
+
+    def _disk_says(self, worker, number, operations):
+        """From now on, to all calls of the worker and its executors; nothing for 0 (tests/faults/disk_faults.cpp)."""
+        path = self.cluster.path(f"faults/{worker}")
+        with open(path + ".new", "w") as file:
+            file.write(f"{number} {operations} {self.cluster.disk(worker)}/\n" if number else "")
+        os.rename(path + ".new", path)
+
+    def _slow_disk(self, fault):
+        self._disk_says(fault.target, -int(fault.detail), "write,sync")
+        self._last(fault)
+        self._disk_says(fault.target, 0, "")
+
+    def _io_errors(self, fault):
+        """Disks that gave errors are used again by the next worker."""
+        self._disk_says(fault.target, errno.EIO, fault.detail)
+        self._last(fault)
+        self._disk_says(fault.target, 0, "")
+        self._restart(fault.target)
+
+    def _restart(self, worker):
+        self.cluster.kill_daemon(worker)
+        self.cluster.start_daemon(worker)
+
+    def _full_disk(self, fault):
+        ballast = self.cluster.disk(fault.target) + "/ballast"
+        restart = self.began + fault.at + fault.lasts / 3 if fault.detail == "restart" else None
+        with open(ballast, "wb", buffering=0) as file:
+            while time.monotonic() < self.began + fault.until:
+                self._fill(file)
+                if restart and time.monotonic() > restart:
+                    restart = None
+                    self._restart(fault.target)
+                time.sleep(0.02)
+        os.unlink(ballast)
+
+    @staticmethod
+    def _fill(file):
+        size = FILL
+        while size:
+            try:
+                size = FILL if file.write(bytes(size)) == FILL else size // 2
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                size //= 2
+
+    def _flip(self, fault):
+        """One bit of one file; of databases that are open, the worker reads it again only when it starts, so half of the time it does."""
+        chance = self._chance(fault)
+        folder, is_one = DAMAGEABLE[fault.detail]
+        files = [f"{path}/{name}" for path, _, names in os.walk(f"{self.cluster.disk(fault.target)}/{folder}") for name in sorted(names) if is_one(name)]
+        files = sorted(file for file in files if os.path.exists(file) and os.path.getsize(file))
+        if not files:
+            return self.log(f"         {fault.target} has no {fault.detail}")
+        path = chance.choice(files)
+        with open(path, "r+b", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            at = chance.randrange(size)
+            byte = os.pread(file.fileno(), 1, at)
+            if byte:
+                os.pwrite(file.fileno(), bytes([byte[0] ^ 1 << chance.randrange(8)]), at)
+        restarts = fault.detail in ("tables", "index") and chance.random() < 0.5
+        self.log(f"         byte {at} of {size} in {os.path.relpath(path, self.cluster.disk(fault.target))}{', and a restart' if restarts else ''}")
+        if restarts:
+            self._restart(fault.target)

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""One seed: a cluster in a world of its own, everything at once, and what was left of it. Started by scripts/chaos, as the first process of the world."""
+import argparse
+import glob
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+import world
+from cluster import Cluster
+from faults import Injector
+from plan import make_plan
+from workload_files import FileWorkload
+from workload_jobs import Inputs, JobWorkload
+from workload_tables import TableWorkload
+
+JOBS, FILES = 2, 2  # clients of each kind
+SETTLE = 120  # seconds until everything is as many times there as it should be, when nobody suffers any more
+FINISH = 240  # and until the last commands have ended
+FATE = 1.0  # seconds by which a job that ended with its master may seem to have ended before
+
+
+class Run:
+    def __init__(self, options):
+        self.options = options
+        self.plan = make_plan(options.seed, options.workers, options.seconds, options.faults.split(","))
+        self.began, self.log_file = time.monotonic(), open(f"{options.directory}/log", "w")
+        self.log_lock = threading.Lock()
+        self.cluster = Cluster(options.directory, options.build + "/bin", options.build + "/tests/faults/libdisk_faults.so", self.plan.workers,
+                               world.Network(self.plan.workers), self.log)
+
+    def log(self, text):
+        with self.log_lock:
+            for file in (self.log_file, sys.stdout):
+                print(f"{time.monotonic() - self.began:6.1f} {text}", file=file, flush=True)
+
+    def run(self):
+        """The exit code."""
+        violations = self.cluster.violations
+        if wrong := self._prepare():
+            violations.add(f"nothing had happened yet: {wrong}")
+        else:
+            self._suffer()
+            self._settle()
+            self._check_ends()
+        self.cluster.stop()
+        self._check_left()
+        self._check_crashes()
+        jobs, files = self.jobs, self.files
+        self.log(f"{sum(job.finished for job in jobs)} jobs finished and {sum(job.failed for job in jobs)} failed, {sum(one.commands for one in files)} "
+                 f"commands on files, {len(self.tables.operations)} operations on tables")
+        if violations:
+            self.log(f"seed {self.plan.seed}: {len(violations)} kinds of violations:\n{violations}")
+        return 1 if violations else 0
+
+    # -- the parts of a run --------------------------------------------------------------------------------------------------------------------
+
+    def _prepare(self):
+        """Returns what went wrong."""
+        seed, cluster = self.plan.seed, self.cluster
+        self.files = [FileWorkload(cluster, seed, number, self.log) for number in range(FILES)]
+        self.tables, self.jobs = TableWorkload(cluster, seed, self.log), []
+        inputs = Inputs(cluster, seed)
+        if not cluster.start():
+            return "the workers do not become ready"
+        if wrong := inputs.store(cluster) or self.tables.create():
+            return wrong
+        self.jobs = [JobWorkload(cluster, inputs, seed, number, self.log, self._master_died) for number in range(JOBS)]
+        self.log("the cluster is ready")
+        return ""
+
+    def _suffer(self):
+        stop = threading.Event()
+        parts = [threading.Thread(target=self._guarded, args=(part.run, stop)) for part in [*self.jobs, *self.files]]
+        parts += self.tables.threads(stop)
+        for part in parts:
+            part.daemon = True
+            part.start()
+        self.injector = Injector(self.cluster, self.plan, self.log, lambda: [driver for job in self.jobs for driver in job.drivers()],
+                                 lambda driver: [job.killed(driver) for job in self.jobs])
+        self.injector.run()
+        time.sleep(max(0, self.injector.began + self.plan.seconds - time.monotonic()))
+        self.log("all faults are over")
+        stop.set()
+        deadline = time.monotonic() + FINISH
+        for part in parts:
+            part.join(max(0, deadline - time.monotonic()))
+        if any(part.is_alive() for part in parts):
+            self.cluster.violations.add(f"commands have not ended {FINISH} s after the last fault")
+
+    def _guarded(self, run, stop):
+        try:
+            run(stop)
+        except Exception as error:
+            self.cluster.violations.add(f"the harness failed: {error!r}")
+            raise
+
+    def _settle(self):
+        """The cluster mends itself."""
+        if not self.cluster.ready():
+            self.cluster.violations.add("not all workers become ready again")
+        deadline = time.monotonic() + SETTLE
+        while wants := self._wants():
+            if time.monotonic() > deadline:
+                return self.cluster.violations.add(f"{SETTLE} s after the last fault: {wants}")
+            time.sleep(0.5)
+        return self.log("the cluster has mended itself")
+
+    def _wants(self):
+        report, tables = self.cluster.run("weft", "fs", "report", "--json"), self.cluster.run("weft", "table", "list", "--json")
+        if report.returncode != 0 or tables.returncode != 0:
+            return (report.stderr + tables.stderr).strip()
+        files = json.loads(report.stdout)
+        wants = [f"{name}: {files[name]}" for name in ("safe_mode", "missing_chunks", "under_replicated", "corrupt_replicas", "copies") if files[name]]
+        wants += [f"table {table['name']}: {name}: {table[name]}" for table in json.loads(tables.stdout) for name in ("short_partitions", "down_partitions") if table[name]]
+        return ", ".join(wants)
+
+    def _check_ends(self):
+        for files in self.files:
+            files.check()
+        self.tables.check()
+        checked = self.cluster.run("weft", "fs", "fsck", "/")
+        if checked.returncode != 0:
+            self.cluster.violations.add(f"weft fs fsck: {(checked.stdout + checked.stderr).strip()[-300:]}")
+
+    # -- what may have happened, and what may be left ------------------------------------------------------------------------------------------
+
+    def _master_died(self, begin, end):
+        kills = [(at, until) for fault, at, until in self.injector.happened if fault.kind == "master-kill"]
+        kills += [(self.injector.began + fault.at, self.injector.began + fault.until) for fault in self.plan.faults if fault.kind == "master-kill"]
+        return any(at - FATE < end and begin < until + FATE for at, until in kills)
+
+    def _check_left(self):
+        """Processes, files, shared memory. Drivers that were killed, or whose master was, cannot tidy up their outputs."""
+        mine = {1, os.getpid()}
+        deadline = time.monotonic() + 5
+        while left := [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if pid not in mine and self._words(pid)]:
+            if time.monotonic() > deadline:
+                self.cluster.violations.add(f"processes are left: {[self._words(pid) for pid in left]}")
+                break
+            time.sleep(0.1)
+        path = self.cluster.path
+        places = [path("tmp/*"), path("tmp/.*"), "/dev/shm/*", *(f"{self.cluster.disk(worker)}/work/{name}/*" for worker in self.cluster.workers for name in ("jobs", "store"))]
+        if not any(job.left_over for job in self.jobs):
+            places += [path("outputs/.*"), path("outputs/*")]
+        for place in places:
+            if left := glob.glob(place):
+                self.cluster.violations.add(f"files are left: {' '.join(left)[:300]}")
+
+    @staticmethod
+    def _words(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline") as file:
+                return file.read().replace("\0", " ").strip()
+        except OSError:
+            return ""
+
+    def _check_crashes(self):
+        """What processes said of their own fatal signals, and what the master heard of executors."""
+        for name, wrong in (("crashes", lambda line: True), ("master/events", self._tells_of_a_death)):
+            if os.path.exists(self.cluster.path(name)):
+                with open(self.cluster.path(name), errors="replace") as file:
+                    for line in filter(wrong, file):
+                        self.cluster.violations.add(f"{name}: {line.strip()[:600]}")
+
+    def _tells_of_a_death(self, line):
+        died = "executor died of" in line or "killed by the kernel" in line
+        return died and not (self.cluster.executors_killed and ("SIGKILL" in line or "signal 9" in line))
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--faults")
+    parser.add_argument("--build")
+    parser.add_argument("--directory")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    world.enter()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    code = Run(options()).run()
+    sys.stdout.flush()
+    os._exit(code)  # threads that hang do not keep it

@@ -1,0 +1,141 @@
+"""Jobs of all kinds, one after the other, whose outputs are compared with serial references."""
+import glob
+import os
+import random
+import re
+import shutil
+import threading
+import time
+
+import references
+
+DEADLINE = 180  # seconds for a job
+PROGRAMS = ("wordcount", "terasort", "join", "table_probe")
+# What the error of a job says that ended with its master (issue 41: jobs die with the master today).
+DIED_WITH_MASTER = re.compile(r"master", re.IGNORECASE)
+
+
+class Inputs:
+    """Of all jobs, as files of this machine, files of the cluster, and a table; and their references."""
+
+    def __init__(self, cluster, seed):
+        chance = random.Random(f"inputs {seed}")
+        self.text, self.records = references.words(chance, 120_000), references.records(chance, 12_000)
+        self.left, self.right = references.users(2_000), references.orders(chance, 20_000, 2_000)
+        self.numbers = references.numbers(chance, 2_000)
+        self.counts, self.sorted = references.wordcount(self.text), references.terasort(self.records)
+        self.joined, self.sums = references.join(self.left, self.right), references.sums(self.numbers)
+        self.directory = cluster.path("inputs")
+        os.makedirs(self.directory)
+        for name in ("text", "records", "left", "right"):
+            with open(f"{self.directory}/{name}", "w") as file:
+                file.write(getattr(self, name))
+        with open(f"{self.directory}/numbers", "w") as file:
+            file.writelines(f"{key}\t{value}\n" for key, value in self.numbers.items())
+
+    def store(self, cluster):
+        """In the cluster. Returns what went wrong."""
+        for words in (["fs", "mkdir", "/in", "/out"], *(["fs", "put", f"{self.directory}/{name}", f"/in/{name}", "--chunk-size", "128KiB"] for name in ("text", "left", "right")),
+                      ["table", "create", "numbers", "--partitions", "4"], ["table", "create", "sums", "--partitions", "2"],
+                      ["table", "import", "numbers", f"{self.directory}/numbers"]):
+            done = cluster.run("weft", *words)
+            if done.returncode != 0:
+                return f"weft {' '.join(words)}: {done.stderr.strip()}"
+        return ""
+
+
+class JobWorkload:
+    """`master_died(begin, end)`: whether the master was killed between these moments."""
+
+    def __init__(self, cluster, inputs, seed, number, log, master_died):
+        self.cluster, self.inputs, self.number, self.log, self.master_died = cluster, inputs, number, log, master_died
+        self.chance = random.Random(f"jobs {seed} {number}")
+        self.driver, self.driver_killed = None, False
+        self.lock = threading.Lock()
+        self.finished, self.failed, self.left_over = 0, 0, 0
+        os.makedirs(cluster.path("outputs"), exist_ok=True)
+
+    def drivers(self):
+        with self.lock:
+            return [self.driver] if self.driver else []
+
+    def killed(self, process):
+        with self.lock:
+            if process is self.driver:
+                self.driver_killed = True
+
+    def run(self, stop):
+        count = 0
+        while not stop.is_set():
+            count += 1
+            self._job(f"{self.number}-{count}")
+
+    def _job(self, name):
+        kind = self.chance.choice(["wordcount", "wordcount", "sort", "join", "stored", "stored", "table"])
+        local, stored = self.cluster.path(f"outputs/{name}"), f"/out/{name}"
+        place = "weft:/" + stored if kind == "stored" else local
+        words = {
+            "wordcount": ["wordcount", "--input", f"{self.inputs.directory}/text"],
+            "stored": ["wordcount", "--input", "weft://in/text"],
+            "sort": ["terasort", "sort", "--input", f"{self.inputs.directory}/records"],
+            "join": ["join", "--left", "weft://in/left", "--right", f"{self.inputs.directory}/right"],
+            "table": ["table_probe", "sums", "--from", "numbers", "--to", "sums"],
+        }[kind]
+        words += [] if kind == "table" else ["--output", place]
+        words += ["--quiet", "--cluster", self.cluster.master_address, "--partitions", str(self.chance.choice([1, 3, 9, 20])), "--shuffle-mode",
+                  self.chance.choice(["memory", "pull"]), "--shuffle-replicas", str(self.chance.choice([1, 1, 2]))]
+        begin = time.monotonic()
+        done = self._driven(words)
+        if done.returncode != 0:
+            return self._failed(name, words, done, begin, local if kind != "stored" else None)
+        self.finished += 1
+        wrong = self._compare_table() if kind == "table" else self._compare(kind, local, stored)
+        if wrong:
+            self.cluster.violations.add(f"job {name} ({' '.join(words)}): {wrong}")
+
+    def _driven(self, words):
+        def began(process):
+            with self.lock:
+                self.driver, self.driver_killed = process, False
+
+        done = self.cluster.run(*words, deadline=DEADLINE, began=began)
+        with self.lock:
+            self.driver = None
+        return done
+
+    def _failed(self, name, words, done, begin, local):
+        """Permitted when its driver was killed, and when the master was and the error says so. Output must not be there."""
+        self.failed += 1
+        died = self.master_died(begin, time.monotonic())
+        self.left_over += self.driver_killed or died
+        if not self.driver_killed and not (died and DIED_WITH_MASTER.search(done.stderr)):
+            self.cluster.violations.add(f"job {name} failed with {done.returncode} ({' '.join(words)}): {done.stderr.strip()[-600:]}")
+        if local and os.path.exists(local) and not self.driver_killed:
+            self.cluster.violations.add(f"job {name} failed and has output: {done.stderr.strip()[-300:]}")
+
+    def _compare(self, kind, local, stored):
+        if kind == "stored":
+            fetched = self.cluster.run("weft", "fs", "get", "-r", stored, local, "--patience", "60s")
+            if fetched.returncode != 0:
+                return f"its output cannot be read: {fetched.stderr.strip()}"
+        if not os.path.exists(local + "/_SUCCESS"):
+            return "exit code 0 and no _SUCCESS"
+        content = ""
+        for part in sorted(glob.glob(local + "/part-*")):
+            with open(part) as file:
+                content += file.read()
+        expected = {"sort": self.inputs.sorted, "join": self.inputs.joined}.get(kind, self.inputs.counts)
+        found = content if kind == "sort" else sorted(content.splitlines())
+        shutil.rmtree(local)
+        if kind == "stored":
+            removed = self.cluster.run("weft", "fs", "rm", "-r", stored, "--patience", "60s")
+            if removed.returncode != 0:
+                return f"its output cannot be removed: {removed.stderr.strip()}"
+        return "" if found == expected else f"wrong output: {len(found)} instead of {len(expected)}"
+
+    def _compare_table(self):
+        read = self.cluster.run("weft", "table", "scan", "sums")
+        if read.returncode != 0:
+            return f"its table cannot be read: {read.stderr.strip()}"
+        found = {key: int(value) for key, value in (line.split("\t") for line in read.stdout.splitlines())}
+        return "" if found == self.inputs.sums else f"wrong rows {found} instead of {self.inputs.sums}"
