@@ -9,7 +9,9 @@ import time
 import world
 
 PORT = 7077
-DISK_BYTES = 512 << 20  # of each worker
+DISK_BYTES = 1 << 30  # of each worker; the database of a partition takes 22 MiB at once
+MASTER_DISK_BYTES = 256 << 20
+KIND = 200  # characters by which violations are told apart
 START = 60  # seconds at most until a daemon is ready
 STOP = 30  # and until it has ended in good order
 
@@ -21,7 +23,7 @@ class Violations:
         self._log, self._lock, self._counts = log, threading.Lock(), {}
 
     def add(self, text):
-        kind = re.sub(r"\d+", "N", text.split("\n")[0])
+        kind = re.sub(r"[0-9a-f]*\d[0-9a-f]*", "N", text.split("\n")[0])[:KIND]
         with self._lock:
             self._counts[kind] = self._counts.get(kind, 0) + 1
             if self._counts[kind] <= 3:
@@ -78,29 +80,34 @@ class Cluster:
         self.away = set()  # names of daemons that are dead because they were told to be
         self.executors_killed = 0
         self.environment = dict(os.environ, WEFT_MASTER=self.master_address, WEFT_CRASH_LOG=self.path("crashes"), TMPDIR=self.path("tmp"))
-        for name in ("logs", "tmp", "faults", "disks", "master"):
+        for name in ("logs", "tmp", "faults"):
             os.makedirs(self.path(name))
+        self._make_disk("master", MASTER_DISK_BYTES)
         self.daemons = {"master": Daemon("master", self._master_words(), self.path("logs/master"), self.environment)}
         for number in range(1, workers + 1):
             name = f"w{number}"
-            os.makedirs(self.disk(name))
-            world.run(f"mount -t tmpfs -o size={DISK_BYTES} none {self.disk(name)}")
+            self._make_disk(name, DISK_BYTES)
             environment = dict(self.environment, LD_PRELOAD=library, WEFT_DISK_FAULTS=self.path(f"faults/{name}"))
             self.daemons[name] = Daemon(name, self._worker_words(number), self.path(f"logs/{name}"), environment)
 
     def path(self, name):
         return f"{self.directory}/{name}"
 
-    def disk(self, worker):
-        return self.path(f"disks/{worker}")
+    def disk(self, daemon):
+        return self.path(f"disks/{daemon}")
+
+    def _make_disk(self, daemon, size):
+        os.makedirs(self.disk(daemon))
+        world.run(f"mount -t tmpfs -o size={size} none {self.disk(daemon)}")
 
     @property
     def workers(self):
         return [name for name in self.daemons if name != "master"]
 
     def _master_words(self):
-        files = {"port-file": "port", "data-dir": "data", "journal": "journal", "event-log": "events", "directory": "programs"}
-        paths = [word for option, name in files.items() for word in (f"--{option}", self.path(f"master/{name}"))]
+        files = {"data-dir": "data", "journal": "journal", "directory": "programs"}
+        paths = [word for option, name in files.items() for word in (f"--{option}", f"{self.disk('master')}/{name}")]
+        paths += ["--event-log", self.path("logs/events")]  # on another disk: it is what remains to be looked at
         return [f"{self.programs}/weft", "master", "--listen", self.master_address, "--http", "none", *paths]
 
     def _worker_words(self, number):

@@ -1,5 +1,6 @@
 """Does to a cluster what a plan says, and undoes it."""
 import errno
+import math
 import os
 import random
 import signal
@@ -18,13 +19,13 @@ DAMAGEABLE = {
 
 
 class Injector:
-    """`drivers()` are the processes of jobs that run; `killed(process)` is told of one that was killed."""
+    """`jobs` are those whose drivers may be killed (workload_jobs.py)."""
 
-    def __init__(self, cluster, plan, log, drivers, killed):
-        self.cluster, self.plan, self.log, self.drivers, self.killed = cluster, plan, log, drivers, killed
-        self.network = cluster.network
+    def __init__(self, cluster, plan, log):
+        self.cluster, self.plan, self.log, self.network = cluster, plan, log, cluster.network
+        self.jobs = []
         self.began = time.monotonic()
-        self.happened = []  # (fault, begin, end), monotonic seconds
+        self.times = {}  # fault → its begin and end, monotonic seconds
 
     def run(self):
         """Returns when everything has been undone."""
@@ -35,15 +36,20 @@ class Injector:
         for thread in threads:
             thread.join()
 
+    def happened(self, kind, begin, end):
+        """Whether a fault of this kind was there between these moments (seconds of the monotonic clock). Any thread."""
+        return any(fault.kind == kind and at < end and begin < until for fault, (at, until) in list(self.times.items()))
+
     def _one(self, fault):
         self._sleep_until(fault.at)
         begin = time.monotonic()
+        self.times[fault] = begin, math.inf
         try:
-            self.log(f"{begin - self.began:5.1f} s  {fault}")
+            self.log(f"{fault}")
             getattr(self, "_" + fault.kind.replace("-", "_"))(fault)
         except Exception as error:  # of this harness: the run is worth nothing
             self.cluster.violations.add(f"the fault {fault} could not be made: {error!r}")
-        self.happened.append((fault, begin, time.monotonic()))
+        self.times[fault] = begin, time.monotonic()
 
     def _sleep_until(self, moment):
         time.sleep(max(0, self.began + moment - time.monotonic()))
@@ -85,12 +91,10 @@ class Injector:
             pass
 
     def _driver_kill(self, fault):
-        drivers = self.drivers()
-        if not drivers:
+        running = [job for job in self.jobs if job.driver]
+        if not running:
             return self.log("         no job runs")
-        driver = self._chance(fault).choice(drivers)
-        self.killed(driver)
-        driver.kill()
+        return self._chance(fault).choice(running).kill_driver()
 
     # -- networks ------------------------------------------------------------------------------------------------------------------------------
 
@@ -146,6 +150,7 @@ class Injector:
         self.cluster.start_daemon(worker)
 
     def _full_disk(self, fault):
+        """Of a worker, or of the master."""
         ballast = self.cluster.disk(fault.target) + "/ballast"
         restart = self.began + fault.at + fault.lasts / 3 if fault.detail == "restart" else None
         with open(ballast, "wb", buffering=0) as file:
@@ -156,6 +161,8 @@ class Injector:
                     self._restart(fault.target)
                 time.sleep(0.02)
         os.unlink(ballast)
+
+    _master_full_disk = _full_disk
 
     @staticmethod
     def _fill(file):

@@ -23,6 +23,7 @@ DAMAGE = {"flip": (2, (0, 0), ["chunks", "tables", "index", "spill"])}
 BESIDE = {
     "master-kill": (3, (0, 3), [""]),
     "master-stop": (2, (0.5, 6), [""]),
+    "master-full-disk": (1, (1, 6), ["", "restart"]),
     "executor-kill": (3, (0, 0), [""]),
     "driver-kill": (1, (0, 0), [""]),
 }
@@ -41,6 +42,7 @@ DESCRIPTIONS = {
     "flip": "a bit is flipped in a worker's chunks, tables, index of chunks, or spilled map outputs",
     "master-kill": "the master gets SIGKILL and is started again",
     "master-stop": "the master gets SIGSTOP, and SIGCONT later",
+    "master-full-disk": "the master's disk is full; perhaps it is killed and started again meanwhile",
     "executor-kill": "an executor gets SIGKILL",
     "driver-kill": "the driver of a job gets SIGKILL",
 }

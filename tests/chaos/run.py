@@ -20,7 +20,6 @@ from workload_tables import TableWorkload
 JOBS, FILES = 2, 2  # clients of each kind
 SETTLE = 120  # seconds until everything is as many times there as it should be, when nobody suffers any more
 FINISH = 240  # and until the last commands have ended
-FATE = 1.0  # seconds by which a job that ended with its master may seem to have ended before
 
 
 class Run:
@@ -31,6 +30,7 @@ class Run:
         self.log_lock = threading.Lock()
         self.cluster = Cluster(options.directory, options.build + "/bin", options.build + "/tests/faults/libdisk_faults.so", self.plan.workers,
                                world.Network(self.plan.workers), self.log)
+        self.injector = Injector(self.cluster, self.plan, self.log)
 
     def log(self, text):
         with self.log_lock:
@@ -61,14 +61,14 @@ class Run:
     def _prepare(self):
         """Returns what went wrong."""
         seed, cluster = self.plan.seed, self.cluster
-        self.files = [FileWorkload(cluster, seed, number, self.log) for number in range(FILES)]
-        self.tables, self.jobs = TableWorkload(cluster, seed, self.log), []
+        self.files = [FileWorkload(cluster, seed, number, self.injector) for number in range(FILES)]
+        self.tables, self.jobs = TableWorkload(cluster, seed, self.injector, self.log), []
         inputs = Inputs(cluster, seed)
         if not cluster.start():
             return "the workers do not become ready"
         if wrong := inputs.store(cluster) or self.tables.create():
             return wrong
-        self.jobs = [JobWorkload(cluster, inputs, seed, number, self.log, self._master_died) for number in range(JOBS)]
+        self.jobs = self.injector.jobs = [JobWorkload(cluster, inputs, seed, number, self.injector) for number in range(JOBS)]
         self.log("the cluster is ready")
         return ""
 
@@ -79,8 +79,6 @@ class Run:
         for part in parts:
             part.daemon = True
             part.start()
-        self.injector = Injector(self.cluster, self.plan, self.log, lambda: [driver for job in self.jobs for driver in job.drivers()],
-                                 lambda driver: [job.killed(driver) for job in self.jobs])
         self.injector.run()
         time.sleep(max(0, self.injector.began + self.plan.seconds - time.monotonic()))
         self.log("all faults are over")
@@ -128,11 +126,6 @@ class Run:
 
     # -- what may have happened, and what may be left ------------------------------------------------------------------------------------------
 
-    def _master_died(self, begin, end):
-        kills = [(at, until) for fault, at, until in self.injector.happened if fault.kind == "master-kill"]
-        kills += [(self.injector.began + fault.at, self.injector.began + fault.until) for fault in self.plan.faults if fault.kind == "master-kill"]
-        return any(at - FATE < end and begin < until + FATE for at, until in kills)
-
     def _check_left(self):
         """Processes, files, shared memory. Drivers that were killed, or whose master was, cannot tidy up their outputs."""
         mine = {1, os.getpid()}
@@ -160,7 +153,7 @@ class Run:
 
     def _check_crashes(self):
         """What processes said of their own fatal signals, and what the master heard of executors."""
-        for name, wrong in (("crashes", lambda line: True), ("master/events", self._tells_of_a_death)):
+        for name, wrong in (("crashes", lambda line: True), ("logs/events", self._tells_of_a_death)):
             if os.path.exists(self.cluster.path(name)):
                 with open(self.cluster.path(name), errors="replace") as file:
                     for line in filter(wrong, file):
