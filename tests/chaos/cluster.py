@@ -17,17 +17,17 @@ STOP = 30  # and until it has ended in good order
 
 
 class Violations:
-    """What must not be. One line each, counted when they are the same but for numbers. Any thread."""
+    """What must not be. One line each, counted when they are the same but for numbers and details. Any thread."""
 
     def __init__(self, log):
         self._log, self._lock, self._counts = log, threading.Lock(), {}
 
-    def add(self, text):
+    def add(self, text, details=""):
         kind = re.sub(r"[0-9a-f]*\d[0-9a-f]*", "N", text.split("\n")[0])[:KIND]
         with self._lock:
             self._counts[kind] = self._counts.get(kind, 0) + 1
             if self._counts[kind] <= 3:
-                self._log(f"VIOLATION {text}")
+                self._log(f"VIOLATION {text}" + (f": {details}" if details else ""))
 
     def __len__(self):
         return len(self._counts)
@@ -65,7 +65,8 @@ class Daemon:
 
     def last_words(self, count=3):
         with open(self.log, "rb") as log:
-            return " | ".join(log.read()[-3000:].decode(errors="replace").strip().split("\n")[-count:])
+            lines = log.read()[-3000:].decode(errors="replace").strip().split("\n")
+        return " | ".join(line[:300] for line in lines[-count:])
 
 
 class Cluster:
@@ -155,7 +156,7 @@ class Cluster:
             if name in self.away:
                 continue
             if how := daemon.unexpected():
-                self.violations.add(f"{name} {how}, which nobody asked for: {daemon.last_words()}")
+                self.violations.add(f"{name} {how}, which nobody asked for", daemon.last_words())
             if daemon.process is None:
                 time.sleep(0.5)
                 self.start_daemon(name)
@@ -199,9 +200,9 @@ class Cluster:
         try:
             status = daemon.process.wait(STOP)
             if status != 0:
-                self.violations.add(f"{name} was told to end and ended with {status}: {daemon.last_words()}")
+                self.violations.add(f"{name} was told to end and ended with {status}", daemon.last_words())
         except subprocess.TimeoutExpired:
-            self.violations.add(f"{name} does not end {STOP} s after SIGTERM: {daemon.last_words()}")
+            self.violations.add(f"{name} does not end {STOP} s after SIGTERM", daemon.last_words())
             daemon.process.kill()
             daemon.process.wait()
 
@@ -218,7 +219,7 @@ class Cluster:
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
-            self.violations.add(f"{program} {' '.join(arguments)} hangs: it has not ended after {deadline} s: {err[-300:]}")
+            self.violations.add(f"{program} hangs: it has not ended after {deadline} s", f"{' '.join(arguments)}: {err[-300:]}")
         if process.returncode < 0 and process.returncode != -signal.SIGKILL:
-            self.violations.add(f"{program} {' '.join(arguments)} ended by {signal.Signals(-process.returncode).name}: {err[-300:]}")
+            self.violations.add(f"{program} ended by {signal.Signals(-process.returncode).name}", f"{' '.join(arguments)}: {err[-300:]}")
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)

@@ -14,7 +14,7 @@ DAMAGEABLE = {
     "chunks": ("chunks/chunks", lambda name: True),
     "tables": ("chunks/tables", lambda name: name.endswith((".sst", ".log")) or name.startswith("MANIFEST")),
     "index": ("chunks/index", lambda name: name.endswith((".sst", ".log")) or name.startswith("MANIFEST")),
-    "spill": ("work", lambda name: True),
+    "spill": ("work/store", lambda name: True),
 }
 
 

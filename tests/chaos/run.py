@@ -157,7 +157,7 @@ class Run:
             if os.path.exists(self.cluster.path(name)):
                 with open(self.cluster.path(name), errors="replace") as file:
                     for line in filter(wrong, file):
-                        self.cluster.violations.add(f"{name}: {line.strip()[:600]}")
+                        self.cluster.violations.add(f"{os.path.basename(name)} tells of a death", line.strip()[:600])
 
     def _tells_of_a_death(self, line):
         died = "executor died of" in line or "killed by the kernel" in line

@@ -48,7 +48,7 @@ class FileWorkload:
     def _expected_to_work(self, done, *words):
         """With at most two workers suffering, and those not for as long as the command waits, it should."""
         if done.returncode != 0 and not done.excused:
-            self.cluster.violations.add(f"weft fs {' '.join(words)}: {done.error}")
+            self.cluster.violations.add(f"weft fs {words[0]}: {done.error}", " ".join(words))
         return done.returncode == 0
 
     def _put(self, path):

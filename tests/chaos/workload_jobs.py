@@ -85,7 +85,7 @@ class JobWorkload:
         self.finished += 1
         wrong = self._compare_table() if kind == "table" else self._compare(kind, local, stored)
         if wrong:
-            self.cluster.violations.add(f"job {name} ({' '.join(words)}): {wrong}")
+            self.cluster.violations.add(f"of a job {wrong}", f"{name}: {' '.join(words)}")
 
     def _driven(self, words):
         def began(process):
@@ -104,17 +104,17 @@ class JobWorkload:
         excused = self.driver_killed or permitted("job", done.stderr, begin, time.monotonic(), self.injector.happened)
         self.left_over += excused
         if not excused:
-            self.cluster.violations.add(f"job {name} failed with {done.returncode} ({' '.join(words)}): {done.stderr.strip()[-600:]}")
+            self.cluster.violations.add(f"a job failed with {done.returncode}: {done.stderr.strip()[-600:]}", f"{name}: {' '.join(words)}")
         if local and os.path.exists(local) and not self.driver_killed:
-            self.cluster.violations.add(f"job {name} failed and has output: {done.stderr.strip()[-300:]}")
+            self.cluster.violations.add("a job failed and has output", f"{name}: {' '.join(words)}: {done.stderr.strip()[-300:]}")
 
     def _compare(self, kind, local, stored):
         if kind == "stored":
             fetched = self.cluster.run("weft", "fs", "get", "-r", stored, local, "--patience", "60s")
             if fetched.returncode != 0:
-                return f"its output cannot be read: {fetched.stderr.strip()}"
+                return f"the output cannot be read: {fetched.stderr.strip()}"
         if not os.path.exists(local + "/_SUCCESS"):
-            return "exit code 0 and no _SUCCESS"
+            return "there is no _SUCCESS, although it ended with 0"
         content = ""
         for part in sorted(glob.glob(local + "/part-*")):
             with open(part) as file:
@@ -125,12 +125,12 @@ class JobWorkload:
         if kind == "stored":
             removed = self.cluster.run("weft", "fs", "rm", "-r", stored, "--patience", "60s")
             if removed.returncode != 0:
-                return f"its output cannot be removed: {removed.stderr.strip()}"
-        return "" if found == expected else f"wrong output: {len(found)} instead of {len(expected)}"
+                return f"the output cannot be removed: {removed.stderr.strip()}"
+        return "" if found == expected else f"the output is wrong: {len(found)} instead of {len(expected)}"
 
     def _compare_table(self):
         read = self.cluster.run("weft", "table", "scan", "sums")
         if read.returncode != 0:
-            return f"its table cannot be read: {read.stderr.strip()}"
+            return f"the table cannot be read: {read.stderr.strip()}"
         found = {key: int(value) for key, value in (line.split("\t") for line in read.stdout.splitlines())}
-        return "" if found == self.inputs.sums else f"wrong rows {found} instead of {self.inputs.sums}"
+        return "" if found == self.inputs.sums else f"the rows are wrong: {found} instead of {self.inputs.sums}"
