@@ -1,4 +1,5 @@
 """The processes of a run: a master, workers, and the programs that use them. Every end of one is judged."""
+import errno
 import os
 import re
 import signal
@@ -9,7 +10,7 @@ import time
 import world
 
 PORT = 7077
-DISK_BYTES = 1 << 30  # of each worker; the database of a partition takes 22 MiB at once
+DISK_BYTES = 512 << 20  # of each worker
 MASTER_DISK_BYTES = 256 << 20
 KIND = 200  # characters by which violations are told apart
 START = 60  # seconds at most until a daemon is ready
@@ -88,6 +89,7 @@ class Cluster:
         for number in range(1, workers + 1):
             name = f"w{number}"
             self._make_disk(name, DISK_BYTES)
+            self.disk_says(name)
             environment = dict(self.environment, LD_PRELOAD=library, WEFT_DISK_FAULTS=self.path(f"faults/{name}"))
             self.daemons[name] = Daemon(name, self._worker_words(number), self.path(f"logs/{name}"), environment)
 
@@ -100,6 +102,15 @@ class Cluster:
     def _make_disk(self, daemon, size):
         os.makedirs(self.disk(daemon))
         world.run(f"mount -t tmpfs -o size={size} none {self.disk(daemon)}")
+
+    def disk_says(self, worker, number=0, operations=""):
+        """From now on, to all calls of the worker and its executors (tests/faults/disk_faults.cpp); 0: nothing. Room is never taken in advance, because
+        a database takes 22 MiB then, which are memory here."""
+        lines = [f"{errno.EOPNOTSUPP} allocate"] + ([f"{number} {operations}"] if number else [])
+        path = self.path(f"faults/{worker}")
+        with open(path + ".new", "w") as file:
+            file.writelines(f"{line} {self.disk(worker)}/\n" for line in lines)
+        os.rename(path + ".new", path)
 
     @property
     def workers(self):

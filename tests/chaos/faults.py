@@ -126,23 +126,16 @@ class Injector:
 
     # -- disks ---------------------------------------------------------------------------------------------------------------------------------
 
-    def _disk_says(self, worker, number, operations):
-        """From now on, to all calls of the worker and its executors; nothing for 0 (tests/faults/disk_faults.cpp)."""
-        path = self.cluster.path(f"faults/{worker}")
-        with open(path + ".new", "w") as file:
-            file.write(f"{number} {operations} {self.cluster.disk(worker)}/\n" if number else "")
-        os.rename(path + ".new", path)
-
     def _slow_disk(self, fault):
-        self._disk_says(fault.target, -int(fault.detail), "write,sync")
+        self.cluster.disk_says(fault.target, -int(fault.detail), "write,sync")
         self._last(fault)
-        self._disk_says(fault.target, 0, "")
+        self.cluster.disk_says(fault.target)
 
     def _io_errors(self, fault):
         """Disks that gave errors are used again by the next worker."""
-        self._disk_says(fault.target, errno.EIO, fault.detail)
+        self.cluster.disk_says(fault.target, errno.EIO, fault.detail)
         self._last(fault)
-        self._disk_says(fault.target, 0, "")
+        self.cluster.disk_says(fault.target)
         self._restart(fault.target)
 
     def _restart(self, worker):

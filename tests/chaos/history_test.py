@@ -2,10 +2,12 @@
 """Of histories that are known to be right or wrong."""
 import itertools
 import random
+import sys
 import time
 import unittest
 
-from history import ABORTED, NEVER, OK, UNKNOWN, Operation, check, components
+sys.dont_write_bytecode = True
+from history import ABORTED, NEVER, OK, UNKNOWN, Operation, check, components  # noqa: E402
 
 
 def at(process, call, returned, reads=None, writes=None, outcome=OK):

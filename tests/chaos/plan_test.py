@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Plans are functions of their seeds, and keep to what they promise."""
+import sys
 import unittest
 
-from plan import CALM, DAMAGE, DESCRIPTIONS, KINDS, LAST, SUFFERING, Fault, make_plan, names
+sys.dont_write_bytecode = True
+from plan import CALM, DAMAGE, DESCRIPTIONS, KINDS, LAST, SUFFERING, Fault, make_plan, names  # noqa: E402
 
 SEEDS = range(300)
 

@@ -15,7 +15,7 @@ from permitted import permitted
 
 CLIENTS = 4
 TABLE = "t"
-REGISTERS, GROUPS, GROUP_ROWS, ACCOUNTS = 6, 2, 12, 5
+REGISTERS, GROUPS, GROUP_ROWS, ACCOUNTS = 6, 2, 24, 5
 BALANCE = 100  # of each account at first
 SNAPSHOTS = 6
 DEADLINE = 150  # seconds for a command; clients wait for 60 of them
@@ -83,7 +83,7 @@ class TableWorkload:
     def create(self):
         """Returns what went wrong."""
         chance = random.Random(f"table {self.seed}")
-        result, *_, error = self.clients[0].ask("create", TABLE, str(chance.choice([4, 8, 16])), str(chance.choice([2, 3, 3])))
+        result, *_, error = self.clients[0].ask("create", TABLE, str(chance.choice([4, 16, 48])), str(chance.choice([2, 3, 3])))
         return "" if result == "ok" else error
 
     def threads(self, stop):

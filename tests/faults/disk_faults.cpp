@@ -5,7 +5,8 @@
 //   echo "5 write,sync /scratch/chunks-1" > /scratch/faults      (errno, operations, directory; several lines are fine)
 //   echo "-60 sync /scratch/chunks-1" > /scratch/faults          (60 milliseconds)
 //
-// Operations: open (with O_CREAT), write, sync, read, rename. System calls are made directly: nothing here calls what it replaces.
+// Operations: open (with O_CREAT), write, sync, read, rename, allocate. System calls are made directly: nothing here calls what it
+// replaces.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -90,6 +91,10 @@ ssize_t pread(int fd, void* bytes, size_t size, off_t offset) {
   return unless(fault(fd, "read"), [&]() -> ssize_t { return ::syscall(SYS_pread64, fd, bytes, size, offset); });
 }
 ssize_t pread64(int fd, void* bytes, size_t size, off64_t offset) { return pread(fd, bytes, size, offset); }
+int fallocate(int fd, int mode, off_t offset, off_t size) {
+  return unless(fault(fd, "allocate"), [&] { return static_cast<int>(::syscall(SYS_fallocate, fd, mode, offset, size)); });
+}
+int fallocate64(int fd, int mode, off64_t offset, off64_t size) { return fallocate(fd, mode, offset, size); }
 int fsync(int fd) {
   return unless(fault(fd, "sync"), [&] { return static_cast<int>(::syscall(SYS_fsync, fd)); });
 }
