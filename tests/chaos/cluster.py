@@ -1,5 +1,6 @@
 """The processes of a run: a master, workers, and the programs that use them. Every end of one is judged."""
 import errno
+import json
 import os
 import re
 import signal
@@ -175,6 +176,13 @@ class Cluster:
     def ready(self):
         waited = self.run("weft", "node", "wait", str(len(self.workers)), "--timeout", f"{START}s", deadline=2 * START)
         return waited.returncode == 0
+
+    def joined(self):
+        """The workers that the master hears of. One whose tasks kept failing may be given none for two minutes, and is none the less there."""
+        listed = self.run("weft", "node", "list", "--json")
+        if listed.returncode != 0:
+            return []
+        return [node["name"] for node in json.loads(listed.stdout) if node["state"] not in ("lost", "dead")]
 
     def executors(self, worker):
         """Ids of the processes that this worker has started."""

@@ -1,8 +1,9 @@
 """Tables: registers, groups of rows that are written together, a bank, snapshots with names; and the history of all that, checked at the end.
 
 The keys of a register are written and read one by one. The rows of a group are written by transactions of several clients and read by snapshots, which
-must be the group as of one moment. In the bank one client after the other moves money, so its sum is the same in every snapshot. What is aborted is
-never seen. A named snapshot is read again later and must not have changed.
+must be the group as of one moment. All rows of the sheet, which are in all partitions, are always written together and with one value: for the checker
+they are one register. In the bank one client after the other moves money, so its sum is the same in every snapshot. What is aborted is never seen. A
+named snapshot is read again later and must not have changed.
 """
 import random
 import subprocess
@@ -15,7 +16,9 @@ from permitted import permitted
 
 CLIENTS = 4
 TABLE = "t"
-REGISTERS, GROUPS, GROUP_ROWS, ACCOUNTS = 6, 2, 24, 5
+PARTITIONS, REPLICATIONS = (4, 16, 300), (3, 2, 3, 3)  # by seeds, in turn
+REGISTERS, GROUPS, GROUP_ROWS, ACCOUNTS = 6, 2, 12, 5
+SHEET = [f"sheet-{row}" for row in range(150)]
 BALANCE = 100  # of each account at first
 SNAPSHOTS = 6
 DEADLINE = 150  # seconds for a command; clients wait for 60 of them
@@ -82,8 +85,8 @@ class TableWorkload:
 
     def create(self):
         """Returns what went wrong."""
-        chance = random.Random(f"table {self.seed}")
-        result, *_, error = self.clients[0].ask("create", TABLE, str(chance.choice([4, 16, 48])), str(chance.choice([2, 3, 3])))
+        partitions, replication = PARTITIONS[self.seed % len(PARTITIONS)], REPLICATIONS[self.seed % len(REPLICATIONS)]
+        result, *_, error = self.clients[0].ask("create", TABLE, str(partitions), str(replication))
         return "" if result == "ok" else error
 
     def threads(self, stop):
@@ -96,6 +99,8 @@ class TableWorkload:
             self._read(client, [register])
         for prefix in self.groups:
             self._scan(client, prefix)
+        self._scan_sheet(client)
+        self._read_sheet(client)
         self._scan_bank(client)
         for name in list(self.snapshots):
             self._again(client, chance, name)
@@ -113,7 +118,7 @@ class TableWorkload:
     def _client(self, client, number, stop):
         chance = random.Random(f"tables {self.seed} {number}")
         actions = [(self._put, 6), (self._get, 6), (self._commit, 4), (self._scan_group, 4), (self._abort, 1), (self._transfer, 3),
-                   (lambda client, _: self._scan_bank(client), 2), (self._snapshot, 1), (self._again, 1)]
+                   (self._scan_bank, 2), (self._write_sheet, 2), (self._scan_sheet, 1), (self._snapshot, 1), (self._again, 1)]
         while not stop.is_set():
             chance.choices([action for action, _ in actions], [weight for _, weight in actions])[0](client, chance)
             time.sleep(chance.uniform(0, 0.03))
@@ -202,7 +207,37 @@ class TableWorkload:
             elif outcome == UNKNOWN or bank.balances is None:
                 bank.balances = None
 
-    def _scan_bank(self, client):
+    def _write_sheet(self, client, _=None):
+        """And reads it at once."""
+        value = self._value()
+        result, call, returned, _, error = client.ask("commit", TABLE, *(f"{row}={value}" for row in SHEET))
+        outcome = {"ok": OK, "none": ABORTED}.get(result, UNKNOWN)
+        self._add(Operation(client.name, call, NEVER if outcome == UNKNOWN else returned, writes={"sheet": value}, outcome=outcome, name="commit"))
+        if result != "ok":
+            self._failed(client, "commit", call, returned, error)
+        self._read_sheet(client)
+
+    def _read_sheet(self, client, _=None):
+        """Row by row: those may differ, but each must be right."""
+        result, call, returned, rows, error = client.ask("get", TABLE, *SHEET)
+        if result != "ok":
+            return self._failed(client, "get", call, returned, error)
+        for value in {rows.get(row) for row in SHEET}:
+            self._add(Operation(client.name, call, returned, reads={"sheet": value}, name="get"))
+        return None
+
+    def _scan_sheet(self, client, _=None):
+        result, call, returned, rows, error = client.ask("scan", TABLE, "sheet-")
+        if result != "ok":
+            return self._failed(client, "scan", call, returned, error)
+        values = {rows.get(row) for row in SHEET}
+        if len(values) > 1:
+            self.cluster.violations.add(f"a snapshot of rows that are always written together has {len(values)} values of them", f"{values}")
+        for value in values:
+            self._add(Operation(client.name, call, returned, reads={"sheet": value}, name="scan"))
+        return None
+
+    def _scan_bank(self, client, _=None):
         with self.lock:
             opened = self.bank.opened
         if opened:
