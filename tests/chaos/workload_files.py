@@ -25,11 +25,14 @@ class FileWorkload:
 
     def run(self, stop):
         while not stop.is_set():
-            path = self.chance.choice(list(self.states))
-            if self.states[path] == {ABSENT}:
-                self._put(path)
-            else:
-                self.chance.choices([self._get, self._put, self._remove, self._move], [6, 2, 1, 1])[0](path)
+            self.step()
+
+    def step(self):
+        path = self.chance.choice(list(self.states))
+        if self.states[path] == {ABSENT}:
+            self._put(path)
+        else:
+            self.chance.choices([self._get, self._put, self._remove, self._move], [6, 2, 1, 1])[0](path)
 
     def check(self):
         """Everything, at the end."""
