@@ -8,13 +8,14 @@ SLACK = 1.5  # seconds by which a command may notice something before or after i
 @dataclass(frozen=True)
 class Permission:
     commands: tuple  # kinds of commands
-    fault: str  # kind of the fault that must have been there while the command ran
+    fault: str  # kind, or kind and variant, of the fault that must have been there while the command ran
     error: re.Pattern  # what the error must say
     why: str
 
 
 PERMISSIONS = (
     Permission(("job",), "master-kill", re.compile("master", re.I), "jobs die with their master"),
+    Permission(("job",), "master-full-disk restart", re.compile("master", re.I), "and this kills it"),
     Permission(("table write",), "full-disk", re.compile(r"disk of worker \w+ is full|disk is full|No space left", re.I),
                "a worker whose disk is full refuses writes to its partitions, and says so"),
     Permission(("job", "file write", "table write", "snapshot"), "master-full-disk", re.compile(r"disk.* full|No space left", re.I),
