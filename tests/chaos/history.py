@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Histories of tables, checked for strict serialisability.
 
 A history is a list of operations: what each read and wrote, and when it was called and returned. It is strictly serialisable when all operations can
@@ -15,9 +16,11 @@ A write of unknown outcome may have happened at any moment after its call, or ne
 read. Operations without a common key, directly or through others, are independent and are checked by themselves: strict serialisability of the parts
 is that of the whole.
 """
+import json
+import sys
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 OK, UNKNOWN, ABORTED = "ok", "unknown", "aborted"
 NEVER = float("inf")
@@ -75,6 +78,17 @@ def check(operations, initial=None, seconds=30):
         if not verdict.decided:
             undecided = verdict
     return undecided
+
+
+def write(operations, path):
+    """A line of JSON for each."""
+    with open(path, "w") as file:
+        file.writelines(json.dumps(asdict(operation)) + "\n" for operation in operations)
+
+
+def read(path):
+    with open(path) as file:
+        return [Operation(**json.loads(line)) for line in file]
 
 
 def components(operations):
@@ -342,3 +356,9 @@ class _Part:
         waiting = ~done & ~(1 << number)
         keys = self.operations[number].writes
         return bool(keys) and self._sees(number, current) and not any(self.readers[key, current[key]] & waiting for key in keys)
+
+
+if __name__ == "__main__":  # history.py FILE: checks what a run of scripts/chaos has kept (logs/history)
+    found = check(read(sys.argv[1]), seconds=600)
+    print(found if not found else ("strictly serialisable" if found.decided else "not decided in ten minutes"))
+    sys.exit(0 if found else 1)

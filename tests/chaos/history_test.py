@@ -3,11 +3,12 @@
 import itertools
 import random
 import sys
+import tempfile
 import time
 import unittest
 
 sys.dont_write_bytecode = True
-from history import ABORTED, NEVER, OK, UNKNOWN, Operation, check, components  # noqa: E402
+from history import ABORTED, NEVER, OK, UNKNOWN, Operation, check, components, read, write  # noqa: E402
 
 
 def at(process, call, returned, reads=None, writes=None, outcome=OK):
@@ -193,6 +194,12 @@ class Whole(unittest.TestCase):
             verdict = check(history)
             self.assertFalse(verdict)
             self.assertIn((reader.process, reader.call), [(one.process, one.call) for one in verdict.operations])
+
+    def test_a_history_is_read_as_it_was_written(self):
+        history = self.simulated(random.Random(3), 50)
+        with tempfile.TemporaryDirectory() as directory:
+            write(history, directory + "/history")
+            self.assertEqual(read(directory + "/history"), history)
 
     def test_no_time_is_no_verdict(self):
         self.assertFalse(check(self.simulated(random.Random(2), 300), seconds=0).decided)

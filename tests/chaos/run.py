@@ -74,10 +74,9 @@ class Run:
 
     def _suffer(self):
         stop = threading.Event()
-        parts = [threading.Thread(target=self._guarded, args=(part.run, stop)) for part in [*self.jobs, *self.files]]
-        parts += self.tables.threads(stop)
+        runs = [*self.tables.runs(), *(part.run for part in [*self.jobs, *self.files])]
+        parts = [threading.Thread(target=self._guarded, args=(run, stop), daemon=True) for run in runs]
         for part in parts:
-            part.daemon = True
             part.start()
         self.injector.run()
         time.sleep(max(0, self.injector.began + self.plan.seconds - time.monotonic()))

@@ -65,13 +65,16 @@ class Bank:
     """Accounts whose balances are known to whoever holds the lock. After a transfer of unknown outcome another bank is opened."""
 
     def __init__(self):
-        self.lock, self.opened, self.balances = threading.Lock(), 0, None
+        self.lock, self.opened, self.balances = threading.Lock(), 0, {}
 
-    def key(self, account):
-        return f"bank{self.opened}-{account}"
-
-    def prefix(self):
-        return f"bank{self.opened}-"
+    def change(self, chance):
+        """Accounts with new balances: all of a bank that is opened, two of one that is open."""
+        if not self.balances:
+            self.opened += 1
+            return dict.fromkeys(range(ACCOUNTS), BALANCE)
+        giver, taker = chance.sample(range(ACCOUNTS), 2)
+        amount = chance.randint(1, BALANCE)
+        return {giver: self.balances[giver] - amount, taker: self.balances[taker] + amount}
 
 
 class TableWorkload:
@@ -79,7 +82,7 @@ class TableWorkload:
         self.cluster, self.seed, self.injector, self.log = cluster, seed, injector, log
         self.operations, self.lock, self.numbers = [], threading.Lock(), 0
         self.clients = [Client(cluster, f"table-client-{number}") for number in range(CLIENTS)]
-        self.bank, self.snapshots = Bank(), {}  # name → rows
+        self.bank, self.snapshots, self.named = Bank(), {}, 0  # name → prefix and rows; so many names
         self.registers = [f"register{number}" for number in range(REGISTERS)]
         self.groups = {f"group{group}-": [f"group{group}-{row}" for row in range(GROUP_ROWS)] for group in range(GROUPS)}
 
@@ -89,12 +92,13 @@ class TableWorkload:
         result, *_, error = self.clients[0].ask("create", TABLE, str(partitions), str(replication))
         return "" if result == "ok" else error
 
-    def threads(self, stop):
-        return [threading.Thread(target=self._client, args=(client, number, stop)) for number, client in enumerate(self.clients)]
+    def runs(self):
+        """What each client does until its argument is set."""
+        return [lambda stop, client=client, number=number: self._client(client, number, stop) for number, client in enumerate(self.clients)]
 
     def check(self):
         """Reads everything once more, and checks the history."""
-        chance, client = random.Random(0), self.clients[0]
+        client = self.clients[0]
         for register in self.registers:
             self._read(client, [register])
         for prefix in self.groups:
@@ -103,13 +107,14 @@ class TableWorkload:
         self._read_sheet(client)
         self._scan_bank(client)
         for name in list(self.snapshots):
-            self._again(client, chance, name)
+            self._again(client, name)
         for client in self.clients:
             client.end()
         self._sums()
+        history.write(self.operations, self.cluster.path("logs/history"))
         verdict = history.check(self.operations)
         if not verdict:
-            self.cluster.violations.add(f"tables are not strictly serialisable: {verdict}")
+            self.cluster.violations.add("tables are not strictly serialisable", str(verdict))
         if not verdict.decided:
             self.log(f"the history of {len(self.operations)} operations could not be decided in time")
 
@@ -118,7 +123,7 @@ class TableWorkload:
     def _client(self, client, number, stop):
         chance = random.Random(f"tables {self.seed} {number}")
         actions = [(self._put, 6), (self._get, 6), (self._commit, 4), (self._scan_group, 4), (self._abort, 1), (self._transfer, 3),
-                   (self._scan_bank, 2), (self._write_sheet, 2), (self._scan_sheet, 1), (self._snapshot, 1), (self._again, 1)]
+                   (self._scan_bank, 2), (self._write_sheet, 2), (self._scan_sheet, 1), (self._snapshot, 1), (self._any_again, 1)]
         while not stop.is_set():
             chance.choices([action for action, _ in actions], [weight for _, weight in actions])[0](client, chance)
             time.sleep(chance.uniform(0, 0.03))
@@ -194,18 +199,12 @@ class TableWorkload:
     def _transfer(self, client, chance):
         bank = self.bank
         with bank.lock:
-            if bank.balances is None:
-                bank.opened += 1
-                changed = dict.fromkeys(range(ACCOUNTS), BALANCE)
-            else:
-                giver, taker = chance.sample(range(ACCOUNTS), 2)
-                amount = chance.randint(1, BALANCE)
-                changed = {giver: bank.balances[giver] - amount, taker: bank.balances[taker] + amount}
-            outcome = self._write(client, "commit", {bank.key(account): f"{balance}/{self._value()}" for account, balance in changed.items()})
+            changed = bank.change(chance)
+            outcome = self._write(client, "commit", {f"bank{bank.opened}-{account}": f"{balance}/{self._value()}" for account, balance in changed.items()})
             if outcome == OK:
-                bank.balances = {**(bank.balances or {}), **changed}
-            elif outcome == UNKNOWN or bank.balances is None:
-                bank.balances = None
+                bank.balances.update(changed)
+            elif outcome == UNKNOWN:
+                bank.balances = {}
 
     def _write_sheet(self, client, _=None):
         """And reads it at once."""
@@ -238,36 +237,32 @@ class TableWorkload:
         return None
 
     def _scan_bank(self, client, _=None):
-        with self.lock:
-            opened = self.bank.opened
-        if opened:
+        if opened := self.bank.opened:
             prefix = f"bank{opened}-"
             self._scan(client, prefix, [f"{prefix}{account}" for account in range(ACCOUNTS)])
 
     def _snapshot(self, client, chance):
         with self.lock:
-            if len(self.snapshots) >= SNAPSHOTS:
+            if self.named >= SNAPSHOTS:
                 return
-            name = f"snapshot{self._next_snapshot()}"
+            self.named += 1
+            name = f"snapshot{self.named}"
         prefix = chance.choice(list(self.groups))
         rows = self._scan(client, prefix, command=("snapshot", TABLE, name))
         if rows is not None:
             self.snapshots[name] = prefix, rows
 
-    def _next_snapshot(self):
-        self.named = getattr(self, "named", 0) + 1
-        return self.named
+    def _any_again(self, client, chance):
+        if self.snapshots:
+            self._again(client, chance.choice(list(self.snapshots)))
 
-    def _again(self, client, chance, name=None):
-        if not self.snapshots:
-            return
-        name = name or chance.choice(list(self.snapshots))
+    def _again(self, client, name):
         prefix, rows = self.snapshots[name]
         result, call, returned, found, error = client.ask("again", TABLE, name, prefix)
         if result != "ok":
             self._failed(client, "again", call, returned, error)
         elif found != rows:
-            self.cluster.violations.add(f"snapshot {name} changed: {rows} became {found}")
+            self.cluster.violations.add("a snapshot changed", f"{name}: {rows} became {found}")
 
     # -- what must hold ------------------------------------------------------------------------------------------------------------------------
 
@@ -277,4 +272,4 @@ class TableWorkload:
             values = [value for key, value in operation.reads.items() if key.startswith("bank")]
             present = [int(value.split("/")[0]) for value in values if value is not None]
             if present and (len(present) < len(values) or sum(present) != ACCOUNTS * BALANCE):
-                self.cluster.violations.add(f"the bank's sum is {sum(present)} of {len(present)} accounts instead of {ACCOUNTS * BALANCE}: {operation}")
+                self.cluster.violations.add("the bank's sum is wrong", f"{sum(present)} in {len(present)} accounts instead of {ACCOUNTS * BALANCE}: {operation}")
