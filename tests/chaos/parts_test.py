@@ -78,9 +78,9 @@ class Permitting(unittest.TestCase):
         self.assertFalse(permitted("job", "task 6 was lost 20 times", 8, 11, happened))
         self.assertFalse(permitted("job", "lost the master", 20, 30, happened))
         self.assertFalse(permitted("file write", "no master answers", 8, 11, happened))
-        self.assertFalse(permitted("table write", "the disk of worker w2 is full", 8, 11, happened))
+        self.assertFalse(permitted("table write", "table 't': the disk of worker w2 is full: …", 8, 11, happened))
         at["full-disk"] = 9, math.inf
-        self.assertTrue(permitted("table write", "the disk of worker w2 is full", 8, 11, happened))
+        self.assertTrue(permitted("table write", "table 't': the disk of worker w2 is full: …", 8, 11, happened))
 
 
 class Nobody:
