@@ -1,4 +1,5 @@
 """The processes of a run: a master, workers, and the programs that use them. Every end of one is judged."""
+import collections
 import errno
 import json
 import os
@@ -81,7 +82,7 @@ class Cluster:
         self.lock = threading.RLock()  # of what runs
         self.ending = False
         self.away = set()  # names of daemons that are dead because they were told to be
-        self.executors_killed = 0
+        self.executors_killed = collections.Counter()  # by worker
         self.environment = dict(os.environ, WEFT_MASTER=self.master_address, WEFT_CRASH_LOG=self.path("crashes"), TMPDIR=self.path("tmp"))
         for name in ("logs", "tmp", "faults"):
             os.makedirs(self.path(name))

@@ -84,7 +84,7 @@ class Injector:
         if not executors:
             return self.log("         no executor runs")
         worker, pid = self._chance(fault).choice(executors)
-        self.cluster.executors_killed += 1
+        self.cluster.executors_killed[worker] += 1
         self.log(f"         process {pid} of {worker}")
         try:
             os.kill(pid, signal.SIGKILL)

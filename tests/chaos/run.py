@@ -150,16 +150,21 @@ class Run:
             return ""
 
     def _check_crashes(self):
-        """What processes said of their own fatal signals, and what the master heard of executors."""
-        for name, wrong in (("crashes", lambda line: True), ("logs/events", self._tells_of_a_death)):
-            if os.path.exists(self.cluster.path(name)):
-                with open(self.cluster.path(name), errors="replace") as file:
-                    for line in filter(wrong, file):
-                        self.cluster.violations.add(f"{os.path.basename(name)} tells of a death", line.strip()[:600])
+        """What processes said of their own fatal signals, and workers of their executors."""
+        for line in self._lines("crashes"):
+            self.cluster.violations.add("a process tells of a fatal signal", line[:600])
+        for worker in self.cluster.workers:
+            died = [line for line in self._lines(f"logs/{worker}") if "an executor of" in line and "died of" in line]
+            killed = [line for line in died if "SIGKILL" in line]
+            unexpected = [line for line in died if line not in killed] + killed[self.cluster.executors_killed[worker]:]
+            for line in unexpected:
+                self.cluster.violations.add(f"an executor of {worker} died, and nobody has killed it", line[:600])
 
-    def _tells_of_a_death(self, line):
-        died = "executor died of" in line or "killed by the kernel" in line
-        return died and not (self.cluster.executors_killed and ("SIGKILL" in line or "signal 9" in line))
+    def _lines(self, name):
+        if not os.path.exists(self.cluster.path(name)):
+            return []
+        with open(self.cluster.path(name), errors="replace") as file:
+            return file.read().splitlines()
 
 
 def options():

@@ -17,10 +17,11 @@ PR_SET_PDEATHSIG = 1
 
 def missing():
     """Why there can be no such world here; empty when there can."""
+    os.environ["PATH"] = search_path()
     if os.geteuid() != 0:
         return "it needs root for namespaces"
     for program, package in (("unshare", "util-linux"), ("ip", "iproute2"), ("tc", "iproute2"), ("iptables", "iptables")):
-        if not shutil.which(program, path=search_path()):
+        if not shutil.which(program):
             return f"there is no {program} here (Debian: {package}; scripts/setup --network)"
     tried = subprocess.run(command(["ip", "link", "set", "lo", "up"]), capture_output=True, text=True)
     return "" if tried.returncode == 0 else f"no namespaces can be made here: {tried.stderr.strip()}"
