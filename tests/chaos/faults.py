@@ -1,21 +1,25 @@
 """Does to a cluster what a plan says, and undoes it."""
 import errno
+import glob
 import math
 import os
 import random
+import re
 import signal
 import threading
 import time
 
 FILL = 1 << 20  # bytes that are written at once to a disk that is to be full
 
-# Where there is what a flip's variant names, below a worker's disk; and whether it is a file of it.
+# Where there is what a flip's variant names, below a worker's disk. Of databases, only what holds data.
+DATABASE = re.compile(r"\.(sst|log)$|/MANIFEST-\d+$")
 DAMAGEABLE = {
-    "chunks": ("chunks/chunks", lambda name: True),
-    "tables": ("chunks/tables", lambda name: name.endswith((".sst", ".log")) or name.startswith("MANIFEST")),
-    "index": ("chunks/index", lambda name: name.endswith((".sst", ".log")) or name.startswith("MANIFEST")),
-    "spill": ("work/store", lambda name: True),
+    "chunks": ("chunks/chunks", re.compile("")),
+    "tables": ("chunks/tables", DATABASE),
+    "index": ("chunks/index", DATABASE),
+    "spill": ("work/store", re.compile("")),  # and what the worker and its executors have open without a name
 }
+SEARCH = 5  # seconds
 
 
 class Injector:
@@ -172,19 +176,46 @@ class Injector:
     def _flip(self, fault):
         """One bit of one file; of databases that are open, the worker reads it again only when it starts, so half of the time it does."""
         chance = self._chance(fault)
-        folder, is_one = DAMAGEABLE[fault.detail]
-        files = [f"{path}/{name}" for path, _, names in os.walk(f"{self.cluster.disk(fault.target)}/{folder}") for name in sorted(names) if is_one(name)]
-        files = sorted(file for file in files if os.path.exists(file) and os.path.getsize(file))
-        if not files:
-            return self.log(f"         {fault.target} has no {fault.detail}")
+        folder, pattern = DAMAGEABLE[fault.detail]
+        folder = f"{self.cluster.disk(fault.target)}/{folder}"
+        end = time.monotonic() + SEARCH
+        while not (files := [path for path in self._files(fault.target, folder) if pattern.search(path) and self._size(path)]):
+            if time.monotonic() > end:
+                return self.log(f"         {fault.target} has no {fault.detail}")
+            time.sleep(0.01)
         path = chance.choice(files)
+        self._flip_bit(path, chance)
+        restarts = fault.detail in ("tables", "index") and chance.random() < 0.5
+        if restarts:
+            self.log("         and a restart")
+            self._restart(fault.target)
+        return None
+
+    def _files(self, worker, folder):
+        """With and without a name."""
+        named = sorted(f"{path}/{name}" for path, _, names in os.walk(folder) for name in names)
+        unnamed, process = [], self.cluster.daemons[worker].process
+        for pid in [process.pid, *self.cluster.executors(worker)] if process else []:
+            for descriptor in glob.glob(f"/proc/{pid}/fd/*"):
+                try:
+                    target = os.readlink(descriptor)
+                except OSError:
+                    continue
+                if target.startswith(os.path.dirname(folder)) and target.endswith(" (deleted)"):
+                    unnamed.append(descriptor)
+        return named + (unnamed if folder.endswith("/store") else [])
+
+    @staticmethod
+    def _size(path):
+        try:
+            return os.stat(path).st_size
+        except OSError:
+            return 0
+
+    def _flip_bit(self, path, chance):
         with open(path, "r+b", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
-            at = chance.randrange(size)
-            byte = os.pread(file.fileno(), 1, at)
-            if byte:
+            at = chance.randrange(max(size, 1))
+            if byte := os.pread(file.fileno(), 1, at):
                 os.pwrite(file.fileno(), bytes([byte[0] ^ 1 << chance.randrange(8)]), at)
-        restarts = fault.detail in ("tables", "index") and chance.random() < 0.5
-        self.log(f"         byte {at} of {size} in {os.path.relpath(path, self.cluster.disk(fault.target))}{', and a restart' if restarts else ''}")
-        if restarts:
-            self._restart(fault.target)
+        self.log(f"         byte {at} of {size} in {path.removeprefix(self.cluster.directory)}")
