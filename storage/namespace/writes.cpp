@@ -74,9 +74,9 @@ Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, c
                                                                 .excluded = excluded,
                                                                 .bytes = bytes,
                                                                 .seed = impl.options.seed});
-  if (targets.empty())
+  if (targets.empty())  // in safe mode, others will come back
     return fail(
-        impl.nodes.empty() || !excluded.empty() ? Code::unavailable : Code::resource_exhausted,
+        impl.nodes.empty() || !excluded.empty() || impl.safe_mode.on() ? Code::unavailable : Code::resource_exhausted,
         fmt::format("{}: {}", escaped(file->path),
                     impl.nodes.empty() ? std::string("no worker with a chunk store is there")
                                        : fmt::format("none of {} workers has room for {} (or all that have were just tried)",

@@ -25,6 +25,25 @@ TEST_F(NamespaceTest, AfterARestartNothingIsCopiedOrErasedUntilWorkersAreBack) {
   EXPECT_TRUE(healthy());
 }
 
+TEST_F(NamespaceTest, AfterARestartRoomIsWaitedForUntilWorkersAreBack) {
+  two_racks();
+  OK(world.write("/f", 50));
+  world.restart();
+  PretendedWorker& first = world.workers.at("a1");
+  first.capacity = 60;  // full
+  world.join(first);
+  world.step();
+  ASSERT_TRUE(ns().report().safe_mode);
+  const LeaseId lease = ns().create("/g", "ann", {}, world.now).value();
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now, 1000).error().code(), Code::unavailable);
+  for (auto& [name, worker] : world.workers)
+    if (worker.node == NodeId{}) world.join(worker);
+  OK(ns().allocate(lease, "", {}, world.now, 1000));
+  for (auto& [name, worker] : world.workers) worker.capacity = 60;
+  ASSERT_TRUE(world.until([&] { return !ns().report().safe_mode; }));
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now, 1000).error().code(), Code::resource_exhausted);
+}
+
 TEST_F(NamespaceTest, AnOperatorMayEndSafeMode) {
   two_racks();
   OK(world.write("/f", 5));
