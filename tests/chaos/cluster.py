@@ -106,8 +106,8 @@ class Cluster:
         world.run(f"mount -t tmpfs -o size={size} none {self.disk(daemon)}")
 
     def disk_says(self, worker, number=0, operations=""):
-        """From now on, to all calls of the worker and its executors (tests/faults/disk_faults.cpp); 0: nothing. Room is never taken in advance, because
-        a database takes 22 MiB then, which are memory here."""
+        """From now on, to all calls of the worker and its executors (tests/faults/disk_faults.cpp); 0: nothing. Room is never taken in
+        advance, because a database takes 22 MiB then, which are memory here."""
         lines = [f"{errno.EOPNOTSUPP} allocate"] + ([f"{number} {operations}"] if number else [])
         path = self.path(f"faults/{worker}")
         with open(path + ".new", "w") as file:
@@ -126,9 +126,10 @@ class Cluster:
 
     def _worker_words(self, number):
         name = f"w{number}"
-        return [f"{self.programs}/weft", "worker", "--master", self.master_address, "--listen", f"{self.network.addresses[name]}:0", "--name", name,
-                "--host", f"h{number}", "--rack", "AB"[number % 2], "--slots", "2", "--memory", "64MiB", "--store-memory", "4MiB", "--share", "false",
-                "--directory", f"{self.disk(name)}/work", "--chunk-dir", f"{self.disk(name)}/chunks", "--chunk-reserve", "1MiB", "--scrub-rate", "64MiB",
+        place = ["--listen", f"{self.network.addresses[name]}:0", "--name", name, "--host", f"h{number}", "--rack", "AB"[number % 2], "--share", "false"]
+        memory = ["--slots", "2", "--memory", "64MiB", "--store-memory", "4MiB"]
+        disk = ["--directory", f"{self.disk(name)}/work", "--chunk-dir", f"{self.disk(name)}/chunks", "--chunk-reserve", "1MiB"]
+        return [f"{self.programs}/weft", "worker", "--master", self.master_address, *place, *memory, *disk, "--scrub-rate", "64MiB",
                 "--scrub-interval", "5s"]
 
     # -- daemons -------------------------------------------------------------------------------------------------------------------------------
@@ -230,8 +231,8 @@ class Cluster:
 
     def run(self, program, *arguments, deadline=150, began=None):
         """A program beside the cluster, to its end. `began` is called with the process. Who does not end in time violates."""
-        process = subprocess.Popen([f"{self.programs}/{program}", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   env=self.environment, text=True, errors="replace")
+        process = subprocess.Popen([f"{self.programs}/{program}", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=self.environment, text=True, errors="replace")
         if began:
             began(process)
         try:

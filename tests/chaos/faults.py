@@ -41,9 +41,10 @@ class Injector:
             thread.join()
 
     def happened(self, kind, begin, end):
-        """Whether a fault of this kind ("kill"), or of this variant of it ("full-disk restart"), was there between these moments (seconds of the monotonic
-        clock). Any thread."""
-        return any(kind in (fault.kind, f"{fault.kind} {fault.detail}") and at < end and begin < until for fault, (at, until) in list(self.times.items()))
+        """Whether a fault of this kind ("kill"), or of this variant of it ("full-disk restart"), was there between these moments (seconds of
+        the monotonic clock). Any thread."""
+        return any(at < end and begin < until for fault, (at, until) in list(self.times.items())
+                   if kind in (fault.kind, f"{fault.kind} {fault.detail}"))
 
     def _one(self, fault):
         self._sleep_until(fault.at)

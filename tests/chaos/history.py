@@ -54,7 +54,7 @@ class Operation:
 
 @dataclass
 class Verdict:
-    """Of a history, or of a part of it: `problem` is empty when it is strictly serialisable; `decided` is false when time ran out before that was known."""
+    """Of a history: `problem` is empty when it is strictly serialisable; `decided` is false when time ran out before that was known."""
 
     problem: str = ""
     operations: list = field(default_factory=list)  # that contradict each other

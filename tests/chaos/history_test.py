@@ -97,11 +97,12 @@ class Wrong(unittest.TestCase):
         self.wrong(at("a", 1, 2, writes={"x": 1, "y": 1}), at("b", 3, 20, writes={"x": 2, "y": 2}), at("c", 4, 5, {"x": 2, "y": 1}), named=[1, 2])
 
     def test_a_commit_of_unknown_outcome_that_is_there_in_part(self):
-        self.wrong(at("a", 1, 2, writes={"x": 1, "y": 1}), at("b", 3, NEVER, writes={"x": 2, "y": 2}, outcome=UNKNOWN), at("c", 40, 50, {"x": 2, "y": 1}),
-                   named=[1, 2])
+        self.wrong(at("a", 1, 2, writes={"x": 1, "y": 1}), at("b", 3, NEVER, writes={"x": 2, "y": 2}, outcome=UNKNOWN),
+                   at("c", 40, 50, {"x": 2, "y": 1}), named=[1, 2])
 
     def test_snapshots_in_opposite_orders(self):
-        self.wrong(at("a", 1, 20, writes={"x": 1}), at("b", 1, 20, writes={"y": 1}), at("c", 2, 10, {"x": 1, "y": None}), at("d", 2, 10, {"x": None, "y": 1}))
+        self.wrong(at("a", 1, 20, writes={"x": 1}), at("b", 1, 20, writes={"y": 1}), at("c", 2, 10, {"x": 1, "y": None}),
+                   at("d", 2, 10, {"x": None, "y": 1}))
 
     def test_a_read_from_an_aborted_transaction(self):
         self.wrong(at("a", 1, 2, writes={"x": 1}, outcome=ABORTED), at("b", 3, 4, {"x": 1}), problem="aborted")
@@ -141,7 +142,8 @@ class Whole(unittest.TestCase):
                 writes = {key: number + 1 for key in keys if chance.random() < 0.5 or outcome == UNKNOWN}
                 for key, value in writes.items():
                     written[key].append(value)
-                operations.append(at("abcde"[number], call, NEVER if outcome == UNKNOWN else call + chance.randint(0, 12), dict.fromkeys(keys - writes.keys()), writes, outcome))
+                returned = NEVER if outcome == UNKNOWN else call + chance.randint(0, 12)
+                operations.append(at("abcde"[number], call, returned, dict.fromkeys(keys - writes.keys()), writes, outcome))
             for operation in operations:
                 for key in operation.reads:
                     operation.reads[key] = chance.choice(written[key])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One seed: a cluster in a world of its own, everything at once, and what was left of it. Started by scripts/chaos, as the first process of the world."""
+"""One seed: a cluster in a world of its own, everything at once, and what is left of it. scripts/chaos starts it as the world's first process."""
 import argparse
 import glob
 import json
@@ -19,6 +19,8 @@ from workload_tables import TableWorkload
 
 JOBS, FILES = 2, 2  # clients of each kind
 SETTLE = 120  # seconds until everything is as many times there as it should be, when nobody suffers any more
+UNSETTLED_FILES = ("safe_mode", "missing_chunks", "under_replicated", "corrupt_replicas", "copies")  # of weft fs report
+UNSETTLED_TABLES = ("short_partitions", "down_partitions")  # of weft table list
 FINISH = 240  # and until the last commands have ended
 
 
@@ -49,9 +51,9 @@ class Run:
         self.cluster.stop()
         self._check_left()
         self._check_crashes()
-        jobs, files = self.jobs, self.files
-        self.log(f"{sum(job.finished for job in jobs)} jobs finished and {sum(job.failed for job in jobs)} failed, {sum(one.commands for one in files)} "
-                 f"commands on files, {len(self.tables.operations)} operations on tables")
+        finished, failed = sum(job.finished for job in self.jobs), sum(job.failed for job in self.jobs)
+        self.log(f"{finished} jobs finished and {failed} failed, {sum(one.commands for one in self.files)} commands on files, "
+                 f"{len(self.tables.operations)} operations on tables")
         if violations:
             self.log(f"seed {self.plan.seed}: {len(violations)} kinds of violations:\n{violations}")
         return 1 if violations else 0
@@ -110,22 +112,29 @@ class Run:
             return (report.stderr + tables.stderr).strip()
         files = json.loads(report.stdout)
         wants = [f"{worker} is away" for worker in self.cluster.workers if worker not in self.cluster.joined()]
-        wants += [f"{name}: {files[name]}" for name in ("safe_mode", "missing_chunks", "under_replicated", "corrupt_replicas", "copies") if files[name]]
-        wants += [f"table {table['name']}: {name}: {table[name]}" for table in json.loads(tables.stdout) for name in ("short_partitions", "down_partitions") if table[name]]
+        wants += [f"{name}: {files[name]}" for name in UNSETTLED_FILES if files[name]]
+        wants += [f"table {table['name']}: {name}: {table[name]}" for table in json.loads(tables.stdout) for name in UNSETTLED_TABLES if table[name]]
         return ", ".join(wants)
 
     def _check_ends(self):
         for files in self.files:
             files.check()
         self.tables.check()
+        listed = self.cluster.run("weft", "fs", "ls", "/out")
+        if listed.stdout and not self._outputs_may_be_left():
+            self.cluster.violations.add("outputs of jobs are left in the cluster", listed.stdout.strip()[-300:])
         checked = self.cluster.run("weft", "fs", "fsck", "/")
         if checked.returncode != 0:
             self.cluster.violations.add(f"weft fs fsck: {(checked.stdout + checked.stderr).strip()[-300:]}")
 
-    # -- what may have happened, and what may be left ------------------------------------------------------------------------------------------
+    # -- what may be left ----------------------------------------------------------------------------------------------------------------------
+
+    def _outputs_may_be_left(self):
+        """Drivers that were killed, or whose master was, cannot tidy up."""
+        return any(job.left_over for job in self.jobs)
 
     def _check_left(self):
-        """Processes, files, shared memory. Drivers that were killed, or whose master was, cannot tidy up their outputs."""
+        """Processes, files, shared memory."""
         mine = {1, os.getpid()}
         deadline = time.monotonic() + 5
         while left := [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if pid not in mine and self._words(pid)]:
@@ -134,8 +143,9 @@ class Run:
                 break
             time.sleep(0.1)
         path = self.cluster.path
-        places = [path("tmp/*"), path("tmp/.*"), "/dev/shm/*", *(f"{self.cluster.disk(worker)}/work/{name}/*" for worker in self.cluster.workers for name in ("jobs", "store"))]
-        if not any(job.left_over for job in self.jobs):
+        places = [path("tmp/*"), path("tmp/.*"), "/dev/shm/*"]
+        places += [f"{self.cluster.disk(worker)}/work/{name}/*" for worker in self.cluster.workers for name in ("jobs", "store")]
+        if not self._outputs_may_be_left():
             places += [path("outputs/.*"), path("outputs/*")]
         for place in places:
             if left := glob.glob(place):

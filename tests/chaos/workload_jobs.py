@@ -34,9 +34,11 @@ class Inputs:
 
     def store(self, cluster):
         """In the cluster. Returns what went wrong."""
-        for words in (["fs", "mkdir", "/in", "/out"], *(["fs", "put", f"{self.directory}/{name}", f"/in/{name}", "--chunk-size", "128KiB"] for name in ("text", "left", "right")),
-                      ["table", "create", "numbers", "--partitions", "4"], ["table", "create", "sums", "--partitions", "2"],
-                      ["table", "import", "numbers", f"{self.directory}/numbers"]):
+        commands = [["fs", "mkdir", "/in", "/out"]]
+        commands += [["fs", "put", f"{self.directory}/{name}", f"/in/{name}", "--chunk-size", "128KiB"] for name in ("text", "left", "right")]
+        commands += [["table", "create", "numbers", "--partitions", "4"], ["table", "create", "sums", "--partitions", "2"]]
+        commands += [["table", "import", "numbers", f"{self.directory}/numbers"]]
+        for words in commands:
             done = cluster.run("weft", *words)
             if done.returncode != 0:
                 return f"weft {' '.join(words)}: {done.stderr.strip()}"

@@ -1,9 +1,9 @@
 """Tables: registers, groups of rows that are written together, a bank, snapshots with names; and the history of all that, checked at the end.
 
-The keys of a register are written and read one by one. The rows of a group are written by transactions of several clients and read by snapshots, which
-must be the group as of one moment. All rows of the sheet, which are in all partitions, are always written together and with one value: for the checker
-they are one register. In the bank one client after the other moves money, so its sum is the same in every snapshot. What is aborted is never seen. A
-named snapshot is read again later and must not have changed.
+The keys of a register are written and read one by one. The rows of a group are written by transactions of several clients and read by snapshots,
+which must be the group as of one moment. All rows of the sheet, which are in all partitions, are always written together and with one value: for the
+checker they are one register. In the bank one client after the other moves money, so its sum is the same in every snapshot. What is aborted is never
+seen. A named snapshot is read again later and must not have changed.
 """
 import random
 import subprocess
@@ -200,7 +200,8 @@ class TableWorkload:
         bank = self.bank
         with bank.lock:
             changed = bank.change(chance)
-            outcome = self._write(client, "commit", {f"bank{bank.opened}-{account}": f"{balance}/{self._value()}" for account, balance in changed.items()})
+            rows = {f"bank{bank.opened}-{account}": f"{balance}/{self._value()}" for account, balance in changed.items()}
+            outcome = self._write(client, "commit", rows)
             if outcome == OK:
                 bank.balances.update(changed)
             elif outcome == UNKNOWN:
@@ -272,4 +273,5 @@ class TableWorkload:
             values = [value for key, value in operation.reads.items() if key.startswith("bank")]
             present = [int(value.split("/")[0]) for value in values if value is not None]
             if present and (len(present) < len(values) or sum(present) != ACCOUNTS * BALANCE):
-                self.cluster.violations.add("the bank's sum is wrong", f"{sum(present)} in {len(present)} accounts instead of {ACCOUNTS * BALANCE}: {operation}")
+                found = f"{sum(present)} in {len(present)} accounts instead of {ACCOUNTS * BALANCE}"
+                self.cluster.violations.add("the bank's sum is wrong", f"{found}: {operation}")
