@@ -120,8 +120,8 @@ class Run:
         for files in self.files:
             files.check()
         self.tables.check()
-        listed = self.cluster.run("weft", "fs", "ls", "/out")
-        if listed.stdout and not self._outputs_may_be_left():
+        listed = self.cluster.run("weft", "fs", "ls", "/out", "--json")
+        if json.loads(listed.stdout or "[]") and not self._outputs_may_be_left():
             self.cluster.violations.add("outputs of jobs are left in the cluster", listed.stdout.strip()[-300:])
         checked = self.cluster.run("weft", "fs", "fsck", "/")
         if checked.returncode != 0:
