@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -28,7 +29,8 @@ class FileService final : public StorageService {
       : shell_(std::move(shell)),
         store_(std::move(store)),
         namespace_(options),
-        tables_(shell_, options.lost_grace, [this](Published then) { publish(std::move(then)); }) {}
+        tables_(
+            shell_, options.lost_grace, [this](Published then) { publish(std::move(then)); }, [this] { return store_->full(); }) {}
   ~FileService() override { timer_.reset(); }
 
   Result<void> begin() {
@@ -53,9 +55,10 @@ class FileService final : public StorageService {
       return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
     const auto request = decode_file_request(message);
     if (!request) return responder.fail(request.error());
+    const bool at_once = std::visit([]<class Operation>(const Operation&) { return AnsweredAtOnce<Operation>; }, *request);
+    if (const auto full = store_->full(); full && !at_once) return responder.fail(*full);
     const auto reply = apply(*request, namespace_, drained_tables_);
     if (!reply) return responder.fail(reply.error());
-    const bool at_once = std::visit([]<class Operation>(const Operation&) { return AnsweredAtOnce<Operation>; }, *request);
     answer(encode(*reply), at_once, std::move(responder));
   }
 
@@ -72,6 +75,7 @@ class FileService final : public StorageService {
       return responder.fail(joined.error());
     if (const auto leaves = leaving_.find(worker.id); leaves != leaving_.end())
       (void)namespace_.node_leaves(worker.id, leaves->second.returns);  // it has just joined
+    if (store_->full()) return responder.reply({});                     // who only reads need not wait for what is to be written
     auto to = std::make_shared<rpc::Responder>(std::move(responder));
     publish([to](const Result<void>& written) { written ? to->reply({}) : to->fail(written.error()); });
   }
@@ -134,14 +138,25 @@ class FileService final : public StorageService {
   /// Questions are answered at once; what changes something when it, and all that it may be a repetition of, is on disk.
   void answer(rpc::Payload payload, bool at_once, rpc::Responder responder) {
     if (at_once) return responder.reply(std::move(payload));
-    struct Answer {
-      rpc::Payload payload;
-      rpc::Responder responder;
-    };
     auto waiting = std::make_shared<Answer>(Answer{std::move(payload), std::move(responder)});
+    std::erase_if(answers_, [](const std::weak_ptr<Answer>& answer) { return answer.expired(); });
+    answers_.push_back(waiting);
     publish([waiting](const Result<void>& written) {
-      written ? waiting->responder.reply(std::move(waiting->payload)) : waiting->responder.fail(written.error());
+      if (!waiting->responder) return;  // the disk was full
+      written ? waiting->responder->reply(std::move(waiting->payload)) : waiting->responder->fail(written.error());
     });
+  }
+
+  /// The disk has become full, or has room again. Who waits for a change that was under way hears at once that it may not be done;
+  /// it is, as soon as there is room, if this master lives so long.
+  void look_at_disk() {
+    const auto full = store_->full();
+    if (full && !full_) log_.error("{}; until then files and tables are only read", full->to_string());
+    if (!full && full_) log_.info("the namespace's disk has room again: what waited is written");
+    full_ = full.has_value();
+    if (!full) return;
+    for (const auto& waits : std::exchange(answers_, {}))
+      if (const auto answer = waits.lock()) std::exchange(answer->responder, std::nullopt)->fail(*full);
   }
 
   /// Makes what changed durable; then carries out the commands that came with it, and then `then`. When it cannot, the master ends;
@@ -181,6 +196,13 @@ class FileService final : public StorageService {
   }
 
   void tick() {
+    look_at_disk();
+    if (!full_) decide();
+    timer_ = shell_.reactor.after(kTick, [this] { tick(); });
+  }
+
+  /// What follows from the time. On a full disk nothing is decided: it could not be written down.
+  void decide() {
     namespace_.tick(steady_now());
     tables_.tick(steady_now());
     if (safe_mode_ && !namespace_.safe_mode()) {
@@ -188,8 +210,12 @@ class FileService final : public StorageService {
       log_.info("safe mode is over");
     }
     publish({});
-    timer_ = shell_.reactor.after(kTick, [this] { tick(); });
   }
+
+  struct Answer {
+    rpc::Payload payload;
+    std::optional<rpc::Responder> responder;  // none: it was told that the disk is full
+  };
 
   StorageShell shell_;
   Log log_{"storage"};
@@ -204,7 +230,8 @@ class FileService final : public StorageService {
   };
   std::map<NodeId, Leaves> leaving_;
   std::size_t committing_ = 0;
-  bool safe_mode_ = false;
+  std::vector<std::weak_ptr<Answer>> answers_;  // that wait for the disk
+  bool safe_mode_ = false, full_ = false;
   std::unique_ptr<rpc::Timer> timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -51,6 +51,8 @@ class JobRecorder {
   void when_durable(std::function<void(const Result<void>&)> then);
   /// Clients are told what they can rely on, whatever becomes of this master.
   void answer(std::shared_ptr<rpc::Responder> to, Result<rpc::Payload> what);
+  /// The journal's disk is full, in one line: nothing that has to be promised is begun.
+  std::optional<Error> full() const { return journal_ ? journal_->full() : std::nullopt; }
 
   /// Records what is outstanding when `orderly`, and nothing after that.
   void end(bool orderly);

@@ -1,12 +1,21 @@
 #include "engine/master/journal.hpp"
 
+#include <chrono>
+#include <iterator>
+
 namespace weft::master {
+
+namespace {
+
+constexpr Duration kRetry = std::chrono::milliseconds(500);  // while the disk is full
+
+}  // namespace
 
 Journal::Journal(JournalFile file, rpc::Reactor& reactor, std::function<void(const Error&)> failed)
     : file_(std::move(file)), reactor_(reactor), failed_(std::move(failed)), thread_(rpc::Reactor::start("weft-journal")) {}
 
 void Journal::append(JournalRecord record, bool promised) {
-  if (error_) return;
+  if (error_ || (full_ && !promised)) return;
   pending_.push_back(std::move(record));
   ++appended_;
   if (promised) promised_ = appended_;
@@ -22,12 +31,15 @@ void Journal::when_durable(std::function<void(const Result<void>&)> then) {
 void Journal::write() {
   auto records = std::make_shared<std::vector<JournalRecord>>(std::exchange(pending_, {}));
   thread_->post([this, records, until = appended_] {
-    const Result<void> result = file_.commit(std::move(*records));
-    reactor_.post([this, until, result] { written(until, result); });
+    const Result<void> result = file_.commit(*records);
+    reactor_.post([this, records, until, result] { written(until, *records, result); });
   });
 }
 
-void Journal::written(std::uint64_t until, const Result<void>& result) {
+void Journal::written(std::uint64_t until, std::vector<JournalRecord>& records, const Result<void>& result) {
+  if (!result && result.error().code() == Code::resource_exhausted) return wait_for_room(records, result.error());
+  if (full_) Log("journal").info("there is room again: what waited is written");
+  full_.reset();
   if (result) {
     durable_ = until;
     busy_ = !pending_.empty();
@@ -37,6 +49,14 @@ void Journal::written(std::uint64_t until, const Result<void>& result) {
     failed_(*error_);
   }
   tell_waiting(result);
+}
+
+/// Nothing that was promised is forgotten; who waits for it waits on.
+void Journal::wait_for_room(std::vector<JournalRecord>& records, const Error& why) {
+  if (!full_) Log("journal").error("{}", why.to_string());
+  full_ = why;
+  pending_.insert(pending_.begin(), std::make_move_iterator(records.begin()), std::make_move_iterator(records.end()));
+  if (!error_) retry_ = reactor_.after(kRetry, [this] { write(); });
 }
 
 void Journal::tell_waiting(const Result<void>& result) {
@@ -49,6 +69,7 @@ void Journal::tell_waiting(const Result<void>& result) {
 
 void Journal::end() {
   if (!error_) error_.emplace(Code::unavailable, "the master ends");
+  retry_.reset();
   tell_waiting(fail(*error_));
 }
 
@@ -57,7 +78,7 @@ void Journal::close() {
   thread_->run([] {});  // what was posted before
   thread_->stop();
   thread_.reset();
-  if (!pending_.empty()) (void)file_.commit(std::exchange(pending_, {}));  // nobody waits for it
+  if (!pending_.empty()) (void)file_.commit(pending_);  // nobody waits for it
 }
 
 }  // namespace weft::master

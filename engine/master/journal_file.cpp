@@ -163,15 +163,29 @@ JournalHistory JournalFile::history() const {
 
 Result<void> JournalFile::append(const std::string& bytes) {
   if (broken_) return fail(Code::io, fmt::format("the journal {} failed before", path_));
+  errno = 0;
   Result<void> done = write_all(fd_.get(), as_bytes(bytes));
   if (done) done = sync(fd_.get());
+  const bool full = !done && (errno == ENOSPC || errno == EDQUOT);
+  if (full) done = take_back(std::move(done).error());
+  if (full && done.error().code() == Code::resource_exhausted) return done;
   broken_ = !done;
-  if (!done) return fail(std::move(done).error().wrap(fmt::format("the journal {} cannot be continued", path_)));
+  if (!done) return fail(std::move(done).error().wrap(Code::io, fmt::format("the journal {} cannot be continued", path_)));
   size_ += bytes.size();
   return {};
 }
 
-Result<void> JournalFile::commit(std::vector<JournalRecord> records) {
+/// The disk is full: what was written of the records goes.
+Result<void> JournalFile::take_back(Error why) {
+  const auto end = static_cast<off_t>(size_);
+  if (::ftruncate(fd_.get(), end) != 0 || ::lseek(fd_.get(), end, SEEK_SET) != end)
+    return fail(errno_error("cannot take back half a record", errno));
+  return fail(Code::resource_exhausted, fmt::format("the journal {} cannot be written: its disk is full; make room there, and it "
+                                                    "goes on by itself ({})",
+                                                    path_, why.to_string()));
+}
+
+Result<void> JournalFile::commit(const std::vector<JournalRecord>& records) {
   std::string bytes;
   std::vector<std::string> frames;
   for (const JournalRecord& record : records) bytes += frames.emplace_back(to_frame(record));

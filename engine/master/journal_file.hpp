@@ -66,9 +66,10 @@ class JournalFile {
   static Result<JournalFile> open(const std::string& path, const JournalOptions& options);
 
   JournalHistory history() const;
-  /// Appends the records and returns when they are on the disk. Then, when the file has grown too large, makes it short. After an
-  /// error the file may end in half a record, and every later call fails.
-  Result<void> commit(std::vector<JournalRecord> records);
+  /// Appends the records and returns when they are on the disk. Then, when the file has grown too large, makes it short.
+  /// resource_exhausted, from a disk that is full: the file is as it was before, and the same records may be tried again. After any
+  /// other error the file may end in half a record, and every later call fails.
+  Result<void> commit(const std::vector<JournalRecord>& records);
   /// Writes what is still worth knowing to a new file, which takes the old one's place when it is on the disk. A crash at any point
   /// leaves one of the two. When the new file cannot be written the old one is continued, with a line in the log; an error means
   /// that neither can be.
@@ -80,6 +81,7 @@ class JournalFile {
       : fd_(std::move(fd)), path_(std::move(path)), options_(options), fold_(options.jobs_kept) {}
   Result<void> read();
   Result<void> append(const std::string& bytes);
+  Result<void> take_back(Error why);
   Result<Fd> write_beside(const std::string& path) const;
   void schedule_checkpoint();
 

@@ -1,5 +1,6 @@
 #include "engine/master/profile_database.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
@@ -23,10 +24,11 @@ namespace {
 constexpr std::string_view kFormatKey = "!format";  // sorts before every record
 constexpr std::string_view kFormat = "weft profiles 1";
 constexpr int kMostSetAside = 1000;
+constexpr auto kRetry = std::chrono::milliseconds(500);  // while its disk is full
 constexpr std::size_t kBatchBytes = 256u << 10;  // of one write; a memtable and its log grow to no less than the largest batch
 
 rocksdb::Options profile_options() {
-  rocksdb::Options options;
+  rocksdb::Options options = storage::store_options();
   options.create_if_missing = true;
   // Small files, merged early: what has been replaced is soon gone, however often each profile is put.
   options.write_buffer_size = 1u << 20;
@@ -36,9 +38,6 @@ rocksdb::Options profile_options() {
   options.level0_stop_writes_trigger = 6;
   options.max_bytes_for_level_base = 16u << 20;
   options.target_file_size_base = 1u << 20;
-  options.keep_log_file_num = 2;
-  options.max_log_file_size = 1u << 20;
-  options.info_log_level = rocksdb::WARN_LEVEL;
   options.max_open_files = 64;
   options.compression = rocksdb::kLZ4Compression;
   options.paranoid_checks = true;
@@ -48,13 +47,13 @@ rocksdb::Options profile_options() {
 }
 
 Error store_error(const rocksdb::Status& status, const std::string& directory, std::string_view what) {
-  return Error(storage::code_of(status), fmt::format("{} the profiles in {}: {}", what, directory, escaped(status.ToString())));
+  return Error(storage::code_of(status), fmt::format("{} the profiles in {}: {}", what, directory, storage::words_of(status)));
 }
 
 class ProfileDatabase final : public ProfileStore {
  public:
-  ProfileDatabase(std::string directory, Fd claim, std::unique_ptr<rocksdb::DB> db)
-      : directory_(std::move(directory)), claim_(std::move(claim)), db_(std::move(db)), writer_([this] { write_all(); }) {}
+  ProfileDatabase(std::string directory, Fd claim, std::unique_ptr<storage::RocksStore> records)
+      : directory_(std::move(directory)), claim_(std::move(claim)), records_(std::move(records)), writer_([this] { write_all(); }) {}
   ~ProfileDatabase() override {
     {
       const std::lock_guard lock(mutex_);
@@ -62,7 +61,6 @@ class ProfileDatabase final : public ProfileStore {
     }
     wake_.notify_one();
     writer_.join();
-    if (failed_) storage::keep_open(std::move(db_));
   }
 
   void put(std::map<std::string, std::optional<std::string>> records) override {
@@ -78,40 +76,58 @@ class ProfileDatabase final : public ProfileStore {
   void write_all() {
     std::unique_lock lock(mutex_);
     while (true) {
-      wake_.wait(lock, [this] { return closing_ || !pending_.empty(); });
-      if (pending_.empty()) return;
-      const auto records = std::exchange(pending_, {});
+      if (full_)
+        wake_.wait_for(lock, kRetry, [this] { return closing_; });
+      else
+        wake_.wait(lock, [this] { return closing_ || !pending_.empty(); });
+      if (pending_.empty() && (closing_ || !full_)) return;
+      auto records = std::exchange(pending_, {});
+      const bool last = closing_;
       lock.unlock();
       write(records);
       lock.lock();
+      if (last) return;
+      pending_.merge(records);  // what is not written; a later record of the same key stays
     }
   }
 
-  /// Not synced: what the kernel has outlives the process, and a machine that fails costs no more than the last seconds' learning.
-  void write(const std::map<std::string, std::optional<std::string>>& records) {
-    if (failed_) return;
-    rocksdb::WriteBatch batch;
-    rocksdb::Status written;
-    const auto flush = [&] {
-      written = db_->Write(rocksdb::WriteOptions(), &batch);
-      batch.Clear();
-    };
-    for (auto at = records.begin(); at != records.end() && written.ok(); ++at) {
-      const auto& [key, value] = *at;
-      value ? batch.Put(key, *value) : batch.Delete(key);
-      if (batch.GetDataSize() >= kBatchBytes) flush();
+  /// Takes out what is written, or lost. Not synced: what the kernel has outlives the process, and a machine that fails costs no more
+  /// than the last seconds' learning.
+  void write(std::map<std::string, std::optional<std::string>>& records) {
+    if (failed_) return records.clear();
+    if (full_) {
+      const rocksdb::Status opened = records_->reopen();
+      if (!opened.ok()) return note(opened, records);
+      full_ = false;
+      Log("master").info("the profiles in {} are written again", directory_);
     }
-    if (written.ok() && batch.Count() > 0) flush();
-    if (written.ok()) return;
+    while (!records.empty()) {
+      rocksdb::WriteBatch batch;
+      auto to = records.begin();
+      for (; to != records.end() && batch.GetDataSize() < kBatchBytes; ++to)
+        to->second ? batch.Put(to->first, *to->second) : batch.Delete(to->first);
+      if (const rocksdb::Status written = records_->write(rocksdb::WriteOptions(), batch); !written.ok())
+        return note(written, records);
+      records.erase(records.begin(), to);
+    }
+  }
+
+  /// A full disk is waited for; what was learned meanwhile is kept in memory, the last of each profile.
+  void note(const rocksdb::Status& why, std::map<std::string, std::optional<std::string>>& records) {
+    const Error error = store_error(why, directory_, "cannot write");
+    if (error.code() == Code::resource_exhausted) {
+      if (!std::exchange(full_, true)) Log("master").warn("{}", error.to_string());
+      return;
+    }
     failed_ = true;
-    Log("master").error("{}; what is learned from now on is lost with this master",
-                        store_error(written, directory_, "cannot write").to_string());
+    records.clear();
+    Log("master").error("{}; what is learned from now on is lost with this master", error.to_string());
   }
 
   const std::string directory_;
   const Fd claim_;
-  std::unique_ptr<rocksdb::DB> db_;
-  bool failed_ = false;  // writer thread only
+  const std::unique_ptr<storage::RocksStore> records_;
+  bool failed_ = false, full_ = false;  // writer thread only
   std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::string, std::optional<std::string>> pending_;
@@ -119,11 +135,15 @@ class ProfileDatabase final : public ProfileStore {
   std::thread writer_;
 };
 
-Result<ProfileRecords> read_records(rocksdb::DB& db, const std::string& directory) {
+Result<ProfileRecords> read_records(storage::RocksStore& store, const std::string& directory) {
+  const auto held = store.db();
+  rocksdb::DB& db = *held;
   std::string format;
   const rocksdb::Status known = db.Get(rocksdb::ReadOptions(), std::string(kFormatKey), &format);
   if (known.IsNotFound()) {
-    const rocksdb::Status written = db.Put(rocksdb::WriteOptions(), std::string(kFormatKey), std::string(kFormat));
+    rocksdb::WriteBatch batch;
+    batch.Put(std::string(kFormatKey), std::string(kFormat));
+    const rocksdb::Status written = store.write(rocksdb::WriteOptions(), batch);
     if (!written.ok()) return fail(store_error(written, directory, "cannot write"));
     format = kFormat;
   } else if (!known.ok()) {
@@ -143,13 +163,12 @@ Result<std::unique_ptr<ProfileStore>> open_store(const std::string& directory,
                                                  const std::function<Result<void>(ProfileRecords)>& restore) {
   WEFT_TRY(make_private_directory(directory));
   WEFT_ASSIGN(Fd claim, claim_directory(directory, "master"));
-  rocksdb::DB* opened = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(profile_options(), directory, &opened);
+  std::unique_ptr<storage::RocksStore> store;
+  const rocksdb::Status status = storage::RocksStore::open(profile_options(), directory, store);
   if (!status.ok()) return fail(store_error(status, directory, "cannot open"));
-  std::unique_ptr<rocksdb::DB> db(opened);
-  WEFT_ASSIGN(ProfileRecords records, read_records(*db, directory));
+  WEFT_ASSIGN(ProfileRecords records, read_records(*store, directory));
   WEFT_TRY(restore(std::move(records)));
-  return std::unique_ptr<ProfileStore>(std::make_unique<ProfileDatabase>(directory, std::move(claim), std::move(db)));
+  return std::unique_ptr<ProfileStore>(std::make_unique<ProfileDatabase>(directory, std::move(claim), std::move(store)));
 }
 
 /// Under the first name that is free. Empty: it could not be moved.

@@ -334,12 +334,18 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
   if (clients_->answer_later(message, responder)) return;
   if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
     return on_storage_request(connection, message, std::move(responder));
+  const auto full = recorder_->full();
+  if (full && (message.type == protocol::kRegister || message.type == client::kSubmitJob || message.type == client::kSetNode))
+    return responder.fail(*full);
   if (message.type == protocol::kRegister) return workers_->on_register(connection, message, std::move(responder));
   std::optional<Result<rpc::Payload>> answered = scheduler_->answer(message);
   if (!answered) answered = profiles_->answer(message);
   if (!answered)
     answered =
         message.type == protocol::kFetchBinary ? on_fetch_binary(connection, message) : clients_->answer(connection, message);
+  // Who only asks need not wait until there is room.
+  if (full && client::is_question(message.type))
+    return *answered ? responder.reply(std::move(**answered)) : responder.fail(answered->error());
   recorder_->answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(*answered));
 }
 

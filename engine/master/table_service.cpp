@@ -11,9 +11,11 @@ using namespace storage::tables;
 
 }  // namespace
 
-TableService::TableService(const StorageShell& shell, Time lost_grace, std::function<void(Published)> publish)
+TableService::TableService(const StorageShell& shell, Time lost_grace, std::function<void(Published)> publish,
+                           std::function<std::optional<Error>()> full)
     : send_(shell.send),
       publish_(std::move(publish)),
+      full_(std::move(full)),
       catalogue_(CatalogueOptions{.lost_grace = lost_grace}),
       peers_(shell.reactor),
       coordinator_({shell.reactor, catalogue_,
@@ -91,9 +93,22 @@ struct TableService::Operations {
   void operator()(const AbortTransaction& it) const { answer(service.catalogue_.abort(it.table, it.id)); }
 };
 
+/// The answer to what changes nothing.
+std::optional<Result<TableReply>> TableService::question(const TableRequest& request) const {
+  if (std::holds_alternative<ListTables>(request)) return TableReply(TableList{catalogue_.list()});
+  const auto* describe = std::get_if<DescribeTable>(&request);
+  if (describe == nullptr) return std::nullopt;
+  auto status = catalogue_.describe(describe->table);
+  return status ? Result<TableReply>(TableReply(std::move(*status))) : fail(std::move(status).error());
+}
+
 void TableService::on_client_request(const rpc::Message& message, rpc::Responder to) {
   const auto request = decode_table_request(message);
   if (!request) return to.fail(request.error());
+  if (const auto full = full_()) {
+    const auto reply = question(*request);
+    return !reply ? to.fail(*full) : *reply ? to.reply(encode(**reply)) : to.fail(reply->error());
+  }
   std::visit(Operations{*this, std::make_shared<rpc::Responder>(std::move(to))}, *request);
 }
 
@@ -122,6 +137,11 @@ void TableService::on_heartbeat(const WorkerSite& worker, const TableHeartbeat& 
   }
   orders.cluster = cluster_;
   orders.name = worker.name;
+  if (full_()) {  // what is not written down may be another's tomorrow
+    orders.assignments.clear();
+    orders.erase.clear();
+    return responder->reply(rpc::encode_derived(orders));
+  }
   publish(responder, [orders = std::move(orders), responder] { responder->reply(rpc::encode_derived(orders)); });
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,10 @@ namespace weft::master {
 class TableService {
  public:
   /// `lost_grace`: how long a lost worker may take to come back. `publish` makes durable what take_changes() gives, then calls
-  /// back.
-  TableService(const StorageShell& shell, storage::Time lost_grace, std::function<void(Published)> publish);
+  /// back. `full`: nothing can be made durable now, and why: then changes are refused, and workers hear of none, but keep their
+  /// leases, so that what they have is read.
+  TableService(const StorageShell& shell, storage::Time lost_grace, std::function<void(Published)> publish,
+               std::function<std::optional<Error>()> full);
 
   Result<void> restore(std::string_view key, std::string_view value) { return catalogue_.restore(key, value); }
   void begin(std::string cluster, storage::Time now);
@@ -41,6 +44,7 @@ class TableService {
  private:
   using SharedResponder = std::shared_ptr<rpc::Responder>;
   struct Operations;
+  std::optional<Result<storage::tables::TableReply>> question(const storage::tables::TableRequest& request) const;
   void on_heartbeat(const WorkerSite& worker, const storage::tables::TableHeartbeat& heartbeat, SharedResponder responder);
   void answer(storage::tables::TableReply reply, SharedResponder responder);
   void publish(Published then);
@@ -49,6 +53,7 @@ class TableService {
 
   const std::function<void(NodeId, rpc::MessageType, rpc::Payload)> send_;
   const std::function<void(Published)> publish_;
+  const std::function<std::optional<Error>()> full_;
   Log log_{"tables"};
   std::string cluster_;
   storage::tables::TableCatalogue catalogue_;

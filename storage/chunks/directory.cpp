@@ -156,9 +156,6 @@ Result<void> Directory::make_folders() const {
     const fs::path folder = path_ / name;
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail(errno_error("cannot make " + folder.string(), errno));
   }
-  std::error_code error;
-  const fs::path index = path_ / "index";  // anything but a directory is replaced when it is read
-  if (!fs::exists(index, error) || fs::is_directory(index, error)) WEFT_TRY(make_private_directory(index));
   WEFT_ASSIGN(const Fd folder, open_folder(path_));
   return sync(folder, path_);
 }
@@ -175,7 +172,7 @@ Result<void> Directory::recover(FoundChunks& found) {
     const auto file = files.find(name_of(info.id));
     if (file == files.end()) {
       found.lost.push_back(info);
-      note(index_->erase(info.id));
+      forget(info.id);
       continue;
     }
     const bool whole = file->second == chunk_file_size(info.length);
@@ -199,6 +196,7 @@ Result<void> Directory::recover(FoundChunks& found) {
 Result<std::vector<ChunkInfo>> Directory::load_index() {
   const fs::path path = path_ / "index";
   const auto load = [&]() -> Result<std::vector<ChunkInfo>> {
+    WEFT_TRY(make_private_directory(path));
     WEFT_ASSIGN(index_, ChunkIndex::open(path));
     return index_->load();
   };
@@ -212,9 +210,12 @@ Result<std::vector<ChunkInfo>> Directory::load_index() {
   index_.reset();
   std::error_code error;
   fs::remove_all(path, error);
-  auto loaded = load();
-  if (!loaded) return fail(std::move(loaded).error().wrap(Code::io, "the data directory " + path_.string()));
-  return loaded;
+  if (auto loaded = load()) return loaded;
+  // A disk that is full still has the chunks.
+  index_.reset();
+  fs::remove_all(path, error);
+  log_.warn("{}: it goes on without an index until the next start", path_.string());
+  return std::vector<ChunkInfo>();
 }
 
 /// A chunk file that the index does not know: sealed just before a crash, or the index was lost.
@@ -234,7 +235,7 @@ Result<void> Directory::adopt(ChunkId id, FoundChunks& found) {
     return {};
   }
   found.sealed.push_back(footer->info);
-  note(index_->put(footer->info));
+  remember(footer->info);
   return {};
 }
 
@@ -255,9 +256,13 @@ Result<void> Directory::publish(const ChunkInfo& info) {
     ::unlink(to.c_str());
     return synced;
   }
+  remember(info);
+  return {};
+}
+
+void Directory::remember(const ChunkInfo& info) {
   const std::lock_guard lock(index_mutex_);
   if (index_ != nullptr) note(index_->put(info));
-  return {};
 }
 
 void Directory::quarantine(ChunkId id) {

@@ -63,6 +63,7 @@ class Directory {
   Result<void> recover(FoundChunks& found);
   Result<std::vector<ChunkInfo>> load_index();
   Result<void> adopt(ChunkId id, FoundChunks& found);
+  void remember(const ChunkInfo& info);  // in the index
   void note(const Result<void>& index_written);
 
   std::filesystem::path path_;
@@ -71,7 +72,7 @@ class Directory {
   Fd chunks_;          // the folder, to be synced
   bool taken_ = true;  // its identity was found, so its index is believed
   mutable std::mutex index_mutex_;
-  std::unique_ptr<ChunkIndex> index_;  // null once it failed
+  std::unique_ptr<ChunkIndex> index_;  // null once it failed, or when it could not be made
   Log log_{"chunks"};
 };
 

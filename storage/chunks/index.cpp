@@ -1,6 +1,7 @@
 #include "storage/chunks/index.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <string>
 
@@ -8,6 +9,9 @@
 #include <rocksdb/options.h>
 #include <rocksdb/slice.h>
 #include <rocksdb/status.h>
+#include <rocksdb/write_batch.h>
+
+#include "storage/rocks.hpp"
 
 namespace weft::storage {
 namespace {
@@ -19,7 +23,7 @@ constexpr std::size_t kValueBytes = 12;
 const rocksdb::Slice kScrubbedKey = "scrubbed";
 
 Error failed(const std::string& what, const rocksdb::Status& status) {
-  return Error(Code::corrupt, "the index of chunks cannot be " + what + ": " + status.ToString());
+  return Error(code_of(status), "the index of chunks cannot be " + what + ": " + words_of(status));
 }
 
 using Key = std::array<char, kKeyBytes>;
@@ -40,17 +44,12 @@ ChunkId id_of_key(const rocksdb::Slice& key) {
 
 /// Small: a million chunks are some 20 MB.
 rocksdb::Options options() {
-  rocksdb::Options options;
+  rocksdb::Options options = store_options();
   options.create_if_missing = true;
   options.write_buffer_size = 2u << 20;
   options.max_write_buffer_number = 2;
   options.max_open_files = 32;
   options.compression = rocksdb::kNoCompression;
-  options.max_log_file_size = 1u << 20;
-  options.keep_log_file_num = 1;
-  options.info_log_level = rocksdb::ERROR_LEVEL;
-  options.stats_dump_period_sec = 0;  // no thread for statistics nobody reads
-  options.stats_persist_period_sec = 0;
   options.manifest_preallocation_size = 64u << 10;
   options.allow_fallocate = false;  // its logs would take megabytes of small disks
   return options;
@@ -58,11 +57,12 @@ rocksdb::Options options() {
 
 class RocksIndex final : public ChunkIndex {
  public:
-  explicit RocksIndex(std::unique_ptr<rocksdb::DB> db) : db_(std::move(db)) {}
+  explicit RocksIndex(std::unique_ptr<RocksStore> store) : store_(std::move(store)) {}
 
   Result<std::vector<ChunkInfo>> load() const override {
     std::vector<ChunkInfo> chunks;
-    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator({}));
+    const auto db = store_->db();
+    const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator({}));
     for (at->Seek(rocksdb::Slice(&kChunkPrefix, 1)); at->Valid() && at->key()[0] == kChunkPrefix; at->Next()) {
       if (at->key().size() != kKeyBytes || at->value().size() != kValueBytes)
         return fail(Code::corrupt, "the index of chunks holds what is no chunk");
@@ -79,38 +79,52 @@ class RocksIndex final : public ChunkIndex {
     std::array<char, kValueBytes> value;
     std::memcpy(value.data(), &info.length, sizeof info.length);
     std::memcpy(value.data() + sizeof info.length, &info.digest, sizeof info.digest);
-    return written(db_->Put({}, slice(key_of(info.id)), {value.data(), value.size()}));
+    rocksdb::WriteBatch batch;
+    batch.Put(slice(key_of(info.id)), {value.data(), value.size()});
+    return write(batch);
   }
 
-  Result<void> erase(ChunkId id) override { return written(db_->Delete({}, slice(key_of(id)))); }
+  Result<void> erase(ChunkId id) override {
+    rocksdb::WriteBatch batch;
+    batch.Delete(slice(key_of(id)));
+    return write(batch);
+  }
 
   Result<ChunkId> scrubbed() const override {
     std::string value;
-    const auto status = db_->Get({}, kScrubbedKey, &value);
+    const auto status = store_->db()->Get({}, kScrubbedKey, &value);
     if (status.IsNotFound()) return ChunkId{};
     if (!status.ok()) return fail(failed("read", status));
     if (value.size() != kKeyBytes) return fail(Code::corrupt, "the index of chunks holds what is no chunk");
     return id_of_key(value);
   }
 
-  Result<void> set_scrubbed(ChunkId id) override { return written(db_->Put({}, kScrubbedKey, slice(key_of(id)))); }
+  Result<void> set_scrubbed(ChunkId id) override {
+    rocksdb::WriteBatch batch;
+    batch.Put(kScrubbedKey, slice(key_of(id)));
+    return write(batch);
+  }
 
  private:
-  static Result<void> written(const rocksdb::Status& status) {
-    if (!status.ok()) return fail(failed("written", status));
+  /// One that was opened on a full disk holds what the disk holds until the first write.
+  Result<void> write(rocksdb::WriteBatch& batch) {
+    if (!written_ && !store_->writable().ok()) store_->reopen().PermitUncheckedError();
+    written_ = true;
+    if (const auto status = store_->write({}, batch); !status.ok()) return fail(failed("written", status));
     return {};
   }
 
-  std::unique_ptr<rocksdb::DB> db_;
+  const std::unique_ptr<RocksStore> store_;
+  std::atomic<bool> written_ = false;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<ChunkIndex>> ChunkIndex::open(const std::filesystem::path& path) {
-  rocksdb::DB* db = nullptr;
-  const auto status = rocksdb::DB::Open(options(), path.string(), &db);
+  std::unique_ptr<RocksStore> store;
+  const auto status = RocksStore::open(options(), path.string(), store);
   if (!status.ok()) return fail(failed("opened", status));
-  return std::make_unique<RocksIndex>(std::unique_ptr<rocksdb::DB>(db));
+  return std::make_unique<RocksIndex>(std::move(store));
 }
 
 }  // namespace weft::storage

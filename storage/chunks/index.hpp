@@ -12,10 +12,11 @@
 namespace weft::storage {
 
 /// A cache of what the footers of the chunk files say: losing any of it costs time at the next open and nothing else, so writes are
-/// not synced. Any thread.
+/// not synced. After a write that failed every later one fails. Any thread.
 class ChunkIndex {
  public:
-  /// Opens or creates. Any failure of RocksDB, a damaged database among them, is Code::corrupt.
+  /// Opens or creates. corrupt: the database is damaged; resource_exhausted: its disk is full; io: anything else. One whose disk is
+  /// full can be read; the first write fails.
   static Result<std::unique_ptr<ChunkIndex>> open(const std::filesystem::path& path);
   virtual ~ChunkIndex() = default;
 

@@ -1,7 +1,10 @@
 #include "storage/namespace/namespace_store.hpp"
 
+#include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -10,7 +13,6 @@
 
 #include <fmt/format.h>
 #include <rocksdb/db.h>
-#include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
 
@@ -26,6 +28,7 @@ constexpr std::string_view kClusterKey = "!cluster";
 constexpr std::string_view kFormat = "weft namespace 1";
 constexpr std::string_view kTablePrefix = "t";
 constexpr std::size_t kMostPending = 64u << 20;  // bytes that one batch takes
+constexpr auto kRetry = std::chrono::milliseconds(500);  // while its disk is full
 
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -34,9 +37,8 @@ Error error_of(const rocksdb::Status& status, const std::string& directory, std:
   const Code code = code_of(status);
   std::string_view remedy;
   if (code == Code::corrupt) remedy = "; it is damaged: restore it from a copy, or try RocksDB's `ldb repair`";
-  if (code == Code::resource_exhausted) remedy = "; make room on its disk and start the master again";
   if (code == Code::already_exists) remedy = "; another master has it open";
-  return Error(code, fmt::format("{} the namespace in {}: {}{}", what, directory, escaped(status.ToString()), remedy));
+  return Error(code, fmt::format("{} the namespace in {}: {}{}", what, directory, words_of(status), remedy));
 }
 
 std::string new_cluster_id() {
@@ -48,7 +50,8 @@ std::string new_cluster_id() {
 
 class Store final : public NamespaceStore {
  public:
-  Store(std::string directory, std::unique_ptr<rocksdb::DB> db) : directory_(std::move(directory)), db_(std::move(db)) {}
+  Store(std::string directory, std::unique_ptr<RocksStore> records)
+      : directory_(std::move(directory)), records_(std::move(records)) {}
   ~Store() override {
     {
       const std::lock_guard lock(mutex_);
@@ -56,12 +59,12 @@ class Store final : public NamespaceStore {
     }
     wake_.notify_one();
     if (writer_.joinable()) writer_.join();
-    if (failed_) keep_open(std::move(db_));
   }
 
   Result<void> begin() {
+    const auto db = records_->db();
     std::string format;
-    const rocksdb::Status known = db_->Get(rocksdb::ReadOptions(), slice(kFormatKey), &format);
+    const rocksdb::Status known = db->Get(rocksdb::ReadOptions(), slice(kFormatKey), &format);
     if (known.IsNotFound()) {
       WEFT_TRY(initialise());
     } else if (!known.ok()) {
@@ -69,9 +72,10 @@ class Store final : public NamespaceStore {
     } else if (format != kFormat) {
       return fail(Code::version_mismatch,
                   fmt::format("{} holds a '{}'; this program reads '{}'", directory_, escaped(format), kFormat));
-    } else if (const auto got = db_->Get(rocksdb::ReadOptions(), slice(kClusterKey), &cluster_id_); !got.ok()) {
+    } else if (const auto got = db->Get(rocksdb::ReadOptions(), slice(kClusterKey), &cluster_id_); !got.ok()) {
       return fail(error_of(got, directory_, "cannot read"));
     }
+    if (const auto writable = records_->writable(); !writable.ok()) full_ = error_of(writable, directory_, "cannot write");
     writer_ = std::thread([this] { write_all(); });
     return {};
   }
@@ -83,7 +87,8 @@ class Store final : public NamespaceStore {
     options.verify_checksums = true;
     options.fill_cache = false;
     options.readahead_size = 4u << 20;
-    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(options));
+    const auto db = records_->db();
+    const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(options));
     for (at->SeekToFirst(); at->Valid(); at->Next()) {
       const std::string_view key(at->key().data(), at->key().size());
       if (key.starts_with('!') || key.starts_with(kTablePrefix)) continue;
@@ -94,7 +99,8 @@ class Store final : public NamespaceStore {
   }
 
   Result<void> load_tables(const Visit& visit) override {
-    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(rocksdb::ReadOptions()));
+    const auto db = records_->db();
+    const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(rocksdb::ReadOptions()));
     for (at->Seek(slice(kTablePrefix)); at->Valid() && at->key().starts_with(slice(kTablePrefix)); at->Next())
       WEFT_TRY(named(visit({at->key().data(), at->key().size()}, {at->value().data(), at->value().size()})));
     if (!at->status().ok()) return fail(error_of(at->status(), directory_, "cannot read"));
@@ -109,6 +115,11 @@ class Store final : public NamespaceStore {
     wake_.notify_one();
   }
 
+  std::optional<Error> full() const override {
+    const std::lock_guard lock(mutex_);
+    return full_;
+  }
+
  private:
   struct Pending {
     std::vector<Change> changes;
@@ -121,7 +132,8 @@ class Store final : public NamespaceStore {
   }
 
   Result<void> initialise() {
-    const std::unique_ptr<rocksdb::Iterator> any(db_->NewIterator(rocksdb::ReadOptions()));
+    const auto db = records_->db();
+    const std::unique_ptr<rocksdb::Iterator> any(db->NewIterator(rocksdb::ReadOptions()));
     any->SeekToFirst();
     if (any->Valid())
       return fail(Code::version_mismatch, fmt::format("{} holds a database of something else than weft's namespace", directory_));
@@ -136,60 +148,81 @@ class Store final : public NamespaceStore {
   rocksdb::Status write(rocksdb::WriteBatch& batch) {
     rocksdb::WriteOptions options;
     options.sync = true;
-    return db_->Write(options, &batch);
+    return records_->write(options, batch);
   }
 
   void write_all() {
     std::unique_lock lock(mutex_);
+    std::deque<Pending> group;  // what was given and is not on the disk
     while (true) {
-      wake_.wait(lock, [this] { return closing_ || !pending_.empty(); });
-      if (pending_.empty()) return;
-      std::vector<Pending> group = std::exchange(pending_, {});
+      if (full_)
+        wake_.wait_for(lock, kRetry, [this] { return closing_; });
+      else
+        wake_.wait(lock, [this] { return closing_ || !pending_.empty(); });
+      std::move(pending_.begin(), pending_.end(), std::back_inserter(group));
+      pending_.clear();
+      if (group.empty() && closing_) return;
+      const bool last = closing_, full = full_.has_value();
       lock.unlock();
-      write_group(group);
+      if (!full || begin_again()) write_group(group);
+      if (last) give_up(group);
       lock.lock();
     }
   }
 
-  void write_group(std::vector<Pending>& group) {
-    auto from = group.begin();
-    while (from != group.end()) {
+  /// Whether there is room again: then the database is what the disk has, and what was refused is written once more.
+  bool begin_again() {
+    const auto opened = records_->reopen();
+    if (opened.IsNoSpace()) return false;
+    if (!opened.ok()) failed_ = error_of(opened, directory_, "cannot open");
+    const std::lock_guard lock(mutex_);
+    full_.reset();
+    return true;
+  }
+
+  /// In order, until the disk is full: what was not written stays in the group.
+  void write_group(std::deque<Pending>& group) {
+    while (!group.empty()) {
       rocksdb::WriteBatch batch;
-      auto to = from;
-      for (; to != group.end() && (to == from || batch.GetDataSize() < kMostPending); ++to)
-        for (const Change& change : to->changes) change.value ? batch.Put(change.key, *change.value) : batch.Delete(change.key);
-      if (!failed_ && batch.Count() > 0)
-        if (const auto written = write(batch); !written.ok()) failed_ = error_of(written, directory_, "cannot write");
-      for (; from != to; ++from) from->done(failed_ ? Result<void>(fail(*failed_)) : Result<void>());
+      std::size_t count = 0;
+      for (; count < group.size() && (count == 0 || batch.GetDataSize() < kMostPending); ++count)
+        for (const Change& change : group[count].changes)
+          change.value ? batch.Put(change.key, *change.value) : batch.Delete(change.key);
+      if (!failed_ && batch.Count() > 0) {
+        const auto written = write(batch);
+        if (written.IsNoSpace()) {
+          const std::lock_guard lock(mutex_);
+          full_ = error_of(written, directory_, "cannot write");
+          return;
+        }
+        if (!written.ok()) failed_ = error_of(written, directory_, "cannot write");
+      }
+      for (; count > 0; --count, group.pop_front()) group.front().done(failed_ ? Result<void>(fail(*failed_)) : Result<void>());
     }
   }
 
+  /// The store is closed while its disk is full.
+  void give_up(std::deque<Pending>& group) {
+    for (; !group.empty(); group.pop_front()) group.front().done(fail(Code::unavailable, "the namespace is closed"));
+  }
+
   const std::string directory_;
-  std::unique_ptr<rocksdb::DB> db_;
+  const std::unique_ptr<RocksStore> records_;
   std::string cluster_id_;
   std::optional<Error> failed_;  // writer thread only, while there is one
-  std::mutex mutex_;
+  mutable std::mutex mutex_;     // of what follows
   std::condition_variable wake_;
+  std::optional<Error> full_;
   std::vector<Pending> pending_;
   bool closing_ = false;
   std::thread writer_;
 };
 
-/// A master whose disk fails ends, and the next one recovers; RocksDB's own try, when there seems to be room again, would abort it.
-class NoRecovery final : public rocksdb::EventListener {
- public:
-  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status, bool* recovers) override { *recovers = false; }
-};
-
 rocksdb::Options options_of() {
-  rocksdb::Options options;
-  options.listeners = {std::make_shared<NoRecovery>()};
+  rocksdb::Options options = store_options();
   options.create_if_missing = true;
   options.write_buffer_size = 16u << 20;
   options.max_total_wal_size = 64u << 20;
-  options.keep_log_file_num = 2;
-  options.max_log_file_size = 1u << 20;
-  options.info_log_level = rocksdb::WARN_LEVEL;
   options.max_open_files = 256;
   options.compression = rocksdb::kNoCompression;
   options.paranoid_checks = true;
@@ -216,10 +249,10 @@ Result<std::unique_ptr<NamespaceStore>> NamespaceStore::open(const std::string& 
                     fmt::format("{} is no namespace of weft and not empty ({}); name another directory", directory, name));
     }
   }
-  rocksdb::DB* opened = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(options_of(), directory, &opened);
+  std::unique_ptr<RocksStore> records;
+  const rocksdb::Status status = RocksStore::open(options_of(), directory, records);
   if (!status.ok()) return fail(error_of(status, directory, "cannot open"));
-  auto store = std::make_unique<Store>(directory, std::unique_ptr<rocksdb::DB>(opened));
+  auto store = std::make_unique<Store>(directory, std::move(records));
   WEFT_TRY(store->begin());
   return std::unique_ptr<NamespaceStore>(std::move(store));
 }

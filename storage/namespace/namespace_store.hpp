@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace weft::storage {
 class NamespaceStore {
  public:
   /// Creates the directory, or continues one. One line says what is wrong: version_mismatch when it is of another version or no
-  /// namespace at all, corrupt when RocksDB finds damage, already_exists when another process has it open.
+  /// namespace at all, corrupt when RocksDB finds damage, already_exists when another process has it open. One that exists is opened
+  /// though its disk is full.
   static Result<std::unique_ptr<NamespaceStore>> open(const std::string& directory);
   virtual ~NamespaceStore() = default;  // commits what was given before
 
@@ -27,8 +29,12 @@ class NamespaceStore {
   using Visit = std::function<Result<void>(std::string_view key, std::string_view value)>;
   virtual Result<void> load_tables(const Visit& visit) = 0;
   /// Writes the changes in one step, in the order of the calls, and calls `done` from a thread of the store's when they are on
-  /// disk. Calls that come while one is written go together into the next. After a failure every later one fails. Any thread.
+  /// disk. Calls that come while one is written go together into the next. While the disk is full they wait until it is not: see
+  /// full(). After any other failure every later one fails. Any thread.
   virtual void commit(std::vector<Change> changes, std::function<void(Result<void>)> done) = 0;
+  /// The disk is full, in one line that names the directory and says what to do. Begins when a commit finds it full, or when the
+  /// store was opened so, and ends by itself when there is room. Any thread.
+  virtual std::optional<Error> full() const = 0;
 };
 
 }  // namespace weft::storage

@@ -15,16 +15,12 @@ constexpr const char* kFormatKey = "mformat";
 constexpr const char* kFormat = "weft table partition 2";
 
 rocksdb::Options options_with(std::shared_ptr<rocksdb::CompactionFilterFactory> filter, OpenMode mode) {
-  rocksdb::Options options;
+  rocksdb::Options options = store_options();
   options.create_if_missing = mode == OpenMode::create;
   options.compaction_filter_factory = std::move(filter);
   options.disable_auto_compactions = true;
   options.write_buffer_size = 16u << 20;
   options.max_open_files = 128;
-  options.info_log_level = rocksdb::ERROR_LEVEL;
-  options.keep_log_file_num = 1;
-  options.stats_dump_period_sec = 0;
-  options.stats_persist_period_sec = 0;
   options.paranoid_checks = true;
   // What a crash cut short was never acknowledged; damage before it is an error.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
@@ -53,13 +49,13 @@ Result<void> check_whole(const std::filesystem::path& path, OpenMode mode) {
 Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& path,
                                                  std::shared_ptr<rocksdb::CompactionFilterFactory> filter, OpenMode mode) {
   WEFT_TRY(check_whole(path, mode));
-  rocksdb::DB* opened = nullptr;
-  if (const auto status = rocksdb::DB::Open(options_with(std::move(filter), mode), path.string(), &opened); !status.ok()) {
+  std::unique_ptr<RocksStore> opened;
+  if (const auto status = RocksStore::open(options_with(std::move(filter), mode), path.string(), opened); !status.ok()) {
     const Code code = code_of(status);
     return fail(code, fmt::format("the table partition {} cannot be opened{}: {}", path.string(),
-                                  code == Code::already_exists ? " (another process has it)" : "", escaped(status.ToString())));
+                                  code == Code::already_exists ? " (another process has it)" : "", words_of(status)));
   }
-  std::unique_ptr<Database> database(new Database(path.string(), std::unique_ptr<rocksdb::DB>(opened)));
+  std::unique_ptr<Database> database(new Database(path.string(), std::move(opened)));
   WEFT_TRY(database->check_format(mode));
   return database;
 }
@@ -81,14 +77,32 @@ Result<void> Database::check_format(OpenMode mode) {
 }
 
 Result<void> Database::start_compactions() {
-  if (const auto status = db_->SetOptions({{"disable_auto_compactions", "false"}}); !status.ok())
+  if (!store_->writable().ok()) return {};  // when it is opened again
+  if (const auto status = store_->db()->SetOptions({{"disable_auto_compactions", "false"}}); !status.ok())
     return fail(failed("set up", status));
   return {};
 }
 
+std::optional<Error> Database::refusal() const {
+  const auto status = store_->writable();
+  if (status.ok()) return std::nullopt;
+  return failed("written", status);
+}
+
+Result<void> Database::reopen() {
+  if (const auto status = store_->reopen(); !status.ok()) return fail(failed("written", status));
+  return {};
+}
+
+Database::Iterator Database::iterate() const {
+  auto db = store_->db();
+  rocksdb::Iterator* const at = db->NewIterator({});
+  return {at, HoldsDatabase{std::move(db)}};
+}
+
 Result<std::optional<std::string>> Database::get(const std::string& key) const {
   std::string value;
-  const auto status = db_->Get({}, key, &value);
+  const auto status = store_->db()->Get({}, key, &value);
   if (status.IsNotFound()) return std::nullopt;
   if (!status.ok()) return fail(failed("read", status));
   return value;
@@ -98,31 +112,32 @@ Result<void> Database::write(rocksdb::WriteBatch& batch, Sync sync) {
   rocksdb::WriteOptions options;
   options.sync = sync == Sync::yes;
   options.disableWAL = sync == Sync::no;
-  if (const auto status = db_->Write(options, &batch); !status.ok()) return fail(failed("written", status));
+  if (const auto status = store_->write(options, batch); !status.ok()) return fail(failed("written", status));
   return {};
 }
 
 Result<void> Database::flush() {
-  if (const auto status = db_->Flush(rocksdb::FlushOptions()); !status.ok()) return fail(failed("written", status));
+  if (const auto status = store_->flush(); !status.ok()) return fail(failed("written", status));
   return {};
 }
 
 Result<void> Database::compact() {
   rocksdb::CompactRangeOptions all;
   all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
-  if (const auto status = db_->CompactRange(all, nullptr, nullptr); !status.ok()) return fail(failed("compacted", status));
+  if (const auto status = store_->compact(all); !status.ok()) return fail(failed("compacted", status));
   return {};
 }
 
 std::uint64_t Database::bytes() const {
   std::uint64_t files = 0, memory = 0;
-  db_->GetIntProperty("rocksdb.total-sst-files-size", &files);
-  db_->GetIntProperty("rocksdb.cur-size-all-mem-tables", &memory);
+  const auto db = store_->db();
+  db->GetIntProperty("rocksdb.total-sst-files-size", &files);
+  db->GetIntProperty("rocksdb.cur-size-all-mem-tables", &memory);
   return files + memory;
 }
 
 Error Database::failed(const char* what, const rocksdb::Status& status) const {
-  return {code_of(status), fmt::format("the table partition {} cannot be {}: {}", path_, what, escaped(status.ToString()))};
+  return {code_of(status), fmt::format("the table partition {} cannot be {}: {}", path_, what, words_of(status))};
 }
 
 Error Database::damaged(const char* what) const {

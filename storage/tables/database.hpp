@@ -11,6 +11,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "base/result.hpp"
+#include "storage/rocks.hpp"
 #include "storage/tables/partition.hpp"
 
 namespace weft::storage::tables {
@@ -20,16 +21,25 @@ inline constexpr const char* kLastKey = "mlast";
 /// Any thread. Errors name the directory.
 class Database {
  public:
-  using Iterator = std::unique_ptr<rocksdb::Iterator>;
+  /// Goes before its database.
+  struct HoldsDatabase {
+    std::shared_ptr<rocksdb::DB> db;
+    void operator()(rocksdb::Iterator* at) const { delete at; }
+  };
+  using Iterator = std::unique_ptr<rocksdb::Iterator, HoldsDatabase>;
   enum class Sync { no, later, yes };  // later: with the next that is
 
   /// Compactions don't run before start_compactions().
   static Result<std::unique_ptr<Database>> open(const std::filesystem::path& path,
                                                 std::shared_ptr<rocksdb::CompactionFilterFactory> filter, OpenMode mode);
   Result<void> start_compactions();
+  /// Why it takes no writes; nothing when it does. One whose disk is full is opened for reading.
+  std::optional<Error> refusal() const;
+  /// Of one that was opened for reading: takes writes from now on, if its disk has room. Blocks on the disk.
+  Result<void> reopen();
 
   const std::string& path() const { return path_; }
-  Iterator iterate() const { return Iterator(db_->NewIterator({})); }
+  Iterator iterate() const;
   Result<std::optional<std::string>> get(const std::string& key) const;
   Result<void> write(rocksdb::WriteBatch& batch, Sync sync = Sync::yes);
   Result<void> flush();
@@ -41,11 +51,11 @@ class Database {
   Result<void> read_well(const rocksdb::Iterator& at) const;
 
  private:
-  Database(std::string path, std::unique_ptr<rocksdb::DB> db) : path_(std::move(path)), db_(std::move(db)) {}
+  Database(std::string path, std::unique_ptr<RocksStore> store) : path_(std::move(path)), store_(std::move(store)) {}
   Result<void> check_format(OpenMode mode);
 
   const std::string path_;
-  const std::unique_ptr<rocksdb::DB> db_;
+  const std::unique_ptr<RocksStore> store_;
 };
 
 }  // namespace weft::storage::tables

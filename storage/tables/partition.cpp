@@ -43,7 +43,7 @@ class RocksPartition final : public TablePartition {
       staged_.insert(TransactionId(number_of(*at)));
     kept_->set_committed(last_);
     WEFT_TRY(db_->read_well(*at));
-    return finish_begun();
+    return db_->refusal() ? Result<void>() : finish_begun();
   }
 
   std::uint64_t last() const override {
@@ -66,6 +66,13 @@ class RocksPartition final : public TablePartition {
     if (entry.version != last_ + 1)
       return fail(Code::invalid_argument, fmt::format("{} has version {}: {} cannot come next", db_->path(), last_, entry.version));
     return carry_out(entry);
+  }
+
+  std::optional<Error> refusal() const override { return db_->refusal(); }
+  Result<void> recover() override {
+    WEFT_TRY(db_->reopen());
+    WEFT_TRY(finish_begun());
+    return db_->start_compactions();
   }
 
   void set_committed(std::uint64_t version) override { kept_->set_committed(version); }

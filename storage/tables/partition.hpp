@@ -40,7 +40,8 @@ enum class OpenMode : bool {
 /// Code::corrupt, and name the directory.
 class TablePartition {
  public:
-  /// already_exists: in use by another process; version_mismatch: of another version of weft.
+  /// already_exists: in use by another process; version_mismatch: of another version of weft. One whose disk is full is opened for
+  /// reading: see refusal().
   static Result<std::unique_ptr<TablePartition>> open(const std::filesystem::path& path, OpenMode mode = OpenMode::create);
   virtual ~TablePartition() = default;
 
@@ -52,6 +53,11 @@ class TablePartition {
   /// passed over, so that a replica may hear it twice; invalid_argument: one is missing in between, another epoch's has its number,
   /// or it is nonsense.
   virtual Result<void> apply(const LogEntry& entry) = 0;
+  /// Why no entry is taken, in one line (resource_exhausted: its disk is full); nothing when entries are. Does not block.
+  virtual std::optional<Error> refusal() const { return std::nullopt; }
+  /// Takes entries from now on, if a disk that was full when this was opened has room again. Not for one whose apply() has failed:
+  /// what its disk has of that entry only another open() tells.
+  virtual Result<void> recover() { return {}; }
   /// Entries up to `version` are on all replicas: what reads of kNewest see. Begins with last().
   virtual void set_committed(std::uint64_t version) = 0;
 

@@ -114,6 +114,7 @@ void PrimaryRole::stage(StageRows request, SharedResponder responder) {
 }
 
 void PrimaryRole::write(LogEntry entry, SharedResponder responder) {
+  if (const auto refused = parts_.store->refusal()) return responder->fail(*refused);
   const std::size_t bytes = bytes_of(entry.writes) + kWriteBytes * entry.writes.size();
   if (const auto room = check_space(parts_.context, parts_.path, bytes); !room) return responder->fail(room.error());
   if (waiting_bytes_ + bytes > kMostWaiting) return responder->fail(not_now(parts_.place, "has too much to write already"));
@@ -130,9 +131,9 @@ void PrimaryRole::submit(Proposal proposal, bool first) {
   pump();
 }
 
-/// The next entry begins when the one before is everywhere it should be.
+/// The next entry begins when the one before is everywhere it should be. On a full disk all wait.
 void PrimaryRole::pump() {
-  if (over_ || round_ || !established_) return;
+  if (over_ || round_ || !established_ || parts_.store->refusal()) return;
   if (std::any_of(followers_.begin(), followers_.end(), [](const auto& f) { return f.second.phase == Follower::Phase::joining; }))
     return;
   auto next = proposals_.begin();

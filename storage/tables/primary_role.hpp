@@ -36,6 +36,8 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
 
   /// To be called once at its begin, and when the assignment has changed (but for epoch and primary, which end the role).
   void adopt_assignment();
+  /// The partition takes entries again: what waits goes on.
+  void go_on() { settle(); }
   /// Whoever waits is answered with why. Nothing else happens after that.
   void end(const char* why);
 

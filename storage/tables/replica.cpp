@@ -80,7 +80,26 @@ void Replica::opened(Result<std::unique_ptr<TablePartition>> store) {
                                            });
   fence_ = std::max(fence_, store_->epoch_at(store_->last()).value_or(0));
   if (may_lead()) lead();
+  if (const auto refused = store_->refusal()) {
+    context_.log.warn("{}; until then it is only read", refused->to_string());
+    recover_later();
+  }
   context_.heartbeat_soon();
+}
+
+/// It was opened on a full disk: takes entries when there is room.
+void Replica::recover_later() {
+  reopen_ = context_.reactor.after(kReopen, [this] {
+    if (!store_ || disk_ != Disk::open) return;
+    on_disk([store = store_] { return store->recover(); },
+            [this, store = std::weak_ptr(store_)](const Result<void>& recovered) {
+              if (store.lock() != store_ || !store_) return;
+              if (store_->refusal()) return recover_later();
+              if (!recovered) return give_up(recovered.error());
+              context_.log.info("partition {} takes writes again", to_string(place_));
+              if (const auto role = primary_) role->go_on();
+            });
+  });
 }
 
 ReplicaReport Replica::report() const {

@@ -49,6 +49,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
     tables::on_disk(context_, *queue_, weak_from_this(), std::move(work), std::move(then));
   }
   void opened(Result<std::unique_ptr<TablePartition>> store);
+  void recover_later();
   bool may_create() const;
   bool may_lead() const;
   void give_up(const Error& why);

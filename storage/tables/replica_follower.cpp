@@ -28,6 +28,7 @@ void Replica::begin_stream(std::uint64_t epoch, const BeginStream& request, Shar
 void Replica::take_entries(std::uint64_t epoch, AppendEntries request, SharedResponder responder) {
   if (epoch != fence_ || request.stream != stream_ || primary_) return responder->fail(not_now(place_, "has a later primary"));
   if (!store_) return responder->fail(unusable());
+  if (const auto refused = store_->refusal()) return responder->fail(*refused);
   std::size_t bytes = 0;
   for (const LogEntry& entry : request.entries) bytes += bytes_of(entry.writes);
   if (bytes > 0)
