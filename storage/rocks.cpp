@@ -18,7 +18,7 @@ namespace weft::storage {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kRetry = 400ms;                   // between two tries to write again
+constexpr auto kRetry = 400ms;                  // between two tries to write again
 constexpr std::uint64_t kLeastRoom = 2u << 20;  // to open with, beside what is in the logs
 
 /// What a disk does not give is as lost as what it gives wrongly. Errors of writing are no damage.

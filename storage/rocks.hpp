@@ -1,5 +1,5 @@
-// What all databases of a cluster have in common (chunks, namespace, tables, profiles): how they are opened, and what becomes of them
-// when their disk refuses. RocksDB is opened here and nowhere else (scripts/check-layers). For .cpp files that use RocksDB.
+// What all databases of a cluster have in common (chunks, namespace, tables, profiles): how they are opened, and what becomes of
+// them when their disk refuses. RocksDB is opened here and nowhere else (scripts/check-layers). For .cpp files that use RocksDB.
 #pragma once
 
 #include <chrono>

@@ -1,10 +1,10 @@
 // The files of one open RocksDB database, between it and the disk. For storage/rocks.cpp.
 //
-// RocksDB does not survive a disk that refuses: builds with assertions, such as Debian's, abort when a log, a manifest or the log of
-// messages could not be written, at once or when the database is closed. So it never hears of that here. At the first refusal the
-// files are *fenced*: from then on nothing changes on the disk, and RocksDB is told that all went well. What is on the disk is then
-// what a process that is killed at that moment leaves, which RocksDB knows how to recover. Whoever writes looks at failure() when
-// RocksDB is done, and believes nothing that comes after it.
+// RocksDB does not survive a disk that refuses: builds with assertions, such as Debian's, abort when a log, a manifest or the log
+// of messages could not be written, at once or when the database is closed. So it never hears of that here. At the first refusal
+// the files are *fenced*: from then on nothing changes on the disk, and RocksDB is told that all went well. What is on the disk is
+// then what a process that is killed at that moment leaves, which RocksDB knows how to recover. Whoever writes looks at failure()
+// when RocksDB is done, and believes nothing that comes after it.
 #pragma once
 
 #include <atomic>

@@ -54,8 +54,8 @@ void RocksLog::Logv(const char* format, va_list arguments) {
   const auto milliseconds = now.time_since_epoch().count() % 1000;
   const std::lock_guard lock(mutex_);
   const std::string before = dropped_ == 0 ? std::string() : fmt::format("({} lines could not be written) ", dropped_);
-  const std::string line =
-      fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z {}{}\n", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), milliseconds, before, said);
+  const std::string line = fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z {}{}\n", fmt::gmtime(std::chrono::system_clock::to_time_t(now)),
+                                       milliseconds, before, said);
   const ssize_t put = ready() ? ::write(file_.get(), line.data(), line.size()) : -1;
   if (put > 0) size_ += static_cast<std::uint64_t>(put);
   dropped_ = put == static_cast<ssize_t>(line.size()) ? 0 : dropped_ + 1;

@@ -20,6 +20,7 @@ std::string state_text(const client::NodeStatus& node) {
   if ((node.dead || node.lost) && !node.cause.empty()) return fmt::format("{}: {}", state_of(node), node.cause);
   std::string text = node.excluded && !node.standing.leaving ? fmt::format("excluded for {}", human_duration(node.excluded_for))
                                                              : std::string(state_of(node));
+  if (node.excluded && !node.standing.leaving && !node.cause.empty()) text += ": " + escaped(node.cause);
   if (!node.standing.capacity_why.empty()) text += ", reduced: " + escaped(node.standing.capacity_why);
   if (const std::string clock = master::clock_text(node.clock_ahead); !clock.empty()) text += ", clock " + clock;
   return text;
@@ -54,7 +55,7 @@ std::string nodes_json(const std::vector<client::NodeStatus>& nodes) {
         .member("slots", node.slots)
         .member("running", node.running)
         .member("state", state_of(node));
-    if (node.dead || node.lost) json.member("cause", node.cause);
+    if (node.dead || node.lost || !node.cause.empty()) json.member("cause", node.cause);
     json.member("excluded_seconds_more", std::chrono::duration<double>(node.excluded_for).count());
     json.member("clock_ahead_seconds", std::chrono::duration<double>(node.clock_ahead).count());
     json.key("capacity");

@@ -159,7 +159,7 @@ struct NodeStatus {
   std::uint64_t prefetch_memory_bytes = 0, prefetch_file_bytes = 0;  // of prefetched blocks, in memory and in files
   shuffle::PrefetchStats prefetch{};                                 // since the worker began
   bool dead = false;                                                 // it is no more, since `heard` ago
-  std::string cause{};                                               // of its death: "SIGBUS"
+  std::string cause{};                                               // of its death ("SIGBUS"), or of its exclusion, if known
   NodeUsage measured{};
   NodeStanding standing{};
 };

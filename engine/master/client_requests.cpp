@@ -213,6 +213,7 @@ Result<rpc::Payload> ClientRequests::on_list_nodes() {
     if (const schedulers::NodeInfo* info = parts_.shell.core().view().node(id)) {
       status.running = static_cast<std::uint32_t>(info->running.size());
       status.excluded = info->excluded_until.has_value();
+      if (status.excluded) status.cause = parts_.shell.core().why_excluded(id);
       if (status.excluded) status.excluded_for = std::max(*info->excluded_until - parts_.shell.now(), Duration(0));
       status.standing.leaving = info->leaving;
       status.capacity = info->capacity;

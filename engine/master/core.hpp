@@ -202,6 +202,8 @@ class Core {
   std::map<JobId, schedulers::ExpectedEnd> expected_ends() const;
   /// A look at all map outputs on the node. Nothing of a node that is not there.
   NodeRemains remains(NodeId node) const;
+  /// Of a node that takes no tasks because its worker crashed again and again: that, in words. Empty: not so.
+  std::string why_excluded(NodeId node) const;
   /// Pools or queues as the scheduler sees them. The error is what it threw.
   Result<std::vector<schedulers::GroupStatus>> groups() const;
 

@@ -23,8 +23,8 @@ class Journal {
   Journal(JournalFile file, rpc::Reactor& reactor, std::function<void(const Error&)> failed);
   ~Journal() { close(); }
 
-  /// To be written soon; what is not promised is dropped while the disk is full. Somebody may have been promised something on the strength of a `promised` record: when_durable() waits for
-  /// it, and not for others.
+  /// To be written soon; what is not promised is dropped while the disk is full. Somebody may have been promised something on the
+  /// strength of a `promised` record: when_durable() waits for it, and not for others.
   void append(JournalRecord record, bool promised);
   /// Whether all promised records are on the disk.
   bool durable() const { return durable_ >= promised_; }

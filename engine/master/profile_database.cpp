@@ -91,8 +91,8 @@ class ProfileDatabase final : public ProfileStore {
     }
   }
 
-  /// Takes out what is written, or lost. Not synced: what the kernel has outlives the process, and a machine that fails costs no more
-  /// than the last seconds' learning.
+  /// Takes out what is written, or lost. Not synced: what the kernel has outlives the process, and a machine that fails costs no
+  /// more than the last seconds' learning.
   void write(std::map<std::string, std::optional<std::string>>& records) {
     if (failed_) return records.clear();
     if (full_) {

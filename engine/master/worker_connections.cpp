@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/text.hpp"
 #include "engine/master/storage_service.hpp"
 
 namespace weft::master {
@@ -161,6 +162,9 @@ Result<rpc::Payload> WorkerConnections::join(const rpc::ConnectionPtr& connectio
     return fail(std::move(applied).error());
   }
   tag.node = id;
+  if (const std::string why = parts_.shell.core().why_excluded(id); !why.empty())
+    log_.error("worker {} gets no tasks for {}: {}; see the end of its log on {}", node.info.name,
+               human_duration(*parts_.shell.core().view().node(id)->excluded_until - parts_.shell.now()), why, node.info.host);
   std::optional<ColocatedLoad::Machine> machine;
   if (node.info.processors > 0)
     machine = {static_cast<double>(node.info.processors), static_cast<double>(node.info.machine_memory)};

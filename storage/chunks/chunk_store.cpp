@@ -278,9 +278,14 @@ void ChunkStore::Impl::erase(std::span<const ChunkId> ids) {
 
 std::vector<DirectorySpace> ChunkStore::Impl::space() {
   std::vector<DirectorySpace> all;
+  open_full_slots();
   for (std::uint32_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
-    if (slot.directory && !slot.directory->alive()) lose_directory(i, "the directory is gone or does not answer");
+    const auto there = [&] {
+      const std::lock_guard lock(mutex_);
+      return slot.directory.get();
+    }();
+    if (there != nullptr && !there->alive()) lose_directory(i, "the directory is gone or does not answer");
     const std::lock_guard lock(mutex_);
     DirectorySpace space{slot.path, 0, room(slot).value_or(0), slot.used, slot.chunks.size(), slot.aside.size(), slot.failure};
     if (slot.directory)

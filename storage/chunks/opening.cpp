@@ -30,11 +30,13 @@ Result<void> ChunkStore::Impl::open() {
     const Code code = opened.error().code();
     // The operator's mistakes end the start; a disk's failure does not while there are others.
     if (code == Code::version_mismatch || code == Code::already_exists || code == Code::invalid_argument) return opened;
-    log_.error("{}", opened.error().to_string());
+    slots_[i].full = code == Code::resource_exhausted;
+    log_.error("{}{}", opened.error().to_string(), slots_[i].full ? "; it is tried again until there is room" : "");
     slots_[i].failure = opened.error().to_string();
     last = std::move(opened).error();
   }
-  const bool any = std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.directory != nullptr; });
+  const bool any =
+      std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.directory != nullptr || slot.full; });
   if (!any) return fail(std::move(*last).wrap("no data directory works"));
   return {};
 }
@@ -43,7 +45,7 @@ Result<void> ChunkStore::Impl::open_slot(Slot& slot) {
   FoundChunks found;
   WEFT_ASSIGN(slot.directory, Directory::open(slot.path, options_.cluster_id, found));
   for (const ChunkInfo& info : found.sealed) {
-    if (locate(info.id)) {
+    if (const std::lock_guard lock(mutex_); locate(info.id)) {
       log_.warn("{} is in two data directories; the one in {} is set aside", to_string(info.id), slot.path.string());
       slot.directory->quarantine(info.id);
       slot.aside.emplace(info.id, info);
@@ -59,6 +61,20 @@ Result<void> ChunkStore::Impl::open_slot(Slot& slot) {
   report(ChunkEvent::corrupt, found.corrupt);
   report(ChunkEvent::lost, found.lost);
   return {};
+}
+
+/// Those whose disks were too full to take them in.
+void ChunkStore::Impl::open_full_slots() {
+  const std::lock_guard one_by_one(opening_mutex_);
+  for (Slot& slot : slots_) {
+    if (!slot.full) continue;
+    Slot fresh;
+    fresh.path = slot.path;
+    if (!open_slot(fresh)) continue;
+    log_.info("the data directory {} has room now and is used", slot.path.string());
+    const std::lock_guard lock(mutex_);
+    slot = std::move(fresh);
+  }
 }
 
 }  // namespace weft::storage

@@ -55,6 +55,7 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
     std::uint64_t used = 0;                // by sealed chunks
     std::uint64_t reserved = 0;            // bytes that appenders have announced and not yet written
     std::optional<std::string> failure;    // nothing is written here any more
+    bool full = false;                     // its disk was, so that it could not be opened: it is tried again
     // The scrubber's.
     ChunkId scrubbed;
     std::chrono::steady_clock::time_point pass_began, next_pass;
@@ -65,6 +66,7 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
   };
 
   Result<void> open_slot(Slot& slot);
+  void open_full_slots();
   std::optional<Found> locate(ChunkId id) const;
   std::optional<std::uint32_t> roomiest(std::uint64_t bytes, const std::set<std::uint32_t>& except) const;
   Result<std::uint64_t> room(const Slot& slot) const;
@@ -82,7 +84,8 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
   const ChunkStoreOptions options_;
   Log log_{"chunks"};
   std::mutex event_mutex_;    // held from a change of what is here until it is reported; locked before mutex_
-  mutable std::mutex mutex_;  // of all below; the vector itself and the directories' objects never change
+  std::mutex opening_mutex_;  // one tries to open what was full; locked before both
+  mutable std::mutex mutex_;  // of all below; the vector itself and the directories' objects never change, once there
   std::vector<Slot> slots_;
   std::set<ChunkId> busy_;  // being written or erased
 

@@ -27,7 +27,7 @@ constexpr std::string_view kFormatKey = "!format";  // sorts before every record
 constexpr std::string_view kClusterKey = "!cluster";
 constexpr std::string_view kFormat = "weft namespace 1";
 constexpr std::string_view kTablePrefix = "t";
-constexpr std::size_t kMostPending = 64u << 20;  // bytes that one batch takes
+constexpr std::size_t kMostPending = 64u << 20;          // bytes that one batch takes
 constexpr auto kRetry = std::chrono::milliseconds(500);  // while its disk is full
 
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }

@@ -16,8 +16,8 @@ namespace weft::storage {
 class NamespaceStore {
  public:
   /// Creates the directory, or continues one. One line says what is wrong: version_mismatch when it is of another version or no
-  /// namespace at all, corrupt when RocksDB finds damage, already_exists when another process has it open. One that exists is opened
-  /// though its disk is full.
+  /// namespace at all, corrupt when RocksDB finds damage, already_exists when another process has it open. One that exists is
+  /// opened though its disk is full.
   static Result<std::unique_ptr<NamespaceStore>> open(const std::string& directory);
   virtual ~NamespaceStore() = default;  // commits what was given before
 

@@ -104,16 +104,23 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     if (std::exchange(finding_, true)) return;
     threads_->post([weak = weak_from_this(), directories = options_.directories, cluster, &reactor = context_.reactor] {
       auto found = std::make_shared<Result<std::map<PlaceId, std::string>>>(find_replicas(directories, cluster));
-      reactor.post([weak, found] {
+      reactor.post([weak, found, cluster] {
         const auto self = weak.lock();
         if (!self) return;
         self->finding_ = false;
+        if (!*found && found->error().code() == Code::resource_exhausted) return self->find_later(cluster, found->error());
         if (!*found) return self->give_up_(found->error());
         self->found_ = true;
         for (const auto& [place, path] : **found) self->replica(place, path).open();
         if (self->master_) self->begin();
       });
     });
+  }
+
+  /// A disk is too full for what has to be noted on it.
+  void find_later(const std::string& cluster, const Error& why) {
+    if (!retry_find_) context_.log.warn("{}; partitions of tables wait until there is room", why.to_string());
+    retry_find_ = context_.reactor.after(1s, [this, cluster] { find(cluster); });
   }
 
   /// The first heartbeat says what is here: when all of it has been opened, as far as it can be.
@@ -181,7 +188,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
   std::map<PlaceId, std::shared_ptr<Replica>> replicas_;
   std::set<PlaceId> erasing_;
   rpc::ConnectionPtr master_;  // null: no registration
-  std::unique_ptr<rpc::Timer> timer_;
+  std::unique_ptr<rpc::Timer> timer_, retry_find_;
   bool finding_ = false, found_ = false, ready_ = false, first_ = false, beating_ = false, again_ = false;
 };
 

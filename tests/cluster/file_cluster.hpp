@@ -39,6 +39,8 @@ struct FileClusterOptions {
   int directories = 1;                          // for chunks, of each worker
   std::string scrub_rate = "64MiB";
   std::string reclaim_delay = "1s";
+  std::string reserve = "1MiB";
+  std::string data{};                                // where the namespace lies; empty: beside everything else
   std::string chunks{};                              // where the directories for chunks are; empty: beside everything else
   std::map<std::string, std::string> environment{};  // of all processes
 };
@@ -63,7 +65,7 @@ class FileCluster {
                                      "--host",           "h" + number,
                                      "--rack",           index % 2 == 0 ? "A" : "B",
                                      "--slots",          "2",
-                                     "--chunk-reserve",  "1MiB",
+                                     "--chunk-reserve",  options_.reserve,
                                      "--scrub-rate",     options_.scrub_rate,
                                      "--scrub-interval", "1s",
                                      "--copy-rate",      "0"};
@@ -85,7 +87,7 @@ class FileCluster {
     std::vector<std::string> command{program("weft"),   "master",
                                      "--listen",        listen,
                                      "--port-file",     scratch_ / "port",
-                                     "--data-dir",      scratch_ / "data",
+                                     "--data-dir",      options_.data.empty() ? scratch_ / "data" : options_.data,
                                      "--reclaim-delay", options_.reclaim_delay,
                                      "--lost-grace",    "200ms"};
     command.insert(command.end(), options_.master.begin(), options_.master.end());

@@ -27,6 +27,7 @@ std::map<JobId, schedulers::ExpectedEnd> Core::expected_ends() const {
   return schedulers::expected_ends(view(), impl_->context().scheduler.goals_decide());
 }
 NodeRemains Core::remains(NodeId node) const { return impl_->remains(node); }
+std::string Core::why_excluded(NodeId node) const { return impl_->why_excluded(node); }
 Result<std::vector<schedulers::GroupStatus>> Core::groups() const { return impl_->context().scheduler.groups(); }
 
 Core::Impl::Impl(std::unique_ptr<schedulers::Scheduler> scheduler, const CoreOptions& options, SchedulerFactory factory)
@@ -114,8 +115,12 @@ Result<void> Core::Impl::on(const TimerFired& event) {
       break;
     case Timers::Purpose::exclusion:
       health_.readmit(timer->node);
+      failures_.retry_paused();
       replicas_.replicate_waiting();
       if (context_.view.free_nodes().contains(timer->node)) context_.triggers.note_work();
+      break;
+    case Timers::Purpose::retry:
+      failures_.retry_paused(timer->task);
       break;
     case Timers::Purpose::placement:
       oversized_.due(timer->job);

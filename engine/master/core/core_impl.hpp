@@ -33,6 +33,7 @@ class Core::Impl {
   std::vector<JobStatus> jobs() const;
   Result<JobExplanation> explain(JobId id) const;
   NodeRemains remains(NodeId node) const;  // core_nodes.cpp
+  std::string why_excluded(NodeId node) const { return health_.why_excluded(node); }
   const CoreContext& context() const { return context_; }
   const SchedulerConfigured& configuration() const { return configuration_; }
 

@@ -54,7 +54,9 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   replicas_.node_joined(event.node);
   oversized_.node_joined(event.capacity);
   rounds_.node_joined(event.node, event.prefetch_bytes);
+  health_.begin(event.node);
   context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_joined, .node = event.node});
+  if (context_.view.node(event.node)->usable()) failures_.retry_paused();
   context_.triggers.note_node(event.node);
   replicas_.replicate_waiting();
   return {};
@@ -149,9 +151,9 @@ void Core::Impl::check_heartbeat(NodeId node) {
 }
 
 void Core::Impl::lose_node(NodeId id, const std::string& reason) {
-  const std::string why = fmt::format("worker {} was lost: {}", context_.node_name(id), reason);
+  std::string why = fmt::format("worker {} was lost: {}", context_.node_name(id), reason);
   context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_left, .node = id});
-  health_.note_loss(id, reason);
+  if (const std::string crashes = health_.note_loss(id, reason); !crashes.empty()) why += "; " + crashes;
   replicas_.node_left(id);
   const std::set<AttemptId> running = context_.view.mutable_node(id).running;
   for (const AttemptId& attempt : running) {

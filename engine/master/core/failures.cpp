@@ -1,6 +1,10 @@
 #include "engine/master/core/failures.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
+
+#include "base/text.hpp"
 
 namespace weft::master {
 
@@ -10,6 +14,7 @@ namespace {
 constexpr std::uint16_t kMaxLosses = 20;
 /// Fetch failures of a live node's outputs of a shuffle before all of them are taken for lost and the node is excluded.
 constexpr std::uint32_t kMaxFetchFailures = 4;
+constexpr Time kFirstPause = std::chrono::milliseconds(250), kLongestPause = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -32,9 +37,11 @@ void Failures::count(const TaskRef& task, FailureKind kind, std::string message)
   schedulers::TaskInfo& info = task.info();
   const NodeId node = task.node();
   const std::string where = context_.node_name(node);
+  const bool alone = !health_.another_node(*task.stage->info, node);
   ++info.failures;
   if (kind == FailureKind::environment) health_.note_failure(node);
   requeue(task, node);
+  if (kind == FailureKind::environment) pause(task, alone);
   if (!runtime::is_final(kind) && info.failures < task.job->spec.max_attempts) return;
   std::string what = fmt::format("{} task {} on {}", task.stage->title(), task.index, where);
   if (!runtime::is_final(kind)) {
@@ -46,8 +53,41 @@ void Failures::count(const TaskRef& task, FailureKind kind, std::string message)
 
 void Failures::lose(const TaskRef& task, std::string why) {
   const std::string where = context_.node_name(task.node());
+  const bool alone = !health_.another_node(*task.stage->info, task.node());
   requeue(task, std::nullopt);
   count_loss(task, where, std::move(why));
+  pause(task, alone);
+}
+
+void Failures::pause(const TaskRef& task, bool alone) {
+  schedulers::TaskInfo& info = task.info();
+  if (!alone || info.state != schedulers::TaskState::pending) return;
+  Time wait = kFirstPause;
+  for (int faults = info.failures + info.losses; faults > 1 && wait < kLongestPause; --faults) wait *= 4;
+  wait = std::min(wait, kLongestPause);
+  context_.view.set_task(*task.job->info, *task.stage->info, task.index, schedulers::TaskState::blocked);
+  context_.timers.set({.purpose = Timers::Purpose::retry, .at = context_.now() + wait, .task = task.id()});
+  paused_.insert(task.id());
+  context_.record_reason(
+      task.job->spec.job, task.stage->plan.id,
+      fmt::format("task {} failed and no other worker can take it: its next attempt waits {}", task.index, human_duration(wait)));
+}
+
+void Failures::retry_paused(const TaskId& id) {
+  if (paused_.erase(id) == 0) return;
+  const auto job = context_.jobs.running().find(id.job);
+  if (job == context_.jobs.running().end()) return;
+  const auto stage = job->second.stages.find(id.stage);
+  if (stage == job->second.stages.end() || id.index >= stage->second.info->tasks.size()) return;
+  schedulers::StageInfo& info = *stage->second.info;
+  if (info.tasks[id.index].state != schedulers::TaskState::blocked) return;
+  context_.view.set_task(*job->second.info, info, id.index, schedulers::TaskState::pending);
+  context_.triggers.note_work();
+}
+
+void Failures::retry_paused() {
+  const std::set<TaskId> paused = paused_;
+  for (const TaskId& task : paused) retry_paused(task);
 }
 
 void Failures::count_loss(const TaskRef& task, const std::string& where, std::string why) {
@@ -60,11 +100,15 @@ void Failures::count_loss(const TaskRef& task, const std::string& where, std::st
 void Failures::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message) {
   JobRecord& job = *task.job;
   const std::string where = context_.node_name(task.node());
+  const bool alone = !health_.another_node(*task.stage->info, task.node());
   requeue(task, std::nullopt);
   auto found = job.stages.find(StageId(fetch.shuffle.value()));
   const bool there = found != job.stages.end() && found->second.plan.output == plan::OutputKind::shuffle &&
                      !found->second.dropped && fetch.map < found->second.info->tasks.size();
-  if (!there) return count_loss(task, where, message);
+  if (!there) {
+    count_loss(task, where, message);
+    return pause(task, alone);
+  }
   StageRecord& source = found->second;
   const std::string was = health_.where_it_was(fetch, message);
   const bool unknown = lose_fetched(job, source, fetch, was);
@@ -72,6 +116,7 @@ void Failures::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fe
   context_.record_reason(job.spec.job, task.stage->plan.id, why);
   count_loss(task, where, why);
   if (unknown) shuffles_.refresh(job);
+  pause(task, alone);
 }
 
 /// An output that a reader could not have. False when that was known already.

@@ -1,6 +1,8 @@
-// Attempts that failed or were lost, and what that counts for: against the task, its job, and the node.
+// Attempts that failed or were lost, and what that counts for: against the task, its job, and the node; and how long the next one
+// waits, where it would meet the same again.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "engine/master/core/attempts.hpp"
@@ -23,7 +25,16 @@ class Failures {
   /// Its node is gone.
   void lose(const TaskRef& task, std::string why);
 
+  // A task that failed through no fault of the user's code, while no other node could take it, pauses before its next attempt: for
+  // 250 ms, and each time for four times as long, 30 s at most. So its attempts are not used up before what is wrong can pass.
+
+  /// The timer of its pause has fired.
+  void retry_paused(const TaskId& task);
+  /// There is another node: all go on.
+  void retry_paused();
+
  private:
+  void pause(const TaskRef& task, bool alone);
   void requeue(const TaskRef& task, std::optional<NodeId> avoid);
   void count_loss(const TaskRef& task, const std::string& where, std::string why);
   void fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message);
@@ -34,6 +45,7 @@ class Failures {
   NodeHealth& health_;
   Attempts& attempts_;
   Shuffles& shuffles_;
+  std::set<TaskId> paused_;  // some may be over
 };
 
 }  // namespace weft::master

@@ -11,12 +11,64 @@ namespace weft::master {
 namespace {
 
 constexpr std::size_t kLostNodesKept = 1000;
+constexpr std::size_t kCrashingKept = 1000;  // workers
+constexpr std::uint32_t kEarlyCrashes = 3;
+constexpr Time kEarly = std::chrono::minutes(1);
+constexpr Time kProbation = std::chrono::seconds(20), kLongestProbation = std::chrono::minutes(10);
 
 }  // namespace
 
-void NodeHealth::note_loss(NodeId node, const std::string& reason) {
+/// "w0". Workers that were given no name are called by their host and process ("h1-4711"), which the next one does not share.
+std::string NodeHealth::worker_of(NodeId id) const {
+  const schedulers::NodeInfo& node = *context_.view.node(id);
+  const std::string& host = context_.view.host_name(node.host);
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool by_process = node.name.size() > host.size() + 1 && node.name.starts_with(host) && node.name[host.size()] == '-' &&
+                          std::all_of(node.name.begin() + static_cast<std::ptrdiff_t>(host.size()) + 1, node.name.end(), digit);
+  return by_process ? host : node.name;
+}
+
+std::string NodeHealth::words_of(const Crashes& crashes) const {
+  return fmt::format("its worker crashed {} times within a minute of its start ({})", crashes.early, crashes.reason);
+}
+
+void NodeHealth::begin(NodeId node) {
+  offered_[node] = context_.now();
+  const auto known = crashes_.find(worker_of(node));
+  if (known == crashes_.end() || known->second.early < kEarlyCrashes) return;
+  Time wait = kProbation;
+  for (std::uint32_t i = 0; i < known->second.probations && wait < kLongestProbation; ++i) wait *= 2;
+  const Time until = offered_[node] = context_.now() + std::min(wait, kLongestProbation);
+  ++known->second.probations;
+  context_.view.exclude(node, until);
+  context_.timers.set({Timers::Purpose::exclusion, until, node});
+}
+
+std::string NodeHealth::note_loss(NodeId node, const std::string& reason) {
   if (lost_.size() >= kLostNodesKept) lost_.erase(lost_.begin());
   lost_[node] = {context_.node_name(node), reason, context_.now()};
+  const std::string worker = worker_of(node);
+  const auto offered = offered_.extract(node);
+  const bool early = reason != kWorkerLeft && !offered.empty() && context_.now() - offered.mapped() < kEarly;
+  if (!early) {
+    crashes_.erase(worker);
+    return {};
+  }
+  if (crashes_.size() >= kCrashingKept && !crashes_.contains(worker))
+    crashes_.erase(
+        std::min_element(crashes_.begin(), crashes_.end(), [](const auto& a, const auto& b) { return a.second.at < b.second.at; }));
+  Crashes& crashes = crashes_[worker];
+  ++crashes.early;
+  crashes.reason = reason;
+  crashes.at = context_.now();
+  return crashes.early < kEarlyCrashes ? std::string() : words_of(crashes) + ", and gets no tasks until it lives for longer";
+}
+
+std::string NodeHealth::why_excluded(NodeId node) const {
+  const auto offered = offered_.find(node);
+  if (offered == offered_.end() || offered->second <= context_.now()) return {};
+  const auto known = crashes_.find(worker_of(node));
+  return known == crashes_.end() ? std::string() : words_of(known->second);
 }
 
 void NodeHealth::note_failure(NodeId id) {

@@ -1,5 +1,6 @@
-// Which nodes are to blame for failures: consecutive failures exclude a node for a while, a task avoids the node where it failed,
-// and of nodes that are gone it is remembered why.
+// Which nodes are to blame for failures: consecutive failures exclude a node for a while, a task avoids the node where it failed, a
+// worker that crashes again and again soon after its start gets no tasks until it has lived for a while, and of nodes that are gone
+// it is remembered why.
 #pragma once
 
 #include <map>
@@ -18,8 +19,12 @@ class NodeHealth {
   /// Whether a node of this id has ever joined.
   bool joined(NodeId node) const { return seen_.contains(node); }
   void join(NodeId node) { seen_.insert(node); }
-  /// The node is about to leave the view.
-  void note_loss(NodeId node, const std::string& reason);
+  /// The node is in the view now. One whose worker has crashed three times in a row, each within a minute of being offered tasks,
+  /// is on probation: it takes none for 20 s, and each further time for twice as long, 10 minutes at most, even if it is the only
+  /// one.
+  void begin(NodeId node);
+  /// The node is about to leave the view. What there is to say of its worker's crashes beside the reason, or nothing.
+  std::string note_loss(NodeId node, const std::string& reason);
   void forget(NodeId node) { failures_.erase(node); }
 
   /// A failure that the node is to blame for. Too many without a success between exclude it.
@@ -29,6 +34,8 @@ class NodeHealth {
   void exclude(NodeId node);
   /// The timer of its exclusion has fired.
   void readmit(NodeId node);
+  /// Why the node takes no tasks, when that is for its worker's crashes.
+  std::string why_excluded(NodeId node) const;
 
   /// Whether a usable node other than `than` is large enough for tasks of the stage.
   bool another_node(const schedulers::StageInfo& stage, NodeId than) const;
@@ -45,8 +52,20 @@ class NodeHealth {
     Time at{0};
   };
 
+  /// Of one worker, across its registrations. A worker without a name of its own is known by its host.
+  struct Crashes {
+    std::uint32_t early = 0;       // in a row, within a minute of being offered tasks
+    std::uint32_t probations = 0;  // since one was not early
+    std::string reason;            // of the last
+    Time at{0};
+  };
+  std::string worker_of(NodeId node) const;
+  std::string words_of(const Crashes& crashes) const;
+
   CoreContext& context_;
   std::set<NodeId> seen_;
+  std::map<std::string, Crashes> crashes_;    // by worker
+  std::map<NodeId, Time> offered_;            // since when, or from when on, it is offered tasks
   std::map<NodeId, std::uint32_t> failures_;  // consecutive
   std::map<NodeId, Lost> lost_;               // the latest
 };

@@ -12,12 +12,13 @@ namespace weft::master {
 
 class Timers {
  public:
-  enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler, placement, step, stragglers, early_readers };
+  enum class Purpose : std::uint8_t { heartbeat, exclusion, scheduler, placement, step, stragglers, early_readers, retry };
   struct Timer {
     Purpose purpose;
     Time at;
     NodeId node{};  // of heartbeat and exclusion
     JobId job{};    // of placement
+    TaskId task{};  // of retry
   };
 
   explicit Timers(CommandSink& commands) : commands_(commands) {}

@@ -1,7 +1,9 @@
 // Drives a Core by hand: short words for events, and what is running according to its commands.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -142,6 +144,19 @@ class Driver {
     running.erase(attempt);
     return apply(std::move(event));
   }
+  /// Lets time pass, and the timers fire that are set for it.
+  void pass_until(Time then) {
+    while (true) {
+      const SetTimer* next = nullptr;
+      for (const SetTimer* timer : all<SetTimer>())
+        if (timer->at <= then && !fired_.contains(timer->timer) && (next == nullptr || timer->at < next->at)) next = timer;
+      if (next == nullptr) break;
+      fired_.insert(next->timer);
+      now = std::max(now, next->at);
+      (void)apply(TimerFired{next->timer});  // it may have been fired by hand
+    }
+    now = std::max(now, then);
+  }
   /// Finishes whatever runs until nothing does; returns how many tasks that were.
   std::size_t drain() {
     std::size_t count = 0;
@@ -180,6 +195,7 @@ class Driver {
   std::map<AttemptId, NodeId> running;
 
  private:
+  std::set<std::uint64_t> fired_;
   std::uint32_t core_partitions(const TaskId& task) const {
     const auto* stage = core.view().stage(task.job, task.stage);
     return stage == nullptr || !stage->writes_shuffle ? 0 : stage->output.partitions();

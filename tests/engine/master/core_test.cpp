@@ -1,5 +1,6 @@
 #include "engine/master/core.hpp"
 
+#include <functional>
 #include <set>
 
 #include "tests/engine/master/core_driver.hpp"
@@ -476,7 +477,96 @@ TEST(Core, NeverExcludesTheLastNode) {
   d.submit(1);
   ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
   ASSERT_TRUE(d.fail_task(d.running_attempt(1, 0, 0), FailureKind::environment));
+  d.pass_until(std::chrono::seconds(1));
   EXPECT_TRUE(d.is_running(1, 0, 0));
+}
+
+/// Of a task that fails again and again: how long it pauses before each further attempt, in milliseconds.
+std::vector<std::int64_t> pauses(Driver& d, std::size_t count, const std::function<void()>& fault) {
+  std::vector<std::int64_t> found;
+  while (found.size() < count && d.last<JobFailed>() == nullptr) {
+    fault();
+    const Time failed = d.now;
+    for (int step = 0; step < 60'000 && !d.is_running(1, 0, 0) && d.last<JobFailed>() == nullptr; ++step)
+      d.pass_until(d.now + std::chrono::milliseconds(1));
+    if (d.is_running(1, 0, 0)) found.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(d.now - failed).count());
+  }
+  return found;
+}
+
+TEST(Core, AttemptsOfATaskThatNoOtherWorkerCanTakePauseLongerAndLonger) {
+  Driver d({.max_failures_per_node = 100, .heartbeat_timeout = Time(0)});
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  const auto found =
+      pauses(d, 10, [&] { ASSERT_TRUE(d.fail_task(d.running_attempt(1, 0, 0), FailureKind::environment, "disk full")); });
+  EXPECT_EQ(found, (std::vector<std::int64_t>{250, 1000, 4000}));
+  ASSERT_NE(d.last<JobFailed>(), nullptr);
+  EXPECT_NE(d.last<JobFailed>()->error.to_string().find("failed 4 times"), std::string::npos);
+}
+
+TEST(Core, LostAttemptsPauseForHalfAMinuteAtMostAndNotOnceThereIsAnotherWorker) {
+  Driver d({.heartbeat_timeout = Time(0)});
+  std::uint32_t node = 1;
+  d.join(node, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  for (int i = 0; i < 6; ++i) {  // its outputs cannot be read: lost, and not the task's fault
+    ASSERT_TRUE(d.fail_fetch(d.running_attempt(1, 0, 0), 7, 0, 0, NodeId(node)));
+    EXPECT_FALSE(d.is_running(1, 0, 0));
+    d.pass_until(d.now + std::chrono::seconds(30));
+    ASSERT_TRUE(d.is_running(1, 0, 0));
+  }
+  ASSERT_TRUE(d.lose(node));
+  d.join(++node, 1);
+  EXPECT_TRUE(d.is_running(1, 0, 0));
+}
+
+TEST(Core, AttemptsThatFailedInTheUsersCodeOrWhileAnotherWorkerIsThereDoNotPause) {
+  for (const bool alone : {true, false}) {
+    Driver d({.max_failures_per_node = 100, .heartbeat_timeout = Time(0)});
+    d.join(1, 1);
+    if (!alone) d.join(2, 1);
+    d.submit(1);
+    ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+    const auto found = pauses(d, 10, [&] {
+      ASSERT_TRUE(d.fail_task(d.running_attempt(1, 0, 0), alone ? FailureKind::user_code : FailureKind::environment));
+    });
+    EXPECT_EQ(found, (std::vector<std::int64_t>{0, 0, 0})) << alone;
+  }
+}
+
+TEST(Core, AWorkerThatCrashesAgainAndAgainIsNotOfferedTasksAndTheJobOutlivesIt) {
+  Driver d({.heartbeat_timeout = Time(0)});
+  const auto join = [&](std::uint32_t id) {
+    WorkerJoined event;
+    event.node = NodeId(id);
+    event.name = event.host = "w0";
+    event.capacity.cpu = 1;
+    ASSERT_TRUE(d.apply(std::move(event)));
+  };
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    join(id);
+    ASSERT_TRUE(d.is_running(1, 0, 0)) << id;
+    d.running.clear();
+    d.now += std::chrono::seconds(1);
+    ASSERT_TRUE(d.apply(WorkerLost{NodeId(id), "SIGABRT"}));
+  }
+  for (std::uint32_t id = 4; id <= 30; ++id) {  // more often than a task may be lost
+    join(id);
+    ASSERT_FALSE(d.is_running(1, 0, 0)) << id;
+    EXPECT_EQ(d.core.why_excluded(NodeId(id)).find("its worker crashed "), 0u);
+    d.now += std::chrono::seconds(1);
+    ASSERT_TRUE(d.apply(WorkerLost{NodeId(id), "SIGABRT"}));
+  }
+  EXPECT_EQ(d.last<JobFailed>(), nullptr);
+  join(31);
+  d.pass_until(d.now + std::chrono::minutes(10));
+  EXPECT_TRUE(d.is_running(1, 0, 0)) << "it lives";
+  EXPECT_EQ(d.core.why_excluded(NodeId(31)), "");
 }
 
 TEST(Core, BoundsTheResultsOfAnAction) {

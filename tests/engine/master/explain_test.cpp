@@ -121,7 +121,7 @@ TEST(Explain, TellsThatEveryWorkerLargeEnoughIsExcludedAndForHowLong) {
   fail_on(1);
   driver.now = std::chrono::seconds(15);
   fail_on(2);
-  driver.now = std::chrono::seconds(20);
+  driver.pass_until(std::chrono::seconds(20));
   ASSERT_TRUE(driver.apply(WorkerHeartbeat{NodeId(3)}));
   const auto why = explain(driver);
   ASSERT_EQ(why.waiting.size(), 1u);

@@ -14,6 +14,8 @@
 #include "base/random.hpp"
 #include "engine/master/journal_check.hpp"
 #include "tests/engine/master/job_statuses.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace weft::master {
 namespace {
@@ -523,6 +525,63 @@ TEST_F(JournalFiles, AnErrorOfTheDiskIsTheEndEvenIfTheDiskRecovers) {
   const auto again = file.commit(records_of({job_status(3, JobState::running)}));
   ASSERT_FALSE(again) << "behind half a record nothing can be found";
   EXPECT_NE(again.error().to_string().find("failed before"), std::string::npos) << again.error().to_string();
+}
+
+TEST_F(JournalFiles, OnAFullDiskAreAsTheyWereAndGoOnWhenThereIsRoom) {
+  test::SmallDisk disk((directory.path() / "disk").string(), 2);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  path = disk.path() + "/journal";
+  JournalFile file = open();
+  ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::running)})));
+  const std::string before = bytes();
+  disk.fill();
+  JobStatus large = job_status(2, JobState::running);
+  large.name.assign(20'000, 'n');
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = file.commit(records_of({large}));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Code::resource_exhausted);
+    EXPECT_EQ(refused.error().to_string(), "the journal " + path +
+                                               " cannot be written: its disk is full; make room there, and it goes on by itself "
+                                               "(cannot write: No space left on device)");
+    EXPECT_EQ(bytes(), before);
+  }
+  disk.clear();
+  ASSERT_TRUE(file.commit(records_of({large})));
+  ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::finished)})));
+  EXPECT_EQ(ids_of(file.history().running), Ids{2});
+  EXPECT_FALSE(check_journal(path)->damage);
+}
+
+TEST_F(JournalFiles, OnAFullDiskLetWhoeverWaitsWaitAndForgetNoPromise) {
+  test::SmallDisk disk((directory.path() / "disk").string(), 2);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  path = disk.path() + "/journal";
+  const auto reactor = rpc::Reactor::start("test");
+  Journal journal(open(), *reactor, [](const Error& error) { ADD_FAILURE() << error.to_string(); });
+  const auto full = [&] {
+    bool is = false;
+    reactor->run([&] { is = journal.full().has_value(); });
+    return is;
+  };
+  std::atomic<int> told{0};
+  disk.fill();
+  reactor->run([&] {
+    for (std::uint64_t id = 1; id <= 5; ++id) {
+      JobStatus large = job_status(id, JobState::finished);
+      large.name.assign(20'000, 'n');
+      journal.append(record_of(large), true);
+      journal.when_durable([&](const Result<void>& kept) { told += kept ? 1 : 100; });
+    }
+  });
+  ASSERT_TRUE(test::eventually(full));
+  reactor->run([&] { journal.append(record_of(job_status(6, JobState::finished)), true); });
+  EXPECT_EQ(told, 0);
+  disk.clear();
+  EXPECT_TRUE(test::eventually([&] { return told == 5 && !full(); }));
+  reactor->stop();
+  journal.close();
+  EXPECT_EQ(ids_of(history().ended), (Ids{1, 2, 3, 4, 5, 6}));
 }
 
 TEST_F(JournalFiles, GrowToFourTimesWhatIsAliveBeforeTheyAreRewritten) {

@@ -17,6 +17,7 @@
 #include "base/random.hpp"
 #include "engine/profiles/record.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace weft::master {
 namespace {
@@ -131,6 +132,29 @@ TEST_F(ProfileDatabases, ThatCannotBeWrittenEndInPeaceAndKeepWhatTheyHad) {
   EXPECT_EXIT(over_full_disk(), testing::ExitedWithCode(7), "what is learned from now on is lost with this master");
   ASSERT_TRUE(open());
   EXPECT_EQ(records, (ProfileRecords{{"a", "1"}}));
+}
+
+TEST_F(ProfileDatabases, OnAFullDiskAreReadAndWrittenAgainWhenThereIsRoom) {
+  test::SmallDisk disk(files / "disk", 16);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  path = disk.path() + "/profiles";
+  open()->put({{"a", "1"}});
+  disk.fill();
+  auto store = open();
+  ASSERT_TRUE(store);
+  EXPECT_EQ(records, (ProfileRecords{{"a", "1"}}));
+  for (int i = 0; i < 3; ++i) store->put({{"b", std::string(100'000, static_cast<char>('1' + i))}, {"c" + std::to_string(i), "x"}});
+  disk.clear();
+  store->put({{"a", "2"}});
+  const auto size = [&] {
+    std::uint64_t sum = 0;
+    for (const auto& entry : fs::directory_iterator(path)) sum += entry.path().extension() == ".log" ? entry.file_size() : 0;
+    return sum;
+  };
+  ASSERT_TRUE(test::eventually([&] { return size() > 100'000; }));
+  store.reset();
+  ASSERT_TRUE(open());
+  EXPECT_EQ(records, (ProfileRecords{{"a", "2"}, {"b", std::string(100'000, '3')}, {"c0", "x"}, {"c1", "x"}, {"c2", "x"}}));
 }
 
 TEST_F(ProfileDatabases, OfTenThousandStagesTakeAtMostTwentyMegabytes) {
