@@ -33,8 +33,7 @@ class FullDisk : public testing::Test {
     return run(words, {.environment = {}, .deadline = 100s});
   }
   void expect_read() {
-    for (std::size_t i = 0; i < texts.size(); ++i)
-      EXPECT_EQ(cluster->run_fs({"cat", "/f" + std::to_string(i)}).out, texts[i]) << i;
+    for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(cluster->run_fs({"cat", "/f" + std::to_string(i)}).out, texts[i]) << i;
     EXPECT_TRUE(eventually([&] { return table({"get", "t", "k1"}).out == "v\n"; }, 60s)) << table({"get", "t", "k1"}).err;
     EXPECT_EQ(table({"scan", "t"}).out, "k0\tv\nk1\tv\nk2\tv\nk3\tv\nk4\tv\nk5\tv\nk6\tv\nk7\tv\n");
   }
@@ -68,7 +67,12 @@ TEST_F(FullDisk, AWorkerServesWhatItHasRefusesTheRestAndGoesOnByItself) {
     expect_read();
     EXPECT_TRUE(cluster->worker(0).running());
     disk.clear();
-    EXPECT_TRUE(eventually([&] { return table({"put", "t", "k1", "v"}).exit_code == 0; }, 60s)) << table({"put", "t", "k1", "v"}).err;
+    EXPECT_TRUE(eventually(
+        [&] {
+          return table({"put", "t", "k1", "v"}).exit_code == 0;
+        },
+        60s))
+        << table({"put", "t", "k1", "v"}).err;
     EXPECT_TRUE(eventually([&] { return put(texts[0], "/new").exit_code == 0; }, 60s));
     EXPECT_EQ(cluster->run_fs({"rm", "/new"}).exit_code, 0);
     EXPECT_TRUE(cluster->worker(0).running());
@@ -136,8 +140,8 @@ TEST_F(FullDisk, AMasterAnswersRefusesChangesAndForgetsNothing) {
         acknowledged = name;
         continue;
       }
-      EXPECT_TRUE(has(made.err, "cannot write the namespace in " + disk.path()) && has(made.err, "its disk is full; make room there") &&
-                  one_line(made.err))
+      EXPECT_TRUE(has(made.err, "cannot write the namespace in " + disk.path()) &&
+                  has(made.err, "its disk is full; make room there") && one_line(made.err))
           << made.err;
       break;
     }

@@ -1,5 +1,5 @@
-// Databases on disks that are full, or give errors: at any moment of an opening, a write, a flush or a compaction. On Debian RocksDB
-// aborts the process when one of its own files cannot be written.
+// Databases on disks that are full, or give errors: at any moment of an opening, a write, a flush or a compaction. On Debian
+// RocksDB aborts the process when one of its own files cannot be written.
 #include "storage/rocks.hpp"
 
 #include <algorithm>
@@ -125,13 +125,13 @@ TEST_F(RocksStores, ThatNeverWereAreNotMadeOnAFullDiskAndLeaveNothingBehind) {
 
 /// Whatever it is that the disk refuses first: a log, a table, a manifest, the file that names it, or the options.
 TEST_F(RocksStores, LoseNothingWhereverTheRoomEnds) {
-  for (std::uint64_t room = 0; room < 160u << 10; room += 4096) {
+  for (std::uint64_t room = 0; room < 160u << 10; room += 8192) {
     SCOPED_TRACE("room for " + std::to_string(room) + " bytes");
     store.reset();
     ASSERT_TRUE(open().ok());
     ASSERT_TRUE(put("first", std::to_string(room)));
     disk.fill(room);
-    if (room % 8192 == 0) {
+    if (room % 16384 == 0) {
       store.reset();
       ASSERT_TRUE(open().ok()) << "to be read at least";
       expect_all();

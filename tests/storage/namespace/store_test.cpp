@@ -1,3 +1,4 @@
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
@@ -7,6 +8,8 @@
 
 #include "base/file.hpp"
 #include "storage/namespace/namespace_store.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace weft::storage {
 namespace {
@@ -64,6 +67,33 @@ TEST_F(NamespaceStoreTest, KeepsWhatWasCommitted) {
   Namespace ns;
   ASSERT_TRUE(store->load(ns, Time(0)));
   EXPECT_EQ(describe(ns), before);
+}
+
+TEST_F(NamespaceStoreTest, OnAFullDiskCommitsWaitUntilThereIsRoomAndNoneIsLost) {
+  test::SmallDisk disk((scratch.path() / "namespace").string(), 40);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  fill(10);
+  disk.fill();
+  auto store = open();
+  ASSERT_NE(store, nullptr);
+  Namespace ns;
+  ASSERT_TRUE(store->load(ns, Time(0)));
+  ASSERT_TRUE(store->full());
+  EXPECT_EQ(store->full()->code(), Code::resource_exhausted);
+  EXPECT_TRUE(has(store->full()->to_string(), "its disk is full; make room there, and it goes on by itself"));
+  std::atomic<int> done{0};
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(ns.make_directory("/e" + std::to_string(i), "ann", false, i));
+    store->commit(ns.take_changes(), [&](Result<void> written) { done += written ? 1 : 1000; });
+  }
+  EXPECT_EQ(done, 0);
+  disk.clear();
+  EXPECT_TRUE(test::eventually([&] { return done == 50 && !store->full(); })) << done;
+  store.reset();
+  store = open();
+  Namespace again;
+  ASSERT_TRUE(store->load(again, Time(0)));
+  EXPECT_EQ(describe(again), describe(ns));
 }
 
 TEST_F(NamespaceStoreTest, TheClusterKeepsItsId) {
