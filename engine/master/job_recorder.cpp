@@ -124,6 +124,11 @@ void JobRecorder::when_durable(std::function<void(const Result<void>&)> then) {
   then({});
 }
 
+void JobRecorder::when_durable_or_full(std::function<void(const Result<void>&)> then) {
+  if (journal_) return journal_->when_durable_or_full(std::move(then));
+  then({});
+}
+
 void JobRecorder::answer(std::shared_ptr<rpc::Responder> to, Result<rpc::Payload> what) {
   when_durable([to = std::move(to), what = std::make_shared<Result<rpc::Payload>>(std::move(what))](const Result<void>& kept) {
     if (!kept) return to->fail(kept.error());

@@ -49,6 +49,8 @@ class JobRecorder {
 
   /// Calls `then` when all that was recorded so far is on the disk, or cannot be; at once without a journal.
   void when_durable(std::function<void(const Result<void>&)> then);
+  /// For a worker's id: on a full disk it is given all the same, so that what the worker has is read. No job can begin then.
+  void when_durable_or_full(std::function<void(const Result<void>&)> then);
   /// Clients are told what they can rely on, whatever becomes of this master.
   void answer(std::shared_ptr<rpc::Responder> to, Result<rpc::Payload> what);
   /// The journal's disk is full, in one line: nothing that has to be promised is begun.

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <iterator>
+#include <utility>
 
 namespace weft::master {
 
@@ -28,6 +29,16 @@ void Journal::when_durable(std::function<void(const Result<void>&)> then) {
   waiting_.emplace_back(promised_, std::move(then));
 }
 
+void Journal::when_durable_or_full(std::function<void(const Result<void>&)> then) {
+  if (full_) return then({});
+  const auto once = std::make_shared<std::function<void(const Result<void>&)>>(std::move(then));
+  const auto call = [once](const Result<void>& result) {
+    if (const auto waits = std::exchange(*once, nullptr)) waits(result);
+  };
+  when_durable(call);
+  if (*once) at_full_.push_back(call);
+}
+
 void Journal::write() {
   auto records = std::make_shared<std::vector<JournalRecord>>(std::exchange(pending_, {}));
   thread_->post([this, records, until = appended_] {
@@ -42,6 +53,7 @@ void Journal::written(std::uint64_t until, std::vector<JournalRecord>& records, 
   full_.reset();
   if (result) {
     durable_ = until;
+    if (durable()) at_full_.clear();
     busy_ = !pending_.empty();
     if (busy_) write();
   } else {
@@ -57,6 +69,7 @@ void Journal::wait_for_room(std::vector<JournalRecord>& records, const Error& wh
   full_ = why;
   pending_.insert(pending_.begin(), std::make_move_iterator(records.begin()), std::make_move_iterator(records.end()));
   if (!error_) retry_ = reactor_.after(kRetry, [this] { write(); });
+  for (const auto& call : std::exchange(at_full_, {})) call({});
 }
 
 void Journal::tell_waiting(const Result<void>& result) {

@@ -30,6 +30,8 @@ class Journal {
   bool durable() const { return durable_ >= promised_; }
   /// Calls `then` once all records promised so far are on the disk, at once when they are; with an error once the journal failed.
   void when_durable(std::function<void(const Result<void>&)> then);
+  /// The same for who need not wait until a full disk has room: then it is called, without an error, as soon as that is known.
+  void when_durable_or_full(std::function<void(const Result<void>&)> then);
   /// Its disk is full, in one line; ends by itself when there is room, and then all that was promised is written.
   const std::optional<Error>& full() const { return full_; }
   /// The master ends: who waits is answered with that, and so is who comes. Nothing is appended any more.
@@ -49,6 +51,7 @@ class Journal {
   std::optional<Error> error_;  // why nothing is written any more
   std::optional<Error> full_;
   std::unique_ptr<rpc::Timer> retry_;  // while it is full
+  std::vector<std::function<void(const Result<void>&)>> at_full_;
   std::vector<JournalRecord> pending_;
   bool busy_ = false;                                        // a write was posted, or is under way
   std::uint64_t appended_ = 0, promised_ = 0, durable_ = 0;  // numbers of records

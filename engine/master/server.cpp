@@ -335,8 +335,7 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
   if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
     return on_storage_request(connection, message, std::move(responder));
   const auto full = recorder_->full();
-  if (full && (message.type == protocol::kRegister || message.type == client::kSubmitJob || message.type == client::kSetNode))
-    return responder.fail(*full);
+  if (full && (message.type == client::kSubmitJob || message.type == client::kSetNode)) return responder.fail(*full);
   if (message.type == protocol::kRegister) return workers_->on_register(connection, message, std::move(responder));
   std::optional<Result<rpc::Payload>> answered = scheduler_->answer(message);
   if (!answered) answered = profiles_->answer(message);

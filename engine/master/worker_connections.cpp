@@ -76,7 +76,7 @@ void WorkerConnections::on_register(const rpc::ConnectionPtr& connection, const 
       uplink = (*rack)->uplink;
     }
     const NodeId id = parts_.recorder.new_node();
-    parts_.recorder.when_durable(
+    parts_.recorder.when_durable_or_full(
         [this, connection, tag, to, id, worker, uplink, refused = rack ? Result<void>() : fail(rack.error())](Result<void> kept) {
           if (connection->context != tag) return;  // it is gone
           if (kept) kept = refused;
