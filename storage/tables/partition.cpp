@@ -65,12 +65,18 @@ class RocksPartition final : public TablePartition {
       return fail(Code::invalid_argument, fmt::format("{} has an entry {} of another epoch already", db_->path(), entry.version));
     if (entry.version != last_ + 1)
       return fail(Code::invalid_argument, fmt::format("{} has version {}: {} cannot come next", db_->path(), last_, entry.version));
-    return carry_out(entry);
+    auto done = carry_out(entry);
+    failed_ = failed_ || !done;
+    return done;
   }
 
   std::optional<Error> refusal() const override { return db_->refusal(); }
   Result<void> recover() override {
-    WEFT_TRY(db_->reopen());
+    {
+      const std::lock_guard one_by_one(writing_);
+      if (failed_) return fail(Code::io, fmt::format("the table partition {} has to be opened again", db_->path()));
+      WEFT_TRY(db_->reopen());
+    }
     WEFT_TRY(finish_begun());
     return db_->start_compactions();
   }
@@ -272,7 +278,9 @@ class RocksPartition final : public TablePartition {
     WEFT_ASSIGN(const LogEntry entry, decode<LogEntry>(*begun, "a commit that has begun"));
     if (entry.version != last_ + 1) return fail(db_->damaged("a commit that has begun"));
     const std::lock_guard one_by_one(writing_);
-    WEFT_TRY(carry_out(entry));
+    auto done = carry_out(entry);
+    failed_ = failed_ || !done;
+    WEFT_TRY(std::move(done));
     kept_->set_committed(last_);
     return {};
   }
@@ -327,6 +335,7 @@ class RocksPartition final : public TablePartition {
   const std::shared_ptr<KeptVersions> kept_;
   const std::shared_ptr<LogPins> pins_ = std::make_shared<LogPins>();
   std::mutex writing_;                           // one write at a time; held across the disk, so never by a reactor
+  bool failed_ = false;                          // the disk may have an entry that is not counted here
   std::uint64_t log_bytes_ = 0, trimmable_ = 0;  // entries up to the latter go when the former is enough
   mutable std::mutex mutex_;                     // of what follows, which changes with `writing_` held as well
   std::uint64_t last_ = 0;

@@ -55,8 +55,8 @@ class TablePartition {
   virtual Result<void> apply(const LogEntry& entry) = 0;
   /// Why no entry is taken, in one line (resource_exhausted: its disk is full); nothing when entries are. Does not block.
   virtual std::optional<Error> refusal() const { return std::nullopt; }
-  /// Takes entries from now on, if a disk that was full when this was opened has room again. Not for one whose apply() has failed:
-  /// what its disk has of that entry only another open() tells.
+  /// Takes entries from now on, if a disk that was full has room again. Not after an apply() that failed: what the disk has of that
+  /// entry only another open() tells. resource_exhausted: there is no room yet.
   virtual Result<void> recover() { return {}; }
   /// Entries up to `version` are on all replicas: what reads of kNewest see. Begins with last().
   virtual void set_committed(std::uint64_t version) = 0;

@@ -80,21 +80,30 @@ void Replica::opened(Result<std::unique_ptr<TablePartition>> store) {
                                            });
   fence_ = std::max(fence_, store_->epoch_at(store_->last()).value_or(0));
   if (may_lead()) lead();
-  if (const auto refused = store_->refusal()) {
-    context_.log.warn("{}; until then it is only read", refused->to_string());
-    recover_later();
-  }
+  look_at_disk();
   context_.heartbeat_soon();
 }
 
-/// It was opened on a full disk: takes entries when there is room.
+void Replica::look_at_disk() {
+  if (recovering_ || !store_ || disk_ != Disk::open) return;
+  const auto refused = store_->refusal();
+  if (!refused) return;
+  context_.log.warn("{}; until then it is only read", refused->to_string());
+  recovering_ = true;
+  recover_later();
+}
+
+/// Takes entries again when its disk has room.
 void Replica::recover_later() {
   reopen_ = context_.reactor.after(kReopen, [this] {
-    if (!store_ || disk_ != Disk::open) return;
+    recovering_ = store_ && disk_ == Disk::open;
+    if (!recovering_) return;
     on_disk([store = store_] { return store->recover(); },
             [this, store = std::weak_ptr(store_)](const Result<void>& recovered) {
-              if (store.lock() != store_ || !store_) return;
-              if (store_->refusal()) return recover_later();
+              recovering_ = store_ && store.lock() == store_;
+              if (!recovering_) return;
+              if (!recovered && recovered.error().code() == Code::resource_exhausted) return recover_later();
+              recovering_ = false;
               if (!recovered) return give_up(recovered.error());
               context_.log.info("partition {} takes writes again", to_string(place_));
               if (const auto role = primary_) role->go_on();

@@ -31,6 +31,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   /// Closes it and removes its directory.
   void erase(std::function<void()> done);
   const PlaceId& place() const { return place_; }
+  /// To be called now and then: when its disk has become full, it looks for room from then on.
+  void look_at_disk();
 
  private:
   struct Pages {
@@ -87,7 +89,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   std::shared_ptr<TablePartition> store_;                             // null: not open
   enum class Disk : std::uint8_t { closed, opening, open, closing };  // open: store_ is there
   Disk disk_ = Disk::closed;
-  bool copying_ = false, erased_ = false;
+  bool copying_ = false, erased_ = false, recovering_ = false;
   bool taking_over_ = false;  // its disk has something to finish before it leads
   std::vector<std::function<void()>> after_closing_;
   enum class Lack : std::uint8_t { nothing, absent, unusable };  // as found at the last try to open: no database, or none any more

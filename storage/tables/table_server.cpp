@@ -146,7 +146,10 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     TableHeartbeat message;
     message.first = std::exchange(first_, false);
     message.address = context_.address;
-    for (const auto& [place, replica] : replicas_) message.replicas.push_back(replica->report());
+    for (const auto& [place, replica] : replicas_) {
+      replica->look_at_disk();
+      message.replicas.push_back(replica->report());
+    }
     const TimePoint sent = clock_.now();
     ask_master(kTableHeartbeat, rpc::encode_derived(message), [this, sent, to = master_](Result<TableOrders> orders) {
       beating_ = false;
