@@ -528,7 +528,7 @@ TEST_F(JournalFiles, AnErrorOfTheDiskIsTheEndEvenIfTheDiskRecovers) {
 }
 
 TEST_F(JournalFiles, OnAFullDiskAreAsTheyWereAndGoOnWhenThereIsRoom) {
-  test::SmallDisk disk((directory.path() / "disk").string(), 2);
+  weft::test::SmallDisk disk((directory.path() / "disk").string(), 2);
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
   path = disk.path() + "/journal";
   JournalFile file = open();
@@ -554,7 +554,7 @@ TEST_F(JournalFiles, OnAFullDiskAreAsTheyWereAndGoOnWhenThereIsRoom) {
 }
 
 TEST_F(JournalFiles, OnAFullDiskLetWhoeverWaitsWaitAndForgetNoPromise) {
-  test::SmallDisk disk((directory.path() / "disk").string(), 2);
+  weft::test::SmallDisk disk((directory.path() / "disk").string(), 2);
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
   path = disk.path() + "/journal";
   const auto reactor = rpc::Reactor::start("test");
@@ -574,11 +574,11 @@ TEST_F(JournalFiles, OnAFullDiskLetWhoeverWaitsWaitAndForgetNoPromise) {
       journal.when_durable([&](const Result<void>& kept) { told += kept ? 1 : 100; });
     }
   });
-  ASSERT_TRUE(test::eventually(full));
+  ASSERT_TRUE(weft::test::eventually(full));
   reactor->run([&] { journal.append(record_of(job_status(6, JobState::finished)), true); });
   EXPECT_EQ(told, 0);
   disk.clear();
-  EXPECT_TRUE(test::eventually([&] { return told == 5 && !full(); }));
+  EXPECT_TRUE(weft::test::eventually([&] { return told == 5 && !full(); }));
   reactor->stop();
   journal.close();
   EXPECT_EQ(ids_of(history().ended), (Ids{1, 2, 3, 4, 5, 6}));
