@@ -37,7 +37,7 @@ class Tables : public testing::Test {
   std::string refusal(std::vector<std::string> words) {
     const ProcessResult result = table(words);
     EXPECT_EQ(result.exit_code, 1) << words[0] << ": " << result.out;
-    const int lines = has(result.err, "; waiting for up to 30 s\n") ? 2 : 1;
+    const int lines = has(result.err, "; waiting for up to 30 s") ? 2 : 1;
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), lines) << result.err;
     return result.err;
   }
