@@ -163,7 +163,7 @@ TEST(StandingCluster, EndsCleanlyOnSigterm) {
 }
 
 TEST(StandingCluster, SaysSoWhenNoMasterAnswers) {
-  const auto result = run({program("cluster_probe"), "noop", "--cluster", "127.0.0.1:1"});
+  const auto result = run({program("cluster_probe"), "noop", "--cluster", "127.0.0.1:1", "--patience", "0s"});
   EXPECT_NE(result.exit_code, 0);
   EXPECT_NE(result.err.find("127.0.0.1:1"), std::string::npos) << result.err;
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;

@@ -182,7 +182,7 @@ const WrongUse kWrongUses[] = {
     {"weft master --listen 127.0.0.1:0 --journal @/folder", {"cannot open the journal ", "folder: Is a directory"}, 1},
     {"weft master --listen 127.0.0.1:0 --journal @/words.txt", {"this is no weft journal"}, 1},
     {"weft master --listen 127.0.0.1:0 --topology @/nothing", {"cannot read the topology "}, 1},
-    {"weft master --listen 127.0.0.1:0 --event-log @/nowhere/log", {"cannot open the event log "}, 1},
+    {"weft master --listen 127.0.0.1:0 --event-log @/nowhere/log", {"cannot open the event log: ", "there is no directory "}, 1},
     {"weft master --speculation maybe", {"'maybe': say on, off, or on("}},
     {"weft master --scheduler-timeout never", {"'never' is not a duration"}},
     {"weft worker --slots 100000000", {"worker.slots: 100000000 is not between 0 and 4096"}, 1},
