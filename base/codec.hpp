@@ -1,8 +1,9 @@
-// How values become bytes: Codec<T> for arithmetic types, enums, strings, pairs, tuples, arrays, vectors, optionals and plain
-// aggregates of those. Specialise weft::Codec<T> for anything else.
+// How values become bytes: Codec<T> for arithmetic types, enums, strings, pairs, tuples, arrays, vectors, sets, maps, optionals
+// and plain aggregates of those. Specialise weft::Codec<T> for anything else.
 //
 //   numbers, enums      their own size, little-endian            vector, string   varint count, then the elements
 //   bool, optional      one byte 0 or 1 (then the value)         the rest         their parts in order
+//   sets, maps (also hashed ones)   varint count, then the elements in an order
 //   nothing (empty struct, tuple<>)   one zero byte: every encoded value has at least one byte
 //
 // No padding byte is ever encoded, so equal values have equal bytes. Keys rely on that: two keys are the same key when their
@@ -23,6 +24,8 @@
 
 #include "base/encoder.hpp"
 #include "base/fields.hpp"
+#include "base/lean/algorithm.hpp"
+#include "base/owned.hpp"
 
 namespace weft {
 
@@ -39,12 +42,12 @@ concept Encodable = requires(const T& value, Encoder& out, Decoder& in) {
   { Codec<T>::decode(in) } -> std::convertible_to<T>;
 };
 
-#define WEFT_REQUIRE_CODEC(type)                                                                                           \
-  static_assert(                                                                                                           \
-      ::weft::Encodable<type>,                                                                                             \
-      "weft: this record type has no codec, so it cannot be shuffled, sorted or stored. Records are made of numbers, "     \
-      "enums, strings, pairs, tuples, arrays, vectors, optionals and plain structs (up to 24 fields) of those; for other " \
-      "types specialise weft::Codec<T> with encode() and decode().")
+#define WEFT_REQUIRE_CODEC(type)                                                                                                 \
+  static_assert(::weft::Encodable<type>,                                                                                         \
+                "weft: this record type has no codec, so it cannot be shuffled, sorted or stored. Records are made of numbers, " \
+                "enums, strings, pairs, tuples, arrays, vectors, sets, maps, optionals and plain structs (up to 24 fields) of "  \
+                "those; for other "                                                                                              \
+                "types specialise weft::Codec<T> with encode() and decode().")
 
 template <class T>
 void encode(const T& value, Encoder& out) {
@@ -128,6 +131,21 @@ struct FieldTraits<std::tuple<F&...>> {
 
 template <class T>
 concept EncodableAggregate = PlainAggregate<T> && FieldTraits<FieldsOf<T>>::kEncodable;
+
+/// The element owns what it refers to: nobody looks into containers of views when a record has to outlive its bytes.
+template <class T>
+concept OwningElement = Encodable<T> && std::is_same_v<T, Owned<T>>;
+/// A set or map of any kind, recognised by its interface: <set>, <map> and the unordered ones need not be included here.
+template <class T>
+concept EncodableAssociative = requires(T& container) {
+  typename T::key_type;
+  typename T::value_type;
+  typename T::allocator_type;
+  container.emplace_hint(container.end(), *container.begin());
+}
+&&OwningElement<typename T::key_type> &&
+    (
+        requires { requires OwningElement<typename T::mapped_type>; } || !requires { typename T::mapped_type; });
 
 }  // namespace detail
 
@@ -276,6 +294,57 @@ struct Codec<std::vector<T, Allocator>> {
   static constexpr std::size_t kTrusted = 1024;
 };
 
+/// std::set, std::map, their unordered and multi forms, and whatever has the same interface: a count, then the elements (of maps,
+/// key and value) in the container's order, or, where that is not an order of the elements, in the order of their bytes.
+template <class T>
+requires detail::EncodableAssociative<T>
+struct Codec<T> {
+  using Key = typename T::key_type;
+
+  static void encode(const T& value, Encoder& out) {
+    out.append_varint(value.size());
+    if constexpr (requires { typename T::hasher; }) {
+      std::vector<std::string> elements;
+      elements.reserve(value.size());
+      for (const auto& element : value) {
+        Encoder one;
+        encode_element(element, one);
+        const ByteView bytes = one.view();
+        elements.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      }
+      std::sort(elements.begin(), elements.end());
+      for (const std::string& element : elements) out.append(element.data(), element.size());
+    } else {
+      for (const auto& element : value) encode_element(element, out);
+    }
+  }
+  static T decode(Decoder& in) {
+    const std::size_t count = in.take_count();
+    T value;
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (requires { typename T::mapped_type; }) {
+        Key key = Codec<Key>::decode(in);
+        value.emplace_hint(value.end(), std::move(key), Codec<typename T::mapped_type>::decode(in));
+      } else {
+        value.emplace_hint(value.end(), Codec<Key>::decode(in));
+      }
+    }
+    if (value.size() != count) throw CodecError("encoded record is damaged or of another type: an element is there twice");
+    return value;
+  }
+
+ private:
+  template <class Element>
+  static void encode_element(const Element& element, Encoder& out) {
+    if constexpr (requires { typename T::mapped_type; }) {
+      Codec<Key>::encode(element.first, out);
+      Codec<typename T::mapped_type>::encode(element.second, out);
+    } else {
+      Codec<Key>::encode(element, out);
+    }
+  }
+};
+
 template <Encodable T>
 struct Codec<std::optional<T>> {
   static void encode(const std::optional<T>& value, Encoder& out) {
@@ -321,4 +390,3 @@ struct Codec<T> {
 
 #include "base/fixed_form.hpp"
 #include "base/key_hash.hpp"
-#include "base/owned.hpp"

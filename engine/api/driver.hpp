@@ -30,6 +30,7 @@ struct DriverSettings {
   bool check_variants = false;
   bool raw_input = false;                         // read_text takes any file for lines
   bool growing_inputs = false;                    // of files that only grow, what was listed is read
+  bool executors = false;                         // tasks run in other processes
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
   std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
   std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;
@@ -48,6 +49,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   void add_sink(StageDraft draft, const std::string& path) override;
   std::vector<std::string> expand(std::span<const std::string> inputs) override;
   bool on_driver() const override { return settings_.explain_with == 0; }
+  bool has_executors() const override { return settings_.executors; }
   bool check_variants() const override { return settings_.check_variants; }
 
   Result<const runtime::StageBody*> stage(StageId id, std::uint64_t fingerprint) override;

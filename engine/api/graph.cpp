@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "runtime/executor/task.hpp"
 #include "runtime/operators/fault.hpp"
+#include "weft/failure.hpp"
 
 namespace weft::detail {
 namespace {
@@ -158,11 +160,12 @@ void Graph::look_for_locals(const void* function, std::size_t bytes, std::string
     std::uintptr_t word = 0;
     std::memcpy(&word, static_cast<const std::byte*>(function) + i, sizeof word);
     if (word <= low || word >= high || (word >= own && word < own + bytes)) continue;
-    Log("job").warn(
-        "{}: the function refers to a local variable of the definition (a lambda that captures by reference?), which other "
-        "processes do not "
-        "have and which is gone when outputs are written; capture by value",
-        operator_name(what, where));
+    const std::string message = operator_name(what, where) +
+                                ": the function refers to a local variable of the definition (a lambda that captures by "
+                                "reference?), which other processes do "
+                                "not have and which is gone when outputs are written; capture by value";
+    if (has_executors()) throw JobFailure(Error(Code::invalid_argument, message));
+    Log("job").warn("{}", message);
     return;
   }
 }

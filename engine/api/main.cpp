@@ -121,6 +121,7 @@ detail::DriverSettings driver_settings(const CommandLine& line) {
   settings.raw_input = common.raw_input;
   settings.growing_inputs = common.growing_inputs;
   settings.files = client::files_of(common.run);
+  settings.executors = !common.run.cluster.empty() || common.run.workers > 0;
   settings.open_session = [run = common.run](runtime::JobProgram& program) -> Result<std::unique_ptr<client::Session>> {
     if (!run.cluster.empty()) return client::open_cluster(run);
     if (run.workers > 0) return client::open_private_cluster(run);

@@ -18,8 +18,8 @@ class ValueSource {
   virtual bool next(ByteView& value) = 0;
 };
 
-/// A light handle; copies share the position. Valid while the operator's emit() call runs. Views in a value are valid until the
-/// next value is read.
+/// A light handle; copies share the position, so that a const one can be read like any other. Valid while the operator's emit()
+/// call runs. Views in a value are valid until the next value is read.
 template <Encodable V>
 class Values {
  public:
@@ -28,7 +28,7 @@ class Values {
   explicit Values(ValueSource& source) : source_(&source) {}
 
   /// The next value, or nothing at the end.
-  std::optional<V> next() {
+  std::optional<V> next() const {
     ByteView bytes;
     if (!source_->next(bytes)) return std::nullopt;
     Decoder in(bytes);
@@ -36,7 +36,7 @@ class Values {
   }
 
   /// Reads the rest of them into memory; what they refer to is copied. For groups that fit the memory of a task.
-  std::vector<Owned<V>> to_vector() {
+  std::vector<Owned<V>> to_vector() const {
     std::vector<Owned<V>> owned;
     while (auto value = next()) owned.push_back(to_owned(std::move(*value)));
     return owned;

@@ -1,9 +1,16 @@
 #include "base/codec.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -264,6 +271,46 @@ TEST(KeyHash, composed_keys_agree_with_their_owned_forms) {
   using Viewing = std::pair<std::string_view, std::optional<int>>;
   const Viewing viewing("some text that is longer than sixteen bytes", 3);
   EXPECT_EQ(key_hash(viewing), key_hash(to_owned(viewing)));
+}
+
+template <class T>
+void expect_round_trip(const T& value) {
+  Encoder out;
+  encode(value, out);
+  Decoder in(out.view());
+  EXPECT_EQ(decode<T>(in), value);
+  EXPECT_TRUE(in.empty());
+}
+
+TEST(Codec, sets_and_maps_of_all_kinds_come_back) {
+  expect_round_trip(std::set<int>{3, 1, 2});
+  expect_round_trip(std::set<std::string, std::greater<>>{"a", "b"});
+  expect_round_trip(std::multiset<int>{1, 1, 2});
+  expect_round_trip(std::map<std::string, std::vector<int>>{{"x", {1, 2}}, {"", {}}});
+  expect_round_trip(std::multimap<int, std::string>{{1, "a"}, {1, "b"}});
+  expect_round_trip(std::unordered_set<std::string>{"a", "bc", ""});
+  expect_round_trip(std::unordered_map<int, std::set<int>>{{1, {2, 3}}, {4, {}}});
+  expect_round_trip(std::map<int, int>{});
+  static_assert(!Encodable<std::set<std::string_view>>, "who keeps a record does not look into it for views");
+}
+
+TEST(Codec, equal_hashed_containers_have_equal_bytes) {
+  std::unordered_set<int> one, other(4096);
+  for (int i = 0; i < 1000; ++i) one.insert(i), other.insert(999 - i);
+  Encoder a, b;
+  encode(one, a), encode(other, b);
+  EXPECT_TRUE(std::equal(a.view().begin(), a.view().end(), b.view().begin(), b.view().end()));
+}
+
+TEST(Codec, damaged_sets_are_refused) {
+  Encoder out;
+  encode(std::vector<std::uint8_t>{1, 1}, out);
+  Decoder twice(out.view());
+  EXPECT_THROW((void)decode<std::set<std::uint8_t>>(twice), CodecError);
+  Encoder many;
+  many.append_varint(1ULL << 60);
+  Decoder claimed(many.view());
+  EXPECT_THROW((void)decode<std::set<std::uint8_t>>(claimed), CodecError);
 }
 
 TEST(KeyHash, different_keys_have_different_hashes_and_spread_over_partitions) {

@@ -30,6 +30,19 @@ TEST_F(BadUserCode, RunsWellWhenItBehaves) {
   EXPECT_EQ(result.out, expected_sums(20000));
 }
 
+TEST_F(BadUserCode, ThatRefersToALocalVariableOfTheDefinitionIsRefusedWithWorkers) {
+  if (kSanitized) GTEST_SKIP() << "local variables are not on the stack";
+  const auto result = probe({"capture"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("map (probe.cpp:"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("capture by value"), std::string::npos) << result.err;
+  EXPECT_TRUE(one_line(result.err)) << result.err;
+  const auto here = probe({"capture", "--threads", "1"}, "0");
+  EXPECT_EQ(here.exit_code, 0) << here.err;
+  EXPECT_NE(here.err.find("capture by value"), std::string::npos) << here.err;
+}
+
 TEST_F(BadUserCode, ThatThrowsFailsTheJobWithItsMessage) {
   const auto result = probe({"throw"});
   EXPECT_EQ(result.exit_code, 1);

@@ -264,6 +264,16 @@ void append(weft::Flow& flow, const Options& options) {
   std::printf("count %llu\n", static_cast<unsigned long long>(count));
 }
 
+/// Adds up in a variable of the definition, which workers do not have.
+void capture(weft::Flow& flow, const Options& options) {
+  std::uint64_t sum = 0;
+  const auto count = flow.generate(
+                             options.tasks, [](std::uint64_t i) { return i; }, options.tasks)
+                         .map([&sum](std::uint64_t i) { return sum += i; })
+                         .count();
+  std::printf("count %llu\n", static_cast<unsigned long long>(count));
+}
+
 void define(weft::Flow& flow, const Options& options) {
   if (options.mode == "hold") {
     hold(flow, options);
@@ -295,6 +305,8 @@ void define(weft::Flow& flow, const Options& options) {
     regions(flow, options);
   } else if (options.mode == "iterate") {
     iterate(flow, options);
+  } else if (options.mode == "capture") {
+    capture(flow, options);
   } else if (options.mode == "append") {
     append(flow, options);
   } else if (!options.input.empty()) {

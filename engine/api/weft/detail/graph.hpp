@@ -148,8 +148,9 @@ class Graph {
 
   /// The definition runs on this thread, in frames below `frame`.
   void definition_begins(const void* frame) { frame_ = frame; }
-  /// Says on the log that a user function seems to refer to a local variable of the definition, which is gone when tasks run: some
-  /// of its words are addresses there. For functions whose bytes may be looked at.
+  /// A user function seems to refer to a local variable of the definition, as some of its words are addresses there: says so on the
+  /// log; throws JobFailure when tasks run in other processes, which do not have the variable. For functions whose bytes may be
+  /// looked at.
   void look_for_locals(const void* function, std::size_t bytes, std::string_view what, const std::source_location& where) const;
 
   /// A stage that writes a shuffle. Nothing runs yet.
@@ -166,6 +167,8 @@ class Graph {
   virtual std::vector<std::string> expand(std::span<const std::string> inputs) = 0;
   /// True where the job's own output belongs (not in replays, not when only explaining).
   virtual bool on_driver() const = 0;
+  /// True where tasks run in other processes.
+  virtual bool has_executors() const { return false; }
   /// True where tasks are to compare the functions of an operator (Dataset::on).
   virtual bool check_variants() const = 0;
 
