@@ -255,6 +255,7 @@ void PrimaryRole::release(const Release& request, SharedResponder responder) {
 void PrimaryRole::mark(const Mark& request, SharedResponder responder) {
   if (request.ticket == 0 || hold_.ticket != request.ticket)
     return responder->fail(not_now(parts_.place, "was not held for this snapshot"));
+  if (const auto refused = parts_.store->refusal()) return responder->fail(*refused);
   LogEntry entry;
   entry.kind = EntryKind::mark;
   entry.id = request.snapshot.value();
