@@ -2,17 +2,13 @@
 #include <exception>
 #include <new>
 
-#include "runtime/executor/run_task.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
 #include "base/timed.hpp"
 #include "base/usage.hpp"
+#include "base/vector_state.hpp"
+#include "runtime/executor/run_task.hpp"
 
 namespace weft::runtime {
 
@@ -34,17 +30,6 @@ Duration thread_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
-
-/// Clears the upper halves of the vector registers, which some libraries leave behind. Where they are not clear, code without AVX,
-/// as most user code is, takes four times as long on some processors (AMD Zen 5).
-#if defined(__x86_64__)
-[[gnu::target("avx")]] void zero_upper_halves() { _mm256_zeroupper(); }
-#endif
-void clean_registers() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx")) zero_upper_halves();
-#endif
 }
 
 /// Passes everything on and remembers the sizes of what was committed and read, for the task's report.
@@ -156,7 +141,7 @@ TaskOutcome run_task(const StageBody& body, TaskContext& context) {
     static thread_local const ThreadMeter meter;
     const Duration cpu_before = thread_time();
     const ThreadUsage before = meter.read();
-    clean_registers();
+    clear_upper_halves();  // whatever ran in this thread before: user code begins here
     const TimePoint began = SystemClock().now();
     outcome = timed(context.usage.run, [&] { return guarded_run(body, context); });
     const ThreadUsage after = meter.read();

@@ -7,6 +7,7 @@
 #include <isa-l/igzip_lib.h>
 #include <zlib.h>
 
+#include "base/vector_state.hpp"
 #include "storage/compression/compressor.hpp"
 #include "storage/compression/frame_codec.hpp"
 
@@ -49,6 +50,7 @@ class GzipCodec final : public FrameCodec {
     state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
     state_->avail_out = room;
     const int code = isal_inflate(state_.get());
+    clear_upper_halves();
     Step step{.consumed = given - state_->avail_in, .produced = room - state_->avail_out, .ended = false, .fault = {}};
     step.ended = code == ISAL_DECOMP_OK && state_->block_state == ISAL_BLOCK_FINISH;
     if (code < 0 || state_->avail_in > given) step.fault = words_of_gzip(code);

@@ -10,6 +10,7 @@
 
 #include "base/file.hpp"
 #include "base/random.hpp"
+#include "base/vector_state.hpp"
 #include "storage/compression/decompressor.hpp"
 #include "storage/split.hpp"
 #include "storage/text_reader.hpp"
@@ -443,6 +444,25 @@ TEST_F(CompressedTest, FilesAreCutWhereTheirFormatAllowsIt) {
   const auto raw = split_files(std::vector<std::string>{single}, options).value();
   EXPECT_GT(raw.size(), 1u);
   EXPECT_EQ(raw[0][0].format, Format::raw);
+}
+
+TEST_F(CompressedTest, LeavesNothingInTheUpperHalvesOfVectorRegisters) {
+  if (!upper_halves_in_use()) GTEST_SKIP() << "this processor does not tell what its vector registers hold";
+  Random random(12);
+  const std::string text = text_of_words(random, 300'000);
+  for (const Format format : kCompressedFormats) {
+    const std::string file = compressed(format, text);
+    const Split split{write(file), 0, file.size(), {}};
+    TextReader reader;
+    std::size_t lines = 0, in_use = 0;
+    const auto read = reader.for_each_line(split, kAnywhere, [&](std::string_view) {
+      in_use += upper_halves_in_use() == true;
+      ++lines;
+    });
+    ASSERT_TRUE(read) << read.error().to_string();
+    EXPECT_GT(lines, 100u);
+    EXPECT_EQ(in_use, 0u) << "lines of " << name_of(format);
+  }
 }
 
 }  // namespace
