@@ -171,8 +171,12 @@ class EmbeddedSession final : public Session {
 
   void carry_out(master::LaunchTask& launch) { slots_->launch(std::move(launch)); }
   void carry_out(const master::KillTask& kill) { slots_->stop(kill.attempt); }
-  void carry_out(master::ShuffleLocations& table) { slots_->set_outputs(table.shuffle, {*table.outputs, table.maps}); }
-  void carry_out(const master::ShuffleExtended& more) { slots_->add_output(more.shuffle, more.output); }
+  void carry_out(master::ShuffleLocations& table) {
+    shuffle::KnownOutputs known{*table.outputs, table.maps, *table.written, {}};
+    if (known.maps == 0) known.make_index();
+    slots_->set_outputs(table.shuffle, std::move(known));
+  }
+  void carry_out(master::ShuffleExtended& more) { slots_->add_output(more.shuffle, more.output, std::move(more.written)); }
   void carry_out(const master::PrefetchShuffle&) {}                       // all of it is here
   void carry_out(const master::ReplicateOutput&) { WEFT_ASSERT(false); }  // there is one node only
   void carry_out(const master::OutputMoved&) {}

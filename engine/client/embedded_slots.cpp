@@ -77,12 +77,12 @@ void Slots::set_outputs(ShuffleId shuffle, shuffle::KnownOutputs outputs) {
   more_.notify_all();
 }
 
-void Slots::add_output(ShuffleId shuffle, const shuffle::MapOutput& output) {
+void Slots::add_output(ShuffleId shuffle, const shuffle::MapOutput& output, shuffle::Written written) {
   const std::lock_guard lock(mutex_);
   const auto found = outputs_.find(shuffle);
   if (found == outputs_.end()) return;
   if (found->second.use_count() > 1) found->second = std::make_shared<shuffle::KnownOutputs>(*found->second);  // others look at it
-  found->second->put(output);
+  found->second->put(output, std::move(written));
   more_.notify_all();
 }
 

@@ -58,7 +58,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
   void stop(const AttemptId& attempt);
   void set_outputs(ShuffleId shuffle, shuffle::KnownOutputs outputs);
   /// There is one more, or another one of its map.
-  void add_output(ShuffleId shuffle, const shuffle::MapOutput& output);
+  void add_output(ShuffleId shuffle, const shuffle::MapOutput& output, shuffle::Written written);
   void release(JobId job, ShuffleId shuffle);
   shuffle::Store& store() { return *store_; }
   Mailbox& mailbox() { return mailbox_; }

@@ -165,6 +165,7 @@ using runtime::protocol::ReleaseShuffle;
 using runtime::protocol::ReplicateOutput;
 using runtime::protocol::ShuffleExtended;
 using runtime::protocol::ShuffleLocations;
+using runtime::protocol::WrittenTable;
 
 struct LaunchTask {
   NodeId node;

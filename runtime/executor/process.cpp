@@ -42,17 +42,24 @@ class Executor {
     handler.on_notify = [this](const rpc::ConnectionPtr& connection, rpc::Message message) {
       on_notify(connection, std::move(message));
     };
-    handler.on_close = [](const rpc::ConnectionPtr&, const Error&) { _exit(0); };
+    handler.on_close = [](const rpc::ConnectionPtr&, const Error& error) {
+      if (error.code() == Code::unavailable || error.code() == Code::cancelled) _exit(0);  // the worker has closed it, or is gone
+      give_up(error);
+    };
     return handler;
   }
 
  private:
+  /// The last line of its log is what the worker reports.
+  [[noreturn]] static void give_up(const Error& why) {
+    fmt::print(stderr, "executor: {}\n", why.to_string());
+    std::fflush(stderr);
+    _exit(kExecutorGaveUp);
+  }
+
   void on_notify(const rpc::ConnectionPtr& connection, rpc::Message message) {
     connection_ = connection;
-    if (Result<void> done = dispatch(message); !done) {
-      fmt::print(stderr, "executor: {}\n", done.error().to_string());
-      _exit(3);
-    }
+    if (Result<void> done = dispatch(message); !done) give_up(done.error());
   }
 
   Result<void> dispatch(rpc::Message& message) {

@@ -14,7 +14,7 @@
 
 namespace weft::runtime {
 
-/// Bounded by bytes and by number (each is a descriptor and a mapping); the longest unused go first. Tasks keep what they hold. Any
+/// Bounded by bytes and by number (each is a mapping); the longest unused go first. Tasks keep what they hold. Any
 /// thread.
 class SegmentCache {
  public:

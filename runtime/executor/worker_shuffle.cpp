@@ -95,7 +95,7 @@ Result<shuffle::ReadPart> WorkerShuffle::next_part(protocol::ReadRequest& reques
       WEFT_TRY(take_source(request.shuffle, source, std::move(segment), pending));
       continue;
     }
-    auto segment = shuffle::Segment::open(std::move(*descriptor++));
+    auto segment = shuffle::Segment::map(std::move(*descriptor++));
     if (segment) {
       WEFT_TRY(take_source(request.shuffle, source, *std::move(segment), pending));
     } else if (source.kind == Kind::segment) {  // one that cannot be read is as good as lost

@@ -44,6 +44,8 @@ struct KillTask {
 };
 /// By map. It may be long and goes to every node with a reader: these commands share it.
 using OutputTable = std::shared_ptr<const std::vector<shuffle::MapOutput>>;
+/// For which partitions they have something: by output; missing at the end: not known of these. Never null.
+using WrittenTable = std::shared_ptr<const std::vector<shuffle::Written>>;
 /// The complete table of a finished shuffle, or with slow start of what is there (sent to a node before the first launch there that
 /// reads it, and again when it changed). It replaces an earlier one.
 struct ShuffleLocations {
@@ -53,6 +55,7 @@ struct ShuffleLocations {
   OutputTable outputs;
   std::uint32_t maps = 0;              // with slow start: how many there will be (ShuffleExtended); 0: these are all
   std::vector<NodeAddress> holders{};  // of the outputs
+  WrittenTable written = std::make_shared<const std::vector<shuffle::Written>>();
 };
 /// One more output of a shuffle that the node was given an incomplete table of (slow start), also in place of one that was lost.
 struct ShuffleExtended {
@@ -61,6 +64,7 @@ struct ShuffleExtended {
   ShuffleId shuffle;
   shuffle::MapOutput output;
   std::vector<NodeAddress> holders{};  // of the output
+  shuffle::Written written{};          // the partitions that it has something of
 };
 /// Readers of the shuffle were placed on the node, or there is more for it to bring. A hint: its tasks wait for what is under way
 /// when they start, and for nothing more.

@@ -104,7 +104,9 @@ rpc::Handler ExecutorProcess::handler() {
     connection->close();
   };
   handler.on_close = [this, alive](const rpc::ConnectionPtr&, const Error& error) {
-    if (!alive.expired()) closed(error.code() == Code::corrupt ? error.to_string() : "");
+    // That the executor is gone says its exit status; anything else is why it goes.
+    const bool ended = error.code() == Code::unavailable || error.code() == Code::cancelled;
+    if (!alive.expired()) closed(ended ? "" : error.to_string());
   };
   return handler;
 }
@@ -275,13 +277,15 @@ protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running
     event.kind = TaskEnd::crashed;
     event.message = fmt::format("{} while running {}{}{}{}", death(how), running.stage_name, at,
                                 line.empty() ? "" : "; its last line of output: ", line);
-    if (!fault_.empty()) event.message += "; " + fault_;
   }
   return event;
 }
 
 std::string ExecutorProcess::death(const std::string& how) const {
   const bool for_memory = WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL && memory_kills() > memory_kills_;
+  if (!fault_.empty()) return fmt::format("the connection to the executor broke ({}), which ended it", fault_);
+  if (WIFEXITED(status_) && WEXITSTATUS(status_) == kExecutorGaveUp) return "the executor gave up";
+  if (WIFEXITED(status_)) return fmt::format("a user function or a library that it calls ended the executor by exit() ({})", how);
   if (!for_memory) return fmt::format("the executor died of {}", how);
   const auto limit = memory_limit();
   return fmt::format(

@@ -80,7 +80,7 @@ class ExecutorProcess {
   void closed(const std::string& why);
   void reap();
   protocol::Event verdict(const AttemptId& attempt, const Running& running, const std::string& how) const;
-  /// "the executor died of …", or that the kernel killed it for want of memory.
+  /// What ended it: a signal, the kernel for want of memory, a connection that broke, itself.
   std::string death(const std::string& how) const;
 
   rpc::Reactor& reactor_;

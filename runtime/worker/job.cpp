@@ -57,6 +57,8 @@ void WorkerJob::refuse(std::vector<protocol::Launch> launches, const std::string
   if (!events.empty()) worker_.report(std::move(events));
 }
 
+std::uint32_t WorkerJob::task_slots() const { return slots_for(setup_.task_cpu, worker_.options.slots); }
+
 ExecutorStart WorkerJob::executor_start() const {
   ExecutorStart start;
   start.path = binary_path_;
@@ -77,7 +79,7 @@ ExecutorStart WorkerJob::executor_start() const {
   start.setup.rack = worker_.racks->rack();
   start.setup.job = setup_.job;
   start.setup.node = worker_.outputs.self;
-  start.setup.slots = slots_for(setup_.task_cpu, worker_.options.slots);
+  start.setup.slots = task_slots();
   start.setup.memory_bytes = setup_.memory_bytes > 0 ? setup_.memory_bytes : worker_.options.memory_bytes;
   start.setup.spill_directory = worker_.job_directory(setup_.job);
   start.setup.segment_directory = worker_.store->directory();
@@ -119,7 +121,10 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
       running.room = worker_.store->reserve(setup_.job, ShuffleId(launch.attempt.task.stage.value()));
     launch.segment_memory = running.room.bytes();
     running.partition = launch.spec.partition;
-    for (const shuffle::InputSlice& input : launch.spec.inputs) running.inputs.push_back(input.shuffle);
+    for (const shuffle::InputSlice& input : launch.spec.inputs) {
+      running.inputs.push_back(input.shuffle);
+      running.input_bytes[input.shuffle] = input.bytes;
+    }
   }
   executor_->launch({std::move(launches)});
 }
@@ -158,20 +163,22 @@ void WorkerJob::kill(const protocol::KillTask& kill) {
 }
 
 void WorkerJob::set_locations(const protocol::ShuffleLocations& locations) {
-  tables_[locations.shuffle] = {*locations.outputs, locations.maps};
+  shuffle::KnownOutputs& table = tables_[locations.shuffle];
+  table = {*locations.outputs, locations.maps, *locations.written, {}};
+  if (table.maps == 0) table.make_index();
   locations_changed();
 }
 
 void WorkerJob::extend(const protocol::ShuffleExtended& more) {
   const auto table = tables_.find(more.shuffle);
   if (table == tables_.end()) return;
-  table->second.put(more.output);
+  table->second.put(more.output, more.written);
   locations_changed();
 }
 
 void WorkerJob::node_lost(NodeId node) {
   for (auto& [shuffle, table] : tables_)
-    if (table.maps > 0) std::erase_if(table.outputs, [&](const shuffle::MapOutput& output) { return output.node == node; });
+    if (table.maps > 0) table.forget(node);
   locations_changed();
 }
 

@@ -51,8 +51,11 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void commit(rpc::Message message, rpc::Responder responder);
   void read(const rpc::Message& message, rpc::Responder responder);
   std::shared_ptr<shuffle::PartitionReader> reader_of(const protocol::ReadRequest& request);
+  shuffle::PartitionRead wanted_of(const protocol::ReadRequest& request) const;
   void ended(const protocol::Event& event);
   ExecutorStart executor_start() const;
+  /// How many tasks run at a time.
+  std::uint32_t task_slots() const;
 
   WorkerContext& worker_;
   protocol::JobSetup setup_;
@@ -66,9 +69,10 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   struct Running {
     shuffle::SegmentRoom room;
     std::uint32_t partition = 0;
-    std::vector<ShuffleId> inputs;  // read at that partition
-    Duration waited{0};             // for maps to end, as parts of reads have said
-    bool stopped = false;           // it was asked to stop
+    std::vector<ShuffleId> inputs;                   // read at that partition
+    std::map<ShuffleId, std::uint64_t> input_bytes;  // about so many
+    Duration waited{0};                              // for maps to end, as parts of reads have said
+    bool stopped = false;                            // it was asked to stop
   };
   std::map<AttemptId, Running> running_;
   std::unique_ptr<ExecutorProcess> executor_;

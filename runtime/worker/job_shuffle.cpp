@@ -1,6 +1,9 @@
 // What a job's executor requests of the shuffle.
+#include <algorithm>
+
 #include <fmt/core.h>
 
+#include "base/rpc/descriptors.hpp"
 #include "runtime/worker/job.hpp"
 
 namespace weft::runtime {
@@ -67,9 +70,22 @@ std::shared_ptr<shuffle::PartitionReader> WorkerJob::reader_of(const protocol::R
   DataPlane& data = *worker_.data;
   const shuffle::ReadSources sources{worker_.reactor, *worker_.store,  data.same_host(), data.prefetcher(),
                                      data.fetcher(),  worker_.outputs, tables_};
-  auto reader = std::make_shared<shuffle::PartitionReader>(
-      sources, shuffle::PartitionRead{setup_.job, request.shuffle, request.partitions, request.maps, request.fetch_bytes});
+  auto reader = std::make_shared<shuffle::PartitionReader>(sources, wanted_of(request));
   return readers_[{request.attempt, request.read}] = std::move(reader);
+}
+
+shuffle::PartitionRead WorkerJob::wanted_of(const protocol::ReadRequest& request) const {
+  shuffle::PartitionRead wanted{setup_.job, request.shuffle, request.partitions, request.maps, request.fetch_bytes};
+  const auto running = running_.find(request.attempt);
+  const auto table = tables_.find(request.shuffle);
+  const bool complete = table != tables_.end() && table->second.maps == 0;  // otherwise it will be more
+  if (running != running_.end() && complete)
+    if (const auto bytes = running->second.input_bytes.find(request.shuffle); bytes != running->second.input_bytes.end())
+      wanted.bytes = bytes->second;
+  // All tasks of a job together have an eighth of what the worker, and the executor, may open on its way to them.
+  const std::uint32_t slots = std::max<std::uint32_t>(task_slots(), 1);
+  wanted.descriptors = std::clamp<std::size_t>(rpc::descriptor_limit() / 8 / slots, 2, shuffle::kDescriptorsPerPart);
+  return wanted;
 }
 
 void WorkerJob::replicate(const protocol::ReplicateOutput& copy) {

@@ -14,8 +14,31 @@ namespace weft::shuffle {
 namespace {
 
 constexpr std::size_t kMostAtFirst = 16;  // maps: this partition's blocks may be much larger than those of others
+/// So many segments an executor keeps mapped with ease: of a shuffle with fewer maps, each is handed to it once.
+constexpr std::size_t kManyRows = 512;
+/// Copying so many bytes costs less than handing over a descriptor and mapping it.
+constexpr std::uint64_t kSmallBlock = 32u << 10;
+constexpr std::uint64_t kMostGathered = 4u << 20;  // bytes of a part
 
 }  // namespace
+
+void PartitionReader::look_for_small_blocks() {
+  const std::uint64_t partitions = wanted_.partitions.end - wanted_.partitions.first;
+  const std::uint64_t mean = wanted_.bytes / partitions / std::max<std::size_t>(rows_.size(), 1);
+  small_blocks_ = rows_.size() > kManyRows && mean < kSmallBlock;
+  if (!small_blocks_) return;
+  for (Row& row : rows_) row.elsewhere = row.output.node != sources_.nodes.self;  // what other workers have is fetched
+  maps_per_fetch_ = std::clamp<std::size_t>(wanted_.fetch_bytes / (mean + 1), 1, kSmallBlocksWindow);
+}
+
+std::size_t PartitionReader::window_end() const {
+  return std::min(rows_.size(), at_ + (small_blocks_ ? kSmallBlocksWindow : kWindow));
+}
+
+bool PartitionReader::part_is_full() const {
+  return rows_in_part_ == (small_blocks_ ? kSmallBlocksWindow : kWindow) || gathered_bytes_ >= kMostGathered ||
+         part_.descriptors.size() + (gathered_.empty() ? 0 : 1) >= std::min(wanted_.descriptors, kDescriptorsPerPart);
+}
 
 /// By the mean of all partitions. Where that is not known, one: whoever guessed too many would have them in memory.
 std::size_t PartitionReader::first_maps_per_fetch() const {
@@ -35,6 +58,8 @@ void PartitionReader::next(const std::vector<MapAttempt>& known, Done done) {
   part_.partition = *partition_;
   known_ = {known.begin(), known.end()};
   rows_in_part_ = 0;
+  gathered_.clear();
+  gathered_bytes_ = 0;
   fetched_ = ahead_ = false;
   advance();
 }
@@ -52,7 +77,8 @@ Result<void> PartitionReader::begin_partition() {
   for (std::uint32_t map = wanted_.maps.first; map < std::min(known.maps, wanted_.maps.end); ++map)
     rows_.push_back({.output = {map, 0, NodeId()}, .missing = true});
   if (known.maps == 0)
-    for (const MapOutput& output : in_range(known.outputs, wanted_.maps)) rows_.push_back({output});
+    for (const MapOutput& output : known.with(next, wanted_.maps)) rows_.push_back({output});
+  look_for_small_blocks();
   at_ = ahead_end_ = 0;
   ahead_bytes_ = 0;
   look_again();
@@ -65,7 +91,7 @@ Result<void> PartitionReader::begin_partition() {
 
 void PartitionReader::advance() {
   while (at_ < rows_.size()) {
-    if (rows_in_part_ == kWindow || part_.descriptors.size() == kDescriptorsPerPart) return reply();
+    if (part_is_full()) return reply();
     Row& row = rows_[at_];
     const MapAttempt map = attempt_of(row.output);
     if (row.sent) {
@@ -92,30 +118,71 @@ void PartitionReader::advance() {
 
 bool PartitionReader::add_local(const Row& row) {
   if (row.output.node == sources_.nodes.self) {
-    const auto segment = sources_.store.get({wanted_.job, wanted_.shuffle, row.output.map, row.output.attempt});
-    return add_segment(row, segment ? (*segment)->fd() : -1);
-  }
-  const auto there = opened_.extract(at_);
-  if (!there.empty()) return add_segment(row, there.mapped().get());
-  open_next();
-  return false;
-}
-
-bool PartitionReader::add_segment(const Row& row, int fd) {
-  Fd copy(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  if (!copy.valid()) {
+    auto segment = sources_.store.get({wanted_.job, wanted_.shuffle, row.output.map, row.output.attempt});
+    if (segment) return add_segment(row, *segment);
     lost(row.output, "the store that had it has it no more");
     return false;
+  }
+  auto there = opened_.extract(at_);
+  if (there.empty()) {
+    open_next();
+    return false;
+  }
+  part_.sources.push_back({BlockSource::Kind::segment, {row.output}});
+  part_.descriptors.push_back(std::move(there.mapped()));
+  return true;
+}
+
+bool PartitionReader::add_segment(const Row& row, const std::shared_ptr<const Segment>& segment) {
+  Fd copy(small_blocks_ || segment->fd() < 0 ? -1 : ::fcntl(segment->fd(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) {
+    gather(row, segment);
+    return true;
   }
   part_.sources.push_back({BlockSource::Kind::segment, {row.output}});
   part_.descriptors.push_back(std::move(copy));
   return true;
 }
 
+void PartitionReader::gather(const Row& row, std::shared_ptr<const Segment> segment) {
+  if (*partition_ < segment->partitions())
+    for (const Extent& extent : segment->extents(*partition_)) gathered_bytes_ += extent.length;
+  gathered_.push_back({row.output, std::move(segment)});
+}
+
+Result<void> PartitionReader::add_gathered() {
+  if (gathered_.empty()) return {};
+  const std::vector<Gathered> gathered = std::exchange(gathered_, {});
+  WEFT_ASSIGN(const auto writer, SegmentWriter::in_memory(static_cast<std::uint32_t>(gathered.size())));
+  BlockSource source{BlockSource::Kind::fetched, {}};
+  for (const auto& [output, segment] : gathered) source.maps.push_back(output);
+  for (std::uint32_t i = 0; i < gathered.size(); ++i) {
+    const Segment& segment = *gathered[i].segment;
+    if (*partition_ >= segment.partitions())
+      return fail(Code::internal, fmt::format("shuffle {} has {} partitions, partition {} was requested", wanted_.shuffle.value(),
+                                              segment.partitions(), *partition_));
+    for (const Extent& extent : segment.extents(*partition_)) {
+      const auto bytes = verified(segment, extent);
+      if (!bytes) {
+        part_.lost = LostOutput{gathered[i].output, bytes.error().to_string()};
+        part_.next_map = gathered[i].output.map;
+        i = static_cast<std::uint32_t>(gathered.size());  // nobody comes to the others
+        break;
+      }
+      WEFT_TRY(writer->append(i, *bytes, extent.records));
+    }
+  }
+  WEFT_ASSIGN(SealedSegment sealed, writer->seal());
+  part_.sources.push_back(std::move(source));
+  part_.descriptors.push_back(std::move(sealed.fd));
+  return {};
+}
+
 void PartitionReader::open_next() {
   std::map<NodeId, std::vector<std::size_t>> by_node;
   std::size_t descriptors = opened_.size();
-  for (std::size_t i = at_; i < std::min(rows_.size(), at_ + kWindow) && (i == at_ || descriptors < kOutputsPerRequest); ++i) {
+  const std::size_t most = std::min(kOutputsPerRequest, wanted_.descriptors);
+  for (std::size_t i = at_; i < window_end() && (i == at_ || descriptors < most); ++i) {
     const Row& row = rows_[i];
     if (row.sent || row.missing || row.elsewhere || row.output.node == sources_.nodes.self || opened_.contains(i)) continue;
     if (known_.contains(attempt_of(row.output))) continue;
@@ -142,7 +209,8 @@ void PartitionReader::open_on(NodeId node, const std::string& address, const std
   sources_.same_host.open(address, wanted_.job, wanted_.shuffle, std::move(maps),
                           later([node, rows](PartitionReader& self, Result<std::vector<Fd>> descriptors) {
                             for (std::size_t i = 0; i < rows.size(); ++i) {
-                              if (descriptors)
+                              // Where there is none, it is fetched, or turns out to be lost.
+                              if (descriptors && (*descriptors)[i].valid())
                                 self.opened_[rows[i]] = std::move((*descriptors)[i]);
                               else
                                 self.rows_[rows[i]].elsewhere = self.rows_[rows[i]].output.node == node;
@@ -197,7 +265,7 @@ void PartitionReader::fetch() {
 std::size_t PartitionReader::next_to_fetch() const {
   std::set<NodeId> later = unreachable_;
   std::map<NodeId, std::size_t> first;
-  for (std::size_t i = at_; i < std::min(rows_.size(), at_ + kWindow); ++i) {
+  for (std::size_t i = at_; i < window_end(); ++i) {
     const Row& row = rows_[i];
     if (row.sent) later.insert(row.output.node);
     const bool there = row.elsewhere && !row.sent && !row.missing && !prefetched_.contains(attempt_of(row.output));
@@ -216,7 +284,7 @@ void PartitionReader::fetch_from(std::size_t first) {
   const OutputNodes::Node& node = sources_.nodes.nodes.at(id);
   FetchRequest request{node.address, wanted_.job, wanted_.shuffle, *partition_, {}};
   std::vector<MapOutput> maps;
-  for (std::size_t i = first; i < std::min(rows_.size(), at_ + kWindow) && maps.size() < maps_per_fetch_; ++i) {
+  for (std::size_t i = first; i < window_end() && maps.size() < maps_per_fetch_; ++i) {
     const Row& row = rows_[i];
     if (row.sent || row.missing || row.output.node != id || prefetched_.contains(attempt_of(row.output))) continue;
     maps.push_back(row.output);
@@ -244,7 +312,8 @@ void PartitionReader::fetched(const std::vector<MapOutput>& maps, const std::str
     return lost(first == maps.end() ? maps.front() : *first, std::move(why));
   }
   const std::uint64_t bytes_per_map = outcome.blocks->size / maps.size() + 1;
-  maps_per_fetch_ = std::clamp<std::size_t>(wanted_.fetch_bytes / bytes_per_map, 1, std::min(2 * maps_per_fetch_, kWindow));
+  maps_per_fetch_ = std::clamp<std::size_t>(wanted_.fetch_bytes / bytes_per_map, 1,
+                                            std::min(2 * maps_per_fetch_, small_blocks_ ? kSmallBlocksWindow : kWindow));
   auto next = maps.begin();
   for (std::size_t i = at_; i < rows_.size() && next != maps.end(); ++i) {
     if (rows_[i].output.map != next->map) continue;
@@ -266,8 +335,10 @@ void PartitionReader::lost(const MapOutput& output, std::string why) {
 void PartitionReader::reply() {
   const bool whole = at_ == rows_.size() && !part_.lost;
   part_.next_map = whole ? kNoMap : rows_[at_].output.map;
-  part_.end = whole && *partition_ + 1 >= wanted_.partitions.end;
+  auto gathered = add_gathered();
+  part_.end = whole && !part_.lost && *partition_ + 1 >= wanted_.partitions.end;
   const Done done = std::exchange(done_, {});
+  if (!gathered) return done(fail(std::move(gathered).error()));
   done(std::move(part_));
 }
 

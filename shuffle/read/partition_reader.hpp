@@ -33,7 +33,9 @@ struct PartitionRead {
   ShuffleId shuffle;
   PartitionRange partitions;
   MapRange maps{};
-  std::uint64_t fetch_bytes = 32u << 20;  // wanted size of one fetch at most, and so of what the task holds per node
+  std::uint64_t fetch_bytes = 32u << 20;          // wanted size of one fetch at most, and so of what the task holds per node
+  std::uint64_t bytes = UINT64_MAX;               // it reads about so many; without: not known
+  std::size_t descriptors = kDescriptorsPerPart;  // that a part brings at most; at least 2
 };
 
 /// The nodes that have map outputs, as the master said.
@@ -80,7 +82,8 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   Duration waited() const;
 
  private:
-  static constexpr std::size_t kWindow = 256;  // maps that are looked at together
+  static constexpr std::size_t kWindow = 256;              // maps that are looked at together
+  static constexpr std::size_t kSmallBlocksWindow = 2048;  // where their blocks are small
 
   struct Row {
     MapOutput output;
@@ -92,11 +95,19 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
 
   std::size_t first_maps_per_fetch() const;
   Result<void> begin_partition();
+  /// Where there are many rows that have little, handing over a descriptor of each would cost more than copying the bytes.
+  void look_for_small_blocks();
+  /// The end of the rows that are looked at together.
+  std::size_t window_end() const;
   /// Goes on with the part until it is full, or must wait for something.
   void advance();
   /// Adds the first row's blocks from this host. False: they must be waited for, or are lost.
   bool add_local(const Row& row);
-  bool add_segment(const Row& row, int fd);
+  bool add_segment(const Row& row, const std::shared_ptr<const Segment>& segment);
+  /// The first row's blocks come with those of others, copied behind one descriptor.
+  void gather(const Row& row, std::shared_ptr<const Segment> segment);
+  /// What was gathered becomes a source. An error is the read's; what is damaged is lost.
+  Result<void> add_gathered();
   /// Opens the outputs of the next rows that other workers of this host have.
   void open_next();
   void open_on(NodeId node, const std::string& address, const std::vector<std::size_t>& rows);
@@ -127,11 +138,13 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
     };
   }
   static MapAttempt attempt_of(const MapOutput& output) { return {output.map, output.attempt}; }
+  bool part_is_full() const;
 
   const ReadSources sources_;
   const PartitionRead wanted_;
   std::optional<std::uint32_t> partition_;  // that is being read
-  std::vector<Row> rows_;
+  std::vector<Row> rows_;                   // of outputs that may have something of it
+  bool small_blocks_ = false;
   std::size_t at_ = 0;                // rows before it are handed out
   std::map<std::size_t, Fd> opened_;  // by row: of other workers of this host; invalid: they have it no more
   std::size_t opening_ = 0;           // requests under way
@@ -145,6 +158,12 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   Done done_;
   std::set<MapAttempt> known_;
   std::size_t rows_in_part_ = 0;
+  struct Gathered {
+    MapOutput output;
+    std::shared_ptr<const Segment> segment;
+  };
+  std::vector<Gathered> gathered_;
+  std::uint64_t gathered_bytes_ = 0;
   bool fetched_ = false;
   struct Waiting {
     std::string why;

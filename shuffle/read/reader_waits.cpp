@@ -31,7 +31,7 @@ void PartitionReader::wait_for_map() {
   if (rows_in_part_ > 0 || !part_.sources.empty()) return reply();
   if (at_ >= ahead_end_) ahead_bytes_ = 0;
   if (!fetched_ && ahead_bytes_ < wanted_.fetch_bytes) {
-    for (std::size_t i = at_; i < std::min(rows_.size(), at_ + kWindow); ++i) {
+    for (std::size_t i = at_; i < window_end(); ++i) {
       const Row& row = rows_[i];
       const bool there = row.elsewhere && !row.sent && !row.missing && !prefetched_.contains(attempt_of(row.output));
       if (!there || !sources_.nodes.nodes.contains(row.output.node)) continue;
@@ -71,7 +71,8 @@ void PartitionReader::look_again() {
     row.missing = missing;
     if (missing) continue;
     row.output = *now;
-    row.elsewhere = elsewhere.contains(now->node);
+    row.elsewhere = elsewhere.contains(now->node) || (small_blocks_ && now->node != sources_.nodes.self);
+    row.sent = !table->second.may_have(static_cast<std::size_t>(now - outputs.begin()), *partition_);  // nothing comes of it
   }
 }
 

@@ -59,21 +59,19 @@ class Memory {
 class ProcessSegment final : public Segment {
  public:
   ProcessSegment(Memory memory, std::vector<Extent> extents, std::uint32_t partitions)
-      : memory_(std::move(memory)), extents_(extents.size()), first_(std::size_t{partitions} + 1) {
-    for (const Extent& extent : extents) ++first_[extent.partition + 1];
-    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-    std::vector<std::size_t> next = first_;
-    for (const Extent& extent : extents) extents_[next[extent.partition]++] = extent;
+      : memory_(std::move(memory)), extents_(std::move(extents)), partitions_(partitions) {
+    std::stable_sort(extents_.begin(), extents_.end(), [](const Extent& a, const Extent& b) { return a.partition < b.partition; });
   }
 
   ByteView file() const override { return {}; }
   SegmentHome home() const override { return SegmentHome::process; }
-  std::uint32_t partitions() const override { return static_cast<std::uint32_t>(first_.size() - 1); }
+  std::uint32_t partitions() const override { return partitions_; }
   std::uint64_t size() const override { return memory_.size() + extents_.size() * sizeof(Extent); }
   int fd() const override { return -1; }
+  std::shared_ptr<const Segment> without_descriptor() const override { return nullptr; }
   std::span<const Extent> extents(std::uint32_t partition) const override {
     WEFT_ASSERT(partition < partitions());
-    return {extents_.data() + first_[partition], extents_.data() + first_[partition + 1]};
+    return extents_of(extents_, partition);
   }
   ByteView bytes(const Extent& extent) const override { return {reinterpret_cast<const std::byte*>(extent.offset), extent.length}; }
   void forget(const Extent&) const override {}
@@ -87,8 +85,8 @@ class ProcessSegment final : public Segment {
 
  private:
   Memory memory_;
-  std::vector<Extent> extents_;     // by partition
-  std::vector<std::size_t> first_;  // extents of partition p: [first_[p], first_[p + 1])
+  std::vector<Extent> extents_;  // by partition
+  const std::uint32_t partitions_;
 };
 
 class ProcessWriter final : public SegmentWriter {

@@ -20,10 +20,18 @@ namespace {
 
 tl::unexpected<Error> damaged(const char* what) { return fail(Code::corrupt, std::string("damaged map output: ") + what); }
 
-class Mapped final : public Segment {
+bool is_sealed_memory(int fd) {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
+}
+
+/// A mapped file and its index.
+class Contents {
  public:
-  Mapped(Fd fd, const std::byte* data, std::uint64_t size) : fd_(std::move(fd)), data_(data), size_(size) {}
-  ~Mapped() override { ::munmap(const_cast<std::byte*>(data_), size_); }
+  Contents(const std::byte* data, std::uint64_t size, SegmentHome home) : data_(data), size_(size), home_(home) {}
+  ~Contents() { ::munmap(const_cast<std::byte*>(data_), size_); }
+  Contents(const Contents&) = delete;
+  Contents& operator=(const Contents&) = delete;
 
   /// Called once, before the segment is shared.
   Result<void> load() {
@@ -31,26 +39,13 @@ class Mapped final : public Segment {
     return read_index(footer);
   }
 
-  std::uint32_t partitions() const override { return static_cast<std::uint32_t>(first_.size() - 1); }
-  std::uint64_t size() const override { return size_; }
-  int fd() const override { return fd_.get(); }
+  std::uint32_t partitions() const { return partitions_; }
+  SegmentHome home() const { return home_; }
+  ByteView file() const { return {data_, size_}; }
+  ByteView bytes(const Extent& extent) const { return {data_ + extent.offset, extent.length}; }
+  std::span<const Extent> extents(std::uint32_t partition) const { return extents_of(extents_, partition); }
 
-  std::span<const Extent> extents(std::uint32_t partition) const override {
-    WEFT_ASSERT(partition < partitions());
-    return {extents_.data() + first_[partition], extents_.data() + first_[partition + 1]};
-  }
-  ByteView bytes(const Extent& extent) const override { return {data_ + extent.offset, extent.length}; }
-  SegmentHome home() const override { return home_; }
-
-  ByteView file() const override { return {data_, size_}; }
-
-  Result<Fd> to_file(const std::string& directory) const override {
-    WEFT_ASSIGN(Fd file, unlinked_file(directory));
-    WEFT_TRY(write_all(file.get(), {data_, size_}));
-    return file;
-  }
-
-  void forget(const Extent& extent) const override {
+  void forget(const Extent& extent) const {
     constexpr std::uint64_t kAround = 64u << 10;  // a fault maps the cached pages around it, too
     const std::uint64_t from = extent.offset / kAround * kAround;
     const std::uint64_t to = std::min(size_, (extent.offset + extent.length + kAround - 1) / kAround * kAround);
@@ -72,7 +67,7 @@ class Mapped final : public Segment {
     const std::uint32_t crc = crc32c({at, offsetof(format::Footer, header_crc32c)}, crc32c({data_, sizeof header}));
     if (crc != footer.header_crc32c) return damaged("the footer's checksum is wrong");
     if (header.partitions == 0 || header.partitions > format::kMaxPartitions) return damaged("impossible partition count");
-    first_.resize(std::size_t{header.partitions} + 1);
+    partitions_ = header.partitions;
     return footer;
   }
 
@@ -90,28 +85,50 @@ class Mapped final : public Segment {
       std::memcpy(&entry, index.data() + at, sizeof entry);
       if (!plausible(entry, footer.index_offset)) return damaged("the index has an impossible entry");
       extents_.push_back({entry.partition, entry.records, entry.offset, entry.length, entry.crc32c});
-      ++first_[entry.partition + 1];
     }
-    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
     return {};
   }
 
   bool plausible(const format::IndexEntry& entry, std::uint64_t end) const {
-    return entry.partition < partitions() && entry.offset >= sizeof(format::Header) && entry.offset <= end &&
+    return entry.partition < partitions_ && entry.offset >= sizeof(format::Header) && entry.offset <= end &&
            entry.length <= end - entry.offset && (extents_.empty() || extents_.back().partition <= entry.partition);
   }
 
-  static bool is_sealed_memory(int fd) {
-    const int seals = ::fcntl(fd, F_GET_SEALS);
-    return seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
+  const std::byte* const data_;
+  const std::uint64_t size_;
+  const SegmentHome home_;
+  std::uint32_t partitions_ = 0;
+  std::vector<Extent> extents_;  // by partition
+};
+
+class Mapped final : public Segment {
+ public:
+  Mapped(Fd fd, std::shared_ptr<const Contents> contents) : fd_(std::move(fd)), contents_(std::move(contents)) {}
+
+  std::uint32_t partitions() const override { return contents_->partitions(); }
+  std::uint64_t size() const override { return contents_->file().size(); }
+  int fd() const override { return fd_.get(); }
+  std::shared_ptr<const Segment> without_descriptor() const override { return std::make_shared<Mapped>(Fd(), contents_); }
+
+  std::span<const Extent> extents(std::uint32_t partition) const override {
+    WEFT_ASSERT(partition < partitions());
+    return contents_->extents(partition);
+  }
+  ByteView bytes(const Extent& extent) const override { return contents_->bytes(extent); }
+  SegmentHome home() const override { return contents_->home(); }
+  ByteView file() const override { return contents_->file(); }
+
+  Result<Fd> to_file(const std::string& directory) const override {
+    WEFT_ASSIGN(Fd file, unlinked_file(directory));
+    WEFT_TRY(write_all(file.get(), contents_->file()));
+    return file;
   }
 
-  Fd fd_;
-  const SegmentHome home_ = is_sealed_memory(fd_.get()) ? SegmentHome::memory : SegmentHome::file;
-  const std::byte* data_;
-  std::uint64_t size_;
-  std::vector<Extent> extents_;
-  std::vector<std::size_t> first_;  // extents of partition p: [first_[p], first_[p + 1])
+  void forget(const Extent& extent) const override { contents_->forget(extent); }
+
+ private:
+  const Fd fd_;
+  const std::shared_ptr<const Contents> contents_;
 };
 
 }  // namespace
@@ -123,9 +140,30 @@ Result<std::shared_ptr<const Segment>> Segment::open(Fd fd) {
   if (!S_ISREG(info.st_mode) || size < sizeof(format::Header) + sizeof(format::Footer)) return damaged("it is too short");
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED) return fail(errno_error("mapping map output", errno));
-  auto segment = std::make_shared<Mapped>(std::move(fd), static_cast<const std::byte*>(data), size);
-  WEFT_TRY(segment->load());
-  return segment;
+  const SegmentHome home = is_sealed_memory(fd.get()) ? SegmentHome::memory : SegmentHome::file;
+  const auto contents = std::make_shared<Contents>(static_cast<const std::byte*>(data), size, home);
+  WEFT_TRY(contents->load());
+  return std::make_shared<Mapped>(std::move(fd), contents);
+}
+
+Result<std::shared_ptr<const Segment>> Segment::map(Fd fd) {
+  WEFT_ASSIGN(const auto segment, open(std::move(fd)));
+  return segment->without_descriptor();
+}
+
+std::span<const Extent> extents_of(std::span<const Extent> all, std::uint32_t partition) {
+  if (partition < all.size() && all[partition].partition == partition) {  // as where every partition has one: no search
+    std::size_t first = partition, last = partition + 1;
+    while (first > 0 && all[first - 1].partition == partition) --first;
+    while (last < all.size() && all[last].partition == partition) ++last;
+    return all.subspan(first, last - first);
+  }
+  struct Before {
+    bool operator()(const Extent& extent, std::uint32_t number) const { return extent.partition < number; }
+    bool operator()(std::uint32_t number, const Extent& extent) const { return number < extent.partition; }
+  };
+  const auto [first, last] = std::equal_range(all.begin(), all.end(), partition, Before());
+  return {first, last};
 }
 
 format::Footer format::footer_of(const Header& header, std::uint64_t index_offset, ByteView index) {

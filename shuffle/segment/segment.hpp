@@ -83,14 +83,19 @@ class Segment {
  public:
   /// Maps and checks header, footer, index bounds and the index checksum: corrupt or version_mismatch otherwise.
   static Result<std::shared_ptr<const Segment>> open(Fd fd);
+  /// The same for who hands it to nobody: no descriptor is kept, fd() is invalid.
+  static Result<std::shared_ptr<const Segment>> map(Fd fd);
   virtual ~Segment() = default;
 
   virtual SegmentHome home() const = 0;
   virtual std::uint32_t partitions() const = 0;
   /// Of the whole file, or what it takes of memory.
   virtual std::uint64_t size() const = 0;
-  /// Invalid (-1) of SegmentHome::process.
+  /// Invalid (-1) of SegmentHome::process, and where none is kept.
   virtual int fd() const = 0;
+  /// The same mapped bytes without a descriptor; this one's is closed when its last holder lets go of it. Null of
+  /// SegmentHome::process.
+  virtual std::shared_ptr<const Segment> without_descriptor() const = 0;
   virtual std::span<const Extent> extents(std::uint32_t partition) const = 0;
   /// The bytes of an extent, unverified.
   virtual ByteView bytes(const Extent& extent) const = 0;
@@ -101,6 +106,10 @@ class Segment {
   /// The extent is not needed soon: its pages leave this process's resident set (of a file, they stay in the page cache).
   virtual void forget(const Extent& extent) const = 0;
 };
+
+/// Those of one partition, of extents sorted by partition. O(log n), so that a segment takes no memory for partitions it has
+/// nothing of.
+std::span<const Extent> extents_of(std::span<const Extent> all, std::uint32_t partition);
 
 /// Code::corrupt when the bytes do not match the extent's checksum.
 Result<void> verify(ByteView bytes, const Extent& extent);

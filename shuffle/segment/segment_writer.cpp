@@ -119,14 +119,10 @@ class Writer final : public SegmentWriter {
                        code);
   }
 
-  /// Stable counting sort by partition; extents usually come in no order at all.
+  /// Extents of a partition stay in the order of writing.
   void sort_index() {
-    std::vector<std::size_t> next(sizes_.size() + 1);
-    for (const auto& entry : index_) ++next[entry.partition + 1];
-    for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
-    std::vector<format::IndexEntry> sorted(index_.size());
-    for (const auto& entry : index_) sorted[next[entry.partition]++] = entry;
-    index_.swap(sorted);
+    std::stable_sort(index_.begin(), index_.end(),
+                     [](const format::IndexEntry& a, const format::IndexEntry& b) { return a.partition < b.partition; });
   }
 
   Result<void> protect() {

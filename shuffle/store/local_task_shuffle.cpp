@@ -28,7 +28,7 @@ Result<void> LocalTaskShuffle::read(ShuffleId shuffle, PartitionRange partitions
       WEFT_TRY(read_early(shuffle, partition, {maps.first, std::min(maps.end, known->maps)}, visit));
       continue;
     }
-    for (const MapOutput& output : in_range(known->outputs, maps)) WEFT_TRY(read_map(shuffle, output, partition, visit));
+    for (const MapOutput& output : known->with(partition, maps)) WEFT_TRY(read_map(shuffle, output, partition, visit));
   }
   return {};
 }
@@ -37,8 +37,9 @@ Result<void> LocalTaskShuffle::read_early(ShuffleId shuffle, std::uint32_t parti
   for (std::uint32_t map = maps.first; map < maps.end; ++map) {
     const auto known = lookup_(shuffle, map);
     if (!known) return fail(Code::cancelled, "the task was asked to stop");
-    const MapOutput output = *known->find(map);
-    WEFT_TRY(read_map(shuffle, output, partition, visit));
+    const MapOutput* const output = known->find(map);
+    if (known->may_have(static_cast<std::size_t>(output - known->outputs.data()), partition))
+      WEFT_TRY(read_map(shuffle, *output, partition, visit));
   }
   return {};
 }

@@ -7,7 +7,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -23,7 +25,7 @@ namespace {
 
 using SegmentPtr = std::shared_ptr<const Segment>;
 
-/// Segments held open at most: half of what the process may open, the soft limit being raised to the hard one.
+/// Half of what the process may open, the soft limit being raised to the hard one.
 std::size_t descriptor_budget() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
@@ -32,7 +34,7 @@ std::size_t descriptor_budget() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
     ::getrlimit(RLIMIT_NOFILE, &limit);
   }
-  return std::clamp<std::size_t>(limit.rlim_cur / 2, 64, 24'000);  // each is a mapping too, and those are limited to 65530
+  return std::clamp<std::size_t>(limit.rlim_cur / 2, 64, 24'000);
 }
 
 Result<SegmentPtr> open(SealedSegment sealed) {
@@ -42,10 +44,11 @@ Result<SegmentPtr> open(SealedSegment sealed) {
 
 class MemoryFirstStore final : public Store {
  public:
-  MemoryFirstStore(std::string directory, Fd lock, std::uint64_t budget, std::uint32_t writers)
+  MemoryFirstStore(std::string directory, Fd lock, std::uint64_t budget, std::uint32_t writers, const StoreLimits& limits)
       : directory_(std::move(directory)),
         lock_(std::move(lock)),
-        max_open_(descriptor_budget()),
+        max_open_(limits.descriptors > 0 ? limits.descriptors : descriptor_budget()),
+        max_mapped_(limits.mappings),
         pages_(std::make_shared<PagePool>(budget)),
         memory_(budget, writers) {
     evictor_ = std::thread([this] { evict_loop(); });
@@ -83,8 +86,8 @@ class MemoryFirstStore final : public Store {
     WEFT_ASSIGN(SegmentPtr segment, shuffle::open(std::move(sealed)));
     const bool memory = segment->home() != SegmentHome::file;
     std::unique_lock lock(mutex_);
-    // Many tiny segments come faster than files can be made for them; beyond this the process would run out of descriptors.
-    room_.wait_for(lock, std::chrono::seconds(2), [this] { return open_count() < max_open_ + max_open_ / 4 || eviction_error_; });
+    // Many tiny segments come faster than files can be made for them; beyond this the process would run out of mappings.
+    room_.wait_for(lock, std::chrono::seconds(2), [this] { return mapped_ < max_mapped_ + max_mapped_ / 4 || eviction_error_; });
     if (eviction_error_ && memory && memory_.bytes() + segment->size() > memory_.budget() + memory_.budget() / 4)
       return fail(Error(*eviction_error_).wrap(Code::resource_exhausted, "the shuffle memory is full and cannot be moved to disk"));
     const auto [place, fresh] = entries_.try_emplace(key);
@@ -99,6 +102,7 @@ class MemoryFirstStore final : public Store {
       stats_.disk_bytes += entry.size;
     }
     ++stats_.segments;
+    holds(key, entry);
     if (pressed()) {
       eviction_error_.reset();  // try again
       wake_.notify_one();
@@ -117,7 +121,7 @@ class MemoryFirstStore final : public Store {
     if (SegmentPtr cached = entry.cached.lock()) return cached;
     Fd fd(::open(entry.path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid()) return fail(errno_error("opening map output " + entry.path, errno));
-    WEFT_ASSIGN(SegmentPtr segment, Segment::open(std::move(fd)));
+    WEFT_ASSIGN(SegmentPtr segment, Segment::map(std::move(fd)));
     entry.cached = segment;
     return segment;
   }
@@ -146,7 +150,7 @@ class MemoryFirstStore final : public Store {
   }
 
  private:
-  /// Open (`segment` set), or in a named file that is opened when requested (`path` set).
+  /// Mapped (`segment` set), with a descriptor or without, or in a named file that is mapped when requested (`path` set).
   struct Entry {
     SegmentPtr segment;
     mutable std::weak_ptr<const Segment> cached;
@@ -155,7 +159,7 @@ class MemoryFirstStore final : public Store {
     std::uint64_t sequence = 0;
     bool memory = false;
   };
-  enum class Move : std::uint8_t { to_disk, close };
+  enum class Move : std::uint8_t { to_disk, unmap };
   struct Victim {
     SegmentKey key;
     std::uint64_t sequence = 0;
@@ -186,6 +190,7 @@ class MemoryFirstStore final : public Store {
       disk_order_.erase(entry.sequence);
     }
     remove_file(entry);
+    lets_go(place->first, entry);
     if (entry.segment) graveyard_.push_back(std::move(entry.segment));
     return entries_.erase(place);
   }
@@ -199,9 +204,26 @@ class MemoryFirstStore final : public Store {
     room_.notify_all();
   }
 
-  std::size_t open_count() const { return memory_.segments() + disk_order_.size(); }
-  bool too_many_open() const { return open_count() > max_open_; }
-  bool pressed() const { return memory_.over_budget() || too_many_open(); }
+  bool too_many_mapped() const { return mapped_ > max_mapped_; }
+  bool pressed() const { return memory_.over_budget() || too_many_mapped(); }
+
+  /// The entry's segment is held from now on. Where that is one descriptor too many, the smallest segment loses its own: its blocks
+  /// are soonest copied for who cannot map them.
+  void holds(const SegmentKey& key, const Entry& entry) {
+    if (!entry.segment || entry.segment->home() == SegmentHome::process) return;
+    ++mapped_;
+    if (entry.segment->fd() < 0) return;
+    open_.emplace(entry.size, key);
+    if (open_.size() <= max_open_) return;
+    Entry& smallest = entries_.at(open_.begin()->second);
+    smallest.segment = smallest.segment->without_descriptor();
+    open_.erase(open_.begin());
+  }
+  void lets_go(const SegmentKey& key, const Entry& entry) {
+    if (!entry.segment || entry.segment->home() == SegmentHome::process) return;
+    --mapped_;
+    open_.erase({entry.size, key});
+  }
 
   /// Writing gigabytes and giving back their pages takes time that neither the committing nor the releasing thread should spend.
   void evict_loop() {
@@ -225,14 +247,14 @@ class MemoryFirstStore final : public Store {
     const bool from_memory = memory_.over_budget() || disk_order_.empty();
     const SegmentKey& key = from_memory ? memory_.next() : disk_order_.begin()->second;
     const Entry& entry = entries_.at(key);
-    return {key, entry.sequence, entry.segment, too_many_open() ? Move::close : Move::to_disk};
+    return {key, entry.sequence, entry.segment, too_many_mapped() ? Move::unmap : Move::to_disk};
   }
 
   void evict_one(std::unique_lock<std::mutex>& lock) {
     Victim victim = choose();
     lock.unlock();
     Entry moved;
-    const Result<void> done = victim.move == Move::close ? write_named(victim, moved) : write_unlinked(victim, moved);
+    const Result<void> done = victim.move == Move::unmap ? write_named(victim, moved) : write_unlinked(victim, moved);
     lock.lock();
     if (!done) {
       eviction_error_ = done.error();
@@ -261,10 +283,12 @@ class MemoryFirstStore final : public Store {
       disk_order_.erase(entry.sequence);
     }
     if (moved.segment) disk_order_.emplace(entry.sequence, victim.key);
+    lets_go(victim.key, entry);
     entry.memory = false;
     entry.cached = entry.segment;
     entry.segment = std::move(moved.segment);
     entry.path = std::move(moved.path);
+    holds(victim.key, entry);
   }
 
   Result<void> write_unlinked(const Victim& victim, Entry& moved) const {
@@ -283,15 +307,17 @@ class MemoryFirstStore final : public Store {
 
   const std::string directory_;
   const Fd lock_;
-  const std::size_t max_open_;
+  const std::size_t max_open_, max_mapped_;
   const std::shared_ptr<PagePool> pages_;
   const Log log_{"shuffle"};
   mutable std::mutex mutex_;
   std::condition_variable wake_;  // the evictor has something to do
   std::condition_variable room_;  // it has done something
   std::map<SegmentKey, Entry> entries_;
-  StoreMemory memory_;                              // of those in memory
-  std::map<std::uint64_t, SegmentKey> disk_order_;  // open files by age
+  StoreMemory memory_;                                   // of those in memory
+  std::map<std::uint64_t, SegmentKey> disk_order_;       // mapped files by age
+  std::set<std::pair<std::uint64_t, SegmentKey>> open_;  // by size: of which a descriptor is held
+  std::size_t mapped_ = 0;
   std::vector<SegmentPtr> graveyard_;
   StoreStats stats_;
   std::optional<Error> eviction_error_;
@@ -302,9 +328,10 @@ class MemoryFirstStore final : public Store {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> Store::open(std::string directory, std::uint64_t memory_budget, std::uint32_t writers) {
+Result<std::unique_ptr<Store>> Store::open(std::string directory, std::uint64_t memory_budget, std::uint32_t writers,
+                                           const StoreLimits& limits) {
   WEFT_ASSIGN(Fd lock, own_directory(directory));
-  return std::make_unique<MemoryFirstStore>(std::move(directory), std::move(lock), memory_budget, writers);
+  return std::make_unique<MemoryFirstStore>(std::move(directory), std::move(lock), memory_budget, writers, limits);
 }
 
 }  // namespace weft::shuffle

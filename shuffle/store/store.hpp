@@ -3,6 +3,7 @@
 // was submitted last, in it the larger map ids.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,11 +38,19 @@ struct StoreStats {
   std::uint64_t evicted_bytes = 0;  // since start
 };
 
+/// What a store may hold at a time. Segments that are one too many are still served: blocks of those without a descriptor are
+/// copied for who would map them, and those that are not mapped lie in files with names.
+struct StoreLimits {
+  std::size_t descriptors = 0;    // 0: half of what the process may open
+  std::size_t mappings = 48'000;  // the system allows a process 65,530
+};
+
 /// Any thread.
 class Store : public RoomGiver {
  public:
   /// `directory` is created; leftovers of an earlier store in it are removed. `writers`: segments that are written at a time.
-  static Result<std::unique_ptr<Store>> open(std::string directory, std::uint64_t memory_budget, std::uint32_t writers = 1);
+  static Result<std::unique_ptr<Store>> open(std::string directory, std::uint64_t memory_budget, std::uint32_t writers = 1,
+                                             const StoreLimits& limits = {});
   ~Store() override = default;  // removes its files
 
   /// Memory for the next segment of a shuffle: what its segments took so far, or a writer's share of what is left. What is set
@@ -54,7 +63,7 @@ class Store : public RoomGiver {
   /// Memory for segments of this process; what released ones had is used again.
   virtual const std::shared_ptr<PagePool>& pages() const = 0;
   virtual Result<void> put(const SegmentKey& key, SealedSegment segment) = 0;
-  /// not_found when there is none.
+  /// not_found when there is none. It may come without a descriptor.
   virtual Result<std::shared_ptr<const Segment>> get(const SegmentKey& key) const = 0;
   virtual void release(const SegmentKey& key) = 0;
   virtual void release(JobId job, ShuffleId shuffle) = 0;

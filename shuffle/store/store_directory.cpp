@@ -45,7 +45,7 @@ Result<void> give_name(int source, const std::string& path) {
 }
 
 Result<void> write_named_segment(const Segment& segment, const std::string& directory, const std::string& path) {
-  if (segment.home() == SegmentHome::file) return give_name(segment.fd(), path);
+  if (segment.home() == SegmentHome::file && segment.fd() >= 0) return give_name(segment.fd(), path);
   auto written = segment.to_file(directory);
   if (!written) return fail(std::move(written).error().wrap("writing " + path));
   return give_name(written->get(), path);

@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "shuffle/segment/segment.hpp"
 #include "shuffle/store/block.hpp"
+#include "shuffle/store/written.hpp"
 
 namespace weft::shuffle {
 
@@ -72,22 +73,27 @@ inline std::span<const MapOutput> in_range(std::span<const MapOutput> outputs, M
 /// The outputs of a shuffle's maps that are there, ascending by map.
 struct KnownOutputs {
   std::vector<MapOutput> outputs;
-  std::uint32_t maps = 0;  // of a shuffle whose further outputs will be said: how many there will be; 0: these are all
+  std::uint32_t maps = 0;          // of a shuffle whose further outputs will be said: how many there will be; 0: these are all
+  std::vector<Written> written{};  // by output; missing at the end: not known of these
+  std::shared_ptr<const WrittenIndex> index{};  // of `written`, where these are all (make_index())
 
   /// Null: it is not there.
   const MapOutput* find(std::uint32_t map) const {
     const auto found = in_range(outputs, {map, map + 1});
     return found.empty() ? nullptr : &found.front();
   }
-  /// In place of an earlier output of its map.
-  void put(const MapOutput& output) {
-    const auto before = [](const MapOutput& other, std::uint32_t map) { return other.map < map; };
-    const auto at = std::lower_bound(outputs.begin(), outputs.end(), output.map, before);
-    if (at != outputs.end() && at->map == output.map)
-      *at = output;
-    else
-      outputs.insert(at, output);
+  /// Whether the output at that position may have something of the partition.
+  bool may_have(std::size_t position, std::uint32_t partition) const {
+    return position >= written.size() || shuffle::may_have(written[position], partition);
   }
+  /// The outputs of these maps that may have something of the partition, ascending.
+  std::vector<MapOutput> with(std::uint32_t partition, MapRange range) const;
+  /// In place of an earlier output of its map.
+  void put(const MapOutput& output, Written wrote = {});
+  /// Those of a node that is gone.
+  void forget(NodeId node);
+  /// Once all are there and nothing changes any more: with() looks at nothing that is empty.
+  void make_index() { index = std::make_shared<const WrittenIndex>(written); }
 };
 
 /// Returning an error ends the read with it.

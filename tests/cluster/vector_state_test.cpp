@@ -26,8 +26,8 @@ class VectorState : public testing::Test {
     const std::string output = files_ / ("out" + std::to_string(++jobs_));
     std::filesystem::create_directory(output);
     std::vector<std::string> words{
-        program("vector_state_probe"), "--quiet",  "--input",
-                                   input,   "--rows", files_ / "rows.csv", "--json",   files_ / "rows.jsonl", "--output", output};
+        program("vector_state_probe"), "--quiet",  "--input", input, "--rows", files_ / "rows.csv", "--json",
+        files_ / "rows.jsonl",         "--output", output};
     words.insert(words.end(), where.begin(), where.end());
     return words;
   }

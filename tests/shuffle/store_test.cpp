@@ -235,6 +235,7 @@ TEST_F(StoreTest, SetsAsideWhatSegmentsOfTheShuffleTook) {
   EXPECT_GT((*store)->reserve(JobId(1), ShuffleId(1)).bytes(), 0u) << "nothing is known of this shuffle";
 }
 
+/// Those without a descriptor are read like the others, and nothing is written for them.
 TEST_F(StoreTest, HoldsMoreSegmentsThanTheProcessMayOpenFiles) {
   rlimit old{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
@@ -244,17 +245,44 @@ TEST_F(StoreTest, HoldsMoreSegmentsThanTheProcessMayOpenFiles) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &hard), 0);
   {
     auto store = open(1u << 30);
-    for (std::uint32_t map = 0; map < 1000; ++map) {
-      wait_until([&] { return store->put(key(1, 0, map), make_segment(std::string("m") + std::to_string(map))).has_value(); });
-      if (map % 50 == 0) wait_until([&] { return store->get(key(1, 0, map / 2)).has_value(); });
-    }
+    for (std::uint32_t map = 0; map < 1000; ++map)
+      ASSERT_TRUE(store->put(key(1, 0, map), make_segment(std::string("m") + std::to_string(map)))) << map;
+    std::size_t open_ones = 0;
     for (std::uint32_t map = 0; map < 1000; ++map) {
       auto segment = store->get(key(1, 0, map));
       ASSERT_TRUE(segment) << segment.error().to_string();
       ASSERT_EQ(first_text(**segment), std::string("m") + std::to_string(map));
+      open_ones += (*segment)->fd() >= 0;
     }
+    EXPECT_EQ(open_ones, 150u) << "half of what the process may open";
+    EXPECT_EQ(store->stats().disk_bytes, 0u);
+    EXPECT_TRUE(std::filesystem::is_empty(dir_->path() / "store"));
   }
   ::setrlimit(RLIMIT_NOFILE, &old);
+}
+
+TEST_F(StoreTest, TheLargestSegmentsKeepTheirDescriptors) {
+  auto store = Store::open(dir_->path() / "store", 1u << 30, 1, {.descriptors = 2}).value();
+  for (const std::uint32_t map : {3u, 1u, 4u, 2u})
+    ASSERT_TRUE(store->put(key(1, 0, map), make_segment(std::string(map * 1000, 'x'))));
+  store->release(key(1, 0, 4));
+  ASSERT_TRUE(store->put(key(1, 0, 5), make_segment(std::string(500, 'x'))));
+  ASSERT_TRUE(store->put(key(1, 0, 6), make_segment(std::string(6000, 'x'))));
+  for (const auto& [map, open] : {std::pair(1u, false), {2u, false}, {3u, true}, {5u, false}, {6u, true}})
+    EXPECT_EQ(store->get(key(1, 0, map)).value()->fd() >= 0, open) << map;
+}
+
+TEST_F(StoreTest, SegmentsBeyondTheMappingsItMayHaveGoToFiles) {
+  auto store = Store::open(dir_->path() / "store", 1u << 30, 1, {.mappings = 100}).value();
+  for (std::uint32_t map = 0; map < 500; ++map)
+    wait_until([&] { return store->put(key(1, 0, map), make_segment(std::string("m") + std::to_string(map))).has_value(); });
+  for (std::uint32_t map = 0; map < 500; ++map) {
+    auto segment = store->get(key(1, 0, map));
+    ASSERT_TRUE(segment) << segment.error().to_string();
+    ASSERT_EQ(first_text(**segment), std::string("m") + std::to_string(map));
+  }
+  EXPECT_GT(store->stats().disk_bytes, 0u);
+  store.reset();
   EXPECT_TRUE(std::filesystem::is_empty(dir_->path() / "store"));
 }
 
@@ -381,16 +409,11 @@ TEST_F(StoreTest, TriesTheDiskAgainOnceThereIsRoom) {
 
 /// Outputs are released, and committed again under their old key, while they are moved to disk.
 TEST_F(StoreTest, WhatIsReleasedWhileItIsMovedLeavesNothingAndWhatReplacesItStays) {
-  rlimit old{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
-  const rlimit hard{300, 300};
-  if (::geteuid() != 0) GTEST_SKIP() << "restoring the hard limit needs root";
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &hard), 0);  // segments get names when too many are open
   {
-    auto store = open(1u << 30);
+    auto store = Store::open(dir_->path() / "store", 1u << 30, 1, {.mappings = 150}).value();  // segments beyond them get names
     const auto put = [&](std::uint32_t map, const std::string& text) {
       wait_until([&] {
-        auto writer = SegmentWriter::in_memory(2);  // none while descriptors of released ones are being closed
+        auto writer = SegmentWriter::in_memory(2);
         return writer && store->put(key(1, 0, map), make_segment(text, std::move(writer)));
       });
     };
@@ -412,7 +435,6 @@ TEST_F(StoreTest, WhatIsReleasedWhileItIsMovedLeavesNothingAndWhatReplacesItStay
     wait_until(empty);
     EXPECT_EQ(store->stats().disk_bytes + store->stats().memory_bytes, 0u);
   }
-  ::setrlimit(RLIMIT_NOFILE, &old);
 }
 
 }  // namespace

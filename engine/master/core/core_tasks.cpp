@@ -119,6 +119,7 @@ void Core::Impl::store_output(const TaskRef& task, const TaskFinished& event) {
   sizes_.clear();
   for (const auto& partition : event.output) sizes_.push_back(partition.bytes);
   info.output.add(task.index, event.node, sizes_);
+  task.stage->locations.wrote(task.index, shuffle::written_of(event.output));
   if (info.sample_histogram.empty() && event.sample_histogram.size() == event.output.size())
     info.sample_histogram = event.sample_histogram;
   shuffles_.extend_tables(*task.job, *task.stage, task.index);

@@ -17,6 +17,8 @@ std::vector<shuffle::MapOutput> finished_outputs(const schedulers::StageInfo& st
 void LocationTable::clear() {
   sent_.clear();
   table_.reset();
+  written_table_.reset();
+  written_.clear();
   ++version_;
 }
 
@@ -26,7 +28,22 @@ const OutputTable& LocationTable::outputs(const schedulers::StageInfo& stage) {
   const bool right = table_ && version_of_table_ == version_ && table_->size() == stage.finished;
   if (right) return table_;
   version_of_table_ = version_;
-  return table_ = std::make_shared<const std::vector<shuffle::MapOutput>>(finished_outputs(stage));
+  table_ = std::make_shared<const std::vector<shuffle::MapOutput>>(finished_outputs(stage));
+  std::vector<shuffle::Written> written;
+  written.reserve(table_->size());
+  for (const shuffle::MapOutput& output : *table_) written.push_back(written_by(output.map));
+  written_table_ = std::make_shared<const std::vector<shuffle::Written>>(std::move(written));
+  return table_;
+}
+
+void LocationTable::wrote(std::uint32_t map, shuffle::Written partitions) {
+  if (map >= written_.size()) written_.resize(std::size_t{map} + 1);
+  written_[map] = std::move(partitions);
+}
+
+const shuffle::Written& LocationTable::written_by(std::uint32_t map) const {
+  static const shuffle::Written kNotKnown;
+  return map < written_.size() ? written_[map] : kNotKnown;
 }
 
 }  // namespace weft::master

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "engine/master/events.hpp"
 
@@ -26,10 +27,19 @@ class LocationTable {
   const std::map<NodeId, std::uint32_t>& sent() const { return sent_; }
   /// Made again when it is out of date, else shared.
   const OutputTable& outputs(const schedulers::StageInfo& stage);
+  /// By output of that table.
+  const WrittenTable& written() const { return written_table_; }
+
+  /// What a map that has ended wrote.
+  void wrote(std::uint32_t map, shuffle::Written partitions);
+  /// Nothing: it is not known.
+  const shuffle::Written& written_by(std::uint32_t map) const;
 
  private:
   std::uint32_t version_ = 1, version_of_table_ = 0;
   OutputTable table_;
+  WrittenTable written_table_;
+  std::vector<shuffle::Written> written_;  // by map; missing at the end: not known
   std::map<NodeId, std::uint32_t> sent_;
 };
 

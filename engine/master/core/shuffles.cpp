@@ -164,14 +164,16 @@ void Shuffles::extend_tables(const JobRecord& job, const StageRecord& stage, std
   if (!slow_start_.on(job)) return;
   const schedulers::TaskInfo& task = stage.info->tasks[map];
   for (const auto& [node, version] : stage.locations.sent())
-    context_.emit(ShuffleExtended{node, job.spec.job, shuffle_of(stage), {map, task.attempt(), task.node}});
+    context_.emit(ShuffleExtended{
+        node, job.spec.job, shuffle_of(stage), {map, task.attempt(), task.node}, {}, stage.locations.written_by(map)});
 }
 
 void Shuffles::send_locations(const JobRecord& job, StageRecord& stage, NodeId node) {
   if (!stage.locations.send_to(node)) return;
   const auto maps = static_cast<std::uint32_t>(stage.info->tasks.size());
-  context_.emit(ShuffleLocations{node, job.spec.job, shuffle_of(stage), stage.locations.outputs(*stage.info),
-                                 slow_start_.on(job) ? maps : 0});
+  const OutputTable& outputs = stage.locations.outputs(*stage.info);
+  context_.emit(ShuffleLocations{
+      node, job.spec.job, shuffle_of(stage), outputs, slow_start_.on(job) ? maps : 0, {}, stage.locations.written()});
 }
 
 void Shuffles::revive(JobRecord& job, StageRecord& stage) {

@@ -48,7 +48,7 @@ TEST(Findings, FailuresByTheirCause) {
     const char *kind, *message, *expected;
   } cases[] = {{"crashed", "the executor was killed by the kernel: out of memory (limit 1 GiB)", "out_of_memory"},
                {"crashed", "the executor died of signal 9 (SIGKILL)", "crash"},
-               {"crashed", "the executor died of exit code 1; its last line of output: out of memory? no", "crash"},
+               {"crashed", "the executor gave up; its last line of output: out of memory? no", "crash"},
                {"user_code", "std::bad_alloc", "out_of_memory"},
                {"user_code", "read_text: cannot read input /x: No such file or directory", "unreadable_input"},
                {"plan_mismatch", "stage 0 is another one", "plan_mismatch"},
