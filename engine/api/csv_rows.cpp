@@ -1,8 +1,10 @@
 // The parts of read_csv and write_csv that know no record type.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <system_error>
 
 #include "storage/text_reader.hpp"
 #include "weft/counters.hpp"
@@ -205,7 +207,10 @@ void bad_cell(const CsvColumns& columns, std::size_t field, std::string_view tex
   if (text.empty()) {
     reason.append("no value, but ").append(wanted).append(" is wanted (std::optional takes none)");
   } else {
-    reason.append("'").append(text.substr(0, 60)).append("' is not ").append(wanted);
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool too_wide = wanted == cell_kind<double>() && end == text.data() + text.size() && error != std::errc::invalid_argument;
+    reason.append("'").append(text.substr(0, 60)).append("' is not ").append(wanted).append(too_wide ? " that fits its field" : "");
   }
   bad_record(reason);
 }

@@ -1,10 +1,11 @@
 // The parts of read_json and write_json that know no record type, and the only use of simdjson.
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include <simdjson.h>
 
+#include "base/text.hpp"
 #include "storage/text_reader.hpp"
 #include "weft/counters.hpp"
 #include "weft/detail/json.hpp"
@@ -22,6 +23,31 @@ bool get(JsonNode node, T& value) {
 }
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+/// Integers that no 64 bits hold get an exponent of zero, so that they are read as doubles: fields of integers refuse them by name.
+std::string with_long_integers_as_fractions(std::string_view line) {
+  std::string widened;
+  bool in_text = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (in_text && c == '\\' && at + 1 < line.size()) {
+      widened.append(line.substr(at++, 2));
+      continue;
+    }
+    if (c == '"') in_text = !in_text;
+    if (in_text || (c != '-' && (c < '0' || c > '9'))) {
+      widened.push_back(c);
+      continue;
+    }
+    const std::size_t end = std::min(line.find_first_not_of("0123456789+-.eE", at), line.size());
+    const std::string_view number = line.substr(at, end - at);
+    const bool whole = number.find_first_of(".eE") == std::string_view::npos;
+    widened.append(number);
+    if (whole && !parse_number<std::int64_t>(number) && !parse_number<std::uint64_t>(number)) widened.append("e0");
+    at = end - 1;
+  }
+  return widened;
+}
 
 /// How many bytes at the front are one character of UTF-8; 0: they are none.
 std::size_t utf8_length(std::string_view text) {
@@ -87,8 +113,13 @@ JsonLines::~JsonLines() = default;
 
 std::optional<std::string> JsonLines::read(std::string_view line, void* self, JsonRow row) {
   dom::element element;
-  if (const auto error = parser_->parser.parse(line.data(), line.size()).get(element); error != simdjson::SUCCESS)
-    return std::string("no JSON: ") + simdjson::error_message(error);
+  auto error = parser_->parser.parse(line.data(), line.size()).get(element);
+  if (error == simdjson::NUMBER_ERROR) {  // JSON has integers of any length, the parser those of 64 bits
+    const std::string widened = with_long_integers_as_fractions(line);
+    error = parser_->parser.parse(widened.data(), widened.size()).get(element);
+    if (error == simdjson::NUMBER_ERROR) return std::string("a number is malformed, or beyond the range of a double");
+  }
+  if (error != simdjson::SUCCESS) return std::string("no JSON: ") + simdjson::error_message(error);
   JsonProblem& problem = parser_->problem;
   problem.member.clear();
   if (row(self, {&element}, problem)) return std::nullopt;
@@ -146,13 +177,11 @@ void append_json_text(std::string& line, std::string_view text) {
   line.push_back('"');
 }
 
-void append_json_number(std::string& line, double number) {
+void finish_json_number(std::string& line, std::size_t begin, double number) {
   if (!std::isfinite(number)) {
-    line.append("null");
+    line.replace(begin, std::string::npos, "null");
     return;
   }
-  const std::size_t begin = line.size();
-  LineFormat<double>::append(line, number);
   // Without a point it would be read as an integer, which has 64 bits at most and no negative zero.
   const bool whole = line.find_first_of(".e", begin) == std::string::npos;
   if (whole && (std::abs(number) >= 0x1p63 || (number == 0 && std::signbit(number)))) line.append(".0");

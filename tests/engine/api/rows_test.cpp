@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 
+#include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
 #include "weft/detail/csv_scanner.hpp"
 
@@ -279,6 +280,73 @@ TEST(Json, ReadsWhatFitsAndCountsTheRest) {
     EXPECT_EQ(flow.read_json<Point>(scratch / "a", {.names = {{"x", "z"}}}).count(), 0u);
   });
   EXPECT_EQ(bad_records(report), 17u);
+}
+
+struct Narrow {
+  float f = 0;
+  friend bool operator==(const Narrow&, const Narrow&) = default;
+};
+struct Wide {
+  double d = 0;
+  friend bool operator==(const Wide&, const Wide&) = default;
+};
+struct Whole {
+  std::uint64_t n = 0;
+  friend bool operator==(const Whole&, const Whole&) = default;
+};
+
+TEST(Rows, NumbersThatNoFieldHoldsAreBadRecordsInCsvAndJsonAlike) {
+  const ScratchDirectory scratch;
+  const std::vector<std::string> numbers{"1e39", "-1e39", "1e-50", "0.1", "0", "-0.0", "3.4e38"};
+  std::string csv = "f\n", json;
+  for (const std::string& number : numbers) csv += number + "\n", json += "{\"f\":" + number + "}\n";
+  write_file(scratch / "n.csv", csv), write_file(scratch / "n.json", json);
+  const std::vector<Narrow> expected{{0.1F}, {0}, {-0.0F}, {3.4e38F}};
+  EXPECT_EQ(bad_records(run_rows([&](Flow& flow) { EXPECT_EQ(flow.read_csv<Narrow>(scratch / "n.csv").collect(), expected); })),
+            3u);
+  const auto report = run_rows([&](Flow& flow) { EXPECT_EQ(flow.read_json<Narrow>(scratch / "n.json").collect(), expected); });
+  EXPECT_EQ(bad_records(report), 3u);
+  EXPECT_TRUE(has(report.bad_record_examples.at(0), "member 'f' is not a number that fits its field"))
+      << report.bad_record_examples[0];
+  write_file(scratch / "beyond.csv", "d\n1e400\nx\n");
+  const auto beyond = run_rows([&](Flow& flow) { EXPECT_EQ(flow.read_csv<Wide>(scratch / "beyond.csv").count(), 0u); });
+  EXPECT_TRUE(has(beyond.bad_record_examples.at(0), "'1e400' is not a number that fits its field"))
+      << beyond.bad_record_examples[0];
+}
+
+TEST(Rows, IntegersOfJsonMayBeLongerThan64Bits) {
+  const ScratchDirectory scratch;
+  write_file(scratch / "d",
+             "{\"d\":123456789012345678901234567890,\"t\":\"\\\"99999999999999999999999\"}\n{\"d\":1e400}\n"
+             "{\"d\":-18446744073709551616}\n");
+  EXPECT_EQ(bad_records(run_rows([&](Flow& flow) {
+              EXPECT_EQ(flow.read_json<Wide>(scratch / "d").collect(),
+                        (std::vector<Wide>{{123456789012345678901234567890.0}, {-18446744073709551616.0}}));
+            })),
+            1u);
+  write_file(scratch / "n", "{\"n\":18446744073709551615}\n{\"n\":18446744073709551616}\n");
+  const auto report = run_rows([&](Flow& flow) {
+    EXPECT_EQ(flow.read_json<Whole>(scratch / "n").collect(), (std::vector<Whole>{{18446744073709551615U}}));
+  });
+  EXPECT_TRUE(has(report.bad_record_examples.at(0), "member 'n' is not a whole number")) << report.bad_record_examples[0];
+}
+
+TEST(Rows, NumbersAreWrittenWithTheShortestDigitsOfTheirOwnType) {
+  const ScratchDirectory scratch;
+  const std::vector<Narrow> narrow{{0.1F}, {1e20F}, {-0.0F}, {16777216}};
+  const std::vector<Wide> wide{{0.1}, {1e22}};
+  run_rows([&](Flow& flow) {
+    flow.from_vector(narrow, 1).write_json(scratch / "narrow");
+    flow.from_vector(wide, 1).write_json(scratch / "wide");
+    flow.from_vector(narrow, 1).write_csv(scratch / "csv");
+  });
+  EXPECT_EQ(part_lines(scratch / "narrow"),
+            (std::vector<std::string>{"{\"f\":0.1}", "{\"f\":1e+20}", "{\"f\":-0.0}", "{\"f\":16777216}"}));
+  EXPECT_EQ(part_lines(scratch / "wide"), (std::vector<std::string>{"{\"d\":0.1}", "{\"d\":1e+22}"}));
+  run_rows([&](Flow& flow) {
+    EXPECT_EQ(flow.read_json<Narrow>(scratch / "narrow").collect(), narrow);
+    EXPECT_EQ(flow.read_csv<Narrow>(scratch / "csv").collect(), narrow);
+  });
 }
 
 TEST(Json, WritesWhatPythonReads) {

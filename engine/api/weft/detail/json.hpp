@@ -20,6 +20,7 @@
 #include "weft/detail/row_fields.hpp"
 #include "weft/detail/sources.hpp"
 #include "weft/rows.hpp"
+#include "weft/text.hpp"
 
 namespace weft::detail {
 
@@ -108,9 +109,12 @@ bool read_json_value(JsonNode node, T& value, JsonProblem& problem) {
     problem.wanted = cell_kind<T>();
   } else if constexpr (std::floating_point<T>) {
     double wide = 0;
-    right = json_number(node, wide);
+    const bool number = json_number(node, wide);
     value = static_cast<T>(wide);
-    problem.wanted = "a number";
+    // As in CSV: neither infinite nor zero instead of a number that the field cannot hold.
+    right =
+        number && value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max() && (value != 0 || wide == 0);
+    problem.wanted = number ? "a number that fits its field" : "a number";
   } else if constexpr (std::same_as<T, std::string>) {
     std::string_view text;
     right = json_text(node, text);
@@ -230,7 +234,8 @@ std::vector<std::string> json_names(std::span<const std::string_view> fields, co
 
 /// In quotes; what is no UTF-8 becomes U+FFFD.
 void append_json_text(std::string& line, std::string_view text);
-void append_json_number(std::string& line, double number);
+/// What was appended from `begin` on, the shortest digits that stand for `number` in its own type, becomes a number of JSON.
+void finish_json_number(std::string& line, std::size_t begin, double number);
 
 template <class T>
 void append_json_object(std::string& line, const T& value, const auto& names);
@@ -245,7 +250,9 @@ void append_json_value(std::string& line, const T& value) {
   } else if constexpr (std::same_as<T, bool>) {
     line.append(value ? "true" : "false");
   } else if constexpr (std::floating_point<T>) {
-    append_json_number(line, static_cast<double>(value));
+    const std::size_t begin = line.size();
+    LineFormat<T>::append(line, value);
+    finish_json_number(line, begin, static_cast<double>(value));
   } else if constexpr (std::integral<T>) {
     line.append(std::to_string(value));
   } else if constexpr (VectorTraits<T>::value) {
