@@ -62,6 +62,7 @@ TEST(FileVersions, TellWhatChanged) {
   EXPECT_EQ(told([](FileVersion& now) { now.id = 8, now.machine = 2; }), "same") << "inodes of another machine say nothing";
   EXPECT_NE(told([](FileVersion& now) { now.modified_ns = 1, now.machine = 2; }).find("copies must have the same time"),
             std::string::npos);
+  EXPECT_TRUE(check_same("/proc/x", {.modified_ns = 5, .id = 1}, {.modified_ns = 6, .id = 2})) << "files without bytes lose none";
   // Of files that may grow, all else is compared as well.
   EXPECT_EQ(told([](FileVersion& now) { now.bytes = 101, now.modified_ns = 6; }, true), "same");
   EXPECT_EQ(told([](FileVersion& now) { now.bytes = 99; }, true), begin + "it shrank from 100 to 99 bytes" + end);
