@@ -35,9 +35,10 @@ class NoRecovery final : public rocksdb::EventListener {
 Code code_of(const rocksdb::Status& status) {
   if (status.IsNoSpace()) return Code::resource_exhausted;
   if (status.IsBusy()) return Code::already_exists;
-  if (status.IsCorruption() || status.IsInvalidArgument()) return Code::corrupt;
-  if (!status.IsIOError()) return Code::io;
-  return unreadable(status.ToString()) ? Code::corrupt : Code::io;
+  const std::string text = status.ToString();
+  const bool damage = status.IsCorruption() || status.IsInvalidArgument();
+  if (damage && text.find("IO error: ") == std::string::npos) return Code::corrupt;  // else it only could not look
+  return (damage || status.IsIOError()) && unreadable(text) ? Code::corrupt : Code::io;
 }
 
 std::string words_of(const rocksdb::Status& status) {

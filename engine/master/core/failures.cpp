@@ -115,8 +115,7 @@ void Failures::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fe
   const std::string why = fmt::format("{}; {}", was, where_it_is(source, fetch));
   context_.record_reason(job.spec.job, task.stage->plan.id, why);
   count_loss(task, where, why);
-  if (unknown) shuffles_.refresh(job);
-  pause(task, alone);
+  if (unknown) shuffles_.refresh(job);  // it waits for the output, if that has no copy
 }
 
 /// An output that a reader could not have. False when that was known already.

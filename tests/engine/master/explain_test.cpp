@@ -104,7 +104,7 @@ TEST(Explain, TellsThatWorkersAreExcluded) {
 }
 
 TEST(Explain, TellsThatEveryWorkerLargeEnoughIsExcludedAndForHowLong) {
-  Driver driver({.max_failures_per_node = 1, .exclusion = std::chrono::seconds(60)});
+  Driver driver({.max_failures_per_node = 1, .heartbeat_timeout = Time(0), .exclusion = std::chrono::seconds(60)});
   driver.join(1, 2);
   driver.join(2, 2);
   driver.join(3, 1);  // remains, but is too small

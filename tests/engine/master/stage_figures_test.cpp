@@ -87,6 +87,7 @@ TEST_F(StageFigures, CountAttemptsByWhatBecameOfThem) {
   broken.node = NodeId(1);
   d.running.erase(broken.attempt);
   ASSERT_TRUE(d.apply(std::move(broken)));
+  d.pass_until(d.now + std::chrono::milliseconds(250));  // it pauses
   expect_attempts({.first = 4, .retried = 3, .failed = 2, .killed = 1});
   finish(3, 10, 7);
   expect_attempts({.first = 4, .retried = 3, .finished = 1, .failed = 2, .killed = 1});
