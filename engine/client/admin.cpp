@@ -6,7 +6,7 @@ namespace weft::client {
 
 namespace {
 constexpr Duration kAdminDeadline = std::chrono::seconds(15);
-constexpr storage::Retry::Pauses kPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
+constexpr storage::Retry::Pauses kAdminPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 }  // namespace
 
 Admin::Admin(rpc::Endpoint endpoint, const std::string& master, AdminOptions options)
@@ -20,7 +20,7 @@ Admin::~Admin() {
 Result<std::unique_ptr<Admin>> Admin::connect(const std::string& master, AdminOptions options) {
   WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse(master));
   std::unique_ptr<Admin> admin(new Admin(std::move(endpoint), master, std::move(options)));
-  WEFT_TRY(admin->link_.await(storage::Retry::at_first(admin->options_, kPauses)));
+  WEFT_TRY(admin->link_.await(storage::Retry::at_first(admin->options_, kAdminPauses)));
   return admin;
 }
 
@@ -31,12 +31,12 @@ Result<rpc::Message> Admin::call(rpc::MessageType type, rpc::Payload payload) {
 template <class Request>
 Result<rpc::Message> Admin::ask(rpc::MessageType type, const Request& request) {
   return link_.call(
-      type, [&] { return encode(request); }, kAdminDeadline, storage::Retry(options_, kPauses), nullptr);
+      type, [&] { return encode(request); }, kAdminDeadline, storage::Retry(options_, kAdminPauses), nullptr);
 }
 
 Result<rpc::Message> Admin::ask(rpc::MessageType type) {
   return link_.call(
-      type, [] { return rpc::Payload(); }, kAdminDeadline, storage::Retry(options_, kPauses), nullptr);
+      type, [] { return rpc::Payload(); }, kAdminDeadline, storage::Retry(options_, kAdminPauses), nullptr);
 }
 
 Result<JobList> Admin::jobs() {

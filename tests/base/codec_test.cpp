@@ -273,15 +273,6 @@ TEST(KeyHash, composed_keys_agree_with_their_owned_forms) {
   EXPECT_EQ(key_hash(viewing), key_hash(to_owned(viewing)));
 }
 
-template <class T>
-void expect_round_trip(const T& value) {
-  Encoder out;
-  encode(value, out);
-  Decoder in(out.view());
-  EXPECT_EQ(decode<T>(in), value);
-  EXPECT_TRUE(in.empty());
-}
-
 TEST(Codec, sets_and_maps_of_all_kinds_come_back) {
   expect_round_trip(std::set<int>{3, 1, 2});
   expect_round_trip(std::set<std::string, std::greater<>>{"a", "b"});
