@@ -581,7 +581,7 @@ TEST_F(JournalFiles, OnAFullDiskLetWhoeverWaitsWaitAndForgetNoPromise) {
   EXPECT_TRUE(weft::test::eventually([&] { return told == 5 && !full(); }));
   reactor->stop();
   journal.close();
-  EXPECT_EQ(ids_of(history().ended), (Ids{1, 2, 3, 4, 5, 6}));
+  for (std::uint64_t id = 1; id <= 6; ++id) EXPECT_TRUE(check_journal(path)->ended.contains(JobId(id))) << id;
 }
 
 TEST_F(JournalFiles, GrowToFourTimesWhatIsAliveBeforeTheyAreRewritten) {
